@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The memory in which a profile grows: position-independent, shareable, no pointers inside.
+ *
+ * In heap mode it is a memfd that the preload shim (the only writer) and the aggregator (a reader)
+ * both map, so that everything up to the program's last event outlives the program. In pages mode
+ * and in tests it is anonymous memory of one process. The parts of a store (trie, captures, live
+ * blocks, ...) have one region each; a region is a sparse range of the file whose pages come into
+ * being when they are first touched, and which is used from its start upwards.
+ *
+ * All functions of userland/model/ are pure: they read no clock, make no system call (but for the
+ * mappings made here) and allocate nothing with malloc, since they run inside malloc.
+ */
+#ifndef MASSIF_MODEL_STORE_H
+#define MASSIF_MODEL_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define MF_STORE_MAGIC	 0x31736d6669737361ull
+#define MF_STORE_VERSION 1
+
+enum mf_region_id {
+	MF_REGION_HEADER,	  /* struct mf_store_header */
+	MF_REGION_MODEL,	  /* struct mf_model */
+	MF_REGION_NODES,	  /* struct mf_node[] */
+	MF_REGION_NODE_HASH,	  /* uint32_t[], see trie.c */
+	MF_REGION_CONTEXT_BYTES,  /* uint64_t[]: live bytes of each context */
+	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: innermost node of each context */
+	MF_REGION_CAPTURES,	  /* struct mf_chunk[], see capture.c */
+	MF_REGION_BLOCK_DIRECTORY, /* uint32_t[], see blocks.c */
+	MF_REGION_BLOCK_LEAVES,	  /* uint64_t[][], see blocks.c */
+	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[], see blocks.c */
+	MF_REGION_OBJECTS,	  /* struct mf_object_record[], see objects.h */
+	MF_REGION_COUNT,
+};
+
+struct mf_region {
+	uint64_t offset; /* in the file, a multiple of the page size */
+	uint64_t size;	 /* bytes reserved */
+};
+
+/* Why the profile stopped growing before the program ended. */
+enum mf_store_full {
+	MF_STORE_FULL_NODES = 1u << 0,
+	MF_STORE_FULL_CONTEXTS = 1u << 1,
+	MF_STORE_FULL_CAPTURES = 1u << 2,
+	MF_STORE_FULL_BLOCKS = 1u << 3,
+	MF_STORE_FULL_OBJECTS = 1u << 4,
+};
+
+struct mf_store_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t full; /* enum mf_store_full: regions that ran out */
+	struct mf_region regions[MF_REGION_COUNT];
+
+	/* Who fills it. */
+	int32_t pid;	       /* of the program; 0 until the shim has attached */
+	uint32_t depth;	       /* frames to capture at most */
+	uint64_t events;       /* allocations, reallocations and frees seen */
+	uint64_t events_lost;  /* not accounted: allocations inside the shim's own work, ... */
+	uint64_t first_time_ns; /* CLOCK_MONOTONIC of the first event */
+
+	/* How much of each region is in use; counts, not bytes. */
+	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
+	uint32_t node_hash_offset, node_hash_bits; /* in entries; see trie.c */
+	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
+};
+
+/* One process's view of a store. The header is the first region. */
+struct mf_store {
+	struct mf_store_header *header;
+	void *regions[MF_REGION_COUNT];
+	uint64_t sizes[MF_REGION_COUNT];
+};
+
+/*
+ * Makes a store. @budget bounds the address space that a process which maps it will need, in bytes
+ * (0: no bound); regions shrink with it. With @fd not NULL the memory is a memfd, sealed against
+ * changes of its size, and *@fd is the caller's to close; otherwise it is private memory. Returns 0
+ * or -errno.
+ */
+int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err);
+
+/* Maps the store behind @fd, which may be closed afterwards. Refuses what is no store. */
+int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);
+
+/* Unmaps what _create or _attach mapped. */
+void mf_store_detach(struct mf_store *store);
+
+static inline void mf_store_set_full(struct mf_store *store, enum mf_store_full what)
+{
+	store->header->full |= what;
+}
+
+/* Whether element @index of a region of elements of @size bytes lies inside it. */
+static inline bool mf_store_fits(const struct mf_store *store, enum mf_region_id region,
+				 uint64_t index, size_t size)
+{
+	return index < store->sizes[region] / size;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A finished profile: what the writers of output files are given. */
+#ifndef MASSIF_REPORT_PROFILE_H
+#define MASSIF_REPORT_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/object.h"
+
+enum mf_time_unit {
+	MF_TIME_INSTRUCTIONS, /* "i" */
+	MF_TIME_MS,	      /* "ms" */
+	MF_TIME_BYTES,	      /* "B" */
+};
+
+/* A captured stack, innermost frame first, before any filtering by function names. */
+struct mf_context {
+	const struct mf_frame *frames;
+	uint32_t n_frames;
+};
+
+/* The live bytes of one context at the time of a snapshot; may be 0. */
+struct mf_leaf {
+	uint32_t context; /* index into the profile's contexts */
+	uint64_t bytes;
+};
+
+enum mf_tree_kind {
+	MF_TREE_EMPTY,
+	MF_TREE_DETAILED,
+	MF_TREE_PEAK,
+};
+
+struct mf_profile_snapshot {
+	int64_t time;		/* in the profile's time unit */
+	uint64_t heap_bytes;	/* requested by live blocks, or mapped */
+	uint64_t extra_bytes;	/* the allocator's overhead */
+	uint64_t stack_bytes;
+	enum mf_tree_kind tree;
+	const struct mf_leaf *leaves; /* of a detailed snapshot: every context seen so far */
+	size_t n_leaves;
+};
+
+struct mf_profile {
+	const char *desc; /* text after "desc: ", e.g. "--time-unit=B" or "(none)" */
+	const char *cmd;  /* text after "cmd: " */
+	enum mf_time_unit time_unit;
+	bool pages; /* pages mode: another root line */
+	const struct mf_object *objects; /* [0] is the unknown object */
+	size_t n_objects;
+	const struct mf_context *contexts;
+	size_t n_contexts;
+	const struct mf_profile_snapshot *snapshots; /* in the order of their numbers */
+	size_t n_snapshots;
+};
+
+#endif

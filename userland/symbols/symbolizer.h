@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Addresses to functions, files and lines, by elfutils' libdw and libiberty's demangler. */
+#ifndef MASSIF_SYMBOLS_SYMBOLIZER_H
+#define MASSIF_SYMBOLS_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "symbols/object.h"
+
+/* One source position; a frame with inlined calls has several, innermost first. */
+struct mf_location {
+	const char *function;  /* demangled if asked for; NULL: unknown */
+	const char *directory; /* of the source file, as DWARF tells it; NULL: unknown */
+	const char *file;      /* base name; NULL: no line information */
+	unsigned int line;
+	const char *object;    /* path of the ELF file; NULL: unknown */
+	uint64_t offset;       /* from the function's start; 0 for inlined ones */
+};
+
+struct mf_symbolizer_options {
+	bool demangle;
+	bool inlines; /* read inlined calls */
+};
+
+struct mf_symbolizer;
+
+/* @objects must outlive the symbolizer. Returns 0 or -errno. */
+int mf_symbolizer_create(const struct mf_object *objects, size_t n_objects,
+			 const struct mf_symbolizer_options *options,
+			 struct mf_symbolizer **symbolizer, struct mf_error *err);
+void mf_symbolizer_destroy(struct mf_symbolizer *symbolizer);
+
+/*
+ * The positions of @frame, at least one (with all members NULL or 0 when nothing is known). The
+ * result belongs to the symbolizer and stays valid until it is destroyed. Never fails: what cannot
+ * be read is unknown.
+ */
+size_t mf_symbolizer_resolve(struct mf_symbolizer *symbolizer, struct mf_frame frame,
+			     const struct mf_location **locations);
+
+#endif
