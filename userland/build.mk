@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+# massif-ctl and the library it stands on.
+
+LIBMASSIF_SRCS := $(filter-out userland/ctl/%,$(wildcard userland/*/*.c))
+LIBMASSIF      := $(O)/libmassif.a
+LIBMASSIF_LIBS := -ldw -lelf -liberty -lunwind-generic -lunwind -llzma -lz -lpthread -ldl
+
+CTL_SRCS := $(wildcard userland/ctl/*.c)
+
+$(LIBMASSIF): $(LIBMASSIF_SRCS:%.c=$(O)/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+ifneq ($(CTL_SRCS),)
+$(O)/massif-ctl: $(CTL_SRCS:%.c=$(O)/%.o) $(LIBMASSIF)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBMASSIF_LIBS)
+
+ALL += $(O)/massif-ctl
+endif
