@@ -1,0 +1,200 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Boots a kernel in QEMU and runs one command in it, as root, over this machine's own file tree
+#
+# The guest's root is ours, read-only over 9p under an overlay in its memory: it has the programs
+# and the tree just built, at the same paths, and whatever it writes is gone with it, except
+# below the results directory, a second share. Output streams here; the status is the command's.
+set -eu
+
+usage() {
+	cat <<'USAGE'
+usage: run.sh [options] [--] command [argument...]
+
+  --kernel RELEASE  a Debian kernel release (default: what kernel.sh chooses)
+  --image FILE      a kernel image that needs no modules, instead
+  --smp N           virtual processors (2)
+  --mem MB          memory (1536)
+  --append WORDS    more words for the kernel's command line
+  --timeout SECONDS for the command, boot excluded (600)
+  --env NAME[=VALUE] pass this variable on; MASSIF_*, LANG, LC_ALL and TESTS always are
+  --results DIR     what the guest may write to, MASSIF_RESULTS there (build/guest/results)
+  --console FILE    where the kernel's console goes (build/guest/console.log)
+  --keep            keep the control directory, and say where it is
+  --qemu WORDS      more words for QEMU's command line
+
+The exit status is the command's, 124 when it did not end in time, 125 when the guest died or
+did not boot.
+USAGE
+}
+
+say() {
+	printf 'vm: %s\n' "$*" >&2
+}
+
+die() {
+	say "$*"
+	exit 125
+}
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+source=$(cd "$here/../.." && pwd -P)
+build=${MASSIF_BUILD:-$source/build}
+export MASSIF_BUILD=$build
+
+kernel='' image='' smp=2 mem=1536 append='' limit=600 keep='' more=''
+results=${MASSIF_RESULTS:-$build/guest/results}
+console=$build/guest/console.log
+names=(LANG LC_ALL TESTS "${!MASSIF_@}")
+boot_limit=120
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--help) usage; exit 0 ;;
+	--keep) keep=yes; shift; continue ;;
+	--) shift; break ;;
+	--kernel | --image | --smp | --mem | --append | --timeout | --env | --results | --console | --qemu)
+		[ $# -ge 2 ] || die "$1 needs a value" ;;
+	-*) usage >&2; die "unknown option $1" ;;
+	*) break ;;
+	esac
+	case $1 in
+	--kernel) kernel=$2 ;;
+	--image) image=$2 ;;
+	--smp) smp=$2 ;;
+	--mem) mem=$2 ;;
+	--append) append=$2 ;;
+	--timeout) limit=$2 ;;
+	--env) names+=("$2") ;;
+	--results) results=$2 ;;
+	--console) console=$2 ;;
+	--qemu) more=$2 ;;
+	esac
+	shift 2
+done
+[ $# -gt 0 ] || { usage >&2; exit 125; }
+
+command -v qemu-system-x86_64 > /dev/null ||
+	die "qemu-system-x86_64 is missing: run selftests/tools/packages.sh guest"
+for dir in "$source" "$PWD" "$build"; do
+	case $dir in
+	/dev/* | /proc/* | /sys/* | /run/*)
+		die "$dir is not visible in the guest, which has /dev, /proc, /run and /sys of its own" ;;
+	esac
+done
+
+mkdir -p "$build/guest" "$results" "$(dirname "$console")"
+results=$(cd "$results" && pwd -P)
+
+if [ -n "$image" ]; then
+	[ -r "$image" ] || die "cannot read the kernel image $image"
+	initrd=$build/guest/initrd-none
+	arguments=()
+else
+	[ -z "$kernel" ] || export GUEST_KERNEL=$kernel
+	kernel=$("$here/kernel.sh" release) || exit 125
+	"$here/kernel.sh" fetch || exit 125
+	image=$build/guest/$kernel/boot/vmlinuz-$kernel
+	initrd=$build/guest/initrd-$kernel
+	arguments=("$kernel" "$build/guest/$kernel")
+fi
+if [ "$initrd" -ot "$here/init" ] || [ "$initrd" -ot "$here/initrd.sh" ] || [ "$initrd" -ot "$image" ]; then
+	"$here/initrd.sh" "$initrd" "${arguments[@]}" || die "cannot make the initrd"
+fi
+
+control=$(mktemp -d "$build/guest/control.XXXXXX")
+qemu='' tails=()
+finish() {
+	[ -z "$qemu" ] || kill "$qemu" 2> /dev/null || :
+	[ ${#tails[@]} -eq 0 ] || kill "${tails[@]}" 2> /dev/null || :
+	if [ -n "$keep" ]; then
+		say "the control directory is $control"
+	else
+		rm -rf "$control"
+	fi
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+environment=()
+for name in "${names[@]}"; do
+	case $name in
+	*=*) environment+=("$name") ;;
+	MASSIF_RESULTS) ;;
+	*) [ -z "${!name+set}" ] || environment+=("$name=${!name}") ;;
+	esac
+done
+# The initrd's shell reads this file, too, so plain assignments come first and quoted for any sh.
+quote() {
+	printf "'%s'" "${1//\'/\'\\\'\'}"
+}
+{
+	echo "VM_SOURCE=$(quote "$source")"
+	echo "VM_RESULTS=$(quote "$results")"
+} > "$control/config"
+{
+	cat "$control/config"
+	echo "VM_CWD=$(quote "$PWD")"
+	echo "VM_TIMEOUT=$(quote "$limit")"
+	echo 'VM_ENV=('
+	for word in "${environment[@]}"; do quote "$word"; echo; done
+	echo ')'
+	echo 'VM_COMMAND=('
+	for word; do quote "$word"; echo; done
+	echo ')'
+} > "$control/command"
+: > "$control/stdout"
+: > "$control/stderr"
+: > "$console"
+
+# QEMU takes a comma doubled within an option's value.
+comma() {
+	printf '%s' "${1//,/,,}"
+}
+# shellcheck disable=SC2206 # words are wanted
+more=($more)
+# exec: so that $! is the process to kill and to wait for.
+(exec timeout --foreground -k 5 $((limit + boot_limit)) qemu-system-x86_64 \
+	-nodefaults -no-user-config -no-reboot -display none -monitor none \
+	-machine q35 -accel tcg,thread=multi -cpu max -smp "$smp" -m "$mem" \
+	-kernel "$image" -initrd "$initrd" -serial "file:$(comma "$console")" \
+	-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+	-virtfs "local,path=$(comma "$control"),mount_tag=control,security_model=none" \
+	-virtfs "local,path=$(comma "$results"),mount_tag=results,security_model=none" \
+	-append "console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M $append" "${more[@]}" \
+	< /dev/null > "$control/qemu" 2>&1) &
+qemu=$!
+
+tail -q -n +1 -s 0.1 -f --pid=$qemu "$control/stdout" &
+tails+=($!)
+tail -q -n +1 -s 0.1 -f --pid=$qemu "$control/stderr" >&2 &
+tails+=($!)
+
+ended=0
+wait "$qemu" || ended=$?
+qemu=''
+wait "${tails[@]}" || :
+tails=()
+
+if [ -s "$control/status" ]; then
+	read -r status < "$control/status"
+	if [ "$status" -eq 124 ]; then
+		say "the command did not end within $limit s; the console's last lines:"
+		tail -n 40 "$console" >&2
+	fi
+	exit "$status"
+fi
+
+if [ -s "$control/qemu" ]; then
+	cat "$control/qemu" >&2
+fi
+if [ ! -e "$control/booted" ]; then
+	say "the guest did not boot; its console's last lines:"
+elif [ $ended -eq 124 ] || [ $ended -eq 137 ]; then
+	say "the guest hangs; its console's last lines:"
+else
+	say "the guest died; its console's last lines:"
+fi
+tail -n 60 "$console" | tr -d '\r' >&2
+exit 125
