@@ -18,6 +18,7 @@ struct mf_location {
 	unsigned int line;
 	const char *object;    /* path of the ELF file; NULL: unknown */
 	uint64_t offset;       /* from the function's start; 0 for inlined ones */
+	const char *note;      /* words instead of a position (MF_OBJECT_NOTE); nothing else is set */
 };
 
 struct mf_symbolizer_options {
@@ -40,5 +41,11 @@ void mf_symbolizer_destroy(struct mf_symbolizer *symbolizer);
  */
 size_t mf_symbolizer_resolve(struct mf_symbolizer *symbolizer, struct mf_frame frame,
 			     const struct mf_location **locations);
+
+/*
+ * Only the function at @frame, without inlined calls: what the last position of
+ * mf_symbolizer_resolve() has. Much cheaper, since it needs no DWARF. NULL: unknown.
+ */
+const char *mf_symbolizer_function(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 
 #endif

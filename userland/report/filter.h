@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which frames of a captured stack a report shows.
+ *
+ * From the innermost end allocation functions go; from the outermost end what is below main goes;
+ * of the rest the first `depth` stay. What stays is always a contiguous part of the stack. Nothing
+ * may stay: then the blocks of that stack are ignored.
+ */
+#ifndef MASSIF_REPORT_FILTER_H
+#define MASSIF_REPORT_FILTER_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "report/options.h"
+#include "report/profile.h"
+#include "symbols/symbolizer.h"
+
+/* The frames kept of a context: its frames[first] up to, not including, frames[first + count]. */
+struct mf_filter_span {
+	uint32_t first, count;
+};
+
+struct mf_filter;
+
+/*
+ * @options, @symbolizer must outlive the filter. @pages says that contexts begin with the system
+ * call's frame; in heap mode they begin with the caller of malloc, which was one frame less to look
+ * at for Massif. Returns 0 or -ENOMEM.
+ */
+int mf_filter_create(const struct mf_report_options *options, bool pages,
+		     struct mf_symbolizer *symbolizer, struct mf_filter **filter,
+		     struct mf_error *err);
+void mf_filter_destroy(struct mf_filter *filter);
+
+/* The part of @context to show. Returns 0 or -ENOMEM. */
+int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
+		    struct mf_filter_span *span, struct mf_error *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The massif.out file: a profile as text, byte for byte as Massif writes it. */
+#ifndef MASSIF_REPORT_MASSIF_FILE_H
+#define MASSIF_REPORT_MASSIF_FILE_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "report/options.h"
+#include "report/profile.h"
+#include "symbols/symbolizer.h"
+
+/*
+ * Writes @profile to @out and flushes it. @symbolizer was created with the profile's objects; only
+ * frames that the text or the filter needs are looked up. The caller owns and closes @out.
+ *
+ * Returns 0, -ENOMEM, or the -errno of the write that failed (-ENOSPC, ...): @out then holds part
+ * of the file, and the caller should remove it.
+ */
+int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
+			 const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
+			 struct mf_error *err);
+
+#endif

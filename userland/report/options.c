@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+// The defaults of a report's options.
+
+#include "report/options.h"
+
+void mf_report_options_init(struct mf_report_options *options)
+{
+	*options = (struct mf_report_options){
+		.threshold = 1.0,
+		.depth = 30,
+	};
+}
