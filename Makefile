@@ -7,6 +7,7 @@ CXX      ?= g++
 AR       ?= ar
 PREFIX   ?= /usr/local
 DESTDIR  ?=
+JOBS     ?= $(shell nproc)
 
 VERSION  := 0.1
 
@@ -17,8 +18,16 @@ MF_CFLAGS := -std=gnu11 $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes \
 	    -fno-strict-aliasing -D_GNU_SOURCE -DMASSIF_VERSION='"$(VERSION)"' \
 	    -I. -Iuserland -Ikmod/include/uapi
 
-# Parts add what they build to ALL and their files to install to INSTALL_*.
-ALL      :=
+# Parts add what they build to ALL, and what of it to install to one of these:
+#   INSTALL_BIN      programs, to PREFIX/bin
+#   INSTALL_LIB      what programs load, to PREFIX/lib/massif
+#   INSTALL_INCLUDE  headers, to PREFIX/include/massif
+#   INSTALL_MAN      manual pages, to PREFIX/share/man/manN by their name's suffix
+ALL             :=
+INSTALL_BIN     :=
+INSTALL_LIB     :=
+INSTALL_INCLUDE :=
+INSTALL_MAN     :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -36,7 +45,52 @@ $(O)/pic/%.o: %.c
 -include userland/build.mk preload/build.mk msprint/build.mk kmod/build.mk
 -include Documentation/build.mk selftests/build.mk
 
-.PHONY: all
-all: $(ALL)
+.PHONY: all programs install uninstall clean distclean help
 
--include $(shell test -d $(O) && find $(O) -name '*.d')
+#: all              programs and tests
+all: programs tests
+
+#: programs         massif-ctl, the preload shim, ms_print
+programs: $(ALL)
+
+bindir     := $(DESTDIR)$(PREFIX)/bin
+libdir     := $(DESTDIR)$(PREFIX)/lib/massif
+includedir := $(DESTDIR)$(PREFIX)/include/massif
+mandir     := $(DESTDIR)$(PREFIX)/share/man
+
+#: install          into DESTDIR/PREFIX
+install: programs
+	$(foreach file,$(INSTALL_BIN),install -D -m 755 -t $(bindir) $(file) &&) \
+	$(foreach file,$(INSTALL_LIB),install -D -m 755 -t $(libdir) $(file) &&) \
+	$(foreach file,$(INSTALL_INCLUDE),install -D -m 644 -t $(includedir) $(file) &&) \
+	$(foreach file,$(INSTALL_MAN),install -D -m 644 -t $(mandir)/man$(subst .,,$(suffix $(file))) $(file) &&) :
+
+uninstall:
+	rm -f $(addprefix $(bindir)/,$(notdir $(INSTALL_BIN)))
+	rm -rf $(libdir) $(includedir)
+	rm -f $(foreach file,$(INSTALL_MAN),$(mandir)/man$(subst .,,$(suffix $(file)))/$(notdir $(file)))
+
+#: clean            remove what was built, keep what was downloaded
+clean:
+	@if [ -d $(O) ]; then find $(O) -mindepth 1 -maxdepth 1 ! -name guest ! -name kselftest -exec rm -rf {} +; fi
+
+#: distclean        remove everything
+distclean:
+	rm -rf $(O)
+
+#: help             this list
+help:
+	@echo 'make TARGET [VARIABLE=value]...'
+	@echo
+	@sed -n 's/^#: /  /p' $(filter Makefile %/build.mk,$(MAKEFILE_LIST))
+	@echo
+	@echo '  O=DIR            where everything is built (build)'
+	@echo '  KDIR=DIR         kernel headers for massif.ko (those of the running kernel)'
+	@echo '  PREFIX=, DESTDIR= for install (/usr/local)'
+	@echo "  TESTS='pattern'  of a test's name, as in TESTS='host/model* pages*'"
+	@echo '  JOBS=N           parallel jobs of check and demo (all processors)'
+
+# A part may be absent from a tree; its targets then do nothing.
+tests:
+
+-include $(shell test -d $(O) && find $(O) -name '*.d' -not -path '$(O)/guest/*' -not -path '$(O)/kmod/*')

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# massif.ko, out of tree, for the kernel whose headers KDIR names.
+#
+# Kbuild writes its objects beside the sources, so each kernel gets a tree of symbolic links of
+# its own, build/kmod/<release>/, and several kernels' modules exist side by side. Building in
+# place works as well: make -C KDIR M=$PWD.
+
+KDIR      ?= $(or $(KERNELDIR),/lib/modules/$(shell uname -r)/build)
+# Not include/config/kernel.release: Debian's headers have the upstream version there.
+KRELEASE   = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+		$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+MODULE_DIR = $(O)/kmod/$(KRELEASE)
+
+# What a developer may say to the kernel's make; our own command line (O=, CFLAGS=) means other
+# things there and is kept from it.
+KBUILD_WORDS := $(foreach word,V W C LLVM ARCH CROSS_COMPILE,\
+		  $(if $(filter command%,$(origin $(word))),$(word)=$($(word))))
+KBUILD_MAKE   = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
+		$(MAKE) -j$(JOBS) --no-print-directory $(KBUILD_WORDS) \
+		-C $(KDIR) M=$(abspath $(MODULE_DIR))
+
+.PHONY: modules modules_install
+
+#: modules          build/kmod/<release>/massif.ko, against KDIR
+modules: module-links
+	$(KBUILD_MAKE) modules
+
+#: modules_install  install massif.ko where modprobe finds it
+modules_install: modules
+	$(KBUILD_MAKE) modules_install
+
+.PHONY: module-links
+module-links:
+	@if [ -z "$(KRELEASE)" ]; then \
+		echo "modules: no kernel headers in $(KDIR)" >&2; \
+		echo "modules: install linux-headers-$$(uname -r), or say where others are: make modules KDIR=DIR" >&2; \
+		ls -d /lib/modules/*/build 2>/dev/null | sed 's/^/modules: there is KDIR=/' >&2; \
+		exit 1; \
+	fi
+	@mkdir -p $(MODULE_DIR)
+	@find $(MODULE_DIR) -xtype l -delete
+	@find Kbuild kmod -type f \( -name '*.[chS]' -o -name Kbuild -o -name '*.sh' -o -name '*.mk' \) \
+		! -name build.mk ! -name '*.mod.c' | while read -r file; do \
+			case $$file in */*) mkdir -p "$(MODULE_DIR)/$${file%/*}" ;; esac; \
+			[ -e "$(MODULE_DIR)/$$file" ] || ln -s "$(CURDIR)/$$file" "$(MODULE_DIR)/$$file"; \
+		done

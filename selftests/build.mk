@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# The tests, the programs they profile, and the two commands of the README.
+#
+# A file is a test: selftests/host/NAME.c runs on this machine, selftests/guest/NAME.c as root in
+# the guest, selftests/targets/NAME.c or .cc is a program to profile; targets/libNAME.c becomes
+# a shared object. What a test needs beyond its own file stands in NAME.mk beside it:
+#	$(O)/selftests/host/NAME: objects-and-archives
+#	LDLIBS-NAME := -lfoo
+#	CFLAGS-NAME := ...	(a target's flags, instead of -g -O1)
+
+HOST_TESTS  := $(patsubst %.c,$(O)/%,$(wildcard selftests/host/*.c))
+GUEST_TESTS := $(patsubst %.c,$(O)/%,$(wildcard selftests/guest/*.c))
+TARGET_LIBS := $(patsubst %.c,$(O)/%.so,$(wildcard selftests/targets/lib*.c))
+TARGETS_C   := $(patsubst %.c,$(O)/%,$(filter-out selftests/targets/lib%,$(wildcard selftests/targets/*.c)))
+TARGETS_CC  := $(patsubst %.cc,$(O)/%,$(wildcard selftests/targets/*.cc))
+TESTS_ALL   := $(HOST_TESTS) $(GUEST_TESTS) $(TARGET_LIBS) $(TARGETS_C) $(TARGETS_CC)
+
+KSELFTEST := $(O)/kselftest/kselftest_harness.h
+
+-include $(wildcard selftests/host/*.mk selftests/guest/*.mk selftests/targets/*.mk)
+
+$(KSELFTEST):
+	selftests/tools/fetch-kselftest.sh $(@D)
+
+# The harness is the kernel's: -isystem keeps our warnings out of it.
+$(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): MF_CFLAGS += -isystem $(O)/kselftest
+$(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): | $(KSELFTEST)
+
+$(HOST_TESTS) $(GUEST_TESTS): %: %.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS-$(@F))
+
+target_flags = $(or $(CFLAGS-$(basename $(@F))),-g -O1) -MMD -MP -MF $@.d -MT $@
+
+$(TARGETS_C): $(O)/%: %.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -Wall $(target_flags) -o $@ $< $(LDLIBS-$(@F))
+
+$(TARGETS_CC): $(O)/%: %.cc
+	@mkdir -p $(@D)
+	$(CXX) -Wall $(target_flags) -o $@ $< $(LDLIBS-$(@F))
+
+$(TARGET_LIBS): $(O)/%.so: %.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
+
+.PHONY: tests packages guest-module check demo
+
+#: tests            the selftests and the programs they profile
+tests: $(TESTS_ALL)
+
+#: packages         install what is missing from Debian's packages
+packages:
+	selftests/tools/packages.sh build guest test
+
+# The guest's kernel is known only once its package is; hence a shell's substitution.
+guest-module:
+	MASSIF_BUILD=$(abspath $(O)) selftests/vm/kernel.sh fetch
+	$(MAKE) modules KDIR=/lib/modules/$$(MASSIF_BUILD=$(abspath $(O)) selftests/vm/kernel.sh release)/build
+
+# Packages first, then a make of its own: the parts' build.mk ask for what packages brought.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+#: check            install what is missing, build, run every test (TESTS='pattern...' selects)
+check:
+	@selftests/tools/packages.sh build guest test
+	@$(SUBMAKE) all guest-module
+	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' selftests/tools/run-tests.sh
+
+#: demo             install what is missing, build, show a heap and a pages report of a real program
+demo:
+	@selftests/tools/packages.sh build guest
+	@$(SUBMAKE) programs guest-module
+	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/demo.sh
