@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Pages mode, the aggregator's half: from the records of massif.ko to one profile per address space.
+ *
+ *	mf_pages_open();			the session: hooks armed and tried
+ *	fork; in the child: mf_pages_enrol(), then exec
+ *	while (!mf_pages_done()) {
+ *		poll(mf_pages_fd(), POLLIN, MF_PAGES_POLL_MS);
+ *		mf_pages_drain();
+ *		while ((process = mf_pages_next_ended()))
+ *			write process->store's profile, mf_pages_release(process)
+ *	}
+ *	mf_pages_end();				only to stop early: ends what still runs
+ *	mf_pages_close();
+ *
+ * What is profiled: the program that the enrolled process executes first, and what it forks.
+ * A forked process goes on with the attribution of what it inherited and an own profile. When a
+ * profiled process executes another program its profile so far is dropped, as Massif does.
+ *
+ * With MASSIF_DUMP_INTERVALS=FILE in the environment, each profile that ends appends to FILE a line
+ * "process <pid> model <pages> kernel <pages>" and its mappings, "<start>-<end>" in hexadecimal,
+ * adjacent ones joined, in the order of their addresses. It is how the tests hold the model
+ * against /proc/PID/maps.
+ */
+#ifndef MASSIF_PAGES_PAGES_H
+#define MASSIF_PAGES_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "model/model.h"
+#include "model/store.h"
+
+/* The kernel's wake-up may be lost in a full ring: look at it this often in any case. */
+#define MF_PAGES_POLL_MS 50
+
+struct mf_pages_options {
+	const char *device;		/* NULL: /dev/massif */
+	struct mf_model_options model;	/* time_unit: ms or bytes; heap_admin is taken as 0 */
+	uint32_t depth;			/* frames that a report keeps; 50 more are captured */
+	uint64_t ring_bytes;		/* power of two; 0: a default */
+};
+
+enum mf_pages_state {
+	MF_PAGES_RUNNING,  /* profile growing */
+	MF_PAGES_EXITED,   /* the address space is gone: profile complete */
+	MF_PAGES_STOPPED,  /* by mf_pages_end(): profile complete up to then */
+	MF_PAGES_REPLACED, /* executed another program: profile dropped, store empty */
+	MF_PAGES_SECURE,   /* executed a set-uid or unreadable program: as MF_PAGES_REPLACED */
+};
+
+/* One profiled address space. */
+struct mf_pages_process {
+	pid_t pid;		/* of the process that it was made for */
+	bool launched;		/* the launched program; false: forked from it */
+	enum mf_pages_state state;
+	char comm[16];		/* its name in the kernel; NUL-terminated */
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: of its exec or fork, and of its end */
+	const struct mf_store *store; /* its profile, for mf_collect(); belongs to the process */
+
+	/* How far it can be trusted. */
+	uint64_t model_pages;	/* mapped, by our accounting */
+	uint64_t kernel_pages;	/* mapped, by the kernel's (total_vm) at the end; 0: not known */
+	uint64_t mismatches;	/* records at which the two differed though nothing was lost */
+	uint64_t lost;		/* records and changes that the kernel could not tell us */
+	uint64_t events;	/* mappings and unmappings accounted */
+	uint64_t no_stack;	/* mappings whose stack could not be had */
+	bool exact;		/* EXITED, nothing lost, no mismatch, model_pages == kernel_pages */
+};
+
+struct mf_pages;
+
+/*
+ * Opens the session. @err says what to do when it cannot: no device (load the module), permission,
+ * another version (names both), a hook that does not work on this kernel (names it).
+ */
+int mf_pages_open(const struct mf_pages_options *options, struct mf_pages **pages,
+		  struct mf_error *err);
+
+/* Ends the session and frees everything, the processes included. NULL is allowed. */
+void mf_pages_close(struct mf_pages *pages);
+
+/* Enrols the calling process; for a child between fork and exec: async-signal-safe. 0 or -errno. */
+int mf_pages_enrol(const struct mf_pages *pages);
+
+/* The words for a failed mf_pages_enrol, in the parent. Returns @code. */
+int mf_pages_enrol_error(int code, struct mf_error *err);
+
+/* The descriptor to poll for POLLIN; it belongs to the session and is close-on-exec. */
+int mf_pages_fd(const struct mf_pages *pages);
+
+/*
+ * Takes in what the ring holds. Returns 0, or -errno when the stream of records makes no sense or
+ * memory ran out; the session can then only be ended and closed.
+ */
+int mf_pages_drain(struct mf_pages *pages, struct mf_error *err);
+
+/* Whether a process was enrolled and none is left, and the ring has been read to its end. */
+bool mf_pages_done(const struct mf_pages *pages);
+
+/* A process whose profile has ended and was not returned before, or NULL. */
+struct mf_pages_process *mf_pages_next_ended(struct mf_pages *pages);
+
+/* Frees a process that mf_pages_next_ended returned. */
+void mf_pages_release(struct mf_pages *pages, struct mf_pages_process *process);
+
+/* The profiled processes that have not been released, for looking at them while they run. */
+size_t mf_pages_count(const struct mf_pages *pages);
+const struct mf_pages_process *mf_pages_process(const struct mf_pages *pages, size_t index);
+
+/* Drains once more and ends all profiles as they stand; mf_pages_next_ended then returns them. */
+int mf_pages_end(struct mf_pages *pages, struct mf_error *err);
+
+#endif
