@@ -35,6 +35,7 @@ enum mf_region_id {
 	MF_REGION_BLOCK_LEAVES,	  /* uint64_t[][], see blocks.c */
 	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[], see blocks.c */
 	MF_REGION_OBJECTS,	  /* struct mf_object_record[], see objects.h */
+	MF_REGION_STRINGS,	  /* their paths */
 	MF_REGION_COUNT,
 };
 
@@ -67,6 +68,7 @@ struct mf_store_header {
 
 	/* How much of each region is in use; counts, not bytes. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
+	uint32_t n_string_bytes;
 	uint32_t node_hash_offset, node_hash_bits; /* in entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
 };

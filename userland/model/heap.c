@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+// Heap mode's events.
+
+#include "model/heap.h"
+
+#include "model/model.h"
+#include "model/trie.h"
+
+static bool is_counted(const struct mf_block *block)
+{
+	return block->context != MF_CONTEXT_IGNORED;
+}
+
+/* The overhead that @block costs: the allocator's own bytes and what is usable but not asked for. */
+static int64_t extra_of(const struct mf_model *model, const struct mf_block *block)
+{
+	return (int64_t)(model->options.heap_admin + block->capacity - block->size);
+}
+
+/* Enters @block in the table; one that finds no place there is ignored from now on. */
+static bool enter(struct mf_store *store, const struct mf_block *block)
+{
+	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))
+		return true;
+	store->header->events_lost++;
+	return false;
+}
+
+void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
+		   int64_t now)
+{
+	struct mf_model *model = mf_model_of(store);
+	struct mf_block block = {
+		.address = address,
+		.size = size,
+		.capacity = mf_blocks_capacity(size, model->options.alignment),
+		.context = context,
+	};
+
+	if (!enter(store, &block) || !is_counted(&block))
+		return;
+	mf_trie_charge(store, context, (int64_t)size);
+	mf_model_change(model, (int64_t)size, extra_of(model, &block));
+	mf_model_attempt(store, now);
+}
+
+void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
+{
+	struct mf_model *model = mf_model_of(store);
+	struct mf_block block;
+
+	if (!mf_blocks_take(store, address, &block) || !is_counted(&block))
+		return;
+	mf_model_check_peak(store, now);
+	mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
+	mf_trie_charge(store, block.context, -(int64_t)block.size);
+	mf_model_attempt(store, now);
+}
+
+bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block)
+{
+	return mf_blocks_take(store, address, block);
+}
+
+void mf_heap_realloc_failed(struct mf_store *store, const struct mf_block *block)
+{
+	enter(store, block);
+}
+
+/* A block that can no longer be followed leaves the totals, too: they stay those of known blocks. */
+static void drop(struct mf_store *store, const struct mf_block *block)
+{
+	struct mf_model *model = mf_model_of(store);
+
+	if (!is_counted(block))
+		return;
+	mf_model_change(model, -(int64_t)block->size, -extra_of(model, block));
+	mf_trie_charge(store, block->context, -(int64_t)block->size);
+}
+
+void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *old, uint64_t address,
+			 uint64_t size, uint32_t context, int64_t now)
+{
+	struct mf_model *model = mf_model_of(store);
+	struct mf_block block = { .address = address, .size = size, .context = context };
+
+	/*
+	 * A block that fits into the capacity of the old one stays in place in the model, whatever
+	 * the real allocator did, and keeps that capacity.
+	 */
+	if (size <= old->capacity)
+		block.capacity = old->capacity;
+	else
+		block.capacity = mf_blocks_capacity(size, model->options.alignment);
+
+	if (is_counted(old) && size < old->size)
+		mf_model_check_peak(store, now);
+	if (!enter(store, &block)) {
+		drop(store, old);
+		return;
+	}
+	/* Visible or ignored, before and after: each side counts exactly while it is visible. */
+	if (is_counted(old) && is_counted(&block)) {
+		mf_trie_charge(store, context, (int64_t)size);
+		mf_trie_charge(store, old->context, -(int64_t)old->size);
+		mf_model_change(model, (int64_t)size - (int64_t)old->size,
+				extra_of(model, &block) - extra_of(model, old));
+	} else if (is_counted(&block)) {
+		mf_trie_charge(store, context, (int64_t)size);
+		mf_model_change(model, (int64_t)size, extra_of(model, &block));
+	} else {
+		drop(store, old);
+		return;
+	}
+	mf_model_attempt(store, now);
+}

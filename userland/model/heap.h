@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Heap mode's events: what an allocation, a free or a reallocation does to the model. */
+#ifndef MASSIF_MODEL_HEAP_H
+#define MASSIF_MODEL_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/blocks.h"
+#include "model/store.h"
+
+/*
+ * One writer at a time: the caller serialises these. @now is the outside clock's time in the model's
+ * unit; it is not looked at when the unit is bytes. @context is MF_CONTEXT_IGNORED for a block that
+ * is to be known but not counted, and MF_CONTEXT_NONE (the store is full) counts the event as lost.
+ */
+
+/* A block of @size bytes came into being at @address. */
+void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
+		   int64_t now);
+
+/* The block at @address is about to be freed. Unknown addresses are no event. */
+void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
+
+/*
+ * A reallocation has two halves, since other threads may be given the old address before it has
+ * returned: the first takes the block out of the table (false: it is not known), the second enters
+ * it at its new address and size, or puts it back as it was when the reallocation failed.
+ */
+bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block);
+void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *block, uint64_t address,
+			 uint64_t size, uint32_t context, int64_t now);
+void mf_heap_realloc_failed(struct mf_store *store, const struct mf_block *block);
+
+#endif

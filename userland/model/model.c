@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which snapshots are taken and kept.
+
+#include "model/model.h"
+
+#include <string.h>
+
+#include "model/capture.h"
+
+#define NO_SLOT UINT32_MAX
+
+/* The published word: bit 0 which order list, bits 8.. its length, bits 32.. the peak's slot + 1. */
+static uint64_t pack(uint32_t which, uint32_t count, uint32_t peak)
+{
+	return which | (uint64_t)count << 8 | (uint64_t)(peak + 1) << 32;
+}
+
+static uint32_t which_of(uint64_t published)
+{
+	return published & 1;
+}
+
+static uint32_t count_of(uint64_t published)
+{
+	return (uint32_t)(published >> 8) & 0xffff;
+}
+
+static uint32_t peak_of(uint64_t published)
+{
+	return (uint32_t)(published >> 32) - 1;
+}
+
+static void publish(struct mf_model *model, uint32_t which, uint32_t count, uint32_t peak)
+{
+	__atomic_store_n(&model->published, pack(which, count, peak), __ATOMIC_RELEASE);
+}
+
+void mf_model_init(struct mf_store *store, const struct mf_model_options *options)
+{
+	struct mf_model *model = mf_model_of(store);
+
+	memset(model, 0, sizeof(*model));
+	model->options = *options;
+	publish(model, 0, 0, NO_SLOT);
+}
+
+/*
+ * Chooses the victims: as often as half the slots, the snapshot whose neighbours are closest in time
+ * goes, the lowest on ties; never the first, the last or the peak. Writes the survivors to @kept and
+ * returns their number.
+ */
+static uint32_t choose_survivors(const struct mf_model *model, const uint16_t *order, uint32_t count,
+				 uint32_t peak, uint16_t *kept)
+{
+	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX];
+	const struct mf_snapshot *slots = model->slots;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		previous[i] = (uint16_t)(i ? i - 1 : 0);
+		next[i] = (uint16_t)(i + 1);
+	}
+	for (uint32_t round = 0; round < count / 2; round++) {
+		int64_t least = INT64_MAX;
+		uint32_t victim = 0;
+
+		for (uint32_t i = next[0]; i < count - 1; i = next[i]) {
+			int64_t span = slots[order[next[i]]].time - slots[order[previous[i]]].time;
+
+			if (order[i] != peak && span < least) {
+				least = span;
+				victim = i;
+			}
+		}
+		if (!victim)
+			break;
+		next[previous[victim]] = next[victim];
+		previous[next[victim]] = previous[victim];
+	}
+	for (uint32_t i = 0; i < count; i = next[i])
+		kept[n++] = order[i];
+	return n;
+}
+
+/*
+ * The new interval between snapshots: the smallest distance of neighbours, not counting pairs of
+ * which both are the first, the last or the peak; in 32 bits, as in Massif.
+ */
+static uint32_t least_interval(const struct mf_model *model, const uint16_t *order, uint32_t count,
+			       uint32_t peak)
+{
+	int64_t least = INT64_MAX;
+
+	for (uint32_t i = 1; i < count; i++) {
+		bool fixed_left = i - 1 == 0 || order[i - 1] == peak;
+		bool fixed_right = i == count - 1 || order[i] == peak;
+		int64_t span = model->slots[order[i]].time - model->slots[order[i - 1]].time;
+
+		if (!(fixed_left && fixed_right) && span < least)
+			least = span;
+	}
+	return (uint32_t)least;
+}
+
+/* Makes room: half of the snapshots go, and later ones are taken at larger intervals. */
+static void cull(struct mf_store *store)
+{
+	struct mf_model *model = mf_model_of(store);
+	uint32_t which = which_of(model->published), peak = peak_of(model->published);
+	uint32_t count = count_of(model->published), kept;
+	uint8_t survives[MF_SNAPSHOTS_MAX] = { 0 };
+	const uint16_t *order = model->order[which];
+	uint16_t *survivors = model->order[!which];
+
+	kept = choose_survivors(model, order, count, peak, survivors);
+	model->interval = least_interval(model, survivors, kept, peak);
+	model->cullings++;
+	publish(model, !which, kept, peak);
+
+	/* Only now may the victims' memory be used again. */
+	for (uint32_t i = 0; i < kept; i++)
+		survives[survivors[i]] = 1;
+	for (uint32_t i = 0; i < count; i++) {
+		struct mf_snapshot *slot = &model->slots[order[i]];
+
+		if (survives[order[i]])
+			continue;
+		mf_capture_release(store, slot->capture);
+		slot->capture = 0;
+		model->slot_used[order[i]] = 0;
+	}
+}
+
+static uint32_t free_slot(const struct mf_model *model)
+{
+	for (uint32_t i = 0; i < MF_SNAPSHOTS_MAX; i++)
+		if (!model->slot_used[i])
+			return i;
+	return NO_SLOT; /* culling keeps fewer than max_snapshots */
+}
+
+static void take(struct mf_store *store, int64_t time, bool detailed, bool is_peak)
+{
+	struct mf_model *model = mf_model_of(store);
+	uint32_t which = which_of(model->published), peak = peak_of(model->published);
+	uint32_t count = count_of(model->published);
+	uint32_t slot = free_slot(model);
+
+	if (slot == NO_SLOT)
+		return;
+	model->slot_used[slot] = 1;
+	model->slots[slot] = (struct mf_snapshot){
+		.time = time,
+		.heap = model->heap,
+		.extra = model->extra,
+		.stacks = model->stacks,
+		.capture = detailed ? mf_capture_take(store) : 0,
+	};
+	model->order[which][count] = (uint16_t)slot;
+	publish(model, which, count + 1, is_peak ? slot : peak);
+
+	model->real_snapshots++;
+	model->detailed_snapshots += detailed;
+	model->peak_snapshots += is_peak;
+	model->since_detailed = detailed ? 0 : model->since_detailed + 1;
+	if (count + 1 >= model->options.max_snapshots)
+		cull(store);
+	model->next_allowed = time + model->interval;
+}
+
+void mf_model_attempt(struct mf_store *store, int64_t now)
+{
+	struct mf_model *model = mf_model_of(store);
+	int64_t time = mf_model_time(model, now);
+
+	if (time < model->next_allowed) {
+		model->skipped_snapshots++;
+		return;
+	}
+	take(store, time, model->since_detailed == model->options.detailed_freq - 1, false);
+}
+
+void mf_model_check_peak(struct mf_store *store, int64_t now)
+{
+	struct mf_model *model = mf_model_of(store);
+	uint64_t total = model->heap + model->extra + model->stacks;
+	double excess = (double)model->peak_total * model->options.peak_inaccuracy / 100;
+
+	if (total <= model->peak_total + (uint64_t)excess)
+		return;
+	model->peak_total = total;
+	take(store, mf_model_time(model, now), true, true);
+}
+
+uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views)
+{
+	const struct mf_model *model = mf_model_of(store);
+	uint64_t published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
+	uint32_t count = count_of(published), n = 0;
+
+	for (uint32_t i = 0; i < count && i < MF_SNAPSHOTS_MAX; i++) {
+		uint32_t slot = model->order[which_of(published)][i];
+
+		if (slot >= MF_SNAPSHOTS_MAX)
+			continue;
+		views[n].snapshot = model->slots[slot];
+		views[n].tree = !views[n].snapshot.capture ? MF_TREE_EMPTY :
+				slot == peak_of(published) ? MF_TREE_PEAK :
+							     MF_TREE_DETAILED;
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+// Creates, maps and unmaps the memory in which a profile grows.
+
+#include "model/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/capture.h"
+#include "model/model.h"
+#include "model/objects.h"
+#include "model/trie.h"
+
+#define KIB 1024ull
+#define MIB (1024ull * KIB)
+#define GIB (1024ull * MIB)
+
+/*
+ * How large a region may become, and how far it shrinks when the program's address space is
+ * limited. Address space is all that an untouched page costs. The directory has a fixed size: it
+ * has an entry for each 4 MiB of 48 bits of addresses.
+ */
+static const struct {
+	uint64_t wanted, least;
+} region_sizes[MF_REGION_COUNT] = {
+	[MF_REGION_HEADER] = { 4 * KIB, 4 * KIB },
+	[MF_REGION_MODEL] = { 64 * KIB, 64 * KIB },
+	[MF_REGION_NODES] = { 512 * MIB, 1 * MIB },
+	[MF_REGION_NODE_HASH] = { 256 * MIB, 1 * MIB },
+	[MF_REGION_CONTEXT_BYTES] = { 64 * MIB, 256 * KIB },
+	[MF_REGION_CONTEXT_NODES] = { 32 * MIB, 128 * KIB },
+	[MF_REGION_CAPTURES] = { 16 * GIB, 4 * MIB },
+	[MF_REGION_BLOCK_DIRECTORY] = { 256 * MIB, 256 * MIB },
+	[MF_REGION_BLOCK_LEAVES] = { 128 * GIB, 64 * MIB },
+	[MF_REGION_WIDE_BLOCKS] = { 1 * GIB, 1 * MIB },
+	[MF_REGION_OBJECTS] = { 8 * MIB, 256 * KIB },
+	[MF_REGION_STRINGS] = { 64 * MIB, 1 * MIB },
+};
+
+_Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
+_Static_assert(sizeof(struct mf_model) <= 64 * KIB, "the model outgrew its region");
+
+static uint64_t sum_of(const uint64_t *sizes)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		sum += sizes[i];
+	return sum;
+}
+
+/* Halves what can be halved until the sum is within @budget. Returns false if it never is. */
+static bool plan_sizes(uint64_t *sizes, uint64_t budget)
+{
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		sizes[i] = region_sizes[i].wanted;
+
+	while (budget && sum_of(sizes) > budget) {
+		bool shrunk = false;
+
+		for (int i = 0; i < MF_REGION_COUNT; i++) {
+			if (sizes[i] / 2 < region_sizes[i].least)
+				continue;
+			sizes[i] /= 2;
+			shrunk = true;
+		}
+		if (!shrunk)
+			return false;
+	}
+	return true;
+}
+
+/* The bounds that the process's own limits put on the memory. */
+static uint64_t budget_within_limits(uint64_t budget)
+{
+	struct rlimit limit;
+
+	/* ftruncate beyond RLIMIT_FSIZE would raise SIGXFSZ. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    (!budget || limit.rlim_cur < budget))
+		budget = limit.rlim_cur;
+	return budget;
+}
+
+static int map_all(struct mf_store *store, int fd, const struct mf_region *regions)
+{
+	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		void *address = mmap(NULL, regions[i].size, PROT_READ | PROT_WRITE,
+				     flags | MAP_NORESERVE, fd, fd >= 0 ? (off_t)regions[i].offset : 0);
+
+		if (address == MAP_FAILED) {
+			int code = -errno;
+
+			mf_store_detach(store);
+			return code;
+		}
+		store->regions[i] = address;
+		store->sizes[i] = regions[i].size;
+		/* Not the program's memory: neither in its core dumps nor in its children. */
+		if (fd >= 0) {
+			madvise(address, regions[i].size, MADV_DONTDUMP);
+			madvise(address, regions[i].size, MADV_DONTFORK);
+		}
+	}
+	store->header = store->regions[MF_REGION_HEADER];
+	return 0;
+}
+
+static int create_file(uint64_t size, int *fd, struct mf_error *err)
+{
+	int made = memfd_create("massif-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (made < 0)
+		return mf_error_set(err, -errno, "cannot create the session memory: %s",
+				    strerror(errno));
+	if (ftruncate(made, (off_t)size) ||
+	    fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		int code = -errno;
+
+		close(made);
+		return mf_error_set(err, code, "cannot size the session memory: %s",
+				    strerror(-code));
+	}
+	*fd = made;
+	return 0;
+}
+
+int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err)
+{
+	struct mf_region regions[MF_REGION_COUNT];
+	uint64_t sizes[MF_REGION_COUNT], offset = 0;
+	int made = -1, code;
+
+	memset(store, 0, sizeof(*store));
+	if (!plan_sizes(sizes, budget_within_limits(budget)))
+		return mf_error_set(err, -ENOMEM,
+				    "the limits on address space or file size (ulimit -v, ulimit -f) "
+				    "leave less than the 330 MiB that a profile needs; raise them");
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		regions[i] = (struct mf_region){ .offset = offset, .size = sizes[i] };
+		offset += sizes[i];
+	}
+
+	if (fd) {
+		code = create_file(offset, &made, err);
+		if (code)
+			return code;
+	}
+	code = map_all(store, made, regions);
+	if (code) {
+		if (made >= 0)
+			close(made);
+		return mf_error_set(err, code, "cannot map the session memory: %s", strerror(-code));
+	}
+
+	store->header->version = MF_STORE_VERSION;
+	memcpy(store->header->regions, regions, sizeof(regions));
+	store->header->n_chunks = 1; /* element 0 of these means none */
+	store->header->n_wide = 1;
+	store->header->n_leaves = 1;
+	mf_trie_init(store);
+	mf_objects_init(store);
+	store->header->magic = MF_STORE_MAGIC;
+	if (fd)
+		*fd = made;
+	return 0;
+}
+
+/* Copies the region table out of shared memory and checks it against the file. */
+static int read_regions(int fd, struct mf_region *regions)
+{
+	struct mf_store_header header;
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+	    header.magic != MF_STORE_MAGIC || header.version != MF_STORE_VERSION)
+		return -EINVAL;
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		const struct mf_region *region = &header.regions[i];
+
+		if (region->size < region_sizes[i].least || region->offset % (4 * KIB) ||
+		    region->offset > (uint64_t)status.st_size ||
+		    region->size > (uint64_t)status.st_size - region->offset)
+			return -EINVAL;
+		regions[i] = *region;
+	}
+	return 0;
+}
+
+int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err)
+{
+	struct mf_region regions[MF_REGION_COUNT];
+	int code;
+
+	memset(store, 0, sizeof(*store));
+	code = read_regions(fd, regions);
+	if (code)
+		return mf_error_set(err, code, "descriptor %d is not a massif session", fd);
+	code = map_all(store, fd, regions);
+	if (code)
+		return mf_error_set(err, code, "cannot map the session memory: %s", strerror(-code));
+	return 0;
+}
+
+void mf_store_detach(struct mf_store *store)
+{
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		if (store->regions[i])
+			munmap(store->regions[i], store->sizes[i]);
+	memset(store, 0, sizeof(*store));
+}
