@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The graph of totals over time.
+ *
+ * The canvas has columns 0 to width and rows 0 to height; column 0 and row 0 are the axes. A
+ * snapshot is a bar in the column of its time; between two bars a line at the height of the
+ * first goes on. A row stands for largest / height bytes, a fraction if need be.
+ *
+ * Times should begin at 0 and never decrease. The reference survives others more or less, by
+ * rules that follow from how its arrays grow: columns to the right of the canvas exist but are
+ * not printed, negative ones count from the rightmost column that was ever touched. They are
+ * followed here, without the memory that they cost there.
+ */
+
+#include "graph.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failure.h"
+#include "label.h"
+#include "memory.h"
+#include "output.h"
+#include "profile.h"
+
+/* What a cell shows. Of two bars in one column the one with the higher rank is seen. */
+enum { NORMAL = ':', DETAILED = '@', PEAK = '#' };
+
+/* Columns farther away than this are all the same to every rule, but do not overflow. */
+#define FAR 1e15
+
+struct canvas {
+	unsigned int width;
+	unsigned int height;
+	char *cells;		/* rows of width + 1 */
+	int64_t columns;	/* rightmost column that was ever touched, plus 1 */
+	struct mf_number *rows;	/* [y]: the bytes that a bar must have to reach row y */
+};
+
+/* A bar, as the line to the next one needs it. */
+struct bar {
+	int64_t x;
+	unsigned int y;		/* its top, 0 if it reaches no row */
+	char mark;
+};
+
+static void deinit(struct canvas *canvas)
+{
+	free(canvas->cells);
+	free(canvas->rows);
+}
+
+static char *cell(struct canvas *canvas, unsigned int x, unsigned int y)
+{
+	return &canvas->cells[(size_t)y * (canvas->width + 1) + x];
+}
+
+static void init(struct canvas *canvas, unsigned int width, unsigned int height,
+		 struct mf_number largest)
+{
+	size_t size = (size_t)(width + 1) * (height + 1);
+	struct mf_number step = mf_number_divide(largest, mf_number_of(height));
+	size_t room = 0;
+	unsigned int y;
+
+	canvas->width = width;
+	canvas->height = height;
+	canvas->columns = width + 1;
+	mf_memory_grow((void **)&canvas->cells, &room, size, 1);
+	memset(canvas->cells, ' ', size);
+	room = 0;
+	mf_memory_grow((void **)&canvas->rows, &room, height + 1, sizeof(*canvas->rows));
+	for (y = 0; y <= height; y++) {
+		canvas->rows[y] = mf_number_multiply(mf_number_of(y), step);
+		*cell(canvas, 0, y) = '|';
+	}
+	memset(canvas->cells, '-', width + 1);
+	*cell(canvas, 0, 0) = '+';
+	*cell(canvas, width, 0) = '>';
+	*cell(canvas, 0, height) = '^';
+}
+
+static int fail_time(struct mf_failure *failure)
+{
+	/* The reference says "Died at <its source line>." or something about arrays. */
+	return mf_failure_set(failure, MF_FAILURE_OTHER,
+			      "Died at a snapshot's time that cannot be drawn.\n");
+}
+
+/* The column of a time, from 1; beyond the width for a time after the end. */
+static int find_column(const struct canvas *canvas, struct mf_number time, struct mf_number end,
+		       int64_t *x, struct mf_failure *failure)
+{
+	double position = trunc(mf_number_double(mf_number_divide(time, end)) * canvas->width) + 1;
+
+	*x = 0;
+	/* The end itself would be one column too far right. */
+	if (mf_number_equal(time, end)) {
+		if (position != canvas->width + 1)
+			return fail_time(failure);
+		position = canvas->width;
+	}
+	if (isnan(position))
+		return fail_time(failure);
+	*x = position > FAR ? FAR : position < -FAR ? -FAR : position;
+	return 0;
+}
+
+/* Finds the real column of a negative one, and remembers the rightmost. */
+static int touch(struct canvas *canvas, int64_t *x, struct mf_failure *failure)
+{
+	if (*x < 0)
+		*x += canvas->columns;
+	if (*x < 0)
+		return fail_time(failure);
+	if (*x >= canvas->columns)
+		canvas->columns = *x + 1;
+	return 0;
+}
+
+/* Draws over whatever is there, in the columns first to last of one row; last may be less. */
+static int draw_line(struct canvas *canvas, int64_t first, int64_t last, const struct bar *bar,
+		     struct mf_failure *failure)
+{
+	int64_t width = canvas->width;
+	int64_t x = first;
+
+	if (!bar->y || first > last)
+		return 0;
+	if (x < 0) {
+		if (touch(canvas, &x, failure))
+			return -EINVAL;
+		/* Negative columns: only those that fall on the canvas count. */
+		for (; x <= width && x - canvas->columns <= last && x < canvas->columns; x++)
+			*cell(canvas, x, bar->y) = bar->mark;
+		x = 0;
+	}
+	for (; x <= last && x <= width; x++)
+		*cell(canvas, x, bar->y) = bar->mark;
+	if (last >= canvas->columns)
+		canvas->columns = last + 1;
+	return 0;
+}
+
+static int rank(char mark)
+{
+	return mark == PEAK ? 2 : mark == DETAILED ? 1 : 0;
+}
+
+static int draw_bar(struct canvas *canvas, struct mf_number total, struct bar *bar,
+		    struct mf_failure *failure)
+{
+	int64_t x = bar->x;
+	unsigned int y;
+	char *at;
+
+	bar->y = 0;
+	for (y = 1; y <= canvas->height; y++) {
+		if (!mf_number_at_least(total, canvas->rows[y]))
+			break;
+		if (y == 1 && touch(canvas, &x, failure))
+			return -EINVAL;
+		bar->y = y;
+		if (x > canvas->width)
+			continue;
+		at = cell(canvas, x, y);
+		if (rank(bar->mark) >= rank(*at))
+			*at = bar->mark;
+	}
+	return 0;
+}
+
+static int draw(struct canvas *canvas, const struct mf_profile *profile, struct mf_number end,
+		struct mf_failure *failure)
+{
+	const struct mf_snapshot *snapshot;
+	struct bar bar = { .mark = NORMAL };
+	int64_t x;
+	size_t i;
+
+	for (i = 0; i < profile->count; i++) {
+		snapshot = &profile->snapshots[i];
+		if (find_column(canvas, snapshot->time, end, &x, failure) ||
+		    draw_line(canvas, bar.x + 1, x - 1, &bar, failure))
+			return -EINVAL;
+		bar.x = x;
+		bar.mark = snapshot->is_peak ? PEAK : snapshot->has_tree ? DETAILED : NORMAL;
+		if (draw_bar(canvas, snapshot->total, &bar, failure))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static void print(struct canvas *canvas, const struct mf_label *bytes, const struct mf_label *time,
+		  struct mf_output *out)
+{
+	unsigned int y = canvas->height;
+
+	mf_output_string(out, "    ");
+	mf_output_right(out, bytes->unit, strlen(bytes->unit), 2);
+	mf_output_string(out, "\n");
+	mf_output_string(out, bytes->text);
+	for (;;) {
+		mf_output_bytes(out, cell(canvas, 0, y), canvas->width + 1);
+		if (y-- == 0)
+			break;
+		mf_output_string(out, y ? "\n     " : "\n   0 ");
+	}
+	mf_output_string(out, time->unit);
+	mf_output_string(out, "\n     0");
+	mf_output_repeat(out, ' ', canvas->width > 5 ? canvas->width - 5 : 0);
+	mf_output_string(out, time->text);
+	mf_output_string(out, "\n");
+}
+
+/* An axis never ends at 0. */
+static struct mf_number at_least_one(struct mf_number number)
+{
+	return mf_number_is_true(number) ? number : mf_number_of(1);
+}
+
+int mf_graph_print(const struct mf_profile *profile, unsigned int width, unsigned int height,
+		   struct mf_output *out, struct mf_failure *failure)
+{
+	__attribute__((cleanup(deinit))) struct canvas canvas = {};
+	const struct mf_text *unit = &profile->header.time_unit;
+	struct mf_text bytes = { .data = "B", .len = 1 };
+	struct mf_number largest = at_least_one(profile->largest);
+	struct mf_label byte_label;
+	struct mf_label time_label;
+	struct mf_number end;
+
+	if (!profile->count)
+		return mf_failure_set(failure, MF_FAILURE_OTHER,
+				      "Died at the end of a file without a snapshot.\n");
+	end = profile->snapshots[profile->count - 1].time;
+	if (!mf_number_at_least(end, mf_number_of(0)))
+		return fail_time(failure);
+	end = at_least_one(end);
+	init(&canvas, width, height, largest);
+	if (draw(&canvas, profile, end, failure))
+		return -EINVAL;
+	mf_label_make(&byte_label, largest, &bytes);
+	if (mf_label_make(&time_label, end, unit)) {
+		mf_failure_set(failure, MF_FAILURE_OTHER, "bad time_unit: ");
+		mf_failure_quote(failure, unit->data, unit->len);
+		mf_failure_quote(failure, "\n", 1);
+		return -EINVAL;
+	}
+	print(&canvas, &byte_label, &time_label, out);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The graph of totals over time. */
+#ifndef MF_MSPRINT_GRAPH_H
+#define MF_MSPRINT_GRAPH_H
+
+struct mf_failure;
+struct mf_output;
+struct mf_profile;
+
+/* Draws and prints it, in that many columns and rows. Prints nothing if it fails. */
+int mf_graph_print(const struct mf_profile *profile, unsigned int width, unsigned int height,
+		   struct mf_output *out, struct mf_failure *failure);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+// The input file, line by line; input.h says why it is read twice.
+
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "failure.h"
+#include "memory.h"
+
+/* Small enough to stay in a core's own cache, large enough to make system calls rare. */
+#define BUFFER (256 * 1024)
+
+static int fail_read(const char *path, int error, struct mf_failure *failure)
+{
+	/*
+	 * The reference takes a failed read for the end of the file, and so may print a part of
+	 * a profile as if it were all. The status is the same where it does notice.
+	 */
+	return mf_failure_set(failure, error, "Cannot read %s: %s\n", path, strerror(error));
+}
+
+/* Reads once, also if a signal comes. Returns the bytes read, 0 at the end, or -errno. */
+static ssize_t read_some(int fd, void *data, size_t len)
+{
+	ssize_t got;
+
+	do {
+		got = read(fd, data, len);
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	ssize_t done;
+
+	for (; len; data += done, len -= done) {
+		done = write(fd, data, len);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		else if (done < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Replaces a descriptor that cannot be rewound by one of anonymous memory with the same bytes. */
+static int copy_to_memory(struct mf_input *input)
+{
+	ssize_t got;
+	int copy;
+	int ret;
+
+	copy = memfd_create("ms_print", MFD_CLOEXEC);
+	if (copy < 0)
+		return -errno;
+	for (;;) {
+		got = read_some(input->fd, input->data, input->room);
+		ret = got > 0 ? write_all(copy, input->data, got) : (int)got;
+		if (got <= 0 || ret)
+			break;
+	}
+	close(input->fd);
+	input->fd = copy;
+	if (!ret && lseek(copy, 0, SEEK_SET) < 0)
+		ret = -errno;
+	return ret;
+}
+
+int mf_input_open(struct mf_input *input, const char *path, struct mf_failure *failure)
+{
+	struct stat status;
+	int ret = 0;
+
+	*input = (struct mf_input){ .path = path };
+	input->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (input->fd < 0)
+		return mf_failure_set(failure, errno, "Cannot open %s for reading\n", path);
+	mf_memory_grow((void **)&input->data, &input->room, BUFFER, 1);
+	if (fstat(input->fd, &status))
+		ret = -errno;
+	else if (!S_ISREG(status.st_mode))
+		ret = copy_to_memory(input);
+	if (ret)
+		return fail_read(path, -ret, failure);
+	return 0;
+}
+
+void mf_input_close(struct mf_input *input)
+{
+	if (input->fd >= 0)
+		close(input->fd);
+	free(input->data);
+	*input = (struct mf_input){ .fd = -1 };
+}
+
+int mf_input_rewind(struct mf_input *input, struct mf_failure *failure)
+{
+	input->line = 0;
+	input->next = 0;
+	if (!input->moved)
+		return 0;
+	input->end = 0;
+	input->at_end = false;
+	input->moved = false;
+	if (lseek(input->fd, 0, SEEK_SET) < 0)
+		return fail_read(input->path, errno, failure);
+	return 0;
+}
+
+int mf_input_check(const struct mf_input *input, struct mf_failure *failure)
+{
+	return input->error ? fail_read(input->path, input->error, failure) : 0;
+}
+
+/* Reads more bytes behind those that are there; unread ones may move to the front. */
+static void fill(struct mf_input *input)
+{
+	ssize_t got;
+
+	if (input->next && input->end == input->room) {
+		memmove(input->data, input->data + input->next, input->end - input->next);
+		input->end -= input->next;
+		input->next = 0;
+		input->moved = true;
+	}
+	mf_memory_grow((void **)&input->data, &input->room, input->end + 1, 1);
+	got = read_some(input->fd, input->data + input->end, input->room - input->end);
+	if (got < 0)
+		input->error = -got;
+	if (got <= 0)
+		input->at_end = true;
+	else
+		input->end += got;
+}
+
+/* Gets the next line as it is in the file. False at the end. */
+static bool next_raw(struct mf_input *input, struct mf_line *line)
+{
+	const char *newline = NULL;
+	size_t seen = 0;	/* bytes of this line in which there is no newline */
+
+	for (;;) {
+		if (input->end - input->next > seen)
+			newline = memchr(input->data + input->next + seen, '\n',
+					 input->end - input->next - seen);
+		if (newline || input->at_end)
+			break;
+		seen = input->end - input->next;
+		fill(input);
+	}
+	if (!newline && input->next == input->end)
+		return false;
+	line->data = input->data + input->next;
+	line->newline = newline;
+	line->len = newline ? (size_t)(newline - line->data) : input->end - input->next;
+	input->next += line->len + line->newline;
+	input->line++;
+	return true;
+}
+
+static bool is_blank(const struct mf_line *line)
+{
+	size_t i = 0;
+
+	while (i < line->len &&
+	       (line->data[i] == ' ' || (line->data[i] >= '\t' && line->data[i] <= '\r')))
+		i++;
+	return i == line->len;
+}
+
+bool mf_input_next(struct mf_input *input, struct mf_line *line)
+{
+	const char *comment;
+
+	while (next_raw(input, line)) {
+		comment = memchr(line->data, '#', line->len);
+		if (comment)
+			line->len = comment - line->data;
+		if (!is_blank(line))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The ends of the graph's axes: a number of about five characters and a unit. */
+#ifndef MF_MSPRINT_LABEL_H
+#define MF_MSPRINT_LABEL_H
+
+#include "number.h"
+#include "text.h"
+
+struct mf_label {
+	char text[400];		/* at least 5 columns, blank-padded on the left */
+	const char *unit;
+};
+
+/* Scales a value of the given base unit: B, i or ms. -EINVAL if the unit is none of them. */
+int mf_label_make(struct mf_label *label, struct mf_number value, const struct mf_text *unit);
+
+#endif

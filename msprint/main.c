@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// ms_print: prints a massif.out file as a graph, a table and trees.
+
+#include <unistd.h>
+
+#include "failure.h"
+#include "graph.h"
+#include "input.h"
+#include "options.h"
+#include "output.h"
+#include "profile.h"
+#include "summary.h"
+#include "table.h"
+
+static struct mf_output out;
+
+/* Prints nothing before the input is known to be good, but for its time unit and times. */
+static int print(const struct mf_options *options, struct mf_input *input,
+		 struct mf_failure *failure)
+{
+	MF_PROFILE_AUTO profile = {};
+	int ret;
+
+	ret = mf_profile_read(&profile, input, failure);
+	if (ret)
+		return ret;
+	mf_summary_print_preamble(&profile, &options->args, &out);
+	ret = mf_graph_print(&profile, options->width, options->height, &out, failure);
+	if (ret)
+		return ret;
+	mf_summary_print_list(&profile, &out);
+	ret = mf_input_rewind(input, failure);
+	if (ret)
+		return ret;
+	return mf_table_print(&profile, input, options->threshold, &out, failure);
+}
+
+static int run(int argc, char **argv, struct mf_failure *failure)
+{
+	MF_OPTIONS_AUTO options = {};
+	MF_INPUT_AUTO input = { .fd = -1 };
+	int ret;
+
+	ret = mf_options_parse(&options, argc, argv, failure);
+	if (!ret)
+		ret = mf_input_open(&input, options.path, failure);
+	if (!ret)
+		ret = print(&options, &input, failure);
+	return ret;
+}
+
+/* There is nothing more to do if not even this can be written. */
+static void complain(const struct mf_failure *failure)
+{
+	const char *at = failure->words.data;
+	size_t left = failure->words.len;
+	ssize_t done;
+
+	for (; left; at += done, left -= done) {
+		done = write(STDERR_FILENO, at, left);
+		if (done <= 0)
+			break;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct mf_failure failure = {};
+	struct mf_failure write_failure = {};
+	int status;
+
+	mf_output_init(&out, STDOUT_FILENO);
+	run(argc, argv, &failure);
+	/* What was printed before a failure comes before its words; one failure is told. */
+	mf_output_flush(&out, &write_failure);
+	complain(failure.status ? &failure : &write_failure);
+	status = failure.status ?: write_failure.status;
+	mf_failure_deinit(&failure);
+	mf_failure_deinit(&write_failure);
+	return status;
+}

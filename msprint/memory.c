@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+// Growing arrays. A printer has nothing useful left to do without memory, so it ends here.
+
+#include "memory.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void mf_memory_grow(void **array, size_t *room, size_t need, size_t size)
+{
+	size_t count = *room ? *room : 16;
+	void *grown = NULL;
+	size_t bytes;
+
+	if (need <= *room)
+		return;
+	while (count < need && count <= SIZE_MAX / 2)
+		count *= 2;
+	if (count >= need && !__builtin_mul_overflow(count, size, &bytes))
+		grown = realloc(*array, bytes);
+	if (!grown) {
+		fprintf(stderr, "ms_print: out of memory\n");
+		exit(ENOMEM);
+	}
+	*array = grown;
+	*room = count;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+// Numbers that behave as the reference's do; number.h has the rules.
+
+#include "number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "memory.h"
+
+/* Doubles below this in magnitude hold every integer. */
+#define EXACT 9007199254740992.0	/* 2^53 */
+#define NEGATIVE_LIMIT (UINT64_C(1) << 63)
+
+static struct mf_number real(double value)
+{
+	return (struct mf_number){ .is_real = true, .real = value };
+}
+
+/* An integer from sign and magnitude; a double if it is below -2^63. */
+static struct mf_number integer(bool negative, uint64_t magnitude)
+{
+	if (negative && magnitude > NEGATIVE_LIMIT)
+		return real(-(double)magnitude);
+	return (struct mf_number){ .negative = negative && magnitude, .magnitude = magnitude };
+}
+
+/* Makes a whole double below 2^53 an integer. True if the number is an integer afterwards. */
+static bool make_integer(struct mf_number *number)
+{
+	double value = number->real;
+
+	if (!number->is_real)
+		return true;
+	if (!(fabs(value) < EXACT) || value != trunc(value))
+		return false;
+	*number = integer(value < 0, (uint64_t)fabs(value));
+	return true;
+}
+
+static bool both_integers(struct mf_number *a, struct mf_number *b)
+{
+	return make_integer(a) & make_integer(b);
+}
+
+double mf_number_double(struct mf_number number)
+{
+	if (number.is_real)
+		return number.real;
+	return number.negative ? -(double)number.magnitude : (double)number.magnitude;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The double of the longest numeric beginning. Hexadecimal is no number here, as for strtod it is. */
+static struct mf_number parse_real(const char *text, size_t len)
+{
+	char small[64];
+	char *copy = small;
+	size_t room = sizeof(small);
+	size_t digits = 0;
+	double value;
+
+	if (len >= sizeof(small)) {
+		copy = NULL;
+		room = 0;
+		mf_memory_grow((void **)&copy, &room, len + 1, 1);
+	}
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	while (is_blank(copy[digits]))
+		digits++;
+	if (copy[digits] == '-' || copy[digits] == '+')
+		digits++;
+	if (copy[digits] == '0' && (copy[digits + 1] == 'x' || copy[digits + 1] == 'X'))
+		value = 0;
+	else
+		value = strtod(copy, NULL);
+	if (copy != small)
+		free(copy);
+	return real(value);
+}
+
+struct mf_number mf_number_parse(const char *text, size_t len)
+{
+	struct mf_number number = {};
+	bool negative = false;
+	uint64_t value = 0;
+	size_t first;
+	size_t i = 0;
+
+	while (i < len && is_blank(text[i]))
+		i++;
+	if (i < len && (text[i] == '-' || text[i] == '+'))
+		negative = text[i++] == '-';
+	first = i;
+	for (; i < len && is_digit(text[i]); i++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, text[i] - '0', &value))
+			return parse_real(text, len);
+	}
+	if (i > first) {
+		while (i < len && is_blank(text[i]))
+			i++;
+		if (i == len)
+			return integer(negative, value);
+	}
+	number = parse_real(text, len);
+	make_integer(&number);
+	return number;
+}
+
+struct mf_number mf_number_add(struct mf_number a, struct mf_number b)
+{
+	uint64_t sum;
+
+	if (both_integers(&a, &b)) {
+		if (a.negative != b.negative) {
+			if (a.magnitude >= b.magnitude)
+				return integer(a.negative, a.magnitude - b.magnitude);
+			return integer(b.negative, b.magnitude - a.magnitude);
+		}
+		if (!__builtin_add_overflow(a.magnitude, b.magnitude, &sum))
+			return integer(a.negative, sum);
+	}
+	return real(mf_number_double(a) + mf_number_double(b));
+}
+
+struct mf_number mf_number_multiply(struct mf_number a, struct mf_number b)
+{
+	uint64_t product;
+
+	if (both_integers(&a, &b) && !__builtin_mul_overflow(a.magnitude, b.magnitude, &product))
+		return integer(a.negative != b.negative, product);
+	return real(mf_number_double(a) * mf_number_double(b));
+}
+
+struct mf_number mf_number_divide(struct mf_number a, struct mf_number b)
+{
+	if (both_integers(&a, &b) && a.magnitude >= b.magnitude && b.magnitude &&
+	    a.magnitude > (uint64_t)EXACT && a.magnitude % b.magnitude == 0)
+		return integer(a.negative != b.negative, a.magnitude / b.magnitude);
+	return real(mf_number_double(a) / mf_number_double(b));
+}
+
+bool mf_number_less(struct mf_number a, struct mf_number b)
+{
+	if (!both_integers(&a, &b))
+		return mf_number_double(a) < mf_number_double(b);
+	if (a.negative != b.negative)
+		return a.negative;
+	return a.negative ? a.magnitude > b.magnitude : a.magnitude < b.magnitude;
+}
+
+bool mf_number_equal(struct mf_number a, struct mf_number b)
+{
+	if (!both_integers(&a, &b))
+		return mf_number_double(a) == mf_number_double(b);
+	return a.negative == b.negative && a.magnitude == b.magnitude;
+}
+
+bool mf_number_at_least(struct mf_number a, struct mf_number b)
+{
+	return mf_number_less(b, a) || mf_number_equal(a, b);
+}
+
+bool mf_number_is_true(struct mf_number number)
+{
+	return number.is_real ? number.real != 0 : number.magnitude != 0;
+}
+
+size_t mf_number_format(struct mf_number number, char text[MF_NUMBER_TEXT])
+{
+	if (!number.is_real)
+		return snprintf(text, MF_NUMBER_TEXT, "%s%llu", number.negative ? "-" : "",
+				(unsigned long long)number.magnitude);
+	if (isnan(number.real))
+		return snprintf(text, MF_NUMBER_TEXT, "NaN");
+	if (isinf(number.real))
+		return snprintf(text, MF_NUMBER_TEXT, "%sInf", number.real < 0 ? "-" : "");
+	if (number.real == 0)
+		return snprintf(text, MF_NUMBER_TEXT, "0");
+	return snprintf(text, MF_NUMBER_TEXT, "%.15g", number.real);
+}

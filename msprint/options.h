@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The command line. */
+#ifndef MF_MSPRINT_OPTIONS_H
+#define MF_MSPRINT_OPTIONS_H
+
+#include "number.h"
+#include "text.h"
+
+struct mf_failure;
+
+struct mf_options {
+	struct mf_number threshold;	/* percent */
+	unsigned int width;		/* of the graph, columns */
+	unsigned int height;		/* of the graph, rows */
+	const char *path;
+	struct mf_text args;		/* all arguments, with a blank before each */
+};
+
+#define MF_OPTIONS_AUTO __attribute__((cleanup(mf_options_deinit))) struct mf_options
+
+/* Fails with the usage or the version, too, which are shown where an error would be. */
+int mf_options_parse(struct mf_options *options, int argc, char **argv,
+		     struct mf_failure *failure);
+void mf_options_deinit(struct mf_options *options);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+// Buffered standard output, with the formats of the reports.
+
+#include "output.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "failure.h"
+
+void mf_output_init(struct mf_output *out, int fd)
+{
+	out->fd = fd;
+	out->error = 0;
+	out->len = 0;
+}
+
+static void write_out(struct mf_output *out, const char *data, size_t len)
+{
+	ssize_t done;
+
+	while (len && !out->error) {
+		done = write(out->fd, data, len);
+		if (done >= 0) {
+			data += done;
+			len -= done;
+		} else if (errno != EINTR) {
+			out->error = errno;
+		}
+	}
+}
+
+int mf_output_flush(struct mf_output *out, struct mf_failure *failure)
+{
+	write_out(out, out->data, out->len);
+	out->len = 0;
+	if (!out->error)
+		return 0;
+	return mf_failure_set(failure, MF_FAILURE_WRITE, "Unable to write standard output: %s\n",
+			      strerror(out->error));
+}
+
+void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len)
+{
+	if (len > sizeof(out->data) - out->len) {
+		write_out(out, out->data, out->len);
+		out->len = 0;
+		if (len > sizeof(out->data)) {
+			write_out(out, bytes, len);
+			return;
+		}
+	}
+	if (len)
+		memcpy(out->data + out->len, bytes, len);
+	out->len += len;
+}
+
+void mf_output_string(struct mf_output *out, const char *string)
+{
+	mf_output_bytes(out, string, strlen(string));
+}
+
+void mf_output_repeat(struct mf_output *out, char c, size_t count)
+{
+	while (count--)
+		mf_output_bytes(out, &c, 1);
+}
+
+void mf_output_right(struct mf_output *out, const char *text, size_t len, size_t width)
+{
+	if (len < width)
+		mf_output_repeat(out, ' ', width - len);
+	mf_output_bytes(out, text, len);
+}
+
+void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_t width)
+{
+	size_t digits = 0;
+	size_t commas;
+	size_t group;
+
+	while (digits < len && text[digits] >= '0' && text[digits] <= '9')
+		digits++;
+	commas = digits ? (digits - 1) / 3 : 0;
+	if (len + commas < width)
+		mf_output_repeat(out, ' ', width - len - commas);
+	for (group = digits - 3 * commas; commas; commas--, group = 3) {
+		mf_output_bytes(out, text, group);
+		mf_output_bytes(out, ",", 1);
+		text += group;
+		len -= group;
+	}
+	mf_output_bytes(out, text, len);
+}
+
+/*
+ * Hundredths of a value from 0 to below 2^9, rounded as printf does: to the nearest, the even one
+ * of two that are equally near, judged by the exact binary value. There is one percentage in
+ * every line of every tree, and printf takes longer than all else that is done for such a line.
+ */
+static unsigned int hundredths(double value)
+{
+	int exponent;
+	/* value = mantissa * 2^(exponent - 53), the mantissa whole and below 2^53 */
+	uint64_t mantissa = ldexp(frexp(value, &exponent), 53);
+	uint64_t scaled = mantissa * 100;	/* below 2^60 */
+	unsigned int shift = 53 - exponent;	/* at least 44, as the value is below 2^9 */
+	uint64_t whole;
+	uint64_t rest;
+	uint64_t half;
+
+	if (shift > 61)
+		return 0;
+	whole = scaled >> shift;
+	half = UINT64_C(1) << (shift - 1);
+	rest = scaled & (2 * half - 1);
+	return whole + (rest > half || (rest == half && whole % 2));
+}
+
+void mf_output_percent(struct mf_output *out, double value)
+{
+	char text[400];		/* 309 digits, the point, two more */
+	unsigned int parts;
+	int len;
+
+	if (value >= 0 && value < 100) {
+		parts = hundredths(value);
+		text[0] = '0' + parts / 1000 % 10;
+		text[1] = '0' + parts / 100 % 10;
+		text[2] = '.';
+		text[3] = '0' + parts / 10 % 10;
+		text[4] = '0' + parts % 10;
+		/* 99.995 and above round to a number with one more digit. */
+		if (parts < 10000) {
+			mf_output_bytes(out, text, 5);
+			return;
+		}
+	}
+	if (isnan(value))
+		len = snprintf(text, sizeof(text), "00NaN");
+	else if (isinf(value))
+		len = snprintf(text, sizeof(text), value < 0 ? "0-Inf" : "00Inf");
+	else
+		len = snprintf(text, sizeof(text), "%05.2f", value);
+	mf_output_bytes(out, text, len);
+}
+
+void mf_output_rule(struct mf_output *out)
+{
+	mf_output_repeat(out, '-', 80);
+	mf_output_bytes(out, "\n", 1);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Buffered standard output, with the formats of the reports. */
+#ifndef MF_MSPRINT_OUTPUT_H
+#define MF_MSPRINT_OUTPUT_H
+
+#include <stddef.h>
+
+struct mf_failure;
+
+struct mf_output {
+	int fd;
+	int error;		/* errno of the first failed write, or 0; nothing is written after it */
+	size_t len;
+	char data[64 * 1024];
+};
+
+void mf_output_init(struct mf_output *out, int fd);
+
+/* Writes what is buffered. Sets the failure if this or any write before it failed. */
+int mf_output_flush(struct mf_output *out, struct mf_failure *failure);
+
+void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len);
+void mf_output_string(struct mf_output *out, const char *string);
+void mf_output_repeat(struct mf_output *out, char c, size_t count);
+
+/* A text right-justified in width columns, that is bytes; it is not cut if it is longer. */
+void mf_output_right(struct mf_output *out, const char *text, size_t len, size_t width);
+
+/* The same, with commas between every three of the digits that the text begins with. */
+void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_t width);
+
+/* A percentage as %05.2f, without the sign. */
+void mf_output_percent(struct mf_output *out, double value);
+
+/* The rule of 80 dashes, with its newline. */
+void mf_output_rule(struct mf_output *out);
+
+#endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the lines of a massif.out file mean; syntax.h has the format.
+
+#include "syntax.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "failure.h"
+
+static const char *const field_names[MF_FIELDS] = {
+	[MF_FIELD_SNAPSHOT] = "snapshot",
+	[MF_FIELD_TIME] = "time",
+	[MF_FIELD_HEAP] = "mem_heap_B",
+	[MF_FIELD_EXTRA] = "mem_heap_extra_B",
+	[MF_FIELD_STACKS] = "mem_stacks_B",
+	[MF_FIELD_TREE] = "heap_tree",
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A line that cannot be used; without its newline it is the last one, as at the end of file. */
+static enum mf_failure_status line_status(const struct mf_line *line)
+{
+	return line->newline ? MF_FAILURE_FORMAT : MF_FAILURE_OTHER;
+}
+
+/*
+ * Shows the line that was read. The reference adds the place in its own source if the line has
+ * no newline; here the newline is added.
+ */
+static void quote_line(struct mf_failure *failure, const struct mf_line *line)
+{
+	mf_failure_quote(failure, line->data, line->len);
+	mf_failure_quote(failure, "\n", 1);
+}
+
+static int fail_line(const struct mf_input *input, const struct mf_line *line, bool at_end,
+		     const char *what, struct mf_failure *failure)
+{
+	return mf_failure_set(failure, at_end ? MF_FAILURE_OTHER : line_status(line),
+			      "Line %llu: %s\n", (unsigned long long)input->line, what);
+}
+
+static bool begins_with(const struct mf_line *line, const char *word, size_t len)
+{
+	return line->len >= len && !memcmp(line->data, word, len);
+}
+
+/* Takes what follows the word and blanks. False if the line does not begin with the word. */
+static bool take_value(const struct mf_line *line, const char *word, struct mf_text *value)
+{
+	size_t i = strlen(word);
+
+	if (!begins_with(line, word, i))
+		return false;
+	while (i < line->len && is_blank(line->data[i]))
+		i++;
+	mf_text_set(value, line->data + i, line->len - i);
+	return true;
+}
+
+int mf_syntax_header_read(struct mf_input *input, struct mf_header *header,
+			  struct mf_failure *failure)
+{
+	static const char desc[] = "desc:";
+	struct mf_line line;
+	bool more;
+
+	header->desc.len = 0;
+	while ((more = mf_input_next(input, &line)) && begins_with(&line, desc, strlen(desc))) {
+		mf_text_append(&header->desc, line.data + strlen(desc), line.len - strlen(desc));
+		mf_text_append(&header->desc, "\n", line.newline);
+	}
+	if (!more || !take_value(&line, "cmd:", &header->command))
+		return fail_line(input, &line, !more, "missing 'cmd' line", failure);
+	more = mf_input_next(input, &line);
+	if (!more || !take_value(&line, "time_unit:", &header->time_unit))
+		return fail_line(input, &line, !more, "missing 'time_unit' line", failure);
+	return 0;
+}
+
+void mf_syntax_header_deinit(struct mf_header *header)
+{
+	mf_text_deinit(&header->desc);
+	mf_text_deinit(&header->command);
+	mf_text_deinit(&header->time_unit);
+}
+
+static int take_field(struct mf_input *input, const struct mf_line *line, const char *name,
+		      struct mf_text *value, struct mf_failure *failure)
+{
+	size_t len = strlen(name);
+
+	if (begins_with(line, name, len) && line->len > len && line->data[len] == '=') {
+		mf_text_set(value, line->data + len + 1, line->len - len - 1);
+		return 0;
+	}
+	mf_failure_set(failure, line_status(line), "Line %llu: expected \"%s\" line, got:\n",
+		       (unsigned long long)input->line, name);
+	quote_line(failure, line);
+	return -EINVAL;
+}
+
+int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
+			  struct mf_failure *failure)
+{
+	const struct mf_text *tree = &record->fields[MF_FIELD_TREE];
+	struct mf_line line;
+	int ret;
+	int i;
+
+	for (i = 0; i < MF_FIELDS; i++) {
+		if (!mf_input_next(input, &line)) {
+			if (i == 0)
+				return 0;
+			return mf_failure_set(failure, MF_FAILURE_OTHER,
+					      "Line %llu: expected \"%s\" line, got end of file\n",
+					      (unsigned long long)input->line, field_names[i]);
+		}
+		ret = take_field(input, &line, field_names[i], &record->fields[i], failure);
+		if (ret)
+			return ret;
+	}
+	/* Any text with one of the words in it announces a tree; only the exact one is the peak. */
+	record->has_tree = !mf_text_equals(tree, "empty");
+	record->is_peak = mf_text_equals(tree, "peak");
+	if (record->has_tree && !mf_text_contains(tree, "detailed") &&
+	    !mf_text_contains(tree, "peak"))
+		return fail_line(input, &line, false,
+				 "expected 'empty' or '...' after 'heap_tree='", failure);
+	return 1;
+}
+
+void mf_syntax_record_deinit(struct mf_record *record)
+{
+	int i;
+
+	for (i = 0; i < MF_FIELDS; i++)
+		mf_text_deinit(&record->fields[i]);
+}
+
+static struct mf_number field_number(const struct mf_record *record, enum mf_field field)
+{
+	return mf_number_parse(record->fields[field].data ?: "", record->fields[field].len);
+}
+
+struct mf_number mf_syntax_record_total(const struct mf_record *record)
+{
+	struct mf_number total = field_number(record, MF_FIELD_HEAP);
+
+	total = mf_number_add(total, field_number(record, MF_FIELD_EXTRA));
+	return mf_number_add(total, field_number(record, MF_FIELD_STACKS));
+}
+
+/* Takes digits; the number is UINT64_MAX if it is that or more. NULL if there is no digit. */
+static const char *take_digits(const char *at, const char *end, uint64_t *number)
+{
+	const char *first = at;
+
+	*number = 0;
+	for (; at < end && is_digit(*at); at++) {
+		if (__builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, *at - '0', number)) {
+			*number = UINT64_MAX;
+			while (at < end && is_digit(*at))
+				at++;
+			break;
+		}
+	}
+	return at > first ? at : NULL;
+}
+
+static bool take_node(const struct mf_line *line, struct mf_node *node)
+{
+	const char *at = line->data;
+	const char *end = at + line->len;
+	uint64_t bytes;
+
+	while (at < end && is_blank(*at))
+		at++;
+	if (at == end || *at++ != 'n')
+		return false;
+	at = take_digits(at, end, &node->children);
+	if (!at || at == end || *at++ != ':')
+		return false;
+	while (at < end && is_blank(*at))
+		at++;
+	node->digits = at;
+	at = take_digits(at, end, &bytes);
+	if (!at)
+		return false;
+	node->digits_len = at - node->digits;
+	node->bytes = bytes == UINT64_MAX ? mf_number_parse(node->digits, node->digits_len)
+					  : mf_number_of(bytes);
+	node->details = at;
+	node->details_len = end - at;
+	return true;
+}
+
+int mf_syntax_node_read(struct mf_input *input, struct mf_number total, struct mf_node *node,
+			struct mf_failure *failure)
+{
+	unsigned long long number;
+	struct mf_line line;
+	bool more;
+
+	more = mf_input_next(input, &line);
+	number = input->line;
+	if (!more || !take_node(&line, node)) {
+		mf_failure_set(failure, more ? line_status(&line) : MF_FAILURE_OTHER,
+			       "Line %llu: expected a tree node line, got:\n", number);
+		if (more)
+			quote_line(failure, &line);
+		mf_failure_quote(failure, "\n", 1);
+		return -EINVAL;
+	}
+	if (!mf_number_at_least(total, node->bytes))
+		/* The reference says "Died at <its source line>, <INPUTFILE> line <n>." only. */
+		return mf_failure_set(failure, line_status(&line),
+				      "Died at a tree node that is larger than its snapshot, "
+				      "<INPUTFILE> line %llu.\n", number);
+	return 0;
+}

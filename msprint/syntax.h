@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the lines of a massif.out file mean:
+ *
+ *	desc: <options>			any number of them, also none
+ *	cmd: <program and arguments>
+ *	time_unit: <i, ms or B>
+ *	then for each snapshot
+ *	snapshot=<number>
+ *	time=<time>
+ *	mem_heap_B=<bytes>
+ *	mem_heap_extra_B=<bytes>
+ *	mem_stacks_B=<bytes>
+ *	heap_tree=<empty, detailed or peak>
+ *	then, unless empty, the lines of a tree, each followed by its children
+ *	n<children>: <bytes> <description>
+ */
+#ifndef MF_MSPRINT_SYNTAX_H
+#define MF_MSPRINT_SYNTAX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "input.h"
+#include "number.h"
+#include "text.h"
+
+struct mf_failure;
+
+struct mf_header {
+	struct mf_text desc;	/* what follows each desc:, with its newline */
+	struct mf_text command;
+	struct mf_text time_unit;
+};
+
+enum mf_field {
+	MF_FIELD_SNAPSHOT,
+	MF_FIELD_TIME,
+	MF_FIELD_HEAP,
+	MF_FIELD_EXTRA,
+	MF_FIELD_STACKS,
+	MF_FIELD_TREE,
+	MF_FIELDS
+};
+
+/* A snapshot as it is written; a value may be any text and is shown as it stands. */
+struct mf_record {
+	struct mf_text fields[MF_FIELDS];
+	bool has_tree;
+	bool is_peak;
+};
+
+struct mf_node {
+	uint64_t children;	/* UINT64_MAX for that many or more */
+	struct mf_number bytes;
+	const char *digits;	/* the bytes as they stand in the line */
+	size_t digits_len;
+	const char *details;	/* the rest of the line */
+	size_t details_len;
+};
+
+#define MF_HEADER_AUTO __attribute__((cleanup(mf_syntax_header_deinit))) struct mf_header
+#define MF_RECORD_AUTO __attribute__((cleanup(mf_syntax_record_deinit))) struct mf_record
+
+int mf_syntax_header_read(struct mf_input *input, struct mf_header *header,
+			  struct mf_failure *failure);
+void mf_syntax_header_deinit(struct mf_header *header);
+
+/* Returns 1 for a snapshot (not its tree, which comes next), 0 at the end, or -errno. */
+int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
+			  struct mf_failure *failure);
+void mf_syntax_record_deinit(struct mf_record *record);
+
+/* heap + extra + stacks, in bytes. */
+struct mf_number mf_syntax_record_total(const struct mf_record *record);
+
+/*
+ * Reads a line of a tree in a snapshot of that many bytes, which it must not exceed. The texts
+ * of the node are valid until the next line is read.
+ */
+int mf_syntax_node_read(struct mf_input *input, struct mf_number total, struct mf_node *node,
+			struct mf_failure *failure);
+
+#endif

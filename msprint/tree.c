@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+// The tree of a snapshot. A tree may be as deep as its file is long, so nothing here recurses.
+
+#include "tree.h"
+
+#include <stdlib.h>
+
+#include "failure.h"
+#include "memory.h"
+#include "output.h"
+#include "syntax.h"
+#include "text.h"
+
+int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_failure *failure)
+{
+	uint64_t pending = 1;	/* nodes announced and not read yet */
+	struct mf_node node;
+	int ret;
+
+	for (; pending; pending--) {
+		ret = mf_syntax_node_read(input, total, &node, failure);
+		if (ret)
+			return ret;
+		/* More than this cannot follow in any file, so the exact number does not matter. */
+		if (__builtin_add_overflow(pending, node.children, &pending))
+			pending = UINT64_MAX;
+	}
+	return 0;
+}
+
+/* A node whose children are being read. */
+struct level {
+	uint64_t children;
+	uint64_t done;		/* children that were read */
+	uint64_t hidden;	/* children below the threshold */
+	struct mf_number hidden_bytes;
+	struct mf_number bytes;
+	size_t prefix;		/* length of what the lines of its children begin with */
+	bool shown;
+};
+
+struct printer {
+	struct mf_output *out;
+	struct mf_number total;
+	struct mf_number threshold;
+	struct mf_text prefix;	/* of the innermost level, and so of all others */
+	struct level *levels;
+	size_t depth;
+	size_t room;
+};
+
+static void deinit(struct printer *printer)
+{
+	mf_text_deinit(&printer->prefix);
+	free(printer->levels);
+}
+
+/* Percent of the snapshot; 0 if that is empty. */
+static struct mf_number percent(const struct printer *printer, struct mf_number bytes)
+{
+	if (!mf_number_is_true(printer->total))
+		return mf_number_of(0);
+	return mf_number_divide(mf_number_multiply(mf_number_of(100), bytes), printer->total);
+}
+
+static bool is_shown(const struct printer *printer, struct mf_number share)
+{
+	if (!printer->depth || !mf_number_is_true(printer->threshold))
+		return true;
+	return mf_number_is_true(printer->total) && mf_number_at_least(share, printer->threshold);
+}
+
+static void print_prefix(const struct printer *printer, size_t len)
+{
+	mf_output_bytes(printer->out, printer->prefix.data, len);
+}
+
+static void print_node(const struct printer *printer, const struct mf_node *node,
+		       struct mf_number share)
+{
+	struct mf_output *out = printer->out;
+
+	if (printer->depth) {
+		print_prefix(printer, printer->prefix.len);
+		mf_output_bytes(out, "->", 2);
+	}
+	mf_output_percent(out, mf_number_double(share));
+	mf_output_bytes(out, "% (", 3);
+	mf_output_commas(out, node->digits, node->digits_len, 0);
+	mf_output_bytes(out, "B)", 2);
+	mf_output_bytes(out, node->details, node->details_len);
+	mf_output_bytes(out, "\n", 1);
+}
+
+/* Prints the next node, if it is to be shown, and makes it the innermost level. */
+static int begin(struct printer *printer, struct mf_input *input, struct mf_failure *failure)
+{
+	struct level *parent = printer->depth ? &printer->levels[printer->depth - 1] : NULL;
+	struct mf_number share;
+	struct mf_node node;
+	bool shown;
+	int ret;
+
+	ret = mf_syntax_node_read(input, printer->total, &node, failure);
+	if (ret)
+		return ret;
+	if (parent) {
+		parent->done++;
+		printer->prefix.len = parent->prefix;
+	}
+	share = percent(printer, node.bytes);
+	shown = is_shown(printer, share);
+	if (shown)
+		print_node(printer, &node, share);
+	/* The root's children have no prefix. Last is judged by the input, shown or not. */
+	if (parent)
+		mf_text_append(&printer->prefix, parent->done == parent->children ? "  " : "| ", 2);
+	mf_memory_grow((void **)&printer->levels, &printer->room, printer->depth + 1,
+		       sizeof(*printer->levels));
+	printer->levels[printer->depth++] = (struct level){
+		.children = node.children,
+		.bytes = node.bytes,
+		.prefix = printer->prefix.len,
+		.shown = shown,
+	};
+	return 0;
+}
+
+static void print_hidden(const struct printer *printer, const struct level *level)
+{
+	struct mf_output *out = printer->out;
+	char text[MF_NUMBER_TEXT];
+	size_t len;
+
+	print_prefix(printer, level->prefix);
+	mf_output_bytes(out, "->", 2);
+	mf_output_percent(out, mf_number_double(percent(printer, level->hidden_bytes)));
+	mf_output_bytes(out, "% (", 3);
+	len = mf_number_format(level->hidden_bytes, text);
+	mf_output_commas(out, text, len, 0);
+	mf_output_string(out, "B) in ");
+	len = mf_number_format(mf_number_of(level->hidden), text);
+	mf_output_bytes(out, text, len);
+	mf_output_string(out, "+ places, all below ms_print's threshold (");
+	mf_output_percent(out, mf_number_double(printer->threshold));
+	mf_output_string(out, "%)\n");
+	print_prefix(printer, level->prefix);
+	mf_output_bytes(out, "\n", 1);
+}
+
+/* Leaves the innermost level, all of whose children were read. */
+static void end(struct printer *printer)
+{
+	const struct level *level = &printer->levels[--printer->depth];
+	struct level *parent = printer->depth ? &printer->levels[printer->depth - 1] : NULL;
+
+	if (!level->shown) {
+		parent->hidden++;
+		parent->hidden_bytes = mf_number_add(parent->hidden_bytes, level->bytes);
+		return;
+	}
+	if (level->hidden)
+		print_hidden(printer, level);
+	if (!level->children) {
+		print_prefix(printer, level->prefix);
+		mf_output_bytes(printer->out, "\n", 1);
+	}
+}
+
+int mf_tree_print(struct mf_input *input, struct mf_number total, struct mf_number threshold,
+		  struct mf_output *out, struct mf_failure *failure)
+{
+	__attribute__((cleanup(deinit))) struct printer printer = {
+		.out = out,
+		.total = total,
+		.threshold = threshold,
+	};
+	const struct level *level;
+	int ret;
+
+	ret = begin(&printer, input, failure);
+	while (!ret && printer.depth) {
+		level = &printer.levels[printer.depth - 1];
+		if (level->done < level->children)
+			ret = begin(&printer, input, failure);
+		else
+			end(&printer);
+		/* Deep trees can print much more than they hold: do not do that for nothing. */
+		if (!ret && out->error)
+			ret = mf_output_flush(out, failure);
+	}
+	return ret;
+}
