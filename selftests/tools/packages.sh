@@ -92,7 +92,7 @@ for group; do
 				release=$("$here/../vm/kernel.sh" release) || exit 1
 			}
 			headers=$(headers_missing "$release") ;;
-		*) headers= wanted="$wanted $package" ;;
+		*) headers='' wanted="$wanted $package" ;;
 		esac
 		absent_headers="${absent_headers-}$headers"
 	done

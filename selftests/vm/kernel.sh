@@ -8,7 +8,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=${MASSIF_BUILD:-$here/../../build}
+build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd)/build}
 store=$build/guest
 series=${GUEST_SERIES:-6.1}
 
@@ -21,7 +21,7 @@ image() {
 }
 
 # The newest release that is here already with its headers; it stays in use until it is removed
-# (make clean), so that a new kernel in the archive does not turn every run into a download.
+# (make distclean), so that a new kernel in the archive does not turn every run into a download.
 kept_release() {
 	[ -d "$store" ] || return 1
 	for dir in "$store"/"$series".*-amd64; do
@@ -68,8 +68,7 @@ fetch() {
 	fi
 	say "unpacking it into $store/$release"
 	dpkg -x "$work/linux-image-$release"_*.deb "$work/tree"
-	depmod=$(PATH=$PATH:/sbin:/usr/sbin command -v depmod) || { say 'depmod (package kmod) is missing'; return 1; }
-	"$depmod" -b "$work/tree" "$release"
+	PATH=$PATH:/sbin:/usr/sbin depmod -b "$work/tree" "$release"
 	rm -rf "${store:?}/$release"
 	mv "$work/tree" "$store/$release"
 }

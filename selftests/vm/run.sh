@@ -104,6 +104,7 @@ fi
 
 control=$(mktemp -d "$build/guest/control.XXXXXX")
 qemu='' tails=()
+# shellcheck disable=SC2317 # the trap calls it
 finish() {
 	[ -z "$qemu" ] || kill "$qemu" 2> /dev/null || :
 	[ ${#tails[@]} -eq 0 ] || kill "${tails[@]}" 2> /dev/null || :

@@ -1,0 +1,159 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0
+# Reads run-batch.sh's frames, judges the tests' TAP, prints a line a case: report.pl [SUMMARY-FILE]
+#
+# The last line is "N passed, M failed", with ", K skipped" when there were any; the summary file
+# holds it, too. The exit status is 0 only if nothing failed and something passed.
+use strict;
+use warnings;
+
+$| = 1;
+
+my $patience = 20;	# seconds of silence before we say what is going on
+my $colour = -t STDOUT;
+
+my ($passed, $failed, $skipped) = (0, 0, 0);
+my @failures;		# texts of failed tests, for the end
+my $test;		# the open test, or undef
+my $doing = 'starting';
+my $since = time;
+
+sub paint {
+	my ($code, $word) = @_;
+	return $colour ? "\e[${code}m$word\e[0m" : $word;
+}
+
+my %verdict = (
+	'ok'     => sub { $passed++;  return paint(32, 'ok    ') },
+	'not ok' => sub { $failed++;  return paint(31, 'not ok') },
+	'skip'   => sub { $skipped++; return paint(33, 'skip  ') },
+);
+
+sub case_line {
+	my ($kind, $case, $why) = @_;
+	my $mark = $verdict{$kind}->();
+	my $text = "$test->{name}: $case";
+	$text .= "  # $why" if defined $why && length $why;
+	print "$mark $text\n";
+	$test->{bad} = 1 if $kind eq 'not ok';
+}
+
+sub begin {
+	my ($name) = @_;
+	return if $test && $test->{name} eq $name;
+	finish('none') if $test;
+	$test = { name => $name, output => '', results => 0, errors => [] };
+	($doing, $since) = ("running $name", time);
+}
+
+# The harness names a case as it starts it, but not again when it was skipped.
+sub output {
+	my ($line) = @_;
+	return if !$test;
+	$test->{output} .= "$line\n";
+	if ($line =~ /^1\.\.(\d+)(?:\s*#\s*SKIP\s*(.*))?/i) {
+		$test->{plan} = $1;
+		$test->{skip_all} = $2 if $1 == 0 && defined $2;
+	} elsif ($line =~ /^#\s+RUN\s+(\S+)/) {
+		$test->{case} = $1;
+	} elsif ($line =~ /^(not )?ok\b\s*\d*\s*-?\s*(.*)/) {
+		my ($not, $rest) = ($1, $2);
+		my $why;
+		$why = $1 if $rest =~ s/#\s*SKIP\s*(.*)//i;
+		$rest =~ s/\s+$//;
+		my $case = length $rest ? $rest : $test->{case} // 'case ' . ($test->{results} + 1);
+		$test->{results}++;
+		case_line($not ? 'not ok' : defined $why ? 'skip' : 'ok', $case, $why);
+	}
+}
+
+# Status as a shell has it: above 128 a signal.
+sub spell {
+	my ($status) = @_;
+	my %signals = (4 => 'SIGILL', 6 => 'SIGABRT', 7 => 'SIGBUS', 8 => 'SIGFPE', 9 => 'SIGKILL',
+		       11 => 'SIGSEGV', 13 => 'SIGPIPE', 14 => 'SIGALRM', 15 => 'SIGTERM');
+	return "exit status $status" if $status !~ /^\d+$/ || $status <= 128;
+	my $signal = $status - 128;
+	return 'killed by ' . ($signals{$signal} // "signal $signal");
+}
+
+# What is wrong with a test as a whole, beyond the cases that it reported itself.
+sub complaints {
+	my ($status) = @_;
+	my @found = @{$test->{errors}};
+	my $plan = $test->{plan};
+
+	push @found, 'the kernel log has bad lines' if $test->{kernel};
+	push @found, 'its end was never reported' if $status eq 'none' && !@found;
+	return @found if @found;
+
+	if (!defined $plan) {
+		push @found, 'no TAP plan, ' . spell($status);
+	} elsif ($test->{results} != $plan) {
+		push @found, "$test->{results} results of $plan planned, " . spell($status);
+	} elsif ($plan == 0 && !defined $test->{skip_all}) {
+		push @found, 'it planned no test';
+	} elsif ($status != 0 && !$test->{bad} && !defined $test->{skip_all}) {
+		push @found, spell($status);
+	}
+	return @found;
+}
+
+sub finish {
+	my ($status) = @_;
+	my @complaints = complaints($status);
+
+	case_line('not ok', 'as a whole', join('; ', @complaints)) if @complaints;
+	case_line('skip', 'all of it', $test->{skip_all}) if !@complaints && defined $test->{skip_all};
+	if ($test->{bad}) {
+		my $text = "---- $test->{name}\n$test->{output}";
+		$text .= "---- $test->{name}, kernel log\n$test->{kernel}" if $test->{kernel};
+		$text .= "---- $test->{name}: $_\n" for @complaints;
+		push @failures, $text;
+	}
+	$test = undef;
+	($doing, $since) = ('between tests', time);
+}
+
+my %frames = (
+	test   => \&begin,
+	out    => \&output,
+	kernel => sub { $test->{kernel} = ($test->{kernel} // '') . "$_[0]\n" if $test },
+	error  => sub { push @{$test->{errors}}, $_[0] if $test },
+	end    => sub { finish($_[0]) if $test },
+	note   => sub { print "$_[0]\n"; ($doing, $since) = ($_[0], time) },
+);
+
+$SIG{ALRM} = sub {
+	printf "       ... %s, for %d s now\n", $doing, time - $since;
+	alarm $patience;
+};
+$SIG{INT} = 'IGNORE';	# the runners stop, and we still report
+
+alarm $patience;
+while (my $line = <STDIN>) {
+	alarm $patience;
+	chomp $line;
+	$line =~ s/\r$//;
+	my ($word, $rest) = split /\t/, $line, 2;
+	if (defined $word && defined $rest && $frames{$word}) {
+		$frames{$word}->($rest);
+	} else {
+		# Not a frame: a runner's own complaint, which must not get lost.
+		print "$line\n";
+	}
+}
+alarm 0;
+finish('none') if $test;
+
+print "\n", join("\n", @failures), "\n" if @failures;
+print 'nothing ran', ($ENV{TESTS} ? " that matches TESTS='$ENV{TESTS}'" : ''), "\n"
+	if $passed + $failed + $skipped == 0;
+my $sum = "$passed passed, $failed failed" . ($skipped ? ", $skipped skipped" : '') . "\n";
+print $sum;
+if (@ARGV) {
+	open my $file, '>', $ARGV[0] or die "$ARGV[0]: $!\n";
+	print $file $sum;
+	close $file or die "$ARGV[0]: $!\n";
+}
+exit($failed || !$passed ? 1 : 0);

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Runs tests of one kind one after another: run-batch.sh host|guest NAME...
+#
+# It judges nothing. It writes frames for report.pl, one a line, a word and a tab first:
+#	test NAME, out LINE, kernel LINE (a bad one of its log), error WORDS, end STATUS
+# In the guest it leaves the batch with status 75 when the kernel is no longer to be trusted:
+# after a bad line (many are printed once per boot only), a module that stays, a test that hangs.
+set -u
+
+kind=${1:?usage: run-batch.sh host|guest NAME...}
+shift
+tools=$(cd "$(dirname "$0")" && pwd -P)
+MASSIF_SRC=$(cd "$tools/../.." && pwd -P)
+MASSIF_BUILD=${MASSIF_BUILD:-$MASSIF_SRC/build}
+export MASSIF_SRC MASSIF_BUILD LC_ALL=C
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES MAKE_TERMOUT MAKE_TERMERR
+
+default_limit=300
+fresh_guest=75
+
+frame() {
+	printf '%s\t%s\n' "$1" "${2-}"
+}
+
+# A field of the test's line in its kind's table: 2 whether it needs the module, 3 its seconds.
+setting() {
+	local value=
+	if [ -r "$MASSIF_SRC/selftests/$kind/tests.conf" ]; then
+		value=$(awk -v name="$1" -v field="$2" '$1 == name { print $field }' \
+			"$MASSIF_SRC/selftests/$kind/tests.conf")
+	fi
+	printf '%s\n' "${value:-$3}"
+}
+
+# Everything still in the session of a test that ended, its children included.
+kill_session() {
+	local stat rest
+	for stat in /proc/[0-9]*/stat; do
+		# The command's name may hold spaces and brackets; the fields count from its last.
+		{ read -r rest < "$stat"; } 2> /dev/null || continue
+		rest=${rest##*) }
+		# shellcheck disable=SC2086 # fields: state, parent, group, session
+		set -- $rest
+		if [ "$4" = "$session" ]; then
+			stat=${stat%/stat}
+			kill -KILL "${stat#/proc/}" 2> /dev/null
+		fi
+	done
+}
+
+# Status, seconds taken, limit: timeout(1) says 124, or 137 when it had to kill; so may a test.
+overdue() {
+	[[ ($1 -eq 124 || $1 -eq 137) && $2 -ge $3 ]]
+}
+
+run() {
+	local name=$1 limit=$2 dir=$3 program=$MASSIF_BUILD/selftests/$kind/$1 status started=$SECONDS
+
+	if [ ! -x "$program" ]; then
+		frame error "$program is not built"
+		return 127
+	fi
+	rm -rf "$dir"
+	mkdir -p "$dir/tmp"
+	# A file, not a pipe: what outlives the test must not keep us waiting for its end.
+	: > "$dir/log"
+	(cd "$dir/tmp" && TMPDIR=$dir/tmp exec setsid timeout -k 10 "$limit" "$program") \
+		> "$dir/log" 2>&1 < /dev/null &
+	session=$!
+	# Silenced, or bash tells of a crash that report.pl tells anyway.
+	{
+		tail -n +1 -s 0.1 -f --pid=$session "$dir/log" | sed -u 's/^/out\t/'
+		wait $session
+		status=$?
+	} 2> /dev/null
+	kill_session
+	# A last line without its end would swallow the next frame.
+	[ -z "$(tail -c 1 "$dir/log")" ] || echo
+	if overdue $status $((SECONDS - started)) "$limit"; then
+		frame error "no end within $limit s"
+	fi
+	[ $status -ne 0 ] || rm -rf "$dir"
+	return $status
+}
+
+run_host() {
+	local limit
+	limit=$(setting "$1" 3 $default_limit)
+	frame test "host/$1"
+	run "$1" "$limit" "$MASSIF_BUILD/selftests/tmp/host-$1"
+	frame end $?
+}
+
+loaded() {
+	[ -d /sys/module/massif ]
+}
+
+load() {
+	local module said
+	module=$MASSIF_BUILD/kmod/$(uname -r)/massif.ko
+	if ! said=$(insmod "$module" 2>&1); then
+		frame error "insmod $module: $said"
+		return 1
+	fi
+}
+
+# A target that is being killed may hold the module for a moment.
+unload() {
+	local said
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		said=$(rmmod massif 2>&1) && return
+		sleep 0.5
+	done
+	frame error "rmmod after the test: $said"
+	return 1
+}
+
+bad_lines() {
+	dmesg | sed -n "/massif-selftest: $1\$/,\$p" | grep -E -f "$MASSIF_SRC/selftests/vm/bad-lines"
+}
+
+# The lines that belong to a bad one are below it: a call trace, a lock's history.
+show_bad_lines() {
+	local line
+	dmesg | sed -n "/massif-selftest: $1\$/,\$p" |
+		grep -E -A 60 -f "$MASSIF_SRC/selftests/vm/bad-lines" | head -n 200 |
+		while IFS= read -r line; do frame kernel "$line"; done
+}
+
+run_guest() {
+	local name=$1 limit needs status=0 suspect=0 started=$SECONDS
+	limit=$(setting "$name" 3 $default_limit)
+	needs=$(setting "$name" 2 yes)
+
+	frame test "guest/$name"
+	echo "begin $name" >> "$MASSIF_RESULTS/progress"
+	echo "massif-selftest: $name" > /dev/kmsg
+	if [ "$needs" = no ] || load; then
+		run "$name" "$limit" "/run/tmp/$name"
+		status=$?
+	else
+		status=126
+	fi
+	if loaded; then
+		[ "$needs" = yes ] || frame error "the test left the module loaded"
+		unload || suspect=1
+	elif [ "$needs" = yes ] && [ $status -ne 126 ]; then
+		frame error "the test took the module away that it said it needs"
+	fi
+	if bad_lines "$name" > /dev/null; then
+		show_bad_lines "$name"
+		suspect=1
+	fi
+	if overdue $status $((SECONDS - started)) "$limit"; then
+		suspect=1
+	fi
+	frame end $status
+	echo "end $name" >> "$MASSIF_RESULTS/progress"
+	[ $suspect -eq 0 ] || exit $fresh_guest
+}
+
+for name; do
+	"run_$kind" "$name"
+done

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Runs the tests that were built, those of the guest in one guest, and reports: run-tests.sh
+#
+# TESTS selects: words of shell patterns, each matched with "host/NAME", "guest/NAME" and NAME.
+# A guest that died or is not to be trusted any more is replaced by a fresh one for the rest.
+set -u
+
+tools=$(cd "$(dirname "$0")" && pwd -P)
+source=$(cd "$tools/../.." && pwd -P)
+export MASSIF_BUILD=${MASSIF_BUILD:-$source/build}
+results=$MASSIF_BUILD/guest/results
+console=$MASSIF_BUILD/guest/console.log
+cd "$source" || exit 1
+mkdir -p "$MASSIF_BUILD/selftests"
+
+frame() {
+	printf '%s\t%s\n' "$1" "${2-}"
+}
+
+# Names of a kind's tests that are wanted.
+selected() {
+	local kind=$1 file name pattern patterns=()
+	read -ra patterns <<< "${TESTS:-*}"
+	for file in "selftests/$kind"/*.c; do
+		[ -e "$file" ] || continue
+		name=${file##*/}
+		name=${name%.c}
+		for pattern in "${patterns[@]}"; do
+			# shellcheck disable=SC2053 # patterns are wanted
+			if [[ $name == $pattern || $kind/$name == $pattern ]]; then
+				printf '%s\n' "$name"
+				break
+			fi
+		done
+	done
+}
+
+console_frames() {
+	local line
+	tail -n 80 "$console" | tr -d '\r' | while IFS= read -r line; do frame kernel "$line"; done
+}
+
+# The test that began and did not end, if any; then how many ended.
+progress() {
+	awk '$1 == "begin" { open = $2 } $1 == "end" { open = ""; ended++ }
+	     END { print ended + 0, open }' "$results/progress"
+}
+
+run_guests() {
+	local remaining=("$@") status ended open release log=$MASSIF_BUILD/guest/vm.log
+	release=$(selftests/vm/kernel.sh release) || return
+	mkdir -p "$results"
+	while [ ${#remaining[@]} -gt 0 ]; do
+		frame note "booting Linux $release in QEMU, for ${#remaining[@]} guest tests"
+		: > "$results/progress"
+		# The guest's own end is that of its tests, each of which has its limit.
+		selftests/vm/run.sh --timeout $((600 * ${#remaining[@]})) --results "$results" \
+			--console "$console" -- selftests/tools/run-batch.sh guest "${remaining[@]}" \
+			2> "$log"
+		status=$?
+		read -r ended open < <(progress)
+		if [ -n "$open" ]; then
+			frame test "guest/$open"
+			console_frames
+			frame error "the guest died, or hung, during this test"
+			frame end 125
+			ended=$((ended + 1))
+		elif [ "$ended" -eq 0 ]; then
+			frame test guest/boot
+			while IFS= read -r line; do frame out "$line"; done < "$log"
+			frame error "no guest test could start (status $status)"
+			frame end 125
+			return
+		elif [ $status -ne 0 ] && [ $status -ne 75 ]; then
+			frame test guest/runner
+			while IFS= read -r line; do frame out "$line"; done < "$log"
+			frame error "the guest ended with status $status between two tests"
+			frame end $status
+		fi
+		remaining=("${remaining[@]:$ended}")
+	done
+}
+
+mapfile -t host < <(selected host)
+mapfile -t guest < <(selected guest)
+
+{
+	[ ${#host[@]} -eq 0 ] || selftests/tools/run-batch.sh host "${host[@]}"
+	[ ${#guest[@]} -eq 0 ] || run_guests "${guest[@]}"
+} 2>&1 | "$tools/report.pl" "$MASSIF_BUILD/selftests/summary"
