@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Installs the Debian packages that are missing: packages.sh GROUP... (build, modules, guest, test)
+# Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test)
 #
 # It says what it installs and why, and nothing when there is nothing to do. The one thing that is
 # no package of the archive's name list is the headers of the guest's kernel: their name carries
@@ -12,7 +12,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 # One group a line: name, what it is for, packages.
 groups='
 build|to compile userland, shim and ms_print|gcc g++ libc6-dev make pkg-config binutils libunwind-dev libdw-dev libelf-dev libiberty-dev liblzma-dev zlib1g-dev libzstd-dev
-modules|to compile massif.ko for the running kernel|gcc make linux-headers-@running@
 guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make qemu-system-x86 busybox-static cpio kmod xz-utils linux-headers-@guest@
 test|to compare with Massif itself and to have real programs to profile|valgrind sqlite3 python3 git perl xz-utils
 '
@@ -50,7 +49,16 @@ headers_missing() {
 	[ -e "/lib/modules/$1/build/include/generated/autoconf.h" ] || printf 'linux-headers-%s ' "$1"
 }
 
+need_root() {
+	[ "$(id -u)" -ne 0 ] && [ -z "$sudo_said" ] || return 0
+	command -v sudo >/dev/null ||
+		die "neither root nor sudo here; please run as root: selftests/tools/packages.sh $requested"
+	say "using sudo for apt-get"
+	sudo_said=yes
+}
+
 as_root() {
+	need_root
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
 	else
@@ -75,16 +83,15 @@ update() {
 	updated=yes
 }
 
-[ $# -gt 0 ] || die "usage: packages.sh GROUP... (build, modules, guest, test)"
-updated=
+[ $# -gt 0 ] || die "usage: packages.sh GROUP... (build, guest, test)"
+requested=$*
+updated='' sudo_said='' wanted='' absent_headers=''
 
-wanted=
 for group; do
 	packages=$(group_field "$group" 3)
-	[ -n "$packages" ] || die "no group '$group'; there are build, modules, guest, test"
+	[ -n "$packages" ] || die "no group '$group'; there are build, guest, test"
 	for package in $packages; do
 		case $package in
-		linux-headers-@running@) headers=$(headers_missing "$(uname -r)") ;;
 		linux-headers-@guest@)
 			# Without package lists the newest kernel's name is unknown until after an update.
 			release=$("$here/../vm/kernel.sh" release 2>/dev/null) || {
@@ -94,12 +101,12 @@ for group; do
 			headers=$(headers_missing "$release") ;;
 		*) headers='' wanted="$wanted $package" ;;
 		esac
-		absent_headers="${absent_headers-}$headers"
+		absent_headers="$absent_headers$headers"
 	done
 done
 
 # shellcheck disable=SC2086 # all of these are lists of words
-absent=$(missing $wanted)${absent_headers-}
+absent=$(printf '%s' "$(missing $wanted)$absent_headers" | sed 's/ *$//')
 [ -n "$absent" ] || exit 0
 
 command -v apt-get >/dev/null ||
@@ -118,12 +125,6 @@ for group; do
 	[ -z "$list" ] || say "installing, $reason:$list"
 done
 
-if [ "$(id -u)" -ne 0 ]; then
-	command -v sudo >/dev/null ||
-		die "this needs root: please run, as root: apt-get install $absent"
-	say "using sudo for apt-get"
-fi
-
 # shellcheck disable=SC2086
 [ -n "$updated" ] || known $absent || update
 # shellcheck disable=SC2086
@@ -132,5 +133,5 @@ if ! apt_get install -y --no-install-recommends $absent >&2; then
 	[ -z "$updated" ] || die "apt-get could not install: $absent"
 	update
 	apt_get install -y --no-install-recommends $absent >&2 ||
-		die "apt-get could not install: $absent"
+		die "apt-get could not install: $absent; is the machine online?"
 fi
