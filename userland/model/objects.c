@@ -36,12 +36,14 @@ uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object)
 		memcpy((char *)store->regions[MF_REGION_STRINGS] + header->n_string_bytes,
 		       object->path, path_size);
 	header->n_string_bytes += (uint32_t)path_size;
-	return header->n_objects++;
+	/* Readers of the table take no lock. */
+	__atomic_store_n(&header->n_objects, header->n_objects + 1, __ATOMIC_RELEASE);
+	return header->n_objects - 1;
 }
 
 uint32_t mf_objects_find(const struct mf_store *store, uint64_t address)
 {
-	for (uint32_t i = store->header->n_objects; i-- > 1;) {
+	for (uint32_t i = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE); i-- > 1;) {
 		const struct mf_object_record *record = mf_objects_record(store, i);
 
 		if (!record->retired && address >= record->start && address < record->end)

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+// The C allocation functions as the program sees them: the real ones, told to the model.
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real.h"
+#include "session.h"
+#include "start.h"
+#include "track.h"
+
+#define EXPORT __attribute__((visibility("default"), noinline))
+
+EXPORT void *malloc(size_t size)
+{
+	void *pointer = mf_start()->malloc(size);
+
+	mf_track_alloc(pointer, size, __builtin_return_address(0));
+	return pointer;
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	void *pointer = mf_start()->calloc(n, size);
+
+	/* The product did not overflow, or there would be no pointer. */
+	mf_track_alloc(pointer, n * size, __builtin_return_address(0));
+	return pointer;
+}
+
+EXPORT void free(void *pointer)
+{
+	const struct mf_real *real = mf_start();
+
+	if (__builtin_expect(mf_real_is_early(pointer), 0))
+		return;
+	mf_track_free(pointer);
+	real->free(pointer);
+}
+
+static void *reallocate_early(const struct mf_real *real, void *old, size_t size, const void *caller)
+{
+	void *pointer = real->malloc(size);
+	size_t kept = mf_real_early_size(old);
+
+	if (pointer)
+		memcpy(pointer, old, kept < size ? kept : size);
+	mf_track_alloc(pointer, size, caller);
+	return pointer;
+}
+
+static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
+							       const void *caller)
+{
+	const struct mf_real *real = mf_start();
+	struct mf_track_realloc state;
+	void *pointer;
+
+	if (__builtin_expect(mf_real_is_early(old), 0))
+		return reallocate_early(real, old, size, caller);
+	if (!old || !size) {
+		/* An allocation; or a free, after which some allocators return a block all the same. */
+		mf_track_free(old);
+		pointer = real->realloc(old, size);
+		mf_track_alloc(pointer, size, caller);
+		return pointer;
+	}
+	mf_track_realloc_begin(&state, old);
+	pointer = real->realloc(old, size);
+	mf_track_realloc_end(&state, old, pointer, size, caller);
+	return pointer;
+}
+
+EXPORT void *realloc(void *old, size_t size)
+{
+	return reallocate(old, size, __builtin_return_address(0));
+}
+
+EXPORT void *reallocarray(void *old, size_t n, size_t size)
+{
+	size_t product;
+
+	if (__builtin_mul_overflow(n, size, &product)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return reallocate(old, product, __builtin_return_address(0));
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+	void *pointer = mf_start()->memalign(alignment, size);
+
+	mf_track_alloc(pointer, size, __builtin_return_address(0));
+	return pointer;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	void *pointer = mf_start()->aligned_alloc(alignment, size);
+
+	mf_track_alloc(pointer, size, __builtin_return_address(0));
+	return pointer;
+}
+
+EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
+{
+	int code = mf_start()->posix_memalign(result, alignment, size);
+
+	if (!code)
+		mf_track_alloc(*result, size, __builtin_return_address(0));
+	return code;
+}
+
+EXPORT void *valloc(size_t size)
+{
+	void *pointer = mf_start()->valloc(size);
+
+	mf_track_alloc(pointer, size, __builtin_return_address(0));
+	return pointer;
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	void *pointer = mf_start()->pvalloc(size);
+
+	mf_track_alloc(pointer, size, __builtin_return_address(0));
+	return pointer;
+}
+
+EXPORT size_t malloc_usable_size(void *pointer)
+{
+	if (mf_real_is_early(pointer))
+		return mf_real_early_size(pointer);
+	return mf_start()->malloc_usable_size(pointer);
+}
+
+/* C23: the size and the alignment are promises of the caller, not needed here. */
+void free_sized(void *pointer, size_t size);
+void free_aligned_sized(void *pointer, size_t alignment, size_t size);
+
+EXPORT void free_sized(void *pointer, size_t size)
+{
+	free(pointer);
+}
+
+EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
+{
+	free(pointer);
+}

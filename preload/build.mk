@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0
+# The preload shim. libgcc's unwinder is linked in and hidden: the program keeps its own.
+
+PRELOAD_SRCS := $(wildcard preload/*.c) \
+	userland/base/error.c \
+	userland/model/store.c userland/model/model.c userland/model/trie.c \
+	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
+	userland/model/heap.c
+PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
+
+# C++ exceptions thrown by the library's operator new pass through ours.
+$(O)/pic/preload/operators.o: CFLAGS += -fexceptions
+# The names of the entry points are the C library's; calls between them must stay calls.
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o: CFLAGS += -fno-builtin
+
+$(O)/libmassif-preload.so: $(PRELOAD_OBJS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,defs \
+		-Wl,--exclude-libs,ALL -o $@ $^ -static-libgcc -lgcc_eh
+
+ALL += $(O)/libmassif-preload.so

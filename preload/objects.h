@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which ELF objects are loaded in the program, told to the session memory. */
+#ifndef MASSIF_PRELOAD_OBJECTS_H
+#define MASSIF_PRELOAD_OBJECTS_H
+
+#include <stdint.h>
+
+/* Enters objects that are new, and retires those that are gone. Never call it with the session's
+ * lock held: the dynamic linker's own lock is taken. */
+void mf_objects_scan(void);
+
+/* The object that holds @address; scans if it is in none that is known. */
+uint32_t mf_objects_of(uint64_t address);
+
+/* Changes whenever an object was retired: what was remembered of addresses is then void. */
+uint32_t mf_objects_generation(void);
+
+#endif

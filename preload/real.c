@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+// The functions that the program would have called without the shim.
+//
+// dlsym may allocate. What it asks for before the table is filled comes from a small arena, whose
+// blocks are never given back: there is at most a handful.
+
+#include "real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EARLY_SIZE  16384u
+#define EARLY_ALIGN 64u
+
+static _Alignas(EARLY_ALIGN) unsigned char early[EARLY_SIZE];
+static size_t early_used;
+
+bool mf_real_is_early(const void *pointer)
+{
+	return (uintptr_t)pointer - (uintptr_t)early < EARLY_SIZE;
+}
+
+size_t mf_real_early_size(const void *pointer)
+{
+	size_t size;
+
+	memcpy(&size, (const unsigned char *)pointer - EARLY_ALIGN, sizeof(size));
+	return size;
+}
+
+/* Each block is preceded by its size. The arena is zero when it is handed out, and only once. */
+static void *early_malloc(size_t size)
+{
+	size_t need = EARLY_ALIGN + ((size + EARLY_ALIGN - 1) & ~(size_t)(EARLY_ALIGN - 1));
+	size_t at = __atomic_load_n(&early_used, __ATOMIC_RELAXED);
+
+	do {
+		if (size > EARLY_SIZE || need > EARLY_SIZE - at) {
+			errno = ENOMEM;
+			return NULL;
+		}
+	} while (!__atomic_compare_exchange_n(&early_used, &at, at + need, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	memcpy(early + at, &size, sizeof(size));
+	return early + at + EARLY_ALIGN;
+}
+
+static void early_free(void *pointer)
+{
+}
+
+static void *early_calloc(size_t n, size_t size)
+{
+	size_t product;
+
+	if (__builtin_mul_overflow(n, size, &product)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return early_malloc(product);
+}
+
+static void *early_realloc(void *pointer, size_t size)
+{
+	void *fresh = early_malloc(size);
+
+	if (fresh && pointer) {
+		size_t old = mf_real_early_size(pointer);
+
+		memcpy(fresh, pointer, old < size ? old : size);
+	}
+	return fresh;
+}
+
+struct mf_real mf_real_functions = {
+	.malloc = early_malloc,
+	.free = early_free,
+	.calloc = early_calloc,
+	.realloc = early_realloc,
+};
+int mf_real_state;
+
+static void fail(const char *symbol)
+{
+	static const char text[] = "massif: no such function in the program: ";
+
+	/* Without an allocator behind us there is nothing to run. */
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ||
+	    write(STDERR_FILENO, symbol, strlen(symbol)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
+		_exit(127);
+	_exit(127);
+}
+
+void mf_real_resolve(void)
+{
+	static int started;
+	struct mf_real found;
+	int saved = errno;
+
+	/*
+	 * The first event comes while there is one thread. A second arrival is dlsym's own
+	 * allocation, which the early functions serve.
+	 */
+	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		return;
+#define RESOLVE(member, symbol, type, arguments) \
+	found.member = (__typeof__(found.member))dlsym(RTLD_NEXT, symbol);
+	MF_REAL_FUNCTIONS(RESOLVE)
+#undef RESOLVE
+	if (!found.malloc)
+		fail("malloc");
+	if (!found.free)
+		fail("free");
+	if (!found.calloc)
+		fail("calloc");
+	if (!found.realloc)
+		fail("realloc");
+	mf_real_functions = found;
+	__atomic_store_n(&mf_real_state, 1, __ATOMIC_RELEASE);
+	errno = saved;
+}

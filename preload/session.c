@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+// The shim's end of the session.
+
+#include "session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "model/model.h"
+#include "objects.h"
+#include "thread.h"
+
+struct mf_store mf_session_store;
+
+static const int never_active;
+const volatile int *mf_session_active_word = &never_active;
+
+static int attach_started;
+
+/* The initial stack: argc, the arguments, NULL, the environment, NULL. Set by the dynamic linker
+ * before any malloc, where libc's own environ may not be yet. */
+extern void *__libc_stack_end;
+
+static char **initial_environment(void)
+{
+	long argc = *(long *)__libc_stack_end;
+
+	return (char **)__libc_stack_end + 1 + argc + 1;
+}
+
+static char *find_variable(char **environment, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+static void remove_variable(char **environment, const char *name)
+{
+	size_t length = strlen(name);
+	char **to = environment;
+
+	for (; *environment; environment++)
+		if (strncmp(*environment, name, length) || (*environment)[length] != '=')
+			*to++ = *environment;
+	*to = NULL;
+}
+
+/*
+ * massif-ctl put the shim first in LD_PRELOAD: what follows it is the user's own and stays. The
+ * strings are shortened in place: libc's environ points to the same ones, now or later.
+ */
+static void clean_environment(char **environment)
+{
+	char *preload = find_variable(environment, "LD_PRELOAD");
+	char *own = preload ? strchr(preload, ':') : NULL;
+
+	remove_variable(environment, "MASSIF_SESSION");
+	if (own)
+		memmove(preload, own + 1, strlen(own + 1) + 1);
+	else
+		remove_variable(environment, "LD_PRELOAD");
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static int *make_active_word(void)
+{
+	size_t size = (size_t)getauxval(AT_PAGESZ);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED || madvise(page, size, MADV_WIPEONFORK))
+		return NULL;
+	return page;
+}
+
+/* Reads the number of the session's descriptor; -1 if it is none. */
+static int parse_descriptor(const char *text)
+{
+	long value = 0;
+
+	if (!*text)
+		return -1;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || value > INT_MAX / 10)
+			return -1;
+		value = value * 10 + *text - '0';
+	}
+	return value <= INT_MAX ? (int)value : -1;
+}
+
+static void attach(char **environment)
+{
+	const char *session = find_variable(environment, "MASSIF_SESSION");
+	int fd = session ? parse_descriptor(session) : -1;
+	int *active;
+
+	if (!session)
+		return;
+	clean_environment(environment);
+	active = make_active_word();
+	if (fd < 0 || !active || mf_store_attach(&mf_session_store, fd, NULL)) {
+		/* massif-ctl sees that nobody attached and says so. */
+		close(fd);
+		return;
+	}
+	close(fd);
+	mf_session_store.header->first_time_ns = monotonic_ns();
+	mf_objects_scan();
+	mf_model_attempt(&mf_session_store, 0);
+	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
+	*active = 1;
+	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
+}
+
+void mf_session_attach(void)
+{
+	int saved = errno;
+
+	/* The first event comes while there is one thread: nobody can be overtaken here. */
+	if (__atomic_exchange_n(&attach_started, 1, __ATOMIC_ACQ_REL))
+		return;
+	mf_thread.inside = true;
+	attach(initial_environment());
+	mf_thread.inside = false;
+	errno = saved;
+}
+
+/*
+ * A lock of three states (0 free, 1 held, 2 held and waited for) on a futex: pthread's would do as
+ * well, but may be replaced by the program (thread sanitizers and lock checkers do).
+ */
+static uint32_t lock_word;
+
+static void wait_for_lock(void)
+{
+	while (__atomic_exchange_n(&lock_word, 2, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, &lock_word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+void mf_session_lock(void)
+{
+	uint32_t expected = 0;
+
+	if (!__atomic_compare_exchange_n(&lock_word, &expected, 1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		wait_for_lock();
+}
+
+void mf_session_unlock(void)
+{
+	if (__atomic_exchange_n(&lock_word, 0, __ATOMIC_RELEASE) == 2)
+		syscall(SYS_futex, &lock_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	mf_session_attach();
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What must have happened before the first event. */
+#ifndef MASSIF_PRELOAD_START_H
+#define MASSIF_PRELOAD_START_H
+
+#include "real.h"
+#include "session.h"
+
+/*
+ * The real functions; at the first call of all, which is often the dynamic linker's and long before
+ * any constructor, also attaches to the session.
+ */
+static inline const struct mf_real *mf_start(void)
+{
+	if (__builtin_expect(!__atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE), 0)) {
+		mf_real_resolve();
+		mf_session_attach();
+	}
+	return &mf_real_functions;
+}
+
+#endif

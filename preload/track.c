@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+// Tells the model what the program allocates and frees.
+//
+// Each event passes in three steps: the stack is captured, without a lock; what is new in it is
+// looked up, without a lock; and the model is changed, under the session's lock. A signal handler
+// may interrupt any of them and allocate: its events wait in the thread until the interrupted one
+// is done.
+
+#include "track.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "model/heap.h"
+#include "model/model.h"
+#include "model/objects.h"
+#include "model/trie.h"
+#include "objects.h"
+#include "session.h"
+#include "thread.h"
+#include "unwind.h"
+
+__thread struct mf_thread mf_thread __attribute__((tls_model("initial-exec")));
+
+static inline uint64_t address_of(const void *pointer)
+{
+	return (uint64_t)(uintptr_t)pointer;
+}
+
+/* The outside clock in the model's unit, from the first event. The clock of bytes is the model's. */
+static int64_t present_time(void)
+{
+	struct timespec now;
+	uint64_t ns;
+
+	if (mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_BYTES)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+	return (int64_t)((ns - mf_session_store.header->first_time_ns) / 1000000);
+}
+
+/*
+ * Compares the captured stack of @n frames with the one before, from the outermost frame on, and
+ * looks up the objects of the frames in which they differ. Returns how many agree.
+ */
+static uint32_t find_difference(uint32_t n)
+{
+	struct mf_thread *thread = &mf_thread;
+	uint32_t generation = mf_objects_generation(), same = 0;
+
+	if (thread->last_generation != generation) {
+		thread->last_generation = generation;
+		thread->n_last = 0;
+	}
+	while (same < n && same < thread->n_last &&
+	       thread->last_pcs[same] == thread->captured[n - 1 - same])
+		same++;
+	for (uint32_t i = same; i < n; i++)
+		thread->objects[i] = mf_objects_of(thread->captured[n - 1 - i] - 1);
+	return same;
+}
+
+/* The context of the captured stack of @n frames, of which @same are known. Under the lock. */
+static uint32_t insert_stack(uint32_t n, uint32_t same)
+{
+	struct mf_thread *thread = &mf_thread;
+	uint32_t node = same ? thread->last_nodes[same - 1] : MF_NODE_ROOT;
+
+	thread->n_last = same;
+	for (uint32_t i = same; i < n; i++) {
+		uint64_t pc = thread->captured[n - 1 - i];
+		struct mf_frame frame = { .pc = pc - 1, .object = thread->objects[i] };
+
+		node = mf_trie_child(&mf_session_store, node, frame);
+		if (node == UINT32_MAX)
+			return MF_CONTEXT_NONE;
+		thread->last_pcs[i] = pc;
+		thread->last_nodes[i] = node;
+		thread->n_last = i + 1;
+	}
+	return mf_trie_context(&mf_session_store, node);
+}
+
+/* The context of events whose stack cannot be known. Under the lock. */
+static uint32_t interrupted_context(void)
+{
+	static uint32_t object;
+	struct mf_object note = { .kind = MF_OBJECT_NOTE,
+				  .path = "[in a signal handler that interrupted an allocation]" };
+	struct mf_frame frame = { 0 };
+
+	if (!object)
+		object = mf_objects_add(&mf_session_store, &note);
+	frame.object = object;
+	return mf_trie_insert(&mf_session_store, &frame, 1);
+}
+
+static void defer(const void *pointer, size_t size, bool is_free)
+{
+	struct mf_thread *thread = &mf_thread;
+	uint32_t n = thread->n_deferred;
+
+	if (n == MF_DEFERRED_MAX) {
+		__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	thread->deferred[n] = (struct mf_deferred){
+		.address = address_of(pointer), .size = size, .is_free = is_free,
+	};
+	thread->n_deferred = n + 1;
+}
+
+/* Accounts what signal handlers left behind. Under the lock. */
+static void account_deferred(int64_t now)
+{
+	struct mf_thread *thread = &mf_thread;
+
+	for (uint32_t i = 0; i < thread->n_deferred; i++) {
+		const struct mf_deferred *event = &thread->deferred[i];
+
+		mf_session_store.header->events++;
+		if (event->is_free)
+			mf_heap_free(&mf_session_store, event->address, now);
+		else
+			mf_heap_alloc(&mf_session_store, event->address, event->size,
+				      interrupted_context(), now);
+	}
+	thread->n_deferred = 0;
+}
+
+/* From here to leave(), the thread's other events wait. */
+static void enter(void)
+{
+	mf_thread.inside = true;
+}
+
+static void leave(int64_t now)
+{
+	struct mf_thread *thread = &mf_thread;
+
+	mf_session_store.header->events++;
+	if (thread->n_deferred)
+		account_deferred(now);
+	mf_session_unlock();
+	thread->inside = false;
+	/* A handler may have come in between the two. */
+	if (__builtin_expect(thread->n_deferred, 0)) {
+		thread->inside = true;
+		mf_session_lock();
+		account_deferred(now);
+		mf_session_unlock();
+		thread->inside = false;
+	}
+}
+
+void mf_track_alloc(const void *pointer, size_t size, const void *caller)
+{
+	int saved = errno;
+	uint32_t n, same;
+	int64_t now;
+
+	if (!pointer || !mf_session_is_active())
+		return;
+	if (mf_thread.inside) {
+		defer(pointer, size, false);
+		return;
+	}
+	enter();
+	n = mf_unwind_capture(caller, mf_session_store.header->depth);
+	same = find_difference(n);
+	now = present_time();
+	mf_session_lock();
+	mf_heap_alloc(&mf_session_store, address_of(pointer), size, insert_stack(n, same), now);
+	leave(now);
+	errno = saved;
+}
+
+void mf_track_free(const void *pointer)
+{
+	int saved = errno;
+	int64_t now;
+
+	if (!pointer || !mf_session_is_active())
+		return;
+	if (mf_thread.inside) {
+		defer(pointer, 0, true);
+		return;
+	}
+	enter();
+	now = present_time();
+	mf_session_lock();
+	mf_heap_free(&mf_session_store, address_of(pointer), now);
+	leave(now);
+	errno = saved;
+}
+
+void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
+{
+	int saved = errno;
+
+	state->known = false;
+	if (!mf_session_is_active())
+		return;
+	if (mf_thread.inside) {
+		defer(old, 0, true);
+		return;
+	}
+	enter();
+	mf_session_lock();
+	state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old), &state->block);
+	mf_session_unlock();
+	mf_thread.inside = false;
+	errno = saved;
+}
+
+void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
+			  size_t size, const void *caller)
+{
+	int saved = errno;
+	uint32_t n, same;
+	int64_t now;
+
+	if (!state->known) {
+		/* Not ours so far, as far as we know: it is from now on. */
+		mf_track_alloc(pointer, size, caller);
+		return;
+	}
+	enter();
+	if (!pointer) {
+		mf_session_lock();
+		mf_heap_realloc_failed(&mf_session_store, &state->block);
+		leave(0);
+		errno = saved;
+		return;
+	}
+	n = mf_unwind_capture(caller, mf_session_store.header->depth);
+	same = find_difference(n);
+	now = present_time();
+	mf_session_lock();
+	mf_heap_realloc_end(&mf_session_store, &state->block, address_of(pointer), size,
+			    insert_stack(n, same), now);
+	leave(now);
+	errno = saved;
+}

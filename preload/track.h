@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Tells the model what the program allocates and frees. */
+#ifndef MASSIF_PRELOAD_TRACK_H
+#define MASSIF_PRELOAD_TRACK_H
+
+#include <stddef.h>
+
+#include "model/blocks.h"
+
+/*
+ * @caller is the return address of the entry point. All of these keep errno, do nothing in a process
+ * that is not profiled, and cost the program nothing but time.
+ */
+
+/* The program was given @size bytes at @pointer; NULL is no event. */
+void mf_track_alloc(const void *pointer, size_t size, const void *caller);
+
+/* @pointer is about to be freed; NULL is no event. */
+void mf_track_free(const void *pointer);
+
+/* A reallocation, before and after the real one; see model/heap.h. */
+struct mf_track_realloc {
+	struct mf_block block;
+	bool known;
+};
+
+void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old);
+void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
+			  size_t size, const void *caller);
+
+#endif
