@@ -18,14 +18,11 @@ MF_CFLAGS := -std=gnu11 $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes \
 	    -fno-strict-aliasing -D_GNU_SOURCE -DMASSIF_VERSION='"$(VERSION)"' \
 	    -I. -Iuserland -Ikmod/include/uapi
 
-# Parts add what they build to ALL, and what of it to install to one of these:
-#   INSTALL_BIN      programs, to PREFIX/bin
-#   INSTALL_LIB      what programs load, to PREFIX/lib/massif
+# Parts add what they build to ALL: programs, installed to PREFIX/bin, and shared objects that
+# these load, to PREFIX/lib/massif. Of what is not built they add
 #   INSTALL_INCLUDE  headers, to PREFIX/include/massif
 #   INSTALL_MAN      manual pages, to PREFIX/share/man/manN by their name's suffix
 ALL             :=
-INSTALL_BIN     :=
-INSTALL_LIB     :=
 INSTALL_INCLUDE :=
 INSTALL_MAN     :=
 
@@ -53,6 +50,9 @@ all: programs tests
 #: programs         massif-ctl, the preload shim, ms_print
 programs: $(ALL)
 
+INSTALL_BIN := $(filter-out %.so,$(ALL))
+INSTALL_LIB := $(filter %.so,$(ALL))
+
 bindir     := $(DESTDIR)$(PREFIX)/bin
 libdir     := $(DESTDIR)$(PREFIX)/lib/massif
 includedir := $(DESTDIR)$(PREFIX)/include/massif
@@ -65,6 +65,7 @@ install: programs
 	$(foreach file,$(INSTALL_INCLUDE),install -D -m 644 -t $(includedir) $(file) &&) \
 	$(foreach file,$(INSTALL_MAN),install -D -m 644 -t $(mandir)/man$(subst .,,$(suffix $(file))) $(file) &&) :
 
+#: uninstall        take it away again
 uninstall:
 	rm -f $(addprefix $(bindir)/,$(notdir $(INSTALL_BIN)))
 	rm -rf $(libdir) $(includedir)
