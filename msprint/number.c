@@ -35,7 +35,7 @@ static bool make_integer(struct mf_number *number)
 
 	if (!number->is_real)
 		return true;
-	if (!(fabs(value) < EXACT) || value != trunc(value))
+	if (number->garbled || !(fabs(value) < EXACT) || value != trunc(value))
 		return false;
 	*number = integer(value < 0, (uint64_t)fabs(value));
 	return true;
@@ -63,33 +63,45 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The double of the longest numeric beginning. Hexadecimal is no number here, as for strtod it is. */
+/* The double at the beginning of a terminated text. Hexadecimal, which strtod takes, is none. */
+static double convert(const char *text, const char **end)
+{
+	const char *digits = text;
+	double value;
+
+	while (is_blank(*digits))
+		digits++;
+	if (*digits == '-' || *digits == '+')
+		digits++;
+	*end = digits + 1;
+	if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
+		return 0;
+	value = strtod(text, (char **)end);
+	return value;
+}
+
 static struct mf_number parse_real(const char *text, size_t len)
 {
+	struct mf_number number = { .is_real = true };
 	char small[64];
 	char *copy = small;
-	size_t room = sizeof(small);
-	size_t digits = 0;
-	double value;
+	const char *end;
+	size_t room = 0;
 
 	if (len >= sizeof(small)) {
 		copy = NULL;
-		room = 0;
 		mf_memory_grow((void **)&copy, &room, len + 1, 1);
 	}
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	while (is_blank(copy[digits]))
-		digits++;
-	if (copy[digits] == '-' || copy[digits] == '+')
-		digits++;
-	if (copy[digits] == '0' && (copy[digits + 1] == 'x' || copy[digits + 1] == 'X'))
-		value = 0;
-	else
-		value = strtod(copy, NULL);
+	number.real = convert(copy, &end);
+	number.garbled = end == copy;
+	while (is_blank(*end))
+		end++;
+	number.garbled |= end != copy + len;
 	if (copy != small)
 		free(copy);
-	return real(value);
+	return number;
 }
 
 struct mf_number mf_number_parse(const char *text, size_t len)

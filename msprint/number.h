@@ -8,12 +8,12 @@
  *
  * - a text of digits (sign and blanks around allowed) that lies in -2^63 .. 2^64-1 is an
  *   integer; any other text is the double of its longest numeric beginning, 0 if there is none;
- * - a double that is whole and below 2^53 in magnitude takes part in arithmetic as an integer;
+ * - a double that is whole and below 2^53 in magnitude takes part in arithmetic as an integer,
+ *   unless it is from a text that is not all number, such as "12x" or "";
  * - +, * give an integer if the exact result is one in that range, else a double;
  * - / gives an integer if the dividend is above 2^53 and the divisor divides it, else a double.
  *
- * Limits: the sign of a zero is not kept, and text with trailing garbage is treated like the
- * number before the garbage (the reference then insists on doubles, visible above 2^53 only).
+ * Limits: the sign of a zero is not kept.
  */
 #ifndef MF_MSPRINT_NUMBER_H
 #define MF_MSPRINT_NUMBER_H
@@ -24,6 +24,7 @@
 
 struct mf_number {
 	bool is_real;		/* real holds the value, else negative and magnitude do */
+	bool garbled;		/* from a text that is not all number; real */
 	bool negative;
 	uint64_t magnitude;
 	double real;

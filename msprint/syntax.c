@@ -219,8 +219,8 @@ int mf_syntax_node_read(struct mf_input *input, struct mf_number total, struct m
 		mf_failure_set(failure, more ? line_status(&line) : MF_FAILURE_OTHER,
 			       "Line %llu: expected a tree node line, got:\n", number);
 		if (more)
-			quote_line(failure, &line);
-		mf_failure_quote(failure, "\n", 1);
+			mf_failure_quote(failure, line.data, line.len);
+		mf_failure_quote(failure, "\n\n", more && line.newline ? 2 : 1);
 		return -EINVAL;
 	}
 	if (!mf_number_at_least(total, node->bytes))
