@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "model/objects.h"
-#include "real.h"
 #include "session.h"
+#include "start.h"
 #include "thread.h"
 #include "unwind.h"
 
@@ -206,7 +206,7 @@ uint32_t mf_objects_generation(void)
  */
 EXPORT int dlclose(void *handle)
 {
-	int result = mf_real()->dlclose(handle);
+	int result = mf_start()->dlclose(handle);
 	int saved = errno;
 
 	if (mf_session_is_active() && !mf_thread.inside) {

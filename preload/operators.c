@@ -31,7 +31,7 @@ static void *allocate_aligned(size_t size, align_val_t alignment)
 	return mf_start()->posix_memalign(&pointer, alignment, size ? size : 1) ? NULL : pointer;
 }
 
-static void __attribute__((noreturn)) fail_without_library(void)
+static __attribute__((noreturn)) void fail_without_library(void)
 {
 	static const char text[] = "massif: operator new failed, and there is no C++ library to throw\n";
 
@@ -40,65 +40,48 @@ static void __attribute__((noreturn)) fail_without_library(void)
 	abort();
 }
 
-/* What the library allocates inside is counted there, as any malloc. */
-#define NEW(symbol, real_member)                                                 \
-	void *symbol(size_t size);                                               \
-	EXPORT void *symbol(size_t size)                                         \
-	{                                                                        \
-		void *pointer = allocate(size);                                  \
-                                                                                 \
-		if (__builtin_expect(!pointer, 0)) {                             \
-			if (!mf_start()->real_member)                            \
-				fail_without_library();                          \
-			return mf_start()->real_member(size);                    \
-		}                                                                \
-		mf_track_alloc(pointer, size, __builtin_return_address(0));      \
-		return pointer;                                                  \
+/* What the library's operator allocates inside is counted there, as any malloc. */
+typedef void *new_type(size_t size);
+typedef void *new_aligned_type(size_t size, align_val_t alignment);
+typedef void *new_nothrow_type(size_t size, const void *nothrow);
+typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const void *nothrow);
+
+/*
+ * Defines operator @symbol: @type of the list above, with its parameters and the arguments made of
+ * them. @allocation is how it allocates, @missing what to do where there is no C++ library.
+ */
+#define NEW(symbol, type, parameters, arguments, allocation, missing)       \
+	void *symbol parameters;                                            \
+	EXPORT void *symbol parameters                                      \
+	{                                                                   \
+		void *pointer = allocation;                                 \
+                                                                            \
+		if (__builtin_expect(!pointer, 0)) {                        \
+			type *next = (type *)mf_real_operator(#symbol);     \
+                                                                            \
+			if (next)                                           \
+				return next arguments;                      \
+			missing;                                            \
+		}                                                           \
+		mf_track_alloc(pointer, size, __builtin_return_address(0)); \
+		return pointer;                                             \
 	}
 
-#define NEW_ALIGNED(symbol, real_member)                                         \
-	void *symbol(size_t size, align_val_t alignment);                        \
-	EXPORT void *symbol(size_t size, align_val_t alignment)                  \
-	{                                                                        \
-		void *pointer = allocate_aligned(size, alignment);               \
-                                                                                 \
-		if (__builtin_expect(!pointer, 0)) {                             \
-			if (!mf_start()->real_member)                            \
-				fail_without_library();                          \
-			return mf_start()->real_member(size, alignment);         \
-		}                                                                \
-		mf_track_alloc(pointer, size, __builtin_return_address(0));      \
-		return pointer;                                                  \
-	}
+#define NEW_PLAIN(symbol)                                                           \
+	NEW(symbol, new_type, (size_t size), (size), allocate(size), fail_without_library())
 
-#define NEW_NOTHROW(symbol, real_member)                                         \
-	void *symbol(size_t size, const void *nothrow);                          \
-	EXPORT void *symbol(size_t size, const void *nothrow)                    \
-	{                                                                        \
-		void *pointer = allocate(size);                                  \
-                                                                                 \
-		if (__builtin_expect(!pointer, 0))                               \
-			return mf_start()->real_member ?                         \
-				       mf_start()->real_member(size, nothrow) :  \
-				       NULL;                                     \
-		mf_track_alloc(pointer, size, __builtin_return_address(0));      \
-		return pointer;                                                  \
-	}
+#define NEW_ALIGNED(symbol)                                                         \
+	NEW(symbol, new_aligned_type, (size_t size, align_val_t alignment),         \
+	    (size, alignment), allocate_aligned(size, alignment), fail_without_library())
 
-#define NEW_ALIGNED_NOTHROW(symbol, real_member)                                         \
-	void *symbol(size_t size, align_val_t alignment, const void *nothrow);           \
-	EXPORT void *symbol(size_t size, align_val_t alignment, const void *nothrow)     \
-	{                                                                                \
-		void *pointer = allocate_aligned(size, alignment);                       \
-                                                                                         \
-		if (__builtin_expect(!pointer, 0))                                       \
-			return mf_start()->real_member ?                                 \
-				       mf_start()->real_member(size, alignment,          \
-							       nothrow) :                \
-				       NULL;                                             \
-		mf_track_alloc(pointer, size, __builtin_return_address(0));              \
-		return pointer;                                                          \
-	}
+#define NEW_NOTHROW(symbol)                                                         \
+	NEW(symbol, new_nothrow_type, (size_t size, const void *nothrow),           \
+	    (size, nothrow), allocate(size), return NULL)
+
+#define NEW_ALIGNED_NOTHROW(symbol)                                                 \
+	NEW(symbol, new_aligned_nothrow_type,                                       \
+	    (size_t size, align_val_t alignment, const void *nothrow),              \
+	    (size, alignment, nothrow), allocate_aligned(size, alignment), return NULL)
 
 #define DELETE(symbol, ...)                             \
 	void symbol(void *pointer, ##__VA_ARGS__);      \
@@ -107,14 +90,14 @@ static void __attribute__((noreturn)) fail_without_library(void)
 		free(pointer);                          \
 	}
 
-NEW(_Znwm, new_scalar)
-NEW(_Znam, new_array)
-NEW_ALIGNED(_ZnwmSt11align_val_t, new_scalar_aligned)
-NEW_ALIGNED(_ZnamSt11align_val_t, new_array_aligned)
-NEW_NOTHROW(_ZnwmRKSt9nothrow_t, new_scalar_nothrow)
-NEW_NOTHROW(_ZnamRKSt9nothrow_t, new_array_nothrow)
-NEW_ALIGNED_NOTHROW(_ZnwmSt11align_val_tRKSt9nothrow_t, new_scalar_aligned_nothrow)
-NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, new_array_aligned_nothrow)
+NEW_PLAIN(_Znwm)
+NEW_PLAIN(_Znam)
+NEW_ALIGNED(_ZnwmSt11align_val_t)
+NEW_ALIGNED(_ZnamSt11align_val_t)
+NEW_NOTHROW(_ZnwmRKSt9nothrow_t)
+NEW_NOTHROW(_ZnamRKSt9nothrow_t)
+NEW_ALIGNED_NOTHROW(_ZnwmSt11align_val_tRKSt9nothrow_t)
+NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t)
 
 DELETE(_ZdlPv)
 DELETE(_ZdaPv)

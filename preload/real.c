@@ -94,7 +94,7 @@ static void fail(const char *symbol)
 	_exit(127);
 }
 
-void mf_real_resolve(void)
+bool mf_real_resolve(void)
 {
 	static int started;
 	struct mf_real found;
@@ -105,20 +105,21 @@ void mf_real_resolve(void)
 	 * allocation, which the early functions serve.
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
-		return;
-#define RESOLVE(member, symbol, type, arguments) \
-	found.member = (__typeof__(found.member))dlsym(RTLD_NEXT, symbol);
+		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
+#define RESOLVE(member, symbol, type, arguments)                         \
+	found.member = (__typeof__(found.member))dlsym(RTLD_NEXT, symbol); \
+	if (!found.member)                                               \
+		fail(symbol);
 	MF_REAL_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-	if (!found.malloc)
-		fail("malloc");
-	if (!found.free)
-		fail("free");
-	if (!found.calloc)
-		fail("calloc");
-	if (!found.realloc)
-		fail("realloc");
 	mf_real_functions = found;
 	__atomic_store_n(&mf_real_state, 1, __ATOMIC_RELEASE);
 	errno = saved;
+	return true;
+}
+
+void *mf_real_operator(const char *symbol)
+{
+	/* Not in the table: a failing dlsym leaves a message that the program's dlerror would find. */
+	return dlsym(RTLD_NEXT, symbol);
 }

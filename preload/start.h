@@ -12,10 +12,9 @@
  */
 static inline const struct mf_real *mf_start(void)
 {
-	if (__builtin_expect(!__atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE), 0)) {
-		mf_real_resolve();
+	if (__builtin_expect(!__atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE), 0) &&
+	    mf_real_resolve())
 		mf_session_attach();
-	}
 	return &mf_real_functions;
 }
 

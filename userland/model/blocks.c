@@ -9,6 +9,8 @@
 //                                                its size, at the granule's first byte
 //     1 << 63 | index                            a chain of wide blocks: anything else
 //
+// Leaf 0 is no leaf: it lists the addresses at which the others begin.
+//
 // The chain serves what is rare: huge blocks, blocks with the sticky capacity of a realloc in place,
 // addresses not a multiple of 16, and several blocks in one granule.
 
@@ -67,6 +69,7 @@ static uint64_t *make_slot(struct mf_store *store, uint64_t address)
 		mf_store_set_full(store, MF_STORE_FULL_BLOCKS);
 		return NULL;
 	}
+	leaf_of(store, 0)[store->header->n_leaves] = address >> LEAF_BITS << LEAF_BITS;
 	directory[address >> LEAF_BITS] = store->header->n_leaves++;
 	return find_slot(store, address);
 }
@@ -203,17 +206,12 @@ static void walk_slot(const struct mf_store *store, uint64_t address, uint64_t s
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	const uint32_t *directory = store->regions[MF_REGION_BLOCK_DIRECTORY];
+	for (uint32_t i = 1; i < store->header->n_leaves; i++) {
+		const uint64_t *leaf = leaf_of(store, i);
+		uint64_t base = leaf_of(store, 0)[i];
 
-	for (uint64_t i = 0; i < 1ull << (ADDRESS_BITS - LEAF_BITS); i++) {
-		const uint64_t *leaf;
-
-		if (!directory[i])
-			continue;
-		leaf = leaf_of(store, directory[i]);
 		for (uint64_t j = 0; j < LEAF_SLOTS; j++)
 			if (leaf[j])
-				walk_slot(store, i << LEAF_BITS | j << GRANULE_BITS, leaf[j], visit,
-					  data);
+				walk_slot(store, base | j << GRANULE_BITS, leaf[j], visit, data);
 	}
 }

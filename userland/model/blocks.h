@@ -36,7 +36,7 @@ bool mf_blocks_put(struct mf_store *store, const struct mf_block *block);
 bool mf_blocks_take(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Calls @visit for every live block, in order of granules. For tests and reports: it reads the
+ * Calls @visit for every live block, in no particular order. For tests and reports: it reads the
  * whole table.
  */
 void mf_blocks_walk(const struct mf_store *store,
