@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+// The options of massif-ctl: what is taken, what is refused in which words, the file's first line.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+#include "ctl/number.h"
+#include "ctl/options.h"
+#include "ctl/outname.h"
+
+#define ADVICE "\nUse --help for more information or consult the user manual."
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Parses @words, a NULL-terminated list, and expects that to succeed. */
+static void parse(struct __test_metadata *_metadata, struct mf_options *options,
+		  const char *const *words, int *used)
+{
+	struct mf_error err = { "" };
+	int argc = 0;
+
+	while (words[argc])
+		argc++;
+	ASSERT_EQ(0, mf_options_init(options, argc, &err));
+	ASSERT_EQ(0, mf_options_parse(options, argc, (char *const *)words, used, &err)) {
+		TH_LOG("%s", err.text);
+	}
+}
+
+#define PARSE(options, used, ...) \
+	parse(_metadata, options, (const char *const[]){ __VA_ARGS__, NULL }, used)
+
+TEST(defaults)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "prog", "--depth=3");
+	EXPECT_EQ(0, used);
+	EXPECT_EQ(30, options.report.depth);
+	EXPECT_EQ(1.0, options.report.threshold);
+	EXPECT_EQ(1.0, options.model.peak_inaccuracy);
+	EXPECT_EQ(100, options.model.max_snapshots);
+	EXPECT_EQ(10, options.model.detailed_freq);
+	EXPECT_EQ(8, options.model.heap_admin);
+	EXPECT_EQ(16, options.model.alignment);
+	EXPECT_EQ(MF_TIME_INSTRUCTIONS, options.model.time_unit);
+	EXPECT_FALSE(options.time_unit_given);
+	EXPECT_FALSE(options.pages_as_heap);
+	EXPECT_STREQ("massif.out.%p", options.out_file);
+	EXPECT_STREQ("(none)", options.desc);
+	mf_options_deinit(&options);
+}
+
+TEST(values)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "--depth= +5", "--threshold=.5", "--peak-inaccuracy=-1",
+	      "--max-snapshots=1000", "--detailed-freq=1", "--heap-admin=", "--alignment=4096",
+	      "--time-unit=B", "--massif-out-file=x", "--pages-as-heap=yes", "--alloc-fn=a",
+	      "--alloc-fn=b");
+	EXPECT_EQ(5, options.report.depth);
+	EXPECT_EQ(0.5, options.report.threshold);
+	EXPECT_EQ(-1.0, options.model.peak_inaccuracy);
+	EXPECT_EQ(1000, options.model.max_snapshots);
+	EXPECT_EQ(1, options.model.detailed_freq);
+	EXPECT_EQ(0, options.model.heap_admin);
+	EXPECT_EQ(4096, options.model.alignment);
+	EXPECT_EQ(MF_TIME_BYTES, options.model.time_unit);
+	EXPECT_TRUE(options.time_unit_given);
+	EXPECT_STREQ("x", options.out_file);
+	EXPECT_TRUE(options.pages_as_heap);
+	ASSERT_EQ(2, options.report.alloc_fns.count);
+	EXPECT_STREQ("a", options.report.alloc_fns.items[0]);
+	EXPECT_STREQ("b", options.report.alloc_fns.items[1]);
+	mf_options_deinit(&options);
+}
+
+TEST(bare_pages_as_heap_is_yes)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "--pages-as-heap", "prog");
+	EXPECT_TRUE(options.pages_as_heap);
+	EXPECT_EQ(1, used);
+	EXPECT_STREQ("--pages-as-heap", options.desc);
+	mf_options_deinit(&options);
+}
+
+TEST(last_value_wins)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "--depth=5", "--depth=6", "prog");
+	EXPECT_EQ(6, options.report.depth);
+	EXPECT_STREQ("--depth=5 --depth=6", options.desc);
+	mf_options_deinit(&options);
+}
+
+/* Verbatim, in order, duplicates kept; only what says something about the profile. */
+TEST(first_line_of_the_file)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "-v", "--depth= 7", "-q", "--massif-out-file=a b#c", "--demangle=no",
+	      "--threshold=", "--", "--depth=9");
+	EXPECT_STREQ("--depth= 7 --massif-out-file=a b#c --threshold=", options.desc);
+	EXPECT_EQ(7, used);
+	mf_options_deinit(&options);
+}
+
+TEST(end_of_options)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "--depth=5", "--", "--depth=6");
+	EXPECT_EQ(2, used);
+	EXPECT_EQ(5, options.report.depth);
+	mf_options_deinit(&options);
+}
+
+TEST(verbosity)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "-v", "--verbose", "-q", "prog");
+	EXPECT_EQ(2, options.verbosity);
+	mf_options_deinit(&options);
+}
+
+TEST(wishes)
+{
+	static const struct {
+		const char *word;
+		enum mf_options_wish wish;
+	} cases[] = {
+		{ "-h", MF_OPTIONS_HELP },
+		{ "--help", MF_OPTIONS_HELP },
+		{ "--version", MF_OPTIONS_VERSION },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct mf_options options;
+		int used;
+
+		PARSE(&options, &used, cases[i].word);
+		EXPECT_EQ(cases[i].wish, options.wish);
+		mf_options_deinit(&options);
+	}
+}
+
+/* The reasons are Massif's, seen with Debian's valgrind; NULL: the option is unknown. */
+static const struct {
+	const char *arg, *reason;
+} refused[] = {
+	{ "--depth=", "'--depth' argument must be between 1 and 200" },
+	{ "--depth=0", "'--depth' argument must be between 1 and 200" },
+	{ "--depth=201", "'--depth' argument must be between 1 and 200" },
+	{ "--depth=-5", "'--depth' argument must be between 1 and 200" },
+	{ "--depth=5 ", "Invalid integer value '5 '" },
+	{ "--depth=5k", "Invalid integer value '5k'" },
+	{ "--depth=0x10", "Invalid integer value '0x10'" },
+	{ "--depth=5.5", "Invalid integer value '5.5'" },
+	{ "--depth= ", "Invalid integer value ' '" },
+	{ "--depth=-", "Invalid integer value '-'" },
+	{ "--depth=- 5", "Invalid integer value '- 5'" },
+	{ "--depth=--5", "Invalid integer value '--5'" },
+	{ "--depth=99999999999999999999", "Invalid integer value '99999999999999999999'" },
+	{ "--depth", NULL },
+	{ "--dep=5", NULL },
+	{ "--depthx=5", NULL },
+	{ "--heap-admin=1025", "'--heap-admin' argument must be between 0 and 1024" },
+	{ "--heap-admin=-1", "'--heap-admin' argument must be between 0 and 1024" },
+	{ "--max-snapshots=", "'--max-snapshots' argument must be between 10 and 1000" },
+	{ "--max-snapshots=9", "'--max-snapshots' argument must be between 10 and 1000" },
+	{ "--max-snapshots=1001", "'--max-snapshots' argument must be between 10 and 1000" },
+	{ "--detailed-freq=0", "'--detailed-freq' argument must be between 1 and 1000000" },
+	{ "--detailed-freq=1000001", "'--detailed-freq' argument must be between 1 and 1000000" },
+	{ "--threshold=-1", "--threshold must be between 0.0 and 100.0" },
+	{ "--threshold=100.00000000001", "--threshold must be between 0.0 and 100.0" },
+	{ "--threshold=1e1", "Invalid floating point value '1e1'" },
+	{ "--threshold=nan", "Invalid floating point value 'nan'" },
+	{ "--threshold=1 ", "Invalid floating point value '1 '" },
+	{ "--threshold=1,5", "Invalid floating point value '1,5'" },
+	{ "--threshold=1.5.5", "Invalid floating point value '1.5.5'" },
+	{ "--peak-inaccuracy=inf", "Invalid floating point value 'inf'" },
+	{ "--alignment=", "Alignment must be a power of 2 in the range 16..4096." },
+	{ "--alignment=8", "Alignment must be a power of 2 in the range 16..4096." },
+	{ "--alignment=15", "Alignment must be a power of 2 in the range 16..4096." },
+	{ "--alignment=48", "Alignment must be a power of 2 in the range 16..4096." },
+	{ "--alignment=8192", "Alignment must be a power of 2 in the range 16..4096." },
+	{ "--alignment=-16", "Invalid integer value '-16'" },
+	{ "--alignment=4294967312", "Invalid integer value '4294967312'" },
+	{ "--alignment=x", "Invalid integer value 'x'" },
+	{ "--pages-as-heap=", "Invalid boolean value '' (should be 'yes' or 'no')" },
+	{ "--pages-as-heap=Yes", "Invalid boolean value 'Yes' (should be 'yes' or 'no')" },
+	{ "--pages-as-heap=yess", "Invalid boolean value 'yess' (should be 'yes' or 'no')" },
+	{ "--time-unit=", NULL },
+	{ "--time-unit=s", NULL },
+	{ "--time-unit=b", NULL },
+	{ "--time-unit=MS", NULL },
+	{ "-q=1", NULL },
+	{ "-qq", NULL },
+	{ "--help=yes", NULL },
+	{ "-x", NULL },
+	{ "-", NULL },
+	{ "--stacks=yes", NULL },
+};
+
+TEST(refusals)
+{
+	for (size_t i = 0; i < COUNT(refused); i++) {
+		const char *words[] = { "--depth=5", refused[i].arg, "prog" };
+		struct mf_options options;
+		struct mf_error err = { "" };
+		char expected[1024];
+		int used;
+
+		if (refused[i].reason)
+			snprintf(expected, sizeof(expected), "Bad option: %s\n%s" ADVICE,
+				 refused[i].arg, refused[i].reason);
+		else
+			snprintf(expected, sizeof(expected), "Unknown option: %s" ADVICE,
+				 refused[i].arg);
+		ASSERT_EQ(0, mf_options_init(&options, 3, &err));
+		EXPECT_EQ(-EINVAL, mf_options_parse(&options, 3, (char *const *)words, &used, &err));
+		EXPECT_STREQ(expected, err.text);
+		mf_options_deinit(&options);
+	}
+}
+
+/* However long the word is, all three lines come out. */
+TEST(long_words)
+{
+	char arg[8192] = "--depth=";
+	const char *words[] = { arg };
+	struct mf_options options;
+	struct mf_error err;
+	int used;
+
+	memset(arg + strlen(arg), 'x', sizeof(arg) - strlen(arg) - 1);
+	arg[sizeof(arg) - 1] = '\0';
+	ASSERT_EQ(0, mf_options_init(&options, 1, &err));
+	EXPECT_EQ(-EINVAL, mf_options_parse(&options, 1, (char *const *)words, &used, &err));
+	EXPECT_NE(NULL, strstr(err.text, ADVICE));
+	EXPECT_NE(NULL, strstr(err.text, "Invalid integer value 'xxx"));
+	mf_options_deinit(&options);
+}
+
+TEST(integers)
+{
+	static const struct {
+		const char *text;
+		bool valid;
+		int64_t value;
+	} cases[] = {
+		{ "", true, 0 },
+		{ "007", true, 7 },
+		{ "-0", true, 0 },
+		{ "\t5", true, 5 },
+		{ " \n\v\f\r-12", true, -12 },
+		{ "9223372036854775807", true, INT64_MAX },
+		{ "9223372036854775808", false, 0 },
+		{ "18446744073709551617", false, 0 },
+		{ "+", false, 0 },
+		{ "+-1", false, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int64_t value = -99;
+
+		ASSERT_EQ(cases[i].valid, mf_number_parse_integer(cases[i].text, &value)) {
+			TH_LOG("'%s'", cases[i].text);
+		}
+		if (cases[i].valid)
+			EXPECT_EQ(cases[i].value, value);
+	}
+}
+
+TEST(decimals)
+{
+	static const struct {
+		const char *text;
+		bool valid;
+		double value;
+	} cases[] = {
+		{ "", true, 0.0 },
+		{ "-", true, 0.0 },
+		{ " ", true, 0.0 },
+		{ ".", true, 0.0 },
+		{ "5.", true, 5.0 },
+		{ "+1.25", true, 1.25 },
+		{ "-0.5", true, -0.5 },
+		{ "0x5", false, 0.0 },
+		{ "1e1", false, 0.0 },
+		{ "1..5", false, 0.0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		double value = -99;
+
+		ASSERT_EQ(cases[i].valid, mf_number_parse_decimal(cases[i].text, &value)) {
+			TH_LOG("'%s'", cases[i].text);
+		}
+		if (cases[i].valid)
+			EXPECT_EQ(cases[i].value, value);
+	}
+}
+
+TEST(file_names)
+{
+	static const struct {
+		const char *pattern, *name;
+	} cases[] = {
+		{ "massif.out.%p", "massif.out.1234" },
+		{ "%p%p", "12341234" },
+		{ "a%%b", "a%b" },
+		{ "%n", "3" },
+		{ "%q{NAME}", "value" },
+		{ "x%q{NAME}y%q{EMPTY}z", "xvalueyz" },
+		{ "x~", "x~" },
+	};
+
+	setenv("NAME", "value", 1);
+	setenv("EMPTY", "", 1);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct mf_error err;
+		char *name;
+
+		ASSERT_EQ(0, mf_outname_expand(cases[i].pattern, 1234, 3, &name, &err));
+		EXPECT_STREQ(cases[i].name, name);
+		free(name);
+	}
+}
+
+TEST(bad_file_names)
+{
+	static const struct {
+		const char *pattern, *reason;
+	} cases[] = {
+		{ "", "No filename given" },
+		{ "%q{EMPTY}", "No filename given" },
+		{ "~/x",
+		  "Filename begins with '~'\n"
+		  "You probably expected the shell to expand the '~', but it\n"
+		  "didn't.  The rules for '~'-expansion vary from shell to shell.\n"
+		  "You might have more luck using $HOME instead." },
+		{ "a%", "Expected 'p' or 'q' or '%' after '%'" },
+		{ "a%z", "Expected 'p' or 'q' or '%' after '%'" },
+		{ "a%q", "Expected '{' after '%q'" },
+		{ "a%qX", "Expected '{' after '%q'" },
+		{ "a%q{X", "Missing '}' in %q specifier" },
+		{ "a%q{MISSING}", "Environment variable 'MISSING' is not set" },
+		{ "a%q{}", "Environment variable '' is not set" },
+	};
+
+	setenv("EMPTY", "", 1);
+	unsetenv("MISSING");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct mf_error err;
+		char *name;
+
+		EXPECT_EQ(-EINVAL, mf_outname_expand(cases[i].pattern, 1, 1, &name, &err));
+		EXPECT_STREQ(cases[i].reason, err.text);
+	}
+}
+
+TEST_HARNESS_MAIN

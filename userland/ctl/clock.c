@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which time units this machine can measure.
+
+#include "ctl/clock.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* A counter of the instructions that this process executes in user mode, or -errno. */
+static int open_counter(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int mf_clock_probe_instructions(struct mf_error *err)
+{
+	mf_auto_close int fd = open_counter();
+
+	switch (fd) {
+	case -ENOENT:
+	case -ENODEV:
+	case -EOPNOTSUPP:
+		return mf_error_set(err, fd,
+				    "this machine has no hardware counter of instructions "
+				    "(perf_event_open: %s)",
+				    strerror(-fd));
+	case -EACCES:
+	case -EPERM:
+		return mf_error_set(err, fd,
+				    "the hardware counter of instructions may not be used here, see "
+				    "/proc/sys/kernel/perf_event_paranoid (perf_event_open: %s)",
+				    strerror(-fd));
+	}
+	if (fd < 0)
+		return mf_error_set(err, fd,
+				    "there is no counter of instructions (perf_event_open: %s)",
+				    strerror(-fd));
+	/* The counter is there, but the shim takes its time from the monotonic clock only. */
+	return mf_error_set(err, -EOPNOTSUPP,
+			    "this version of massif-ctl does not count instructions");
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which time units this machine can measure. */
+#ifndef MASSIF_CTL_CLOCK_H
+#define MASSIF_CTL_CLOCK_H
+
+#include "base/error.h"
+
+/*
+ * Can a run be timed by instructions? Returns 0; or -errno, with the reason in @err: there is no
+ * hardware counter, it may not be used, or this version does not read it.
+ */
+int mf_clock_probe_instructions(struct mf_error *err);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The verbs of massif-ctl, one file each. */
+#ifndef MASSIF_CTL_COMMAND_H
+#define MASSIF_CTL_COMMAND_H
+
+struct mf_command {
+	const char *name, *usage, *summary;
+	/* @argv starts behind the verb and ends with NULL. Returns the exit status. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct mf_command mf_commands[];
+extern const unsigned int mf_n_commands;
+
+int mf_command_run(int argc, char **argv);
+int mf_command_help(int argc, char **argv);
+int mf_command_version(int argc, char **argv);
+
+#endif

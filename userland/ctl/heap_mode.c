@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+// Heap mode: the shim in the program does the accounting, in memory that is shared with us.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/message.h"
+#include "ctl/mode.h"
+#include "ctl/output.h"
+#include "ctl/shim.h"
+#include "model/model.h"
+#include "model/store.h"
+
+enum {
+	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
+	ADDRESS_SHARE = 4,  /* of RLIMIT_AS at most a fourth is for the store */
+};
+
+struct heap_state {
+	struct mf_store store;
+	bool shim;    /* the program is of a kind that loads it */
+	int session;  /* the store's descriptor, until the program has it */
+	char **environment;
+};
+
+/* Why the shim cannot get into a program, and what to do; NULL: it can. */
+static const char *const obstacles[] = {
+	[MF_PROGRAM_STATIC] = "is statically linked, so heap mode sees nothing of it; use "
+			      "--pages-as-heap=yes",
+	[MF_PROGRAM_PRIVILEGED] = "gains rights when it is executed (set-uid, set-gid or "
+				  "capabilities), so heap mode leaves it alone; run it as a user "
+				  "who has them",
+	[MF_PROGRAM_MACHINE] = "is made for another architecture, so heap mode sees nothing of "
+			       "it; use --pages-as-heap=yes",
+	[MF_PROGRAM_LOADER] = "uses another C library, so heap mode sees nothing of it; use "
+			      "--pages-as-heap=yes",
+	[MF_PROGRAM_UNKNOWN] = NULL,
+};
+
+static const struct {
+	enum mf_store_full what;
+	const char *words;
+} shortages[] = {
+	{ MF_STORE_FULL_NODES, "stack frames" },
+	{ MF_STORE_FULL_CONTEXTS, "call stacks" },
+	{ MF_STORE_FULL_CAPTURES, "trees of snapshots" },
+	{ MF_STORE_FULL_BLOCKS, "live blocks" },
+	{ MF_STORE_FULL_OBJECTS, "loaded libraries" },
+};
+
+static uint64_t address_budget(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return 0;
+	return limit.rlim_cur / ADDRESS_SHARE;
+}
+
+/* Hands the session to the program: its descriptor and the environment that loads the shim. */
+static int prepare_shim(struct mf_run *run, struct heap_state *state, int fd,
+			struct mf_error *err)
+{
+	mf_auto_free char *shim = NULL;
+	int ret = mf_shim_find(&shim, err);
+
+	if (ret)
+		return ret;
+	state->session = mf_launch_move_high(fd);
+	if (state->session < 0)
+		return mf_error_set(err, state->session,
+				    "no file descriptor is left for the session: %s",
+				    strerror(-state->session));
+	ret = mf_shim_make_environment(run->launch.environment, shim, state->session,
+				       &state->environment, err);
+	if (ret)
+		return ret;
+	run->launch.environment = state->environment;
+	run->launch.inherited = state->session;
+	mf_message_say(MF_MESSAGE_DETAIL, "preloading %s", shim);
+	return 0;
+}
+
+static int prepare(struct mf_run *run, struct mf_error *err)
+{
+	const struct mf_program *program = run->program;
+	const char *obstacle = obstacles[program->kind];
+	mf_auto_close int fd = -1;
+	struct heap_state *state;
+	int ret;
+
+	state = calloc(1, sizeof(*state));
+	if (!state)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	state->session = -1;
+	run->state = state;
+
+	ret = mf_store_create(&state->store, address_budget(), &fd, err);
+	if (ret)
+		return ret;
+	mf_model_init(&state->store, &run->options->model);
+	state->store.header->depth = run->options->report.depth + FRAMES_BEYOND;
+	if (!obstacle) {
+		state->shim = true;
+		return prepare_shim(run, state, fd, err);
+	}
+	mf_message_say(MF_MESSAGE_PROBLEM, "%s %s",
+		       program->image ? program->image : program->path, obstacle);
+	return 0;
+}
+
+static void started(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+
+	if (state->session >= 0)
+		close(mf_take(state->session, -1));
+}
+
+/* Says what the profile does not have. */
+static void say_losses(const struct mf_run *run, const struct mf_store_header *header)
+{
+	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++) {
+		if (header->full & shortages[i].what)
+			mf_message_say(MF_MESSAGE_PROBLEM,
+				       "the profile is incomplete: there was no more room for %s%s",
+				       shortages[i].words,
+				       address_budget() ? "; raise the limit of address space "
+							  "(ulimit -v)" : "");
+	}
+	if (header->events_lost)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "the profile is incomplete: %" PRIu64 " of %" PRIu64
+			       " allocations and frees were not accounted",
+			       header->events_lost, header->events + header->events_lost);
+}
+
+static void finish(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+	struct mf_store *store = &state->store;
+	struct mf_error err;
+
+	if (!store->header->pid) {
+		if (state->shim)
+			mf_message_say(MF_MESSAGE_PROBLEM,
+				       "%s never loaded the preload shim, so heap mode saw nothing "
+				       "of it; use --pages-as-heap=yes",
+				       run->program->path);
+		/* The snapshot of the start is all that a program leaves that cannot be seen. */
+		mf_model_attempt(store, 0);
+	}
+	say_losses(run, store->header);
+	if (mf_output_write(run->options, run->cmd, store, run->pid, false, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+}
+
+static void cleanup(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+
+	if (!state)
+		return;
+	if (state->store.header)
+		mf_store_detach(&state->store);
+	if (state->session >= 0)
+		close(state->session);
+	mf_shim_free_environment(state->environment);
+	free(state);
+}
+
+const struct mf_mode mf_mode_heap = {
+	.prepare = prepare,
+	.started = started,
+	.finish = finish,
+	.cleanup = cleanup,
+};

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl help: the verbs and options.
+
+#include <stdio.h>
+
+#include "ctl/command.h"
+#include "ctl/message.h"
+#include "ctl/options.h"
+
+int mf_command_help(int argc, char **argv)
+{
+	printf("Profiles the memory of a program; ms_print shows the file that it writes.\n\n");
+	for (unsigned int i = 0; i < mf_n_commands; i++)
+		printf("%s massif-ctl %-42s %s\n", i ? "      " : "usage:", mf_commands[i].usage,
+		       mf_commands[i].summary);
+	printf("       massif-ctl %-42s the same as run\n\n"
+	       "  options, with defaults in [ ]:\n",
+	       "[options] [--] program arguments...");
+	mf_options_print_help(stdout);
+	if (fflush(stdout)) {
+		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
+		return 1;
+	}
+	return 0;
+}

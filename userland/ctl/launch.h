@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Starts the program as a child that finds everything as massif-ctl found it. */
+#ifndef MASSIF_CTL_LAUNCH_H
+#define MASSIF_CTL_LAUNCH_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/program.h"
+#include "ctl/signals.h"
+
+struct mf_launch {
+	const struct mf_program *program;
+	char *const *argv;	 /* of the program, its name as typed first */
+	char *const *environment;
+	const struct mf_signals *signals;
+	int inherited;		 /* a descriptor to leave open in the program; -1: none */
+
+	/* Called in the child just before exec; async-signal-safe. Returns 0 or -errno. NULL: none */
+	int (*enrol)(void *data);
+	int (*enrol_error)(int code, struct mf_error *err); /* the words for it, in the parent */
+	void *enrol_data;
+};
+
+/*
+ * A copy of descriptor @fd with a number that programs do not use by themselves: 1000 or above,
+ * where the limits allow. Close-on-exec. Returns it or -errno.
+ */
+int mf_launch_move_high(int fd);
+
+/* Descriptors 0, 1 and 2 are open afterwards, so that no file of ours takes their place. */
+void mf_launch_reserve_standard(void);
+
+/*
+ * Starts it. Returns 0 once the program is running; or -errno, with words, and nothing is left:
+ * from exec as execve(2) has it, from enrol as enrol_error returns it.
+ */
+int mf_launch_start(const struct mf_launch *launch, pid_t *pid, struct mf_error *err);
+
+/*
+ * Closes massif-ctl's own copies of what it was given: whoever is at the other end of a pipe shall
+ * notice when the program closes it. Standard error stays.
+ */
+void mf_launch_drop_inherited(void);
+
+#endif

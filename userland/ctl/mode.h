@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is profiled in a run: a mode is a table of verbs around the program's life. */
+#ifndef MASSIF_CTL_MODE_H
+#define MASSIF_CTL_MODE_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/launch.h"
+#include "ctl/options.h"
+#include "ctl/program.h"
+#include "ctl/signals.h"
+#include "ctl/supervise.h"
+
+/* One run; the modes fill @launch and @supervision. */
+struct mf_run {
+	const struct mf_options *options;
+	const struct mf_program *program;
+	const char *cmd; /* as the file shows it */
+	bool keep_descriptors; /* the output file is among what massif-ctl was given */
+	struct mf_launch launch;
+	struct mf_supervision supervision;
+	struct mf_signals signals;
+	pid_t pid;   /* once it is started */
+	void *state; /* the mode's own */
+};
+
+struct mf_mode {
+	/* Before the program is started. Returns 0 or -errno. */
+	int (*prepare)(struct mf_run *run, struct mf_error *err);
+	/* The program is running. */
+	void (*started)(struct mf_run *run);
+	/* The program has ended: writes what is to be written, and says what went wrong itself. */
+	void (*finish)(struct mf_run *run);
+	/* Releases what @prepare made, also after it failed. */
+	void (*cleanup)(struct mf_run *run);
+};
+
+extern const struct mf_mode mf_mode_heap;
+extern const struct mf_mode mf_mode_pages;
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names of output files with %p, %n, %q{VAR} and %% in them. */
+#ifndef MASSIF_CTL_OUTNAME_H
+#define MASSIF_CTL_OUTNAME_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/*
+ * Expands @pattern for process @pid and its @number-th file (from 1). *@name is to be released with
+ * free(). Returns 0, -ENOMEM, or -EINVAL with the reason in @err, in Massif's words.
+ */
+int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
+		      struct mf_error *err);
+
+#endif

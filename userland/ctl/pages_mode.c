@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+// Pages mode: massif.ko tells of every mapping; the profiles of all processes grow in ours.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl/message.h"
+#include "ctl/mode.h"
+#include "ctl/output.h"
+#include "pages/pages.h"
+
+enum {
+	END_PATIENCE_MS = 5000, /* from the program's death to the last of its records */
+};
+
+struct pages_state {
+	struct mf_pages *pages;
+	bool launched_ended; /* the launched program's profile is done with */
+	bool broken;	     /* the records make no sense any more */
+};
+
+static void say_quality(const struct mf_pages_process *process)
+{
+	if (process->lost)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "the profile of process %d is incomplete: %" PRIu64
+			       " events were lost",
+			       (int)process->pid, process->lost);
+	else if (process->state == MF_PAGES_EXITED && !process->exact)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "the profile of process %d is not exact: %" PRIu64
+			       " pages by our account, %" PRIu64 " by the kernel's",
+			       (int)process->pid, process->model_pages, process->kernel_pages);
+	if (process->no_stack)
+		mf_message_say(MF_MESSAGE_DETAIL,
+			       "process %d: %" PRIu64 " of %" PRIu64 " events have no stack",
+			       (int)process->pid, process->no_stack, process->events);
+}
+
+static void end_process(struct mf_run *run, const struct mf_pages_process *process)
+{
+	enum mf_message_level level = process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL;
+	struct mf_error err;
+
+	switch (process->state) {
+	case MF_PAGES_REPLACED:
+		mf_message_say(level, "process %d executed another program (%s); no file is "
+				      "written for what it was before",
+			       (int)process->pid, process->comm);
+		return;
+	case MF_PAGES_SECURE:
+		mf_message_say(level, "process %d executed a program that gains rights or may "
+				      "not be read (%s); it is not profiled and no file is written",
+			       (int)process->pid, process->comm);
+		return;
+	default:
+		say_quality(process);
+		if (mf_output_write(run->options, run->cmd, process->store, process->pid, true,
+				    &err))
+			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	}
+}
+
+/* Writes the files of all processes whose profiles are complete. */
+static void write_ended(struct mf_run *run)
+{
+	struct pages_state *state = run->state;
+	struct mf_pages_process *process;
+
+	while ((process = mf_pages_next_ended(state->pages))) {
+		state->launched_ended |= process->launched;
+		end_process(run, process);
+		mf_pages_release(state->pages, process);
+	}
+}
+
+static int drain(void *data, struct mf_error *err)
+{
+	struct mf_run *run = data;
+	struct pages_state *state = run->state;
+	int ret = mf_pages_drain(state->pages, err);
+
+	state->broken |= ret != 0;
+	write_ended(run);
+	return ret;
+}
+
+static int enrol(void *data)
+{
+	return mf_pages_enrol(data);
+}
+
+static int prepare(struct mf_run *run, struct mf_error *err)
+{
+	struct mf_pages_options options = {
+		.model = run->options->model,
+		.depth = run->options->report.depth,
+	};
+	struct pages_state *state;
+	int ret;
+
+	state = calloc(1, sizeof(*state));
+	if (!state)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	run->state = state;
+	options.model.heap_admin = 0;
+	ret = mf_pages_open(&options, &state->pages, err);
+	if (ret)
+		return ret;
+	run->launch.enrol = enrol;
+	run->launch.enrol_error = mf_pages_enrol_error;
+	run->launch.enrol_data = state->pages;
+	run->supervision.fd = mf_pages_fd(state->pages);
+	run->supervision.period_ms = MF_PAGES_POLL_MS;
+	run->supervision.drain = drain;
+	run->supervision.data = run;
+	return 0;
+}
+
+static void started(struct mf_run *run)
+{
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/*
+ * Reads on until no profiled process is left; or, with @patience_ms not negative, until the launched
+ * program's profile is there or that time has passed.
+ */
+static void read_on(struct mf_run *run, int patience_ms)
+{
+	struct pages_state *state = run->state;
+	int64_t end = now_ms() + patience_ms;
+	struct mf_error err;
+
+	while (!mf_pages_done(state->pages)) {
+		struct pollfd polled = { .fd = mf_pages_fd(state->pages), .events = POLLIN };
+
+		if (patience_ms >= 0 && (state->launched_ended || now_ms() >= end))
+			return;
+		poll(&polled, 1, MF_PAGES_POLL_MS);
+		if (drain(run, &err)) {
+			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+			return;
+		}
+	}
+}
+
+/*
+ * Processes that the program left behind have profiles, too. Nobody shall wait for a daemon, so a
+ * copy of us stays with them. Returns whether it could be made.
+ */
+static bool leave_in_background(struct mf_run *run)
+{
+	struct pages_state *state = run->state;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return false;
+	if (pid > 0) {
+		mf_message_say(MF_MESSAGE_NOTE,
+			       "%zu processes that the program left behind are still being "
+			       "profiled, by process %d",
+			       mf_pages_count(state->pages), (int)pid);
+		return true;
+	}
+	mf_signals_release(&run->signals);
+	read_on(run, -1);
+	_exit(0);
+}
+
+static void finish(struct mf_run *run)
+{
+	struct pages_state *state = run->state;
+	struct mf_error err;
+
+	if (!state->broken)
+		read_on(run, END_PATIENCE_MS);
+	if (!state->broken && state->launched_ended && mf_pages_count(state->pages) &&
+	    !mf_pages_done(state->pages) && leave_in_background(run))
+		return;
+	if (mf_pages_end(state->pages, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	write_ended(run);
+}
+
+static void cleanup(struct mf_run *run)
+{
+	struct pages_state *state = run->state;
+
+	if (!state)
+		return;
+	mf_pages_close(state->pages);
+	free(state);
+}
+
+const struct mf_mode mf_mode_pages = {
+	.prepare = prepare,
+	.started = started,
+	.finish = finish,
+	.cleanup = cleanup,
+};

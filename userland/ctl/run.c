@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl run: profiles a program from its start to its end.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/clock.h"
+#include "ctl/command.h"
+#include "ctl/message.h"
+#include "ctl/mode.h"
+#include "ctl/options.h"
+#include "ctl/outfile.h"
+#include "ctl/outname.h"
+#include "ctl/supervise.h"
+
+enum {
+	STATUS_REFUSED = 1,	    /* something is wrong with the options or with massif */
+	STATUS_NOT_EXECUTABLE = 126, /* as env(1) has them */
+	STATUS_NOT_FOUND = 127,
+};
+
+/* The unit of time that can be had. Returns 0, or -errno when the one asked for cannot. */
+static int choose_time_unit(struct mf_options *options, struct mf_error *err)
+{
+	struct mf_error reason;
+	char *advice;
+	int ret;
+
+	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
+		return 0;
+	ret = mf_clock_probe_instructions(&reason);
+	if (!ret)
+		return 0;
+	if (options->time_unit_given) {
+		if (asprintf(&advice, "%s; use --time-unit=ms or --time-unit=B", reason.text) < 0)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		mf_options_explain(err, "--time-unit=i", advice);
+		free(advice);
+		return ret;
+	}
+	options->model.time_unit = MF_TIME_MS;
+	mf_message_say(MF_MESSAGE_NOTE, "time is in ms, not in instructions: %s", reason.text);
+	return 0;
+}
+
+/*
+ * Finds early what can be wrong with the output file, though only opening it will tell for sure.
+ * *@own: it is one of our descriptors, which are to be kept for it.
+ */
+static int check_out_file(const struct mf_options *options, bool *own, struct mf_error *err)
+{
+	mf_auto_free char *arg = NULL, *name = NULL;
+	struct mf_error reason;
+	const char *number;
+	int ret;
+
+	/* The program has no number yet; any is as good to see whether the directory is there. */
+	ret = mf_outname_expand(options->out_file, 0, 1, &name, &reason);
+	if (ret) {
+		if (asprintf(&arg, "--massif-out-file=%s", options->out_file) < 0)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		mf_options_explain(err, arg, reason.text);
+		return ret;
+	}
+	*own = mf_outfile_needs_descriptors(name);
+	number = strstr(options->out_file, "%p");
+	if (number && strchr(number, '/'))
+		return 0;
+	return mf_outfile_check(name, err);
+}
+
+/* The program and its arguments with blanks between, and nothing quoted. */
+static char *join(char *const *words)
+{
+	mf_auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (char *const *word = words; *word; word++)
+		fprintf(out, "%s%s", word == words ? "" : " ", *word);
+	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
+}
+
+static int refuse(int status, const struct mf_error *err)
+{
+	mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return status;
+}
+
+/* Status for a program that could not be executed because of @code. */
+static int exec_status(int code)
+{
+	return code == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
+/* Ends as the program did. */
+static int end_like(struct mf_run *run, int status)
+{
+	if (WIFSIGNALED(status))
+		mf_signals_die(WTERMSIG(status));
+	return WEXITSTATUS(status);
+}
+
+/* From the program's start to its end. Returns its status as of waitpid(2). */
+static int accompany(struct mf_run *run, const struct mf_mode *mode)
+{
+	struct mf_error err;
+	int status = W_EXITCODE(STATUS_REFUSED, 0);
+	int ret;
+
+	mode->started(run);
+	if (!run->keep_descriptors)
+		mf_launch_drop_inherited();
+	run->supervision.pid = run->pid;
+	run->supervision.signals = &run->signals;
+	ret = mf_supervise(&run->supervision, &status, &err);
+	if (ret)
+		refuse(STATUS_REFUSED, &err);
+	mode->finish(run);
+	return status;
+}
+
+static int run_program(struct mf_options *options, char **argv, const struct mf_program *program,
+		       const char *cmd, bool keep_descriptors)
+{
+	const struct mf_mode *mode = options->pages_as_heap ? &mf_mode_pages : &mf_mode_heap;
+	struct mf_run run = {
+		.options = options,
+		.program = program,
+		.cmd = cmd,
+		.keep_descriptors = keep_descriptors,
+		.launch = { .program = program, .argv = argv, .environment = environ,
+			    .inherited = -1 },
+		.supervision = { .fd = -1 },
+	};
+	struct mf_error err;
+	int ret, status;
+
+	run.launch.signals = &run.signals;
+	ret = mf_signals_take(&run.signals, &err);
+	if (ret)
+		return refuse(STATUS_REFUSED, &err);
+	ret = mode->prepare(&run, &err);
+	if (ret) {
+		mode->cleanup(&run);
+		return refuse(STATUS_REFUSED, &err);
+	}
+	ret = mf_launch_start(&run.launch, &run.pid, &err);
+	if (ret) {
+		mode->cleanup(&run);
+		return refuse(exec_status(ret), &err);
+	}
+	status = accompany(&run, mode);
+	mode->cleanup(&run);
+	return end_like(&run, status);
+}
+
+static int run_with(struct mf_options *options, int argc, char **argv)
+{
+	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
+	mf_auto_free char *cmd = NULL;
+	struct mf_error err;
+	bool own_file = false;
+	int used, ret;
+
+	if (mf_options_parse(options, argc, argv, &used, &err))
+		return refuse(STATUS_REFUSED, &err);
+	if (options->wish == MF_OPTIONS_HELP)
+		return mf_command_help(0, argv + argc);
+	if (options->wish == MF_OPTIONS_VERSION)
+		return mf_command_version(0, argv + argc);
+	mf_message_set_level(options->verbosity);
+	if (used == argc) {
+		mf_message_say(MF_MESSAGE_ERROR,
+			       "no program specified\nUse --help for more information.");
+		return STATUS_REFUSED;
+	}
+	if (check_out_file(options, &own_file, &err))
+		return refuse(STATUS_REFUSED, &err);
+	ret = mf_program_resolve(&program, argv[used], &err);
+	if (ret)
+		return refuse(exec_status(ret), &err);
+	if (choose_time_unit(options, &err))
+		return refuse(STATUS_REFUSED, &err);
+	cmd = join(argv + used);
+	if (!cmd) {
+		mf_error_set(&err, -ENOMEM, "out of memory");
+		return refuse(STATUS_REFUSED, &err);
+	}
+	return run_program(options, argv + used, &program, cmd, own_file);
+}
+
+int mf_command_run(int argc, char **argv)
+{
+	__attribute__((cleanup(mf_options_deinit))) struct mf_options options;
+	struct mf_error err;
+
+	if (mf_options_init(&options, argc, &err))
+		return refuse(STATUS_REFUSED, &err);
+	return run_with(&options, argc, argv);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Accompanies the program to its end: signals, job control, and a source of events beside. */
+#ifndef MASSIF_CTL_SUPERVISE_H
+#define MASSIF_CTL_SUPERVISE_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/signals.h"
+
+struct mf_supervision {
+	pid_t pid;
+	const struct mf_signals *signals;
+	int fd;	       /* of the events; -1: none */
+	int period_ms; /* @drain is called at least this often; -1: only when @fd is readable */
+	int (*drain)(void *data, struct mf_error *err); /* after an error it is not called again */
+	void *data;
+};
+
+/*
+ * Returns 0 and the status as of waitpid(2) when the program has ended; the -errno of @drain then,
+ * if it failed; or the -errno of a system call that must not fail, at once.
+ */
+int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_error *err);
+
+#endif
