@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pages mode, the aggregator's half: from the records of massif.ko to one profile per address space.
+ * Pages mode, the aggregator's half: from the records of massif.ko to one profile per address
+ *space.
  *
  *	mf_pages_open();			the session: hooks armed and tried
  *	fork; in the child: mf_pages_enrol(), then exec
@@ -37,10 +38,10 @@
 #define MF_PAGES_POLL_MS 50
 
 struct mf_pages_options {
-	const char *device;		/* NULL: /dev/massif */
-	struct mf_model_options model;	/* time_unit: ms or bytes; heap_admin is taken as 0 */
-	uint32_t depth;			/* frames that a report keeps; 50 more are captured */
-	uint64_t ring_bytes;		/* power of two; 0: a default */
+	const char *device;	       /* NULL: /dev/massif */
+	struct mf_model_options model; /* time_unit: ms or bytes; heap_admin is taken as 0 */
+	uint32_t depth;		       /* frames that a report keeps; 50 more are captured */
+	uint64_t ring_bytes;	       /* power of two; 0: a default */
 };
 
 enum mf_pages_state {
@@ -53,24 +54,26 @@ enum mf_pages_state {
 
 /* One profiled address space. */
 struct mf_pages_process {
-	pid_t pid;		/* of the process that it was made for */
-	bool launched;		/* the launched program; false: forked from it */
+	pid_t pid;     /* of the process that it was made for */
+	bool launched; /* the launched program; false: forked from it */
 	enum mf_pages_state state;
-	char comm[16];		/* its name in the kernel; NUL-terminated */
-	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: of its exec or fork, and of its end */
+	char comm[16];		      /* its name in the kernel; of what replaced it, if it was */
+	uint64_t start_ns, end_ns;    /* CLOCK_MONOTONIC: of its exec or fork, and of its end */
 	const struct mf_store *store; /* its profile, for mf_collect(); belongs to the process */
 
 	/* How far it can be trusted. */
-	uint64_t model_pages;	/* mapped, by our accounting */
-	uint64_t kernel_pages;	/* mapped, by the kernel's (total_vm) at the end; 0: not known */
-	uint64_t mismatches;	/* records at which the two differed though nothing was lost */
-	uint64_t lost;		/* records and changes that the kernel could not tell us */
-	uint64_t events;	/* mappings and unmappings accounted */
-	uint64_t no_stack;	/* mappings whose stack could not be had */
-	bool exact;		/* EXITED, nothing lost, no mismatch, model_pages == kernel_pages */
+	uint64_t model_pages;  /* mapped, by our accounting */
+	uint64_t kernel_pages; /* mapped, by the kernel's (total_vm) at the end; 0: not known */
+	uint64_t mismatches;   /* records at which the two differed though nothing was lost */
+	uint64_t lost;	       /* records and changes that the kernel could not tell us */
+	uint64_t events;       /* mappings and unmappings accounted */
+	uint64_t no_stack;     /* mappings whose stack could not be had */
+	bool exact;	       /* EXITED, nothing lost, no mismatch, model_pages == kernel_pages */
 };
 
 struct mf_pages;
+struct massif_control;
+struct massif_consumer;
 
 /*
  * Opens the session. @err says what to do when it cannot: no device (load the module), permission,
@@ -78,6 +81,14 @@ struct mf_pages;
  */
 int mf_pages_open(const struct mf_pages_options *options, struct mf_pages **pages,
 		  struct mf_error *err);
+
+/*
+ * The same over memory that looks like a ring (linux/massif.h): for tests, and for records that
+ * were kept. The memory must outlive the session, which ends with mf_pages_end().
+ */
+int mf_pages_attach(const struct mf_pages_options *options, const struct massif_control *control,
+		    struct massif_consumer *consumer, const uint8_t *data, struct mf_pages **pages,
+		    struct mf_error *err);
 
 /* Ends the session and frees everything, the processes included. NULL is allowed. */
 void mf_pages_close(struct mf_pages *pages);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PAGE_MASK 4095ull
 
@@ -21,23 +20,6 @@ void mf_space_deinit(struct mf_space *space)
 {
 	free(space->nodes);
 	mf_space_init(space);
-}
-
-int mf_space_copy(struct mf_space *to, const struct mf_space *from)
-{
-	struct mf_space_node *nodes = NULL;
-
-	if (from->n_nodes) {
-		nodes = malloc(from->n_nodes * sizeof(*nodes));
-		if (!nodes)
-			return -ENOMEM;
-		memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
-	}
-	free(to->nodes);
-	*to = *from;
-	to->nodes = nodes;
-	to->max_nodes = from->n_nodes;
-	return 0;
 }
 
 /* Room for one operation, so that nothing can fail once the tree is being changed. */
@@ -213,7 +195,8 @@ static bool continues(const struct mf_interval *low, const struct mf_interval *h
 	       (!low->file || low->offset + (low->end - low->start) == high->offset);
 }
 
-/* Puts @interval between the trees @low and @high; neighbours that continue it are joined with it. */
+/* Puts @interval between the trees @low and @high; neighbours that continue it are joined with it.
+ */
 static uint32_t insert(struct mf_space *space, uint32_t low, uint32_t high,
 		       const struct mf_interval *interval)
 {
@@ -307,8 +290,8 @@ const struct mf_interval *mf_space_find(const struct mf_space *space, uint64_t a
 	return next && next->start <= address ? next : NULL;
 }
 
-bool mf_space_hole(const struct mf_space *space, uint64_t start, uint64_t end,
-		   uint64_t *hole_start, uint64_t *hole_end)
+bool mf_space_hole(const struct mf_space *space, uint64_t start, uint64_t end, uint64_t *hole_start,
+		   uint64_t *hole_end)
 {
 	const struct mf_interval *next = mf_space_next(space, start);
 

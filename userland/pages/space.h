@@ -15,8 +15,8 @@ struct mf_interval {
 };
 
 /*
- * A treap in an array: it splits and joins by address, which is what overwriting and cutting
- * mappings needs, and a fork copies it with one memcpy. Links are indexes; 0 is no node.
+ * A treap: it splits and joins by address, which is what overwriting and cutting mappings needs.
+ * The nodes are in one array; links are indexes; 0 is no node.
  */
 struct mf_space_node {
 	struct mf_interval interval;
@@ -41,9 +41,6 @@ typedef void (*mf_space_visit)(const struct mf_interval *part, void *data);
 void mf_space_init(struct mf_space *space);
 void mf_space_deinit(struct mf_space *space);
 
-/* Makes @to, an initialised empty space, equal to @from. Returns 0 or -ENOMEM. */
-int mf_space_copy(struct mf_space *to, const struct mf_space *from);
-
 /*
  * Maps @interval. What was there leaves the space first, as with MAP_FIXED, and @left (may be NULL)
  * is told. Neighbours of the same context that continue each other become one interval. Returns 0,
@@ -56,7 +53,8 @@ int mf_space_add(struct mf_space *space, const struct mf_interval *interval, mf_
 int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_space_visit left,
 		    void *data);
 
-/* Says that what is mapped from @start to @end is @file from @offset on. Returns as mf_space_add. */
+/* Says that what is mapped from @start to @end is @file from @offset on. Returns as mf_space_add.
+ */
 int mf_space_set_file(struct mf_space *space, uint64_t start, uint64_t end, uint32_t file,
 		      uint64_t offset);
 
@@ -73,7 +71,7 @@ const struct mf_interval *mf_space_find(const struct mf_space *space, uint64_t a
  * The first hole in @start..@end: true and its bounds in *@hole_start, *@hole_end, or false when
  * all of it is mapped.
  */
-bool mf_space_hole(const struct mf_space *space, uint64_t start, uint64_t end,
-		   uint64_t *hole_start, uint64_t *hole_end);
+bool mf_space_hole(const struct mf_space *space, uint64_t start, uint64_t end, uint64_t *hole_start,
+		   uint64_t *hole_end);
 
 #endif

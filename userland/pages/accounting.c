@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+// One address space's profile: its mappings, who made them, and the model that they feed.
+
+#include "pages/accounting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/objects.h"
+#include "model/trie.h"
+
+#define PAGE_BYTES 4096ull
+
+/*
+ * Address space for one store. There may be many processes, and none of the big regions, which are
+ * for blocks of the heap, is used here.
+ */
+#define STORE_BUDGET (2ull << 30)
+
+struct mf_note {
+	char *words;
+	uint32_t object, context;
+};
+
+/* A file at one place; the same library may be loaded twice. */
+struct mf_object_key {
+	uint32_t file, object;
+	uint64_t bias;
+};
+
+int mf_accounting_create(const struct mf_model_options *options, struct mf_files *files,
+			 uint64_t origin_ns, struct mf_accounting **accounting,
+			 struct mf_error *err)
+{
+	struct mf_model_options pages = *options;
+	struct mf_accounting *a = calloc(1, sizeof(*a));
+	int code;
+
+	if (!a)
+		return mf_error_set(err, -ENOMEM, "no memory for a profile");
+	code = mf_store_create(&a->store, STORE_BUDGET, NULL, err);
+	if (code) {
+		free(a);
+		return code;
+	}
+	pages.heap_admin = 0;
+	mf_model_init(&a->store, &pages);
+	mf_space_init(&a->space);
+	mf_space_init(&a->inherited);
+	a->files = files;
+	a->origin_ns = origin_ns;
+	*accounting = a;
+	return 0;
+}
+
+void mf_accounting_destroy(struct mf_accounting *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->n_notes; i++)
+		free(a->notes[i].words);
+	free(a->notes);
+	free(a->objects);
+	mf_space_deinit(&a->inherited);
+	mf_space_deinit(&a->space);
+	mf_store_detach(&a->store);
+	free(a);
+}
+
+/* The number of @words in the notes, made if new; SIZE_MAX when memory ran out. */
+static size_t find_note(struct mf_accounting *a, const char *words)
+{
+	struct mf_object object = {.kind = MF_OBJECT_NOTE, .path = words};
+	struct mf_note *notes;
+	char *copy;
+
+	for (size_t i = 0; i < a->n_notes; i++)
+		if (!strcmp(a->notes[i].words, words))
+			return i;
+	notes = realloc(a->notes, (a->n_notes + 1) * sizeof(*notes));
+	if (!notes)
+		return SIZE_MAX;
+	a->notes = notes;
+	copy = strdup(words);
+	if (!copy)
+		return SIZE_MAX;
+	notes[a->n_notes] = (struct mf_note){
+		.words = copy,
+		.object = mf_objects_add(&a->store, &object),
+	};
+	return a->n_notes++;
+}
+
+uint32_t mf_accounting_note(struct mf_accounting *a, const char *words)
+{
+	size_t note = find_note(a, words);
+	struct mf_frame frame = {0};
+
+	if (note == SIZE_MAX)
+		return MF_CONTEXT_NONE;
+	if (!a->notes[note].context) {
+		frame.object = a->notes[note].object;
+		a->notes[note].context = mf_trie_insert(&a->store, &frame, 1);
+	}
+	return a->notes[note].context;
+}
+
+/* The object that @pc in @interval, of a file, belongs to. */
+static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *interval,
+			    uint64_t pc)
+{
+	const struct mf_file *file = mf_files_get(a->files, interval->file);
+	struct mf_image *image = mf_files_image(a->files, interval->file);
+	uint64_t offset = interval->offset + (pc - interval->start), address;
+	uint64_t bias = interval->start - interval->offset;
+	struct mf_object_key *keys;
+	struct mf_object object;
+
+	if (image && mf_image_address(image, offset, &address))
+		bias = pc - address;
+	for (size_t i = 0; i < a->n_objects; i++)
+		if (a->objects[i].file == interval->file && a->objects[i].bias == bias)
+			return a->objects[i].object;
+
+	object = (struct mf_object){
+		.kind = mf_file_is_path(file) ? MF_OBJECT_FILE : MF_OBJECT_VDSO,
+		.start = interval->start,
+		.end = interval->end,
+		.bias = bias,
+		.path = file->path,
+	};
+	if (image)
+		mf_image_build_id(image, &object);
+	keys = realloc(a->objects, (a->n_objects + 1) * sizeof(*keys));
+	if (!keys)
+		return MF_OBJECT_NONE;
+	a->objects = keys;
+	keys[a->n_objects] = (struct mf_object_key){
+		.file = interval->file,
+		.bias = bias,
+		.object = mf_objects_add(&a->store, &object),
+	};
+	return keys[a->n_objects++].object;
+}
+
+static uint32_t object_at(struct mf_accounting *a, uint64_t pc)
+{
+	const struct mf_interval *interval = mf_space_find(&a->space, pc);
+
+	return interval && interval->file ? find_object(a, interval, pc) : MF_OBJECT_NONE;
+}
+
+/* What stands below the outermost frame of a stack that is not whole. */
+static const char *const end_words[] = {
+	[MF_UNWIND_OUTERMOST] = NULL,
+	[MF_UNWIND_CUT] = "[rest of the stack not captured]",
+	[MF_UNWIND_NO_RULES] = "[no unwind information]",
+	[MF_UNWIND_FULL] = NULL,
+};
+
+uint32_t mf_accounting_stack(struct mf_accounting *a, const uint64_t *addresses,
+			     uint32_t n_addresses, enum mf_unwind_end end)
+{
+	struct mf_frame frames[MF_UNWIND_FRAMES_MAX + 1];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_addresses && n < MF_UNWIND_FRAMES_MAX; i++)
+		frames[n++] = (struct mf_frame){
+			.pc = addresses[i],
+			.object = object_at(a, addresses[i]),
+		};
+	if (end_words[end]) {
+		size_t note = find_note(a, end_words[end]);
+
+		if (note != SIZE_MAX)
+			frames[n++] = (struct mf_frame){.object = a->notes[note].object};
+	}
+	return mf_trie_insert(&a->store, frames, n);
+}
+
+int64_t mf_accounting_time(const struct mf_accounting *a, uint64_t time_ns)
+{
+	return time_ns > a->origin_ns ? (int64_t)((time_ns - a->origin_ns) / 1000000) : 0;
+}
+
+static void charge(struct mf_accounting *a, uint32_t context, int64_t bytes)
+{
+	mf_trie_charge(&a->store, context, bytes);
+	mf_model_change(mf_model_of(&a->store), bytes, 0);
+}
+
+struct removal {
+	struct mf_accounting *accounting;
+	uint64_t time_ns;
+	bool begun;
+};
+
+/* As Massif: a peak is looked for before the first page goes, a snapshot after it; then silence. */
+static void part_left(const struct mf_interval *part, void *data)
+{
+	struct removal *removal = data;
+	struct mf_accounting *a = removal->accounting;
+	uint64_t bytes = part->end - part->start;
+
+	if (part->file && mf_files_get(a->files, part->file)->has_code)
+		a->code_left = true;
+	if (!removal->begun) {
+		int64_t now = mf_accounting_time(a, removal->time_ns);
+
+		removal->begun = true;
+		mf_model_check_peak(&a->store, now);
+		charge(a, part->context, -(int64_t)PAGE_BYTES);
+		mf_model_attempt(&a->store, now);
+		bytes -= PAGE_BYTES;
+	}
+	if (bytes)
+		charge(a, part->context, -(int64_t)bytes);
+}
+
+/* As Massif: all pages of a region are added, then a snapshot is attempted. */
+int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interval, uint64_t time_ns)
+{
+	struct removal removal = {.accounting = a, .time_ns = time_ns};
+	int code = mf_space_add(&a->space, interval, part_left, &removal);
+
+	if (code)
+		return code;
+	charge(a, interval->context, (int64_t)(interval->end - interval->start));
+	mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
+	return 0;
+}
+
+int mf_accounting_unmap(struct mf_accounting *a, uint64_t start, uint64_t end, uint64_t time_ns)
+{
+	struct removal removal = {.accounting = a, .time_ns = time_ns};
+
+	return mf_space_remove(&a->space, start, end, part_left, &removal);
+}
+
+static int inherit_names(struct mf_accounting *child, const struct mf_accounting *parent)
+{
+	struct mf_object object;
+
+	child->notes = calloc(parent->n_notes + 1, sizeof(*child->notes));
+	child->objects = calloc(parent->n_objects + 1, sizeof(*child->objects));
+	if (!child->notes || !child->objects)
+		return -ENOMEM;
+
+	/* All of them, in their order, so that they keep their numbers. */
+	for (uint32_t i = 1; i < parent->store.header->n_objects; i++)
+		if (mf_objects_read(&parent->store, i, &object))
+			mf_objects_add(&child->store, &object);
+	memcpy(child->objects, parent->objects, parent->n_objects * sizeof(*child->objects));
+	child->n_objects = parent->n_objects;
+	for (size_t i = 0; i < parent->n_notes; i++) {
+		child->notes[i] = (struct mf_note){
+			.words = strdup(parent->notes[i].words),
+			.object = parent->notes[i].object,
+		};
+		if (!child->notes[i].words)
+			return -ENOMEM;
+		child->n_notes++;
+	}
+	return 0;
+}
+
+static int inherit_mappings(struct mf_accounting *child, const struct mf_accounting *parent)
+{
+	uint32_t n_contexts = parent->store.header->n_contexts;
+	mf_auto_free uint32_t *contexts = calloc(n_contexts, sizeof(*contexts));
+	struct mf_frame frames[MF_UNWIND_FRAMES_MAX + 1];
+	const struct mf_interval *interval;
+
+	if (!contexts)
+		return -ENOMEM;
+	for (interval = mf_space_next(&parent->space, 0); interval;
+	     interval = mf_space_next(&parent->space, interval->end)) {
+		struct mf_interval same = *interval;
+		uint32_t *context = &contexts[same.context];
+		int code;
+
+		if (!*context) {
+			uint32_t n = mf_trie_frames(&parent->store, same.context, frames,
+						    MF_UNWIND_FRAMES_MAX + 1);
+
+			*context = mf_trie_insert(&child->store, frames, n);
+		}
+		same.context = *context;
+		code = mf_space_add(&child->inherited, &same, NULL, NULL);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accounting *parent,
+			  struct mf_error *err)
+{
+	int code = inherit_names(child, parent);
+
+	if (!code)
+		code = inherit_mappings(child, parent);
+	if (code)
+		return mf_error_set(err, code, "no memory for a forked process's profile");
+	return 0;
+}

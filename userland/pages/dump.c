@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+// Writes a model's mappings down, to be held against /proc/PID/maps.
+
+#include "pages/dump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PAGE_BYTES 4096u
+
+static FILE *open_append(const char *path)
+{
+	mf_auto_close int fd =
+		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "a");
+
+	if (file)
+		fd = -1;
+	return file;
+}
+
+int mf_dump_intervals(const char *path, pid_t pid, uint64_t kernel_pages,
+		      const struct mf_space *space, struct mf_error *err)
+{
+	mf_auto_fclose FILE *file = open_append(path);
+	const struct mf_interval *interval;
+	uint64_t start = 0, end = 0;
+
+	if (!file)
+		return mf_error_set(err, -errno, "cannot write %s (MASSIF_DUMP_INTERVALS): %s",
+				    path, strerror(errno));
+	fprintf(file, "process %d model %" PRIu64 " kernel %" PRIu64 "\n", pid,
+		space->total / PAGE_BYTES, kernel_pages);
+	for (interval = mf_space_next(space, 0); interval;
+	     interval = mf_space_next(space, interval->end)) {
+		if (interval->start != end) {
+			if (end)
+				fprintf(file, "%" PRIx64 "-%" PRIx64 "\n", start, end);
+			start = interval->start;
+		}
+		end = interval->end;
+	}
+	if (end)
+		fprintf(file, "%" PRIx64 "-%" PRIx64 "\n", start, end);
+	if (fflush(file))
+		return mf_error_set(err, -errno, "cannot write %s (MASSIF_DUMP_INTERVALS): %s",
+				    path, strerror(errno));
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Writes a model's mappings down, to be held against /proc/PID/maps. */
+#ifndef MASSIF_PAGES_DUMP_H
+#define MASSIF_PAGES_DUMP_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "pages/space.h"
+
+/* Appends to the file @path as pages.h describes under MASSIF_DUMP_INTERVALS. 0 or -errno. */
+int mf_dump_intervals(const char *path, pid_t pid, uint64_t kernel_pages,
+		      const struct mf_space *space, struct mf_error *err);
+
+#endif

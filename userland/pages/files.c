@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+// The files that the session's processes map, numbered; their ELF images are opened when needed.
+
+#include "pages/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_BITS_FIRST 8u
+
+void mf_files_init(struct mf_files *files)
+{
+	*files = (struct mf_files){.count = 1};
+}
+
+void mf_files_deinit(struct mf_files *files)
+{
+	for (uint32_t i = 1; i < files->count; i++) {
+		mf_image_close(files->files[i].image);
+		free(files->files[i].path);
+	}
+	free(files->files);
+	free(files->table);
+	mf_files_init(files);
+}
+
+static uint32_t hash_of(const char *path, uint64_t device, uint64_t inode)
+{
+	uint64_t hash = inode * 0x9e3779b97f4a7c15ull ^ device;
+
+	/* FNV-1a over the path. */
+	for (; *path; path++)
+		hash = (hash ^ (uint8_t)*path) * 0x100000001b3ull;
+	return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
+}
+
+static uint32_t *find_slot(const struct mf_files *files, const char *path, uint64_t device,
+			   uint64_t inode)
+{
+	uint32_t mask = (1u << files->table_bits) - 1;
+
+	for (uint32_t i = hash_of(path, device, inode) & mask;; i = (i + 1) & mask) {
+		const struct mf_file *file = &files->files[files->table[i]];
+
+		if (!files->table[i] ||
+		    (file->inode == inode && file->device == device && !strcmp(file->path, path)))
+			return &files->table[i];
+	}
+}
+
+/* Keeps the table at most half full, and room for one more file. */
+static bool make_room(struct mf_files *files)
+{
+	uint32_t bits = files->table ? files->table_bits + 1 : TABLE_BITS_FIRST;
+
+	if (files->count >= files->max) {
+		uint32_t max = files->max ? files->max * 2 : 64;
+		struct mf_file *more = realloc(files->files, max * sizeof(*more));
+
+		if (!more)
+			return false;
+		files->files = more;
+		files->max = max;
+	}
+	if (!files->table || files->count >= 1u << (files->table_bits - 1)) {
+		uint32_t *table = calloc(1u << bits, sizeof(*table));
+
+		if (!table)
+			return false;
+		free(files->table);
+		files->table = table;
+		files->table_bits = bits;
+		for (uint32_t i = 1; i < files->count; i++) {
+			const struct mf_file *file = &files->files[i];
+
+			*find_slot(files, file->path, file->device, file->inode) = i;
+		}
+	}
+	return true;
+}
+
+uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t device, uint64_t inode)
+{
+	uint32_t *slot;
+	char *copy;
+
+	if (!*path || !make_room(files))
+		return MF_FILE_NONE;
+	slot = find_slot(files, path, device, inode);
+	if (*slot)
+		return *slot;
+	copy = strdup(path);
+	if (!copy)
+		return MF_FILE_NONE;
+	files->files[files->count] = (struct mf_file){
+		.path = copy,
+		.device = device,
+		.inode = inode,
+	};
+	*slot = files->count;
+	return files->count++;
+}
+
+struct mf_image *mf_files_image(struct mf_files *files, uint32_t number)
+{
+	struct mf_file *file = &files->files[number];
+
+	if (!number || file->tried)
+		return number ? file->image : NULL;
+	file->tried = true;
+	if (mf_file_is_path(file))
+		file->image = mf_image_open(file->path);
+	else if (!strcmp(file->path, "[vdso]"))
+		file->image = mf_image_open_vdso();
+	return file->image;
+}

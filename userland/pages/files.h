@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The files that the session's processes map, numbered; their ELF images are opened when needed. */
+#ifndef MASSIF_PAGES_FILES_H
+#define MASSIF_PAGES_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pages/image.h"
+
+/* What is mapped has no name. */
+#define MF_FILE_NONE 0u
+
+struct mf_file {
+	char *path; /* as the kernel names it: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]"
+		     */
+	uint64_t device, inode;
+	struct mf_image *image;
+	bool tried;    /* to open the image */
+	bool has_code; /* it has been unwound through: its unmapping makes caches stale */
+};
+
+struct mf_files {
+	struct mf_file *files; /* [0] is unused */
+	uint32_t count, max;
+	uint32_t *table; /* numbers by hash, 0: free */
+	uint32_t table_bits;
+};
+
+void mf_files_init(struct mf_files *files);
+void mf_files_deinit(struct mf_files *files);
+
+/* The number of the file of these three; MF_FILE_NONE if memory ran out or @path is empty. */
+uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t device, uint64_t inode);
+
+/* Valid until the next mf_files_intern. @number is one that it returned. */
+static inline struct mf_file *mf_files_get(const struct mf_files *files, uint32_t number)
+{
+	return &files->files[number];
+}
+
+/* Whether it is on disk: a path, not words of the kernel such as "[heap]". */
+static inline bool mf_file_is_path(const struct mf_file *file)
+{
+	return file->path[0] == '/';
+}
+
+/* The image of an ELF file or of the vdso, or NULL. It belongs to the table. */
+struct mf_image *mf_files_image(struct mf_files *files, uint32_t number);
+
+#endif

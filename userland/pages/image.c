@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+// An ELF file as far as unwinding needs it: segments, unwind table, build id, bytes.
+
+#include "pages/image.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define BLOCK_BYTES 4096ull
+
+/* More program headers than this are no sane file's. */
+#define SEGMENTS_MAX 64
+
+#define NOTES_MAX 65536
+
+/* The only encodings that the binary search of the table is defined for; all linkers write them. */
+#define EH_VERSION		1
+#define EH_COUNT_UDATA4		0x03
+#define EH_TABLE_DATAREL_SDATA4 0x3b
+#define EH_HEADER_BYTES		12
+
+#if __SIZEOF_POINTER__ == 8
+#define NATIVE_CLASS ELFCLASS64
+#else
+#define NATIVE_CLASS ELFCLASS32
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define NATIVE_DATA ELFDATA2LSB
+#else
+#define NATIVE_DATA ELFDATA2MSB
+#endif
+
+struct mf_image {
+	int fd;		 /* -1: all bytes are in memory */
+	uint8_t *bytes;	 /* of the whole file, filled block by block */
+	uint8_t *blocks; /* bitmap of those that have been read */
+	uint64_t size;
+	ElfW(Phdr) segments[SEGMENTS_MAX]; /* the PT_LOAD ones */
+	unsigned int n_segments;
+	uint64_t table_header, table_entries; /* addresses; 0: no table */
+	uint64_t n_entries;
+	uint8_t build_id[MF_BUILD_ID_MAX];
+	uint8_t build_id_size;
+};
+
+static bool load_block(struct mf_image *image, uint64_t block)
+{
+	uint64_t offset = block * BLOCK_BYTES;
+	uint64_t size = image->size - offset < BLOCK_BYTES ? image->size - offset : BLOCK_BYTES;
+
+	if (image->fd < 0 || image->blocks[block / 8] & (1u << block % 8))
+		return true;
+	if (pread(image->fd, image->bytes + offset, size, (off_t)offset) != (ssize_t)size)
+		return false;
+	image->blocks[block / 8] |= (uint8_t)(1u << block % 8);
+	return true;
+}
+
+bool mf_image_read(struct mf_image *image, uint64_t offset, void *bytes, size_t size)
+{
+	if (!size)
+		return true;
+	if (offset > image->size || size > image->size - offset)
+		return false;
+	for (uint64_t block = offset / BLOCK_BYTES; block <= (offset + size - 1) / BLOCK_BYTES;
+	     block++)
+		if (!load_block(image, block))
+			return false;
+	memcpy(bytes, image->bytes + offset, size);
+	return true;
+}
+
+bool mf_image_address(const struct mf_image *image, uint64_t offset, uint64_t *address)
+{
+	for (unsigned int i = 0; i < image->n_segments; i++) {
+		const ElfW(Phdr) *segment = &image->segments[i];
+
+		if (offset < segment->p_offset || offset - segment->p_offset >= segment->p_filesz)
+			continue;
+		*address = segment->p_vaddr + (offset - segment->p_offset);
+		return true;
+	}
+	return false;
+}
+
+bool mf_image_unwind_table(const struct mf_image *image, uint64_t *header, uint64_t *table,
+			   uint64_t *n_entries)
+{
+	*header = image->table_header;
+	*table = image->table_entries;
+	*n_entries = image->n_entries;
+	return image->n_entries;
+}
+
+void mf_image_build_id(const struct mf_image *image, struct mf_object *object)
+{
+	memcpy(object->build_id, image->build_id, sizeof(object->build_id));
+	object->build_id_size = image->build_id_size;
+}
+
+static void read_table(struct mf_image *image, const ElfW(Phdr) * segment)
+{
+	struct {
+		uint8_t version, pointer_encoding, count_encoding, table_encoding;
+		int32_t pointer;
+		uint32_t count;
+	} header;
+
+	_Static_assert(sizeof(header) == EH_HEADER_BYTES, "the header is packed as it is");
+	if (!mf_image_read(image, segment->p_offset, &header, sizeof(header)) ||
+	    header.version != EH_VERSION || header.count_encoding != EH_COUNT_UDATA4 ||
+	    header.table_encoding != EH_TABLE_DATAREL_SDATA4 ||
+	    header.count > (segment->p_filesz - EH_HEADER_BYTES) / 8)
+		return;
+	image->table_header = segment->p_vaddr;
+	image->table_entries = segment->p_vaddr + EH_HEADER_BYTES;
+	image->n_entries = header.count;
+}
+
+static void read_notes(struct mf_image *image, const ElfW(Phdr) * segment)
+{
+	mf_auto_free uint8_t *notes = NULL;
+	uint64_t size = segment->p_filesz;
+
+	if (size > NOTES_MAX || !(notes = malloc(size + 1)) ||
+	    !mf_image_read(image, segment->p_offset, notes, size))
+		return;
+	for (uint64_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
+		const ElfW(Nhdr) *note = (const void *)(notes + at);
+		uint64_t name = at + sizeof(*note);
+		uint64_t text = name + ((note->n_namesz + 3ull) & ~3ull);
+		uint64_t next = text + ((note->n_descsz + 3ull) & ~3ull);
+
+		if (next > size)
+			return;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
+		    note->n_descsz <= MF_BUILD_ID_MAX) {
+			memcpy(image->build_id, notes + text, note->n_descsz);
+			image->build_id_size = (uint8_t)note->n_descsz;
+			return;
+		}
+		at = next;
+	}
+}
+
+static bool read_headers(struct mf_image *image)
+{
+	ElfW(Ehdr) elf;
+
+	if (!mf_image_read(image, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+	    elf.e_ident[EI_CLASS] != NATIVE_CLASS || elf.e_ident[EI_DATA] != NATIVE_DATA ||
+	    elf.e_phentsize != sizeof(ElfW(Phdr)))
+		return false;
+	for (unsigned int i = 0; i < elf.e_phnum; i++) {
+		ElfW(Phdr) segment;
+
+		if (!mf_image_read(image, elf.e_phoff + i * sizeof(segment), &segment,
+				   sizeof(segment)))
+			return false;
+		if (segment.p_type == PT_LOAD && image->n_segments < SEGMENTS_MAX)
+			image->segments[image->n_segments++] = segment;
+		else if (segment.p_type == PT_GNU_EH_FRAME && segment.p_filesz >= EH_HEADER_BYTES)
+			read_table(image, &segment);
+		else if (segment.p_type == PT_NOTE && !image->build_id_size)
+			read_notes(image, &segment);
+	}
+	return true;
+}
+
+struct mf_image *mf_image_open(const char *path)
+{
+	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct mf_image *image;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+		return NULL;
+	image = calloc(1, sizeof(*image));
+	if (!image)
+		return NULL;
+	image->size = (uint64_t)status.st_size;
+	image->fd = mf_take(fd, -1);
+	image->blocks = calloc(image->size / BLOCK_BYTES / 8 + 1, 1);
+	image->bytes = mmap(NULL, image->size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (image->bytes == MAP_FAILED)
+		image->bytes = NULL;
+	if (!image->blocks || !image->bytes || !read_headers(image)) {
+		mf_image_close(image);
+		return NULL;
+	}
+	return image;
+}
+
+struct mf_image *mf_image_open_vdso(void)
+{
+	const ElfW(Ehdr) *elf = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct mf_image *image;
+
+	if (!elf)
+		return NULL;
+	image = calloc(1, sizeof(*image));
+	if (!image)
+		return NULL;
+	image->fd = -1;
+	/* Its section headers are last in it, as the linker leaves them. */
+	image->size = elf->e_shoff + (uint64_t)elf->e_shnum * elf->e_shentsize;
+	image->bytes = malloc(image->size + 1);
+	if (image->bytes)
+		memcpy(image->bytes, elf, image->size);
+	if (!image->bytes || !read_headers(image)) {
+		mf_image_close(image);
+		return NULL;
+	}
+	return image;
+}
+
+void mf_image_close(struct mf_image *image)
+{
+	if (!image)
+		return;
+	if (image->fd >= 0) {
+		if (image->bytes)
+			munmap(image->bytes, image->size);
+		close(image->fd);
+	} else {
+		free(image->bytes);
+	}
+	free(image->blocks);
+	free(image);
+}

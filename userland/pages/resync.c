@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+// Sets a profile right where the kernel lists what is really mapped.
+
+#include "pages/resync.h"
+
+#include <stdio.h>
+
+#define PAGE_MASK 4095ull
+
+/* Words for a mapping that no stack explains. */
+static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason reason,
+				 const struct mf_resync_vma *vma)
+{
+	const struct mf_file *file;
+	char words[4096];
+
+	if (reason != MF_RESYNC_EXEC)
+		return mf_accounting_note(a, MF_WORDS_LOST);
+	if (!vma->name)
+		return mf_accounting_note(a, MF_WORDS_ANON);
+	file = mf_files_get(a->files, vma->name);
+	if (!mf_file_is_path(file))
+		return mf_accounting_note(a, file->path);
+	snprintf(words, sizeof(words), MF_WORDS_EXEC " (in %s)", file->path);
+	return mf_accounting_note(a, words);
+}
+
+/* Maps the hole @start..@end of @vma; after a fork it ends where the parent's context changes. */
+static int fill(struct mf_accounting *a, const struct mf_resync *resync,
+		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
+{
+	const struct mf_interval *inherited = mf_space_next(&a->inherited, start);
+	struct mf_interval interval = {
+		.start = start,
+		.end = end,
+		.offset = vma->file ? vma->offset + (start - vma->start) : 0,
+		.file = vma->file,
+	};
+
+	if (inherited && inherited->start <= start) {
+		interval.context = inherited->context;
+		if (inherited->end < end)
+			interval.end = inherited->end;
+	} else {
+		interval.context = context_of_words(a, resync->reason, vma);
+		if (inherited && inherited->start < end)
+			interval.end = inherited->start;
+	}
+	return mf_accounting_map(a, &interval, time_ns);
+}
+
+static int apply_vma(struct mf_accounting *a, const struct mf_resync *resync,
+		     const struct mf_resync_vma *vma, uint64_t start, uint64_t end,
+		     uint64_t time_ns)
+{
+	uint64_t hole_start, hole_end;
+	int code;
+
+	while (mf_space_hole(&a->space, start, end, &hole_start, &hole_end)) {
+		code = fill(a, resync, vma, hole_start, hole_end, time_ns);
+		if (code)
+			return code;
+	}
+	return mf_space_set_file(&a->space, start, end, vma->file,
+				 vma->file ? vma->offset + (start - vma->start) : 0);
+}
+
+static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end, uint64_t time_ns)
+{
+	const struct mf_interval *next = mf_space_next(&a->space, start);
+
+	if (start >= end || !next || next->start >= end)
+		return 0;
+	return mf_accounting_unmap(a, start, end, time_ns);
+}
+
+int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uint64_t time_ns)
+{
+	uint64_t at = resync->start & ~PAGE_MASK, limit = resync->end & ~PAGE_MASK;
+	int code;
+
+	/* What goes, goes first: the total never exceeds what was really mapped. */
+	for (size_t i = 0; i <= resync->n_vmas; i++) {
+		const struct mf_resync_vma *vma = i < resync->n_vmas ? &resync->vmas[i] : NULL;
+
+		code = remove_between(a, at, vma && vma->start < limit ? vma->start : limit,
+				      time_ns);
+		if (code)
+			return code;
+		if (vma && vma->end > at)
+			at = vma->end;
+	}
+	for (size_t i = 0; i < resync->n_vmas; i++) {
+		const struct mf_resync_vma *vma = &resync->vmas[i];
+		uint64_t start = vma->start > resync->start ? vma->start : resync->start;
+		uint64_t end = vma->end < limit ? vma->end : limit;
+
+		if (start >= end)
+			continue;
+		code = apply_vma(a, resync, vma, start, end, time_ns);
+		if (code)
+			return code;
+	}
+	if (resync->last) {
+		mf_space_deinit(&a->inherited);
+		/* As Massif: one more attempt when the program's first code is about to run. */
+		if (resync->reason == MF_RESYNC_EXEC)
+			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
+	}
+	return 0;
+}

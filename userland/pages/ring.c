@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+// A session of massif.ko and the ring of its records.
+
+#include "pages/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The module wakes us when this part of the ring is full; urgent records wake at once. */
+#define WATERMARK_PART 8
+
+/* After this part of the ring the module gets its room back, also within one drain. */
+#define PUBLISH_PART 16
+
+/* No record is longer: the longest, a STACK, has MASSIF_STACK_MAX bytes and some registers. */
+#define RECORD_MAX (1u << 20)
+
+static int open_device(const char *device, struct mf_error *err)
+{
+	int fd = open(device, O_RDWR | O_CLOEXEC);
+	int code = -errno;
+
+	if (fd >= 0)
+		return fd;
+	switch (code) {
+	case -ENOENT:
+	case -ENXIO:
+	case -ENODEV:
+		return mf_error_set(
+			err, code,
+			"%s is not there: pages mode needs the kernel module; load it as "
+			"root with 'insmod massif.ko' ('modprobe massif' once installed)",
+			device);
+	case -EACCES:
+	case -EPERM:
+		return mf_error_set(
+			err, code,
+			"no permission for %s: run as root, or as a member of the group "
+			"that owns it (massif, with the udev rule installed)",
+			device);
+	default:
+		return mf_error_set(err, code, "cannot open %s: %s", device, strerror(-code));
+	}
+}
+
+static int check_version(int fd, const char *device, struct mf_error *err)
+{
+	struct massif_query query = {.size = sizeof(query)};
+
+	if (ioctl(fd, MASSIF_IOC_QUERY, &query)) {
+		int code = -errno;
+
+		return mf_error_set(
+			err, code,
+			"%s does not answer as massif.ko of protocol %u does (%s): load "
+			"the massif.ko that was built with this massif-ctl",
+			device, MASSIF_ABI, strerror(-code));
+	}
+	query.release[sizeof(query.release) - 1] = '\0';
+	if (query.abi != MASSIF_ABI)
+		return mf_error_set(err, -EPROTONOSUPPORT,
+				    "the loaded massif.ko (%s) speaks protocol %u, this massif-ctl "
+				    "protocol %u: load the massif.ko that was built with it",
+				    query.release, query.abi, MASSIF_ABI);
+	if (!(query.features & MASSIF_FEATURE_PAGES))
+		return mf_error_set(err, -EOPNOTSUPP,
+				    "the loaded massif.ko (%s) cannot account pages on this kernel",
+				    query.release);
+	return 0;
+}
+
+static int set_up(int fd, uint64_t ring_bytes, uint32_t stack_bytes, struct mf_error *err)
+{
+	struct massif_setup setup = {
+		.size = sizeof(setup),
+		.abi = MASSIF_ABI,
+		.ring_bytes = ring_bytes,
+		.max_stack_bytes = stack_bytes,
+	};
+	int code;
+
+	if (!ioctl(fd, MASSIF_IOC_SETUP, &setup))
+		return 0;
+	code = -errno;
+	setup.dead_hook[sizeof(setup.dead_hook) - 1] = '\0';
+	switch (code) {
+	case -ENODEV:
+		return mf_error_set(err, code,
+				    "massif.ko cannot observe this kernel: its hook '%s' does not "
+				    "fire or cannot be armed; the kernel log may say why",
+				    setup.dead_hook);
+	case -EPROTONOSUPPORT:
+		return mf_error_set(err, code,
+				    "the loaded massif.ko does not speak protocol %u: load the one "
+				    "that was built with this massif-ctl",
+				    MASSIF_ABI);
+	case -ENOMEM:
+		return mf_error_set(err, code, "no memory for a ring of %" PRIu64 " KiB",
+				    ring_bytes / 1024);
+	default:
+		return mf_error_set(err, code, "massif.ko refused the session: %s",
+				    strerror(-code));
+	}
+}
+
+static void *map_part(int fd, size_t bytes, int prot, unsigned int page)
+{
+	void *address =
+		mmap(NULL, bytes, prot, MAP_SHARED, fd, (off_t)page * sysconf(_SC_PAGESIZE));
+
+	return address == MAP_FAILED ? NULL : address;
+}
+
+int mf_ring_open(struct mf_ring *ring, const char *device, uint64_t ring_bytes,
+		 uint32_t stack_bytes, struct mf_error *err)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	int fd, code;
+
+	*ring = (struct mf_ring){.fd = -1};
+	fd = open_device(device, err);
+	if (fd < 0)
+		return fd;
+	ring->fd = fd;
+	ring->page_bytes = page;
+	code = check_version(fd, device, err);
+	if (!code)
+		code = set_up(fd, ring_bytes, stack_bytes, err);
+	if (!code) {
+		ring->data_bytes = ring_bytes;
+		ring->control = map_part(fd, page, PROT_READ, MASSIF_MMAP_CONTROL);
+		ring->consumer = map_part(fd, page, PROT_READ | PROT_WRITE, MASSIF_MMAP_CONSUMER);
+		ring->data = map_part(fd, ring_bytes, PROT_READ, MASSIF_MMAP_DATA);
+		if (!ring->control || !ring->consumer || !ring->data)
+			code = mf_error_set(err, -errno, "cannot map the ring of %s: %s", device,
+					    strerror(errno));
+	}
+	if (code) {
+		mf_ring_close(ring);
+		return code;
+	}
+	ring->consumer->watermark = ring_bytes / WATERMARK_PART;
+	return 0;
+}
+
+int mf_ring_attach(struct mf_ring *ring, const struct massif_control *control,
+		   struct massif_consumer *consumer, const uint8_t *data, struct mf_error *err)
+{
+	if (control->abi != MASSIF_ABI || control->data_bytes < 64 ||
+	    (control->data_bytes & (control->data_bytes - 1)))
+		return mf_error_set(err, -EINVAL, "not a ring of protocol %u", MASSIF_ABI);
+	*ring = (struct mf_ring){
+		.fd = -1,
+		.control = control,
+		.consumer = consumer,
+		.data = data,
+		.data_bytes = control->data_bytes,
+		.tail = consumer->tail,
+		.published = consumer->tail,
+	};
+	return 0;
+}
+
+void mf_ring_close(struct mf_ring *ring)
+{
+	if (ring->fd >= 0) {
+		if (ring->control)
+			munmap((void *)ring->control, ring->page_bytes);
+		if (ring->consumer)
+			munmap(ring->consumer, ring->page_bytes);
+		if (ring->data)
+			munmap((void *)ring->data, ring->data_bytes);
+		close(ring->fd);
+	}
+	*ring = (struct mf_ring){.fd = -1};
+}
+
+static bool check_name(const struct massif_record *record)
+{
+	const struct massif_rec_vma *vma = (const struct massif_rec_vma *)record;
+	size_t room = record->size - offsetof(struct massif_rec_vma, name);
+
+	return vma->name_len < room && !vma->name[vma->name_len] &&
+	       strlen(vma->name) == vma->name_len;
+}
+
+static bool check_stack(const struct massif_record *record)
+{
+	const struct massif_rec_stack *stack = (const struct massif_rec_stack *)record;
+	uint64_t regs_end = sizeof(*stack) + 8ull * stack->nr_regs;
+
+	return regs_end <= record->size && stack->data_off <= record->size &&
+	       stack->bytes <= record->size - stack->data_off &&
+	       (!stack->bytes || stack->data_off >= regs_end) &&
+	       stack->sp + stack->bytes >= stack->sp;
+}
+
+/* The least that a record of each type has, and what to check beyond. */
+static const struct {
+	uint32_t size;
+	bool (*check)(const struct massif_record *record);
+} types[] = {
+	[MASSIF_REC_LOST] = {sizeof(struct massif_rec_lost), NULL},
+	[MASSIF_REC_ENROL] = {sizeof(struct massif_rec_enrol), NULL},
+	[MASSIF_REC_FORK] = {sizeof(struct massif_rec_fork), NULL},
+	[MASSIF_REC_EXEC] = {sizeof(struct massif_rec_exec), NULL},
+	[MASSIF_REC_EXIT] = {sizeof(struct massif_rec_exit), NULL},
+	[MASSIF_REC_END] = {sizeof(struct massif_rec_end), NULL},
+	[MASSIF_REC_RESYNC_BEGIN] = {sizeof(struct massif_rec_resync), NULL},
+	[MASSIF_REC_VMA] = {offsetof(struct massif_rec_vma, name) + 1, check_name},
+	[MASSIF_REC_RESYNC_END] = {sizeof(struct massif_rec_resync), NULL},
+	[MASSIF_REC_MAP] = {sizeof(struct massif_rec_map), NULL},
+	[MASSIF_REC_UNMAP] = {sizeof(struct massif_rec_map), NULL},
+	[MASSIF_REC_NAME] = {offsetof(struct massif_rec_vma, name) + 1, check_name},
+	[MASSIF_REC_STACK] = {sizeof(struct massif_rec_stack), check_stack},
+};
+
+static int bad(const struct mf_ring *ring, const struct massif_record *record, const char *what,
+	       struct mf_error *err)
+{
+	return mf_error_set(
+		err, -EPROTO,
+		"the ring of massif.ko makes no sense at position %" PRIu64
+		" (type %u, size %u): %s; massif.ko and massif-ctl may not belong together",
+		ring->tail, record->type, record->size, what);
+}
+
+int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint64_t *gap,
+		 struct mf_error *err)
+{
+	uint64_t head = __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
+
+	*record = NULL;
+	*gap = 0;
+	while (ring->tail != head) {
+		uint64_t position = ring->tail & (ring->data_bytes - 1);
+		uint64_t unread = head - ring->tail, room = ring->data_bytes - position;
+		const struct massif_record *next = (const void *)(ring->data + position);
+
+		if (unread > ring->data_bytes || unread < 8 || (head | ring->tail) & 7)
+			return mf_error_set(err, -EPROTO,
+					    "the ring of massif.ko makes no sense: head %" PRIu64
+					    ", tail %" PRIu64 " of %" PRIu64 " bytes",
+					    head, ring->tail, ring->data_bytes);
+		if (next->size < 8 || next->size & 7)
+			return bad(ring, next, "the size is not one of a record", err);
+		if (next->size > unread || next->size > room)
+			return bad(ring, next, "the record is longer than what was written", err);
+		if (next->type == MASSIF_REC_PAD) {
+			ring->tail += next->size;
+			continue;
+		}
+		if (next->size > RECORD_MAX || next->size < sizeof(*next))
+			return bad(ring, next, "the size is not one of a record", err);
+		if (next->type < sizeof(types) / sizeof(types[0]) && types[next->type].size) {
+			if (next->size < types[next->type].size)
+				return bad(ring, next, "the record is too short for its type", err);
+			if (types[next->type].check && !types[next->type].check(next))
+				return bad(ring, next, "its lengths contradict each other", err);
+		}
+		/* A newer module's unknown types are handed out, too: their seq counts. */
+		if (ring->next_seq && next->seq > ring->next_seq)
+			*gap = next->seq - ring->next_seq;
+		*record = next;
+		return 0;
+	}
+	return 0;
+}
+
+void mf_ring_advance(struct mf_ring *ring, const struct massif_record *record)
+{
+	ring->tail += record->size;
+	ring->next_seq = record->seq + 1;
+	if (ring->tail - ring->published >= ring->data_bytes / PUBLISH_PART)
+		mf_ring_publish(ring);
+}
+
+void mf_ring_publish(struct mf_ring *ring)
+{
+	__atomic_store_n(&ring->consumer->tail, ring->tail, __ATOMIC_RELEASE);
+	ring->published = ring->tail;
+}
+
+int mf_ring_enrol(const struct mf_ring *ring)
+{
+	struct massif_enrol enrol = {.size = sizeof(enrol)};
+
+	return ioctl(ring->fd, MASSIF_IOC_ENROL, &enrol) ? -errno : 0;
+}
+
+int mf_ring_resync(const struct mf_ring *ring)
+{
+	struct massif_resync resync = {.size = sizeof(resync)};
+
+	if (ring->fd < 0)
+		return 0;
+	return ioctl(ring->fd, MASSIF_IOC_RESYNC, &resync) ? -errno : (int)resync.remaining;
+}
+
+bool mf_ring_hung_up(const struct mf_ring *ring)
+{
+	struct pollfd poller = {.fd = ring->fd, .events = POLLIN};
+
+	return ring->fd >= 0 && poll(&poller, 1, 0) > 0 && poller.revents & POLLHUP;
+}
