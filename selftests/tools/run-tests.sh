@@ -9,10 +9,13 @@ set -u
 tools=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$tools/../.." && pwd -P)
 export MASSIF_BUILD=${MASSIF_BUILD:-$source/build}
-results=$MASSIF_BUILD/guest/results
-console=$MASSIF_BUILD/guest/console.log
 cd "$source" || exit 1
-mkdir -p "$MASSIF_BUILD/selftests"
+mkdir -p "$MASSIF_BUILD/selftests" "$MASSIF_BUILD/guest"
+results=$(mktemp -d "$MASSIF_BUILD/guest/tests.XXXXXX") || exit 1
+console=$results/console.log
+trap 'rm -rf "$results"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 frame() {
 	printf '%s\t%s\n' "$1" "${2-}"
@@ -48,9 +51,8 @@ progress() {
 }
 
 run_guests() {
-	local remaining=("$@") status ended open release log=$MASSIF_BUILD/guest/vm.log
+	local remaining=("$@") status ended open release log=$results/vm.log
 	release=$(selftests/vm/kernel.sh release) || return
-	mkdir -p "$results"
 	while [ ${#remaining[@]} -gt 0 ]; do
 		frame note "booting Linux $release in QEMU, for ${#remaining[@]} guest tests"
 		: > "$results/progress"

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+// The judge of the tests: every way in which a test can go wrong counts as a failure
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#define START	"test\thost/some\n"
+#define PLAN(n)	"out\tTAP version 13\nout\t1.." #n "\n"
+
+static const struct {
+	const char *what;
+	const char *frames;
+	const char *sum;	// the last line
+	const char *says;	// what another line has, or NULL
+} cases[] = {
+	{ "all is well",
+	  START PLAN(2) "out\tok 1 a\nout\tok 2 b\nend\t0\n",
+	  "2 passed, 0 failed", "ok     host/some: b" },
+	{ "a case fails",
+	  START PLAN(2) "out\tok 1 a\nout\tnot ok 2 b\nend\t1\n",
+	  "1 passed, 1 failed", "not ok host/some: b" },
+	{ "a failed test's output is shown",
+	  START PLAN(1) "out\t# seen once\nout\tnot ok 1 a\nend\t1\n",
+	  "0 passed, 1 failed", "# seen once" },
+	{ "a skipped case says why, and has the name that it started with",
+	  START PLAN(2) "out\tok 1 a\nout\t#  RUN           x.y ...\nout\tok 2 # SKIP no disk\nend\t0\n",
+	  "1 passed, 0 failed, 1 skipped", "skip   host/some: x.y  # no disk" },
+	{ "a whole test is skipped",
+	  START PLAN(1) "out\tok 1 a\nend\t0\ntest\thost/other\nout\t1..0 # SKIP no disk\nend\t4\n",
+	  "1 passed, 0 failed, 1 skipped", "# no disk" },
+	{ "nothing but skips is no success",
+	  START PLAN(1) "out\tok 1 # SKIP no disk\nend\t0\n",
+	  "0 passed, 0 failed, 1 skipped", NULL },
+	{ "a crash",
+	  START PLAN(2) "out\tok 1 a\nend\t139\n",
+	  "1 passed, 1 failed", "killed by SIGSEGV" },
+	{ "a crash after the last result",
+	  START PLAN(1) "out\tok 1 a\nend\t134\n",
+	  "1 passed, 1 failed", "killed by SIGABRT" },
+	{ "a silent test",
+	  START "end\t0\n",
+	  "0 passed, 1 failed", "no TAP plan" },
+	{ "fewer results than planned",
+	  START PLAN(2) "out\tok 1 a\nend\t0\n",
+	  "1 passed, 1 failed", "1 results of 2 planned" },
+	{ "more results than planned",
+	  START PLAN(1) "out\tok 1 a\nout\tok 2 b\nend\t0\n",
+	  "2 passed, 1 failed", "2 results of 1 planned" },
+	{ "a test that planned nothing",
+	  START PLAN(0) "end\t0\n",
+	  "0 passed, 1 failed", "it planned no test" },
+	{ "a bad status after good results",
+	  START PLAN(1) "out\tok 1 a\nend\t3\n",
+	  "1 passed, 1 failed", "exit status 3" },
+	{ "a bad line in the kernel's log",
+	  START PLAN(1) "out\tok 1 a\nkernel\tBUG: here\nend\t0\n",
+	  "1 passed, 1 failed", "BUG: here" },
+	{ "an error of the runner, as when time is over",
+	  START PLAN(1) "out\tok 1 a\nerror\tno end within 9 s\nend\t124\n",
+	  "1 passed, 1 failed", "no end within 9 s" },
+	{ "a guest that dies during a test",
+	  START PLAN(2) "out\tok 1 a\n" START "error\tthe guest died\nend\t125\n",
+	  "1 passed, 1 failed", "the guest died" },
+	{ "frames that end in the middle",
+	  START PLAN(1) "out\tok 1 a\n",
+	  "1 passed, 1 failed", "its end was never reported" },
+	{ "a test that starts before another's end",
+	  START PLAN(1) "out\tok 1 a\ntest\thost/other\n" PLAN(1) "out\tok 1 b\nend\t0\n",
+	  "2 passed, 1 failed", "its end was never reported" },
+	{ "no test at all", "", "0 passed, 0 failed", "nothing ran" },
+};
+
+// Runs report.pl over @frames; its output into @output, its exit status returned.
+static int report(const char *frames, char *output, size_t size)
+{
+	char program[PATH_MAX];
+	ssize_t got, length = 0;
+	int in, pipes[2], status;
+	pid_t pid;
+
+	snprintf(program, sizeof(program), "%s/selftests/tools/report.pl", getenv("MASSIF_SRC"));
+	in = open("frames", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (in < 0 || write(in, frames, strlen(frames)) < 0 || lseek(in, 0, SEEK_SET) < 0 ||
+	    pipe2(pipes, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		dup2(in, STDIN_FILENO);
+		dup2(pipes[1], STDOUT_FILENO);
+		unsetenv("TESTS");
+		execl(program, program, "sum", NULL);
+		_exit(127);
+	}
+	close(in);
+	close(pipes[1]);
+	while ((got = read(pipes[0], output + length, size - 1 - length)) > 0)
+		length += got;
+	output[length] = '\0';
+	close(pipes[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+// Copies the last line of @text, without its end.
+static void last_line(const char *text, char *line, size_t size)
+{
+	size_t length = strlen(text), start;
+
+	if (length && text[length - 1] == '\n')
+		length--;
+	for (start = length; start && text[start - 1] != '\n'; start--)
+		;
+	snprintf(line, size, "%.*s", (int)(length - start), text + start);
+}
+
+TEST(every_way_to_fail)
+{
+	char output[8192], line[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int status = report(cases[i].frames, output, sizeof(output));
+		int good = strstr(cases[i].sum, ", 0 failed") && strncmp(cases[i].sum, "0 ", 2);
+
+		EXPECT_EQ(good ? 0 : 1, status) TH_LOG("%s:\n%s", cases[i].what, output);
+		last_line(output, line, sizeof(line));
+		EXPECT_STREQ(cases[i].sum, line) TH_LOG("%s", cases[i].what);
+		if (cases[i].says)
+			EXPECT_NE(NULL, strstr(output, cases[i].says))
+				TH_LOG("%s:\n%s", cases[i].what, output);
+	}
+}
+
+TEST(the_sum_is_in_a_file_too)
+{
+	char output[8192], sum[64] = "";
+	int fd;
+
+	ASSERT_EQ(0, report(cases[0].frames, output, sizeof(output)));
+	fd = open("sum", O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_LT(0, read(fd, sum, sizeof(sum) - 1));
+	EXPECT_STREQ("2 passed, 0 failed\n", sum);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
