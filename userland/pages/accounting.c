@@ -112,13 +112,13 @@ static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *i
 			    uint64_t pc)
 {
 	const struct mf_file *file = mf_files_get(a->files, interval->file);
-	struct mf_image *image = mf_files_image(a->files, interval->file);
+	struct mf_binary *binary = mf_files_binary(a->files, interval->file);
 	uint64_t offset = interval->offset + (pc - interval->start), address;
 	uint64_t bias = interval->start - interval->offset;
 	struct mf_object_key *keys;
 	struct mf_object object;
 
-	if (image && mf_image_address(image, offset, &address))
+	if (binary && mf_binary_address(binary, offset, &address))
 		bias = pc - address;
 	for (size_t i = 0; i < a->n_objects; i++)
 		if (a->objects[i].file == interval->file && a->objects[i].bias == bias)
@@ -131,8 +131,8 @@ static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *i
 		.bias = bias,
 		.path = file->path,
 	};
-	if (image)
-		mf_image_build_id(image, &object);
+	if (binary)
+		mf_binary_build_id(binary, &object);
 	keys = realloc(a->objects, (a->n_objects + 1) * sizeof(*keys));
 	if (!keys)
 		return MF_OBJECT_NONE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The files that the session's processes map, numbered; their ELF images are opened when needed.
+// The files that the session's processes map, numbered; they are read as ELF files when needed.
 
 #include "pages/files.h"
 
@@ -16,7 +16,7 @@ void mf_files_init(struct mf_files *files)
 void mf_files_deinit(struct mf_files *files)
 {
 	for (uint32_t i = 1; i < files->count; i++) {
-		mf_image_close(files->files[i].image);
+		mf_binary_close(files->files[i].binary);
 		free(files->files[i].path);
 	}
 	free(files->files);
@@ -101,16 +101,16 @@ uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t devi
 	return files->count++;
 }
 
-struct mf_image *mf_files_image(struct mf_files *files, uint32_t number)
+struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number)
 {
 	struct mf_file *file = &files->files[number];
 
 	if (!number || file->tried)
-		return number ? file->image : NULL;
+		return number ? file->binary : NULL;
 	file->tried = true;
 	if (mf_file_is_path(file))
-		file->image = mf_image_open(file->path);
+		file->binary = mf_binary_open(file->path);
 	else if (!strcmp(file->path, "[vdso]"))
-		file->image = mf_image_open_vdso();
-	return file->image;
+		file->binary = mf_binary_open_vdso();
+	return file->binary;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The files that the session's processes map, numbered; their ELF images are opened when needed. */
+/* The files that the session's processes map, numbered; they are read as ELF files when needed. */
 #ifndef MASSIF_PAGES_FILES_H
 #define MASSIF_PAGES_FILES_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pages/image.h"
+#include "pages/binary.h"
 
 /* What is mapped has no name. */
 #define MF_FILE_NONE 0u
@@ -16,8 +16,8 @@ struct mf_file {
 	char *path; /* as the kernel names it: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]"
 		     */
 	uint64_t device, inode;
-	struct mf_image *image;
-	bool tried;    /* to open the image */
+	struct mf_binary *binary;
+	bool tried;    /* to open it */
 	bool has_code; /* it has been unwound through: its unmapping makes caches stale */
 };
 
@@ -46,7 +46,7 @@ static inline bool mf_file_is_path(const struct mf_file *file)
 	return file->path[0] == '/';
 }
 
-/* The image of an ELF file or of the vdso, or NULL. It belongs to the table. */
-struct mf_image *mf_files_image(struct mf_files *files, uint32_t number);
+/* The binary of an ELF file or of the vdso, or NULL. It belongs to the table. */
+struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number);
 
 #endif

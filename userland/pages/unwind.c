@@ -32,7 +32,7 @@ struct mf_unwinder {
 
 static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size_t size)
 {
-	struct mf_image *image;
+	struct mf_binary *binary;
 
 	if (address < u->last.start || address >= u->last.end) {
 		const struct mf_interval *interval = mf_space_find(u->space, address);
@@ -43,9 +43,9 @@ static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size
 	}
 	if (size > u->last.end - address)
 		return false;
-	image = mf_files_image(u->files, u->last.file);
-	return image &&
-	       mf_image_read(image, u->last.offset + (address - u->last.start), bytes, size);
+	binary = mf_files_binary(u->files, u->last.file);
+	return binary &&
+	       mf_binary_read(binary, u->last.offset + (address - u->last.start), bytes, size);
 }
 
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
@@ -89,16 +89,16 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	const struct mf_interval *interval = mf_space_find(u->space, ip);
 	uint64_t offset, code, header, table, n_entries;
 	unw_dyn_info_t dynamic = {0};
-	struct mf_image *image;
+	struct mf_binary *binary;
 	int ret;
 
 	u->no_rules = true;
 	if (!interval)
 		return -UNW_ENOINFO;
-	image = mf_files_image(u->files, interval->file);
+	binary = mf_files_binary(u->files, interval->file);
 	offset = interval->offset + (ip - interval->start);
-	if (!image || !mf_image_address(image, offset, &code) ||
-	    !mf_image_unwind_table(image, &header, &table, &n_entries))
+	if (!binary || !mf_binary_address(binary, offset, &code) ||
+	    !mf_binary_unwind_table(binary, &header, &table, &n_entries))
 		return -UNW_ENOINFO;
 
 	dynamic.format = UNW_INFO_FORMAT_REMOTE_TABLE;

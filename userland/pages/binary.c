@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // An ELF file as far as unwinding needs it: segments, unwind table, build id, bytes.
 
-#include "pages/image.h"
+#include "pages/binary.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@
 #define NATIVE_DATA ELFDATA2MSB
 #endif
 
-struct mf_image {
+struct mf_binary {
 	int fd;		 /* -1: all bytes are in memory */
 	uint8_t *bytes;	 /* of the whole file, filled block by block */
 	uint8_t *blocks; /* bitmap of those that have been read */
@@ -53,37 +53,37 @@ struct mf_image {
 	uint8_t build_id_size;
 };
 
-static bool load_block(struct mf_image *image, uint64_t block)
+static bool load_block(struct mf_binary *binary, uint64_t block)
 {
 	uint64_t offset = block * BLOCK_BYTES;
-	uint64_t size = image->size - offset < BLOCK_BYTES ? image->size - offset : BLOCK_BYTES;
+	uint64_t size = binary->size - offset < BLOCK_BYTES ? binary->size - offset : BLOCK_BYTES;
 
-	if (image->fd < 0 || image->blocks[block / 8] & (1u << block % 8))
+	if (binary->fd < 0 || binary->blocks[block / 8] & (1u << block % 8))
 		return true;
-	if (pread(image->fd, image->bytes + offset, size, (off_t)offset) != (ssize_t)size)
+	if (pread(binary->fd, binary->bytes + offset, size, (off_t)offset) != (ssize_t)size)
 		return false;
-	image->blocks[block / 8] |= (uint8_t)(1u << block % 8);
+	binary->blocks[block / 8] |= (uint8_t)(1u << block % 8);
 	return true;
 }
 
-bool mf_image_read(struct mf_image *image, uint64_t offset, void *bytes, size_t size)
+bool mf_binary_read(struct mf_binary *binary, uint64_t offset, void *bytes, size_t size)
 {
 	if (!size)
 		return true;
-	if (offset > image->size || size > image->size - offset)
+	if (offset > binary->size || size > binary->size - offset)
 		return false;
 	for (uint64_t block = offset / BLOCK_BYTES; block <= (offset + size - 1) / BLOCK_BYTES;
 	     block++)
-		if (!load_block(image, block))
+		if (!load_block(binary, block))
 			return false;
-	memcpy(bytes, image->bytes + offset, size);
+	memcpy(bytes, binary->bytes + offset, size);
 	return true;
 }
 
-bool mf_image_address(const struct mf_image *image, uint64_t offset, uint64_t *address)
+bool mf_binary_address(const struct mf_binary *binary, uint64_t offset, uint64_t *address)
 {
-	for (unsigned int i = 0; i < image->n_segments; i++) {
-		const ElfW(Phdr) *segment = &image->segments[i];
+	for (unsigned int i = 0; i < binary->n_segments; i++) {
+		const ElfW(Phdr) *segment = &binary->segments[i];
 
 		if (offset < segment->p_offset || offset - segment->p_offset >= segment->p_filesz)
 			continue;
@@ -93,22 +93,22 @@ bool mf_image_address(const struct mf_image *image, uint64_t offset, uint64_t *a
 	return false;
 }
 
-bool mf_image_unwind_table(const struct mf_image *image, uint64_t *header, uint64_t *table,
-			   uint64_t *n_entries)
+bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, uint64_t *table,
+			    uint64_t *n_entries)
 {
-	*header = image->table_header;
-	*table = image->table_entries;
-	*n_entries = image->n_entries;
-	return image->n_entries;
+	*header = binary->table_header;
+	*table = binary->table_entries;
+	*n_entries = binary->n_entries;
+	return binary->n_entries;
 }
 
-void mf_image_build_id(const struct mf_image *image, struct mf_object *object)
+void mf_binary_build_id(const struct mf_binary *binary, struct mf_object *object)
 {
-	memcpy(object->build_id, image->build_id, sizeof(object->build_id));
-	object->build_id_size = image->build_id_size;
+	memcpy(object->build_id, binary->build_id, sizeof(object->build_id));
+	object->build_id_size = binary->build_id_size;
 }
 
-static void read_table(struct mf_image *image, const ElfW(Phdr) * segment)
+static void read_table(struct mf_binary *binary, const ElfW(Phdr) *segment)
 {
 	struct {
 		uint8_t version, pointer_encoding, count_encoding, table_encoding;
@@ -117,23 +117,23 @@ static void read_table(struct mf_image *image, const ElfW(Phdr) * segment)
 	} header;
 
 	_Static_assert(sizeof(header) == EH_HEADER_BYTES, "the header is packed as it is");
-	if (!mf_image_read(image, segment->p_offset, &header, sizeof(header)) ||
+	if (!mf_binary_read(binary, segment->p_offset, &header, sizeof(header)) ||
 	    header.version != EH_VERSION || header.count_encoding != EH_COUNT_UDATA4 ||
 	    header.table_encoding != EH_TABLE_DATAREL_SDATA4 ||
 	    header.count > (segment->p_filesz - EH_HEADER_BYTES) / 8)
 		return;
-	image->table_header = segment->p_vaddr;
-	image->table_entries = segment->p_vaddr + EH_HEADER_BYTES;
-	image->n_entries = header.count;
+	binary->table_header = segment->p_vaddr;
+	binary->table_entries = segment->p_vaddr + EH_HEADER_BYTES;
+	binary->n_entries = header.count;
 }
 
-static void read_notes(struct mf_image *image, const ElfW(Phdr) * segment)
+static void read_notes(struct mf_binary *binary, const ElfW(Phdr) *segment)
 {
 	mf_auto_free uint8_t *notes = NULL;
 	uint64_t size = segment->p_filesz;
 
 	if (size > NOTES_MAX || !(notes = malloc(size + 1)) ||
-	    !mf_image_read(image, segment->p_offset, notes, size))
+	    !mf_binary_read(binary, segment->p_offset, notes, size))
 		return;
 	for (uint64_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
 		const ElfW(Nhdr) *note = (const void *)(notes + at);
@@ -146,97 +146,97 @@ static void read_notes(struct mf_image *image, const ElfW(Phdr) * segment)
 		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof(ELF_NOTE_GNU) &&
 		    !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
 		    note->n_descsz <= MF_BUILD_ID_MAX) {
-			memcpy(image->build_id, notes + text, note->n_descsz);
-			image->build_id_size = (uint8_t)note->n_descsz;
+			memcpy(binary->build_id, notes + text, note->n_descsz);
+			binary->build_id_size = (uint8_t)note->n_descsz;
 			return;
 		}
 		at = next;
 	}
 }
 
-static bool read_headers(struct mf_image *image)
+static bool read_headers(struct mf_binary *binary)
 {
 	ElfW(Ehdr) elf;
 
-	if (!mf_image_read(image, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+	if (!mf_binary_read(binary, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
 	    elf.e_ident[EI_CLASS] != NATIVE_CLASS || elf.e_ident[EI_DATA] != NATIVE_DATA ||
 	    elf.e_phentsize != sizeof(ElfW(Phdr)))
 		return false;
 	for (unsigned int i = 0; i < elf.e_phnum; i++) {
 		ElfW(Phdr) segment;
 
-		if (!mf_image_read(image, elf.e_phoff + i * sizeof(segment), &segment,
-				   sizeof(segment)))
+		if (!mf_binary_read(binary, elf.e_phoff + i * sizeof(segment), &segment,
+				    sizeof(segment)))
 			return false;
-		if (segment.p_type == PT_LOAD && image->n_segments < SEGMENTS_MAX)
-			image->segments[image->n_segments++] = segment;
+		if (segment.p_type == PT_LOAD && binary->n_segments < SEGMENTS_MAX)
+			binary->segments[binary->n_segments++] = segment;
 		else if (segment.p_type == PT_GNU_EH_FRAME && segment.p_filesz >= EH_HEADER_BYTES)
-			read_table(image, &segment);
-		else if (segment.p_type == PT_NOTE && !image->build_id_size)
-			read_notes(image, &segment);
+			read_table(binary, &segment);
+		else if (segment.p_type == PT_NOTE && !binary->build_id_size)
+			read_notes(binary, &segment);
 	}
 	return true;
 }
 
-struct mf_image *mf_image_open(const char *path)
+struct mf_binary *mf_binary_open(const char *path)
 {
 	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct mf_image *image;
+	struct mf_binary *binary;
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) || !status.st_size)
 		return NULL;
-	image = calloc(1, sizeof(*image));
-	if (!image)
+	binary = calloc(1, sizeof(*binary));
+	if (!binary)
 		return NULL;
-	image->size = (uint64_t)status.st_size;
-	image->fd = mf_take(fd, -1);
-	image->blocks = calloc(image->size / BLOCK_BYTES / 8 + 1, 1);
-	image->bytes = mmap(NULL, image->size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (image->bytes == MAP_FAILED)
-		image->bytes = NULL;
-	if (!image->blocks || !image->bytes || !read_headers(image)) {
-		mf_image_close(image);
+	binary->size = (uint64_t)status.st_size;
+	binary->fd = mf_take(fd, -1);
+	binary->blocks = calloc(binary->size / BLOCK_BYTES / 8 + 1, 1);
+	binary->bytes = mmap(NULL, binary->size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (binary->bytes == MAP_FAILED)
+		binary->bytes = NULL;
+	if (!binary->blocks || !binary->bytes || !read_headers(binary)) {
+		mf_binary_close(binary);
 		return NULL;
 	}
-	return image;
+	return binary;
 }
 
-struct mf_image *mf_image_open_vdso(void)
+struct mf_binary *mf_binary_open_vdso(void)
 {
 	const ElfW(Ehdr) *elf = (const void *)getauxval(AT_SYSINFO_EHDR);
-	struct mf_image *image;
+	struct mf_binary *binary;
 
 	if (!elf)
 		return NULL;
-	image = calloc(1, sizeof(*image));
-	if (!image)
+	binary = calloc(1, sizeof(*binary));
+	if (!binary)
 		return NULL;
-	image->fd = -1;
+	binary->fd = -1;
 	/* Its section headers are last in it, as the linker leaves them. */
-	image->size = elf->e_shoff + (uint64_t)elf->e_shnum * elf->e_shentsize;
-	image->bytes = malloc(image->size + 1);
-	if (image->bytes)
-		memcpy(image->bytes, elf, image->size);
-	if (!image->bytes || !read_headers(image)) {
-		mf_image_close(image);
+	binary->size = elf->e_shoff + (uint64_t)elf->e_shnum * elf->e_shentsize;
+	binary->bytes = malloc(binary->size + 1);
+	if (binary->bytes)
+		memcpy(binary->bytes, elf, binary->size);
+	if (!binary->bytes || !read_headers(binary)) {
+		mf_binary_close(binary);
 		return NULL;
 	}
-	return image;
+	return binary;
 }
 
-void mf_image_close(struct mf_image *image)
+void mf_binary_close(struct mf_binary *binary)
 {
-	if (!image)
+	if (!binary)
 		return;
-	if (image->fd >= 0) {
-		if (image->bytes)
-			munmap(image->bytes, image->size);
-		close(image->fd);
+	if (binary->fd >= 0) {
+		if (binary->bytes)
+			munmap(binary->bytes, binary->size);
+		close(binary->fd);
 	} else {
-		free(image->bytes);
+		free(binary->bytes);
 	}
-	free(image->blocks);
-	free(image);
+	free(binary->blocks);
+	free(binary);
 }

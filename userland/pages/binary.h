@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* An ELF file as far as unwinding needs it: segments, unwind table, build id, bytes. */
-#ifndef MASSIF_PAGES_IMAGE_H
-#define MASSIF_PAGES_IMAGE_H
+#ifndef MASSIF_PAGES_BINARY_H
+#define MASSIF_PAGES_BINARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,35 +9,35 @@
 
 #include "symbols/object.h"
 
-struct mf_image;
+struct mf_binary;
 
 /*
  * Opens the ELF file @path; its bytes are read when they are asked for, a page at a time, and kept.
  * (Not mapped: the file may be truncated under us, and we should not die of it.) Returns NULL if it
  * cannot be read or is not an ELF file of this machine's word size and byte order.
  */
-struct mf_image *mf_image_open(const char *path);
+struct mf_binary *mf_binary_open(const char *path);
 
 /* The vdso of this process: every process of this kernel has the same. NULL if there is none. */
-struct mf_image *mf_image_open_vdso(void);
+struct mf_binary *mf_binary_open_vdso(void);
 
 /* NULL is allowed. */
-void mf_image_close(struct mf_image *image);
+void mf_binary_close(struct mf_binary *binary);
 
 /* Copies @size bytes at @offset of the file. Returns false if they are not all there. */
-bool mf_image_read(struct mf_image *image, uint64_t offset, void *bytes, size_t size);
+bool mf_binary_read(struct mf_binary *binary, uint64_t offset, void *bytes, size_t size);
 
 /* The link-time address of the byte at @offset of the file. Returns false if it is not loaded. */
-bool mf_image_address(const struct mf_image *image, uint64_t offset, uint64_t *address);
+bool mf_binary_address(const struct mf_binary *binary, uint64_t offset, uint64_t *address);
 
 /*
  * The sorted table in .eh_frame_hdr. @header is the link-time address of the section, @table that
  * of its entries, of eight bytes each. Returns false if there is none that can be searched.
  */
-bool mf_image_unwind_table(const struct mf_image *image, uint64_t *header, uint64_t *table,
-			   uint64_t *n_entries);
+bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, uint64_t *table,
+			    uint64_t *n_entries);
 
 /* Sets the build id of @object, if the file has one. */
-void mf_image_build_id(const struct mf_image *image, struct mf_object *object);
+void mf_binary_build_id(const struct mf_binary *binary, struct mf_object *object);
 
 #endif
