@@ -108,6 +108,28 @@ static void write_rows(FILE *file)
 				       "empty");
 }
 
+/* Above 2^53 a peak that the rows divide evenly is drawn by integers, and by doubles otherwise. */
+static void write_exact_rows(FILE *file)
+{
+	const uint64_t row = UINT64_C(450359962737049601);
+	unsigned int i;
+
+	msprint_write_header(file, " (none)", "./prog", "B");
+	for (i = 0; i < 60; i++)
+		msprint_write_snapshot(file, i, i, row * (1 + i / 3) + i % 3 - 1, 0, 0, "empty");
+	msprint_write_snapshot(file, i, i, row * 20, 0, 0, "empty");
+}
+
+static void write_exact_peak(FILE *file)
+{
+	const uint64_t row = UINT64_C(450359962737049601);
+	unsigned int i;
+
+	msprint_write_header(file, " (none)", "./prog", "B");
+	for (i = 0; i < 60; i++)
+		msprint_write_snapshot(file, i, i, row * (1 + i / 3) - i % 3, 0, 0, "empty");
+}
+
 /* Sums that leave 64 bits are shown as doubles, and drawn as such. */
 static void write_overflow(FILE *file)
 {
@@ -257,6 +279,7 @@ static const struct {
 } files[] = {
 	{ "start", write_start }, { "rising", write_rising }, { "all-zero", write_all_zero },
 	{ "ties", write_ties }, { "gaps", write_gaps }, { "rows", write_rows },
+	{ "exact-rows", write_exact_rows }, { "exact-peak", write_exact_peak },
 	{ "overflow", write_overflow }, { "rounding", write_rounding },
 	{ "comments", write_comments }, { "no-desc", write_no_desc },
 	{ "no-newline", write_no_newline }, { "odd-peaks", write_odd_peaks },
