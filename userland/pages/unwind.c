@@ -178,10 +178,26 @@ void mf_unwinder_flush(struct mf_unwinder *unwinder)
 	unw_flush_cache(unwinder->address_space, 0, 0);
 }
 
+/* What the code to which a signal handler returns looks like: the call of rt_sigreturn. */
+#if defined(__x86_64__)
+static const uint8_t sigreturn_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+#elif defined(__aarch64__)
+static const uint8_t sigreturn_code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+#endif
+
+/* Not libunwind's: which of the two frames it calls a signal's differs between its versions. */
+static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
+{
+	uint8_t bytes[sizeof(sigreturn_code)];
+
+	return read_file(u, ip, bytes, sizeof(bytes)) &&
+	       !memcmp(bytes, sigreturn_code, sizeof(bytes));
+}
+
 uint32_t mf_unwinder_walk(struct mf_unwinder *u, const struct mf_user_stack *stack,
 			  uint64_t *addresses, uint32_t max, enum mf_unwind_end *end)
 {
-	unw_cursor_t cursor, before;
+	unw_cursor_t cursor;
 	bool exact = true;
 	uint32_t n = 0;
 
@@ -209,8 +225,7 @@ uint32_t mf_unwinder_walk(struct mf_unwinder *u, const struct mf_user_stack *sta
 			*end = MF_UNWIND_FULL;
 			break;
 		}
-		before = cursor;
-		signal_frame = unw_is_signal_frame(&before) > 0;
+		signal_frame = is_signal_frame(u, ip);
 		ret = unw_step(&cursor);
 		/*
 		 * Without rules libunwind guesses from the frame pointer, which most code does not

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0
+$(O)/selftests/host/pages_unwind: $(O)/selftests/lib/pages_self.o $(O)/libmassif.a
+LDLIBS-pages_unwind := -lunwind-generic -lunwind
+# Where the frame pointer is kept, unwinding is no art; and the nested frames have different sizes.
+$(O)/selftests/host/pages_unwind.o: MF_CFLAGS += -fomit-frame-pointer -Wno-vla -Wno-missing-prototypes
