@@ -81,10 +81,11 @@
  * which follows before the thread returns to user mode; several records of one system call share
  * one. It has the thread's user registers in DWARF order and the bytes of the stack from the
  * stack pointer up: to the end of that mapping, the session's max_stack_bytes or the first byte
- * that could not be read. A STACK without bytes says why in its flags. capture is 0 where there
- * is no user stack that caused the record: MASSIF_RF_EXTERNAL (another address space's thread did
- * it: ptrace, a kernel worker), MASSIF_RF_IN_EXEC, MASSIF_RF_NO_CAPTURE (out of memory; counted
- * in the status), or nobody in particular.
+ * that could not be read; on the first thread's stack not beyond its argc. A STACK without bytes
+ * says why in its flags. capture is 0 in an UNMAP, and where there is no user stack that caused
+ * the record: MASSIF_RF_EXTERNAL (another address space's thread did it: ptrace, a kernel
+ * worker), MASSIF_RF_IN_EXEC, MASSIF_RF_NO_CAPTURE (out of memory; counted in the status), or
+ * nobody in particular.
  *
  * Who may. The device's mode decides who may open it. ENROL is for the calling process, which
  * must run with the user id of the opener and be dumpable, or the opener must have

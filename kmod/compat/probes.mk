@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0
+# Ask the kernel's own headers, with the compiler, what this kernel has; never its version number.
+# probes/X.c compiles if and only if the kernel has X; then MASSIF_HAVE_X is defined (X as in the
+# name of the file).
+
+massif-probe = $(shell $(CC) $(LINUXINCLUDE) $(KBUILD_CPPFLAGS) $(KBUILD_CFLAGS) \
+	$(KBUILD_CFLAGS_MODULE) -DKBUILD_MODNAME='"probe"' -fsyntax-only $(1) >/dev/null 2>&1 && \
+	echo -DMASSIF_HAVE_$(basename $(notdir $(1))))
+
+massif-have := $(foreach p,$(wildcard $(src)/kmod/compat/probes/*.c),$(call massif-probe,$(p)))

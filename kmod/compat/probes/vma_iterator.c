@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0
+// The maple tree and its iterator (since 6.1, commit 524e00b36e8c); a linked list before.
+#include <linux/mm.h>
+
+unsigned long probe(struct mm_struct *mm);
+unsigned long probe(struct mm_struct *mm)
+{
+	struct vm_area_struct *vma;
+	unsigned long end = 0;
+	VMA_ITERATOR(iter, mm, 0);
+
+	for_each_vma(iter, vma)
+		end = vma->vm_end;
+	return end;
+}

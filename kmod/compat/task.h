@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Threads, their registers and system calls: what differs between kernels and architectures. */
+#ifndef MASSIF_COMPAT_TASK_H
+#define MASSIF_COMPAT_TASK_H
+
+#include <linux/sched.h>
+#include <linux/types.h>
+
+struct pt_regs;
+
+/* A call of mremap that may grow a mapping where it is. Lengths in bytes, page-aligned. */
+struct massif_mremap {
+	unsigned long addr;
+	unsigned long old_len;
+	unsigned long new_len;
+};
+
+bool massif_task_in_exec(struct task_struct *task);
+bool massif_task_has_user(struct task_struct *task);
+bool massif_task_in_mremap(struct massif_mremap *call);
+
+/* What STACK records say about this architecture. */
+extern const u32 massif_task_arch;
+extern const u32 massif_task_nr_regs;
+bool massif_task_regs(struct pt_regs *regs, u64 *out);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* All hooks together: armed while a session exists. */
+#ifndef MASSIF_HOOKS_H
+#define MASSIF_HOOKS_H
+
+#include <linux/types.h>
+
+int massif_hooks_get(char *dead, size_t size);
+void massif_hooks_put(void);
+u64 massif_hooks_missed(void);
+
+#endif

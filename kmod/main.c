@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif.ko: loading and unloading.
+#include <linux/module.h>
+
+#include "device.h"
+#include "release.h"
+#include "visit.h"
+
+static int __init massif_init(void)
+{
+	massif_visit_init();
+	return massif_device_init();
+}
+
+/* No session exists: each has the module in use. */
+static void __exit massif_exit(void)
+{
+	massif_device_exit();
+	massif_visit_exit();
+}
+
+module_init(massif_init);
+module_exit(massif_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Event source of the Massif memory profiler");
+MODULE_VERSION(MASSIF_RELEASE);

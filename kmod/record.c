@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+// From facts to records in a session's ring, and what to do when there is no room.
+#include <linux/pid.h>
+#include <linux/sched.h>
+
+#include "compat/task.h"
+#include "record.h"
+#include "session.h"
+#include "target.h"
+
+/* Fills all of the header but seq and time, which the ring gives. target may be NULL. */
+void massif_record_init(struct massif_record *rec, u32 type, size_t size,
+			struct massif_session *session, struct massif_target *target)
+{
+	*rec = (struct massif_record){
+		.type = type,
+		.size = size,
+		.target = target ? target->id : 0,
+		.tid = task_pid_nr_ns(current, session->pid_ns),
+	};
+	if (target && current->mm != target->mm)
+		rec->flags |= MASSIF_RF_EXTERNAL;
+	if (massif_task_in_exec(current))
+		rec->flags |= MASSIF_RF_IN_EXEC;
+}
+
+static bool put_lost(struct massif_session *session, struct massif_target *target, u32 reason,
+		     u64 count)
+{
+	struct massif_rec_lost rec = { .count = count, .reason = reason };
+
+	massif_record_init(&rec.h, MASSIF_REC_LOST, sizeof(rec), session, target);
+	return massif_ring_put(&session->ring, &rec, sizeof(rec), true);
+}
+
+/* Says what was lost before, first of all. False if there is not even room for that. */
+static bool flush(struct massif_session *session, struct massif_target *target)
+{
+	u64 *lost = target ? &target->lost : &session->lost;
+
+	lockdep_assert_held(&session->ring.lock);
+	if (likely(!*lost))
+		return true;
+	if (!put_lost(session, target, MASSIF_LOST_ROOM, *lost))
+		return false;
+	*lost = 0;
+	return true;
+}
+
+/*
+ * Writes records about target (or about the session: NULL) in one piece, or does nothing and
+ * returns false where there is no room. For what the caller can say again later.
+ */
+bool massif_record_try(struct massif_session *session, struct massif_target *target,
+		       void *records, size_t bytes)
+{
+	struct massif_ring *ring = &session->ring;
+	unsigned long irq;
+	bool ok, wake;
+
+	raw_spin_lock_irqsave(&ring->lock, irq);
+	ok = flush(session, target) && massif_ring_put(ring, records, bytes, false);
+	wake = massif_ring_readable(ring);
+	raw_spin_unlock_irqrestore(&ring->lock, irq);
+
+	if (wake)
+		massif_session_wake(session);
+	return ok;
+}
+
+/*
+ * Writes one record about target (or about the session: NULL). Where there is no room, it is
+ * counted, the target is out of sync, and false is returned: nobody waits. urgent ones have some
+ * room of their own.
+ */
+bool massif_record_write(struct massif_session *session, struct massif_target *target,
+			 struct massif_record *rec, bool urgent)
+{
+	struct massif_ring *ring = &session->ring;
+	unsigned long irq;
+	bool ok, wake;
+
+	raw_spin_lock_irqsave(&ring->lock, irq);
+	ok = flush(session, target) && massif_ring_put(ring, rec, rec->size, urgent);
+	if (unlikely(!ok)) {
+		massif_ring_lose(ring, 1);
+		if (target) {
+			target->lost++;
+			massif_target_desync(target);
+		} else {
+			session->lost++;
+		}
+	}
+	wake = massif_ring_readable(ring);
+	raw_spin_unlock_irqrestore(&ring->lock, irq);
+
+	if (wake)
+		massif_session_wake(session);
+	return ok;
+}
+
+/*
+ * Something about target (or all, NULL) was not seen. The caller has marked the targets out of
+ * sync.
+ */
+void massif_record_lost(struct massif_session *session, struct massif_target *target, u32 reason,
+			u64 count)
+{
+	struct massif_ring *ring = &session->ring;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&ring->lock, irq);
+	massif_ring_lose(ring, count);
+	if (!flush(session, target) || !put_lost(session, target, reason, count)) {
+		if (target)
+			target->lost += count;
+		else
+			session->lost += count;
+	}
+	raw_spin_unlock_irqrestore(&ring->lock, irq);
+	massif_session_wake(session);
+}
+
+/* A target is about to vanish, or the consumer has made room: say now what was lost. */
+void massif_record_flush(struct massif_session *session, struct massif_target *target)
+{
+	struct massif_ring *ring = &session->ring;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&ring->lock, irq);
+	flush(session, target);
+	raw_spin_unlock_irqrestore(&ring->lock, irq);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From facts to records in a session's ring, and what to do when there is no room. */
+#ifndef MASSIF_RECORD_H
+#define MASSIF_RECORD_H
+
+#include <linux/massif.h>
+#include <linux/types.h>
+
+struct massif_session;
+struct massif_target;
+
+void massif_record_init(struct massif_record *rec, u32 type, size_t size,
+			struct massif_session *session, struct massif_target *target);
+bool massif_record_try(struct massif_session *session, struct massif_target *target,
+		       void *records, size_t bytes);
+bool massif_record_write(struct massif_session *session, struct massif_target *target,
+			 struct massif_record *rec, bool urgent);
+void massif_record_lost(struct massif_session *session, struct massif_target *target, u32 reason,
+			u64 count);
+void massif_record_flush(struct massif_session *session, struct massif_target *target);
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The module's release, for modinfo and MASSIF_IOC_QUERY. */
+#ifndef MASSIF_RELEASE_H
+#define MASSIF_RELEASE_H
+
+#define MASSIF_RELEASE	"0.1"
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+// Resync: tell the consumer all mappings of a target, in parts that fit the ring.
+#include <linux/massif.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "record.h"
+#include "resync.h"
+#include "session.h"
+#include "target.h"
+#include "vma.h"
+
+/*
+ * A part is put together under mmap_lock for reading and written in one go before the lock is
+ * dropped: it is the truth at its place in the ring. The limit bounds both the time that the lock
+ * is held and the room that a part needs; between two parts, changes are reported as ever.
+ */
+#define PART_BYTES	(16 * 1024)
+
+struct part {
+	struct massif_target *target;
+	struct mm_struct *mm;
+	u32 reason;
+	u8 *buf;		/* PART_BYTES */
+	unsigned long start;	/* where the next part begins */
+	bool last;		/* it was the last */
+};
+
+static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end,
+		      bool moving)
+{
+	struct massif_rec_resync *rec = at;
+
+	*rec = (struct massif_rec_resync){
+		.start = part->start,
+		.end = end,
+		.reason = part->reason,
+		.part = (part->start ? 0 : MASSIF_RESYNC_FIRST) |
+			(part->last ? MASSIF_RESYNC_LAST : 0),
+		.count = count,
+	};
+	massif_record_init(&rec->h, type, sizeof(*rec), part->target->session, part->target);
+	rec->h.total_vm = part->mm->total_vm;
+	if (moving || !part->last)
+		rec->h.flags |= MASSIF_RF_NO_TOTAL;
+}
+
+/* Writes the part that begins at part->start and moves on. False if there was no room. */
+static bool write_part(struct part *part)
+{
+	const size_t bound = sizeof(struct massif_rec_resync);
+	struct massif_target *target = part->target;
+	struct mm_struct *mm = part->mm;
+	struct vm_area_struct *vma;
+	unsigned long end = ULONG_MAX;
+	size_t used = bound;
+	u32 count = 0;
+	bool moving, ok;
+
+	mmap_assert_locked(mm);
+	part->last = true;
+	for (vma = find_vma(mm, part->start); vma; vma = find_vma(mm, vma->vm_end)) {
+		if (used + MASSIF_VMA_RECORD_MAX + bound > PART_BYTES) {
+			part->last = false;
+			end = vma->vm_start;
+			break;
+		}
+		used += massif_vma_describe(target, vma, MASSIF_REC_VMA,
+					    max(vma->vm_start, part->start), vma->vm_end,
+					    (void *)(part->buf + used));
+		count++;
+	}
+
+	/*
+	 * A munmap that has downgraded the lock has removed the mappings, but not yet counted them.
+	 */
+	moving = atomic_read(&target->unmapping);
+	put_bound(part, part->buf, MASSIF_REC_RESYNC_BEGIN, count, end, moving);
+	put_bound(part, part->buf + used, MASSIF_REC_RESYNC_END, count, end, moving);
+	ok = massif_record_try(target->session, target, part->buf, used + bound);
+	if (ok && part->last && !moving) {
+		target->last_total = mm->total_vm;
+		WRITE_ONCE(target->counted, true);
+	}
+	part->start = end;
+	return ok;
+}
+
+/*
+ * Tells all mappings of target, whose address space is mm (of current, or with a reference). May
+ * sleep. False, with the target still out of sync, if there is not enough room now.
+ */
+bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reason)
+{
+	struct part part = { .target = target, .mm = mm, .reason = reason };
+	bool ok = false;
+	int gen;
+
+	/* A failed try costs a walk: only begin where the first part is likely to fit. */
+	if (massif_ring_room(&target->session->ring) < 2 * PART_BYTES)
+		return false;
+	part.buf = kvmalloc(PART_BYTES, GFP_KERNEL);
+	if (!part.buf)
+		return false;
+
+	mutex_lock(&target->resync_lock);
+	gen = atomic_read(&target->lost_gen);
+	do {
+		if (mmap_read_lock_killable(mm))
+			break;
+		ok = write_part(&part);
+		mmap_read_unlock(mm);
+	} while (ok && !part.last);
+	if (ok && part.last)
+		WRITE_ONCE(target->synced_gen, gen);
+	mutex_unlock(&target->resync_lock);
+
+	kvfree(part.buf);
+	return ok && part.last;
+}
+
+/*
+ * In the consumer's context: the target of number id (0: every one) that is out of sync, or any
+ * with all. Says how many still are. -ENOENT if there is no such target.
+ */
+int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 *remaining)
+{
+	struct massif_target *target = NULL;
+	bool found = !id;
+
+	*remaining = 0;
+	while ((target = massif_target_next(session, target))) {
+		struct mm_struct *mm;
+
+		if (id && target->id != id)
+			continue;
+		found = true;
+		if (!all && massif_target_synced(target))
+			continue;
+		mm = massif_target_mmget(target);
+		if (!mm)
+			continue;
+		massif_resync(target, mm, all ? MASSIF_RESYNC_ASKED : MASSIF_RESYNC_LOST);
+		if (!massif_target_synced(target))
+			(*remaining)++;
+		/* May be the last user: EXIT is then written from here. */
+		mmput(mm);
+	}
+	return found ? 0 : -ENOENT;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+// A session: what one open of the device owns, from open to the last close and a little beyond.
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/massif.h>
+#include <linux/pid_namespace.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+
+#include "hooks.h"
+#include "process.h"
+#include "record.h"
+#include "session.h"
+#include "target.h"
+
+DEFINE_RAW_SPINLOCK(massif_table_lock);
+
+static void wake_up_consumer(struct irq_work *work)
+{
+	struct massif_session *session = container_of(work, struct massif_session, wake);
+
+	wake_up_poll(&session->wait, EPOLLIN | EPOLLRDNORM);
+}
+
+/* For an open of the device, whose credentials are file's. Returns NULL for want of memory. */
+struct massif_session *massif_session_create(const struct file *file)
+{
+	struct massif_session *session = kzalloc(sizeof(*session), GFP_KERNEL_ACCOUNT);
+
+	if (!session)
+		return NULL;
+	refcount_set(&session->ref, 1);
+	session->file = file;
+	session->pid_ns = get_pid_ns(task_active_pid_ns(current));
+	session->privileged = file_ns_capable(file, &init_user_ns, CAP_SYS_PTRACE);
+	mutex_init(&session->setup_lock);
+	INIT_LIST_HEAD(&session->targets);
+	INIT_LIST_HEAD(&session->processes);
+	init_waitqueue_head(&session->wait);
+	init_irq_work(&session->wake, wake_up_consumer);
+	return session;
+}
+
+/* setup has been checked. May sleep. Fills setup->dead_hook with ENODEV. */
+int massif_session_setup(struct massif_session *session, struct massif_setup *setup)
+{
+	int err;
+
+	mutex_lock(&session->setup_lock);
+	err = -EBUSY;
+	if (session->ready)
+		goto out;
+	err = massif_ring_init(&session->ring, setup->ring_bytes);
+	if (err)
+		goto out;
+	err = massif_hooks_get(setup->dead_hook, sizeof(setup->dead_hook));
+	if (err)
+		goto err_ring;
+
+	session->max_stack = setup->max_stack_bytes;
+	session->missed = massif_hooks_missed();
+	smp_store_release(&session->ready, true);
+	goto out;
+
+err_ring:
+	massif_ring_deinit(&session->ring);
+out:
+	mutex_unlock(&session->setup_lock);
+	return err;
+}
+
+bool massif_session_ready(struct massif_session *session)
+{
+	return smp_load_acquire(&session->ready);
+}
+
+static void destroy(struct massif_session *session)
+{
+	irq_work_sync(&session->wake);
+	massif_ring_deinit(&session->ring);
+	put_pid_ns(session->pid_ns);
+	kfree(session);
+}
+
+/*
+ * The file was closed for the last time. Nothing of the session can be found any more when this
+ * returns; threads that still have a visit queued hold the memory until they have run it.
+ */
+void massif_session_close(struct massif_session *session)
+{
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	session->dead = true;
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+
+	massif_process_remove_all(session);
+	massif_target_remove_all(session);
+	if (session->ready)
+		massif_hooks_put();
+	/* Hooks that had found a target of ours. */
+	synchronize_rcu();
+	massif_session_put(session);
+}
+
+struct massif_session *massif_session_get(struct massif_session *session)
+{
+	refcount_inc(&session->ref);
+	return session;
+}
+
+/* May sleep. */
+void massif_session_put(struct massif_session *session)
+{
+	if (refcount_dec_and_test(&session->ref))
+		destroy(session);
+}
+
+/* Called in hooks. A consumer that does not wait costs nothing. */
+void massif_session_wake(struct massif_session *session)
+{
+	if (wq_has_sleeper(&session->wait))
+		irq_work_queue(&session->wake);
+}
+
+/* Had the session a process, and is there nothing left that could write a record? */
+bool massif_session_over(struct massif_session *session)
+{
+	return READ_ONCE(session->enrolled) && !READ_ONCE(session->nr_processes) &&
+	       !READ_ONCE(session->nr_targets);
+}
+
+/* Did the kernel fail to run a hook since we last looked? Then nobody is in sync. */
+static void look_for_missed(struct massif_session *session)
+{
+	u64 now = massif_hooks_missed();
+	unsigned long irq;
+	u64 count;
+
+	raw_spin_lock_irqsave(&session->ring.lock, irq);
+	count = now - session->missed;
+	session->missed = now;
+	raw_spin_unlock_irqrestore(&session->ring.lock, irq);
+	if (likely(!count))
+		return;
+
+	atomic64_add(count, &session->missed_total);
+	massif_target_desync_all(session);
+	massif_record_lost(session, NULL, MASSIF_LOST_MISSED, count);
+}
+
+/* In the consumer's context, whenever it comes: what could not be said before. */
+void massif_session_tend(struct massif_session *session)
+{
+	struct massif_target *target = NULL;
+
+	look_for_missed(session);
+	massif_record_flush(session, NULL);
+	while ((target = massif_target_next(session, target)))
+		massif_record_flush(session, target);
+}
+
+/* Fills the out fields. */
+void massif_session_status(struct massif_session *session, struct massif_status *status)
+{
+	struct massif_target *target = NULL;
+	unsigned long irq;
+
+	look_for_missed(session);
+
+	raw_spin_lock_irqsave(&session->ring.lock, irq);
+	status->records = session->ring.records;
+	status->lost = session->ring.lost;
+	raw_spin_unlock_irqrestore(&session->ring.lock, irq);
+
+	status->missed = atomic64_read(&session->missed_total);
+	status->unseen = atomic64_read(&session->unseen);
+	status->captures = atomic64_read(&session->captures);
+	status->captures_failed = atomic64_read(&session->captures_failed);
+	status->pending = atomic_read(&session->pending);
+
+	status->out_of_sync = 0;
+	while ((target = massif_target_next(session, target)))
+		status->out_of_sync += !massif_target_synced(target);
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	status->processes = session->nr_processes;
+	status->targets = session->nr_targets;
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+}

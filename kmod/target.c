@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+// A target: an address space whose mappings a session accounts for. The table of them all.
+#include <linux/hashtable.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "session.h"
+#include "target.h"
+
+/* By mm. Changed under massif_table_lock, read in every hook under RCU: mostly to find nothing. */
+static DEFINE_HASHTABLE(table, 8);
+
+/* Not in the table yet. NULL for want of memory. */
+struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
+{
+	struct massif_target *target = kzalloc(sizeof(*target), gfp);
+
+	if (!target)
+		return NULL;
+	refcount_set(&target->ref, 1);
+	INIT_LIST_HEAD(&target->list);
+	mutex_init(&target->resync_lock);
+	/* Nothing has been said about it: it waits for its first resync. */
+	atomic_set(&target->lost_gen, 1);
+	mmgrab(mm);
+	target->mm = mm;
+	return target;
+}
+
+/* For a target that was never inserted. */
+void massif_target_free(struct massif_target *target)
+{
+	if (!target)
+		return;
+	mmdrop(target->mm);
+	kfree(target);
+}
+
+/*
+ * Enters the target into the table, and the session (NULL for the one of hooktest.c), and takes
+ * over the caller's reference. -EBUSY if the address space is a target already.
+ */
+int massif_target_insert(struct massif_target *target, struct massif_session *session)
+{
+	lockdep_assert_held(&massif_table_lock);
+	if (massif_target_find(target->mm))
+		return -EBUSY;
+	target->session = session;
+	target->alive = true;
+	if (session) {
+		target->id = ++session->last_target;
+		session->nr_targets++;
+		list_add_tail(&target->list, &session->targets);
+	}
+	hash_add_rcu(table, &target->node, (unsigned long)target->mm);
+	return 0;
+}
+
+/*
+ * Takes the target out of the table; false if someone else did. The mmdrop cannot be the last one
+ * in a hook: exit_mmap's caller has its own reference.
+ */
+bool massif_target_remove(struct massif_target *target)
+{
+	struct massif_session *session = target->session;
+	unsigned long irq;
+	bool alive;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	alive = target->alive;
+	if (alive) {
+		target->alive = false;
+		hash_del_rcu(&target->node);
+		if (session) {
+			list_del_init(&target->list);
+			session->nr_targets--;
+			raw_spin_lock(&session->ring.lock);
+			session->lost += target->lost;
+			target->lost = 0;
+			raw_spin_unlock(&session->ring.lock);
+		}
+	}
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	if (!alive)
+		return false;
+	mmdrop(target->mm);
+	massif_target_put(target);
+	return true;
+}
+
+void massif_target_remove_all(struct massif_session *session)
+{
+	struct massif_target *target = NULL;
+
+	while ((target = massif_target_next(session, target)))
+		massif_target_remove(target);
+}
+
+/* Under RCU or massif_table_lock, which also limit the use of what is returned. */
+struct massif_target *massif_target_find(struct mm_struct *mm)
+{
+	struct massif_target *target;
+
+	hash_for_each_possible_rcu(table, target, node, (unsigned long)mm,
+				   lockdep_is_held(&massif_table_lock))
+		if (target->mm == mm)
+			return target;
+	return NULL;
+}
+
+/*
+ * Walks over a session's targets in the order of their numbers, without a lock held between two:
+ * takes a reference to the one returned, puts the one handed in. NULL begins, and ends.
+ */
+struct massif_target *massif_target_next(struct massif_session *session,
+					 struct massif_target *prev)
+{
+	u32 after = prev ? prev->id : 0;
+	struct massif_target *target, *next = NULL;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	list_for_each_entry(target, &session->targets, list) {
+		if (target->id > after) {
+			next = massif_target_get(target);
+			break;
+		}
+	}
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	if (prev)
+		massif_target_put(prev);
+	return next;
+}
+
+struct massif_target *massif_target_get(struct massif_target *target)
+{
+	refcount_inc(&target->ref);
+	return target;
+}
+
+void massif_target_put(struct massif_target *target)
+{
+	if (refcount_dec_and_test(&target->ref))
+		kfree_rcu(target, rcu);
+}
+
+/*
+ * A reference that keeps the address space's mappings (mmput it), or NULL if it is on its way out.
+ */
+struct mm_struct *massif_target_mmget(struct massif_target *target)
+{
+	struct mm_struct *mm = NULL;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	if (target->alive && mmget_not_zero(target->mm))
+		mm = target->mm;
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	return mm;
+}
+
+/* What the consumer knows of the target is not the truth any more: a resync is due. */
+void massif_target_desync(struct massif_target *target)
+{
+	atomic_inc(&target->lost_gen);
+}
+
+void massif_target_desync_all(struct massif_session *session)
+{
+	struct massif_target *target = NULL;
+
+	while ((target = massif_target_next(session, target)))
+		massif_target_desync(target);
+}
+
+bool massif_target_synced(struct massif_target *target)
+{
+	return READ_ONCE(target->synced_gen) == atomic_read(&target->lost_gen);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A visit: what is owed to a thread before it returns to user mode. */
+#ifndef MASSIF_VISIT_H
+#define MASSIF_VISIT_H
+
+#include <linux/types.h>
+
+struct massif_target;
+struct task_struct;
+
+u32 massif_visit_capture(struct massif_target *target);
+void massif_visit_name(struct massif_target *target, unsigned long addr, unsigned long len);
+bool massif_visit_resync(struct massif_target *target, struct task_struct *task, u32 reason);
+
+void massif_visit_init(void);
+void massif_visit_exit(void);
+
+#endif

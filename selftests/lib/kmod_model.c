@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+// Replays records to sets of intervals and checks every total: the test's own truth.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "selftests/lib/kmod_model.h"
+
+#define PAGE	4096
+
+static void *grown(void *at, size_t count, size_t *space, size_t size)
+{
+	if (count < *space)
+		return at;
+	*space = *space ? *space * 2 : 16;
+	at = reallocarray(at, *space, size);
+	if (!at)
+		abort();
+	return at;
+}
+
+static void append(struct kmod_intervals *map, uint64_t start, uint64_t end)
+{
+	if (start >= end)
+		return;
+	map->at = grown(map->at, map->count, &map->space, sizeof(*map->at));
+	map->at[map->count++] = (struct kmod_interval){ start, end };
+}
+
+void kmod_intervals_destroy(struct kmod_intervals *map)
+{
+	free(map->at);
+	*map = (struct kmod_intervals){ 0 };
+}
+
+/* Makes [start, end) free, or with mapped, one interval. */
+static void set(struct kmod_intervals *map, uint64_t start, uint64_t end, bool mapped)
+{
+	struct kmod_intervals next = { 0 };
+	bool placed = !mapped;
+	size_t i;
+
+	for (i = 0; i < map->count; i++) {
+		struct kmod_interval *old = &map->at[i];
+
+		if (!placed && old->start >= start) {
+			append(&next, start, end);
+			placed = true;
+		}
+		append(&next, old->start, old->end < start ? old->end : start);
+		if (!placed && old->end > start) {
+			append(&next, start, end);
+			placed = true;
+		}
+		append(&next, old->start > end ? old->start : end, old->end);
+	}
+	if (!placed)
+		append(&next, start, end);
+	kmod_intervals_destroy(map);
+	*map = next;
+}
+
+uint64_t kmod_intervals_pages(const struct kmod_intervals *map)
+{
+	uint64_t pages = 0;
+	size_t i;
+
+	for (i = 0; i < map->count; i++)
+		pages += (map->at[i].end - map->at[i].start) / PAGE;
+	return pages;
+}
+
+/* The end of the run of neighbours that begins at *i, which moves behind it. */
+static uint64_t run_end(const struct kmod_intervals *map, size_t *i)
+{
+	uint64_t end = map->at[(*i)++].end;
+
+	while (*i < map->count && map->at[*i].start == end)
+		end = map->at[(*i)++].end;
+	return end;
+}
+
+bool kmod_intervals_equal(const struct kmod_intervals *a, const struct kmod_intervals *b)
+{
+	size_t i = 0, j = 0;
+
+	while (i < a->count && j < b->count) {
+		if (a->at[i].start != b->at[j].start)
+			return false;
+		if (run_end(a, &i) != run_end(b, &j))
+			return false;
+	}
+	return i == a->count && j == b->count;
+}
+
+int kmod_intervals_read(struct kmod_intervals *map, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	uint64_t start, end;
+	char line[8192];
+
+	if (!file)
+		return -errno;
+	*map = (struct kmod_intervals){ 0 };
+	while (fgets(line, sizeof(line), file))
+		/* Not a mapping of the process, but of the kernel. */
+		if (!strstr(line, "[vsyscall]") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
+			append(map, start, end);
+	fclose(file);
+	return 0;
+}
+
+void kmod_model_init(struct kmod_model *model)
+{
+	memset(model, 0, sizeof(*model));
+}
+
+void kmod_model_destroy(struct kmod_model *model)
+{
+	size_t i;
+
+	for (i = 0; i < model->count; i++) {
+		kmod_intervals_destroy(&model->targets[i].map);
+		kmod_intervals_destroy(&model->targets[i].part);
+	}
+	free(model->targets);
+	kmod_model_init(model);
+}
+
+struct kmod_target *kmod_model_target(struct kmod_model *model, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < model->count; i++)
+		if (model->targets[i].id == id)
+			return &model->targets[i];
+	return NULL;
+}
+
+struct kmod_target *kmod_model_find(struct kmod_model *model, uint32_t tgid, uint32_t execs)
+{
+	size_t i;
+
+	for (i = 0; i < model->count; i++)
+		if (model->targets[i].tgid == tgid && model->targets[i].execs == execs)
+			return &model->targets[i];
+	return NULL;
+}
+
+__attribute__((format(printf, 3, 4)))
+static void wrong(struct kmod_model *model, const struct massif_record *rec,
+		  const char *format, ...)
+{
+	va_list args;
+	int used;
+
+	if (model->wrong++)
+		return;
+	used = snprintf(model->first_wrong, sizeof(model->first_wrong),
+			"seq %llu type %u target %u tid %u: ", (unsigned long long)rec->seq,
+			rec->type, rec->target, rec->tid);
+	va_start(args, format);
+	vsnprintf(model->first_wrong + used, sizeof(model->first_wrong) - used, format, args);
+	va_end(args);
+}
+
+static void add(struct kmod_model *model, uint32_t id, uint32_t tgid, uint32_t execs)
+{
+	model->targets = grown(model->targets, model->count, &model->space,
+			       sizeof(*model->targets));
+	model->targets[model->count++] = (struct kmod_target){
+		.id = id, .tgid = tgid, .execs = execs,
+	};
+}
+
+static void compare(struct kmod_model *model, const struct massif_record *rec,
+		    struct kmod_target *target)
+{
+	uint64_t pages = kmod_intervals_pages(&target->map);
+
+	if (!target->synced)
+		return;
+	if (rec->flags & MASSIF_RF_NO_TOTAL) {
+		model->unsure++;
+		return;
+	}
+	target->compared++;
+	if (pages != rec->total_vm)
+		wrong(model, rec, "replay has %" PRIu64 " pages, total_vm %llu", pages,
+		      (unsigned long long)rec->total_vm);
+}
+
+static void on_exec(struct kmod_model *model, const struct massif_rec_exec *rec)
+{
+	uint32_t execs = 1;
+	size_t i;
+
+	for (i = 0; i < model->count; i++)
+		if (model->targets[i].tgid == rec->tgid && model->targets[i].execs >= execs)
+			execs = model->targets[i].execs + 1;
+	add(model, rec->h.target, rec->tgid, execs);
+}
+
+static void on_change(struct kmod_model *model, const struct massif_rec_map *rec,
+		      struct kmod_target *target)
+{
+	bool map = rec->h.type == MASSIF_REC_MAP;
+
+	if (rec->len % PAGE || rec->addr % PAGE || !rec->len)
+		wrong(model, &rec->h, "odd range");
+	if (!target->first)
+		return;
+	target->maps += map;
+	set(&target->map, rec->addr, rec->addr + rec->len, map);
+	compare(model, &rec->h, target);
+}
+
+static void on_resync(struct kmod_model *model, const struct massif_rec_resync *rec,
+		      struct kmod_target *target)
+{
+	size_t i;
+
+	if (rec->h.type == MASSIF_REC_RESYNC_BEGIN) {
+		kmod_intervals_destroy(&target->part);
+		if (rec->part & MASSIF_RESYNC_FIRST)
+			target->first = true;
+		return;
+	}
+	if (target->part.count != rec->count)
+		wrong(model, &rec->h, "%zu VMA records, said to be %u", target->part.count,
+		      rec->count);
+	set(&target->map, rec->start, rec->end, false);
+	for (i = 0; i < target->part.count; i++)
+		set(&target->map, target->part.at[i].start, target->part.at[i].end, true);
+	if (rec->part & MASSIF_RESYNC_LAST) {
+		target->synced = true;
+		compare(model, &rec->h, target);
+	}
+}
+
+static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
+{
+	size_t i;
+
+	model->lost += rec->count;
+	for (i = 0; i < model->count; i++)
+		if (!rec->h.target || rec->h.target == model->targets[i].id)
+			model->targets[i].synced = false;
+}
+
+int kmod_model_apply(const struct massif_record *rec, void *arg)
+{
+	struct kmod_model *model = arg;
+	struct kmod_target *target = kmod_model_target(model, rec->target);
+
+	model->records[rec->type % 16]++;
+	if (rec->seq <= model->last_seq)
+		wrong(model, rec, "after seq %" PRIu64, model->last_seq);
+	model->gaps += rec->seq - model->last_seq - 1;
+	model->last_seq = rec->seq;
+
+	switch (rec->type) {
+	case MASSIF_REC_ENROL:
+		add(model, rec->target, ((const struct massif_rec_enrol *)rec)->tgid, 0);
+		return 0;
+	case MASSIF_REC_FORK: {
+		const struct massif_rec_fork *fork = (const void *)rec;
+
+		if (fork->child != rec->target)
+			add(model, fork->child, fork->child_tgid, 0);
+		return 0;
+	}
+	case MASSIF_REC_EXEC:
+		on_exec(model, (const void *)rec);
+		return 0;
+	case MASSIF_REC_LOST:
+		on_lost(model, (const void *)rec);
+		return 0;
+	case MASSIF_REC_END:
+	case MASSIF_REC_STACK:
+	case MASSIF_REC_NAME:
+		return 0;
+	}
+
+	if (!target || target->exited) {
+		wrong(model, rec, "no such target");
+		return 0;
+	}
+	switch (rec->type) {
+	case MASSIF_REC_MAP:
+	case MASSIF_REC_UNMAP:
+		on_change(model, (const void *)rec, target);
+		break;
+	case MASSIF_REC_RESYNC_BEGIN:
+	case MASSIF_REC_RESYNC_END:
+		on_resync(model, (const void *)rec, target);
+		break;
+	case MASSIF_REC_VMA: {
+		const struct massif_rec_vma *vma = (const void *)rec;
+
+		append(&target->part, vma->addr, vma->addr + vma->len);
+		break;
+	}
+	case MASSIF_REC_EXIT:
+		target->exited = true;
+		target->exit_total = rec->total_vm;
+		compare(model, rec, target);
+		break;
+	default:
+		wrong(model, rec, "unknown type");
+	}
+	return 0;
+}

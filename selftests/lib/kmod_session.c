@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+// A test's own small consumer of /dev/massif, independent of the product's.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "selftests/lib/kmod_session.h"
+
+static void *map(int fd, size_t bytes, int prot, long page_index)
+{
+	return mmap(NULL, bytes, prot, MAP_SHARED, fd, page_index * getpagesize());
+}
+
+int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes)
+{
+	size_t page = getpagesize();
+
+	session->bytes = ring_bytes;
+	session->control = map(session->fd, page, PROT_READ, MASSIF_MMAP_CONTROL);
+	session->consumer = map(session->fd, page, PROT_READ | PROT_WRITE, MASSIF_MMAP_CONSUMER);
+	session->data = map(session->fd, ring_bytes, PROT_READ, MASSIF_MMAP_DATA);
+	if (session->control == MAP_FAILED || session->consumer == MAP_FAILED ||
+	    session->data == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+int kmod_session_open(struct kmod_session *session, uint64_t ring_bytes, uint32_t max_stack)
+{
+	struct massif_setup setup = {
+		.size = sizeof(setup),
+		.abi = MASSIF_ABI,
+		.ring_bytes = ring_bytes,
+		.max_stack_bytes = max_stack,
+	};
+	int err;
+
+	memset(session, 0, sizeof(*session));
+	session->fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	if (session->fd < 0)
+		return -errno;
+	err = ioctl(session->fd, MASSIF_IOC_SETUP, &setup) ? -errno : 0;
+	if (!err)
+		err = kmod_session_map(session, ring_bytes);
+	if (err)
+		kmod_session_close(session);
+	return err;
+}
+
+void kmod_session_close(struct kmod_session *session)
+{
+	size_t page = getpagesize();
+
+	if (session->control)
+		munmap(session->control, page);
+	if (session->consumer)
+		munmap(session->consumer, page);
+	if (session->data)
+		munmap(session->data, session->bytes);
+	close(session->fd);
+	session->fd = -1;
+}
+
+int kmod_session_status(struct kmod_session *session, struct massif_status *status)
+{
+	*status = (struct massif_status){ .size = sizeof(*status) };
+	return ioctl(session->fd, MASSIF_IOC_STATUS, status) ? -errno : 0;
+}
+
+int kmod_session_resync(struct kmod_session *session, uint32_t *remaining)
+{
+	struct massif_resync resync = { .size = sizeof(resync) };
+
+	if (ioctl(session->fd, MASSIF_IOC_RESYNC, &resync))
+		return -errno;
+	*remaining = resync.remaining;
+	return 0;
+}
+
+static void enrol_or_exit(struct kmod_session *session)
+{
+	struct massif_enrol enrol = { .size = sizeof(enrol) };
+
+	if (ioctl(session->fd, MASSIF_IOC_ENROL, &enrol))
+		_exit(126);
+}
+
+pid_t kmod_session_spawn(struct kmod_session *session, char *const argv[])
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid < 0 ? -errno : pid;
+	enrol_or_exit(session);
+	execv(argv[0], argv);
+	_exit(127);
+}
+
+pid_t kmod_session_call(struct kmod_session *session, int (*run)(void *arg), void *arg)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid < 0 ? -errno : pid;
+	enrol_or_exit(session);
+	close(session->fd);
+	_exit(run(arg));
+}
+
+const struct massif_record *kmod_session_next(struct kmod_session *session)
+{
+	uint64_t head = __atomic_load_n(&session->control->head, __ATOMIC_ACQUIRE);
+
+	while (session->tail != head) {
+		const struct massif_record *rec =
+			(const void *)(session->data + session->tail % session->bytes);
+
+		session->tail += rec->size;
+		if (rec->type != MASSIF_REC_PAD)
+			return rec;
+	}
+	return NULL;
+}
+
+void kmod_session_release(struct kmod_session *session)
+{
+	__atomic_store_n(&session->consumer->tail, session->tail, __ATOMIC_RELEASE);
+}
+
+static long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int kmod_session_drain(struct kmod_session *session, int timeout_ms,
+		       int (*each)(const struct massif_record *rec, void *arg), void *arg)
+{
+	long end = now_ms() + timeout_ms;
+
+	while (now_ms() < end) {
+		struct pollfd pfd = { .fd = session->fd, .events = POLLIN };
+		const struct massif_record *rec;
+		int err;
+
+		if (poll(&pfd, 1, 50) < 0 && errno != EINTR)
+			return -errno;
+		while ((rec = kmod_session_next(session))) {
+			err = each(rec, arg);
+			if (err)
+				return err;
+		}
+		kmod_session_release(session);
+		/*
+		 * The end was said before the last records were read: nothing can be behind them.
+		 */
+		if (pfd.revents & POLLHUP)
+			return 0;
+	}
+	return -ETIMEDOUT;
+}
