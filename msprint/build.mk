@@ -3,7 +3,7 @@
 
 MSPRINT_SRCS := main.c options.c failure.c memory.c text.c number.c input.c output.c label.c \
 		syntax.c profile.c summary.c graph.c tree.c \
-		table.c
+		table.c report.c
 MSPRINT_OBJS := $(MSPRINT_SRCS:%.c=$(O)/msprint/%.o)
 
 ALL += $(O)/ms_print

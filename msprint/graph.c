@@ -221,11 +221,11 @@ static struct mf_number at_least_one(struct mf_number number)
 	return mf_number_is_true(number) ? number : mf_number_of(1);
 }
 
-int mf_graph_print(const struct mf_profile *profile, unsigned int width, unsigned int height,
-		   struct mf_output *out, struct mf_failure *failure)
+int mf_graph_print(const struct mf_profile *profile, const struct mf_text *unit,
+		   unsigned int width, unsigned int height, struct mf_output *out,
+		   struct mf_failure *failure)
 {
 	__attribute__((cleanup(deinit))) struct canvas canvas = {};
-	const struct mf_text *unit = &profile->header.time_unit;
 	struct mf_text bytes = { .data = "B", .len = 1 };
 	struct mf_number largest = at_least_one(profile->largest);
 	struct mf_label byte_label;

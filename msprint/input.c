@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The input file, line by line; input.h says why it is read twice.
+// The input file, line by line.
 
 #include "input.h"
 
@@ -101,16 +101,23 @@ void mf_input_close(struct mf_input *input)
 	*input = (struct mf_input){ .fd = -1 };
 }
 
-int mf_input_rewind(struct mf_input *input, struct mf_failure *failure)
+struct mf_place mf_input_tell(const struct mf_input *input)
 {
-	input->line = 0;
-	input->next = 0;
-	if (!input->moved)
+	return (struct mf_place){ input->base + input->next, input->line };
+}
+
+int mf_input_seek(struct mf_input *input, struct mf_place place, struct mf_failure *failure)
+{
+	input->line = place.line;
+	if (place.offset >= input->base && place.offset <= input->base + input->end) {
+		input->next = place.offset - input->base;
 		return 0;
+	}
+	input->base = place.offset;
+	input->next = 0;
 	input->end = 0;
 	input->at_end = false;
-	input->moved = false;
-	if (lseek(input->fd, 0, SEEK_SET) < 0)
+	if (lseek(input->fd, place.offset, SEEK_SET) < 0)
 		return fail_read(input->path, errno, failure);
 	return 0;
 }
@@ -128,8 +135,8 @@ static void fill(struct mf_input *input)
 	if (input->next && input->end == input->room) {
 		memmove(input->data, input->data + input->next, input->end - input->next);
 		input->end -= input->next;
+		input->base += input->next;
 		input->next = 0;
-		input->moved = true;
 	}
 	mf_memory_grow((void **)&input->data, &input->room, input->end + 1, 1);
 	got = read_some(input->fd, input->data + input->end, input->room - input->end);

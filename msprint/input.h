@@ -2,10 +2,8 @@
 /*
  * The input file, line by line.
  *
- * It is read twice, the first time to check it and to draw the graph, the second time to print
- * the trees: so memory is needed for one line, not for the file, and nothing has to be kept in a
- * temporary file as the reference does. A file that cannot be read twice (a pipe) is copied to
- * anonymous memory first.
+ * Memory is needed for one line, not for the file. One can go back to a place where one was; a
+ * file in which the system cannot do that (a pipe) is copied to anonymous memory first.
  */
 #ifndef MF_MSPRINT_INPUT_H
 #define MF_MSPRINT_INPUT_H
@@ -32,8 +30,14 @@ struct mf_input {
 	size_t room;
 	size_t next;		/* offset in data of the first unread byte */
 	size_t end;		/* offset in data after the last byte */
+	uint64_t base;		/* offset in the file of data */
 	bool at_end;		/* no more bytes after these */
-	bool moved;		/* data no longer begins with the file's first byte */
+};
+
+/* A place between two lines. */
+struct mf_place {
+	uint64_t offset;
+	uint64_t line;		/* lines before it */
 };
 
 #define MF_INPUT_AUTO __attribute__((cleanup(mf_input_close))) struct mf_input
@@ -44,8 +48,10 @@ void mf_input_close(struct mf_input *input);
 /* Gets the next line that is not blank after its comment is cut off. False at the end. */
 bool mf_input_next(struct mf_input *input, struct mf_line *line);
 
-/* Starts again with the first line. */
-int mf_input_rewind(struct mf_input *input, struct mf_failure *failure);
+struct mf_place mf_input_tell(const struct mf_input *input);
+
+/* Goes back to a place, so that the line after it is the next one again. */
+int mf_input_seek(struct mf_input *input, struct mf_place place, struct mf_failure *failure);
 
 /* 0, or sets the failure if the input ended because a read failed. */
 int mf_input_check(const struct mf_input *input, struct mf_failure *failure);

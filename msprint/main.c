@@ -4,36 +4,12 @@
 #include <unistd.h>
 
 #include "failure.h"
-#include "graph.h"
 #include "input.h"
 #include "options.h"
 #include "output.h"
-#include "profile.h"
-#include "summary.h"
-#include "table.h"
+#include "report.h"
 
 static struct mf_output out;
-
-/* Prints nothing before the input is known to be good, but for its time unit and times. */
-static int print(const struct mf_options *options, struct mf_input *input,
-		 struct mf_failure *failure)
-{
-	MF_PROFILE_AUTO profile = {};
-	int ret;
-
-	ret = mf_profile_read(&profile, input, failure);
-	if (ret)
-		return ret;
-	mf_summary_print_preamble(&profile, &options->args, &out);
-	ret = mf_graph_print(&profile, options->width, options->height, &out, failure);
-	if (ret)
-		return ret;
-	mf_summary_print_list(&profile, &out);
-	ret = mf_input_rewind(input, failure);
-	if (ret)
-		return ret;
-	return mf_table_print(&profile, input, options->threshold, &out, failure);
-}
 
 static int run(int argc, char **argv, struct mf_failure *failure)
 {
@@ -45,7 +21,7 @@ static int run(int argc, char **argv, struct mf_failure *failure)
 	if (!ret)
 		ret = mf_input_open(&input, options.path, failure);
 	if (!ret)
-		ret = print(&options, &input, failure);
+		ret = mf_report_print(&options, &input, &out, failure);
 	return ret;
 }
 

@@ -182,11 +182,6 @@ bool mf_number_equal(struct mf_number a, struct mf_number b)
 	return a.negative == b.negative && a.magnitude == b.magnitude;
 }
 
-bool mf_number_at_least(struct mf_number a, struct mf_number b)
-{
-	return mf_number_less(b, a) || mf_number_equal(a, b);
-}
-
 bool mf_number_is_true(struct mf_number number)
 {
 	return number.is_real ? number.real != 0 : number.magnitude != 0;

@@ -48,8 +48,15 @@ struct mf_number mf_number_divide(struct mf_number a, struct mf_number b);
 
 /* All are false if one of the two is not a number, as IEEE 754 has it. */
 bool mf_number_less(struct mf_number a, struct mf_number b);
-bool mf_number_at_least(struct mf_number a, struct mf_number b);
 bool mf_number_equal(struct mf_number a, struct mf_number b);
+
+/* Inline, because it is asked about every node of every tree. */
+static inline bool mf_number_at_least(struct mf_number a, struct mf_number b)
+{
+	if (!a.is_real && !b.is_real && !a.negative && !b.negative)
+		return a.magnitude >= b.magnitude;
+	return mf_number_less(b, a) || mf_number_equal(a, b);
+}
 
 /* True unless the number is zero; NaN is true. */
 bool mf_number_is_true(struct mf_number number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Buffered standard output, with the formats of the reports.
+// Buffered output to a file or to memory, with the formats of the reports.
 
 #include "output.h"
 
@@ -16,13 +16,39 @@ void mf_output_init(struct mf_output *out, int fd)
 {
 	out->fd = fd;
 	out->error = 0;
+	out->memory = (struct mf_text){};
+	out->limit = 0;
 	out->len = 0;
+}
+
+void mf_output_init_memory(struct mf_output *out, size_t limit)
+{
+	mf_output_init(out, -1);
+	out->limit = limit;
+}
+
+void mf_output_deinit(struct mf_output *out)
+{
+	mf_text_deinit(&out->memory);
+	out->len = 0;
+}
+
+static void keep(struct mf_output *out, const char *data, size_t len)
+{
+	if (len > out->limit - out->memory.len)
+		out->error = EFBIG;
+	else
+		mf_text_append(&out->memory, data, len);
 }
 
 static void write_out(struct mf_output *out, const char *data, size_t len)
 {
 	ssize_t done;
 
+	if (out->fd < 0) {
+		keep(out, data, len);
+		return;
+	}
 	while (len && !out->error) {
 		done = write(out->fd, data, len);
 		if (done >= 0) {
@@ -42,6 +68,28 @@ int mf_output_flush(struct mf_output *out, struct mf_failure *failure)
 		return 0;
 	return mf_failure_set(failure, MF_FAILURE_WRITE, "Unable to write standard output: %s\n",
 			      strerror(out->error));
+}
+
+size_t mf_output_tell(const struct mf_output *out)
+{
+	return out->memory.len + out->len;
+}
+
+void mf_output_truncate(struct mf_output *out, size_t len)
+{
+	out->error = 0;
+	if (len >= out->memory.len) {
+		out->len = len - out->memory.len;
+	} else {
+		out->memory.len = len;
+		out->len = 0;
+	}
+}
+
+void mf_output_copy(struct mf_output *out, const struct mf_output *memory)
+{
+	mf_output_bytes(out, memory->memory.data, memory->memory.len);
+	mf_output_bytes(out, memory->data, memory->len);
 }
 
 void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len)

@@ -1,23 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Buffered standard output, with the formats of the reports. */
+/* Buffered output to a file or to memory, with the formats of the reports. */
 #ifndef MF_MSPRINT_OUTPUT_H
 #define MF_MSPRINT_OUTPUT_H
 
 #include <stddef.h>
 
+#include "text.h"
+
 struct mf_failure;
 
 struct mf_output {
-	int fd;
+	int fd;			/* -1: to memory */
 	int error;		/* errno of the first failed write, or 0; nothing is written after it */
+	struct mf_text memory;	/* what was written to memory */
+	size_t limit;		/* of memory, bytes; a write beyond it fails with EFBIG */
 	size_t len;
 	char data[64 * 1024];
 };
 
+/* Output to a descriptor, which stays the caller's. */
 void mf_output_init(struct mf_output *out, int fd);
+
+/* Output to memory, up to about that many bytes. */
+void mf_output_init_memory(struct mf_output *out, size_t limit);
+void mf_output_deinit(struct mf_output *out);
 
 /* Writes what is buffered. Sets the failure if this or any write before it failed. */
 int mf_output_flush(struct mf_output *out, struct mf_failure *failure);
+
+/* For output to memory: how many bytes there are, and taking back all but so many, also errors. */
+size_t mf_output_tell(const struct mf_output *out);
+void mf_output_truncate(struct mf_output *out, size_t len);
+
+/* Writes to out what was written to memory. */
+void mf_output_copy(struct mf_output *out, const struct mf_output *memory);
 
 void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len);
 void mf_output_string(struct mf_output *out, const char *string);

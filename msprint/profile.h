@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All of the input that the graph needs: the header and a few numbers of each snapshot. */
+/* What the graph needs of a massif.out file: a few numbers of each snapshot. */
 #ifndef MF_MSPRINT_PROFILE_H
 #define MF_MSPRINT_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "input.h"
 #include "number.h"
-#include "syntax.h"
 
-struct mf_failure;
+struct mf_record;
 
 struct mf_snapshot {
 	struct mf_number time;	/* in the header's unit */
@@ -20,18 +18,22 @@ struct mf_snapshot {
 };
 
 struct mf_profile {
-	struct mf_header header;
 	struct mf_snapshot *snapshots;
 	size_t count;
 	size_t room;
 	struct mf_number largest;	/* total, at least 0, bytes */
+	struct mf_number peak;		/* number of the last peak */
+	bool has_peak;
 };
 
 #define MF_PROFILE_AUTO __attribute__((cleanup(mf_profile_deinit))) struct mf_profile
 
-/* Reads and checks the whole input. On an error nothing of it is fit to be printed. */
-int mf_profile_read(struct mf_profile *profile, struct mf_input *input,
-		    struct mf_failure *failure);
+/* Adds the snapshot that comes next; total is the record's, in bytes. All zero is none yet. */
+void mf_profile_add(struct mf_profile *profile, const struct mf_record *record,
+		    struct mf_number total);
+
+/* Finds the peak, after the last snapshot. */
+void mf_profile_finish(struct mf_profile *profile);
 void mf_profile_deinit(struct mf_profile *profile);
 
 #endif

@@ -6,13 +6,12 @@
 #include "number.h"
 #include "output.h"
 #include "profile.h"
+#include "syntax.h"
 #include "text.h"
 
-void mf_summary_print_preamble(const struct mf_profile *profile, const struct mf_text *args,
+void mf_summary_print_preamble(const struct mf_header *header, const struct mf_text *args,
 			       struct mf_output *out)
 {
-	const struct mf_header *header = &profile->header;
-
 	mf_output_rule(out);
 	mf_output_string(out, "Command:            ");
 	mf_output_bytes(out, header->command.data, header->command.len);

@@ -3,12 +3,13 @@
 #ifndef MF_MSPRINT_SUMMARY_H
 #define MF_MSPRINT_SUMMARY_H
 
+struct mf_header;
 struct mf_output;
 struct mf_profile;
 struct mf_text;
 
 /* The command and the arguments of massif and of ms_print, each of which has a blank before it. */
-void mf_summary_print_preamble(const struct mf_profile *profile, const struct mf_text *args,
+void mf_summary_print_preamble(const struct mf_header *header, const struct mf_text *args,
 			       struct mf_output *out);
 
 /* How many snapshots there are, and which have a tree. */

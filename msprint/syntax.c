@@ -165,17 +165,21 @@ struct mf_number mf_syntax_record_total(const struct mf_record *record)
 static const char *take_digits(const char *at, const char *end, uint64_t *number)
 {
 	const char *first = at;
+	uint64_t value = 0;
 
-	*number = 0;
+	/* 19 digits always fit. */
+	for (; at < end && is_digit(*at) && at - first < 19; at++)
+		value = value * 10 + (*at - '0');
 	for (; at < end && is_digit(*at); at++) {
-		if (__builtin_mul_overflow(*number, 10, number) ||
-		    __builtin_add_overflow(*number, *at - '0', number)) {
-			*number = UINT64_MAX;
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *at - '0', &value)) {
+			value = UINT64_MAX;
 			while (at < end && is_digit(*at))
 				at++;
 			break;
 		}
 	}
+	*number = value;
 	return at > first ? at : NULL;
 }
 

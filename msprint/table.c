@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-#include "failure.h"
 #include "output.h"
-#include "profile.h"
 #include "syntax.h"
 #include "text.h"
 #include "tree.h"
@@ -32,14 +30,17 @@ static void end_cell(struct mf_output *out, enum column column)
 	mf_output_bytes(out, column + 1 < COLUMNS ? " " : "\n", 1);
 }
 
-static void print_header(const struct mf_profile *profile, struct mf_output *out)
+static void print_header(struct mf_table *table, struct mf_output *out)
 {
 	MF_TEXT_AUTO time = {};
 	enum column column;
 	const char *title;
 
+	if (table->headed)
+		return;
+	table->headed = true;
 	mf_text_append_string(&time, "time(");
-	mf_text_append(&time, profile->header.time_unit.data, profile->header.time_unit.len);
+	mf_text_append(&time, table->time_unit->data, table->time_unit->len);
 	mf_text_append_string(&time, ")");
 
 	mf_output_rule(out);
@@ -78,38 +79,15 @@ static void print_row(const struct mf_record *record, struct mf_number total, st
 	}
 }
 
-/* The input was checked, so one that is wrong now was changed by someone meanwhile. */
-static int fail_changed(const struct mf_input *input, struct mf_failure *failure)
+int mf_table_print_snapshot(struct mf_table *table, const struct mf_record *record,
+			    struct mf_number total, struct mf_input *input,
+			    struct mf_output *out, struct mf_failure *failure)
 {
-	return mf_input_check(input, failure) ?:
-	       mf_failure_set(failure, MF_FAILURE_OTHER, "%s changed while it was read\n",
-			      input->path);
-}
-
-int mf_table_print(const struct mf_profile *profile, struct mf_input *input,
-		   struct mf_number threshold, struct mf_output *out, struct mf_failure *failure)
-{
-	MF_HEADER_AUTO header = {};
-	MF_RECORD_AUTO record = {};
-	struct mf_number total;
-	int ret = 0;
-	size_t i;
-
-	if (mf_syntax_header_read(input, &header, failure))
-		return fail_changed(input, failure);
-	print_header(profile, out);
-	for (i = 0; i < profile->count; i++) {
-		if (mf_syntax_record_read(input, &record, failure) <= 0)
-			return fail_changed(input, failure);
-		total = mf_syntax_record_total(&record);
-		print_row(&record, total, out);
-		if (!record.has_tree)
-			continue;
-		ret = mf_tree_print(input, total, threshold, out, failure);
-		if (ret)
-			return out->error ? ret : fail_changed(input, failure);
-		if (i + 1 < profile->count)
-			print_header(profile, out);
-	}
-	return 0;
+	print_header(table, out);
+	print_row(record, total, out);
+	if (!record->has_tree)
+		return 0;
+	/* After a tree the titles come again, if there is something that they can be above. */
+	table->headed = false;
+	return mf_tree_print(input, total, table->threshold, out, failure);
 }

@@ -3,18 +3,25 @@
 #ifndef MF_MSPRINT_TABLE_H
 #define MF_MSPRINT_TABLE_H
 
+#include <stdbool.h>
+
 #include "input.h"
 #include "number.h"
 
 struct mf_failure;
 struct mf_output;
-struct mf_profile;
+struct mf_record;
+struct mf_text;
 
-/*
- * Prints it while reading the input again, which must be rewound. The profile says how many
- * snapshots there are. Fails if the input is not what it was, or the output cannot be written.
- */
-int mf_table_print(const struct mf_profile *profile, struct mf_input *input,
-		   struct mf_number threshold, struct mf_output *out, struct mf_failure *failure);
+struct mf_table {
+	const struct mf_text *time_unit;
+	struct mf_number threshold;	/* of the trees, percent */
+	bool headed;			/* there is a header above the next row */
+};
+
+/* Prints a snapshot, and its tree, which it reads; total is the record's, in bytes. */
+int mf_table_print_snapshot(struct mf_table *table, const struct mf_record *record,
+			    struct mf_number total, struct mf_input *input,
+			    struct mf_output *out, struct mf_failure *failure);
 
 #endif

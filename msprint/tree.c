@@ -42,7 +42,7 @@ struct level {
 struct printer {
 	struct mf_output *out;
 	struct mf_number total;
-	struct mf_number threshold;
+	double threshold;	/* percent */
 	struct mf_text prefix;	/* of the innermost level, and so of all others */
 	struct level *levels;
 	size_t depth;
@@ -56,18 +56,26 @@ static void deinit(struct printer *printer)
 }
 
 /* Percent of the snapshot; 0 if that is empty. */
-static struct mf_number percent(const struct printer *printer, struct mf_number bytes)
+static double percent(const struct printer *printer, struct mf_number bytes)
 {
-	if (!mf_number_is_true(printer->total))
-		return mf_number_of(0);
-	return mf_number_divide(mf_number_multiply(mf_number_of(100), bytes), printer->total);
+	struct mf_number total = printer->total;
+
+	if (!mf_number_is_true(total))
+		return 0;
+	/* The usual case of what follows: below 2^53 the rules for integers do not matter. */
+	if (!bytes.is_real && !total.is_real && !total.negative &&
+	    bytes.magnitude < (UINT64_C(1) << 53) / 100)
+		return (double)(bytes.magnitude * 100) / (double)total.magnitude;
+	bytes = mf_number_multiply(mf_number_of(100), bytes);
+	return mf_number_double(mf_number_divide(bytes, total));
 }
 
-static bool is_shown(const struct printer *printer, struct mf_number share)
+/* A share is 100 at most, so it loses nothing as a double. */
+static bool is_shown(const struct printer *printer, double share)
 {
-	if (!printer->depth || !mf_number_is_true(printer->threshold))
+	if (!printer->depth || printer->threshold == 0)
 		return true;
-	return mf_number_is_true(printer->total) && mf_number_at_least(share, printer->threshold);
+	return mf_number_is_true(printer->total) && share >= printer->threshold;
 }
 
 static void print_prefix(const struct printer *printer, size_t len)
@@ -76,7 +84,7 @@ static void print_prefix(const struct printer *printer, size_t len)
 }
 
 static void print_node(const struct printer *printer, const struct mf_node *node,
-		       struct mf_number share)
+		       double share)
 {
 	struct mf_output *out = printer->out;
 
@@ -84,7 +92,7 @@ static void print_node(const struct printer *printer, const struct mf_node *node
 		print_prefix(printer, printer->prefix.len);
 		mf_output_bytes(out, "->", 2);
 	}
-	mf_output_percent(out, mf_number_double(share));
+	mf_output_percent(out, share);
 	mf_output_bytes(out, "% (", 3);
 	mf_output_commas(out, node->digits, node->digits_len, 0);
 	mf_output_bytes(out, "B)", 2);
@@ -96,7 +104,7 @@ static void print_node(const struct printer *printer, const struct mf_node *node
 static int begin(struct printer *printer, struct mf_input *input, struct mf_failure *failure)
 {
 	struct level *parent = printer->depth ? &printer->levels[printer->depth - 1] : NULL;
-	struct mf_number share;
+	double share;
 	struct mf_node node;
 	bool shown;
 	int ret;
@@ -134,7 +142,7 @@ static void print_hidden(const struct printer *printer, const struct level *leve
 
 	print_prefix(printer, level->prefix);
 	mf_output_bytes(out, "->", 2);
-	mf_output_percent(out, mf_number_double(percent(printer, level->hidden_bytes)));
+	mf_output_percent(out, percent(printer, level->hidden_bytes));
 	mf_output_bytes(out, "% (", 3);
 	len = mf_number_format(level->hidden_bytes, text);
 	mf_output_commas(out, text, len, 0);
@@ -142,7 +150,7 @@ static void print_hidden(const struct printer *printer, const struct level *leve
 	len = mf_number_format(mf_number_of(level->hidden), text);
 	mf_output_bytes(out, text, len);
 	mf_output_string(out, "+ places, all below ms_print's threshold (");
-	mf_output_percent(out, mf_number_double(printer->threshold));
+	mf_output_percent(out, printer->threshold);
 	mf_output_string(out, "%)\n");
 	print_prefix(printer, level->prefix);
 	mf_output_bytes(out, "\n", 1);
@@ -173,7 +181,7 @@ int mf_tree_print(struct mf_input *input, struct mf_number total, struct mf_numb
 	__attribute__((cleanup(deinit))) struct printer printer = {
 		.out = out,
 		.total = total,
-		.threshold = threshold,
+		.threshold = mf_number_double(threshold),
 	};
 	const struct level *level;
 	int ret;

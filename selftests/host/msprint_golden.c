@@ -384,6 +384,68 @@ TEST_F_TIMEOUT(golden, random_files, 600)
 	}
 }
 
+/* More than ms_print keeps in memory, in many trees. */
+static void write_large(FILE *file, const char *after)
+{
+	unsigned int i;
+	unsigned int j;
+
+	msprint_write_header(file, " (none)", "./prog", "B");
+	for (i = 0; i < 60; i++) {
+		msprint_write_snapshot(file, i, i, 1000000, 0, 0, i % 3 ? "detailed" : "empty");
+		if (i % 3 == 0)
+			continue;
+		fprintf(file, "n9000: 1000000 " ROOT);
+		for (j = 0; j < 9000; j++)
+			fprintf(file, " n0: %u 0x%X: a_function_of_some_length (a_file.c:%u)\n",
+				j % 100, j, i);
+	}
+	fputs(after, file);
+}
+
+/* The same in one tree, which is deep: the prefixes of its lines are most of what is printed. */
+static void write_large_tree(FILE *file, const char *after)
+{
+	unsigned int i;
+
+	msprint_write_header(file, " (none)", "./prog", "B");
+	msprint_write_snapshot(file, 0, 1, 10, 0, 0, "empty");
+	msprint_write_snapshot(file, 1, 2, 10, 0, 0, "detailed");
+	fprintf(file, "n1: 10 " ROOT " n0: 10 0x1: f\n");
+	msprint_write_snapshot(file, 2, 3, 10, 0, 0, "detailed");
+	fprintf(file, "n1: 10 " ROOT);
+	for (i = 0; i < 5000; i++)
+		fprintf(file, "n1: 10 0x%X: f\n", i);
+	fprintf(file, "n0: 10 0x0: end\n");
+	msprint_write_snapshot(file, 3, 4, 10, 0, 0, "empty");
+	msprint_write_snapshot(file, 4, 5, 10, 0, 0, "peak");
+	fprintf(file, "n1: 10 " ROOT " n0: 10 0x1: f\n");
+	fputs(after, file);
+}
+
+TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
+{
+	static void (*const writers[])(FILE *file, const char *after) = {
+		write_large, write_large_tree,
+	};
+	static const char *const ends[] = { "", "nonsense\n" };
+	const char *const args[] = { "--threshold=0", "large", NULL };
+	FILE *file;
+	int status;
+	size_t i;
+
+	if (msprint_missing())
+		SKIP(return, "%s", msprint_missing());
+	for (i = 0; i < 4; i++) {
+		file = fopen("large", "w");
+		ASSERT_NE(NULL, file);
+		writers[i / 2](file, ends[i % 2]);
+		ASSERT_EQ(0, fclose(file));
+		EXPECT_TRUE(msprint_same(args, &status));
+		EXPECT_EQ(i % 2, status != 0);
+	}
+}
+
 /* The reference's own interpreter is a program with deep stacks that is there for sure. */
 static const char script[] =
 	"my @a; push @a, 'x' x ($_ * 7) for 1 .. 1500; my %h = map { $_ => [1 .. 9] } 1 .. 400;"

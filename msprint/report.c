@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The whole report about a massif.out file.
+ *
+ * The graph stands above the table but needs the whole input, and so does the decision whether
+ * to print at all. The reference writes the table to a temporary file meanwhile. Here it is kept
+ * in memory up to a limit; the snapshots from there on are read a second time when their turn
+ * has come. So there is no file that could not be made or would be left behind, and a file of
+ * any size, or one whose trees are so deep that they print as many times their size, needs no
+ * more memory than that.
+ */
+
+#include "report.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "failure.h"
+#include "graph.h"
+#include "input.h"
+#include "options.h"
+#include "output.h"
+#include "profile.h"
+#include "summary.h"
+#include "syntax.h"
+#include "table.h"
+#include "tree.h"
+
+#define KEEP_LIMIT (16 * 1024 * 1024)
+
+struct report {
+	struct mf_input *input;
+	struct mf_header header;
+	struct mf_profile profile;
+	struct mf_table table;
+	struct mf_output *kept;		/* the table of the first kept_count snapshots */
+	size_t kept_count;
+	bool is_full;			/* no more is kept */
+	struct mf_place rest;		/* where the first snapshot that is not kept begins */
+};
+
+static void deinit(struct report *report)
+{
+	mf_syntax_header_deinit(&report->header);
+	mf_profile_deinit(&report->profile);
+	mf_output_deinit(report->kept);
+}
+
+/* Takes back what is kept of a snapshot that is too much, and goes back to where it begins. */
+static int leave_rest(struct report *report, struct mf_place start, size_t kept_len, bool headed,
+		      struct mf_record *record, struct mf_failure *failure)
+{
+	report->is_full = true;
+	report->rest = start;
+	report->table.headed = headed;
+	mf_output_truncate(report->kept, kept_len);
+	mf_failure_deinit(failure);
+	if (mf_input_seek(report->input, start, failure))
+		return -EINVAL;
+	return mf_syntax_record_read(report->input, record, failure) > 0 ? 0 : -EINVAL;
+}
+
+static int keep_snapshot(struct report *report, struct mf_place start, struct mf_record *record,
+			 struct mf_number total, struct mf_failure *failure)
+{
+	size_t kept_len = mf_output_tell(report->kept);
+	bool headed = report->table.headed;
+	int ret;
+
+	ret = mf_table_print_snapshot(&report->table, record, total, report->input, report->kept,
+				      failure);
+	if (report->kept->error) {
+		ret = leave_rest(report, start, kept_len, headed, record, failure);
+		if (!ret && record->has_tree)
+			ret = mf_tree_check(report->input, total, failure);
+		return ret;
+	}
+	report->kept_count++;
+	return ret;
+}
+
+static int read_snapshots(struct report *report, struct mf_failure *failure)
+{
+	MF_RECORD_AUTO record = {};
+	struct mf_number total;
+	struct mf_place start;
+	int ret;
+
+	for (;;) {
+		start = mf_input_tell(report->input);
+		ret = mf_syntax_record_read(report->input, &record, failure);
+		if (ret <= 0)
+			break;
+		total = mf_syntax_record_total(&record);
+		mf_profile_add(&report->profile, &record, total);
+		if (!report->is_full)
+			ret = keep_snapshot(report, start, &record, total, failure);
+		else if (record.has_tree)
+			ret = mf_tree_check(report->input, total, failure);
+		if (ret < 0)
+			break;
+	}
+	mf_profile_finish(&report->profile);
+	return ret;
+}
+
+static int read_all(struct report *report, struct mf_failure *failure)
+{
+	int ret = mf_syntax_header_read(report->input, &report->header, failure);
+
+	if (!ret)
+		ret = read_snapshots(report, failure);
+	/* A read that failed looks like the end of the file, so what it led to says less. */
+	return mf_input_check(report->input, failure) ?: ret;
+}
+
+/* The input was checked, so one that is wrong now was changed by someone meanwhile. */
+static int fail_changed(const struct mf_input *input, struct mf_failure *failure)
+{
+	return mf_input_check(input, failure) ?:
+	       mf_failure_set(failure, MF_FAILURE_OTHER, "%s changed while it was read\n",
+			      input->path);
+}
+
+static int print_rest(struct report *report, struct mf_output *out, struct mf_failure *failure)
+{
+	MF_RECORD_AUTO record = {};
+	struct mf_number total;
+	size_t i;
+	int ret;
+
+	if (mf_input_seek(report->input, report->rest, failure))
+		return -EINVAL;
+	for (i = report->kept_count; i < report->profile.count; i++) {
+		if (mf_syntax_record_read(report->input, &record, failure) <= 0)
+			return fail_changed(report->input, failure);
+		total = mf_syntax_record_total(&record);
+		ret = mf_table_print_snapshot(&report->table, &record, total, report->input, out,
+					      failure);
+		if (ret)
+			return out->error ? ret : fail_changed(report->input, failure);
+	}
+	return 0;
+}
+
+int mf_report_print(const struct mf_options *options, struct mf_input *input,
+		    struct mf_output *out, struct mf_failure *failure)
+{
+	static struct mf_output kept;
+	__attribute__((cleanup(deinit))) struct report report = { .input = input, .kept = &kept };
+	int ret;
+
+	report.table.time_unit = &report.header.time_unit;
+	report.table.threshold = options->threshold;
+	mf_output_init_memory(&kept, KEEP_LIMIT);
+
+	ret = read_all(&report, failure);
+	if (ret)
+		return ret;
+	mf_summary_print_preamble(&report.header, &options->args, out);
+	ret = mf_graph_print(&report.profile, &report.header.time_unit, options->width,
+			     options->height, out, failure);
+	if (ret)
+		return ret;
+	mf_summary_print_list(&report.profile, out);
+	mf_output_copy(out, &kept);
+	return report.is_full ? print_rest(&report, out, failure) : 0;
+}

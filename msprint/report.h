@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The whole report about a massif.out file. */
+#ifndef MF_MSPRINT_REPORT_H
+#define MF_MSPRINT_REPORT_H
+
+struct mf_failure;
+struct mf_input;
+struct mf_options;
+struct mf_output;
+
+/* Prints nothing before all lines of the input are known to be good. */
+int mf_report_print(const struct mf_options *options, struct mf_input *input,
+		    struct mf_output *out, struct mf_failure *failure);
+
+#endif
