@@ -49,6 +49,7 @@ struct mf_binary {
 	unsigned int n_segments;
 	uint64_t table_header, table_entries; /* addresses; 0: no table */
 	uint64_t n_entries;
+	uint64_t entry;
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 };
@@ -100,6 +101,11 @@ bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, ui
 	*table = binary->table_entries;
 	*n_entries = binary->n_entries;
 	return binary->n_entries;
+}
+
+uint64_t mf_binary_entry(const struct mf_binary *binary)
+{
+	return binary->entry;
 }
 
 void mf_binary_build_id(const struct mf_binary *binary, struct mf_object *object)
@@ -162,6 +168,7 @@ static bool read_headers(struct mf_binary *binary)
 	    elf.e_ident[EI_CLASS] != NATIVE_CLASS || elf.e_ident[EI_DATA] != NATIVE_DATA ||
 	    elf.e_phentsize != sizeof(ElfW(Phdr)))
 		return false;
+	binary->entry = elf.e_entry;
 	for (unsigned int i = 0; i < elf.e_phnum; i++) {
 		ElfW(Phdr) segment;
 

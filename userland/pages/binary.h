@@ -37,6 +37,9 @@ bool mf_binary_address(const struct mf_binary *binary, uint64_t offset, uint64_t
 bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, uint64_t *table,
 			    uint64_t *n_entries);
 
+/* The link-time address of the first instruction of the program or, in ld.so, of the process. */
+uint64_t mf_binary_entry(const struct mf_binary *binary);
+
 /* Sets the build id of @object, if the file has one. */
 void mf_binary_build_id(const struct mf_binary *binary, struct mf_object *object);
 

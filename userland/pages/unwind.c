@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The call in an entry point is not further from it; that of ld.so has no unwind rules. */
+#define ENTRY_BYTES 64
+
 /* Addresses whose rules are remembered; big programs' stacks share most of their outer frames. */
 #define CACHE_ADDRESSES 1024
 
@@ -194,6 +197,18 @@ static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 	       !memcmp(bytes, sigreturn_code, sizeof(bytes));
 }
 
+/* Whether @ip is in the first instructions of a process, where nobody has called. */
+static bool is_entry(struct mf_unwinder *u, uint64_t ip)
+{
+	const struct mf_interval *interval = mf_space_find(u->space, ip);
+	struct mf_binary *binary = interval ? mf_files_binary(u->files, interval->file) : NULL;
+	uint64_t address;
+
+	return binary &&
+	       mf_binary_address(binary, interval->offset + (ip - interval->start), &address) &&
+	       address - mf_binary_entry(binary) < ENTRY_BYTES;
+}
+
 uint32_t mf_unwinder_walk(struct mf_unwinder *u, const struct mf_user_stack *stack,
 			  uint64_t *addresses, uint32_t max, enum mf_unwind_end *end)
 {
@@ -232,7 +247,7 @@ uint32_t mf_unwinder_walk(struct mf_unwinder *u, const struct mf_user_stack *sta
 		 * keep: a short chain is better than a wrong one.
 		 */
 		if (u->no_rules && !signal_frame) {
-			*end = MF_UNWIND_NO_RULES;
+			*end = is_entry(u, ip) ? MF_UNWIND_OUTERMOST : MF_UNWIND_NO_RULES;
 			break;
 		}
 		if (ret <= 0) {
