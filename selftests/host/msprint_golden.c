@@ -403,6 +403,21 @@ static void write_large(FILE *file, const char *after)
 	fputs(after, file);
 }
 
+/* The same in so many that a buffer holds several. */
+static void write_large_number(FILE *file, const char *after)
+{
+	unsigned int i;
+
+	msprint_write_header(file, " (none)", "./prog", "B");
+	for (i = 0; i < 30000; i++) {
+		msprint_write_snapshot(file, i, i, 1000000 + i, 0, 0, i % 4 ? "detailed" : "empty");
+		if (i % 4)
+			fprintf(file, "n1: %u " ROOT " n0: %u 0x%X: a_function (a_file.c:%u)\n",
+				i, i, i, i);
+	}
+	fputs(after, file);
+}
+
 /* The same in one tree, which is deep: the prefixes of its lines are most of what is printed. */
 static void write_large_tree(FILE *file, const char *after)
 {
@@ -426,7 +441,7 @@ static void write_large_tree(FILE *file, const char *after)
 TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
 {
 	static void (*const writers[])(FILE *file, const char *after) = {
-		write_large, write_large_tree,
+		write_large, write_large_number, write_large_tree,
 	};
 	static const char *const ends[] = { "", "nonsense\n" };
 	const char *const args[] = { "--threshold=0", "large", NULL };
@@ -436,7 +451,7 @@ TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
 
 	if (msprint_missing())
 		SKIP(return, "%s", msprint_missing());
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 6; i++) {
 		file = fopen("large", "w");
 		ASSERT_NE(NULL, file);
 		writers[i / 2](file, ends[i % 2]);

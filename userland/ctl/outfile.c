@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 
-static int complain(struct mf_error *err, int code, const char *path)
+int mf_outfile_explain(const char *path, int code, struct mf_error *err)
 {
 	return mf_error_set(err, code, "cannot write the output file '%.600s': %s", path,
 			    strerror(-code));
@@ -81,22 +81,22 @@ int mf_outfile_check(const char *path, struct mf_error *err)
 	struct stat st;
 
 	if (!directory)
-		return complain(err, -ENOMEM, path);
+		return mf_outfile_explain(path, -ENOMEM, err);
 	if (fd >= 0) {
 		int flags = fcntl(fd, F_GETFL);
 
 		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-			return complain(err, -EBADF, path);
+			return mf_outfile_explain(path, -EBADF, err);
 		return 0;
 	}
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return complain(err, -EISDIR, path);
+		return mf_outfile_explain(path, -EISDIR, err);
 	if (access(path, F_OK) == 0 && access(path, W_OK) < 0)
-		return complain(err, -errno, path);
+		return mf_outfile_explain(path, -errno, err);
 	if (is_special(path))
 		return 0;
 	if (access(directory, W_OK | X_OK) < 0)
-		return complain(err, -errno, path);
+		return mf_outfile_explain(path, -errno, err);
 	return 0;
 }
 
@@ -135,11 +135,11 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 
 	*file = (struct mf_outfile){ .path = strdup(path) };
 	if (!file->path)
-		return complain(err, -ENOMEM, path);
+		return mf_outfile_explain(path, -ENOMEM, err);
 	if (is_special(path)) {
 		fd = open_special(path);
 		if (fd < 0)
-			return complain(err, fd, path);
+			return mf_outfile_explain(path, fd, err);
 	} else {
 		/* The rename would also replace what may not be written, or a whole directory. */
 		int ret = mf_outfile_check(path, err);
@@ -148,20 +148,20 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 			return ret;
 		file->temporary = temporary_of(path);
 		if (!file->temporary)
-			return complain(err, -ENOMEM, path);
+			return mf_outfile_explain(path, -ENOMEM, err);
 		fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  mode);
 		if (fd < 0) {
 			int code = -errno;
 
 			free(mf_take(file->temporary, NULL));
-			return complain(err, code, path);
+			return mf_outfile_explain(path, code, err);
 		}
 	}
 	file->stream = fdopen(fd, "w");
 	if (!file->stream) {
 		mf_outfile_discard(file);
-		return complain(err, -ENOMEM, path);
+		return mf_outfile_explain(path, -ENOMEM, err);
 	}
 	fd = -1;
 	return 0;
@@ -183,7 +183,7 @@ int mf_outfile_commit(struct mf_outfile *file, struct mf_error *err)
 			free(mf_take(file->temporary, NULL));
 	}
 	if (code)
-		complain(err, code, file->path);
+		mf_outfile_explain(file->path, code, err);
 	mf_outfile_discard(file);
 	return code;
 }

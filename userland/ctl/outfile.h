@@ -15,6 +15,9 @@ struct mf_outfile {
 	char *temporary; /* beside it; NULL when @path is no regular file and is written directly */
 };
 
+/* The words for @path that could not be written because of @code, a -errno. Returns @code. */
+int mf_outfile_explain(const char *path, int code, struct mf_error *err);
+
 /* Can @path probably be written? Changes nothing. Returns 0 or -errno. */
 int mf_outfile_check(const char *path, struct mf_error *err);
 

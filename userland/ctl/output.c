@@ -3,6 +3,7 @@
 
 #include "ctl/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"
@@ -54,7 +55,7 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 		return ret;
 	ret = mf_massif_file_write(file.stream, profile, &options->report, symbolizer, err);
 	if (ret)
-		return ret;
+		return ret == -ENOMEM ? ret : mf_outfile_explain(name, ret, err);
 	return mf_outfile_commit(&file, err);
 }
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+// Bad input: the exact lines, the status, and nothing written.
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define ADVICE "massif-ctl: Use --help for more information or consult the user manual.\n"
+
+#define WORDS 6
+
+/* argv[0] is always massif-ctl. */
+static const struct {
+	const char *words[WORDS];
+	int status;
+	const char *err;
+} cases[] = {
+	{ { NULL }, 1,
+	  "massif-ctl: no program specified\nmassif-ctl: Use --help for more information.\n" },
+	{ { "run" }, 1,
+	  "massif-ctl: no program specified\nmassif-ctl: Use --help for more information.\n" },
+	{ { "--depth=5" }, 1,
+	  "massif-ctl: no program specified\nmassif-ctl: Use --help for more information.\n" },
+	{ { "--depth=0", "true" }, 1,
+	  "massif-ctl: Bad option: --depth=0\n"
+	  "massif-ctl: '--depth' argument must be between 1 and 200\n" ADVICE },
+	{ { "run", "--wrong", "true" }, 1, "massif-ctl: Unknown option: --wrong\n" ADVICE },
+	/* Without a new line in the option, two lines; it is one option, however. */
+	{ { "--massif-out-file=~/x", "true" }, 1,
+	  "massif-ctl: Bad option: --massif-out-file=~/x\n"
+	  "massif-ctl: Filename begins with '~'\n"
+	  "massif-ctl: You probably expected the shell to expand the '~', but it\n"
+	  "massif-ctl: didn't.  The rules for '~'-expansion vary from shell to shell.\n"
+	  "massif-ctl: You might have more luck using $HOME instead.\n" ADVICE },
+	{ { "--massif-out-file=a%q{MASSIF_MISSING}", "true" }, 1,
+	  "massif-ctl: Bad option: --massif-out-file=a%q{MASSIF_MISSING}\n"
+	  "massif-ctl: Environment variable 'MASSIF_MISSING' is not set\n" ADVICE },
+	{ { "--massif-out-file=none/x", "true" }, 1,
+	  "massif-ctl: cannot write the output file 'none/x': No such file or directory\n" },
+	{ { "--massif-out-file=e.directory", "true" }, 1,
+	  "massif-ctl: cannot write the output file 'e.directory': Is a directory\n" },
+	{ { "no-such-program-here" }, 127,
+	  "massif-ctl: no-such-program-here: command not found\n" },
+	{ { "" }, 127, "massif-ctl: : command not found\n" },
+	{ { "./e.missing" }, 127,
+	  "massif-ctl: ./e.missing: cannot be executed: No such file or directory\n" },
+	{ { "--", "--depth=3" }, 127, "massif-ctl: --depth=3: command not found\n" },
+	{ { "./e.directory" }, 126, "massif-ctl: ./e.directory: is a directory, not a program\n" },
+	{ { "./e.text" }, 126, "massif-ctl: ./e.text: cannot be executed: Permission denied\n" },
+	{ { "./e.orphan" }, 127,
+	  "massif-ctl: ./e.orphan: bad interpreter /none/sh: No such file or directory\n" },
+	{ { "./e.loop" }, 126,
+	  "massif-ctl: ./e.loop: cannot be executed: too many interpreters of interpreters\n" },
+	{ { "-q", "./e.garbage" }, 126,
+	  "massif-ctl: ./e.garbage: cannot be executed: Exec format error\n" },
+};
+
+FIXTURE(errors) {
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(errors)
+{
+	static const char garbage[] = "\177ELF\0\0\0\0garbage\n";
+	FILE *file;
+
+	ctl_remove_files("massif.out");
+	mkdir("e.directory", 0755);
+	ctl_write_file("e.text", "text\n", 0644);
+	ctl_write_file("e.orphan", "#! /none/sh -x\n", 0755);
+	ctl_write_file("e.loop", "#!./e.loop\n", 0755);
+	file = fopen("e.garbage", "w");
+	ASSERT_NE(NULL, file);
+	fwrite(garbage, 1, sizeof(garbage), file);
+	fclose(file);
+	chmod("e.garbage", 0755);
+	unsetenv("MASSIF_MISSING");
+	unsetenv("MASSIF_PRELOAD");
+}
+
+FIXTURE_TEARDOWN(errors)
+{
+	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
+	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
+	ctl_result_free(&self->result);
+	rmdir("e.directory");
+	ctl_remove_files("e.");
+}
+
+TEST_F(errors, lines_and_status)
+{
+	struct ctl_result *result = &self->result;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *argv[WORDS + 2] = { "massif-ctl" };
+
+		memcpy(argv + 1, cases[i].words, sizeof(cases[i].words));
+		ctl_run(result, NULL, NULL, argv);
+		EXPECT_STREQ(cases[i].err, result->err);
+		EXPECT_STREQ("", result->out);
+		EXPECT_EQ(cases[i].status, ctl_exit_code(result));
+		ctl_result_free(result);
+	}
+}
+
+TEST_F(errors, shim_not_found)
+{
+	setenv("MASSIF_PRELOAD", "/none/shim.so", 1);
+	CTL_RUN(&self->result, "massif-ctl", "-q", "true");
+	EXPECT_STREQ("massif-ctl: MASSIF_PRELOAD=/none/shim.so: No such file or directory; "
+		     "unset it or correct it\n",
+		     self->result.err);
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+}
+
+TEST_F(errors, shim_cannot_be_named)
+{
+	ctl_write_file("e.a b", "", 0644);
+	setenv("MASSIF_PRELOAD", "e.a b", 1);
+	CTL_RUN(&self->result, "massif-ctl", "-q", "true");
+	EXPECT_NE(NULL, strstr(self->result.err, "there is a blank or a colon in its path"));
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+}
+
+/* Massif-ctl cannot count instructions yet; the words depend on the machine. */
+TEST_F(errors, instructions)
+{
+	CTL_RUN(&self->result, "massif-ctl", "--time-unit=i", "echo", "started");
+	EXPECT_STREQ("", self->result.out);
+	EXPECT_EQ(self->result.err,
+		  strstr(self->result.err, "massif-ctl: Bad option: --time-unit=i\nmassif-ctl: "));
+	EXPECT_NE(NULL, strstr(self->result.err, "; use --time-unit=ms or --time-unit=B\n" ADVICE));
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+}
+
+TEST_F(errors, no_module)
+{
+	char *end;
+
+	if (access("/dev/massif", F_OK) == 0)
+		SKIP(return, "massif.ko is loaded");
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "echo", "started");
+	EXPECT_STREQ("", self->result.out);
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	/* One line that names the device. */
+	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: "));
+	EXPECT_NE(NULL, strstr(self->result.err, "/dev/massif"));
+	end = strchr(self->result.err, '\n');
+	ASSERT_NE(NULL, end);
+	EXPECT_STREQ("", end + 1);
+}
+
+/* Found too late to refuse: the program's status is kept, and it is said. */
+TEST_F(errors, disk_full)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=/dev/full", "sh", "-c",
+		"exit 3");
+	EXPECT_STREQ("massif-ctl: cannot write the output file '/dev/full': "
+		     "No space left on device\n",
+		     self->result.err);
+	EXPECT_EQ(3, ctl_exit_code(&self->result));
+}
+
+TEST_F(errors, directory_gone)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=e.directory/x", "sh", "-c",
+		"rmdir e.directory; exit 4");
+	EXPECT_STREQ("massif-ctl: cannot write the output file 'e.directory/x': "
+		     "No such file or directory\n",
+		     self->result.err);
+	EXPECT_EQ(4, ctl_exit_code(&self->result));
+}
+
+TEST_HARNESS_MAIN

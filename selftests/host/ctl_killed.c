@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+// kill -9 in the middle: the file is there, complete up to that moment, and ms_print reads it.
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define FILE_NAME "massif.out.killed"
+
+static char ms_print[4096];
+
+FIXTURE(killed) {
+	pid_t pid, program;
+	char *text;
+};
+
+FIXTURE_SETUP(killed)
+{
+	const char *build = getenv("MASSIF_BUILD");
+
+	snprintf(ms_print, sizeof(ms_print), "%s/ms_print", build ? build : "build");
+	ctl_remove_files("massif.out");
+}
+
+FIXTURE_TEARDOWN(killed)
+{
+	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
+	ctl_remove_files("massif.out");
+	free(self->text);
+}
+
+/* Starts ctl_grow with @count and waits until it says that it is ready. */
+static bool start(struct _test_data_killed *self, const char *count)
+{
+	const char *argv[] = { ctl_path(), "-q", "--time-unit=B", "--detailed-freq=2",
+			       "--massif-out-file=" FILE_NAME, ctl_target("ctl_grow"), count, NULL };
+	char line[64] = "";
+	int ends[2];
+
+	if (pipe(ends))
+		return false;
+	self->pid = fork();
+	if (self->pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		execv(argv[0], (char *const *)argv);
+		_exit(99);
+	}
+	close(ends[1]);
+	if (read(ends[0], line, sizeof(line) - 1) <= 0)
+		return false;
+	close(ends[0]);
+	return sscanf(line, "ready %d", &self->program) == 1;
+}
+
+/* Kills the program and takes in the file. Returns whether massif-ctl ended like it. */
+static bool kill_it(struct _test_data_killed *self)
+{
+	int status;
+
+	kill(self->program, SIGKILL);
+	if (waitpid(self->pid, &status, 0) != self->pid)
+		return false;
+	free(self->text);
+	self->text = ctl_read_file(FILE_NAME);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+/* The text behind the last @words of the file. */
+static const char *last(const char *text, const char *words)
+{
+	const char *found = NULL;
+
+	for (; (text = strstr(text, words)); text += strlen(words))
+		found = text + strlen(words);
+	return found ? found : "";
+}
+
+/* Fifty blocks make fifty snapshots, none of which is culled: the last one has all of them. */
+TEST_F(killed, has_everything)
+{
+	struct ctl_result printed;
+
+	ASSERT_TRUE(start(self, "50"));
+	ASSERT_TRUE(kill_it(self));
+	ASSERT_NE(NULL, self->text);
+	EXPECT_TRUE(ctl_is_massif_file(self->text));
+	EXPECT_EQ(50, atoi(last(self->text, "snapshot=")));
+	EXPECT_EQ(50000, atoi(last(self->text, "mem_heap_B=")));
+	EXPECT_EQ(50 * (8 + 8), atoi(last(self->text, "mem_heap_extra_B=")));
+	EXPECT_NE(NULL, strstr(self->text, ": grow (ctl_grow.c:"));
+	EXPECT_NE(NULL, strstr(self->text, ": main (ctl_grow.c:"));
+
+	CTL_RUN(&printed, ms_print, FILE_NAME);
+	EXPECT_EQ(0, ctl_exit_code(&printed));
+	EXPECT_STREQ("", printed.err);
+	EXPECT_NE(NULL, strstr(printed.out, "->100.00% (50,000B)"));
+	ctl_result_free(&printed);
+}
+
+/* In the middle of anything that the accounting does. */
+TEST_F_TIMEOUT(killed, at_any_moment, 120)
+{
+	for (long i = 0; i < 25; i++) {
+		const struct timespec moment = { .tv_nsec = i * 1700000 };
+		struct ctl_result printed;
+
+		ASSERT_TRUE(start(self, NULL));
+		nanosleep(&moment, NULL);
+		ASSERT_TRUE(kill_it(self));
+		ASSERT_NE(NULL, self->text);
+		ASSERT_TRUE(ctl_is_massif_file(self->text));
+		CTL_RUN(&printed, ms_print, FILE_NAME);
+		ASSERT_EQ(0, ctl_exit_code(&printed));
+		ASSERT_STREQ("", printed.err);
+		ctl_result_free(&printed);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which programs heap mode can see, what is said of the others, and that they run all the same.
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "ctl/elf_kind.h"
+#include "ctl/program.h"
+#include "selftests/lib/ctl_run.h"
+
+#define NOBODY 65534
+
+FIXTURE(program) {
+	struct mf_program program;
+	struct mf_error err;
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(program)
+{
+	ctl_remove_files("massif.out");
+	ctl_remove_files("p.");
+}
+
+FIXTURE_TEARDOWN(program)
+{
+	mf_program_deinit(&self->program);
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.out");
+	ctl_remove_files("p.");
+}
+
+/* Copies @from, with the bytes at the first place where @old is found replaced by @new. */
+static bool copy_changed(const char *from, const char *to, const void *old, const void *new,
+			 size_t size)
+{
+	FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+	static char bytes[4 << 20];
+	size_t length;
+	char *at;
+
+	if (!in || !out)
+		return false;
+	length = fread(bytes, 1, sizeof(bytes), in);
+	at = size ? memmem(bytes, length, old, size) : bytes;
+	if (!at)
+		return false;
+	memcpy(at, new, size);
+	fwrite(bytes, 1, length, out);
+	fclose(in);
+	return fclose(out) == 0 && chmod(to, 0755) == 0;
+}
+
+TEST_F(program, is_dynamic)
+{
+	ASSERT_EQ(0, mf_program_resolve(&self->program, "true", &self->err));
+	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
+	EXPECT_EQ('/', self->program.path[0]);
+	EXPECT_EQ(NULL, self->program.image);
+}
+
+TEST_F(program, is_static)
+{
+	EXPECT_EQ(MF_PROGRAM_STATIC, mf_elf_kind(ctl_target("ctl_static")));
+}
+
+/* The loader is no static program: given one to run, it preloads. */
+TEST_F(program, is_the_loader)
+{
+	EXPECT_EQ(MF_PROGRAM_DYNAMIC, mf_elf_kind("/lib64/ld-linux-x86-64.so.2"));
+}
+
+TEST_F(program, is_of_another_c_library)
+{
+	ASSERT_TRUE(copy_changed("/bin/true", "p.other", "/ld-linux-x86-64.so.2",
+				 "/ld-other-x86-64.so.2", 21));
+	EXPECT_EQ(MF_PROGRAM_LOADER, mf_elf_kind("p.other"));
+}
+
+TEST_F(program, is_for_another_machine)
+{
+	const Elf64_Half here[] = { ET_DYN, EM_X86_64 }, there[] = { ET_DYN, EM_AARCH64 };
+
+	ASSERT_TRUE(copy_changed("/bin/true", "p.arm", here, there, sizeof(here)));
+	EXPECT_EQ(MF_PROGRAM_MACHINE, mf_elf_kind("p.arm"));
+}
+
+TEST_F(program, is_damaged)
+{
+	static const char *const damaged[] = { "", "\177ELF", "\177ELF\2\1\1", "text" };
+
+	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+		ctl_write_file("p.damaged", damaged[i], 0755);
+		EXPECT_EQ(MF_PROGRAM_UNKNOWN, mf_elf_kind("p.damaged"));
+	}
+	EXPECT_EQ(MF_PROGRAM_UNKNOWN, mf_elf_kind("p.missing"));
+}
+
+TEST_F(program, script_leads_to_its_interpreter)
+{
+	char line[4096];
+
+	ctl_write_file("p.script", "#!  /bin/sh\t-e\nexit 3\n", 0755);
+	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.script", &self->err));
+	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
+	EXPECT_STREQ("./p.script", self->program.path);
+	EXPECT_STREQ("/bin/sh", self->program.image);
+	EXPECT_FALSE(self->program.by_shell);
+	mf_program_deinit(&self->program);
+
+	/* A script of a script of a static program. */
+	snprintf(line, sizeof(line), "#!%s\n", ctl_target("ctl_static"));
+	ctl_write_file("p.inner", line, 0755);
+	ctl_write_file("p.outer", "#!./p.inner\n", 0755);
+	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.outer", &self->err));
+	EXPECT_EQ(MF_PROGRAM_STATIC, self->program.kind);
+	EXPECT_STREQ(ctl_target("ctl_static"), self->program.image);
+}
+
+TEST_F(program, script_without_interpreter)
+{
+	ctl_write_file("p.bare", "exit 3\n", 0755);
+	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.bare", &self->err));
+	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
+	EXPECT_TRUE(self->program.by_shell);
+}
+
+/* As execvp(3): what may not be executed is passed over, but remembered. */
+TEST_F(program, search)
+{
+	mkdir("p.first", 0755);
+	mkdir("p.second", 0755);
+	ctl_write_file("p.first/tool", "#!/bin/sh\n", 0644);
+	setenv("PATH", "p.first:p.second", 1);
+	EXPECT_EQ(-EACCES, mf_program_resolve(&self->program, "tool", &self->err));
+	ctl_write_file("p.second/tool", "#!/bin/sh\n", 0755);
+	EXPECT_EQ(0, mf_program_resolve(&self->program, "tool", &self->err));
+	EXPECT_STREQ("p.second/tool", self->program.path);
+	EXPECT_EQ(-ENOENT, mf_program_resolve(&self->program, "other", &self->err));
+
+	/* An empty part is the current directory. */
+	ctl_write_file("p.here", "#!/bin/sh\n", 0755);
+	setenv("PATH", "p.first::p.second", 1);
+	EXPECT_EQ(0, mf_program_resolve(&self->program, "p.here", &self->err));
+	mf_program_deinit(&self->program);
+	unsetenv("PATH");
+	EXPECT_EQ(0, mf_program_resolve(&self->program, "true", &self->err));
+
+	unlink("p.first/tool");
+	unlink("p.second/tool");
+	rmdir("p.first");
+	rmdir("p.second");
+}
+
+/* One snapshot, of nothing, and the reason why. */
+static void expect_blind(struct __test_metadata *_metadata, const struct ctl_result *result,
+			 const char *reason)
+{
+	char name[256], *text;
+
+	EXPECT_NE(NULL, strstr(result->err, reason)) {
+		TH_LOG("%s", result->err);
+	}
+	ASSERT_EQ(1, ctl_find_files("massif.out", name));
+	text = ctl_read_file(name);
+	ASSERT_NE(NULL, text);
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	EXPECT_NE(NULL, strstr(text, "#-----------\nsnapshot=0\n#-----------\ntime=0\n"
+				     "mem_heap_B=0\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+				     "heap_tree=empty\n"));
+	EXPECT_EQ(NULL, strstr(text, "snapshot=1\n"));
+	free(text);
+}
+
+TEST_F(program, static_one_runs)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", ctl_target("ctl_static"), "a", "b");
+	EXPECT_STREQ("2 arguments\n", self->result.out);
+	EXPECT_EQ(9, ctl_exit_code(&self->result));
+	expect_blind(_metadata, &self->result, "is statically linked, so heap mode sees nothing "
+					       "of it; use --pages-as-heap=yes\n");
+}
+
+/* Another library in its place: nobody attaches, and that is said. */
+TEST_F(program, without_the_shim)
+{
+	setenv("MASSIF_PRELOAD", "/lib/x86_64-linux-gnu/libm.so.6", 1);
+	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exit 2");
+	EXPECT_EQ(2, ctl_exit_code(&self->result));
+	expect_blind(_metadata, &self->result, "never loaded the preload shim");
+}
+
+static void become_nobody(void)
+{
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		_exit(98);
+}
+
+/* Somebody else's rights: the program has them, and the shim stays out. */
+TEST_F(program, set_uid_one_runs)
+{
+	const char *argv[] = { "massif-ctl", "-q", "./p.setuid", "-u", NULL };
+	struct statvfs fs;
+
+	if (geteuid() != 0)
+		SKIP(return, "needs root, to make a set-uid program");
+	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
+		SKIP(return, "the file system is mounted nosuid");
+	ASSERT_TRUE(copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0));
+	ASSERT_EQ(0, chmod("p.setuid", 04755));
+	ASSERT_EQ(0, chmod(".", 0777));
+
+	ctl_run(&self->result, NULL, become_nobody,
+		(const char *const[]){ ctl_path(), "--version", NULL });
+	if (ctl_exit_code(&self->result) != 0)
+		SKIP(return, "other users cannot reach massif-ctl here");
+	ctl_result_free(&self->result);
+	ctl_run(&self->result, NULL, become_nobody, argv);
+	EXPECT_STREQ("0\n", self->result.out);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	expect_blind(_metadata, &self->result, "./p.setuid gains rights when it is executed");
+}
+
+/* Who has the rights already gains nothing. */
+TEST_F(program, own_set_uid_is_ordinary)
+{
+	ASSERT_TRUE(copy_changed("/bin/true", "p.setuid", NULL, NULL, 0));
+	ASSERT_EQ(0, chmod("p.setuid", 06755));
+	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.setuid", &self->err));
+	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+// Signals: those for massif-ctl reach the program once; terminals and shells see what they expect.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+enum {
+	PATIENCE_MS = 10000,
+};
+
+/* The program selftests/targets/ctl_signals.c under massif-ctl. */
+struct job {
+	pid_t pid;	 /* of massif-ctl */
+	pid_t program;
+	int in;		 /* what the program prints */
+};
+
+/* Reads up to a newline. Returns false after a while without one. */
+static bool read_line(int fd, char *line, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size - 1) {
+		struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+		if (poll(&polled, 1, PATIENCE_MS) != 1 || read(fd, line + n, 1) != 1)
+			return false;
+		if (line[n] == '\n')
+			break;
+		n += line[n] != '\r';
+	}
+	line[n] = '\0';
+	return true;
+}
+
+static bool reads(int fd, const char *expected)
+{
+	char line[128];
+
+	return read_line(fd, line, sizeof(line)) && strcmp(line, expected) == 0;
+}
+
+/* Nothing comes any more. */
+static bool is_silent(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 300) == 0;
+}
+
+static const char *const *command(void)
+{
+	static const char *argv[] = { NULL, "-q", "--massif-out-file=/dev/null", NULL, NULL };
+
+	argv[0] = ctl_path();
+	argv[3] = ctl_target("ctl_signals");
+	return argv;
+}
+
+/* Starts the job; with @fd >= 0 on that terminal, in the foreground. */
+static bool start(struct job *job, int fd)
+{
+	int ends[2];
+	char line[64];
+
+	if (fd < 0 && pipe(ends))
+		return false;
+	job->pid = fork();
+	if (job->pid == 0) {
+		if (fd >= 0) {
+			setpgid(0, 0);
+			signal(SIGTTOU, SIG_IGN);
+			tcsetpgrp(fd, getpid());
+			signal(SIGTTOU, SIG_DFL);
+		}
+		for (int i = 0; i < 3; i++)
+			dup2(fd >= 0 ? fd : ends[1], i);
+		execv(ctl_path(), (char *const *)command());
+		_exit(99);
+	}
+	if (fd < 0) {
+		close(ends[1]);
+		job->in = ends[0];
+	}
+	return read_line(job->in, line, sizeof(line)) &&
+	       sscanf(line, "ready %d", &job->program) == 1;
+}
+
+/* The state of a process as in /proc: R, S, T, Z, ...; '-' if there is none. */
+static char state_of(pid_t pid)
+{
+	char path[64], state = '-';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return '-';
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = '-';
+	fclose(file);
+	return state;
+}
+
+/* Waits until the process is stopped, or is not. */
+static bool becomes_stopped(pid_t pid, bool stopped)
+{
+	const struct timespec moment = { .tv_nsec = 5000000 };
+
+	for (int i = 0; i < PATIENCE_MS / 5; i++) {
+		if ((state_of(pid) == 'T') == stopped)
+			return true;
+		nanosleep(&moment, NULL);
+	}
+	return false;
+}
+
+TEST(are_forwarded)
+{
+	struct job job;
+	int status;
+
+	ASSERT_TRUE(start(&job, -1));
+	EXPECT_NE(job.pid, job.program);
+	kill(job.pid, SIGUSR1);
+	EXPECT_TRUE(reads(job.in, "got 10"));
+	kill(job.pid, SIGUSR2);
+	EXPECT_TRUE(reads(job.in, "got 12"));
+	kill(job.pid, SIGTERM);
+	EXPECT_TRUE(reads(job.in, "got 15"));
+	ASSERT_EQ(job.pid, waitpid(job.pid, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(5, WEXITSTATUS(status));
+}
+
+TEST(that_kill_the_program_kill_massif_ctl)
+{
+	static const int killers[] = { SIGKILL, SIGALRM, SIGABRT, SIGQUIT };
+
+	for (size_t i = 0; i < sizeof(killers) / sizeof(killers[0]); i++) {
+		struct job job;
+		int status;
+
+		ASSERT_TRUE(start(&job, -1));
+		kill(job.program, killers[i]);
+		ASSERT_EQ(job.pid, waitpid(job.pid, &status, 0));
+		ASSERT_TRUE(WIFSIGNALED(status));
+		EXPECT_EQ(killers[i], WTERMSIG(status));
+		/* The program's core is enough. */
+		EXPECT_FALSE(WCOREDUMP(status));
+		close(job.in);
+	}
+}
+
+TEST(killed_massif_ctl_leaves_the_program_alone)
+{
+	struct job job;
+
+	ASSERT_TRUE(start(&job, -1));
+	kill(job.pid, SIGKILL);
+	waitpid(job.pid, NULL, 0);
+	kill(job.program, SIGUSR1);
+	EXPECT_TRUE(reads(job.in, "got 10"));
+	kill(job.program, SIGKILL);
+}
+
+/* A stop that the terminal did not send is between its sender and the program. */
+TEST(stopped_program_and_waiting_massif_ctl)
+{
+	struct job job;
+	int status;
+
+	ASSERT_TRUE(start(&job, -1));
+	kill(job.program, SIGSTOP);
+	EXPECT_TRUE(becomes_stopped(job.program, true));
+	EXPECT_EQ(0, waitpid(job.pid, &status, WNOHANG | WUNTRACED));
+	kill(job.pid, SIGCONT);
+	EXPECT_TRUE(becomes_stopped(job.program, false));
+	EXPECT_TRUE(reads(job.in, "got 18"));
+	kill(job.program, SIGKILL);
+	ASSERT_EQ(job.pid, waitpid(job.pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+/* The test is a shell: leader of a session with a terminal. */
+struct terminal {
+	int master, slave;
+};
+
+/* In a child of the test, since a session leader must not lead a group before. */
+static bool open_terminal(struct terminal *terminal)
+{
+	struct termios settings;
+	char *name;
+
+	signal(SIGTTOU, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	if (setsid() < 0)
+		return false;
+	terminal->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal->master < 0 || grantpt(terminal->master) || unlockpt(terminal->master))
+		return false;
+	name = ptsname(terminal->master);
+	terminal->slave = name ? open(name, O_RDWR | O_CLOEXEC) : -1;
+	if (terminal->slave < 0 || ioctl(terminal->slave, TIOCSCTTY, 0))
+		return false;
+	/* What is typed shall not come back among what the program prints. */
+	if (tcgetattr(terminal->slave, &settings))
+		return false;
+	settings.c_lflag &= ~(tcflag_t)ECHO;
+	return tcsetattr(terminal->slave, TCSANOW, &settings) == 0;
+}
+
+static bool type(const struct terminal *terminal, const char *keys)
+{
+	return write(terminal->master, keys, strlen(keys)) == (ssize_t)strlen(keys);
+}
+
+/* Ends the process of the scenario, telling the line that went wrong. */
+#define NEED(condition)                   \
+	do {                              \
+		if (!(condition))         \
+			_exit(__LINE__ % 251 + 1); \
+	} while (0)
+
+/* Runs @scenario in a process of its own, on a terminal. Returns 0, or which line failed. */
+static int on_terminal(void (*scenario)(const struct terminal *terminal, struct job *job))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct terminal terminal;
+		struct job job;
+
+		NEED(open_terminal(&terminal));
+		job.in = terminal.master;
+		NEED(start(&job, terminal.slave));
+		scenario(&terminal, &job);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Ctrl-C goes to both: the program gets it once, and massif-ctl waits for what it does. */
+static void interrupt(const struct terminal *terminal, struct job *job)
+{
+	int status;
+
+	NEED(type(terminal, "\003"));
+	NEED(reads(job->in, "got 02"));
+	NEED(waitpid(job->pid, &status, 0) == job->pid);
+	NEED(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	NEED(is_silent(job->in));
+}
+
+TEST(terminal_interrupt)
+{
+	EXPECT_EQ(0, on_terminal(interrupt));
+}
+
+static void change_window(const struct terminal *terminal, struct job *job)
+{
+	const struct winsize size = { .ws_row = 30, .ws_col = 99 };
+
+	NEED(ioctl(terminal->master, TIOCSWINSZ, &size) == 0);
+	NEED(reads(job->in, "got 28"));
+	NEED(is_silent(job->in));
+	kill(job->program, SIGKILL);
+}
+
+TEST(terminal_window)
+{
+	EXPECT_EQ(0, on_terminal(change_window));
+}
+
+/* Ctrl-Z, fg, Ctrl-Z, and somebody who continues massif-ctl alone. */
+static void stop_and_continue(const struct terminal *terminal, struct job *job)
+{
+	int status;
+
+	NEED(type(terminal, "\032"));
+	NEED(waitpid(job->pid, &status, WUNTRACED) == job->pid);
+	NEED(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP);
+	NEED(becomes_stopped(job->program, true));
+
+	NEED(tcsetpgrp(terminal->slave, job->pid) == 0);
+	NEED(kill(-job->pid, SIGCONT) == 0);
+	NEED(waitpid(job->pid, &status, WCONTINUED) == job->pid && WIFCONTINUED(status));
+	NEED(reads(job->in, "got 18"));
+	NEED(is_silent(job->in));
+	NEED(state_of(job->program) != 'T');
+
+	NEED(type(terminal, "\032"));
+	NEED(waitpid(job->pid, &status, WUNTRACED) == job->pid && WIFSTOPPED(status));
+	NEED(kill(job->pid, SIGCONT) == 0);
+	NEED(becomes_stopped(job->program, false));
+	NEED(reads(job->in, "got 18"));
+
+	NEED(type(terminal, "\003"));
+	NEED(reads(job->in, "got 02"));
+	NEED(waitpid(job->pid, &status, 0) == job->pid);
+	NEED(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+
+TEST(terminal_stop)
+{
+	EXPECT_EQ(0, on_terminal(stop_and_continue));
+}
+
+/* Whoever reads from the terminal in the background is stopped, and massif-ctl with it. */
+static void read_in_background(const struct terminal *terminal, struct job *job)
+{
+	const char *argv[] = { ctl_path(), "-q", "--massif-out-file=/dev/null", "cat", NULL };
+	int status;
+	pid_t pid;
+
+	kill(job->program, SIGKILL);
+	NEED(waitpid(job->pid, &status, 0) == job->pid);
+	NEED(tcsetpgrp(terminal->slave, getpgrp()) == 0);
+	pid = fork();
+	if (pid == 0) {
+		setpgid(0, 0);
+		signal(SIGTTOU, SIG_DFL);
+		for (int i = 0; i < 3; i++)
+			dup2(terminal->slave, i);
+		execv(argv[0], (char *const *)argv);
+		_exit(99);
+	}
+	NEED(waitpid(pid, &status, WUNTRACED) == pid);
+	NEED(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
+	NEED(tcsetpgrp(terminal->slave, pid) == 0);
+	NEED(kill(-pid, SIGCONT) == 0);
+	NEED(type(terminal, "typed\n\004"));
+	NEED(reads(job->in, "typed"));
+	NEED(waitpid(pid, &status, 0) == pid);
+	NEED(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(terminal_background)
+{
+	EXPECT_EQ(0, on_terminal(read_in_background));
+}
+
+TEST_HARNESS_MAIN

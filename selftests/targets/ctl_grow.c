@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+// ctl_grow N: N blocks of 1000 bytes, then waits for ever. Without N: allocates and frees for ever.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *blocks[1024];
+
+__attribute__((noinline)) static void *grow(void)
+{
+	return malloc(1000);
+}
+
+static void churn(void)
+{
+	unsigned int i = 0;
+
+	for (;;) {
+		void **slot = &blocks[i++ * 7919 % 1024];
+
+		free(*slot);
+		*slot = malloc(i % 3000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char line[32];
+	int length;
+
+	/* A test that forgets it shall not leave it behind. */
+	alarm(60);
+	if (argc > 1) {
+		for (int i = 0; i < atoi(argv[1]); i++)
+			blocks[i] = grow();
+	}
+	/* Not to a stream, whose buffer would be a block, too. */
+	length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
+	if (write(STDOUT_FILENO, line, (size_t)length) != length)
+		return 1;
+	if (argc == 1)
+		churn();
+	pause();
+	return 0;
+}
