@@ -8,14 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void mf_memory_grow(void **array, size_t *room, size_t need, size_t size)
+void mf_memory_grow_more(void **array, size_t *room, size_t need, size_t size)
 {
 	size_t count = *room ? *room : 16;
 	void *grown = NULL;
 	size_t bytes;
 
-	if (need <= *room)
-		return;
 	while (count < need && count <= SIZE_MAX / 2)
 		count *= 2;
 	if (count >= need && !__builtin_mul_overflow(count, size, &bytes))

@@ -33,12 +33,14 @@ void mf_output_deinit(struct mf_output *out)
 	out->len = 0;
 }
 
+/* The chunk that exceeds the limit is kept, too: it may begin with what is not too much. */
 static void keep(struct mf_output *out, const char *data, size_t len)
 {
-	if (len > out->limit - out->memory.len)
+	if (out->error)
+		return;
+	mf_text_append(&out->memory, data, len);
+	if (out->memory.len > out->limit)
 		out->error = EFBIG;
-	else
-		mf_text_append(&out->memory, data, len);
 }
 
 static void write_out(struct mf_output *out, const char *data, size_t len)
@@ -92,19 +94,14 @@ void mf_output_copy(struct mf_output *out, const struct mf_output *memory)
 	mf_output_bytes(out, memory->data, memory->len);
 }
 
-void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len)
+void mf_output_more_bytes(struct mf_output *out, const void *bytes, size_t len)
 {
-	if (len > sizeof(out->data) - out->len) {
-		write_out(out, out->data, out->len);
-		out->len = 0;
-		if (len > sizeof(out->data)) {
-			write_out(out, bytes, len);
-			return;
-		}
-	}
-	if (len)
-		memcpy(out->data + out->len, bytes, len);
-	out->len += len;
+	write_out(out, out->data, out->len);
+	out->len = 0;
+	if (len > sizeof(out->data))
+		write_out(out, bytes, len);
+	else
+		mf_output_bytes(out, bytes, len);
 }
 
 void mf_output_string(struct mf_output *out, const char *string)
@@ -145,6 +142,8 @@ void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_
 	mf_output_bytes(out, text, len);
 }
 
+enum { FRACTION_BITS = 52, EXPONENT_BIAS = 1023 };
+
 /*
  * Hundredths of a value from 0 to below 2^9, rounded as printf does: to the nearest, the even one
  * of two that are equally near, judged by the exact binary value. There is one percentage in
@@ -152,19 +151,23 @@ void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_
  */
 static unsigned int hundredths(double value)
 {
-	int exponent;
-	/* value = mantissa * 2^(exponent - 53), the mantissa whole and below 2^53 */
-	uint64_t mantissa = ldexp(frexp(value, &exponent), 53);
-	uint64_t scaled = mantissa * 100;	/* below 2^60 */
-	unsigned int shift = 53 - exponent;	/* at least 44, as the value is below 2^9 */
+	uint64_t mantissa;
+	uint64_t scaled;
 	uint64_t whole;
 	uint64_t rest;
 	uint64_t half;
+	uint64_t bits;
+	int shift;
 
+	/* value = mantissa / 2^shift; subnormal ones come out wrong, but far too small to matter */
+	memcpy(&bits, &value, sizeof(bits));
+	mantissa = (bits & ((UINT64_C(1) << FRACTION_BITS) - 1)) | UINT64_C(1) << FRACTION_BITS;
+	shift = FRACTION_BITS + EXPONENT_BIAS - (int)(bits >> FRACTION_BITS);
+	scaled = mantissa * 100;	/* below 2^60 */
 	if (shift > 61)
 		return 0;
 	whole = scaled >> shift;
-	half = UINT64_C(1) << (shift - 1);
+	half = UINT64_C(1) << (shift - 1);	/* shift is at least 44, as value is below 2^9 */
 	rest = scaled & (2 * half - 1);
 	return whole + (rest > half || (rest == half && whole % 2));
 }

@@ -4,6 +4,7 @@
 #define MF_MSPRINT_OUTPUT_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "text.h"
 
@@ -13,7 +14,7 @@ struct mf_output {
 	int fd;			/* -1: to memory */
 	int error;		/* errno of the first failed write, or 0; nothing is written after it */
 	struct mf_text memory;	/* what was written to memory */
-	size_t limit;		/* of memory, bytes; a write beyond it fails with EFBIG */
+	size_t limit;		/* of memory, bytes; beyond it no more writes, and EFBIG */
 	size_t len;
 	char data[64 * 1024];
 };
@@ -21,7 +22,7 @@ struct mf_output {
 /* Output to a descriptor, which stays the caller's. */
 void mf_output_init(struct mf_output *out, int fd);
 
-/* Output to memory, up to about that many bytes. */
+/* Output to memory, up to that many bytes and one write. */
 void mf_output_init_memory(struct mf_output *out, size_t limit);
 void mf_output_deinit(struct mf_output *out);
 
@@ -35,7 +36,20 @@ void mf_output_truncate(struct mf_output *out, size_t len);
 /* Writes to out what was written to memory. */
 void mf_output_copy(struct mf_output *out, const struct mf_output *memory);
 
-void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len);
+/* For those that do not fit into the buffer. */
+void mf_output_more_bytes(struct mf_output *out, const void *bytes, size_t len);
+
+/* Inline, because every line of a tree is made of a handful of pieces. */
+static inline void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len)
+{
+	if (len > sizeof(out->data) - out->len) {
+		mf_output_more_bytes(out, bytes, len);
+	} else if (len) {
+		memcpy(out->data + out->len, bytes, len);
+		out->len += len;
+	}
+}
+
 void mf_output_string(struct mf_output *out, const char *string);
 void mf_output_repeat(struct mf_output *out, char c, size_t count);
 

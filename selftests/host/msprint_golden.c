@@ -409,7 +409,7 @@ static void write_large_number(FILE *file, const char *after)
 	unsigned int i;
 
 	msprint_write_header(file, " (none)", "./prog", "B");
-	for (i = 0; i < 30000; i++) {
+	for (i = 0; i < 60000; i++) {
 		msprint_write_snapshot(file, i, i, 1000000 + i, 0, 0, i % 4 ? "detailed" : "empty");
 		if (i % 4)
 			fprintf(file, "n1: %u " ROOT " n0: %u 0x%X: a_function (a_file.c:%u)\n",
