@@ -41,7 +41,8 @@ FIXTURE_TEARDOWN(killed)
 static bool start(struct _test_data_killed *self, const char *count)
 {
 	const char *argv[] = { ctl_path(), "-q", "--time-unit=B", "--detailed-freq=2",
-			       "--massif-out-file=" FILE_NAME, ctl_target("ctl_grow"), count, NULL };
+			       "--massif-out-file=" FILE_NAME, ctl_target("ctl_grow"), count,
+			       NULL };
 	char line[64] = "";
 	int ends[2];
 

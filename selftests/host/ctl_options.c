@@ -233,7 +233,8 @@ TEST(refusals)
 			snprintf(expected, sizeof(expected), "Unknown option: %s" ADVICE,
 				 refused[i].arg);
 		ASSERT_EQ(0, mf_options_init(&options, 3, &err));
-		EXPECT_EQ(-EINVAL, mf_options_parse(&options, 3, (char *const *)words, &used, &err));
+		EXPECT_EQ(-EINVAL,
+			  mf_options_parse(&options, 3, (char *const *)words, &used, &err));
 		EXPECT_STREQ(expected, err.text);
 		mf_options_deinit(&options);
 	}

@@ -50,7 +50,8 @@ static void change_directory(void)
 
 static void set_limits(void)
 {
-	const struct rlimit files = { 64, 128 }, core = { 12288, 12288 }, stack = { 1 << 20, 1 << 22 };
+	const struct rlimit files = { 64, 128 }, core = { 12288, 12288 };
+	const struct rlimit stack = { 1 << 20, 1 << 22 };
 
 	setrlimit(RLIMIT_NOFILE, &files);
 	setrlimit(RLIMIT_CORE, &core);

@@ -42,8 +42,9 @@ int mf_clock_probe_instructions(struct mf_error *err)
 	case -EACCES:
 	case -EPERM:
 		return mf_error_set(err, fd,
-				    "the hardware counter of instructions may not be used here, see "
-				    "/proc/sys/kernel/perf_event_paranoid (perf_event_open: %s)",
+				    "the hardware counter of instructions may not be used here, "
+				    "see /proc/sys/kernel/perf_event_paranoid (perf_event_open: "
+				    "%s)",
 				    strerror(-fd));
 	}
 	if (fd < 0)

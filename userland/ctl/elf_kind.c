@@ -99,7 +99,7 @@ enum mf_program_kind mf_elf_kind(const char *path)
 		return MF_PROGRAM_UNKNOWN;
 	if (!image.loader[0])
 		return is_loader(path, own.loader) ? MF_PROGRAM_DYNAMIC : MF_PROGRAM_STATIC;
-	/* Another directory may be a chroot's or a distribution's way; another name is another libc. */
+	/* Another directory may be a distribution's way; another name is another C library. */
 	if (strcmp(last_part(image.loader), last_part(own.loader)) != 0)
 		return MF_PROGRAM_LOADER;
 	return MF_PROGRAM_DYNAMIC;

@@ -16,7 +16,7 @@ struct mf_launch {
 	const struct mf_signals *signals;
 	int inherited;		 /* a descriptor to leave open in the program; -1: none */
 
-	/* Called in the child just before exec; async-signal-safe. Returns 0 or -errno. NULL: none */
+	/* In the child just before exec; async-signal-safe. Returns 0 or -errno. NULL: nothing */
 	int (*enrol)(void *data);
 	int (*enrol_error)(int code, struct mf_error *err); /* the words for it, in the parent */
 	void *enrol_data;

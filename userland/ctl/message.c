@@ -41,7 +41,7 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 	}
 	if (used > sizeof(lines) - 1)
 		used = sizeof(lines) - 1;
-	/* One write, so that the program's own lines do not come between. Nobody to tell if it fails. */
+	/* One write: the program's lines shall not come between. If it fails, whom to tell? */
 	written = write(STDERR_FILENO, lines, used);
 	(void)written;
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "report/percent.h"
+
 static const char *skip_blanks(const char *text)
 {
 	return text + strspn(text, " \t\n\v\f\r");
@@ -47,17 +49,10 @@ bool mf_number_parse_decimal(const char *text, double *value)
 {
 	const char *p = skip_blanks(text);
 	bool negative = read_sign(&p);
-	double number = 0.0;
+	double number;
 
-	for (; is_digit(*p); p++)
-		number = number * 10.0 + (*p - '0');
-	if (*p == '.') {
-		double weight = 0.1;
-
-		/* Summed digit by digit, so that borderline thresholds fall on Massif's side. */
-		for (p++; is_digit(*p); p++, weight /= 10.0)
-			number += (*p - '0') * weight;
-	}
+	if (!mf_percent_parse(p, &number))
+		return false;
 	*value = negative ? -number : number;
-	return *p == '\0';
+	return true;
 }

@@ -107,7 +107,8 @@ static int open_special(const char *path)
 	int own = descriptor_of(path);
 	struct stat st;
 
-	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) :
+			open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (own < 0 && (fstat(fd, &st) < 0 || S_ISREG(st.st_mode)))

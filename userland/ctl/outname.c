@@ -96,6 +96,12 @@ static int expand_all(struct expansion *e, struct mf_error *err)
 	return 0;
 }
 
+static const char tilde[] =
+	"Filename begins with '~'\n"
+	"You probably expected the shell to expand the '~', but it\n"
+	"didn't.  The rules for '~'-expansion vary from shell to shell.\n"
+	"You might have more luck using $HOME instead.";
+
 int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
 		      struct mf_error *err)
 {
@@ -107,11 +113,7 @@ int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char 
 	if (!*pattern)
 		return mf_error_set(err, -EINVAL, "No filename given");
 	if (*pattern == '~')
-		return mf_error_set(err, -EINVAL,
-				    "Filename begins with '~'\n"
-				    "You probably expected the shell to expand the '~', but it\n"
-				    "didn't.  The rules for '~'-expansion vary from shell to shell.\n"
-				    "You might have more luck using $HOME instead.");
+		return mf_error_set(err, -EINVAL, "%s", tilde);
 	e.out = open_memstream(&text, &size);
 	if (!e.out)
 		return mf_error_set(err, -ENOMEM, "out of memory");

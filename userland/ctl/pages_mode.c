@@ -135,8 +135,8 @@ static int64_t now_ms(void)
 }
 
 /*
- * Reads on until no profiled process is left; or, with @patience_ms not negative, until the launched
- * program's profile is there or that time has passed.
+ * Reads on until no profiled process is left; or, with @patience_ms not negative, until the
+ * launched program's profile is there or that time has passed.
  */
 static void read_on(struct mf_run *run, int patience_ms)
 {

@@ -34,8 +34,8 @@ static int check_name(const char *path, struct mf_error *err)
 	if (!path[strcspn(path, ": ")])
 		return 0;
 	return mf_error_set(err, -EINVAL,
-			    "%.600s cannot be preloaded, because there is a blank or a colon in its "
-			    "path; install massif somewhere else",
+			    "%.600s cannot be preloaded, because there is a blank or a colon in "
+			    "its path; install massif somewhere else",
 			    path);
 }
 
