@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0
+// From records to profiles: whose they are, in what order, under which stack, and what is doubtful.
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "model/objects.h"
+#include "model/trie.h"
+#include "pages/pages.h"
+#include "selftests/lib/pages_stream.h"
+
+#define MAIN  1000 /* the launched process */
+#define CHILD 2000
+
+static const struct mf_pages_options options = {
+	.model =
+		{
+			.peak_inaccuracy = 0,
+			.max_snapshots = 100,
+			.detailed_freq = 1,
+			.time_unit = MF_TIME_BYTES,
+			.alignment = 16,
+		},
+	.depth = 30,
+};
+
+static const uint64_t start_pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
+
+FIXTURE(stream)
+{
+	struct stream stream;
+	struct mf_pages *pages;
+	struct mf_error err;
+};
+
+/* The launcher has enrolled (target 1) and executed the program: target 2, of 15 pages. */
+FIXTURE_SETUP(stream)
+{
+	memset(&self->err, 0, sizeof(self->err));
+	stream_init(&self->stream, 0);
+	ASSERT_EQ(mf_pages_attach(&options, &self->stream.control, &self->stream.consumer,
+				  self->stream.data, &self->pages, &self->err),
+		  0);
+	stream_enrol(&self->stream, 1, MAIN);
+	stream_resync(&self->stream, 1, MASSIF_RESYNC_ENROL, 15, start_pages);
+	stream_map(&self->stream, 1, 1, 1, MASSIF_MAP_MMAP, 16);
+	stream_exit(&self->stream, 1, MAIN, 16);
+	stream_exec(&self->stream, 2, 1, MAIN, "program");
+	stream_resync(&self->stream, 2, MASSIF_RESYNC_EXEC, 15, start_pages);
+}
+
+FIXTURE_TEARDOWN(stream)
+{
+	mf_pages_close(self->pages);
+}
+
+static int drain(FIXTURE_DATA(stream) * self)
+{
+	return mf_pages_drain(self->pages, &self->err);
+}
+
+static const struct mf_pages_process *process_of(FIXTURE_DATA(stream) * self, pid_t pid)
+{
+	for (size_t i = 0; i < mf_pages_count(self->pages); i++)
+		if (mf_pages_process(self->pages, i)->pid == pid)
+			return mf_pages_process(self->pages, i);
+	return NULL;
+}
+
+/* The live bytes under the stack of one frame @pc; of words if @pc is 0. */
+static uint64_t bytes_of(const struct mf_pages_process *process, uint64_t pc, const char *words)
+{
+	const struct mf_store *store = process->store;
+	const uint64_t *bytes = store->regions[MF_REGION_CONTEXT_BYTES];
+	uint64_t sum = 0;
+
+	for (uint32_t i = MF_CONTEXT_FIRST; i < store->header->n_contexts; i++) {
+		struct mf_object object;
+		struct mf_frame frame;
+
+		if (!mf_trie_frames(store, i, &frame, 1) || frame.pc != pc)
+			continue;
+		mf_objects_read(store, frame.object, &object);
+		if (pc || (object.path && !strcmp(object.path, words)))
+			sum += bytes[i];
+	}
+	return sum;
+}
+
+TEST_F(stream, a_life)
+{
+	struct mf_pages_process *process;
+
+	self->stream.capture = 7;
+	stream_map(&self->stream, 2, 100, 4, MASSIF_MAP_MMAP, 19);
+	stream_name(&self->stream, 2, 100, 4, "/some/file");
+	stream_stack(&self->stream, 2, 0x1234, 64);
+	stream_unmap(&self->stream, 2, 101, 1, 18);
+	stream_exit(&self->stream, 2, MAIN, 18);
+	ASSERT_EQ(drain(self), 0);
+	/* Not ended yet: it may have been an exec. */
+	ASSERT_EQ(mf_pages_next_ended(self->pages), NULL);
+	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
+	ASSERT_EQ(drain(self), 0);
+
+	process = mf_pages_next_ended(self->pages);
+	ASSERT_NE(process, NULL);
+	EXPECT_EQ(process->pid, MAIN);
+	EXPECT_TRUE(process->launched);
+	EXPECT_STREQ(process->comm, "program");
+	EXPECT_EQ(process->state, MF_PAGES_EXITED);
+	EXPECT_TRUE(process->exact);
+	EXPECT_EQ(process->model_pages, 18);
+	EXPECT_EQ(process->kernel_pages, 18);
+	EXPECT_EQ(process->events, 2);
+	EXPECT_EQ(process->no_stack, 0);
+	EXPECT_EQ(bytes_of(process, 0x1234, NULL), 3 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
+	/* From the exec on; times are seq in ms. */
+	EXPECT_EQ(process->start_ns, 8000000);
+	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
+	mf_pages_release(self->pages, process);
+	EXPECT_EQ(mf_pages_count(self->pages), 0);
+}
+
+TEST_F(stream, a_late_stack_holds_back_its_own_process_only)
+{
+	static const uint64_t child_pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
+	const struct mf_pages_process *parent, *child;
+
+	stream_fork(&self->stream, 2, 3, CHILD);
+	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, child_pages);
+	self->stream.capture = 1; /* thread 100: a long system call */
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	self->stream.capture = 2; /* another thread */
+	self->stream.tid = 101;
+	stream_map(&self->stream, 2, 110, 2, MASSIF_MAP_MMAP, 18);
+	stream_stack(&self->stream, 2, 0x2222, 8);
+	self->stream.capture = 3;
+	self->stream.tid = 200;
+	stream_map(&self->stream, 3, 100, 3, MASSIF_MAP_MMAP, 18);
+	stream_stack(&self->stream, 3, 0x3333, 8);
+	ASSERT_EQ(drain(self), 0);
+	parent = process_of(self, MAIN);
+	child = process_of(self, CHILD);
+	EXPECT_EQ(bytes_of(child, 0x3333, NULL), 3 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(parent, 0x2222, NULL), 0);
+
+	self->stream.capture = 1;
+	self->stream.tid = 100;
+	stream_stack(&self->stream, 2, 0x1111, 8);
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_EQ(bytes_of(parent, 0x1111, NULL), 1 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(parent, 0x2222, NULL), 2 * STREAM_PAGE);
+	EXPECT_EQ(parent->mismatches, 0);
+	EXPECT_EQ(child->mismatches, 0);
+}
+
+TEST_F(stream, a_fork_behind_a_late_stack_waits_for_it)
+{
+	static const uint64_t child_pages[][2] = {{16, 10}, {64, 5}, {100, 1}, {0, 0}};
+	const struct mf_pages_process *child;
+
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	self->stream.capture = 0;
+	self->stream.tid = 101;
+	stream_fork(&self->stream, 2, 3, CHILD);
+	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 16, child_pages);
+	stream_exit(&self->stream, 3, CHILD, 16);
+	stream_end(&self->stream, 3, CHILD, MASSIF_END_EXIT);
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
+	self->stream.capture = 1;
+	self->stream.tid = 100;
+	stream_stack(&self->stream, 2, 0x1111, 8);
+	ASSERT_EQ(drain(self), 0);
+
+	child = mf_pages_next_ended(self->pages);
+	ASSERT_NE(child, NULL);
+	EXPECT_EQ(child->pid, CHILD);
+	EXPECT_FALSE(child->launched);
+	EXPECT_TRUE(child->exact);
+	EXPECT_EQ(bytes_of(child, 0x1111, NULL), STREAM_PAGE);
+	EXPECT_EQ(bytes_of(child, 0, "[anon]"), 15 * STREAM_PAGE);
+}
+
+TEST_F(stream, a_stack_that_never_comes)
+{
+	const struct mf_pages_process *process;
+
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	/* The thread is in its next system call already. */
+	self->stream.capture = 2;
+	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
+	stream_stack(&self->stream, 2, 0x2222, 8);
+	ASSERT_EQ(drain(self), 0);
+	process = process_of(self, MAIN);
+	EXPECT_EQ(bytes_of(process, 0, "[no stack]"), STREAM_PAGE);
+	EXPECT_EQ(bytes_of(process, 0x2222, NULL), STREAM_PAGE);
+
+	self->stream.capture = 3; /* gone, says the module */
+	stream_map(&self->stream, 2, 120, 1, MASSIF_MAP_MMAP, 18);
+	stream_stack(&self->stream, 2, 0, 0);
+	self->stream.capture = 4; /* gone without a word */
+	stream_map(&self->stream, 2, 130, 1, MASSIF_MAP_MMAP, 19);
+	stream_exit(&self->stream, 2, MAIN, 19);
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_EQ(bytes_of(process, 0, "[no stack]"), 3 * STREAM_PAGE);
+	EXPECT_EQ(process->no_stack, 3);
+	EXPECT_EQ(process->mismatches, 0);
+}
+
+TEST_F(stream, flags_have_words)
+{
+	const struct mf_pages_process *process;
+
+	self->stream.flags = MASSIF_RF_EXTERNAL;
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	self->stream.flags = MASSIF_RF_IN_EXEC;
+	stream_map(&self->stream, 2, 110, 2, MASSIF_MAP_MMAP, 18);
+	self->stream.flags = MASSIF_RF_NO_CAPTURE;
+	stream_map(&self->stream, 2, 120, 3, MASSIF_MAP_MMAP, 21);
+	ASSERT_EQ(drain(self), 0);
+	process = process_of(self, MAIN);
+	EXPECT_EQ(bytes_of(process, 0, "[external]"), 1 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(process, 0, "[exec]"), 2 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(process, 0, "[no stack]"), 3 * STREAM_PAGE);
+	EXPECT_EQ(process->no_stack, 1);
+}
+
+/* The kernel copies first, but counts the move once: our total must never have been the sum. */
+TEST_F(stream, a_move_is_never_counted_twice)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	const struct mf_pages_process *process;
+	uint32_t n;
+
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
+	stream_unmap(&self->stream, 2, 16, 8, 17); /* moved and grown by 2 */
+	stream_stack(&self->stream, 2, 0x1111, 8);
+	ASSERT_EQ(drain(self), 0);
+	process = process_of(self, MAIN);
+	EXPECT_EQ(process->mismatches, 0);
+	EXPECT_EQ(process->model_pages, 17);
+	EXPECT_EQ(bytes_of(process, 0x1111, NULL), 10 * STREAM_PAGE);
+	n = mf_model_view(process->store, views);
+	for (uint32_t i = 0; i < n; i++)
+		EXPECT_LE(views[i].snapshot.heap, 17 * STREAM_PAGE);
+}
+
+TEST_F(stream, a_copy_without_a_source_that_goes)
+{
+	const struct mf_pages_process *process;
+
+	/* MREMAP_DONTUNMAP, then an unmapping by the same thread of something else. */
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
+	stream_stack(&self->stream, 2, 0x1111, 8);
+	stream_unmap(&self->stream, 2, 16, 1, 24);
+	/* A move that failed: the kernel takes the copy away again. */
+	self->stream.capture = 2;
+	stream_map(&self->stream, 2, 300, 10, MASSIF_MAP_MREMAP_COPY, 34);
+	stream_unmap(&self->stream, 2, 300, 10, 24);
+	stream_stack(&self->stream, 2, 0x2222, 8);
+	ASSERT_EQ(drain(self), 0);
+	process = process_of(self, MAIN);
+	EXPECT_EQ(process->mismatches, 0);
+	EXPECT_EQ(bytes_of(process, 0x1111, NULL), 10 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(process, 0x2222, NULL), 0);
+}
+
+TEST_F(stream, another_program_drops_the_profile)
+{
+	struct mf_pages_process *process;
+
+	stream_exit(&self->stream, 2, MAIN, 15);
+	stream_exec(&self->stream, 3, 2, MAIN, "other");
+	stream_resync(&self->stream, 3, MASSIF_RESYNC_EXEC, 15, start_pages);
+	stream_map(&self->stream, 3, 100, 1, MASSIF_MAP_MMAP, 16);
+	ASSERT_EQ(drain(self), 0);
+	process = mf_pages_next_ended(self->pages);
+	ASSERT_NE(process, NULL);
+	EXPECT_EQ(process->state, MF_PAGES_REPLACED);
+	EXPECT_STREQ(process->comm, "other");
+	EXPECT_FALSE(process->exact);
+	EXPECT_EQ(mf_pages_count(self->pages), 1);
+}
+
+/* posix_spawn: the child shares the address space until it executes something. */
+TEST_F(stream, a_vfork_and_exec_leaves_the_parent_alone)
+{
+	const struct mf_pages_process *process;
+
+	stream_fork(&self->stream, 2, 2, CHILD);
+	stream_exec(&self->stream, 3, 2, CHILD, "child");
+	stream_resync(&self->stream, 3, MASSIF_RESYNC_EXEC, 15, start_pages);
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	stream_exit(&self->stream, 3, CHILD, 15);
+	stream_end(&self->stream, 3, CHILD, MASSIF_END_EXIT);
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
+	process = process_of(self, MAIN);
+	EXPECT_EQ(process->model_pages, 16);
+	EXPECT_EQ(process->mismatches, 0);
+}
+
+TEST_F(stream, a_program_that_gains_rights_is_not_profiled)
+{
+	struct mf_pages_process *process;
+
+	stream_exit(&self->stream, 2, MAIN, 15);
+	stream_end(&self->stream, 2, MAIN, MASSIF_END_SECURE);
+	ASSERT_EQ(drain(self), 0);
+	process = mf_pages_next_ended(self->pages);
+	ASSERT_NE(process, NULL);
+	EXPECT_EQ(process->state, MF_PAGES_SECURE);
+}
+
+TEST_F(stream, loss_is_told_and_made_good)
+{
+	static const uint64_t now[][2] = {{16, 10}, {64, 5}, {200, 3}, {0, 0}};
+	struct mf_pages_process *process;
+
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	self->stream.capture = 0;
+	/* Lost: its stack, its unmapping, a mapping of three pages. Until the resync no total fits.
+	 */
+	self->stream.seq += 3;
+	stream_map(&self->stream, 2, 300, 1, MASSIF_MAP_MMAP, 19);
+	stream_lost(&self->stream, 2, 3, MASSIF_LOST_ROOM);
+	stream_unmap(&self->stream, 2, 300, 1, 18);
+	stream_resync(&self->stream, 2, MASSIF_RESYNC_LOST, 18, now);
+	stream_map(&self->stream, 2, 400, 1, MASSIF_MAP_MMAP, 19);
+	stream_exit(&self->stream, 2, MAIN, 19);
+	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
+	ASSERT_EQ(drain(self), 0);
+	process = mf_pages_next_ended(self->pages);
+	ASSERT_NE(process, NULL);
+	EXPECT_EQ(process->lost, 3); /* the gap and the record say the same */
+	EXPECT_EQ(process->mismatches, 0);
+	EXPECT_EQ(process->model_pages, 19);
+	EXPECT_FALSE(process->exact);
+	EXPECT_EQ(bytes_of(process, 0, "[lost]"), 3 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
+}
+
+TEST_F(stream, a_wrong_total_is_noticed)
+{
+	struct mf_pages_process *process;
+
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 17);
+	self->stream.flags = MASSIF_RF_NO_TOTAL;
+	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 99);
+	self->stream.flags = 0;
+	stream_exit(&self->stream, 2, MAIN, 18);
+	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
+	ASSERT_EQ(drain(self), 0);
+	process = mf_pages_next_ended(self->pages);
+	ASSERT_NE(process, NULL);
+	EXPECT_EQ(process->mismatches, 2);
+	EXPECT_EQ(process->model_pages, 17);
+	EXPECT_EQ(process->kernel_pages, 18);
+	EXPECT_FALSE(process->exact);
+}
+
+TEST_F(stream, stopping_early_keeps_what_there_is)
+{
+	struct mf_pages_process *process;
+
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	ASSERT_EQ(mf_pages_end(self->pages, &self->err), 0);
+	process = mf_pages_next_ended(self->pages);
+	ASSERT_NE(process, NULL);
+	EXPECT_EQ(process->state, MF_PAGES_STOPPED);
+	EXPECT_EQ(process->model_pages, 16);
+	EXPECT_EQ(process->kernel_pages, 0);
+	EXPECT_FALSE(process->exact);
+}
+
+/* Many times around the ring, with pads at its end, drained in pieces. */
+TEST_F(stream, the_ring_wraps)
+{
+	const struct mf_pages_process *process;
+
+	for (uint32_t i = 0; i < 2000; i++) {
+		self->stream.capture = i + 1;
+		stream_map(&self->stream, 2, 1000 + i, 1, MASSIF_MAP_MMAP, 16 + i);
+		stream_name(&self->stream, 2, 1000 + i, 1, "/a/file/of/odd/length" + i % 9);
+		stream_stack(&self->stream, 2, 0x4444, i % 500 * 8);
+		if (i % 10 == 0)
+			ASSERT_EQ(drain(self), 0);
+	}
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_GT(self->stream.control.head, 10ull * STREAM_BYTES);
+	EXPECT_EQ(self->stream.consumer.tail, self->stream.control.head);
+	process = process_of(self, MAIN);
+	EXPECT_EQ(process->lost, 0);
+	EXPECT_EQ(process->mismatches, 0);
+	EXPECT_EQ(bytes_of(process, 0x4444, NULL), 2000 * STREAM_PAGE);
+}
+
+/* What waits is bounded, if not by the kernel's word then by ours. */
+TEST_F(stream, waiting_has_an_end)
+{
+	const struct mf_pages_process *process;
+	uint32_t i;
+
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 10, 1, MASSIF_MAP_MMAP, 16);
+	self->stream.tid = 101;
+	for (i = 0; i < 5000; i++) {
+		self->stream.capture = i + 2;
+		stream_map(&self->stream, 2, 1000 + i, 1, MASSIF_MAP_MMAP, 17 + i);
+		stream_stack(&self->stream, 2, 0x4444, 32768);
+		ASSERT_EQ(drain(self), 0);
+	}
+	process = process_of(self, MAIN);
+	EXPECT_EQ(bytes_of(process, 0, "[no stack]"), STREAM_PAGE);
+	EXPECT_EQ(bytes_of(process, 0x4444, NULL), 5000 * STREAM_PAGE);
+}
+
+TEST_HARNESS_MAIN
