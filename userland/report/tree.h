@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "report/filter.h"
+#include "report/frames.h"
 #include "report/profile.h"
 
 #define MF_TREE_ROOT 0
@@ -28,9 +29,9 @@ struct mf_tree_child {
 	uint32_t places;       /* how many nodes were merged */
 };
 
-/* Filters all contexts of @profile, which must outlive the tree. Returns 0 or -ENOMEM. */
-int mf_tree_create(const struct mf_profile *profile, struct mf_filter *filter,
-		   struct mf_tree **tree, struct mf_error *err);
+/* Filters all contexts of @profile. @frames must outlive the tree. Returns 0 or -ENOMEM. */
+int mf_tree_create(const struct mf_profile *profile, struct mf_frames *frames,
+		   struct mf_filter *filter, struct mf_tree **tree, struct mf_error *err);
 void mf_tree_destroy(struct mf_tree *tree);
 
 /* Gives every node the bytes of @snapshot. Returns the root's: the sum of all leaves, in bytes. */

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which frames of a captured stack a report shows.
+
+#include "report/filter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/location.h"
+
+/* How many frames more than the depth Massif looks at, so that some may be left out. */
+#define CAPTURE_EXTRA 50
+
+static const char *const default_alloc_fns[] = {
+	"malloc",
+	"__builtin_new",
+	"operator new(unsigned long)",
+	"__builtin_vec_new",
+	"operator new[](unsigned long)",
+	"calloc",
+	"aligned_alloc",
+	"realloc",
+	"memalign",
+	"posix_memalign",
+	"valloc",
+	"operator new(unsigned long, std::nothrow_t const&)",
+	"operator new[](unsigned long, std::nothrow_t const&)",
+	"operator new(unsigned long, std::align_val_t)",
+	"operator new[](unsigned long, std::align_val_t)",
+	"operator new(unsigned long, std::align_val_t, std::nothrow_t const&)",
+	"operator new[](unsigned long, std::align_val_t, std::nothrow_t const&)",
+};
+#define N_DEFAULT_ALLOC_FNS (sizeof(default_alloc_fns) / sizeof(*default_alloc_fns))
+
+/* What is known of a frame's functions; a frame is asked about at most once for each. */
+enum {
+	KIND_KNOWN = 1 << 0,
+	IS_MAIN = 1 << 1,
+	IS_BELOW_MAIN = 1 << 2,
+	ALLOC_KNOWN = 1 << 3,
+	IS_ALLOC = 1 << 4,
+	IGNORE_KNOWN = 1 << 5,
+	IS_IGNORE = 1 << 6,
+	HAS_NAME = 1 << 7,
+};
+
+struct names {
+	const char **sorted;
+	size_t count;
+};
+
+struct mf_filter {
+	const struct mf_report_options *options;
+	struct mf_frames *frames;
+	struct mf_symbolizer *symbolizer;
+	uint32_t capture_max;
+	struct names alloc_fns, ignore_fns;
+	uint8_t *facts; /* of each frame number */
+	size_t n_facts;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool has_name(const struct names *names, const char *function)
+{
+	if (!function || !names->count)
+		return false;
+	return bsearch(&function, names->sorted, names->count, sizeof(*names->sorted),
+		       compare_names);
+}
+
+/* Returns false if memory is short. */
+static bool collect_names(struct names *names, const char *const *builtin, size_t n_builtin,
+			  const struct mf_strings *given)
+{
+	names->sorted = malloc((n_builtin + given->count + 1) * sizeof(*names->sorted));
+	if (!names->sorted)
+		return false;
+	for (size_t i = 0; i < n_builtin; i++)
+		names->sorted[names->count++] = builtin[i];
+	for (size_t i = 0; i < given->count; i++)
+		names->sorted[names->count++] = given->items[i];
+	qsort(names->sorted, names->count, sizeof(*names->sorted), compare_names);
+	return true;
+}
+
+int mf_filter_create(const struct mf_report_options *options, bool pages,
+		     struct mf_frames *frames, struct mf_symbolizer *symbolizer,
+		     struct mf_filter **out, struct mf_error *err)
+{
+	struct mf_filter *filter = calloc(1, sizeof(*filter));
+
+	if (!filter)
+		return mf_error_set(err, -ENOMEM, "out of memory for the filter");
+	filter->options = options;
+	filter->frames = frames;
+	filter->symbolizer = symbolizer;
+	/* Massif's stacks of heap mode have malloc on top, and it counts. */
+	filter->capture_max = options->depth + CAPTURE_EXTRA - (pages ? 0 : 1);
+	if (!collect_names(&filter->alloc_fns, default_alloc_fns, N_DEFAULT_ALLOC_FNS,
+			   &options->alloc_fns) ||
+	    !collect_names(&filter->ignore_fns, NULL, 0, &options->ignore_fns)) {
+		mf_filter_destroy(filter);
+		return mf_error_set(err, -ENOMEM, "out of memory for the filter");
+	}
+	*out = filter;
+	return 0;
+}
+
+void mf_filter_destroy(struct mf_filter *filter)
+{
+	if (!filter)
+		return;
+	free(filter->alloc_fns.sorted);
+	free(filter->ignore_fns.sorted);
+	free(filter->facts);
+	free(filter);
+}
+
+static const char *shown(const struct mf_filter *filter, const char *function)
+{
+	return mf_location_function(function, filter->options);
+}
+
+static uint8_t find_kind(struct mf_filter *filter, struct mf_frame frame)
+{
+	const char *function = mf_symbolizer_function(filter->symbolizer, frame);
+
+	if (!function)
+		return KIND_KNOWN;
+	if (strcmp(function, "main") == 0)
+		return KIND_KNOWN | IS_MAIN;
+	return KIND_KNOWN | (mf_location_is_below_main(function) ? IS_BELOW_MAIN : 0);
+}
+
+/* A frame with inlined calls is an allocation function only if all its functions are. */
+static uint8_t find_alloc(struct mf_filter *filter, struct mf_frame frame)
+{
+	const char *outer = mf_symbolizer_function(filter->symbolizer, frame);
+	const struct mf_location *locations;
+	size_t count;
+
+	/* Nearly always this is enough, and no DWARF has to be read. */
+	if (!has_name(&filter->alloc_fns, shown(filter, outer)))
+		return ALLOC_KNOWN;
+	count = mf_symbolizer_resolve(filter->symbolizer, frame, &locations);
+	for (size_t i = 0; i < count; i++) {
+		if (!has_name(&filter->alloc_fns, shown(filter, locations[i].function)))
+			return ALLOC_KNOWN;
+	}
+	return ALLOC_KNOWN | IS_ALLOC;
+}
+
+/* What counts for --ignore-fn is the innermost function that is not an allocation function. */
+static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
+{
+	const struct mf_location *locations;
+	size_t count = mf_symbolizer_resolve(filter->symbolizer, frame, &locations);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *function = shown(filter, locations[i].function);
+
+		if (!function || has_name(&filter->alloc_fns, function))
+			continue;
+		return IGNORE_KNOWN | HAS_NAME |
+		       (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
+	}
+	return IGNORE_KNOWN;
+}
+
+/* The kinds of questions, each with the bit that says it was asked. */
+static const struct {
+	uint8_t known;
+	uint8_t (*find)(struct mf_filter *filter, struct mf_frame frame);
+} questions[] = {
+	{ KIND_KNOWN, find_kind },
+	{ ALLOC_KNOWN, find_alloc },
+	{ IGNORE_KNOWN, find_ignore },
+};
+
+/* Makes filter->facts large enough for frame @number. Returns false if memory is short. */
+static bool make_room(struct mf_filter *filter, uint32_t number)
+{
+	size_t n = (size_t)number * 2 + 1024;
+	uint8_t *facts;
+
+	if (number < filter->n_facts)
+		return true;
+	facts = realloc(filter->facts, n);
+	if (!facts)
+		return false;
+	memset(facts + filter->n_facts, 0, n - filter->n_facts);
+	filter->facts = facts;
+	filter->n_facts = n;
+	return true;
+}
+
+/* Answers the question of bit @known about @frame: its facts, or -ENOMEM. */
+static int ask(struct mf_filter *filter, struct mf_frame frame, uint8_t known)
+{
+	uint32_t number = mf_frames_intern(filter->frames, frame);
+
+	if (number == MF_FRAMES_NONE || !make_room(filter, number))
+		return -ENOMEM;
+	if (filter->facts[number] & known)
+		return filter->facts[number];
+	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+		if (questions[i].known == known)
+			filter->facts[number] |= questions[i].find(filter, frame);
+	}
+	return filter->facts[number];
+}
+
+/* Drops allocation functions from the innermost end of frames[span]. */
+static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frames,
+			  struct mf_filter_span *span)
+{
+	while (span->count) {
+		int facts = ask(filter, frames[span->first], ALLOC_KNOWN);
+
+		if (facts < 0)
+			return facts;
+		if (!(facts & IS_ALLOC))
+			break;
+		span->first++;
+		span->count--;
+	}
+	return 0;
+}
+
+/* Empties @span if the function that allocates, the innermost one with a name, is an ignored one. */
+static int drop_ignored(struct mf_filter *filter, const struct mf_frame *frames,
+			struct mf_filter_span *span)
+{
+	if (!filter->ignore_fns.count)
+		return 0;
+	for (uint32_t i = 0; i < span->count; i++) {
+		int facts = ask(filter, frames[span->first + i], IGNORE_KNOWN);
+
+		if (facts < 0)
+			return facts;
+		if (facts & IS_IGNORE)
+			span->count = 0;
+		if (facts & HAS_NAME)
+			break;
+	}
+	return 0;
+}
+
+/*
+ * The index of the frame to end with: the outermost main, or else the innermost function below it,
+ * or else the last. The search covers all @count frames, also those already dropped: where main
+ * itself is an allocation function, what is below it must not appear.
+ */
+static int find_end(struct mf_filter *filter, const struct mf_frame *frames, uint32_t count,
+		    uint32_t *end)
+{
+	uint32_t below = count - 1;
+
+	for (uint32_t i = count; i-- > 0;) {
+		int facts = ask(filter, frames[i], KIND_KNOWN);
+
+		if (facts < 0)
+			return facts;
+		if (facts & IS_MAIN) {
+			*end = i;
+			return 0;
+		}
+		if (facts & IS_BELOW_MAIN)
+			below = i;
+	}
+	*end = below;
+	return 0;
+}
+
+static int drop_below_main(struct mf_filter *filter, const struct mf_frame *frames, uint32_t count,
+			   struct mf_filter_span *span)
+{
+	uint32_t end;
+	int rc;
+
+	if (filter->options->show_below_main || !span->count)
+		return 0;
+	rc = find_end(filter, frames, count, &end);
+	if (rc)
+		return rc;
+	/* One frame always stays: an empty span would mean that the block is ignored. */
+	if (end < span->first)
+		span->count = 1;
+	else
+		span->count = end - span->first + 1;
+	return 0;
+}
+
+int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
+		    struct mf_filter_span *span, struct mf_error *err)
+{
+	const struct mf_frame *frames = context->frames;
+	uint32_t count = context->n_frames;
+	int rc;
+
+	if (count > filter->capture_max)
+		count = filter->capture_max;
+	*span = (struct mf_filter_span){ 0, count };
+
+	rc = drop_alloc_fns(filter, frames, span);
+	if (!rc)
+		rc = drop_ignored(filter, frames, span);
+	if (!rc)
+		rc = drop_below_main(filter, frames, count, span);
+	if (rc)
+		return mf_error_set(err, rc, "out of memory for the filter");
+	if (span->count > filter->options->depth)
+		span->count = filter->options->depth;
+	return 0;
+}

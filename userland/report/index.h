@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A hash table from a pair of numbers to a number. An all-zero one is empty and ready. */
+#ifndef MASSIF_REPORT_INDEX_H
+#define MASSIF_REPORT_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mf_index_entry {
+	uint64_t key;
+	uint32_t key2, value; /* value UINT32_MAX: the entry is free */
+};
+
+struct mf_index {
+	struct mf_index_entry *entries;
+	size_t count, room; /* room: a power of two, or 0 */
+};
+
+/*
+ * The value of (@key, @key2), which becomes @value (less than UINT32_MAX) if the pair is new. Valid
+ * until the next call. NULL if memory is short.
+ */
+uint32_t *mf_index_put(struct mf_index *index, uint64_t key, uint32_t key2, uint32_t value);
+
+void mf_index_deinit(struct mf_index *index);
+
+#endif

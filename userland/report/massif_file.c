@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+// The massif.out file: a profile as text, byte for byte as Massif writes it.
+
+#include "report/massif_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/filter.h"
+#include "report/frames.h"
+#include "report/location.h"
+#include "report/percent.h"
+#include "report/tree.h"
+
+/* What is the same for all lines of one file. */
+struct writer {
+	FILE *out;
+	const struct mf_profile *profile;
+	const struct mf_report_options *options;
+	struct mf_symbolizer *symbolizer;
+	struct mf_tree *tree;
+	uint64_t cut; /* bytes: of the present snapshot's entries, smaller ones are merged */
+};
+
+static const char *const time_units[] = {
+	[MF_TIME_INSTRUCTIONS] = "i",
+	[MF_TIME_MS] = "ms",
+	[MF_TIME_BYTES] = "B",
+};
+
+static const char *const tree_kinds[] = {
+	[MF_TREE_EMPTY] = "empty",
+	[MF_TREE_DETAILED] = "detailed",
+	[MF_TREE_PEAK] = "peak",
+};
+
+static const char *root_text(bool pages)
+{
+	return pages ? "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc." :
+		       "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.";
+}
+
+#define CLEANUP(destroy) __attribute__((cleanup(destroy)))
+
+static void destroy_frames(struct mf_frames **frames)
+{
+	mf_frames_destroy(*frames);
+}
+
+static void destroy_filter(struct mf_filter **filter)
+{
+	mf_filter_destroy(*filter);
+}
+
+static void destroy_tree(struct mf_tree **tree)
+{
+	mf_tree_destroy(*tree);
+}
+
+static void begin_line(struct writer *w, unsigned int indent, size_t children, uint64_t bytes)
+{
+	fprintf(w->out, "%*sn%zu: %" PRIu64 " ", indent, "", children, bytes);
+}
+
+static void print_merged(struct writer *w, unsigned int indent, const struct mf_tree_child *merged)
+{
+	begin_line(w, indent, 0, merged->bytes);
+	if (merged->places == 1)
+		fputs("in 1 place, below massif's threshold (", w->out);
+	else
+		fprintf(w->out, "in %" PRIu32 " places, all below massif's threshold (",
+			merged->places);
+	mf_percent_print(w->out, w->options->threshold);
+	fputs(")\n", w->out);
+}
+
+/*
+ * The lines of a node that has @children below it: one for each inlined call, innermost first, each
+ * one deeper than the one before, all but the last with that one as their only child. Returns the
+ * indentation of what is below.
+ */
+static unsigned int print_node(struct writer *w, unsigned int indent,
+			       const struct mf_tree_child *entry, size_t children)
+{
+	const struct mf_location *locations;
+	size_t count = mf_symbolizer_resolve(w->symbolizer, entry->frame, &locations);
+
+	for (size_t i = 0; i < count; i++) {
+		begin_line(w, indent++, i + 1 < count ? 1 : children, entry->bytes);
+		mf_location_print(w->out, entry->frame.pc, &locations[i], w->options);
+		putc('\n', w->out);
+	}
+	return indent;
+}
+
+static int print_entries(struct writer *w, unsigned int indent, const struct mf_tree_child *entries,
+			 size_t n_entries, struct mf_error *err)
+{
+	for (size_t i = 0; i < n_entries; i++) {
+		mf_auto_free struct mf_tree_child *below = NULL;
+		const struct mf_tree_child *entry = &entries[i];
+		unsigned int next;
+		size_t n_below;
+		int rc;
+
+		if (entry->node == MF_TREE_MERGED) {
+			print_merged(w, indent, entry);
+			continue;
+		}
+		rc = mf_tree_children(w->tree, entry->node, w->cut, &below, &n_below, err);
+		if (rc)
+			return rc;
+		next = print_node(w, indent, entry, n_below);
+		rc = print_entries(w, next, below, n_below, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int print_tree(struct writer *w, uint64_t total, struct mf_error *err)
+{
+	mf_auto_free struct mf_tree_child *entries = NULL;
+	size_t n_entries;
+	int rc;
+
+	rc = mf_tree_children(w->tree, MF_TREE_ROOT, w->cut, &entries, &n_entries, err);
+	if (rc)
+		return rc;
+	begin_line(w, 0, n_entries, total);
+	fprintf(w->out, "%s\n", root_text(w->profile->pages));
+	return print_entries(w, 1, entries, n_entries, err);
+}
+
+static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
+{
+	const struct mf_profile_snapshot *s = &w->profile->snapshots[number];
+	uint64_t heap = s->heap_bytes;
+
+	/* What the tree holds, so that no entry can be larger than the whole. */
+	if (s->tree != MF_TREE_EMPTY)
+		heap = mf_tree_weigh(w->tree, s);
+
+	fprintf(w->out,
+		"#-----------\nsnapshot=%zu\n#-----------\n"
+		"time=%" PRId64 "\n"
+		"mem_heap_B=%" PRIu64 "\n"
+		"mem_heap_extra_B=%" PRIu64 "\n"
+		"mem_stacks_B=%" PRIu64 "\n"
+		"heap_tree=%s\n",
+		number, s->time, heap, s->extra_bytes, s->stack_bytes, tree_kinds[s->tree]);
+	if (s->tree == MF_TREE_EMPTY)
+		return 0;
+	w->cut = mf_tree_cut(heap, s->extra_bytes, s->stack_bytes, w->options->threshold);
+	return print_tree(w, heap, err);
+}
+
+/* The stream remembers that a write failed, not why: trying once more tells. */
+static int write_failed(FILE *out, struct mf_error *err)
+{
+	int code;
+
+	clearerr(out);
+	errno = 0;
+	putc('\n', out);
+	fflush(out);
+	code = errno ? errno : EIO;
+	return mf_error_set(err, -code, "cannot write the profile: %s", strerror(code));
+}
+
+static bool has_trees(const struct mf_profile *profile)
+{
+	for (size_t i = 0; i < profile->n_snapshots; i++) {
+		if (profile->snapshots[i].tree != MF_TREE_EMPTY)
+			return true;
+	}
+	return false;
+}
+
+static int write_profile(struct writer *w, struct mf_error *err)
+{
+	const struct mf_profile *profile = w->profile;
+	int rc;
+
+	fprintf(w->out, "desc: %s\ncmd: %s\ntime_unit: %s\n", profile->desc, profile->cmd,
+		time_units[profile->time_unit]);
+	/* A full disk is noticed at the next snapshot, not after all the work. */
+	for (size_t i = 0; i < profile->n_snapshots; i++) {
+		if (ferror(w->out))
+			return write_failed(w->out, err);
+		rc = print_snapshot(w, i, err);
+		if (rc)
+			return rc;
+	}
+	if (fflush(w->out) || ferror(w->out))
+		return write_failed(w->out, err);
+	return 0;
+}
+
+int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
+			 const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
+			 struct mf_error *err)
+{
+	CLEANUP(destroy_frames) struct mf_frames *frames = NULL;
+	CLEANUP(destroy_filter) struct mf_filter *filter = NULL;
+	CLEANUP(destroy_tree) struct mf_tree *tree = NULL;
+	struct writer w = {
+		.out = out,
+		.profile = profile,
+		.options = options,
+		.symbolizer = symbolizer,
+	};
+	int rc;
+
+	if (has_trees(profile)) {
+		rc = mf_frames_create(profile->objects, profile->n_objects, &frames, err);
+		if (rc)
+			return rc;
+		rc = mf_filter_create(options, profile->pages, frames, symbolizer, &filter, err);
+		if (rc)
+			return rc;
+		rc = mf_tree_create(profile, frames, filter, &tree, err);
+		if (rc)
+			return rc;
+	}
+	w.tree = tree;
+	return write_profile(&w, err);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+// Percentages as Massif reads and prints them.
+
+#include "report/percent.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+
+void mf_percent_print(FILE *out, double value)
+{
+	uint64_t whole = (uint64_t)value;
+	/* The whole part goes first: 33.335 * 100 would already be rounded to 3333.5. */
+	double hundredths = (value - (double)whole) * 100;
+	uint64_t fraction = (uint64_t)hundredths;
+
+	if (hundredths - (double)fraction > 0.5)
+		fraction++;
+	if (fraction == 100) {
+		fraction = 0;
+		whole++;
+	}
+	fprintf(out, "%" PRIu64 ".%02" PRIu64, whole, fraction);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool mf_percent_parse(const char *text, double *value)
+{
+	double sum = 0, place = 0.1;
+
+	for (; is_digit(*text); text++)
+		sum = sum * 10 + (*text - '0');
+	if (*text == '.') {
+		for (text++; is_digit(*text); text++) {
+			sum += (*text - '0') * place;
+			place /= 10;
+		}
+	}
+	*value = sum;
+	return *text == '\0';
+}

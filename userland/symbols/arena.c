@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+// Memory that is given back all at once.
+
+#include "symbols/arena.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES 65536
+
+struct mf_arena_chunk {
+	struct mf_arena_chunk *next;
+	size_t used, size; /* bytes of data */
+	alignas(max_align_t) char data[];
+};
+
+void *mf_arena_alloc(struct mf_arena *arena, size_t size)
+{
+	struct mf_arena_chunk *chunk = arena->chunks;
+	void *result;
+
+	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+	if (!chunk || chunk->size - chunk->used < size) {
+		size_t room = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+
+		chunk = calloc(1, sizeof(*chunk) + room);
+		if (!chunk)
+			return NULL;
+		chunk->size = room;
+		chunk->next = arena->chunks;
+		arena->chunks = chunk;
+	}
+	result = chunk->data + chunk->used;
+	chunk->used += size;
+	return result;
+}
+
+char *mf_arena_strndup(struct mf_arena *arena, const char *text, size_t length)
+{
+	char *copy = mf_arena_alloc(arena, length + 1);
+
+	if (copy)
+		memcpy(copy, text, length);
+	return copy;
+}
+
+void mf_arena_deinit(struct mf_arena *arena)
+{
+	while (arena->chunks) {
+		struct mf_arena_chunk *next = arena->chunks->next;
+
+		free(arena->chunks);
+		arena->chunks = next;
+	}
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An ELF file on disk (or the vdso), and the separate file with its debug information. */
+#ifndef MASSIF_SYMBOLS_IMAGE_H
+#define MASSIF_SYMBOLS_IMAGE_H
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <stdbool.h>
+
+#include "symbols/object.h"
+
+struct mf_image {
+	int fd, debug_fd; /* -1: none */
+	void *memory;	  /* a copy of the vdso */
+	Elf *elf;	  /* NULL: the file is not there or is not the one that was mapped */
+	Elf *debug_elf;	  /* NULL: no separate file */
+};
+
+/*
+ * Opens what @object was mapped from. If the file has another build id than @object, it was replaced
+ * since, and its names would be wrong: then, as for any file that cannot be read, image->elf is NULL.
+ */
+void mf_image_open(struct mf_image *image, const struct mf_object *object);
+void mf_image_close(struct mf_image *image);
+
+/* Does @elf have a section of that name with contents? */
+bool mf_image_has_section(Elf *elf, const char *name);
+
+#endif

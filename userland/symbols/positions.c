@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+// Source positions from DWARF: lines, and the calls that were inlined at an address.
+//
+// Nothing is read before an address needs it. Which unit an address is in comes from .debug_aranges;
+// compilers that write none (clang), or objects of both sorts, get an index of the units' own ranges,
+// made once. In a unit, only the functions' ranges are indexed; the tree of lexical blocks and inlined
+// calls is read for the one function around the address.
+
+#include "symbols/positions.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/ranges.h"
+
+/* No sound tree of entries is deeper; a damaged one must not use up the stack. */
+#define DEPTH_MAX 256
+
+/* What was read of one unit that an address was in. */
+struct unit {
+	struct unit *next;
+	Dwarf_Off offset;	    /* of its first entry */
+	Dwarf_Die die, code;	    /* code: where functions are, in split DWARF another entry */
+	struct mf_ranges functions; /* values: offsets of entries */
+	bool functions_known, functions_deep;
+	Dwarf_Lines *lines;
+	size_t n_lines;
+	Dwarf_Files *files;
+	size_t n_files;
+};
+
+#define UNIT_BUCKETS 256
+
+struct mf_positions {
+	Dwarf *dwarf;
+	Dwarf_Aranges *aranges; /* NULL: none */
+	struct mf_ranges units; /* values: offsets of units' first entries */
+	bool aranges_known, units_known;
+	struct unit *buckets[UNIT_BUCKETS];
+};
+
+struct mf_positions *mf_positions_create(Dwarf *dwarf)
+{
+	struct mf_positions *positions = calloc(1, sizeof(*positions));
+
+	if (positions)
+		positions->dwarf = dwarf;
+	return positions;
+}
+
+void mf_positions_destroy(struct mf_positions *positions)
+{
+	if (!positions)
+		return;
+	for (size_t i = 0; i < UNIT_BUCKETS; i++) {
+		while (positions->buckets[i]) {
+			struct unit *unit = positions->buckets[i];
+
+			positions->buckets[i] = unit->next;
+			mf_ranges_deinit(&unit->functions);
+			free(unit);
+		}
+	}
+	mf_ranges_deinit(&positions->units);
+	free(positions);
+}
+
+/* Adds all ranges of @die with @value. Returns whether it has any. */
+static bool add_ranges(struct mf_ranges *ranges, Dwarf_Die *die, uint64_t value)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	bool any = false;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		/* Code that the linker threw away was left at address 0. */
+		if (start == 0 || start >= end)
+			continue;
+		if (!mf_ranges_add(ranges, start, end, value))
+			break;
+		any = true;
+	}
+	return any;
+}
+
+static void index_units(struct mf_positions *positions)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+
+	positions->units_known = true;
+	while (dwarf_get_units(positions->dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
+		add_ranges(&positions->units, &die, dwarf_dieoffset(&die));
+	mf_ranges_sort(&positions->units);
+}
+
+/* Finds the offset of the first entry of the unit that @address is in. */
+static bool find_unit_offset(struct mf_positions *positions, uint64_t address, Dwarf_Off *offset)
+{
+	const struct mf_range *range;
+	Dwarf_Arange *arange;
+	size_t count;
+
+	if (!positions->aranges_known) {
+		positions->aranges_known = true;
+		if (dwarf_getaranges(positions->dwarf, &positions->aranges, &count))
+			positions->aranges = NULL;
+	}
+	if (positions->aranges) {
+		arange = dwarf_getarange_addr(positions->aranges, address);
+		if (arange && dwarf_getarangeinfo(arange, NULL, NULL, offset) == 0)
+			return true;
+	}
+	if (!positions->units_known)
+		index_units(positions);
+	range = mf_ranges_find(&positions->units, address);
+	if (!range)
+		return false;
+	*offset = range->value;
+	return true;
+}
+
+/* Reads the head of a unit, its lines and the names of its files. */
+static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
+{
+	struct unit *unit = calloc(1, sizeof(*unit));
+	Dwarf_Die split;
+	uint8_t type;
+
+	if (!unit)
+		return NULL;
+	unit->offset = offset;
+	if (!dwarf_offdie(positions->dwarf, offset, &unit->die)) {
+		free(unit);
+		return NULL;
+	}
+	unit->code = unit->die;
+	if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+	    type == DW_UT_skeleton && split.addr)
+		unit->code = split;
+	if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->n_lines))
+		unit->n_lines = 0;
+	if (dwarf_getsrcfiles(&unit->code, &unit->files, &unit->n_files) &&
+	    dwarf_getsrcfiles(&unit->die, &unit->files, &unit->n_files))
+		unit->n_files = 0;
+	return unit;
+}
+
+static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
+{
+	struct unit **bucket, *unit;
+	Dwarf_Off offset;
+
+	if (!find_unit_offset(positions, address, &offset))
+		return NULL;
+	bucket = &positions->buckets[offset * 0x9e3779b97f4a7c15ull >> 56];
+	for (unit = *bucket; unit; unit = unit->next) {
+		if (unit->offset == offset)
+			return unit;
+	}
+	unit = read_unit(positions, offset);
+	if (unit) {
+		unit->next = *bucket;
+		*bucket = unit;
+	}
+	return unit;
+}
+
+/*
+ * Moves @die to its next sibling. The offsets must grow, which they do in sound DWARF: a damaged one
+ * could lead in circles.
+ */
+static bool next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Die next;
+
+	if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= dwarf_dieoffset(die))
+		return false;
+	*die = next;
+	return true;
+}
+
+/* Where functions with code may be found, besides directly under the unit. */
+static bool holds_functions(int tag, bool deep)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		return true;
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return deep;
+	default:
+		return false;
+	}
+}
+
+static void index_functions(struct mf_ranges *functions, Dwarf_Die *parent, bool deep, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_subprogram)
+			add_ranges(functions, &die, dwarf_dieoffset(&die));
+		if (holds_functions(tag, deep))
+			index_functions(functions, &die, deep, depth + 1);
+	} while (next_sibling(&die));
+}
+
+static void index_unit(struct unit *unit, bool deep)
+{
+	mf_ranges_deinit(&unit->functions);
+	index_functions(&unit->functions, &unit->code, deep, 0);
+	mf_ranges_sort(&unit->functions);
+	unit->functions_known = true;
+	unit->functions_deep = deep;
+}
+
+/* The function around @address. Functions inside functions are only looked for in need: it is slow. */
+static bool find_function(struct unit *unit, uint64_t address, Dwarf_Die *function)
+{
+	const struct mf_range *range;
+
+	if (!unit->functions_known)
+		index_unit(unit, false);
+	range = mf_ranges_find(&unit->functions, address);
+	if (!range && !unit->functions_deep) {
+		index_unit(unit, true);
+		range = mf_ranges_find(&unit->functions, address);
+	}
+	if (!range)
+		return false;
+	/* With split DWARF the offset is one in the other file. */
+	return dwarf_offdie(dwarf_cu_getdwarf(unit->code.cu), range->value, function);
+}
+
+static bool has_addresses(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+}
+
+/*
+ * Collects the inlined calls under @parent that cover @address, outermost first. Returns how many
+ * there are in @calls then.
+ */
+static size_t find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *calls, size_t count,
+			   int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH_MAX || count == MF_POSITIONS_MAX - 1 || dwarf_child(parent, &die) != 0)
+		return count;
+	do {
+		int tag = dwarf_tag(&die);
+		size_t found;
+
+		switch (tag) {
+		case DW_TAG_inlined_subroutine:
+			if (dwarf_haspc(&die, address) != 1)
+				continue;
+			calls[count] = die;
+			return find_inlined(&die, address, calls, count + 1, depth + 1);
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+		case DW_TAG_with_stmt:
+			if (has_addresses(&die) && dwarf_haspc(&die, address) != 1)
+				continue;
+			found = find_inlined(&die, address, calls, count, depth + 1);
+			if (found != count)
+				return found;
+			continue;
+		default:
+			continue;
+		}
+	} while (next_sibling(&die));
+	return count;
+}
+
+static const char *path_of(const struct unit *unit, Dwarf_Word file)
+{
+	if (file >= unit->n_files)
+		return NULL;
+	return dwarf_filesrc(unit->files, file, NULL, NULL);
+}
+
+static Dwarf_Word number_of(Dwarf_Die *die, unsigned int attribute)
+{
+	Dwarf_Attribute found;
+	Dwarf_Word value = 0;
+
+	if (dwarf_attr(die, attribute, &found))
+		dwarf_formudata(&found, &value);
+	return value;
+}
+
+/* The plain name of what was inlined: its own or that of what it is an instance of. */
+static const char *inlined_name(Dwarf_Die *call)
+{
+	Dwarf_Attribute found;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(call, DW_AT_name, &found))
+		name = dwarf_formstring(&found);
+	return name ? name : "UnknownInlinedFun";
+}
+
+/* The row of the line table that @address belongs to, or NULL. */
+static Dwarf_Line *find_line(const struct unit *unit, uint64_t address)
+{
+	size_t low = 0, high = unit->n_lines;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		Dwarf_Addr start;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(unit->lines, middle), &start))
+			return NULL;
+		if (start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Rows that begin no statement continue the one before them. */
+	while (low-- > 0) {
+		Dwarf_Line *line = dwarf_onesrcline(unit->lines, low);
+		bool end, begin;
+
+		if (dwarf_lineendsequence(line, &end) || end)
+			return NULL;
+		if (dwarf_linebeginstatement(line, &begin) || begin)
+			return line;
+	}
+	return NULL;
+}
+
+size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool inlines,
+			 struct mf_position list[MF_POSITIONS_MAX])
+{
+	struct unit *unit = find_unit(positions, address);
+	Dwarf_Die function, calls[MF_POSITIONS_MAX];
+	size_t n_calls = 0;
+	Dwarf_Line *line;
+	int number;
+
+	list[0] = (struct mf_position){ 0 };
+	if (!unit)
+		return 1;
+	line = find_line(unit, address);
+	if (line && dwarf_lineno(line, &number) == 0) {
+		list[0].path = dwarf_linesrc(line, NULL, NULL);
+		list[0].line = (unsigned int)number;
+	}
+	if (inlines && find_function(unit, address, &function))
+		n_calls = find_inlined(&function, address, calls, 0, 0);
+
+	/* The line belongs to the innermost call; of each one the entry tells where it was called. */
+	for (size_t i = 0; i < n_calls; i++) {
+		Dwarf_Die *call = &calls[n_calls - 1 - i];
+
+		list[i].function = inlined_name(call);
+		list[i + 1] = (struct mf_position){
+			.path = path_of(unit, number_of(call, DW_AT_call_file)),
+			.line = (unsigned int)number_of(call, DW_AT_call_line),
+		};
+	}
+	return n_calls + 1;
+}

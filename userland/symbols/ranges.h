@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A list of address ranges with a number each. An all-zero one is empty and ready. */
+#ifndef MASSIF_SYMBOLS_RANGES_H
+#define MASSIF_SYMBOLS_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mf_range {
+	uint64_t start, end; /* end exclusive */
+	uint64_t value;
+};
+
+struct mf_ranges {
+	struct mf_range *list;
+	size_t count, room;
+};
+
+/* Returns false if memory is short. */
+bool mf_ranges_add(struct mf_ranges *ranges, uint64_t start, uint64_t end, uint64_t value);
+
+/* To be called after the last mf_ranges_add() and before the first mf_ranges_find(). */
+void mf_ranges_sort(struct mf_ranges *ranges);
+
+/* The range that covers @address, that with the highest start if several do, or NULL. */
+const struct mf_range *mf_ranges_find(const struct mf_ranges *ranges, uint64_t address);
+
+void mf_ranges_deinit(struct mf_ranges *ranges);
+
+#endif
