@@ -252,7 +252,8 @@ static int inherit_names(struct mf_accounting *child, const struct mf_accounting
 	for (uint32_t i = 1; i < parent->store.header->n_objects; i++)
 		if (mf_objects_read(&parent->store, i, &object))
 			mf_objects_add(&child->store, &object);
-	memcpy(child->objects, parent->objects, parent->n_objects * sizeof(*child->objects));
+	for (size_t i = 0; i < parent->n_objects; i++)
+		child->objects[i] = parent->objects[i];
 	child->n_objects = parent->n_objects;
 	for (size_t i = 0; i < parent->n_notes; i++) {
 		child->notes[i] = (struct mf_note){
