@@ -12,8 +12,6 @@
 
 #include "base/cleanup.h"
 
-#define PAGE_BYTES 4096u
-
 static FILE *open_append(const char *path)
 {
 	mf_auto_close int fd =
@@ -25,7 +23,7 @@ static FILE *open_append(const char *path)
 	return file;
 }
 
-int mf_dump_intervals(const char *path, pid_t pid, uint64_t kernel_pages,
+int mf_dump_intervals(const char *path, const struct mf_pages_process *process,
 		      const struct mf_space *space, struct mf_error *err)
 {
 	mf_auto_fclose FILE *file = open_append(path);
@@ -35,8 +33,11 @@ int mf_dump_intervals(const char *path, pid_t pid, uint64_t kernel_pages,
 	if (!file)
 		return mf_error_set(err, -errno, "cannot write %s (MASSIF_DUMP_INTERVALS): %s",
 				    path, strerror(errno));
-	fprintf(file, "process %d model %" PRIu64 " kernel %" PRIu64 "\n", pid,
-		space->total / PAGE_BYTES, kernel_pages);
+	fprintf(file,
+		"process %d model %" PRIu64 " kernel %" PRIu64 " lost %" PRIu64
+		" mismatches %" PRIu64 "\n",
+		process->pid, process->model_pages, process->kernel_pages, process->lost,
+		process->mismatches);
 	for (interval = mf_space_next(space, 0); interval;
 	     interval = mf_space_next(space, interval->end)) {
 		if (interval->start != end) {

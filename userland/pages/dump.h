@@ -3,14 +3,12 @@
 #ifndef MASSIF_PAGES_DUMP_H
 #define MASSIF_PAGES_DUMP_H
 
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "base/error.h"
+#include "pages/pages.h"
 #include "pages/space.h"
 
 /* Appends to the file @path as pages.h describes under MASSIF_DUMP_INTERVALS. 0 or -errno. */
-int mf_dump_intervals(const char *path, pid_t pid, uint64_t kernel_pages,
+int mf_dump_intervals(const char *path, const struct mf_pages_process *process,
 		      const struct mf_space *space, struct mf_error *err);
 
 #endif

@@ -423,18 +423,20 @@ static int take_in(struct mf_pages *pages, const struct massif_record *record, u
 }
 
 /* Notes which profiles have ended. */
-static void settle(struct mf_pages *pages)
+static int settle(struct mf_pages *pages, struct mf_error *err)
 {
 	struct mf_target *target;
+	int code = 0;
 
 	for_each_target(pages, target)
 	{
 		/* The session is over: whatever is left has exited, even if a record is lost. */
 		if (pages->done && target->left == MF_PAGES_RUNNING)
 			target->left = MF_PAGES_EXITED;
-		if (target->left != MF_PAGES_RUNNING && (target->exited || pages->done))
-			mf_target_finish(target, target->left, pages->now_ns);
+		if (!code && target->left != MF_PAGES_RUNNING && (target->exited || pages->done))
+			code = mf_target_finish(target, target->left, pages->now_ns, err);
 	}
+	return code;
 }
 
 static int flush(struct mf_pages *pages, struct mf_error *err)
@@ -478,9 +480,10 @@ int mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 	if (hung_up) {
 		pages->done = true;
 		code = flush(pages, err);
+		if (code)
+			return code;
 	}
-	settle(pages);
-	return code;
+	return settle(pages, err);
 }
 
 bool mf_pages_done(const struct mf_pages *pages)
@@ -491,11 +494,19 @@ bool mf_pages_done(const struct mf_pages *pages)
 int mf_pages_end(struct mf_pages *pages, struct mf_error *err)
 {
 	struct mf_target *target;
-	int code = mf_pages_drain(pages, err), flushed = flush(pages, code ? NULL : err);
+	int code = mf_pages_drain(pages, err), more;
 
-	for_each_target(pages, target) mf_target_finish(
-		target, target->exited ? MF_PAGES_EXITED : MF_PAGES_STOPPED, pages->now_ns);
-	return code ? code : flushed;
+	/* Also after an error, so that what was seen until then is not lost. */
+	more = flush(pages, code ? NULL : err);
+	code = code ? code : more;
+	for_each_target(pages, target)
+	{
+		enum mf_pages_state state = target->exited ? MF_PAGES_EXITED : MF_PAGES_STOPPED;
+
+		more = mf_target_finish(target, state, pages->now_ns, code ? NULL : err);
+		code = code ? code : more;
+	}
+	return code;
 }
 
 struct mf_pages_process *mf_pages_next_ended(struct mf_pages *pages)

@@ -18,10 +18,10 @@
  * A forked process goes on with the attribution of what it inherited and an own profile. When a
  * profiled process executes another program its profile so far is dropped, as Massif does.
  *
- * With MASSIF_DUMP_INTERVALS=FILE in the environment, each profile that ends appends to FILE a line
- * "process <pid> model <pages> kernel <pages>" and its mappings, "<start>-<end>" in hexadecimal,
- * adjacent ones joined, in the order of their addresses. It is how the tests hold the model
- * against /proc/PID/maps.
+ * With MASSIF_DUMP_INTERVALS=FILE in the environment, each profile that is kept appends to FILE, at
+ * its end, a line "process <pid> model <pages> kernel <pages> lost <n> mismatches <n>" and its
+ * mappings, "<start>-<end>" in hexadecimal, adjacent ones joined, in the order of their addresses.
+ * It is how the tests hold the model against /proc/PID/maps.
  */
 #ifndef MASSIF_PAGES_PAGES_H
 #define MASSIF_PAGES_PAGES_H

@@ -308,9 +308,6 @@ static int account_exit(struct mf_target *target, struct mf_event *event, struct
 	target->process.kernel_pages = event->total_vm;
 	target->process.end_ns = event->time_ns;
 	target->exited = true;
-	if (target->common->dump_path)
-		return mf_dump_intervals(target->common->dump_path, target->process.pid,
-					 event->total_vm, &target->accounting->space, err);
 	return 0;
 }
 
@@ -554,15 +551,20 @@ int mf_target_flush(struct mf_target *target, struct mf_error *err)
 	return run(target, err);
 }
 
-void mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64_t time_ns)
+int mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64_t time_ns,
+		     struct mf_error *err)
 {
 	struct mf_pages_process *process = &target->process;
 
 	if (process->state != MF_PAGES_RUNNING)
-		return;
+		return 0;
 	process->state = state;
 	if (!target->exited)
 		process->end_ns = time_ns;
 	process->exact = state == MF_PAGES_EXITED && target->exited && !process->lost &&
 			 !process->mismatches && process->model_pages == process->kernel_pages;
+	if (!target->common->dump_path || state == MF_PAGES_REPLACED || state == MF_PAGES_SECURE)
+		return 0;
+	return mf_dump_intervals(target->common->dump_path, process, &target->accounting->space,
+				 err);
 }

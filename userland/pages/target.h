@@ -88,6 +88,7 @@ int mf_target_lost(struct mf_target *target, uint64_t count, uint64_t time_ns,
 int mf_target_flush(struct mf_target *target, struct mf_error *err);
 
 /* Notes the end of its profile as @state, unless that was noted before. */
-void mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64_t time_ns);
+int mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64_t time_ns,
+		     struct mf_error *err);
 
 #endif
