@@ -18,7 +18,7 @@
 
 enum {
 	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
-	ADDRESS_SHARE = 4,  /* of RLIMIT_AS at most a fourth is for the store */
+	ADDRESS_SHARE = 2,  /* of RLIMIT_AS at most half is for the store: it cannot be small */
 };
 
 struct heap_state {

@@ -108,6 +108,12 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	if (!state)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	run->state = state;
+	if (run->program->kind == MF_PROGRAM_PRIVILEGED)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "%s gains rights when it is executed (set-uid, set-gid or "
+			       "capabilities), so massif.ko leaves it alone; run it as a user who "
+			       "has them",
+			       run->program->image ? run->program->image : run->program->path);
 	options.model.heap_admin = 0;
 	ret = mf_pages_open(&options, &state->pages, err);
 	if (ret)
@@ -134,21 +140,16 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/*
- * Reads on until no profiled process is left; or, with @patience_ms not negative, until the
- * launched program's profile is there or that time has passed.
- */
-static void read_on(struct mf_run *run, int patience_ms)
+/* Reads until the launched program's profile is there: its last record may be on its way. */
+static void read_on(struct mf_run *run)
 {
 	struct pages_state *state = run->state;
-	int64_t end = now_ms() + patience_ms;
+	int64_t end = now_ms() + END_PATIENCE_MS;
 	struct mf_error err;
 
-	while (!mf_pages_done(state->pages)) {
+	while (!state->launched_ended && !mf_pages_done(state->pages) && now_ms() < end) {
 		struct pollfd polled = { .fd = mf_pages_fd(state->pages), .events = POLLIN };
 
-		if (patience_ms >= 0 && (state->launched_ended || now_ms() >= end))
-			return;
 		poll(&polled, 1, MF_PAGES_POLL_MS);
 		if (drain(run, &err)) {
 			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
@@ -157,42 +158,28 @@ static void read_on(struct mf_run *run, int patience_ms)
 	}
 }
 
-/*
- * Processes that the program left behind have profiles, too. Nobody shall wait for a daemon, so a
- * copy of us stays with them. Returns whether it could be made.
- */
-static bool leave_in_background(struct mf_run *run)
-{
-	struct pages_state *state = run->state;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		return false;
-	if (pid > 0) {
-		mf_message_say(MF_MESSAGE_NOTE,
-			       "%zu processes that the program left behind are still being "
-			       "profiled, by process %d",
-			       mf_pages_count(state->pages), (int)pid);
-		return true;
-	}
-	mf_signals_release(&run->signals);
-	read_on(run, -1);
-	_exit(0);
-}
-
 static void finish(struct mf_run *run)
 {
 	struct pages_state *state = run->state;
 	struct mf_error err;
+	size_t left;
 
 	if (!state->broken)
-		read_on(run, END_PATIENCE_MS);
-	if (!state->broken && state->launched_ended && mf_pages_count(state->pages) &&
-	    !mf_pages_done(state->pages) && leave_in_background(run))
-		return;
+		read_on(run);
+	/* Nobody shall have to wait for a daemon. */
+	left = mf_pages_count(state->pages);
+	if (state->launched_ended && left)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "%zu of the processes that the program started still run; their "
+			       "profiles end here",
+			       left);
 	if (mf_pages_end(state->pages, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	write_ended(run);
+	if (!state->launched_ended)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "massif.ko told nothing of %s, so no file is written for it",
+			       run->program->path);
 }
 
 static void cleanup(struct mf_run *run)
