@@ -25,23 +25,26 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 }
 
 static bool put_lost(struct massif_session *session, struct massif_target *target, u32 reason,
-		     u64 count)
+		     u64 count, bool urgent)
 {
 	struct massif_rec_lost rec = { .count = count, .reason = reason };
 
 	massif_record_init(&rec.h, MASSIF_REC_LOST, sizeof(rec), session, target);
-	return massif_ring_put(&session->ring, &rec, sizeof(rec), true);
+	return massif_ring_put(&session->ring, &rec, sizeof(rec), urgent);
 }
 
-/* Says what was lost before, first of all. False if there is not even room for that. */
-static bool flush(struct massif_session *session, struct massif_target *target)
+/*
+ * Says what was lost before, first of all. False if there is not even room for that: and only a
+ * record that is urgent itself may take the reserve for it, or LOST records alone would fill it.
+ */
+static bool flush(struct massif_session *session, struct massif_target *target, bool urgent)
 {
 	u64 *lost = target ? &target->lost : &session->lost;
 
 	lockdep_assert_held(&session->ring.lock);
 	if (likely(!*lost))
 		return true;
-	if (!put_lost(session, target, MASSIF_LOST_ROOM, *lost))
+	if (!put_lost(session, target, MASSIF_LOST_ROOM, *lost, urgent))
 		return false;
 	*lost = 0;
 	return true;
@@ -59,7 +62,7 @@ bool massif_record_try(struct massif_session *session, struct massif_target *tar
 	bool ok, wake;
 
 	raw_spin_lock_irqsave(&ring->lock, irq);
-	ok = flush(session, target) && massif_ring_put(ring, records, bytes, false);
+	ok = flush(session, target, false) && massif_ring_put(ring, records, bytes, false);
 	wake = massif_ring_readable(ring);
 	raw_spin_unlock_irqrestore(&ring->lock, irq);
 
@@ -81,7 +84,7 @@ bool massif_record_write(struct massif_session *session, struct massif_target *t
 	bool ok, wake;
 
 	raw_spin_lock_irqsave(&ring->lock, irq);
-	ok = flush(session, target) && massif_ring_put(ring, rec, rec->size, urgent);
+	ok = flush(session, target, urgent) && massif_ring_put(ring, rec, rec->size, urgent);
 	if (unlikely(!ok)) {
 		massif_ring_lose(ring, 1);
 		if (target) {
@@ -111,7 +114,7 @@ void massif_record_lost(struct massif_session *session, struct massif_target *ta
 
 	raw_spin_lock_irqsave(&ring->lock, irq);
 	massif_ring_lose(ring, count);
-	if (!flush(session, target) || !put_lost(session, target, reason, count)) {
+	if (!flush(session, target, true) || !put_lost(session, target, reason, count, true)) {
 		if (target)
 			target->lost += count;
 		else
@@ -128,6 +131,6 @@ void massif_record_flush(struct massif_session *session, struct massif_target *t
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&ring->lock, irq);
-	flush(session, target);
+	flush(session, target, false);
 	raw_spin_unlock_irqrestore(&ring->lock, irq);
 }

@@ -83,7 +83,8 @@ static bool write_part(struct part *part)
 		target->last_total = mm->total_vm;
 		WRITE_ONCE(target->counted, true);
 	}
-	part->start = end;
+	if (ok)
+		part->start = end;
 	return ok;
 }
 
@@ -94,30 +95,42 @@ static bool write_part(struct part *part)
 bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reason)
 {
 	struct part part = { .target = target, .mm = mm, .reason = reason };
-	bool ok = false;
+	bool ok;
 	int gen;
 
 	/* A failed try costs a walk: only begin where the first part is likely to fit. */
 	if (massif_ring_room(&target->session->ring) < 2 * PART_BYTES)
 		return false;
+	/* If the other side is at it already, then neither the program nor the consumer waits. */
+	if (!mutex_trylock(&target->resync_lock)) {
+		if (reason == MASSIF_RESYNC_LOST)
+			return false;
+		mutex_lock(&target->resync_lock);
+	}
 	part.buf = kvmalloc(PART_BYTES, GFP_KERNEL);
-	if (!part.buf)
+	if (!part.buf) {
+		mutex_unlock(&target->resync_lock);
 		return false;
-
-	mutex_lock(&target->resync_lock);
+	}
 	gen = atomic_read(&target->lost_gen);
+	if (target->resync_gen == gen)
+		part.start = target->resync_next;
 	do {
-		if (mmap_read_lock_killable(mm))
+		ok = !mmap_read_lock_killable(mm);
+		if (!ok)
 			break;
 		ok = write_part(&part);
 		mmap_read_unlock(mm);
 	} while (ok && !part.last);
-	if (ok && part.last)
+
+	target->resync_gen = gen;
+	target->resync_next = ok ? 0 : part.start;
+	if (ok)
 		WRITE_ONCE(target->synced_gen, gen);
 	mutex_unlock(&target->resync_lock);
 
 	kvfree(part.buf);
-	return ok && part.last;
+	return ok;
 }
 
 /*

@@ -101,9 +101,11 @@ int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma)
 static u64 unread(struct massif_ring *ring)
 {
 	u64 tail = smp_load_acquire(&ring->consumer->tail);
-	u64 used = READ_ONCE(ring->head) - tail;
+	u64 head = READ_ONCE(ring->head);
 
-	return used > ring->bytes || (tail & 7) ? ring->bytes : used;
+	if (tail > head || head - tail > ring->bytes || (tail & 7))
+		return ring->bytes;
+	return head - tail;
 }
 
 /* Bytes that an ordinary record may still take. */

@@ -42,7 +42,14 @@ struct massif_target {
 	 */
 	atomic_t lost_gen;
 	int synced_gen;
-	struct mutex resync_lock;	/* one series at a time; protects synced_gen */
+
+	/*
+	 * One series of parts at a time. Where a series stopped for want of room, and lost_gen when
+	 * it began: as long as that holds, it can go on from there.
+	 */
+	struct mutex resync_lock;	/* protects synced_gen and these */
+	unsigned long resync_next;
+	int resync_gen;
 
 	/*
 	 * Written with mmap_lock held. counted: total_vm was last_total after the last record, so

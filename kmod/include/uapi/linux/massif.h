@@ -30,10 +30,10 @@
  * never waits for the consumer.
  *
  * Waiting. poll() says POLLIN when at least consumer->watermark bytes are unread (0 and 1 both
- * mean any record), or when an urgent record is (EXIT, END, LOST). It says POLLHUP when at least
- * one process was enrolled, and now no process and no target is left: read the ring to its end
- * once more and be done. The wake-up is asynchronous: also look at the ring by a timeout of your
- * own.
+ * mean any record), or when an urgent record is (EXIT, END, LOST of what was not seen). It says
+ * POLLHUP when at least one process was enrolled, and now no process and no target is left: read
+ * the ring to its end once more and be done. The wake-up is asynchronous: also look at the ring
+ * by a timeout of your own.
  *
  * Order. Ring order is the order of things; seq counts it. A record about a mapping is written
  * while the lock of that address space (mmap_lock) is held, so that replaying the records of a

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+// What /dev/massif refuses, and what it promises: ioctls, mappings, poll, who may.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_model.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(256 << 10)
+#define STACK	(16 << 10)
+#define USER	1000
+
+static struct massif_setup good_setup(void)
+{
+	return (struct massif_setup){
+		.size = sizeof(struct massif_setup),
+		.abi = MASSIF_ABI,
+		.ring_bytes = RING,
+		.max_stack_bytes = STACK,
+	};
+}
+
+FIXTURE(closed)
+{
+	int fd;
+};
+
+FIXTURE_SETUP(closed)
+{
+	self->fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(closed)
+{
+	close(self->fd);
+}
+
+TEST_F(closed, query_says_who_it_is)
+{
+	struct massif_query query = { .size = sizeof(query) };
+
+	ASSERT_EQ(0, ioctl(self->fd, MASSIF_IOC_QUERY, &query));
+	EXPECT_EQ(MASSIF_ABI, query.abi);
+	EXPECT_EQ(MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS, query.features);
+	EXPECT_STREQ(MASSIF_VERSION, query.release);
+}
+
+TEST_F(closed, node_is_not_for_everybody)
+{
+	struct stat st;
+
+	ASSERT_EQ(0, stat(MASSIF_DEVICE, &st));
+	EXPECT_TRUE(S_ISCHR(st.st_mode));
+	EXPECT_EQ(0660, st.st_mode & 07777);
+}
+
+TEST_F(closed, unknown_ioctl_is_refused)
+{
+	EXPECT_EQ(-1, ioctl(self->fd, _IO('m', 0xaf)));
+	EXPECT_EQ(ENOTTY, errno);
+	EXPECT_EQ(-1, ioctl(self->fd, MASSIF_IOC_QUERY, (void *)8));
+	EXPECT_EQ(EFAULT, errno);
+}
+
+/* Every ioctl, and where in its argument a non-zero word is an error, before and after setup. */
+static const struct {
+	unsigned long cmd;
+	size_t size;
+	bool early;
+	size_t words[2];	/* offsets that must be 0; 0: none */
+} calls[] = {
+#define PAD(type, field) __builtin_offsetof(struct type, field)
+	{ MASSIF_IOC_QUERY, sizeof(struct massif_query), true,
+	  { PAD(massif_query, flags), PAD(massif_query, __pad) } },
+	{ MASSIF_IOC_ENROL, sizeof(struct massif_enrol), false,
+	  { PAD(massif_enrol, flags), PAD(massif_enrol, __pad) } },
+	{ MASSIF_IOC_RESYNC, sizeof(struct massif_resync), false, { PAD(massif_resync, flags) } },
+	{ MASSIF_IOC_STATUS, sizeof(struct massif_status), false, { PAD(massif_status, flags) } },
+};
+
+#define CALLS	(sizeof(calls) / sizeof(calls[0]))
+
+TEST_F(closed, every_size_flag_and_pad_is_checked)
+{
+	struct massif_setup setup = good_setup();
+	union {
+		uint32_t word[64];
+		uint8_t byte[256];
+	} arg;
+	size_t i, j;
+
+	ASSERT_EQ(0, ioctl(self->fd, MASSIF_IOC_SETUP, &setup));
+	for (i = 0; i < CALLS; i++) {
+		memset(&arg, 0, sizeof(arg));
+		for (j = 0; j < 3; j++) {
+			arg.word[0] = (uint32_t[]){ 0, calls[i].size - 4, calls[i].size + 4 }[j];
+			EXPECT_EQ(-1, ioctl(self->fd, calls[i].cmd, &arg));
+			EXPECT_EQ(EINVAL, errno);
+		}
+		for (j = 0; j < 2 && calls[i].words[j]; j++) {
+			memset(&arg, 0, sizeof(arg));
+			arg.word[0] = calls[i].size;
+			arg.word[calls[i].words[j] / 4] = 0x80000000;
+			EXPECT_EQ(-1, ioctl(self->fd, calls[i].cmd, &arg));
+			EXPECT_EQ(EINVAL, errno);
+		}
+	}
+}
+
+TEST_F(closed, nothing_works_before_setup)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+	uint32_t arg[64];
+	size_t i;
+
+	for (i = 0; i < CALLS; i++) {
+		memset(arg, 0, sizeof(arg));
+		arg[0] = calls[i].size;
+		if (calls[i].early)
+			continue;
+		EXPECT_EQ(-1, ioctl(self->fd, calls[i].cmd, arg));
+		EXPECT_EQ(ENXIO, errno);
+	}
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd, 0));
+	EXPECT_EQ(ENXIO, errno);
+	EXPECT_EQ(1, poll(&pfd, 1, 0));
+	EXPECT_EQ(POLLERR, pfd.revents);
+}
+
+TEST_F(closed, setup_checks_everything)
+{
+	static const struct {
+		size_t offset;
+		uint64_t value;
+		size_t width;
+		int err;
+	} bad[] = {
+#define BAD(field, value, err) { PAD(massif_setup, field), value, \
+	sizeof(((struct massif_setup *)NULL)->field), err }
+		BAD(size, sizeof(struct massif_setup) - 8, EINVAL),
+		BAD(abi, 0, EPROTONOSUPPORT),
+		BAD(abi, MASSIF_ABI + 1, EPROTONOSUPPORT),
+		BAD(flags, 1, EINVAL),
+		BAD(flags, 1ULL << 63, EINVAL),
+		BAD(ring_bytes, 0, EINVAL),
+		BAD(ring_bytes, RING + 4096, EINVAL),
+		BAD(ring_bytes, MASSIF_RING_MIN / 2, EINVAL),
+		BAD(ring_bytes, MASSIF_RING_MAX * 2ULL, EINVAL),
+		BAD(ring_bytes, 1ULL << 63, EINVAL),
+		BAD(ring_bytes, STACK * 2, EINVAL),
+		BAD(max_stack_bytes, 8, EINVAL),
+		BAD(max_stack_bytes, 1001, EINVAL),
+		BAD(max_stack_bytes, MASSIF_STACK_MAX + 8, EINVAL),
+		BAD(max_stack_bytes, 0xffffffff, EINVAL),
+		BAD(__pad, 1, EINVAL),
+	};
+	struct massif_setup setup;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setup = good_setup();
+		memcpy((char *)&setup + bad[i].offset, &bad[i].value, bad[i].width);
+		EXPECT_EQ(-1, ioctl(self->fd, MASSIF_IOC_SETUP, &setup));
+		EXPECT_EQ(bad[i].err, errno) {
+			TH_LOG("row %zu", i);
+		}
+	}
+	/* None of them has spoilt it. */
+	setup = good_setup();
+	EXPECT_EQ(0, ioctl(self->fd, MASSIF_IOC_SETUP, &setup));
+	EXPECT_EQ(0, setup.dead_hook[0]);
+	EXPECT_EQ(-1, ioctl(self->fd, MASSIF_IOC_SETUP, &setup));
+	EXPECT_EQ(EBUSY, errno);
+}
+
+static int exit_status(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+FIXTURE(opened)
+{
+	struct kmod_session session;
+	size_t page;
+};
+
+FIXTURE_SETUP(opened)
+{
+	self->page = getpagesize();
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
+}
+
+FIXTURE_TEARDOWN(opened)
+{
+	kmod_session_close(&self->session);
+}
+
+TEST_F(opened, control_page_describes_the_ring)
+{
+	EXPECT_EQ(MASSIF_ABI, self->session.control->abi);
+	EXPECT_EQ(self->page, self->session.control->page_bytes);
+	EXPECT_EQ(RING, self->session.control->data_bytes);
+	EXPECT_EQ(0, self->session.control->head);
+}
+
+TEST_F(opened, only_the_consumer_page_can_be_written)
+{
+	static const struct {
+		long pages;	/* 0: all of the data area and one more */
+		long at;
+		int prot;
+		int flags;
+		int err;
+	} maps[] = {
+		{ 1, MASSIF_MMAP_CONTROL, PROT_READ | PROT_WRITE, MAP_SHARED, EPERM },
+		{ 2, MASSIF_MMAP_CONTROL, PROT_READ | PROT_WRITE, MAP_SHARED, EPERM },
+		{ 2, MASSIF_MMAP_CONSUMER, PROT_READ | PROT_WRITE, MAP_SHARED, EPERM },
+		{ 1, MASSIF_MMAP_DATA, PROT_READ | PROT_WRITE, MAP_SHARED, EPERM },
+		{ 1, MASSIF_MMAP_DATA, PROT_WRITE, MAP_SHARED, EPERM },
+		{ 1, MASSIF_MMAP_DATA, PROT_READ | PROT_EXEC, MAP_SHARED, EPERM },
+		{ 1, MASSIF_MMAP_CONSUMER, PROT_READ | PROT_EXEC, MAP_SHARED, EPERM },
+		{ 1, MASSIF_MMAP_DATA, PROT_READ, MAP_PRIVATE, EINVAL },
+		{ 1, MASSIF_MMAP_CONSUMER, PROT_READ | PROT_WRITE, MAP_PRIVATE, EINVAL },
+		{ 0, MASSIF_MMAP_DATA, PROT_READ, MAP_SHARED, ENXIO },
+		{ 1, 1 << 20, PROT_READ, MAP_SHARED, ENXIO },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+		size_t len = maps[i].pages ? maps[i].pages * self->page : RING + self->page;
+
+		EXPECT_EQ(MAP_FAILED, mmap(NULL, len, maps[i].prot, maps[i].flags,
+					   self->session.fd, maps[i].at * self->page)) {
+			TH_LOG("row %zu", i);
+		}
+		EXPECT_EQ(maps[i].err, errno) {
+			TH_LOG("row %zu", i);
+		}
+	}
+}
+
+TEST_F(opened, mprotect_cannot_make_it_writable)
+{
+	EXPECT_EQ(-1, mprotect(self->session.control, self->page, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(EACCES, errno);
+	EXPECT_EQ(-1, mprotect(self->session.data, RING, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(EACCES, errno);
+	EXPECT_EQ(-1, mprotect(self->session.consumer, self->page, PROT_READ | PROT_EXEC));
+	EXPECT_EQ(EACCES, errno);
+}
+
+TEST_F(opened, a_file_opened_for_reading_has_no_writable_page)
+{
+	struct massif_setup setup = good_setup();
+	int fd = open(MASSIF_DEVICE, O_RDONLY | O_CLOEXEC);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ioctl(fd, MASSIF_IOC_SETUP, &setup));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				   MASSIF_MMAP_CONSUMER * self->page));
+	EXPECT_EQ(EACCES, errno);
+	close(fd);
+}
+
+TEST_F(opened, fork_does_not_inherit_the_ring)
+{
+	unsigned char resident;
+	pid_t pid;
+
+	EXPECT_EQ(0, mincore(self->session.control, self->page, &resident));
+	pid = fork();
+	if (!pid)
+		_exit(mincore(self->session.control, self->page, &resident) ? errno : 0);
+	EXPECT_EQ(ENOMEM, exit_status(pid));
+}
+
+static int map_some(void *arg)
+{
+	int i, count = *(int *)arg;
+
+	for (i = 0; i < count; i++) {
+		void *p = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED || munmap(p, 8192))
+			return 1;
+	}
+	return 0;
+}
+
+TEST_F(opened, a_tail_that_lies_only_hurts_the_liar)
+{
+	static const uint64_t lies[] = { ~0ULL, 1ULL << 63, 3, RING * 2, -8ULL };
+	struct massif_status before, after;
+	int count = 20;
+	size_t i;
+
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		ASSERT_EQ(0, kmod_session_status(&self->session, &before));
+		self->session.consumer->tail = lies[i];
+		EXPECT_EQ(0, exit_status(kmod_session_call(&self->session, map_some, &count)));
+		ASSERT_EQ(0, kmod_session_status(&self->session, &after));
+		/* As if the ring were full. */
+		EXPECT_EQ(before.records, after.records);
+		EXPECT_LT(before.lost + count, after.lost);
+		self->session.consumer->tail = self->session.control->head;
+	}
+	ASSERT_EQ(0, kmod_session_status(&self->session, &before));
+	EXPECT_EQ(0, exit_status(kmod_session_call(&self->session, map_some, &count)));
+	ASSERT_EQ(0, kmod_session_status(&self->session, &after));
+	EXPECT_LT(before.records + count, after.records);
+	EXPECT_EQ(before.lost, after.lost);
+}
+
+static int enrol(int fd)
+{
+	struct massif_enrol arg = { .size = sizeof(arg) };
+
+	return ioctl(fd, MASSIF_IOC_ENROL, &arg) ? errno : 0;
+}
+
+static int enrol_again(void *arg)
+{
+	return enrol(*(int *)arg);
+}
+
+TEST_F(opened, a_process_is_in_one_session_at_most)
+{
+	struct kmod_session second;
+	int same;
+
+	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
+	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &second.fd)));
+	/* The session's own descriptor is closed in the child; a copy is not. */
+	same = dup(self->session.fd);
+	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &same)));
+	close(same);
+	kmod_session_close(&second);
+}
+
+TEST_F(opened, two_sessions_see_their_own)
+{
+	int few = 10, many = 50;
+	struct kmod_session second;
+	struct kmod_model a, b;
+	pid_t first_pid, second_pid;
+
+	kmod_model_init(&a);
+	kmod_model_init(&b);
+	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
+	first_pid = kmod_session_call(&self->session, map_some, &few);
+	second_pid = kmod_session_call(&second, map_some, &many);
+	EXPECT_EQ(0, exit_status(first_pid));
+	EXPECT_EQ(0, exit_status(second_pid));
+	EXPECT_EQ(0, kmod_session_drain(&self->session, 10000, kmod_model_apply, &a));
+	EXPECT_EQ(0, kmod_session_drain(&second, 10000, kmod_model_apply, &b));
+	EXPECT_LE(few, a.records[MASSIF_REC_MAP]);
+	EXPECT_GT(many, a.records[MASSIF_REC_MAP]);
+	EXPECT_LE(many, b.records[MASSIF_REC_MAP]);
+	EXPECT_EQ(1, a.count);
+	EXPECT_EQ(1, b.count);
+	EXPECT_EQ(first_pid, a.targets[0].tgid);
+	EXPECT_EQ(second_pid, b.targets[0].tgid);
+	EXPECT_EQ(0, a.wrong + b.wrong);
+	kmod_model_destroy(&a);
+	kmod_model_destroy(&b);
+	kmod_session_close(&second);
+}
+
+static int poll_now(int fd, int timeout)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, timeout) < 0 ? -errno : pfd.revents;
+}
+
+static int wait_for_byte(void *arg)
+{
+	int *fds = arg;
+	int count = 5;
+	char byte;
+
+	close(fds[1]);
+	if (read(fds[0], &byte, 1) != 1)
+		return 1;
+	map_some(&count);
+	return read(fds[0], &byte, 1);
+}
+
+TEST_F(opened, poll_tells_data_and_the_end)
+{
+	struct kmod_session *session = &self->session;
+	int fds[2];
+	pid_t pid;
+
+	EXPECT_EQ(0, poll_now(session->fd, 0));
+	ASSERT_EQ(0, pipe(fds));
+	pid = kmod_session_call(session, wait_for_byte, fds);
+	close(fds[0]);
+	/* ENROL is a record: any will do. It must wake us up, not the timeout. */
+	EXPECT_EQ(POLLIN, poll_now(session->fd, 20000));
+
+	usleep(300 * 1000);
+	while (kmod_session_next(session))
+		;
+	kmod_session_release(session);
+	EXPECT_EQ(0, poll_now(session->fd, 0));
+
+	/* A few mappings are not worth it now; the end is. */
+	session->consumer->watermark = RING / 2;
+	ASSERT_EQ(1, write(fds[1], "x", 1));
+	EXPECT_EQ(0, poll_now(session->fd, 500));
+	EXPECT_NE(NULL, kmod_session_next(session));
+	close(fds[1]);
+	EXPECT_EQ(POLLIN, poll_now(session->fd, 20000) & POLLIN);
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(POLLIN | POLLHUP, poll_now(session->fd, 0));
+	while (kmod_session_next(session))
+		;
+	kmod_session_release(session);
+	EXPECT_EQ(POLLHUP, poll_now(session->fd, 0));
+}
+
+TEST_F(opened, epoll_wakes_up)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(EPOLL_CLOEXEC), count = 1;
+	pid_t pid;
+
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->session.fd, &event));
+	EXPECT_EQ(0, epoll_wait(ep, &event, 1, 0));
+	pid = fork();
+	if (!pid) {
+		usleep(300 * 1000);
+		_exit(enrol(self->session.fd) ?: map_some(&count));
+	}
+	EXPECT_EQ(1, epoll_wait(ep, &event, 1, 20000));
+	EXPECT_EQ(0, exit_status(pid));
+	close(ep);
+}
+
+TEST_F(opened, status_counts)
+{
+	struct massif_status status;
+	int count = 10;
+
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_EQ(0, status.records);
+	EXPECT_EQ(0, exit_status(kmod_session_call(&self->session, map_some, &count)));
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_EQ(status.records, self->session.control->records);
+	EXPECT_LE(count, status.captures);
+	EXPECT_EQ(0, status.captures_failed);
+	EXPECT_EQ(0, status.lost);
+	EXPECT_EQ(0, status.targets);
+	EXPECT_EQ(0, status.pending);
+}
+
+/* The session of a plain user, in a child: 0, or the number of the step that went wrong. */
+static int as_user(void)
+{
+	struct massif_setup setup = good_setup();
+	int fd;
+
+	/*
+	 * The node's mode is what lets a user open it; here, the fd is opened with the user's
+	 * rights.
+	 */
+	if (chown(MASSIF_DEVICE, 0, USER) || setegid(USER) || seteuid(USER))
+		return 1;
+	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return 2;
+	if (ioctl(fd, MASSIF_IOC_SETUP, &setup))
+		return 3;
+	/* Root is not theirs to look at... */
+	if (seteuid(0) || enrol(fd) != EPERM)
+		return 4;
+	/* ...nor a process that does not want to be. */
+	if (setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 0) || enrol(fd) != EPERM)
+		return 5;
+	if (prctl(PR_SET_DUMPABLE, 1) || enrol(fd))
+		return 6;
+	return 0;
+}
+
+TEST(a_user_may_enrol_only_itself)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(as_user());
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(0, chown(MASSIF_DEVICE, 0, 0));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+// A consumer that does not read: the program runs on, loss is counted and said, a resync heals it.
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_model.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	MASSIF_RING_MIN
+#define PAGE	4096UL
+
+/* The program: does what one letter says, answers with one, until its pipe ends. */
+struct worker {
+	int ask[2];
+	int answer[2];
+	pid_t pid;
+};
+
+/* Every second page of a range: count mappings that cannot merge, in one system call each. */
+static void many_mappings(int count)
+{
+	char *at = mmap(NULL, 2 * count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int i;
+
+	for (i = 0; i < count; i++)
+		munmap(at + 2 * i * PAGE, PAGE);
+}
+
+static void churn(int count)
+{
+	while (count--)
+		munmap(mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+}
+
+static int work(void *arg)
+{
+	struct worker *worker = arg;
+	char letter;
+
+	close(worker->ask[1]);
+	close(worker->answer[0]);
+	while (read(worker->ask[0], &letter, 1) == 1) {
+		switch (letter) {
+		case 'c':
+			churn(500);
+			break;
+		case 'm':
+			many_mappings(3000);
+			break;
+		case '1':
+			churn(1);
+			break;
+		}
+		if (write(worker->answer[1], &letter, 1) != 1)
+			return 1;
+	}
+	return 0;
+}
+
+FIXTURE(loss)
+{
+	struct kmod_session session;
+	struct kmod_model model;
+	struct worker worker;
+	struct massif_status status;
+};
+
+FIXTURE_SETUP(loss)
+{
+	struct worker *worker = &self->worker;
+
+	kmod_model_init(&self->model);
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 4096));
+	ASSERT_EQ(0, pipe(worker->ask));
+	ASSERT_EQ(0, pipe(worker->answer));
+	worker->pid = kmod_session_call(&self->session, work, worker);
+	ASSERT_LT(0, worker->pid);
+	close(worker->ask[0]);
+	close(worker->answer[1]);
+}
+
+FIXTURE_TEARDOWN(loss)
+{
+	kill(self->worker.pid, SIGKILL);
+	waitpid(self->worker.pid, NULL, 0);
+	kmod_model_destroy(&self->model);
+	kmod_session_close(&self->session);
+}
+
+/* Milliseconds until the worker has answered; -1 if it does not. */
+static long ask(struct worker *worker, char letter)
+{
+	struct timespec from, to;
+	char answer;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	if (write(worker->ask[1], &letter, 1) != 1 || read(worker->answer[0], &answer, 1) != 1)
+		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
+}
+
+static void read_all(struct kmod_session *session, struct kmod_model *model)
+{
+	const struct massif_record *rec;
+
+	while ((rec = kmod_session_next(session)))
+		kmod_model_apply(rec, model);
+	kmod_session_release(session);
+}
+
+/* Is what the replay has what the kernel has? */
+static bool equal_now(struct kmod_model *model, pid_t pid)
+{
+	struct kmod_target *target = kmod_model_find(model, pid, 0);
+	struct kmod_intervals now;
+	char path[64];
+	bool same;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	if (!target || !target->synced || kmod_intervals_read(&now, path))
+		return false;
+	same = kmod_intervals_equal(&now, &target->map);
+	kmod_intervals_destroy(&now);
+	return same;
+}
+
+TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
+{
+	uint64_t lost;
+
+	EXPECT_LE(0, ask(&self->worker, '1'));
+	read_all(&self->session, &self->model);
+	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
+
+	/* Nobody reads. */
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
+	EXPECT_LT(500, self->status.lost);
+	EXPECT_EQ(1, self->status.out_of_sync);
+	EXPECT_EQ(self->status.lost, self->session.control->lost);
+	lost = self->status.lost;
+
+	/* What had room is right; what had not is a gap, and said with its number. */
+	read_all(&self->session, &self->model);
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
+	while (self->model.lost < lost) {
+		uint32_t remaining;
+		uint64_t before = self->model.lost;
+
+		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
+		read_all(&self->session, &self->model);
+		ASSERT_LT(before, self->model.lost);
+	}
+	EXPECT_EQ(lost, self->model.lost);
+	EXPECT_EQ(lost, self->model.gaps);
+}
+
+TEST_F_TIMEOUT(loss, the_consumer_can_resync, 120)
+{
+	uint32_t remaining = 1;
+
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	read_all(&self->session, &self->model);
+	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
+
+	ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
+	EXPECT_EQ(0, remaining);
+	read_all(&self->session, &self->model);
+	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
+	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
+	EXPECT_EQ(0, self->status.out_of_sync);
+
+	/* From there on, every total is right again. */
+	EXPECT_LE(0, ask(&self->worker, '1'));
+	read_all(&self->session, &self->model);
+	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+TEST_F_TIMEOUT(loss, the_program_resyncs_by_itself, 120)
+{
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	read_all(&self->session, &self->model);
+	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
+
+	/* Its next change finds room. */
+	EXPECT_LE(0, ask(&self->worker, '1'));
+	read_all(&self->session, &self->model);
+	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+TEST_F_TIMEOUT(loss, more_mappings_than_the_ring_can_hold, 120)
+{
+	uint32_t remaining = 1;
+	int rounds;
+
+	EXPECT_LE(0, ask(&self->worker, 'm'));
+	for (rounds = 0; remaining && rounds < 100; rounds++) {
+		read_all(&self->session, &self->model);
+		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
+	}
+	read_all(&self->session, &self->model);
+	/* 3000 records of a hundred bytes and a ring of 64 KiB. */
+	EXPECT_LT(4, rounds);
+	EXPECT_EQ(0, remaining);
+	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+TEST_F_TIMEOUT(loss, the_end_is_said_even_with_a_full_ring, 120)
+{
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	close(self->worker.ask[1]);
+	ASSERT_EQ(self->worker.pid, waitpid(self->worker.pid, NULL, 0));
+	EXPECT_EQ(0, kmod_session_drain(&self->session, 20000, kmod_model_apply, &self->model));
+	EXPECT_EQ(1, self->model.records[MASSIF_REC_EXIT]);
+	EXPECT_EQ(1, self->model.records[MASSIF_REC_END]);
+	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
+	EXPECT_EQ(self->status.lost, self->model.lost);
+	/* No LOST can hide an EXIT: the target's last word is its true size. */
+	EXPECT_TRUE(kmod_model_find(&self->model, self->worker.pid, 0)->exited);
+}
+
+/* A stack that is in nobody's way: a program that is never slowed down by a dead consumer. */
+TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
+{
+	long empty, full;
+
+	/* Fills the ring. */
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	full = ask(&self->worker, 'c');
+	kmod_session_close(&self->session);
+	empty = ask(&self->worker, 'c');
+	TH_LOG("500 mappings: %ld ms with a full ring, %ld ms without a session", full, empty);
+	EXPECT_LE(0, full);
+	EXPECT_LE(0, empty);
+	EXPECT_GT(5000, full);
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
+}
+
+TEST_HARNESS_MAIN
