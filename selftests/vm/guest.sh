@@ -7,6 +7,11 @@
 . /run/vm/command
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
+# Busybox, since a small Debian has no mount or hostname.
+mount() {
+	/bin/busybox mount "$@"
+}
+
 ln -sf /proc/self/fd /dev/fd
 ln -sf /proc/self/fd/0 /dev/stdin
 ln -sf /proc/self/fd/1 /dev/stdout
