@@ -317,6 +317,8 @@ static const char *inlined_name(Dwarf_Die *call)
 static Dwarf_Line *find_line(const struct unit *unit, uint64_t address)
 {
 	size_t low = 0, high = unit->n_lines;
+	Dwarf_Line *line;
+	bool end;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -329,17 +331,12 @@ static Dwarf_Line *find_line(const struct unit *unit, uint64_t address)
 		else
 			high = middle;
 	}
-	/* Rows that begin no statement continue the one before them. */
-	while (low-- > 0) {
-		Dwarf_Line *line = dwarf_onesrcline(unit->lines, low);
-		bool end, begin;
-
-		if (dwarf_lineendsequence(line, &end) || end)
-			return NULL;
-		if (dwarf_linebeginstatement(line, &begin) || begin)
-			return line;
-	}
-	return NULL;
+	if (!low)
+		return NULL;
+	line = dwarf_onesrcline(unit->lines, low - 1);
+	if (dwarf_lineendsequence(line, &end) || end)
+		return NULL;
+	return line;
 }
 
 size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool inlines,

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What Debian's valgrind says about a program: its massif.out and the memory map of that run. */
+#ifndef MASSIF_SELFTESTS_SYMBOLS_ORACLE_H
+#define MASSIF_SELFTESTS_SYMBOLS_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "symbols/object.h"
+
+/* Is there a valgrind to compare with? */
+bool oracle_present(void);
+
+/*
+ * Runs `valgrind --tool=massif @options... @program @argument` in the current directory with its
+ * output in "oracle.out"; @options ends in NULL. Returns its exit status, or -1.
+ */
+int oracle_run(const char *const *options, const char *program, const char *argument);
+
+/* The objects of a copy of /proc/PID/maps; [0] is the unknown one. */
+struct oracle_map {
+	struct mf_object *objects;
+	size_t count;
+};
+
+bool oracle_map_read(struct oracle_map *map, const char *path);
+void oracle_map_free(struct oracle_map *map);
+
+/* The frame of an address as massif.out shows it. */
+struct mf_frame oracle_map_frame(const struct oracle_map *map, uint64_t pc);
+
+#endif
