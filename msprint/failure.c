@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void mf_failure_deinit(struct mf_failure *failure)
 {
@@ -25,7 +24,8 @@ int mf_failure_set(struct mf_failure *failure, int status, const char *format, .
 		words = NULL;
 	va_end(args);
 	failure->status = status;
-	mf_text_set(&failure->words, words ?: "out of memory\n", strlen(words ?: "out of memory\n"));
+	failure->words.len = 0;
+	mf_text_append_string(&failure->words, words ?: "out of memory\n");
 	free(words);
 	return -EINVAL;
 }

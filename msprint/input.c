@@ -173,14 +173,18 @@ static bool next_raw(struct mf_input *input, struct mf_line *line)
 	return true;
 }
 
-static bool is_blank(const struct mf_line *line)
+/* Counts the blanks at the beginning, most of which are the indentation of a tree. */
+static size_t count_blanks(const struct mf_line *line)
 {
+	static const char spaces[8] = "        ";
 	size_t i = 0;
 
+	while (line->len - i >= sizeof(spaces) && !memcmp(line->data + i, spaces, sizeof(spaces)))
+		i += sizeof(spaces);
 	while (i < line->len &&
 	       (line->data[i] == ' ' || (line->data[i] >= '\t' && line->data[i] <= '\r')))
 		i++;
-	return i == line->len;
+	return i;
 }
 
 bool mf_input_next(struct mf_input *input, struct mf_line *line)
@@ -191,7 +195,8 @@ bool mf_input_next(struct mf_input *input, struct mf_line *line)
 		comment = memchr(line->data, '#', line->len);
 		if (comment)
 			line->len = comment - line->data;
-		if (!is_blank(line))
+		line->blanks = count_blanks(line);
+		if (line->blanks < line->len)
 			return true;
 	}
 	return false;

@@ -18,6 +18,7 @@ struct mf_failure;
 struct mf_line {
 	const char *data;
 	size_t len;		/* without the newline */
+	size_t blanks;		/* at the beginning */
 	bool newline;		/* false only for a last line that has none */
 };
 

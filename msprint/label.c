@@ -36,13 +36,14 @@ static const struct scale {
 static void format(struct mf_label *label, struct mf_number value, double scaled)
 {
 	size_t size = sizeof(label->text);
+	int places = scaled < 10 ? 3 : scaled < 100 ? 2 : 1;
 
 	if (mf_number_less(value, mf_number_of(1000)))
 		snprintf(label->text, size, "%5d", (int)mf_number_double(value));
 	else if (isinf(scaled))
 		snprintf(label->text, size, "%5s", "Inf");
 	else
-		snprintf(label->text, size, "%5.*f", scaled < 10 ? 3 : scaled < 100 ? 2 : 1, scaled);
+		snprintf(label->text, size, "%5.*f", places, scaled);
 }
 
 int mf_label_make(struct mf_label *label, struct mf_number value, const struct mf_text *unit)

@@ -15,6 +15,10 @@
 #define EXACT 9007199254740992.0	/* 2^53 */
 #define NEGATIVE_LIMIT (UINT64_C(1) << 63)
 
+/* The range of integers, as doubles. */
+#define INTEGER_MIN -9223372036854775808.0	/* -2^63 */
+#define INTEGER_END 18446744073709551616.0	/* 2^64, the first that is too large */
+
 static struct mf_number real(double value)
 {
 	return (struct mf_number){ .is_real = true, .real = value };
@@ -31,11 +35,12 @@ static struct mf_number integer(bool negative, uint64_t magnitude)
 /* Makes a whole double below 2^53 an integer. True if the number is an integer afterwards. */
 static bool make_integer(struct mf_number *number)
 {
-	double value = number->real;
+	double value;
 
 	if (!number->is_real)
 		return true;
-	if (number->garbled || !(fabs(value) < EXACT) || value != trunc(value))
+	value = number->real;
+	if (number->stays_real || !(fabs(value) < EXACT) || value != trunc(value))
 		return false;
 	*number = integer(value < 0, (uint64_t)fabs(value));
 	return true;
@@ -80,9 +85,21 @@ static double convert(const char *text, const char **end)
 	return value;
 }
 
+/* Whether a number is all of a text, up to blanks, and has an exponent. */
+static bool has_exponent(const char *text, const char *end, size_t len)
+{
+	const char *last = end;
+
+	while (is_blank(*last))
+		last++;
+	if (last != text + len)
+		return false;
+	return memchr(text, 'e', end - text) || memchr(text, 'E', end - text);
+}
+
 static struct mf_number parse_real(const char *text, size_t len)
 {
-	struct mf_number number = { .is_real = true };
+	struct mf_number number = { .is_real = true, .stays_real = true };
 	char small[64];
 	char *copy = small;
 	const char *end;
@@ -95,10 +112,9 @@ static struct mf_number parse_real(const char *text, size_t len)
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	number.real = convert(copy, &end);
-	number.garbled = end == copy;
-	while (is_blank(*end))
-		end++;
-	number.garbled |= end != copy + len;
+	if (has_exponent(copy, end, len) && number.real >= INTEGER_MIN &&
+	    number.real < INTEGER_END && number.real == trunc(number.real))
+		number = integer(number.real < 0, (uint64_t)fabs(number.real));
 	if (copy != small)
 		free(copy);
 	return number;
@@ -106,7 +122,6 @@ static struct mf_number parse_real(const char *text, size_t len)
 
 struct mf_number mf_number_parse(const char *text, size_t len)
 {
-	struct mf_number number = {};
 	bool negative = false;
 	uint64_t value = 0;
 	size_t first;
@@ -128,9 +143,7 @@ struct mf_number mf_number_parse(const char *text, size_t len)
 		if (i == len)
 			return integer(negative, value);
 	}
-	number = parse_real(text, len);
-	make_integer(&number);
-	return number;
+	return parse_real(text, len);
 }
 
 struct mf_number mf_number_add(struct mf_number a, struct mf_number b)

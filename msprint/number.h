@@ -7,9 +7,10 @@
  * rules, as observed with Debian 12's interpreter:
  *
  * - a text of digits (sign and blanks around allowed) that lies in -2^63 .. 2^64-1 is an
- *   integer; any other text is the double of its longest numeric beginning, 0 if there is none;
+ *   integer, and so is one with an exponent ("1e17") whose double is whole and in that range;
+ *   any other text is the double of its longest numeric beginning, 0 if there is none;
  * - a double that is whole and below 2^53 in magnitude takes part in arithmetic as an integer,
- *   unless it is from a text that is not all number, such as "12x" or "";
+ *   unless it comes from a text as it is, such as "5.0", "12x" or "";
  * - +, * give an integer if the exact result is one in that range, else a double;
  * - / gives an integer if the dividend is above 2^53 and the divisor divides it, else a double.
  *
@@ -22,12 +23,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Two words, so that it is passed in registers. */
 struct mf_number {
+	union {
+		uint64_t magnitude;
+		double real;
+	};
 	bool is_real;		/* real holds the value, else negative and magnitude do */
-	bool garbled;		/* from a text that is not all number; real */
+	bool stays_real;	/* even if whole and small: it comes from a text */
 	bool negative;
-	uint64_t magnitude;
-	double real;
 };
 
 /* The longest text of a number with commas: 20 digits, a sign, 6 commas; or 15 and an exponent. */

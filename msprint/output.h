@@ -12,7 +12,7 @@ struct mf_failure;
 
 struct mf_output {
 	int fd;			/* -1: to memory */
-	int error;		/* errno of the first failed write, or 0; nothing is written after it */
+	int error;		/* errno of the first failed write, the last one, too; or 0 */
 	struct mf_text memory;	/* what was written to memory */
 	size_t limit;		/* of memory, bytes; beyond it no more writes, and EFBIG */
 	size_t len;

@@ -14,7 +14,7 @@ struct mf_snapshot {
 	struct mf_number time;	/* in the header's unit */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
-	bool is_peak;		/* its index is the number that the last peak in the file has */
+	bool is_peak;		/* its index is the number of the file's last peak */
 };
 
 struct mf_profile {

@@ -185,12 +185,10 @@ static const char *take_digits(const char *at, const char *end, uint64_t *number
 
 static bool take_node(const struct mf_line *line, struct mf_node *node)
 {
-	const char *at = line->data;
-	const char *end = at + line->len;
+	const char *at = line->data + line->blanks;
+	const char *end = line->data + line->len;
 	uint64_t bytes;
 
-	while (at < end && is_blank(*at))
-		at++;
 	if (at == end || *at++ != 'n')
 		return false;
 	at = take_digits(at, end, &node->children);

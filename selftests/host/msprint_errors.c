@@ -243,7 +243,8 @@ TEST(pipe_as_input)
 {
 	ASSERT_TRUE(save("good", TREE "n1: 10 a\n n0: 10 b\n"));
 	MSPRINT_RUN_AUTO file = run_shell("$ms_print good");
-	MSPRINT_RUN_AUTO pipe = run_shell("cat good | $ms_print /dev/stdin | sed s,/dev/stdin,good,");
+	MSPRINT_RUN_AUTO pipe = run_shell("cat good | $ms_print /dev/stdin | "
+					  "sed s,/dev/stdin,good,");
 
 	EXPECT_EQ(0, file.status);
 	EXPECT_NE(0, file.out_len);
@@ -267,8 +268,8 @@ TEST(very_deep_tree)
 
 	EXPECT_EQ(0, run.status);
 	EXPECT_STREQ("", run.err);
-	EXPECT_NE(NULL, strstr(run.out, "\n100.00% (10B) root\n->00.00% (0B) in 1+ places, all below "
-			       "ms_print's threshold (01.00%)\n\n"));
+	EXPECT_NE(NULL, strstr(run.out, "\n100.00% (10B) root\n->00.00% (0B) in 1+ places, all "
+			       "below ms_print's threshold (01.00%)\n\n"));
 }
 
 TEST_HARNESS_MAIN

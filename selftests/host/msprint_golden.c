@@ -61,8 +61,8 @@ static void write_ties(FILE *file)
 	msprint_write_header(file, " (none)", "./prog", "B");
 	for (i = 0; i < 4; i++) {
 		for (j = 0; j < 3; j++, number++) {
-			msprint_write_snapshot(file, number, i * 100, 100 + (number * 37) % 90, 0, 0,
-					       orders[i][j]);
+			msprint_write_snapshot(file, number, i * 100, 100 + (number * 37) % 90,
+					       0, 0, orders[i][j]);
 			if (orders[i][j][0] != 'e')
 				fprintf(file, "n0: 0 " ROOT);
 		}
@@ -177,8 +177,8 @@ static void write_no_desc(FILE *file)
 
 static void write_no_newline(FILE *file)
 {
-	fprintf(file, "desc: x\ncmd:   two  blanks \t\ntime_unit: i\nsnapshot=0\ntime=7\nmem_heap_B=3\n"
-		"mem_heap_extra_B=1\nmem_stacks_B=2\nheap_tree=empty");
+	fprintf(file, "desc: x\ncmd:   two  blanks \t\ntime_unit: i\nsnapshot=0\ntime=7\n"
+		"mem_heap_B=3\nmem_heap_extra_B=1\nmem_stacks_B=2\nheap_tree=empty");
 }
 
 /* The peak is found by number, shown by index; the last one named wins. */
@@ -249,16 +249,20 @@ static void write_many(FILE *file)
 static void write_odd_numbers(FILE *file)
 {
 	static const char *const values[] = {
-		"007", " 12", "12 ", "1e3", "1.5", "-3", "+4", "", "12x", "0x10", "00001234567", ".5",
-		"123456789012345678901234567890", "9007199254740993", "1,000", "x", "99999999999999.5",
+		"007", " 12", "12 ", "1e3", "1.5", "-3", "+4", "", "12x", "0x10", "00001234567",
+		".5", "123456789012345678901234567890", "9007199254740993", "1,000", "x",
+		"99999999999999.5", "5.", "5.0", "5e0", "1e17", "1e19", "1e20", "15e-1", "-9e18", "1e17x", "1e", "2E1 ",
+		"9007199254740993e0", "96824165905116985",
 	};
+	const unsigned int count = sizeof(values) / sizeof(values[0]);
 	unsigned int i;
 
 	msprint_write_header(file, " (none)", "./prog", "B");
-	for (i = 0; i < 17; i++)
+	for (i = 0; i < count * 2; i++)
 		fprintf(file, "snapshot=%s\ntime=%u\nmem_heap_B=%s\nmem_heap_extra_B=%s\n"
-			"mem_stacks_B=%s\nheap_tree=empty\n", values[i], i, values[i],
-			values[(i * 5 + 1) % 17], values[(i * 3 + 2) % 17]);
+			"mem_stacks_B=%s\nheap_tree=empty\n", values[i % count], i,
+			values[i % count], values[(i * 5 + 1) % count],
+			values[(i / 3 + count - 1) % count]);
 }
 
 static void write_long_line(FILE *file)

@@ -108,7 +108,8 @@ static bool tell_difference(const struct msprint_run *ours, const struct msprint
 	size_t start = 0;
 	size_t i = 0;
 
-	if (ours->out_len == reference->out_len && !memcmp(ours->out, reference->out, ours->out_len))
+	if (ours->out_len == reference->out_len &&
+	    !memcmp(ours->out, reference->out, ours->out_len))
 		return false;
 	/* Both end in a NUL, which differs from what the longer one has there. */
 	for (; ours->out[i] == reference->out[i] && i < ours->out_len; i++) {
@@ -134,8 +135,8 @@ bool msprint_same(const char *const *args, int *status)
 	if (tell_difference(&ours, &reference))
 		same = false;
 	if (!ours.status != !reference.status || ours.status < 0 || ours.status >= 1000) {
-		printf("# status: ours %d, reference %d\n#      ours: %s# reference: %s", ours.status,
-		       reference.status, ours.err, reference.err);
+		printf("# status: ours %d, reference %d\n#      ours: %s# reference: %s",
+		       ours.status, reference.status, ours.err, reference.err);
 		same = false;
 	}
 	return same;

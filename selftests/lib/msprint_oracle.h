@@ -15,7 +15,7 @@ const char *msprint_missing(void);
 const char *msprint_ours(void);
 
 struct msprint_run {
-	int status;	/* exit status; 1000 + signal if a signal ended it; -1 if it did not start */
+	int status;	/* exit status; 1000 + the signal that ended it; -1 if not started */
 	char *out;	/* standard output, with a NUL after its out_len bytes */
 	size_t out_len;
 	char *err;	/* the same for standard error */

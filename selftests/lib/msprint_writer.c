@@ -81,7 +81,8 @@ void msprint_write_random(FILE *file, uint64_t *state)
 	for (i = 0; i < count; i++) {
 		heap = msprint_random_below(state, size);
 		tree = i == peak ? "peak" : msprint_random_below(state, 3) ? "empty" : "detailed";
-		msprint_write_snapshot(file, i, time, heap, msprint_random_below(state, heap / 8 + 1),
+		msprint_write_snapshot(file, i, time, heap,
+				       msprint_random_below(state, heap / 8 + 1),
 				       msprint_random_below(state, 3) ? 0 : heap / 16, tree);
 		if (tree[0] != 'e')
 			write_tree(file, state, heap, msprint_random_below(state, 7), 0);
