@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl --pages-as-heap: a file for each process, and words for those that have none.
+
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define SECONDS 120
+#define NOBODY	65534
+
+FIXTURE(pages) {
+	struct ctl_result result;
+	char name[256];
+};
+
+FIXTURE_SETUP(pages)
+{
+	ctl_remove_files("massif.out");
+	ctl_remove_files("p.");
+}
+
+FIXTURE_TEARDOWN(pages)
+{
+	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.out");
+	ctl_remove_files("p.");
+}
+
+static void expect_file(struct __test_metadata *_metadata, const char *name)
+{
+	char *text = ctl_read_file(name);
+	struct stat st;
+
+	ASSERT_NE(NULL, text) {
+		TH_LOG("%s", name);
+	}
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	EXPECT_EQ(NULL, strstr(text, "snapshot=0\n#-----------\ntime=0\nmem_heap_B=0\n"));
+	EXPECT_EQ(0, stat(name, &st));
+	/* Made from what was on the program's stacks. */
+	EXPECT_EQ(0600, st.st_mode & 0777);
+	free(text);
+}
+
+TEST_F_TIMEOUT(pages, one_process, SECONDS)
+{
+	char *text;
+
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "--time-unit=B",
+		"--detailed-freq=1", "sh", "-c", "echo out; echo err >&2; exit 7");
+	EXPECT_STREQ("out\n", self->result.out);
+	EXPECT_STREQ("err\n", self->result.err);
+	EXPECT_EQ(7, ctl_exit_code(&self->result));
+	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
+	expect_file(_metadata, self->name);
+	text = ctl_read_file(self->name);
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "desc: --pages-as-heap --time-unit=B --detailed-freq=1\n"
+				     "cmd: sh -c echo out; echo err >&2; exit 7\n"
+				     "time_unit: B\n"));
+	EXPECT_NE(NULL, strstr(text, " (page allocation syscalls) mmap/mremap/brk, --alloc-fns, "
+				     "etc.\n"));
+	free(text);
+}
+
+TEST_F_TIMEOUT(pages, killed, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap=yes", "sh", "-c",
+		"kill -KILL $$");
+	EXPECT_TRUE(WIFSIGNALED(self->result.status));
+	EXPECT_EQ(SIGKILL, WTERMSIG(self->result.status));
+	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
+	expect_file(_metadata, self->name);
+}
+
+/* No preloading here: it does not matter how the program was linked. */
+TEST_F_TIMEOUT(pages, static_program, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", ctl_target("ctl_static"));
+	EXPECT_EQ(9, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
+	expect_file(_metadata, self->name);
+}
+
+/* A file for each process that was forked and did not execute anything else. */
+TEST_F_TIMEOUT(pages, forks, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",
+		"(:) & (:) & /bin/true & wait");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	EXPECT_EQ(3, ctl_find_files("massif.out.", self->name));
+	expect_file(_metadata, self->name);
+}
+
+/* Without %p the last one wins, and its file is whole. */
+TEST_F_TIMEOUT(pages, one_name_for_all, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap",
+		"--massif-out-file=massif.out.all", "sh", "-c", "(:) & (:) & (:) & wait");
+	EXPECT_EQ(1, ctl_find_files("massif.out", self->name));
+	expect_file(_metadata, "massif.out.all");
+}
+
+TEST_F_TIMEOUT(pages, replaced, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",
+		"exec /bin/true");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "executed another program (true); no file is "
+						 "written for what it was before\n"));
+	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
+}
+
+/* The forked shell waits for the pipe, and outlives the program. */
+TEST_F_TIMEOUT(pages, left_behind, SECONDS)
+{
+	int fd;
+
+	ASSERT_EQ(0, mkfifo("p.fifo", 0600));
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",
+		"(exec >/dev/null 2>&1; read x <p.fifo) & exit 4");
+	EXPECT_EQ(4, ctl_exit_code(&self->result));
+	EXPECT_STREQ("massif-ctl: 1 of the processes that the program started still run; their "
+		     "profiles end here\n",
+		     self->result.err);
+	EXPECT_EQ(2, ctl_find_files("massif.out", self->name));
+	expect_file(_metadata, self->name);
+	fd = open("p.fifo", O_WRONLY);
+	EXPECT_LE(0, fd);
+	close(fd);
+}
+
+static void become_nobody(void)
+{
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		_exit(98);
+}
+
+TEST_F_TIMEOUT(pages, set_uid, SECONDS)
+{
+	const char *argv[] = { "massif-ctl", "-q", "--pages-as-heap", "./p.id", "-u", NULL };
+	struct stat st;
+
+	CTL_RUN(&self->result, "cp", "/usr/bin/id", "p.id");
+	ctl_result_free(&self->result);
+	ASSERT_EQ(0, chmod("p.id", 04755));
+	ASSERT_EQ(0, chmod(".", 0777));
+	ASSERT_EQ(0, stat("/dev/massif", &st));
+	ASSERT_EQ(0, chmod("/dev/massif", 0666));
+	ctl_run(&self->result, NULL, become_nobody, argv);
+	chmod("/dev/massif", st.st_mode & 0777);
+	EXPECT_STREQ("0\n", self->result.out);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_EQ(self->result.err,
+		  strstr(self->result.err, "massif-ctl: ./p.id gains rights when it is executed"));
+	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
+}
+
+/* One line, the reason, and the program is not started. */
+TEST_F_TIMEOUT(pages, no_permission, SECONDS)
+{
+	const char *argv[] = { "massif-ctl", "-q", "--pages-as-heap", "echo", "started", NULL };
+	struct stat st;
+
+	ASSERT_EQ(0, chmod(".", 0777));
+	ASSERT_EQ(0, stat("/dev/massif", &st));
+	ASSERT_EQ(0, chmod("/dev/massif", 0600));
+	ctl_run(&self->result, NULL, become_nobody, argv);
+	chmod("/dev/massif", st.st_mode & 0777);
+	EXPECT_STREQ("", self->result.out);
+	EXPECT_NE(NULL, strstr(self->result.err, "/dev/massif"));
+	EXPECT_EQ(self->result.err + strlen(self->result.err) - 1, strchr(self->result.err, '\n'));
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
+}
+
+TEST_HARNESS_MAIN
