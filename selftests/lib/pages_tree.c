@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+// Reads a massif.out of pages mode: how many bytes of a snapshot end where.
+
+#include "selftests/lib/pages_tree.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MAX 1024
+
+/* A line of the tree and what is known of the lines above it. */
+struct line {
+	uint64_t bytes;	   /* of which those of its children are taken off */
+	bool loader, main; /* this line or one above it */
+	char text[256];
+};
+
+static struct line lines[DEPTH_MAX];
+
+static bool has_any(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (strstr(text, *words))
+			return true;
+	return false;
+}
+
+/* The bytes that end in a line, once all of its children have been seen. */
+static void settle(struct pages_tree *tree, const struct line *line, uint64_t *worst)
+{
+	if (strstr(line->text, " 0x0: ") == line->text && !strstr(line->text, "[lost]") &&
+	    !strstr(line->text, "[no stack]") && !strstr(line->text, "[external]")) {
+		tree->exec += line->bytes;
+	} else if (line->loader || strstr(line->text, "/ld-linux")) {
+		tree->loader += line->bytes;
+	} else if (line->main) {
+		tree->in_main += line->bytes;
+	} else {
+		tree->other += line->bytes;
+		if (line->bytes > *worst) {
+			*worst = line->bytes;
+			snprintf(tree->worst, sizeof(tree->worst), "%.255s", line->text);
+		}
+	}
+}
+
+/*
+ * Lines come in the order of the tree, the root first, indented by their depth. A stack is read
+ * from the innermost frame down to the outermost.
+ */
+static void take(struct pages_tree *tree, const char *text, int *depth, uint64_t *worst)
+{
+	static const char *const loader[] = {" _dl_start", " _dl_sysdep_start", NULL};
+	static const char *const mains[] = {": main (", ": (below main)", NULL};
+	int indent = (int)strspn(text, " "), skip = 0;
+	struct line *line = &lines[indent];
+
+	for (; *depth >= indent; (*depth)--)
+		if (*depth > 0)
+			settle(tree, &lines[*depth], worst);
+	*depth = indent;
+	*line = (struct line){0};
+	if (sscanf(text + indent, "n%*d: %" SCNu64 "%n", &line->bytes, &skip) < 1)
+		return;
+	snprintf(line->text, sizeof(line->text), "%.255s", text + indent + skip);
+	line->text[strcspn(line->text, "\n")] = '\0';
+	if (!indent) {
+		snprintf(tree->root, sizeof(tree->root), "%.255s", line->text);
+		tree->total = line->bytes;
+		return;
+	}
+	line->loader = has_any(line->text, loader) || (indent > 1 && line[-1].loader);
+	line->main = has_any(line->text, mains);
+	line[-1].bytes -= line->bytes;
+}
+
+int pages_tree_read(const char *path, struct pages_tree *tree)
+{
+	FILE *file = fopen(path, "r");
+	uint64_t worst = 0;
+	bool inside = false;
+	char text[8192];
+	int depth = -1;
+
+	memset(tree, 0, sizeof(*tree));
+	while (file && fgets(text, sizeof(text), file)) {
+		if (!strncmp(text, "heap_tree=", 10) && strncmp(text, "heap_tree=empty", 15)) {
+			memset(tree, 0, sizeof(*tree));
+			inside = true;
+			depth = -1;
+			worst = 0;
+		} else if (inside && text[strspn(text, " ")] == 'n' &&
+			   strspn(text, " ") < DEPTH_MAX) {
+			take(tree, text, &depth, &worst);
+		} else if (inside) {
+			for (; depth > 0; depth--)
+				settle(tree, &lines[depth], &worst);
+			inside = false;
+		}
+	}
+	for (; inside && depth > 0; depth--)
+		settle(tree, &lines[depth], &worst);
+	if (file)
+		fclose(file);
+	return tree->root[0] ? 0 : -1;
+}
