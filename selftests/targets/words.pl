@@ -23,8 +23,16 @@ sub most_used {
 	return @words[0 .. $count - 1];
 }
 
+# The index as it would be printed, a line a word.
+sub as_text {
+	my ($places) = @_;
+	return join '', map { "$_: @{$places->{$_}}\n" } sort keys %$places;
+}
+
 die "usage: words.pl DIRECTORY\n" if @ARGV != 1;
 my @files = grep { -f } glob "$ARGV[0]/*";
 my $places = index_words(@files);
-printf "%d words in %d files; most used: %s\n",
-	scalar keys %$places, scalar @files, join ' ', most_used($places, 5);
+my $text = as_text($places);
+printf "%d words in %d files, an index of %d bytes; most used: %s\n",
+	scalar keys %$places, scalar @files, length $text, join ' ', most_used($places, 5);
+undef $text;

@@ -36,7 +36,7 @@ selftests/vm/run.sh --results "$out" --timeout 300 -- bash -euc '
 	insmod "$MASSIF_BUILD/kmod/$(uname -r)/massif.ko"
 	"$MASSIF_BUILD/massif-ctl" --massif-out-file="$MASSIF_RESULTS/pages.out" "$@"
 	rmmod massif
-' demo --pages-as-heap=yes "${brief[@]}" "${program[@]}"
+' demo --pages-as-heap=yes --time-unit=ms "${brief[@]}" "${program[@]}"
 
 explain 'What malloc gave to perl: how its heap grew while it made an index of words. Snapshots drawn with @' \
 	'and # (the peak) come with a tree: the calls that had asked for the memory, the largest first.'
