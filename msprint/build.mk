@@ -2,8 +2,7 @@
 # ms_print: prints a massif.out file as a graph, a table and trees.
 
 MSPRINT_SRCS := main.c options.c failure.c memory.c text.c number.c input.c output.c label.c \
-		syntax.c profile.c summary.c graph.c tree.c \
-		table.c report.c
+		syntax.c profile.c summary.c graph.c tree.c table.c report.c
 MSPRINT_OBJS := $(MSPRINT_SRCS:%.c=$(O)/msprint/%.o)
 
 ALL += $(O)/ms_print

@@ -48,7 +48,7 @@ static bool make_integer(struct mf_number *number)
 
 static bool both_integers(struct mf_number *a, struct mf_number *b)
 {
-	return make_integer(a) & make_integer(b);
+	return make_integer(a) && make_integer(b);
 }
 
 double mf_number_double(struct mf_number number)
