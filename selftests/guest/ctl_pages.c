@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(pages, set_uid, SECONDS)
 /* One line, the reason, and the program is not started. */
 TEST_F_TIMEOUT(pages, no_permission, SECONDS)
 {
-	const char *argv[] = { "massif-ctl", "-q", "--pages-as-heap", "echo", "started", NULL };
+	const char *argv[] = { "massif-ctl", "--pages-as-heap", "echo", "started", NULL };
 	struct stat st;
 
 	ASSERT_EQ(0, chmod(".", 0777));

@@ -144,7 +144,7 @@ TEST_F(errors, no_module)
 
 	if (access("/dev/massif", F_OK) == 0)
 		SKIP(return, "massif.ko is loaded");
-	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "echo", "started");
+	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "echo", "started");
 	EXPECT_STREQ("", self->result.out);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	/* One line that names the device. */

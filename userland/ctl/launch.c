@@ -105,7 +105,8 @@ static int explain(const struct mf_launch *launch, const struct failure *failure
 			    launch->argv[0], strerror(-failure->code));
 }
 
-int mf_launch_start(const struct mf_launch *launch, pid_t *pid, struct mf_error *err)
+int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
+		    struct mf_error *err)
 {
 	mf_auto_close int reader = -1, writer = -1;
 	mf_auto_free char **arguments = NULL;
@@ -113,6 +114,7 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, struct mf_error 
 	size_t n = 0;
 	int ends[2];
 
+	*refused = false;
 	/* Room for the shell's, since a child may not allocate. */
 	while (launch->argv[n])
 		n++;
@@ -135,6 +137,7 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, struct mf_error 
 	if (read(reader, &failure, sizeof(failure)) != (ssize_t)sizeof(failure))
 		return 0;
 	waitpid(*pid, NULL, 0);
+	*refused = failure.stage == STAGE_EXEC;
 	return explain(launch, &failure, err);
 }
 

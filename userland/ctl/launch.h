@@ -3,6 +3,7 @@
 #ifndef MASSIF_CTL_LAUNCH_H
 #define MASSIF_CTL_LAUNCH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -32,10 +33,11 @@ int mf_launch_move_high(int fd);
 void mf_launch_reserve_standard(void);
 
 /*
- * Starts it. Returns 0 once the program is running; or -errno, with words, and nothing is left:
- * from exec as execve(2) has it, from enrol as enrol_error returns it.
+ * Starts it. Returns 0 once the program is running; or -errno, with words, and nothing is left.
+ * *@refused then says whether it was execve(2) that failed, and not something before.
  */
-int mf_launch_start(const struct mf_launch *launch, pid_t *pid, struct mf_error *err);
+int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
+		    struct mf_error *err);
 
 /*
  * Closes massif-ctl's own copies of what it was given: whoever is at the other end of a pipe shall

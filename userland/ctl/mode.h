@@ -3,6 +3,7 @@
 #ifndef MASSIF_CTL_MODE_H
 #define MASSIF_CTL_MODE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -16,8 +17,9 @@
 struct mf_run {
 	const struct mf_options *options;
 	const struct mf_program *program;
-	const char *cmd; /* as the file shows it */
-	bool keep_descriptors; /* the output file is among what massif-ctl was given */
+	const char *cmd;	/* as the file shows it */
+	struct mf_error note;	/* for the user, if the program can be started; may be empty */
+	bool keep_descriptors;	/* the output file is among what massif-ctl was given */
 	struct mf_launch launch;
 	struct mf_supervision supervision;
 	struct mf_signals signals;

@@ -23,11 +23,15 @@ enum {
 	STATUS_NOT_FOUND = 127,
 };
 
-/* The unit of time that can be had. Returns 0, or -errno when the one asked for cannot. */
-static int choose_time_unit(struct mf_options *options, struct mf_error *err)
+/*
+ * The unit of time that can be had; @note says so if it is another than usual. Returns 0, or -errno
+ * when the one asked for cannot be had.
+ */
+static int choose_time_unit(struct mf_options *options, struct mf_error *note,
+			    struct mf_error *err)
 {
+	mf_auto_free char *advice = NULL;
 	struct mf_error reason;
-	char *advice;
 	int ret;
 
 	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
@@ -39,11 +43,10 @@ static int choose_time_unit(struct mf_options *options, struct mf_error *err)
 		if (asprintf(&advice, "%s; use --time-unit=ms or --time-unit=B", reason.text) < 0)
 			return mf_error_set(err, -ENOMEM, "out of memory");
 		mf_options_explain(err, "--time-unit=i", advice);
-		free(advice);
 		return ret;
 	}
 	options->model.time_unit = MF_TIME_MS;
-	mf_message_say(MF_MESSAGE_NOTE, "time is in ms, not in instructions: %s", reason.text);
+	mf_error_set(note, 0, "time is in ms, not in instructions: %s", reason.text);
 	return 0;
 }
 
@@ -100,7 +103,7 @@ static int exec_status(int code)
 }
 
 /* Ends as the program did. */
-static int end_like(struct mf_run *run, int status)
+static int end_like(int status)
 {
 	if (WIFSIGNALED(status))
 		mf_signals_die(WTERMSIG(status));
@@ -118,7 +121,6 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
 	run->supervision.pid = run->pid;
-	run->supervision.signals = &run->signals;
 	ret = mf_supervise(&run->supervision, &status, &err);
 	if (ret)
 		refuse(STATUS_REFUSED, &err);
@@ -126,47 +128,39 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	return status;
 }
 
-static int run_program(struct mf_options *options, char **argv, const struct mf_program *program,
-		       const char *cmd, bool keep_descriptors)
+static int run_program(struct mf_run *run)
 {
-	const struct mf_mode *mode = options->pages_as_heap ? &mf_mode_pages : &mf_mode_heap;
-	struct mf_run run = {
-		.options = options,
-		.program = program,
-		.cmd = cmd,
-		.keep_descriptors = keep_descriptors,
-		.launch = { .program = program, .argv = argv, .environment = environ,
-			    .inherited = -1 },
-		.supervision = { .fd = -1 },
-	};
+	const struct mf_mode *mode = run->options->pages_as_heap ? &mf_mode_pages : &mf_mode_heap;
 	struct mf_error err;
+	bool refused;
 	int ret, status;
 
-	run.launch.signals = &run.signals;
-	ret = mf_signals_take(&run.signals, &err);
+	ret = mf_signals_take(&run->signals, &err);
 	if (ret)
 		return refuse(STATUS_REFUSED, &err);
-	ret = mode->prepare(&run, &err);
+	ret = mode->prepare(run, &err);
 	if (ret) {
-		mode->cleanup(&run);
+		mode->cleanup(run);
 		return refuse(STATUS_REFUSED, &err);
 	}
-	ret = mf_launch_start(&run.launch, &run.pid, &err);
+	if (run->note.text[0])
+		mf_message_say(MF_MESSAGE_NOTE, "%s", run->note.text);
+	ret = mf_launch_start(&run->launch, &run->pid, &refused, &err);
 	if (ret) {
-		mode->cleanup(&run);
-		return refuse(exec_status(ret), &err);
+		mode->cleanup(run);
+		return refuse(refused ? exec_status(ret) : STATUS_REFUSED, &err);
 	}
-	status = accompany(&run, mode);
-	mode->cleanup(&run);
-	return end_like(&run, status);
+	status = accompany(run, mode);
+	mode->cleanup(run);
+	return end_like(status);
 }
 
 static int run_with(struct mf_options *options, int argc, char **argv)
 {
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
 	mf_auto_free char *cmd = NULL;
+	struct mf_run run = { .options = options, .program = &program };
 	struct mf_error err;
-	bool own_file = false;
 	int used, ret;
 
 	if (mf_options_parse(options, argc, argv, &used, &err))
@@ -177,23 +171,31 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 		return mf_command_version(0, argv + argc);
 	mf_message_set_level(options->verbosity);
 	if (used == argc) {
-		mf_message_say(MF_MESSAGE_ERROR,
-			       "no program specified\nUse --help for more information.");
-		return STATUS_REFUSED;
+		mf_error_set(&err, 0, "no program specified\nUse --help for more information.");
+		return refuse(STATUS_REFUSED, &err);
 	}
-	if (check_out_file(options, &own_file, &err))
+	if (check_out_file(options, &run.keep_descriptors, &err))
 		return refuse(STATUS_REFUSED, &err);
 	ret = mf_program_resolve(&program, argv[used], &err);
 	if (ret)
 		return refuse(exec_status(ret), &err);
-	if (choose_time_unit(options, &err))
+	if (choose_time_unit(options, &run.note, &err))
 		return refuse(STATUS_REFUSED, &err);
 	cmd = join(argv + used);
 	if (!cmd) {
 		mf_error_set(&err, -ENOMEM, "out of memory");
 		return refuse(STATUS_REFUSED, &err);
 	}
-	return run_program(options, argv + used, &program, cmd, own_file);
+	run.cmd = cmd;
+	run.launch = (struct mf_launch){
+		.program = &program,
+		.argv = argv + used,
+		.environment = environ,
+		.signals = &run.signals,
+		.inherited = -1,
+	};
+	run.supervision = (struct mf_supervision){ .signals = &run.signals, .fd = -1 };
+	return run_program(&run);
 }
 
 int mf_command_run(int argc, char **argv)

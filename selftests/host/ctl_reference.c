@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+// Options as the reference takes or refuses them: the same words, but for the program's name.
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define VALGRIND "/usr/bin/valgrind"
+#define SECONDS	 180
+
+static const char *const options[] = {
+	/* taken */
+	"--depth= 5",
+	"--depth=+5",
+	"--depth=\t\v\f\r 200",
+	"--depth=000001",
+	"--heap-admin=",
+	"--heap-admin=-0",
+	"--heap-admin=1024",
+	"--threshold=",
+	"--threshold= ",
+	"--threshold=-",
+	"--threshold=.5",
+	"--threshold=100.",
+	"--peak-inaccuracy=-1",
+	"--peak-inaccuracy=123456789.125",
+	"--detailed-freq=1000000",
+	"--max-snapshots=1000",
+	"--alignment=4096",
+	"--time-unit=ms",
+	"--time-unit=B",
+	"--alloc-fn=",
+	"--demangle=no",
+	"--show-below-main=yes",
+	"--sym-offsets=yes",
+	"--fullpath-after=",
+	"--read-inline-info=no",
+	/* refused */
+	"--depth",
+	"--depth=",
+	"--depth=0",
+	"--depth=201",
+	"--depth=-5",
+	"--depth=5 ",
+	"--depth=5k",
+	"--depth=0x10",
+	"--depth=5.5",
+	"--depth= ",
+	"--depth=-",
+	"--depth=- 5",
+	"--depth=--5",
+	"--depth=99999999999999999999",
+	"--dep=5",
+	"--Depth=5",
+	"--depth=5=6",
+	"--heap-admin=1025",
+	"--heap-admin=-1",
+	"--threshold",
+	"--threshold=101",
+	"--threshold=100.00000000001",
+	"--threshold=-0.1",
+	"--threshold=1e1",
+	"--threshold=nan",
+	"--threshold=1 ",
+	"--threshold=1,5",
+	"--threshold=1.5.5",
+	"--threshold=0x5",
+	"--peak-inaccuracy=inf",
+	"--peak-inaccuracy=1%",
+	"--detailed-freq=0",
+	"--detailed-freq=1000001",
+	"--max-snapshots=",
+	"--max-snapshots=9",
+	"--max-snapshots=1001",
+	"--alignment=",
+	"--alignment=8",
+	"--alignment=15",
+	"--alignment=48",
+	"--alignment=8192",
+	"--alignment=-16",
+	"--alignment=4294967312",
+	"--alignment=x",
+	"--pages-as-heap=",
+	"--pages-as-heap=Yes",
+	"--pages-as-heap=yess",
+	"--pages-as-heap=1",
+	"--demangle=maybe",
+	"--time-unit",
+	"--time-unit=",
+	"--time-unit=s",
+	"--time-unit=b",
+	"--time-unit=ms ",
+	"--alloc-fn",
+	"--massif-out-file",
+	"-q=1",
+	"-qq",
+	"-x",
+	"-",
+};
+
+/* @text with each `valgrind: ` at the start of a line replaced. */
+static void put_name(const char *text, char *out, size_t size)
+{
+	static const char theirs[] = "valgrind: ", ours[] = "massif-ctl: ";
+	size_t n = 0;
+
+	while (*text && n + sizeof(ours) < size) {
+		size_t length = strcspn(text, "\n");
+
+		if (strncmp(text, theirs, strlen(theirs)) == 0) {
+			text += strlen(theirs);
+			length -= strlen(theirs);
+			n += (size_t)snprintf(out + n, size - n, "%s", ours);
+		}
+		if (length >= size - n - 1)
+			break;
+		memcpy(out + n, text, length);
+		n += length;
+		text += length;
+		if (*text == '\n')
+			out[n++] = *text++;
+	}
+	out[n] = '\0';
+}
+
+FIXTURE(reference) {
+	struct ctl_result theirs, ours;
+};
+
+FIXTURE_SETUP(reference)
+{
+	if (access(VALGRIND, X_OK))
+		SKIP(return, "valgrind is not installed");
+}
+
+FIXTURE_TEARDOWN(reference)
+{
+}
+
+TEST_F_TIMEOUT(reference, options, SECONDS)
+{
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		char expected[4096];
+
+		CTL_RUN(&self->theirs, VALGRIND, "-q", "--tool=massif",
+			"--massif-out-file=/dev/null", options[i], "true");
+		CTL_RUN(&self->ours, "massif-ctl", "-q", "--massif-out-file=/dev/null", options[i],
+			"true");
+		put_name(self->theirs.err, expected, sizeof(expected));
+		EXPECT_EQ(ctl_exit_code(&self->theirs), ctl_exit_code(&self->ours)) {
+			TH_LOG("%s", options[i]);
+		}
+		EXPECT_STREQ(expected, self->ours.err);
+		ctl_result_free(&self->theirs);
+		ctl_result_free(&self->ours);
+	}
+}
+
+TEST_HARNESS_MAIN
