@@ -73,7 +73,7 @@ static void print_merged(struct writer *w, unsigned int indent, const struct mf_
 		fprintf(w->out, "in %" PRIu32 " places, all below massif's threshold (",
 			merged->places);
 	mf_percent_print(w->out, w->options->threshold);
-	fputs(")\n", w->out);
+	fputs("%)\n", w->out);
 }
 
 /*
