@@ -16,7 +16,8 @@ MODULE_DIR = $(O)/kmod/$(KRELEASE)
 KBUILD_WORDS := $(foreach word,V W C LLVM ARCH CROSS_COMPILE,\
 		  $(if $(filter command%,$(origin $(word))),$(word)=$($(word))))
 KBUILD_MAKE   = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
-		$(MAKE) -j$(JOBS) --no-print-directory $(KBUILD_WORDS) \
+		$(MAKE) -j$(JOBS) $(if $(findstring s,$(firstword -$(MAKEFLAGS))),-s) \
+		--no-print-directory $(KBUILD_WORDS) \
 		-C $(KDIR) M=$(abspath $(MODULE_DIR))
 
 .PHONY: modules modules_install

@@ -59,16 +59,19 @@ guest-module:
 	$(MAKE) modules KDIR=/lib/modules/$$(MASSIF_BUILD=$(abspath $(O)) selftests/vm/kernel.sh release)/build
 
 # Packages first, then a make of its own: the parts' build.mk ask for what packages brought.
-SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+# V=1 shows what is compiled how.
+SUBMAKE = $(MAKE) $(if $(V),,-s) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 #: check            install what is missing, build, run every test (TESTS='pattern...' selects)
 check:
 	@selftests/tools/packages.sh build guest test
+	@echo 'building'
 	@$(SUBMAKE) all guest-module
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' selftests/tools/run-tests.sh
 
 #: demo             install what is missing, build, show a heap and a pages report of a real program
 demo:
 	@selftests/tools/packages.sh build guest
+	@echo 'building'
 	@$(SUBMAKE) programs guest-module
 	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/demo.sh

@@ -58,7 +58,6 @@ need_root() {
 }
 
 as_root() {
-	need_root
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
 	else
@@ -71,6 +70,11 @@ apt_get() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
 }
 
+# A command's hundreds of lines matter only when it fails.
+quietly() {
+	"$@" >"$log" 2>&1 || { cat "$log" >&2; return 1; }
+}
+
 known() {
 	for package in "$@"; do
 		apt-cache show "$package" >/dev/null 2>&1 || return 1
@@ -78,13 +82,16 @@ known() {
 }
 
 update() {
+	need_root
 	say "the package lists are missing or too old: apt-get update"
-	apt_get update >&2 || die "apt-get update failed: is the machine online?"
+	quietly apt_get update || die "apt-get update failed: is the machine online?"
 	updated=yes
 }
 
 [ $# -gt 0 ] || die "usage: packages.sh GROUP... (build, guest, test)"
 requested=$*
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 updated='' sudo_said='' wanted='' absent_headers=''
 
 for group; do
@@ -125,13 +132,14 @@ for group; do
 	[ -z "$list" ] || say "installing, $reason:$list"
 done
 
+need_root
 # shellcheck disable=SC2086
 [ -n "$updated" ] || known $absent || update
 # shellcheck disable=SC2086
-if ! apt_get install -y --no-install-recommends $absent >&2; then
+if ! quietly apt_get install -y --no-install-recommends $absent; then
 	# An old list names versions that the archive no longer holds.
 	[ -z "$updated" ] || die "apt-get could not install: $absent"
 	update
-	apt_get install -y --no-install-recommends $absent >&2 ||
+	quietly apt_get install -y --no-install-recommends $absent ||
 		die "apt-get could not install: $absent; is the machine online?"
 fi
