@@ -29,16 +29,16 @@ static bool is_digit(char c)
 
 bool mf_percent_parse(const char *text, double *value)
 {
-	double sum = 0, place = 0.1;
+	double whole = 0, fraction = 0, place = 0.1;
 
 	for (; is_digit(*text); text++)
-		sum = sum * 10 + (*text - '0');
+		whole = whole * 10 + (*text - '0');
 	if (*text == '.') {
 		for (text++; is_digit(*text); text++) {
-			sum += (*text - '0') * place;
+			fraction += (*text - '0') * place;
 			place /= 10;
 		}
 	}
-	*value = sum;
+	*value = whole + fraction;
 	return *text == '\0';
 }

@@ -13,8 +13,9 @@
 void mf_percent_print(FILE *out, double value);
 
 /*
- * Reads digits with an optional `.digits`, adding up tenths, hundredths, ... in binary, as Massif
- * does; nothing at all is 0. Returns false if @text has anything else.
+ * Reads digits with an optional `.digits`; nothing at all is 0. As in Massif, tenths, hundredths, ...
+ * are added up in binary before the whole part: 2.675 is printed as `2.68`, 0.015 as `0.01`. Returns
+ * false if @text has anything else.
  */
 bool mf_percent_parse(const char *text, double *value);
 
