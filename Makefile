@@ -2,8 +2,13 @@
 # A thin front: every part describes itself in its own build.mk.
 
 O        ?= build
-CC       ?= gcc
-CXX      ?= g++
+# Not ?=: make has values of its own for these.
+ifeq ($(origin CC),default)
+CC       := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX      := g++
+endif
 AR       ?= ar
 PREFIX   ?= /usr/local
 DESTDIR  ?=

@@ -13,6 +13,7 @@
 #include <link.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,18 +46,24 @@ static void set_seen(struct scan *scan, uint32_t i)
 		scan->seen[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
+/* The object's path, made absolute: the program may change its directory. In a static buffer. */
 static const char *path_of(const struct dl_phdr_info *info)
 {
-	static char executable[PATH_MAX];
-	ssize_t length;
+	static char buffer[2 * PATH_MAX];
+	size_t length;
+	ssize_t n;
 
-	if (info->dlpi_name[0])
-		return info->dlpi_name;
-	if (!executable[0]) {
-		length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
-		executable[length > 0 ? length : 0] = '\0';
+	if (!info->dlpi_name[0]) {
+		n = readlink("/proc/self/exe", buffer, sizeof(buffer) - 1);
+		buffer[n > 0 ? n : 0] = '\0';
+		return buffer;
 	}
-	return executable;
+	if (info->dlpi_name[0] == '/' || !strchr(info->dlpi_name, '/') ||
+	    !getcwd(buffer, PATH_MAX))
+		return info->dlpi_name;
+	length = strlen(buffer);
+	snprintf(buffer + length, sizeof(buffer) - length, "/%s", info->dlpi_name);
+	return buffer;
 }
 
 static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *header,

@@ -23,6 +23,23 @@ static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 	return memory;
 }
 
+/*
+ * The path as the kernel would show it: the dynamic linker gives the one by which it found the
+ * object, through links such as libfoo.so.6. It stays as it is when the file is gone.
+ */
+static void resolve_path(struct mf_collection *collection, struct mf_object *object)
+{
+	char *resolved;
+
+	if (object->kind != MF_OBJECT_FILE)
+		return;
+	resolved = realpath(object->path, NULL);
+	if (!resolved)
+		return;
+	collection->paths[collection->n_paths++] = resolved;
+	object->path = resolved;
+}
+
 static int collect_objects(const struct mf_store *store, struct mf_collection *collection)
 {
 	uint32_t n = store->header->n_objects;
@@ -31,10 +48,12 @@ static int collect_objects(const struct mf_store *store, struct mf_collection *c
 	if (!n || !mf_store_fits(store, MF_REGION_OBJECTS, n - 1, sizeof(struct mf_object_record)))
 		n = 1;
 	objects = allocate(collection, n, sizeof(*objects));
-	if (!objects)
+	collection->paths = calloc(n, sizeof(*collection->paths));
+	if (!objects || !collection->paths)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < n; i++)
-		mf_objects_read(store, i, &objects[i]);
+		if (mf_objects_read(store, i, &objects[i]))
+			resolve_path(collection, &objects[i]);
 	collection->profile.objects = objects;
 	collection->profile.n_objects = n;
 	return 0;
@@ -168,5 +187,8 @@ void mf_collection_release(struct mf_collection *collection)
 {
 	for (size_t i = 0; i < collection->n_memory; i++)
 		free(collection->memory[i]);
+	for (size_t i = 0; i < collection->n_paths; i++)
+		free(collection->paths[i]);
+	free(collection->paths);
 	memset(collection, 0, sizeof(*collection));
 }

@@ -12,6 +12,8 @@ struct mf_collection {
 	struct mf_profile profile;
 	void *memory[8]; /* what _release frees */
 	size_t n_memory;
+	char **paths; /* of the objects, resolved */
+	size_t n_paths;
 };
 
 /*
