@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+// Files as symbols find them: aliases, replaced and broken files, separate debug files, the vdso.
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "base/cleanup.h"
+#include "symbols/symbolizer.h"
+
+/* Functions as an assembler makes them, of 16 bytes each. */
+__asm__(".macro begin name type=function size=16\n"
+	".globl \\name\n"
+	".type \\name, @\\type\n"
+	".size \\name, \\size\n"
+	"\\name:\n"
+	".endm\n"
+	".macro body\n"
+	".fill 16, 1, 0x90\n"
+	".endm\n"
+	".text\n"
+	".balign 16\n"
+	".globl symbols_code\n"
+	"symbols_code:\n"
+	"begin at_00\n"		     "body\n"
+	"begin at_10_long\n"	     "begin at_10\n"	   "body\n"
+	"begin at_20_b\n"	     "begin at_20_a\n"	   "body\n"
+	"begin at_30_no_size function 0\n"		   "body\n"
+	"begin at_40_no_type notype\n"			   "body\n"
+	"begin at_50_data object\n"			   "body\n"
+	"begin at_60_outer function 48\n"		   "body\n"
+	"begin at_70_inner\n"				   "body\n"
+	/* The rest of at_60_outer. */			   "body\n"
+	"begin at_90_longer function 32\n" "begin at_90_long_name\n" "body\n"
+	/* The rest of at_90_longer. */			   "body\n"
+	"begin at_b0_version\n"				   "begin at_b0_unversion\n"
+	".symver at_b0_version, at_b0_vvvvvvv@V_1\n"	   "body\n"
+	"begin _ZN2at8functionC4Ev\n"			   "body\n"
+	"begin _RNvC2at8function\n"			   "body\n"
+	"begin _ZN2at4rust17h0123456789abcdefE\n"	   "body\n");
+extern const char symbols_code[];
+extern const Elf64_Ehdr __ehdr_start;
+
+static const struct {
+	uint64_t offset;
+	const char *function;
+	uint64_t from_start;
+} known[] = {
+	{ 0x00, "at_00", 0 },
+	{ 0x0f, "at_00", 15 },
+	{ 0x10, "at_10", 0 },
+	{ 0x20, "at_20_a", 0 },
+	{ 0x38, NULL, 0 },
+	{ 0x48, NULL, 0 },
+	{ 0x58, "at_50_data", 8 },
+	{ 0x68, "at_60_outer", 8 },
+	{ 0x78, "at_70_inner", 8 },
+	{ 0x88, NULL, 0 },
+	{ 0x98, "at_90_long_name", 8 },
+	{ 0xa8, "at_90_longer", 24 },
+	/* Equally long without the version: the one with a version. */
+	{ 0xb8, "at_b0_vvvvvvv@V_1", 8 },
+	{ 0xc8, "at::function::function()", 8 },
+	{ 0xd8, "at::function", 8 },
+	{ 0xe8, "at::rust", 8 },
+};
+
+/* Two objects: the unknown one, and @file with the addresses of this program. */
+FIXTURE(files)
+{
+	char program[PATH_MAX];
+	struct mf_object objects[2];
+	struct mf_symbolizer *symbolizer;
+};
+
+FIXTURE_SETUP(files)
+{
+	ssize_t length = readlink("/proc/self/exe", self->program, sizeof(self->program) - 1);
+
+	ASSERT_LT(0, length);
+	self->program[length] = '\0';
+	memset(self->objects, 0, sizeof(self->objects));
+	self->objects[1].kind = MF_OBJECT_FILE;
+	self->objects[1].path = self->program;
+	self->objects[1].end = UINT64_MAX;
+	if (__ehdr_start.e_type == ET_DYN)
+		self->objects[1].bias = (uintptr_t)&__ehdr_start;
+	self->symbolizer = NULL;
+}
+
+FIXTURE_TEARDOWN(files)
+{
+	mf_symbolizer_destroy(self->symbolizer);
+}
+
+static struct mf_location resolve(FIXTURE_DATA(files) *self, uint64_t pc)
+{
+	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true };
+	const struct mf_location *locations = NULL;
+	size_t count;
+
+	if (!self->symbolizer &&
+	    mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL))
+		return (struct mf_location){ 0 };
+	count = mf_symbolizer_resolve(self->symbolizer, (struct mf_frame){ pc, 1 }, &locations);
+	return locations[count - 1];
+}
+
+static struct mf_location resolve_once(FIXTURE_DATA(files) *self, uint64_t pc)
+{
+	struct mf_location location;
+
+	mf_symbolizer_destroy(self->symbolizer);
+	self->symbolizer = NULL;
+	location = resolve(self, pc);
+	return location;
+}
+
+TEST_F(files, symbols)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		uint64_t pc = (uintptr_t)symbols_code + known[i].offset;
+		struct mf_location location = resolve(self, pc);
+
+		EXPECT_STREQ(known[i].function ?: "(none)", location.function ?: "(none)") {
+			TH_LOG("at %#llx", (unsigned long long)known[i].offset);
+		}
+		EXPECT_EQ(known[i].from_start, location.offset);
+		EXPECT_STREQ(self->program, location.object);
+		EXPECT_EQ(location.function,
+			  mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc, 1 }));
+	}
+}
+
+/* This function's own first line is known. */
+TEST_F(files, lines)
+{
+	struct mf_location location = resolve(self, (uintptr_t)resolve);
+
+	EXPECT_STREQ("resolve", location.function);
+	EXPECT_STREQ("symbols_files.c", location.file);
+	EXPECT_LT(0, location.line);
+}
+
+/* A file that was replaced since must not give wrong names. */
+TEST_F(files, another_build_id)
+{
+	self->objects[1].build_id_size = 20;
+	EXPECT_FALSE(resolve(self, (uintptr_t)resolve).function);
+	EXPECT_FALSE(resolve(self, (uintptr_t)resolve).file);
+	EXPECT_STREQ(self->program, resolve(self, (uintptr_t)resolve).object);
+}
+
+TEST_F(files, what_is_no_file)
+{
+	struct mf_location location;
+
+	self->objects[1].kind = MF_OBJECT_NOTE;
+	self->objects[1].path = "[heap]";
+	location = resolve_once(self, 0);
+	EXPECT_STREQ("[heap]", location.note);
+	EXPECT_FALSE(location.function || location.file || location.object);
+
+	self->objects[1].kind = MF_OBJECT_UNKNOWN;
+	location = resolve_once(self, (uintptr_t)resolve);
+	EXPECT_FALSE(location.note || location.function || location.file || location.object);
+}
+
+TEST_F(files, vdso)
+{
+	uint64_t base = getauxval(AT_SYSINFO_EHDR);
+	bool found = false;
+
+	if (!base)
+		SKIP(return, "this kernel maps no vdso");
+	self->objects[1].kind = MF_OBJECT_VDSO;
+	self->objects[1].path = "[vdso]";
+	self->objects[1].bias = base;
+	for (uint64_t at = 0; at < 8192 && !found; at += 4) {
+		struct mf_location location = resolve(self, base + at);
+
+		found = location.function && strstr(location.function, "clock_gettime");
+		EXPECT_STREQ("[vdso]", location.object);
+	}
+	EXPECT_TRUE(found);
+}
+
+static bool copy_file(const char *from, const char *to, long long bytes)
+{
+	mf_auto_close int in = open(from, O_RDONLY | O_CLOEXEC);
+	mf_auto_close int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	char buffer[65536];
+	ssize_t n;
+
+	while (bytes > 0 && (n = read(in, buffer, sizeof(buffer))) > 0) {
+		n = n < bytes ? n : bytes;
+		if (write(out, buffer, (size_t)n) != n)
+			return false;
+		bytes -= n;
+	}
+	return in >= 0 && out >= 0;
+}
+
+TEST_F(files, what_cannot_be_read)
+{
+	static const char *const paths[] = { "missing", "fifo", "directory", "empty", "text",
+					     "/dev/zero", "cut" };
+
+	ASSERT_EQ(0, mkfifo("fifo", 0600));
+	ASSERT_EQ(0, mkdir("directory", 0700));
+	ASSERT_TRUE(copy_file("/dev/null", "empty", 1));
+	ASSERT_TRUE(copy_file("/proc/version", "text", 4096));
+	ASSERT_TRUE(copy_file(self->program, "cut", 8192));
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		self->objects[1].path = paths[i];
+		EXPECT_FALSE(resolve_once(self, (uintptr_t)resolve).function);
+		EXPECT_STREQ(paths[i], resolve(self, (uintptr_t)resolve).object);
+	}
+}
+
+/*
+ * Whatever the bytes, nothing crashes or hangs. Half of the damage goes to the headers, where it
+ * hurts most.
+ */
+TEST_F(files, damaged)
+{
+	struct stat status;
+	uint32_t random = 12345;
+
+	ASSERT_EQ(0, stat(self->program, &status));
+	self->objects[1].path = "damaged";
+	for (int round = 0; round < 200; round++) {
+		mf_auto_close int file = -1;
+
+		ASSERT_TRUE(copy_file(self->program, "damaged", LLONG_MAX));
+		file = open("damaged", O_WRONLY | O_CLOEXEC);
+		ASSERT_LE(0, file);
+		for (int i = 0; i < 200; i++) {
+			unsigned char byte;
+			off_t at;
+
+			random = random * 1664525 + 1013904223;
+			byte = (unsigned char)(random >> 24);
+			at = random % (i & 1 && round & 1 ? 64 * 40 : status.st_size);
+			if (i & 1 && round & 1)
+				at = status.st_size - 64 * 40 + at;
+			/* Its magic number stays, or there is nothing to be read. */
+			if (at < 6)
+				continue;
+			ASSERT_EQ(1, pwrite(file, &byte, 1, at));
+		}
+		mf_symbolizer_destroy(self->symbolizer);
+		self->symbolizer = NULL;
+		for (uint64_t at = 0; at < 65536; at += 32)
+			resolve(self, (uintptr_t)&__ehdr_start + at);
+	}
+}
+
+/* Commands that make a stripped copy "stripped" with its debug information in a file of its own. */
+static const struct {
+	const char *what, *commands;
+	bool found;
+} separate[] = {
+	{ "beside it, with the build id", "objcopy --only-keep-debug whole stripped.debug &&"
+	  "objcopy -S --add-gnu-debuglink=stripped.debug whole stripped", true },
+	{ "beside it, with the checksum", "objcopy -R .note.gnu.build-id whole noid &&"
+	  "objcopy --only-keep-debug noid stripped.debug &&"
+	  "objcopy -S --add-gnu-debuglink=stripped.debug noid stripped", true },
+	{ "in .debug", "objcopy --only-keep-debug whole stripped.debug &&"
+	  "objcopy -S --add-gnu-debuglink=stripped.debug whole stripped && mkdir .debug &&"
+	  "mv stripped.debug .debug", true },
+	{ "nowhere", "objcopy -S whole stripped", false },
+	{ "with another checksum", "objcopy -R .note.gnu.build-id whole noid &&"
+	  "objcopy --only-keep-debug noid stripped.debug &&"
+	  "objcopy -S --add-gnu-debuglink=stripped.debug noid stripped &&"
+	  "printf x >> stripped.debug", false },
+	{ "with another build id", "objcopy --only-keep-debug whole stripped.debug &&"
+	  "objcopy -S --add-gnu-debuglink=stripped.debug whole stripped &&"
+	  "cp \"$OTHER\" stripped.debug", false },
+};
+
+TEST_F(files, separate_debug_files)
+{
+	if (system("objcopy --version >tools 2>&1"))
+		SKIP(return, "no objcopy");
+	ASSERT_TRUE(copy_file(self->program, "whole", LLONG_MAX));
+	ASSERT_EQ(0, setenv("OTHER", "/bin/true", 1));
+	self->objects[1].path = "stripped";
+	for (size_t i = 0; i < ARRAY_SIZE(separate); i++) {
+		struct mf_location location;
+		char commands[512];
+
+		ASSERT_EQ(0, system("rm -rf stripped stripped.debug .debug noid"));
+		/* objcopy warns when the build id is taken out. */
+		snprintf(commands, sizeof(commands), "(%s) 2>>tools", separate[i].commands);
+		ASSERT_EQ(0, system(commands));
+		location = resolve_once(self, (uintptr_t)resolve);
+		EXPECT_STREQ(separate[i].found ? "resolve" : "(none)",
+			     location.function ?: "(none)") {
+			TH_LOG("%s", separate[i].what);
+		}
+		EXPECT_EQ(separate[i].found, location.file != NULL);
+	}
+}
+
+TEST_HARNESS_MAIN
