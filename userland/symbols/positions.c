@@ -168,14 +168,34 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 }
 
 /*
- * Moves @die to its next sibling. The offsets must grow, which they do in sound DWARF: a damaged one
- * could lead in circles.
+ * A walk over a tree of entries, parents first, in which offsets only grow as they do in sound DWARF.
+ * Damaged entries could lead in circles, or to the same ones again and again.
  */
-static bool next_sibling(Dwarf_Die *die)
+struct walk {
+	Dwarf_Off last; /* the entry visited last */
+	int depth;
+};
+
+static bool visit(struct walk *walk, Dwarf_Die *die)
+{
+	Dwarf_Off offset = dwarf_dieoffset(die);
+
+	if (offset <= walk->last)
+		return false;
+	walk->last = offset;
+	return true;
+}
+
+static bool first_child(struct walk *walk, Dwarf_Die *parent, Dwarf_Die *die)
+{
+	return walk->depth < DEPTH_MAX && dwarf_child(parent, die) == 0 && visit(walk, die);
+}
+
+static bool next_sibling(struct walk *walk, Dwarf_Die *die)
 {
 	Dwarf_Die next;
 
-	if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= dwarf_dieoffset(die))
+	if (dwarf_siblingof(die, &next) != 0 || !visit(walk, &next))
 		return false;
 	*die = next;
 	return true;
@@ -199,26 +219,31 @@ static bool holds_functions(int tag, bool deep)
 	}
 }
 
-static void index_functions(struct mf_ranges *functions, Dwarf_Die *parent, bool deep, int depth)
+static void index_functions(struct mf_ranges *functions, Dwarf_Die *parent, bool deep,
+			    struct walk *walk)
 {
 	Dwarf_Die die;
 
-	if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
+	if (!first_child(walk, parent, &die))
 		return;
+	walk->depth++;
 	do {
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_subprogram)
 			add_ranges(functions, &die, dwarf_dieoffset(&die));
 		if (holds_functions(tag, deep))
-			index_functions(functions, &die, deep, depth + 1);
-	} while (next_sibling(&die));
+			index_functions(functions, &die, deep, walk);
+	} while (next_sibling(walk, &die));
+	walk->depth--;
 }
 
 static void index_unit(struct unit *unit, bool deep)
 {
+	struct walk walk = { 0 };
+
 	mf_ranges_deinit(&unit->functions);
-	index_functions(&unit->functions, &unit->code, deep, 0);
+	index_functions(&unit->functions, &unit->code, deep, &walk);
 	mf_ranges_sort(&unit->functions);
 	unit->functions_known = true;
 	unit->functions_deep = deep;
@@ -252,36 +277,37 @@ static bool has_addresses(Dwarf_Die *die)
  * there are in @calls then.
  */
 static size_t find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *calls, size_t count,
-			   int depth)
+			   struct walk *walk)
 {
 	Dwarf_Die die;
 
-	if (depth > DEPTH_MAX || count == MF_POSITIONS_MAX - 1 || dwarf_child(parent, &die) != 0)
+	if (count == MF_POSITIONS_MAX - 1 || !first_child(walk, parent, &die))
 		return count;
+	walk->depth++;
 	do {
-		int tag = dwarf_tag(&die);
 		size_t found;
 
-		switch (tag) {
+		switch (dwarf_tag(&die)) {
 		case DW_TAG_inlined_subroutine:
 			if (dwarf_haspc(&die, address) != 1)
 				continue;
 			calls[count] = die;
-			return find_inlined(&die, address, calls, count + 1, depth + 1);
+			return find_inlined(&die, address, calls, count + 1, walk);
 		case DW_TAG_lexical_block:
 		case DW_TAG_try_block:
 		case DW_TAG_catch_block:
 		case DW_TAG_with_stmt:
 			if (has_addresses(&die) && dwarf_haspc(&die, address) != 1)
 				continue;
-			found = find_inlined(&die, address, calls, count, depth + 1);
+			found = find_inlined(&die, address, calls, count, walk);
 			if (found != count)
 				return found;
 			continue;
 		default:
 			continue;
 		}
-	} while (next_sibling(&die));
+	} while (next_sibling(walk, &die));
+	walk->depth--;
 	return count;
 }
 
@@ -344,6 +370,7 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 {
 	struct unit *unit = find_unit(positions, address);
 	Dwarf_Die function, calls[MF_POSITIONS_MAX];
+	struct walk walk = { 0 };
 	size_t n_calls = 0;
 	Dwarf_Line *line;
 	int number;
@@ -357,7 +384,7 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 		list[0].line = (unsigned int)number;
 	}
 	if (inlines && find_function(unit, address, &function))
-		n_calls = find_inlined(&function, address, calls, 0, 0);
+		n_calls = find_inlined(&function, address, calls, 0, &walk);
 
 	/* The line belongs to the innermost call; of each one the entry tells where it was called. */
 	for (size_t i = 0; i < n_calls; i++) {
