@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The text of a profile: what is merged and what is shown, sums, order, whole files, failing writes.
+// The text of a profile: what is merged, sums, order, whole files, failing writes.
 
 #include <errno.h>
 #include <stdio.h>
@@ -299,7 +299,8 @@ TEST(objects_are_code)
 		  .build_id = { 1 }, .build_id_size = 1 },
 	};
 	static const struct stack_bytes contexts[] = {
-		{ "f", 10 }, { "f", 20 }, { "f", 40 }, { "f", 80 }, { "f", 160 }, { "f", 320 }, { NULL },
+		{ "f", 10 },  { "f", 20 },  { "f", 40 }, { "f", 80 },
+		{ "f", 160 }, { "f", 320 }, { NULL },
 	};
 	mf_auto_free struct sample *s = make_sample(contexts);
 	mf_auto_free char *text = NULL;

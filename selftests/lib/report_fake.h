@@ -3,8 +3,8 @@
  * Stacks written as words, and a symbolizer that knows nothing but them.
  *
  * A stack is its frames, innermost first, with `|` between them: "f|main". A frame with inlined
- * calls has `/` between its functions, innermost first: "inner/outer". `?` is no name. The same word
- * is the same address; the first word ever used has address 0x10, the next 0x20, and so on.
+ * calls has `/` between its functions, innermost first: "inner/outer". `?` is no name. The same
+ * word is the same address; the first word ever used has address 0x10, the next 0x20, and so on.
  */
 #ifndef MASSIF_SELFTESTS_REPORT_FAKE_H
 #define MASSIF_SELFTESTS_REPORT_FAKE_H

@@ -88,9 +88,8 @@ static bool collect_names(struct names *names, const char *const *builtin, size_
 	return true;
 }
 
-int mf_filter_create(const struct mf_report_options *options, bool pages,
-		     struct mf_frames *frames, struct mf_symbolizer *symbolizer,
-		     struct mf_filter **out, struct mf_error *err)
+int mf_filter_create(const struct mf_report_options *options, bool pages, struct mf_frames *frames,
+		     struct mf_symbolizer *symbolizer, struct mf_filter **out, struct mf_error *err)
 {
 	struct mf_filter *filter = calloc(1, sizeof(*filter));
 
@@ -232,7 +231,7 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frame
 	return 0;
 }
 
-/* Empties @span if the function that allocates, the innermost one with a name, is an ignored one. */
+/* Empties @span if what allocates, the innermost function with a name, is an ignored one. */
 static int drop_ignored(struct mf_filter *filter, const struct mf_frame *frames,
 			struct mf_filter_span *span)
 {

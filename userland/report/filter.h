@@ -25,13 +25,13 @@ struct mf_filter_span {
 struct mf_filter;
 
 /*
- * @options, @frames and @symbolizer must outlive the filter. @pages says that contexts begin with the system
- * call's frame; in heap mode they begin with the caller of malloc, which was one frame less to look
- * at for Massif. Returns 0 or -ENOMEM.
+ * @options, @frames and @symbolizer must outlive the filter. @pages says that contexts begin with
+ * the system call's frame; in heap mode they begin with the caller of malloc, which was one frame
+ * less to look at for Massif. Returns 0 or -ENOMEM.
  */
-int mf_filter_create(const struct mf_report_options *options, bool pages,
-		     struct mf_frames *frames, struct mf_symbolizer *symbolizer,
-		     struct mf_filter **filter, struct mf_error *err);
+int mf_filter_create(const struct mf_report_options *options, bool pages, struct mf_frames *frames,
+		     struct mf_symbolizer *symbolizer, struct mf_filter **filter,
+		     struct mf_error *err);
 void mf_filter_destroy(struct mf_filter *filter);
 
 /* The part of @context to show. Returns 0 or -ENOMEM. */

@@ -3,7 +3,8 @@
  * The distinct frames of a profile, numbered from 0.
  *
  * Two frames are the same if they have the same address in the same code. An object that was
- * unmapped and mapped again at the same place is the same code, although the profile lists it twice.
+ * unmapped and mapped again at the same place is the same code, although the profile lists it
+ * twice.
  */
 #ifndef MASSIF_REPORT_FRAMES_H
 #define MASSIF_REPORT_FRAMES_H

@@ -24,8 +24,8 @@ const char *mf_location_function(const char *function, const struct mf_report_op
  * not changed: callers pass the return address minus one where that is what Massif shows.
  *
  * The file is its base name only, unless options->fullpath_after has strings: then the directory is
- * printed before it, without everything up to the end of the first of the strings that occurs in it,
- * and without a leading "./".
+ * printed before it, without everything up to the end of the first of the strings that occurs in
+ * it, and without a leading "./".
  */
 void mf_location_print(FILE *out, uint64_t pc, const struct mf_location *location,
 		       const struct mf_report_options *options);

@@ -16,11 +16,11 @@ struct mf_strings {
 struct mf_report_options {
 	double threshold; /* per cent of the snapshot's total; smaller tree entries are merged */
 	uint32_t depth;	  /* frames of a context that are kept, 1..200 */
-	struct mf_strings alloc_fns;  /* in addition to the built-in allocation functions */
-	struct mf_strings ignore_fns; /* contexts that these allocate in are left out */
-	struct mf_strings fullpath_after; /* see mf_location_print; none: file names only */
-	bool show_below_main; /* keep the frames below main, under their own names */
-	bool sym_offsets;     /* function+offset */
+	struct mf_strings alloc_fns;	  /* in addition to the built-in allocation functions */
+	struct mf_strings ignore_fns;	  /* contexts that these allocate in are left out */
+	struct mf_strings fullpath_after; /* for mf_location_print; often none */
+	bool show_below_main;		  /* keep the frames below main, under their own names */
+	bool sym_offsets;		  /* function+offset */
 };
 
 /* The defaults of Massif's options. */

@@ -60,8 +60,8 @@ static uint32_t add_node(struct mf_tree *tree, uint32_t parent, uint32_t frame)
 /* The node for @frame under @parent, or NO_NODE if memory is short. */
 static uint32_t child_of(struct mf_tree *tree, uint32_t parent, uint32_t frame)
 {
-	uint32_t *node = mf_index_put(&tree->index, (uint64_t)parent << 32 | frame, 0,
-				      tree->n_nodes);
+	uint32_t *node =
+		mf_index_put(&tree->index, (uint64_t)parent << 32 | frame, 0, tree->n_nodes);
 
 	if (!node)
 		return NO_NODE;
@@ -140,33 +140,34 @@ void mf_tree_destroy(struct mf_tree *tree)
 	free(tree);
 }
 
+/* A node's bytes are those of the present weighing only, so nobody has to clear them first. */
+static void add_bytes(struct mf_tree *tree, uint32_t number, uint64_t bytes)
+{
+	struct node *node = &tree->nodes[number];
+
+	if (node->weighing != tree->weighing) {
+		node->weighing = tree->weighing;
+		node->bytes = 0;
+	}
+	node->bytes += bytes;
+}
+
 uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot)
 {
-	uint32_t now = ++tree->weighing;
-
-	for (uint32_t i = 0; i < tree->n_nodes; i++)
-		tree->nodes[i].bytes = 0;
-
+	tree->weighing++;
+	add_bytes(tree, MF_TREE_ROOT, 0);
 	for (size_t i = 0; i < snapshot->n_leaves; i++) {
 		const struct mf_leaf *leaf = &snapshot->leaves[i];
-		struct node *node;
 
-		if (leaf->context >= tree->n_contexts ||
-		    tree->leaf_nodes[leaf->context] == NO_NODE)
-			continue;
-		node = &tree->nodes[tree->leaf_nodes[leaf->context]];
-		node->bytes += leaf->bytes;
-		node->weighing = now;
+		if (leaf->context < tree->n_contexts && tree->leaf_nodes[leaf->context] != NO_NODE)
+			add_bytes(tree, tree->leaf_nodes[leaf->context], leaf->bytes);
 	}
-
 	/* Children come after their parents: backwards, each is complete when it is passed on. */
 	for (uint32_t i = tree->n_nodes - 1; i > MF_TREE_ROOT; i--) {
 		const struct node *node = &tree->nodes[i];
 
-		if (node->weighing != now)
-			continue;
-		tree->nodes[node->parent].bytes += node->bytes;
-		tree->nodes[node->parent].weighing = now;
+		if (node->weighing == tree->weighing)
+			add_bytes(tree, node->parent, node->bytes);
 	}
 	return tree->nodes[MF_TREE_ROOT].bytes;
 }

@@ -2,8 +2,8 @@
 /*
  * The tree of a detailed snapshot: contexts merged by the addresses of their frames.
  *
- * The shape is made once for all contexts of a profile; each snapshot then only weighs it. A weighed
- * tree is walked from the root with mf_tree_children().
+ * The shape is made once for all contexts of a profile; each snapshot then only weighs it. A
+ * weighed tree is walked from the root with mf_tree_children().
  */
 #ifndef MASSIF_REPORT_TREE_H
 #define MASSIF_REPORT_TREE_H
@@ -16,7 +16,7 @@
 #include "report/frames.h"
 #include "report/profile.h"
 
-#define MF_TREE_ROOT 0
+#define MF_TREE_ROOT   0
 #define MF_TREE_MERGED UINT32_MAX /* not a node: the insignificant ones of a level */
 
 struct mf_tree;
@@ -26,7 +26,7 @@ struct mf_tree_child {
 	uint32_t node;	       /* or MF_TREE_MERGED */
 	struct mf_frame frame; /* of a node */
 	uint64_t bytes;
-	uint32_t places;       /* how many nodes were merged */
+	uint32_t places; /* how many nodes were merged */
 };
 
 /* Filters all contexts of @profile. @frames must outlive the tree. Returns 0 or -ENOMEM. */

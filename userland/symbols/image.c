@@ -169,7 +169,7 @@ static bool find_by_build_id(struct mf_image *image, const struct identity *iden
 	return try_debug_file(image, path, identity);
 }
 
-/* The places where GDB's documentation says a linked debug file may be, relative to the object's. */
+/* Where GDB's documentation says that a linked debug file may be, relative to the object. */
 static bool find_by_link(struct mf_image *image, const char *object_path, const char *name,
 			 const struct identity *identity)
 {

@@ -17,8 +17,9 @@ struct mf_image {
 };
 
 /*
- * Opens what @object was mapped from. If the file has another build id than @object, it was replaced
- * since, and its names would be wrong: then, as for any file that cannot be read, image->elf is NULL.
+ * Opens what @object was mapped from. If the file has another build id than @object, it was
+ * replaced since, and its names would be wrong: then, as for any file that cannot be read,
+ * image->elf is NULL.
  */
 void mf_image_open(struct mf_image *image, const struct mf_object *object);
 void mf_image_close(struct mf_image *image);

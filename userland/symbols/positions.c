@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Source positions from DWARF: lines, and the calls that were inlined at an address.
 //
-// Nothing is read before an address needs it. Which unit an address is in comes from .debug_aranges;
-// compilers that write none (clang), or objects of both sorts, get an index of the units' own ranges,
-// made once. In a unit, only the functions' ranges are indexed; the tree of lexical blocks and inlined
-// calls is read for the one function around the address.
+// Nothing is read before an address needs it. Which unit an address is in comes from
+// .debug_aranges; compilers that write none (clang), or objects of both sorts, get an index of the
+// units' own ranges, made once. In a unit, only the functions' ranges are indexed; the tree of
+// lexical blocks and inlined calls is read for the one function around the address.
 
 #include "symbols/positions.h"
 
@@ -21,7 +21,7 @@
 struct unit {
 	struct unit *next;
 	Dwarf_Off offset;	    /* of its first entry */
-	Dwarf_Die die, code;	    /* code: where functions are, in split DWARF another entry */
+	Dwarf_Die die, code;	    /* code: has the functions, in split DWARF another entry */
 	struct mf_ranges functions; /* values: offsets of entries */
 	bool functions_known, functions_deep;
 	Dwarf_Lines *lines;
@@ -168,8 +168,8 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 }
 
 /*
- * A walk over a tree of entries, parents first, in which offsets only grow as they do in sound DWARF.
- * Damaged entries could lead in circles, or to the same ones again and again.
+ * A walk over a tree of entries, parents first, in which offsets only grow as they do in sound
+ * DWARF. Damaged entries could lead in circles, or to the same ones again and again.
  */
 struct walk {
 	Dwarf_Off last; /* the entry visited last */
@@ -249,7 +249,7 @@ static void index_unit(struct unit *unit, bool deep)
 	unit->functions_deep = deep;
 }
 
-/* The function around @address. Functions inside functions are only looked for in need: it is slow. */
+/* The function around @address. Functions inside functions are looked for in need: it is slow. */
 static bool find_function(struct unit *unit, uint64_t address, Dwarf_Die *function)
 {
 	const struct mf_range *range;
@@ -386,7 +386,8 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 	if (inlines && find_function(unit, address, &function))
 		n_calls = find_inlined(&function, address, calls, 0, &walk);
 
-	/* The line belongs to the innermost call; of each one the entry tells where it was called. */
+	/* The line belongs to the innermost call; of each one the entry tells where it was called.
+	 */
 	for (size_t i = 0; i < n_calls; i++) {
 		Dwarf_Die *call = &calls[n_calls - 1 - i];
 

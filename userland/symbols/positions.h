@@ -27,8 +27,9 @@ struct mf_positions *mf_positions_create(Dwarf *dwarf);
 void mf_positions_destroy(struct mf_positions *positions);
 
 /*
- * The positions of the link-time @address, innermost first, of which the last one is the function in
- * the symbol table; inlined calls only if @inlines. Returns how many of @list are filled, at least 1.
+ * The positions of the link-time @address, innermost first, of which the last one is the function
+ * in the symbol table; inlined calls only if @inlines. Returns how many of @list are filled, at
+ * least 1.
  */
 size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool inlines,
 			 struct mf_position list[MF_POSITIONS_MAX]);

@@ -179,8 +179,8 @@ static struct answer *slot_of(struct answer *answers, size_t room, struct mf_fra
 	uint64_t hash = (frame.pc ^ (uint64_t)frame.object << 48) * 0x9e3779b97f4a7c15ull;
 	size_t slot = (size_t)(hash >> 24) & (room - 1);
 
-	while (answers[slot].used && (answers[slot].frame.pc != frame.pc ||
-				      answers[slot].frame.object != frame.object))
+	while (answers[slot].used &&
+	       (answers[slot].frame.pc != frame.pc || answers[slot].frame.object != frame.object))
 		slot = (slot + 1) & (room - 1);
 	return &answers[slot];
 }

@@ -16,9 +16,9 @@ struct mf_location {
 	const char *directory; /* of the source file, as DWARF tells it; NULL: unknown */
 	const char *file;      /* base name; NULL: no line information */
 	unsigned int line;
-	const char *object;    /* path of the ELF file; NULL: unknown */
-	uint64_t offset;       /* from the function's start; 0 for inlined ones */
-	const char *note;      /* words instead of a position (MF_OBJECT_NOTE); nothing else is set */
+	const char *object; /* path of the ELF file; NULL: unknown */
+	uint64_t offset;    /* from the function's start; 0 for inlined ones */
+	const char *note;   /* words instead of a position (MF_OBJECT_NOTE); nothing else is set */
 };
 
 struct mf_symbolizer_options {

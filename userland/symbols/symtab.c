@@ -109,8 +109,8 @@ static bool is_blank(const char *name)
 }
 
 /*
- * Which of two names for one function Massif shows: one that is not blank, then the shorter one (the
- * version does not count), then the one with a version, then the first of the alphabet.
+ * Which of two names for one function Massif shows: one that is not blank, then the shorter one
+ * (the version does not count), then the one with a version, then the first of the alphabet.
  */
 static int compare_names(const char *a, const char *b)
 {

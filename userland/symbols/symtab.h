@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 struct mf_symbol {
-	uint64_t start, size;	/* link-time addresses, as in the file */
-	const char *name;	/* as in the file, whose memory it is */
-	const char *shown;	/* for the user of the table, e.g. the demangled name; NULL at first */
+	uint64_t start, size; /* link-time addresses, as in the file */
+	const char *name;     /* as in the file, whose memory it is */
+	const char *shown; /* for the user of the table, e.g. the demangled name; NULL at first */
 };
 
 /* An all-zero table is empty and ready. */
