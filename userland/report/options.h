@@ -19,7 +19,7 @@ struct mf_report_options {
 	struct mf_strings alloc_fns;	  /* in addition to the built-in allocation functions */
 	struct mf_strings ignore_fns;	  /* contexts that these allocate in are left out */
 	struct mf_strings fullpath_after; /* for mf_location_print; often none */
-	bool show_below_main;		  /* keep the frames below main, under their own names */
+	bool show_below_main;		  /* see mf_location_print(); none: no directory */
 	bool sym_offsets;		  /* function+offset */
 };
 
