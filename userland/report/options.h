@@ -18,8 +18,8 @@ struct mf_report_options {
 	uint32_t depth;	  /* frames of a context that are kept, 1..200 */
 	struct mf_strings alloc_fns;	  /* in addition to the built-in allocation functions */
 	struct mf_strings ignore_fns;	  /* contexts that these allocate in are left out */
-	struct mf_strings fullpath_after; /* for mf_location_print; often none */
-	bool show_below_main;		  /* see mf_location_print(); none: no directory */
+	struct mf_strings fullpath_after; /* see mf_location_print() */
+	bool show_below_main;		  /* keep the frames below main, under their own names */
 	bool sym_offsets;		  /* function+offset */
 };
 
