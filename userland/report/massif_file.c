@@ -179,13 +179,30 @@ static bool has_trees(const struct mf_profile *profile)
 	return false;
 }
 
+/*
+ * One line of the head. Massif writes a line break in an argument as it is, and no ms_print reads
+ * the file then; here it becomes the two characters \n.
+ */
+static void print_head_line(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "%s: ", name);
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", out);
+		else
+			putc(*text, out);
+	}
+	putc('\n', out);
+}
+
 static int write_profile(struct writer *w, struct mf_error *err)
 {
 	const struct mf_profile *profile = w->profile;
 	int rc;
 
-	fprintf(w->out, "desc: %s\ncmd: %s\ntime_unit: %s\n", profile->desc, profile->cmd,
-		time_units[profile->time_unit]);
+	print_head_line(w->out, "desc", profile->desc);
+	print_head_line(w->out, "cmd", profile->cmd);
+	print_head_line(w->out, "time_unit", time_units[profile->time_unit]);
 	/* A full disk is noticed at the next snapshot, not after all the work. */
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		if (ferror(w->out))

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+// Runs a program under the shim and keeps the session's memory.
+
+#include "selftests/lib/heap_session.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model/model.h"
+#include "model/trie.h"
+
+static void execute(int fd, const char *const *argv)
+{
+	const char *build = getenv("MASSIF_BUILD");
+	char path[PATH_MAX], number[16];
+
+	snprintf(path, sizeof(path), "%s/libmassif-preload.so", build ? build : "build");
+	snprintf(number, sizeof(number), "%d", fcntl(fd, F_DUPFD, 100));
+	setenv("LD_PRELOAD", path, 1);
+	setenv("MASSIF_SESSION", number, 1);
+	execvp(argv[0], (char *const *)argv);
+	perror(argv[0]);
+	_exit(127);
+}
+
+bool heap_session_run(struct heap_session *session, const char *const *argv)
+{
+	static const struct mf_model_options options = {
+		.peak_inaccuracy = 1.0,
+		.max_snapshots = 100,
+		.detailed_freq = 10,
+		.time_unit = MF_TIME_BYTES,
+		.heap_admin = 8,
+		.alignment = 16,
+	};
+	struct mf_error err;
+	pid_t pid;
+	int fd;
+
+	if (mf_store_create(&session->store, 0, &fd, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		return false;
+	}
+	mf_model_init(&session->store, &options);
+	session->store.header->depth = 80;
+	pid = fork();
+	if (pid == 0)
+		execute(fd, argv);
+	close(fd);
+	if (pid < 0 || waitpid(pid, &session->status, 0) != pid) {
+		perror("fork");
+		return false;
+	}
+	return true;
+}
+
+void heap_session_end(struct heap_session *session)
+{
+	mf_store_detach(&session->store);
+}
+
+static void add_block(const struct mf_block *block, void *data)
+{
+	struct heap_session_sums *sums = data;
+
+	sums->blocks += block->size;
+	sums->n_blocks++;
+}
+
+struct heap_session_sums heap_session_sum(const struct heap_session *session)
+{
+	const uint64_t *bytes = session->store.regions[MF_REGION_CONTEXT_BYTES];
+	struct heap_session_sums sums = { .model = mf_model_of(&session->store)->heap };
+
+	for (uint32_t i = MF_CONTEXT_FIRST; i < session->store.header->n_contexts; i++)
+		sums.contexts += bytes[i];
+	mf_blocks_walk(&session->store, add_block, &sums);
+	return sums;
+}
+
+struct wanted {
+	uint64_t size, found;
+};
+
+static void match_block(const struct mf_block *block, void *data)
+{
+	struct wanted *wanted = data;
+
+	wanted->found += block->size == wanted->size;
+}
+
+uint64_t heap_session_count(const struct heap_session *session, uint64_t size)
+{
+	struct wanted wanted = { .size = size };
+
+	mf_blocks_walk(&session->store, match_block, &wanted);
+	return wanted.found;
+}

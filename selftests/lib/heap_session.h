@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Runs a program under the shim and keeps the session's memory, without massif-ctl between. */
+#ifndef SELFTESTS_LIB_HEAP_SESSION_H
+#define SELFTESTS_LIB_HEAP_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/blocks.h"
+#include "model/store.h"
+
+struct heap_session {
+	struct mf_store store;
+	int status; /* as of waitpid(2) */
+};
+
+/* @argv is NULL-terminated. Returns false, with the reason on stderr, if nothing could be run. */
+bool heap_session_run(struct heap_session *session, const char *const *argv);
+void heap_session_end(struct heap_session *session);
+
+/* What must agree at every moment: three ways to the same bytes. */
+struct heap_session_sums {
+	uint64_t model;	   /* the model's running total */
+	uint64_t contexts; /* the sum over the contexts */
+	uint64_t blocks;   /* the sum over the live blocks */
+	uint64_t n_blocks;
+};
+
+struct heap_session_sums heap_session_sum(const struct heap_session *session);
+
+/* How many live blocks have a size of @size bytes. */
+uint64_t heap_session_count(const struct heap_session *session, uint64_t size);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* massif.out files as text: made comparable, and asked for their peak. */
+#ifndef SELFTESTS_LIB_MASSIF_TEXT_H
+#define SELFTESTS_LIB_MASSIF_TEXT_H
+
+#include <stdint.h>
+
+/*
+ * A copy of @text without the desc and cmd lines and with each address of a tree as 0xADDRESS: what
+ * two runs of the same program have in common. To be freed.
+ */
+char *massif_text_normalise(const char *text);
+
+/* mem_heap_B of the snapshot that is the peak; 0 if there is none. */
+uint64_t massif_text_peak(const char *text);
+
+/* Of the bytes of the peak's tree, how many its leaves hold, and how many of these are below a line
+ * that contains one of @words (a NULL-terminated list). */
+struct massif_text_reach {
+	uint64_t leaves, reached;
+};
+
+struct massif_text_reach massif_text_reach(const char *text, const char *const *words);
+
+#endif
