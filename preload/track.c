@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "model/consult.h"
 #include "model/heap.h"
 #include "model/model.h"
 #include "model/objects.h"
@@ -61,6 +62,20 @@ static uint32_t find_difference(uint32_t n)
 	return same;
 }
 
+/* The context that ends in @node; whether a new one counts may be another's decision. */
+static uint32_t context_of(uint32_t node)
+{
+	struct mf_store_header *header = mf_session_store.header;
+	uint32_t known = header->n_contexts;
+	uint32_t context = mf_trie_context(&mf_session_store, node);
+
+	if (__builtin_expect(header->n_contexts == known || !header->consults, 1) ||
+	    mf_consult_ask(&mf_session_store, context))
+		return context;
+	mf_trie_ignore(&mf_session_store, node);
+	return MF_CONTEXT_IGNORED;
+}
+
 /* The context of the captured stack of @n frames, of which @same are known. Under the lock. */
 static uint32_t insert_stack(uint32_t n, uint32_t same)
 {
@@ -79,7 +94,7 @@ static uint32_t insert_stack(uint32_t n, uint32_t same)
 		thread->last_nodes[i] = node;
 		thread->n_last = i + 1;
 	}
-	return mf_trie_context(&mf_session_store, node);
+	return context_of(node);
 }
 
 /* The context of events whose stack cannot be known. Under the lock. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "ctl/consultant.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
 #include "ctl/output.h"
@@ -26,6 +27,7 @@ struct heap_state {
 	bool shim;    /* the program is of a kind that loads it */
 	int session;  /* the store's descriptor, until the program has it */
 	char **environment;
+	struct mf_consultant *consultant; /* NULL: every context counts */
 };
 
 /* Why the shim cannot get into a program, and what to do; NULL: it can. */
@@ -107,7 +109,10 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	state->store.header->depth = run->options->report.depth + FRAMES_BEYOND;
 	if (!obstacle) {
 		state->shim = true;
-		return prepare_shim(run, state, fd, err);
+		if (mf_consultant_is_needed(run->options))
+			ret = mf_consultant_create(&state->store, run->options,
+						   &state->consultant, err);
+		return ret ? ret : prepare_shim(run, state, fd, err);
 	}
 	mf_message_say(MF_MESSAGE_PROBLEM, "%s %s",
 		       program->image ? program->image : program->path, obstacle);
@@ -118,8 +123,12 @@ static void started(struct mf_run *run)
 {
 	struct heap_state *state = run->state;
 
+	struct mf_error err;
+
 	if (state->session >= 0)
 		close(mf_take(state->session, -1));
+	if (state->consultant && mf_consultant_start(state->consultant, &err))
+		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
 }
 
 /* Says what the profile does not have. */
@@ -146,6 +155,7 @@ static void finish(struct mf_run *run)
 	struct mf_store *store = &state->store;
 	struct mf_error err;
 
+	mf_consultant_destroy(mf_take(state->consultant, NULL));
 	if (!store->header->pid) {
 		if (state->shim)
 			mf_message_say(MF_MESSAGE_PROBLEM,
@@ -166,6 +176,7 @@ static void cleanup(struct mf_run *run)
 
 	if (!state)
 		return;
+	mf_consultant_destroy(state->consultant);
 	if (state->store.header)
 		mf_store_detach(&state->store);
 	if (state->session >= 0)

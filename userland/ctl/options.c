@@ -189,6 +189,9 @@ static const struct option table[] = {
 	{ .name = "--alloc-fn", .parse = parse_item, .place = AT(report.alloc_fns),
 	  .values = "name", .initial = "none",
 	  .meaning = "treat this function as an allocation function, too (repeatable)" },
+	{ .name = "--ignore-fn", .parse = parse_item, .place = AT(report.ignore_fns),
+	  .values = "name", .initial = "none",
+	  .meaning = "do not count what this function allocates (repeatable)" },
 	{ .name = "--detailed-freq", .parse = parse_integer, .place = AT(model.detailed_freq),
 	  .min = 1, .max = 1000000,
 	  .values = "1..1000000", .initial = "10",
@@ -314,12 +317,14 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		},
 		.symbolizer = { .demangle = true, .inlines = true },
 		.alloc_fns = calloc(room, sizeof(char *)),
+		.ignore_fns = calloc(room, sizeof(char *)),
 		.fullpath_after = calloc(room, sizeof(char *)),
 	};
 	mf_report_options_init(&options->report);
 	options->report.alloc_fns.items = options->alloc_fns;
+	options->report.ignore_fns.items = options->ignore_fns;
 	options->report.fullpath_after.items = options->fullpath_after;
-	if (!options->alloc_fns || !options->fullpath_after) {
+	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -330,6 +335,7 @@ void mf_options_deinit(struct mf_options *options)
 {
 	free(options->desc);
 	free(options->alloc_fns);
+	free(options->ignore_fns);
 	free(options->fullpath_after);
 }
 

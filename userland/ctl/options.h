@@ -30,7 +30,7 @@ struct mf_options {
 	struct mf_symbolizer_options symbolizer;
 
 	char *desc; /* the options that the file mentions, as given, or "(none)"; owned */
-	const char **alloc_fns, **fullpath_after; /* behind report's lists; owned */
+	const char **alloc_fns, **ignore_fns, **fullpath_after; /* behind report's lists; owned */
 };
 
 /* Sets the defaults and allocates for a command line of @argc words. Returns 0 or -ENOMEM. */

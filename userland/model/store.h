@@ -66,6 +66,12 @@ struct mf_store_header {
 	uint64_t events_lost;  /* not accounted: allocations inside the shim's own work, ... */
 	uint64_t first_time_ns; /* CLOCK_MONOTONIC of the first event */
 
+	/* Which contexts count, where the options make that a question; see consult.h. */
+	uint32_t consults; /* whether to ask */
+	uint32_t question; /* the context asked about, or 0; a futex */
+	uint32_t answer;   /* enum mf_answer; a futex */
+	int32_t consultant; /* the process that answers */
+
 	/* How much of each region is in use; counts, not bytes. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
 	uint32_t n_string_bytes;

@@ -123,6 +123,11 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node)
 	return header->n_contexts++;
 }
 
+void mf_trie_ignore(struct mf_store *store, uint32_t node)
+{
+	nodes_of(store)[node].context = MF_CONTEXT_IGNORED;
+}
+
 uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, uint32_t n_frames)
 {
 	uint32_t node = MF_NODE_ROOT;

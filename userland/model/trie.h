@@ -34,6 +34,9 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 /* The context that ends in @node; made if new. Returns MF_CONTEXT_NONE when the store is full. */
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 
+/* The blocks of the stack that ends in @node are to be known but not counted, from now on. */
+void mf_trie_ignore(struct mf_store *store, uint32_t node);
+
 /* The context of a whole stack, innermost frame first. Returns MF_CONTEXT_NONE when full. */
 uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, uint32_t n_frames);
 

@@ -40,7 +40,7 @@ static void resolve_path(struct mf_collection *collection, struct mf_object *obj
 	object->path = resolved;
 }
 
-static int collect_objects(const struct mf_store *store, struct mf_collection *collection)
+static int take_objects(const struct mf_store *store, struct mf_collection *collection)
 {
 	uint32_t n = store->header->n_objects;
 	struct mf_object *objects;
@@ -159,6 +159,22 @@ static int collect_snapshots(const struct mf_store *store, struct mf_collection 
 	return 0;
 }
 
+static int give_up(struct mf_collection *collection, int code, struct mf_error *err)
+{
+	mf_collection_release(collection);
+	return mf_error_set(err, code, "not enough memory to read the profile");
+}
+
+int mf_collect_objects(const struct mf_store *store, struct mf_collection *collection,
+		       struct mf_error *err)
+{
+	int code;
+
+	memset(collection, 0, sizeof(*collection));
+	code = take_objects(store, collection);
+	return code ? give_up(collection, code, err) : 0;
+}
+
 int mf_collect(const struct mf_store *store, const struct mf_object *objects, size_t n_objects,
 	       struct mf_collection *collection, struct mf_error *err)
 {
@@ -170,17 +186,13 @@ int mf_collect(const struct mf_store *store, const struct mf_object *objects, si
 		collection->profile.objects = objects;
 		collection->profile.n_objects = n_objects;
 	} else {
-		code = collect_objects(store, collection);
+		code = take_objects(store, collection);
 	}
 	if (!code)
 		code = collect_contexts(store, collection);
 	if (!code)
 		code = collect_snapshots(store, collection);
-	if (code) {
-		mf_collection_release(collection);
-		return mf_error_set(err, code, "not enough memory to read the profile");
-	}
-	return 0;
+	return code ? give_up(collection, code, err) : 0;
 }
 
 void mf_collection_release(struct mf_collection *collection)

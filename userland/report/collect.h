@@ -24,6 +24,11 @@ struct mf_collection {
  */
 int mf_collect(const struct mf_store *store, const struct mf_object *objects, size_t n_objects,
 	       struct mf_collection *collection, struct mf_error *err);
+
+/* Only the objects of @store, in the same way; the rest of the profile is empty. */
+int mf_collect_objects(const struct mf_store *store, struct mf_collection *collection,
+		       struct mf_error *err);
+
 void mf_collection_release(struct mf_collection *collection);
 
 #endif

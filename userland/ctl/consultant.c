@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+// Answers the program's questions about which contexts count.
+
+#include "ctl/consultant.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/consult.h"
+#include "report/judge.h"
+
+/* How long the program's end may go unnoticed by the thread. */
+#define PERIOD_MS 20
+
+struct mf_consultant {
+	struct mf_store *store;
+	struct mf_judge *judge;
+	pthread_t thread;
+	bool started;
+	bool stop; /* atomic */
+};
+
+bool mf_consultant_is_needed(const struct mf_options *options)
+{
+	return options->report.ignore_fns.count || options->report.alloc_fns.count;
+}
+
+int mf_consultant_create(struct mf_store *store, const struct mf_options *options,
+			 struct mf_consultant **consultant, struct mf_error *err)
+{
+	struct mf_consultant *made = calloc(1, sizeof(*made));
+	int ret;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->store = store;
+	ret = mf_judge_create(store, &options->report, &options->symbolizer, &made->judge, err);
+	if (ret) {
+		free(made);
+		return ret;
+	}
+	store->header->consultant = getpid();
+	store->header->consults = 1;
+	*consultant = made;
+	return 0;
+}
+
+static void *answer(void *data)
+{
+	struct mf_consultant *consultant = data;
+
+	while (!__atomic_load_n(&consultant->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t context = mf_consult_wait(consultant->store, PERIOD_MS);
+
+		if (context)
+			mf_consult_answer(consultant->store,
+					  mf_judge_counts(consultant->judge, context) ?
+						  MF_ANSWER_COUNTS :
+						  MF_ANSWER_IGNORED);
+	}
+	return NULL;
+}
+
+int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
+{
+	sigset_t all, before;
+	int ret;
+
+	/* Signals are the first thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&consultant->thread, NULL, answer, consultant);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (ret) {
+		/* Nobody is to wait for an answer. */
+		consultant->store->header->consults = 0;
+		mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
+		return mf_error_set(err, -ret,
+				    "cannot start a thread, so --ignore-fn and --alloc-fn apply to "
+				    "trees only: %s",
+				    strerror(ret));
+	}
+	consultant->started = true;
+	return 0;
+}
+
+void mf_consultant_destroy(struct mf_consultant *consultant)
+{
+	if (!consultant)
+		return;
+	if (consultant->started) {
+		__atomic_store_n(&consultant->stop, true, __ATOMIC_RELEASE);
+		pthread_join(consultant->thread, NULL);
+	}
+	mf_judge_destroy(consultant->judge);
+	free(consultant);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+// A question from the program to the aggregator: does a new context count?
+
+#include "model/consult.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often someone who waits for an answer looks whether there is still someone to give it. */
+#define PATIENCE_MS 200
+
+/* The word is shared by two processes. Returns early, too: callers look again. */
+static void wait_while(uint32_t *word, uint32_t value, int timeout_ms)
+{
+	struct timespec timeout = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_nsec = timeout_ms % 1000 * 1000000l,
+	};
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
+}
+
+static void wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+bool mf_consult_ask(struct mf_store *store, uint32_t context)
+{
+	struct mf_store_header *header = store->header;
+	uint32_t answer;
+
+	__atomic_store_n(&header->answer, MF_ANSWER_PENDING, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->question, context, __ATOMIC_RELEASE);
+	wake(&header->question);
+	for (;;) {
+		answer = __atomic_load_n(&header->answer, __ATOMIC_ACQUIRE);
+		if (answer != MF_ANSWER_PENDING)
+			return answer != MF_ANSWER_IGNORED;
+		wait_while(&header->answer, MF_ANSWER_PENDING, PATIENCE_MS);
+		if (kill(header->consultant, 0) && errno == ESRCH) {
+			header->consults = 0;
+			return true;
+		}
+	}
+}
+
+uint32_t mf_consult_wait(struct mf_store *store, int timeout_ms)
+{
+	uint32_t question = __atomic_load_n(&store->header->question, __ATOMIC_ACQUIRE);
+
+	if (question)
+		return question;
+	wait_while(&store->header->question, 0, timeout_ms);
+	return __atomic_load_n(&store->header->question, __ATOMIC_ACQUIRE);
+}
+
+void mf_consult_answer(struct mf_store *store, enum mf_answer answer)
+{
+	__atomic_store_n(&store->header->question, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&store->header->answer, answer, __ATOMIC_RELEASE);
+	wake(&store->header->answer);
+}
