@@ -216,10 +216,10 @@ EXPORT int dlclose(void *handle)
 	int result = mf_start()->dlclose(handle);
 	int saved = errno;
 
-	if (mf_session_is_active() && !mf_thread.inside) {
-		mf_thread.inside = true;
+	if (mf_session_is_active() && !mf_thread_local.inside) {
+		mf_thread_local.inside = true;
 		mf_objects_scan();
-		mf_thread.inside = false;
+		mf_thread_local.inside = false;
 	}
 	errno = saved;
 	return result;

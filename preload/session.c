@@ -137,9 +137,9 @@ void mf_session_attach(void)
 	/* The first event comes while there is one thread: nobody can be overtaken here. */
 	if (__atomic_exchange_n(&attach_started, 1, __ATOMIC_ACQ_REL))
 		return;
-	mf_thread.inside = true;
+	mf_thread_local.inside = true;
 	attach(initial_environment());
-	mf_thread.inside = false;
+	mf_thread_local.inside = false;
 	errno = saved;
 }
 

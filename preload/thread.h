@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the shim keeps for each thread, and the gate through which every event passes. */
+/* What the shim keeps for each thread. */
 #ifndef MASSIF_PRELOAD_THREAD_H
 #define MASSIF_PRELOAD_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MF_DEPTH_MAX	  256u /* frames of a stack: depth (at most 200) + 50 */
-#define MF_OWN_FRAMES_MAX 16u /* of the shim, above the program's */
+#include "unwind.h"
+
 #define MF_DEFERRED_MAX 32u
 
 /*
@@ -21,12 +21,13 @@ struct mf_deferred {
 };
 
 struct mf_thread {
-	volatile bool inside;
+	struct mf_thread *next; /* in the list of those whose threads have ended */
+
 	volatile uint32_t n_deferred;
 	struct mf_deferred deferred[MF_DEFERRED_MAX];
 
 	/* The stack just captured: return addresses, innermost first. */
-	uint64_t captured[MF_DEPTH_MAX + MF_OWN_FRAMES_MAX];
+	uint64_t captured[MF_UNWIND_ROOM];
 
 	/* The stack before it, outermost frame first, as far as its nodes are known. */
 	uint64_t last_pcs[MF_DEPTH_MAX];
@@ -38,7 +39,19 @@ struct mf_thread {
 	uint32_t objects[MF_DEPTH_MAX];
 };
 
-/* In the static TLS block: reaching it must not allocate. */
-extern __thread struct mf_thread mf_thread __attribute__((tls_model("initial-exec")));
+/*
+ * In the static TLS block, since reaching it must not allocate; and small, since that block is a
+ * part of every thread's stack, and stacks can be small.
+ */
+struct mf_thread_local {
+	volatile bool inside; /* the thread is in the shim: its events wait */
+	struct mf_thread *thread;
+};
+
+extern __thread struct mf_thread_local mf_thread_local
+	__attribute__((tls_model("initial-exec")));
+
+/* The state of this thread, made at its first call; NULL if there is no memory for it. */
+struct mf_thread *mf_thread_get(void);
 
 #endif

@@ -21,8 +21,6 @@
 #include "thread.h"
 #include "unwind.h"
 
-__thread struct mf_thread mf_thread __attribute__((tls_model("initial-exec")));
-
 static inline uint64_t address_of(const void *pointer)
 {
 	return (uint64_t)(uintptr_t)pointer;
@@ -45,9 +43,8 @@ static int64_t present_time(void)
  * Compares the captured stack of @n frames with the one before, from the outermost frame on, and
  * looks up the objects of the frames in which they differ. Returns how many agree.
  */
-static uint32_t find_difference(uint32_t n)
+static uint32_t find_difference(struct mf_thread *thread, uint32_t n)
 {
-	struct mf_thread *thread = &mf_thread;
 	uint32_t generation = mf_objects_generation(), same = 0;
 
 	if (thread->last_generation != generation) {
@@ -77,9 +74,8 @@ static uint32_t context_of(uint32_t node)
 }
 
 /* The context of the captured stack of @n frames, of which @same are known. Under the lock. */
-static uint32_t insert_stack(uint32_t n, uint32_t same)
+static uint32_t insert_stack(struct mf_thread *thread, uint32_t n, uint32_t same)
 {
-	struct mf_thread *thread = &mf_thread;
 	uint32_t node = same ? thread->last_nodes[same - 1] : MF_NODE_ROOT;
 
 	thread->n_last = same;
@@ -111,13 +107,18 @@ static uint32_t interrupted_context(void)
 	return mf_trie_insert(&mf_session_store, &frame, 1);
 }
 
+static void lose(void)
+{
+	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
+}
+
 static void defer(const void *pointer, size_t size, bool is_free)
 {
-	struct mf_thread *thread = &mf_thread;
-	uint32_t n = thread->n_deferred;
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint32_t n = thread ? thread->n_deferred : MF_DEFERRED_MAX;
 
 	if (n == MF_DEFERRED_MAX) {
-		__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
+		lose();
 		return;
 	}
 	thread->deferred[n] = (struct mf_deferred){
@@ -127,10 +128,8 @@ static void defer(const void *pointer, size_t size, bool is_free)
 }
 
 /* Accounts what signal handlers left behind. Under the lock. */
-static void account_deferred(int64_t now)
+static void account_deferred(struct mf_thread *thread, int64_t now)
 {
-	struct mf_thread *thread = &mf_thread;
-
 	for (uint32_t i = 0; i < thread->n_deferred; i++) {
 		const struct mf_deferred *event = &thread->deferred[i];
 
@@ -144,69 +143,83 @@ static void account_deferred(int64_t now)
 	thread->n_deferred = 0;
 }
 
-/* From here to leave(), the thread's other events wait. */
-static void enter(void)
+/* From here to leave(), the thread's other events wait. NULL: the event is lost, do not leave. */
+static struct mf_thread *enter(void)
 {
-	mf_thread.inside = true;
+	struct mf_thread *thread;
+
+	mf_thread_local.inside = true;
+	thread = mf_thread_get();
+	if (__builtin_expect(!thread, 0)) {
+		mf_thread_local.inside = false;
+		lose();
+	}
+	return thread;
 }
 
-static void leave(int64_t now)
+/* Gives the session's lock back. */
+static void leave(struct mf_thread *thread, int64_t now)
 {
-	struct mf_thread *thread = &mf_thread;
-
 	mf_session_store.header->events++;
 	if (thread->n_deferred)
-		account_deferred(now);
+		account_deferred(thread, now);
 	mf_session_unlock();
-	thread->inside = false;
+	mf_thread_local.inside = false;
 	/* A handler may have come in between the two. */
 	if (__builtin_expect(thread->n_deferred, 0)) {
-		thread->inside = true;
+		mf_thread_local.inside = true;
 		mf_session_lock();
-		account_deferred(now);
+		account_deferred(thread, now);
 		mf_session_unlock();
-		thread->inside = false;
+		mf_thread_local.inside = false;
 	}
 }
 
 void mf_track_alloc(const void *pointer, size_t size, const void *caller)
 {
+	struct mf_thread *thread;
 	int saved = errno;
 	uint32_t n, same;
 	int64_t now;
 
 	if (!pointer || !mf_session_is_active())
 		return;
-	if (mf_thread.inside) {
+	if (mf_thread_local.inside) {
 		defer(pointer, size, false);
 		return;
 	}
-	enter();
-	n = mf_unwind_capture(caller, mf_session_store.header->depth);
-	same = find_difference(n);
+	thread = enter();
+	if (!thread)
+		return;
+	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth);
+	same = find_difference(thread, n);
 	now = present_time();
 	mf_session_lock();
-	mf_heap_alloc(&mf_session_store, address_of(pointer), size, insert_stack(n, same), now);
-	leave(now);
+	mf_heap_alloc(&mf_session_store, address_of(pointer), size,
+		      insert_stack(thread, n, same), now);
+	leave(thread, now);
 	errno = saved;
 }
 
 void mf_track_free(const void *pointer)
 {
+	struct mf_thread *thread;
 	int saved = errno;
 	int64_t now;
 
 	if (!pointer || !mf_session_is_active())
 		return;
-	if (mf_thread.inside) {
+	if (mf_thread_local.inside) {
 		defer(pointer, 0, true);
 		return;
 	}
-	enter();
+	thread = enter();
+	if (!thread)
+		return;
 	now = present_time();
 	mf_session_lock();
 	mf_heap_free(&mf_session_store, address_of(pointer), now);
-	leave(now);
+	leave(thread, now);
 	errno = saved;
 }
 
@@ -217,21 +230,23 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 	state->known = false;
 	if (!mf_session_is_active())
 		return;
-	if (mf_thread.inside) {
+	if (mf_thread_local.inside) {
 		defer(old, 0, true);
 		return;
 	}
-	enter();
+	if (!enter())
+		return;
 	mf_session_lock();
 	state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old), &state->block);
 	mf_session_unlock();
-	mf_thread.inside = false;
+	mf_thread_local.inside = false;
 	errno = saved;
 }
 
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
 			  size_t size, const void *caller)
 {
+	struct mf_thread *thread;
 	int saved = errno;
 	uint32_t n, same;
 	int64_t now;
@@ -241,20 +256,22 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		mf_track_alloc(pointer, size, caller);
 		return;
 	}
-	enter();
+	thread = enter();
+	if (!thread)
+		return;
 	if (!pointer) {
 		mf_session_lock();
 		mf_heap_realloc_failed(&mf_session_store, &state->block);
-		leave(0);
+		leave(thread, 0);
 		errno = saved;
 		return;
 	}
-	n = mf_unwind_capture(caller, mf_session_store.header->depth);
-	same = find_difference(n);
+	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth);
+	same = find_difference(thread, n);
 	now = present_time();
 	mf_session_lock();
 	mf_heap_realloc_end(&mf_session_store, &state->block, address_of(pointer), size,
-			    insert_stack(n, same), now);
-	leave(now);
+			    insert_stack(thread, n, same), now);
+	leave(thread, now);
 	errno = saved;
 }

@@ -18,9 +18,8 @@
 #include <unwind.h>
 
 #include "cfi.h"
-#include "thread.h"
 
-#define FRAMES_MAX (MF_DEPTH_MAX + MF_OWN_FRAMES_MAX)
+#define OWN_FRAMES_MAX (MF_UNWIND_ROOM - MF_DEPTH_MAX)
 
 struct walk {
 	uint64_t *pcs;
@@ -208,15 +207,16 @@ void mf_unwind_forget(void)
 
 #endif
 
-uint32_t mf_unwind_capture(const void *caller, uint32_t depth)
+uint32_t mf_unwind_capture(uint64_t *pcs, const void *caller, uint32_t depth)
 {
-	uint64_t *pcs = mf_thread.captured;
-	uint32_t max = depth + MF_OWN_FRAMES_MAX, n, own = 0;
+	uint32_t n, own = 0;
 
-	n = walk_stack(pcs, max < FRAMES_MAX ? max : FRAMES_MAX);
-	while (own < n && own < MF_OWN_FRAMES_MAX && pcs[own] != (uint64_t)(uintptr_t)caller)
+	if (depth > MF_DEPTH_MAX)
+		depth = MF_DEPTH_MAX;
+	n = walk_stack(pcs, depth + OWN_FRAMES_MAX);
+	while (own < n && own < OWN_FRAMES_MAX && pcs[own] != (uint64_t)(uintptr_t)caller)
 		own++;
-	if (own == n || own == MF_OWN_FRAMES_MAX) {
+	if (own == n || own == OWN_FRAMES_MAX) {
 		/* The caller is certain even where the unwinder is lost. */
 		pcs[0] = (uint64_t)(uintptr_t)caller;
 		return 1;

@@ -5,13 +5,18 @@
 
 #include <stdint.h>
 
+#define MF_DEPTH_MAX 256u /* frames of a stack at most: depth (up to 200) + 50 */
+
+/* Values that a buffer for mf_unwind_capture() has: the frames of the shim itself come first. */
+#define MF_UNWIND_ROOM (MF_DEPTH_MAX + 16u)
+
 /*
- * Fills mf_thread.captured with the return addresses of the present stack, innermost first,
- * beginning with @caller, the return address of the entry point that the program called; at most
- * @depth (up to MF_DEPTH_MAX). Returns their number, at least 1. Needs no frame pointers, allocates
- * nothing, and is called with mf_thread.inside set.
+ * Fills @pcs, of MF_UNWIND_ROOM values, with the return addresses of the present stack, innermost
+ * first, beginning with @caller, the return address of the entry point that the program called; at
+ * most @depth (up to MF_DEPTH_MAX). Returns their number, at least 1. Needs no frame pointers,
+ * allocates nothing and takes no lock.
  */
-uint32_t mf_unwind_capture(const void *caller, uint32_t depth);
+uint32_t mf_unwind_capture(uint64_t *pcs, const void *caller, uint32_t depth);
 
 /* Code was unmapped: other code may come to lie at its addresses. */
 void mf_unwind_forget(void);

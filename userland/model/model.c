@@ -49,10 +49,10 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
  * goes, the lowest on ties; never the first, the last or the peak. Writes the survivors to @kept and
  * returns their number.
  */
-static uint32_t choose_survivors(const struct mf_model *model, const uint16_t *order, uint32_t count,
+static uint32_t choose_survivors(struct mf_model *model, const uint16_t *order, uint32_t count,
 				 uint32_t peak, uint16_t *kept)
 {
-	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX];
+	uint16_t *previous = model->previous, *next = model->next;
 	const struct mf_snapshot *slots = model->slots;
 	uint32_t n = 0;
 
@@ -108,7 +108,6 @@ static void cull(struct mf_store *store)
 	struct mf_model *model = mf_model_of(store);
 	uint32_t which = which_of(model->published), peak = peak_of(model->published);
 	uint32_t count = count_of(model->published), kept;
-	uint8_t survives[MF_SNAPSHOTS_MAX] = { 0 };
 	const uint16_t *order = model->order[which];
 	uint16_t *survivors = model->order[!which];
 
@@ -118,12 +117,13 @@ static void cull(struct mf_store *store)
 	publish(model, !which, kept, peak);
 
 	/* Only now may the victims' memory be used again. */
+	memset(model->survives, 0, sizeof(model->survives));
 	for (uint32_t i = 0; i < kept; i++)
-		survives[survivors[i]] = 1;
+		model->survives[survivors[i]] = 1;
 	for (uint32_t i = 0; i < count; i++) {
 		struct mf_snapshot *slot = &model->slots[order[i]];
 
-		if (survives[order[i]])
+		if (model->survives[order[i]])
 			continue;
 		mf_capture_release(store, slot->capture);
 		slot->capture = 0;

@@ -54,6 +54,10 @@ struct mf_model {
 	struct mf_snapshot slots[MF_SNAPSHOTS_MAX];
 	uint8_t slot_used[MF_SNAPSHOTS_MAX];
 
+	/* For culling: too large for the small stacks that threads may have. */
+	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX];
+	uint8_t survives[MF_SNAPSHOTS_MAX];
+
 	/* Statistics, as --stats prints them. */
 	uint32_t skipped_snapshots, real_snapshots, detailed_snapshots, peak_snapshots, cullings;
 };

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the shim keeps for each thread: taken at its first event, given back when it ends.
+
+#include "thread.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+__thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
+
+/* Protects the list and the key. Only ever tried: a signal handler may come in while it is held. */
+static uint32_t list_lock;
+static struct mf_thread *ended;
+static pthread_key_t key;
+static bool has_key;
+
+static bool try_lock(void)
+{
+	return !__atomic_exchange_n(&list_lock, 1, __ATOMIC_ACQUIRE);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&list_lock, 0, __ATOMIC_RELEASE);
+}
+
+/* At the thread's end. What it allocates after that takes a state again, which comes back here. */
+static void give_back(void *data)
+{
+	struct mf_thread *thread = data;
+
+	mf_thread_local.thread = NULL;
+	if (!try_lock())
+		return; /* some KiB are lost to the next thread that looks for one */
+	thread->next = ended;
+	ended = thread;
+	unlock();
+}
+
+static struct mf_thread *take_ended(void)
+{
+	struct mf_thread *thread = NULL;
+
+	if (!try_lock())
+		return NULL;
+	if (!has_key)
+		has_key = !pthread_key_create(&key, give_back);
+	if (ended) {
+		thread = ended;
+		ended = thread->next;
+	}
+	unlock();
+	return thread;
+}
+
+struct mf_thread *mf_thread_get(void)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+
+	if (__builtin_expect(thread != NULL, 1))
+		return thread;
+	thread = take_ended();
+	if (!thread) {
+		thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (thread == MAP_FAILED)
+			return NULL;
+	}
+	thread->n_deferred = 0;
+	thread->n_last = 0;
+	mf_thread_local.thread = thread;
+	if (has_key)
+		pthread_setspecific(key, thread);
+	return thread;
+}
