@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+// Where a shim could hurt: small stacks, libraries that come and go, little address space.
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/massif_text.h"
+
+FIXTURE(hazards) {
+	struct ctl_result result;
+	char *text;
+	char paths[3][4096];
+};
+
+FIXTURE_SETUP(hazards)
+{
+	static const char *const names[] = { "heap_dlclose", "libheap_plugin_a.so",
+					     "libheap_plugin_b.so" };
+
+	for (int i = 0; i < 3; i++)
+		snprintf(self->paths[i], sizeof(self->paths[i]), "%s", ctl_target(names[i]));
+}
+
+FIXTURE_TEARDOWN(hazards)
+{
+	ctl_remove_files("massif.out");
+	ctl_result_free(&self->result);
+	free(self->text);
+}
+
+#define RUN(self, before, ...)                                                                   \
+	ctl_run(&(self)->result, NULL, before,                                                   \
+		(const char *const[]){ "massif-ctl", "-q", "--time-unit=B", "--threshold=0",      \
+				       "--massif-out-file=massif.out.hazards", __VA_ARGS__, NULL })
+
+TEST_F(hazards, smallest_thread_stacks)
+{
+	RUN(self, NULL, ctl_target("heap_small_stacks"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("fine\n", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+}
+
+/* Each library's blocks stand under its own function, also when both lay at the same address. */
+TEST_F(hazards, another_library_at_the_same_place)
+{
+	char first[64] = "", second[64] = "";
+	const char *a, *b, *peak;
+
+	RUN(self, NULL, self->paths[0], self->paths[1], self->paths[2]);
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	sscanf(self->result.out, "%63s %63s", first, second);
+	/* Or the test shows nothing. */
+	EXPECT_STREQ(first, second);
+
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	peak = strstr(self->text, "heap_tree=peak");
+	ASSERT_NE(NULL, peak);
+	a = strstr(peak, "allocate_in_a");
+	b = strstr(peak, "allocate_in_b");
+	EXPECT_NE(NULL, a);
+	EXPECT_NE(NULL, b);
+	EXPECT_NE(NULL, strstr(peak, ": 500000 "));
+	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
+}
+
+static void limit_address_space(void)
+{
+	const struct rlimit limit = { 1u << 30, 1u << 30 };
+
+	setrlimit(RLIMIT_AS, &limit);
+}
+
+TEST_F(hazards, little_address_space)
+{
+	RUN(self, limit_address_space, ctl_target("heap_example"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_EQ(20000, massif_text_peak(self->text));
+}
+
+/* Files of at most some size: the session's memory is one, to the kernel. */
+static void limit_file_size(void)
+{
+	const struct rlimit limit = { 1u << 30, 1u << 30 };
+
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+TEST_F(hazards, little_file_size)
+{
+	RUN(self, limit_file_size, ctl_target("heap_example"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_EQ(20000, massif_text_peak(self->text));
+}
+
+TEST_HARNESS_MAIN
