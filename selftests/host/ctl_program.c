@@ -199,6 +199,17 @@ TEST_F(program, without_the_shim)
 	expect_blind(_metadata, &self->result, "never loaded the preload shim");
 }
 
+/* What a wrapper script does: the file has only what came before, which is worth a line. */
+TEST_F(program, replaced_one_is_told_of)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /bin/sleep 1");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "executed another program, "));
+	EXPECT_NE(NULL, strstr(self->result.err, "/bin/sleep, which heap mode does not follow; "
+						 "profile that one itself\n"));
+	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
+}
+
 static void become_nobody(void)
 {
 	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))

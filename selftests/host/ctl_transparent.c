@@ -136,7 +136,7 @@ static const struct {
 	{ "environment with an empty one", set_empty_preload, NULL, { "env" } },
 	{ "a shared library's variable", set_preload, NULL, { "sh", "-c", "echo $LD_PRELOAD" } },
 	{ "python", NULL, "print(len(input()))\n",
-	  { "python3", "-c", "import os; print(sorted(os.environ)); print(input())" } },
+	  { "/usr/bin/python3", "-c", "import os; print(sorted(os.environ)); print(input())" } },
 };
 
 FIXTURE(transparent) {

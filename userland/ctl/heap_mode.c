@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "ctl/consultant.h"
+#include "ctl/image_watch.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
 #include "ctl/output.h"
@@ -28,6 +29,7 @@ struct heap_state {
 	int session;  /* the store's descriptor, until the program has it */
 	char **environment;
 	struct mf_consultant *consultant; /* NULL: every context counts */
+	struct mf_image_watch watch; /* the shim is gone when another program is executed */
 };
 
 /* Why the shim cannot get into a program, and what to do; NULL: it can. */
@@ -119,14 +121,37 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	return 0;
 }
 
+/* The file that the kernel executes for @program, if that can be told. */
+static const char *first_image(const struct mf_program *program)
+{
+	if (program->kind == MF_PROGRAM_UNKNOWN)
+		return NULL;
+	return program->image ? program->image : program->path;
+}
+
+static int look(void *data, struct mf_error *err)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+
+	mf_image_watch_look(&state->watch);
+	run->supervision.period_ms = state->watch.period_ms;
+	return 0;
+}
+
 static void started(struct mf_run *run)
 {
 	struct heap_state *state = run->state;
-
 	struct mf_error err;
 
 	if (state->session >= 0)
 		close(mf_take(state->session, -1));
+	if (state->shim) {
+		mf_image_watch_init(&state->watch, run->pid, first_image(run->program));
+		run->supervision.period_ms = state->watch.period_ms;
+		run->supervision.drain = look;
+		run->supervision.data = run;
+	}
 	if (state->consultant && mf_consultant_start(state->consultant, &err))
 		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
 }
@@ -165,6 +190,11 @@ static void finish(struct mf_run *run)
 		/* The snapshot of the start is all that a program leaves that cannot be seen. */
 		mf_model_attempt(store, 0);
 	}
+	if (state->watch.replaced_by)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "%s executed another program, %s, which heap mode does not follow; "
+			       "profile that one itself",
+			       run->program->path, state->watch.replaced_by);
 	say_losses(run, store->header);
 	if (mf_output_write(run->options, run->cmd, store, run->pid, false, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
@@ -182,6 +212,7 @@ static void cleanup(struct mf_run *run)
 	if (state->session >= 0)
 		close(state->session);
 	mf_shim_free_environment(state->environment);
+	mf_image_watch_deinit(&state->watch);
 	free(state);
 }
 

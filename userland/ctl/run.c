@@ -194,7 +194,11 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 		.signals = &run.signals,
 		.inherited = -1,
 	};
-	run.supervision = (struct mf_supervision){ .signals = &run.signals, .fd = -1 };
+	run.supervision = (struct mf_supervision){
+		.signals = &run.signals,
+		.fd = -1,
+		.period_ms = -1,
+	};
 	return run_program(&run);
 }
 

@@ -79,11 +79,11 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 	int ret = 0;
 
 	while (!watch.ended) {
-		int period = polled[1].fd >= 0 ? supervision->period_ms : -1;
+		int period = ret ? -1 : supervision->period_ms;
 
 		if (poll(polled, 2, period) < 0 && errno != EINTR)
 			return mf_error_set(err, -errno, "poll: %s", strerror(errno));
-		if (polled[1].fd >= 0) {
+		if (!ret && supervision->drain) {
 			ret = supervision->drain(supervision->data, err);
 			/* The program does not suffer from it; and a negative one is not polled. */
 			if (ret)

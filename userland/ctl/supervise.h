@@ -12,7 +12,8 @@ struct mf_supervision {
 	pid_t pid;
 	const struct mf_signals *signals;
 	int fd;	       /* of the events; -1: none */
-	int period_ms; /* @drain is called at least this often; -1: only when @fd is readable */
+	/* @drain is called at least this often, -1: only when @fd is readable. It may change it. */
+	int period_ms;
 	int (*drain)(void *data, struct mf_error *err); /* after an error it is not called again */
 	void *data;
 };
