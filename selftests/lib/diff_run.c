@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+// Runs one program under Valgrind's Massif and under ours, and compares what they wrote.
+
+#include "selftests/lib/diff_run.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "selftests/lib/ctl_run.h"
+
+#define VALGRIND "/usr/bin/valgrind"
+
+/* Who writes which file: massif.out.NAME. */
+enum side { OURS, THEIRS, THEIRS_ADAPTED, N_SIDES };
+
+static const char *const side_names[N_SIDES] = { "ours", "theirs", "adapted" };
+
+struct run {
+	enum side side;
+	pid_t pid;
+	int status;
+	char *text; /* comparable */
+};
+
+bool diff_can_run(void)
+{
+	return access(VALGRIND, X_OK) == 0;
+}
+
+static enum side starting;
+
+/* In the child. The option that names the file is the same for all, so that desc can be compared. */
+static void set_up(void)
+{
+	char log[64];
+	int null = open("/dev/null", O_RDWR), fd;
+
+	snprintf(log, sizeof(log), "log.%s", side_names[starting]);
+	fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	if (null < 0 || fd < 0)
+		_exit(98);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+	close(null);
+	close(fd);
+	unsetenv("VALGRIND_OPTS");
+	unsetenv("MASSIF_OPTS");
+	setenv("HOME", "/nonexistent", 1);
+	setenv("SIDE", side_names[starting], 1);
+}
+
+static const char *const *add_words(const char **to, const char *const *words)
+{
+	while (*words)
+		*to++ = *words++;
+	return to;
+}
+
+static void start(struct run *run, enum side side, const char *const *options, const char *target,
+		  const char *const *args)
+{
+	static const char *const common[] = { "-q", "--time-unit=B",
+					      "--massif-out-file=massif.out.%q{SIDE}", NULL };
+	static const char *const ours[] = { "massif-ctl", NULL };
+	static const char *const theirs[] = { VALGRIND, "--tool=massif", "--run-libc-freeres=no",
+					      "--run-cxx-freeres=no", NULL };
+	const char *argv[4 * DIFF_WORDS_MAX] = { NULL };
+	const char **end = argv;
+
+	end = (const char **)add_words(end, side == OURS ? ours : theirs);
+	end = (const char **)add_words(end, common);
+	end = (const char **)add_words(end, options);
+	*end++ = ctl_target(target);
+	add_words(end, args);
+	run->side = side;
+	starting = side;
+	run->pid = ctl_start(set_up, argv);
+}
+
+static const char *next_line(const char *line)
+{
+	const char *end = strchr(line, '\n');
+
+	return end ? end + 1 : line + strlen(line);
+}
+
+static bool begins(const char *line, const char *word)
+{
+	return strncmp(line, word, strlen(word)) == 0;
+}
+
+/* The entry to a thread: Valgrind knows clone only, the system would rather use clone3. */
+static const char *thread_entry(const char *text)
+{
+	static const char *const names[] = { ": clone (clone.S:", ": clone3 (clone3.S:" };
+
+	for (int i = 0; i < 2; i++) {
+		if (begins(text, names[i]))
+			return strchr(text, ')') + 1;
+	}
+	return NULL;
+}
+
+/*
+ * A copy of a massif.out with each address as 0xADDRESS, the entries of threads alike and, without
+ * @head, no desc and cmd.
+ */
+static char *make_comparable(const char *text, bool head)
+{
+	char *copy = malloc(strlen(text) * 2 + 1), *to = copy;
+
+	if (!copy)
+		abort();
+	while (*text) {
+		const char *end = next_line(text);
+		bool tree = text[strspn(text, " ")] == 'n';
+
+		if (!head && (begins(text, "desc:") || begins(text, "cmd:"))) {
+			text = end;
+			continue;
+		}
+		while (text < end) {
+			const char *past = tree ? thread_entry(text) : NULL;
+
+			if (past) {
+				to += sprintf(to, ": clone");
+				text = past;
+			} else if (tree && begins(text, " 0x")) {
+				to += sprintf(to, " 0xADDRESS");
+				for (text += 3; isxdigit((unsigned char)*text); text++)
+					;
+			} else {
+				*to++ = *text++;
+			}
+		}
+	}
+	*to = '\0';
+	return copy;
+}
+
+/* Waits for the run's end and reads what it wrote. */
+static bool finish(struct run *run, bool head)
+{
+	char name[64], *text, *log;
+
+	if (waitpid(run->pid, &run->status, 0) != run->pid)
+		return false;
+	snprintf(name, sizeof(name), "massif.out.%s", side_names[run->side]);
+	text = ctl_read_file(name);
+	if (text && ctl_is_massif_file(text)) {
+		run->text = make_comparable(text, head);
+		free(text);
+		return true;
+	}
+	free(text);
+	snprintf(name, sizeof(name), "log.%s", side_names[run->side]);
+	log = ctl_read_file(name);
+	fprintf(stderr, "# %s: no good massif.out (status 0x%x): %s\n", side_names[run->side],
+	       (unsigned int)run->status, log ? log : "");
+	free(log);
+	return false;
+}
+
+/* Prints where @a and @b begin to differ. */
+static void show_difference(const char *a, const char *b)
+{
+	const char *snapshot = a;
+	unsigned int line = 1;
+
+	while (*a && *b) {
+		const char *a_end = next_line(a), *b_end = next_line(b);
+
+		if (a_end - a != b_end - b || memcmp(a, b, (size_t)(a_end - a)) != 0)
+			break;
+		if (begins(a, "snapshot="))
+			snapshot = a;
+		a = a_end;
+		b = b_end;
+		line++;
+	}
+	fprintf(stderr, "# line %u, in %.*s:\n#   ours   %.*s\n#   theirs %.*s\n", line,
+	       (int)strcspn(snapshot, "\n"), snapshot, (int)strcspn(a, "\n"), a,
+	       (int)strcspn(b, "\n"), b);
+}
+
+static bool are_equal(const char *ours, const char *theirs)
+{
+	if (strcmp(ours, theirs) == 0)
+		return true;
+	show_difference(ours, theirs);
+	return false;
+}
+
+/* Are both equal but for extra bytes, of which theirs has up to @more more, and for times? */
+static bool equal_but_extra(const char *ours, const char *theirs, uint64_t more)
+{
+	static const char extra[] = "mem_heap_extra_B=", time[] = "time=";
+
+	while (*ours && *theirs) {
+		const char *our_end = next_line(ours), *their_end = next_line(theirs);
+
+		if (begins(ours, extra) && begins(theirs, extra)) {
+			uint64_t our_bytes = strtoull(ours + strlen(extra), NULL, 10);
+			uint64_t their_bytes = strtoull(theirs + strlen(extra), NULL, 10);
+
+			if (their_bytes < our_bytes || their_bytes - our_bytes > more)
+				break;
+		} else if (!(begins(ours, time) && begins(theirs, time)) &&
+			   (our_end - ours != their_end - theirs ||
+			    memcmp(ours, theirs, (size_t)(our_end - ours)) != 0)) {
+			break;
+		}
+		ours = our_end;
+		theirs = their_end;
+	}
+	if (!*ours && !*theirs)
+		return true;
+	show_difference(ours, theirs);
+	return false;
+}
+
+/* @text with @from replaced by @to everywhere. */
+static char *replace(const char *text, const char *from, const char *to)
+{
+	char *result = NULL;
+	size_t size;
+	FILE *out = open_memstream(&result, &size);
+	const char *found;
+
+	if (!out)
+		abort();
+	while ((found = strstr(text, from))) {
+		fprintf(out, "%.*s%s", (int)(found - text), text, to);
+		text = found + strlen(from);
+	}
+	fputs(text, out);
+	fclose(out);
+	return result;
+}
+
+static bool compare_adapted(const struct diff_scenario *scenario, const char *ours,
+			    const char *theirs)
+{
+	char *replaced;
+	bool equal;
+
+	if (scenario->more_extra)
+		return equal_but_extra(ours, theirs, scenario->more_extra);
+	if (!scenario->our_words)
+		return are_equal(ours, theirs);
+	replaced = replace(ours, scenario->our_words, scenario->their_words);
+	equal = are_equal(replaced, theirs);
+	free(replaced);
+	return equal;
+}
+
+static bool compare(const struct diff_scenario *scenario, const struct run *runs, bool adapted)
+{
+	const char *ours = runs[OURS].text, *theirs = runs[THEIRS].text;
+
+	if (runs[OURS].status != runs[THEIRS].status) {
+		fprintf(stderr, "# status 0x%x, Valgrind's 0x%x\n", (unsigned int)runs[OURS].status,
+		       (unsigned int)runs[THEIRS].status);
+		return false;
+	}
+	if (!scenario->why)
+		return are_equal(ours, theirs);
+	if (strcmp(ours, theirs) == 0) {
+		fprintf(stderr, "# no difference, though: %s\n", scenario->why);
+		return false;
+	}
+	return compare_adapted(scenario, ours, adapted ? runs[THEIRS_ADAPTED].text : theirs);
+}
+
+bool diff_run(const struct diff_scenario *scenario)
+{
+	const char *const *args = scenario->args, *const *options = scenario->options;
+	bool adapted = scenario->their_args[0] || scenario->their_options[0];
+	struct run runs[N_SIDES] = { 0 };
+	bool fine;
+
+	/* At once: Valgrind's takes most of the time. */
+	start(&runs[THEIRS], THEIRS, options, scenario->target, args);
+	start(&runs[OURS], OURS, options, scenario->target, args);
+	if (adapted)
+		start(&runs[THEIRS_ADAPTED], THEIRS_ADAPTED,
+		      scenario->their_options[0] ? scenario->their_options : options,
+		      scenario->target, scenario->their_args[0] ? scenario->their_args : args);
+	fine = true;
+	for (int side = 0; side < N_SIDES; side++) {
+		if (runs[side].pid && !finish(&runs[side], !scenario->why))
+			fine = false;
+	}
+	fine = fine && compare(scenario, runs, adapted);
+	for (int side = 0; side < N_SIDES; side++)
+		free(runs[side].text);
+	return fine;
+}

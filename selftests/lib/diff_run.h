@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Runs one program under Valgrind's Massif and under ours, and compares what they wrote. */
+#ifndef SELFTESTS_LIB_DIFF_RUN_H
+#define SELFTESTS_LIB_DIFF_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DIFF_WORDS_MAX 12
+
+/*
+ * Both profilers always get --time-unit=B. Valgrind also gets --run-libc-freeres=no and
+ * --run-cxx-freeres=no: the memory that a library would free at the very end, if asked to, we leave
+ * as the program does without a profiler (Documentation/differences.rst).
+ */
+struct diff_scenario {
+	const char *target;		     /* of selftests/targets */
+	const char *args[DIFF_WORDS_MAX];    /* of the target */
+	const char *options[DIFF_WORDS_MAX]; /* of both profilers */
+
+	/*
+	 * Where the two must differ: why, and at least one of the ways in which they do. Then the
+	 * files must not be equal, but for what is said here they must.
+	 */
+	const char *why;
+	const char *their_args[DIFF_WORDS_MAX];	   /* with these, Valgrind's file is as ours */
+	const char *their_options[DIFF_WORDS_MAX]; /* the same, for options */
+	/* Valgrind counts more extra bytes, never less and at most that many, and times follow. */
+	uint64_t more_extra;
+	/* These words of ours are not in Valgrind's file, which has the others instead. */
+	const char *our_words, *their_words;
+};
+
+/* Whether there is something to compare with; if not, a test is to be skipped. */
+bool diff_can_run(void);
+
+/* Runs @scenario in the current directory. Returns false, with a text on stderr, if it fails. */
+bool diff_run(const struct diff_scenario *scenario);
+
+#endif

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+// Calls of the allocation functions with sizes at every edge. diff_calls MODE does what MODE says,
+// always in the same order.
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1024 * 1024ul)
+
+/* Seen by nobody, so that no call can be left out. */
+static void *volatile seen;
+/* diff_calls MODE without: what fails is not even tried. */
+static bool without;
+
+static void *see(void *pointer)
+{
+	seen = pointer;
+	return pointer;
+}
+
+/* Every size around every multiple of 16 up to 160, then around larger ones. */
+static void slop(void)
+{
+	static const size_t large[] = { 1000, 1008, 1009, 4095, 4096, 4097, 65520, 65536, 131071,
+					131072, 131073, 1048575, 1048576 };
+
+	for (size_t size = 0; size <= 160; size++)
+		see(malloc(size));
+	for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
+		see(malloc(large[i]));
+}
+
+/*
+ * Blocks beyond 4 MiB, with what the allocator keeps for itself, are rounded to pages. 4194224 is
+ * not among them: there Massif hands out a rest of 16 bytes.
+ */
+static void large(void)
+{
+	static const size_t sizes[] = { 4194240, 4194241, 4194256, 4194304, 5000000, 4198336,
+					4198337, 8 * MIB, 16 * MIB - 64, 16 * MIB + 1 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		void *block = see(malloc(sizes[i]));
+
+		see(malloc(32));
+		free(block);
+	}
+}
+
+/* A block of no bytes costs what every block costs. */
+static void zero(void)
+{
+	void *blocks[8];
+
+	for (int i = 0; i < 8; i++)
+		blocks[i] = see(i & 1 ? calloc(0, 16) : malloc(0));
+	for (int i = 0; i < 8; i++)
+		free(blocks[i]);
+	see(realloc(NULL, 0));
+}
+
+static void free_null(void)
+{
+	void *block = see(malloc(1000));
+
+	for (int i = 0; i < 10; i++)
+		free(NULL);
+	free(block);
+	free(NULL);
+	see(malloc(40));
+}
+
+/* Each of them changes neither the block nor, but for the snapshots, anything else. */
+static void realloc_same(void)
+{
+	void *block = see(malloc(100));
+
+	for (int i = 0; i < 12; i++)
+		block = see(realloc(block, 100));
+	free(block);
+}
+
+/* 100 bytes are 112 to the allocator, so up to that the block stays. */
+static void realloc_in_place(void)
+{
+	void *block = see(malloc(100));
+
+	for (size_t size = 100; size <= 112; size++)
+		block = see(realloc(block, size));
+	for (size_t size = 112; size >= 90; size -= 2)
+		block = see(realloc(block, size));
+	/* The 112 are still there. */
+	block = see(realloc(block, 110));
+	see(malloc(10));
+	free(block);
+}
+
+/* What a block shrinks by becomes slop; a block that grows again finds it. */
+static void realloc_shrink(void)
+{
+	void *block = see(malloc(10000));
+
+	see(malloc(100));
+	for (size_t size = 9000; size; size -= 1000)
+		block = see(realloc(block, size));
+	block = see(realloc(block, 5000));
+	block = see(realloc(block, 10000));
+	see(malloc(300));
+	free(block);
+}
+
+/* Sizes that take, with 32 bytes of header, multiples of 64: no hole leaves less than another. */
+static void realloc_grow(void)
+{
+	void *block = see(malloc(32));
+
+	for (size_t size = 96; size < 20000; size = size * 2 + 32) {
+		block = see(realloc(block, size - 5));
+		see(malloc(160));
+	}
+	free(block);
+}
+
+static void realloc_edges(void)
+{
+	void *block = see(realloc(NULL, 1000));
+
+	block = see(realloc(block, 0));
+	see(realloc(block, 2000)); /* NULL again */
+	block = see(malloc(0));
+	block = see(realloc(block, 1));
+	block = see(realloc(block, 16));
+	block = see(realloc(block, 17));
+	see(realloc(block, 0));
+	block = see(reallocarray(NULL, 10, 100));
+	block = see(reallocarray(block, 20, 100));
+	if (reallocarray(block, SIZE_MAX, 100))
+		abort();
+	free(block);
+}
+
+/* Around 4 MiB, where the rounding changes. */
+static void realloc_large(void)
+{
+	void *block = see(malloc(5000000));
+
+	block = see(realloc(block, 5001152));
+	block = see(realloc(block, 5001153));
+	block = see(realloc(block, 4194240));
+	block = see(realloc(block, 100));
+	see(malloc(32));
+	block = see(realloc(block, 5000000));
+	block = see(realloc(block, 20 * MIB));
+	free(block);
+}
+
+static void failed(void)
+{
+	void *block = see(malloc(500));
+
+	see(malloc(SIZE_MAX));
+	see(malloc((size_t)1 << 63));
+	see(malloc((size_t)1 << 60));
+	see(calloc(SIZE_MAX / 2, 3));
+	see(calloc((size_t)1 << 40, (size_t)1 << 20));
+	see(realloc(NULL, (size_t)1 << 60));
+	if (posix_memalign(&block, 24, 100) != EINVAL)
+		see(malloc(1));
+	free(block);
+	see(malloc(700));
+}
+
+/* A block that cannot grow remains as it was. */
+static void failed_realloc(void)
+{
+	void *block = see(malloc(500));
+
+	see(malloc(1000));
+	if (!without && realloc(block, (size_t)1 << 60))
+		abort();
+	see(malloc(2000));
+	free(block);
+	see(malloc(3000));
+	free(see(malloc(4000)));
+}
+
+/* Alignments that every block has anyway. */
+static void align_narrow(void)
+{
+	void *block;
+
+	see(memalign(1, 100));
+	see(memalign(8, 101));
+	see(memalign(16, 102));
+	see(aligned_alloc(16, 112));
+	for (size_t alignment = 8; alignment <= 16; alignment *= 2) {
+		if (posix_memalign(&block, alignment, 200 + alignment))
+			abort();
+		free(see(block));
+	}
+	see(memalign(16, 0));
+}
+
+static void align_wide(void)
+{
+	void *block;
+
+	see(memalign(32, 100));
+	see(memalign(64, 100));
+	see(memalign(100, 100));
+	see(memalign(128, 1000));
+	see(aligned_alloc(256, 512));
+	see(aligned_alloc(64, 64));
+	if (posix_memalign(&block, 64, 300) || posix_memalign(&block, 1024, 5))
+		abort();
+	see(block);
+	see(valloc(40));
+}
+
+/* A block in a hole that is 16 bytes larger: Massif's allocator hands out the hole. */
+static void hole(void)
+{
+	void *block = see(malloc(96));
+
+	see(malloc(1000));
+	free(block);
+	see(malloc(80));
+	see(malloc(2000));
+}
+
+/* The same hole for a block that leaves enough for another one. */
+static void hole_split(void)
+{
+	void *block = see(malloc(96));
+
+	see(malloc(1000));
+	free(block);
+	see(malloc(48));
+	see(malloc(2000));
+}
+
+/* What the program sees of it must not change. */
+static void usable(void)
+{
+	void *block = see(malloc(100));
+
+	if (malloc_usable_size(block) < 100 || malloc_usable_size(NULL) != 0)
+		abort();
+	memset(block, 1, malloc_usable_size(block));
+	see(malloc(malloc_usable_size(block) >= 100 ? 200 : 300));
+	free(block);
+	malloc_trim(0);
+	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+	see(malloc(100000));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+	{ "slop", slop },
+	{ "large", large },
+	{ "zero", zero },
+	{ "free_null", free_null },
+	{ "realloc_same", realloc_same },
+	{ "realloc_in_place", realloc_in_place },
+	{ "realloc_shrink", realloc_shrink },
+	{ "realloc_grow", realloc_grow },
+	{ "realloc_edges", realloc_edges },
+	{ "realloc_large", realloc_large },
+	{ "failed", failed },
+	{ "failed_realloc", failed_realloc },
+	{ "align_narrow", align_narrow },
+	{ "align_wide", align_wide },
+	{ "hole", hole },
+	{ "hole_split", hole_split },
+	{ "usable", usable },
+};
+
+int main(int argc, char **argv)
+{
+	without = argc > 2 && strcmp(argv[2], "without") == 0;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (argc > 1 && strcmp(argv[1], modes[i].name) == 0) {
+			modes[i].run();
+			return 0;
+		}
+	}
+	return 2;
+}

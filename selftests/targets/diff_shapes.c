@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+// How much is live over time: diff_shapes SHAPE. Sizes are such that no hole ever leaves a rest below
+// 32 bytes, which Massif's allocator would hand out with the block: a block with its header of 32
+// bytes always takes a multiple of 64.
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB (1024 * 1024 * 1024ul)
+
+static void *volatile seen;
+
+/* @n times 64 bytes less the header, and less up to 15 of slop. */
+static size_t size_of(uint32_t n, uint32_t slop)
+{
+	return n * 64 - 32 - slop % 16;
+}
+
+static __attribute__((noinline)) void *get(uint32_t n, uint32_t slop)
+{
+	void *block = malloc(size_of(n, slop));
+
+	seen = block;
+	return block;
+}
+
+static uint32_t random_next(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+/* Each wave is a little higher than the one before: which of them are new peaks? */
+static void waves(void)
+{
+	void *blocks[64];
+
+	for (uint32_t wave = 0; wave < 40; wave++) {
+		uint32_t n = 10 + wave / 8;
+
+		for (uint32_t i = 0; i < n; i++)
+			blocks[i] = get(10 + wave % 8, i);
+		for (uint32_t i = n; i-- > 0;)
+			free(blocks[i]);
+	}
+}
+
+/* Equal waves: an equal total is no new peak. */
+static void equal_waves(void)
+{
+	for (uint32_t wave = 0; wave < 30; wave++) {
+		void *a = get(20, 0), *b = get(30, 3);
+
+		free(b);
+		free(a);
+	}
+}
+
+/* Up to a peak, down to a third, then a long time of little. */
+static void plateau(void)
+{
+	void *blocks[60];
+
+	for (uint32_t i = 0; i < 60; i++)
+		blocks[i] = get(50, i);
+	for (uint32_t i = 60; i-- > 20;)
+		free(blocks[i]);
+	for (uint32_t i = 0; i < 400; i++)
+		free(get(3 + i % 5, i));
+}
+
+static void no_free(void)
+{
+	for (uint32_t i = 0; i < 150; i++)
+		get(1 + i % 7, i);
+}
+
+static void churn(uint32_t events, uint32_t seed)
+{
+	static void *blocks[200];
+
+	for (uint32_t i = 0; i < events; i++) {
+		void **block = &blocks[random_next(&seed) % 200];
+
+		if (*block) {
+			free(*block);
+			*block = NULL;
+		} else {
+			*block = get(1 + random_next(&seed) % 40, random_next(&seed));
+		}
+	}
+}
+
+static void churn_short(void)
+{
+	churn(300, 1);
+}
+
+static void churn_long(void)
+{
+	churn(6000, 2);
+}
+
+/* The same step again and again: culling finds nothing but ties. */
+static void steps(void)
+{
+	for (uint32_t i = 0; i < 500; i++)
+		get(2, 0);
+}
+
+/* Reallocations in place: snapshots, but no time passes. */
+static void equal_times(void)
+{
+	char *block = get(16, 0);
+
+	for (uint32_t i = 0; i < 40; i++) {
+		block = realloc(block, size_of(16, i));
+		if (i % 10 == 9)
+			get(1, i);
+	}
+	free(block);
+}
+
+/* Time in bytes, beyond 32 bits. The memory is never touched. */
+static void clock_4g(void)
+{
+	for (uint32_t i = 0; i < 60; i++) {
+		void *block = malloc(GIB - 4096 * (i % 3));
+
+		get(1, 0);
+		if (!block)
+			abort();
+		free(block);
+	}
+}
+
+/* Massif's interval between snapshots has 32 bits: here the true one needs more. */
+static void clock_wrap(void)
+{
+	for (uint32_t i = 0; i < 200; i++) {
+		void *block = malloc(GIB + GIB / 2 + 4096 * (i % 7));
+
+		if (!block)
+			abort();
+		seen = block;
+		free(block);
+	}
+}
+
+static void nothing(void)
+{
+}
+
+static void one(void)
+{
+	get(5, 5);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} shapes[] = {
+	{ "waves", waves },
+	{ "equal_waves", equal_waves },
+	{ "plateau", plateau },
+	{ "no_free", no_free },
+	{ "churn_short", churn_short },
+	{ "churn_long", churn_long },
+	{ "steps", steps },
+	{ "equal_times", equal_times },
+	{ "clock_4g", clock_4g },
+	{ "clock_wrap", clock_wrap },
+	{ "nothing", nothing },
+	{ "one", one },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		if (argc > 1 && strcmp(argv[1], shapes[i].name) == 0) {
+			shapes[i].run();
+			return 0;
+		}
+	}
+	return 2;
+}
