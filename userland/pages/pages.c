@@ -13,7 +13,13 @@
 #include "pages/ring.h"
 #include "pages/target.h"
 
-#define RING_BYTES_DEFAULT (8ull << 20)
+/*
+ * The ring holds what happens while the aggregator does not run. An event with its stack is some
+ * 8 KiB; on a busy machine with two processors a thousand of them passed before the aggregator's
+ * turn came. So it is as large as it may be, or as there is memory for.
+ */
+#define RING_BYTES_MOST	 ((uint64_t)MASSIF_RING_MAX)
+#define RING_BYTES_LEAST (1ull << 20)
 #define HELD_BYTES_MAX	   (64ull << 20)
 
 /* Frames captured beyond those that a report keeps: alloc-fns are cut off later. As in Massif. */
@@ -113,6 +119,21 @@ static struct mf_pages *create(const struct mf_pages_options *options)
 	return pages;
 }
 
+static int open_ring(struct mf_ring *ring, const struct mf_pages_options *options,
+		     struct mf_error *err)
+{
+	const char *device = options->device ? options->device : MASSIF_DEVICE;
+	uint64_t bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES_MOST;
+	int code;
+
+	for (;;) {
+		code = mf_ring_open(ring, device, bytes, MASSIF_STACK_MAX, err);
+		if (code != -ENOMEM || options->ring_bytes || bytes <= RING_BYTES_LEAST)
+			return code;
+		bytes /= 2;
+	}
+}
+
 int mf_pages_open(const struct mf_pages_options *options, struct mf_pages **pages,
 		  struct mf_error *err)
 {
@@ -121,9 +142,7 @@ int mf_pages_open(const struct mf_pages_options *options, struct mf_pages **page
 
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "no memory for a session");
-	code = mf_ring_open(&made->ring, options->device ? options->device : MASSIF_DEVICE,
-			    options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT,
-			    MASSIF_STACK_MAX, err);
+	code = open_ring(&made->ring, options, err);
 	if (code) {
 		mf_pages_close(made);
 		return code;
