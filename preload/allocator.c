@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "real.h"
 #include "session.h"
 #include "start.h"
@@ -31,7 +32,7 @@ EXPORT void *calloc(size_t n, size_t size)
 	return pointer;
 }
 
-EXPORT void free(void *pointer)
+void mf_allocator_free(void *pointer)
 {
 	const struct mf_real *real = mf_start();
 
@@ -39,6 +40,11 @@ EXPORT void free(void *pointer)
 		return;
 	mf_track_free(pointer);
 	real->free(pointer);
+}
+
+EXPORT void free(void *pointer)
+{
+	mf_allocator_free(pointer);
 }
 
 static void *reallocate_early(const struct mf_real *real, void *old, size_t size, const void *caller)
@@ -144,10 +150,10 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 
 EXPORT void free_sized(void *pointer, size_t size)
 {
-	free(pointer);
+	mf_allocator_free(pointer);
 }
 
 EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 {
-	free(pointer);
+	mf_allocator_free(pointer);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "allocator.h"
 #include "real.h"
 #include "start.h"
 #include "track.h"
@@ -87,7 +88,7 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 	void symbol(void *pointer, ##__VA_ARGS__);      \
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
-		free(pointer);                          \
+		mf_allocator_free(pointer);             \
 	}
 
 NEW_PLAIN(_Znwm)

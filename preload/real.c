@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,6 +95,32 @@ static void fail(const char *symbol)
 	_exit(127);
 }
 
+/*
+ * Whether @function is a definition outside the shim. The address of a function in an executable
+ * that is not position-independent can be that of its entry in the executable's linkage table, which
+ * leads to whatever is defined elsewhere: to us.
+ */
+static bool is_theirs(void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info theirs, ours;
+
+	return function && dladdr(&mf_real_functions, &ours) &&
+	       dladdr1(function, &theirs, (void **)&symbol, RTLD_DL_SYMENT) &&
+	       theirs.dli_fbase != ours.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
+/*
+ * What the program's calls reach without us: the next definition after ours; or the program's own,
+ * if it has one, which comes before ours.
+ */
+static void *look_up(const char *symbol)
+{
+	void *function = dlsym(RTLD_DEFAULT, symbol);
+
+	return is_theirs(function) ? function : dlsym(RTLD_NEXT, symbol);
+}
+
 bool mf_real_resolve(void)
 {
 	static int started;
@@ -107,7 +134,7 @@ bool mf_real_resolve(void)
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
 #define RESOLVE(member, symbol, type, arguments)                         \
-	found.member = (__typeof__(found.member))dlsym(RTLD_NEXT, symbol); \
+	found.member = (__typeof__(found.member))look_up(symbol);          \
 	if (!found.member)                                               \
 		fail(symbol);
 	MF_REAL_FUNCTIONS(RESOLVE)

@@ -70,6 +70,14 @@ TEST_F(hazards, another_library_at_the_same_place)
 	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
 }
 
+/* What one allocator gave, only that one may be given back. */
+TEST_F(hazards, a_malloc_of_its_own)
+{
+	RUN(self, NULL, ctl_target("heap_own_malloc"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("0 blocks of others\n", self->result.out);
+}
+
 static void limit_address_space(void)
 {
 	const struct rlimit limit = { 1u << 30, 1u << 30 };
