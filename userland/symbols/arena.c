@@ -36,15 +36,6 @@ void *mf_arena_alloc(struct mf_arena *arena, size_t size)
 	return result;
 }
 
-char *mf_arena_strndup(struct mf_arena *arena, const char *text, size_t length)
-{
-	char *copy = mf_arena_alloc(arena, length + 1);
-
-	if (copy)
-		memcpy(copy, text, length);
-	return copy;
-}
-
 void mf_arena_deinit(struct mf_arena *arena)
 {
 	while (arena->chunks) {

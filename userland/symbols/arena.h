@@ -12,9 +12,6 @@ struct mf_arena {
 /* @size zeroed bytes, aligned for any type; NULL if memory is short. */
 void *mf_arena_alloc(struct mf_arena *arena, size_t size);
 
-/* A copy of the first @length bytes of @text, terminated; NULL if memory is short. */
-char *mf_arena_strndup(struct mf_arena *arena, const char *text, size_t length);
-
 void mf_arena_deinit(struct mf_arena *arena);
 
 #endif

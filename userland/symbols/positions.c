@@ -28,6 +28,7 @@ struct unit {
 	size_t n_lines;
 	Dwarf_Files *files;
 	size_t n_files;
+	const char *directory; /* that the compiler ran in; NULL: unknown */
 };
 
 #define UNIT_BUCKETS 256
@@ -121,6 +122,13 @@ static bool find_unit_offset(struct mf_positions *positions, uint64_t address, D
 	return true;
 }
 
+static const char *compilation_directory(Dwarf_Die *die)
+{
+	Dwarf_Attribute found;
+
+	return dwarf_attr(die, DW_AT_comp_dir, &found) ? dwarf_formstring(&found) : NULL;
+}
+
 /* Reads the head of a unit, its lines and the names of its files. */
 static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
 {
@@ -136,6 +144,7 @@ static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
 		return NULL;
 	}
 	unit->code = unit->die;
+	unit->directory = compilation_directory(&unit->die);
 	if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
 	    type == DW_UT_skeleton && split.addr)
 		unit->code = split;
@@ -381,6 +390,7 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 	line = find_line(unit, address);
 	if (line && dwarf_lineno(line, &number) == 0) {
 		list[0].path = dwarf_linesrc(line, NULL, NULL);
+		list[0].base = unit->directory;
 		list[0].line = (unsigned int)number;
 	}
 	if (inlines && find_function(unit, address, &function))
@@ -394,6 +404,7 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 		list[i].function = inlined_name(call);
 		list[i + 1] = (struct mf_position){
 			.path = path_of(unit, number_of(call, DW_AT_call_file)),
+			.base = unit->directory,
 			.line = (unsigned int)number_of(call, DW_AT_call_line),
 		};
 	}

@@ -14,6 +14,7 @@
 struct mf_position {
 	const char *function; /* of an inlined call; NULL for the last, the function around */
 	const char *path;     /* of the source file, directory first; NULL: unknown */
+	const char *base;     /* the directory that a relative path is to be read in; NULL: none */
 	unsigned int line;
 };
 

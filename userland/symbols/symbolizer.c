@@ -261,14 +261,32 @@ const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame fram
 	return answer->function;
 }
 
-/* Splits DWARF's path into the directory and the base name. */
-static void set_file(struct mf_symbolizer *s, struct mf_location *location, const char *path)
+/* @first and @n_second bytes of @second with a slash between, if there are both. */
+static const char *join(struct mf_symbolizer *s, const char *first, const char *second,
+			size_t n_second)
 {
-	const char *slash = strrchr(path, '/');
+	size_t n_first = strlen(first);
+	char *joined = mf_arena_alloc(&s->arena, n_first + n_second + 2);
+
+	if (!joined)
+		return NULL;
+	memcpy(joined, first, n_first);
+	if (n_first && n_second)
+		joined[n_first++] = '/';
+	memcpy(joined + n_first, second, n_second);
+	return joined;
+}
+
+/* Splits DWARF's path into the base name and the directory, made complete as far as is known. */
+static void set_file(struct mf_symbolizer *s, struct mf_location *location,
+		     const struct mf_position *position)
+{
+	const char *path = position->path, *slash = strrchr(path, '/');
+	const char *base = *path == '/' || !position->base ? "" : position->base;
 
 	location->file = slash ? slash + 1 : path;
-	if (slash)
-		location->directory = mf_arena_strndup(&s->arena, path, (size_t)(slash - path));
+	if (slash || *base)
+		location->directory = join(s, base, path, slash ? (size_t)(slash - path) : 0);
 }
 
 static void find_locations(struct mf_symbolizer *s, struct answer *answer)
@@ -294,7 +312,7 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 		locations[i].line = positions[i].line;
 		locations[i].object = object->kind == MF_OBJECT_UNKNOWN ? NULL : object->path;
 		if (positions[i].path)
-			set_file(s, &locations[i], positions[i].path);
+			set_file(s, &locations[i], &positions[i]);
 	}
 	locations[count - 1].function = answer->function;
 	locations[count - 1].offset = answer->offset;
