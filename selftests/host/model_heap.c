@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+// Random allocations, frees and reallocations leave the model as a naive list of blocks says.
+
+#include "kselftest_harness.h"
+#include "model/heap.h"
+#include "model/model.h"
+#include "model/trie.h"
+#include "selftests/lib/model_oracle.h"
+
+#define ADDRESSES 3000
+
+static struct mf_store store;
+static struct oracle oracle;
+static uint32_t contexts[ORACLE_CONTEXTS]; /* of the store, by the oracle's number */
+
+static int start(const struct mf_model_options *options)
+{
+	if (mf_store_create(&store, 0, NULL, NULL))
+		return -1;
+	mf_model_init(&store, options);
+	oracle_init(&oracle, options);
+	mf_model_attempt(&store, 0);
+	oracle_attempt(&oracle, 0);
+	return 0;
+}
+
+/* Context @number of the oracle in the store; it is new when the one before it was the last. */
+static uint32_t context_of(int number)
+{
+	struct mf_frame frames[2] = { { .pc = 0x401000 + (uint64_t)number }, { .pc = 0x400fff } };
+
+	if (number == ORACLE_IGNORED)
+		return MF_CONTEXT_IGNORED;
+	if (number == oracle.n_contexts) {
+		contexts[number] = mf_trie_insert(&store, frames, 2);
+		oracle.n_contexts++;
+	}
+	return contexts[number];
+}
+
+/*
+ * Addresses of all sorts: dense ones as of small blocks, neighbours within 16 bytes, ones around the
+ * bounds of 4 MiB, ones far apart, the highest.
+ */
+static uint64_t random_address(uint64_t *seed)
+{
+	uint64_t i = oracle_below(seed, ADDRESSES);
+
+	switch (i % 5) {
+	case 0:
+		return 0x555555000000 + i * 16;
+	case 1:
+		return 0x555555800000 + i; /* odd, and several in a granule */
+	case 2:
+		return 0x7f0000400000 - 16 * 8 + i % 16 * 16;
+	case 3:
+		return 0x10000000 * (1 + i % 64) + i * 48;
+	default:
+		return 0x7ffffffff000 - i * 8;
+	}
+}
+
+static uint64_t random_size(uint64_t *seed)
+{
+	switch (oracle_below(seed, 40)) {
+	case 0:
+		return 0;
+	case 1: /* around the bound above which blocks are of whole pages */
+		return 4194240 - 40 + oracle_below(seed, 80);
+	case 2: /* wider than the table's usual entries have bits for */
+		return (1ull << 40) - 5 + oracle_below(seed, 10);
+	case 3:
+		return (1ull << 41) + oracle_below(seed, 1000);
+	case 4:
+		return oracle_below(seed, 100000000);
+	default:
+		return oracle_below(seed, 300);
+	}
+}
+
+static int random_context(uint64_t *seed)
+{
+	int limit = oracle.n_contexts < ORACLE_CONTEXTS ? oracle.n_contexts + 1 : ORACLE_CONTEXTS;
+
+	if (!oracle_below(seed, 12))
+		return ORACLE_IGNORED;
+	return (int)oracle_below(seed, (uint64_t)limit);
+}
+
+static uint64_t a_live_address(uint64_t *seed)
+{
+	if (!oracle.n_blocks || !oracle_below(seed, 20))
+		return random_address(seed); /* often unknown */
+	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
+}
+
+/* Returns whether the two agree on what was at the address. */
+static bool realloc_somehow(uint64_t *seed, int64_t now)
+{
+	uint64_t address = a_live_address(seed), moved, size;
+	struct oracle_block before;
+	struct mf_block block;
+	int context;
+
+	if (!oracle_take(&oracle, address, &before))
+		return !mf_heap_realloc_begin(&store, address, &block);
+	if (!mf_heap_realloc_begin(&store, address, &block) || block.size != before.size ||
+	    block.capacity != before.capacity)
+		return false;
+	/* Another thread is given the address before the reallocation returns. */
+	if (!oracle_below(seed, 8)) {
+		context = random_context(seed);
+		mf_heap_alloc(&store, address, 24, context_of(context), now);
+		oracle_alloc(&oracle, address, 24, context, now);
+	}
+	if (!oracle_below(seed, 6)) {
+		mf_heap_realloc_failed(&store, &block);
+		oracle_realloc_failed(&oracle, &before);
+		return true;
+	}
+	switch (oracle_below(seed, 4)) {
+	case 0: /* within the capacity */
+		size = oracle_below(seed, before.capacity + 1);
+		break;
+	case 1:
+		size = before.size;
+		break;
+	default:
+		size = random_size(seed);
+	}
+	moved = oracle_below(seed, 2) ? address : random_address(seed);
+	context = random_context(seed);
+	mf_heap_realloc_end(&store, &block, moved, size, context_of(context), now);
+	oracle_realloc_end(&oracle, &before, moved, size, context, now);
+	return true;
+}
+
+FIXTURE(heap)
+{
+};
+
+FIXTURE_VARIANT(heap)
+{
+	struct mf_model_options options;
+	uint64_t seed;
+	uint32_t events;
+};
+
+FIXTURE_VARIANT_ADD(heap, defaults)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 11, .events = 200000,
+};
+FIXTURE_VARIANT_ADD(heap, all_detailed)
+{
+	.options = { 0, 10, 1, MF_TIME_BYTES, 8, 16 }, .seed = 12, .events = 100000,
+};
+FIXTURE_VARIANT_ADD(heap, milliseconds)
+{
+	.options = { 10, 50, 3, MF_TIME_MS, 8, 16 }, .seed = 13, .events = 100000,
+};
+FIXTURE_VARIANT_ADD(heap, no_admin)
+{
+	.options = { 1, 64, 5, MF_TIME_BYTES, 0, 16 }, .seed = 14, .events = 100000,
+};
+FIXTURE_VARIANT_ADD(heap, aligned)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 128, 4096 }, .seed = 15, .events = 100000,
+};
+
+FIXTURE_SETUP(heap)
+{
+	ASSERT_EQ(0, start(&variant->options));
+}
+
+FIXTURE_TEARDOWN(heap)
+{
+	mf_store_detach(&store);
+}
+
+TEST_F(heap, equals_naive_list)
+{
+	uint64_t seed = variant->seed;
+	const char *difference = NULL;
+	int64_t now = 0;
+
+	for (uint32_t i = 0; i < variant->events; i++) {
+		uint64_t what = oracle_below(&seed, 100), address, size;
+		/* The number of blocks swings between few and many. */
+		uint64_t allocations = i / 4096 % 2 ? 25 : 45;
+		int context;
+
+		now += (int64_t)oracle_below(&seed, 3);
+		if (oracle.n_blocks == ORACLE_BLOCKS - 2)
+			what = 60;
+		if (what < allocations) {
+			address = random_address(&seed);
+			size = random_size(&seed);
+			context = random_context(&seed);
+			mf_heap_alloc(&store, address, size, context_of(context), now);
+			oracle_alloc(&oracle, address, size, context, now);
+		} else if (what < 75) {
+			address = a_live_address(&seed);
+			mf_heap_free(&store, address, now);
+			oracle_free(&oracle, address, now);
+		} else {
+			ASSERT_TRUE(realloc_somehow(&seed, now));
+		}
+		difference = oracle_totals_differ(&oracle, &store);
+		if (!difference && i % 64 == 0)
+			difference = oracle_snapshots_differ(&oracle, &store);
+		if (!difference && i % 8192 == 0)
+			difference = oracle_blocks_differ(&oracle, &store);
+		ASSERT_EQ(NULL, difference)
+		{
+			TH_LOG("event %u: %s", i, difference);
+		}
+	}
+	EXPECT_EQ(NULL, oracle_snapshots_differ(&oracle, &store));
+	EXPECT_EQ(NULL, oracle_blocks_differ(&oracle, &store));
+	EXPECT_EQ(0, store.header->events_lost);
+	EXPECT_EQ(0, store.header->full);
+
+	/* All freed: nothing is left but the clock. */
+	while (oracle.n_blocks) {
+		uint64_t last = oracle.blocks[oracle.n_blocks - 1].address;
+
+		mf_heap_free(&store, last, now);
+		oracle_free(&oracle, last, now);
+	}
+	EXPECT_EQ(0, mf_model_of(&store)->heap);
+	EXPECT_EQ(0, mf_model_of(&store)->extra);
+	EXPECT_EQ(NULL, oracle_totals_differ(&oracle, &store));
+	EXPECT_EQ(NULL, oracle_blocks_differ(&oracle, &store));
+}
+
+static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
+
+/* Of two blocks registered at one address the later one goes first. */
+TEST(one_address_twice)
+{
+	struct mf_block block;
+
+	ASSERT_EQ(0, start(&plain));
+	mf_heap_alloc(&store, 0x10000, 10, context_of(0), 0);
+	mf_heap_alloc(&store, 0x10000, 20, context_of(1), 0);
+	EXPECT_EQ(30, mf_model_of(&store)->heap);
+	ASSERT_TRUE(mf_blocks_take(&store, 0x10000, &block));
+	EXPECT_EQ(20, block.size);
+	ASSERT_TRUE(mf_blocks_take(&store, 0x10000, &block));
+	EXPECT_EQ(10, block.size);
+	EXPECT_FALSE(mf_blocks_take(&store, 0x10000, &block));
+}
+
+/* What the rules of the capacity cost, observed with Massif 3.19. */
+TEST(capacity)
+{
+	static const struct {
+		uint64_t size, capacity;
+	} rows[] = {
+		{ 0, 0 },	       { 1, 16 },	      { 16, 16 },
+		{ 17, 32 },	       { 1000, 1008 },	      { 4194240, 4194240 },
+		{ 4194256, 4198336 }, { 5000000, 5001152 },
+	};
+
+	ASSERT_EQ(0, start(&plain));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		mf_heap_alloc(&store, 0x10000, rows[i].size, context_of(0), 0);
+		EXPECT_EQ(rows[i].capacity - rows[i].size + 8, mf_model_of(&store)->extra);
+		mf_heap_free(&store, 0x10000, 0);
+	}
+}
+
+/* A block that fits stays in place, and keeps its capacity for ever. */
+TEST(sticky_capacity)
+{
+	static const uint64_t sizes[] = { 90, 10, 96, 0, 97 };
+	static const uint64_t capacities[] = { 96, 96, 96, 96, 112 };
+	struct mf_block block;
+
+	ASSERT_EQ(0, start(&plain));
+	mf_heap_alloc(&store, 0x10000, 90, context_of(0), 0);
+	for (size_t i = 0; i < 5; i++) {
+		ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x10000, &block));
+		mf_heap_realloc_end(&store, &block, 0x10000, sizes[i], context_of(0), 0);
+		EXPECT_EQ(sizes[i], mf_model_of(&store)->heap);
+		EXPECT_EQ(8 + capacities[i] - sizes[i], mf_model_of(&store)->extra);
+		EXPECT_EQ(i < 4 ? 104 : 120, mf_model_of(&store)->clock_bytes);
+	}
+}
+
+/* Addresses beyond 48 bits have no place: lost, and told so. */
+TEST(beyond_the_table)
+{
+	ASSERT_EQ(0, start(&plain));
+	mf_heap_alloc(&store, 1ull << 48, 10, context_of(0), 0);
+	mf_heap_alloc(&store, UINT64_MAX, 10, context_of(0), 0);
+	mf_heap_free(&store, 1ull << 48, 0);
+	mf_heap_free(&store, UINT64_MAX, 0);
+	EXPECT_EQ(2, store.header->events_lost);
+	EXPECT_EQ(0, mf_model_of(&store)->heap);
+	EXPECT_EQ(0, mf_model_of(&store)->clock_bytes);
+}
+
+TEST_HARNESS_MAIN

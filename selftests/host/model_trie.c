@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+// Contexts are stacks: what was inserted is read back, and a full store says so and goes on.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "model/heap.h"
+#include "model/model.h"
+#include "model/objects.h"
+#include "model/trie.h"
+#include "report/collect.h"
+#include "selftests/lib/model_oracle.h"
+
+#define MIB	   (1024ull * 1024)
+#define LEAST	   (336 * MIB)
+#define STACK_MAX  256
+#define STACKS	   20000
+#define MILLION	   1000000u
+
+static struct mf_store store;
+
+static const struct mf_model_options defaults = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
+
+static int start(uint64_t budget)
+{
+	if (mf_store_create(&store, budget, NULL, NULL))
+		return -1;
+	mf_model_init(&store, &defaults);
+	mf_model_attempt(&store, 0);
+	return 0;
+}
+
+static bool reads_back(uint32_t context, const struct mf_frame *frames, uint32_t n)
+{
+	struct mf_frame read[STACK_MAX + 1];
+
+	if (mf_trie_frames(&store, context, read, STACK_MAX + 1) != n)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (read[i].pc != frames[i].pc || read[i].object != frames[i].object)
+			return false;
+	return true;
+}
+
+/* Few different frames, so that stacks share much, and some are the prefix of others. */
+static uint32_t random_stack(uint64_t *seed, struct mf_frame *frames)
+{
+	uint32_t n = 1 + (uint32_t)oracle_below(seed, oracle_below(seed, 8) ? 12 : STACK_MAX);
+
+	for (uint32_t i = 0; i < n; i++)
+		frames[i] = (struct mf_frame){ .pc = 0x401000 + oracle_below(seed, 4) * 5,
+					       .object = (uint32_t)oracle_below(seed, 2) };
+	return n;
+}
+
+struct known {
+	uint32_t context, n;
+	struct mf_frame frames[STACK_MAX];
+};
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+
+	if (x->n != y->n)
+		return x->n < y->n ? -1 : 1;
+	return memcmp(x->frames, y->frames, x->n * sizeof(*x->frames));
+}
+
+/* The same context for the same stack, another one for any other. */
+TEST(random_stacks)
+{
+	struct known *known = calloc(STACKS, sizeof(*known));
+	uint32_t different = 1;
+	uint64_t seed = 21;
+
+	ASSERT_NE(NULL, known);
+	ASSERT_EQ(0, start(0));
+	for (uint32_t i = 0; i < STACKS; i++) {
+		uint32_t before = store.header->n_contexts;
+
+		known[i].n = random_stack(&seed, known[i].frames);
+		known[i].context = mf_trie_insert(&store, known[i].frames, known[i].n);
+		ASSERT_LE(MF_CONTEXT_FIRST, known[i].context);
+		ASSERT_LE(known[i].context, before);
+	}
+	for (uint32_t i = 0; i < STACKS; i++) {
+		ASSERT_TRUE(reads_back(known[i].context, known[i].frames, known[i].n));
+		ASSERT_EQ(known[i].context,
+			  mf_trie_insert(&store, known[i].frames, known[i].n));
+	}
+	qsort(known, STACKS, sizeof(*known), by_stack);
+	for (uint32_t i = 1; i < STACKS; i++) {
+		bool same = !by_stack(&known[i - 1], &known[i]);
+
+		ASSERT_EQ(same, known[i - 1].context == known[i].context);
+		different += !same;
+	}
+	EXPECT_EQ(MF_CONTEXT_FIRST + different, store.header->n_contexts);
+	free(known);
+}
+
+TEST(one_pc_in_two_objects)
+{
+	struct mf_frame a = { .pc = 0x401000, .object = 1 }, b = { .pc = 0x401000, .object = 2 };
+	uint32_t first, second;
+
+	ASSERT_EQ(0, start(0));
+	first = mf_trie_insert(&store, &a, 1);
+	second = mf_trie_insert(&store, &b, 1);
+	EXPECT_NE(first, second);
+	EXPECT_TRUE(reads_back(first, &a, 1));
+	EXPECT_TRUE(reads_back(second, &b, 1));
+}
+
+/* No frames at all is a stack, too. */
+TEST(empty_stack)
+{
+	struct mf_frame frame;
+	uint32_t context;
+
+	ASSERT_EQ(0, start(0));
+	context = mf_trie_insert(&store, NULL, 0);
+	EXPECT_EQ(MF_CONTEXT_FIRST, context);
+	EXPECT_EQ(context, mf_trie_insert(&store, NULL, 0));
+	EXPECT_EQ(0, mf_trie_frames(&store, context, &frame, 1));
+}
+
+/* At most so many, the innermost ones; of contexts that do not exist, none. */
+TEST(bounded_reading)
+{
+	struct mf_frame frames[8], read[8] = { 0 };
+	uint32_t context;
+
+	ASSERT_EQ(0, start(0));
+	for (uint32_t i = 0; i < 8; i++)
+		frames[i] = (struct mf_frame){ .pc = 100 + i };
+	context = mf_trie_insert(&store, frames, 8);
+	EXPECT_EQ(3, mf_trie_frames(&store, context, read, 3));
+	EXPECT_EQ(100, read[0].pc);
+	EXPECT_EQ(102, read[2].pc);
+	EXPECT_EQ(0, read[3].pc);
+	EXPECT_EQ(0, mf_trie_frames(&store, context + 1, read, 8));
+	EXPECT_EQ(0, mf_trie_frames(&store, UINT32_MAX, read, 8));
+}
+
+static struct mf_frame numbered_frame(uint32_t i)
+{
+	return (struct mf_frame){ .pc = 0x7f0000000000 + (uint64_t)i * 3, .object = i % 7 };
+}
+
+/* The table of nodes doubles many times; every node is still found. */
+TEST(million_nodes)
+{
+	uint32_t *nodes = calloc(MILLION, sizeof(*nodes));
+
+	ASSERT_NE(NULL, nodes);
+	ASSERT_EQ(0, start(0));
+	for (uint32_t i = 0; i < MILLION; i++) {
+		uint32_t parent = i < 16 ? MF_NODE_ROOT : nodes[i / 3];
+
+		nodes[i] = mf_trie_child(&store, parent, numbered_frame(i));
+		ASSERT_EQ(i + 1, nodes[i]);
+	}
+	EXPECT_LE(21, store.header->node_hash_bits);
+	for (uint32_t i = 0; i < MILLION; i++) {
+		uint32_t parent = i < 16 ? MF_NODE_ROOT : nodes[i / 3];
+
+		ASSERT_EQ(nodes[i], mf_trie_child(&store, parent, numbered_frame(i)));
+	}
+	EXPECT_EQ(MILLION + 1, store.header->n_nodes);
+	EXPECT_EQ(0, store.header->full);
+	free(nodes);
+}
+
+/* After the last node or context: known stacks go on, new ones are lost and counted. */
+TEST(full)
+{
+	struct mf_model *model;
+	struct mf_frame frame;
+	struct mf_collection collection;
+	uint32_t i, context, last = 0;
+	uint64_t heap = 0;
+
+	ASSERT_EQ(0, start(LEAST));
+	model = mf_model_of(&store);
+	for (i = 0; i < 3 * MILLION && !store.header->full; i++) {
+		frame = numbered_frame(i);
+		context = mf_trie_insert(&store, &frame, 1);
+		mf_heap_alloc(&store, 0x10000 + i * 16ull, 16, context, 0);
+		if (context != MF_CONTEXT_NONE) {
+			heap += 16;
+			last = context;
+		}
+	}
+	ASSERT_NE(0, store.header->full & (MF_STORE_FULL_NODES | MF_STORE_FULL_CONTEXTS));
+	EXPECT_EQ(1, store.header->events_lost);
+	EXPECT_EQ(heap, model->heap);
+
+	for (uint32_t j = 0; j < 1000; j++) {
+		frame = numbered_frame(i + j);
+		EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
+		mf_heap_alloc(&store, 0x40000000 + j * 16ull, 16, MF_CONTEXT_NONE, 0);
+		mf_heap_free(&store, 0x40000000 + j * 16ull, 0); /* not known */
+	}
+	EXPECT_EQ(1001, store.header->events_lost);
+	EXPECT_EQ(heap, model->heap);
+
+	frame = numbered_frame(0);
+	EXPECT_EQ(MF_CONTEXT_FIRST, mf_trie_insert(&store, &frame, 1));
+	mf_heap_alloc(&store, 0x40000000, 16, MF_CONTEXT_FIRST, 0);
+	EXPECT_EQ(heap + 16, model->heap);
+	mf_heap_free(&store, 0x40000000, 0);
+	mf_heap_free(&store, 0x10000, 0);
+	EXPECT_EQ(heap - 16, model->heap);
+	frame = numbered_frame(last - MF_CONTEXT_FIRST);
+	EXPECT_TRUE(reads_back(last, &frame, 1));
+
+	ASSERT_EQ(0, mf_collect(&store, NULL, 0, &collection, NULL));
+	EXPECT_EQ(last - MF_CONTEXT_FIRST + 1, collection.profile.n_contexts);
+	mf_collection_release(&collection);
+}
+
+/* Blocks beyond the table's room are lost; those in it are still found and freed. */
+TEST(full_of_blocks)
+{
+	struct mf_model *model;
+	struct mf_frame frame = { .pc = 0x401000 };
+	uint64_t leaves = 0, n = 0;
+	uint32_t context;
+
+	ASSERT_EQ(0, start(LEAST));
+	model = mf_model_of(&store);
+	context = mf_trie_insert(&store, &frame, 1);
+	for (leaves = 0; leaves < MILLION && !store.header->full; leaves++)
+		mf_heap_alloc(&store, (leaves + 1) << 22, 16, context, 0);
+	leaves--;
+	ASSERT_EQ(MF_STORE_FULL_BLOCKS, store.header->full);
+	EXPECT_EQ(1, store.header->events_lost);
+	EXPECT_EQ(leaves * 16, model->heap);
+
+	/* Two of one granule need an entry of the other table each, which fills as well. */
+	while (store.header->events_lost < 3 && n < MILLION)
+		mf_heap_alloc(&store, (1ull << 22) + 16 + n++, 16, context, 0);
+	EXPECT_LE(3, store.header->events_lost);
+	EXPECT_EQ((leaves + n - 2) * 16, model->heap);
+	for (uint64_t i = 0; i < n; i++)
+		mf_heap_free(&store, (1ull << 22) + 16 + i, 0);
+	for (uint64_t i = 0; i <= leaves; i++)
+		mf_heap_free(&store, (i + 1) << 22, 0);
+	EXPECT_EQ(0, model->heap);
+	EXPECT_EQ(0, model->extra);
+
+	/* What was freed is there again. */
+	mf_heap_alloc(&store, (1ull << 22) + 1, 16, context, 0);
+	EXPECT_EQ(16, model->heap);
+}
+
+/* A block that cannot be entered again after a realloc leaves the totals. */
+TEST(full_in_realloc)
+{
+	struct mf_frame frame = { .pc = 0x401000 };
+	struct mf_block block;
+	uint32_t context;
+
+	ASSERT_EQ(0, start(LEAST));
+	context = mf_trie_insert(&store, &frame, 1);
+	mf_heap_alloc(&store, 0x10000, 100, context, 0);
+	ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x10000, &block));
+	mf_heap_realloc_end(&store, &block, 0x20000, 200, MF_CONTEXT_NONE, 0);
+	EXPECT_EQ(1, store.header->events_lost);
+	EXPECT_EQ(0, mf_model_of(&store)->heap);
+	EXPECT_EQ(0, mf_model_of(&store)->extra);
+	mf_heap_free(&store, 0x20000, 0);
+	EXPECT_EQ(0, mf_model_of(&store)->heap);
+}
+
+/* Trees beyond the room for them are left out; snapshots are taken all the same. */
+TEST(full_of_captures)
+{
+	struct mf_model_options options = { 1, 1000, 1, MF_TIME_MS, 8, 16 };
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	uint32_t trees = 0;
+
+	ASSERT_EQ(0, start(LEAST));
+	mf_model_init(&store, &options);
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct mf_frame frame = numbered_frame(i);
+
+		ASSERT_NE(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
+	}
+	for (int i = 0; i < 900; i++)
+		mf_model_attempt(&store, i);
+	EXPECT_EQ(MF_STORE_FULL_CAPTURES, store.header->full);
+	ASSERT_EQ(900, mf_model_view(&store, views));
+	for (uint32_t i = 0; i < 900; i++)
+		trees += views[i].tree != MF_TREE_EMPTY;
+	EXPECT_LT(10, trees);
+	EXPECT_GT(900, trees);
+
+	/* Culled ones give their room back: some later ones have trees again. */
+	for (int i = 900; i < 4000; i++)
+		mf_model_attempt(&store, i);
+	EXPECT_LT(0, mf_model_of(&store)->cullings);
+	trees = 0;
+	for (uint32_t i = mf_model_view(&store, views); i-- > 0;)
+		trees += views[i].tree != MF_TREE_EMPTY && views[i].snapshot.time >= 900;
+	EXPECT_LT(0, trees);
+}
+
+TEST(full_of_objects)
+{
+	struct mf_object object = { .kind = MF_OBJECT_FILE, .end = 1, .path = "/lib/libexample.so" };
+	struct mf_object read;
+	uint32_t n = 0, number;
+
+	ASSERT_EQ(0, start(LEAST));
+	while ((number = mf_objects_add(&store, &object)) != MF_OBJECT_NONE && n < MILLION)
+		ASSERT_EQ(++n, number);
+	EXPECT_EQ(MF_STORE_FULL_OBJECTS, store.header->full);
+	ASSERT_TRUE(mf_objects_read(&store, n, &read));
+	EXPECT_STREQ(object.path, read.path);
+	EXPECT_FALSE(mf_objects_read(&store, MILLION, &read));
+	EXPECT_FALSE(mf_objects_read(&store, UINT32_MAX, &read));
+}
+
+TEST_HARNESS_MAIN

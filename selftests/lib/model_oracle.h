@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The heap's model once more, in plain arrays and without a thought of speed: what userland/model is
+ * held against. Shares no code with it.
+ */
+#ifndef MASSIF_SELFTESTS_MODEL_ORACLE_H
+#define MASSIF_SELFTESTS_MODEL_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/model.h"
+#include "model/store.h"
+
+#define ORACLE_CONTEXTS	 64
+#define ORACLE_BLOCKS	 4096
+#define ORACLE_SNAPSHOTS 1000
+#define ORACLE_IGNORED	 (-1)
+
+/* The numbers of contexts count from 0, in the order in which the store gave them. */
+struct oracle_block {
+	uint64_t address, size, capacity;
+	int context; /* or ORACLE_IGNORED */
+};
+
+struct oracle_snapshot {
+	int64_t time;
+	uint64_t heap, extra;
+	bool detailed, peak;
+	int n_leaves;
+	uint64_t leaves[ORACLE_CONTEXTS];
+};
+
+struct oracle {
+	struct mf_model_options options;
+	uint64_t heap, extra, clock;
+	int n_contexts;
+	uint64_t bytes[ORACLE_CONTEXTS];
+	int n_blocks;
+	struct oracle_block blocks[ORACLE_BLOCKS]; /* a later one at the same address is behind */
+	uint64_t peak_total;
+	int64_t next_allowed;
+	uint32_t interval, since_detailed, cullings, skipped;
+	int n_snapshots;
+	struct oracle_snapshot snapshots[ORACLE_SNAPSHOTS];
+};
+
+void oracle_init(struct oracle *oracle, const struct mf_model_options *options);
+
+/* Normal attempts and checks of the peak. @now is not looked at where the unit is bytes. */
+void oracle_attempt(struct oracle *oracle, int64_t now);
+void oracle_check_peak(struct oracle *oracle, int64_t now);
+
+void oracle_alloc(struct oracle *oracle, uint64_t address, uint64_t size, int context, int64_t now);
+void oracle_free(struct oracle *oracle, uint64_t address, int64_t now);
+
+/* The latest block at @address, or NULL; and taken away. */
+struct oracle_block *oracle_find(struct oracle *oracle, uint64_t address);
+bool oracle_take(struct oracle *oracle, uint64_t address, struct oracle_block *block);
+
+void oracle_realloc_end(struct oracle *oracle, const struct oracle_block *old, uint64_t address,
+			uint64_t size, int context, int64_t now);
+void oracle_realloc_failed(struct oracle *oracle, const struct oracle_block *old);
+
+/*
+ * In what @store differs from @oracle, in words of a static buffer; NULL if in nothing. The first
+ * looks at the totals and the contexts' bytes, the second at all snapshots and their leaves, the
+ * third at the table of blocks.
+ */
+const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_store *store);
+const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf_store *store);
+const char *oracle_blocks_differ(const struct oracle *oracle, const struct mf_store *store);
+
+/* The next number of a sequence that depends on *@seed alone; and one below @limit. */
+uint64_t oracle_random(uint64_t *seed);
+uint64_t oracle_below(uint64_t *seed, uint64_t limit);
+
+#endif
