@@ -32,6 +32,7 @@ FIXTURE_VARIANT_ADD(storm, eight_threads) { "8", "100000" };
 TEST_F_TIMEOUT(storm, sums, 120)
 {
 	struct heap_session_sums sums;
+	uint32_t trees;
 
 	ASSERT_TRUE(heap_session_run(&self->session,
 				     (const char *[]){ ctl_target("heap_storm"), variant->threads,
@@ -44,6 +45,9 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	sums = heap_session_sum(&self->session);
 	EXPECT_EQ(sums.model, sums.blocks);
 	EXPECT_EQ(sums.contexts, sums.blocks);
+	/* Also at each moment that was kept. */
+	EXPECT_EQ(0, heap_session_unequal_trees(&self->session, &trees));
+	EXPECT_LT(10, trees);
 	/* All of its own is freed; the C library's threads leave some blocks. */
 	EXPECT_GT(40, sums.n_blocks);
 	/* A child's blocks are not its parent's. */

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "model/capture.h"
 #include "model/model.h"
 #include "model/trie.h"
 
@@ -32,7 +33,7 @@ bool heap_session_run(struct heap_session *session, const char *const *argv)
 	static const struct mf_model_options options = {
 		.peak_inaccuracy = 1.0,
 		.max_snapshots = 100,
-		.detailed_freq = 10,
+		.detailed_freq = 2,
 		.time_unit = MF_TIME_BYTES,
 		.heap_admin = 8,
 		.alignment = 16,
@@ -80,6 +81,31 @@ struct heap_session_sums heap_session_sum(const struct heap_session *session)
 		sums.contexts += bytes[i];
 	mf_blocks_walk(&session->store, add_block, &sums);
 	return sums;
+}
+
+uint32_t heap_session_unequal_trees(const struct heap_session *session, uint32_t *trees)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	uint32_t n = mf_model_view(&session->store, views), unequal = 0;
+	uint32_t n_contexts = session->store.header->n_contexts;
+	uint64_t *bytes = calloc(n_contexts, sizeof(*bytes));
+
+	*trees = 0;
+	for (uint32_t i = 0; bytes && i < n; i++) {
+		uint64_t sum = 0;
+		uint32_t held;
+
+		if (views[i].tree == MF_TREE_EMPTY)
+			continue;
+		held = mf_capture_read(&session->store, views[i].snapshot.capture, bytes,
+				       n_contexts);
+		for (uint32_t j = 0; j < held && j < n_contexts; j++)
+			sum += bytes[j];
+		unequal += sum != views[i].snapshot.heap;
+		++*trees;
+	}
+	free(bytes);
+	return unequal;
 }
 
 struct wanted {

@@ -28,6 +28,12 @@ struct heap_session_sums {
 
 struct heap_session_sums heap_session_sum(const struct heap_session *session);
 
+/*
+ * Of the snapshots kept that have a tree, how many have one whose leaves do not add up to the
+ * snapshot's heap; *@trees is how many have one.
+ */
+uint32_t heap_session_unequal_trees(const struct heap_session *session, uint32_t *trees);
+
 /* How many live blocks have a size of @size bytes. */
 uint64_t heap_session_count(const struct heap_session *session, uint64_t size);
 
