@@ -88,8 +88,9 @@ uint32_t mf_capture_read(const struct mf_store *store, uint32_t capture, uint64_
 {
 	const struct mf_chunk *chunks = chunks_of(store);
 	uint64_t total = 0, limit = store->sizes[MF_REGION_CAPTURES] / sizeof(struct mf_chunk);
+	uint64_t contexts = store->sizes[MF_REGION_CONTEXT_BYTES] / sizeof(*bytes);
 
-	for (uint64_t steps = 0; capture && capture < limit && steps < limit; steps++) {
+	while (capture && capture < limit && total < contexts) {
 		const struct mf_chunk *chunk = &chunks[capture];
 		uint32_t used = chunk->used <= VALUES_PER_CHUNK ? chunk->used : 0;
 
@@ -99,7 +100,8 @@ uint32_t mf_capture_read(const struct mf_store *store, uint32_t capture, uint64_
 			memcpy(bytes + total, chunk->values, n * sizeof(*bytes));
 		}
 		total += used;
-		capture = chunk->next;
+		/* Only the last one is not full: damaged chains end here, too. */
+		capture = used == VALUES_PER_CHUNK ? chunk->next : 0;
 	}
 	return (uint32_t)total;
 }

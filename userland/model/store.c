@@ -178,9 +178,14 @@ static int read_regions(int fd, struct mf_region *regions)
 {
 	struct mf_store_header header;
 	struct stat status;
+	int seals;
 
 	if (fstat(fd, &status) < 0)
 		return -errno;
+	/* What somebody could still cut short would raise SIGBUS here. */
+	seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || !(seals & F_SEAL_SHRINK))
+		return -EINVAL;
 	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
 	    header.magic != MF_STORE_MAGIC || header.version != MF_STORE_VERSION)
 		return -EINVAL;

@@ -145,14 +145,18 @@ uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct m
 {
 	const uint32_t *context_nodes = store->regions[MF_REGION_CONTEXT_NODES];
 	const struct mf_node *nodes = nodes_of(store);
-	uint32_t node, n = 0;
+	uint32_t node, parent, n = 0;
 
 	if (!mf_store_fits(store, MF_REGION_CONTEXT_NODES, context, sizeof(uint32_t)))
 		return 0;
-	for (node = context_nodes[context]; node != MF_NODE_ROOT && n < max; node = nodes[node].parent) {
+	for (node = context_nodes[context]; node != MF_NODE_ROOT && n < max; node = parent) {
 		if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(*nodes)))
 			return n;
 		frames[n++] = (struct mf_frame){ .pc = nodes[node].pc, .object = nodes[node].object };
+		/* Parents are older than their children; anything else would be a cycle. */
+		parent = nodes[node].parent;
+		if (parent >= node)
+			return n;
 	}
 	return n;
 }

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0
+// A store is made within its limits, attached to only if it is one, and read whatever is in it.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "model/heap.h"
+#include "model/model.h"
+#include "model/objects.h"
+#include "model/trie.h"
+#include "report/collect.h"
+#include "selftests/lib/model_oracle.h"
+
+#define MIB (1024ull * 1024)
+#define GIB (1024 * MIB)
+
+static const struct mf_model_options defaults = { 1, 100, 3, MF_TIME_BYTES, 8, 16 };
+
+/* Some hundred contexts and snapshots of a program's heap, and three objects. */
+static void fill(struct mf_store *store)
+{
+	static const char *const paths[] = { "/bin/true", "/lib/libexample.so", "[vdso]" };
+	uint64_t seed = 31;
+
+	mf_model_init(store, &defaults);
+	mf_model_attempt(store, 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		struct mf_object object = { .kind = i < 2 ? MF_OBJECT_FILE : MF_OBJECT_VDSO,
+					    .start = i << 20,
+					    .end = (i + 1) << 20,
+					    .path = paths[i] };
+
+		mf_objects_add(store, &object);
+	}
+	for (uint64_t i = 0; i < 5000; i++) {
+		struct mf_frame frames[20];
+		uint32_t n = 1 + (uint32_t)oracle_below(&seed, 20);
+
+		for (uint32_t j = 0; j < n; j++)
+			frames[j] = (struct mf_frame){ .pc = 0x1000 + oracle_below(&seed, 3),
+						       .object = (uint32_t)oracle_below(&seed, 4) };
+		mf_heap_alloc(store, 0x10000 + i * 16, oracle_below(&seed, 100),
+			      mf_trie_insert(store, frames, n), 0);
+		if (i % 3)
+			mf_heap_free(store, 0x10000 + oracle_below(&seed, i + 1) * 16, 0);
+	}
+}
+
+static uint64_t mapped_bytes(const struct mf_store *store)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		sum += store->sizes[i];
+	return sum;
+}
+
+TEST(budgets)
+{
+	static const uint64_t budgets[] = { 340 * MIB, 512 * MIB, GIB, 4 * GIB, 100 * GIB };
+	struct mf_error err = { "" };
+	struct mf_store store;
+
+	for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {
+		ASSERT_EQ(0, mf_store_create(&store, budgets[i], NULL, &err));
+		EXPECT_GE(budgets[i], mapped_bytes(&store));
+		fill(&store);
+		EXPECT_EQ(0, store.header->full);
+		mf_store_detach(&store);
+	}
+	EXPECT_EQ(-ENOMEM, mf_store_create(&store, 100 * MIB, NULL, &err));
+	EXPECT_NE(NULL, strstr(err.text, "ulimit"));
+}
+
+/* RLIMIT_AS cuts address space: without a budget there is an error with words, with one a store. */
+TEST(address_space_limit)
+{
+	struct rlimit limit = { 2 * GIB, 2 * GIB };
+	struct mf_error err = { "" };
+	struct mf_store store;
+	int fd = -1;
+
+#ifdef __SANITIZE_ADDRESS__
+	SKIP(return, "the address sanitizer needs the address space itself");
+#endif
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
+	EXPECT_EQ(-ENOMEM, mf_store_create(&store, 0, &fd, &err));
+	EXPECT_NE('\0', err.text[0]);
+	EXPECT_EQ(-1, fd);
+	EXPECT_EQ(NULL, store.header);
+	ASSERT_EQ(0, mf_store_create(&store, GIB, &fd, &err));
+	fill(&store);
+	EXPECT_EQ(0, store.header->full);
+}
+
+/* RLIMIT_FSIZE bounds the file by itself, without SIGXFSZ. */
+TEST(file_size_limit)
+{
+	struct rlimit limit = { GIB, RLIM_INFINITY };
+	struct mf_error err = { "" };
+	struct mf_store store;
+	int fd = -1;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
+	ASSERT_EQ(0, mf_store_create(&store, 0, &fd, &err));
+	EXPECT_GE(GIB, mapped_bytes(&store));
+	fill(&store);
+	mf_store_detach(&store);
+	close(fd);
+
+	limit.rlim_cur = 100 * MIB;
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
+	fd = -1;
+	EXPECT_EQ(-ENOMEM, mf_store_create(&store, 0, &fd, &err));
+	EXPECT_EQ(-1, fd);
+}
+
+/* What one mapping writes another one reads, and the file can be neither shrunk nor grown. */
+TEST(shared)
+{
+	struct mf_store writer, reader;
+	struct mf_error err = { "" };
+	struct mf_snapshot_view *views = calloc(2 * MF_SNAPSHOTS_MAX, sizeof(*views));
+	uint32_t n;
+	int fd;
+
+	ASSERT_EQ(0, mf_store_create(&writer, 0, &fd, &err));
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	EXPECT_EQ(-1, ftruncate(fd, 4096));
+	EXPECT_EQ(-1, ftruncate(fd, (off_t)(mapped_bytes(&writer) + 4096)));
+	ASSERT_EQ(0, mf_store_attach(&reader, fd, &err));
+	close(fd);
+	fill(&writer);
+	n = mf_model_view(&writer, views);
+	EXPECT_LT(10, n);
+	EXPECT_EQ(n, mf_model_view(&reader, views + MF_SNAPSHOTS_MAX));
+	EXPECT_EQ(0, memcmp(views, views + MF_SNAPSHOTS_MAX, n * sizeof(*views)));
+	mf_store_detach(&writer);
+	EXPECT_EQ(n, mf_model_view(&reader, views));
+	mf_store_detach(&reader);
+	free(views);
+}
+
+TEST(foreign_descriptors)
+{
+	int pair[2], pipes[2];
+	struct mf_store store;
+	struct mf_error err;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	ASSERT_EQ(0, pipe(pipes));
+	const int fds[] = {
+		-1,
+		12345,
+		pair[0],
+		pipes[0],
+		pipes[1],
+		open("/", O_RDONLY),
+		open("/dev/null", O_RDWR),
+		open("/dev/zero", O_RDWR),
+		open("/proc/self/exe", O_RDONLY),
+		memfd_create("empty", 0),
+	};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		err.text[0] = '\0';
+		EXPECT_GT(0, mf_store_attach(&store, fds[i], &err));
+		EXPECT_NE('\0', err.text[0]);
+		EXPECT_EQ(NULL, store.header);
+	}
+}
+
+static int create_filled(struct mf_store *store, int *fd)
+{
+	int code = mf_store_create(store, 512 * MIB, fd, NULL);
+
+	if (!code)
+		fill(store);
+	return code;
+}
+
+/* A file of the right words that somebody can still shrink would end in SIGBUS. */
+TEST(unsealed_copy)
+{
+	struct mf_store store, copy;
+	struct mf_error err = { "" };
+	int fd, other = memfd_create("copy", MFD_ALLOW_SEALING);
+
+	ASSERT_EQ(0, create_filled(&store, &fd));
+	ASSERT_EQ(0, ftruncate(other, (off_t)mapped_bytes(&store)));
+	ASSERT_EQ(4096, pwrite(other, store.header, 4096, 0));
+	EXPECT_EQ(-EINVAL, mf_store_attach(&copy, other, &err));
+	ASSERT_EQ(0, fcntl(other, F_ADD_SEALS, F_SEAL_SHRINK));
+	EXPECT_EQ(0, mf_store_attach(&copy, other, &err));
+}
+
+/* Reads all that a reader reads. */
+static int read_all(const struct mf_store *store)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	struct mf_collection collection;
+	uint64_t sum = 0;
+	int code;
+
+	if (mf_model_view(store, views) > MF_SNAPSHOTS_MAX)
+		return -ERANGE;
+	code = mf_collect(store, NULL, 0, &collection, NULL);
+	if (code)
+		return code == -ENOMEM ? 0 : code;
+	for (size_t i = 0; i < collection.profile.n_contexts; i++) {
+		const struct mf_context *context = &collection.profile.contexts[i];
+
+		for (uint32_t j = 0; j < context->n_frames; j++) {
+			uint32_t object = context->frames[j].object;
+
+			if (object >= collection.profile.n_objects)
+				code = -ERANGE;
+			sum += context->frames[j].pc;
+		}
+	}
+	for (size_t i = 0; i < collection.profile.n_snapshots; i++) {
+		const struct mf_profile_snapshot *s = &collection.profile.snapshots[i];
+
+		for (size_t j = 0; j < s->n_leaves; j++) {
+			if (s->leaves[j].context >= collection.profile.n_contexts)
+				code = -ERANGE;
+			sum += s->leaves[j].bytes;
+		}
+	}
+	for (size_t i = 1; i < collection.profile.n_objects; i++) {
+		const struct mf_object *object = &collection.profile.objects[i];
+
+		sum += object->path ? strlen(object->path) : object->kind;
+	}
+	mf_collection_release(&collection);
+	/* What was read must not be optimised away. */
+	__asm__ volatile("" : : "r"(sum));
+	return code;
+}
+
+/* A header with random bytes in the part that attaching looks at: refused, or within the file. */
+TEST(corrupt_header)
+{
+	struct mf_store store, other;
+	struct mf_store_header good;
+	struct mf_error err;
+	uint64_t seed = 32;
+	uint32_t refused = 0;
+	int fd;
+
+	ASSERT_EQ(0, create_filled(&store, &fd));
+	good = *store.header;
+	for (int round = 0; round < 3000; round++) {
+		uint8_t *bytes = (uint8_t *)store.header;
+		int n = 1 + (int)oracle_below(&seed, 4), code;
+
+		while (n--) {
+			uint64_t at = oracle_below(&seed, offsetof(struct mf_store_header, pid));
+
+			if (oracle_below(&seed, 2))
+				bytes[at] = (uint8_t)oracle_random(&seed);
+			else
+				bytes[at] ^= (uint8_t)(1u << oracle_below(&seed, 8));
+		}
+		err.text[0] = '\0';
+		code = mf_store_attach(&other, fd, &err);
+		if (code) {
+			EXPECT_NE('\0', err.text[0]);
+			refused++;
+		} else {
+			ASSERT_EQ(0, read_all(&other));
+			mf_store_detach(&other);
+		}
+		*store.header = good;
+	}
+	EXPECT_LT(1000, refused);
+	ASSERT_EQ(0, mf_store_attach(&other, fd, &err));
+}
+
+/* Where a filled store has something to damage. */
+static const struct {
+	enum mf_region_id region;
+	uint64_t used;
+} damaged[] = {
+	{ MF_REGION_HEADER, sizeof(struct mf_store_header) },
+	{ MF_REGION_MODEL, sizeof(struct mf_model) },
+	{ MF_REGION_NODES, 1 * MIB },
+	{ MF_REGION_CONTEXT_NODES, 20 * 1024 },
+	{ MF_REGION_CONTEXT_BYTES, 40 * 1024 },
+	{ MF_REGION_CAPTURES, 2 * MIB },
+	{ MF_REGION_OBJECTS, 1024 },
+	{ MF_REGION_STRINGS, 64 },
+};
+
+/* A value that is wrong in one of the ways of stray writes. */
+static uint32_t wrong_value(uint64_t *seed)
+{
+	switch (oracle_below(seed, 5)) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT32_MAX - (uint32_t)oracle_below(seed, 3);
+	case 2:
+		return (uint32_t)oracle_random(seed);
+	default:
+		return (uint32_t)oracle_below(seed, 4096); /* plausible: closes cycles */
+	}
+}
+
+/* Memory that a broken program scribbled over: nothing crashes, hangs or points outside. */
+TEST(scribbled)
+{
+	struct mf_store store;
+	uint64_t seed = 33;
+
+	for (int round = 0; round < 150; round++) {
+		int writes = 1 << oracle_below(&seed, 15);
+
+		ASSERT_EQ(0, mf_store_create(&store, 512 * MIB, NULL, NULL));
+		fill(&store);
+		while (writes--) {
+			size_t i = oracle_below(&seed, sizeof(damaged) / sizeof(*damaged));
+			uint32_t *words = store.regions[damaged[i].region];
+
+			words[oracle_below(&seed, damaged[i].used / 4)] = wrong_value(&seed);
+		}
+		ASSERT_EQ(0, read_all(&store))
+		{
+			TH_LOG("round %d", round);
+		}
+		mf_store_detach(&store);
+	}
+}
+
+/* The worst of damages: every node its own parent, every chunk its own successor, the most of all. */
+TEST(cycles)
+{
+	struct mf_store store;
+	struct mf_node *nodes;
+	uint32_t *ends;
+	uint8_t *chunks;
+
+	ASSERT_EQ(0, mf_store_create(&store, 0, NULL, NULL));
+	fill(&store);
+	nodes = store.regions[MF_REGION_NODES];
+	chunks = store.regions[MF_REGION_CAPTURES];
+	for (uint32_t i = 1; i < store.header->n_nodes; i++)
+		nodes[i].parent = i;
+	for (uint32_t i = 1; i < store.header->n_chunks; i++)
+		memcpy(chunks + i * 4096ull, &i, sizeof(i));
+	ASSERT_EQ(0, read_all(&store));
+	for (uint32_t i = 1; i < store.header->n_chunks; i++)
+		memset(chunks + i * 4096ull + 4, 0, 4); /* and all of them empty */
+	ASSERT_EQ(0, read_all(&store));
+	store.header->n_contexts = (uint32_t)(store.sizes[MF_REGION_CONTEXT_NODES] / 4);
+	ends = store.regions[MF_REGION_CONTEXT_NODES];
+	for (uint32_t i = 0; i < store.header->n_contexts; i++)
+		ends[i] = 1;
+	ASSERT_EQ(0, read_all(&store));
+}
+
+TEST_HARNESS_MAIN
