@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "session.h"
+
 __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
 
 /* Protects the list and the key. Only ever tried: a signal handler may come in while it is held. */
@@ -30,6 +32,13 @@ static void give_back(void *data)
 	struct mf_thread *thread = data;
 
 	mf_thread_local.thread = NULL;
+	if (mf_session_is_active()) {
+		mf_thread_local.inside = true;
+		mf_session_lock();
+		mf_clock_end(&thread->clock);
+		mf_session_unlock();
+		mf_thread_local.inside = false;
+	}
 	if (!try_lock())
 		return; /* some KiB are lost to the next thread that looks for one */
 	thread->next = ended;

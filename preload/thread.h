@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "unwind.h"
 
 #define MF_DEFERRED_MAX 32u
@@ -22,6 +23,8 @@ struct mf_deferred {
 
 struct mf_thread {
 	struct mf_thread *next; /* in the list of those whose threads have ended */
+
+	struct mf_clock clock;
 
 	volatile uint32_t n_deferred;
 	struct mf_deferred deferred[MF_DEFERRED_MAX];

@@ -9,13 +9,13 @@
 #include "track.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "model/consult.h"
 #include "model/heap.h"
 #include "model/model.h"
 #include "model/objects.h"
 #include "model/trie.h"
+#include "clock.h"
 #include "objects.h"
 #include "session.h"
 #include "thread.h"
@@ -24,19 +24,6 @@
 static inline uint64_t address_of(const void *pointer)
 {
 	return (uint64_t)(uintptr_t)pointer;
-}
-
-/* The outside clock in the model's unit, from the first event. The clock of bytes is the model's. */
-static int64_t present_time(void)
-{
-	struct timespec now;
-	uint64_t ns;
-
-	if (mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_BYTES)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-	return (int64_t)((ns - mf_session_store.header->first_time_ns) / 1000000);
 }
 
 /*
@@ -193,8 +180,8 @@ void mf_track_alloc(const void *pointer, size_t size, const void *caller)
 		return;
 	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth);
 	same = find_difference(thread, n);
-	now = present_time();
 	mf_session_lock();
+	now = mf_clock_now(&thread->clock);
 	mf_heap_alloc(&mf_session_store, address_of(pointer), size,
 		      insert_stack(thread, n, same), now);
 	leave(thread, now);
@@ -216,8 +203,8 @@ void mf_track_free(const void *pointer)
 	thread = enter();
 	if (!thread)
 		return;
-	now = present_time();
 	mf_session_lock();
+	now = mf_clock_now(&thread->clock);
 	mf_heap_free(&mf_session_store, address_of(pointer), now);
 	leave(thread, now);
 	errno = saved;
@@ -262,14 +249,14 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 	if (!pointer) {
 		mf_session_lock();
 		mf_heap_realloc_failed(&mf_session_store, &state->block);
-		leave(thread, 0);
+		leave(thread, mf_clock_now(&thread->clock));
 		errno = saved;
 		return;
 	}
 	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth);
 	same = find_difference(thread, n);
-	now = present_time();
 	mf_session_lock();
+	now = mf_clock_now(&thread->clock);
 	mf_heap_realloc_end(&mf_session_store, &state->block, address_of(pointer), size,
 			    insert_stack(thread, n, same), now);
 	leave(thread, now);

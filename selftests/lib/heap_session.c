@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,11 @@ static void execute(int fd, const char *const *argv)
 	_exit(127);
 }
 
+static uint64_t nanoseconds(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
 bool heap_session_run(struct heap_session *session, const char *const *argv)
 {
 	static const struct mf_model_options options = {
@@ -39,6 +45,7 @@ bool heap_session_run(struct heap_session *session, const char *const *argv)
 		.alignment = 16,
 	};
 	struct mf_error err;
+	struct rusage usage;
 	pid_t pid;
 	int fd;
 
@@ -48,14 +55,17 @@ bool heap_session_run(struct heap_session *session, const char *const *argv)
 	}
 	mf_model_init(&session->store, &options);
 	session->store.header->depth = 80;
+	if (session->prepare)
+		session->prepare(&session->store);
 	pid = fork();
 	if (pid == 0)
 		execute(fd, argv);
 	close(fd);
-	if (pid < 0 || waitpid(pid, &session->status, 0) != pid) {
+	if (pid < 0 || wait4(pid, &session->status, 0, &usage) != pid) {
 		perror("fork");
 		return false;
 	}
+	session->cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
 	return true;
 }
 

@@ -11,7 +11,9 @@
 
 struct heap_session {
 	struct mf_store store;
-	int status; /* as of waitpid(2) */
+	void (*prepare)(struct mf_store *store); /* before the program runs; may be NULL */
+	int status;	 /* as of waitpid(2) */
+	uint64_t cpu_ns; /* that the program and its children used */
 };
 
 /* @argv is NULL-terminated. Returns false, with the reason on stderr, if nothing could be run. */

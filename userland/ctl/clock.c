@@ -51,7 +51,11 @@ int mf_clock_probe_instructions(struct mf_error *err)
 		return mf_error_set(err, fd,
 				    "there is no counter of instructions (perf_event_open: %s)",
 				    strerror(-fd));
-	/* The counter is there, but the shim takes its time from the monotonic clock only. */
-	return mf_error_set(err, -EOPNOTSUPP,
-			    "this version of massif-ctl does not count instructions");
+	return 0;
+}
+
+void mf_clock_set_instructions(struct mf_store_header *header)
+{
+	header->counter_type = PERF_TYPE_HARDWARE;
+	header->counter_config = PERF_COUNT_HW_INSTRUCTIONS;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "ctl/clock.h"
 #include "ctl/consultant.h"
 #include "ctl/image_watch.h"
 #include "ctl/message.h"
@@ -108,6 +109,8 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	if (ret)
 		return ret;
 	mf_model_init(&state->store, &run->options->model);
+	if (run->options->model.time_unit == MF_TIME_INSTRUCTIONS)
+		mf_clock_set_instructions(state->store.header);
 	state->store.header->depth = run->options->report.depth + FRAMES_BEYOND;
 	if (!obstacle) {
 		state->shim = true;
@@ -167,6 +170,11 @@ static void say_losses(const struct mf_run *run, const struct mf_store_header *h
 				       address_budget() ? "; raise the limit of address space "
 							  "(ulimit -v)" : "");
 	}
+	if (header->counters_missing)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "times are too low: %" PRIu32 " threads could have no counter of "
+			       "instructions",
+			       header->counters_missing);
 	if (header->events_lost)
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "the profile is incomplete: %" PRIu64 " of %" PRIu64

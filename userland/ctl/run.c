@@ -36,7 +36,11 @@ static int choose_time_unit(struct mf_options *options, struct mf_error *note,
 
 	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
 		return 0;
-	ret = mf_clock_probe_instructions(&reason);
+	/* The kernel half's records carry the time of day, and no counter. */
+	if (options->pages_as_heap)
+		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode counts no instructions");
+	else
+		ret = mf_clock_probe_instructions(&reason);
 	if (!ret)
 		return 0;
 	if (options->time_unit_given) {

@@ -66,6 +66,12 @@ struct mf_store_header {
 	uint64_t events_lost;  /* not accounted: allocations inside the shim's own work, ... */
 	uint64_t first_time_ns; /* CLOCK_MONOTONIC of the first event */
 
+	/* The counter behind the time unit "i", as in struct perf_event_attr; and its sum. */
+	uint32_t counter_type;
+	uint32_t counters_missing; /* threads that could not have one */
+	uint64_t counter_config;
+	uint64_t instructions;
+
 	/* Which contexts count, where the options make that a question; see consult.h. */
 	uint32_t consults; /* whether to ask */
 	uint32_t question; /* the context asked about, or 0; a futex */
