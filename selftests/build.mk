@@ -44,7 +44,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests packages guest-module check demo
+.PHONY: tests packages guest-module check check-random demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -68,6 +68,15 @@ check:
 	@echo 'building'
 	@$(SUBMAKE) all guest-module
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' selftests/tools/run-tests.sh
+
+# What differs stays in $(O)/selftests/random.
+#: check-random     N=2000 random programs under Valgrind's Massif and under ours (SEED=, FIRST=)
+check-random:
+	@$(SUBMAKE) programs tests
+	@rm -rf $(O)/selftests/random && mkdir -p $(O)/selftests/random
+	@cd $(O)/selftests/random && MASSIF_BUILD=$(abspath $(O)) \
+		MASSIF_RANDOM_N=$(or $(N),2000) MASSIF_RANDOM_SEED='$(SEED)' \
+		MASSIF_RANDOM_FIRST='$(FIRST)' $(abspath $(O))/selftests/host/random_programs
 
 #: demo             install what is missing, build, show a heap and a pages report of a real program
 demo:

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+// A random program of C functions; random_engine.h says which.
+
+#include "random_engine.h"
+
+#include <malloc.h>
+
+/* random_inlined.c is this file with another meaning of the word. */
+#ifndef MAY_INLINE
+#define MAY_INLINE NOINLINE
+#endif
+
+static function *const functions[];
+
+/* Macros, so that the calls are the function's own, several to a line. */
+#define NEXT(walk) ((walk)->step++, functions[(walk)->step->function](walk))
+
+#define ALLOCATE(walk)                                                                        \
+	({                                                                                    \
+		void *block = NULL;                                                           \
+		switch ((walk)->call) {                                                       \
+		case CALL_MALLOC: block = malloc((walk)->size); break;                        \
+		case CALL_MALLOC_AGAIN: block = malloc((walk)->size); (walk)->returned++; break; \
+		case CALL_CALLOC: block = calloc((walk)->size, 1); break;                     \
+		case CALL_MEMALIGN: block = memalign(16, (walk)->size); break;                \
+		case CALL_ALIGNED_ALLOC: block = aligned_alloc(16, (walk)->size); break;      \
+		case CALL_POSIX_MEMALIGN:                                                     \
+			if (posix_memalign(&block, 8, (walk)->size))                          \
+				block = NULL;                                                 \
+			break;                                                                \
+		case CALL_STRDUP: block = strdup(program.text + TEXT_MAX + 1 - (walk)->size); break; \
+		case CALL_REALLOC: block = realloc((walk)->block, (walk)->size); break;       \
+		case CALL_FREE: free((walk)->block); break;                                   \
+		case CALL_FREE_AGAIN: free((walk)->block); (walk)->returned++; break;         \
+		default: abort();                                                             \
+		}                                                                             \
+		block;                                                                        \
+	})
+
+/* Where inlined, a frame of inlined_outer alone, or of both, is no frame but two lines. */
+static MAY_INLINE void *inlined_inner(struct walk *walk)
+{
+	void *block = NEXT(walk);
+
+	walk->returned += 2;
+	return block;
+}
+
+static MAY_INLINE void *inlined_outer(struct walk *walk)
+{
+	void *block;
+
+	if (walk->size & 32)
+		block = inlined_inner(walk);
+	else
+		block = NEXT(walk);
+	walk->returned += 3;
+	return block;
+}
+
+#define DEFINE_STEP(name, through)                                                            \
+	static NOINLINE void *name(struct walk *walk)                                         \
+	{                                                                                     \
+		void *block;                                                                  \
+		if (walk->step == walk->last) {                                               \
+			block = ALLOCATE(walk);                                               \
+		} else if (walk->step->site == 0) {                                           \
+			block = NEXT(walk);                                                   \
+			walk->returned += 5;                                                  \
+		} else if (walk->step->site == 1) {                                           \
+			block = NEXT(walk);                                                   \
+			walk->returned += 7;                                                  \
+		} else {                                                                      \
+			block = through(walk);                                                \
+		}                                                                             \
+		walk->returned++;                                                             \
+		return block;                                                                 \
+	}
+
+DEFINE_STEP(step_a, inlined_inner)
+DEFINE_STEP(step_b, inlined_outer)
+DEFINE_STEP(step_c, inlined_outer)
+DEFINE_STEP(step_d, NEXT)
+DEFINE_STEP(step_e, NEXT)
+
+/* Those that options call allocation functions: nothing is inlined into them. */
+DEFINE_STEP(wrap_a, NEXT)
+DEFINE_STEP(wrap_b, NEXT)
+DEFINE_STEP(wrap_c, NEXT)
+
+/* With nothing left to do, it may jump instead of calling. */
+static NOINLINE void *jump_on(struct walk *walk)
+{
+	if (walk->step == walk->last)
+		return ALLOCATE(walk);
+	return NEXT(walk);
+}
+
+static function *const functions[] = { step_a, step_b, step_c, step_d, step_e,
+				       wrap_a, wrap_b, wrap_c, jump_on };
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return run_program(argv, functions, sizeof(functions) / sizeof(*functions), false);
+}

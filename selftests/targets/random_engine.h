@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A random program: what it allocates, resizes and frees, how much, when, and along which calls.
+ *
+ * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. The same words always make the
+ * same program, and one with fewer events is its beginning. RULES are letters: r, no realloc; s, no
+ * call chain of more than SHORT_CHAIN functions; f, everything is freed at the end; - for none.
+ *
+ * The file that includes this one brings the functions that the chains lead through: a table of them,
+ * named functions. Each calls the next of the chain, or the allocator if it is the last.
+ *
+ * Sizes. Massif's count of extra bytes depends on its allocator's free lists in one case: a free
+ * block is handed out whole if less than 32 bytes would be left of it. That allocator puts 32 bytes
+ * of its own to each block and rounds to 16; the space that it cuts blocks from is a multiple of 32.
+ * So if each block's size, rounded up to 16, is a multiple of 32, then so is every hole, every sum
+ * of neighbouring holes and every rest: none is between 0 and 32. That is the only restriction: all
+ * residues from 17 to 32 of a division by 32 occur, and none at all. Alignments above 16 would cut
+ * blocks at other places, so there are none here, nor threads, whose libraries allocate what they
+ * like.
+ */
+#ifndef SELFTESTS_TARGETS_RANDOM_ENGINE_H
+#define SELFTESTS_TARGETS_RANDOM_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+#define SLOTS	    256
+#define CHAINS	    64
+#define CHAIN_MAX   300
+#define SHORT_CHAIN 30
+#define UNIT	    32
+#define MIB	    (1024 * 1024)
+/* Longer texts are not made. */
+#define TEXT_MAX    4096
+
+/* Families of calls whose blocks are freed by each other's. */
+enum family { FAMILY_C, FAMILY_NEW, FAMILY_NEW_ARRAY };
+
+enum call {
+	/* How a block is made. */
+	CALL_MALLOC,
+	CALL_MALLOC_AGAIN,
+	CALL_CALLOC,
+	CALL_MEMALIGN,
+	CALL_ALIGNED_ALLOC,
+	CALL_POSIX_MEMALIGN,
+	CALL_STRDUP,
+	CALL_REALLOC,
+	CALL_NEW,
+	CALL_NEW_NOTHROW,
+	CALL_NEW_ARRAY,
+	CALL_NEW_ARRAY_NOTHROW,
+	/* And how it ends. */
+	CALL_FREE,
+	CALL_FREE_AGAIN,
+	CALL_DELETE,
+	CALL_DELETE_SIZED,
+	CALL_DELETE_ARRAY,
+};
+
+struct step {
+	uint8_t function, site;
+};
+
+/* A chain of calls under way. */
+struct walk {
+	const struct step *step, *last;
+	enum call call;
+	void *block; /* to be resized or freed */
+	size_t size;
+	unsigned int returned;
+};
+
+typedef void *function(struct walk *walk);
+
+struct chain {
+	unsigned int length;
+	struct step steps[CHAIN_MAX];
+};
+
+struct block {
+	void *address;
+	size_t size;
+	enum family family;
+	bool used; /* the address may be NULL */
+};
+
+/* What goes on for a while. */
+struct mood {
+	uint8_t free, resize; /* per cent; the rest allocates */
+	uint8_t same;	      /* per cent of resizes that do not change the size */
+	uint16_t units;	      /* largest size */
+	uint8_t length;	      /* longest duration, in events */
+};
+
+static const struct mood moods[] = {
+	{ 5, 5, 10, 8, 100 },	   /* a burst of small blocks */
+	{ 5, 5, 10, 200, 60 },	   /* of larger ones */
+	{ 80, 5, 10, 40, 80 },	   /* release */
+	{ 45, 10, 20, 60, 250 },   /* churn */
+	{ 50, 0, 0, 1, 250 },	   /* of equal blocks */
+	{ 10, 80, 10, 60, 120 },   /* resizing */
+	{ 2, 95, 90, 60, 100 },	   /* mostly to what it was: no time passes */
+	{ 45, 10, 10, 0, 60 },	   /* nothing but empty blocks */
+	{ 40, 20, 10, 65535, 12 }, /* up to 2 MiB */
+	{ 45, 10, 10, 65535, 12 }, /* times 16, see pick_size() */
+};
+
+#define N_MOODS	    (sizeof(moods) / sizeof(*moods))
+#define MOOD_LARGE  (N_MOODS - 1)
+
+static struct program {
+	uint64_t state;
+	const struct mood *mood;
+	unsigned int mood_left;
+	unsigned int n_slots, n_chains, chain_max;
+	uint32_t functions; /* a set: those that occur */
+	uint8_t slop;	    /* bytes less than a multiple of 32, below 16 */
+	bool resizes;
+	struct block slots[SLOTS];
+	struct chain chains[CHAINS];
+	char text[TEXT_MAX + 1];
+} program;
+
+static uint32_t pick(uint32_t below)
+{
+	program.state = program.state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((program.state >> 32) * below >> 32);
+}
+
+static bool percent(uint32_t n)
+{
+	return pick(100) < n;
+}
+
+static void pick_chain(struct chain *chain, unsigned int n_functions)
+{
+	unsigned int length = 1 + pick(program.chain_max);
+
+	/* Long ones mostly share a beginning, as a program's do. */
+	if (length > 4 && chain != program.chains && percent(60))
+		*chain = program.chains[pick((uint32_t)(chain - program.chains))];
+	for (unsigned int i = chain->length / 2; i < length; i++) {
+		uint8_t found;
+
+		do {
+			found = (uint8_t)pick(n_functions);
+		} while (!(program.functions >> found & 1));
+		chain->steps[i] = (struct step){ found, (uint8_t)pick(4) };
+	}
+	chain->length = length;
+}
+
+static void begin_program(uint64_t seed, const char *rules, unsigned int n_functions)
+{
+	static const uint16_t chain_lengths[] = { 1, 2, 3, 4, 5, 6, 8, 12, 30, 90, CHAIN_MAX };
+	const uint32_t all = (1u << n_functions) - 1;
+
+	program.state = seed * 0x9e3779b97f4a7c15u + 1;
+	pick(1);
+	program.resizes = !strchr(rules, 'r');
+	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
+	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
+	program.chain_max = chain_lengths[pick(sizeof(chain_lengths) / sizeof(*chain_lengths))];
+	if (strchr(rules, 's') && program.chain_max > SHORT_CHAIN)
+		program.chain_max = SHORT_CHAIN;
+	/* A program of few functions recurses more. */
+	program.functions = percent(60) ? all : pick(all) + 1;
+	program.slop = percent(70) ? 16 : 1;
+	for (unsigned int i = 0; i < program.n_chains; i++)
+		pick_chain(&program.chains[i], n_functions);
+	memset(program.text, 'x', TEXT_MAX);
+}
+
+static size_t pick_size(void)
+{
+	uint32_t most = program.mood->units, units;
+
+	if (!most)
+		return 0;
+	if (program.mood == &moods[MOOD_LARGE])
+		return ((size_t)1 + pick(most)) * 16 * UNIT - pick(program.slop);
+	/* Small ones are more frequent, and so are equal ones. */
+	units = percent(50) ? 1 + pick(most) : 1 + pick(most) % 5;
+	return units * UNIT - pick(program.slop);
+}
+
+static struct block *pick_block(bool used)
+{
+	uint32_t start = pick(program.n_slots);
+
+	for (uint32_t i = 0; i < program.n_slots; i++) {
+		struct block *block = &program.slots[(start + i) % program.n_slots];
+
+		if (block->used == used)
+			return block;
+	}
+	return NULL;
+}
+
+static enum call pick_making(const struct block *block)
+{
+	static const uint8_t of_c[] = { CALL_MALLOC, CALL_MALLOC, CALL_MALLOC_AGAIN, CALL_CALLOC,
+					CALL_MEMALIGN, CALL_ALIGNED_ALLOC, CALL_POSIX_MEMALIGN,
+					CALL_REALLOC, CALL_STRDUP };
+	enum call call;
+
+	if (block->family == FAMILY_NEW)
+		return percent(70) ? CALL_NEW : CALL_NEW_NOTHROW;
+	if (block->family == FAMILY_NEW_ARRAY)
+		return percent(70) ? CALL_NEW_ARRAY : CALL_NEW_ARRAY_NOTHROW;
+	call = (enum call)of_c[pick(sizeof(of_c))];
+	/* Two write the block, a large one of which would really take memory. */
+	if ((call == CALL_CALLOC && block->size > MIB) ||
+	    (call == CALL_STRDUP && (block->size == 0 || block->size > TEXT_MAX)))
+		return CALL_MALLOC;
+	return call;
+}
+
+static enum call pick_ending(const struct block *block)
+{
+	if (block->family == FAMILY_NEW)
+		return percent(50) ? CALL_DELETE : CALL_DELETE_SIZED;
+	if (block->family == FAMILY_NEW_ARRAY)
+		return CALL_DELETE_ARRAY;
+	return percent(50) ? CALL_FREE : CALL_FREE_AGAIN;
+}
+
+/* The function that a frame of every chain belongs to. */
+static NOINLINE void *enter(struct walk *walk, function *const *table)
+{
+	void *block = table[walk->step->function](walk);
+
+	walk->returned++;
+	return block;
+}
+
+static void *call(enum call call, const struct block *block, size_t size,
+		  function *const *table)
+{
+	const struct chain *chain = &program.chains[pick(program.n_chains)];
+	struct walk walk = {
+		.step = chain->steps,
+		.last = &chain->steps[chain->length - 1],
+		.call = call,
+		.block = block->address,
+		.size = size,
+	};
+
+	return enter(&walk, table);
+}
+
+static void make(function *const *table, bool has_new)
+{
+	struct block *block = pick_block(false);
+
+	if (!block)
+		return;
+	*block = (struct block){
+		.size = pick_size(),
+		.used = true,
+	};
+	if (has_new && percent(60))
+		block->family = percent(70) ? FAMILY_NEW : FAMILY_NEW_ARRAY;
+	/* Nobody has that much: NULL, and no event. */
+	if (block->family == FAMILY_C && percent(1))
+		block->size = SIZE_MAX / 2 + 1 + pick(1000);
+	block->address = call(pick_making(block), block, block->size, table);
+	if (!block->address)
+		block->used = false;
+}
+
+static void resize(function *const *table)
+{
+	struct block *block = pick_block(true);
+	size_t size;
+
+	if (!block || block->family != FAMILY_C)
+		return;
+	size = percent(program.mood->same) ? block->size : pick_size();
+	/* The most that stays in place, or the least that does not. */
+	if (block->size > 0 && percent(20))
+		size = ((block->size - 1) / UNIT + 1 + pick(2)) * UNIT - pick(program.slop);
+	/* A large block that moves would really take memory. */
+	if (block->size > MIB && size > block->size)
+		size = block->size / 2 / UNIT * UNIT;
+	if (percent(2))
+		size = 0;
+	block->address = call(CALL_REALLOC, block, size, table);
+	block->size = size;
+	block->used = block->address != NULL;
+}
+
+static void end(struct block *block, function *const *table)
+{
+	if (!block)
+		return;
+	call(pick_ending(block), block, block->size, table);
+	block->used = false;
+}
+
+static NOINLINE void run_event(function *const *table, bool has_new)
+{
+	uint32_t what = pick(100);
+
+	if (!program.mood_left) {
+		program.mood = &moods[pick(N_MOODS)];
+		program.mood_left = 1 + pick(program.mood->length);
+	}
+	program.mood_left--;
+	if (what < program.mood->free)
+		end(pick_block(true), table);
+	else if (what < (uint32_t)program.mood->free + program.mood->resize && program.resizes)
+		resize(table);
+	else
+		make(table, has_new);
+}
+
+static int run_program(char **argv, function *const *table, unsigned int n_functions, bool has_new)
+{
+	unsigned long events;
+
+	if (!argv[1] || !argv[2] || !argv[3])
+		return 2;
+	begin_program(strtoull(argv[1], NULL, 0), argv[3], n_functions);
+	events = strtoul(argv[2], NULL, 0);
+	for (unsigned long i = 0; i < events; i++)
+		run_event(table, has_new);
+	if (strchr(argv[3], 'f')) {
+		for (unsigned int i = 0; i < program.n_slots; i++)
+			end(program.slots[i].used ? &program.slots[i] : NULL, table);
+	}
+	return 0;
+}
+
+#endif
