@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0
+// The shim's stacks equal those of a complete unwinder, frame by frame, from the caller outwards.
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include "kselftest_harness.h"
+#include "preload/unwind.h"
+
+#define THEIRS_MAX 1024u
+
+/* Not inlined, not cloned, and no calls made into jumps. */
+#define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
+
+struct comparison {
+	uint64_t ours[MF_UNWIND_ROOM], theirs[THEIRS_MAX];
+	uint32_t n_ours, n_theirs;
+	uint64_t caller;
+};
+
+static struct comparison compared;
+static uint32_t depth = MF_DEPTH_MAX;
+
+/* Walks that the shim's own rules could not finish. */
+static uint32_t complete_walks;
+
+_Unwind_Reason_Code __real__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
+_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
+
+_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data)
+{
+	complete_walks++;
+	return __real__Unwind_Backtrace(visit, data);
+}
+
+static void walk_theirs(struct comparison *c)
+{
+	unw_context_t context;
+	unw_cursor_t cursor;
+	unw_word_t pc;
+
+	c->n_theirs = 0;
+	unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_NONE);
+	unw_getcontext(&context);
+	unw_init_local(&cursor, &context);
+	do {
+		unw_get_reg(&cursor, UNW_REG_IP, &pc);
+		if (pc && (c->n_theirs || pc == c->caller) && c->n_theirs < THEIRS_MAX)
+			c->theirs[c->n_theirs++] = pc;
+	} while (unw_step(&cursor) > 0);
+}
+
+/* The innermost frame of every scenario: takes the stack twice. */
+static FRAME int probe(void)
+{
+	compared.caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	compared.n_ours = mf_unwind_capture(compared.ours, __builtin_return_address(0), depth);
+	walk_theirs(&compared);
+	return 1;
+}
+
+/* The first frame in which the two differ, -1 if none. */
+static int difference(const struct comparison *c)
+{
+	uint32_t expected = c->n_theirs < depth ? c->n_theirs : depth;
+
+	for (uint32_t i = 0; i < expected && i < c->n_ours; i++)
+		if (c->ours[i] != c->theirs[i])
+			return (int)i;
+	return c->n_ours == expected ? -1 : (int)(c->n_ours < expected ? c->n_ours : expected);
+}
+
+/* @least: frames that there must be at least, so that two empty stacks are no success. */
+#define EXPECT_SAME(least)                                                                        \
+	do {                                                                                      \
+		EXPECT_LE(least, (int)compared.n_theirs);                                         \
+		EXPECT_EQ(-1, difference(&compared))                                              \
+		{                                                                                 \
+			TH_LOG("%u frames, not %u", compared.n_ours, compared.n_theirs);          \
+		}                                                                                 \
+	} while (0)
+
+static FRAME int recurse(int n)
+{
+	volatile char pad[24];
+
+	pad[0] = (char)n;
+	return (n ? recurse(n - 1) : probe()) + pad[0];
+}
+
+TEST(recursion)
+{
+	recurse(60);
+	EXPECT_SAME(63);
+	EXPECT_EQ(0, complete_walks);
+	recurse(3);
+	EXPECT_SAME(6);
+}
+
+TEST(depth_limits)
+{
+	static const uint32_t limits[] = { 1, 2, 80, 255, 256 };
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		depth = limits[i];
+		recurse(400);
+		EXPECT_EQ(limits[i], compared.n_ours);
+		EXPECT_SAME(400);
+	}
+	/* More than there is room for is as much as there is room for. */
+	depth = 100000;
+	recurse(400);
+	EXPECT_EQ(MF_DEPTH_MAX, compared.n_ours);
+	EXPECT_EQ(0, memcmp(compared.ours, compared.theirs, MF_DEPTH_MAX * sizeof(uint64_t)));
+}
+
+static FRAME int compare_integers(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return probe() - 1 + (*x > *y) - (*x < *y);
+}
+
+/* Through functions of the C library that call back. */
+TEST(library_callbacks)
+{
+	int numbers[] = { 5, 3, 9, 1, 7, 2, 8 }, key = 9;
+
+	qsort(numbers, 7, sizeof(*numbers), compare_integers);
+	EXPECT_SAME(6);
+	EXPECT_NE(NULL, bsearch(&key, numbers, 7, sizeof(*numbers), compare_integers));
+	EXPECT_SAME(5);
+}
+
+static volatile sig_atomic_t handled;
+static uint32_t wrong_in_handler;
+
+static void on_signal(int number)
+{
+	handled += probe();
+	wrong_in_handler += difference(&compared) >= 0;
+}
+
+static void on_illegal(int number, siginfo_t *info, void *data)
+{
+	ucontext_t *context = data;
+
+	handled += probe();
+	context->uc_mcontext.gregs[REG_RIP] += 2; /* behind the ud2 */
+}
+
+int at_start(void);
+int in_leaf(void);
+
+/* A signal at a function's first instruction, and in a leaf between two changes of the stack. */
+__asm__(".text\n"
+	".type at_start, @function\n"
+	"at_start:\n"
+	"	.cfi_startproc\n"
+	"	ud2\n"
+	"	mov $1, %eax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type in_leaf, @function\n"
+	"in_leaf:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	mov $3, %ebp\n"
+	"	sub $40, %rsp\n"
+	"	.cfi_adjust_cfa_offset 40\n"
+	"	ud2\n"
+	"	add $40, %rsp\n"
+	"	.cfi_adjust_cfa_offset -40\n"
+	"	mov %ebp, %eax\n"
+	"	pop %rbp\n"
+	"	.cfi_restore rbp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n");
+
+static FRAME int calls(int (*function)(void))
+{
+	return function() + 1;
+}
+
+static void catch(int number, int flags)
+{
+	struct sigaction action = { .sa_flags = flags };
+
+	if (flags & SA_SIGINFO)
+		action.sa_sigaction = on_illegal;
+	else
+		action.sa_handler = on_signal;
+	sigaction(number, &action, NULL);
+}
+
+static void use_alternate_stack(void)
+{
+	stack_t stack = { .ss_size = 1 << 18 };
+
+	stack.ss_sp = malloc(stack.ss_size);
+	sigaltstack(&stack, NULL);
+}
+
+TEST(signal_handler)
+{
+	catch(SIGUSR1, 0);
+	raise(SIGUSR1);
+	EXPECT_EQ(1, handled);
+	EXPECT_SAME(7);
+	EXPECT_EQ(0, complete_walks);
+}
+
+TEST(signal_handler_on_its_own_stack)
+{
+	use_alternate_stack();
+	catch(SIGUSR1, SA_ONSTACK);
+	raise(SIGUSR1);
+	EXPECT_EQ(1, handled);
+	EXPECT_SAME(7);
+}
+
+TEST(interrupted_leaf)
+{
+	for (int alternate = 0; alternate < 2; alternate++) {
+		if (alternate)
+			use_alternate_stack();
+		catch(SIGILL, SA_SIGINFO | (alternate ? SA_ONSTACK : 0));
+		EXPECT_EQ(2, calls(at_start));
+		EXPECT_SAME(6);
+		EXPECT_EQ(4, calls(in_leaf));
+		EXPECT_SAME(6);
+	}
+	EXPECT_EQ(4, handled);
+	EXPECT_EQ(0, complete_walks);
+}
+
+static FRAME int busy_compare(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static FRAME int busy(int n)
+{
+	int numbers[64];
+
+	if (n)
+		return busy(n - 1) + 1;
+	for (int i = 0; i < 64; i++)
+		numbers[i] = (i * 37) % 64;
+	qsort(numbers, 64, sizeof(*numbers), busy_compare);
+	return numbers[0];
+}
+
+/* Signals at whatever instruction, prologues and epilogues among them. */
+TEST(interrupted_anywhere)
+{
+	struct itimerval often = { .it_interval.tv_usec = 150, .it_value.tv_usec = 150 };
+
+	catch(SIGALRM, SA_RESTART);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (uint32_t i = 0; i < 2000000 && handled < 3000; i++)
+		busy((int)(i % 8));
+	memset(&often, 0, sizeof(often));
+	setitimer(ITIMER_REAL, &often, NULL);
+	EXPECT_LT(500, handled);
+	EXPECT_EQ(0, wrong_in_handler);
+}
+
+static FRAME int aligned(int n)
+{
+	alignas(64) volatile char line[64];
+
+	line[0] = (char)n;
+	return (n ? aligned(n - 1) : probe()) + line[0];
+}
+
+static FRAME int aligned_and_variable(int n)
+{
+	alignas(128) volatile char line[128];
+	volatile char *room = alloca((size_t)n * 24 + 1);
+
+	line[0] = room[0] = (char)n;
+	return (n ? aligned_and_variable(n - 1) : probe()) + line[0] + room[0];
+}
+
+static FRAME __attribute__((force_align_arg_pointer)) int realigned(int n)
+{
+	volatile int value = n;
+
+	return (n ? realigned(n - 1) : probe()) + value;
+}
+
+typedef int vector __attribute__((vector_size(32)));
+
+static FRAME __attribute__((target("avx2"))) int with_vectors(int n)
+{
+	volatile vector value = { n, n, n, n, n, n, n, n };
+
+	return (n ? with_vectors(n - 1) : probe()) + value[0];
+}
+
+TEST(realigned_stacks)
+{
+	aligned(5);
+	EXPECT_SAME(9);
+	aligned_and_variable(5);
+	EXPECT_SAME(9);
+	realigned(5);
+	EXPECT_SAME(9);
+	EXPECT_EQ(0, complete_walks);
+	if (!__builtin_cpu_supports("avx2"))
+		SKIP(return, "this processor has no AVX2");
+	with_vectors(5);
+	EXPECT_SAME(9);
+	EXPECT_EQ(0, complete_walks);
+}
+
+static FRAME int variable(int n)
+{
+	volatile char array[n * 8 + 1];
+	volatile char *room = alloca((size_t)n + 1);
+
+	array[n] = room[n] = 1;
+	return (n ? variable(n - 1) : probe()) + array[n] + room[n];
+}
+
+TEST(variable_frames)
+{
+	variable(20);
+	EXPECT_SAME(24);
+	EXPECT_EQ(0, complete_walks);
+}
+
+static jmp_buf escape;
+
+static FRAME __attribute__((noreturn)) void never_returns(void)
+{
+	probe();
+	longjmp(escape, 1);
+}
+
+/* Its last instruction is the call: the return address is another function's. */
+static FRAME void ends_in_call(void)
+{
+	never_returns();
+}
+
+TEST(noreturn_call_at_the_end)
+{
+	if (!setjmp(escape))
+		ends_in_call();
+	EXPECT_SAME(5);
+	EXPECT_EQ(0, complete_walks);
+}
+
+static void *run_thread(void *data)
+{
+	recurse(5);
+	return NULL;
+}
+
+TEST(thread)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, run_thread, NULL));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_SAME(9); /* and start_thread, clone3 */
+	EXPECT_EQ(0, complete_walks);
+}
+
+static struct comparison before_main;
+
+static __attribute__((constructor)) void construct(void)
+{
+	recurse(2);
+	before_main = compared;
+}
+
+TEST(constructor)
+{
+	EXPECT_LE(6, before_main.n_theirs);
+	EXPECT_EQ(-1, difference(&before_main));
+}
+
+static ucontext_t main_context, coroutine_context;
+
+static void run_coroutine(void)
+{
+	recurse(5);
+}
+
+TEST(coroutine)
+{
+	size_t size = 1 << 18;
+	char *stack = malloc(size);
+
+	getcontext(&coroutine_context);
+	coroutine_context.uc_stack.ss_sp = stack;
+	coroutine_context.uc_stack.ss_size = size;
+	coroutine_context.uc_link = &main_context;
+	makecontext(&coroutine_context, run_coroutine, 0);
+	swapcontext(&main_context, &coroutine_context);
+	EXPECT_SAME(7);
+	free(stack);
+}
+
+/* A library at the very address of another one, whose code has a frame of another size there. */
+TEST(unloaded_library)
+{
+	static const char *const names[] = { "small", "large", "small" };
+	const char *build = getenv("MASSIF_BUILD");
+	void *address = NULL;
+
+	if (!build)
+		SKIP(return, "MASSIF_BUILD does not say where the plugins are");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		int (*call_back)(int (*function)(void));
+		char path[4096];
+		void *handle;
+
+		snprintf(path, sizeof(path), "%s/selftests/targets/libunwind_%s.so", build, names[i]);
+		handle = dlopen(path, RTLD_NOW);
+		ASSERT_NE(NULL, handle);
+		call_back = (int (*)(int (*)(void)))dlsym(handle, "call_back");
+		ASSERT_NE(NULL, call_back);
+		if (address && address != (void *)call_back)
+			SKIP(return, "the dynamic linker took another address");
+		address = (void *)call_back;
+		EXPECT_EQ(2, call_back(probe));
+		EXPECT_SAME(5);
+		dlclose(handle);
+		mf_unwind_forget();
+	}
+	EXPECT_EQ(0, complete_walks);
+}
+
+static FRAME int probe_and_return(void)
+{
+	return probe() + 1;
+}
+
+/* Code that no table describes: there is no more to know than the caller, and nothing crashes. */
+TEST(code_without_tables)
+{
+	static const uint8_t codes[][32] = {
+		/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret */
+		{ 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3 },
+		/* push %rbp; mov $0x12345678,%ebp; call *%rdi; pop %rbp; ret */
+		{ 0x55, 0xbd, 0x78, 0x56, 0x34, 0x12, 0xff, 0xd7, 0x5d, 0xc3 },
+		/* push %rbp; mov $-1,%rbp; call *%rdi; pop %rbp; ret */
+		{ 0x55, 0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xd7, 0x5d, 0xc3 },
+		/* push %rbp; xor %ebp,%ebp; call *%rdi; pop %rbp; ret */
+		{ 0x55, 0x31, 0xed, 0xff, 0xd7, 0x5d, 0xc3 },
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		int (*function)(int (*call)(void)) = (int (*)(int (*)(void)))code;
+
+		ASSERT_NE(MAP_FAILED, code);
+		memcpy(code, codes[i], sizeof(codes[i]));
+		EXPECT_EQ(2, function(probe_and_return));
+		EXPECT_LE(1, compared.n_ours);
+		EXPECT_EQ(compared.caller, compared.ours[0]);
+		/* Called from there directly, the caller itself is unknown code. */
+		EXPECT_EQ(1, function(probe));
+		EXPECT_LE(1, compared.n_ours);
+		EXPECT_EQ(compared.caller, compared.ours[0]);
+		munmap(code, 4096);
+	}
+}
+
+int by_rbx(int (*function)(void));
+int by_moved_address(int (*function)(void));
+int by_expression(int (*function)(void));
+
+/* What the shim's own rules cannot express: other registers, other places, other expressions. */
+__asm__(".text\n"
+	".type by_rbx, @function\n"
+	"by_rbx:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbx, -16\n"
+	"	mov %rsp, %rbx\n"
+	"	.cfi_def_cfa_register rbx\n"
+	"	sub $64, %rsp\n"
+	"	call *%rdi\n"
+	"	mov %rbx, %rsp\n"
+	"	.cfi_def_cfa_register rsp\n"
+	"	pop %rbx\n"
+	"	.cfi_restore rbx\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type by_moved_address, @function\n"
+	"by_moved_address:\n"
+	"	.cfi_startproc\n"
+	"	mov (%rsp), %rax\n"
+	"	push %rax\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset 16, -16\n"
+	"	movq $0, 8(%rsp)\n"
+	"	call *%rdi\n"
+	"	mov (%rsp), %rcx\n"
+	"	mov %rcx, 8(%rsp)\n"
+	"	.cfi_offset 16, -8\n"
+	"	add $8, %rsp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type by_expression, @function\n"
+	"by_expression:\n"
+	"	.cfi_startproc\n"
+	"	sub $24, %rsp\n"
+	"	.cfi_escape 0x0f, 3, 0x77, 0x20, 0x96\n" /* rsp + 32; nop */
+	"	call *%rdi\n"
+	"	add $24, %rsp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n");
+
+FIXTURE(fallback)
+{
+};
+
+FIXTURE_VARIANT(fallback)
+{
+	int (*function)(int (*call)(void));
+};
+
+FIXTURE_VARIANT_ADD(fallback, by_rbx)
+{
+	.function = by_rbx,
+};
+FIXTURE_VARIANT_ADD(fallback, by_moved_address)
+{
+	.function = by_moved_address,
+};
+FIXTURE_VARIANT_ADD(fallback, by_expression)
+{
+	.function = by_expression,
+};
+
+FIXTURE_SETUP(fallback)
+{
+}
+
+FIXTURE_TEARDOWN(fallback)
+{
+}
+
+TEST_F(fallback, complete_unwinder)
+{
+	complete_walks = 0;
+	EXPECT_EQ(2, variant->function(probe_and_return));
+	EXPECT_SAME(5);
+	EXPECT_EQ(1, complete_walks);
+}
+
+TEST_HARNESS_MAIN

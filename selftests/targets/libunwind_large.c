@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+// A plugin whose function has a large frame; its twin has the same code but for the frame's size.
+
+int call_back(int (*function)(void));
+
+__asm__(".text\n"
+	".globl call_back\n"
+	".type call_back, @function\n"
+	"call_back:\n"
+	"	.cfi_startproc\n"
+	"	sub $56, %rsp\n"
+	"	.cfi_adjust_cfa_offset 56\n"
+	"	call *%rdi\n"
+	"	inc %eax\n"
+	"	add $56, %rsp\n"
+	"	.cfi_adjust_cfa_offset -56\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size call_back, . - call_back\n");
