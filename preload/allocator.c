@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 
 	if (__builtin_expect(mf_real_is_early(old), 0))
 		return reallocate_early(real, old, size, caller);
-	if (!old || !size) {
+	if (!old || (!size && !mf_track_realloc_zero_keeps())) {
 		/* An allocation; or a free, after which some allocators return a block all the same. */
 		mf_track_free(old);
 		pointer = real->realloc(old, size);
@@ -76,7 +76,12 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 	}
 	mf_track_realloc_begin(&state, old);
 	pointer = real->realloc(old, size);
-	mf_track_realloc_end(&state, old, pointer, size, caller);
+	if (size)
+		mf_track_realloc_end(&state, old, pointer, size, caller);
+	else if (pointer)
+		mf_track_realloc_end(&state, old, pointer, 1, caller);
+	else
+		mf_track_realloc_freed(&state);
 	return pointer;
 }
 

@@ -230,6 +230,31 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 	errno = saved;
 }
 
+bool mf_track_realloc_zero_keeps(void)
+{
+	return mf_session_is_active() && mf_session_store.header->realloc_zero_keeps;
+}
+
+void mf_track_realloc_freed(const struct mf_track_realloc *state)
+{
+	struct mf_thread *thread;
+	int saved = errno;
+	int64_t now;
+
+	if (!state->known)
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	mf_session_lock();
+	now = mf_clock_now(&thread->clock);
+	/* Back for a moment: of two blocks at an address, the later one is freed. */
+	mf_heap_realloc_failed(&mf_session_store, &state->block);
+	mf_heap_free(&mf_session_store, state->block.address, now);
+	leave(thread, now);
+	errno = saved;
+}
+
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
 			  size_t size, const void *caller)
 {

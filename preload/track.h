@@ -25,6 +25,8 @@ struct mf_track_realloc {
 };
 
 void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old);
+bool mf_track_realloc_zero_keeps(void); /* is one to no bytes a resize, if there is a block? */
+void mf_track_realloc_freed(const struct mf_track_realloc *state); /* it was a free, after all */
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
 			  size_t size, const void *caller);
 

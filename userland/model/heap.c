@@ -37,11 +37,16 @@ void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint
 		.context = context,
 	};
 
-	if (!enter(store, &block) || !is_counted(&block))
+	if (!enter(store, &block))
 		return;
+	if (!is_counted(&block)) {
+		model->ignored_allocs++;
+		return;
+	}
+	model->heap_allocs++;
 	mf_trie_charge(store, context, (int64_t)size);
 	mf_model_change(model, (int64_t)size, extra_of(model, &block));
-	mf_model_attempt(store, now);
+	mf_model_attempt_on(store, MF_OCCASION_ALLOC, now);
 }
 
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
@@ -49,12 +54,17 @@ void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
 	struct mf_model *model = mf_model_of(store);
 	struct mf_block block;
 
-	if (!mf_blocks_take(store, address, &block) || !is_counted(&block))
+	if (!mf_blocks_take(store, address, &block))
 		return;
-	mf_model_check_peak(store, now);
+	if (!is_counted(&block)) {
+		model->ignored_frees++;
+		return;
+	}
+	model->heap_frees++;
+	mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
 	mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
 	mf_trie_charge(store, block.context, -(int64_t)block.size);
-	mf_model_attempt(store, now);
+	mf_model_attempt_on(store, MF_OCCASION_FREE, now);
 }
 
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block)
@@ -93,12 +103,16 @@ void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *old, uin
 	else
 		block.capacity = mf_blocks_capacity(size, model->options.alignment);
 
+	if (is_counted(old))
+		model->heap_reallocs++;
 	if (is_counted(old) && size < old->size)
-		mf_model_check_peak(store, now);
+		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
 	if (!enter(store, &block)) {
 		drop(store, old);
 		return;
 	}
+	if (!is_counted(old) || !is_counted(&block))
+		model->ignored_reallocs++;
 	/* Visible or ignored, before and after: each side counts exactly while it is visible. */
 	if (is_counted(old) && is_counted(&block)) {
 		mf_trie_charge(store, context, (int64_t)size);
@@ -112,5 +126,5 @@ void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *old, uin
 		drop(store, old);
 		return;
 	}
-	mf_model_attempt(store, now);
+	mf_model_attempt_on(store, MF_OCCASION_REALLOC, now);
 }

@@ -44,14 +44,39 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 	publish(model, 0, 0, NO_SLOT);
 }
 
+/* Logs @kind of the snapshot in @slot, which is the @number-th of those kept at present. */
+static void log_snapshot(struct mf_store *store, enum mf_step_kind kind, uint32_t slot,
+			 uint32_t number, uint32_t peak, struct mf_step step)
+{
+	const struct mf_snapshot *snapshot = &mf_model_of(store)->slots[slot];
+
+	if (__builtin_expect(!store->header->logs_steps, 1))
+		return;
+	step.kind = (uint8_t)kind;
+	step.mark = slot == peak ? 'p' : snapshot->capture ? 'd' : '.';
+	step.number = number;
+	step.time = snapshot->time;
+	step.heap = snapshot->heap;
+	step.extra = snapshot->extra;
+	step.stacks = snapshot->stacks;
+	mf_log_add(store, &step);
+}
+
+static void log_step(struct mf_store *store, struct mf_step step)
+{
+	if (__builtin_expect(store->header->logs_steps, 0))
+		mf_log_add(store, &step);
+}
+
 /*
  * Chooses the victims: as often as half the slots, the snapshot whose neighbours are closest in time
  * goes, the lowest on ties; never the first, the last or the peak. Writes the survivors to @kept and
  * returns their number.
  */
-static uint32_t choose_survivors(struct mf_model *model, const uint16_t *order, uint32_t count,
+static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, uint32_t count,
 				 uint32_t peak, uint16_t *kept)
 {
+	struct mf_model *model = mf_model_of(store);
 	uint16_t *previous = model->previous, *next = model->next;
 	const struct mf_snapshot *slots = model->slots;
 	uint32_t n = 0;
@@ -74,6 +99,8 @@ static uint32_t choose_survivors(struct mf_model *model, const uint16_t *order, 
 		}
 		if (!victim)
 			break;
+		log_snapshot(store, MF_STEP_VICTIM, order[victim], victim, peak,
+			     (struct mf_step){ .count = round, .span = least });
 		next[previous[victim]] = next[victim];
 		previous[next[victim]] = previous[victim];
 	}
@@ -86,9 +113,10 @@ static uint32_t choose_survivors(struct mf_model *model, const uint16_t *order, 
  * The new interval between snapshots: the smallest distance of neighbours, not counting pairs of
  * which both are the first, the last or the peak; in 32 bits, as in Massif.
  */
-static uint32_t least_interval(const struct mf_model *model, const uint16_t *order, uint32_t count,
-			       uint32_t peak)
+static uint32_t least_interval(struct mf_store *store, const uint16_t *order, uint32_t count,
+			       uint32_t peak, uint32_t *where)
 {
+	const struct mf_model *model = mf_model_of(store);
 	int64_t least = INT64_MAX;
 
 	for (uint32_t i = 1; i < count; i++) {
@@ -96,8 +124,13 @@ static uint32_t least_interval(const struct mf_model *model, const uint16_t *ord
 		bool fixed_right = i == count - 1 || order[i] == peak;
 		int64_t span = model->slots[order[i]].time - model->slots[order[i - 1]].time;
 
-		if (!(fixed_left && fixed_right) && span < least)
+		if (fixed_left && fixed_right) {
+			log_step(store, (struct mf_step){ .kind = MF_STEP_PAIR_SKIPPED,
+							  .number = i });
+		} else if (span < least) {
 			least = span;
+			*where = i;
+		}
 	}
 	return (uint32_t)least;
 }
@@ -107,12 +140,20 @@ static void cull(struct mf_store *store)
 {
 	struct mf_model *model = mf_model_of(store);
 	uint32_t which = which_of(model->published), peak = peak_of(model->published);
-	uint32_t count = count_of(model->published), kept;
+	uint32_t count = count_of(model->published), kept, where = 0;
 	const uint16_t *order = model->order[which];
 	uint16_t *survivors = model->order[!which];
 
-	kept = choose_survivors(model, order, count, peak, survivors);
-	model->interval = least_interval(model, survivors, kept, peak);
+	log_step(store, (struct mf_step){ .kind = MF_STEP_CULLING });
+	kept = choose_survivors(store, order, count, peak, survivors);
+	model->interval = least_interval(store, survivors, kept, peak, &where);
+	log_step(store, (struct mf_step){ .kind = MF_STEP_CULLED, .number = count - kept,
+					  .count = count });
+	for (uint32_t i = 0; i < kept; i++)
+		log_snapshot(store, MF_STEP_SURVIVOR, survivors[i], i, peak,
+			     (struct mf_step){ 0 });
+	log_step(store, (struct mf_step){ .kind = MF_STEP_INTERVAL, .number = where,
+					  .span = model->interval });
 	model->cullings++;
 	publish(model, !which, kept, peak);
 
@@ -139,7 +180,8 @@ static uint32_t free_slot(const struct mf_model *model)
 	return NO_SLOT; /* culling keeps fewer than max_snapshots */
 }
 
-static void take(struct mf_store *store, int64_t time, bool detailed, bool is_peak)
+static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time, bool detailed,
+		 bool is_peak)
 {
 	struct mf_model *model = mf_model_of(store);
 	uint32_t which = which_of(model->published), peak = peak_of(model->published);
@@ -158,6 +200,12 @@ static void take(struct mf_store *store, int64_t time, bool detailed, bool is_pe
 	};
 	model->order[which][count] = (uint16_t)slot;
 	publish(model, which, count + 1, is_peak ? slot : peak);
+	log_snapshot(store, MF_STEP_SNAPSHOT, slot, count, is_peak ? slot : peak,
+		     (struct mf_step){
+			     .occasion = (uint8_t)occasion,
+			     .count = model->skipped_snapshots - model->skipped_before,
+		     });
+	model->skipped_before = model->skipped_snapshots;
 
 	model->real_snapshots++;
 	model->detailed_snapshots += detailed;
@@ -168,7 +216,7 @@ static void take(struct mf_store *store, int64_t time, bool detailed, bool is_pe
 	model->next_allowed = time + model->interval;
 }
 
-void mf_model_attempt(struct mf_store *store, int64_t now)
+void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)
 {
 	struct mf_model *model = mf_model_of(store);
 	int64_t time = mf_model_time(model, now);
@@ -177,10 +225,10 @@ void mf_model_attempt(struct mf_store *store, int64_t now)
 		model->skipped_snapshots++;
 		return;
 	}
-	take(store, time, model->since_detailed == model->options.detailed_freq - 1, false);
+	take(store, occasion, time, model->since_detailed == model->options.detailed_freq - 1, false);
 }
 
-void mf_model_check_peak(struct mf_store *store, int64_t now)
+void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)
 {
 	struct mf_model *model = mf_model_of(store);
 	uint64_t total = model->heap + model->extra + model->stacks;
@@ -189,7 +237,7 @@ void mf_model_check_peak(struct mf_store *store, int64_t now)
 	if (total <= model->peak_total + (uint64_t)excess)
 		return;
 	model->peak_total = total;
-	take(store, mf_model_time(model, now), true, true);
+	take(store, occasion, mf_model_time(model, now), true, true);
 }
 
 uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/log.h"
 #include "model/store.h"
 #include "report/profile.h"
 
@@ -58,8 +59,11 @@ struct mf_model {
 	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX];
 	uint8_t survives[MF_SNAPSHOTS_MAX];
 
-	/* Statistics, as --stats prints them. */
+	/* Statistics, as --stats prints them; in 32 bits, as in Massif. */
 	uint32_t skipped_snapshots, real_snapshots, detailed_snapshots, peak_snapshots, cullings;
+	uint32_t heap_allocs, heap_reallocs, heap_frees;
+	uint32_t ignored_allocs, ignored_reallocs, ignored_frees;
+	uint32_t skipped_before; /* skipped_snapshots at the last snapshot, for the log */
 };
 
 /* Starts the model of a fresh store. */
@@ -87,10 +91,20 @@ static inline int64_t mf_model_time(const struct mf_model *model, int64_t now)
 }
 
 /* Takes a normal snapshot if one is due at @now. Call it after a change. */
-void mf_model_attempt(struct mf_store *store, int64_t now);
+void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
 /* Takes a peak snapshot if the present total is one. Call it before memory goes down. */
-void mf_model_check_peak(struct mf_store *store, int64_t now);
+void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
+
+static inline void mf_model_attempt(struct mf_store *store, int64_t now)
+{
+	mf_model_attempt_on(store, MF_OCCASION_START, now);
+}
+
+static inline void mf_model_check_peak(struct mf_store *store, int64_t now)
+{
+	mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
+}
 
 /* One kept snapshot, as a reader sees it. */
 struct mf_snapshot_view {

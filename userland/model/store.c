@@ -40,6 +40,7 @@ static const struct {
 	[MF_REGION_WIDE_BLOCKS] = { 1 * GIB, 1 * MIB },
 	[MF_REGION_OBJECTS] = { 8 * MIB, 256 * KIB },
 	[MF_REGION_STRINGS] = { 64 * MIB, 1 * MIB },
+	[MF_REGION_STEPS] = { 64 * MIB, 64 * KIB },
 };
 
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");

@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 1
+#define MF_STORE_VERSION 2
 
 enum mf_region_id {
 	MF_REGION_HEADER,	  /* struct mf_store_header */
@@ -36,6 +36,7 @@ enum mf_region_id {
 	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[], see blocks.c */
 	MF_REGION_OBJECTS,	  /* struct mf_object_record[], see objects.h */
 	MF_REGION_STRINGS,	  /* their paths */
+	MF_REGION_STEPS,	  /* struct mf_step[], see log.h */
 	MF_REGION_COUNT,
 };
 
@@ -72,6 +73,11 @@ struct mf_store_header {
 	uint64_t counter_config;
 	uint64_t instructions;
 
+	/* What massif-ctl asks of the shim and the model, beside the model's options. */
+	uint32_t logs_steps;	    /* keep what happens to snapshots; see log.h */
+	uint32_t realloc_zero_keeps; /* a realloc to no bytes that returns a block resized it */
+	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
+
 	/* Which contexts count, where the options make that a question; see consult.h. */
 	uint32_t consults; /* whether to ask */
 	uint32_t question; /* the context asked about, or 0; a futex */
@@ -81,6 +87,7 @@ struct mf_store_header {
 	/* How much of each region is in use; counts, not bytes. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
 	uint32_t n_string_bytes;
+	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_offset, node_hash_bits; /* in entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
 };

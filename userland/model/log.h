@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the model did with snapshots, step by step, for a user who asked to be told (-v -v).
+ *
+ * It lies in the store since the model may run in the program's process, where nobody can print.
+ * Steps are written where snapshots are taken and culled, which is rare; events have no part in it.
+ */
+#ifndef MASSIF_MODEL_LOG_H
+#define MASSIF_MODEL_LOG_H
+
+#include <stdint.h>
+
+#include "model/store.h"
+
+/* What made the model look whether a snapshot is due. */
+enum mf_occasion {
+	MF_OCCASION_START,
+	MF_OCCASION_ALLOC,
+	MF_OCCASION_FREE,
+	MF_OCCASION_REALLOC,
+	MF_OCCASION_PEAK_BEFORE_FREE,
+	MF_OCCASION_PEAK_BEFORE_REALLOC,
+};
+
+enum mf_step_kind {
+	MF_STEP_SNAPSHOT,     /* was taken; @count attempts were skipped since the one before */
+	MF_STEP_CULLING,      /* begins */
+	MF_STEP_VICTIM,	      /* goes in round @count; @span between its neighbours */
+	MF_STEP_PAIR_SKIPPED, /* @number - 1 and @number do not bear on the interval */
+	MF_STEP_CULLED,	      /* @number of @count are gone */
+	MF_STEP_SURVIVOR,
+	MF_STEP_INTERVAL,     /* is @span now, that between @number - 1 and @number */
+};
+
+struct mf_step {
+	uint8_t kind;	  /* enum mf_step_kind */
+	uint8_t occasion; /* enum mf_occasion */
+	char mark;	  /* of a snapshot: 'p' the peak, 'd' one with a tree, '.' another */
+	uint8_t reserved;
+	uint32_t number;  /* of the snapshot, in the order of those that were kept then */
+	uint32_t count;
+	uint32_t reserved_too;
+	int64_t span;
+	int64_t time;
+	uint64_t heap, extra, stacks;
+};
+
+/* Keeps @step, or its absence, for the reader. By the store's one writer. */
+static inline void mf_log_add(struct mf_store *store, const struct mf_step *step)
+{
+	struct mf_store_header *header = store->header;
+	struct mf_step *steps = store->regions[MF_REGION_STEPS];
+	uint32_t n = header->n_steps;
+
+	if (!mf_store_fits(store, MF_REGION_STEPS, n, sizeof(*steps))) {
+		header->steps_lost++;
+		return;
+	}
+	steps[n] = *step;
+	__atomic_store_n(&header->n_steps, n + 1, __ATOMIC_RELEASE);
+}
+
+/* The steps kept, in order; *@n is their number. Safe against what a broken program left behind. */
+static inline const struct mf_step *mf_log_view(const struct mf_store *store, uint32_t *n)
+{
+	uint32_t known = __atomic_load_n(&store->header->n_steps, __ATOMIC_ACQUIRE);
+	uint64_t room = store->sizes[MF_REGION_STEPS] / sizeof(struct mf_step);
+
+	*n = known < room ? known : (uint32_t)room;
+	return store->regions[MF_REGION_STEPS];
+}
+
+#endif
