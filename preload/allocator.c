@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "allocator.h"
 #include "real.h"
 #include "session.h"
 #include "start.h"
+#include "trace.h"
 #include "track.h"
 
 #define EXPORT __attribute__((visibility("default"), noinline))
@@ -19,6 +21,7 @@ EXPORT void *malloc(size_t size)
 {
 	void *pointer = mf_start()->malloc(size);
 
+	MF_TRACE("malloc(%u) = %p", size, pointer);
 	mf_track_alloc(pointer, size, __builtin_return_address(0));
 	return pointer;
 }
@@ -27,6 +30,7 @@ EXPORT void *calloc(size_t n, size_t size)
 {
 	void *pointer = mf_start()->calloc(n, size);
 
+	MF_TRACE("calloc(%u,%u) = %p", n, size, pointer);
 	/* The product did not overflow, or there would be no pointer. */
 	mf_track_alloc(pointer, n * size, __builtin_return_address(0));
 	return pointer;
@@ -44,6 +48,7 @@ void mf_allocator_free(void *pointer)
 
 EXPORT void free(void *pointer)
 {
+	MF_TRACE("free(%p)", pointer);
 	mf_allocator_free(pointer);
 }
 
@@ -56,6 +61,16 @@ static void *reallocate_early(const struct mf_real *real, void *old, size_t size
 		memcpy(pointer, old, kept < size ? kept : size);
 	mf_track_alloc(pointer, size, caller);
 	return pointer;
+}
+
+static void trace_realloc(const void *old, size_t size, const void *pointer)
+{
+	if (!old)
+		mf_trace_line("realloc(%p,%u)malloc(%u) = %p", old, size, size, pointer);
+	else if (!size && !pointer)
+		mf_trace_line("realloc(%p,%u)free(%p)\n = 0", old, size, old);
+	else
+		mf_trace_line("realloc(%p,%u) = %p", old, size, pointer);
 }
 
 static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
@@ -71,11 +86,15 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 		/* An allocation; or a free, after which some allocators return a block all the same. */
 		mf_track_free(old);
 		pointer = real->realloc(old, size);
+		if (__builtin_expect(mf_trace_wanted, 0))
+			trace_realloc(old, size, pointer);
 		mf_track_alloc(pointer, size, caller);
 		return pointer;
 	}
 	mf_track_realloc_begin(&state, old);
 	pointer = real->realloc(old, size);
+	if (__builtin_expect(mf_trace_wanted, 0))
+		trace_realloc(old, size, pointer);
 	if (size)
 		mf_track_realloc_end(&state, old, pointer, size, caller);
 	else if (pointer)
@@ -105,6 +124,7 @@ EXPORT void *memalign(size_t alignment, size_t size)
 {
 	void *pointer = mf_start()->memalign(alignment, size);
 
+	MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, pointer);
 	mf_track_alloc(pointer, size, __builtin_return_address(0));
 	return pointer;
 }
@@ -113,6 +133,7 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	void *pointer = mf_start()->aligned_alloc(alignment, size);
 
+	MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, pointer);
 	mf_track_alloc(pointer, size, __builtin_return_address(0));
 	return pointer;
 }
@@ -121,8 +142,10 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 {
 	int code = mf_start()->posix_memalign(result, alignment, size);
 
-	if (!code)
+	if (!code) {
+		MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, *result);
 		mf_track_alloc(*result, size, __builtin_return_address(0));
+	}
 	return code;
 }
 
@@ -130,6 +153,7 @@ EXPORT void *valloc(size_t size)
 {
 	void *pointer = mf_start()->valloc(size);
 
+	MF_TRACE("memalign(al %u, size %u) = %p", (size_t)getpagesize(), size, pointer);
 	mf_track_alloc(pointer, size, __builtin_return_address(0));
 	return pointer;
 }
@@ -138,15 +162,20 @@ EXPORT void *pvalloc(size_t size)
 {
 	void *pointer = mf_start()->pvalloc(size);
 
+	MF_TRACE("pvalloc(%u) = %p", size, pointer);
 	mf_track_alloc(pointer, size, __builtin_return_address(0));
 	return pointer;
 }
 
 EXPORT size_t malloc_usable_size(void *pointer)
 {
+	size_t size;
+
 	if (mf_real_is_early(pointer))
 		return mf_real_early_size(pointer);
-	return mf_start()->malloc_usable_size(pointer);
+	size = mf_start()->malloc_usable_size(pointer);
+	MF_TRACE("malloc_usable_size(%p) = %u", pointer, size);
+	return size;
 }
 
 /* C23: the size and the alignment are promises of the caller, not needed here. */
@@ -155,10 +184,12 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 
 EXPORT void free_sized(void *pointer, size_t size)
 {
+	MF_TRACE("free_sized(%p)", pointer);
 	mf_allocator_free(pointer);
 }
 
 EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 {
+	MF_TRACE("free_aligned_sized(%p)", pointer);
 	mf_allocator_free(pointer);
 }

@@ -10,6 +10,7 @@
 #include "allocator.h"
 #include "real.h"
 #include "start.h"
+#include "trace.h"
 #include "track.h"
 
 #define EXPORT __attribute__((visibility("default"), noinline))
@@ -49,9 +50,10 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 
 /*
  * Defines operator @symbol: @type of the list above, with its parameters and the arguments made of
- * them. @allocation is how it allocates, @missing what to do where there is no C++ library.
+ * them. @allocation is how it allocates, @missing what to do where there is no C++ library, @trace
+ * what to tell of the call.
  */
-#define NEW(symbol, type, parameters, arguments, allocation, missing)       \
+#define NEW(symbol, type, parameters, arguments, allocation, missing, trace) \
 	void *symbol parameters;                                            \
 	EXPORT void *symbol parameters                                      \
 	{                                                                   \
@@ -64,30 +66,39 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 				return next arguments;                      \
 			missing;                                            \
 		}                                                           \
+		trace;                                                      \
 		mf_track_alloc(pointer, size, __builtin_return_address(0)); \
 		return pointer;                                             \
 	}
 
+#define TRACE_PLAIN(symbol) MF_TRACE(#symbol "(%u) = %p", size, pointer)
+#define TRACE_ALIGNED(symbol) \
+	MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer)
+
 #define NEW_PLAIN(symbol)                                                           \
-	NEW(symbol, new_type, (size_t size), (size), allocate(size), fail_without_library())
+	NEW(symbol, new_type, (size_t size), (size), allocate(size), fail_without_library(),    \
+	    TRACE_PLAIN(symbol))
 
 #define NEW_ALIGNED(symbol)                                                         \
 	NEW(symbol, new_aligned_type, (size_t size, align_val_t alignment),         \
-	    (size, alignment), allocate_aligned(size, alignment), fail_without_library())
+	    (size, alignment), allocate_aligned(size, alignment), fail_without_library(),   \
+	    TRACE_ALIGNED(symbol))
 
 #define NEW_NOTHROW(symbol)                                                         \
 	NEW(symbol, new_nothrow_type, (size_t size, const void *nothrow),           \
-	    (size, nothrow), allocate(size), return NULL)
+	    (size, nothrow), allocate(size), return NULL, TRACE_PLAIN(symbol))
 
 #define NEW_ALIGNED_NOTHROW(symbol)                                                 \
 	NEW(symbol, new_aligned_nothrow_type,                                       \
 	    (size_t size, align_val_t alignment, const void *nothrow),              \
-	    (size, alignment, nothrow), allocate_aligned(size, alignment), return NULL)
+	    (size, alignment, nothrow), allocate_aligned(size, alignment), return NULL,     \
+	    TRACE_ALIGNED(symbol))
 
 #define DELETE(symbol, ...)                             \
 	void symbol(void *pointer, ##__VA_ARGS__);      \
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
+		MF_TRACE(#symbol "(%p)", pointer);      \
 		mf_allocator_free(pointer);             \
 	}
 

@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "objects.h"
 #include "thread.h"
+#include "trace.h"
 
 struct mf_store mf_session_store;
 
@@ -126,6 +127,7 @@ static void attach(char **environment)
 	mf_objects_scan();
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
+	mf_trace_start(mf_session_store.header->trace_fd);
 	*active = 1;
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
 }
