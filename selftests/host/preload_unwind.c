@@ -159,13 +159,17 @@ static void on_illegal(int number, siginfo_t *info, void *data)
 	ucontext_t *context = data;
 
 	handled += probe();
+	wrong_in_handler += difference(&compared) >= 0;
 	context->uc_mcontext.gregs[REG_RIP] += 2; /* behind the ud2 */
 }
 
 int at_start(void);
 int in_leaf(void);
 
-/* A signal at a function's first instruction, and in a leaf between two changes of the stack. */
+/*
+ * A signal at a function's first instruction, in a leaf between two changes of the stack, and when
+ * the leaf has restored rbp and the place where it was saved holds something else.
+ */
 __asm__(".text\n"
 	".type at_start, @function\n"
 	"at_start:\n"
@@ -190,12 +194,18 @@ __asm__(".text\n"
 	"	pop %rbp\n"
 	"	.cfi_restore rbp\n"
 	"	.cfi_def_cfa_offset 8\n"
+	"	movq $16, -8(%rsp)\n"
+	"	ud2\n"
 	"	ret\n"
 	"	.cfi_endproc\n");
 
-static FRAME int calls(int (*function)(void))
+/* Its own frame is found by rbp alone. */
+static FRAME int calls(int (*function)(void), int n)
 {
-	return function() + 1;
+	volatile char *room = alloca((size_t)n);
+
+	room[0] = 1;
+	return function() + room[0];
 }
 
 static void catch(int number, int flags)
@@ -241,12 +251,13 @@ TEST(interrupted_leaf)
 		if (alternate)
 			use_alternate_stack();
 		catch(SIGILL, SA_SIGINFO | (alternate ? SA_ONSTACK : 0));
-		EXPECT_EQ(2, calls(at_start));
+		EXPECT_EQ(2, calls(at_start, 40));
 		EXPECT_SAME(6);
-		EXPECT_EQ(4, calls(in_leaf));
+		EXPECT_EQ(4, calls(in_leaf, 40));
 		EXPECT_SAME(6);
 	}
-	EXPECT_EQ(4, handled);
+	EXPECT_EQ(6, handled);
+	EXPECT_EQ(0, wrong_in_handler);
 	EXPECT_EQ(0, complete_walks);
 }
 
@@ -494,7 +505,10 @@ int by_rbx(int (*function)(void));
 int by_moved_address(int (*function)(void));
 int by_expression(int (*function)(void));
 
-/* What the shim's own rules cannot express: other registers, other places, other expressions. */
+/*
+ * What the shim's own rules cannot express: other registers, other places, other expressions. The
+ * last one fills its frame with what looks like return addresses.
+ */
 __asm__(".text\n"
 	".type by_rbx, @function\n"
 	"by_rbx:\n"
@@ -534,7 +548,12 @@ __asm__(".text\n"
 	"	.cfi_startproc\n"
 	"	sub $24, %rsp\n"
 	"	.cfi_escape 0x0f, 3, 0x77, 0x20, 0x96\n" /* rsp + 32; nop */
+	"	lea 1f(%rip), %rax\n"
+	"	mov %rax, (%rsp)\n"
+	"	mov %rax, 8(%rsp)\n"
+	"	mov %rax, 16(%rsp)\n"
 	"	call *%rdi\n"
+	"1:\n"
 	"	add $24, %rsp\n"
 	"	.cfi_def_cfa rsp, 8\n"
 	"	ret\n"
