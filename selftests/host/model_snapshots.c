@@ -263,6 +263,7 @@ TEST(peak_inaccuracy)
 		{ 1, 1616, 1 },	   { 1, 1632, 2 }, /* 1 % of 1600 is 16 */
 		{ 1.0625, 1616, 1 }, { 0.9375, 1616, 2 },
 		{ 10, 1760, 1 },   { 10, 1776, 2 },
+		{ -10, 1440, 1 },  { -10, 1456, 2 }, /* allowed: smaller ones are peaks, too */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -233,8 +233,10 @@ void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, i
 	struct mf_model *model = mf_model_of(store);
 	uint64_t total = model->heap + model->extra + model->stacks;
 	double excess = (double)model->peak_total * model->options.peak_inaccuracy / 100;
+	/* A negative one is allowed; C leaves its conversion to an unsigned integer open. */
+	uint64_t tolerance = excess < 0 ? (uint64_t)(int64_t)excess : (uint64_t)excess;
 
-	if (total <= model->peak_total + (uint64_t)excess)
+	if (total <= model->peak_total + tolerance)
 		return;
 	model->peak_total = total;
 	take(store, occasion, mf_model_time(model, now), true, true);
