@@ -160,7 +160,7 @@ static bool culling_is_right(uint32_t max_snapshots, int64_t first, int64_t last
 	       kept_peak == peak;
 }
 
-/* Totals that wander up and down at random times; what the model keeps is compared at each culling. */
+/* Totals wander up and down at random times; what the model keeps is compared at each culling. */
 TEST_F(stream, equals_slow_model)
 {
 	uint64_t seed = variant->seed;

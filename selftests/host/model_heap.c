@@ -39,8 +39,8 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Addresses of all sorts: dense ones as of small blocks, neighbours within 16 bytes, ones around the
- * bounds of 4 MiB, ones far apart, the highest.
+ * Addresses of all sorts: dense ones as of small blocks, neighbours within 16 bytes, ones around
+ * the bounds of 4 MiB, ones far apart, the highest.
  */
 static uint64_t random_address(uint64_t *seed)
 {

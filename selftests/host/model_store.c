@@ -339,7 +339,7 @@ TEST(scribbled)
 	}
 }
 
-/* The worst of damages: every node its own parent, every chunk its own successor, the most of all. */
+/* The worst of damages: each node its own parent, each chunk its own successor, the most of all. */
 TEST(cycles)
 {
 	struct mf_store store;

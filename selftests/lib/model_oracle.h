@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The heap's model once more, in plain arrays and without a thought of speed: what userland/model is
- * held against. Shares no code with it.
+ * The heap's model once more, in plain arrays and without a thought of speed: what userland/model
+ * is held against. Shares no code with it.
  */
 #ifndef MASSIF_SELFTESTS_MODEL_ORACLE_H
 #define MASSIF_SELFTESTS_MODEL_ORACLE_H
