@@ -5,30 +5,7 @@
 
 #include "kselftest_harness.h"
 
-#include "selftests/lib/diff_run.h"
-
-FIXTURE(diff) {
-	int nothing;
-};
-
-FIXTURE_SETUP(diff)
-{
-}
-
-FIXTURE_TEARDOWN(diff)
-{
-}
-
-FIXTURE_VARIANT(diff) {
-	struct diff_scenario scenario;
-};
-
-#define SCENARIO(name, ...) FIXTURE_VARIANT_ADD(diff, name) { .scenario = { __VA_ARGS__ } }
-#define ARGS(...) .args = { __VA_ARGS__ }
-#define WITH(...) .options = { __VA_ARGS__ }
-
-/* What the options do not say: a tree in every snapshot, and every entry of it. */
-#define ALL_TREES "--detailed-freq=1", "--threshold=0"
+#include "selftests/lib/diff_table.h"
 
 /* Sizes. */
 SCENARIO(slop_table, "diff_calls", ARGS("slop"), WITH(ALL_TREES, "--max-snapshots=1000"));
@@ -90,11 +67,135 @@ SCENARIO(detailed_freq_3, "diff_shapes", ARGS("churn_short"), WITH("--detailed-f
 SCENARIO(detailed_freq_1000000, "diff_shapes", ARGS("churn_short"),
 	 WITH("--detailed-freq=1000000"));
 
-TEST_F(diff, same)
-{
-	if (!diff_can_run())
-		SKIP(return, "valgrind is not installed");
-	EXPECT_TRUE(diff_run(&variant->scenario));
-}
+/* Trees. */
+SCENARIO(threshold_0, "diff_places", ARGS("sites"), WITH("--detailed-freq=1", "--threshold=0"));
+SCENARIO(threshold_default, "diff_places", ARGS("sites"), WITH("--detailed-freq=1"));
+SCENARIO(threshold_edges_1, "diff_places", ARGS("sites"),
+	 WITH("--detailed-freq=1", "--threshold=1", "--heap-admin=0"));
+SCENARIO(threshold_edges_0_995, "diff_places", ARGS("sites"),
+	 WITH("--detailed-freq=1", "--threshold=0.995", "--heap-admin=0"));
+SCENARIO(threshold_edges_33_335, "diff_places", ARGS("sites"),
+	 WITH("--detailed-freq=1", "--threshold=33.335", "--heap-admin=0"));
+SCENARIO(threshold_edges_0_996, "diff_places", ARGS("ties"),
+	 WITH("--detailed-freq=1", "--threshold=0.996"));
+SCENARIO(threshold_100, "diff_places", ARGS("sites"),
+	 WITH("--detailed-freq=1", "--threshold=100"));
+SCENARIO(threshold_empty, "diff_places", ARGS("sites"),
+	 WITH("--detailed-freq=1", "--threshold="));
+SCENARIO(threshold_of_extra, "diff_places", ARGS("sites"),
+	 WITH("--detailed-freq=1", "--threshold=2.5", "--heap-admin=1024"));
+SCENARIO(ties_all, "diff_places", ARGS("ties"), WITH(ALL_TREES));
+SCENARIO(ties_merged, "diff_places", ARGS("ties"),
+	 WITH("--detailed-freq=1", "--threshold=6", "--heap-admin=0"));
+SCENARIO(ways, "diff_places", ARGS("ways"), WITH(ALL_TREES));
+SCENARIO(zero_places, "diff_places", ARGS("zero_places"), WITH("--detailed-freq=1"));
+SCENARIO(zero_places_shown, "diff_places", ARGS("zero_places"), WITH(ALL_TREES));
+SCENARIO(all_freed, "diff_places", ARGS("all_freed"), WITH("--detailed-freq=1"));
+SCENARIO(all_freed_threshold_0, "diff_places", ARGS("all_freed"), WITH(ALL_TREES));
+
+/* Depth. */
+SCENARIO(depth_1, "diff_places", ARGS("recursion", "100"), WITH(ALL_TREES, "--depth=1"));
+SCENARIO(depth_4, "diff_places", ARGS("recursion", "100"), WITH(ALL_TREES, "--depth=4"));
+SCENARIO(depth_30, "diff_places", ARGS("recursion", "100"), WITH(ALL_TREES));
+SCENARIO(depth_200, "diff_places", ARGS("recursion", "300"), WITH(ALL_TREES, "--depth=200"));
+SCENARIO(depth_mutual, "diff_places", ARGS("mutual", "120"), WITH("--depth=60"));
+SCENARIO(depth_below_main, "diff_places", ARGS("recursion", "90"),
+	 WITH(ALL_TREES, "--depth=45", "--show-below-main=yes"));
+
+/* Allocation functions of the program. */
+SCENARIO(alloc_fn, "diff_places", ARGS("wraps"), WITH(ALL_TREES, "--alloc-fn=wrap"));
+SCENARIO(alloc_fn_chain, "diff_places", ARGS("wraps"),
+	 WITH(ALL_TREES, "--alloc-fn=wrap", "--alloc-fn=wrap_more", "--alloc-fn=wrap_most"));
+SCENARIO(alloc_fn_gap, "diff_places", ARGS("wraps"),
+	 WITH(ALL_TREES, "--alloc-fn=wrap", "--alloc-fn=wrap_most"));
+SCENARIO(alloc_fn_recursion, "diff_places", ARGS("wraps"),
+	 WITH(ALL_TREES, "--alloc-fn=wrap_deep", "--alloc-fn=wrap"));
+SCENARIO(alloc_fn_depth, "diff_places", ARGS("wraps"),
+	 WITH(ALL_TREES, "--depth=2", "--alloc-fn=wrap_deep", "--alloc-fn=wrap"));
+SCENARIO(alloc_fn_middle, "diff_places", ARGS("middles"), WITH(ALL_TREES, "--alloc-fn=middle"));
+SCENARIO(alloc_fn_unknown, "diff_places", ARGS("wraps"),
+	 WITH("--alloc-fn=wra", "--alloc-fn=wrap*", "--alloc-fn=WRAP", "--alloc-fn="));
+SCENARIO(alloc_fn_main, "diff_places", ARGS("ways"),
+	 WITH(ALL_TREES, "--alloc-fn=one_place", "--alloc-fn=one_way", "--alloc-fn=another_way",
+	      "--alloc-fn=ways", "--alloc-fn=main"));
+
+/* Frames. */
+SCENARIO(inlined, "diff_frames", ARGS("inlined"), WITH(ALL_TREES));
+SCENARIO(inlined_depth_2, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--depth=2"));
+SCENARIO(inlined_unread, "diff_frames", ARGS("inlined"),
+	 WITH(ALL_TREES, "--read-inline-info=no"));
+SCENARIO(inlined_alloc_fn, "diff_frames", ARGS("inlined"),
+	 WITH("--threshold=0", "--alloc-fn=real_wrap"),
+	 .why = "a frame is left out if all its functions are allocation functions, as in 3.27",
+	 .their_options = { "--threshold=0" });
+SCENARIO(inlined_alloc_fns, "diff_frames", ARGS("inlined"),
+	 WITH("--threshold=0", "--alloc-fn=real_wrap", "--alloc-fn=outer", "--alloc-fn=inner",
+	      "--alloc-fn=between"));
+SCENARIO(inlined_alloc_fns_only, "diff_frames", ARGS("inlined"),
+	 WITH("--threshold=0", "--alloc-fn=outer", "--alloc-fn=inner", "--alloc-fn=between"));
+SCENARIO(tail_calls, "diff_frames", ARGS("tails"), WITH(ALL_TREES));
+SCENARIO(noreturn_calls, "diff_frames", ARGS("noreturn"), WITH(ALL_TREES));
+SCENARIO(frames_of_any_size, "diff_frames", ARGS("stacks"), WITH(ALL_TREES));
+SCENARIO(callbacks, "diff_frames", ARGS("callbacks"), WITH(ALL_TREES));
+SCENARIO(signal_handlers, "diff_frames", ARGS("handlers"), WITH(ALL_TREES));
+SCENARIO(sym_offsets, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--sym-offsets=yes"));
+SCENARIO(fullpath_all, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--fullpath-after="));
+SCENARIO(fullpath_after, "diff_frames", ARGS("inlined"),
+	 WITH(ALL_TREES, "--fullpath-after=nowhere", "--fullpath-after=selftests/"));
+SCENARIO(below_main, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--show-below-main=yes"));
+
+/* The shim has variables of each thread; Valgrind keeps such outside the program. */
+#define MORE_TLS                                                                             \
+	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
+	.their_library = "libdiff_tls.so"
+
+/* The C library, threads, before main and after. */
+SCENARIO(libc_strings, "diff_library", ARGS("strings"), WITH(ALL_TREES));
+SCENARIO(libc_files, "diff_library", ARGS("files"), WITH(ALL_TREES));
+SCENARIO(libc_directories, "diff_library", ARGS("directories"), WITH(ALL_TREES));
+SCENARIO(threads_in_turn, "diff_library", ARGS("threads"), WITH(ALL_TREES), MORE_TLS);
+SCENARIO(thread_keys, "diff_library", ARGS("thread_keys"), WITH(ALL_TREES), MORE_TLS);
+SCENARIO(exit_handlers, "diff_library", ARGS("exit_handlers"), WITH(ALL_TREES));
+SCENARIO(constructors, "diff_library", ARGS("constructors"), WITH(ALL_TREES));
+SCENARIO(end_exit, "diff_library", ARGS("end_exit"), WITH(ALL_TREES));
+SCENARIO(end_exit_now, "diff_library", ARGS("end_exit_now"), WITH(ALL_TREES));
+SCENARIO(end_abort, "diff_library", ARGS("end_abort"), WITH(ALL_TREES));
+SCENARIO(end_fault, "diff_library", ARGS("end_fault"), WITH(ALL_TREES));
+SCENARIO(end_signal, "diff_library", ARGS("end_signal"), WITH(ALL_TREES));
+SCENARIO(fork_parent, "diff_library", ARGS("fork_wait"), WITH(ALL_TREES));
+SCENARIO(plugin, "diff_library", ARGS("plugin"), WITH(ALL_TREES));
+SCENARIO(plugin_closed, "diff_library", ARGS("plugin_closed"), WITH(ALL_TREES),
+	 .why = "code that was unloaded keeps its names",
+	 .their_unnamed = "(libdiff_plugin.c:");
+SCENARIO(code_without_names, "diff_library", ARGS("no_symbols"), WITH(ALL_TREES));
+
+/* C++ and names. */
+SCENARIO(new_forms, "diff_new", ARGS("forms"), WITH(ALL_TREES));
+SCENARIO(new_fails, "diff_new", ARGS("failing"), WITH("--detailed-freq=1", "--threshold=100"),
+	 .why = "the C++ library makes, throws and catches an exception; Massif stands in for it",
+	 .their_args = { "failing", "thrown" });
+SCENARIO(new_objects, "diff_new", ARGS("objects"), WITH(ALL_TREES));
+SCENARIO(long_names, "diff_new", ARGS("names"), WITH(ALL_TREES));
+SCENARIO(long_names_mangled, "diff_new", ARGS("names"), WITH(ALL_TREES, "--demangle=no"));
+SCENARIO(long_names_inlined, "diff_new_fast", ARGS("names"), WITH(ALL_TREES));
+SCENARIO(long_names_offsets, "diff_new_fast", ARGS("names"),
+	 WITH(ALL_TREES, "--sym-offsets=yes"));
+SCENARIO(containers, "diff_new", ARGS("containers"), WITH(ALL_TREES));
+SCENARIO(containers_inlined, "diff_new_fast", ARGS("containers"), WITH(ALL_TREES));
+SCENARIO(exceptions, "diff_new", ARGS("exceptions"), WITH(ALL_TREES));
+SCENARIO(globals, "diff_new", ARGS("globals"), WITH(ALL_TREES));
+SCENARIO(alloc_fn_demangled, "diff_new", ARGS("names"),
+	 WITH(ALL_TREES, "--alloc-fn=outer::(anonymous namespace)::hidden::operator()(int) const",
+	      "--alloc-fn=void* deep<0>::allocate<std::pair<char, char> >(std::pair<char, char>)"));
+SCENARIO(alloc_fn_mangled, "diff_new", ARGS("names"),
+	 WITH(ALL_TREES, "--demangle=no", "--alloc-fn=_Znwm",
+	      "--alloc-fn=_ZNK5outer12_GLOBAL__N_16hiddenclEi"));
+SCENARIO(stripped, "diff_stripped", WITH(ALL_TREES));
+SCENARIO(stripped_below_main, "diff_stripped", WITH(ALL_TREES, "--show-below-main=yes"));
+
+/* Words. */
+SCENARIO(words_of_options, "diff_places", ARGS("wraps"),
+	 WITH(ALL_TREES, "--alloc-fn=a name # with blanks", "--alloc-fn=wrap"));
+SCENARIO(words_of_arguments, "diff_shapes", ARGS("one", "two words", "", "# three", "'\\"));
 
 TEST_HARNESS_MAIN

@@ -32,9 +32,11 @@ bool diff_can_run(void)
 	return access(VALGRIND, X_OK) == 0;
 }
 
+/* What set_up() is to prepare for. */
 static enum side starting;
+static char *preload;
 
-/* In the child. The option that names the file is the same for all, so that desc can be compared. */
+/* In the child. The option that names the file is the same for all, so that desc is, too. */
 static void set_up(void)
 {
 	char log[64];
@@ -53,6 +55,8 @@ static void set_up(void)
 	unsetenv("MASSIF_OPTS");
 	setenv("HOME", "/nonexistent", 1);
 	setenv("SIDE", side_names[starting], 1);
+	if (preload)
+		setenv("LD_PRELOAD", preload, 1);
 }
 
 static const char *const *add_words(const char **to, const char *const *words)
@@ -108,37 +112,77 @@ static const char *thread_entry(const char *text)
 }
 
 /*
- * A copy of a massif.out with each address as 0xADDRESS, the entries of threads alike and, without
- * @head, no desc and cmd.
+ * Below the frame that has no caller Valgrind walks on, over what is on the stack there: counts of
+ * arguments and the like, and addresses of the stack, which it puts below 0x2000000000.
+ */
+static bool is_below_all(const char *line)
+{
+	const char *address = strstr(line, " 0x");
+	uint64_t value;
+	char *end;
+
+	if (!address || address > strchr(line, '\n'))
+		return false;
+	value = strtoull(address + 1, &end, 16);
+	return begins(end, ": ???\n") &&
+	       (value < 0x1000 || (value >= 0x1ffe000000 && value < 0x2000000000));
+}
+
+/* Copies a line of a tree. Returns the end of the copy. */
+static char *copy_tree_line(char *to, const char *line, const char *end)
+{
+	while (line < end) {
+		const char *past = thread_entry(line);
+
+		if (past) {
+			to += sprintf(to, ": clone");
+			line = past;
+		} else if (begins(line, " 0x")) {
+			to += sprintf(to, " 0xADDRESS");
+			for (line += 3; isxdigit((unsigned char)*line); line++)
+				;
+		} else {
+			*to++ = *line++;
+		}
+	}
+	return to;
+}
+
+/*
+ * A copy of a massif.out with each address as 0xADDRESS, the entries of threads alike, nothing
+ * below the frame that has no caller and, without @head, no desc and cmd.
  */
 static char *make_comparable(const char *text, bool head)
 {
-	char *copy = malloc(strlen(text) * 2 + 1), *to = copy;
+	char *copy = malloc(strlen(text) * 2 + 1), *to = copy, *parent = copy;
+	size_t left_out = SIZE_MAX; /* the depth from which on lines are left out */
+	const char *end, *parent_line = text;
 
 	if (!copy)
 		abort();
-	while (*text) {
-		const char *end = next_line(text);
-		bool tree = text[strspn(text, " ")] == 'n';
+	for (; *text; text = end) {
+		size_t depth = strspn(text, " ");
 
-		if (!head && (begins(text, "desc:") || begins(text, "cmd:"))) {
-			text = end;
+		end = next_line(text);
+		if (!head && (begins(text, "desc:") || begins(text, "cmd:")))
+			continue;
+		if (text[depth] != 'n') {
+			memcpy(to, text, (size_t)(end - text));
+			to += end - text;
 			continue;
 		}
-		while (text < end) {
-			const char *past = tree ? thread_entry(text) : NULL;
-
-			if (past) {
-				to += sprintf(to, ": clone");
-				text = past;
-			} else if (tree && begins(text, " 0x")) {
-				to += sprintf(to, " 0xADDRESS");
-				for (text += 3; isxdigit((unsigned char)*text); text++)
-					;
-			} else {
-				*to++ = *text++;
-			}
+		if (depth >= left_out)
+			continue;
+		left_out = SIZE_MAX;
+		if (is_below_all(text)) {
+			left_out = depth;
+			to = parent + sprintf(parent, "%*sn0", (int)depth - 1, "");
+			to = copy_tree_line(to, strchr(parent_line, ':'), text);
+			continue;
 		}
+		parent = to;
+		parent_line = text;
+		to = copy_tree_line(to, text, end);
 	}
 	*to = '\0';
 	return copy;
@@ -162,7 +206,7 @@ static bool finish(struct run *run, bool head)
 	snprintf(name, sizeof(name), "log.%s", side_names[run->side]);
 	log = ctl_read_file(name);
 	fprintf(stderr, "# %s: no good massif.out (status 0x%x): %s\n", side_names[run->side],
-	       (unsigned int)run->status, log ? log : "");
+		(unsigned int)run->status, log ? log : "");
 	free(log);
 	return false;
 }
@@ -185,8 +229,8 @@ static void show_difference(const char *a, const char *b)
 		line++;
 	}
 	fprintf(stderr, "# line %u, in %.*s:\n#   ours   %.*s\n#   theirs %.*s\n", line,
-	       (int)strcspn(snapshot, "\n"), snapshot, (int)strcspn(a, "\n"), a,
-	       (int)strcspn(b, "\n"), b);
+		(int)strcspn(snapshot, "\n"), snapshot, (int)strcspn(a, "\n"), a,
+		(int)strcspn(b, "\n"), b);
 }
 
 static bool are_equal(const char *ours, const char *theirs)
@@ -225,23 +269,46 @@ static bool equal_but_extra(const char *ours, const char *theirs, uint64_t more)
 	return false;
 }
 
-/* @text with @from replaced by @to everywhere. */
-static char *replace(const char *text, const char *from, const char *to)
+/* @text with the descriptions in all lines that contain @words replaced by ???. */
+static char *remove_names(const char *text, const char *words)
 {
-	char *result = NULL;
-	size_t size;
-	FILE *out = open_memstream(&result, &size);
-	const char *found;
+	char *copy = malloc(strlen(text) + 1), *to = copy;
+	const char *end;
 
-	if (!out)
+	if (!copy)
 		abort();
-	while ((found = strstr(text, from))) {
-		fprintf(out, "%.*s%s", (int)(found - text), text, to);
-		text = found + strlen(from);
+	for (; *text; text = end) {
+		static const char address[] = "0xADDRESS: ";
+		const char *found = strstr(text, words), *name = strstr(text, address);
+
+		end = next_line(text);
+		if (found && found < end && name && name < end)
+			to += sprintf(to, "%.*s???\n", (int)(name + strlen(address) - text), text);
+		else
+			to = mempcpy(to, text, (size_t)(end - text));
 	}
-	fputs(text, out);
-	fclose(out);
-	return result;
+	*to = '\0';
+	return copy;
+}
+
+static uint64_t heap_at_end(const char *text)
+{
+	uint64_t heap = 0;
+
+	for (; *text; text = next_line(text)) {
+		if (begins(text, "mem_heap_B="))
+			heap = strtoull(strchr(text, '=') + 1, NULL, 10);
+	}
+	return heap;
+}
+
+static bool ends_with_more(const char *ours, const char *theirs, uint64_t more)
+{
+	if (heap_at_end(theirs) - heap_at_end(ours) == more)
+		return true;
+	fprintf(stderr, "# heap at the end: %lu, Valgrind's %lu\n", heap_at_end(ours),
+		heap_at_end(theirs));
+	return false;
 }
 
 static bool compare_adapted(const struct diff_scenario *scenario, const char *ours,
@@ -252,9 +319,11 @@ static bool compare_adapted(const struct diff_scenario *scenario, const char *ou
 
 	if (scenario->more_extra)
 		return equal_but_extra(ours, theirs, scenario->more_extra);
-	if (!scenario->our_words)
+	if (scenario->more_heap_at_end)
+		return ends_with_more(ours, theirs, scenario->more_heap_at_end);
+	if (!scenario->their_unnamed)
 		return are_equal(ours, theirs);
-	replaced = replace(ours, scenario->our_words, scenario->their_words);
+	replaced = remove_names(ours, scenario->their_unnamed);
 	equal = are_equal(replaced, theirs);
 	free(replaced);
 	return equal;
@@ -266,7 +335,7 @@ static bool compare(const struct diff_scenario *scenario, const struct run *runs
 
 	if (runs[OURS].status != runs[THEIRS].status) {
 		fprintf(stderr, "# status 0x%x, Valgrind's 0x%x\n", (unsigned int)runs[OURS].status,
-		       (unsigned int)runs[THEIRS].status);
+			(unsigned int)runs[THEIRS].status);
 		return false;
 	}
 	if (!scenario->why)
@@ -281,17 +350,24 @@ static bool compare(const struct diff_scenario *scenario, const struct run *runs
 bool diff_run(const struct diff_scenario *scenario)
 {
 	const char *const *args = scenario->args, *const *options = scenario->options;
-	bool adapted = scenario->their_args[0] || scenario->their_options[0];
+	bool adapted =
+		scenario->their_args[0] || scenario->their_options[0] || scenario->their_library;
 	struct run runs[N_SIDES] = { 0 };
 	bool fine;
 
+	/* A file of the scenario before must not stand for one that was not written. */
+	ctl_remove_files("massif.out.");
 	/* At once: Valgrind's takes most of the time. */
 	start(&runs[THEIRS], THEIRS, options, scenario->target, args);
 	start(&runs[OURS], OURS, options, scenario->target, args);
+	if (scenario->their_library)
+		preload = strdup(ctl_target(scenario->their_library));
 	if (adapted)
 		start(&runs[THEIRS_ADAPTED], THEIRS_ADAPTED,
 		      scenario->their_options[0] ? scenario->their_options : options,
 		      scenario->target, scenario->their_args[0] ? scenario->their_args : args);
+	free(preload);
+	preload = NULL;
 	fine = true;
 	for (int side = 0; side < N_SIDES; side++) {
 		if (runs[side].pid && !finish(&runs[side], !scenario->why))

@@ -25,10 +25,11 @@ struct diff_scenario {
 	const char *why;
 	const char *their_args[DIFF_WORDS_MAX];	   /* with these, Valgrind's file is as ours */
 	const char *their_options[DIFF_WORDS_MAX]; /* the same, for options */
+	const char *their_library;		   /* the same, for a shared object to preload */
 	/* Valgrind counts more extra bytes, never less and at most that many, and times follow. */
 	uint64_t more_extra;
-	/* These words of ours are not in Valgrind's file, which has the others instead. */
-	const char *our_words, *their_words;
+	uint64_t more_heap_at_end; /* bytes that Valgrind's last snapshot has more */
+	const char *their_unnamed; /* what ours describes with these words, Valgrind calls ??? */
 };
 
 /* Whether there is something to compare with; if not, a test is to be skipped. */

@@ -25,8 +25,8 @@ static void *see(void *pointer)
 /* Every size around every multiple of 16 up to 160, then around larger ones. */
 static void slop(void)
 {
-	static const size_t large[] = { 1000, 1008, 1009, 4095, 4096, 4097, 65520, 65536, 131071,
-					131072, 131073, 1048575, 1048576 };
+	static const size_t large[] = { 1000, 1008, 1009, 4095, 4096, 4097, 65520,
+					65536, 131071, 131072, 131073, 1048575, 1048576 };
 
 	for (size_t size = 0; size <= 160; size++)
 		see(malloc(size));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// How much is live over time: diff_shapes SHAPE. Sizes are such that no hole ever leaves a rest below
-// 32 bytes, which Massif's allocator would hand out with the block: a block with its header of 32
-// bytes always takes a multiple of 64.
+// How much is live over time: diff_shapes SHAPE. Sizes are such that no hole ever leaves a rest
+// below 32 bytes, which Massif's allocator would hand out with the block: a block with its header
+// of 32 bytes always takes a multiple of 64.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -161,18 +161,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } shapes[] = {
-	{ "waves", waves },
-	{ "equal_waves", equal_waves },
-	{ "plateau", plateau },
-	{ "no_free", no_free },
-	{ "churn_short", churn_short },
-	{ "churn_long", churn_long },
-	{ "steps", steps },
-	{ "equal_times", equal_times },
-	{ "clock_4g", clock_4g },
-	{ "clock_wrap", clock_wrap },
-	{ "nothing", nothing },
-	{ "one", one },
+	{ "waves", waves },	    { "equal_waves", equal_waves }, { "plateau", plateau },
+	{ "no_free", no_free },	    { "churn_short", churn_short }, { "churn_long", churn_long },
+	{ "steps", steps },	    { "equal_times", equal_times }, { "clock_4g", clock_4g },
+	{ "clock_wrap", clock_wrap }, { "nothing", nothing },	  { "one", one },
 };
 
 int main(int argc, char **argv)

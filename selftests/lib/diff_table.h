@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table of scenarios for diff_run.h, one row a test. To be included once, after the harness. */
+#ifndef SELFTESTS_LIB_DIFF_TABLE_H
+#define SELFTESTS_LIB_DIFF_TABLE_H
+
+#include "selftests/lib/diff_run.h"
+
+FIXTURE(diff) {
+	int nothing;
+};
+
+FIXTURE_SETUP(diff)
+{
+}
+
+FIXTURE_TEARDOWN(diff)
+{
+}
+
+FIXTURE_VARIANT(diff) {
+	struct diff_scenario scenario;
+};
+
+/* SCENARIO(name, target, ARGS(...), WITH(...), .why = ...); see struct diff_scenario. */
+#define SCENARIO(name, ...) FIXTURE_VARIANT_ADD(diff, name) { .scenario = { __VA_ARGS__ } }
+#define ARGS(...)	    .args = { __VA_ARGS__ }
+#define WITH(...)	    .options = { __VA_ARGS__ }
+
+/* A tree in every snapshot, and every entry of it. */
+#define ALL_TREES "--detailed-freq=1", "--threshold=0"
+
+TEST_F(diff, same)
+{
+	if (!diff_can_run())
+		SKIP(return, "valgrind is not installed");
+	EXPECT_TRUE(diff_run(&variant->scenario));
+}
+
+#endif

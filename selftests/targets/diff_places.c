@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+// Who allocates how much: diff_places MODE [NUMBER]. What a tree shows, merges, sorts and leaves
+// out.
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOINLINE __attribute__((noinline))
+
+static void *volatile seen;
+static void *blocks[4096];
+static int n_blocks;
+static int number;
+
+static NOINLINE void keep(void *block)
+{
+	seen = block;
+	if (n_blocks < 4096)
+		blocks[n_blocks++] = block;
+}
+
+static NOINLINE void free_all(void)
+{
+	while (n_blocks)
+		free(blocks[--n_blocks]);
+}
+
+/* 160000 bytes from places of 1% and little more or less, 33% and 0.995%: see the scenarios. */
+static NOINLINE void sites(void)
+{
+	keep(malloc(1600));
+	keep(malloc(1599));
+	keep(malloc(1601));
+	keep(malloc(1592));
+	keep(malloc(1591));
+	keep(malloc(53336));
+	keep(malloc(53335));
+	keep(malloc(16));
+	keep(malloc(15));
+	keep(malloc(1));
+	keep(malloc(0));
+	keep(malloc(45314));
+}
+
+/* Of equal size; those that are merged together weigh as much as one of the others. */
+static NOINLINE void ties(void)
+{
+	keep(malloc(3200));
+	keep(malloc(1600));
+	keep(malloc(6400));
+	keep(malloc(3200));
+	keep(malloc(1600));
+	keep(malloc(3200));
+	keep(malloc(800));
+	keep(malloc(800));
+	keep(malloc(6400));
+}
+
+/* One line that allocates twice, and one place that is reached in two ways. */
+static NOINLINE void *one_place(size_t size)
+{
+	return malloc(size);
+}
+
+static NOINLINE void one_way(void)
+{
+	keep(one_place(100)), keep(one_place(200));
+}
+
+static NOINLINE void another_way(void)
+{
+	keep(one_place(300));
+	one_way();
+}
+
+static void ways(void)
+{
+	one_way();
+	another_way();
+	one_way();
+}
+
+/* Places that hold nothing any more stay in the tree. */
+static void zero_places(void)
+{
+	sites();
+	free_all();
+	ties();
+	free_all();
+	keep(malloc(100));
+	free_all();
+	ways();
+}
+
+/* The same sizes in every snapshot's tree, until all is freed: nothing is left to divide by. */
+static void all_freed(void)
+{
+	for (int i = 0; i < 4; i++) {
+		sites();
+		free_all();
+	}
+}
+
+static NOINLINE void recurse(int level)
+{
+	if (level % 10 == 0)
+		keep(malloc(1000));
+	if (level > 0)
+		recurse(level - 1);
+	if (level % 25 == 0)
+		keep(malloc(500));
+}
+
+/* By two functions in turn, one of which allocates on every level. */
+static NOINLINE void even(int level);
+
+static NOINLINE void odd(int level)
+{
+	keep(malloc(32));
+	if (level > 0)
+		even(level - 1);
+	keep(NULL);
+}
+
+static NOINLINE void even(int level)
+{
+	if (level > 0)
+		odd(level - 1);
+	keep(NULL);
+}
+
+static void recursion(void)
+{
+	recurse(number);
+}
+
+static void mutual(void)
+{
+	even(number);
+}
+
+/* Allocation functions of the program's own, to be named by --alloc-fn. */
+static NOINLINE void *wrap(size_t size)
+{
+	void *block = malloc(size);
+
+	keep(block);
+	return block;
+}
+
+static NOINLINE void *wrap_more(size_t size)
+{
+	void *block = wrap(size + 1);
+
+	keep(NULL);
+	return block;
+}
+
+static NOINLINE void *wrap_most(size_t size)
+{
+	void *block = wrap_more(size + 1);
+
+	wrap(size);
+	return block;
+}
+
+static NOINLINE void use_wrap(void)
+{
+	wrap(100);
+	wrap_more(1000);
+	wrap_most(3000);
+	keep(malloc(50));
+}
+
+/* One that calls itself and another one. */
+static NOINLINE void *wrap_deep(int level)
+{
+	void *block = level ? wrap_deep(level - 1) : wrap(700);
+
+	keep(NULL);
+	return block;
+}
+
+static void wraps(void)
+{
+	use_wrap();
+	for (int i = 0; i < 5; i++)
+		wrap_deep(i * 4);
+	free_all();
+	use_wrap();
+}
+
+/* A name of the list in the middle of a stack is none of the allocation functions at its top. */
+static NOINLINE void *middle(size_t size)
+{
+	void *block = one_place(size);
+
+	keep(NULL);
+	return block;
+}
+
+static void middles(void)
+{
+	keep(middle(300));
+	keep(middle(900));
+	use_wrap();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+	{ "sites", sites },	  { "ties", ties },
+	{ "ways", ways },		  { "zero_places", zero_places },
+	{ "all_freed", all_freed }, { "recursion", recursion },
+	{ "mutual", mutual },	  { "wraps", wraps },
+	{ "middles", middles },
+};
+
+int main(int argc, char **argv)
+{
+	number = argc > 2 ? atoi(argv[2]) : 0;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (argc > 1 && strcmp(argv[1], modes[i].name) == 0) {
+			modes[i].run();
+			return 0;
+		}
+	}
+	return 2;
+}
