@@ -7,6 +7,7 @@
 
 #include "kselftest_harness.h"
 
+#include "ctl/foreign.h"
 #include "ctl/number.h"
 #include "ctl/options.h"
 #include "ctl/outname.h"
@@ -50,6 +51,12 @@ TEST(defaults)
 	EXPECT_EQ(MF_TIME_INSTRUCTIONS, options.model.time_unit);
 	EXPECT_FALSE(options.time_unit_given);
 	EXPECT_FALSE(options.pages_as_heap);
+	EXPECT_TRUE(options.heap);
+	EXPECT_TRUE(options.realloc_zero_frees);
+	EXPECT_FALSE(options.trace_malloc);
+	EXPECT_FALSE(options.stats);
+	EXPECT_EQ(2, options.log_fd);
+	EXPECT_EQ(NULL, options.log_file);
 	EXPECT_STREQ("massif.out.%p", options.out_file);
 	EXPECT_STREQ("(none)", options.desc);
 	mf_options_deinit(&options);
@@ -214,7 +221,17 @@ static const struct {
 	{ "--help=yes", NULL },
 	{ "-x", NULL },
 	{ "-", NULL },
-	{ "--stacks=yes", NULL },
+	{ "--heap", "Missing boolean value, did you mean '--heap=yes'?" },
+	{ "--demangle", "Missing boolean value, did you mean '--demangle=yes'?" },
+	{ "--heap=", "Invalid boolean value '' (should be 'yes' or 'no')" },
+	{ "--merge-recursive-frames=501",
+	  "'--merge-recursive-frames' argument must be between 0 and 500" },
+	{ "--redzone-size=4097", "'--redzone-size' argument must be between 0 and 4096" },
+	{ "--num-callers=0", "'--num-callers' argument must be between 1 and 500" },
+	{ "--tool=memcheck", "massif is the only tool here" },
+	{ "--log-file", NULL },
+	{ "--log-fd=x", "Invalid integer value 'x'" },
+	{ "--trace-malloc=1", "Invalid boolean value '1' (should be 'yes' or 'no')" },
 };
 
 TEST(refusals)
@@ -237,6 +254,88 @@ TEST(refusals)
 			  mf_options_parse(&options, 3, (char *const *)words, &used, &err));
 		EXPECT_STREQ(expected, err.text);
 		mf_options_deinit(&options);
+	}
+}
+
+/* What is told of an option is told of its plain form. */
+TEST(prefixed)
+{
+	static const char *const bad[] = { "--massif:depth=0", "--massif:deep=1", "--massif:stacks=yes" };
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "--massif:depth=5", "--memcheck:leak-check=full", "--depth=6",
+	      "--massif:alloc-fn=a::b", "--nothing:at=all", "--alloc-fn=--massif:c", "prog");
+	EXPECT_EQ(6, options.report.depth);
+	EXPECT_STREQ("--depth=5 --depth=6 --alloc-fn=a::b --alloc-fn=--massif:c", options.desc);
+	ASSERT_EQ(2, options.report.alloc_fns.count);
+	EXPECT_STREQ("a::b", options.report.alloc_fns.items[0]);
+	EXPECT_STREQ("--massif:c", options.report.alloc_fns.items[1]);
+	EXPECT_EQ(6, used);
+	mf_options_deinit(&options);
+
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct mf_error err = { "" };
+
+		ASSERT_EQ(0, mf_options_init(&options, 1, &err));
+		EXPECT_EQ(-EINVAL, mf_options_parse(&options, 1, (char *const *)&bad[i], &used,
+						    &err));
+		EXPECT_EQ(NULL, strstr(err.text, "massif:")) {
+			TH_LOG("%s", err.text);
+		}
+		mf_options_deinit(&options);
+	}
+}
+
+TEST(heap_takes_precedence)
+{
+	struct mf_options options;
+	int used;
+
+	PARSE(&options, &used, "--heap=no", "--pages-as-heap=yes", "prog");
+	EXPECT_FALSE(mf_options_has_pages(&options));
+	mf_options_deinit(&options);
+	PARSE(&options, &used, "--heap=no", "--pages-as-heap=yes", "--heap=yes", "prog");
+	EXPECT_TRUE(mf_options_has_pages(&options));
+	mf_options_deinit(&options);
+}
+
+/* Another reason for each kind, and none for what no Valgrind has either. */
+TEST(foreign_options)
+{
+	static const struct {
+		const char *arg, *part;
+	} cases[] = {
+		{ "--stacks=yes", "cannot be had yet" },
+		{ "--xtree-memory=full", "cannot be had yet" },
+		{ "--trace-children=yes", "cannot be had yet" },
+		{ "--vgdb=no", "debugger" },
+		{ "--vgdb-error=0", "debugger" },
+		{ "--db-attach=yes", "debugger" },
+		{ "--leak-check=full", "another tool" },
+		{ "--smc-check=all", "processor" },
+		{ "--trace-syscalls=yes", "strace" },
+		{ "--xml=yes", "errors" },
+		{ "-s", "errors" },
+		{ "-d", "debugging" },
+	};
+	static const char *const unknown[] = { "--leak", "-ss", "--stack=yes", "--vgd", "--xm=1",
+					       "--stacks-x" };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *reason = mf_foreign_reason(cases[i].arg);
+
+		ASSERT_NE(NULL, reason) {
+			TH_LOG("%s", cases[i].arg);
+		}
+		EXPECT_NE(NULL, strstr(reason, cases[i].part)) {
+			TH_LOG("%s", cases[i].arg);
+		}
+	}
+	for (size_t i = 0; i < COUNT(unknown); i++) {
+		EXPECT_EQ(NULL, mf_foreign_reason(unknown[i])) {
+			TH_LOG("%s", unknown[i]);
+		}
 	}
 }
 

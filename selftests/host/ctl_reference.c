@@ -39,7 +39,29 @@ static const char *const options[] = {
 	"--sym-offsets=yes",
 	"--fullpath-after=",
 	"--read-inline-info=no",
+	"--heap=no",
+	"--keep-debuginfo=no",
+	"--num-callers=500",
+	"--redzone-size=4096",
+	"--merge-recursive-frames=500",
+	"--massif:depth=5",
+	"--memcheck:depth=0",
+	"--nothing:at=all",
+	"--tool=massif",
+	"--command-line-only=yes",
 	/* refused */
+	"--heap=",
+	"--heap=maybe",
+	"--trace-malloc=x",
+	"--keep-debuginfo=x",
+	"--num-callers=0",
+	"--num-callers=x",
+	"--redzone-size=-1",
+	"--redzone-size=5000",
+	"--merge-recursive-frames=-1",
+	"--merge-recursive-frames=501",
+	"--massif:depth=0",
+	"--massif:nothing=0",
 	"--depth",
 	"--depth=",
 	"--depth=0",
@@ -158,6 +180,50 @@ TEST_F_TIMEOUT(reference, options, SECONDS)
 		ctl_result_free(&self->theirs);
 		ctl_result_free(&self->ours);
 	}
+}
+
+/* The next option at the start of a line of help; NULL: there is none. Writes its name to @name. */
+static const char *next_option(const char *help, char *name, size_t size)
+{
+	size_t length;
+
+	for (; help; help = strchr(help, '\n')) {
+		help += strspn(help, "\n ");
+		if (*help != '-')
+			continue;
+		length = strcspn(help, "=, \n[");
+		if (length < 2 || length >= size)
+			continue;
+		memcpy(name, help, length);
+		name[length] = '\0';
+		return help + length;
+	}
+	return NULL;
+}
+
+/* An option of the reference is either had, or refused with a reason of its own. */
+TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
+{
+	char name[64];
+	unsigned int n = 0;
+
+	CTL_RUN(&self->theirs, VALGRIND, "--tool=massif", "--help-debug");
+	for (const char *at = self->theirs.out; (at = next_option(at, name, sizeof(name))); n++) {
+		/* A value that none takes, and what needs none; -h=x is unknown to both. */
+		char with_value[80], unknown[128];
+
+		snprintf(with_value, sizeof(with_value), "%s%s", name, *at == '=' ? "=?" : "");
+		if (strcmp(name, "--time-unit") == 0)
+			continue;
+		CTL_RUN(&self->ours, "massif-ctl", with_value);
+		snprintf(unknown, sizeof(unknown), "Unknown option: %s", with_value);
+		EXPECT_EQ(NULL, strstr(self->ours.err, unknown)) {
+			TH_LOG("%s", with_value);
+		}
+		ctl_result_free(&self->ours);
+	}
+	EXPECT_LT(100, n);
+	ctl_result_free(&self->theirs);
 }
 
 TEST_HARNESS_MAIN

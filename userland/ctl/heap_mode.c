@@ -95,6 +95,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 {
 	const struct mf_program *program = run->program;
 	const char *obstacle = obstacles[program->kind];
+	struct mf_model_options model = run->options->model;
 	mf_auto_close int fd = -1;
 	struct heap_state *state;
 	int ret;
@@ -108,10 +109,21 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	ret = mf_store_create(&state->store, address_budget(), &fd, err);
 	if (ret)
 		return ret;
-	mf_model_init(&state->store, &run->options->model);
+	/* Nothing is counted, and not even the first snapshot has a tree. */
+	if (!run->options->heap)
+		model.detailed_freq = UINT32_MAX;
+	mf_model_init(&state->store, &model);
+	if (run->options->heap_extra_real) {
+		/* The header is part of what the allocator says. */
+		mf_model_of(&state->store)->options.heap_admin = 0;
+		state->store.header->real_capacities = 1;
+	}
+	state->store.header->realloc_zero_keeps = !run->options->realloc_zero_frees;
 	if (run->options->model.time_unit == MF_TIME_INSTRUCTIONS)
 		mf_clock_set_instructions(state->store.header);
 	state->store.header->depth = run->options->report.depth + FRAMES_BEYOND;
+	if (!run->options->heap)
+		return 0;
 	if (!obstacle) {
 		state->shim = true;
 		if (mf_consultant_is_needed(run->options))

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "ctl/foreign.h"
 #include "ctl/message.h"
 #include "ctl/number.h"
 
@@ -49,6 +51,9 @@ static int parse_boolean(const struct option *option, struct mf_options *options
 {
 	bool *place = place_of(option, options);
 
+	if (!value && !(option->flags & OPTION_BARE))
+		return mf_error_set(err, -EINVAL, "Missing boolean value, did you mean '%s=yes'?",
+				    option->name);
 	if (value && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
 		return mf_error_set(err, -EINVAL,
 				    "Invalid boolean value '%.400s' (should be 'yes' or 'no')",
@@ -132,6 +137,15 @@ static int parse_time_unit(const struct option *option, struct mf_options *optio
 	return -ENOENT;
 }
 
+static int parse_heap_extra(const struct option *option, struct mf_options *options,
+			    const char *value, struct mf_error *err)
+{
+	if (strcmp(value, "massif") != 0 && strcmp(value, "real") != 0)
+		return -ENOENT;
+	options->heap_extra_real = strcmp(value, "real") == 0;
+	return 0;
+}
+
 static int parse_text(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -159,6 +173,22 @@ static int parse_step(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
+/* Takes messages away from a file that was named before. */
+static int parse_log_fd(const struct option *option, struct mf_options *options,
+			const char *value, struct mf_error *err)
+{
+	options->log_file = NULL;
+	return parse_integer(option, options, value, err);
+}
+
+static int parse_tool(const struct option *option, struct mf_options *options, const char *value,
+		      struct mf_error *err)
+{
+	if (strcmp(value, "massif") == 0)
+		return 0;
+	return mf_error_set(err, -EINVAL, "massif is the only tool here");
+}
+
 static int parse_wish(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -171,6 +201,9 @@ static int parse_wish(const struct option *option, struct mf_options *options, c
 }
 
 static const struct option table[] = {
+	{ .name = "--heap", .parse = parse_boolean, .place = AT(heap),
+	  .values = "yes|no", .initial = "yes",
+	  .meaning = "count blocks or pages at all" },
 	{ .name = "--pages-as-heap", .parse = parse_boolean, .place = AT(pages_as_heap),
 	  .flags = OPTION_BARE,
 	  .values = "yes|no", .initial = "no",
@@ -208,10 +241,22 @@ static const struct option table[] = {
 	  .max = 1024,
 	  .values = "0..1024", .initial = "8",
 	  .meaning = "the allocator's overhead of each block, in bytes" },
+	{ .name = "--heap-extra", .parse = parse_heap_extra,
+	  .values = "massif|real", .initial = "massif",
+	  .meaning = "extra bytes: by Massif's model, or as the allocator in use really has them "
+		     "(then --heap-admin and --alignment have no effect)" },
 	{ .name = "--alignment", .parse = parse_alignment, .place = AT(model.alignment),
 	  .min = 16, .max = 4096,
 	  .values = "16..4096", .initial = "16",
 	  .meaning = "alignment of heap blocks, a power of two" },
+	{ .name = "--realloc-zero-bytes-frees", .parse = parse_boolean,
+	  .place = AT(realloc_zero_frees),
+	  .values = "yes|no", .initial = "yes",
+	  .meaning = "count realloc(p, 0) as a free, also when it returns a block" },
+	{ .name = "--redzone-size", .parse = parse_integer, .place = AT(no_effect),
+	  .max = 4096, .flags = OPTION_CORE,
+	  .values = "0..4096", .initial = "0",
+	  .meaning = "no effect: blocks have no red zones" },
 	{ .name = "--massif-out-file", .parse = parse_text, .place = AT(out_file),
 	  .values = "file", .initial = "massif.out.%p",
 	  .meaning = "where to write: %p process id, %n file's number, %q{VAR} environment, %%" },
@@ -235,6 +280,40 @@ static const struct option table[] = {
 	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "print inlined calls" },
+	{ .name = "--merge-recursive-frames", .parse = parse_integer,
+	  .place = AT(merge_recursive),
+	  .max = 500, .flags = OPTION_CORE,
+	  .values = "0..500", .initial = "0",
+	  .meaning = "merge cycles of so many frames at most in a stack" },
+	{ .name = "--keep-debuginfo", .parse = parse_boolean, .place = AT(keep_debuginfo),
+	  .flags = OPTION_CORE,
+	  .values = "yes|no", .initial = "yes",
+	  .meaning = "no effect: code that was unloaded keeps its names" },
+	{ .name = "--num-callers", .parse = parse_integer, .place = AT(no_effect),
+	  .min = 1, .max = 500, .flags = OPTION_CORE,
+	  .values = "1..500", .initial = "12",
+	  .meaning = "no effect: --depth is what counts" },
+	{ .name = "--tool", .parse = parse_tool, .flags = OPTION_CORE,
+	  .values = "massif", .initial = "massif",
+	  .meaning = "no effect: there is no other tool" },
+	{ .name = "--command-line-only", .parse = parse_boolean, .place = AT(command_line_only),
+	  .flags = OPTION_CORE,
+	  .values = "yes|no", .initial = "no",
+	  .meaning = "leave ~/.massifrc, $MASSIF_OPTS and ./.massifrc alone" },
+	{ .name = "--trace-malloc", .parse = parse_boolean, .place = AT(trace_malloc),
+	  .values = "yes|no", .initial = "no",
+	  .meaning = "print each call of an allocation function" },
+	{ .name = "--stats", .parse = parse_boolean, .place = AT(stats), .flags = OPTION_CORE,
+	  .values = "yes|no", .initial = "no",
+	  .meaning = "print at the end what was counted" },
+	{ .name = "--log-file", .parse = parse_text, .place = AT(log_file),
+	  .flags = OPTION_CORE,
+	  .values = "file", .initial = "none",
+	  .meaning = "where messages go instead of standard error; % as above" },
+	{ .name = "--log-fd", .parse = parse_log_fd, .place = AT(log_fd),
+	  .max = INT32_MAX, .flags = OPTION_CORE,
+	  .values = "number", .initial = "2",
+	  .meaning = "the descriptor to which messages go" },
 	{ .name = "-q", .parse = parse_step, .place = AT(verbosity),
 	  .max = -1, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "say only what went wrong" },
@@ -253,12 +332,21 @@ static const struct option table[] = {
 	{ .name = "--help", .parse = parse_wish,
 	  .max = MF_OPTIONS_HELP, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "the same" },
+	{ .name = "--help-debug", .parse = parse_wish,
+	  .max = MF_OPTIONS_HELP, .flags = OPTION_CORE | OPTION_BARE,
+	  .meaning = "the same" },
 	{ .name = "--version", .parse = parse_wish,
 	  .max = MF_OPTIONS_VERSION, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "print the version" },
 };
 
 #define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
+
+/* Without a value a boolean that needs one is told so; any other is unknown. */
+static bool may_stand(const struct option *option, const char *value)
+{
+	return value || option->flags & OPTION_BARE || option->parse == parse_boolean;
+}
 
 /* The option that @arg names, by its whole name; *@value is the text after `=`, or NULL. */
 static const struct option *find_option(const char *arg, const char **value)
@@ -270,7 +358,7 @@ static const struct option *find_option(const char *arg, const char **value)
 		const struct option *option = &table[i];
 
 		if (strlen(option->name) == length && strncmp(option->name, arg, length) == 0)
-			return *value || option->flags & OPTION_BARE ? option : NULL;
+			return may_stand(option, *value) ? option : NULL;
 	}
 	return NULL;
 }
@@ -305,7 +393,11 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 	size_t room = (size_t)argc + 1;
 
 	*options = (struct mf_options){
+		.heap = true,
 		.verbosity = MF_MESSAGE_NOTE,
+		.log_fd = STDERR_FILENO,
+		.realloc_zero_frees = true,
+		.keep_debuginfo = true,
 		.out_file = "massif.out.%p",
 		.model = {
 			.peak_inaccuracy = 1.0,
@@ -319,12 +411,14 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		.alloc_fns = calloc(room, sizeof(char *)),
 		.ignore_fns = calloc(room, sizeof(char *)),
 		.fullpath_after = calloc(room, sizeof(char *)),
+		.owned = calloc(room, sizeof(char *)),
 	};
 	mf_report_options_init(&options->report);
 	options->report.alloc_fns.items = options->alloc_fns;
 	options->report.ignore_fns.items = options->ignore_fns;
 	options->report.fullpath_after.items = options->fullpath_after;
-	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after) {
+	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after ||
+	    !options->owned) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -337,18 +431,26 @@ void mf_options_deinit(struct mf_options *options)
 	free(options->alloc_fns);
 	free(options->ignore_fns);
 	free(options->fullpath_after);
+	for (size_t i = 0; i < options->n_owned; i++)
+		free(options->owned[i]);
+	free(options->owned);
 }
 
-static int parse_one(struct mf_options *options, const char *arg, struct mf_error *err)
+static int parse_plain(struct mf_options *options, const char *arg, struct mf_error *err)
 {
 	const struct option *option;
 	struct mf_error reason = { "" };
-	const char *value;
+	const char *value, *foreign;
 	int ret;
 
 	option = find_option(arg, &value);
-	if (!option)
-		return refuse_unknown(arg, err);
+	if (!option) {
+		foreign = mf_foreign_reason(arg);
+		if (!foreign)
+			return refuse_unknown(arg, err);
+		mf_options_explain(err, arg, foreign);
+		return -EINVAL;
+	}
 	ret = option->parse(option, options, value, &reason);
 	if (ret == -ENOENT)
 		return refuse_unknown(arg, err);
@@ -357,6 +459,50 @@ static int parse_one(struct mf_options *options, const char *arg, struct mf_erro
 		return ret;
 	}
 	return option->flags & OPTION_CORE ? 0 : add_to_desc(options, arg, err);
+}
+
+/*
+ * `--massif:depth=5` is `--depth=5`, also in the file; what is meant for another tool is no concern
+ * of ours.
+ */
+static int parse_prefixed(struct mf_options *options, const char *arg, const char *colon,
+			  struct mf_error *err)
+{
+	static const char own[] = "--massif:";
+	char *plain;
+
+	if (strncmp(arg, own, strlen(own)) != 0)
+		return 0;
+	if (asprintf(&plain, "--%s", colon + 1) < 0)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	options->owned[options->n_owned++] = plain;
+	return parse_plain(options, plain, err);
+}
+
+static int parse_one(struct mf_options *options, const char *arg, struct mf_error *err)
+{
+	size_t name = strcspn(arg, ":=");
+
+	if (strncmp(arg, "--", 2) == 0 && arg[name] == ':')
+		return parse_prefixed(options, arg, arg + name, err);
+	return parse_plain(options, arg, err);
+}
+
+int mf_options_parse_defaults(struct mf_options *options, char *const *words,
+			      struct mf_error *err)
+{
+	for (; *words; words++) {
+		int ret;
+
+		if (strcmp(*words, "--") == 0)
+			continue;
+		if (**words != '-')
+			return refuse_unknown(*words, err);
+		ret = parse_one(options, *words, err);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 int mf_options_parse(struct mf_options *options, int argc, char *const *argv, int *used,

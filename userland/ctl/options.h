@@ -21,21 +21,47 @@ enum mf_options_wish {
 
 struct mf_options {
 	enum mf_options_wish wish;
-	bool pages_as_heap;
+	bool heap;	      /* no: nothing is counted */
+	bool pages_as_heap;   /* unless @heap is off; see mf_options_has_pages() */
 	bool time_unit_given; /* or left to the machine */
 	int verbosity;	      /* see message.h */
 	const char *out_file; /* with its % still in it */
+	const char *log_file; /* the same; NULL: messages go to @log_fd */
+	uint32_t log_fd;
+	bool stats;	      /* print the model's counters at the end */
+	bool trace_malloc;    /* print each call */
+	bool heap_extra_real; /* extra bytes are the allocator's own, not modelled */
+	bool realloc_zero_frees; /* no: one that returns a block resized it to 1 byte */
+	uint32_t merge_recursive; /* frames of a cycle at most; 0: cycles stay */
+	bool command_line_only;	  /* looked for before anything is parsed */
+	bool keep_debuginfo;	  /* always so */
+	uint32_t no_effect;	  /* of options that bear on nothing */
 	struct mf_model_options model;
 	struct mf_report_options report;
 	struct mf_symbolizer_options symbolizer;
 
 	char *desc; /* the options that the file mentions, as given, or "(none)"; owned */
+	char **owned; /* words that were made of others; owned, as they are */
+	size_t n_owned;
 	const char **alloc_fns, **ignore_fns, **fullpath_after; /* behind report's lists; owned */
 };
 
-/* Sets the defaults and allocates for a command line of @argc words. Returns 0 or -ENOMEM. */
+/* Sets the defaults and allocates for @argc words of options, all in all. Returns 0 or -ENOMEM. */
 int mf_options_init(struct mf_options *options, int argc, struct mf_error *err);
 void mf_options_deinit(struct mf_options *options);
+
+/* --heap=no takes precedence of --pages-as-heap. */
+static inline bool mf_options_has_pages(const struct mf_options *options)
+{
+	return options->pages_as_heap && options->heap;
+}
+
+/*
+ * Reads @words, a list that ends with NULL, of options that were set up beforehand: a word that is
+ * none is refused, and `--` is skipped. The words must outlive @options. Returns as the next does.
+ */
+int mf_options_parse_defaults(struct mf_options *options, char *const *words,
+			      struct mf_error *err);
 
 /*
  * Reads the options at the start of @argv, up to a `--` or the first word without a `-`. *@used is

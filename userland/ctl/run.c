@@ -37,7 +37,7 @@ static int choose_time_unit(struct mf_options *options, struct mf_error *note,
 	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
 		return 0;
 	/* The kernel half's records carry the time of day, and no counter. */
-	if (options->pages_as_heap)
+	if (mf_options_has_pages(options))
 		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode counts no instructions");
 	else
 		ret = mf_clock_probe_instructions(&reason);
@@ -134,7 +134,8 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 
 static int run_program(struct mf_run *run)
 {
-	const struct mf_mode *mode = run->options->pages_as_heap ? &mf_mode_pages : &mf_mode_heap;
+	const struct mf_mode *mode = mf_options_has_pages(run->options) ? &mf_mode_pages :
+									  &mf_mode_heap;
 	struct mf_error err;
 	bool refused;
 	int ret, status;
