@@ -83,6 +83,7 @@ struct mf_real mf_real_functions = {
 	.realloc = early_realloc,
 };
 int mf_real_state;
+static bool is_glibc;
 
 static void fail(const char *symbol)
 {
@@ -139,10 +140,22 @@ bool mf_real_resolve(void)
 		fail(symbol);
 	MF_REAL_FUNCTIONS(RESOLVE)
 #undef RESOLVE
+	is_glibc = (void *)found.malloc == dlsym(RTLD_DEFAULT, "__libc_malloc");
 	mf_real_functions = found;
 	__atomic_store_n(&mf_real_state, 1, __ATOMIC_RELEASE);
 	errno = saved;
 	return true;
+}
+
+/*
+ * glibc's allocator keeps the size of a chunk, header included, in the word before the block; the
+ * low three bits are flags. Others are asked for what is usable, and said to have no headers.
+ */
+size_t mf_real_extent(const void *pointer)
+{
+	if (is_glibc)
+		return ((const size_t *)pointer)[-1] & ~(size_t)7;
+	return mf_real_functions.malloc_usable_size((void *)(uintptr_t)pointer);
 }
 
 void *mf_real_operator(const char *symbol)

@@ -38,6 +38,12 @@ bool mf_real_resolve(void);
 /* The next definition of a C++ operator, looked up when it is needed; NULL: no C++ library. */
 void *mf_real_operator(const char *symbol);
 
+/*
+ * What the block at @pointer takes from the allocator in use, in bytes: usable ones and, where it is
+ * glibc's, the header.
+ */
+size_t mf_real_extent(const void *pointer);
+
 /* Whether @pointer came from that arena: it must not reach the real free. */
 bool mf_real_is_early(const void *pointer);
 

@@ -17,6 +17,7 @@
 #include "model/trie.h"
 #include "clock.h"
 #include "objects.h"
+#include "real.h"
 #include "session.h"
 #include "thread.h"
 #include "unwind.h"
@@ -80,6 +81,42 @@ static uint32_t insert_stack(struct mf_thread *thread, uint32_t n, uint32_t same
 	return context_of(node);
 }
 
+/* What the model is told of the block at @pointer; its capacity where that is the allocator's own. */
+static struct mf_block block_at(uint64_t address, size_t size, uint32_t context)
+{
+	return (struct mf_block){
+		.address = address,
+		.size = size,
+		.capacity = mf_real_extent((const void *)(uintptr_t)address),
+		.context = context,
+	};
+}
+
+static void account_alloc(uint64_t address, size_t size, uint32_t context, int64_t now)
+{
+	struct mf_block block;
+
+	if (__builtin_expect(!mf_session_store.header->real_capacities, 1)) {
+		mf_heap_alloc(&mf_session_store, address, size, context, now);
+		return;
+	}
+	block = block_at(address, size, context);
+	mf_heap_alloc_block(&mf_session_store, &block, now);
+}
+
+static void account_realloc(const struct mf_block *old, uint64_t address, size_t size,
+			    uint32_t context, int64_t now)
+{
+	struct mf_block block;
+
+	if (__builtin_expect(!mf_session_store.header->real_capacities, 1)) {
+		mf_heap_realloc_end(&mf_session_store, old, address, size, context, now);
+		return;
+	}
+	block = block_at(address, size, context);
+	mf_heap_realloc_end_block(&mf_session_store, old, &block, now);
+}
+
 /* The context of events whose stack cannot be known. Under the lock. */
 static uint32_t interrupted_context(void)
 {
@@ -124,6 +161,7 @@ static void account_deferred(struct mf_thread *thread, int64_t now)
 		if (event->is_free)
 			mf_heap_free(&mf_session_store, event->address, now);
 		else
+			/* It may be gone by now: its capacity cannot be asked for. */
 			mf_heap_alloc(&mf_session_store, event->address, event->size,
 				      interrupted_context(), now);
 	}
@@ -182,8 +220,7 @@ void mf_track_alloc(const void *pointer, size_t size, const void *caller)
 	same = find_difference(thread, n);
 	mf_session_lock();
 	now = mf_clock_now(&thread->clock);
-	mf_heap_alloc(&mf_session_store, address_of(pointer), size,
-		      insert_stack(thread, n, same), now);
+	account_alloc(address_of(pointer), size, insert_stack(thread, n, same), now);
 	leave(thread, now);
 	errno = saved;
 }
@@ -282,8 +319,8 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 	same = find_difference(thread, n);
 	mf_session_lock();
 	now = mf_clock_now(&thread->clock);
-	mf_heap_realloc_end(&mf_session_store, &state->block, address_of(pointer), size,
-			    insert_stack(thread, n, same), now);
+	account_realloc(&state->block, address_of(pointer), size, insert_stack(thread, n, same),
+			now);
 	leave(thread, now);
 	errno = saved;
 }

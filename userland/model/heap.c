@@ -26,27 +26,33 @@ static bool enter(struct mf_store *store, const struct mf_block *block)
 	return false;
 }
 
-void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
-		   int64_t now)
+void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, int64_t now)
 {
 	struct mf_model *model = mf_model_of(store);
-	struct mf_block block = {
-		.address = address,
-		.size = size,
-		.capacity = mf_blocks_capacity(size, model->options.alignment),
-		.context = context,
-	};
 
-	if (!enter(store, &block))
+	if (!enter(store, block))
 		return;
-	if (!is_counted(&block)) {
+	if (!is_counted(block)) {
 		model->ignored_allocs++;
 		return;
 	}
 	model->heap_allocs++;
-	mf_trie_charge(store, context, (int64_t)size);
-	mf_model_change(model, (int64_t)size, extra_of(model, &block));
+	mf_trie_charge(store, block->context, (int64_t)block->size);
+	mf_model_change(model, (int64_t)block->size, extra_of(model, block));
 	mf_model_attempt_on(store, MF_OCCASION_ALLOC, now);
+}
+
+void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
+		   int64_t now)
+{
+	struct mf_block block = {
+		.address = address,
+		.size = size,
+		.capacity = mf_blocks_capacity(size, mf_model_of(store)->options.alignment),
+		.context = context,
+	};
+
+	mf_heap_alloc_block(store, &block, now);
 }
 
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
@@ -88,10 +94,40 @@ static void drop(struct mf_store *store, const struct mf_block *block)
 	mf_trie_charge(store, block->context, -(int64_t)block->size);
 }
 
+void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *old,
+			       const struct mf_block *block, int64_t now)
+{
+	struct mf_model *model = mf_model_of(store);
+
+	if (is_counted(old))
+		model->heap_reallocs++;
+	if (is_counted(old) && block->size < old->size)
+		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
+	if (!enter(store, block)) {
+		drop(store, old);
+		return;
+	}
+	if (!is_counted(old) || !is_counted(block))
+		model->ignored_reallocs++;
+	/* Visible or ignored, before and after: each side counts exactly while it is visible. */
+	if (is_counted(old) && is_counted(block)) {
+		mf_trie_charge(store, block->context, (int64_t)block->size);
+		mf_trie_charge(store, old->context, -(int64_t)old->size);
+		mf_model_change(model, (int64_t)block->size - (int64_t)old->size,
+				extra_of(model, block) - extra_of(model, old));
+	} else if (is_counted(block)) {
+		mf_trie_charge(store, block->context, (int64_t)block->size);
+		mf_model_change(model, (int64_t)block->size, extra_of(model, block));
+	} else {
+		drop(store, old);
+		return;
+	}
+	mf_model_attempt_on(store, MF_OCCASION_REALLOC, now);
+}
+
 void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *old, uint64_t address,
 			 uint64_t size, uint32_t context, int64_t now)
 {
-	struct mf_model *model = mf_model_of(store);
 	struct mf_block block = { .address = address, .size = size, .context = context };
 
 	/*
@@ -101,30 +137,7 @@ void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *old, uin
 	if (size <= old->capacity)
 		block.capacity = old->capacity;
 	else
-		block.capacity = mf_blocks_capacity(size, model->options.alignment);
-
-	if (is_counted(old))
-		model->heap_reallocs++;
-	if (is_counted(old) && size < old->size)
-		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
-	if (!enter(store, &block)) {
-		drop(store, old);
-		return;
-	}
-	if (!is_counted(old) || !is_counted(&block))
-		model->ignored_reallocs++;
-	/* Visible or ignored, before and after: each side counts exactly while it is visible. */
-	if (is_counted(old) && is_counted(&block)) {
-		mf_trie_charge(store, context, (int64_t)size);
-		mf_trie_charge(store, old->context, -(int64_t)old->size);
-		mf_model_change(model, (int64_t)size - (int64_t)old->size,
-				extra_of(model, &block) - extra_of(model, old));
-	} else if (is_counted(&block)) {
-		mf_trie_charge(store, context, (int64_t)size);
-		mf_model_change(model, (int64_t)size, extra_of(model, &block));
-	} else {
-		drop(store, old);
-		return;
-	}
-	mf_model_attempt_on(store, MF_OCCASION_REALLOC, now);
+		block.capacity =
+			mf_blocks_capacity(size, mf_model_of(store)->options.alignment);
+	mf_heap_realloc_end_block(store, old, &block, now);
 }

@@ -19,6 +19,9 @@
 void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
 		   int64_t now);
 
+/* The same for a block whose capacity is known, not modelled. */
+void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, int64_t now);
+
 /* The block at @address is about to be freed. Unknown addresses are no event. */
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 
@@ -30,6 +33,8 @@ void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block);
 void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *block, uint64_t address,
 			 uint64_t size, uint32_t context, int64_t now);
+void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *old,
+			       const struct mf_block *block, int64_t now);
 void mf_heap_realloc_failed(struct mf_store *store, const struct mf_block *block);
 
 #endif

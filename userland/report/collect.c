@@ -12,7 +12,7 @@
 #include "model/objects.h"
 #include "model/trie.h"
 
-#define FRAMES_MAX 4096u
+#define FRAMES_MAX 512u /* more than any capture has */
 
 static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 {

@@ -12,7 +12,7 @@
 #include "report/filter.h"
 #include "report/frames.h"
 
-#define FRAMES_MAX 4096u
+#define FRAMES_MAX 512u /* more than any capture has */
 
 struct mf_judge {
 	const struct mf_store *store;
