@@ -3,6 +3,7 @@
 
 #include "input.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -111,10 +112,12 @@ int mf_input_seek(struct mf_input *input, struct mf_place place, struct mf_failu
 	input->line = place.line;
 	if (place.offset >= input->base && place.offset <= input->base + input->end) {
 		input->next = place.offset - input->base;
+		input->clean = input->next;
 		return 0;
 	}
 	input->base = place.offset;
 	input->next = 0;
+	input->clean = 0;
 	input->end = 0;
 	input->at_end = false;
 	if (lseek(input->fd, place.offset, SEEK_SET) < 0)
@@ -136,6 +139,7 @@ static void fill(struct mf_input *input)
 		memmove(input->data, input->data + input->next, input->end - input->next);
 		input->end -= input->next;
 		input->base += input->next;
+		input->clean -= input->clean < input->next ? input->clean : input->next;
 		input->next = 0;
 	}
 	mf_memory_grow((void **)&input->data, &input->room, input->end + 1, 1);
@@ -176,25 +180,45 @@ static bool next_raw(struct mf_input *input, struct mf_line *line)
 /* Counts the blanks at the beginning, most of which are the indentation of a tree. */
 static size_t count_blanks(const struct mf_line *line)
 {
-	static const char spaces[8] = "        ";
+	const uint64_t spaces = UINT64_C(0x2020202020202020);
 	size_t i = 0;
+	uint64_t word;
 
-	while (line->len - i >= sizeof(spaces) && !memcmp(line->data + i, spaces, sizeof(spaces)))
-		i += sizeof(spaces);
+	for (; line->len - i >= sizeof(word); i += sizeof(word)) {
+		memcpy(&word, line->data + i, sizeof(word));
+		word = le64toh(word) ^ spaces;
+		if (word) {
+			i += __builtin_ctzll(word) / 8;
+			break;
+		}
+	}
+	/* The first that is no space may be another blank. */
 	while (i < line->len &&
 	       (line->data[i] == ' ' || (line->data[i] >= '\t' && line->data[i] <= '\r')))
 		i++;
 	return i;
 }
 
-bool mf_input_next(struct mf_input *input, struct mf_line *line)
+/* Cuts a comment off. Most lines have none, so it is looked for in many lines at a time. */
+static void cut_comment(struct mf_input *input, struct mf_line *line)
 {
+	size_t start = line->data - input->data;
 	const char *comment;
 
+	if (input->clean >= start + line->len)
+		return;
+	if (input->clean < start)
+		input->clean = start;
+	comment = memchr(input->data + input->clean, '#', input->end - input->clean);
+	input->clean = comment ? (size_t)(comment - input->data) : input->end;
+	if (input->clean < start + line->len)
+		line->len = input->clean - start;
+}
+
+bool mf_input_next(struct mf_input *input, struct mf_line *line)
+{
 	while (next_raw(input, line)) {
-		comment = memchr(line->data, '#', line->len);
-		if (comment)
-			line->len = comment - line->data;
+		cut_comment(input, line);
 		line->blanks = count_blanks(line);
 		if (line->blanks < line->len)
 			return true;

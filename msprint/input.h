@@ -31,6 +31,7 @@ struct mf_input {
 	size_t room;
 	size_t next;		/* offset in data of the first unread byte */
 	size_t end;		/* offset in data after the last byte */
+	size_t clean;		/* offset in data: no '#' from next to there, if it is beyond */
 	uint64_t base;		/* offset in the file of data */
 	bool at_end;		/* no more bytes after these */
 };

@@ -200,11 +200,29 @@ bool mf_number_is_true(struct mf_number number)
 	return number.is_real ? number.real != 0 : number.magnitude != 0;
 }
 
+/* Not by printf: most lines about what is hidden are about two numbers. */
+static size_t format_integer(struct mf_number number, char text[MF_NUMBER_TEXT])
+{
+	char digits[20];
+	size_t first = sizeof(digits);
+	size_t len = 0;
+
+	do {
+		digits[--first] = '0' + number.magnitude % 10;
+		number.magnitude /= 10;
+	} while (number.magnitude);
+	if (number.negative)
+		text[len++] = '-';
+	memcpy(text + len, digits + first, sizeof(digits) - first);
+	len += sizeof(digits) - first;
+	text[len] = '\0';
+	return len;
+}
+
 size_t mf_number_format(struct mf_number number, char text[MF_NUMBER_TEXT])
 {
 	if (!number.is_real)
-		return snprintf(text, MF_NUMBER_TEXT, "%s%llu", number.negative ? "-" : "",
-				(unsigned long long)number.magnitude);
+		return format_integer(number, text);
 	if (isnan(number.real))
 		return snprintf(text, MF_NUMBER_TEXT, "NaN");
 	if (isinf(number.real))

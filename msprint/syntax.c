@@ -165,10 +165,10 @@ struct mf_number mf_syntax_record_total(const struct mf_record *record)
 static const char *take_digits(const char *at, const char *end, uint64_t *number)
 {
 	const char *first = at;
+	const char *safe = end - at > 19 ? at + 19 : end;	/* 19 digits always fit */
 	uint64_t value = 0;
 
-	/* 19 digits always fit. */
-	for (; at < end && is_digit(*at) && at - first < 19; at++)
+	for (; at < safe && is_digit(*at); at++)
 		value = value * 10 + (*at - '0');
 	for (; at < end && is_digit(*at); at++) {
 		if (__builtin_mul_overflow(value, 10, &value) ||

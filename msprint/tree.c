@@ -4,6 +4,7 @@
 #include "tree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "failure.h"
 #include "memory.h"
@@ -39,11 +40,21 @@ struct level {
 	bool shown;
 };
 
+/* Of a node's bytes: its share, and what is printed. Most children have as many as their parent. */
+struct amount {
+	double share;
+	size_t digits_len;	/* 0: nothing is here */
+	size_t len;
+	char digits[20];
+	char text[64];
+};
+
 struct printer {
 	struct mf_output *out;
 	struct mf_number total;
 	double threshold;	/* percent */
 	struct mf_text prefix;	/* of the innermost level, and so of all others */
+	struct amount amount;	/* of the node before */
 	struct level *levels;
 	size_t depth;
 	size_t room;
@@ -83,8 +94,42 @@ static void print_prefix(const struct printer *printer, size_t len)
 	mf_output_bytes(printer->out, printer->prefix.data, len);
 }
 
-static void print_node(const struct printer *printer, const struct mf_node *node,
-		       double share)
+/* Makes the amount that of a node; without its text, if it was that of another. */
+static void find_amount(struct printer *printer, const struct mf_node *node)
+{
+	struct amount *amount = &printer->amount;
+	size_t len = node->digits_len;
+
+	if (len == amount->digits_len && !memcmp(node->digits, amount->digits, len))
+		return;
+	amount->len = 0;
+	amount->share = percent(printer, node->bytes);
+	amount->digits_len = len <= sizeof(amount->digits) ? len : 0;
+	memcpy(amount->digits, node->digits, amount->digits_len);
+}
+
+static void print_amount(struct printer *printer, const struct mf_node *node)
+{
+	struct amount *amount = &printer->amount;
+	struct mf_output *out = printer->out;
+	size_t start = out->len;
+
+	if (amount->len) {
+		mf_output_bytes(out, amount->text, amount->len);
+		return;
+	}
+	mf_output_percent(out, amount->share);
+	mf_output_bytes(out, "% (", 3);
+	mf_output_commas(out, node->digits, node->digits_len, 0);
+	mf_output_bytes(out, "B)", 2);
+	/* Less than before if the buffer was written meanwhile. */
+	if (amount->digits_len && out->len > start && out->len - start <= sizeof(amount->text)) {
+		amount->len = out->len - start;
+		memcpy(amount->text, out->data + start, amount->len);
+	}
+}
+
+static void print_node(struct printer *printer, const struct mf_node *node)
 {
 	struct mf_output *out = printer->out;
 
@@ -92,10 +137,7 @@ static void print_node(const struct printer *printer, const struct mf_node *node
 		print_prefix(printer, printer->prefix.len);
 		mf_output_bytes(out, "->", 2);
 	}
-	mf_output_percent(out, share);
-	mf_output_bytes(out, "% (", 3);
-	mf_output_commas(out, node->digits, node->digits_len, 0);
-	mf_output_bytes(out, "B)", 2);
+	print_amount(printer, node);
 	mf_output_bytes(out, node->details, node->details_len);
 	mf_output_bytes(out, "\n", 1);
 }
@@ -104,7 +146,6 @@ static void print_node(const struct printer *printer, const struct mf_node *node
 static int begin(struct printer *printer, struct mf_input *input, struct mf_failure *failure)
 {
 	struct level *parent = printer->depth ? &printer->levels[printer->depth - 1] : NULL;
-	double share;
 	struct mf_node node;
 	bool shown;
 	int ret;
@@ -116,10 +157,10 @@ static int begin(struct printer *printer, struct mf_input *input, struct mf_fail
 		parent->done++;
 		printer->prefix.len = parent->prefix;
 	}
-	share = percent(printer, node.bytes);
-	shown = is_shown(printer, share);
+	find_amount(printer, &node);
+	shown = is_shown(printer, printer->amount.share);
 	if (shown)
-		print_node(printer, &node, share);
+		print_node(printer, &node);
 	/* The root's children have no prefix. Last is judged by the input, shown or not. */
 	if (parent)
 		mf_text_append(&printer->prefix, parent->done == parent->children ? "  " : "| ", 2);

@@ -2,7 +2,7 @@
 /*
  * Damaged massif.out files: ms_print prints the same as the reference and refuses the same.
  *
- * MASSIF_FUZZ_N is the number of files (300 unless set), MASSIF_FUZZ_SEED where to begin. A file
+ * MASSIF_FUZZ_N is the number of files (2000 unless set), MASSIF_FUZZ_SEED where to begin. A file
  * over which the two disagree is kept in the current directory.
  */
 
@@ -19,7 +19,7 @@
 #include "selftests/lib/msprint_oracle.h"
 #include "selftests/lib/msprint_writer.h"
 
-#define FILES 300
+#define FILES 2000
 
 struct bytes {
 	char *data;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+// A file of 100 MB: ms_print prints the same as the reference, at least 30 times as fast.
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/msprint_oracle.h"
+
+#define SIZE	     (100 * 1000 * 1000)
+#define TIMES_FASTER 30
+#define RUNS	     3
+
+static const char separator[] = "#-----------\nsnapshot=";
+
+/* A profile of the reference itself, or rather of its interpreter at work. */
+static char *make_real_profile(void)
+{
+	struct ctl_result result;
+
+	CTL_RUN(&result, "massif-ctl", "--time-unit=B", "--massif-out-file=real.out", "perl",
+		"-MPOSIX", "-MFile::Find", "-e",
+		"my %h; for (1 .. 3000) { $h{$_} = [1 .. $_ % 50]; }");
+	ctl_result_free(&result);
+	return ctl_read_file("real.out");
+}
+
+/* Appends the snapshot at @from with another number, at a time after all that are there. */
+static void write_snapshot(FILE *file, const char *from, const char *end, unsigned long number)
+{
+	const char *time = strstr(from, "\ntime=");
+	const char *rest = time ? strchr(time + 1, '\n') : NULL;
+
+	if (!rest || rest > end)
+		abort();
+	fprintf(file, "%s%lu\n#-----------\ntime=%lu%.*s", separator, number, number * 1000,
+		(int)(end - rest), rest);
+}
+
+/* Repeats the snapshots of a profile up to SIZE bytes. */
+static bool write_large(const char *path, const char *profile)
+{
+	const char *first = strstr(profile, separator);
+	FILE *file = fopen(path, "w");
+	unsigned long number = 0;
+
+	if (!first || !file)
+		return false;
+	fprintf(file, "%.*s", (int)(first - profile), profile);
+	for (const char *at = first, *next; ftell(file) < SIZE; at = *next ? next : first) {
+		next = strstr(at + 1, separator);
+		if (!next)
+			next = at + strlen(at);
+		write_snapshot(file, at, next, number++);
+	}
+	return fclose(file) == 0;
+}
+
+/* Processor time of one run, in seconds; not the clock's, because others use the machine, too. */
+static double run_once(const char *program, const char *path)
+{
+	struct rusage usage;
+	int status, null;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		null = open("/dev/null", O_WRONLY);
+		dup2(null, STDOUT_FILENO);
+		execl(program, program, path, NULL);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status)
+		abort();
+	return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static double run_best(const char *program, const char *path)
+{
+	double best = run_once(program, path);
+
+	for (int i = 1; i < RUNS; i++) {
+		double now = run_once(program, path);
+
+		if (now < best)
+			best = now;
+	}
+	return best;
+}
+
+/* Empty: only for the time limit, which TEST() does not take. */
+FIXTURE(speed) {
+};
+
+FIXTURE_SETUP(speed)
+{
+}
+
+FIXTURE_TEARDOWN(speed)
+{
+}
+
+TEST_F_TIMEOUT(speed, large_file, 280)
+{
+	static const char path[] = "large.out";
+	const char *const args[] = { path, NULL };
+	double ours, reference;
+	char *profile;
+
+	if (msprint_missing())
+		SKIP(return, "%s", msprint_missing());
+	profile = make_real_profile();
+	ASSERT_NE(profile, NULL);
+	ASSERT_TRUE(write_large(path, profile));
+	free(profile);
+	EXPECT_TRUE(msprint_same(args, NULL));
+	ours = run_best(msprint_ours(), path);
+	reference = run_best(MSPRINT_REFERENCE, path);
+	printf("# ours %.3f s, reference %.3f s: %.1f times as fast\n", ours, reference,
+	       reference / ours);
+	fflush(stdout);
+	EXPECT_GE(reference, ours * TIMES_FASTER);
+	unlink(path);
+}
+
+TEST_HARNESS_MAIN
