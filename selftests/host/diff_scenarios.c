@@ -37,6 +37,33 @@ SCENARIO(hole_of_16_more, "diff_calls", ARGS("hole"), WITH(ALL_TREES),
 	 .why = "Massif's allocator hands a hole out whole if less than 32 bytes would be left",
 	 .more_extra = 16);
 SCENARIO(hole_of_48_more, "diff_calls", ARGS("hole_split"), WITH(ALL_TREES));
+SCENARIO(realloc_0_frees, "diff_calls", ARGS("realloc_edges"),
+	 WITH(ALL_TREES, "--realloc-zero-bytes-frees=yes"),
+	 .why = "3.19 has no --realloc-zero-bytes-frees, but always does so", .options_are_new = true,
+	 .their_options = { ALL_TREES });
+SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
+	 WITH(ALL_TREES, "--realloc-zero-bytes-frees=no"),
+	 .why = "3.19 has no --realloc-zero-bytes-frees; here glibc frees whatever it says",
+	 .options_are_new = true, .their_options = { ALL_TREES });
+
+/* Options that change nothing here, and one that changes all. */
+SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));
+SCENARIO(heap_no_all_trees, "diff_calls", ARGS("realloc_shrink"), WITH(ALL_TREES, "--heap=no"));
+SCENARIO(heap_yes, "diff_shapes", ARGS("waves"), WITH("--heap=no", "--heap=yes"));
+SCENARIO(redzone_size, "diff_shapes", ARGS("no_free"), WITH("--redzone-size=64"));
+SCENARIO(alignment_16, "diff_shapes", ARGS("waves"), WITH("--alignment=16"));
+SCENARIO(alignment_64, "diff_shapes", ARGS("no_free"), WITH("--threshold=0", "--alignment=64"),
+	 .why = "what Massif's allocator cut an aligned block from stays with that block",
+	 .more_extra = 150 * (64 + 32), .fewer_extra = 150 * 64);
+SCENARIO(num_callers, "diff_places", ARGS("ways"), WITH(ALL_TREES, "--num-callers=2"));
+SCENARIO(trace_malloc, "diff_calls", ARGS("realloc_edges"), WITH(ALL_TREES, "--trace-malloc=yes"));
+SCENARIO(keep_debuginfo, "diff_places", ARGS("ways"), WITH(ALL_TREES, "--keep-debuginfo=yes"));
+SCENARIO(merge_recursive_1, "diff_places", ARGS("recursion", "100"),
+	 WITH(ALL_TREES, "--merge-recursive-frames=1"));
+SCENARIO(merge_recursive_2, "diff_places", ARGS("mutual", "120"),
+	 WITH(ALL_TREES, "--merge-recursive-frames=2"));
+SCENARIO(merge_recursive_too_few, "diff_places", ARGS("mutual", "60"),
+	 WITH(ALL_TREES, "--merge-recursive-frames=1"));
 
 /* Peaks. */
 SCENARIO(peak_inaccuracy_0, "diff_shapes", ARGS("waves"), WITH("--peak-inaccuracy=0"));
@@ -167,7 +194,7 @@ SCENARIO(plugin, "diff_library", ARGS("plugin"), WITH(ALL_TREES));
 SCENARIO(plugin_closed, "diff_library", ARGS("plugin_closed"), WITH(ALL_TREES),
 	 .why = "code that was unloaded keeps its names",
 	 .their_unnamed = "(libdiff_plugin.c:");
-SCENARIO(code_without_names, "diff_library", ARGS("no_symbols"), WITH(ALL_TREES));
+SCENARIO(code_without_tables, "diff_library", ARGS("no_symbols"), WITH(ALL_TREES));
 
 /* C++ and names. */
 SCENARIO(new_forms, "diff_new", ARGS("forms"), WITH(ALL_TREES));

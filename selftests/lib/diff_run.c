@@ -241,8 +241,9 @@ static bool are_equal(const char *ours, const char *theirs)
 	return false;
 }
 
-/* Are both equal but for extra bytes, of which theirs has up to @more more, and for times? */
-static bool equal_but_extra(const char *ours, const char *theirs, uint64_t more)
+/* Are both equal but for times and, within the bounds of @scenario, extra bytes? */
+static bool equal_but_extra(const char *ours, const char *theirs,
+			    const struct diff_scenario *scenario)
 {
 	static const char extra[] = "mem_heap_extra_B=", time[] = "time=";
 
@@ -253,7 +254,8 @@ static bool equal_but_extra(const char *ours, const char *theirs, uint64_t more)
 			uint64_t our_bytes = strtoull(ours + strlen(extra), NULL, 10);
 			uint64_t their_bytes = strtoull(theirs + strlen(extra), NULL, 10);
 
-			if (their_bytes < our_bytes || their_bytes - our_bytes > more)
+			if (their_bytes > our_bytes + scenario->more_extra ||
+			    our_bytes > their_bytes + scenario->fewer_extra)
 				break;
 		} else if (!(begins(ours, time) && begins(theirs, time)) &&
 			   (our_end - ours != their_end - theirs ||
@@ -318,7 +320,7 @@ static bool compare_adapted(const struct diff_scenario *scenario, const char *ou
 	bool equal;
 
 	if (scenario->more_extra)
-		return equal_but_extra(ours, theirs, scenario->more_extra);
+		return equal_but_extra(ours, theirs, scenario);
 	if (scenario->more_heap_at_end)
 		return ends_with_more(ours, theirs, scenario->more_heap_at_end);
 	if (!scenario->their_unnamed)
@@ -329,22 +331,23 @@ static bool compare_adapted(const struct diff_scenario *scenario, const char *ou
 	return equal;
 }
 
-static bool compare(const struct diff_scenario *scenario, const struct run *runs, bool adapted)
+static bool compare(const struct diff_scenario *scenario, const struct run *runs)
 {
-	const char *ours = runs[OURS].text, *theirs = runs[THEIRS].text;
+	const struct run *ours = &runs[OURS], *theirs = &runs[THEIRS];
+	const struct run *adapted = runs[THEIRS_ADAPTED].pid ? &runs[THEIRS_ADAPTED] : theirs;
 
-	if (runs[OURS].status != runs[THEIRS].status) {
-		fprintf(stderr, "# status 0x%x, Valgrind's 0x%x\n", (unsigned int)runs[OURS].status,
-			(unsigned int)runs[THEIRS].status);
+	if (ours->status != adapted->status) {
+		fprintf(stderr, "# status 0x%x, Valgrind's 0x%x\n", (unsigned int)ours->status,
+			(unsigned int)adapted->status);
 		return false;
 	}
 	if (!scenario->why)
-		return are_equal(ours, theirs);
-	if (strcmp(ours, theirs) == 0) {
+		return are_equal(ours->text, theirs->text);
+	if (theirs->text && strcmp(ours->text, theirs->text) == 0) {
 		fprintf(stderr, "# no difference, though: %s\n", scenario->why);
 		return false;
 	}
-	return compare_adapted(scenario, ours, adapted ? runs[THEIRS_ADAPTED].text : theirs);
+	return compare_adapted(scenario, ours->text, adapted->text);
 }
 
 bool diff_run(const struct diff_scenario *scenario)
@@ -358,7 +361,8 @@ bool diff_run(const struct diff_scenario *scenario)
 	/* A file of the scenario before must not stand for one that was not written. */
 	ctl_remove_files("massif.out.");
 	/* At once: Valgrind's takes most of the time. */
-	start(&runs[THEIRS], THEIRS, options, scenario->target, args);
+	if (!scenario->options_are_new)
+		start(&runs[THEIRS], THEIRS, options, scenario->target, args);
 	start(&runs[OURS], OURS, options, scenario->target, args);
 	if (scenario->their_library)
 		preload = strdup(ctl_target(scenario->their_library));
@@ -373,7 +377,7 @@ bool diff_run(const struct diff_scenario *scenario)
 		if (runs[side].pid && !finish(&runs[side], !scenario->why))
 			fine = false;
 	}
-	fine = fine && compare(scenario, runs, adapted);
+	fine = fine && compare(scenario, runs);
 	for (int side = 0; side < N_SIDES; side++)
 		free(runs[side].text);
 	return fine;

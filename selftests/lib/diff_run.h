@@ -26,8 +26,9 @@ struct diff_scenario {
 	const char *their_args[DIFF_WORDS_MAX];	   /* with these, Valgrind's file is as ours */
 	const char *their_options[DIFF_WORDS_MAX]; /* the same, for options */
 	const char *their_library;		   /* the same, for a shared object to preload */
-	/* Valgrind counts more extra bytes, never less and at most that many, and times follow. */
-	uint64_t more_extra;
+	bool options_are_new; /* Valgrind 3.19 has not got them: there is nothing to differ from */
+	/* Valgrind counts up to that many more, or fewer, extra bytes, and times follow. */
+	uint64_t more_extra, fewer_extra;
 	uint64_t more_heap_at_end; /* bytes that Valgrind's last snapshot has more */
 	const char *their_unnamed; /* what ours describes with these words, Valgrind calls ??? */
 };

@@ -13,7 +13,7 @@
 
 /* Seen by nobody, so that no call can be left out. */
 static void *volatile seen;
-/* diff_calls MODE without: what fails is not even tried. */
+/* diff_calls MODE without: what fails is not even tried, and no block is resized to nothing. */
 static bool without;
 
 static void *see(void *pointer)
@@ -125,17 +125,22 @@ static void realloc_grow(void)
 	free(block);
 }
 
+static void *resize_to_none(void *block)
+{
+	return realloc(block, without ? 1 : 0);
+}
+
 static void realloc_edges(void)
 {
 	void *block = see(realloc(NULL, 1000));
 
-	block = see(realloc(block, 0));
-	see(realloc(block, 2000)); /* NULL again */
+	block = see(resize_to_none(block));
+	free(see(realloc(block, 2000)));
 	block = see(malloc(0));
 	block = see(realloc(block, 1));
 	block = see(realloc(block, 16));
 	block = see(realloc(block, 17));
-	see(realloc(block, 0));
+	free(see(resize_to_none(block)));
 	block = see(reallocarray(NULL, 10, 100));
 	block = see(reallocarray(block, 20, 100));
 	if (reallocarray(block, SIZE_MAX, 100))

@@ -197,14 +197,15 @@ static void directories(void)
 	see(setlocale(LC_ALL, NULL));
 }
 
-/* Code that the symbol tables do not know. */
+/* Code that no symbols and no unwind tables know, but with a frame, as compilers in programs make it. */
 static void no_symbols(void)
 {
 	static const unsigned char code[] = {
-		0x48, 0x83, 0xec, 0x08, /* sub  $8, %rsp */
-		0xff, 0xd7,		/* call *%rdi */
-		0x48, 0x83, 0xc4, 0x08, /* add  $8, %rsp */
-		0xc3,			/* ret */
+		0x55,		  /* push %rbp */
+		0x48, 0x89, 0xe5, /* mov  %rsp, %rbp */
+		0xff, 0xd7,	  /* call *%rdi */
+		0x5d,		  /* pop  %rbp */
+		0xc3,		  /* ret */
 	};
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
