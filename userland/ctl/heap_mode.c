@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "ctl/account.h"
 #include "ctl/clock.h"
 #include "ctl/consultant.h"
 #include "ctl/image_watch.h"
@@ -28,6 +29,7 @@ struct heap_state {
 	struct mf_store store;
 	bool shim;    /* the program is of a kind that loads it */
 	int session;  /* the store's descriptor, until the program has it */
+	int trace;    /* the same for that of --trace-malloc */
 	char **environment;
 	struct mf_consultant *consultant; /* NULL: every context counts */
 	struct mf_image_watch watch; /* the shim is gone when another program is executed */
@@ -67,6 +69,21 @@ static uint64_t address_budget(void)
 	return limit.rlim_cur / ADDRESS_SHARE;
 }
 
+/* Hands over a copy of where messages go: the program's own standard error may be closed. */
+static int prepare_trace(struct mf_run *run, struct heap_state *state, struct mf_error *err)
+{
+	if (!run->options->trace_malloc)
+		return 0;
+	state->trace = mf_launch_move_high(mf_message_target());
+	if (state->trace < 0)
+		return mf_error_set(err, state->trace,
+				    "no file descriptor is left for --trace-malloc: %s",
+				    strerror(-state->trace));
+	state->store.header->trace_fd = state->trace;
+	run->launch.inherited[1] = state->trace;
+	return 0;
+}
+
 /* Hands the session to the program: its descriptor and the environment that loads the shim. */
 static int prepare_shim(struct mf_run *run, struct heap_state *state, int fd,
 			struct mf_error *err)
@@ -86,9 +103,9 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state, int fd,
 	if (ret)
 		return ret;
 	run->launch.environment = state->environment;
-	run->launch.inherited = state->session;
+	run->launch.inherited[0] = state->session;
 	mf_message_say(MF_MESSAGE_DETAIL, "preloading %s", shim);
-	return 0;
+	return prepare_trace(run, state, err);
 }
 
 static int prepare(struct mf_run *run, struct mf_error *err)
@@ -104,6 +121,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	if (!state)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	state->session = -1;
+	state->trace = -1;
 	run->state = state;
 
 	ret = mf_store_create(&state->store, address_budget(), &fd, err);
@@ -118,6 +136,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 		mf_model_of(&state->store)->options.heap_admin = 0;
 		state->store.header->real_capacities = 1;
 	}
+	state->store.header->logs_steps = mf_account_needs_steps(run->options);
 	state->store.header->realloc_zero_keeps = !run->options->realloc_zero_frees;
 	if (run->options->model.time_unit == MF_TIME_INSTRUCTIONS)
 		mf_clock_set_instructions(state->store.header);
@@ -161,6 +180,8 @@ static void started(struct mf_run *run)
 
 	if (state->session >= 0)
 		close(mf_take(state->session, -1));
+	if (state->trace >= 0)
+		close(mf_take(state->trace, -1));
 	if (state->shim) {
 		mf_image_watch_init(&state->watch, run->pid, first_image(run->program));
 		run->supervision.period_ms = state->watch.period_ms;
@@ -215,6 +236,7 @@ static void finish(struct mf_run *run)
 			       "%s executed another program, %s, which heap mode does not follow; "
 			       "profile that one itself",
 			       run->program->path, state->watch.replaced_by);
+	mf_account_end(run->options, store, run->pid);
 	say_losses(run, store->header);
 	if (mf_output_write(run->options, run->cmd, store, run->pid, false, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
@@ -231,6 +253,8 @@ static void cleanup(struct mf_run *run)
 		mf_store_detach(&state->store);
 	if (state->session >= 0)
 		close(state->session);
+	if (state->trace >= 0)
+		close(state->trace);
 	mf_shim_free_environment(state->environment);
 	mf_image_watch_deinit(&state->watch);
 	free(state);

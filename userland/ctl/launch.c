@@ -82,8 +82,10 @@ static void run_child(const struct mf_launch *launch, int report, char **argumen
 
 	failure.code = launch->enrol ? launch->enrol(launch->enrol_data) : 0;
 	if (!failure.code) {
-		if (launch->inherited >= 0)
-			fcntl(launch->inherited, F_SETFD, 0);
+		for (int i = 0; i < MF_LAUNCH_INHERITED_MAX; i++) {
+			if (launch->inherited[i] >= 0)
+				fcntl(launch->inherited[i], F_SETFD, 0);
+		}
 		mf_signals_restore(launch->signals);
 		execve(launch->program->path, launch->argv, launch->environment);
 		failure.stage = STAGE_EXEC;

@@ -10,12 +10,14 @@
 #include "ctl/program.h"
 #include "ctl/signals.h"
 
+#define MF_LAUNCH_INHERITED_MAX 2
+
 struct mf_launch {
 	const struct mf_program *program;
 	char *const *argv;	 /* of the program, its name as typed first */
 	char *const *environment;
 	const struct mf_signals *signals;
-	int inherited;		 /* a descriptor to leave open in the program; -1: none */
+	int inherited[MF_LAUNCH_INHERITED_MAX]; /* to leave open in the program; -1: none */
 
 	/* In the child just before exec; async-signal-safe. Returns 0 or -errno. NULL: nothing */
 	int (*enrol)(void *data);

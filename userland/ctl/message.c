@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What massif-ctl tells its user: lines on standard error, each with its name in front.
+// What massif-ctl tells its user: lines, each with its name in front.
 
 #include "ctl/message.h"
 
@@ -11,10 +11,52 @@
 #define PREFIX "massif-ctl: "
 
 static int message_level = MF_MESSAGE_NOTE;
+static int message_fd = STDERR_FILENO;
 
 void mf_message_set_level(int level)
 {
 	message_level = level;
+}
+
+int mf_message_is_heard(enum mf_message_level level)
+{
+	return (int)level <= message_level;
+}
+
+void mf_message_set_target(int fd)
+{
+	message_fd = fd;
+}
+
+int mf_message_target(void)
+{
+	return message_fd;
+}
+
+/* In one write: the program's lines shall not come between. If it fails, whom to tell? */
+static void put(const char *text, size_t size)
+{
+	ssize_t written = write(message_fd, text, size);
+
+	(void)written;
+}
+
+void mf_message_tell(pid_t pid, const char *format, ...)
+{
+	char text[4096];
+	int n = snprintf(text, sizeof(text), "--%d-- Massif: ", (int)pid);
+	size_t room = sizeof(text) - (size_t)n - 1;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(text + n, room, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	n += (size_t)length < room ? length : (int)room - 1;
+	text[n++] = '\n';
+	put(text, (size_t)n);
 }
 
 void mf_message_say(enum mf_message_level level, const char *format, ...)
@@ -22,10 +64,9 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 	char text[2048], lines[4096];
 	const char *rest = text;
 	size_t used = 0;
-	ssize_t written;
 	va_list args;
 
-	if ((int)level > message_level)
+	if (!mf_message_is_heard(level))
 		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
@@ -41,7 +82,5 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 	}
 	if (used > sizeof(lines) - 1)
 		used = sizeof(lines) - 1;
-	/* One write: the program's lines shall not come between. If it fails, whom to tell? */
-	written = write(STDERR_FILENO, lines, used);
-	(void)written;
+	put(lines, used);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What massif-ctl tells its user: lines on standard error, each with its name in front. */
+/* What massif-ctl tells its user, on standard error or in a log. */
 #ifndef MASSIF_CTL_MESSAGE_H
 #define MASSIF_CTL_MESSAGE_H
+
+#include <sys/types.h>
 
 /*
  * How much is said: 1, one more for each -v, one less for each -q. Errors are always said, and
@@ -12,12 +14,23 @@ enum mf_message_level {
 	MF_MESSAGE_PROBLEM = 0, /* the profile is not what one may expect */
 	MF_MESSAGE_NOTE = 1,
 	MF_MESSAGE_DETAIL = 2,
+	MF_MESSAGE_STEPS = 3, /* what happens to snapshots */
 };
 
 void mf_message_set_level(int level);
 
+/* Whether the level set is @level at least. */
+int mf_message_is_heard(enum mf_message_level level);
+
+/* From now on messages go to descriptor @fd, which stays the caller's. */
+void mf_message_set_target(int fd);
+int mf_message_target(void);
+
 /* Prints the text if @level is not above the level set; each line of it gets `massif-ctl: `. */
 void mf_message_say(enum mf_message_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Prints one line of a tool about process @pid, as Massif has it: after `--PID-- Massif: `. */
+void mf_message_tell(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

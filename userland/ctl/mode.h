@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ctl/launch.h"
+#include "ctl/logfile.h"
 #include "ctl/options.h"
 #include "ctl/program.h"
 #include "ctl/signals.h"
@@ -18,6 +19,7 @@ struct mf_run {
 	const struct mf_options *options;
 	const struct mf_program *program;
 	const char *cmd;	/* as the file shows it */
+	struct mf_logfile *log;
 	struct mf_error note;	/* for the user, if the program can be started; may be empty */
 	bool keep_descriptors;	/* the output file is among what massif-ctl was given */
 	struct mf_launch launch;

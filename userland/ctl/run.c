@@ -9,7 +9,9 @@
 
 #include "base/cleanup.h"
 #include "ctl/clock.h"
+#include "ctl/account.h"
 #include "ctl/command.h"
+#include "ctl/logfile.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
 #include "ctl/options.h"
@@ -121,6 +123,8 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	int status = W_EXITCODE(STATUS_REFUSED, 0);
 	int ret;
 
+	mf_logfile_name(run->log, run->pid);
+	mf_account_begin(run->options, run->pid);
 	mode->started(run);
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
@@ -164,7 +168,8 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 {
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
 	mf_auto_free char *cmd = NULL;
-	struct mf_run run = { .options = options, .program = &program };
+	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
+	struct mf_run run = { .options = options, .program = &program, .log = &log };
 	struct mf_error err;
 	int used, ret;
 
@@ -179,6 +184,8 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 		mf_error_set(&err, 0, "no program specified\nUse --help for more information.");
 		return refuse(STATUS_REFUSED, &err);
 	}
+	if (mf_logfile_open(&log, options, &err))
+		return refuse(STATUS_REFUSED, &err);
 	if (check_out_file(options, &run.keep_descriptors, &err))
 		return refuse(STATUS_REFUSED, &err);
 	ret = mf_program_resolve(&program, argv[used], &err);
@@ -197,7 +204,7 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 		.argv = argv + used,
 		.environment = environ,
 		.signals = &run.signals,
-		.inherited = -1,
+		.inherited = { -1, -1 },
 	};
 	run.supervision = (struct mf_supervision){
 		.signals = &run.signals,

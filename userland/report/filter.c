@@ -33,6 +33,8 @@ static const char *const default_alloc_fns[] = {
 };
 #define N_DEFAULT_ALLOC_FNS (sizeof(default_alloc_fns) / sizeof(*default_alloc_fns))
 
+const struct mf_strings mf_filter_alloc_fns = { default_alloc_fns, N_DEFAULT_ALLOC_FNS };
+
 /* What is known of a frame's functions; a frame is asked about at most once for each. */
 enum {
 	KIND_KNOWN = 1 << 0,

@@ -24,6 +24,9 @@ struct mf_filter_span {
 
 struct mf_filter;
 
+/* The functions that are allocation functions without being given. */
+extern const struct mf_strings mf_filter_alloc_fns;
+
 /*
  * @options, @frames and @symbolizer must outlive the filter. @pages says that contexts begin with
  * the system call's frame; in heap mode they begin with the caller of malloc, which was one frame

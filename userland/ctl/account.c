@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+// What Massif tells of its work with -v and --stats, in its words.
+
+#include "ctl/account.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ctl/message.h"
+#include "model/log.h"
+#include "model/model.h"
+#include "report/filter.h"
+
+static const char *const occasions[] = {
+	[MF_OCCASION_START] = "startup",
+	[MF_OCCASION_ALLOC] = "  alloc",
+	[MF_OCCASION_FREE] = "dealloc",
+	[MF_OCCASION_REALLOC] = "realloc",
+	[MF_OCCASION_PEAK_BEFORE_FREE] = "de-PEAK",
+	[MF_OCCASION_PEAK_BEFORE_REALLOC] = "re-PEAK",
+};
+
+bool mf_account_needs_steps(const struct mf_options *options)
+{
+	return options->verbosity >= MF_MESSAGE_STEPS;
+}
+
+void mf_account_begin(const struct mf_options *options, pid_t pid)
+{
+	const struct mf_strings *const lists[] = { &mf_filter_alloc_fns,
+						   &options->report.alloc_fns };
+	const struct mf_strings *ignored = &options->report.ignore_fns;
+
+	if (!mf_message_is_heard(MF_MESSAGE_DETAIL))
+		return;
+	mf_message_tell(pid, "alloc-fns:");
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		for (size_t j = 0; j < lists[i]->count; j++)
+			mf_message_tell(pid, "  %s", lists[i]->items[j]);
+	}
+	mf_message_tell(pid, "ignore-fns:");
+	if (!ignored->count)
+		mf_message_tell(pid, "  <empty>");
+	for (size_t i = 0; i < ignored->count; i++)
+		mf_message_tell(pid, "  %zu: %s", i, ignored->items[i]);
+}
+
+static void tell_snapshot(pid_t pid, const char *prefix, const struct mf_step *step)
+{
+	/* The store is the program's, too: what is in it may be anything. */
+	char mark = step->mark == 'p' || step->mark == 'd' ? step->mark : '.';
+
+	mf_message_tell(pid,
+			"%s S%c%3" PRIu32 " (t:%" PRId64 ", hp:%" PRIu64 ", ex:%" PRIu64
+			", st:%" PRIu64 ")",
+			prefix, mark, step->number, step->time, step->heap, step->extra,
+			step->stacks);
+}
+
+static void tell_taken(pid_t pid, const struct mf_step *step)
+{
+	bool known = step->occasion < sizeof(occasions) / sizeof(occasions[0]);
+
+	if (step->count)
+		mf_message_tell(pid, "  (skipped %" PRIu32 " snapshot%s)", step->count,
+				step->count == 1 ? "" : "s");
+	tell_snapshot(pid, known ? occasions[step->occasion] : "      ?", step);
+}
+
+static void tell_culling(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "Culling...");
+}
+
+static void tell_victim(pid_t pid, const struct mf_step *step)
+{
+	char prefix[64];
+
+	snprintf(prefix, sizeof(prefix), " %3" PRIu32 " (t-span = %" PRId64 ")", step->count,
+		 step->span);
+	tell_snapshot(pid, prefix, step);
+}
+
+static void tell_pair(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "(Ignoring interval %" PRIu32 "--%" PRIu32
+			     " when computing minimum)",
+			step->number - 1, step->number);
+}
+
+static void tell_culled(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "Finished culling (%3" PRIu32 " of %3" PRIu32 " deleted)",
+			step->number, step->count);
+}
+
+static void tell_survivor(pid_t pid, const struct mf_step *step)
+{
+	tell_snapshot(pid, "  post-cull", step);
+}
+
+static void tell_interval(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "New time interval = %" PRId64 " (between snapshots %" PRIu32
+			     " and %" PRIu32 ")",
+			step->span, step->number - 1, step->number);
+}
+
+static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
+	[MF_STEP_SNAPSHOT] = tell_taken,
+	[MF_STEP_CULLING] = tell_culling,
+	[MF_STEP_VICTIM] = tell_victim,
+	[MF_STEP_PAIR_SKIPPED] = tell_pair,
+	[MF_STEP_CULLED] = tell_culled,
+	[MF_STEP_SURVIVOR] = tell_survivor,
+	[MF_STEP_INTERVAL] = tell_interval,
+};
+
+static void tell_steps(const struct mf_store *store, pid_t pid)
+{
+	const struct mf_step *steps;
+	uint32_t n;
+
+	steps = mf_log_view(store, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		/* A copy, which nobody changes between the check and the use. */
+		struct mf_step step = steps[i];
+
+		if (step.kind < sizeof(tellers) / sizeof(tellers[0]))
+			tellers[step.kind](pid, &step);
+	}
+	if (store->header->steps_lost)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "there was no room for %" PRIu32 " more lines about snapshots",
+			       store->header->steps_lost);
+}
+
+static void tell_statistics(const struct mf_model *model, pid_t pid)
+{
+	const struct {
+		const char *label;
+		uint32_t value;
+	} lines[] = {
+		{ "heap allocs:", model->heap_allocs },
+		{ "heap reallocs:", model->heap_reallocs },
+		{ "heap frees:", model->heap_frees },
+		{ "ignored heap allocs:", model->ignored_allocs },
+		{ "ignored heap frees:", model->ignored_frees },
+		{ "ignored heap reallocs:", model->ignored_reallocs },
+		{ "stack allocs:", 0 },
+		{ "skipped snapshots:", model->skipped_snapshots },
+		{ "real snapshots:", model->real_snapshots },
+		{ "detailed snapshots:", model->detailed_snapshots },
+		{ "peak snapshots:", model->peak_snapshots },
+		{ "cullings:", model->cullings },
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		mf_message_tell(pid, "%-22s %" PRIu32, lines[i].label, lines[i].value);
+}
+
+void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid)
+{
+	if (mf_account_needs_steps(options))
+		tell_steps(store, pid);
+	if (options->stats)
+		tell_statistics(mf_model_of(store), pid);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What Massif tells of its work with -v and --stats, in its words. */
+#ifndef MASSIF_CTL_ACCOUNT_H
+#define MASSIF_CTL_ACCOUNT_H
+
+#include <sys/types.h>
+
+#include "ctl/options.h"
+#include "model/store.h"
+
+/* Before the program's first event: the lists of functions (-v). */
+void mf_account_begin(const struct mf_options *options, pid_t pid);
+
+/* At its end: the snapshots that were taken and culled (-v -v), and the counters (--stats). */
+void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid);
+
+/* Whether the model has to keep what happens to snapshots. */
+bool mf_account_needs_steps(const struct mf_options *options);
+
+#endif
