@@ -434,6 +434,7 @@ void mf_options_deinit(struct mf_options *options)
 	for (size_t i = 0; i < options->n_owned; i++)
 		free(options->owned[i]);
 	free(options->owned);
+	*options = (struct mf_options){ 0 };
 }
 
 static int parse_plain(struct mf_options *options, const char *arg, struct mf_error *err)
@@ -488,17 +489,30 @@ static int parse_one(struct mf_options *options, const char *arg, struct mf_erro
 	return parse_plain(options, arg, err);
 }
 
-int mf_options_parse_defaults(struct mf_options *options, char *const *words,
+bool mf_options_has_command_line_only(int argc, char *const *argv)
+{
+	bool only = false;
+
+	for (int i = 0; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--command-line-only=yes") == 0)
+			only = true;
+		else if (strcmp(argv[i], "--command-line-only=no") == 0)
+			only = false;
+	}
+	return only;
+}
+
+int mf_options_parse_defaults(struct mf_options *options, char *const *words, size_t count,
 			      struct mf_error *err)
 {
-	for (; *words; words++) {
+	for (size_t i = 0; i < count; i++) {
 		int ret;
 
-		if (strcmp(*words, "--") == 0)
+		if (strcmp(words[i], "--") == 0)
 			continue;
-		if (**words != '-')
-			return refuse_unknown(*words, err);
-		ret = parse_one(options, *words, err);
+		if (words[i][0] != '-')
+			return refuse_unknown(words[i], err);
+		ret = parse_one(options, words[i], err);
 		if (ret)
 			return ret;
 	}

@@ -33,7 +33,7 @@ struct mf_options {
 	bool heap_extra_real; /* extra bytes are the allocator's own, not modelled */
 	bool realloc_zero_frees; /* no: one that returns a block resized it to 1 byte */
 	uint32_t merge_recursive; /* frames of a cycle at most; 0: cycles stay */
-	bool command_line_only;	  /* looked for before anything is parsed */
+	bool command_line_only;	  /* see mf_options_has_command_line_only() */
 	bool keep_debuginfo;	  /* always so */
 	uint32_t no_effect;	  /* of options that bear on nothing */
 	struct mf_model_options model;
@@ -57,11 +57,14 @@ static inline bool mf_options_has_pages(const struct mf_options *options)
 }
 
 /*
- * Reads @words, a list that ends with NULL, of options that were set up beforehand: a word that is
- * none is refused, and `--` is skipped. The words must outlive @options. Returns as the next does.
+ * Reads the @count @words of options that were set up beforehand: a word that is none is refused, and
+ * `--` is skipped. The words must outlive @options. Returns as the next does.
  */
-int mf_options_parse_defaults(struct mf_options *options, char *const *words,
+int mf_options_parse_defaults(struct mf_options *options, char *const *words, size_t count,
 			      struct mf_error *err);
+
+/* Whether the options at the start of @argv say that there are to be no others. */
+bool mf_options_has_command_line_only(int argc, char *const *argv);
 
 /*
  * Reads the options at the start of @argv, up to a `--` or the first word without a `-`. *@used is

@@ -11,6 +11,7 @@
 #include "ctl/clock.h"
 #include "ctl/account.h"
 #include "ctl/command.h"
+#include "ctl/defaults.h"
 #include "ctl/logfile.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
@@ -164,7 +165,8 @@ static int run_program(struct mf_run *run)
 	return end_like(status);
 }
 
-static int run_with(struct mf_options *options, int argc, char **argv)
+static int run_with(struct mf_options *options, const struct mf_defaults *defaults, int argc,
+		    char **argv)
 {
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
 	mf_auto_free char *cmd = NULL;
@@ -173,7 +175,8 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 	struct mf_error err;
 	int used, ret;
 
-	if (mf_options_parse(options, argc, argv, &used, &err))
+	if (mf_options_parse_defaults(options, defaults->words, defaults->count, &err) ||
+	    mf_options_parse(options, argc, argv, &used, &err))
 		return refuse(STATUS_REFUSED, &err);
 	if (options->wish == MF_OPTIONS_HELP)
 		return mf_command_help(0, argv + argc);
@@ -186,6 +189,7 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 	}
 	if (mf_logfile_open(&log, options, &err))
 		return refuse(STATUS_REFUSED, &err);
+	mf_defaults_say_refused(defaults);
 	if (check_out_file(options, &run.keep_descriptors, &err))
 		return refuse(STATUS_REFUSED, &err);
 	ret = mf_program_resolve(&program, argv[used], &err);
@@ -216,10 +220,13 @@ static int run_with(struct mf_options *options, int argc, char **argv)
 
 int mf_command_run(int argc, char **argv)
 {
-	__attribute__((cleanup(mf_options_deinit))) struct mf_options options;
+	__attribute__((cleanup(mf_defaults_free))) struct mf_defaults defaults = { 0 };
+	__attribute__((cleanup(mf_options_deinit))) struct mf_options options = { 0 };
 	struct mf_error err;
 
-	if (mf_options_init(&options, argc, &err))
+	if (!mf_options_has_command_line_only(argc, argv) && mf_defaults_read(&defaults, &err))
 		return refuse(STATUS_REFUSED, &err);
-	return run_with(&options, argc, argv);
+	if (mf_options_init(&options, argc + (int)defaults.count, &err))
+		return refuse(STATUS_REFUSED, &err);
+	return run_with(&options, &defaults, argc, argv);
 }
