@@ -3,6 +3,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -216,12 +217,15 @@ void ctl_remove_files(const char *prefix)
 static bool next_line(const char **text, const char *format, void *value)
 {
 	int length = -1;
+	char line[256];
 
+	/* A copy, because sscanf() measures all of the text that it is given. */
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(*text, "\n"), *text);
 	/* Every format ends in %n: without it the line differs somewhere. */
 	if (value)
-		sscanf(*text, format, value, &length);
+		sscanf(line, format, value, &length);
 	else
-		sscanf(*text, format, &length);
+		sscanf(line, format, &length);
 	if (length < 0 || (*text)[length] != '\n')
 		return false;
 	*text += length + 1;
@@ -231,11 +235,15 @@ static bool next_line(const char **text, const char *format, void *value)
 /* Takes a tree's entry and, as often as it says, the entries below it. */
 static bool take_tree(const char **text, unsigned int depth)
 {
-	unsigned int children;
-	const char *end = strchr(*text, '\n');
+	const char *end = strchr(*text, '\n'), *line = *text + depth;
+	unsigned long children;
+	char *past;
 
-	if (depth > 500 || !end || strspn(*text, " ") != depth ||
-	    sscanf(*text, " n%u: %*u ", &children) != 1)
+	if (depth > 500 || !end || strspn(*text, " ") != depth || line[0] != 'n' ||
+	    !isdigit((unsigned char)line[1]))
+		return false;
+	children = strtoul(line + 1, &past, 10);
+	if (past[0] != ':' || past[1] != ' ' || !isdigit((unsigned char)past[2]))
 		return false;
 	*text = end + 1;
 	while (children--) {

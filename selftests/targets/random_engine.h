@@ -108,7 +108,7 @@ static const struct mood moods[] = {
 	{ 2, 95, 90, 60, 100 },	   /* mostly to what it was: no time passes */
 	{ 45, 10, 10, 0, 60 },	   /* nothing but empty blocks */
 	{ 40, 20, 10, 65535, 12 }, /* up to 2 MiB */
-	{ 45, 10, 10, 65535, 12 }, /* times 16, see pick_size() */
+	{ 45, 10, 10, 65535, 12 }, /* times a factor, see pick_size() */
 };
 
 #define N_MOODS	    (sizeof(moods) / sizeof(*moods))
@@ -121,6 +121,7 @@ static struct program {
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* a set: those that occur */
 	uint8_t slop;	    /* bytes less than a multiple of 32, below 16 */
+	uint16_t large;	    /* how many times as large the largest blocks are as the next */
 	bool resizes;
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
@@ -166,6 +167,10 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.resizes = !strchr(rules, 'r');
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
+	/* Up to 32 MiB, or few of up to 512 MiB, so that the clock leaves 32 bits behind. */
+	program.large = percent(90) ? 16 : 256;
+	if (program.large > 16)
+		program.n_slots = 1 + pick(6);
 	program.chain_max = chain_lengths[pick(sizeof(chain_lengths) / sizeof(*chain_lengths))];
 	if (strchr(rules, 's') && program.chain_max > SHORT_CHAIN)
 		program.chain_max = SHORT_CHAIN;
@@ -184,7 +189,7 @@ static size_t pick_size(void)
 	if (!most)
 		return 0;
 	if (program.mood == &moods[MOOD_LARGE])
-		return ((size_t)1 + pick(most)) * 16 * UNIT - pick(program.slop);
+		return ((size_t)1 + pick(most)) * program.large * UNIT - pick(program.slop);
 	/* Small ones are more frequent, and so are equal ones. */
 	units = percent(50) ? 1 + pick(most) : 1 + pick(most) % 5;
 	return units * UNIT - pick(program.slop);
@@ -310,6 +315,8 @@ static NOINLINE void run_event(function *const *table, bool has_new)
 
 	if (!program.mood_left) {
 		program.mood = &moods[pick(N_MOODS)];
+		if (program.large > 16 && percent(40))
+			program.mood = &moods[MOOD_LARGE];
 		program.mood_left = 1 + pick(program.mood->length);
 	}
 	program.mood_left--;
