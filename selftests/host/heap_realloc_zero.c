@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+// realloc(p, 0) with allocators that free and with those that return a block; and how that counts.
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define OUT "z.out"
+
+FIXTURE(zero) {
+	struct ctl_result result;
+	char *file;
+};
+
+FIXTURE_SETUP(zero)
+{
+	unlink(OUT);
+}
+
+FIXTURE_TEARDOWN(zero)
+{
+	unsetenv("LD_PRELOAD");
+	free(self->file);
+	ctl_result_free(&self->result);
+}
+
+FIXTURE_VARIANT(zero) {
+	const char *option;
+	const char *library; /* of the program's allocator; NULL: glibc's */
+	unsigned int allocs, reallocs, frees;
+	const char *heaps; /* of all snapshots */
+};
+
+/* glibc frees: there is no block that could be counted as resized. */
+FIXTURE_VARIANT_ADD(zero, freed) {
+	.option = "--realloc-zero-bytes-frees=yes",
+	.allocs = 2, .frees = 2,
+	.heaps = "0 3000 4000 4000 3000 0 ",
+};
+
+FIXTURE_VARIANT_ADD(zero, freed_all_the_same) {
+	.option = "--realloc-zero-bytes-frees=no",
+	.allocs = 2, .frees = 2,
+	.heaps = "0 3000 4000 4000 3000 0 ",
+};
+
+/* The block that comes back is a new one, of no bytes. */
+FIXTURE_VARIANT_ADD(zero, freed_and_allocated) {
+	.option = "--realloc-zero-bytes-frees=yes", .library = "libctl_zero.so",
+	.allocs = 3, .frees = 3,
+	.heaps = "0 3000 4000 4000 3000 3000 3000 0 ",
+};
+
+FIXTURE_VARIANT_ADD(zero, resized) {
+	.option = "--realloc-zero-bytes-frees=no", .library = "libctl_zero.so",
+	.allocs = 2, .reallocs = 1, .frees = 2,
+	.heaps = "0 3000 4000 4000 3001 3000 0 ",
+};
+
+/* The mem_heap_B of all snapshots in @text, with blanks between. To be freed. */
+static char *heaps_of(const char *text)
+{
+	static const char field[] = "mem_heap_B=";
+	char *heaps = NULL;
+	size_t size;
+	FILE *out = open_memstream(&heaps, &size);
+
+	while ((text = strstr(text, field))) {
+		text += strlen(field);
+		fprintf(out, "%.*s ", (int)strcspn(text, "\n"), text);
+	}
+	fclose(out);
+	return heaps;
+}
+
+static unsigned int count_of(const char *err, const char *label)
+{
+	const char *at = strstr(err, label);
+
+	return at ? (unsigned int)strtoul(at + strlen(label), NULL, 10) : 999;
+}
+
+TEST_F(zero, counts)
+{
+	char *heaps;
+
+	if (variant->library)
+		setenv("LD_PRELOAD", ctl_target(variant->library), 1);
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--time-unit=B", "--stats=yes",
+		"--massif-out-file=" OUT, variant->option, ctl_target("ctl_zero"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_EQ(variant->allocs, count_of(self->result.err, "Massif: heap allocs:"));
+	EXPECT_EQ(variant->reallocs, count_of(self->result.err, "Massif: heap reallocs:"));
+	EXPECT_EQ(variant->frees, count_of(self->result.err, "Massif: heap frees:"));
+	self->file = ctl_read_file(OUT);
+	ASSERT_NE(NULL, self->file);
+	heaps = heaps_of(self->file);
+	EXPECT_STREQ(variant->heaps, heaps);
+	free(heaps);
+}
+
+TEST_HARNESS_MAIN
