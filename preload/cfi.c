@@ -414,7 +414,7 @@ static struct mf_cfi_rule rule_of(const struct state *state)
 
 struct mf_cfi_rule mf_cfi_find(uint64_t pc)
 {
-	struct mf_cfi_rule unknown = { .cfa = MF_CFA_UNKNOWN };
+	struct mf_cfi_rule unknown = { .cfa = MF_CFA_UNKNOWN }, none = { .cfa = MF_CFA_NONE };
 	struct state state = { 0 }, initial;
 	struct dl_find_object object;
 	uint64_t begin, size, length, location;
@@ -423,7 +423,7 @@ struct mf_cfi_rule mf_cfi_find(uint64_t pc)
 	struct cie cie;
 
 	if (_dl_find_object((void *)(uintptr_t)pc, &object) || !object.dlfo_eh_frame)
-		return unknown;
+		return none;
 	fde = search_table(object.dlfo_eh_frame, pc);
 	if (!fde)
 		return unknown;
@@ -436,7 +436,7 @@ struct mf_cfi_rule mf_cfi_find(uint64_t pc)
 	begin = read_encoded(&cursor, cie.encoding);
 	size = read_encoded(&cursor, cie.encoding & 0x0f);
 	if (pc < begin || pc - begin >= size)
-		return unknown;
+		return none;
 	if (cie.signal)
 		return (struct mf_cfi_rule){ .cfa = MF_CFA_SIGNAL };
 	if (cie.augmented)

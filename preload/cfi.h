@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 enum mf_cfa_kind {
-	MF_CFA_UNKNOWN,	    /* not told, or in a way that needs a full interpreter */
+	MF_CFA_UNKNOWN,	    /* told in a way that needs a full interpreter */
+	MF_CFA_NONE,	    /* nothing is told of this code: it has no tables */
 	MF_CFA_END,	    /* the outermost frame: the return address is undefined */
 	MF_CFA_SP,	    /* CFA = stack pointer + offset */
 	MF_CFA_FP,	    /* CFA = frame register + offset */

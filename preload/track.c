@@ -216,7 +216,8 @@ void mf_track_alloc(const void *pointer, size_t size, const void *caller)
 	thread = enter();
 	if (!thread)
 		return;
-	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth);
+	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth,
+			      mf_session_store.header->merge_recursive);
 	same = find_difference(thread, n);
 	mf_session_lock();
 	now = mf_clock_now(&thread->clock);
@@ -315,10 +316,13 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		errno = saved;
 		return;
 	}
-	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth);
+	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth,
+			      mf_session_store.header->merge_recursive);
 	same = find_difference(thread, n);
 	mf_session_lock();
 	now = mf_clock_now(&thread->clock);
+	/* Before the new place is known: the peak's tree must not have it. */
+	mf_heap_realloc_shrinks(&mf_session_store, &state->block, size, now);
 	account_realloc(&state->block, address_of(pointer), size, insert_stack(thread, n, same),
 			now);
 	leave(thread, now);

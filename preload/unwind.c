@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The present thread's call stack.
 //
-// Frames are undone by the rules of .eh_frame, remembered by return address. A frame that these
+// Frames are undone by the rules of .eh_frame, remembered by return address; code that has none (made
+// at run time, or assembly) is taken to keep a frame pointer, as most of it does. A frame that these
 // cannot express, and a machine other than x86-64, is left to libgcc's unwinder, which knows all of
 // DWARF and costs twenty times as much. Neither allocates, takes a lock or opens a file; Debian's
 // libunwind would be linked as a shared object into the program, where its exception functions
@@ -24,30 +25,50 @@
 struct walk {
 	uint64_t *pcs;
 	uint32_t n, max;
+	uint32_t merge; /* frames of a cycle at most */
 };
+
+/* Returns false when there is no room for more. */
+static inline bool add(struct walk *walk, uint64_t pc)
+{
+	if (walk->n == walk->max)
+		return false;
+	walk->pcs[walk->n++] = pc;
+	for (uint32_t j = 1; __builtin_expect(j <= walk->merge, 0) && j < walk->n; j++) {
+		if (walk->pcs[walk->n - 1 - j] == pc) {
+			walk->n -= j;
+			break;
+		}
+	}
+	return true;
+}
 
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
 {
 	struct walk *walk = data;
 	uint64_t pc = _Unwind_GetIP(context);
 
-	if (!pc || walk->n == walk->max)
-		return _URC_END_OF_STACK;
-	walk->pcs[walk->n++] = pc;
-	return _URC_NO_REASON;
+	return pc && add(walk, pc) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-static uint32_t walk_completely(uint64_t *pcs, uint32_t max)
+static void walk_completely(struct walk *walk)
 {
-	struct walk walk = { .pcs = pcs, .max = max };
-
-	_Unwind_Backtrace(visit, &walk);
-	return walk.n;
+	walk->n = 0;
+	_Unwind_Backtrace(visit, walk);
 }
 
 #ifdef __x86_64__
 
+#include <pthread.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
+
+/* Bytes; larger distances are between different stacks. */
+#define STACK_MAX (1ull << 30)
+
+/* The program's first stack: where the kernel put argc. */
+extern void *__libc_stack_end;
 
 /*
  * Rules by address: each word holds the address's 48 bits and the number of its rule plus one, so
@@ -95,7 +116,7 @@ static struct mf_cfi_rule find_rule(uint64_t pc)
 		return rules[(known & 0xffff) - 1];
 	rule = mf_cfi_find(pc);
 	/* Code that is unknown now may be mapped and known the next time. */
-	if (rule.cfa == MF_CFA_UNKNOWN || pc >> 48)
+	if (rule.cfa == MF_CFA_UNKNOWN || rule.cfa == MF_CFA_NONE || pc >> 48)
 		return rule;
 	number = intern(&rule);
 	if (number < RULES_MAX)
@@ -129,6 +150,34 @@ static void leave_signal_frame(struct registers *registers)
 	registers->exact = true;
 }
 
+/*
+ * Where the stack that @sp lies on ends; @sp itself if that is not known (a coroutine's stack, a
+ * signal's). glibc puts a thread's descriptor at the upper end of the stack that it maps.
+ */
+static uint64_t stack_end(uint64_t sp)
+{
+	static __thread uint64_t end __attribute__((tls_model("initial-exec")));
+
+	if (!end)
+		end = syscall(SYS_gettid) == getpid() ? (uint64_t)(uintptr_t)__libc_stack_end :
+							(uint64_t)(uintptr_t)pthread_self();
+	return sp < end && end - sp < STACK_MAX ? end : sp;
+}
+
+/* A guess, but a checked one: nothing is read that is not stack. */
+static bool step_by_frame_pointer(struct registers *registers)
+{
+	uint64_t fp = registers->fp;
+
+	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp))
+		return false;
+	registers->fp = load(fp);
+	registers->pc = load(fp + 8);
+	registers->sp = fp + 16;
+	registers->exact = false;
+	return registers->pc != 0;
+}
+
 enum step { STEP_DONE, STEP_END, STEP_UNKNOWN };
 
 static enum step step(struct registers *registers)
@@ -139,6 +188,8 @@ static enum step step(struct registers *registers)
 	switch (rule.cfa) {
 	case MF_CFA_END:
 		return STEP_END;
+	case MF_CFA_NONE:
+		return step_by_frame_pointer(registers) ? STEP_DONE : STEP_END;
 	case MF_CFA_SIGNAL:
 		leave_signal_frame(registers);
 		return registers->pc ? STEP_DONE : STEP_END;
@@ -169,36 +220,33 @@ static enum step step(struct registers *registers)
 	return registers->pc ? STEP_DONE : STEP_END;
 }
 
-static uint32_t walk_stack(uint64_t *pcs, uint32_t max)
+static void walk_stack(struct walk *walk)
 {
 	struct registers registers = { .exact = true };
-	uint32_t n = 0;
 
 	__asm__ volatile("lea 0(%%rip), %0\n\t"
 			 "mov %%rsp, %1\n\t"
 			 "mov %%rbp, %2"
 			 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.fp));
-	for (;;) {
-		if (n == max)
-			return n;
-		pcs[n++] = registers.pc;
+	while (add(walk, registers.pc)) {
 		switch (step(&registers)) {
 		case STEP_DONE:
 			break;
 		case STEP_END:
-			return n;
+			return;
 		case STEP_UNKNOWN:
 			/* From the start, since libgcc's unwinder cannot be entered halfway. */
-			return walk_completely(pcs, max);
+			walk_completely(walk);
+			return;
 		}
 	}
 }
 
 #else
 
-static uint32_t walk_stack(uint64_t *pcs, uint32_t max)
+static void walk_stack(struct walk *walk)
 {
-	return walk_completely(pcs, max);
+	walk_completely(walk);
 }
 
 void mf_unwind_forget(void)
@@ -207,21 +255,23 @@ void mf_unwind_forget(void)
 
 #endif
 
-uint32_t mf_unwind_capture(uint64_t *pcs, const void *caller, uint32_t depth)
+uint32_t mf_unwind_capture(uint64_t *pcs, const void *caller, uint32_t depth, uint32_t merge)
 {
-	uint32_t n, own = 0;
+	struct walk walk = { .pcs = pcs, .merge = merge };
+	uint32_t own = 0;
 
 	if (depth > MF_DEPTH_MAX)
 		depth = MF_DEPTH_MAX;
-	n = walk_stack(pcs, depth + OWN_FRAMES_MAX);
-	while (own < n && own < OWN_FRAMES_MAX && pcs[own] != (uint64_t)(uintptr_t)caller)
+	walk.max = depth + OWN_FRAMES_MAX;
+	walk_stack(&walk);
+	while (own < walk.n && own < OWN_FRAMES_MAX && pcs[own] != (uint64_t)(uintptr_t)caller)
 		own++;
-	if (own == n || own == OWN_FRAMES_MAX) {
+	if (own == walk.n || own == OWN_FRAMES_MAX) {
 		/* The caller is certain even where the unwinder is lost. */
 		pcs[0] = (uint64_t)(uintptr_t)caller;
 		return 1;
 	}
-	n -= own;
-	memmove(pcs, pcs + own, n * sizeof(*pcs));
-	return n < depth ? n : depth;
+	walk.n -= own;
+	memmove(pcs, pcs + own, walk.n * sizeof(*pcs));
+	return walk.n < depth ? walk.n : depth;
 }

@@ -130,6 +130,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 	}
 	moved = oracle_below(seed, 2) ? address : random_address(seed);
 	context = random_context(seed);
+	mf_heap_realloc_shrinks(&store, &block, size, now);
 	mf_heap_realloc_end(&store, &block, moved, size, context_of(context), now);
 	oracle_realloc_end(&oracle, &before, moved, size, context, now);
 	return true;

@@ -211,8 +211,10 @@ TEST(no_peak_without_free)
 	mf_heap_alloc(&store, 0x10000, 1000, context, 0);
 	mf_heap_alloc(&store, 0x11000, 500, context, 0);
 	ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x10000, &block));
+	mf_heap_realloc_shrinks(&store, &block, 3000, 0);
 	mf_heap_realloc_end(&store, &block, 0x12000, 3000, context, 0);
 	ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x12000, &block));
+	mf_heap_realloc_shrinks(&store, &block, 3000, 0);
 	mf_heap_realloc_end(&store, &block, 0x12000, 3000, context, 0);
 	mf_heap_free(&store, 0xdead0, 0);
 	EXPECT_SNAPSHOTS({ 0, 0, 0, 'e' },
@@ -224,6 +226,7 @@ TEST(no_peak_without_free)
 
 	/* A shrinking one does, and moves bytes from heap to extra. */
 	ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x12000, &block));
+	mf_heap_realloc_shrinks(&store, &block, 2999, 0);
 	mf_heap_realloc_end(&store, &block, 0x12000, 2999, context, 0);
 	look();
 	ASSERT_EQ(7, n_views);

@@ -67,7 +67,7 @@ static void walk_theirs(struct comparison *c)
 static FRAME int probe(void)
 {
 	compared.caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
-	compared.n_ours = mf_unwind_capture(compared.ours, __builtin_return_address(0), depth);
+	compared.n_ours = mf_unwind_capture(compared.ours, __builtin_return_address(0), depth, 0);
 	walk_theirs(&compared);
 	return 1;
 }

@@ -141,6 +141,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	if (run->options->model.time_unit == MF_TIME_INSTRUCTIONS)
 		mf_clock_set_instructions(state->store.header);
 	state->store.header->depth = run->options->report.depth + FRAMES_BEYOND;
+	state->store.header->merge_recursive = run->options->merge_recursive;
 	if (!run->options->heap)
 		return 0;
 	if (!obstacle) {

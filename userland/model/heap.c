@@ -83,6 +83,13 @@ void mf_heap_realloc_failed(struct mf_store *store, const struct mf_block *block
 	enter(store, block);
 }
 
+void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *block, uint64_t size,
+			     int64_t now)
+{
+	if (is_counted(block) && size < block->size)
+		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
+}
+
 /* A block that can no longer be followed leaves the totals, too: they stay those of known blocks. */
 static void drop(struct mf_store *store, const struct mf_block *block)
 {
@@ -101,8 +108,6 @@ void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *ol
 
 	if (is_counted(old))
 		model->heap_reallocs++;
-	if (is_counted(old) && block->size < old->size)
-		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
 	if (!enter(store, block)) {
 		drop(store, old);
 		return;

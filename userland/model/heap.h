@@ -31,6 +31,13 @@ void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
  * it at its new address and size, or puts it back as it was when the reallocation failed.
  */
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block);
+
+/*
+ * Between the two, when the reallocation has succeeded: looks for a peak if @size is less than the
+ * block's. It comes before the new place gets a context, which the peak's tree must not have.
+ */
+void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *block, uint64_t size,
+			     int64_t now);
 void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *block, uint64_t address,
 			 uint64_t size, uint32_t context, int64_t now);
 void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *old,

@@ -63,6 +63,7 @@ struct mf_store_header {
 	/* Who fills it. */
 	int32_t pid;	       /* of the program; 0 until the shim has attached */
 	uint32_t depth;	       /* frames to capture at most */
+	uint32_t merge_recursive; /* merge cycles of up to so many frames; 0: none */
 	uint64_t events;       /* allocations, reallocations and frees seen */
 	uint64_t events_lost;  /* not accounted: allocations inside the shim's own work, ... */
 	uint64_t first_time_ns; /* CLOCK_MONOTONIC of the first event */
