@@ -155,10 +155,12 @@ comma() {
 }
 # shellcheck disable=SC2206 # words are wanted
 more=($more)
+# One thread for all processors: with one for each, QEMU 7.2 can go on executing what it made of code
+# that another processor is changing, and arming kprobes does just that; the guest then hangs.
 # exec: so that $! is the process to kill and to wait for.
 (exec timeout --foreground -k 5 $((limit + boot_limit)) qemu-system-x86_64 \
 	-nodefaults -no-user-config -no-reboot -display none -monitor none \
-	-machine q35 -accel tcg,thread=multi -cpu max -smp "$smp" -m "$mem" \
+	-machine q35 -accel tcg,thread=single -cpu max -smp "$smp" -m "$mem" \
 	-kernel "$image" -initrd "$initrd" -serial "file:$(comma "$console")" \
 	-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 	-virtfs "local,path=$(comma "$control"),mount_tag=control,security_model=none" \
