@@ -26,9 +26,12 @@ KBUILD_MAKE   = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
 modules: module-links
 	$(KBUILD_MAKE) modules
 
-#: modules_install  install massif.ko where modprobe finds it
+#: modules_install  install massif.ko where modprobe finds it, and group massif with its device
 modules_install: modules
-	$(KBUILD_MAKE) modules_install
+	$(KBUILD_MAKE) INSTALL_MOD_PATH=$(DESTDIR) modules_install
+	install -D -m 644 kmod/60-massif.rules $(DESTDIR)/lib/udev/rules.d/60-massif.rules
+	install -D -m 644 kmod/massif-sysusers.conf $(DESTDIR)/usr/lib/sysusers.d/massif.conf
+	@[ -n "$(DESTDIR)" ] || ! command -v systemd-sysusers >/dev/null || systemd-sysusers massif.conf
 
 .PHONY: module-links
 module-links:
