@@ -130,13 +130,13 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	/* Nothing is counted, and not even the first snapshot has a tree. */
 	if (!run->options->heap)
 		model.detailed_freq = UINT32_MAX;
+	model.logs_steps = mf_account_needs_steps(run->options);
 	mf_model_init(&state->store, &model);
 	if (run->options->heap_extra_real) {
 		/* The header is part of what the allocator says. */
 		mf_model_of(&state->store)->options.heap_admin = 0;
 		state->store.header->real_capacities = 1;
 	}
-	state->store.header->logs_steps = mf_account_needs_steps(run->options);
 	state->store.header->realloc_zero_keeps = !run->options->realloc_zero_frees;
 	if (run->options->model.time_unit == MF_TIME_INSTRUCTIONS)
 		mf_clock_set_instructions(state->store.header);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ctl/account.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
 #include "ctl/output.h"
@@ -59,6 +60,7 @@ static void end_process(struct mf_run *run, const struct mf_pages_process *proce
 			       (int)process->pid, process->comm);
 		return;
 	default:
+		mf_account_end(run->options, process->store, process->pid);
 		say_quality(process);
 		if (mf_output_write(run->options, run->cmd, process->store, process->pid, true,
 				    &err))
@@ -115,6 +117,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 			       "has them",
 			       run->program->image ? run->program->image : run->program->path);
 	options.model.heap_admin = 0;
+	options.model.logs_steps = mf_account_needs_steps(run->options);
 	ret = mf_pages_open(&options, &state->pages, err);
 	if (ret)
 		return ret;

@@ -41,6 +41,7 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 
 	memset(model, 0, sizeof(*model));
 	model->options = *options;
+	store->header->logs_steps = options->logs_steps;
 	publish(model, 0, 0, NO_SLOT);
 }
 
@@ -111,9 +112,9 @@ static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, 
 
 /*
  * The new interval between snapshots: the smallest distance of neighbours, not counting pairs of
- * which both are the first, the last or the peak; in 32 bits, as in Massif.
+ * which both are the first, the last or the peak.
  */
-static uint32_t least_interval(struct mf_store *store, const uint16_t *order, uint32_t count,
+static int64_t least_interval(struct mf_store *store, const uint16_t *order, uint32_t count,
 			       uint32_t peak, uint32_t *where)
 {
 	const struct mf_model *model = mf_model_of(store);
@@ -132,7 +133,7 @@ static uint32_t least_interval(struct mf_store *store, const uint16_t *order, ui
 			*where = i;
 		}
 	}
-	return (uint32_t)least;
+	return least;
 }
 
 /* Makes room: half of the snapshots go, and later ones are taken at larger intervals. */
@@ -143,17 +144,19 @@ static void cull(struct mf_store *store)
 	uint32_t count = count_of(model->published), kept, where = 0;
 	const uint16_t *order = model->order[which];
 	uint16_t *survivors = model->order[!which];
+	int64_t interval;
 
 	log_step(store, (struct mf_step){ .kind = MF_STEP_CULLING });
 	kept = choose_survivors(store, order, count, peak, survivors);
-	model->interval = least_interval(store, survivors, kept, peak, &where);
+	interval = least_interval(store, survivors, kept, peak, &where);
+	model->interval = (uint32_t)interval;
 	log_step(store, (struct mf_step){ .kind = MF_STEP_CULLED, .number = count - kept,
 					  .count = count });
 	for (uint32_t i = 0; i < kept; i++)
 		log_snapshot(store, MF_STEP_SURVIVOR, survivors[i], i, peak,
 			     (struct mf_step){ 0 });
 	log_step(store, (struct mf_step){ .kind = MF_STEP_INTERVAL, .number = where,
-					  .span = model->interval });
+					  .span = interval });
 	model->cullings++;
 	publish(model, !which, kept, peak);
 

@@ -204,15 +204,17 @@ static void part_left(const struct mf_interval *part, void *data)
 	struct mf_accounting *a = removal->accounting;
 	uint64_t bytes = part->end - part->start;
 
+	/* Each page is a block; counted in 32 bits, as in Massif. */
+	mf_model_of(&a->store)->heap_frees += (uint32_t)(bytes / PAGE_BYTES);
 	if (part->file && mf_files_get(a->files, part->file)->has_code)
 		a->code_left = true;
 	if (!removal->begun) {
 		int64_t now = mf_accounting_time(a, removal->time_ns);
 
 		removal->begun = true;
-		mf_model_check_peak(&a->store, now);
+		mf_model_check_peak_on(&a->store, MF_OCCASION_PEAK_BEFORE_FREE, now);
 		charge(a, part->context, -(int64_t)PAGE_BYTES);
-		mf_model_attempt(&a->store, now);
+		mf_model_attempt_on(&a->store, MF_OCCASION_FREE, now);
 		bytes -= PAGE_BYTES;
 	}
 	if (bytes)
@@ -228,7 +230,9 @@ int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interva
 	if (code)
 		return code;
 	charge(a, interval->context, (int64_t)(interval->end - interval->start));
-	mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
+	mf_model_of(&a->store)->heap_allocs +=
+		(uint32_t)((interval->end - interval->start) / PAGE_BYTES);
+	mf_model_attempt_on(&a->store, MF_OCCASION_ALLOC, mf_accounting_time(a, time_ns));
 	return 0;
 }
 
