@@ -426,6 +426,8 @@ TEST(file_names)
 		{ "%p%p", "12341234" },
 		{ "a%%b", "a%b" },
 		{ "%n", "3" },
+		{ "%n-%n%%n", "3-4%n" },
+		{ "%%q{NAME}", "%q{NAME}" },
 		{ "%q{NAME}", "value" },
 		{ "x%q{NAME}y%q{EMPTY}z", "xvalueyz" },
 		{ "x~", "x~" },

@@ -15,7 +15,7 @@ struct expansion {
 	const char *rest; /* of the pattern, behind the % and its letter */
 	FILE *out;
 	pid_t pid;
-	unsigned int number;
+	unsigned int number; /* of the next %n */
 };
 
 static int expand_percent(struct expansion *e, struct mf_error *err)
@@ -32,7 +32,7 @@ static int expand_pid(struct expansion *e, struct mf_error *err)
 
 static int expand_number(struct expansion *e, struct mf_error *err)
 {
-	fprintf(e->out, "%u", e->number);
+	fprintf(e->out, "%u", e->number++);
 	return 0;
 }
 

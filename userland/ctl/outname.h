@@ -8,8 +8,9 @@
 #include "base/error.h"
 
 /*
- * Expands @pattern for process @pid and its @number-th file (from 1). *@name is to be released with
- * free(). Returns 0, -ENOMEM, or -EINVAL with the reason in @err, in Massif's words.
+ * Expands @pattern for process @pid. The first %n is @number, each further one is one more, as in
+ * Massif. *@name is to be released with free(). Returns 0, -ENOMEM, or -EINVAL with the reason in
+ * @err, in Massif's words.
  */
 int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
 		      struct mf_error *err);
