@@ -115,7 +115,7 @@ static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, 
  * which both are the first, the last or the peak.
  */
 static int64_t least_interval(struct mf_store *store, const uint16_t *order, uint32_t count,
-			       uint32_t peak, uint32_t *where)
+			      uint32_t peak, uint32_t *where)
 {
 	const struct mf_model *model = mf_model_of(store);
 	int64_t least = INT64_MAX;
