@@ -54,5 +54,10 @@ SCENARIO(alloc_fn_beyond_depth_1, "diff_ignored", ARGS("deep"),
 SCENARIO(ignore_below_main, "diff_ignored", ARGS("blocks"),
 	 WITH(ALL_TREES, "--ignore-fn=(below main)", "--alloc-fn=main", "--alloc-fn=blocks()",
 	      "--alloc-fn=visible(unsigned long)"));
+SCENARIO(log_ignored, "diff_ignored", ARGS("churn"),
+	 WITH("-v", "-v", "-v", "--stats=yes", "--ignore-fn=hidden"), .log = true);
+SCENARIO(log_ignored_resizes, "diff_ignored", ARGS("resizes"),
+	 WITH("-v", "-v", "-v", "--stats=yes", "--ignore-fn=hidden",
+	      "--ignore-fn=hidden_resize"), .log = true);
 
 TEST_HARNESS_MAIN

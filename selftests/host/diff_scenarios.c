@@ -225,4 +225,19 @@ SCENARIO(words_of_options, "diff_places", ARGS("wraps"),
 	 WITH(ALL_TREES, "--alloc-fn=a name # with blanks", "--alloc-fn=wrap"));
 SCENARIO(words_of_arguments, "diff_shapes", ARGS("one", "two words", "", "# three", "'\\"));
 
+/* The account of the work; what is compared begins after -q, which both are given. */
+SCENARIO(log_snapshots, "diff_shapes", ARGS("churn_long"),
+	 WITH("-v", "-v", "-v", "--stats=yes", "--max-snapshots=20"), .log = true);
+SCENARIO(log_peaks, "diff_shapes", ARGS("waves"),
+	 WITH("-v", "-v", "-v", "--stats=yes", "--max-snapshots=10"), .log = true);
+SCENARIO(log_equal_times, "diff_shapes", ARGS("equal_times"),
+	 WITH("-v", "-v", "-v", "--stats=yes", "--max-snapshots=15"), .log = true);
+SCENARIO(log_wrapped_clock, "diff_shapes", ARGS("clock_wrap"),
+	 WITH("-v", "-v", "-v", "--stats=yes", "--max-snapshots=10"), .log = true);
+SCENARIO(log_calls, "diff_calls", ARGS("realloc_shrink"),
+	 WITH("-v", "-v", "-v", "--stats=yes"), .log = true);
+SCENARIO(log_edges, "diff_calls", ARGS("realloc_edges"),
+	 WITH("-v", "-v", "-v", "--stats=yes"), .log = true);
+SCENARIO(log_stats, "diff_new", ARGS("forms"), WITH("--stats=yes"), .log = true);
+
 TEST_HARNESS_MAIN

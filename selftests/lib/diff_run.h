@@ -18,6 +18,8 @@ struct diff_scenario {
 	const char *args[DIFF_WORDS_MAX];    /* of the target */
 	const char *options[DIFF_WORDS_MAX]; /* of both profilers */
 
+	bool log; /* what both say of their work, with -v and --stats=yes, is the same, too */
+
 	/*
 	 * Where the two must differ: why, and at least one of the ways in which they do. Then the
 	 * files must not be equal, but for what is said here they must.
