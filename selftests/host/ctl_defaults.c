@@ -131,6 +131,9 @@ SETUP(prefixed, .home = "--massif:depth=1 --memcheck:leak-check=full");
 SETUP(command_line_only, .home = "--depth=1", .variable = "--depth=2", .here = "--depth=3",
       COMMAND("--command-line-only=yes"));
 SETUP(command_line_only_later, .home = "--depth=1", .here = "--command-line-only=yes --depth=3");
+SETUP(desc, .variable = "--redzone-size=16 --num-callers=3 --stats=no --alignment=32 "
+			 "--trace-malloc=no --keep-debuginfo=yes --merge-recursive-frames=0 "
+			 "--heap=yes --log-fd=2 --demangle=no -v -q");
 SETUP(bad_value, .home = "--depth=1", .here = "--depth=0");
 SETUP(bad_variable, .variable = "--nonsense");
 SETUP(comment, .home = "# --depth=1\n");

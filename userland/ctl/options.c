@@ -547,7 +547,7 @@ void mf_options_print_help(FILE *out)
 
 		snprintf(left, sizeof(left), "%s%s%s", option->name, option->values ? "=" : "",
 			 option->values ? option->values : "");
-		fprintf(out, "    %-30s %s", left, option->meaning);
+		fprintf(out, "    %-34s %s", left, option->meaning);
 		if (option->initial)
 			fprintf(out, " [%s]", option->initial);
 		fputc('\n', out);
