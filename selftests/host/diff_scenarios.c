@@ -170,6 +170,15 @@ SCENARIO(fullpath_all, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--fullpa
 SCENARIO(fullpath_after, "diff_frames", ARGS("inlined"),
 	 WITH(ALL_TREES, "--fullpath-after=nowhere", "--fullpath-after=selftests/"));
 SCENARIO(below_main, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--show-below-main=yes"));
+SCENARIO(dwarf_4_inlined, "diff_frames_old", ARGS("inlined"), WITH(ALL_TREES));
+SCENARIO(dwarf_4_fullpath, "diff_frames_old", ARGS("callbacks"),
+	 WITH(ALL_TREES, "--fullpath-after="));
+SCENARIO(dwarf_4_stacks, "diff_frames_old", ARGS("stacks"), WITH(ALL_TREES, "--sym-offsets=yes"));
+SCENARIO(dwarf_4_handlers, "diff_frames_old", ARGS("handlers"), WITH(ALL_TREES));
+SCENARIO(no_debuginfo, "diff_frames_bare", ARGS("inlined"), WITH(ALL_TREES));
+SCENARIO(no_debuginfo_tail_calls, "diff_frames_bare", ARGS("tails"), WITH(ALL_TREES));
+SCENARIO(no_debuginfo_offsets, "diff_frames_bare", ARGS("callbacks"),
+	 WITH(ALL_TREES, "--sym-offsets=yes", "--show-below-main=yes"));
 
 /* The shim has variables of each thread; Valgrind keeps such outside the program. */
 #define MORE_TLS                                                                             \
@@ -198,6 +207,9 @@ SCENARIO(code_without_tables, "diff_library", ARGS("no_symbols"), WITH(ALL_TREES
 
 /* C++ and names. */
 SCENARIO(new_forms, "diff_new", ARGS("forms"), WITH(ALL_TREES));
+SCENARIO(new_wide, "diff_new", ARGS("wide"), WITH(ALL_TREES),
+	 .why = "Massif's allocator leaves what it cut an aligned block from to that block",
+	 .more_extra = 6 * (128 + 32));
 SCENARIO(new_fails, "diff_new", ARGS("failing"), WITH("--detailed-freq=1", "--threshold=100"),
 	 .why = "the C++ library makes, throws and catches an exception; Massif stands in for it",
 	 .their_args = { "failing", "thrown" });

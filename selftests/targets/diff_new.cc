@@ -55,6 +55,18 @@ static void forms()
 	operator delete[](nullptr);
 }
 
+static void wide_forms()
+{
+	constexpr std::align_val_t more{ 64 }, most{ 128 };
+
+	see(operator new(500, more));
+	see(operator new[](600, most));
+	see(operator new(700, more, std::nothrow));
+	see(operator new[](800, most, std::nothrow));
+	operator delete(see(operator new(900, more)), more);
+	operator delete[](see(operator new[](1000, most)), (size_t)1000, most);
+}
+
 /* diff_new MODE thrown: an exception instead of an operator new that returns nothing. */
 static bool thrown;
 
@@ -223,8 +235,13 @@ static const struct {
 	const char *name;
 	void (*run)();
 } modes[] = {
-	{ "forms", forms },     { "failing", failing },	  { "objects", objects },
-	{ "names", names },     { "containers", containers }, { "exceptions", exceptions },
+	{ "forms", forms },
+	{ "wide", wide_forms },
+	{ "failing", failing },
+	{ "objects", objects },
+	{ "names", names },
+	{ "containers", containers },
+	{ "exceptions", exceptions },
 	{ "globals", globals },
 };
 
