@@ -23,6 +23,7 @@ static DEFINE_MUTEX(lock);
 static unsigned int users;
 
 static struct kretprobe calls[MASSIF_HOOK_COUNT];
+static struct kretprobe *call_pointers[MASSIF_HOOK_COUNT];
 static struct kprobe exit_call;
 static struct tracepoint *tracepoints[MASSIF_LIFECYCLE_COUNT];
 /* Of probes that were disarmed before. */
@@ -39,8 +40,9 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 
 static void disarm_calls(int count)
 {
+	/* All at once, for they wait for RCU. */
+	unregister_kretprobes(call_pointers, count);
 	while (count--) {
-		unregister_kretprobe(&calls[count]);
 		missed_before += calls[count].nmissed + calls[count].kp.nmissed;
 		calls[count].nmissed = 0;
 		calls[count].kp.nmissed = 0;
@@ -52,6 +54,7 @@ static int arm_calls(const char **dead)
 	int i, err;
 
 	for (i = 0; i < MASSIF_HOOK_COUNT; i++) {
+		call_pointers[i] = &calls[i];
 		/* A probe that was registered before cannot be registered as it is. */
 		calls[i] = (struct kretprobe){
 			.kp.symbol_name = massif_hookpoints[i].symbol,

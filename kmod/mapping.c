@@ -71,7 +71,7 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		.prot = massif_vma_prot(change->vm_flags, change->file),
 	};
 
-	mmap_assert_write_locked(change->mm);
+	lockdep_assert_held_write(&change->mm->mmap_lock);
 	if (target->test) {
 		set_bit(hook, &target->seen);
 		return;
@@ -97,7 +97,7 @@ static void report_unmap(struct massif_target *target, const struct call *call)
 	const struct massif_change *change = &call->change;
 	struct massif_rec_map rec = { .addr = change->addr, .len = change->len };
 
-	mmap_assert_locked(change->mm);
+	lockdep_assert_held(&change->mm->mmap_lock);
 	if (target->test) {
 		set_bit(MASSIF_HOOK_UNMAP, &target->seen);
 		return;

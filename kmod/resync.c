@@ -58,7 +58,7 @@ static bool write_part(struct part *part)
 	u32 count = 0;
 	bool moving, ok;
 
-	mmap_assert_locked(mm);
+	lockdep_assert_held(&mm->mmap_lock);
 	part->last = true;
 	for (vma = find_vma(mm, part->start); vma; vma = find_vma(mm, vma->vm_end)) {
 		if (used + MASSIF_VMA_RECORD_MAX + bound > PART_BYTES) {

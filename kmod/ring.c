@@ -100,6 +100,7 @@ int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma)
 /* Bytes not read yet. The tail is the consumer's word: one that cannot be right means full. */
 static u64 unread(struct massif_ring *ring)
 {
+	/* With the consumer's release: what it has read may be overwritten. */
 	u64 tail = smp_load_acquire(&ring->consumer->tail);
 	u64 head = READ_ONCE(ring->head);
 
@@ -172,6 +173,7 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes, bool
 	if (urgent)
 		WRITE_ONCE(ring->urgent, ring->head);
 	ring->control->records = ring->records;
+	/* With the consumer's acquire: what is before head is complete. */
 	smp_store_release(&ring->control->head, ring->head);
 	return true;
 }

@@ -61,6 +61,7 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 
 	session->max_stack = setup->max_stack_bytes;
 	session->missed = massif_hooks_missed();
+	/* With massif_session_ready(): who sees it sees all of the above. */
 	smp_store_release(&session->ready, true);
 	goto out;
 
@@ -73,6 +74,7 @@ out:
 
 bool massif_session_ready(struct massif_session *session)
 {
+	/* With massif_session_setup(). */
 	return smp_load_acquire(&session->ready);
 }
 

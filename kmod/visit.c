@@ -44,6 +44,9 @@ static struct {
 	struct hlist_head head;
 } table[1 << TABLE_BITS];
 
+/* Has any thread ever been in run(), or will be? */
+static bool used;
+
 static unsigned int bucket(const struct task_struct *task)
 {
 	return hash_ptr(task, TABLE_BITS);
@@ -147,6 +150,7 @@ static struct massif_visit *get(struct task_struct *task, struct massif_target *
 	atomic_inc(&visit->session->pending);
 	/* The session's file is open, so the module has a user already. */
 	__module_get(THIS_MODULE);
+	WRITE_ONCE(used, true);
 	insert(visit);
 
 	init_task_work(&visit->work, run);
@@ -220,5 +224,6 @@ void massif_visit_init(void)
  */
 void massif_visit_exit(void)
 {
-	synchronize_rcu_tasks();
+	if (used)
+		synchronize_rcu_tasks();
 }

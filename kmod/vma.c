@@ -74,7 +74,7 @@ size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *
 	struct file *file = vma->vm_file;
 	size_t size;
 
-	mmap_assert_locked(vma->vm_mm);
+	lockdep_assert_held(&vma->vm_mm->mmap_lock);
 	massif_record_init(&rec->h, type, 0, target->session, target);
 	rec->addr = start;
 	rec->len = end - start;

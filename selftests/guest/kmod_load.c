@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+// Loading, unloading and sessions over and over: refused while in use, nothing left behind.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(256 << 10)
+
+static int load(void)
+{
+	const char *named = getenv("MASSIF_KO");
+	char path[PATH_MAX];
+	struct utsname uts;
+	int fd, err;
+
+	uname(&uts);
+	snprintf(path, sizeof(path), "%s/kmod/%s/massif.ko", getenv("MASSIF_BUILD") ?: "build",
+		 uts.release);
+	fd = open(named ?: path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static int unload(void)
+{
+	return syscall(SYS_delete_module, "massif", O_NONBLOCK) ? -errno : 0;
+}
+
+/* A thread that is about to return to user mode may hold the module a moment longer. */
+static int unload_soon(void)
+{
+	int tries, err = 0;
+
+	for (tries = 0; tries < 100; tries++) {
+		err = unload();
+		if (err != -EWOULDBLOCK)
+			break;
+		usleep(50 * 1000);
+	}
+	return err;
+}
+
+/* Kernel memory areas that our code has allocated: lines of vmallocinfo that name the module. */
+static int areas(bool module_too)
+{
+	FILE *file = fopen("/proc/vmallocinfo", "r");
+	char line[1024];
+	int count = 0;
+
+	while (fgets(line, sizeof(line), file)) {
+		if (strstr(line, "[massif]"))
+			count++;
+		else if (module_too && strstr(line, "massif"))
+			count++;
+	}
+	fclose(file);
+	return count;
+}
+
+/* Gives what slab caches hold in vain back, so that objects in use can be counted. */
+static void shrink_slabs(void)
+{
+	DIR *dir = opendir("/sys/kernel/slab");
+	struct dirent *entry;
+	char path[PATH_MAX];
+	int fd;
+
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", entry->d_name);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd >= 0) {
+			if (write(fd, "1", 1) != 1)
+				errno = 0;
+			close(fd);
+		}
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Objects in use in the caches whose name begins with prefix. */
+static long objects(const char *prefix)
+{
+	FILE *file = fopen("/proc/slabinfo", "r");
+	char line[1024], name[256];
+	long active, sum = 0;
+
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "%255s %ld", name, &active) == 2 &&
+		    !strncmp(name, prefix, strlen(prefix)))
+			sum += active;
+	fclose(file);
+	return sum;
+}
+
+static void churn(void)
+{
+	munmap(mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8192);
+}
+
+static int churn_for_ever(void *arg)
+{
+	for (;;)
+		churn();
+	return 0;
+}
+
+/* Not busy: each arming of the hooks waits for every processor. */
+static int churn_now_and_then(void)
+{
+	for (;;) {
+		churn();
+		usleep(500);
+	}
+	return 0;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+FIXTURE(load)
+{
+	pid_t bystander;	/* maps and unmaps all the time, in no session */
+};
+
+FIXTURE_SETUP(load)
+{
+	/* A test that failed before may have left it. */
+	unload_soon();
+	self->bystander = fork();
+	if (!self->bystander)
+		_exit(churn_now_and_then());
+	ASSERT_LT(0, self->bystander);
+}
+
+FIXTURE_TEARDOWN(load)
+{
+	end(self->bystander);
+	unload_soon();
+}
+
+TEST_F_TIMEOUT(load, a_hundred_times, 300)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, load());
+		ASSERT_EQ(0, access(MASSIF_DEVICE, F_OK));
+		ASSERT_EQ(0, unload());
+		ASSERT_EQ(-1, access(MASSIF_DEVICE, F_OK));
+	}
+	EXPECT_EQ(0, areas(true));
+}
+
+TEST_F_TIMEOUT(load, is_refused_to_leave_while_in_use, 60)
+{
+	struct kmod_session session;
+
+	ASSERT_EQ(0, load());
+	ASSERT_EQ(0, kmod_session_open(&session, RING, 4096));
+	EXPECT_EQ(-EWOULDBLOCK, unload());
+
+	/* A mapping of the ring is a use as well. */
+	close(session.fd);
+	session.fd = -1;
+	EXPECT_EQ(-EWOULDBLOCK, unload());
+	EXPECT_EQ(RING, session.control->data_bytes);
+	kmod_session_close(&session);
+	EXPECT_EQ(0, unload_soon());
+	EXPECT_EQ(-ENOENT, unload());
+}
+
+/* One session of a program that is mapping when it begins, and when it ends. */
+static int short_session(int round)
+{
+	struct kmod_session session;
+	int err = kmod_session_open(&session, RING, round % 2 ? 4096 : 0);
+	int waited = 0;
+	pid_t pid;
+
+	if (err)
+		return err;
+	pid = kmod_session_call(&session, churn_for_ever, NULL);
+	if (pid < 0)
+		return pid;
+	while (__atomic_load_n(&session.control->head, __ATOMIC_ACQUIRE) < 4096 && ++waited < 5000)
+		usleep(1000);
+	usleep(round % 7 * 1000);
+	/* Some programs outlive their session, some end before it. */
+	if (round % 3 == 0)
+		end(pid);
+	if (session.control->head == 0)
+		err = -ENODATA;
+	kmod_session_close(&session);
+	if (round % 3)
+		end(pid);
+	return err;
+}
+
+static void sessions(struct __test_metadata *_metadata, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		ASSERT_EQ(0, short_session(i));
+}
+
+/*
+ * What a session may leak, by the cache it is in, and by how many objects the cache may grow in
+ * fifty sessions for reasons of its own: an address space, a process number, our own structures.
+ */
+static const struct {
+	const char *name;
+	long slack;
+} caches[] = {
+	{ "mm_struct",	20 },
+	{ "pid",	20 },
+	{ "kmalloc-",	100 },
+};
+
+#define CACHES	(sizeof(caches) / sizeof(caches[0]))
+
+static void count_objects(long counts[CACHES])
+{
+	size_t i;
+
+	/* RCU frees late. */
+	sleep(1);
+	shrink_slabs();
+	for (i = 0; i < CACHES; i++)
+		counts[i] = objects(caches[i].name);
+}
+
+static bool grew(const long before[CACHES], const long after[CACHES])
+{
+	size_t i;
+
+	for (i = 0; i < CACHES; i++)
+		if (after[i] > before[i] + caches[i].slack)
+			return true;
+	return false;
+}
+
+TEST_F_TIMEOUT(load, fifty_sessions_leave_nothing, 300)
+{
+	long before[CACHES], after[CACHES];
+	int tries = 0;
+	size_t i;
+
+	ASSERT_EQ(0, load());
+	/* Whatever is allocated once and kept. */
+	sessions(_metadata, 10);
+	count_objects(before);
+	EXPECT_EQ(0, areas(false));
+
+	sessions(_metadata, 50);
+	do {
+		count_objects(after);
+	} while (grew(before, after) && ++tries < 5);
+	EXPECT_FALSE(grew(before, after));
+	for (i = 0; i < CACHES; i++)
+		TH_LOG("%s: %ld, then %ld", caches[i].name, before[i], after[i]);
+	EXPECT_EQ(0, areas(false));
+	EXPECT_EQ(0, unload_soon());
+	EXPECT_EQ(0, areas(true));
+}
+
+/* Directly after the last close, with threads that may be on their way out of our code. */
+TEST_F_TIMEOUT(load, and_unload_right_after_a_session, 300)
+{
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, load());
+		ASSERT_EQ(0, short_session(i));
+		ASSERT_EQ(0, unload_soon());
+	}
+}
+
+TEST_HARNESS_MAIN
