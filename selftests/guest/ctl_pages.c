@@ -92,6 +92,56 @@ TEST_F_TIMEOUT(pages, static_program, SECONDS)
 	expect_file(_metadata, self->name);
 }
 
+/* The number behind @label in @text, or 0. */
+static unsigned long number_of(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+
+	return at ? strtoul(at + strlen(label), NULL, 10) : 0;
+}
+
+static unsigned int count(const char *text, const char *part)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		n++;
+	return n;
+}
+
+/* The same lines as in heap mode: as many as the counters say, and pages that came less those gone. */
+TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
+{
+	const char *err;
+	char *text, *last;
+
+	CTL_RUN(&self->result, "massif-ctl", "-v", "-v", "--stats=yes", "--pages-as-heap",
+		"--time-unit=B", "--max-snapshots=10", "sh", "-c", "(:) ; exit 0");
+	err = self->result.err;
+	/* The forked process has its own, under its own number. */
+	EXPECT_EQ(2, count(err, "Massif: heap allocs:"));
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "-v", "-v", "--stats=yes", "--pages-as-heap",
+		"--time-unit=B", "--max-snapshots=1000", "--massif-out-file=massif.out.one",
+		ctl_target("ctl_static"));
+	err = self->result.err;
+	EXPECT_EQ(number_of(err, "Massif: real snapshots:"),
+		  count(err, "Massif:   alloc S") + count(err, "Massif: dealloc S") +
+			  count(err, "Massif: de-PEAK S") + count(err, "Massif: startup S"));
+	EXPECT_EQ(0, number_of(err, "Massif: skipped snapshots:"));
+	EXPECT_EQ(number_of(err, "Massif: peak snapshots:"), count(err, "de-PEAK Sp"));
+	EXPECT_EQ(1, count(err, "startup S"));
+	text = ctl_read_file("massif.out.one");
+	ASSERT_NE(NULL, text);
+	last = text;
+	for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
+		last = at;
+	/* The last event may have been a region, of which the file shows the first page's going. */
+	EXPECT_GE(number_of(last, "mem_heap_B="),
+		  4096 * (number_of(err, "heap allocs:") - number_of(err, "heap frees:")));
+	free(text);
+}
+
 /* A file for each process that was forked and did not execute anything else. */
 TEST_F_TIMEOUT(pages, forks, SECONDS)
 {
