@@ -109,7 +109,7 @@ FIXTURE_TEARDOWN(speed)
 {
 }
 
-TEST_F_TIMEOUT(speed, large_file, 280)
+TEST_F_TIMEOUT(speed, large_file, 560)
 {
 	static const char path[] = "large.out";
 	const char *const args[] = { path, NULL };

@@ -30,12 +30,15 @@ static const char *const cc_functions[] = {
 static const struct target {
 	const char *name;
 	const char *const *functions;
+	/* One that can call itself: its number in the target, and the names of all on its way. */
+	char recursing;
+	const char *const cycle[2];
 } targets[] = {
-	{ "random_calls", c_functions },
-	{ "random_calls", c_functions },
-	{ "random_inlined", c_functions },
-	{ "random_inlined", c_functions },
-	{ "random_classes", cc_functions },
+	{ "random_calls", c_functions, '6', { "wrap_b", NULL } },
+	{ "random_calls", c_functions, '3', { "step_d", NULL } },
+	{ "random_inlined", c_functions, '7', { "wrap_c", NULL } },
+	{ "random_inlined", c_functions, '5', { "wrap_a", NULL } },
+	{ "random_classes", cc_functions, '4', { "go_on(walk*)", "shop::fetch_again(walk*)" } },
 };
 
 static uint32_t pick(uint64_t *state, uint32_t below)
@@ -148,6 +151,13 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 {
 	uint32_t n_functions = 0, n;
 
+	/* So many frames are left out that it shows how many are captured. */
+	if (percent(state, 8)) {
+		for (int i = 0; i < 2 && target->cycle[i]; i++)
+			add_option(the, word(the, "--alloc-fn=%s", target->cycle[i]));
+		sprintf(rules, "r%c", target->recursing);
+		return;
+	}
 	while (target->functions[n_functions])
 		n_functions++;
 	if (percent(state, 40)) {
@@ -179,6 +189,14 @@ static void add_words(struct random_case *the, uint64_t *state)
 		{ 10, "--read-inline-info=no" },
 		{ 5, "--fullpath-after=" },
 		{ 5, "--fullpath-after=selftests/" },
+		{ 4, "--merge-recursive-frames=1" },
+		{ 4, "--merge-recursive-frames=2" },
+		{ 4, "--merge-recursive-frames=5" },
+		{ 3, "--keep-debuginfo=yes" },
+		{ 3, "--num-callers=4" },
+		{ 2, "--trace-malloc=yes" },
+		{ 3, "--heap=yes" },
+		{ 1, "--heap=no" },
 		{ 3, "--alignment=16" },
 		{ 3, "--time-unit=B" },
 	};

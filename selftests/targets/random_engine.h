@@ -4,7 +4,8 @@
  *
  * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. The same words always make the
  * same program, and one with fewer events is its beginning. RULES are letters: r, no realloc; s, no
- * call chain of more than SHORT_CHAIN functions; f, everything is freed at the end; - for none.
+ * call chain of more than SHORT_CHAIN functions; f, everything is freed at the end; a digit, many
+ * chains end in that function's calling itself; - for none.
  *
  * The file that includes this one brings the functions that the chains lead through: a table of them,
  * named functions. Each calls the next of the chain, or the allocator if it is the last.
@@ -33,6 +34,7 @@
 #define CHAINS	    64
 #define CHAIN_MAX   300
 #define SHORT_CHAIN 30
+#define RECURSIONS  90
 #define UNIT	    32
 #define MIB	    (1024 * 1024)
 /* Longer texts are not made. */
@@ -120,6 +122,7 @@ static struct program {
 	unsigned int mood_left;
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* a set: those that occur */
+	int recursing;	    /* the function that ends many chains, or -1 */
 	uint8_t slop;	    /* bytes less than a multiple of 32, below 16 */
 	uint16_t large;	    /* how many times as large the largest blocks are as the next */
 	bool resizes;
@@ -154,6 +157,13 @@ static void pick_chain(struct chain *chain, unsigned int n_functions)
 		} while (!(program.functions >> found & 1));
 		chain->steps[i] = (struct step){ found, (uint8_t)pick(4) };
 	}
+	if (program.recursing >= 0 && percent(60)) {
+		unsigned int more = 1 + pick(RECURSIONS);
+
+		for (; more-- && length < CHAIN_MAX; length++)
+			chain->steps[length] = (struct step){ (uint8_t)program.recursing,
+							      (uint8_t)pick(4) };
+	}
 	chain->length = length;
 }
 
@@ -165,6 +175,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.state = seed * 0x9e3779b97f4a7c15u + 1;
 	pick(1);
 	program.resizes = !strchr(rules, 'r');
+	program.recursing = rules[strcspn(rules, "0123456789")] - '0';
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
 	/* Up to 32 MiB, or few of up to 512 MiB, so that the clock leaves 32 bits behind. */
