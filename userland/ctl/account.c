@@ -20,9 +20,11 @@ static const char *const occasions[] = {
 	[MF_OCCASION_PEAK_BEFORE_REALLOC] = "re-PEAK",
 };
 
-bool mf_account_needs_steps(const struct mf_options *options)
+enum mf_log_level mf_account_log_level(const struct mf_options *options)
 {
-	return options->verbosity >= MF_MESSAGE_STEPS;
+	if (options->verbosity >= MF_MESSAGE_EVENTS)
+		return MF_LOG_EVENTS;
+	return options->verbosity >= MF_MESSAGE_STEPS ? MF_LOG_SNAPSHOTS : MF_LOG_NOTHING;
 }
 
 void mf_account_begin(const struct mf_options *options, pid_t pid)
@@ -106,6 +108,43 @@ static void tell_interval(pid_t pid, const struct mf_step *step)
 			step->span, step->number - 1, step->number);
 }
 
+static void tell_alloc(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "<<< record_block (%" PRIu64 ", %" PRIu64 ")", step->heap, step->extra);
+}
+
+static void tell_free(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "<<< unrecord_block");
+}
+
+static void tell_realloc(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "<<< realloc_block (%" PRIu64 ")", step->heap);
+}
+
+static void tell_ignored(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, "(ignored)");
+}
+
+static void tell_alloc_end(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, ">>>");
+}
+
+/* Also where it is a zero: -0. */
+static void tell_free_end(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, ">>> (-%" PRIu64 ", -%" PRIu64 ")", step->heap, step->extra);
+}
+
+static void tell_realloc_end(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, ">>> (%" PRId64 ", %" PRId64 ")", (int64_t)step->heap,
+			(int64_t)step->extra);
+}
+
 static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
 	[MF_STEP_SNAPSHOT] = tell_taken,
 	[MF_STEP_CULLING] = tell_culling,
@@ -114,6 +153,13 @@ static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
 	[MF_STEP_CULLED] = tell_culled,
 	[MF_STEP_SURVIVOR] = tell_survivor,
 	[MF_STEP_INTERVAL] = tell_interval,
+	[MF_STEP_ALLOC] = tell_alloc,
+	[MF_STEP_FREE] = tell_free,
+	[MF_STEP_REALLOC] = tell_realloc,
+	[MF_STEP_IGNORED] = tell_ignored,
+	[MF_STEP_ALLOC_END] = tell_alloc_end,
+	[MF_STEP_FREE_END] = tell_free_end,
+	[MF_STEP_REALLOC_END] = tell_realloc_end,
 };
 
 static void tell_steps(const struct mf_store *store, pid_t pid)
@@ -131,7 +177,7 @@ static void tell_steps(const struct mf_store *store, pid_t pid)
 	}
 	if (store->header->steps_lost)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "there was no room for %" PRIu32 " more lines about snapshots",
+			       "there was no room for %" PRIu32 " more lines about snapshots and events",
 			       store->header->steps_lost);
 }
 
@@ -161,7 +207,7 @@ static void tell_statistics(const struct mf_model *model, pid_t pid)
 
 void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid)
 {
-	if (mf_account_needs_steps(options))
+	if (mf_account_log_level(options))
 		tell_steps(store, pid);
 	if (options->stats)
 		tell_statistics(mf_model_of(store), pid);

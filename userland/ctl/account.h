@@ -6,15 +6,16 @@
 #include <sys/types.h>
 
 #include "ctl/options.h"
+#include "model/log.h"
 #include "model/store.h"
 
 /* Before the program's first event: the lists of functions (-v). */
 void mf_account_begin(const struct mf_options *options, pid_t pid);
 
-/* At its end: the snapshots that were taken and culled (-v -v), and the counters (--stats). */
+/* At its end: the snapshots that were taken and culled (-v -v), each event (-v -v -v), and the counters (--stats). */
 void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid);
 
-/* Whether the model has to keep what happens to snapshots. */
-bool mf_account_needs_steps(const struct mf_options *options);
+/* What the model has to keep for that. */
+enum mf_log_level mf_account_log_level(const struct mf_options *options);
 
 #endif

@@ -130,7 +130,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	/* Nothing is counted, and not even the first snapshot has a tree. */
 	if (!run->options->heap)
 		model.detailed_freq = UINT32_MAX;
-	model.logs_steps = mf_account_needs_steps(run->options);
+	model.logs_steps = mf_account_log_level(run->options);
 	mf_model_init(&state->store, &model);
 	if (run->options->heap_extra_real) {
 		/* The header is part of what the allocator says. */

@@ -15,6 +15,7 @@ enum mf_message_level {
 	MF_MESSAGE_NOTE = 1,
 	MF_MESSAGE_DETAIL = 2,
 	MF_MESSAGE_STEPS = 3, /* what happens to snapshots */
+	MF_MESSAGE_EVENTS = 4, /* each allocation and free, in heap mode */
 };
 
 void mf_message_set_level(int level);

@@ -117,7 +117,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 			       "has them",
 			       run->program->image ? run->program->image : run->program->path);
 	options.model.heap_admin = 0;
-	options.model.logs_steps = mf_account_needs_steps(run->options);
+	options.model.logs_steps = mf_account_log_level(run->options);
 	ret = mf_pages_open(&options, &state->pages, err);
 	if (ret)
 		return ret;

@@ -3,6 +3,7 @@
 
 #include "model/heap.h"
 
+#include "model/log.h"
 #include "model/model.h"
 #include "model/trie.h"
 
@@ -11,10 +12,16 @@ static bool is_counted(const struct mf_block *block)
 	return block->context != MF_CONTEXT_IGNORED;
 }
 
+/* What is usable of @block and was not asked for. */
+static int64_t slop_of(const struct mf_block *block)
+{
+	return (int64_t)(block->capacity - block->size);
+}
+
 /* The overhead that @block costs: the allocator's own bytes and what is usable but not asked for. */
 static int64_t extra_of(const struct mf_model *model, const struct mf_block *block)
 {
-	return (int64_t)(model->options.heap_admin + block->capacity - block->size);
+	return (int64_t)model->options.heap_admin + slop_of(block);
 }
 
 /* Enters @block in the table; one that finds no place there is ignored from now on. */
@@ -32,14 +39,17 @@ void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, i
 
 	if (!enter(store, block))
 		return;
-	if (!is_counted(block)) {
+	mf_log_event(store, MF_STEP_ALLOC, (int64_t)block->size, slop_of(block));
+	if (is_counted(block)) {
+		model->heap_allocs++;
+		mf_trie_charge(store, block->context, (int64_t)block->size);
+		mf_model_change(model, (int64_t)block->size, extra_of(model, block));
+		mf_model_attempt_on(store, MF_OCCASION_ALLOC, now);
+	} else {
 		model->ignored_allocs++;
-		return;
+		mf_log_event(store, MF_STEP_IGNORED, 0, 0);
 	}
-	model->heap_allocs++;
-	mf_trie_charge(store, block->context, (int64_t)block->size);
-	mf_model_change(model, (int64_t)block->size, extra_of(model, block));
-	mf_model_attempt_on(store, MF_OCCASION_ALLOC, now);
+	mf_log_event(store, MF_STEP_ALLOC_END, 0, 0);
 }
 
 void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
@@ -62,15 +72,18 @@ void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
 
 	if (!mf_blocks_take(store, address, &block))
 		return;
-	if (!is_counted(&block)) {
+	mf_log_event(store, MF_STEP_FREE, 0, 0);
+	if (is_counted(&block)) {
+		model->heap_frees++;
+		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
+		mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
+		mf_trie_charge(store, block.context, -(int64_t)block.size);
+		mf_model_attempt_on(store, MF_OCCASION_FREE, now);
+	} else {
 		model->ignored_frees++;
-		return;
+		mf_log_event(store, MF_STEP_IGNORED, 0, 0);
 	}
-	model->heap_frees++;
-	mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
-	mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
-	mf_trie_charge(store, block.context, -(int64_t)block.size);
-	mf_model_attempt_on(store, MF_OCCASION_FREE, now);
+	mf_log_event(store, MF_STEP_FREE_END, (int64_t)block.size, slop_of(&block));
 }
 
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block)
@@ -86,6 +99,7 @@ void mf_heap_realloc_failed(struct mf_store *store, const struct mf_block *block
 void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *block, uint64_t size,
 			     int64_t now)
 {
+	mf_log_event(store, MF_STEP_REALLOC, (int64_t)size, 0);
 	if (is_counted(block) && size < block->size)
 		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
 }
@@ -101,33 +115,41 @@ static void drop(struct mf_store *store, const struct mf_block *block)
 	mf_trie_charge(store, block->context, -(int64_t)block->size);
 }
 
-void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *old,
-			       const struct mf_block *block, int64_t now)
+/* Visible or ignored, before and after: each side counts exactly while it is visible. */
+static void exchange(struct mf_store *store, const struct mf_block *old,
+		     const struct mf_block *block, int64_t now)
 {
 	struct mf_model *model = mf_model_of(store);
 
-	if (is_counted(old))
-		model->heap_reallocs++;
-	if (!enter(store, block)) {
+	if (!is_counted(old) || !is_counted(block))
+		model->ignored_reallocs++;
+	if (!is_counted(block)) {
+		mf_log_event(store, MF_STEP_IGNORED, 0, 0);
 		drop(store, old);
 		return;
 	}
-	if (!is_counted(old) || !is_counted(block))
-		model->ignored_reallocs++;
-	/* Visible or ignored, before and after: each side counts exactly while it is visible. */
-	if (is_counted(old) && is_counted(block)) {
-		mf_trie_charge(store, block->context, (int64_t)block->size);
+	mf_trie_charge(store, block->context, (int64_t)block->size);
+	if (is_counted(old)) {
 		mf_trie_charge(store, old->context, -(int64_t)old->size);
 		mf_model_change(model, (int64_t)block->size - (int64_t)old->size,
 				extra_of(model, block) - extra_of(model, old));
-	} else if (is_counted(block)) {
-		mf_trie_charge(store, block->context, (int64_t)block->size);
-		mf_model_change(model, (int64_t)block->size, extra_of(model, block));
 	} else {
-		drop(store, old);
-		return;
+		mf_model_change(model, (int64_t)block->size, extra_of(model, block));
 	}
 	mf_model_attempt_on(store, MF_OCCASION_REALLOC, now);
+}
+
+void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *old,
+			       const struct mf_block *block, int64_t now)
+{
+	if (is_counted(old))
+		mf_model_of(store)->heap_reallocs++;
+	if (enter(store, block))
+		exchange(store, old, block, now);
+	else
+		drop(store, old);
+	mf_log_event(store, MF_STEP_REALLOC_END, (int64_t)block->size - (int64_t)old->size,
+		     slop_of(block) - slop_of(old));
 }
 
 void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *old, uint64_t address,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the model did with snapshots, step by step, for a user who asked to be told (-v -v).
+ * What the model did with snapshots, step by step, for a user who asked to be told (-v -v); and with
+ * heap mode's events, one by one (-v -v -v).
  *
  * It lies in the store since the model may run in the program's process, where nobody can print.
- * Steps are written where snapshots are taken and culled, which is rare; events have no part in it.
  */
 #ifndef MASSIF_MODEL_LOG_H
 #define MASSIF_MODEL_LOG_H
@@ -22,6 +22,13 @@ enum mf_occasion {
 	MF_OCCASION_PEAK_BEFORE_REALLOC,
 };
 
+/* What header->logs_steps asks for. */
+enum mf_log_level {
+	MF_LOG_NOTHING,
+	MF_LOG_SNAPSHOTS,
+	MF_LOG_EVENTS,
+};
+
 enum mf_step_kind {
 	MF_STEP_SNAPSHOT,     /* was taken; @count attempts were skipped since the one before */
 	MF_STEP_CULLING,      /* begins */
@@ -30,6 +37,13 @@ enum mf_step_kind {
 	MF_STEP_CULLED,	      /* @number of @count are gone */
 	MF_STEP_SURVIVOR,
 	MF_STEP_INTERVAL,     /* is @span now, that between @number - 1 and @number */
+	MF_STEP_ALLOC,	      /* begins: @heap bytes and @extra of slop */
+	MF_STEP_FREE,	      /* begins */
+	MF_STEP_REALLOC,      /* begins: to @heap bytes */
+	MF_STEP_IGNORED,      /* it does not count */
+	MF_STEP_ALLOC_END,
+	MF_STEP_FREE_END,     /* @heap bytes and @extra of slop are gone */
+	MF_STEP_REALLOC_END,  /* @heap and @extra are signed changes */
 };
 
 struct mf_step {
@@ -58,6 +72,18 @@ static inline void mf_log_add(struct mf_store *store, const struct mf_step *step
 	}
 	steps[n] = *step;
 	__atomic_store_n(&header->n_steps, n + 1, __ATOMIC_RELEASE);
+}
+
+/* Keeps an event's step, if events are asked for. */
+static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, int64_t heap,
+				int64_t extra)
+{
+	if (__builtin_expect(store->header->logs_steps >= MF_LOG_EVENTS, 0))
+		mf_log_add(store, &(struct mf_step){
+					  .kind = (uint8_t)kind,
+					  .heap = (uint64_t)heap,
+					  .extra = (uint64_t)extra,
+				  });
 }
 
 /* The steps kept, in order; *@n is their number. Safe against what a broken program left behind. */

@@ -25,7 +25,7 @@ struct mf_model_options {
 	uint32_t time_unit;	/* enum mf_time_unit */
 	uint32_t heap_admin;	/* bytes of overhead of each block */
 	uint32_t alignment;	/* power of two, at least 16 */
-	uint32_t logs_steps;	/* keep what happens to snapshots; see log.h */
+	uint32_t logs_steps;	/* enum mf_log_level: what to keep for the user; see log.h */
 };
 
 struct mf_snapshot {

@@ -75,7 +75,7 @@ struct mf_store_header {
 	uint64_t instructions;
 
 	/* What massif-ctl asks of the shim and the model, beside the model's options. */
-	uint32_t logs_steps;	    /* keep what happens to snapshots; see log.h */
+	uint32_t logs_steps;	    /* enum mf_log_level: what to keep for the user; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to no bytes that returns a block resized it */
 	uint32_t real_capacities;   /* the allocator's own, not the model's */
 	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
