@@ -132,10 +132,17 @@ struct massif_target *massif_target_next(struct massif_session *session,
 	return next;
 }
 
+/* With a reference already, or massif_table_lock and the target in the table. */
 struct massif_target *massif_target_get(struct massif_target *target)
 {
 	refcount_inc(&target->ref);
 	return target;
+}
+
+/* Of what was found under RCU; NULL if the last reference is gone. */
+struct massif_target *massif_target_tryget(struct massif_target *target)
+{
+	return refcount_inc_not_zero(&target->ref) ? target : NULL;
 }
 
 void massif_target_put(struct massif_target *target)

@@ -76,6 +76,7 @@ struct massif_target *massif_target_find(struct mm_struct *mm);
 struct massif_target *massif_target_next(struct massif_session *session,
 					 struct massif_target *prev);
 struct massif_target *massif_target_get(struct massif_target *target);
+struct massif_target *massif_target_tryget(struct massif_target *target);
 void massif_target_put(struct massif_target *target);
 struct mm_struct *massif_target_mmget(struct massif_target *target);
 

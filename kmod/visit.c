@@ -133,7 +133,8 @@ static void run(struct callback_head *work)
 }
 
 /*
- * In a hook, for current or for a thread that has not run yet. NULL: no memory, or it is exiting.
+ * In a hook, for current or for a thread that has not run yet. NULL: no memory, or one of thread
+ * and session is ending.
  */
 static struct massif_visit *get(struct task_struct *task, struct massif_target *target)
 {
@@ -144,8 +145,13 @@ static struct massif_visit *get(struct task_struct *task, struct massif_target *
 	visit = kzalloc(sizeof(*visit), GFP_ATOMIC | __GFP_NOWARN);
 	if (!visit)
 		return NULL;
+	/* The session may be closing: the table's reference, by which it was found, can be gone. */
+	visit->target = massif_target_tryget(target);
+	if (!visit->target) {
+		kfree(visit);
+		return NULL;
+	}
 	visit->task = task;
-	visit->target = massif_target_get(target);
 	visit->session = massif_session_get(target->session);
 	atomic_inc(&visit->session->pending);
 	/* The session's file is open, so the module has a user already. */
