@@ -194,7 +194,7 @@ TEST_F_TIMEOUT(load, is_refused_to_leave_while_in_use, 60)
 static int short_session(int round)
 {
 	struct kmod_session session;
-	int err = kmod_session_open(&session, RING, round % 2 ? 4096 : 0);
+	int err = kmod_session_open(&session, RING, 4096);
 	int waited = 0;
 	pid_t pid;
 
@@ -225,20 +225,11 @@ static void sessions(struct __test_metadata *_metadata, int count)
 		ASSERT_EQ(0, short_session(i));
 }
 
-/*
- * What a session may leak, by the cache it is in, and by how many objects the cache may grow in
- * fifty sessions for reasons of its own: an address space, a process number, our own structures.
- */
-static const struct {
-	const char *name;
-	long slack;
-} caches[] = {
-	{ "mm_struct",	20 },
-	{ "pid",	20 },
-	{ "kmalloc-",	100 },
-};
+/* What a session may leak: an address space, a process number, structures of our own. */
+static const char *const caches[] = { "mm_struct", "pid", "kmalloc-" };
 
-#define CACHES	(sizeof(caches) / sizeof(caches[0]))
+#define CACHES		(sizeof(caches) / sizeof(caches[0]))
+#define SESSIONS	50
 
 static void count_objects(long counts[CACHES])
 {
@@ -248,15 +239,16 @@ static void count_objects(long counts[CACHES])
 	sleep(1);
 	shrink_slabs();
 	for (i = 0; i < CACHES; i++)
-		counts[i] = objects(caches[i].name);
+		counts[i] = objects(caches[i]);
 }
 
+/* Did a cache grow by an object for each session, or nearly so? */
 static bool grew(const long before[CACHES], const long after[CACHES])
 {
 	size_t i;
 
 	for (i = 0; i < CACHES; i++)
-		if (after[i] > before[i] + caches[i].slack)
+		if (after[i] >= before[i] + SESSIONS * 4 / 5)
 			return true;
 	return false;
 }
@@ -264,23 +256,26 @@ static bool grew(const long before[CACHES], const long after[CACHES])
 TEST_F_TIMEOUT(load, fifty_sessions_leave_nothing, 300)
 {
 	long before[CACHES], after[CACHES];
-	int tries = 0;
+	int rounds = 0;
 	size_t i;
 
 	ASSERT_EQ(0, load());
 	/* Whatever is allocated once and kept. */
 	sessions(_metadata, 10);
-	count_objects(before);
-	EXPECT_EQ(0, areas(false));
 
-	sessions(_metadata, 50);
+	/*
+	 * The rest of the system allocates, too, and slabinfo is not exact: but a leak grows
+	 * always.
+	 */
 	do {
+		count_objects(before);
+		sessions(_metadata, SESSIONS);
 		count_objects(after);
-	} while (grew(before, after) && ++tries < 5);
-	EXPECT_FALSE(grew(before, after));
-	for (i = 0; i < CACHES; i++)
-		TH_LOG("%s: %ld, then %ld", caches[i].name, before[i], after[i]);
-	EXPECT_EQ(0, areas(false));
+		EXPECT_EQ(0, areas(false));
+		for (i = 0; i < CACHES; i++)
+			TH_LOG("%s: %ld, then %ld", caches[i], before[i], after[i]);
+	} while (grew(before, after) && ++rounds < 4);
+	EXPECT_GT(4, rounds);
 	EXPECT_EQ(0, unload_soon());
 	EXPECT_EQ(0, areas(true));
 }
