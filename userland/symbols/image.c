@@ -106,6 +106,35 @@ bool mf_image_has_section(Elf *elf, const char *name)
 	return false;
 }
 
+void mf_image_hide_sections(Elf *elf)
+{
+	static const char *const useless[] = {
+		".debug_loc",	   ".debug_loclists", ".debug_frame",
+		".debug_pubnames", ".debug_macro",    ".debug_macinfo",
+	};
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		for (size_t i = 0; name && i < sizeof(useless) / sizeof(useless[0]); i++) {
+			if (strcmp(name, useless[i]) != 0)
+				continue;
+			/* In memory only: the file is open for reading. */
+			header.sh_type = SHT_NOBITS;
+			header.sh_flags = 0;
+			gelf_update_shdr(section, &header);
+		}
+	}
+}
+
 /* Does @object remember another build id than the one in @elf? */
 static bool was_replaced(Elf *elf, const struct mf_object *object)
 {

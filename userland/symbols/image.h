@@ -24,6 +24,12 @@ struct mf_image {
 void mf_image_open(struct mf_image *image, const struct mf_object *object);
 void mf_image_close(struct mf_image *image);
 
+/*
+ * Makes libdw, which reads @elf after this, pass over the sections that we have no use for: it would
+ * decompress all of them at once.
+ */
+void mf_image_hide_sections(Elf *elf);
+
 /* Does @elf have a section of that name with contents? */
 bool mf_image_has_section(Elf *elf, const char *name);
 

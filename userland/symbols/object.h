@@ -3,6 +3,7 @@
 #ifndef MASSIF_SYMBOLS_OBJECT_H
 #define MASSIF_SYMBOLS_OBJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum mf_object_kind {
@@ -22,6 +23,7 @@ struct mf_object {
 	const char *path;
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;	/* 0: unknown */
+	bool unloaded;		/* before the program ended */
 };
 
 /*

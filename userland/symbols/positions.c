@@ -39,6 +39,7 @@ struct mf_positions {
 	struct mf_ranges units; /* values: offsets of units' first entries */
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
+	size_t weight; /* bytes of units that were read */
 };
 
 struct mf_positions *mf_positions_create(Dwarf *dwarf)
@@ -48,6 +49,11 @@ struct mf_positions *mf_positions_create(Dwarf *dwarf)
 	if (positions)
 		positions->dwarf = dwarf;
 	return positions;
+}
+
+size_t mf_positions_weight(const struct mf_positions *positions)
+{
+	return positions->weight;
 }
 
 void mf_positions_destroy(struct mf_positions *positions)
@@ -129,6 +135,16 @@ static const char *compilation_directory(Dwarf_Die *die)
 	return dwarf_attr(die, DW_AT_comp_dir, &found) ? dwarf_formstring(&found) : NULL;
 }
 
+/* The size of the unit that begins with @die. */
+static size_t unit_bytes(Dwarf *dwarf, Dwarf_Die *die)
+{
+	Dwarf_Off start = dwarf_dieoffset(die) - dwarf_cuoffset(die), next;
+
+	if (dwarf_next_unit(dwarf, start, &next, NULL, NULL, NULL, NULL, NULL, NULL, NULL))
+		return 0;
+	return next - start;
+}
+
 /* Reads the head of a unit, its lines and the names of its files. */
 static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
 {
@@ -143,6 +159,7 @@ static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
 		free(unit);
 		return NULL;
 	}
+	positions->weight += unit_bytes(positions->dwarf, &unit->die);
 	unit->code = unit->die;
 	unit->directory = compilation_directory(&unit->die);
 	if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&

@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 // Addresses to functions, files and lines: files are opened, and answers remembered, once.
+//
+// Whatever belongs to one file is touched by one thread at a time: of those that
+// mf_symbolizer_prepare() starts, each takes a file, and then the next. The table of answers and the
+// list of files are not changed meanwhile.
 
 #include "symbols/symbolizer.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/cleanup.h"
 #include "symbols/arena.h"
 #include "symbols/demangle.h"
 #include "symbols/image.h"
 #include "symbols/positions.h"
 #include "symbols/symtab.h"
+
+#define THREADS_MAX 2
+#define DWARF_BYTES_MAX (8u << 20) /* of units that libdw has read; it keeps what it made of them */
+#define PATIENCE_S 1 /* before progress is told of */
+#define PERIOD_MS 200
 
 /* One file, shared by all objects that were mapped from it. */
 struct module {
@@ -21,13 +34,15 @@ struct module {
 	struct mf_symtab symtab;
 	Dwarf *dwarf;
 	struct mf_positions *positions;
-	bool symtab_known, positions_known;
+	bool image_known, symtab_known, positions_known;
+	struct mf_arena arena; /* what answers about its code point to */
 };
 
 /* What is known of one frame. */
 struct answer {
 	struct mf_frame frame;
 	bool used, function_known;
+	bool wanted; /* by mf_symbolizer_want() */
 	const char *function;
 	uint64_t offset;
 	const struct mf_location *locations; /* NULL: not asked for yet */
@@ -70,6 +85,14 @@ int mf_symbolizer_create(const struct mf_object *objects, size_t n_objects,
 	return 0;
 }
 
+static void close_positions(struct module *module)
+{
+	mf_positions_destroy(mf_take(module->positions, NULL));
+	if (module->dwarf)
+		dwarf_end(mf_take(module->dwarf, NULL));
+	module->positions_known = false;
+}
+
 static void close_module(struct module *module)
 {
 	for (size_t i = 0; i < module->symtab.count; i++) {
@@ -79,10 +102,10 @@ static void close_module(struct module *module)
 			free((char *)symbol->shown);
 	}
 	mf_symtab_deinit(&module->symtab);
-	mf_positions_destroy(module->positions);
-	if (module->dwarf)
-		dwarf_end(module->dwarf);
-	mf_image_close(&module->image);
+	close_positions(module);
+	if (module->image_known)
+		mf_image_close(&module->image);
+	mf_arena_deinit(&module->arena);
 	free(module);
 }
 
@@ -109,7 +132,7 @@ static bool same_file(const struct mf_object *a, const struct mf_object *b)
 	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
 }
 
-/* The module of object @number, opened if it was not; NULL if memory is short. */
+/* The module of object @number; NULL if memory is short. */
 static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 {
 	const struct mf_object *object = &s->objects[number];
@@ -126,7 +149,6 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 		if (!module)
 			return NULL;
 		module->object = object;
-		mf_image_open(&module->image, object);
 		module->next = s->modules;
 		s->modules = module;
 	}
@@ -134,14 +156,25 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 	return module;
 }
 
+static const struct mf_image *find_image(struct module *module)
+{
+	if (!module->image_known) {
+		module->image_known = true;
+		mf_image_open(&module->image, module->object);
+	}
+	return &module->image;
+}
+
 static struct mf_symbol *find_symbol(struct module *module, uint64_t address)
 {
 	if (!module->symtab_known) {
+		const struct mf_image *image = find_image(module);
+
 		module->symtab_known = true;
-		if (module->image.elf)
-			mf_symtab_add(&module->symtab, module->image.elf);
-		if (module->image.debug_elf)
-			mf_symtab_add(&module->symtab, module->image.debug_elf);
+		if (image->elf)
+			mf_symtab_add(&module->symtab, image->elf);
+		if (image->debug_elf)
+			mf_symtab_add(&module->symtab, image->debug_elf);
 		mf_symtab_finish(&module->symtab);
 	}
 	return mf_symtab_find(&module->symtab, address);
@@ -150,14 +183,17 @@ static struct mf_symbol *find_symbol(struct module *module, uint64_t address)
 /* NULL if there is no debug information. */
 static struct mf_positions *find_positions(struct module *module)
 {
-	Elf *const sources[] = { module->image.elf, module->image.debug_elf };
+	const struct mf_image *image = find_image(module);
+	Elf *const sources[] = { image->elf, image->debug_elf };
 
 	if (module->positions_known)
 		return module->positions;
 	module->positions_known = true;
 	for (size_t i = 0; i < 2 && !module->dwarf; i++) {
-		if (sources[i] && mf_image_has_section(sources[i], ".debug_info"))
-			module->dwarf = dwarf_begin_elf(sources[i], DWARF_C_READ, NULL);
+		if (!sources[i] || !mf_image_has_section(sources[i], ".debug_info"))
+			continue;
+		mf_image_hide_sections(sources[i]);
+		module->dwarf = dwarf_begin_elf(sources[i], DWARF_C_READ, NULL);
 	}
 	if (module->dwarf)
 		module->positions = mf_positions_create(module->dwarf);
@@ -262,11 +298,11 @@ const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame fram
 }
 
 /* @first and @n_second bytes of @second with a slash between, if there are both. */
-static const char *join(struct mf_symbolizer *s, const char *first, const char *second,
+static const char *join(struct mf_arena *arena, const char *first, const char *second,
 			size_t n_second)
 {
 	size_t n_first = strlen(first);
-	char *joined = mf_arena_alloc(&s->arena, n_first + n_second + 2);
+	char *joined = mf_arena_alloc(arena, n_first + n_second + 2);
 
 	if (!joined)
 		return NULL;
@@ -277,16 +313,19 @@ static const char *join(struct mf_symbolizer *s, const char *first, const char *
 	return joined;
 }
 
-/* Splits DWARF's path into the base name and the directory, made complete as far as is known. */
-static void set_file(struct mf_symbolizer *s, struct mf_location *location,
+/*
+ * Splits DWARF's path into the base name and the directory, made complete as far as is known. All are
+ * copies: what libdw has may be given back.
+ */
+static void set_file(struct mf_arena *arena, struct mf_location *location,
 		     const struct mf_position *position)
 {
 	const char *path = position->path, *slash = strrchr(path, '/');
 	const char *base = *path == '/' || !position->base ? "" : position->base;
 
-	location->file = slash ? slash + 1 : path;
+	location->file = join(arena, "", slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
 	if (slash || *base)
-		location->directory = join(s, base, path, slash ? (size_t)(slash - path) : 0);
+		location->directory = join(arena, base, path, slash ? (size_t)(slash - path) : 0);
 }
 
 static void find_locations(struct mf_symbolizer *s, struct answer *answer)
@@ -296,23 +335,28 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 	struct mf_location *locations;
 	struct mf_positions *source;
 	struct module *module;
+	struct mf_arena *arena;
 	uint64_t address;
 	size_t count = 1;
 
 	module = find_code(s, answer->frame, &address);
+	arena = module ? &module->arena : &s->arena;
 	source = module ? find_positions(module) : NULL;
 	if (source)
 		count = mf_positions_find(source, address, s->options.inlines, positions);
 
-	locations = mf_arena_alloc(&s->arena, count * sizeof(*locations));
+	locations = mf_arena_alloc(arena, count * sizeof(*locations));
 	if (!locations)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		locations[i].function = positions[i].function;
+		const char *function = positions[i].function;
+
+		if (function)
+			locations[i].function = join(arena, "", function, strlen(function));
 		locations[i].line = positions[i].line;
 		locations[i].object = object->kind == MF_OBJECT_UNKNOWN ? NULL : object->path;
 		if (positions[i].path)
-			set_file(s, &locations[i], &positions[i]);
+			set_file(arena, &locations[i], &positions[i]);
 	}
 	locations[count - 1].function = answer->function;
 	locations[count - 1].offset = answer->offset;
@@ -339,4 +383,172 @@ size_t mf_symbolizer_resolve(struct mf_symbolizer *s, struct mf_frame frame,
 		return 1;
 	*locations = answer->locations;
 	return answer->n_locations;
+}
+
+void mf_symbolizer_want(struct mf_symbolizer *s, struct mf_frame frame)
+{
+	struct answer *answer = frame.object < s->n_objects ? find_answer(s, frame) : NULL;
+
+	if (answer)
+		answer->wanted = true;
+}
+
+/* The answers of one module, to be found by one thread. */
+struct task {
+	struct answer **answers;
+	size_t count;
+};
+
+/* What the threads of one mf_symbolizer_prepare() share. */
+struct work {
+	struct mf_symbolizer *symbolizer;
+	struct answer **answers; /* sorted by module and address */
+	struct task *tasks;	 /* the largest first */
+	size_t n_answers, n_tasks;
+	size_t next_task, done; /* atomic: tasks taken, answers found */
+};
+
+static struct module *module_of(const struct mf_symbolizer *s, const struct answer *answer)
+{
+	return s->module_of[answer->frame.object];
+}
+
+static int compare_answers(const void *left, const void *right, void *symbolizer)
+{
+	const struct answer *a = *(struct answer *const *)left, *b = *(struct answer *const *)right;
+	uintptr_t of_a = (uintptr_t)module_of(symbolizer, a);
+	uintptr_t of_b = (uintptr_t)module_of(symbolizer, b);
+
+	if (of_a != of_b)
+		return of_a < of_b ? -1 : 1;
+	/* Code of one unit lies together, and one unit's tables are read for all of it. */
+	return a->frame.pc < b->frame.pc ? -1 : a->frame.pc > b->frame.pc;
+}
+
+static int compare_tasks(const void *left, const void *right)
+{
+	const struct task *a = left, *b = right;
+
+	return a->count > b->count ? -1 : a->count < b->count;
+}
+
+/* The wanted answers that are not known yet, with their modules made. False if memory is short. */
+static bool collect_wanted(struct work *work)
+{
+	struct mf_symbolizer *s = work->symbolizer;
+	uint64_t address;
+
+	work->answers = calloc(s->n_answers + 1, sizeof(*work->answers));
+	work->tasks = calloc(s->n_answers + 1, sizeof(*work->tasks));
+	if (!work->answers || !work->tasks)
+		return false;
+	for (size_t i = 0; i < s->room; i++) {
+		struct answer *answer = &s->answers[i];
+
+		if (answer->used && answer->wanted && !answer->locations &&
+		    find_code(s, answer->frame, &address))
+			work->answers[work->n_answers++] = answer;
+	}
+	return true;
+}
+
+static void make_tasks(struct work *work)
+{
+	struct mf_symbolizer *s = work->symbolizer;
+
+	qsort_r(work->answers, work->n_answers, sizeof(*work->answers), compare_answers, s);
+	for (size_t i = 0; i < work->n_answers; i++) {
+		if (!i || module_of(s, work->answers[i]) != module_of(s, work->answers[i - 1]))
+			work->tasks[work->n_tasks++].answers = &work->answers[i];
+		work->tasks[work->n_tasks - 1].count++;
+	}
+	qsort(work->tasks, work->n_tasks, sizeof(*work->tasks), compare_tasks);
+}
+
+static void find_answers_of(struct work *work, const struct task *task)
+{
+	struct module *module = module_of(work->symbolizer, task->answers[0]);
+
+	for (size_t i = 0; i < task->count; i++) {
+		find_function(work->symbolizer, task->answers[i]);
+		find_locations(work->symbolizer, task->answers[i]);
+		__atomic_fetch_add(&work->done, 1, __ATOMIC_RELAXED);
+		/* The answers come unit by unit: what was read for the ones before is not needed. */
+		if (module->positions && mf_positions_weight(module->positions) > DWARF_BYTES_MAX)
+			close_positions(module);
+	}
+}
+
+static void *find_wanted(void *data)
+{
+	struct work *work = data;
+	size_t task;
+
+	while ((task = __atomic_fetch_add(&work->next_task, 1, __ATOMIC_RELAXED)) < work->n_tasks)
+		find_answers_of(work, &work->tasks[task]);
+	return NULL;
+}
+
+static void tell(const struct work *work, size_t done)
+{
+	if (work->symbolizer->options.progress)
+		work->symbolizer->options.progress(done, work->n_answers);
+}
+
+/* Waits for the end of @thread, and tells how far it all is when it has taken long, from @start on. */
+static bool wait_for(pthread_t thread, const struct work *work, const struct timespec *start)
+{
+	struct timespec until;
+	bool told = false;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	for (;;) {
+		until.tv_nsec += PERIOD_MS * 1000000l;
+		if (until.tv_nsec >= 1000000000l) {
+			until.tv_sec++;
+			until.tv_nsec -= 1000000000l;
+		}
+		if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+			return told;
+		if (until.tv_sec > start->tv_sec + PATIENCE_S) {
+			tell(work, __atomic_load_n(&work->done, __ATOMIC_RELAXED));
+			told = true;
+		}
+	}
+}
+
+static void run_threads(struct work *work)
+{
+	pthread_t threads[THREADS_MAX];
+	struct timespec start;
+	sigset_t all, before;
+	size_t n = 0;
+	bool told = false;
+
+	clock_gettime(CLOCK_REALTIME, &start);
+	/* Signals are the first thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (n < THREADS_MAX && n < work->n_tasks &&
+	       pthread_create(&threads[n], NULL, find_wanted, work) == 0)
+		n++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!n)
+		find_wanted(work);
+	for (size_t i = 0; i < n; i++)
+		told = wait_for(threads[i], work, &start) || told;
+	if (told)
+		tell(work, work->n_answers);
+}
+
+void mf_symbolizer_prepare(struct mf_symbolizer *s)
+{
+	struct work work = { .symbolizer = s };
+
+	if (collect_wanted(&work) && work.n_answers) {
+		make_tasks(&work);
+		run_threads(&work);
+	}
+	free(work.answers);
+	free(work.tasks);
 }

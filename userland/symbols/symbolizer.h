@@ -24,6 +24,11 @@ struct mf_location {
 struct mf_symbolizer_options {
 	bool demangle;
 	bool inlines; /* read inlined calls */
+	/*
+	 * Called now and then while mf_symbolizer_prepare() takes long, and at its end with
+	 * @done == @total if it was called before; may be NULL.
+	 */
+	void (*progress)(size_t done, size_t total);
 };
 
 struct mf_symbolizer;
@@ -41,6 +46,13 @@ void mf_symbolizer_destroy(struct mf_symbolizer *symbolizer);
  */
 size_t mf_symbolizer_resolve(struct mf_symbolizer *symbolizer, struct mf_frame frame,
 			     const struct mf_location **locations);
+
+/*
+ * Looks up all that was asked for with mf_symbolizer_want(), of several files at a time. What was not
+ * asked for, or could not be had for lack of memory, is looked up when it is needed.
+ */
+void mf_symbolizer_want(struct mf_symbolizer *symbolizer, struct mf_frame frame);
+void mf_symbolizer_prepare(struct mf_symbolizer *symbolizer);
 
 /*
  * Only the function at @frame, without inlined calls: what the last position of
