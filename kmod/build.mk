@@ -15,8 +15,10 @@ MODULE_DIR = $(O)/kmod/$(KRELEASE)
 # things there and is kept from it.
 KBUILD_WORDS := $(foreach word,V W C LLVM ARCH CROSS_COMPILE,\
 		  $(if $(filter command%,$(origin $(word))),$(word)=$($(word))))
+# What to call for the kernel's make, where that is not ours (another compiler's tree).
+MODULE_MAKE  ?= $(MAKE)
 KBUILD_MAKE   = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
-		$(MAKE) -j$(JOBS) $(if $(findstring s,$(firstword -$(MAKEFLAGS))),-s) \
+		$(MODULE_MAKE) -j$(JOBS) $(if $(findstring s,$(firstword -$(MAKEFLAGS))),-s) \
 		--no-print-directory $(KBUILD_WORDS) \
 		-C $(KDIR) M=$(abspath $(MODULE_DIR))
 

@@ -8,11 +8,15 @@
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 
+#include "attach.h"
 #include "device.h"
+#include "hooks.h"
+#include "hooktest.h"
 #include "lifecycle.h"
 #include "release.h"
 #include "resync.h"
 #include "session.h"
+#include "zap.h"
 
 static int ioctl_query(struct massif_session *session, void *arg)
 {
@@ -21,7 +25,9 @@ static int ioctl_query(struct massif_session *session, void *arg)
 	if (query->flags || query->__pad)
 		return -EINVAL;
 	query->abi = MASSIF_ABI;
-	query->features = MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS;
+	query->features = MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS |
+			  MASSIF_FEATURE_KNOWN | MASSIF_FEATURE_ATTACH |
+			  (massif_zap_available ? MASSIF_FEATURE_RESIDENT : 0);
 	strscpy_pad(query->release, MASSIF_RELEASE, sizeof(query->release));
 	return 0;
 }
@@ -33,19 +39,21 @@ static bool valid_sizes(const struct massif_setup *setup)
 
 	return is_power_of_2(ring) && ring >= MASSIF_RING_MIN && ring <= MASSIF_RING_MAX &&
 	       (!stack || stack >= 256) && stack <= MASSIF_STACK_MAX && !(stack & 7) &&
-	       ring >= 4 * (u64)stack;
+	       ring >= 4 * (u64)stack && setup->known_bytes <= MASSIF_KNOWN_MAX;
 }
 
 static int ioctl_setup(struct massif_session *session, void *arg)
 {
 	struct massif_setup *setup = arg;
 
-	if (setup->flags || setup->__pad)
+	if (setup->flags & ~(MASSIF_SETUP_RESIDENT | MASSIF_SETUP_VERIFY))
 		return -EINVAL;
 	if (setup->abi != MASSIF_ABI)
 		return -EPROTONOSUPPORT;
 	if (!valid_sizes(setup))
 		return -EINVAL;
+	if (setup->flags & MASSIF_SETUP_RESIDENT && !massif_zap_available)
+		return -EOPNOTSUPP;
 	memset(setup->dead_hook, 0, sizeof(setup->dead_hook));
 	return massif_session_setup(session, setup);
 }
@@ -80,6 +88,50 @@ static int ioctl_status(struct massif_session *session, void *arg)
 	return 0;
 }
 
+static int ioctl_known(struct massif_session *session, void *arg)
+{
+	struct massif_known *known = arg;
+
+	if (known->flags)
+		return -EINVAL;
+	return massif_known_tell(&session->known, known);
+}
+
+static int ioctl_hook(struct massif_session *session, void *arg)
+{
+	struct massif_hook_info *info = arg;
+
+	if (info->flags || info->__pad)
+		return -EINVAL;
+	return massif_hooks_describe(info);
+}
+
+static int ioctl_attach(struct massif_session *session, void *arg)
+{
+	struct massif_attach *attach = arg;
+
+	if (attach->flags || attach->pid <= 0)
+		return -EINVAL;
+	return massif_attach(session, attach->pid, &attach->target);
+}
+
+static int ioctl_test(struct massif_session *session, void *arg)
+{
+	struct massif_test *test = arg;
+	const char *dead;
+	int err;
+
+	if (test->flags & ~(MASSIF_TEST_JOIN | MASSIF_TEST_SPECIAL))
+		return -EINVAL;
+	memset(test->dead_hook, 0, sizeof(test->dead_hook));
+	if (test->flags & MASSIF_TEST_JOIN)
+		return massif_hooktest_join(session);
+	err = massif_hooktest_tell(test->flags & MASSIF_TEST_SPECIAL, &dead);
+	if (err)
+		strscpy(test->dead_hook, dead, sizeof(test->dead_hook));
+	return err;
+}
+
 static const struct {
 	unsigned int cmd;
 	bool early;		/* allowed before SETUP */
@@ -90,6 +142,10 @@ static const struct {
 	{ MASSIF_IOC_ENROL,	false,	ioctl_enrol },
 	{ MASSIF_IOC_RESYNC,	false,	ioctl_resync },
 	{ MASSIF_IOC_STATUS,	false,	ioctl_status },
+	{ MASSIF_IOC_KNOWN,	false,	ioctl_known },
+	{ MASSIF_IOC_ATTACH,	false,	ioctl_attach },
+	{ MASSIF_IOC_TEST,	false,	ioctl_test },
+	{ MASSIF_IOC_HOOK,	false,	ioctl_hook },
 };
 
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user)
@@ -102,6 +158,10 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 		struct massif_enrol enrol;
 		struct massif_resync resync;
 		struct massif_status status;
+		struct massif_known known;
+		struct massif_attach attach;
+		struct massif_test test;
+		struct massif_hook_info hook;
 	} arg;
 	size_t i;
 	int err;

@@ -1,33 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 // All hooks together: armed with the first session, disarmed with the last.
-#include <linux/kprobes.h>
+#include <linux/massif.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
 #include "compat/hookpoint.h"
+#include "detour.h"
 #include "hooks.h"
 #include "hooktest.h"
 #include "lifecycle.h"
-#include "mapping.h"
-
-/*
- * Calls of one hooked function that can be under way at once, asleep in it, in the whole system.
- * More are counted as missed and make a LOST.
- */
-#define CALLS	256
+#include "probe.h"
 
 /* Serialises arming and disarming; protects users. */
 static DEFINE_MUTEX(lock);
 static unsigned int users;
 
-static struct kretprobe calls[MASSIF_HOOK_COUNT];
-static struct kretprobe *call_pointers[MASSIF_HOOK_COUNT];
-static struct kprobe exit_call;
+/* The calls are hooked by detours, not by kretprobes. */
+static bool detoured;
 static struct tracepoint *tracepoints[MASSIF_LIFECYCLE_COUNT];
-/* Of probes that were disarmed before. */
-static u64 missed_before;
 
 static void find_tracepoint(struct tracepoint *tp, void *unused)
 {
@@ -38,60 +30,24 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 			tracepoints[i] = tp;
 }
 
-static void disarm_calls(int count)
+static void disarm_calls(void)
 {
-	/* All at once, for they wait for RCU. */
-	unregister_kretprobes(call_pointers, count);
-	while (count--) {
-		missed_before += calls[count].nmissed + calls[count].kp.nmissed;
-		calls[count].nmissed = 0;
-		calls[count].kp.nmissed = 0;
-	}
+	if (detoured)
+		massif_detour_disarm();
+	else
+		massif_probe_disarm();
 }
 
 static int arm_calls(const char **dead)
 {
-	int i, err;
+	int err = massif_detour_arm();
 
-	for (i = 0; i < MASSIF_HOOK_COUNT; i++) {
-		call_pointers[i] = &calls[i];
-		/* A probe that was registered before cannot be registered as it is. */
-		calls[i] = (struct kretprobe){
-			.kp.symbol_name = massif_hookpoints[i].symbol,
-			.entry_handler = massif_mapping_hooks[i].enter,
-			.handler = massif_mapping_hooks[i].leave,
-			.data_size = massif_mapping_data_size,
-			.maxactive = CALLS,
-		};
-		err = register_kretprobe(&calls[i]);
-		if (err) {
-			*dead = massif_hookpoints[i].symbol;
-			disarm_calls(i);
-			return err;
-		}
-	}
-	return 0;
-}
-
-static int arm_exit(const char **dead)
-{
-	int err;
-
-	exit_call = (struct kprobe){
-		.symbol_name = massif_hookpoint_exit,
-		.pre_handler = massif_mapping_exit,
-	};
-	err = register_kprobe(&exit_call);
-	if (err)
-		*dead = massif_hookpoint_exit;
-	return err;
-}
-
-static void disarm_exit(void)
-{
-	unregister_kprobe(&exit_call);
-	missed_before += exit_call.nmissed;
-	exit_call.nmissed = 0;
+	detoured = !err;
+	if (detoured)
+		return 0;
+	/* Costs the rest of the system more, but is to be had nearly everywhere. */
+	pr_info_once("%s: no detours here (%d), so kretprobes\n", KBUILD_MODNAME, err);
+	return massif_probe_arm(dead);
 }
 
 static void disarm_tracepoints(int count)
@@ -126,12 +82,9 @@ static int arm(const char **dead)
 	err = arm_calls(dead);
 	if (err)
 		return err;
-	err = arm_exit(dead);
-	if (err)
-		goto err_calls;
 	err = arm_tracepoints(dead);
 	if (err)
-		goto err_exit;
+		goto err_calls;
 	/*
 	 * That a function can be hooked does not mean that the kernel calls it: it may be inlined.
 	 */
@@ -142,10 +95,8 @@ static int arm(const char **dead)
 
 err_tracepoints:
 	disarm_tracepoints(MASSIF_LIFECYCLE_COUNT);
-err_exit:
-	disarm_exit();
 err_calls:
-	disarm_calls(MASSIF_HOOK_COUNT);
+	disarm_calls();
 	return err;
 }
 
@@ -173,14 +124,16 @@ int massif_hooks_get(char *dead, size_t size)
 	return err;
 }
 
-/* When it returns for the last user, no handler is running or will. May sleep. */
+/*
+ * When it returns for the last user, no hook is entered any more, and who is asleep in a hooked
+ * function holds the module until it has left. May sleep.
+ */
 void massif_hooks_put(void)
 {
 	mutex_lock(&lock);
 	if (!--users) {
 		disarm_tracepoints(MASSIF_LIFECYCLE_COUNT);
-		disarm_exit();
-		disarm_calls(MASSIF_HOOK_COUNT);
+		disarm_calls();
 	}
 	mutex_unlock(&lock);
 }
@@ -188,10 +141,31 @@ void massif_hooks_put(void)
 /* How often, since the module was loaded, the kernel could not run a handler; never falls. */
 u64 massif_hooks_missed(void)
 {
-	u64 missed = missed_before + exit_call.nmissed;
-	int i;
+	return massif_probe_missed();
+}
 
-	for (i = 0; i < MASSIF_HOOK_COUNT; i++)
-		missed += calls[i].nmissed + calls[i].kp.nmissed;
-	return missed;
+/* Fills in the hook of number info->index: first the calls, then the events. -ENOENT: none is. */
+int massif_hooks_describe(struct massif_hook_info *info)
+{
+	u32 index = info->index;
+	const char *name;
+
+	/* What a kernel has no function for is not counted. */
+	while (index < MASSIF_HOOK_COUNT && !massif_hookpoints[index].symbol)
+		index++;
+	if (index < MASSIF_HOOK_COUNT) {
+		name = massif_hookpoints[index].symbol;
+		info->kind = detoured ? MASSIF_HOOK_DETOUR : MASSIF_HOOK_KRETPROBE;
+		info->state = massif_hooktest_seen(index) ? MASSIF_HOOK_FIRED : 0;
+	} else if (index < MASSIF_HOOK_COUNT + MASSIF_LIFECYCLE_COUNT) {
+		name = massif_lifecycle_events[index - MASSIF_HOOK_COUNT].name;
+		info->kind = MASSIF_HOOK_TRACEPOINT;
+		info->state = 0;
+	} else {
+		return -ENOENT;
+	}
+	/* So that the next number is the next hook's. */
+	info->index = index;
+	strscpy_pad(info->name, name, sizeof(info->name));
+	return 0;
 }

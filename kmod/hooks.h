@@ -5,8 +5,11 @@
 
 #include <linux/types.h>
 
+struct massif_hook_info;
+
 int massif_hooks_get(char *dead, size_t size);
 void massif_hooks_put(void);
 u64 massif_hooks_missed(void);
+int massif_hooks_describe(struct massif_hook_info *info);
 
 #endif

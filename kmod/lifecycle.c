@@ -7,8 +7,10 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 
-#include "compat/mm.h"
+#include "compat/task.h"
 #include "lifecycle.h"
 #include "process.h"
 #include "record.h"
@@ -39,13 +41,27 @@ static void write_fork(struct massif_process *parent, struct massif_target *targ
 	massif_record_write(parent->session, target, &rec.h, false);
 }
 
-static void write_exec(struct massif_process *process, struct massif_target *target, u32 old)
+/* Room for an EXEC record with path; NULL for want of memory. */
+static struct massif_rec_exec *make_exec(const char *path)
 {
-	struct massif_rec_exec rec = { .old_target = old, .tgid = process->tgid };
+	size_t size = ALIGN(sizeof(struct massif_rec_exec) + strlen(path) + 1, 8);
+	struct massif_rec_exec *rec = kzalloc(size, GFP_ATOMIC | __GFP_NOWARN);
 
-	get_task_comm(rec.comm, current);
-	massif_record_init(&rec.h, MASSIF_REC_EXEC, sizeof(rec), process->session, target);
-	massif_record_write(process->session, target, &rec.h, false);
+	if (!rec)
+		return NULL;
+	strcpy(rec->path, path);
+	rec->h.size = size;
+	return rec;
+}
+
+static void write_exec(struct massif_process *process, struct massif_target *target, u32 old,
+		       struct massif_rec_exec *rec)
+{
+	massif_record_init(&rec->h, MASSIF_REC_EXEC, rec->h.size, process->session, target);
+	rec->old_target = old;
+	rec->tgid = process->tgid;
+	get_task_comm(rec->comm, current);
+	massif_record_write(process->session, target, &rec->h, false);
 }
 
 static void write_end(struct massif_process *process, u32 reason)
@@ -63,6 +79,7 @@ static void end(struct massif_process *process, u32 reason)
 	if (!massif_process_remove(process))
 		return;
 	write_end(process, reason);
+	massif_process_discount(process->session);
 	massif_session_wake(process->session);
 }
 
@@ -73,7 +90,7 @@ static bool may_enrol(struct massif_session *session)
 
 	return session->privileged ||
 	       (uid_eq(current_uid(), opener->euid) && uid_eq(current_euid(), opener->euid) &&
-		massif_mm_dumpable(current->mm));
+		massif_task_dumpable(current, current->mm));
 }
 
 /*
@@ -195,7 +212,7 @@ static u32 forbidden(struct massif_session *session, const struct linux_binprm *
 {
 	if (bprm->secureexec)
 		return MASSIF_END_SECURE;
-	if (!session->privileged && !massif_mm_dumpable(current->mm))
+	if (!session->privileged && !massif_task_dumpable(current, current->mm))
 		return MASSIF_END_UNREADABLE;
 	return 0;
 }
@@ -204,6 +221,7 @@ static u32 forbidden(struct massif_session *session, const struct linux_binprm *
 static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
+	struct massif_rec_exec *rec = NULL;
 	struct massif_process *process;
 	struct massif_target *target;
 	unsigned long irq;
@@ -219,8 +237,10 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		end(process, reason);
 		goto out;
 	}
+	rec = make_exec(bprm->filename);
 	target = massif_target_create(task->mm, GFP_ATOMIC | __GFP_NOWARN);
-	if (!target) {
+	if (!target || !rec) {
+		massif_target_free(target);
 		end(process, MASSIF_END_MEMORY);
 		goto out;
 	}
@@ -228,8 +248,7 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	target->tgid = process->tgid;
 	old = process->target;
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	if (!list_empty(&process->list)) {
-		massif_target_insert(target, process->session);
+	if (!list_empty(&process->list) && !massif_target_insert(target, process->session)) {
 		process->target = target->id;
 		ok = true;
 	}
@@ -238,10 +257,11 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		massif_target_free(target);
 		goto out;
 	}
-	write_exec(process, target, old);
+	write_exec(process, target, old, rec);
 	massif_visit_resync(target, task, MASSIF_RESYNC_EXEC);
 out:
 	rcu_read_unlock();
+	kfree(rec);
 }
 
 /* For each thread that ends; the last one takes the process along. */

@@ -2,8 +2,10 @@
 // massif.ko: loading and unloading.
 #include <linux/module.h>
 
+#include "detour.h"
 #include "device.h"
 #include "release.h"
+#include "resident.h"
 #include "visit.h"
 
 static int __init massif_init(void)
@@ -16,7 +18,9 @@ static int __init massif_init(void)
 static void __exit massif_exit(void)
 {
 	massif_device_exit();
+	massif_resident_exit();
 	massif_visit_exit();
+	massif_detour_exit();
 }
 
 module_init(massif_init);

@@ -3,34 +3,35 @@
 #include <linux/err.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
-#include <linux/ptrace.h>
 
 #include "compat/hookpoint.h"
+#include "compat/mm.h"
 #include "compat/task.h"
+#include "hooktest.h"
+#include "known.h"
 #include "mapping.h"
 #include "record.h"
 #include "session.h"
+#include "stack.h"
 #include "target.h"
 #include "visit.h"
 #include "vma.h"
 
 /*
- * All hooked functions change mappings with mmap_lock held for writing (the munmap core may go down
- * to reading, but not let go, before it returns). So what is read here is at rest, the record of a
- * change is in the ring before the next change of the same address space can begin, and ring order
- * is the order of changes.
+ * All hooked functions change mappings with mmap_lock held for writing. So what is read here is at
+ * rest, the record of a change is in the ring before the next change of the same address space can
+ * begin, and ring order is the order of changes. Two are not that simple:
  *
- * The handlers run with preemption off. What they find under RCU they use under RCU; between enter
- * and leave only the address space's pointer is kept, because leave never runs if the hooks are
- * disarmed in between.
+ * The munmap core goes down to reading, before it touches total_vm. Some kernels keep that lock until
+ * it returns. Others let go, and there MAP_FIXED does not pass it: then what is to be removed is noted
+ * at enter, and reported from REMOVE, the function in which both end, still with the lock for writing.
+ *
+ * Some kernels let stacks grow with the lock held for reading (massif_mm_shared_growth).
+ *
+ * Where the hooks are kretprobes, they run with preemption off, and leave never runs if they are
+ * disarmed in between. What is found under RCU is used under RCU; between enter and leave only the
+ * address space's pointer and the target's serial are kept.
  */
-struct call {
-	struct massif_change change;
-	u32 target;			/* its number */
-	unsigned long total;		/* pages, at enter */
-};
-
-const size_t massif_mapping_data_size = sizeof(struct call);
 
 /* total_vm is not what it was after the last record: a change has escaped the hooks. */
 static void check_total(struct massif_target *target, unsigned long before)
@@ -43,18 +44,6 @@ static void check_total(struct massif_target *target, unsigned long before)
 	massif_record_lost(target->session, target, MASSIF_LOST_UNSEEN, 1);
 }
 
-/* Whose doing is it? Fills capture and flags. */
-static void explain(struct massif_record *rec, struct massif_target *target)
-{
-	if (!massif_task_has_user(current))
-		rec->flags |= MASSIF_RF_EXTERNAL;
-	if (rec->flags || !target->session->max_stack)
-		return;
-	rec->capture = massif_visit_capture(target);
-	if (!rec->capture)
-		rec->flags |= MASSIF_RF_NO_CAPTURE;
-}
-
 /*
  * change has happened to target, in the way of kind; the kernel will add uncounted pages to
  * total_vm before it drops mmap_lock.
@@ -62,6 +51,7 @@ static void explain(struct massif_record *rec, struct massif_target *target)
 static void report_map(struct massif_target *target, enum massif_hook hook, u32 kind,
 		       const struct massif_change *change, unsigned long uncounted)
 {
+	const bool shared = massif_mm_shared_growth && hook == MASSIF_HOOK_STACK;
 	unsigned long pages = change->len >> PAGE_SHIFT;
 	unsigned long total = change->mm->total_vm + uncounted;
 	struct massif_rec_map rec = {
@@ -71,17 +61,25 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		.prot = massif_vma_prot(change->vm_flags, change->file),
 	};
 
-	lockdep_assert_held_write(&change->mm->mmap_lock);
+	if (shared)
+		lockdep_assert_held(&target->grow_lock);
+	else
+		lockdep_assert_held_write(&change->mm->mmap_lock);
 	if (target->test) {
-		set_bit(hook, &target->seen);
+		massif_hooktest_saw(hook);
 		return;
 	}
-	check_total(target, total - pages);
+	/* Another stack may have grown, too, and not be reported yet. */
+	if (shared && target->counted)
+		total = target->last_total + pages;
+	else
+		check_total(target, total - pages);
 	target->last_total = total;
 
 	massif_record_init(&rec.h, MASSIF_REC_MAP, sizeof(rec), target->session, target);
 	rec.h.total_vm = total;
-	explain(&rec.h, target);
+	/* The copy of a move belongs to the UNMAP behind it. */
+	massif_stack_explain(&rec.h, target, hook == MASSIF_HOOK_COPY);
 	massif_record_write(target->session, target, &rec.h, false);
 
 	if (!(rec.prot & MASSIF_PROT_FILE))
@@ -92,18 +90,20 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		massif_visit_name(target, rec.addr, rec.len);
 }
 
-static void report_unmap(struct massif_target *target, const struct call *call)
+/* total_vm was, or is, before without [addr, addr + len) removed, and after with it. */
+static void report_unmap(struct massif_target *target, enum massif_hook hook, unsigned long addr,
+			 unsigned long len, unsigned long before, unsigned long after)
 {
-	const struct massif_change *change = &call->change;
-	struct massif_rec_map rec = { .addr = change->addr, .len = change->len };
+	struct massif_rec_map rec = { .addr = addr, .len = len };
 
-	lockdep_assert_held(&change->mm->mmap_lock);
+	lockdep_assert_held(&target->mm->mmap_lock);
 	if (target->test) {
-		set_bit(MASSIF_HOOK_UNMAP, &target->seen);
+		massif_hooktest_saw(hook);
 		return;
 	}
-	check_total(target, call->total);
-	target->last_total = change->mm->total_vm;
+	target->grown = NULL;
+	check_total(target, before);
+	target->last_total = after;
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
 	rec.h.total_vm = target->last_total;
@@ -115,31 +115,25 @@ static void report_unmap(struct massif_target *target, const struct call *call)
 		massif_visit_resync(target, current, MASSIF_RESYNC_LOST);
 }
 
-/* Common to all enter handlers: decode, and see whether anybody wants to know. */
-static bool wanted(struct kretprobe_instance *ri, struct pt_regs *regs, enum massif_hook hook)
+/* Does anybody want to know? */
+static bool wanted(struct massif_call *call)
 {
-	struct call *call = (struct call *)ri->data;
 	struct massif_target *target;
 
-	memset(call, 0, sizeof(*call));
-	massif_hookpoints[hook].decode(regs, &call->change);
 	if (!call->change.mm)
 		return false;
-
 	rcu_read_lock();
 	target = massif_target_find(call->change.mm);
 	if (target) {
-		call->target = target->id;
+		call->target = target->serial;
 		call->total = call->change.mm->total_vm;
-		if (hook == MASSIF_HOOK_UNMAP)
-			atomic_inc(&target->unmapping);
 	}
 	rcu_read_unlock();
 	return target;
 }
 
 /* Common to all leave handlers that report a MAP. */
-static void mapped(const struct call *call, enum massif_hook hook, u32 kind, bool uncounted)
+static void mapped(const struct massif_call *call, enum massif_hook hook, u32 kind, bool uncounted)
 {
 	struct massif_target *target;
 
@@ -151,77 +145,187 @@ static void mapped(const struct call *call, enum massif_hook hook, u32 kind, boo
 	rcu_read_unlock();
 }
 
-static int enter_mmap(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* Pages that are mapped where change is about to remove. */
+static unsigned long mapped_pages(const struct massif_change *change)
 {
-	return !wanted(ri, regs, MASSIF_HOOK_MMAP);
+	unsigned long start = change->addr, end = start + change->len, pages = 0;
+	struct vm_area_struct *vma = change->vma ?: find_vma(change->mm, start);
+
+	while (vma && vma->vm_start < end) {
+		pages += (min(vma->vm_end, end) - max(vma->vm_start, start)) >> PAGE_SHIFT;
+		vma = vma->vm_end < end ? find_vma(change->mm, vma->vm_end) : NULL;
+	}
+	return pages;
 }
 
-static int leave_mmap(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* What call is about is going to be removed, unless the call fails before: REMOVE will tell. */
+static void announce(struct massif_target *target, const struct massif_call *call)
 {
-	struct call *call = (struct call *)ri->data;
+	const struct massif_change *change = &call->change;
+	unsigned long pages;
 
-	if (IS_ERR_VALUE(regs_return_value(regs)))
-		return 0;
-	call->change.addr = regs_return_value(regs);
-	mapped(call, MASSIF_HOOK_MMAP, MASSIF_MAP_MMAP, false);
-	return 0;
+	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol)
+		return;
+	lockdep_assert_held_write(&change->mm->mmap_lock);
+	pages = mapped_pages(change);
+	if (!pages)
+		return;
+	target->removing.addr = change->addr;
+	target->removing.len = change->len;
+	target->removing.pages = pages;
+	WRITE_ONCE(target->removing.by, current);
 }
 
-static int enter_unmap(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* It has been, or will not be. The lock may be gone, and what is noted somebody else's. */
+static void unannounce(struct massif_target *target)
 {
-	return !wanted(ri, regs, MASSIF_HOOK_UNMAP);
+	if (READ_ONCE(target->removing.by) == current)
+		WRITE_ONCE(target->removing.by, NULL);
 }
 
-static int leave_unmap(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* Same as at enter? If not, its session began in between, its first resync is yet to come. */
+static struct massif_target *still(const struct massif_call *call)
 {
-	struct call *call = (struct call *)ri->data;
+	struct massif_target *target = massif_target_find(call->change.mm);
+
+	return target && target->serial == call->target ? target : NULL;
+}
+
+static bool enter_mmap(struct massif_call *call)
+{
+	const struct massif_change *change = &call->change;
 	struct massif_target *target;
 
 	rcu_read_lock();
-	target = massif_target_find(call->change.mm);
-	/*
-	 * Another target than at enter: its session began in between, its first resync is yet to
-	 * come.
-	 */
-	if (target && target->id == call->target) {
-		/* 1: done, and the lock is held for reading now. */
-		if ((int)regs_return_value(regs) >= 0)
-			report_unmap(target, call);
+	target = still(call);
+	if (target) {
+		announce(target, call);
+		if (READ_ONCE(target->removing.by) == current)
+			massif_known_unmap(target, change->mm, NULL, change->addr,
+					   change->addr + change->len);
+	}
+	rcu_read_unlock();
+	return true;
+}
+
+static void leave_mmap(struct massif_call *call, unsigned long result)
+{
+	struct massif_target *target;
+
+	rcu_read_lock();
+	target = still(call);
+	if (target)
+		unannounce(target);
+	rcu_read_unlock();
+	if (IS_ERR_VALUE(result))
+		return;
+	call->change.addr = result;
+	mapped(call, MASSIF_HOOK_MMAP, MASSIF_MAP_MMAP, false);
+}
+
+static bool enter_unmap(struct massif_call *call)
+{
+	struct massif_target *target;
+
+	rcu_read_lock();
+	target = still(call);
+	if (target) {
+		atomic_inc(&target->unmapping);
+		announce(target, call);
+		massif_known_unmap(target, call->change.mm, call->change.vma, call->change.addr,
+				   call->change.addr + call->change.len);
+	}
+	rcu_read_unlock();
+	return true;
+}
+
+static void leave_unmap(struct massif_call *call, unsigned long result)
+{
+	struct massif_target *target;
+
+	rcu_read_lock();
+	target = still(call);
+	if (target) {
+		if (massif_hookpoints[MASSIF_HOOK_REMOVE].symbol) {
+			unannounce(target);
+			if (target->test)
+				massif_hooktest_saw(MASSIF_HOOK_UNMAP);
+		} else if ((int)result >= 0) {
+			/* 1: done, and the lock is held for reading now. */
+			report_unmap(target, MASSIF_HOOK_UNMAP, call->change.addr,
+				     call->change.len, call->total, call->change.mm->total_vm);
+		}
 		atomic_dec(&target->unmapping);
 	}
 	rcu_read_unlock();
-	return 0;
 }
 
-static int enter_brk(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* There is no way back for what was announced. */
+static bool enter_remove(struct massif_call *call)
 {
-	return !wanted(ri, regs, MASSIF_HOOK_BRK);
+	struct massif_target *target;
+
+	rcu_read_lock();
+	target = still(call);
+	if (target && READ_ONCE(target->removing.by) == current) {
+		WRITE_ONCE(target->removing.by, NULL);
+		report_unmap(target, MASSIF_HOOK_REMOVE, target->removing.addr,
+			     target->removing.len, call->total,
+			     call->total - target->removing.pages);
+	}
+	rcu_read_unlock();
+	return false;
 }
 
-static int leave_brk(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void leave_brk(struct massif_call *call, unsigned long result)
 {
-	if (!(int)regs_return_value(regs))
-		mapped((struct call *)ri->data, MASSIF_HOOK_BRK, MASSIF_MAP_BRK, false);
-	return 0;
+	if (!(int)result)
+		mapped(call, MASSIF_HOOK_BRK, MASSIF_MAP_BRK, false);
 }
 
-static int enter_stack(struct kretprobe_instance *ri, struct pt_regs *regs)
+/*
+ * A stack has grown to now since enter, perhaps by the doing of other threads as well. Each of them
+ * comes here, and the first reports it all.
+ */
+static void grown_together(struct massif_call *call, unsigned long now)
 {
-	return !wanted(ri, regs, MASSIF_HOOK_STACK);
+	struct massif_change *change = &call->change;
+	struct massif_target *target;
+	unsigned long irq;
+
+	rcu_read_lock();
+	target = still(call);
+	if (!target)
+		goto out;
+	raw_spin_lock_irqsave(&target->grow_lock, irq);
+	if (target->grown == change->vma && target->grown_to < change->addr)
+		change->addr = max(target->grown_to, now);
+	if (now < change->addr) {
+		target->grown = change->vma;
+		target->grown_to = now;
+		change->len = change->addr - now;
+		change->addr = now;
+		report_map(target, MASSIF_HOOK_STACK, MASSIF_MAP_STACK, change, 0);
+	}
+	raw_spin_unlock_irqrestore(&target->grow_lock, irq);
+out:
+	rcu_read_unlock();
 }
 
-static int leave_stack(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void leave_stack(struct massif_call *call, unsigned long result)
 {
-	struct call *call = (struct call *)ri->data;
 	struct massif_change *change = &call->change;
 	unsigned long now = change->vma->vm_start;
 
-	if ((int)regs_return_value(regs) || now >= change->addr)
-		return 0;
+	if ((int)result || now >= change->addr)
+		return;
+	if (massif_mm_shared_growth) {
+		grown_together(call, now);
+		return;
+	}
 	change->len = change->addr - now;
 	change->addr = now;
 	mapped(call, MASSIF_HOOK_STACK, MASSIF_MAP_STACK, false);
-	return 0;
 }
 
 /* Is any of [addr, addr + len) mapped? */
@@ -237,76 +341,68 @@ static bool overlaps(struct mm_struct *mm, unsigned long addr, unsigned long len
  * this was the growth in place. (Splits and merges for a move never touch that range: a move is
  * only tried where the extension is not free.)
  */
-static int enter_grow(struct kretprobe_instance *ri, struct pt_regs *regs)
+static bool enter_grow(struct massif_call *call)
 {
-	struct massif_change *change = &((struct call *)ri->data)->change;
+	struct massif_change *change = &call->change;
 	struct massif_mremap mremap;
 
-	if (!wanted(ri, regs, MASSIF_HOOK_GROW) || change->mm != current->mm ||
-	    !massif_task_in_mremap(&mremap))
-		return 1;
+	if (change->mm != current->mm || !massif_task_in_mremap(&mremap))
+		return false;
 	change->addr = mremap.addr + mremap.old_len;
 	change->len = mremap.new_len - mremap.old_len;
-	return overlaps(change->mm, change->addr, change->len);
+	return !overlaps(change->mm, change->addr, change->len);
 }
 
-static int leave_grow(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void leave_grow(struct massif_call *call, unsigned long result)
 {
-	struct call *call = (struct call *)ri->data;
-
-	if (!(int)regs_return_value(regs) &&
-	    overlaps(call->change.mm, call->change.addr, call->change.len))
+	if (!(int)result && overlaps(call->change.mm, call->change.addr, call->change.len))
 		mapped(call, MASSIF_HOOK_GROW, MASSIF_MAP_MREMAP_GROW, true);
-	return 0;
 }
 
-static int enter_copy(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void leave_extend(struct massif_call *call, unsigned long result)
 {
-	return !wanted(ri, regs, MASSIF_HOOK_COPY);
+	if (result)
+		mapped(call, MASSIF_HOOK_EXTEND, MASSIF_MAP_MREMAP_GROW, true);
 }
 
-static int leave_copy(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void leave_copy(struct massif_call *call, unsigned long result)
 {
-	if (regs_return_value(regs))
-		mapped((struct call *)ri->data, MASSIF_HOOK_COPY, MASSIF_MAP_MREMAP_COPY, true);
-	return 0;
+	struct massif_target *target;
+
+	if (!result)
+		return;
+	mapped(call, MASSIF_HOOK_COPY, MASSIF_MAP_MREMAP_COPY, true);
+	rcu_read_lock();
+	target = massif_target_find(call->change.mm);
+	if (target && !target->test)
+		massif_resident_move(target, call->change.addr);
+	rcu_read_unlock();
 }
 
-static int enter_special(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void leave_special(struct massif_call *call, unsigned long result)
 {
-	return !wanted(ri, regs, MASSIF_HOOK_SPECIAL);
+	if (!IS_ERR_VALUE(result))
+		mapped(call, MASSIF_HOOK_SPECIAL, MASSIF_MAP_SPECIAL, false);
 }
 
-static int leave_special(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* The target's last moment: all that it has to say is said before, so nothing is to be left. */
+static bool enter_exit(struct massif_call *call)
 {
-	if (!IS_ERR_VALUE(regs_return_value(regs)))
-		mapped((struct call *)ri->data, MASSIF_HOOK_SPECIAL, MASSIF_MAP_SPECIAL, false);
-	return 0;
-}
-
-const struct massif_mapping_hook massif_mapping_hooks[MASSIF_HOOK_COUNT] = {
-	[MASSIF_HOOK_MMAP]	= { enter_mmap, leave_mmap },
-	[MASSIF_HOOK_UNMAP]	= { enter_unmap, leave_unmap },
-	[MASSIF_HOOK_BRK]	= { enter_brk, leave_brk },
-	[MASSIF_HOOK_STACK]	= { enter_stack, leave_stack },
-	[MASSIF_HOOK_GROW]	= { enter_grow, leave_grow },
-	[MASSIF_HOOK_COPY]	= { enter_copy, leave_copy },
-	[MASSIF_HOOK_SPECIAL]	= { enter_special, leave_special },
-};
-
-/* The last user has gone, and nothing is torn down yet: the target's last moment. */
-int massif_mapping_exit(struct kprobe *probe, struct pt_regs *regs)
-{
-	struct mm_struct *mm = (struct mm_struct *)regs_get_kernel_argument(regs, 0);
+	struct mm_struct *mm = call->change.mm;
 	struct massif_target *target;
 
 	rcu_read_lock();
 	target = massif_target_find(mm);
-	if (target && !target->test) {
+	if (target && target->test) {
+		massif_hooktest_saw(MASSIF_HOOK_EXIT);
+		massif_target_remove(target);
+	} else if (target) {
 		struct massif_session *session = target->session;
 		struct massif_rec_exit rec = { .tgid = target->tgid };
 
 		check_total(target, mm->total_vm);
+		if (target->resident.attached)
+			massif_resident_base(target, mm);
 		massif_record_init(&rec.h, MASSIF_REC_EXIT, sizeof(rec), session, target);
 		rec.h.total_vm = mm->total_vm;
 		/* Its own end is nobody else's doing, whoever dropped the last reference. */
@@ -316,5 +412,37 @@ int massif_mapping_exit(struct kprobe *probe, struct pt_regs *regs)
 		massif_session_wake(session);
 	}
 	rcu_read_unlock();
-	return 0;
+	return false;
+}
+
+static const struct {
+	bool (*enter)(struct massif_call *call);	/* NULL: leave is wanted */
+	void (*leave)(struct massif_call *call, unsigned long result);
+} hooks[MASSIF_HOOK_COUNT] = {
+	[MASSIF_HOOK_MMAP]	= { enter_mmap, leave_mmap },
+	[MASSIF_HOOK_UNMAP]	= { enter_unmap, leave_unmap },
+	[MASSIF_HOOK_REMOVE]	= { enter_remove, NULL },
+	[MASSIF_HOOK_GROW]	= { enter_grow, leave_grow },
+	[MASSIF_HOOK_EXTEND]	= { NULL, leave_extend },
+	[MASSIF_HOOK_BRK]	= { NULL, leave_brk },
+	[MASSIF_HOOK_STACK]	= { NULL, leave_stack },
+	[MASSIF_HOOK_COPY]	= { NULL, leave_copy },
+	[MASSIF_HOOK_SPECIAL]	= { NULL, leave_special },
+	[MASSIF_HOOK_EXIT]	= { enter_exit, NULL },
+};
+
+/*
+ * The hooked function is about to run. call has its arguments, and is zero otherwise. False: leave
+ * is not wanted.
+ */
+bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call)
+{
+	massif_hookpoints[hook].decode(call->arg, &call->change);
+	return wanted(call) && (!hooks[hook].enter || hooks[hook].enter(call));
+}
+
+/* It has run. */
+void massif_mapping_leave(enum massif_hook hook, struct massif_call *call, unsigned long result)
+{
+	hooks[hook].leave(call, result);
 }

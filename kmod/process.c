@@ -55,7 +55,6 @@ static void unlink_process(struct massif_process *process)
 	lockdep_assert_held(&massif_table_lock);
 	hash_del_rcu(&process->node);
 	list_del_init(&process->list);
-	process->session->nr_processes--;
 }
 
 static void release(struct massif_process *process)
@@ -64,7 +63,10 @@ static void release(struct massif_process *process)
 	kfree_rcu(process, rcu);
 }
 
-/* Under RCU, as found by massif_process_find. False if someone else was first. */
+/*
+ * Under RCU, as found by massif_process_find. False if someone else was first. It still counts, so
+ * that the session is not over before all has been said about it: massif_process_discount follows.
+ */
 bool massif_process_remove(struct massif_process *process)
 {
 	unsigned long irq;
@@ -80,6 +82,16 @@ bool massif_process_remove(struct massif_process *process)
 	return mine;
 }
 
+/* One that was removed from session does not count any more. */
+void massif_process_discount(struct massif_session *session)
+{
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	session->nr_processes--;
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+}
+
 void massif_process_remove_all(struct massif_session *session)
 {
 	struct massif_process *process;
@@ -89,8 +101,10 @@ void massif_process_remove_all(struct massif_session *session)
 		raw_spin_lock_irqsave(&massif_table_lock, irq);
 		process = list_first_entry_or_null(&session->processes, struct massif_process,
 						   list);
-		if (process)
+		if (process) {
 			unlink_process(process);
+			session->nr_processes--;
+		}
 		raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 		if (!process)
 			return;

@@ -30,6 +30,7 @@ struct massif_process *massif_process_create(struct pid *pid, struct massif_sess
 void massif_process_free(struct massif_process *process);
 int massif_process_insert(struct massif_process *process);
 bool massif_process_remove(struct massif_process *process);
+void massif_process_discount(struct massif_session *session);
 void massif_process_remove_all(struct massif_session *session);
 struct massif_process *massif_process_find(struct pid *pid);
 

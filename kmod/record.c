@@ -25,29 +25,47 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 }
 
 static bool put_lost(struct massif_session *session, struct massif_target *target, u32 reason,
-		     u64 count, bool urgent)
+		     u64 count, enum massif_ring_use use)
 {
 	struct massif_rec_lost rec = { .count = count, .reason = reason };
 
 	massif_record_init(&rec.h, MASSIF_REC_LOST, sizeof(rec), session, target);
-	return massif_ring_put(&session->ring, &rec, sizeof(rec), urgent);
+	return massif_ring_put(&session->ring, &rec, sizeof(rec), use);
 }
 
 /*
  * Says what was lost before, first of all. False if there is not even room for that: and only a
  * record that is urgent itself may take the reserve for it, or LOST records alone would fill it.
  */
-static bool flush(struct massif_session *session, struct massif_target *target, bool urgent)
+static bool flush(struct massif_session *session, struct massif_target *target, enum massif_ring_use use)
 {
 	u64 *lost = target ? &target->lost : &session->lost;
 
 	lockdep_assert_held(&session->ring.lock);
 	if (likely(!*lost))
 		return true;
-	if (!put_lost(session, target, MASSIF_LOST_ROOM, *lost, urgent))
+	if (!put_lost(session, target, MASSIF_LOST_ROOM, *lost, use))
 		return false;
 	*lost = 0;
 	return true;
+}
+
+static bool try(struct massif_session *session, struct massif_target *target, void *records,
+		size_t bytes, enum massif_ring_use use)
+{
+	struct massif_ring *ring = &session->ring;
+	unsigned long irq;
+	bool ok, wake;
+
+	raw_spin_lock_irqsave(&ring->lock, irq);
+	ok = flush(session, target, MASSIF_RING_ORDINARY) &&
+	     massif_ring_put(ring, records, bytes, use);
+	wake = massif_ring_readable(ring);
+	raw_spin_unlock_irqrestore(&ring->lock, irq);
+
+	if (wake)
+		massif_session_wake(session);
+	return ok;
 }
 
 /*
@@ -57,18 +75,14 @@ static bool flush(struct massif_session *session, struct massif_target *target, 
 bool massif_record_try(struct massif_session *session, struct massif_target *target,
 		       void *records, size_t bytes)
 {
-	struct massif_ring *ring = &session->ring;
-	unsigned long irq;
-	bool ok, wake;
+	return try(session, target, records, bytes, MASSIF_RING_ORDINARY);
+}
 
-	raw_spin_lock_irqsave(&ring->lock, irq);
-	ok = flush(session, target, false) && massif_ring_put(ring, records, bytes, false);
-	wake = massif_ring_readable(ring);
-	raw_spin_unlock_irqrestore(&ring->lock, irq);
-
-	if (wake)
-		massif_session_wake(session);
-	return ok;
+/* The same for a STACK with its bytes. For what the caller can say shorter. */
+bool massif_record_try_stack(struct massif_session *session, struct massif_target *target,
+			     struct massif_rec_stack *rec)
+{
+	return try(session, target, rec, rec->h.size, MASSIF_RING_STACK);
 }
 
 /*
@@ -79,12 +93,13 @@ bool massif_record_try(struct massif_session *session, struct massif_target *tar
 bool massif_record_write(struct massif_session *session, struct massif_target *target,
 			 struct massif_record *rec, bool urgent)
 {
+	enum massif_ring_use use = urgent ? MASSIF_RING_URGENT : MASSIF_RING_ORDINARY;
 	struct massif_ring *ring = &session->ring;
 	unsigned long irq;
 	bool ok, wake;
 
 	raw_spin_lock_irqsave(&ring->lock, irq);
-	ok = flush(session, target, urgent) && massif_ring_put(ring, rec, rec->size, urgent);
+	ok = flush(session, target, use) && massif_ring_put(ring, rec, rec->size, use);
 	if (unlikely(!ok)) {
 		massif_ring_lose(ring, 1);
 		if (target) {
@@ -114,7 +129,8 @@ void massif_record_lost(struct massif_session *session, struct massif_target *ta
 
 	raw_spin_lock_irqsave(&ring->lock, irq);
 	massif_ring_lose(ring, count);
-	if (!flush(session, target, true) || !put_lost(session, target, reason, count, true)) {
+	if (!flush(session, target, MASSIF_RING_URGENT) ||
+	    !put_lost(session, target, reason, count, MASSIF_RING_URGENT)) {
 		if (target)
 			target->lost += count;
 		else
@@ -131,6 +147,6 @@ void massif_record_flush(struct massif_session *session, struct massif_target *t
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&ring->lock, irq);
-	flush(session, target, false);
+	flush(session, target, MASSIF_RING_ORDINARY);
 	raw_spin_unlock_irqrestore(&ring->lock, irq);
 }

@@ -13,6 +13,8 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 			struct massif_session *session, struct massif_target *target);
 bool massif_record_try(struct massif_session *session, struct massif_target *target,
 		       void *records, size_t bytes);
+bool massif_record_try_stack(struct massif_session *session, struct massif_target *target,
+			     struct massif_rec_stack *rec);
 bool massif_record_write(struct massif_session *session, struct massif_target *target,
 			 struct massif_record *rec, bool urgent);
 void massif_record_lost(struct massif_session *session, struct massif_target *target, u32 reason,

@@ -99,8 +99,10 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	int gen;
 
 	/* A failed try costs a walk: only begin where the first part is likely to fit. */
-	if (massif_ring_room(&target->session->ring) < 2 * PART_BYTES)
+	if (massif_ring_room(&target->session->ring, MASSIF_RING_ORDINARY) < 2 * PART_BYTES)
 		return false;
+	if (target->session->resident && !target->resident.zap)
+		massif_resident_attach(target, mm);
 	/* If the other side is at it already, then neither the program nor the consumer waits. */
 	if (!mutex_trylock(&target->resync_lock)) {
 		if (reason == MASSIF_RESYNC_LOST)
@@ -113,6 +115,9 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 		return false;
 	}
 	gen = atomic_read(&target->lost_gen);
+	/* A thread of the program may be faster than who began with it; nothing was lost before. */
+	if (target->origin && gen == 1)
+		part.reason = target->origin;
 	if (target->resync_gen == gen)
 		part.start = target->resync_next;
 	do {
@@ -127,6 +132,8 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	target->resync_next = ok ? 0 : part.start;
 	if (ok)
 		WRITE_ONCE(target->synced_gen, gen);
+	if (ok && target->resident.attached)
+		massif_resident_base(target, mm);
 	mutex_unlock(&target->resync_lock);
 
 	kvfree(part.buf);

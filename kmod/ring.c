@@ -10,10 +10,21 @@
 #include "ring.h"
 
 /*
- * Room that only urgent records may use, so that LOST, EXIT and END still fit when ordinary
- * records have filled the ring. They are small; a few hundred fit.
+ * Room that is left to others. So LOST, EXIT and END still fit when ordinary records have filled
+ * the ring (a few hundred of them in the smallest), and the ordinary when stacks have.
  */
-#define URGENT_RESERVE(ring)	((ring)->bytes / 16)
+static u64 reserve(const struct massif_ring *ring, enum massif_ring_use use)
+{
+	switch (use) {
+	case MASSIF_RING_URGENT:
+		return 0;
+	case MASSIF_RING_ORDINARY:
+		return ring->bytes / 16;
+	case MASSIF_RING_STACK:
+		break;
+	}
+	return ring->bytes / 4;
+}
 
 /*
  * bytes is the size of the data area, already checked. The pages are charged to the opener's memory
@@ -109,12 +120,18 @@ static u64 unread(struct massif_ring *ring)
 	return head - tail;
 }
 
-/* Bytes that an ordinary record may still take. */
-u64 massif_ring_room(struct massif_ring *ring)
+/* Bytes that records of this use may still take, if they need not be wrapped around the end. */
+u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
 {
-	u64 used = unread(ring) + URGENT_RESERVE(ring);
+	u64 used = unread(ring) + reserve(ring, use);
 
 	return used >= ring->bytes ? 0 : ring->bytes - used;
+}
+
+/* Is there no room for an ordinary record, with the LOST that may have to precede it? */
+bool massif_ring_full(struct massif_ring *ring)
+{
+	return massif_ring_room(ring, MASSIF_RING_ORDINARY) < 512;
 }
 
 /* Is there anything that poll should report? */
@@ -150,14 +167,14 @@ static void stamp(struct massif_ring *ring, void *records, size_t bytes)
  * False if there is no room; nothing is written then. Copies up to a stack's 64 KiB under the lock:
  * some microseconds, for a ring in which nothing is ever half written.
  */
-bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes, bool urgent)
+bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
+		     enum massif_ring_use use)
 {
 	u64 at = ring->head & (ring->bytes - 1);
 	u64 pad = bytes > ring->bytes - at ? ring->bytes - at : 0;
-	u64 keep = urgent ? 0 : URGENT_RESERVE(ring);
 
 	lockdep_assert_held(&ring->lock);
-	if (unread(ring) + pad + bytes + keep > ring->bytes)
+	if (unread(ring) + pad + bytes + reserve(ring, use) > ring->bytes)
 		return false;
 
 	if (pad) {
@@ -170,7 +187,7 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes, bool
 	stamp(ring, records, bytes);
 	memcpy(ring->data + at, records, bytes);
 	WRITE_ONCE(ring->head, ring->head + pad + bytes);
-	if (urgent)
+	if (use == MASSIF_RING_URGENT)
 		WRITE_ONCE(ring->urgent, ring->head);
 	ring->control->records = ring->records;
 	/* With the consumer's acquire: what is before head is complete. */

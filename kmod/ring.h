@@ -7,6 +7,13 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+/* What a record is for decides how much of the ring it leaves to more important ones. */
+enum massif_ring_use {
+	MASSIF_RING_URGENT,	/* LOST, EXIT, END: they are small */
+	MASSIF_RING_ORDINARY,
+	MASSIF_RING_STACK,	/* bytes of stacks: others matter more */
+};
+
 struct massif_control;
 struct massif_consumer;
 
@@ -36,9 +43,11 @@ int massif_ring_init(struct massif_ring *ring, u64 bytes);
 void massif_ring_deinit(struct massif_ring *ring);
 int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma);
 
-bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes, bool urgent);
+bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
+		     enum massif_ring_use use);
 void massif_ring_lose(struct massif_ring *ring, u64 count);
-u64 massif_ring_room(struct massif_ring *ring);
+u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use);
+bool massif_ring_full(struct massif_ring *ring);
 bool massif_ring_readable(struct massif_ring *ring);
 
 #endif

@@ -9,7 +9,9 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
+#include "fault.h"
 #include "hooks.h"
+#include "hooktest.h"
 #include "process.h"
 #include "record.h"
 #include "session.h"
@@ -55,16 +57,29 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 	err = massif_ring_init(&session->ring, setup->ring_bytes);
 	if (err)
 		goto out;
-	err = massif_hooks_get(setup->dead_hook, sizeof(setup->dead_hook));
+	err = massif_known_init(&session->known, setup->known_bytes);
 	if (err)
 		goto err_ring;
+	err = massif_hooks_get(setup->dead_hook, sizeof(setup->dead_hook));
+	if (err)
+		goto err_known;
+	session->resident = setup->flags & MASSIF_SETUP_RESIDENT;
+	if (session->resident)
+		err = massif_fault_get(setup->dead_hook, sizeof(setup->dead_hook));
+	if (err)
+		goto err_hooks;
 
+	session->verify = setup->flags & MASSIF_SETUP_VERIFY;
 	session->max_stack = setup->max_stack_bytes;
 	session->missed = massif_hooks_missed();
 	/* With massif_session_ready(): who sees it sees all of the above. */
 	smp_store_release(&session->ready, true);
 	goto out;
 
+err_hooks:
+	massif_hooks_put();
+err_known:
+	massif_known_deinit(&session->known);
 err_ring:
 	massif_ring_deinit(&session->ring);
 out:
@@ -81,6 +96,7 @@ bool massif_session_ready(struct massif_session *session)
 static void destroy(struct massif_session *session)
 {
 	irq_work_sync(&session->wake);
+	massif_known_deinit(&session->known);
 	massif_ring_deinit(&session->ring);
 	put_pid_ns(session->pid_ns);
 	kfree(session);
@@ -98,8 +114,11 @@ void massif_session_close(struct massif_session *session)
 	session->dead = true;
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 
+	massif_hooktest_close(session);
 	massif_process_remove_all(session);
 	massif_target_remove_all(session);
+	if (session->ready && session->resident)
+		massif_fault_put();
 	if (session->ready)
 		massif_hooks_put();
 	/* Hooks that had found a target of ours. */
@@ -181,6 +200,9 @@ void massif_session_status(struct massif_session *session, struct massif_status 
 	status->unseen = atomic64_read(&session->unseen);
 	status->captures = atomic64_read(&session->captures);
 	status->captures_failed = atomic64_read(&session->captures_failed);
+	status->captures_limited = atomic64_read(&session->captures_limited);
+	status->captures_truncated = atomic64_read(&session->captures_truncated);
+	massif_known_status(&session->known, status);
 	status->pending = atomic_read(&session->pending);
 
 	status->out_of_sync = 0;

@@ -9,6 +9,7 @@
 #include <linux/refcount.h>
 #include <linux/wait.h>
 
+#include "known.h"
 #include "ring.h"
 
 struct file;
@@ -27,10 +28,14 @@ struct massif_session {
 	bool privileged;		/* the opener may look into any process */
 
 	/* Serialises setup; ready is set once (release), under it. */
-	struct mutex setup_lock;
+	struct mutex setup_lock;	/* protects test */
+	struct massif_target *test;	/* of hooktest.c, or NULL; a reference */
 	bool ready;
 	u32 max_stack;			/* bytes; constant once ready */
+	bool verify;			/* known stacks are captured as well; constant once ready */
+	bool resident;			/* tell what is resident; constant once ready */
 	struct massif_ring ring;	/* usable once ready */
+	struct massif_known_table known;	/* usable once ready */
 
 	/* Under massif_table_lock. */
 	bool dead;			/* the file was closed */
@@ -49,6 +54,8 @@ struct massif_session {
 	atomic64_t unseen;
 	atomic64_t captures;
 	atomic64_t captures_failed;
+	atomic64_t captures_limited;
+	atomic64_t captures_truncated;
 	atomic_t last_capture;
 	atomic_t pending;		/* visits */
 

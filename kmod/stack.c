@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A STACK record of the current thread: user registers, and the stack's bytes, copied with faults.
+// By which stack a record is explained: a known one, or registers and bytes, copied with faults.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/ptrace.h>
@@ -7,31 +7,77 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "compat/mm.h"
 #include "compat/task.h"
+#include "known.h"
 #include "record.h"
 #include "session.h"
 #include "stack.h"
 #include "target.h"
+#include "visit.h"
 
-/* A record without registers and bytes: why there are none is in stack_flags. */
-static void write_empty(struct massif_target *target, u32 capture, u32 stack_flags)
+/* May the consumer see, or guess, what is on the stack of current? */
+static bool may_look(struct massif_session *session)
 {
-	struct massif_rec_stack rec = {
-		.arch = massif_task_arch,
-		.stack_flags = stack_flags,
-		.data_off = sizeof(rec),
-	};
+	return session->privileged || massif_task_dumpable(current, current->mm);
+}
 
-	massif_record_init(&rec.h, MASSIF_REC_STACK, sizeof(rec), target->session, target);
-	rec.h.capture = capture;
+/*
+ * In a hook: by which stack is rec explained, a record of what current does to target? Fills
+ * capture and flags: a known stack's number, or that of a capture, which is then due before the
+ * thread returns to user mode. own: not a known stack's, for records of the same call are told
+ * by it. Neither sleeps nor takes a lock of the kernel's.
+ */
+void massif_stack_explain(struct massif_record *rec, struct massif_target *target, bool own)
+{
+	struct massif_session *session = target->session;
+	u32 known = 0;
+
+	if (!massif_task_has_user(current))
+		rec->flags |= MASSIF_RF_EXTERNAL;
+	if (rec->flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC) || !session->max_stack)
+		return;
+	/* The record has no room itself: the program shall not pay for its stack. */
+	if (massif_ring_full(&session->ring)) {
+		atomic64_inc(&session->captures_limited);
+		rec->flags |= MASSIF_RF_NO_CAPTURE;
+		return;
+	}
+	if (!own && may_look(session))
+		known = massif_known_find(target);
+	if (known && !session->verify) {
+		rec->capture = known;
+		rec->flags |= MASSIF_RF_KNOWN;
+		return;
+	}
+	rec->capture = massif_visit_capture(target, known);
+	if (!rec->capture)
+		rec->flags |= MASSIF_RF_NO_CAPTURE;
+}
+
+static void init(struct massif_rec_stack *rec, size_t size, struct massif_target *target,
+		 const struct massif_capture *capture, u32 stack_flags)
+{
+	massif_record_init(&rec->h, MASSIF_REC_STACK, size, target->session, target);
+	rec->h.capture = capture->number;
+	rec->arch = massif_task_arch;
+	rec->stack_flags = stack_flags;
+	rec->code_gen = capture->code_gen;
+}
+
+/* A record without registers and bytes: why there are none is in stack_flags, or known. */
+static void write_empty(struct massif_target *target, const struct massif_capture *capture,
+			u32 stack_flags, u32 known)
+{
+	struct massif_rec_stack rec = { .data_off = sizeof(rec), .known = known };
+
+	init(&rec, sizeof(rec), target, capture, stack_flags);
 	massif_record_write(target->session, target, &rec.h, false);
 }
 
 /* The thread went away before its stack could be copied. */
-void massif_stack_gone(struct massif_target *target, u32 capture)
+void massif_stack_gone(struct massif_target *target, const struct massif_capture *capture)
 {
-	write_empty(target, capture, MASSIF_STACK_GONE);
+	write_empty(target, capture, MASSIF_STACK_GONE, 0);
 }
 
 /*
@@ -56,8 +102,36 @@ static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 	return end - sp;
 }
 
+/* Copies want bytes of the stack behind rec's registers. Returns how many there were. */
+static size_t copy_bytes(struct massif_rec_stack *rec, size_t fixed, unsigned long sp, size_t want)
+{
+	void *bytes = (void *)rec + fixed;
+	size_t got = want - copy_from_user(bytes, (void __user *)sp, want);
+
+	/* No byte of ours goes out uninitialised. */
+	memset(bytes + got, 0, ALIGN(got, 8) - got);
+	return got;
+}
+
+/* Writes rec, in full if there is room for that, otherwise without its bytes. */
+static void write_stack(struct massif_target *target, struct massif_rec_stack *rec, size_t fixed)
+{
+	struct massif_session *session = target->session;
+
+	if (rec->bytes && massif_record_try_stack(session, target, rec))
+		return;
+	if (rec->bytes) {
+		rec->bytes = 0;
+		rec->h.size = fixed;
+		rec->stack_flags = MASSIF_STACK_LIMITED;
+	}
+	if (rec->stack_flags & MASSIF_STACK_LIMITED)
+		atomic64_inc(&session->captures_limited);
+	massif_record_write(session, target, &rec->h, false);
+}
+
 /* In current, on its way to user mode, whose address space is the target's. May sleep. */
-void massif_stack_capture(struct massif_target *target, u32 capture)
+void massif_stack_capture(struct massif_target *target, const struct massif_capture *capture)
 {
 	struct massif_session *session = target->session;
 	struct pt_regs *regs = task_pt_regs(current);
@@ -65,10 +139,15 @@ void massif_stack_capture(struct massif_target *target, u32 capture)
 	const size_t fixed = sizeof(struct massif_rec_stack) + massif_task_nr_regs * sizeof(u64);
 	struct massif_rec_stack *rec;
 	size_t want, got = 0, size;
-	u32 flags = 0;
+	u32 flags = 0, known;
 
-	if (!session->privileged && !massif_mm_dumpable(current->mm)) {
-		write_empty(target, capture, MASSIF_STACK_DENIED);
+	if (!may_look(session)) {
+		write_empty(target, capture, MASSIF_STACK_DENIED, 0);
+		return;
+	}
+	known = capture->known ?: massif_known_find(target);
+	if (known && !session->verify) {
+		write_empty(target, capture, 0, known);
 		return;
 	}
 
@@ -76,8 +155,15 @@ void massif_stack_capture(struct massif_target *target, u32 capture)
 	if (want > session->max_stack) {
 		want = session->max_stack;
 		flags |= MASSIF_STACK_TRUNCATED;
+		atomic64_inc(&session->captures_truncated);
 	}
 	size = fixed + ALIGN(want, 8);
+	/* Where there is no room, the program shall not pay for a copy. */
+	if (want && massif_ring_room(&session->ring, MASSIF_RING_STACK) < size) {
+		flags = MASSIF_STACK_LIMITED;
+		want = 0;
+		size = fixed;
+	}
 	rec = kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 	if (!rec) {
 		flags = MASSIF_STACK_NO_MEMORY;
@@ -86,7 +172,7 @@ void massif_stack_capture(struct massif_target *target, u32 capture)
 		rec = kmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 	}
 	if (!rec) {
-		write_empty(target, capture, MASSIF_STACK_NO_MEMORY);
+		write_empty(target, capture, MASSIF_STACK_NO_MEMORY, known);
 		return;
 	}
 
@@ -95,25 +181,17 @@ void massif_stack_capture(struct massif_target *target, u32 capture)
 		flags |= MASSIF_STACK_COMPAT;
 		want = 0;
 	}
-	if (want) {
-		void *bytes = (void *)rec + fixed;
-
-		got = want - copy_from_user(bytes, (void __user *)sp, want);
-		if (got < want)
-			flags |= MASSIF_STACK_FAULTED;
-		memset(bytes + got, 0, ALIGN(got, 8) - got);
-	} else if (!(flags & (MASSIF_STACK_NO_MEMORY | MASSIF_STACK_COMPAT))) {
+	if (want)
+		got = copy_bytes(rec, fixed, sp, want);
+	if (got < want || !(want || flags))
 		flags |= MASSIF_STACK_FAULTED;
-	}
 
-	massif_record_init(&rec->h, MASSIF_REC_STACK, fixed + ALIGN(got, 8), session, target);
-	rec->h.capture = capture;
-	rec->arch = massif_task_arch;
+	init(rec, fixed + ALIGN(got, 8), target, capture, flags);
 	rec->nr_regs = massif_task_nr_regs;
-	rec->stack_flags = flags;
 	rec->data_off = fixed;
+	rec->known = known;
 	rec->sp = sp;
 	rec->bytes = got;
-	massif_record_write(session, target, &rec->h, false);
+	write_stack(target, rec, fixed);
 	kvfree(rec);
 }

@@ -4,11 +4,13 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "known.h"
 #include "session.h"
 #include "target.h"
 
-/* By mm. Changed under massif_table_lock, read in every hook under RCU: mostly to find nothing. */
-static DEFINE_HASHTABLE(table, 8);
+DEFINE_HASHTABLE(massif_target_table, MASSIF_TARGET_BITS);
+
+static atomic64_t last_serial;
 
 /* Not in the table yet. NULL for want of memory. */
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
@@ -18,8 +20,11 @@ struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
 	if (!target)
 		return NULL;
 	refcount_set(&target->ref, 1);
+	target->serial = atomic64_inc_return(&last_serial);
 	INIT_LIST_HEAD(&target->list);
 	mutex_init(&target->resync_lock);
+	raw_spin_lock_init(&target->grow_lock);
+	massif_resident_init(&target->resident);
 	/* Nothing has been said about it: it waits for its first resync. */
 	atomic_set(&target->lost_gen, 1);
 	mmgrab(mm);
@@ -36,6 +41,14 @@ void massif_target_free(struct massif_target *target)
 	kfree(target);
 }
 
+/* Gives it its session and number, for who has something to say of it before it is in the table. */
+void massif_target_number(struct massif_target *target, struct massif_session *session)
+{
+	lockdep_assert_held(&massif_table_lock);
+	target->session = session;
+	target->id = ++session->last_target;
+}
+
 /*
  * Enters the target into the table, and the session (NULL for the one of hooktest.c), and takes
  * over the caller's reference. -EBUSY if the address space is a target already.
@@ -45,14 +58,14 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 	lockdep_assert_held(&massif_table_lock);
 	if (massif_target_find(target->mm))
 		return -EBUSY;
-	target->session = session;
 	target->alive = true;
 	if (session) {
-		target->id = ++session->last_target;
+		if (!target->id)
+			massif_target_number(target, session);
 		session->nr_targets++;
 		list_add_tail(&target->list, &session->targets);
 	}
-	hash_add_rcu(table, &target->node, (unsigned long)target->mm);
+	hash_add_rcu(massif_target_table, &target->node, (unsigned long)target->mm);
 	return 0;
 }
 
@@ -83,6 +96,7 @@ bool massif_target_remove(struct massif_target *target)
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	if (!alive)
 		return false;
+	massif_resident_detach(target);
 	mmdrop(target->mm);
 	massif_target_put(target);
 	return true;
@@ -101,7 +115,7 @@ struct massif_target *massif_target_find(struct mm_struct *mm)
 {
 	struct massif_target *target;
 
-	hash_for_each_possible_rcu(table, target, node, (unsigned long)mm,
+	hash_for_each_possible_rcu(massif_target_table, target, node, (unsigned long)mm,
 				   lockdep_is_held(&massif_table_lock))
 		if (target->mm == mm)
 			return target;
@@ -147,8 +161,10 @@ struct massif_target *massif_target_tryget(struct massif_target *target)
 
 void massif_target_put(struct massif_target *target)
 {
-	if (refcount_dec_and_test(&target->ref))
-		kfree_rcu(target, rcu);
+	if (!refcount_dec_and_test(&target->ref))
+		return;
+	massif_resident_deinit(&target->resident);
+	kfree_rcu(target, rcu);
 }
 
 /*
@@ -170,6 +186,8 @@ struct mm_struct *massif_target_mmget(struct massif_target *target)
 void massif_target_desync(struct massif_target *target)
 {
 	atomic_inc(&target->lost_gen);
+	/* Code may have been replaced as well. */
+	massif_known_drop(target);
 }
 
 void massif_target_desync_all(struct massif_session *session)

@@ -3,14 +3,20 @@
 #ifndef MASSIF_TARGET_H
 #define MASSIF_TARGET_H
 
+#include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
+
+#include "resident.h"
 
 struct mm_struct;
 struct massif_session;
+struct task_struct;
+struct vm_area_struct;
 
 struct massif_target {
 	struct hlist_node node;		/* in the table: massif_table_lock, read by RCU */
@@ -30,8 +36,10 @@ struct massif_target {
 	 */
 	struct mm_struct *mm;
 	struct massif_session *session;	/* outlives the table entry and each visit */
+	u64 serial;			/* of no other target, whatever its session */
 	u32 id;
 	u32 tgid;			/* of the process it was made for, to the consumer */
+	u32 origin;			/* reason of the first resync, whoever comes to write it; 0: any */
 	bool alive;			/* in the table; massif_table_lock */
 
 	u64 lost;			/* records since the last LOST; ring.lock of the session */
@@ -42,6 +50,9 @@ struct massif_target {
 	 */
 	atomic_t lost_gen;
 	int synced_gen;
+
+	/* How often executable code went, or may have gone: what is known from before is void. */
+	atomic_t code_gen;
 
 	/*
 	 * One series of parts at a time. Where a series stopped for want of room, and lost_gen when
@@ -60,14 +71,43 @@ struct massif_target {
 	atomic_t unmapping;		/* in the munmap core, total_vm in motion */
 
 	/*
-	 * A target of hooktest.c: no session, nothing is written; the hooks say here that they ran.
+	 * What the thread that holds mmap_lock for writing is about to remove, from the enter of its
+	 * hook to the moment itself (MASSIF_HOOK_REMOVE). The thread is only compared.
 	 */
-	bool test;
-	unsigned long seen;
+	struct {
+		const struct task_struct *by;	/* NULL: nobody anything */
+		unsigned long addr;
+		unsigned long len;
+		unsigned long pages;	/* of it that are mapped */
+	} removing;
+
+	/*
+	 * Where stacks grow with mmap_lock held for reading, this orders those who do; and tells the
+	 * last growth, which may be that of several.
+	 */
+	raw_spinlock_t grow_lock;
+	const struct vm_area_struct *grown;	/* only compared */
+	unsigned long grown_to;
+
+	bool test;			/* of hooktest.c: it has no session, nothing is written */
+
+	struct massif_resident resident;
 };
+
+/* By mm. Changed under massif_table_lock, read in every hook under RCU: mostly to find nothing. */
+#define MASSIF_TARGET_BITS	8
+extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
+
+/* Could this be a target's? False is certain, true deserves a closer look. Needs no lock. */
+static __always_inline bool massif_target_possible(struct mm_struct *mm)
+{
+	return READ_ONCE(massif_target_table[hash_long((unsigned long)mm,
+						       MASSIF_TARGET_BITS)].first);
+}
 
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp);
 void massif_target_free(struct massif_target *target);
+void massif_target_number(struct massif_target *target, struct massif_session *session);
 int massif_target_insert(struct massif_target *target, struct massif_session *session);
 bool massif_target_remove(struct massif_target *target);
 void massif_target_remove_all(struct massif_session *session);

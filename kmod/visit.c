@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/task_work.h>
 
+#include "args.h"
 #include "compat/task.h"
 #include "record.h"
 #include "resync.h"
@@ -29,7 +30,7 @@ struct massif_visit {
 	struct task_struct *task;	/* not a reference: the work runs before it is gone */
 	struct massif_target *target;	/* a reference */
 	struct massif_session *session;	/* a reference */
-	u32 capture;			/* 0: no stack asked for */
+	struct massif_capture capture;	/* number 0: no stack asked for */
 	u32 reason;			/* of a resync; 0: none asked for */
 	u32 nr_names;
 	struct {
@@ -106,18 +107,20 @@ static void pay(struct massif_visit *visit)
 		/*
 		 * The thread is ending, or has another image: its registers are not those any more.
 		 */
-		if (visit->capture)
-			massif_stack_gone(target, visit->capture);
+		if (visit->capture.number)
+			massif_stack_gone(target, &visit->capture);
 		return;
 	}
+	if (visit->reason == MASSIF_RESYNC_EXEC)
+		massif_args_write(target);
 	if (visit->reason)
 		massif_resync(target, target->mm, visit->reason);
 	else if (!massif_target_synced(target))
 		massif_resync(target, target->mm, MASSIF_RESYNC_LOST);
 	for (i = 0; i < visit->nr_names; i++)
 		massif_vma_name(target, visit->names[i].addr, visit->names[i].len);
-	if (visit->capture)
-		massif_stack_capture(target, visit->capture);
+	if (visit->capture.number)
+		massif_stack_capture(target, &visit->capture);
 }
 
 static void run(struct callback_head *work)
@@ -172,9 +175,10 @@ static struct massif_visit *get(struct task_struct *task, struct massif_target *
 
 /*
  * The number of the capture that will explain what current does now to its own address space; the
- * same for all of a system call. 0: no memory for it (counted).
+ * same for all of a system call. 0: no memory for it (counted). known: the stack is this one (0: not
+ * known).
  */
-u32 massif_visit_capture(struct massif_target *target)
+u32 massif_visit_capture(struct massif_target *target, u32 known)
 {
 	struct massif_session *session = target->session;
 	struct massif_visit *visit = get(current, target);
@@ -183,12 +187,14 @@ u32 massif_visit_capture(struct massif_target *target)
 		atomic64_inc(&session->captures_failed);
 		return 0;
 	}
-	if (!visit->capture) {
-		visit->capture = (u32)atomic_inc_return(&session->last_capture) ?:
-				 (u32)atomic_inc_return(&session->last_capture);
+	if (!visit->capture.number) {
+		visit->capture.number = (u32)atomic_inc_return(&session->last_capture) ?:
+					(u32)atomic_inc_return(&session->last_capture);
+		visit->capture.known = known;
+		visit->capture.code_gen = atomic_read(&target->code_gen);
 		atomic64_inc(&session->captures);
 	}
-	return visit->capture;
+	return visit->capture.number;
 }
 
 /* What was just mapped by current at addr is a file: say which. */
@@ -208,8 +214,12 @@ void massif_visit_name(struct massif_target *target, unsigned long addr, unsigne
 /* Before task (current, or one that has not run yet) runs in user mode: say all of its mappings. */
 bool massif_visit_resync(struct massif_target *target, struct task_struct *task, u32 reason)
 {
-	struct massif_visit *visit = get(task, target);
+	struct massif_visit *visit;
 
+	/* What was lost is told when there is room: by a later event, or in the consumer's context. */
+	if (reason == MASSIF_RESYNC_LOST && massif_ring_full(&target->session->ring))
+		return false;
+	visit = get(task, target);
 	if (visit && !visit->reason)
 		visit->reason = reason;
 	return visit;

@@ -8,7 +8,7 @@
 struct massif_target;
 struct task_struct;
 
-u32 massif_visit_capture(struct massif_target *target);
+u32 massif_visit_capture(struct massif_target *target, u32 known);
 void massif_visit_name(struct massif_target *target, unsigned long addr, unsigned long len);
 bool massif_visit_resync(struct massif_target *target, struct task_struct *task, u32 reason);
 

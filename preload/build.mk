@@ -5,13 +5,16 @@ PRELOAD_SRCS := $(wildcard preload/*.c) \
 	userland/base/error.c \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
 	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
-	userland/model/heap.c userland/model/consult.c
+	userland/model/heap.c userland/model/consult.c \
+	userland/model/tally.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 
 # C++ exceptions thrown by the library's operator new pass through ours.
 $(O)/pic/preload/operators.o: CFLAGS += -fexceptions
 # The names of the entry points are the C library's; calls between them must stay calls.
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o: CFLAGS += -fno-builtin
+# They know their caller's registers by their own frame.
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o: CFLAGS += -fno-omit-frame-pointer
 
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,defs \

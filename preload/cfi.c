@@ -412,39 +412,63 @@ static struct mf_cfi_rule rule_of(const struct state *state)
 	return rule;
 }
 
-struct mf_cfi_rule mf_cfi_find(uint64_t pc)
-{
-	struct mf_cfi_rule unknown = { .cfa = MF_CFA_UNKNOWN }, none = { .cfa = MF_CFA_NONE };
-	struct state state = { 0 }, initial;
-	struct dl_find_object object;
-	uint64_t begin, size, length, location;
-	struct cursor cursor;
-	const uint8_t *fde;
+/* The description of the code at @pc or of the last before it, read as far as its instructions. */
+struct description {
 	struct cie cie;
+	struct cursor program;
+	uint64_t begin, size;
+};
+
+static enum mf_cfa_kind find_description(uint64_t pc, struct description *found)
+{
+	struct dl_find_object object;
+	uint64_t length;
+	const uint8_t *fde;
 
 	if (_dl_find_object((void *)(uintptr_t)pc, &object) || !object.dlfo_eh_frame)
-		return none;
+		return MF_CFA_NONE;
 	fde = search_table(object.dlfo_eh_frame, pc);
 	if (!fde)
-		return unknown;
-	cursor = (struct cursor){ fde, fde + 8 };
-	length = read_fixed(&cursor, 4);
+		return MF_CFA_UNKNOWN;
+	found->program = (struct cursor){ fde, fde + 8 };
+	length = read_fixed(&found->program, 4);
 	if (!length || length == 0xffffffff ||
-	    !read_cie(fde + 4 - (uint32_t)read_fixed(&cursor, 4), &cie))
-		return unknown;
-	cursor.end = fde + 4 + length;
-	begin = read_encoded(&cursor, cie.encoding);
-	size = read_encoded(&cursor, cie.encoding & 0x0f);
-	if (pc < begin || pc - begin >= size)
-		return none;
-	if (cie.signal)
-		return (struct mf_cfi_rule){ .cfa = MF_CFA_SIGNAL };
-	if (cie.augmented)
-		read_block(&cursor);
+	    !read_cie(fde + 4 - (uint32_t)read_fixed(&found->program, 4), &found->cie))
+		return MF_CFA_UNKNOWN;
+	found->program.end = fde + 4 + length;
+	found->begin = read_encoded(&found->program, found->cie.encoding);
+	found->size = read_encoded(&found->program, found->cie.encoding & 0x0f);
+	return MF_CFA_SP;
+}
 
-	run(cie.program, &cie, &state, NULL, 0, &state);
+bool mf_cfi_is_start(uint64_t pc)
+{
+	struct description found;
+
+	return find_description(pc, &found) == MF_CFA_SP && found.begin == pc;
+}
+
+struct mf_cfi_rule mf_cfi_find(uint64_t pc)
+{
+	struct state state = { 0 }, initial;
+	struct description found;
+	struct mf_cfi_rule rule = { .cfa = (uint8_t)find_description(pc, &found) };
+	uint64_t location;
+
+	if (rule.cfa != MF_CFA_SP)
+		return rule;
+	rule.cfa = MF_CFA_NONE;
+	if (pc < found.begin || pc - found.begin >= found.size)
+		return rule;
+	rule.cfa = MF_CFA_SIGNAL;
+	if (found.cie.signal)
+		return rule;
+	if (found.cie.augmented)
+		read_block(&found.program);
+
+	run(found.cie.program, &found.cie, &state, NULL, 0, &state);
 	initial = state;
-	location = begin;
-	run(cursor, &cie, &initial, &location, pc, &state);
+	location = found.begin;
+	run(found.program, &found.cie, &initial, &location, pc, &state);
 	return rule_of(&state);
 }

@@ -36,4 +36,7 @@ struct mf_cfi_rule {
 /* The rule for the code at @pc (not a return address: subtract 1 from one). Takes no lock. */
 struct mf_cfi_rule mf_cfi_find(uint64_t pc);
 
+/* Does the description of some code begin at @pc, exactly? */
+bool mf_cfi_is_start(uint64_t pc);
+
 #endif

@@ -126,18 +126,25 @@ static uint64_t read_counter(const struct mf_clock *clock)
 										   clock->last;
 }
 
+int64_t mf_clock_advance(struct mf_clock *clock)
+{
+	uint64_t count, moved;
+
+	if (!clock->process && !start(clock))
+		__atomic_add_fetch(&mf_session_store.header->counters_missing, 1, __ATOMIC_RELAXED);
+	if (clock->process == COUNTER_NONE)
+		return 0;
+	count = read_counter(clock);
+	moved = count - clock->last;
+	clock->last = count;
+	return (int64_t)moved;
+}
+
 static int64_t count_instructions(struct mf_clock *clock)
 {
 	struct mf_store_header *header = mf_session_store.header;
-	uint64_t count;
 
-	if (!clock->process && !start(clock))
-		header->counters_missing++;
-	if (clock->process != COUNTER_NONE) {
-		count = read_counter(clock);
-		header->instructions += count - clock->last;
-		clock->last = count;
-	}
+	header->instructions += (uint64_t)mf_clock_advance(clock);
 	return (int64_t)header->instructions;
 }
 

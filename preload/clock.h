@@ -16,12 +16,15 @@ struct mf_clock {
 };
 
 /*
- * The present time. Under the session's lock, since it adds up all threads: a thread's instructions
+ * The present time. For a thread that is alone, since it adds up all threads: a thread's instructions
  * count from its first event on. Costs nothing when the unit is bytes.
  */
 int64_t mf_clock_now(struct mf_clock *clock);
 
-/* Adds what the thread has done since its last event, and closes its counter. Under the lock. */
+/* The instructions that the thread has executed since this was called last; the unit is these. */
+int64_t mf_clock_advance(struct mf_clock *clock);
+
+/* Adds what the thread has done since its last event, and closes its counter. Alone. */
 void mf_clock_end(struct mf_clock *clock);
 
 #endif

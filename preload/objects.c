@@ -26,7 +26,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static int scanning;
-static uint32_t generation = 1;
+uint32_t mf_objects_retired = 1;
 static unsigned long long last_adds, last_subs;
 
 struct scan {
@@ -173,7 +173,7 @@ static void retire_the_gone(const struct scan *scan)
 	if (!any)
 		return;
 	mf_unwind_forget();
-	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 
 void mf_objects_scan(void)
@@ -200,11 +200,6 @@ uint32_t mf_objects_of(uint64_t address)
 		object = mf_objects_find(&mf_session_store, address);
 	}
 	return object;
-}
-
-uint32_t mf_objects_generation(void)
-{
-	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 }
 
 /*

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+extern uint32_t mf_objects_retired;
+
 /* Enters objects that are new, and retires those that are gone. Never call it with the session's
  * lock held: the dynamic linker's own lock is taken. */
 void mf_objects_scan(void);
@@ -13,6 +15,9 @@ void mf_objects_scan(void);
 uint32_t mf_objects_of(uint64_t address);
 
 /* Changes whenever an object was retired: what was remembered of addresses is then void. */
-uint32_t mf_objects_generation(void);
+static inline uint32_t mf_objects_generation(void)
+{
+	return __atomic_load_n(&mf_objects_retired, __ATOMIC_ACQUIRE);
+}
 
 #endif

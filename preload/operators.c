@@ -67,7 +67,7 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 			missing;                                            \
 		}                                                           \
 		trace;                                                      \
-		mf_track_alloc(pointer, size, __builtin_return_address(0)); \
+		mf_track_alloc(pointer, size, &MF_CALLER); \
 		return pointer;                                             \
 	}
 

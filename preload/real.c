@@ -13,16 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EARLY_SIZE  16384u
 #define EARLY_ALIGN 64u
 
-static _Alignas(EARLY_ALIGN) unsigned char early[EARLY_SIZE];
+_Alignas(EARLY_ALIGN) unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
 static size_t early_used;
-
-bool mf_real_is_early(const void *pointer)
-{
-	return (uintptr_t)pointer - (uintptr_t)early < EARLY_SIZE;
-}
 
 size_t mf_real_early_size(const void *pointer)
 {
@@ -39,14 +33,14 @@ static void *early_malloc(size_t size)
 	size_t at = __atomic_load_n(&early_used, __ATOMIC_RELAXED);
 
 	do {
-		if (size > EARLY_SIZE || need > EARLY_SIZE - at) {
+		if (size > MF_REAL_EARLY_SIZE || need > MF_REAL_EARLY_SIZE - at) {
 			errno = ENOMEM;
 			return NULL;
 		}
 	} while (!__atomic_compare_exchange_n(&early_used, &at, at + need, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
-	memcpy(early + at, &size, sizeof(size));
-	return early + at + EARLY_ALIGN;
+	memcpy(mf_real_early + at, &size, sizeof(size));
+	return mf_real_early + at + EARLY_ALIGN;
 }
 
 static void early_free(void *pointer)
@@ -156,6 +150,12 @@ size_t mf_real_extent(const void *pointer)
 	if (is_glibc)
 		return ((const size_t *)pointer)[-1] & ~(size_t)7;
 	return mf_real_functions.malloc_usable_size((void *)(uintptr_t)pointer);
+}
+
+uint32_t mf_real_distance(void)
+{
+	/* Each block of glibc's begins with a size of its own, and holds three words at least. */
+	return is_glibc ? 32 : 16;
 }
 
 void *mf_real_operator(const char *symbol)

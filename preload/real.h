@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A table: member, symbol, type, arguments. */
 #define MF_REAL_FUNCTIONS(X)                                                \
@@ -26,6 +27,9 @@ struct mf_real {
 	MF_REAL_FUNCTIONS(MF_REAL_MEMBER)
 };
 
+#define MF_REAL_EARLY_SIZE 16384u
+
+extern unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
 extern struct mf_real mf_real_functions;
 extern int mf_real_state; /* 1: they are all there */
 
@@ -44,8 +48,14 @@ void *mf_real_operator(const char *symbol);
  */
 size_t mf_real_extent(const void *pointer);
 
+/* Blocks of the allocator in use are at least so many bytes apart. */
+uint32_t mf_real_distance(void);
+
 /* Whether @pointer came from that arena: it must not reach the real free. */
-bool mf_real_is_early(const void *pointer);
+static inline bool mf_real_is_early(const void *pointer)
+{
+	return (uintptr_t)pointer - (uintptr_t)mf_real_early < MF_REAL_EARLY_SIZE;
+}
 
 /* Size of a block of that arena, in bytes. */
 size_t mf_real_early_size(const void *pointer);

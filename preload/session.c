@@ -5,19 +5,21 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "model/blocks.h"
 #include "model/model.h"
 #include "objects.h"
+#include "real.h"
+#include "start.h"
 #include "thread.h"
 #include "trace.h"
+#include "verify.h"
 
 struct mf_store mf_session_store;
 
@@ -25,6 +27,7 @@ static const int never_active;
 const volatile int *mf_session_active_word = &never_active;
 
 static int attach_started;
+static int *active_word; /* the same, for writing */
 
 /* The initial stack: argc, the arguments, NULL, the environment, NULL. Set by the dynamic linker
  * before any malloc, where libc's own environ may not be yet. */
@@ -124,11 +127,14 @@ static void attach(char **environment)
 	}
 	close(fd);
 	mf_session_store.header->first_time_ns = monotonic_ns();
+	mf_blocks_set_distance(&mf_session_store, mf_real_distance());
 	mf_objects_scan();
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
-	mf_trace_start(mf_session_store.header->trace_fd);
-	*active = 1;
+	mf_trace_start(mf_session_store.header->trace_fd,
+		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
+	*active = MF_SESSION_ACTIVE;
+	active_word = active;
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
 }
 
@@ -145,34 +151,12 @@ void mf_session_attach(void)
 	errno = saved;
 }
 
-/*
- * A lock of three states (0 free, 1 held, 2 held and waited for) on a futex: pthread's would do as
- * well, but may be replaced by the program (thread sanitizers and lock checkers do).
- */
-static uint32_t lock_word;
-
-static void wait_for_lock(void)
-{
-	while (__atomic_exchange_n(&lock_word, 2, __ATOMIC_ACQUIRE))
-		syscall(SYS_futex, &lock_word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
-}
-
-void mf_session_lock(void)
-{
-	uint32_t expected = 0;
-
-	if (!__atomic_compare_exchange_n(&lock_word, &expected, 1, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
-		wait_for_lock();
-}
-
-void mf_session_unlock(void)
-{
-	if (__atomic_exchange_n(&lock_word, 0, __ATOMIC_RELEASE) == 2)
-		syscall(SYS_futex, &lock_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
 __attribute__((constructor)) static void start(void)
 {
+	mf_start();
 	mf_session_attach();
+	/* Not before: the dynamic linker must be ready to load another object. */
+	if (mf_session_is_active() && mf_session_store.header->verify == MF_VERIFY_STACKS &&
+	    mf_verify_start())
+		*active_word = MF_SESSION_VERIFIES;
 }

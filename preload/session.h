@@ -16,9 +16,17 @@ extern struct mf_store mf_session_store;
  */
 extern const volatile int *mf_session_active_word;
 
+#define MF_SESSION_ACTIVE   1
+#define MF_SESSION_VERIFIES 2 /* and each stack is verified */
+
 static inline bool mf_session_is_active(void)
 {
 	return *mf_session_active_word;
+}
+
+static inline bool mf_session_verifies(void)
+{
+	return __builtin_expect(*mf_session_active_word == MF_SESSION_VERIFIES, 0);
 }
 
 /*
@@ -27,9 +35,5 @@ static inline bool mf_session_is_active(void)
  * the program executes is not profiled.
  */
 void mf_session_attach(void);
-
-/* Orders the writers of the session memory. Not recursive; never held over foreign code. */
-void mf_session_lock(void);
-void mf_session_unlock(void);
 
 #endif

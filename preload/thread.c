@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "gate.h"
 #include "session.h"
+#include "stack.h"
 
 __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
 
@@ -34,9 +36,13 @@ static void give_back(void *data)
 	mf_thread_local.thread = NULL;
 	if (mf_session_is_active()) {
 		mf_thread_local.inside = true;
-		mf_session_lock();
+		mf_gate_close();
+		mf_tally_fold(&mf_session_store);
 		mf_clock_end(&thread->clock);
-		mf_session_unlock();
+		if (thread->has_tally)
+			mf_tally_end(&mf_session_store, thread->number);
+		mf_tally_grant(&mf_session_store);
+		mf_gate_open();
 		mf_thread_local.inside = false;
 	}
 	if (!try_lock())
@@ -62,21 +68,37 @@ static struct mf_thread *take_ended(void)
 	return thread;
 }
 
-struct mf_thread *mf_thread_get(void)
+static struct mf_thread *make(void)
 {
-	struct mf_thread *thread = mf_thread_local.thread;
+	static uint32_t made;
+	struct mf_thread *thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (__builtin_expect(thread != NULL, 1))
-		return thread;
-	thread = take_ended();
-	if (!thread) {
-		thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (thread == MAP_FAILED)
-			return NULL;
+	if (thread == MAP_FAILED)
+		return NULL;
+	thread->number = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+	thread->has_tally = thread->number < MF_SHARDS_MAX;
+	if (thread->has_tally)
+		thread->tally = mf_tally_of(&mf_session_store, thread->number);
+	return thread;
+}
+
+struct mf_thread *mf_thread_take(void)
+{
+	struct mf_thread *thread = take_ended();
+
+	if (!thread)
+		thread = make();
+	if (!thread)
+		return NULL;
+	if (thread->has_tally) {
+		mf_gate_close();
+		mf_tally_begin(&mf_session_store, thread->number);
+		mf_gate_open();
 	}
 	thread->n_deferred = 0;
-	thread->n_last = 0;
+	mf_stack_forget(thread);
+	thread->entry = NULL;
 	mf_thread_local.thread = thread;
 	if (has_key)
 		pthread_setspecific(key, thread);

@@ -4,12 +4,16 @@
 #define MASSIF_PRELOAD_THREAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "clock.h"
+#include "memo.h"
 #include "unwind.h"
 
 #define MF_DEFERRED_MAX 32u
+
+struct mf_tally;
 
 /*
  * An event that came while the same thread was already inside the shim: a signal handler interrupted
@@ -26,20 +30,23 @@ struct mf_thread {
 
 	struct mf_clock clock;
 
+	/* Its part of the accounts; there are MF_SHARDS_MAX of them. It stays with this state. */
+	struct mf_tally *tally;
+	uint32_t number;
+	bool has_tally;
+	bool shares; /* there are, or have been, other threads */
+
 	volatile uint32_t n_deferred;
 	struct mf_deferred deferred[MF_DEFERRED_MAX];
 
-	/* The stack just captured: return addresses, innermost first. */
-	uint64_t captured[MF_UNWIND_ROOM];
-
-	/* The stack before it, outermost frame first, as far as its nodes are known. */
-	uint64_t last_pcs[MF_DEPTH_MAX];
-	uint32_t last_nodes[MF_DEPTH_MAX];
-	uint32_t n_last;
-	uint32_t last_generation; /* of mf_objects_generation */
-
-	/* The objects of the frames in which the two differ. */
+	/* What is known of its stacks; see stack.c. */
+	struct mf_walk walk;
+	uint32_t generation; /* of mf_objects_generation that the next three go by */
 	uint32_t objects[MF_DEPTH_MAX];
+	uint64_t merged[MF_DEPTH_MAX];
+	struct mf_memo memo;
+
+	const char *entry; /* what the program called last, if that is told; see trace.h */
 };
 
 /*
@@ -54,7 +61,15 @@ struct mf_thread_local {
 extern __thread struct mf_thread_local mf_thread_local
 	__attribute__((tls_model("initial-exec")));
 
+/* Makes the state of this thread; NULL if there is no memory for it. While the session is active. */
+struct mf_thread *mf_thread_take(void);
+
 /* The state of this thread, made at its first call; NULL if there is no memory for it. */
-struct mf_thread *mf_thread_get(void);
+static inline struct mf_thread *mf_thread_get(void)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+
+	return __builtin_expect(thread != NULL, 1) ? thread : mf_thread_take();
+}
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Lines that tell of each call of an allocation function, in Valgrind's form.
+// What is told of each call of an allocation function: a line in Valgrind's form; its name.
 
 #include "trace.h"
 
@@ -12,25 +12,41 @@
 #include <unistd.h>
 
 #include "session.h"
+#include "thread.h"
 
 #define LINE_MAX_BYTES 256u
 
 bool mf_trace_wanted;
 
-static int descriptor;
+static int descriptor; /* 0: no lines */
 static struct stat target;
+static bool names_wanted;
 
 struct line {
 	char text[LINE_MAX_BYTES];
 	size_t n;
 };
 
-void mf_trace_start(int fd)
+void mf_trace_start(int fd, bool names)
 {
-	if (fd <= STDERR_FILENO || fstat(fd, &target) < 0)
+	if (fd > STDERR_FILENO && fstat(fd, &target) == 0)
+		descriptor = fd;
+	names_wanted = names;
+	mf_trace_wanted = descriptor || names_wanted;
+}
+
+/* For the event that follows in this thread. */
+static void note_name(const char *format)
+{
+	struct mf_thread *thread;
+
+	if (mf_thread_local.inside)
 		return;
-	descriptor = fd;
-	mf_trace_wanted = true;
+	mf_thread_local.inside = true;
+	thread = mf_thread_get();
+	if (thread)
+		thread->entry = format;
+	mf_thread_local.inside = false;
 }
 
 static void put(struct line *line, char c)
@@ -80,7 +96,11 @@ void mf_trace_line(const char *format, ...)
 	int saved = errno;
 	va_list args;
 
-	if (!mf_session_is_active() || !is_still_there())
+	if (!mf_session_is_active())
+		return;
+	if (names_wanted)
+		note_name(format);
+	if (!descriptor || !is_still_there())
 		return;
 	put_prefix(&line);
 	va_start(args, format);

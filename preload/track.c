@@ -1,84 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 // Tells the model what the program allocates and frees.
 //
-// Each event passes in three steps: the stack is captured, without a lock; what is new in it is
-// looked up, without a lock; and the model is changed, under the session's lock. A signal handler
-// may interrupt any of them and allocate: its events wait in the thread until the interrupted one
-// is done.
+// Each event passes in two steps: the stack's context is found, and the accounts are changed: the
+// thread's own tally, beside other threads, as long as that is enough, else the model, alone. A
+// signal handler may interrupt either and allocate: its events wait in the thread until the
+// interrupted one is done.
 
 #include "track.h"
 
 #include <errno.h>
 
-#include "model/consult.h"
 #include "model/heap.h"
 #include "model/model.h"
-#include "model/objects.h"
-#include "model/trie.h"
+#include "model/tally.h"
 #include "clock.h"
-#include "objects.h"
+#include "gate.h"
 #include "real.h"
 #include "session.h"
+#include "stack.h"
 #include "thread.h"
-#include "unwind.h"
+#include "verify.h"
 
 static inline uint64_t address_of(const void *pointer)
 {
 	return (uint64_t)(uintptr_t)pointer;
-}
-
-/*
- * Compares the captured stack of @n frames with the one before, from the outermost frame on, and
- * looks up the objects of the frames in which they differ. Returns how many agree.
- */
-static uint32_t find_difference(struct mf_thread *thread, uint32_t n)
-{
-	uint32_t generation = mf_objects_generation(), same = 0;
-
-	if (thread->last_generation != generation) {
-		thread->last_generation = generation;
-		thread->n_last = 0;
-	}
-	while (same < n && same < thread->n_last &&
-	       thread->last_pcs[same] == thread->captured[n - 1 - same])
-		same++;
-	for (uint32_t i = same; i < n; i++)
-		thread->objects[i] = mf_objects_of(thread->captured[n - 1 - i] - 1);
-	return same;
-}
-
-/* The context that ends in @node; whether a new one counts may be another's decision. */
-static uint32_t context_of(uint32_t node)
-{
-	struct mf_store_header *header = mf_session_store.header;
-	uint32_t known = header->n_contexts;
-	uint32_t context = mf_trie_context(&mf_session_store, node);
-
-	if (__builtin_expect(header->n_contexts == known || !header->consults, 1) ||
-	    mf_consult_ask(&mf_session_store, context))
-		return context;
-	mf_trie_ignore(&mf_session_store, node);
-	return MF_CONTEXT_IGNORED;
-}
-
-/* The context of the captured stack of @n frames, of which @same are known. Under the lock. */
-static uint32_t insert_stack(struct mf_thread *thread, uint32_t n, uint32_t same)
-{
-	uint32_t node = same ? thread->last_nodes[same - 1] : MF_NODE_ROOT;
-
-	thread->n_last = same;
-	for (uint32_t i = same; i < n; i++) {
-		uint64_t pc = thread->captured[n - 1 - i];
-		struct mf_frame frame = { .pc = pc - 1, .object = thread->objects[i] };
-
-		node = mf_trie_child(&mf_session_store, node, frame);
-		if (node == UINT32_MAX)
-			return MF_CONTEXT_NONE;
-		thread->last_pcs[i] = pc;
-		thread->last_nodes[i] = node;
-		thread->n_last = i + 1;
-	}
-	return context_of(node);
 }
 
 /* What the model is told of the block at @pointer; its capacity where that is the allocator's own. */
@@ -117,23 +62,28 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 	mf_heap_realloc_end_block(&mf_session_store, old, &block, now);
 }
 
-/* The context of events whose stack cannot be known. Under the lock. */
-static uint32_t interrupted_context(void)
-{
-	static uint32_t object;
-	struct mf_object note = { .kind = MF_OBJECT_NOTE,
-				  .path = "[in a signal handler that interrupted an allocation]" };
-	struct mf_frame frame = { 0 };
-
-	if (!object)
-		object = mf_objects_add(&mf_session_store, &note);
-	frame.object = object;
-	return mf_trie_insert(&mf_session_store, &frame, 1);
-}
-
 static void lose(void)
 {
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
+}
+
+/* Returns with the gate closed and the totals exact: the present time. */
+static int64_t begin_alone(struct mf_thread *thread)
+{
+	mf_gate_close();
+	mf_tally_fold(&mf_session_store);
+	mf_session_store.header->events++;
+	return mf_clock_now(&thread->clock);
+}
+
+static void end_alone(int64_t now)
+{
+	struct mf_model *model = mf_model_of(&mf_session_store);
+
+	if (model->options.time_unit == MF_TIME_MS)
+		mf_session_store.header->snapshot_due = now >= model->next_allowed;
+	mf_tally_grant(&mf_session_store);
+	mf_gate_open();
 }
 
 static void defer(const void *pointer, size_t size, bool is_free)
@@ -151,25 +101,29 @@ static void defer(const void *pointer, size_t size, bool is_free)
 	thread->n_deferred = n + 1;
 }
 
-/* Accounts what signal handlers left behind. Under the lock. */
-static void account_deferred(struct mf_thread *thread, int64_t now)
+/* Accounts what signal handlers left behind. */
+static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 {
+	int saved = errno;
+
 	for (uint32_t i = 0; i < thread->n_deferred; i++) {
 		const struct mf_deferred *event = &thread->deferred[i];
+		uint32_t context = event->is_free ? MF_CONTEXT_NONE : mf_stack_interrupted();
+		int64_t now = begin_alone(thread);
 
-		mf_session_store.header->events++;
 		if (event->is_free)
 			mf_heap_free(&mf_session_store, event->address, now);
 		else
 			/* It may be gone by now: its capacity cannot be asked for. */
-			mf_heap_alloc(&mf_session_store, event->address, event->size,
-				      interrupted_context(), now);
+			mf_heap_alloc(&mf_session_store, event->address, event->size, context, now);
+		end_alone(now);
 	}
 	thread->n_deferred = 0;
+	errno = saved;
 }
 
 /* From here to leave(), the thread's other events wait. NULL: the event is lost, do not leave. */
-static struct mf_thread *enter(void)
+static inline struct mf_thread *enter(void)
 {
 	struct mf_thread *thread;
 
@@ -182,74 +136,130 @@ static struct mf_thread *enter(void)
 	return thread;
 }
 
-/* Gives the session's lock back. */
-static void leave(struct mf_thread *thread, int64_t now)
+static inline void leave(struct mf_thread *thread)
 {
-	mf_session_store.header->events++;
-	if (thread->n_deferred)
-		account_deferred(thread, now);
-	mf_session_unlock();
 	mf_thread_local.inside = false;
-	/* A handler may have come in between the two. */
-	if (__builtin_expect(thread->n_deferred, 0)) {
+	/* Looked at after the door is open: a handler may have come in just before. */
+	while (__builtin_expect(thread->n_deferred, 0)) {
 		mf_thread_local.inside = true;
-		mf_session_lock();
-		account_deferred(thread, now);
-		mf_session_unlock();
+		account_deferred(thread);
 		mf_thread_local.inside = false;
 	}
 }
 
-void mf_track_alloc(const void *pointer, size_t size, const void *caller)
+/*
+ * Inside the gate, before the tally is looked at: what the thread has executed since its last event.
+ * The other units cost nothing here.
+ */
+static inline void advance(struct mf_thread *thread)
+{
+	int64_t moved;
+
+	if (mf_model_of(&mf_session_store)->options.time_unit != MF_TIME_INSTRUCTIONS)
+		return;
+	moved = mf_clock_advance(&thread->clock);
+	thread->tally->clock += (uint64_t)moved;
+	thread->tally->clock_room -= moved;
+}
+
+static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
+						       const struct mf_registers *caller)
+{
+	int saved = errno;
+	uint32_t context = mf_stack_context(thread, caller);
+
+	errno = saved;
+	return context;
+}
+
+static __attribute__((noinline)) void verify(const struct mf_registers *caller, uint32_t context)
+{
+	int saved = errno;
+
+	if (context >= MF_CONTEXT_FIRST)
+		mf_verify_stack(caller, context);
+	errno = saved;
+}
+
+static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint64_t address,
+						  size_t size, uint32_t context)
+{
+	int saved = errno;
+	int64_t now = begin_alone(thread);
+
+	account_alloc(address, size, context, now);
+	end_alone(now);
+	errno = saved;
+}
+
+void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
-	int saved = errno;
-	uint32_t n, same;
-	int64_t now;
+	uint32_t context;
+	bool done = false;
 
 	if (!pointer || !mf_session_is_active())
 		return;
-	if (mf_thread_local.inside) {
+	if (__builtin_expect(mf_thread_local.inside, 0)) {
 		defer(pointer, size, false);
 		return;
 	}
 	thread = enter();
 	if (!thread)
 		return;
-	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth,
-			      mf_session_store.header->merge_recursive);
-	same = find_difference(thread, n);
-	mf_session_lock();
-	now = mf_clock_now(&thread->clock);
-	account_alloc(address_of(pointer), size, insert_stack(thread, n, same), now);
-	leave(thread, now);
+	context = mf_stack_known(thread, caller);
+	if (!context)
+		context = find_context(thread, caller);
+	if (mf_session_verifies())
+		verify(caller, context);
+	if (mf_gate_enter(thread)) {
+		advance(thread);
+		done = mf_tally_alloc(&mf_session_store, thread->number, address_of(pointer), size,
+				      context);
+		mf_gate_leave(thread);
+	}
+	if (__builtin_expect(!done, 0))
+		alloc_alone(thread, address_of(pointer), size, context);
+	leave(thread);
+}
+
+static __attribute__((noinline)) void free_alone(struct mf_thread *thread, uint64_t address)
+{
+	int saved = errno;
+	int64_t now = begin_alone(thread);
+
+	mf_heap_free(&mf_session_store, address, now);
+	end_alone(now);
 	errno = saved;
 }
 
 void mf_track_free(const void *pointer)
 {
 	struct mf_thread *thread;
-	int saved = errno;
-	int64_t now;
+	bool done = false;
 
 	if (!pointer || !mf_session_is_active())
 		return;
-	if (mf_thread_local.inside) {
+	if (__builtin_expect(mf_thread_local.inside, 0)) {
 		defer(pointer, 0, true);
 		return;
 	}
 	thread = enter();
 	if (!thread)
 		return;
-	mf_session_lock();
-	now = mf_clock_now(&thread->clock);
-	mf_heap_free(&mf_session_store, address_of(pointer), now);
-	leave(thread, now);
-	errno = saved;
+	if (mf_gate_enter(thread)) {
+		advance(thread);
+		done = mf_tally_free(&mf_session_store, thread->number, address_of(pointer));
+		mf_gate_leave(thread);
+	}
+	if (__builtin_expect(!done, 0))
+		free_alone(thread, address_of(pointer));
+	leave(thread);
 }
 
 void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 {
+	struct mf_thread *thread;
 	int saved = errno;
 
 	state->known = false;
@@ -259,12 +269,21 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 		defer(old, 0, true);
 		return;
 	}
-	if (!enter())
+	thread = enter();
+	if (!thread)
 		return;
-	mf_session_lock();
-	state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old), &state->block);
-	mf_session_unlock();
-	mf_thread_local.inside = false;
+	if (mf_gate_enter(thread)) {
+		state->known = mf_tally_realloc_begin(&mf_session_store, address_of(old),
+						      &state->block);
+		mf_gate_leave(thread);
+	}
+	if (!state->known) {
+		mf_gate_close();
+		state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old),
+						     &state->block);
+		mf_gate_open();
+	}
+	leave(thread);
 	errno = saved;
 }
 
@@ -284,22 +303,47 @@ void mf_track_realloc_freed(const struct mf_track_realloc *state)
 	thread = enter();
 	if (!thread)
 		return;
-	mf_session_lock();
-	now = mf_clock_now(&thread->clock);
+	now = begin_alone(thread);
 	/* Back for a moment: of two blocks at an address, the later one is freed. */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
-	leave(thread, now);
+	end_alone(now);
+	leave(thread);
 	errno = saved;
 }
 
+static void realloc_failed(struct mf_thread *thread, const struct mf_block *block)
+{
+	int64_t now = begin_alone(thread);
+
+	mf_heap_realloc_failed(&mf_session_store, block);
+	end_alone(now);
+}
+
+static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, uint64_t address,
+			  size_t size, uint32_t context, const struct mf_registers *caller)
+{
+	int64_t now = begin_alone(thread);
+
+	/* Before a new context is made: the peak's tree must not have it. */
+	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);
+	if (!context) {
+		end_alone(now);
+		context = mf_stack_context(thread, caller);
+		now = begin_alone(thread);
+		mf_session_store.header->events--; /* the same event */
+	}
+	account_realloc(old, address, size, context, now);
+	end_alone(now);
+}
+
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
-			  size_t size, const void *caller)
+			  size_t size, const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
 	int saved = errno;
-	uint32_t n, same;
-	int64_t now;
+	bool done = false;
+	uint32_t context;
 
 	if (!state->known) {
 		/* Not ours so far, as far as we know: it is from now on. */
@@ -310,21 +354,25 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 	if (!thread)
 		return;
 	if (!pointer) {
-		mf_session_lock();
-		mf_heap_realloc_failed(&mf_session_store, &state->block);
-		leave(thread, mf_clock_now(&thread->clock));
+		realloc_failed(thread, &state->block);
+		leave(thread);
 		errno = saved;
 		return;
 	}
-	n = mf_unwind_capture(thread->captured, caller, mf_session_store.header->depth,
-			      mf_session_store.header->merge_recursive);
-	same = find_difference(thread, n);
-	mf_session_lock();
-	now = mf_clock_now(&thread->clock);
-	/* Before the new place is known: the peak's tree must not have it. */
-	mf_heap_realloc_shrinks(&mf_session_store, &state->block, size, now);
-	account_realloc(&state->block, address_of(pointer), size, insert_stack(thread, n, same),
-			now);
-	leave(thread, now);
+	context = mf_stack_known(thread, caller);
+	/* One that shrinks may make a peak, which comes before its context. */
+	if (!context && size >= state->block.size)
+		context = mf_stack_context(thread, caller);
+	if (mf_session_verifies())
+		verify(caller, context);
+	if (mf_gate_enter(thread)) {
+		advance(thread);
+		done = mf_tally_realloc_end(&mf_session_store, thread->number, &state->block,
+					    address_of(pointer), size, context);
+		mf_gate_leave(thread);
+	}
+	if (!done)
+		realloc_alone(thread, &state->block, address_of(pointer), size, context, caller);
+	leave(thread);
 	errno = saved;
 }

@@ -6,14 +6,15 @@
 #include <stddef.h>
 
 #include "model/blocks.h"
+#include "unwind.h"
 
 /*
- * @caller is the return address of the entry point. All of these keep errno, do nothing in a process
+ * @caller is who called the entry point. All of these keep errno, do nothing in a process
  * that is not profiled, and cost the program nothing but time.
  */
 
 /* The program was given @size bytes at @pointer; NULL is no event. */
-void mf_track_alloc(const void *pointer, size_t size, const void *caller);
+void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
 /* @pointer is about to be freed; NULL is no event. */
 void mf_track_free(const void *pointer);
@@ -28,6 +29,6 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old);
 bool mf_track_realloc_zero_keeps(void); /* is one to no bytes a resize, if there is a block? */
 void mf_track_realloc_freed(const struct mf_track_realloc *state); /* it was a free, after all */
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
-			  size_t size, const void *caller);
+			  size_t size, const struct mf_registers *caller);
 
 #endif

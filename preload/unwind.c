@@ -8,53 +8,79 @@
 // libunwind would be linked as a shared object into the program, where its exception functions
 // would stand in for libgcc's.
 //
-// This is the seam for faster ways of knowing the stack: all the rest of the shim needs is the list
-// of return addresses.
+// Successive stacks have most of their frames in common. A walk ends where it meets a frame of the
+// one before it, with the same registers, if all words that led on from there are unchanged. They are
+// looked at from that frame outwards, each only after those before it were found right: so nothing
+// is read that a walk from the start would not have read, also on stacks that come and go.
 
 #include "unwind.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unwind.h>
 
 #include "cfi.h"
+#include "model/trie.h"
 
-#define OWN_FRAMES_MAX (MF_UNWIND_ROOM - MF_DEPTH_MAX)
+/* libgcc's unwinder begins with the shim's own frames. */
+#define OWN_FRAMES_MAX 16u
 
-struct walk {
-	uint64_t *pcs;
-	uint32_t n, max;
-	uint32_t merge; /* frames of a cycle at most */
+struct complete_walk {
+	struct mf_walk *walk;
+	uint64_t caller;
+	uint32_t own, depth;
 };
-
-/* Returns false when there is no room for more. */
-static inline bool add(struct walk *walk, uint64_t pc)
-{
-	if (walk->n == walk->max)
-		return false;
-	walk->pcs[walk->n++] = pc;
-	for (uint32_t j = 1; __builtin_expect(j <= walk->merge, 0) && j < walk->n; j++) {
-		if (walk->pcs[walk->n - 1 - j] == pc) {
-			walk->n -= j;
-			break;
-		}
-	}
-	return true;
-}
 
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
 {
-	struct walk *walk = data;
+	struct complete_walk *complete = data;
+	struct mf_walk *walk = complete->walk;
 	uint64_t pc = _Unwind_GetIP(context);
 
-	return pc && add(walk, pc) ? _URC_NO_REASON : _URC_END_OF_STACK;
+	if (!walk->n && pc != complete->caller)
+		return ++complete->own < OWN_FRAMES_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
+	if (!pc || walk->n == complete->depth)
+		return _URC_END_OF_STACK;
+	walk->fresh[walk->n++].pc = pc;
+	return _URC_NO_REASON;
 }
 
-static void walk_completely(struct walk *walk)
+/* By libgcc, from the start, since its unwinder cannot be entered halfway. */
+static void walk_completely(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
 {
+	struct complete_walk complete = { .walk = walk, .caller = caller->pc, .depth = depth };
+
 	walk->n = 0;
-	_Unwind_Backtrace(visit, walk);
+	_Unwind_Backtrace(visit, &complete);
+	if (!walk->n)
+		/* The caller is certain even where the unwinder is lost. */
+		walk->fresh[walk->n++].pc = caller->pc;
+	for (uint32_t i = 0; i < walk->n; i++)
+		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };
+	walk->complete = false;
+	walk->repeatable = false;
+}
+
+/* Adds @pc as merging asks for. Returns the new number of addresses. */
+static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
+{
+	pcs[n] = pc;
+	for (uint32_t j = 1; j <= longest && j <= n; j++)
+		if (pcs[n - j] == pc)
+			return n + 1 - j;
+	return n + 1;
+}
+
+/* A stack deeper than MF_DEPTH_MAX is merged as far as that. */
+static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
+				 uint32_t longest, struct mf_walk *scratch)
+{
+	uint32_t n = 0;
+
+	walk_completely(scratch, caller, MF_DEPTH_MAX);
+	for (uint32_t i = scratch->n; i-- > 0 && n < depth;)
+		n = merge(pcs, n, scratch->frames[i].pc, longest);
+	return n;
 }
 
 #ifdef __x86_64__
@@ -106,22 +132,27 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 	return i;
 }
 
-static struct mf_cfi_rule find_rule(uint64_t pc)
+static __attribute__((noinline)) struct mf_cfi_rule find_rule(uint64_t pc)
 {
-	uint64_t *slot = cache_slot(pc), known = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-	struct mf_cfi_rule rule;
+	struct mf_cfi_rule rule = mf_cfi_find(pc);
 	uint32_t number;
 
-	if (__builtin_expect(known >> 16 == pc, 1))
-		return rules[(known & 0xffff) - 1];
-	rule = mf_cfi_find(pc);
 	/* Code that is unknown now may be mapped and known the next time. */
 	if (rule.cfa == MF_CFA_UNKNOWN || rule.cfa == MF_CFA_NONE || pc >> 48)
 		return rule;
 	number = intern(&rule);
 	if (number < RULES_MAX)
-		__atomic_store_n(slot, pc << 16 | (number + 1), __ATOMIC_RELEASE);
+		__atomic_store_n(cache_slot(pc), pc << 16 | (number + 1), __ATOMIC_RELEASE);
 	return rule;
+}
+
+static inline struct mf_cfi_rule rule_of(uint64_t pc)
+{
+	uint64_t known = __atomic_load_n(cache_slot(pc), __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(known >> 16 == pc, 1))
+		return rules[(known & 0xffff) - 1];
+	return find_rule(pc);
 }
 
 void mf_unwind_forget(void)
@@ -130,24 +161,9 @@ void mf_unwind_forget(void)
 		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
 }
 
-struct registers {
-	uint64_t pc, sp, fp;
-	bool exact; /* pc is an instruction's own address, not one after a call */
-};
-
-static uint64_t load(uint64_t address)
+static inline uint64_t load(uint64_t address)
 {
 	return *(const uint64_t *)(uintptr_t)address;
-}
-
-static void leave_signal_frame(struct registers *registers)
-{
-	const ucontext_t *context = (const ucontext_t *)(uintptr_t)registers->sp;
-
-	registers->pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-	registers->sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-	registers->fp = (uint64_t)context->uc_mcontext.gregs[REG_RBP];
-	registers->exact = true;
 }
 
 /*
@@ -164,89 +180,243 @@ static uint64_t stack_end(uint64_t sp)
 	return sp < end && end - sp < STACK_MAX ? end : sp;
 }
 
+enum step {
+	STEP_DONE,
+	STEP_END,     /* there is no caller */
+	STEP_GUESSED, /* done, but other code might be found there another time */
+	STEP_LOST,    /* the caller cannot be found */
+	STEP_UNKNOWN, /* it takes a complete unwinder */
+};
+
 /* A guess, but a checked one: nothing is read that is not stack. */
-static bool step_by_frame_pointer(struct registers *registers)
+static enum step step_by_frame_pointer(struct mf_registers *registers)
 {
 	uint64_t fp = registers->fp;
 
 	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp))
-		return false;
+		return STEP_LOST;
 	registers->fp = load(fp);
 	registers->pc = load(fp + 8);
 	registers->sp = fp + 16;
 	registers->exact = false;
-	return registers->pc != 0;
+	return registers->pc ? STEP_GUESSED : STEP_LOST;
 }
 
-enum step { STEP_DONE, STEP_END, STEP_UNKNOWN };
-
-static enum step step(struct registers *registers)
+/* The address of general register @number in the context that the kernel left at @sp. */
+static uint64_t saved_register(uint64_t sp, int number)
 {
-	struct mf_cfi_rule rule = find_rule(registers->exact ? registers->pc : registers->pc - 1);
+	return sp + offsetof(ucontext_t, uc_mcontext.gregs) + (uint64_t)number * sizeof(greg_t);
+}
+
+static enum step leave_signal_frame(struct mf_registers *registers, struct mf_walk_frame *frame)
+{
+	uint64_t sp = registers->sp;
+
+	frame->pc_slot = saved_register(sp, REG_RIP);
+	frame->fp_slot = saved_register(sp, REG_RBP);
+	frame->other_slot = saved_register(sp, REG_RSP);
+	frame->other = load(frame->other_slot);
+	registers->pc = load(frame->pc_slot);
+	registers->fp = load(frame->fp_slot);
+	registers->sp = frame->other;
+	registers->exact = true;
+	return registers->pc ? STEP_DONE : STEP_END;
+}
+
+/* From @registers to those of the caller; notes in @frame how. */
+static inline enum step step(struct mf_registers *registers, struct mf_walk_frame *frame)
+{
+	struct mf_cfi_rule rule = rule_of(registers->exact ? registers->pc : registers->pc - 1);
 	uint64_t cfa, fp = registers->fp;
 
 	switch (rule.cfa) {
-	case MF_CFA_END:
-		return STEP_END;
-	case MF_CFA_NONE:
-		return step_by_frame_pointer(registers) ? STEP_DONE : STEP_END;
-	case MF_CFA_SIGNAL:
-		leave_signal_frame(registers);
-		return registers->pc ? STEP_DONE : STEP_END;
 	case MF_CFA_SP:
 		cfa = registers->sp + (uint64_t)(int64_t)rule.cfa_offset;
 		break;
 	case MF_CFA_FP:
+		frame->consumes_fp = true;
 		cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
 		break;
 	case MF_CFA_FP_INDIRECT:
 		if (fp < registers->sp || fp & 7)
 			return STEP_UNKNOWN;
-		cfa = load(fp + (uint64_t)(int64_t)rule.cfa_offset);
+		frame->consumes_fp = true;
+		frame->other_slot = fp + (uint64_t)(int64_t)rule.cfa_offset;
+		cfa = frame->other = load(frame->other_slot);
 		break;
+	case MF_CFA_END:
+		return STEP_END;
+	case MF_CFA_NONE:
+		/*
+		 * Behind no code, but where some begins: nobody called that. makecontext has put its
+		 * address there, to be returned to, and there is nothing beyond.
+		 */
+		if (!registers->exact && mf_cfi_is_start(registers->pc))
+			return STEP_END;
+		return step_by_frame_pointer(registers);
+	case MF_CFA_SIGNAL:
+		return leave_signal_frame(registers, frame);
 	default:
 		return STEP_UNKNOWN;
 	}
 	/* A stack only shrinks towards its caller. */
 	if (cfa <= registers->sp || cfa & 7)
 		return STEP_UNKNOWN;
-	if (rule.fp == MF_FP_AT_CFA)
-		registers->fp = load(cfa + (uint64_t)(int64_t)rule.fp_offset);
-	else if (rule.fp == MF_FP_AT_FP)
-		registers->fp = load(fp + (uint64_t)(int64_t)rule.fp_offset);
-	registers->pc = load(cfa - 8);
+	if (rule.fp == MF_FP_AT_CFA) {
+		frame->fp_slot = cfa + (uint64_t)(int64_t)rule.fp_offset;
+		registers->fp = load(frame->fp_slot);
+	} else if (rule.fp == MF_FP_AT_FP) {
+		frame->consumes_fp = true;
+		frame->fp_slot = fp + (uint64_t)(int64_t)rule.fp_offset;
+		registers->fp = load(frame->fp_slot);
+	}
+	frame->pc_slot = cfa - 8;
+	registers->pc = load(frame->pc_slot);
 	registers->sp = cfa;
 	registers->exact = false;
 	return registers->pc ? STEP_DONE : STEP_END;
 }
 
-static void walk_stack(struct walk *walk)
+/* Do the words at frame @i still lead to the frame outside it? */
+static inline bool leads_on(const struct mf_walk *walk, uint32_t i)
 {
-	struct registers registers = { .exact = true };
+	const struct mf_walk_frame *frame = &walk->frames[i];
 
-	__asm__ volatile("lea 0(%%rip), %0\n\t"
-			 "mov %%rsp, %1\n\t"
-			 "mov %%rbp, %2"
-			 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.fp));
-	while (add(walk, registers.pc)) {
-		switch (step(&registers)) {
-		case STEP_DONE:
+	if (!i)
+		return !frame->pc_slot || !load(frame->pc_slot);
+	if (frame->other_slot && load(frame->other_slot) != frame->other)
+		return false;
+	return load(frame->pc_slot) == frame[-1].pc &&
+	       (!frame[-1].needs_fp || !frame->fp_slot || load(frame->fp_slot) == frame[-1].fp);
+}
+
+/*
+ * Looks for the frame that @registers describe among those of the last walk from *@at outwards. True
+ * if it is there, at *@at, and the rest of the stack is as it was; otherwise *@at is where to go on
+ * looking for the next frame.
+ */
+static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, uint32_t *at)
+{
+	uint32_t i = *at;
+	const struct mf_walk_frame *frame;
+
+	while (i && walk->frames[i - 1].sp < registers->sp)
+		i--;
+	*at = i;
+	if (!i)
+		return false;
+	frame = &walk->frames[i - 1];
+	if (frame->sp != registers->sp || frame->pc != registers->pc ||
+	    frame->exact != registers->exact ||
+	    (frame->needs_fp && frame->fp != registers->fp))
+		return false;
+	while (leads_on(walk, i - 1))
+		if (!--i)
+			return true;
+	/* Frames up to this one are what they were, but have another caller now. */
+	*at = i - 1;
+	return false;
+}
+
+/* Puts the @n fresh frames on top of the outermost @kept old ones. */
+static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
+{
+	bool needs_fp = kept && walk->frames[kept - 1].needs_fp;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct mf_walk_frame *frame = &walk->frames[kept + i];
+
+		*frame = walk->fresh[n - 1 - i];
+		needs_fp = frame->consumes_fp || (!frame->fp_slot && needs_fp);
+		frame->needs_fp = needs_fp;
+	}
+	walk->n = kept + n;
+}
+
+/* Takes over the outermost @met frames under @n fresh ones; no more than @depth in all. */
+static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t depth)
+{
+	uint32_t kept = met < depth - n ? met : depth - n;
+
+	if (kept < met) {
+		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
+		/* Another outermost frame, another path in the trie; and beyond it nothing is asked. */
+		for (uint32_t i = 0; i < kept; i++)
+			walk->frames[i].node = MF_NODE_ROOT;
+		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
+		walk->frames[0].other_slot = 0;
+		walk->complete = false;
+	}
+	put(walk, kept, n);
+}
+
+void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
+{
+	struct mf_registers registers = *caller;
+	uint32_t at = walk->repeatable ? walk->n : 0, n = 0;
+	enum step taken = STEP_DONE;
+	bool guessed = false;
+
+	if (depth > MF_DEPTH_MAX)
+		depth = MF_DEPTH_MAX;
+	while (taken != STEP_END && taken != STEP_LOST && n < depth) {
+		struct mf_walk_frame *frame = &walk->fresh[n];
+
+		if (at && meets(walk, &registers, &at)) {
+			if (walk->complete || n + at >= depth) {
+				take_over(walk, at, n, depth);
+				walk->repeatable = !guessed;
+				return;
+			}
+			at = 0; /* it was cut where this one goes on */
+		}
+		*frame = (struct mf_walk_frame){
+			.sp = registers.sp,
+			.pc = registers.pc,
+			.fp = registers.fp,
+			.exact = registers.exact,
+		};
+		if (++n == depth)
 			break;
-		case STEP_END:
-			return;
-		case STEP_UNKNOWN:
-			/* From the start, since libgcc's unwinder cannot be entered halfway. */
-			walk_completely(walk);
+		taken = step(&registers, frame);
+		if (taken == STEP_UNKNOWN) {
+			walk_completely(walk, caller, depth);
 			return;
 		}
+		guessed |= taken == STEP_GUESSED || taken == STEP_LOST;
 	}
+	put(walk, 0, n);
+	walk->complete = taken == STEP_END;
+	walk->repeatable = !guessed;
+}
+
+uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
+			  uint32_t longest, struct mf_walk *scratch)
+{
+	struct mf_registers registers = *caller;
+	enum step taken = STEP_DONE;
+	uint32_t n = 0;
+
+	while (n < depth && taken != STEP_END && taken != STEP_LOST) {
+		n = merge(pcs, n, registers.pc, longest);
+		taken = step(&registers, &scratch->fresh[0]);
+		if (taken == STEP_UNKNOWN)
+			return merge_completely(pcs, caller, depth, longest, scratch);
+	}
+	return n;
 }
 
 #else
 
-static void walk_stack(struct walk *walk)
+void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
 {
-	walk_completely(walk);
+	walk_completely(walk, caller, depth < MF_DEPTH_MAX ? depth : MF_DEPTH_MAX);
+}
+
+uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
+			  uint32_t longest, struct mf_walk *scratch)
+{
+	return merge_completely(pcs, caller, depth, longest, scratch);
 }
 
 void mf_unwind_forget(void)
@@ -254,24 +424,3 @@ void mf_unwind_forget(void)
 }
 
 #endif
-
-uint32_t mf_unwind_capture(uint64_t *pcs, const void *caller, uint32_t depth, uint32_t merge)
-{
-	struct walk walk = { .pcs = pcs, .merge = merge };
-	uint32_t own = 0;
-
-	if (depth > MF_DEPTH_MAX)
-		depth = MF_DEPTH_MAX;
-	walk.max = depth + OWN_FRAMES_MAX;
-	walk_stack(&walk);
-	while (own < walk.n && own < OWN_FRAMES_MAX && pcs[own] != (uint64_t)(uintptr_t)caller)
-		own++;
-	if (own == walk.n || own == OWN_FRAMES_MAX) {
-		/* The caller is certain even where the unwinder is lost. */
-		pcs[0] = (uint64_t)(uintptr_t)caller;
-		return 1;
-	}
-	walk.n -= own;
-	memmove(pcs, pcs + own, walk.n * sizeof(*pcs));
-	return walk.n < depth ? walk.n : depth;
-}

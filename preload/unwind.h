@@ -3,23 +3,79 @@
 #ifndef MASSIF_PRELOAD_UNWIND_H
 #define MASSIF_PRELOAD_UNWIND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MF_DEPTH_MAX 256u /* frames of a stack at most: depth (up to 200) + 50 */
 
-/* Values that a buffer for mf_unwind_capture() has: the frames of the shim itself come first. */
-#define MF_UNWIND_ROOM (MF_DEPTH_MAX + 16u)
+/* A frame's registers, as far as walking needs them. */
+struct mf_registers {
+	uint64_t pc, sp, fp;
+	bool exact; /* pc is the instruction's own address, not a return address */
+};
 
 /*
- * Fills @pcs, of MF_UNWIND_ROOM values, with the return addresses of the present stack, innermost
- * first, beginning with @caller, the return address of the entry point that the program called; at
- * most @depth (up to MF_DEPTH_MAX). Returns their number, at least 1. Needs no frame pointers (but
- * goes by them in code without unwind tables), allocates nothing and takes no lock.
- *
- * With @merge not 0, cycles of up to @merge frames are merged as they appear: a frame with the
- * address of the one j frames before it, j as small as possible, takes the last j frames away.
+ * Those of the caller of the function that this stands in, just after the return to it. That
+ * function must keep a frame pointer (-fno-omit-frame-pointer).
  */
-uint32_t mf_unwind_capture(uint64_t *pcs, const void *caller, uint32_t depth, uint32_t merge);
+#if defined(__x86_64__)
+#define MF_CALLER                                                                    \
+	((struct mf_registers){                                                      \
+		.pc = ((const uint64_t *)__builtin_frame_address(0))[1],             \
+		.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16,          \
+		.fp = ((const uint64_t *)__builtin_frame_address(0))[0],             \
+	})
+#else
+/* Without rules of our own only the return address is looked at: libgcc's unwinder does the rest. */
+#define MF_CALLER \
+	((struct mf_registers){ .pc = (uint64_t)(uintptr_t)__builtin_return_address(0) })
+#endif
+
+/*
+ * A frame, and what was read to find its caller. Slots are addresses of words; 0: no such word. Going
+ * the same way from the same registers over the same words gives the same frames, so whoever finds
+ * these words unchanged knows the stack without walking it.
+ */
+struct mf_walk_frame {
+	uint64_t sp, pc, fp;
+	uint64_t pc_slot;    /* holds the caller's pc; in the outermost frame, 0 */
+	uint64_t fp_slot;    /* holds the caller's fp; none: it has this frame's */
+	uint64_t other_slot; /* another word that the way went over */
+	uint64_t other;	     /* what it held */
+	uint32_t node;	     /* of the trie, or MF_NODE_ROOT: the owner's to fill in */
+	bool exact;
+	bool consumes_fp;    /* finding the caller took fp */
+	bool needs_fp;	     /* finding this or an outer frame's caller took it: it must be the same */
+};
+
+/*
+ * A stack, and the one before it: frames[0] is the outermost one. Zero is an empty one, which is how
+ * it begins and what makes it forget.
+ */
+struct mf_walk {
+	uint32_t n;
+	bool complete;	 /* frames[0] is the stack's end, not just as deep as was asked for */
+	bool repeatable; /* the words tell all: nothing was guessed, and libgcc not asked */
+	struct mf_walk_frame frames[MF_DEPTH_MAX];
+	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch: innermost first */
+};
+
+/*
+ * Walks from @caller on, at most @depth (up to MF_DEPTH_MAX) frames, at least one. Frames that are as
+ * they were in the walk before are taken over with their nodes; the others have MF_NODE_ROOT. Needs
+ * no frame pointers (but goes by them in code without unwind tables), allocates nothing and takes no
+ * lock.
+ */
+void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
+
+/*
+ * The same stack as return addresses, innermost first, in @pcs, of room for @depth (up to
+ * MF_DEPTH_MAX). Cycles of up to @longest frames are merged as they appear: a frame with the address
+ * of the one j frames before it, j as small as possible, takes the last j frames away. @scratch is
+ * left empty. Returns their number.
+ */
+uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
+			  uint32_t longest, struct mf_walk *scratch);
 
 /* Code was unmapped: other code may come to lie at its addresses. */
 void mf_unwind_forget(void);

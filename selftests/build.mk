@@ -26,6 +26,7 @@ $(KSELFTEST):
 # functions are defined in our files without a declaration.
 $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): MF_CFLAGS += -isystem $(O)/kselftest -Wno-missing-prototypes
 $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): | $(KSELFTEST)
+$(GUEST_TESTS:%=%.o): MF_CFLAGS += -include selftests/lib/patience.h
 
 $(HOST_TESTS) $(GUEST_TESTS): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS-$(@F))
@@ -44,7 +45,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests packages guest-module check check-random demo
+.PHONY: tests packages guest-module check check-kernels check-random check-torture bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -53,10 +54,15 @@ tests: $(TESTS_ALL)
 packages:
 	selftests/tools/packages.sh build guest test
 
-# The guest's kernel is known only once its package is; hence a shell's substitution.
+# Kernels on which the guest tests run, as selftests/vm/kernel.sh names them: the first has all of
+# them, the others those that selftests/guest/tests.conf wants on all.
+KERNELS     ?= 6.1 6.12
+ALL_KERNELS  = $(shell selftests/vm/kernel.sh list)
+
 guest-module:
-	MASSIF_BUILD=$(abspath $(O)) selftests/vm/kernel.sh fetch
-	$(MAKE) modules KDIR=/lib/modules/$$(MASSIF_BUILD=$(abspath $(O)) selftests/vm/kernel.sh release)/build
+	+@status=0; for kernel in $(KERNELS); do \
+		MASSIF_BUILD=$(abspath $(O)) selftests/vm/kernel.sh module "$$kernel" || status=1; \
+	done; exit $$status
 
 # Packages first, then a make of its own: the parts' build.mk ask for what packages brought.
 # V=1 shows what is compiled how.
@@ -67,7 +73,19 @@ check:
 	@selftests/tools/packages.sh build guest test
 	@echo 'building'
 	@$(SUBMAKE) all guest-module
-	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' selftests/tools/run-tests.sh
+	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' KERNELS='$(KERNELS)' selftests/tools/run-tests.sh
+
+# Downloads 300 MB the first time. A kernel for which the module cannot be built fails its tests, and
+# the others go on.
+#: check-kernels    all guest tests on each kernel that is supported (KERNELS='5.10 7.2': on these)
+check-kernels: KERNELS = $(ALL_KERNELS)
+check-kernels:
+	@selftests/tools/packages.sh build guest test
+	@echo 'building'
+	@$(SUBMAKE) all
+	@$(SUBMAKE) guest-module KERNELS='$(KERNELS)' || :
+	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' KERNELS='$(KERNELS)' EVERYWHERE=yes \
+		selftests/tools/run-tests.sh
 
 # What differs stays in $(O)/selftests/random.
 #: check-random     N=2000 random programs under Valgrind's Massif and under ours (SEED=, FIRST=)
@@ -78,9 +96,29 @@ check-random:
 		MASSIF_RANDOM_N=$(or $(N),2000) MASSIF_RANDOM_SEED='$(SEED)' \
 		MASSIF_RANDOM_FIRST='$(FIRST)' $(abspath $(O))/selftests/host/random_programs
 
+# An hour or two in the guest, most of which is spent in comparing.
+#: check-torture    N=1000000 random operations in the guest, every one held to the truth
+check-torture:
+	@selftests/tools/packages.sh build guest test
+	@$(SUBMAKE) tests guest-module
+	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=36000 MASSIF_TORTURE=$(or $(N),1000000) \
+		TESTS=guest/kmod_torture selftests/tools/run-tests.sh
+
+#: bench-kernel     what massif.ko adds to paths through the kernel, in guest instructions
+bench-kernel: KERNELS = 6.1 6.12
+bench-kernel:
+	@selftests/tools/packages.sh build guest
+	@$(SUBMAKE) $(O)/selftests/bench/kernel_paths guest-module KERNELS='$(KERNELS)'
+	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/kernel.sh $(KERNELS)
+
+$(O)/selftests/bench/kernel_paths: $(O)/selftests/bench/kernel_paths.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+include selftests/bench/build.mk
+
 #: demo             install what is missing, build, show a heap and a pages report of a real program
 demo:
 	@selftests/tools/packages.sh build guest
 	@echo 'building'
-	@$(SUBMAKE) programs guest-module
+	@$(SUBMAKE) programs guest-module KERNELS=6.1
 	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/demo.sh

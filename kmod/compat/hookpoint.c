@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // Which kernel function each hook sits on, and what its arguments mean: one row a hook.
 #include <linux/mm.h>
-#include <linux/ptrace.h>
 
 #include "compat/hookpoint.h"
 
-#define ARG(n)	regs_get_kernel_argument(regs, n)
+#define ARG(n)	(arg[n])
 
 /* mmap_region(file, addr, len, vm_flags, ...) */
-static void decode_mmap(struct pt_regs *regs, struct massif_change *change)
+static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
 	change->file = (const struct file *)ARG(0);
@@ -17,16 +16,40 @@ static void decode_mmap(struct pt_regs *regs, struct massif_change *change)
 	change->vm_flags = ARG(3);
 }
 
-/* do_mas_align_munmap(mas, vma, mm, start, end, ...) */
-static void decode_unmap(struct pt_regs *regs, struct massif_change *change)
+/* __do_munmap(mm, start, len, ...): before the maple tree; nothing of it is checked yet */
+static __maybe_unused void decode_unmap_mm(const unsigned long *arg, struct massif_change *change)
+{
+	change->mm = (struct mm_struct *)ARG(0);
+	change->addr = ARG(1);
+	change->len = PAGE_ALIGN(ARG(2));
+}
+
+/* do_mas_align_munmap(mas, vma, mm, start, end, ...), later do_vmi_align_munmap(vmi, ...) */
+static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(2);
+	change->vma = (struct vm_area_struct *)ARG(1);
 	change->addr = ARG(3);
 	change->len = ARG(4) - ARG(3);
 }
 
-/* do_brk_flags(mas, brkvma, addr, len, flags) */
-static void decode_brk(struct pt_regs *regs, struct massif_change *change)
+/* vms_complete_munmap_vmas(vms, mas_detach): of current's; vms is no business of ours */
+static __maybe_unused void decode_remove(const unsigned long *arg, struct massif_change *change)
+{
+	change->mm = current->mm;
+}
+
+/* do_brk_flags(addr, len, flags, ...): before the maple tree */
+static __maybe_unused void decode_brk_addr(const unsigned long *arg, struct massif_change *change)
+{
+	change->mm = current->mm;
+	change->addr = ARG(0);
+	change->len = ARG(1);
+	change->vm_flags = VM_READ | VM_WRITE | ARG(2);
+}
+
+/* do_brk_flags(iterator, vma, addr, len, flags) */
+static __maybe_unused void decode_brk(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
 	change->addr = ARG(2);
@@ -43,7 +66,7 @@ static void decode_vma(struct massif_change *change, struct vm_area_struct *vma)
 }
 
 /* expand_downwards(vma, address): where it begins now, to see by how much it grew */
-static void decode_stack(struct pt_regs *regs, struct massif_change *change)
+static void decode_stack(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));
 	change->addr = change->vma->vm_start;
@@ -53,13 +76,21 @@ static void decode_stack(struct pt_regs *regs, struct massif_change *change)
  * __vma_adjust(vma, start, end, ...): all changes of a mapping's bounds come through here. Whether
  * it is an mremap, and of what, must be seen from the system call.
  */
-static void decode_grow(struct pt_regs *regs, struct massif_change *change)
+static __maybe_unused void decode_grow(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));
 }
 
+/* vma_merge_extend(iterator, vma, delta): at its end, for mremap */
+static __maybe_unused void decode_extend(const unsigned long *arg, struct massif_change *change)
+{
+	decode_vma(change, (struct vm_area_struct *)ARG(1));
+	change->addr = change->vma->vm_end;
+	change->len = ARG(2);
+}
+
 /* copy_vma(&vma, addr, len, ...) */
-static void decode_copy(struct pt_regs *regs, struct massif_change *change)
+static void decode_copy(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, *(struct vm_area_struct **)ARG(0));
 	change->addr = ARG(1);
@@ -67,7 +98,7 @@ static void decode_copy(struct pt_regs *regs, struct massif_change *change)
 }
 
 /* _install_special_mapping(mm, addr, len, vm_flags, spec) */
-static void decode_special(struct pt_regs *regs, struct massif_change *change)
+static void decode_special(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(0);
 	change->addr = ARG(1);
@@ -75,20 +106,56 @@ static void decode_special(struct pt_regs *regs, struct massif_change *change)
 	change->vm_flags = ARG(3);
 }
 
-/* The rows for kernels with the maple tree, as 6.1 has them. */
-#ifndef MASSIF_HAVE_vma_iterator
-#error "massif: no hooks for a kernel of before the maple tree yet"
-#endif
+/* exit_mmap(mm) */
+static void decode_exit(const unsigned long *arg, struct massif_change *change)
+{
+	change->mm = (struct mm_struct *)ARG(0);
+}
 
 const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
-	[MASSIF_HOOK_MMAP]	= { "mmap_region", decode_mmap },
-	[MASSIF_HOOK_UNMAP]	= { "do_mas_align_munmap", decode_unmap },
-	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk },
-	[MASSIF_HOOK_STACK]	= { "expand_downwards", decode_stack },
-	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow },
-	[MASSIF_HOOK_COPY]	= { "copy_vma", decode_copy },
-	[MASSIF_HOOK_SPECIAL]	= { "_install_special_mapping", decode_special },
+	[MASSIF_HOOK_MMAP]	= { "mmap_region", MASSIF_MM_CURRENT, decode_mmap },
+#if !defined(MASSIF_HAVE_vma_iterator)
+	[MASSIF_HOOK_UNMAP]	= { "__do_munmap", MASSIF_MM_ARG0, decode_unmap_mm },
+	[MASSIF_HOOK_GROW]	= { "__vma_adjust", MASSIF_MM_VMA0, decode_grow },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", MASSIF_MM_CURRENT, decode_brk_addr },
+#elif defined(MASSIF_HAVE_mas_munmap)
+	[MASSIF_HOOK_UNMAP]	= { "do_mas_align_munmap", MASSIF_MM_ARG2, decode_unmap },
+	[MASSIF_HOOK_GROW]	= { "__vma_adjust", MASSIF_MM_VMA0, decode_grow },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", MASSIF_MM_CURRENT, decode_brk },
+#else
+	[MASSIF_HOOK_UNMAP]	= { "do_vmi_align_munmap", MASSIF_MM_ARG2, decode_unmap },
+	[MASSIF_HOOK_REMOVE]	= { "vms_complete_munmap_vmas", MASSIF_MM_CURRENT, decode_remove },
+	[MASSIF_HOOK_EXTEND]	= { "vma_merge_extend", MASSIF_MM_VMA1, decode_extend },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", MASSIF_MM_CURRENT, decode_brk },
+#endif
+	[MASSIF_HOOK_STACK]	= { "expand_downwards", MASSIF_MM_VMA0, decode_stack },
+	[MASSIF_HOOK_COPY]	= { "copy_vma", MASSIF_MM_VMA0_AT, decode_copy },
+	[MASSIF_HOOK_SPECIAL]	= { "_install_special_mapping", MASSIF_MM_ARG0, decode_special },
+	[MASSIF_HOOK_EXIT]	= { "exit_mmap", MASSIF_MM_ARG0, decode_exit },
 };
 
-/* exit_mmap(mm) */
-const char massif_hookpoint_exit[] = "exit_mmap";
+/* __mm_populate(start, len, ...): MAP_POPULATE, MAP_LOCKED, mlock, and growth of what is locked */
+static void decode_populate(const unsigned long *arg, struct massif_change *change)
+{
+	change->mm = current->mm;
+	change->addr = ARG(0);
+	change->len = ARG(1);
+}
+
+/*
+ * faultin_vma_page_range(vma, start, end, ...), later faultin_page_range(mm, start, end, ...), for
+ * MADV_POPULATE_*: of current's address space, as process_madvise does not take these.
+ */
+static void decode_faultin(const unsigned long *arg, struct massif_change *change)
+{
+	change->mm = current->mm;
+	change->addr = ARG(1);
+	change->len = ARG(2) - ARG(1);
+}
+
+/* Each under all its names; kernels without any of the second have no MADV_POPULATE. */
+const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
+	{ "__mm_populate", MASSIF_MM_CURRENT, decode_populate },
+	{ "faultin_vma_page_range", MASSIF_MM_CURRENT, decode_faultin },
+	{ "faultin_page_range", MASSIF_MM_CURRENT, decode_faultin },
+};

@@ -5,27 +5,30 @@
 
 #include "mapping.h"
 
-struct file;
-struct mm_struct;
-struct pt_regs;
-struct vm_area_struct;
-
-/* The arguments of a hooked function, as far as they apply. Lengths in bytes, page-aligned. */
-struct massif_change {
-	struct mm_struct *mm;
-	struct vm_area_struct *vma;	/* the one that grows, or is copied */
-	unsigned long addr;
-	unsigned long len;
-	unsigned long vm_flags;
-	const struct file *file;
+/*
+ * Where a call says which address space it is about: for the question that must be cheap. AT: the
+ * argument points at the pointer. detour.c has a case for each.
+ */
+enum massif_mm_place {
+	MASSIF_MM_CURRENT,
+	MASSIF_MM_ARG0,
+	MASSIF_MM_ARG2,
+	MASSIF_MM_VMA0,
+	MASSIF_MM_VMA1,
+	MASSIF_MM_VMA0_AT,
 };
 
 struct massif_hookpoint {
 	const char *symbol;
-	void (*decode)(struct pt_regs *regs, struct massif_change *change);
+	enum massif_mm_place mm;
+	/* arg: the first six, each as a word. */
+	void (*decode)(const unsigned long *arg, struct massif_change *change);
 };
 
 extern const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT];
-extern const char massif_hookpoint_exit[];
+
+/* What brings in a whole range; only the first is everywhere. */
+#define MASSIF_POPULATE_COUNT	3
+extern const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT];
 
 #endif

@@ -4,7 +4,6 @@
 #define MASSIF_COMPAT_MM_H
 
 #include <linux/mm.h>
-#include <linux/sched/coredump.h>
 
 /* Wrapped since 6.3, commit 1c71222e5f23, so that flags only change under the lock. */
 static inline void massif_vma_flags_set(struct vm_area_struct *vma, unsigned long flags)
@@ -25,10 +24,27 @@ static inline void massif_vma_flags_clear(struct vm_area_struct *vma, unsigned l
 #endif
 }
 
-/* May another process of the same user look at this address space (as ptrace asks)? */
-static inline bool massif_mm_dumpable(struct mm_struct *mm)
+/*
+ * Do stacks grow with mmap_lock held for reading only? Not since 6.5, commit 8d7071af8907, which went
+ * to older series, too.
+ */
+#ifdef MASSIF_HAVE_lock_mm_and_find_vma
+#define massif_mm_shared_growth	false
+#else
+#define massif_mm_shared_growth	true
+#endif
+
+/*
+ * Makes [addr, addr + len) part of current's heap, whatever was there before. -EOPNOTSUPP where only
+ * programs can do that (since 7.0).
+ */
+static inline int massif_mm_brk(unsigned long addr, unsigned long len)
 {
-	return __get_dumpable(mm->flags) == SUID_DUMP_USER;
+#ifdef MASSIF_EXPORTS_vm_brk_flags
+	return vm_brk_flags(addr, len, 0);
+#else
+	return -EOPNOTSUPP;
+#endif
 }
 
 #endif

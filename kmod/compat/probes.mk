@@ -8,3 +8,9 @@ massif-probe = $(shell $(CC) $(LINUXINCLUDE) $(KBUILD_CPPFLAGS) $(KBUILD_CFLAGS)
 	echo -DMASSIF_HAVE_$(basename $(notdir $(1))))
 
 massif-have := $(foreach p,$(wildcard $(src)/kmod/compat/probes/*.c),$(call massif-probe,$(p)))
+
+# What no header tells: symbols that this kernel exports, or not. MASSIF_EXPORTS_X if it does.
+massif-wanted := vm_brk_flags
+massif-have += $(addprefix -DMASSIF_EXPORTS_, $(shell \
+	awk 'BEGIN { n = split("$(massif-wanted)", names); for (i = 1; i <= n; i++) want[names[i]] } \
+	     $$2 in want { print $$2 }' $(objtree)/Module.symvers 2>/dev/null))

@@ -5,7 +5,12 @@
 #include <linux/mman.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <linux/sched/coredump.h>
+#ifdef MASSIF_HAVE_exec_state
+#include <linux/sched/exec_state.h>
+#endif
 #include <linux/sched/task_stack.h>
+#include <linux/user_namespace.h>
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 #ifdef CONFIG_IA32_EMULATION
@@ -26,6 +31,47 @@ bool massif_task_has_user(struct task_struct *task)
 	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
 }
 
+/*
+ * What ptrace asks of the program that task executes in mm: may another process of the same user look
+ * at it, and whose namespace is it in (a reference)? The address space knew until 7.2; now what the
+ * last exec left with the thread does.
+ */
+#ifdef MASSIF_HAVE_exec_state
+
+bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm)
+{
+	bool ok;
+
+	rcu_read_lock();
+	ok = READ_ONCE(rcu_dereference(task->exec_state)->dumpable) == TASK_DUMPABLE_OWNER;
+	rcu_read_unlock();
+	return ok;
+}
+
+struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm)
+{
+	struct user_namespace *ns;
+
+	rcu_read_lock();
+	ns = get_user_ns(rcu_dereference(task->exec_state)->user_ns);
+	rcu_read_unlock();
+	return ns;
+}
+
+#else
+
+bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm)
+{
+	return __get_dumpable(READ_ONCE(mm->flags)) == SUID_DUMP_USER;
+}
+
+struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm)
+{
+	return get_user_ns(mm->user_ns);
+}
+
+#endif
+
 #ifdef CONFIG_X86_64
 
 const u32 massif_task_arch = MASSIF_ARCH_X86_64;
@@ -44,6 +90,30 @@ bool massif_task_regs(struct pt_regs *regs, u64 *out)
 	return user_64bit_mode(regs);
 }
 
+/* Is it a 64-bit thread, that is one whose registers massif_task_regs can give? */
+bool massif_task_native(struct pt_regs *regs)
+{
+	return user_64bit_mode(regs);
+}
+
+/* Where in pt_regs the register is that massif_task_regs puts at out[reg]. */
+size_t massif_task_reg_offset(u32 reg)
+{
+	static const size_t offsets[MASSIF_X86_64_REGS] = {
+		offsetof(struct pt_regs, ax), offsetof(struct pt_regs, dx),
+		offsetof(struct pt_regs, cx), offsetof(struct pt_regs, bx),
+		offsetof(struct pt_regs, si), offsetof(struct pt_regs, di),
+		offsetof(struct pt_regs, bp), offsetof(struct pt_regs, sp),
+		offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
+		offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+		offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+		offsetof(struct pt_regs, ip),
+	};
+
+	return offsets[reg];
+}
+
 static bool is_mremap(int nr)
 {
 #ifdef CONFIG_IA32_EMULATION
@@ -60,11 +130,8 @@ static bool is_mremap(int nr)
 #error "massif: no registers for this architecture yet"
 #endif
 
-/*
- * Is the current thread in a system call mremap that grows a mapping and leaves it where it is, if
- * it can? The call's own function is no place for a hook: it returns after mmap_lock was dropped.
- */
-bool massif_task_in_mremap(struct massif_mremap *call)
+/* Is the current thread in a system call mremap? */
+bool massif_task_in_any_mremap(struct massif_mremap *call)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 	unsigned long args[6];
@@ -72,10 +139,19 @@ bool massif_task_in_mremap(struct massif_mremap *call)
 	if (!massif_task_has_user(current) || !is_mremap(syscall_get_nr(current, regs)))
 		return false;
 	syscall_get_arguments(current, regs, args);
-	if (args[3] & ~MREMAP_MAYMOVE)
-		return false;
 	call->addr = args[0];
 	call->old_len = PAGE_ALIGN(args[1]);
 	call->new_len = PAGE_ALIGN(args[2]);
-	return call->new_len > call->old_len;
+	call->flags = args[3];
+	return true;
+}
+
+/*
+ * Is it one that grows a mapping and leaves it where it is, if it can? The call's own function is
+ * no place for a hook: it returns after mmap_lock was dropped.
+ */
+bool massif_task_in_mremap(struct massif_mremap *call)
+{
+	return massif_task_in_any_mremap(call) && !(call->flags & ~MREMAP_MAYMOVE) &&
+	       call->new_len > call->old_len;
 }

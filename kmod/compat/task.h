@@ -6,22 +6,30 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
+struct mm_struct;
 struct pt_regs;
+struct user_namespace;
 
-/* A call of mremap that may grow a mapping where it is. Lengths in bytes, page-aligned. */
+/* A call of mremap. Lengths in bytes, page-aligned. */
 struct massif_mremap {
 	unsigned long addr;
 	unsigned long old_len;
 	unsigned long new_len;
+	unsigned long flags;
 };
 
 bool massif_task_in_exec(struct task_struct *task);
 bool massif_task_has_user(struct task_struct *task);
+bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm);
+struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm);
 bool massif_task_in_mremap(struct massif_mremap *call);
+bool massif_task_in_any_mremap(struct massif_mremap *call);
 
 /* What STACK records say about this architecture. */
 extern const u32 massif_task_arch;
 extern const u32 massif_task_nr_regs;
 bool massif_task_regs(struct pt_regs *regs, u64 *out);
+bool massif_task_native(struct pt_regs *regs);
+size_t massif_task_reg_offset(u32 reg);
 
 #endif

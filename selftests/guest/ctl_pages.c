@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -170,6 +171,48 @@ TEST_F_TIMEOUT(pages, replaced, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.err, "executed another program (true); no file is "
 						 "written for what it was before\n"));
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
+}
+
+/* Reads the file of the only process whose command is @cmd; 0 if there is not exactly one. */
+static bool has_profile_of(const char *cmd)
+{
+	char pattern[128], command[256];
+
+	snprintf(pattern, sizeof(pattern), "^cmd: %s$", cmd);
+	snprintf(command, sizeof(command), "test $(grep -l '%s' massif.out.* | wc -l) = 1", pattern);
+	return system(command) == 0;
+}
+
+/* A file for each program, in its own words; and the same number begins anew. */
+TEST_F_TIMEOUT(pages, children_traced, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-v", "--trace-children=yes", "--pages-as-heap", "sh",
+		"-c", "/bin/echo a 'b  c'; (:); ls /dev/null; exec /usr/bin/env -i /bin/true");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("a b  c\n/dev/null\n", self->result.out);
+	EXPECT_NE(NULL, strstr(self->result.err, " executed another program (env); its profile "
+						 "begins anew\n"));
+	EXPECT_EQ(NULL, strstr(self->result.err, "no file is written"));
+	/* echo, (:), ls and true. */
+	EXPECT_EQ(4, ctl_find_files("massif.out.", self->name));
+	expect_file(_metadata, self->name);
+	EXPECT_TRUE(has_profile_of("/bin/echo a b  c"));
+	EXPECT_TRUE(has_profile_of("ls /dev/null"));
+	EXPECT_TRUE(has_profile_of("/bin/true"));
+	/* Forked from the shell: its own words. */
+	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
+}
+
+/* What is left out takes what it starts along; the first match of either kind does. */
+TEST_F_TIMEOUT(pages, children_skipped, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "--trace-children=yes", "--pages-as-heap",
+		"--trace-children-skip=/none,*/env,/bin/ech?", "--trace-children-skip-by-arg=-z*,x",
+		"sh", "-c", "/bin/echo a; /usr/bin/env /bin/cat /dev/null; "
+		"test -e /none; /bin/ls x y; /bin/uname; :");
+	EXPECT_EQ(2, ctl_find_files("massif.out.", self->name));
+	EXPECT_TRUE(has_profile_of("/bin/uname"));
+	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
 }
 
 /* The forked shell waits for the pipe, and outlives the program. */

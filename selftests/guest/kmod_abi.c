@@ -52,7 +52,9 @@ TEST_F(closed, query_says_who_it_is)
 
 	ASSERT_EQ(0, ioctl(self->fd, MASSIF_IOC_QUERY, &query));
 	EXPECT_EQ(MASSIF_ABI, query.abi);
-	EXPECT_EQ(MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS, query.features);
+	EXPECT_EQ(MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS | MASSIF_FEATURE_KNOWN |
+		  MASSIF_FEATURE_ATTACH,
+		  query.features & ~MASSIF_FEATURE_RESIDENT);
 	EXPECT_STREQ(MASSIF_VERSION, query.release);
 }
 
@@ -87,6 +89,10 @@ static const struct {
 	  { PAD(massif_enrol, flags), PAD(massif_enrol, __pad) } },
 	{ MASSIF_IOC_RESYNC, sizeof(struct massif_resync), false, { PAD(massif_resync, flags) } },
 	{ MASSIF_IOC_STATUS, sizeof(struct massif_status), false, { PAD(massif_status, flags) } },
+	{ MASSIF_IOC_KNOWN, sizeof(struct massif_known), false, { PAD(massif_known, flags) } },
+	{ MASSIF_IOC_ATTACH, sizeof(struct massif_attach), false, { PAD(massif_attach, flags) } },
+	{ MASSIF_IOC_HOOK, sizeof(struct massif_hook_info), false,
+	  { PAD(massif_hook_info, flags), PAD(massif_hook_info, __pad) } },
 };
 
 #define CALLS	(sizeof(calls) / sizeof(calls[0]))
@@ -151,7 +157,7 @@ TEST_F(closed, setup_checks_everything)
 		BAD(size, sizeof(struct massif_setup) - 8, EINVAL),
 		BAD(abi, 0, EPROTONOSUPPORT),
 		BAD(abi, MASSIF_ABI + 1, EPROTONOSUPPORT),
-		BAD(flags, 1, EINVAL),
+		BAD(flags, 4, EINVAL),
 		BAD(flags, 1ULL << 63, EINVAL),
 		BAD(ring_bytes, 0, EINVAL),
 		BAD(ring_bytes, RING + 4096, EINVAL),
@@ -163,7 +169,8 @@ TEST_F(closed, setup_checks_everything)
 		BAD(max_stack_bytes, 1001, EINVAL),
 		BAD(max_stack_bytes, MASSIF_STACK_MAX + 8, EINVAL),
 		BAD(max_stack_bytes, 0xffffffff, EINVAL),
-		BAD(__pad, 1, EINVAL),
+		BAD(known_bytes, MASSIF_KNOWN_MAX + 1, EINVAL),
+		BAD(known_bytes, 0xffffffff, EINVAL),
 	};
 	struct massif_setup setup;
 	size_t i;
@@ -206,6 +213,26 @@ FIXTURE_SETUP(opened)
 FIXTURE_TEARDOWN(opened)
 {
 	kmod_session_close(&self->session);
+}
+
+TEST_F(opened, every_hook_has_a_name)
+{
+	struct massif_hook_info info = { .size = sizeof(info) };
+	unsigned int events = 0, fired = 0, count = 0;
+
+	for (; !ioctl(self->session.fd, MASSIF_IOC_HOOK, &info); info.index++, count++) {
+		EXPECT_NE(0, info.name[0]);
+		EXPECT_NE(NULL, memchr(info.name, 0, sizeof(info.name)));
+		events += info.kind == MASSIF_HOOK_TRACEPOINT;
+		fired += info.state & MASSIF_HOOK_FIRED;
+	}
+	EXPECT_EQ(ENOENT, errno);
+	EXPECT_EQ(3, events);
+	EXPECT_LE(4, fired);
+	EXPECT_LE(10, count);
+	info.index = UINT32_MAX;
+	EXPECT_EQ(-1, ioctl(self->session.fd, MASSIF_IOC_HOOK, &info));
+	EXPECT_EQ(ENOENT, errno);
 }
 
 TEST_F(opened, control_page_describes_the_ring)

@@ -1,163 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0
-// Replaying the ring gives /proc/PID/maps and total_vm, exactly, whatever a program does.
-#include <dirent.h>
-#include <errno.h>
-#include <limits.h>
+// Replaying the ring gives /proc/PID/maps and total_vm, exactly and always, whatever a program does.
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "selftests/lib/kmod_model.h"
-#include "selftests/lib/kmod_session.h"
+#include "selftests/lib/torture_run.h"
 
 FIXTURE(accounting)
 {
-	struct kmod_session session;
-	struct kmod_model model;
-	char maps[PATH_MAX];
-	char torture[PATH_MAX];
+	struct torture_run run;
 };
 
 FIXTURE_SETUP(accounting)
 {
-	const char *tmp = getenv("TMPDIR") ?: "/tmp";
-
-	snprintf(self->torture, sizeof(self->torture), "%s/selftests/targets/torture",
-		 getenv("MASSIF_BUILD") ?: "build");
-	snprintf(self->maps, sizeof(self->maps), "%s/maps.XXXXXX", tmp);
-	ASSERT_NE(NULL, mkdtemp(self->maps));
-	ASSERT_EQ(0, setenv("TORTURE_MAPS", self->maps, 1));
-	ASSERT_EQ(0, setenv("TORTURE_EXECS", "1", 1));
-	kmod_model_init(&self->model);
-	ASSERT_EQ(0, kmod_session_open(&self->session, 16 << 20, 4096));
+	ASSERT_EQ(0, torture_run_open(&self->run));
 }
 
 FIXTURE_TEARDOWN(accounting)
 {
-	kmod_session_close(&self->session);
-	kmod_model_destroy(&self->model);
+	torture_run_close(&self->run);
 }
-
-static int run_to_end(struct kmod_session *session, struct kmod_model *model, char *const argv[])
-{
-	pid_t pid = kmod_session_spawn(session, argv);
-	int err, status;
-
-	if (pid < 0)
-		return pid;
-	err = kmod_session_drain(session, 240 * 1000, kmod_model_apply, model);
-	if (err)
-		kill(pid, SIGKILL);
-	if (waitpid(pid, &status, 0) != pid)
-		return -errno;
-	if (!err && status)
-		fprintf(stderr, "# status of %s: %#x\n", argv[0], status);
-	return err ?: status;
-}
-
-/* How many saved maps there are that the model agrees with; -1 if one differs. */
-static int compare_maps(struct kmod_model *model, const char *path)
-{
-	struct dirent *entry;
-	DIR *dir = opendir(path);
-	int equal = 0;
-
-	while ((entry = readdir(dir))) {
-		struct kmod_intervals saved;
-		struct kmod_target *target;
-		unsigned int tgid, execs;
-		char file[PATH_MAX];
-		bool same;
-
-		if (sscanf(entry->d_name, "%u.%u", &tgid, &execs) != 2)
-			continue;
-		snprintf(file, sizeof(file), "%.2000s/%s", path, entry->d_name);
-		if (kmod_intervals_read(&saved, file))
-			return -1;
-		target = kmod_model_find(model, tgid, execs);
-		same = target && target->synced && target->exited &&
-		       kmod_intervals_equal(&saved, &target->map) &&
-		       kmod_intervals_pages(&saved) == target->exit_total;
-		if (!same)
-			fprintf(stderr, "# %s: %zu intervals, %llu pages; replay: %zu, %llu\n",
-			       entry->d_name, saved.count,
-			       (unsigned long long)kmod_intervals_pages(&saved),
-			       target ? target->map.count : 0,
-			       target ? (unsigned long long)target->exit_total : 0);
-		kmod_intervals_destroy(&saved);
-		if (!same)
-			return -1;
-		equal++;
-	}
-	closedir(dir);
-	return equal;
-}
-
-static uint64_t totals(const struct kmod_model *model)
-{
-	uint64_t compared = 0;
-	size_t i;
-
-	for (i = 0; i < model->count; i++)
-		compared += model->targets[i].compared;
-	return compared;
-}
-
-#define CHECK_EXACT() do {									\
-	struct massif_status status;								\
-												\
-	if (self->model.wrong)									\
-		fprintf(stderr, "# %s\n", self->model.first_wrong);				\
-	EXPECT_EQ(0, self->model.wrong);							\
-	EXPECT_EQ(0, self->model.lost);								\
-	EXPECT_EQ(0, self->model.gaps);								\
-	EXPECT_EQ(0, self->model.unsure);							\
-	ASSERT_EQ(0, kmod_session_status(&self->session, &status));				\
-	EXPECT_EQ(0, status.lost);								\
-	EXPECT_EQ(0, status.missed);								\
-	EXPECT_EQ(0, status.unseen);								\
-	EXPECT_EQ(0, status.targets);								\
-	EXPECT_EQ(0, status.processes);								\
-	EXPECT_EQ(status.records, self->model.last_seq);					\
-} while (0)
 
 FIXTURE_VARIANT(accounting)
 {
-	char *words[5];		/* of torture; none: /bin/true */
-	int saved;		/* maps that the program leaves */
-	int exits;		/* of targets; the first is the launcher's child */
+	char *words[8];		/* of torture */
+	int saved;		/* ends that the program writes down */
+	uint64_t moments;	/* at least so many */
 	uint64_t totals;	/* at least so many are compared */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(accounting, name) { __VA_ARGS__ }
 
-VARIANT(bin_true,	{ NULL },					0, 2, 12);
-VARIANT(alone_1,	{ "1", "1500" },				1, 2, 1500);
-VARIANT(alone_2,	{ "2", "1500" },				1, 2, 1500);
-VARIANT(alone_3,	{ "3", "1500" },				1, 2, 1500);
-VARIANT(fork,		{ "4", "500", "fork" },				2, 3, 800);
-VARIANT(vfork,		{ "5", "300", "vfork" },			1, 3, 400);
-VARIANT(exec,		{ "6", "300", "exec" },				3, 4, 1000);
-VARIANT(threads_1,	{ "7", "500", "threads" },			1, 2, 1500);
-VARIANT(threads_2,	{ "8", "500", "threads" },			1, 2, 1500);
-VARIANT(everything,	{ "9", "200", "threads", "fork", "exec" },	6, 7, 2000);
+VARIANT(alone_1,	{ "1", "1500" },				1, 8, 1500);
+VARIANT(alone_2,	{ "2", "1500" },				1, 8, 1500);
+VARIANT(fork,		{ "4", "500", "fork" },				2, 9, 800);
+VARIANT(vfork,		{ "5", "300", "vfork" },			1, 8, 400);
+VARIANT(storm,		{ "16", "100", "storm" },			73, 8, 3000);
+VARIANT(exec,		{ "6", "300", "exec" },				3, 24, 1000);
+VARIANT(exec_by_thread,	{ "17", "200", "exec-by-thread" },		3, 24, 600);
+VARIANT(threads_1,	{ "7", "500", "threads=1" },			1, 12, 1000);
+VARIANT(threads_2,	{ "7", "500", "threads=2" },			1, 12, 1500);
+VARIANT(threads_4,	{ "8", "500", "threads=4" },			1, 12, 1500);
+VARIANT(threads_8,	{ "9", "400", "threads=8" },			1, 12, 2000);
+VARIANT(threads_fork,	{ "10", "80", "threads=4", "storm" },		89, 12, 3000);
+VARIANT(share,		{ "11", "200", "share" },			2, 10, 1500);
+VARIANT(traced,		{ "12", "200", "traced" },			2, 8, 500);
+VARIANT(killed,		{ "13", "100", "killed" },			1, 8, 300);
+VARIANT(everything,	{ "9", "200", "threads=4", "fork", "vfork", "share", "exec" },
+									9, 45, 2000);
 
 TEST_F_TIMEOUT(accounting, replays_exactly, 250)
 {
-	char *torture[8] = { self->torture, variant->words[0], variant->words[1],
-			     variant->words[2], variant->words[3], variant->words[4] };
-	char *just_true[] = { "/bin/true", NULL };
-	bool tortured = variant->words[0];
+	char *argv[12] = { torture_run_program("torture") };
+	int i;
 
-	ASSERT_EQ(0, run_to_end(&self->session, &self->model, tortured ? torture : just_true));
-	CHECK_EXACT();
-	EXPECT_EQ(variant->saved, compare_maps(&self->model, self->maps));
-	EXPECT_EQ(variant->exits, self->model.records[MASSIF_REC_EXIT]);
-	EXPECT_LE(variant->totals, totals(&self->model));
-	fprintf(stderr, "# %llu totals compared\n", (unsigned long long)totals(&self->model));
+	for (i = 0; i < 8; i++)
+		argv[i + 1] = variant->words[i];
+	ASSERT_EQ(0, torture_run(&self->run, argv, 240 * 1000));
+	EXPECT_TRUE(torture_run_exact(&self->run)) TH_LOG("%s", self->run.wrong);
+	EXPECT_EQ(variant->saved, self->run.saved);
+	EXPECT_LE(variant->moments, self->run.moments);
+	EXPECT_LE(variant->totals, self->run.totals);
+	fprintf(stderr, "# %llu totals, %llu moments, %llu ends\n",
+		(unsigned long long)self->run.totals, (unsigned long long)self->run.moments,
+		(unsigned long long)self->run.saved);
+}
+
+FIXTURE(program)
+{
+	struct torture_run run;
+};
+
+FIXTURE_SETUP(program)
+{
+	ASSERT_EQ(0, torture_run_open(&self->run));
+}
+
+FIXTURE_TEARDOWN(program)
+{
+	torture_run_close(&self->run);
+}
+
+TEST_F_TIMEOUT(program, bin_true, 60)
+{
+	char *argv[] = { "/bin/true", NULL };
+
+	ASSERT_EQ(0, torture_run(&self->run, argv, 50 * 1000));
+	EXPECT_TRUE(torture_run_exact(&self->run)) TH_LOG("%s", self->run.wrong);
+	EXPECT_LE(12, self->run.totals);
+}
+
+/* It counts nothing: seven moments of its own and one of its child, and two ends. */
+TEST_F_TIMEOUT(program, of_32_bits, 120)
+{
+	char *argv[] = { torture_run_program("torture_i386"), NULL };
+	int status = torture_run(&self->run, argv, 100 * 1000);
+
+	if (status == 127 << 8)
+		SKIP(return, "this kernel does not run 32-bit programs");
+	ASSERT_EQ(0, status);
+	self->run.counts = (struct torture_counts){ .spaces = 1, .saved = 2, .moments = 8 };
+	EXPECT_TRUE(torture_run_exact(&self->run)) TH_LOG("%s", self->run.wrong);
+	EXPECT_EQ(8, self->run.moments);
+	EXPECT_LE(1500, self->run.totals);
+	fprintf(stderr, "# %llu totals\n", (unsigned long long)self->run.totals);
 }
 
 TEST_HARNESS_MAIN

@@ -168,6 +168,38 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	EXPECT_EQ(lost, self->model.gaps);
 }
 
+/* Bytes of stacks leave room to what accounting needs: they are the first to go. */
+TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
+{
+	unsigned int whole = 0, limited = 0;
+	const struct massif_record *rec;
+
+	EXPECT_LE(0, ask(&self->worker, 'c'));
+	while ((rec = kmod_session_next(&self->session))) {
+		const struct massif_rec_stack *stack = (const void *)rec;
+
+		kmod_model_apply(rec, &self->model);
+		/* Near its end, what is short may still have found room and what is longer not. */
+		if (rec->type != MASSIF_REC_STACK || self->model.gaps)
+			continue;
+		whole += stack->bytes != 0;
+		if (stack->stack_flags & MASSIF_STACK_LIMITED) {
+			limited++;
+			EXPECT_EQ(0, stack->bytes);
+			EXPECT_EQ(MASSIF_X86_64_REGS, stack->nr_regs);
+		}
+	}
+	kmod_session_release(&self->session);
+	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
+	/* Three quarters of 64 KiB are a few stacks, the rest is a hundred records. */
+	EXPECT_LT(3, whole);
+	EXPECT_LT(10, limited);
+	EXPECT_LE(limited, self->status.captures_limited);
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
 TEST_F_TIMEOUT(loss, the_consumer_can_resync, 120)
 {
 	uint32_t remaining = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl --pages-as-heap on real programs: in the end the model's mappings are /proc/PID/maps.
+// massif-ctl --pages-as-heap on real programs: the model is /proc/PID/maps, at moments and in the end.
 
 #include <inttypes.h>
 #include <limits.h>
@@ -19,22 +19,18 @@
 #define OUT    "stdout"
 #define REPORT "report."
 
+#define INPUT  "input"
+
 /* On one line: a newline in cmd is no ms_print's. */
 static const char python[] = "import json;"
 			     "d = {str(i): [i, 'x' * (i % 300)] for i in range(20000)};"
 			     "s = json.dumps(d);"
 			     "print(len(json.loads(s)))";
 
-static const char sql[] =
-	"create table t(a integer primary key, b);"
-	"with recursive c(x) as (select 1 union all select x+1 from c where x<20000)"
-	"insert into t select x, hex(x)||'abcdefghijklmnop' from c;"
-	"create index i on t(b); select count(*) from t;";
-
 FIXTURE(programs)
 {
 	struct trace_set real, model;
-	char *argv[16];
+	char *argv[24];
 	int argc;
 };
 
@@ -52,6 +48,7 @@ FIXTURE_SETUP(programs)
 	mkdir("maps", 0700);
 	setenv("TORTURE_MAPS", "maps", 1);
 	setenv("MASSIF_DUMP_INTERVALS", DUMP, 1);
+	unlink(INPUT);
 	add(self, ctl_path());
 	add(self, "--pages-as-heap");
 	add(self, "--time-unit=B");
@@ -66,43 +63,76 @@ FIXTURE_TEARDOWN(programs)
 	trace_set_free(&self->model);
 }
 
-/* Runs it; afterwards each of @n_profiles profiles has been held against the kernel's truth. */
-static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
-		  size_t n_profiles)
+/* Holds a profile, at a moment or at its end, against the kernel's truth. */
+static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
+		       const struct trace_maps *real)
 {
-	int status = trace_run(self->argv, OUT, &self->real);
+	ASSERT_NE(real, NULL);
+	EXPECT_EQ(model->model_pages, real->size) TH_LOG("moment %u", model->moment);
+	EXPECT_EQ(model->model_pages, model->kernel_pages);
+	EXPECT_EQ(model->model_pages, real->pages);
+	EXPECT_EQ(model->lost, 0);
+	EXPECT_EQ(model->mismatches, 0);
+	EXPECT_GE(model->n_ranges, 3);
+	EXPECT_TRUE(trace_maps_equal(model, real));
+}
+
+static void check_report(struct __test_metadata *_metadata, pid_t pid)
+{
+	char path[PATH_MAX];
+	char *report;
+
+	snprintf(path, sizeof(path), REPORT "%d", pid);
+	report = ctl_read_file(path);
+	ASSERT_NE(report, NULL);
+	EXPECT_TRUE(ctl_is_massif_file(report));
+	EXPECT_NE(strstr(report, "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc.\n"),
+		  NULL);
+	EXPECT_EQ(strstr(report, "[lost]"), NULL);
+	free(report);
+}
+
+/* Runs it; afterwards each of @n_profiles profiles has been held against the truth, at its end and
+ * at @n_moments moments or more.
+ */
+static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
+		  const char *in, size_t n_profiles, size_t n_moments)
+{
+	int status = trace_run(self->argv, in, OUT, DUMP, &self->real);
+	size_t ends = 0, moments = 0;
 	char name[256];
 
 	ASSERT_TRUE(WIFEXITED(status));
 	ASSERT_EQ(WEXITSTATUS(status), 0);
 	ASSERT_EQ(trace_read_dump(DUMP, &self->model), 0);
-	EXPECT_EQ(self->model.n_maps, n_profiles);
 	EXPECT_EQ(ctl_find_files(REPORT, name), n_profiles);
 	for (size_t i = 0; i < self->model.n_maps; i++) {
 		const struct trace_maps *model = &self->model.maps[i];
-		const struct trace_maps *real = trace_find(&self->real, model->pid);
-		char path[PATH_MAX];
-		char *report;
+		const struct trace_maps *real =
+			trace_find(&self->real, model->pid, model->moment);
 
-		TH_LOG("%s, process %d: %" PRIu64 " pages, %zu intervals", self->argv[6],
-		       model->pid, model->model_pages, model->n_ranges);
-		ASSERT_NE(real, NULL);
-		EXPECT_EQ(model->model_pages, model->kernel_pages);
-		EXPECT_EQ(model->model_pages, real->pages);
-		EXPECT_EQ(model->lost, 0);
-		EXPECT_EQ(model->mismatches, 0);
-		EXPECT_GT(model->n_ranges, 3);
-		EXPECT_TRUE(trace_maps_equal(model, real));
+		/* At a moment of one process the others run on. */
+		if (model->moment && !real)
+			continue;
+		check_maps(_metadata, model, real);
+		if (model->moment) {
+			moments++;
+			continue;
+		}
+		TH_LOG("process %d: %" PRIu64 " pages, %zu intervals", model->pid,
+		       model->model_pages, model->n_ranges);
+		check_report(_metadata, model->pid);
+		ends++;
+	}
+	TH_LOG("%s: equal at %zu moments and %zu ends", self->argv[6], moments, ends);
+	EXPECT_EQ(ends, n_profiles);
+	EXPECT_GE(moments, n_moments);
+	/* Each that was asked for was answered, but for processes that are not profiled. */
+	for (size_t i = 0; i < self->real.n_maps; i++) {
+		const struct trace_maps *real = &self->real.maps[i];
 
-		snprintf(path, sizeof(path), REPORT "%d", model->pid);
-		report = ctl_read_file(path);
-		ASSERT_NE(report, NULL);
-		EXPECT_TRUE(ctl_is_massif_file(report));
-		EXPECT_NE(strstr(report, "(page allocation syscalls) mmap/mremap/brk, "
-					 "--alloc-fns, etc.\n"),
-			  NULL);
-		EXPECT_EQ(strstr(report, "[lost]"), NULL);
-		free(report);
+		if (real->moment && trace_find(&self->model, real->pid, 0))
+			EXPECT_NE(trace_find(&self->model, real->pid, real->moment), NULL);
 	}
 }
 
@@ -118,20 +148,137 @@ static void expect_output(struct __test_metadata *_metadata, const char *expecte
 TEST_F_TIMEOUT(programs, bin_true, 60)
 {
 	add(self, "/bin/true");
-	check(_metadata, self, 1);
+	check(_metadata, self, NULL, 1, 1);
 }
 
-TEST_F_TIMEOUT(programs, python3, 120)
+TEST_F_TIMEOUT(programs, four_threads, 120)
+{
+	char name[256];
+	struct pages_tree tree;
+
+	add(self, ctl_target("pages_threads"));
+	check(_metadata, self, NULL, 1, 2);
+	expect_output(_metadata, "done\n");
+	ASSERT_EQ(ctl_find_files(REPORT, name), 1);
+	EXPECT_EQ(pages_tree_read(name, &tree), 0);
+}
+
+/* A shell forks for the parentheses, which remain a shell, and for ls, which does not. */
+TEST_F_TIMEOUT(programs, a_forking_shell, 120)
+{
+	add(self, "bash");
+	add(self, "-c");
+	add(self, "(read -r x < /proc/self/comm; echo $x); ls /bin/true; echo end");
+	check(_metadata, self, NULL, 2, 3);
+	expect_output(_metadata, "bash\n/bin/true\nend\n");
+}
+
+/* Real programs of Debian, each at work on something that fits a table. */
+FIXTURE(debian)
+{
+	FIXTURE_DATA(programs) programs;
+};
+
+FIXTURE_VARIANT(debian)
+{
+	const char *argv[10];
+	const char *output;	/* that it prints; NULL: whatever it likes */
+	const char *before;	/* a shell's command that prepares it, or leaves somebody to talk to it */
+	bool input;		/* its standard input is what the first one wrote */
+	size_t n_profiles;
+	bool under_main;	/* what it maps itself is under main, nearly all of it */
+};
+
+FIXTURE_SETUP(debian)
+{
+	programs_setup(_metadata, &self->programs, NULL);
+}
+
+FIXTURE_TEARDOWN(debian)
+{
+	programs_teardown(_metadata, &self->programs, NULL);
+}
+
+#define LINES "seq -f 'line %.0f of many' 1 20000"
+
+/* clang-format off */
+FIXTURE_VARIANT_ADD(debian, python3) {
+	.argv = { "python3", "-c", python },
+	.output = "20000\n",
+	.n_profiles = 1,
+	.under_main = true,
+};
+FIXTURE_VARIANT_ADD(debian, sqlite3) {
+	.argv = { "sqlite3", ":memory:",
+		  "create table t(a integer primary key, b);"
+		  "with recursive c(x) as (select 1 union all select x+1 from c where x<20000)"
+		  "insert into t select x, hex(x)||'abcdefghijklmnop' from c;"
+		  "create index i on t(b); select count(*) from t;" },
+	.output = "20000\n",
+	.n_profiles = 1,
+};
+FIXTURE_VARIANT_ADD(debian, perl) {
+	.argv = { "perl", "-e", "my %h; $h{$_} = 'x' x ($_ % 90) for 1..20000; print scalar keys %h" },
+	.output = "20000",
+	.n_profiles = 1,
+};
+FIXTURE_VARIANT_ADD(debian, git) {
+	.argv = { "git", "-C", "tree", "-c", "core.pager=cat", "log", "-p", "--stat" },
+	.before = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a "
+		  "GIT_COMMITTER_EMAIL=a@b; rm -rf tree; git init -q tree && cd tree && "
+		  LINES " > file && git add file && git commit -qm one && "
+		  "sed -i 's/7/seven/' file && git commit -qam two",
+	.n_profiles = 1,
+};
+/* The driver, the compiler and the assembler. */
+FIXTURE_VARIANT_ADD(debian, gcc) {
+	.argv = { "--trace-children=yes", "gcc", "-O2", "-c", "-o", "out.o", "in.c" },
+	.before = "for i in $(seq 60); do echo \"int f$i(int a) { int s = 0; for (int i = 0; i < a; i++) "
+		  "s += i * a % (i + $i); return s; }\"; done > in.c",
+	.output = "",
+	.n_profiles = 3,
+};
+FIXTURE_VARIANT_ADD(debian, bash) {
+	.argv = { "bash", "-c", "for ((i = 0; i < 5000; i++)); do a[i]=$i$i; done; x=$(echo ${#a[@]}); "
+		  "echo $x; echo {1..2000} | { read -r y; echo ${#y}; }" },
+	.output = "5000\n8892\n",
+	.n_profiles = 4,
+};
+FIXTURE_VARIANT_ADD(debian, redis_server) {
+	.argv = { "redis-server", "--port", "0", "--unixsocket", "redis.sock", "--save", "" },
+	.before = "rm -f redis.sock; { call() { redis-cli -s redis.sock \"$@\" > call.out; }; "
+		     "until [ -S redis.sock ] && call ping; do sleep 0.1; done; "
+		     "call eval \"for i=1,20000 do redis.call('set', i, string.rep('x', 50)) end\" 0; "
+		     "call bgsave; call flushall; call shutdown nosave; } > /dev/null 2>&1 &",
+	.n_profiles = 2,
+};
+FIXTURE_VARIANT_ADD(debian, xmllint) {
+	.argv = { "xmllint", "--format", "--output", "out.xml", "in.xml" },
+	.before = "{ echo '<a>'; seq -f '<b n=\"%.0f\"><c>text</c></b>' 1 8000; echo '</a>'; } > in.xml",
+	.output = "",
+	.n_profiles = 1,
+};
+FIXTURE_VARIANT_ADD(debian, static_busybox) {
+	.argv = { "/bin/busybox", "awk", "{ n[$2] = $0 } END { for (i in n) c++; print c }" },
+	.before = LINES " > " INPUT,
+	.input = true,
+	.output = "20000\n",
+	.n_profiles = 1,
+};
+FIXTURE_VARIANT_ADD(debian, go) {
+	.argv = { "fzf", "--filter=1999 many" },
+	.before = LINES " > " INPUT,
+	.input = true,
+	.n_profiles = 1,
+};
+/* clang-format on */
+
+/* What is mapped before main runs is told apart, and the stacks of the rest are whole. */
+static void check_tree(struct __test_metadata *_metadata)
 {
 	struct pages_tree tree;
 	uint64_t later;
 	char name[256];
-
-	add(self, "python3");
-	add(self, "-c");
-	add(self, python);
-	check(_metadata, self, 1);
-	expect_output(_metadata, "20000\n");
 
 	ASSERT_EQ(ctl_find_files(REPORT, name), 1);
 	ASSERT_EQ(pages_tree_read(name, &tree), 0);
@@ -145,35 +292,17 @@ TEST_F_TIMEOUT(programs, python3, 120)
 	EXPECT_GE(tree.in_main * 100, later * 95);
 }
 
-TEST_F_TIMEOUT(programs, sqlite3, 120)
+TEST_F_TIMEOUT(debian, equals_maps, 240)
 {
-	add(self, "sqlite3");
-	add(self, ":memory:");
-	add(self, sql);
-	check(_metadata, self, 1);
-	expect_output(_metadata, "20000\n");
-}
-
-TEST_F_TIMEOUT(programs, four_threads, 120)
-{
-	char name[256];
-	struct pages_tree tree;
-
-	add(self, ctl_target("pages_threads"));
-	check(_metadata, self, 1);
-	expect_output(_metadata, "done\n");
-	ASSERT_EQ(ctl_find_files(REPORT, name), 1);
-	EXPECT_EQ(pages_tree_read(name, &tree), 0);
-}
-
-/* A shell forks for the parentheses, which remain a shell, and for ls, which does not. */
-TEST_F_TIMEOUT(programs, a_forking_shell, 120)
-{
-	add(self, "bash");
-	add(self, "-c");
-	add(self, "(read -r x < /proc/self/comm; echo $x); ls /bin/true; echo end");
-	check(_metadata, self, 2);
-	expect_output(_metadata, "bash\n/bin/true\nend\n");
+	if (variant->before)
+		ASSERT_EQ(system(variant->before), 0);
+	for (int i = 0; variant->argv[i]; i++)
+		add(&self->programs, variant->argv[i]);
+	check(_metadata, &self->programs, variant->input ? INPUT : NULL, variant->n_profiles, 3);
+	if (variant->output)
+		expect_output(_metadata, variant->output);
+	if (variant->under_main)
+		check_tree(_metadata);
 }
 
 FIXTURE(torture)
@@ -187,11 +316,11 @@ FIXTURE_VARIANT(torture)
 	size_t n_profiles;
 };
 
-FIXTURE_VARIANT_ADD(torture, alone){{"11", "1500"}, 1};
-FIXTURE_VARIANT_ADD(torture, another_seed){{"12", "1500"}, 1};
-FIXTURE_VARIANT_ADD(torture, threads){{"13", "600", "threads"}, 1};
-FIXTURE_VARIANT_ADD(torture, fork){{"14", "800", "fork"}, 2};
-FIXTURE_VARIANT_ADD(torture, vfork){{"15", "500", "vfork"}, 1};
+FIXTURE_VARIANT_ADD(torture, alone){{"11", "800"}, 1};
+FIXTURE_VARIANT_ADD(torture, threads){{"13", "300", "threads=3"}, 1};
+FIXTURE_VARIANT_ADD(torture, fork){{"14", "400", "fork"}, 2};
+FIXTURE_VARIANT_ADD(torture, vfork){{"15", "300", "vfork"}, 1};
+FIXTURE_VARIANT_ADD(torture, eight_threads){{"16", "200", "threads=8"}, 1};
 
 FIXTURE_SETUP(torture)
 {
@@ -208,7 +337,7 @@ TEST_F_TIMEOUT(torture, equals_maps, 240)
 	add(&self->programs, ctl_target("torture"));
 	for (int i = 0; i < 4 && variant->words[i]; i++)
 		add(&self->programs, variant->words[i]);
-	check(_metadata, &self->programs, variant->n_profiles);
+	check(_metadata, &self->programs, NULL, variant->n_profiles, 3);
 }
 
 TEST_HARNESS_MAIN

@@ -30,6 +30,10 @@ static const struct {
 	  "massif-ctl: Bad option: --depth=0\n"
 	  "massif-ctl: '--depth' argument must be between 1 and 200\n" ADVICE },
 	{ { "run", "--wrong", "true" }, 1, "massif-ctl: Unknown option: --wrong\n" ADVICE },
+	/* Valgrind takes this for `no`. */
+	{ { "--command-line-only=x", "true" }, 1,
+	  "massif-ctl: Bad option: --command-line-only=x\n"
+	  "massif-ctl: Invalid boolean value 'x' (should be 'yes' or 'no')\n" ADVICE },
 	/* Without a new line in the option, two lines; it is one option, however. */
 	{ { "--massif-out-file=~/x", "true" }, 1,
 	  "massif-ctl: Bad option: --massif-out-file=~/x\n"

@@ -308,7 +308,6 @@ TEST(foreign_options)
 	} cases[] = {
 		{ "--stacks=yes", "cannot be had yet" },
 		{ "--xtree-memory=full", "cannot be had yet" },
-		{ "--trace-children=yes", "cannot be had yet" },
 		{ "--vgdb=no", "debugger" },
 		{ "--vgdb-error=0", "debugger" },
 		{ "--db-attach=yes", "debugger" },

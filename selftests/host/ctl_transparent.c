@@ -210,18 +210,15 @@ static bool ends_soon(int fd)
 	return false;
 }
 
-/* massif-ctl stays, but holds no end of the program's pipes. */
-TEST_F(transparent, closed_output_is_noticed)
+/* Starts massif-ctl with its output in a pipe, whose end to read is *@output. Returns -1 on failure. */
+static pid_t start_piped(const char *const *argv, int *output)
 {
-	const char *argv[] = { "massif-ctl", "-q", "sh", "-c",
-			       "exec >&-; while ! [ -e t.go ]; do sleep 0.05; done; exit 6",
-			       NULL };
-	int ends[2], status;
+	int ends[2];
 	pid_t pid;
 
-	ASSERT_EQ(0, pipe(ends));
+	if (pipe(ends))
+		return -1;
 	pid = fork();
-	ASSERT_LE(0, pid);
 	if (pid == 0) {
 		dup2(ends[1], STDOUT_FILENO);
 		close(ends[0]);
@@ -230,7 +227,23 @@ TEST_F(transparent, closed_output_is_noticed)
 		_exit(99);
 	}
 	close(ends[1]);
-	EXPECT_TRUE(ends_soon(ends[0]));
+	*output = ends[0];
+	return pid;
+}
+
+/* massif-ctl stays, but holds no end of the program's pipes. */
+TEST_F(transparent, closed_output_is_noticed)
+{
+	const char *argv[] = { "massif-ctl", "-q", "sh", "-c",
+			       "exec >&-; while ! [ -e t.go ]; do sleep 0.05; done; exit 6",
+			       NULL };
+	int output, status;
+	pid_t pid;
+
+	pid = start_piped(argv, &output);
+	ASSERT_LT(0, pid);
+	EXPECT_TRUE(ends_soon(output));
+	close(output);
 	ctl_write_file("t.go", "", 0644);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(6, WEXITSTATUS(status));
@@ -240,23 +253,14 @@ TEST_F(transparent, closed_output_is_noticed)
 TEST_F(transparent, broken_pipe)
 {
 	const char *argv[] = { "massif-ctl", "-q", "yes", NULL };
-	int ends[2], status;
+	int output, status;
 	char bytes[64];
 	pid_t pid;
 
-	ASSERT_EQ(0, pipe(ends));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (pid == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		execv(ctl_path(), (char *const *)argv);
-		_exit(99);
-	}
-	close(ends[1]);
-	EXPECT_LT(0, read(ends[0], bytes, sizeof(bytes)));
-	close(ends[0]);
+	pid = start_piped(argv, &output);
+	ASSERT_LT(0, pid);
+	EXPECT_LT(0, read(output, bytes, sizeof(bytes)));
+	close(output);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_TRUE(WIFSIGNALED(status));
 	EXPECT_EQ(SIGPIPE, WTERMSIG(status));

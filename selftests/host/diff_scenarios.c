@@ -55,6 +55,10 @@ SCENARIO(alignment_16, "diff_shapes", ARGS("waves"), WITH("--alignment=16"));
 SCENARIO(alignment_64, "diff_shapes", ARGS("no_free"), WITH("--threshold=0", "--alignment=64"),
 	 .why = "what Massif's allocator cut an aligned block from stays with that block",
 	 .more_extra = 150 * (64 + 32), .fewer_extra = 150 * 64);
+SCENARIO(alignment_64_narrow, "diff_calls", ARGS("align_narrow"),
+	 WITH(ALL_TREES, "--alignment=64", "--peak-inaccuracy=1000"),
+	 .why = "Massif's allocator leaves narrow aligned blocks out of --alignment",
+	 .fewer_extra = 7 * 64);
 SCENARIO(num_callers, "diff_places", ARGS("ways"), WITH(ALL_TREES, "--num-callers=2"));
 SCENARIO(trace_malloc, "diff_calls", ARGS("realloc_edges"), WITH(ALL_TREES, "--trace-malloc=yes"));
 SCENARIO(keep_debuginfo, "diff_places", ARGS("ways"), WITH(ALL_TREES, "--keep-debuginfo=yes"));
@@ -203,6 +207,17 @@ SCENARIO(plugin, "diff_library", ARGS("plugin"), WITH(ALL_TREES));
 SCENARIO(plugin_closed, "diff_library", ARGS("plugin_closed"), WITH(ALL_TREES),
 	 .why = "code that was unloaded keeps its names",
 	 .their_unnamed = "(libdiff_plugin.c:");
+SCENARIO(plugin_closed_kept, "diff_library", ARGS("plugin_closed"),
+	 WITH(ALL_TREES, "--keep-debuginfo=yes"),
+	 .why = "--keep-debuginfo=yes helps: in Massif it does not",
+	 .their_unnamed = "(libdiff_plugin.c:");
+SCENARIO(plugin_closed_unkept, "diff_library", ARGS("plugin_closed"),
+	 WITH(ALL_TREES, "--keep-debuginfo=no"));
+SCENARIO(plugin_closed_alloc_fn, "diff_library", ARGS("plugin_closed"),
+	 WITH(ALL_TREES, "--keep-debuginfo=no", "--alloc-fn=inside"));
+SCENARIO(plugin_reopened, "diff_library", ARGS("plugin_reopened"), WITH(ALL_TREES));
+SCENARIO(plugin_reopened_unkept, "diff_library", ARGS("plugin_reopened"),
+	 WITH(ALL_TREES, "--keep-debuginfo=no"));
 SCENARIO(code_without_tables, "diff_library", ARGS("no_symbols"), WITH(ALL_TREES));
 
 /* C++ and names. */
@@ -250,6 +265,23 @@ SCENARIO(log_calls, "diff_calls", ARGS("realloc_shrink"),
 	 WITH("-v", "-v", "-v", "--stats=yes"), .log = true);
 SCENARIO(log_edges, "diff_calls", ARGS("realloc_edges"),
 	 WITH("-v", "-v", "-v", "--stats=yes"), .log = true);
+SCENARIO(log_filtering, "diff_places", ARGS("wraps"),
+	 WITH("-v", "-v", "-v", "-v", "--alloc-fn=wrap", "--alloc-fn=wrap_deep", "--depth=2"),
+	 .log = true);
+SCENARIO(log_filtering_main, "diff_places", ARGS("ways"),
+	 WITH("-v", "-v", "-v", "-v", "--alloc-fn=one_place", "--alloc-fn=one_way",
+	      "--alloc-fn=another_way", "--alloc-fn=ways", "--alloc-fn=main"), .log = true);
+SCENARIO(log_filtering_calls, "diff_calls", ARGS("realloc_edges"),
+	 WITH("-v", "-v", "-v", "-v"), .log = true);
+SCENARIO(log_filtering_peaks, "diff_calls", ARGS("realloc_shrink"),
+	 WITH("-v", "-v", "-v", "-v", "--peak-inaccuracy=0"), .log = true);
+SCENARIO(log_filtering_nothing, "diff_shapes", ARGS("churn_short"),
+	 WITH("-v", "-v", "-v", "-v", "--show-below-main=yes"), .log = true);
+SCENARIO(log_filtering_new, "diff_new", ARGS("forms"), WITH("-v", "-v", "-v", "-v"), .log = true);
+SCENARIO(log_filtering_mangled, "diff_new", ARGS("objects"),
+	 WITH("-v", "-v", "-v", "-v", "--demangle=no"), .log = true);
+SCENARIO(log_filtering_constructors, "diff_library", ARGS("constructors"),
+	 WITH("-v", "-v", "-v", "-v"), .log = true);
 SCENARIO(log_stats, "diff_new", ARGS("forms"), WITH("--stats=yes"), .log = true);
 
 TEST_HARNESS_MAIN

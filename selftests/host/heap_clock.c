@@ -46,7 +46,10 @@ static bool have_counter(void)
 
 static void time_by_cpu(struct mf_store *store)
 {
-	mf_model_of(store)->options.time_unit = MF_TIME_INSTRUCTIONS;
+	struct mf_model_options options = mf_model_of(store)->options;
+
+	options.time_unit = MF_TIME_INSTRUCTIONS;
+	mf_model_init(store, &options);
 	store->header->counter_type = PERF_TYPE_SOFTWARE;
 	store->header->counter_config = PERF_COUNT_SW_TASK_CLOCK;
 }

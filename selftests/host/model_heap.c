@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random allocations, frees and reallocations leave the model as a naive list of blocks says.
+// Random allocations, frees and reallocations leave the model as a naive list of blocks says, also
+// when most of them change only one of several threads' tallies.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
 #include "model/model.h"
+#include "model/tally.h"
 #include "model/trie.h"
 #include "selftests/lib/model_oracle.h"
 
@@ -12,6 +14,76 @@
 static struct mf_store store;
 static struct oracle oracle;
 static uint32_t contexts[ORACLE_CONTEXTS]; /* of the store, by the oracle's number */
+
+/* Threads that take turns; and the events that their tallies could hold. */
+static uint32_t n_tallies, in_tallies;
+
+static void start_tallies(uint32_t n)
+{
+	n_tallies = n;
+	in_tallies = 0;
+	for (uint32_t i = 0; i < n; i++)
+		mf_tally_begin(&store, i);
+	mf_tally_grant(&store);
+}
+
+/* What whoever keeps the time says before an event at @now. Returns whose turn it is. */
+static uint32_t turn(uint64_t *seed, int64_t now)
+{
+	const struct mf_model *model = mf_model_of(&store);
+
+	store.header->snapshot_due = model->options.time_unit == MF_TIME_MS &&
+				     now >= model->next_allowed;
+	return n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
+}
+
+static void alloc_event(uint64_t *seed, uint64_t address, uint64_t size, uint32_t context,
+			int64_t now)
+{
+	uint32_t number = turn(seed, now);
+
+	if (n_tallies && mf_tally_alloc(&store, number, address, size, context)) {
+		in_tallies++;
+		return;
+	}
+	mf_tally_fold(&store);
+	mf_heap_alloc(&store, address, size, context, now);
+	mf_tally_grant(&store);
+}
+
+static void free_event(uint64_t *seed, uint64_t address, int64_t now)
+{
+	uint32_t number = turn(seed, now);
+
+	if (n_tallies && mf_tally_free(&store, number, address)) {
+		in_tallies++;
+		return;
+	}
+	mf_tally_fold(&store);
+	mf_heap_free(&store, address, now);
+	mf_tally_grant(&store);
+}
+
+static bool realloc_begin_event(uint64_t address, struct mf_block *block)
+{
+	return (n_tallies && mf_tally_realloc_begin(&store, address, block)) ||
+	       mf_heap_realloc_begin(&store, address, block);
+}
+
+static void realloc_end_event(uint64_t *seed, const struct mf_block *old, uint64_t address,
+			      uint64_t size, uint32_t context, int64_t now)
+{
+	uint32_t number = turn(seed, now);
+
+	if (n_tallies && mf_tally_realloc_end(&store, number, old, address, size, context)) {
+		in_tallies++;
+		return;
+	}
+	mf_tally_fold(&store);
+	mf_heap_realloc_shrinks(&store, old, size, now);
+	mf_heap_realloc_end(&store, old, address, size, context, now);
+	mf_tally_grant(&store);
+}
 
 static int start(const struct mf_model_options *options)
 {
@@ -103,14 +175,14 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 	int context;
 
 	if (!oracle_take(&oracle, address, &before))
-		return !mf_heap_realloc_begin(&store, address, &block);
-	if (!mf_heap_realloc_begin(&store, address, &block) || block.size != before.size ||
+		return !realloc_begin_event(address, &block);
+	if (!realloc_begin_event(address, &block) || block.size != before.size ||
 	    block.capacity != before.capacity)
 		return false;
 	/* Another thread is given the address before the reallocation returns. */
 	if (!oracle_below(seed, 8)) {
 		context = random_context(seed);
-		mf_heap_alloc(&store, address, 24, context_of(context), now);
+		alloc_event(seed, address, 24, context_of(context), now);
 		oracle_alloc(&oracle, address, 24, context, now);
 	}
 	if (!oracle_below(seed, 6)) {
@@ -130,8 +202,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 	}
 	moved = oracle_below(seed, 2) ? address : random_address(seed);
 	context = random_context(seed);
-	mf_heap_realloc_shrinks(&store, &block, size, now);
-	mf_heap_realloc_end(&store, &block, moved, size, context_of(context), now);
+	realloc_end_event(seed, &block, moved, size, context_of(context), now);
 	oracle_realloc_end(&oracle, &before, moved, size, context, now);
 	return true;
 }
@@ -145,6 +216,8 @@ FIXTURE_VARIANT(heap)
 	struct mf_model_options options;
 	uint64_t seed;
 	uint32_t events;
+	uint32_t tallies;  /* threads that have one */
+	uint32_t distance; /* of the allocator's blocks; 0: 16 */
 };
 
 FIXTURE_VARIANT_ADD(heap, defaults)
@@ -168,9 +241,43 @@ FIXTURE_VARIANT_ADD(heap, aligned)
 	.options = { 1, 100, 10, MF_TIME_BYTES, 128, 4096 }, .seed = 15, .events = 100000,
 };
 
+FIXTURE_VARIANT_ADD(heap, glibc)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 16, .events = 100000,
+	.distance = 32,
+};
+FIXTURE_VARIANT_ADD(heap, one_tally)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 17, .events = 200000,
+	.tallies = 1, .distance = 32,
+};
+FIXTURE_VARIANT_ADD(heap, seven_tallies)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 18, .events = 200000,
+	.tallies = 7,
+};
+FIXTURE_VARIANT_ADD(heap, tallies_of_exact_peaks)
+{
+	.options = { 0, 20, 1, MF_TIME_BYTES, 0, 16 }, .seed = 19, .events = 100000,
+	.tallies = 3, .distance = 32,
+};
+FIXTURE_VARIANT_ADD(heap, tallies_of_rough_peaks)
+{
+	.options = { 25, 200, 3, MF_TIME_BYTES, 64, 64 }, .seed = 20, .events = 100000,
+	.tallies = 2,
+};
+FIXTURE_VARIANT_ADD(heap, tallies_in_milliseconds)
+{
+	.options = { 10, 50, 3, MF_TIME_MS, 8, 16 }, .seed = 21, .events = 100000,
+	.tallies = 4, .distance = 32,
+};
+
 FIXTURE_SETUP(heap)
 {
 	ASSERT_EQ(0, start(&variant->options));
+	if (variant->distance)
+		mf_blocks_set_distance(&store, variant->distance);
+	start_tallies(variant->tallies);
 }
 
 FIXTURE_TEARDOWN(heap)
@@ -197,15 +304,16 @@ TEST_F(heap, equals_naive_list)
 			address = random_address(&seed);
 			size = random_size(&seed);
 			context = random_context(&seed);
-			mf_heap_alloc(&store, address, size, context_of(context), now);
+			alloc_event(&seed, address, size, context_of(context), now);
 			oracle_alloc(&oracle, address, size, context, now);
 		} else if (what < 75) {
 			address = a_live_address(&seed);
-			mf_heap_free(&store, address, now);
+			free_event(&seed, address, now);
 			oracle_free(&oracle, address, now);
 		} else {
 			ASSERT_TRUE(realloc_somehow(&seed, now));
 		}
+		mf_tally_fold(&store);
 		difference = oracle_totals_differ(&oracle, &store);
 		if (!difference && i % 64 == 0)
 			difference = oracle_snapshots_differ(&oracle, &store);
@@ -220,14 +328,17 @@ TEST_F(heap, equals_naive_list)
 	EXPECT_EQ(NULL, oracle_blocks_differ(&oracle, &store));
 	EXPECT_EQ(0, store.header->events_lost);
 	EXPECT_EQ(0, store.header->full);
+	TH_LOG("%u of %u events were in tallies", in_tallies, variant->events);
+	EXPECT_LE(variant->tallies ? variant->events / 20 : 0, in_tallies);
 
 	/* All freed: nothing is left but the clock. */
 	while (oracle.n_blocks) {
 		uint64_t last = oracle.blocks[oracle.n_blocks - 1].address;
 
-		mf_heap_free(&store, last, now);
+		free_event(&seed, last, now);
 		oracle_free(&oracle, last, now);
 	}
+	mf_tally_fold(&store);
 	EXPECT_EQ(0, mf_model_of(&store)->heap);
 	EXPECT_EQ(0, mf_model_of(&store)->extra);
 	EXPECT_EQ(NULL, oracle_totals_differ(&oracle, &store));

@@ -168,6 +168,25 @@ TEST(equal_times_culled)
 	EXPECT_EQ(36, views[4].snapshot.heap);
 }
 
+/* Unless there is a least interval: then the next one waits for the clock. */
+TEST(least_interval)
+{
+	struct mf_model_options options = defaults;
+
+	options.time_unit = MF_TIME_MS;
+	options.max_snapshots = 10;
+	options.least_interval = 1;
+	ASSERT_EQ(0, start(&options));
+	for (uint64_t i = 0; i < 20; i++)
+		mf_heap_alloc(&store, 0x10000 + i * 16, i, context, 0);
+	EXPECT_EQ(1, mf_model_of(&store)->interval);
+	look();
+	ASSERT_EQ(5, n_views);
+	mf_heap_alloc(&store, 0x20000, 1, context, 1);
+	look();
+	EXPECT_EQ(6, n_views);
+}
+
 /* A normal snapshot waits for the interval; a peak does not, and starts it anew. */
 TEST(interval)
 {

@@ -13,7 +13,7 @@
 #include "selftests/lib/model_oracle.h"
 
 #define MIB	   (1024ull * 1024)
-#define LEAST	   (336 * MIB)
+#define LEAST	   (350 * MIB)
 #define STACK_MAX  256
 #define STACKS	   20000
 #define MILLION	   1000000u

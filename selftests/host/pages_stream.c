@@ -333,8 +333,8 @@ TEST_F(stream, loss_is_told_and_made_good)
 	/* Lost: its stack, its unmapping, a mapping of three pages. Until the resync no total fits.
 	 */
 	self->stream.seq += 3;
-	stream_map(&self->stream, 2, 300, 1, MASSIF_MAP_MMAP, 19);
 	stream_lost(&self->stream, 2, 3, MASSIF_LOST_ROOM);
+	stream_map(&self->stream, 2, 300, 1, MASSIF_MAP_MMAP, 19);
 	stream_unmap(&self->stream, 2, 300, 1, 18);
 	stream_resync(&self->stream, 2, MASSIF_RESYNC_LOST, 18, now);
 	stream_map(&self->stream, 2, 400, 1, MASSIF_MAP_MMAP, 19);
@@ -343,12 +343,76 @@ TEST_F(stream, loss_is_told_and_made_good)
 	ASSERT_EQ(drain(self), 0);
 	process = mf_pages_next_ended(self->pages);
 	ASSERT_NE(process, NULL);
-	EXPECT_EQ(process->lost, 3); /* the gap and the record say the same */
+	EXPECT_EQ(process->lost, 3);
+	/* Between the last record before, and the one that says so; times are seq in ms. */
+	ASSERT_EQ(process->n_losses, 1);
+	EXPECT_EQ(process->losses[0].count, 3);
+	EXPECT_EQ(process->losses[0].to_ns, process->losses[0].from_ns + 4000000);
 	EXPECT_EQ(process->mismatches, 0);
 	EXPECT_EQ(process->model_pages, 19);
 	EXPECT_FALSE(process->exact);
 	EXPECT_EQ(bytes_of(process, 0, "[lost]"), 3 * STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
+}
+
+/* The gap is seen at another process's record: that one has lost nothing. */
+TEST_F(stream, loss_is_of_whom_it_is_told)
+{
+	static const uint64_t pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
+	static const uint64_t now[][2] = {{16, 10}, {64, 5}, {200, 2}, {0, 0}};
+	const struct mf_pages_process *parent, *child;
+
+	stream_fork(&self->stream, 2, 3, CHILD);
+	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, pages);
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	/* The child's mapping is lost. The parent's stack is not. */
+	self->stream.seq += 1;
+	stream_stack(&self->stream, 2, 0x1111, 8);
+	self->stream.capture = 0;
+	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
+	stream_lost(&self->stream, 3, 1, MASSIF_LOST_ROOM);
+	stream_resync(&self->stream, 3, MASSIF_RESYNC_LOST, 17, now);
+	/* Of one that is gone: nobody's, except perhaps of those whose end has not come. */
+	stream_exit(&self->stream, 2, MAIN, 17);
+	self->stream.seq += 2;
+	stream_lost(&self->stream, 0, 2, MASSIF_LOST_ROOM);
+	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
+	ASSERT_EQ(drain(self), 0);
+	parent = process_of(self, MAIN);
+	child = process_of(self, CHILD);
+	EXPECT_EQ(bytes_of(parent, 0x1111, NULL), STREAM_PAGE);
+	EXPECT_EQ(parent->lost, 0);
+	EXPECT_EQ(parent->mismatches, 0);
+	EXPECT_TRUE(parent->exact);
+	EXPECT_EQ(child->lost, 3);
+	EXPECT_EQ(child->n_losses, 1);
+	EXPECT_EQ(child->mismatches, 0);
+}
+
+/* Many small losses are told as a few. */
+TEST_F(stream, losses_are_joined)
+{
+	const struct mf_pages_process *process;
+
+	for (int i = 0; i < 40; i++) {
+		/* Every other one is half a second after the last record that came. */
+		if (i % 2 == 0) {
+			self->stream.seq += 500;
+			stream_unmap(&self->stream, 2, 5000, 1, 15);
+		}
+		self->stream.seq += 1;
+		stream_lost(&self->stream, 2, 1, MASSIF_LOST_ROOM);
+	}
+	ASSERT_EQ(drain(self), 0);
+	process = process_of(self, MAIN);
+	EXPECT_EQ(process->lost, 40);
+	EXPECT_EQ(process->n_losses, MF_PAGES_LOSSES_MAX);
+	EXPECT_EQ(process->losses[0].count, 2);
+	EXPECT_EQ(process->losses[MF_PAGES_LOSSES_MAX - 1].count,
+		  40 - 2 * (MF_PAGES_LOSSES_MAX - 1));
+	for (uint32_t i = 1; i < process->n_losses; i++)
+		EXPECT_GE(process->losses[i].from_ns, process->losses[i - 1].to_ns);
 }
 
 TEST_F(stream, a_wrong_total_is_noticed)

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 // A captured stack unwinds to the frames that the process itself sees, without frame pointers.
 
+#include <dlfcn.h>
 #include <execinfo.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
 
+#include <linux/massif.h>
+
 #include "kselftest_harness.h"
+#include "pages/known.h"
 #include "selftests/lib/pages_self.h"
 
 #define NESTED 30
@@ -24,8 +30,8 @@ static void *expected[FRAMES];
 static int n_expected;
 static volatile sig_atomic_t taken;
 
-static uint64_t addresses[FRAMES];
-static enum mf_unwind_end end;
+static struct mf_code code_read;
+static struct mf_walk walked;
 
 /* Not inlined: the innermost frame, of which only the address within differs. */
 static __attribute__((noinline)) void take(void)
@@ -69,13 +75,12 @@ static __attribute__((noinline)) int nest(int depth)
 static uint32_t walk(const struct mf_user_stack *stack)
 {
 	struct mf_unwinder *unwinder;
-	uint32_t n;
 
-	if (mf_unwinder_create(&space, &files, &unwinder, NULL))
+	if (mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL))
 		return 0;
-	n = mf_unwinder_walk(unwinder, stack, addresses, FRAMES, &end);
+	mf_unwinder_walk(unwinder, stack, FRAMES, &walked);
 	mf_unwinder_destroy(unwinder);
-	return n;
+	return walked.n;
 }
 
 FIXTURE(stack)
@@ -95,6 +100,7 @@ FIXTURE_TEARDOWN(stack)
 {
 	mf_space_deinit(&space);
 	mf_files_deinit(&files);
+	mf_code_deinit(&code_read);
 }
 
 /* Frame 0 is in take() at two places; the others are return addresses, less one. */
@@ -106,9 +112,9 @@ TEST_F(stack, equals_backtrace_through_libc)
 	ASSERT_GT(n_expected, NESTED + 3);
 	n = walk(&capture.stack);
 	EXPECT_EQ(n, (uint32_t)n_expected);
-	EXPECT_EQ(end, MF_UNWIND_OUTERMOST);
+	EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
 	for (uint32_t i = 1; i < n && i < (uint32_t)n_expected; i++)
-		EXPECT_EQ(addresses[i], (uint64_t)expected[i] - 1);
+		EXPECT_EQ(walked.addresses[i], (uint64_t)expected[i] - 1);
 }
 
 TEST_F(stack, stops_where_the_copy_ends)
@@ -123,13 +129,13 @@ TEST_F(stack, stops_where_the_copy_ends)
 	n = walk(&cut);
 	EXPECT_LT(n, whole);
 	EXPECT_GT(n, 1);
-	EXPECT_EQ(end, MF_UNWIND_CUT);
+	EXPECT_EQ(walked.end, MF_UNWIND_CUT);
 	for (uint32_t i = 1; i < n; i++)
-		EXPECT_EQ(addresses[i], (uint64_t)expected[i] - 1);
+		EXPECT_EQ(walked.addresses[i], (uint64_t)expected[i] - 1);
 
 	cut.n_bytes = 0;
 	EXPECT_EQ(walk(&cut), 1);
-	EXPECT_EQ(end, MF_UNWIND_CUT);
+	EXPECT_EQ(walked.end, MF_UNWIND_CUT);
 	cut.n_regs = 0;
 	EXPECT_EQ(walk(&cut), 0);
 }
@@ -139,9 +145,10 @@ TEST_F(stack, keeps_to_the_limit)
 	struct mf_unwinder *unwinder;
 
 	nest(NESTED);
-	ASSERT_EQ(mf_unwinder_create(&space, &files, &unwinder, NULL), 0);
-	EXPECT_EQ(mf_unwinder_walk(unwinder, &capture.stack, addresses, 7, &end), 7);
-	EXPECT_EQ(end, MF_UNWIND_FULL);
+	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
+	mf_unwinder_walk(unwinder, &capture.stack, 7, &walked);
+	EXPECT_EQ(walked.n, 7);
+	EXPECT_EQ(walked.end, MF_UNWIND_FULL);
 	mf_unwinder_destroy(unwinder);
 }
 
@@ -184,36 +191,146 @@ TEST_F(stack, passes_signal_frames)
 
 		if (expected[i] == interrupted)
 			at = (int)i;
-		EXPECT_EQ(addresses[i], expected[i] == interrupted ? exact : exact - 1);
+		EXPECT_EQ(walked.addresses[i], expected[i] == interrupted ? exact : exact - 1);
 	}
 	EXPECT_GT(at, 0);
 }
 
-/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret */
-static const uint8_t jitted[] = {
+/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret: keeps no frame pointer */
+static const uint8_t without_pointer[] = {
 	0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3,
+};
+
+/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
+static const uint8_t with_pointer[] = {
+	0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3,
+};
+
+/* push %rbp; mov %rsp,%rbp; mov %rsi,%rdi; call *%rdx; pop %rbp; ret: calls one of the others */
+static const uint8_t outer_with_pointer[] = {
+	0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf7, 0xff, 0xd2, 0x5d, 0xc3,
 };
 
 static uint8_t *code;
 
-static __attribute__((noinline)) int call_jitted(void)
+static bool load(size_t at, const void *bytes, size_t size)
+{
+	if (!code)
+		code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if ((void *)code == MAP_FAILED)
+		return false;
+	memcpy(code + at, bytes, size);
+	return true;
+}
+
+static uint64_t fake_frame[2];
+
+/* Its frame pointer is made to be @fake_frame's address for the call. */
+static __attribute__((noinline)) int call_with_pointer_to(void *frame)
+{
+	asm volatile("push %%rbp\n\t"
+		     "mov %0, %%rbp\n\t"
+		     "mov %%rsp, %%rbx\n\t"
+		     "and $-16, %%rsp\n\t"
+		     "call *%1\n\t"
+		     "mov %%rbx, %%rsp\n\t"
+		     "pop %%rbp"
+		     :
+		     : "r"(frame), "r"(code), "D"(take)
+		     : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+	return taken;
+}
+
+static int call_with_nonsense(void)
+{
+	volatile uint64_t here[2] = {0};
+
+	here[0] = (uint64_t)&here[0];
+	/* On the stack, but what is there is no return address. */
+	here[1] = (uint64_t)fake_frame;
+	return call_with_pointer_to((void *)here);
+}
+
+static int call_with_nowhere(void)
+{
+	return call_with_pointer_to((void *)0x1230);
+}
+
+/* Where frame pointers lead nowhere, what is outside is not shown at all. */
+TEST_F(stack, stops_in_code_without_rules)
+{
+	static int (*const calls[])(void) = {call_with_nonsense, call_with_nowhere};
+
+	ASSERT_TRUE(load(0, without_pointer, sizeof(without_pointer)));
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		taken = 0;
+		innermost = calls[i];
+		nest(NESTED);
+		EXPECT_EQ(walk(&capture.stack), 2);
+		EXPECT_EQ(walked.end, MF_UNWIND_NO_RULES);
+		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
+		EXPECT_FALSE(walked.guessed[1]);
+	}
+}
+
+static __attribute__((noinline)) int call_code(void)
 {
 	((void (*)(void (*)(void)))code)(take);
 	return taken;
 }
 
-/* Without rules there is no guessing: what is outside of them is not shown at all. */
-TEST_F(stack, stops_in_code_without_rules)
+static __attribute__((noinline)) int call_code_in_code(void)
 {
-	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		    0);
-	ASSERT_NE((void *)code, MAP_FAILED);
-	memcpy(code, jitted, sizeof(jitted));
-	innermost = call_jitted;
-	nest(NESTED);
-	EXPECT_EQ(walk(&capture.stack), 2);
-	EXPECT_EQ(end, MF_UNWIND_NO_RULES);
-	EXPECT_EQ(addresses[1], (uint64_t)code + 5);
+	((void (*)(void *, void (*)(void), void *))(code + 64))(NULL, take, code);
+	return taken;
+}
+
+/* backtrace() ends in such code: what is outside of it is what nest() sees. */
+static void *outside[FRAMES];
+static int n_outside;
+
+static __attribute__((noinline)) int see_outside(void)
+{
+	n_outside = backtrace(outside, FRAMES);
+	/* Not a tail call. */
+	return (innermost == call_code_in_code ? call_code_in_code() : call_code()) + n_outside;
+}
+
+static int nest_and_see(int (*call)(void))
+{
+	int (*volatile see)(void) = see_outside;
+
+	innermost = call;
+	return see() + 1;
+}
+
+/* Frame pointers of code without rules lead to its callers; from there on there are rules again. */
+TEST_F(stack, goes_on_by_frame_pointers)
+{
+	static const struct {
+		int (*call)(void);
+		uint32_t coded; /* frames in code without rules */
+	} rows[] = {{call_code, 1}, {call_code_in_code, 2}};
+
+	ASSERT_TRUE(load(0, with_pointer, sizeof(with_pointer)));
+	ASSERT_TRUE(load(64, outer_with_pointer, sizeof(outer_with_pointer)));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t n, first = 1 + rows[i].coded;
+
+		taken = 0;
+		nest_and_see(rows[i].call);
+		n = walk(&capture.stack);
+		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
+		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
+		EXPECT_FALSE(walked.guessed[1]);
+		/* The callers in order: [second code], call_..., see_outside, then as libc says. */
+		ASSERT_EQ(n, first + 2 + (uint32_t)n_outside - 1);
+		for (uint32_t j = 2; j < n; j++)
+			EXPECT_EQ(walked.guessed[j], j >= 2 && j <= first);
+		for (uint32_t j = 1; j < (uint32_t)n_outside; j++)
+			EXPECT_EQ(walked.addresses[first + 1 + j], (uint64_t)outside[j] - 1);
+	}
 }
 
 /* A stale cache would go on with the rules of what was mapped there before. */
@@ -224,17 +341,199 @@ TEST_F(stack, forgets_code_that_went_away)
 	uint32_t whole, n;
 
 	nest(NESTED);
-	ASSERT_EQ(mf_unwinder_create(&space, &files, &unwinder, NULL), 0);
-	whole = mf_unwinder_walk(unwinder, &capture.stack, addresses, FRAMES, &end);
+	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
+	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
+	whole = walked.n;
 	/* libc, with qsort in it. */
 	start = mf_space_find(&space, (uint64_t)qsort)->start;
 	stop = mf_space_find(&space, (uint64_t)qsort)->end;
-	EXPECT_TRUE(mf_files_get(&files, mf_space_find(&space, start)->file)->has_code);
+	mf_code_unmap(&code_read, start, start + 1);
+	EXPECT_TRUE(mf_code_take_left(&code_read));
+	EXPECT_FALSE(mf_code_take_left(&code_read));
 	ASSERT_EQ(mf_space_remove(&space, start, stop, NULL, NULL), 0);
 	mf_unwinder_flush(unwinder);
-	n = mf_unwinder_walk(unwinder, &capture.stack, addresses, FRAMES, &end);
+	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
+	n = walked.n;
 	EXPECT_LT(n, whole);
-	EXPECT_EQ(end, MF_UNWIND_NO_RULES);
+	EXPECT_EQ(walked.end, MF_UNWIND_NO_RULES);
+	mf_unwinder_destroy(unwinder);
+}
+
+static int (*library_call)(int (*)(void));
+
+static int take_in_library(void)
+{
+	take();
+	return 1;
+}
+
+static __attribute__((noinline)) int call_library(void)
+{
+	return library_call(take_in_library) + 1;
+}
+
+static __attribute__((noinline)) int see_outside_of_library(void)
+{
+	n_outside = backtrace(outside, FRAMES);
+	/* Not a tail call. */
+	return call_library() + n_outside;
+}
+
+/* Rules that no table leads to: in .debug_frame, or .eh_frame by itself. */
+TEST_F(stack, finds_rules_without_a_table)
+{
+	static const char *const names[] = {"debug_frame", "compressed", "no_table"};
+	int (*volatile see)(void) = see_outside_of_library;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char path[PATH_MAX];
+		void *library;
+		uint32_t n;
+
+		snprintf(path, sizeof(path), "%s/selftests/targets/libpages_%s.so",
+			 getenv("MASSIF_BUILD"), names[i]);
+		library = dlopen(path, RTLD_NOW);
+		ASSERT_NE(library, NULL) {
+			TH_LOG("%s", dlerror());
+		}
+		library_call = (int (*)(int (*)(void)))dlsym(library, "library_call");
+		innermost = see;
+		nest(3);
+		n = walk(&capture.stack);
+		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
+		/* take, take_in_library, two of the library, call_library, then as libc says. */
+		ASSERT_EQ(n, 5 + (uint32_t)n_outside) {
+			TH_LOG("%s", names[i]);
+		}
+		for (uint32_t j = 0; j < n; j++)
+			EXPECT_FALSE(walked.guessed[j]);
+		for (uint32_t j = 1; j < (uint32_t)n_outside; j++)
+			EXPECT_EQ(walked.addresses[5 + j], (uint64_t)outside[j] - 1);
+		dlclose(library);
+	}
+}
+
+/*
+ * What the trace names decides, all of it and nothing else: any other word of the stack, and any
+ * other register, may change, and the walk remains the same.
+ */
+TEST_F(stack, depends_on_what_was_read_only)
+{
+	uint64_t *words = (uint64_t *)capture.bytes;
+	struct mf_known *known = mf_known_create();
+	struct mf_unwinder *unwinder;
+	struct mf_walk whole;
+	struct mf_trace trace;
+	uint32_t n_changed = 0, number;
+
+	nest(NESTED);
+	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
+	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &whole);
+	ASSERT_NE(mf_unwinder_trace(unwinder), NULL);
+	trace = *mf_unwinder_trace(unwinder);
+	EXPECT_GE(trace.n_slots, whole.n - 1);
+	EXPECT_LT(trace.n_slots, 4 * whole.n);
+	EXPECT_EQ(mf_known_find(known, &capture.stack), MF_KNOWN_NONE);
+	number = mf_known_add(known, &capture.stack, &trace, 77);
+	ASSERT_NE(number, MF_KNOWN_NONE);
+
+	for (uint32_t i = 0; i < capture.stack.n_bytes / 8; i++) {
+		uint64_t kept = words[i];
+		bool read = false;
+
+		for (uint32_t j = 0; j < trace.n_slots; j++)
+			read |= trace.slots[j] == 8 * i;
+		words[i] ^= 0x100;
+		EXPECT_EQ(mf_known_find(known, &capture.stack), read ? MF_KNOWN_NONE : number);
+		if (read)
+			words[i] = kept;
+		n_changed += !read;
+	}
+	for (uint32_t i = 0; i < capture.stack.n_regs - 1; i++) {
+		uint64_t kept = capture.regs[i];
+		bool read = false;
+
+		for (uint32_t j = 0; j < trace.n_regs; j++)
+			read |= trace.regs[j] == i;
+		/* That of the stack pointer is known by the address of the copy. */
+		if (capture.regs[i] == capture.stack.sp)
+			continue;
+		capture.regs[i] ^= 0x100;
+		EXPECT_EQ(mf_known_find(known, &capture.stack), read ? MF_KNOWN_NONE : number);
+		if (read)
+			capture.regs[i] = kept;
+	}
+	/* Nearly everything is different now. */
+	EXPECT_GT(n_changed, 2 * trace.n_slots);
+	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
+	EXPECT_EQ(walked.n, whole.n);
+	EXPECT_EQ(walked.end, whole.end);
+	EXPECT_EQ(memcmp(walked.addresses, whole.addresses, whole.n * sizeof(whole.addresses[0])), 0);
+	mf_known_destroy(known);
+	mf_unwinder_destroy(unwinder);
+}
+
+/* Where a walk ended because the copy did, another copy may go on. */
+TEST_F(stack, is_not_known_where_the_copy_ends)
+{
+	struct mf_unwinder *unwinder;
+	struct mf_user_stack cut;
+
+	nest(NESTED);
+	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
+	cut = capture.stack;
+	cut.n_bytes = cut.n_bytes / 4;
+	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
+	ASSERT_EQ(walked.end, MF_UNWIND_CUT);
+	EXPECT_EQ(mf_unwinder_trace(unwinder), NULL);
+	/* Unless it is where all copies end. */
+	cut.at_limit = true;
+	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
+	EXPECT_NE(mf_unwinder_trace(unwinder), NULL);
+	mf_unwinder_destroy(unwinder);
+}
+
+/* Numbers of stacks outlive the code, to be told from those that are right. */
+TEST_F(stack, numbers_become_stale)
+{
+	struct mf_known *known = mf_known_create();
+	struct massif_known_stack *told;
+	struct mf_unwinder *unwinder;
+	const struct mf_trace *trace;
+	uint32_t first, second, context = 0;
+
+	nest(NESTED);
+	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
+	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
+	trace = mf_unwinder_trace(unwinder);
+	first = mf_known_add(known, &capture.stack, trace, 77);
+	EXPECT_TRUE(mf_known_context(known, first, &context));
+	EXPECT_EQ(context, 77);
+
+	/* Told once; again when a capture shows that it was in vain. */
+	EXPECT_TRUE(mf_known_untold(known, first, 5, 1000, 2000));
+	EXPECT_FALSE(mf_known_untold(known, first, 5, 2000, 3000));
+	EXPECT_TRUE(mf_known_untold(known, first, 5, 2001, 3000));
+	EXPECT_TRUE(mf_known_untold(known, first, 6, 2001, 3000));
+	told = mf_known_describe(known, first, 9, 6);
+	ASSERT_NE(told, NULL);
+	EXPECT_EQ(told->target, 9);
+	EXPECT_EQ(told->code_gen, 6);
+	EXPECT_EQ(told->sp, capture.stack.sp);
+	EXPECT_EQ(told->nr_slots, trace->n_slots);
+	for (uint32_t i = 0; i < told->nr_slots; i++)
+		EXPECT_EQ(told->words[told->nr_regs + i].place, trace->slots[i]);
+	free(told);
+
+	mf_known_flush(known);
+	EXPECT_FALSE(mf_known_context(known, first, &context));
+	EXPECT_EQ(mf_known_find(known, &capture.stack), MF_KNOWN_NONE);
+	second = mf_known_add(known, &capture.stack, trace, 78);
+	EXPECT_NE(first, second);
+	EXPECT_EQ(mf_known_find(known, &capture.stack), second);
+	EXPECT_FALSE(mf_known_context(known, first, &context));
+	EXPECT_FALSE(mf_known_context(known, second + 1, &context));
+	mf_known_destroy(known);
 	mf_unwinder_destroy(unwinder);
 }
 
@@ -254,11 +553,13 @@ TEST_F(stack, is_cheap_when_repeated)
 	uint32_t n = 0;
 
 	nest(NESTED);
-	ASSERT_EQ(mf_unwinder_create(&space, &files, &unwinder, NULL), 0);
-	n = mf_unwinder_walk(unwinder, &capture.stack, addresses, FRAMES, &end);
+	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
+	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	start = seconds();
-	for (int i = 0; i < 1000; i++)
-		n += mf_unwinder_walk(unwinder, &capture.stack, addresses, FRAMES, &end);
+	for (int i = 0; i < 1000; i++) {
+		mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
+		n += walked.n;
+	}
 	TH_LOG("%.2f us a stack, %.0f ns a frame", (seconds() - start) * 1e3,
 	       (seconds() - start) * 1e9 / n);
 	EXPECT_LT(seconds() - start, 1.0);

@@ -18,6 +18,7 @@
 #include <libunwind.h>
 
 #include "kselftest_harness.h"
+#include "preload/memo.h"
 #include "preload/unwind.h"
 
 #define THEIRS_MAX 1024u
@@ -26,13 +27,34 @@
 #define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
 
 struct comparison {
-	uint64_t ours[MF_UNWIND_ROOM], theirs[THEIRS_MAX];
+	uint64_t ours[MF_DEPTH_MAX], theirs[THEIRS_MAX];
 	uint32_t n_ours, n_theirs;
 	uint64_t caller;
 };
 
 static struct comparison compared;
 static uint32_t depth = MF_DEPTH_MAX;
+
+/* What a thread knows of its stacks; its signal handlers, who may come in between, know their own. */
+struct knowledge {
+	struct mf_walk fresh, after_another;
+	struct mf_memo memo;
+};
+
+#define REMEMBERED_MAX 20000u
+
+static __thread struct knowledge knowledge[2];
+static __thread bool in_handler;
+
+/* The stacks in the memos, by context. */
+static struct {
+	uint32_t n, depth;
+	uint64_t pcs[64];
+} remembered[REMEMBERED_MAX];
+static uint32_t n_remembered;
+
+/* Stacks of which the walk that starts in another's frames, or the memo, has something else. */
+static uint32_t wrong_after_another, wrong_in_memo, hits;
 
 /* Walks that the shim's own rules could not finish. */
 static uint32_t complete_walks;
@@ -63,11 +85,69 @@ static void walk_theirs(struct comparison *c)
 	} while (unw_step(&cursor) > 0);
 }
 
-/* The innermost frame of every scenario: takes the stack twice. */
-static FRAME int probe(void)
+static void copy(const struct mf_walk *walk, struct comparison *c)
+{
+	c->n_ours = walk->n;
+	for (uint32_t i = 0; i < walk->n; i++)
+		c->ours[i] = walk->frames[walk->n - 1 - i].pc;
+}
+
+static bool is_same(const struct mf_walk *walk)
+{
+	if (walk->n != compared.n_ours)
+		return false;
+	for (uint32_t i = 0; i < walk->n; i++)
+		if (walk->frames[walk->n - 1 - i].pc != compared.ours[i])
+			return false;
+	return true;
+}
+
+static void remember(struct mf_memo *memo, const struct mf_registers *caller,
+		     const struct mf_walk *walk)
+{
+	uint32_t context = __atomic_add_fetch(&n_remembered, 1, __ATOMIC_RELAXED);
+
+	if (!walk->repeatable || compared.n_ours > 64 || context >= REMEMBERED_MAX)
+		return;
+	remembered[context].n = compared.n_ours;
+	remembered[context].depth = depth;
+	memcpy(remembered[context].pcs, compared.ours, compared.n_ours * sizeof(uint64_t));
+	mf_memo_enter(memo, caller, walk, context);
+}
+
+static void recall(struct mf_memo *memo, const struct mf_registers *caller,
+		   const struct mf_walk *walk)
+{
+	uint32_t context = mf_memo_find(memo, caller);
+
+	if (!context) {
+		remember(memo, caller, walk);
+		return;
+	}
+	hits++;
+	if (remembered[context].depth == depth &&
+	    (remembered[context].n != compared.n_ours ||
+	     memcmp(remembered[context].pcs, compared.ours, compared.n_ours * sizeof(uint64_t))))
+		wrong_in_memo++;
+}
+
+static void walk_ours(const struct mf_registers *caller)
+{
+	struct knowledge *known = &knowledge[in_handler];
+
+	known->fresh.n = 0;
+	mf_unwind(&known->fresh, caller, depth);
+	copy(&known->fresh, &compared);
+	mf_unwind(&known->after_another, caller, depth);
+	wrong_after_another += !is_same(&known->after_another);
+	recall(&known->memo, caller, &known->after_another);
+}
+
+/* The innermost frame of every scenario: takes the stack in all ways. */
+static FRAME __attribute__((optimize("no-omit-frame-pointer"))) int probe(void)
 {
 	compared.caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
-	compared.n_ours = mf_unwind_capture(compared.ours, __builtin_return_address(0), depth, 0);
+	walk_ours(&MF_CALLER);
 	walk_theirs(&compared);
 	return 1;
 }
@@ -91,6 +171,8 @@ static int difference(const struct comparison *c)
 		{                                                                                 \
 			TH_LOG("%u frames, not %u", compared.n_ours, compared.n_theirs);          \
 		}                                                                                 \
+		EXPECT_EQ(0, wrong_after_another);                                                \
+		EXPECT_EQ(0, wrong_in_memo);                                                      \
 	} while (0)
 
 static FRAME int recurse(int n)
@@ -150,7 +232,9 @@ static uint32_t wrong_in_handler;
 
 static void on_signal(int number)
 {
+	in_handler = true;
 	handled += probe();
+	in_handler = false;
 	wrong_in_handler += difference(&compared) >= 0;
 }
 
@@ -158,7 +242,9 @@ static void on_illegal(int number, siginfo_t *info, void *data)
 {
 	ucontext_t *context = data;
 
+	in_handler = true;
 	handled += probe();
+	in_handler = false;
 	wrong_in_handler += difference(&compared) >= 0;
 	context->uc_mcontext.gregs[REG_RIP] += 2; /* behind the ud2 */
 }
@@ -293,6 +379,8 @@ TEST(interrupted_anywhere)
 	setitimer(ITIMER_REAL, &often, NULL);
 	EXPECT_LT(500, handled);
 	EXPECT_EQ(0, wrong_in_handler);
+	EXPECT_EQ(0, wrong_after_another);
+	EXPECT_EQ(0, wrong_in_memo);
 }
 
 static FRAME int aligned(int n)
@@ -358,6 +446,80 @@ TEST(variable_frames)
 	variable(20);
 	EXPECT_SAME(24);
 	EXPECT_EQ(0, complete_walks);
+}
+
+static uint32_t seed = 1;
+static uint32_t wrong_on_the_way;
+
+static uint32_t choose(uint32_t n)
+{
+	seed = seed * 1103515245u + 12345u;
+	return (seed >> 16) % n;
+}
+
+static FRAME int wander(int n);
+
+static FRAME int wander_aside(int n)
+{
+	volatile char room[40];
+
+	room[0] = (char)n;
+	return wander(n) + room[0];
+}
+
+static FRAME int wander_aligned(int n)
+{
+	alignas(64) volatile char line[64];
+
+	line[0] = (char)n;
+	return wander(n) + line[0];
+}
+
+static FRAME int wander_variable(int n)
+{
+	volatile char *room = alloca(choose(3) * 16 + 1);
+
+	room[0] = (char)n;
+	return wander(n) + room[0];
+}
+
+/* The same frames again and again, each from several places, and changed now inside, now outside. */
+static FRAME int wander(int n)
+{
+	int sum = 0;
+
+	for (uint32_t i = 0; n && i < 2; i++) {
+		switch (choose(5)) {
+		case 0:
+			sum += wander_aside(n - 1);
+			break;
+		case 1:
+			sum += wander_aligned(n - 1);
+			break;
+		case 2:
+			sum += wander_variable(n - 1);
+			break;
+		case 3:
+			sum += wander(n - 1);
+			break;
+		default:
+			sum += wander_aside(n - 1);
+		}
+	}
+	sum += probe();
+	wrong_on_the_way += difference(&compared) >= 0;
+	return sum;
+}
+
+TEST(stacks_had_before)
+{
+	for (int i = 0; i < 300; i++)
+		wander(1 + i % 7);
+	EXPECT_EQ(0, wrong_on_the_way);
+	EXPECT_EQ(0, wrong_after_another);
+	EXPECT_EQ(0, wrong_in_memo);
+	EXPECT_LT(1000, hits);
+	TH_LOG("%u hits, %u stacks remembered", hits, n_remembered);
 }
 
 static jmp_buf escape;
@@ -460,6 +622,8 @@ TEST(unloaded_library)
 		EXPECT_SAME(5);
 		dlclose(handle);
 		mf_unwind_forget();
+		memset(&knowledge[0].after_another, 0, sizeof(knowledge[0].after_another));
+		mf_memo_forget(&knowledge[0].memo);
 	}
 	EXPECT_EQ(0, complete_walks);
 }
@@ -594,7 +758,7 @@ TEST_F(fallback, complete_unwinder)
 	complete_walks = 0;
 	EXPECT_EQ(2, variant->function(probe_and_return));
 	EXPECT_SAME(5);
-	EXPECT_EQ(1, complete_walks);
+	EXPECT_EQ(2, complete_walks);
 }
 
 TEST_HARNESS_MAIN

@@ -89,7 +89,7 @@ static char *filtered(const struct mf_report_options *options, bool pages, const
 		for (int i = 0; i < 2; i++) {
 			free(kept);
 			kept = NULL;
-			if (!mf_filter_apply(filter, &context, &span, NULL))
+			if (!mf_filter_apply(filter, &context, NULL, &span, NULL))
 				kept = fake_words(frames + span.first, span.count);
 		}
 		mf_filter_destroy(filter);

@@ -165,6 +165,14 @@ struct sample {
 	struct mf_profile profile;
 };
 
+static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
+{
+	const struct mf_context *context = (const struct mf_context *)source + number;
+
+	memcpy(frames, context->frames, context->n_frames * sizeof(*frames));
+	return context->n_frames;
+}
+
 static struct sample *make_sample(const struct stack_bytes *contexts)
 {
 	struct sample *s = calloc(1, sizeof(*s));
@@ -180,13 +188,15 @@ static struct sample *make_sample(const struct stack_bytes *contexts)
 	s->snapshot.tree = MF_TREE_DETAILED;
 	s->snapshot.leaves = s->leaves;
 	s->snapshot.n_leaves = n;
+	s->snapshot.n_seen = n;
 	s->profile = (struct mf_profile){
 		.desc = "(none)",
 		.cmd = "prog",
 		.time_unit = MF_TIME_BYTES,
 		.objects = fake_objects,
 		.n_objects = FAKE_OBJECTS,
-		.contexts = s->contexts,
+		.read_context = read_context,
+		.source = s->contexts,
 		.n_contexts = n,
 		.snapshots = &s->snapshot,
 		.n_snapshots = 1,
@@ -238,17 +248,18 @@ TEST(trees)
 TEST(whole_file)
 {
 	static const struct stack_bytes contexts[] = {
-		{ "f|main", 60 }, { "g|main", 40 }, { "malloc", 1000 }, { NULL },
+		{ "g|main", 40 }, { "f|main", 60 }, { "malloc", 1000 }, { NULL },
 	};
-	static const struct mf_leaf only_g[] = { { 1, 30 } };
+	static const struct mf_leaf only_g[] = { { 0, 30 } };
 	mf_auto_free struct sample *s = make_sample(contexts);
 	const struct mf_profile_snapshot snapshots[] = {
 		{ .time = 0 },
 		{ .time = 1100, .heap_bytes = 1100, .extra_bytes = 24, .stack_bytes = 3,
-		  .tree = MF_TREE_PEAK, .leaves = s->leaves, .n_leaves = 3 },
+		  .tree = MF_TREE_PEAK, .leaves = s->leaves, .n_leaves = 3,
+		  .n_seen = 3 },
 		{ .time = 1200, .heap_bytes = 1030, .extra_bytes = 8 },
 		{ .time = -1, .heap_bytes = 1030, .tree = MF_TREE_DETAILED, .leaves = only_g,
-		  .n_leaves = 1 },
+		  .n_leaves = 1, .n_seen = 1 },
 	};
 	mf_auto_free char *text = NULL;
 	struct mf_report_options options;
@@ -271,9 +282,9 @@ TEST(whole_file)
 		     BLOCK(1) "time=1100\nmem_heap_B=100\nmem_heap_extra_B=24\nmem_stacks_B=3\n"
 		     "heap_tree=peak\n"
 		     "n2: 100 " PAGES
-		     " n1: 60 0x10: f" HERE
+		     " n1: 60 0x30: f" HERE
 		     "  n0: 60 0x20: main" HERE
-		     " n1: 40 0x30: g" HERE
+		     " n1: 40 0x10: g" HERE
 		     "  n0: 40 0x20: main" HERE
 		     BLOCK(2) "time=1200\nmem_heap_B=1030\nmem_heap_extra_B=8\nmem_stacks_B=0\n"
 		     "heap_tree=empty\n"
@@ -281,7 +292,7 @@ TEST(whole_file)
 		     BLOCK(3) "time=-1\nmem_heap_B=30\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
 		     "heap_tree=detailed\n"
 		     "n1: 30 " PAGES
-		     " n1: 30 0x30: g" HERE
+		     " n1: 30 0x10: g" HERE
 		     "  n0: 30 0x20: main" HERE,
 		     text);
 	fake_reset();
@@ -395,9 +406,10 @@ TEST(many_contexts_cost_no_names)
 			.tree = MF_TREE_DETAILED,
 			.leaves = leaves,
 			.n_leaves = N / SNAPSHOTS * (i + 1),
+			.n_seen = N / SNAPSHOTS * (i + 1),
 		};
 	}
-	s->profile.contexts = contexts;
+	s->profile.source = contexts;
 	s->profile.n_contexts = N;
 	s->profile.snapshots = snapshots;
 	s->profile.n_snapshots = SNAPSHOTS;

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,104 @@ TEST_F(files, separate_debug_files)
 		}
 		EXPECT_EQ(separate[i].found, location.file != NULL);
 	}
+}
+
+#define OBJECTS_MAX 32
+#define ADDRESSES   400 /* of each object */
+
+struct loaded {
+	struct mf_object objects[OBJECTS_MAX];
+	size_t count;
+	uint64_t starts[OBJECTS_MAX], sizes[OBJECTS_MAX]; /* of their code */
+};
+
+static int note_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct loaded *loaded = data;
+	struct mf_object *object = &loaded->objects[loaded->count];
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) ||
+		    loaded->count == OBJECTS_MAX)
+			continue;
+		*object = (struct mf_object){
+			.kind = MF_OBJECT_FILE,
+			.bias = info->dlpi_addr,
+			.path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe",
+		};
+		loaded->starts[loaded->count] = info->dlpi_addr + header->p_vaddr;
+		loaded->sizes[loaded->count++] = header->p_memsz;
+		break;
+	}
+	return 0;
+}
+
+static struct mf_frame frame_of(const struct loaded *loaded, size_t object, size_t i)
+{
+	return (struct mf_frame){
+		.pc = loaded->starts[object] + loaded->sizes[object] / ADDRESSES * i,
+		.object = (uint32_t)object,
+	};
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_location(const struct mf_location *a, const struct mf_location *b)
+{
+	return same_text(a->function, b->function) && same_text(a->directory, b->directory) &&
+	       same_text(a->file, b->file) && a->line == b->line && a->offset == b->offset &&
+	       same_text(a->object, b->object);
+}
+
+static size_t n_told;
+
+static void count_progress(size_t done, size_t total)
+{
+	n_told++;
+}
+
+/* Of several files, by several threads. */
+TEST_F(files, all_at_once_as_one_by_one)
+{
+	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true,
+						       .progress = count_progress };
+	struct mf_symbolizer *alone, *together;
+	struct loaded loaded = { .count = 1 };
+	size_t lines = 0;
+
+	dl_iterate_phdr(note_object, &loaded);
+	ASSERT_LT(3, loaded.count);
+	ASSERT_EQ(0, mf_symbolizer_create(loaded.objects, loaded.count, &options, &alone, NULL));
+	ASSERT_EQ(0, mf_symbolizer_create(loaded.objects, loaded.count, &options, &together, NULL));
+	for (size_t object = 0; object < loaded.count; object++) {
+		for (size_t i = 0; i < ADDRESSES; i++)
+			mf_symbolizer_want(together, frame_of(&loaded, object, i));
+	}
+	mf_symbolizer_prepare(together);
+	for (size_t object = 0; object < loaded.count; object++) {
+		for (size_t i = 0; i < ADDRESSES; i++) {
+			struct mf_frame frame = frame_of(&loaded, object, i);
+			const struct mf_location *a, *b;
+			size_t n = mf_symbolizer_resolve(alone, frame, &a);
+
+			ASSERT_EQ(n, mf_symbolizer_resolve(together, frame, &b));
+			for (size_t k = 0; k < n; k++) {
+				ASSERT_TRUE(same_location(&a[k], &b[k]));
+				lines += a[k].line != 0;
+			}
+		}
+	}
+	/* Or the test shows nothing. */
+	EXPECT_LT(ADDRESSES, lines);
+	/* An end is told only of what was told of before. */
+	EXPECT_NE(1, n_told);
+	mf_symbolizer_destroy(alone);
+	mf_symbolizer_destroy(together);
 }
 
 TEST_HARNESS_MAIN

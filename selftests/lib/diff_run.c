@@ -189,6 +189,19 @@ static char *make_comparable(const char *text, bool head)
 }
 
 /*
+ * Copies a line of the account to @to. How many frames below main were left out depends on what
+ * Valgrind finds on the stack below the frame that has no caller.
+ */
+static char *copy_account_line(char *to, const char *line, const char *end)
+{
+	static const char below[] = "main/below main: filtering ";
+
+	if (begins(line, below) && line[strlen(below)] != '0')
+		return to + sprintf(to, "%s+\n", below);
+	return mempcpy(to, line, (size_t)(end - line));
+}
+
+/*
  * What Massif says of its work is in lines of "--PID-- Massif: ". Its list of allocation functions
  * is left out: that of 3.27 is not that of 3.19.
  */
@@ -211,7 +224,7 @@ static char *extract_account(const char *log)
 		if (begins(found, "alloc-fns:") || begins(found, "ignore-fns:"))
 			listing = *found == 'a';
 		if (!listing)
-			to = mempcpy(to, found, (size_t)(end - found));
+			to = copy_account_line(to, found, end);
 	}
 	*to = '\0';
 	return account;
@@ -350,7 +363,7 @@ static bool compare_adapted(const struct diff_scenario *scenario, const char *ou
 	char *replaced;
 	bool equal;
 
-	if (scenario->more_extra)
+	if (scenario->more_extra || scenario->fewer_extra)
 		return equal_but_extra(ours, theirs, scenario);
 	if (scenario->more_heap_at_end)
 		return ends_with_more(ours, theirs, scenario->more_heap_at_end);

@@ -13,6 +13,7 @@
 
 #include "model/capture.h"
 #include "model/model.h"
+#include "model/tally.h"
 #include "model/trie.h"
 
 static void execute(int fd, const char *const *argv)
@@ -65,6 +66,7 @@ bool heap_session_run(struct heap_session *session, const char *const *argv)
 		perror("fork");
 		return false;
 	}
+	mf_tally_fold(&session->store);
 	session->cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
 	return true;
 }
@@ -84,11 +86,14 @@ static void add_block(const struct mf_block *block, void *data)
 
 struct heap_session_sums heap_session_sum(const struct heap_session *session)
 {
-	const uint64_t *bytes = session->store.regions[MF_REGION_CONTEXT_BYTES];
 	struct heap_session_sums sums = { .model = mf_model_of(&session->store)->heap };
 
-	for (uint32_t i = MF_CONTEXT_FIRST; i < session->store.header->n_contexts; i++)
-		sums.contexts += bytes[i];
+	for (uint32_t i = MF_CONTEXT_FIRST; i < session->store.header->n_contexts; i++) {
+		uint64_t bytes;
+
+		mf_trie_sum(&session->store, i, 1, &bytes);
+		sums.contexts += bytes;
+	}
 	mf_blocks_walk(&session->store, add_block, &sums);
 	return sums;
 }

@@ -28,6 +28,7 @@ static void append(struct kmod_intervals *map, uint64_t start, uint64_t end)
 		return;
 	map->at = grown(map->at, map->count, &map->space, sizeof(*map->at));
 	map->at[map->count++] = (struct kmod_interval){ start, end };
+	map->pages += (end - start) / PAGE;
 }
 
 void kmod_intervals_destroy(struct kmod_intervals *map)
@@ -36,41 +37,53 @@ void kmod_intervals_destroy(struct kmod_intervals *map)
 	*map = (struct kmod_intervals){ 0 };
 }
 
+/* The first interval that ends behind address. */
+static size_t find(const struct kmod_intervals *map, uint64_t address)
+{
+	size_t low = 0, high = map->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (map->at[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 /* Makes [start, end) free, or with mapped, one interval. */
 static void set(struct kmod_intervals *map, uint64_t start, uint64_t end, bool mapped)
 {
-	struct kmod_intervals next = { 0 };
-	bool placed = !mapped;
-	size_t i;
+	struct kmod_interval parts[3];
+	size_t first = find(map, start), last = first, n = 0, i;
 
-	for (i = 0; i < map->count; i++) {
-		struct kmod_interval *old = &map->at[i];
+	if (start >= end)
+		return;
+	while (last < map->count && map->at[last].start < end)
+		last++;
+	if (first < last && map->at[first].start < start)
+		parts[n++] = (struct kmod_interval){ map->at[first].start, start };
+	if (mapped)
+		parts[n++] = (struct kmod_interval){ start, end };
+	if (first < last && map->at[last - 1].end > end)
+		parts[n++] = (struct kmod_interval){ end, map->at[last - 1].end };
 
-		if (!placed && old->start >= start) {
-			append(&next, start, end);
-			placed = true;
-		}
-		append(&next, old->start, old->end < start ? old->end : start);
-		if (!placed && old->end > start) {
-			append(&next, start, end);
-			placed = true;
-		}
-		append(&next, old->start > end ? old->start : end, old->end);
-	}
-	if (!placed)
-		append(&next, start, end);
-	kmod_intervals_destroy(map);
-	*map = next;
+	for (i = first; i < last; i++)
+		map->pages -= (map->at[i].end - map->at[i].start) / PAGE;
+	for (i = 0; i < n; i++)
+		map->pages += (parts[i].end - parts[i].start) / PAGE;
+	/* Two more than there were, at most. */
+	map->at = grown(map->at, map->count + 2, &map->space, sizeof(*map->at));
+	memmove(map->at + first + n, map->at + last, (map->count - last) * sizeof(*map->at));
+	memcpy(map->at + first, parts, n * sizeof(*parts));
+	map->count += n - (last - first);
 }
 
 uint64_t kmod_intervals_pages(const struct kmod_intervals *map)
 {
-	uint64_t pages = 0;
-	size_t i;
-
-	for (i = 0; i < map->count; i++)
-		pages += (map->at[i].end - map->at[i].start) / PAGE;
-	return pages;
+	return map->pages;
 }
 
 /* The end of the run of neighbours that begins at *i, which moves behind it. */
@@ -257,7 +270,7 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 	struct kmod_model *model = arg;
 	struct kmod_target *target = kmod_model_target(model, rec->target);
 
-	model->records[rec->type % 16]++;
+	model->records[rec->type % 32]++;
 	if (rec->seq <= model->last_seq)
 		wrong(model, rec, "after seq %" PRIu64, model->last_seq);
 	model->gaps += rec->seq - model->last_seq - 1;
@@ -265,6 +278,7 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 
 	switch (rec->type) {
 	case MASSIF_REC_ENROL:
+	case MASSIF_REC_ATTACH:
 		add(model, rec->target, ((const struct massif_rec_enrol *)rec)->tgid, 0);
 		return 0;
 	case MASSIF_REC_FORK: {
@@ -283,6 +297,7 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 	case MASSIF_REC_END:
 	case MASSIF_REC_STACK:
 	case MASSIF_REC_NAME:
+	case MASSIF_REC_ARGS:
 		return 0;
 	}
 

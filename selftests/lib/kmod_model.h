@@ -17,6 +17,7 @@ struct kmod_intervals {
 	struct kmod_interval *at;	/* sorted, disjoint */
 	size_t count;
 	size_t space;
+	uint64_t pages;			/* in all of them */
 };
 
 struct kmod_target {
@@ -37,7 +38,7 @@ struct kmod_model {
 	struct kmod_target *targets;
 	size_t count;
 	size_t space;
-	uint64_t records[16];		/* by type */
+	uint64_t records[32];		/* by type */
 	uint64_t last_seq;
 	uint64_t gaps;			/* in seq */
 	uint64_t lost;			/* said by LOST records */

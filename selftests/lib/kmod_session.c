@@ -30,26 +30,29 @@ int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes)
 	return 0;
 }
 
-int kmod_session_open(struct kmod_session *session, uint64_t ring_bytes, uint32_t max_stack)
+int kmod_session_open_as(struct kmod_session *session, struct massif_setup *setup)
 {
-	struct massif_setup setup = {
-		.size = sizeof(setup),
-		.abi = MASSIF_ABI,
-		.ring_bytes = ring_bytes,
-		.max_stack_bytes = max_stack,
-	};
 	int err;
 
+	setup->size = sizeof(*setup);
+	setup->abi = MASSIF_ABI;
 	memset(session, 0, sizeof(*session));
 	session->fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
 	if (session->fd < 0)
 		return -errno;
-	err = ioctl(session->fd, MASSIF_IOC_SETUP, &setup) ? -errno : 0;
+	err = ioctl(session->fd, MASSIF_IOC_SETUP, setup) ? -errno : 0;
 	if (!err)
-		err = kmod_session_map(session, ring_bytes);
+		err = kmod_session_map(session, setup->ring_bytes);
 	if (err)
 		kmod_session_close(session);
 	return err;
+}
+
+int kmod_session_open(struct kmod_session *session, uint64_t ring_bytes, uint32_t max_stack)
+{
+	struct massif_setup setup = { .ring_bytes = ring_bytes, .max_stack_bytes = max_stack };
+
+	return kmod_session_open_as(session, &setup);
 }
 
 void kmod_session_close(struct kmod_session *session)
@@ -70,6 +73,17 @@ int kmod_session_status(struct kmod_session *session, struct massif_status *stat
 {
 	*status = (struct massif_status){ .size = sizeof(*status) };
 	return ioctl(session->fd, MASSIF_IOC_STATUS, status) ? -errno : 0;
+}
+
+int kmod_session_tell(struct kmod_session *session, const void *stacks, uint32_t bytes)
+{
+	struct massif_known known = {
+		.size = sizeof(known),
+		.stacks = (uintptr_t)stacks,
+		.bytes = bytes,
+	};
+
+	return ioctl(session->fd, MASSIF_IOC_KNOWN, &known) ? -errno : (int)known.taken;
 }
 
 int kmod_session_resync(struct kmod_session *session, uint32_t *remaining)

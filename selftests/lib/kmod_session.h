@@ -20,10 +20,13 @@ struct kmod_session {
 
 /* All return 0 or -errno. */
 int kmod_session_open(struct kmod_session *session, uint64_t ring_bytes, uint32_t max_stack);
+/* size and abi of setup are filled in here. */
+int kmod_session_open_as(struct kmod_session *session, struct massif_setup *setup);
 void kmod_session_close(struct kmod_session *session);
 int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes);
 
 int kmod_session_status(struct kmod_session *session, struct massif_status *status);
+int kmod_session_tell(struct kmod_session *session, const void *stacks, uint32_t bytes);
 int kmod_session_resync(struct kmod_session *session, uint32_t *remaining);
 
 /*

@@ -233,19 +233,20 @@ void oracle_realloc_failed(struct oracle *oracle, const struct oracle_block *old
 
 const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_store *store)
 {
-	const uint64_t *bytes = store->regions[MF_REGION_CONTEXT_BYTES];
 	const struct mf_model *model = mf_model_of(store);
-	uint64_t sum = 0;
+	uint64_t bytes[ORACLE_CONTEXTS], sum = 0;
 
 	if (model->heap != oracle->heap || model->extra != oracle->extra)
 		return differ("heap %lu and extra %lu, not %lu and %lu", model->heap, model->extra,
 			      oracle->heap, oracle->extra);
-	if (model->clock_bytes != oracle->clock)
+	/* Nobody counts bytes for a clock that shows milliseconds. */
+	if (model->clock_mask && model->clock_bytes != oracle->clock)
 		return differ("clock %lu, not %lu", model->clock_bytes, oracle->clock);
+	mf_trie_sum(store, MF_CONTEXT_FIRST, (uint32_t)oracle->n_contexts, bytes);
 	for (int i = 0; i < oracle->n_contexts; i++) {
-		if (bytes[MF_CONTEXT_FIRST + i] != oracle->bytes[i])
-			return differ("context %d: %lu bytes, not %lu", i,
-				      bytes[MF_CONTEXT_FIRST + i], oracle->bytes[i]);
+		if (bytes[i] != oracle->bytes[i])
+			return differ("context %d: %lu bytes, not %lu", i, bytes[i],
+				      oracle->bytes[i]);
 		sum += oracle->bytes[i];
 	}
 	if (sum != oracle->heap)

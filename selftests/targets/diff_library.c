@@ -245,6 +245,12 @@ static void plugin_closed(void)
 	see(malloc(100));
 }
 
+static void plugin_reopened(void)
+{
+	dlclose(open_plugin());
+	open_plugin();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -263,6 +269,7 @@ static const struct {
 	{ "fork_wait", fork_wait },
 	{ "plugin", plugin },
 	{ "plugin_closed", plugin_closed },
+	{ "plugin_reopened", plugin_reopened },
 	{ "directories", directories },
 	{ "no_symbols", no_symbols },
 };

@@ -1,19 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test)
+# Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test, bench)
 #
-# It says what it installs and why, and nothing when there is nothing to do. The one thing that is
-# no package of the archive's name list is the headers of the guest's kernel: their name carries
-# the kernel's release, which vm/kernel.sh knows.
+# It says what it installs and why, and nothing when there is nothing to do. The guests' kernels and
+# their headers are not among it: vm/kernel.sh unpacks them in the build directory.
 set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
 
 # One group a line: name, what it is for, packages.
 groups='
 build|to compile userland, shim and ms_print|gcc g++ libc6-dev make pkg-config binutils libunwind-dev libdw-dev libelf-dev libiberty-dev liblzma-dev zlib1g-dev libzstd-dev
-guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make qemu-system-x86 busybox-static cpio kmod xz-utils linux-headers-@guest@
-test|to compare with Massif itself and to have real programs to profile|valgrind sqlite3 python3 git perl xz-utils
+guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make qemu-system-x86 busybox-static cpio kmod xz-utils libelf-dev pahole
+test|to compare with Massif itself and to have real programs to profile|valgrind sqlite3 python3 git perl xz-utils redis-server libxml2-utils fzf musl-tools luajit
+bench|to measure beside other profilers and to have real programs to measure|valgrind heaptrack sqlite3 python3 git perl gcc jq libxml2-utils
 '
 
 say() {
@@ -42,11 +40,6 @@ missing() {
 					printf "%s ", names[i]
 				}
 		}'
-}
-
-# Headers count as present when their tree is, since a user may have built a kernel of his own.
-headers_missing() {
-	[ -e "/lib/modules/$1/build/include/generated/autoconf.h" ] || printf 'linux-headers-%s ' "$1"
 }
 
 need_root() {
@@ -88,32 +81,20 @@ update() {
 	updated=yes
 }
 
-[ $# -gt 0 ] || die "usage: packages.sh GROUP... (build, guest, test)"
+[ $# -gt 0 ] || die "usage: packages.sh GROUP... (build, guest, test, bench)"
 requested=$*
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-updated='' sudo_said='' wanted='' absent_headers=''
+updated='' sudo_said='' wanted=''
 
 for group; do
 	packages=$(group_field "$group" 3)
-	[ -n "$packages" ] || die "no group '$group'; there are build, guest, test"
-	for package in $packages; do
-		case $package in
-		linux-headers-@guest@)
-			# Without package lists the newest kernel's name is unknown until after an update.
-			release=$("$here/../vm/kernel.sh" release 2>/dev/null) || {
-				update
-				release=$("$here/../vm/kernel.sh" release) || exit 1
-			}
-			headers=$(headers_missing "$release") ;;
-		*) headers='' wanted="$wanted $package" ;;
-		esac
-		absent_headers="$absent_headers$headers"
-	done
+	[ -n "$packages" ] || die "no group '$group'; there are build, guest, test, bench"
+	wanted="$wanted $packages"
 done
 
-# shellcheck disable=SC2086 # all of these are lists of words
-absent=$(printf '%s' "$(missing $wanted)$absent_headers" | sed 's/ *$//')
+# shellcheck disable=SC2086 # a list of words
+absent=$(missing $wanted | sed 's/ *$//')
 [ -n "$absent" ] || exit 0
 
 command -v apt-get >/dev/null ||
@@ -125,8 +106,6 @@ for group; do
 	for package in $absent; do
 		case " $(group_field "$group" 3) " in
 		*" $package "*) list="$list $package" ;;
-		*" linux-headers-@"*)
-			case $package in linux-headers-*) list="$list $package" ;; esac ;;
 		esac
 	done
 	[ -z "$list" ] || say "installing, $reason:$list"

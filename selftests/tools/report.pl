@@ -13,6 +13,8 @@ my $patience = 20;	# seconds of silence before we say what is going on
 my $colour = -t STDOUT;
 
 my ($passed, $failed, $skipped) = (0, 0, 0);
+my $kernel;		# the one that runs now, or undef
+my @kernels;		# name, release, counts and what did not pass, of each that ran
 my @failures;		# texts of failed tests, for the end
 my $test;		# the open test, or undef
 my $doing = 'starting';
@@ -36,10 +38,15 @@ sub case_line {
 	$text .= "  # $why" if defined $why && length $why;
 	print "$mark $text\n";
 	$test->{bad} = 1 if $kind eq 'not ok';
+	if ($kernel) {
+		$kernel->{$kind}++;
+		push @{$kernel->{remarks}}, "$kind $text" if $kind ne 'ok';
+	}
 }
 
 sub begin {
 	my ($name) = @_;
+	$name .= "\@$kernel->{name}" if $kernel;
 	return if $test && $test->{name} eq $name;
 	finish('none') if $test;
 	$test = { name => $name, output => '', results => 0, errors => [] };
@@ -115,7 +122,25 @@ sub finish {
 	($doing, $since) = ('between tests', time);
 }
 
+# All tests from here on run on another kernel.
+sub boot {
+	my ($name, $release) = split / /, $_[0];
+
+	finish('none') if $test;
+	$kernel = { name => $name, release => $release, ok => 0, 'not ok' => 0, skip => 0, remarks => [] };
+	push @kernels, $kernel;
+}
+
+sub print_kernels {
+	printf "\n%-8s %-24s %8s %8s %8s\n", qw(kernel release passed failed skipped);
+	for my $ran (@kernels) {
+		printf "%-8s %-24s %8d %8d %8d\n", @$ran{qw(name release ok), 'not ok', 'skip'};
+	}
+	print map { "  $_\n" } map { @{$_->{remarks}} } @kernels;
+}
+
 my %frames = (
+	boot   => \&boot,
 	test   => \&begin,
 	out    => \&output,
 	kernel => sub { $test->{kernel} = ($test->{kernel} // '') . "$_[0]\n" if $test },
@@ -147,6 +172,7 @@ alarm 0;
 finish('none') if $test;
 
 print "\n", join("\n", @failures), "\n" if @failures;
+print_kernels() if @kernels;
 print 'nothing ran', ($ENV{TESTS} ? " that matches TESTS='$ENV{TESTS}'" : ''), "\n"
 	if $passed + $failed + $skipped == 0;
 my $sum = "$passed passed, $failed failed" . ($skipped ? ", $skipped skipped" : '') . "\n";

@@ -4,6 +4,7 @@
 #
 # It judges nothing. It writes frames for report.pl, one a line, a word and a tab first:
 #	test NAME, out LINE, kernel LINE (a bad one of its log), error WORDS, end STATUS
+# (run-tests.sh adds: boot KERNEL RELEASE, on which the tests behind it run, and note WORDS).
 # In the guest it leaves the batch with status 75 when the kernel is no longer to be trusted:
 # after a bad line (many are printed once per boot only), a module that stays, a test that hangs.
 set -u
@@ -24,8 +25,13 @@ frame() {
 }
 
 # A field of the test's line in its kind's table: 2 whether it needs the module, 3 its seconds.
+# MASSIF_LIMIT is as many seconds for all.
 setting() {
 	local value=
+	if [ "$2" = 3 ] && [ -n "${MASSIF_LIMIT-}" ]; then
+		printf '%s\n' "$MASSIF_LIMIT"
+		return
+	fi
 	if [ -r "$MASSIF_SRC/selftests/$kind/tests.conf" ]; then
 		value=$(awk -v name="$1" -v field="$2" '$1 == name { print $field }' \
 			"$MASSIF_SRC/selftests/$kind/tests.conf")
@@ -128,9 +134,14 @@ show_bad_lines() {
 		while IFS= read -r line; do frame kernel "$line"; done
 }
 
+# KASAN and its like make all code many times as slow, and all the more in QEMU.
+patience() {
+	if grep -q ' kasan_quarantine_put$' /proc/kallsyms; then echo 8; else echo 1; fi
+}
+
 run_guest() {
 	local name=$1 limit needs status=0 suspect=0 started=$SECONDS
-	limit=$(setting "$name" 3 $default_limit)
+	limit=$(($(setting "$name" 3 $default_limit) * MASSIF_PATIENCE))
 	needs=$(setting "$name" 2 yes)
 
 	frame test "guest/$name"
@@ -160,6 +171,8 @@ run_guest() {
 	[ $suspect -eq 0 ] || exit $fresh_guest
 }
 
+[ "$kind" = host ] || MASSIF_PATIENCE=$(patience)
+export MASSIF_PATIENCE=${MASSIF_PATIENCE:-1}
 for name; do
 	"run_$kind" "$name"
 done

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs the tests that were built, those of the guest in one guest, and reports: run-tests.sh
+# Runs the tests that were built, those of the guest in one guest a kernel, and reports: run-tests.sh
 #
 # TESTS selects: words of shell patterns, each matched with "host/NAME", "guest/NAME" and NAME.
+# KERNELS are those to boot, as vm/kernel.sh names them. All but the first have only the tests that
+# selftests/guest/tests.conf wants on all, unless EVERYWHERE is set.
 # A guest that died or is not to be trusted any more is replaced by a fresh one for the rest.
 set -u
 
@@ -50,15 +52,28 @@ progress() {
 	     END { print ended + 0, open }' "$results/progress"
 }
 
+# Those of the names given that are wanted on all kernels.
+everywhere() {
+	local name
+	for name; do
+		awk -v name="$name" '$1 == name && $4 == "all" { found = 1 } END { exit !found }' \
+			selftests/guest/tests.conf && printf '%s\n' "$name"
+	done
+}
+
 run_guests() {
-	local remaining=("$@") status ended open release log=$results/vm.log
-	release=$(selftests/vm/kernel.sh release) || return
+	local kernel=$1 remaining=("${@:2}") status ended open release log=$results/vm.log patience=1
+	release=$(selftests/vm/kernel.sh release "$kernel") || release=unknown
+	frame boot "${kernel##*/} $release"
+	# One of somebody's own may be for debugging, and so as slow as run-batch.sh has patience.
+	case $kernel in */*) patience=8 ;; esac
 	while [ ${#remaining[@]} -gt 0 ]; do
 		frame note "booting Linux $release in QEMU, for ${#remaining[@]} guest tests"
 		: > "$results/progress"
 		# The guest's own end is that of its tests, each of which has its limit.
-		selftests/vm/run.sh --timeout $((600 * ${#remaining[@]})) --results "$results" \
-			--console "$console" -- selftests/tools/run-batch.sh guest "${remaining[@]}" \
+		selftests/vm/run.sh --kernel "$kernel" \
+			--timeout $((${MASSIF_LIMIT:-600} * ${#remaining[@]})) --results "$results" --console "$console" \
+			-- selftests/tools/run-batch.sh guest "${remaining[@]}" \
 			2> "$log"
 		status=$?
 		read -r ended open < <(progress)
@@ -86,8 +101,13 @@ run_guests() {
 
 mapfile -t host < <(selected host)
 mapfile -t guest < <(selected guest)
+read -ra kernels <<< "${KERNELS:-${GUEST_KERNEL:-6.1}}"
+mapfile -t rest < <([ -n "${EVERYWHERE:-}" ] && printf '%s\n' "${guest[@]}" || everywhere "${guest[@]}")
 
 {
 	[ ${#host[@]} -eq 0 ] || selftests/tools/run-batch.sh host "${host[@]}"
-	[ ${#guest[@]} -eq 0 ] || run_guests "${guest[@]}"
+	[ ${#guest[@]} -eq 0 ] || run_guests "${kernels[0]}" "${guest[@]}"
+	for kernel in "${kernels[@]:1}"; do
+		[ ${#rest[@]} -eq 0 ] || run_guests "$kernel" "${rest[@]}"
+	done
 } 2>&1 | "$tools/report.pl" "$MASSIF_BUILD/selftests/summary"

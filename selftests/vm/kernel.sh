@@ -1,80 +1,202 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The guest's kernel, from Debian's own packages: kernel.sh release | fetch
+# The guests' kernels, from Debian's own packages: kernel.sh list | VERB [KERNEL]
 #
-# `release` prints the release to use; `fetch` also unpacks its image and modules into
-# build/guest/<release>/. The package is downloaded and unpacked, never installed, so that the
-# machine's own /boot and boot loader stay as they are.
-set -eu
+#	list     the names of all of Debian's that we know
+#	release  the release of KERNEL: a name of the list, a release, or the directory in which
+#		 a kernel was built (default: $GUEST_KERNEL, or 6.1)
+#	fetch    see that its image, modules and headers are in build/guest/RELEASE
+#	image    the file to boot
+#	modules  the directory that has its lib/modules; nothing if it needs none to boot
+#	headers  the directory for KDIR=
+#	module   build massif.ko for it
+#
+# Packages are downloaded when first needed, and unpacked, never installed, so that the machine's
+# own kernels, compilers and package lists stay as they are.
+set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
-build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd)/build}
+here=$(cd "$(dirname "$0")" && pwd -P)
+source=$(cd "$here/../.." && pwd -P)
+build=${MASSIF_BUILD:-$source/build}
 store=$build/guest
-series=${GUEST_SERIES:-6.1}
+
+# Name; suites that have it, of which the last may be missing; where its module is compiled: here, or
+# where its headers' tools run, a tree of the suite's own packages (toolchain.sh).
+kernels='
+5.10|bullseye bullseye-security|here
+6.1|bookworm bookworm-security|here
+6.12|bookworm-backports|here
+7.2|sid|toolchain
+'
 
 say() {
 	printf 'guest kernel: %s\n' "$*" >&2
 }
 
-image() {
+die() {
+	say "$*"
+	exit 1
+}
+
+field() {
+	printf '%s\n' "$kernels" | awk -F '|' -v name="$1" -v field="$2" '$1 == name { print $field }'
+}
+
+list() {
+	printf '%s\n' "$kernels" | sed -n 's/|.*//p'
+}
+
+image_of() {
 	printf '%s\n' "$store/$1/boot/vmlinuz-$1"
 }
 
-# The newest release that is here already with its headers; it stays in use until it is removed
-# (make distclean), so that a new kernel in the archive does not turn every run into a download.
-kept_release() {
-	[ -d "$store" ] || return 1
-	for dir in "$store"/"$series".*-amd64; do
-		release=${dir##*/}
-		if [ -s "$(image "$release")" ] && [ -d "/lib/modules/$release/build" ]; then
-			printf '%s\n' "$release"
-		fi
-	done | sort -V | tail -n 1 | grep .
+headers_of() {
+	printf '%s\n' "$store/$1/usr/src/linux-headers-$1"
 }
 
-# The release that the archive's newest kernel of the series has. The metapackages name no
-# series, so the choice is among the packages; -cloud-, -rt- and the like have other names.
+complete() {
+	[ -s "$(image_of "$1")" ] && [ -s "$(headers_of "$1")/include/generated/autoconf.h" ]
+}
+
+# The newest release that is here already; it stays in use until it is removed (make distclean), so
+# that a new kernel in the archive does not turn every run into a download.
+kept_release() {
+	local dir
+	for dir in "$store/$name".*-amd64 "$store/$name".*+*-amd64; do
+		! complete "${dir##*/}" || printf '%s\n' "${dir##*/}"
+	done | sort -uV | tail -n 1 | grep .
+}
+
+# The metapackages name no series, so the choice is among the packages; -cloud-, -rt- and the like
+# have other names.
 archive_release() {
-	apt-cache pkgnames "linux-image-$series" |
-		sed -n 's/^linux-image-\([0-9.]*-[0-9]*-amd64\)$/\1/p' | sort -V | tail -n 1 | grep .
+	apt apt-cache pkgnames "linux-headers-$name." |
+		sed -n 's/^linux-headers-\([0-9][0-9.]*\(-[0-9]*\|+[a-z0-9.]*\)-amd64\)$/\1/p' |
+		sort -V | tail -n 1 | grep .
+}
+
+# Run an apt command on lists of our own.
+apt() {
+	# shellcheck disable=SC2086 # a list of words
+	"$here/suite.sh" run "$store/apt/$name" $(field "$name" 2) -- "$@"
 }
 
 release() {
-	if [ -n "${GUEST_KERNEL:-}" ]; then
-		printf '%s\n' "$GUEST_KERNEL"
+	if [ -n "$tree" ]; then
+		sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$tree/include/generated/utsrelease.h" | grep . ||
+			die "no kernel was built in $tree"
 		return
 	fi
+	[ "$asked" = "$name" ] || { printf '%s\n' "$asked"; return; }
 	kept_release && return
 	archive_release && return
-	say "apt knows no linux-image-$series.*-amd64; is Debian 12 in its sources?"
-	return 1
+	die "Debian's $(field "$name" 2) have no linux-headers-$name.*-amd64"
+}
+
+# What makes up a release: the packages themselves, and those that they depend on and that carry the
+# series in their names.
+packages() {
+	local wanted=("linux-image-$1" "linux-headers-$1")
+	{
+		printf '%s\n' "${wanted[@]}"
+		apt apt-cache depends "${wanted[@]}" |
+			sed -n "s/^ *|\?Depends: \(linux-[a-z]*-${name//./\\.}[^ ]*\)\$/\1/p"
+	} | grep -v -e -unsigned | sort -u
 }
 
 fetch() {
+	local release work list
+	[ -z "$tree" ] || return 0
 	release=$(release)
-	[ ! -s "$(image "$release")" ] || return 0
+	! complete "$release" || return 0
+	list=$(packages "$release")
 	mkdir -p "$store"
 	work=$(mktemp -d "$store/fetch.XXXXXX")
-	trap 'rm -rf "$work"' EXIT
+	# shellcheck disable=SC2064 # now
+	trap "rm -rf '$work'" EXIT
 	trap 'exit 1' INT TERM HUP
 
-	say "downloading linux-image-$release, to boot it in QEMU (not installed on this machine)"
-	sandbox=
-	[ "$(id -u)" -ne 0 ] || sandbox='-o APT::Sandbox::User=root'
+	say "downloading Linux $release, to boot it in QEMU (not installed on this machine)"
 	# shellcheck disable=SC2086 # a list of words
-	if ! (cd "$work" && apt-get -q -q $sandbox download "linux-image-$release" >&2); then
-		say "cannot download it: is the machine online, and is 'apt-get update' done?"
-		return 1
-	fi
+	(cd "$work" && apt apt-get -q -q download $list >&2) ||
+		die "cannot download $list: is the machine online?"
 	say "unpacking it into $store/$release"
-	dpkg -x "$work/linux-image-$release"_*.deb "$work/tree"
+	for list in "$work"/*.deb; do
+		dpkg -x "$list" "$work/tree"
+	done
+
+	# Before 7: in /boot and /lib. One place for all.
+	mkdir -p "$work/tree/boot"
+	[ ! -d "$work/tree/usr/lib/modules" ] || ln -s usr/lib "$work/tree/lib"
+	[ -s "$work/tree/boot/vmlinuz-$release" ] ||
+		ln -s "../lib/modules/$release/vmlinuz" "$work/tree/boot/vmlinuz-$release"
+	# It names the other half of the headers by where they would be installed.
+	sed -i -e "s|^include /usr/src/|include ../|" -e "s|^KBUILD_OUTPUT=.*|KBUILD_OUTPUT=.|" \
+		"$work/tree/usr/src/linux-headers-$release/Makefile"
 	PATH=$PATH:/sbin:/usr/sbin depmod -b "$work/tree" "$release"
 	rm -rf "${store:?}/$release"
 	mv "$work/tree" "$store/$release"
 }
 
-case ${1-} in
-release) release ;;
-fetch) fetch ;;
-*) say 'usage: kernel.sh release | fetch'; exit 2 ;;
+# The make to compile for it, as words for MODULE_MAKE=.
+compiler() {
+	local cc
+	if [ "$(field "$name" 3)" = toolchain ]; then
+		# shellcheck disable=SC2046 # a list of words
+		"$here/toolchain.sh" fetch "$store/toolchain-$name" "$store/apt/$name" $(field "$name" 2)
+		printf '%s\n' "$here/toolchain.sh run $store/toolchain-$name $source $build -- make"
+		return
+	fi
+	cc=$(sed -n 's/^CC = .*)\(gcc-[0-9]*\)$/\1/p' "$(headers)/.kernelvariables")
+	command -v "$cc" > /dev/null || printf 'make CC=gcc\n'
+}
+
+image() {
+	local release
+	release=$(release)
+	if [ -n "$tree" ]; then
+		printf '%s\n' "$tree/arch/x86/boot/bzImage"
+	else
+		image_of "$release"
+	fi
+}
+
+modules() {
+	[ -n "$tree" ] || printf '%s\n' "$store/$(release)"
+}
+
+headers() {
+	local release
+	release=$(release)
+	if [ -n "$tree" ]; then
+		printf '%s\n' "$tree"
+	else
+		headers_of "$release"
+	fi
+}
+
+module() {
+	local make=
+	fetch
+	[ -n "$tree" ] || make=$(compiler)
+	# One that was built before must not be taken for the source's.
+	make -C "$source" --no-print-directory modules O="$build" KDIR="$(headers)" \
+		${make:+MODULE_MAKE="$make"} || { rm -f "$build/kmod/$(release)/massif.ko"; exit 1; }
+}
+
+verb=${1-}
+asked=${2:-${GUEST_KERNEL:-6.1}}
+tree='' name=''
+case $verb in
+list) list; exit ;;
+release | fetch | image | modules | headers | module) ;;
+*) say 'usage: kernel.sh list | release|fetch|image|modules|headers|module [KERNEL]'; exit 2 ;;
 esac
+case $asked in
+*/*) tree=$(cd "$asked" && pwd -P) ;;
+*)
+	name=$(printf '%s\n' "$asked" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
+	[ -n "$(field "$name" 2)" ] || die "unknown kernel $asked; there are $(list | tr '\n' ' ')"
+	;;
+esac
+$verb

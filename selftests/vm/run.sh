@@ -11,8 +11,8 @@ usage() {
 	cat <<'USAGE'
 usage: run.sh [options] [--] command [argument...]
 
-  --kernel RELEASE  a Debian kernel release (default: what kernel.sh chooses)
-  --image FILE      a kernel image that needs no modules, instead
+  --kernel KERNEL   5.10, 6.1, 6.12, 7.2; a release of Debian's; the directory in which a kernel
+                    was built that needs no modules to boot (default: $GUEST_KERNEL, or 6.1)
   --smp N           virtual processors (2)
   --mem MB          memory (1536)
   --append WORDS    more words for the kernel's command line
@@ -42,7 +42,7 @@ source=$(cd "$here/../.." && pwd -P)
 build=${MASSIF_BUILD:-$source/build}
 export MASSIF_BUILD=$build
 
-kernel='' image='' smp=2 mem=1536 append='' limit=600 keep='' more=''
+smp=2 mem=1536 append='' limit=600 keep='' more=''
 results=${MASSIF_RESULTS:-$build/guest/results}
 console=$build/guest/console.log
 names=(LANG LC_ALL TESTS "${!MASSIF_@}")
@@ -53,14 +53,13 @@ while [ $# -gt 0 ]; do
 	--help) usage; exit 0 ;;
 	--keep) keep=yes; shift; continue ;;
 	--) shift; break ;;
-	--kernel | --image | --smp | --mem | --append | --timeout | --env | --results | --console | --qemu)
+	--kernel | --smp | --mem | --append | --timeout | --env | --results | --console | --qemu)
 		[ $# -ge 2 ] || die "$1 needs a value" ;;
 	-*) usage >&2; die "unknown option $1" ;;
 	*) break ;;
 	esac
 	case $1 in
-	--kernel) kernel=$2 ;;
-	--image) image=$2 ;;
+	--kernel) export GUEST_KERNEL=$2 ;;
 	--smp) smp=$2 ;;
 	--mem) mem=$2 ;;
 	--append) append=$2 ;;
@@ -86,17 +85,17 @@ done
 mkdir -p "$build/guest" "$results" "$(dirname "$console")"
 results=$(cd "$results" && pwd -P)
 
-if [ -n "$image" ]; then
-	[ -r "$image" ] || die "cannot read the kernel image $image"
+"$here/kernel.sh" fetch || exit 125
+image=$("$here/kernel.sh" image) || exit 125
+modules=$("$here/kernel.sh" modules) || exit 125
+[ -r "$image" ] || die "cannot read the kernel image $image"
+if [ -n "$modules" ]; then
+	kernel=$("$here/kernel.sh" release) || exit 125
+	initrd=$build/guest/initrd-$kernel
+	arguments=("$kernel" "$modules")
+else
 	initrd=$build/guest/initrd-none
 	arguments=()
-else
-	[ -z "$kernel" ] || export GUEST_KERNEL=$kernel
-	kernel=$("$here/kernel.sh" release) || exit 125
-	"$here/kernel.sh" fetch || exit 125
-	image=$build/guest/$kernel/boot/vmlinuz-$kernel
-	initrd=$build/guest/initrd-$kernel
-	arguments=("$kernel" "$build/guest/$kernel")
 fi
 if [ "$initrd" -ot "$here/init" ] || [ "$initrd" -ot "$here/initrd.sh" ] || [ "$initrd" -ot "$image" ]; then
 	"$here/initrd.sh" "$initrd" "${arguments[@]}" || die "cannot make the initrd"
@@ -157,6 +156,7 @@ comma() {
 more=($more)
 # One thread for all processors: with one for each, QEMU 7.2 can go on executing what it made of code
 # that another processor is changing, and arming kprobes does just that; the guest then hangs.
+# no_timer_check: a guest that gets no processor for a while believes at boot that its timer is broken.
 # exec: so that $! is the process to kill and to wait for.
 (exec timeout --foreground -k 5 $((limit + boot_limit)) qemu-system-x86_64 \
 	-nodefaults -no-user-config -no-reboot -display none -monitor none \
@@ -165,7 +165,7 @@ more=($more)
 	-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 	-virtfs "local,path=$(comma "$control"),mount_tag=control,security_model=none" \
 	-virtfs "local,path=$(comma "$results"),mount_tag=results,security_model=none" \
-	-append "console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M $append" "${more[@]}" \
+	-append "console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M no_timer_check $append" "${more[@]}" \
 	< /dev/null > "$control/qemu" 2>&1) &
 qemu=$!
 

@@ -6,10 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "ctl/message.h"
 #include "model/log.h"
 #include "model/model.h"
 #include "report/filter.h"
+#include "report/judge.h"
+#include "symbols/demangle.h"
 
 static const char *const occasions[] = {
 	[MF_OCCASION_START] = "startup",
@@ -22,6 +25,8 @@ static const char *const occasions[] = {
 
 enum mf_log_level mf_account_log_level(const struct mf_options *options)
 {
+	if (options->verbosity >= MF_MESSAGE_FILTERING)
+		return MF_LOG_FILTERING;
 	if (options->verbosity >= MF_MESSAGE_EVENTS)
 		return MF_LOG_EVENTS;
 	return options->verbosity >= MF_MESSAGE_STEPS ? MF_LOG_SNAPSHOTS : MF_LOG_NOTHING;
@@ -162,18 +167,79 @@ static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
 	[MF_STEP_REALLOC_END] = tell_realloc_end,
 };
 
-static void tell_steps(const struct mf_store *store, pid_t pid)
+static void tell_decision(void *data, enum mf_filter_decision decision, const char *function,
+			  uint32_t count)
 {
+	pid_t pid = *(const pid_t *)data;
+
+	switch (decision) {
+	case MF_FILTER_ALLOC_FN:
+		mf_message_tell(pid, "filtering alloc fn %s", function);
+		break;
+	case MF_FILTER_IGNORE_FN:
+		mf_message_tell(pid, "ignored allocation from fn %s", function);
+		break;
+	case MF_FILTER_BELOW_MAIN:
+		mf_message_tell(pid, "main/below main: filtering %" PRIu32, count);
+		break;
+	case MF_FILTER_KEEP_ONE:
+		mf_message_tell(pid, "main/below main: keeping 1 fn");
+		break;
+	case MF_FILTER_DEPTH:
+		mf_message_tell(pid, "filtering IPs above clo_depth");
+		break;
+	}
+}
+
+/* What was called is not in our stacks to begin with; and a stack is looked at when it is new. */
+static void tell_capture(const struct mf_options *options, struct mf_judge *judge, pid_t pid,
+			 struct mf_step *step)
+{
+	struct mf_filter_listener listener = { .hear = tell_decision, .data = &pid };
+	mf_auto_free char *name = NULL;
+
+	step->entry[MF_ENTRY_SIZE - 1] = '\0';
+	if (options->symbolizer.demangle)
+		name = mf_demangle(step->entry);
+	if (step->entry[0])
+		mf_message_tell(pid, "removing top fn %s from stacktrace",
+				name ? name : step->entry);
+	if (step->number)
+		mf_judge_counts(judge, step->number, &listener);
+}
+
+static void destroy_judge(struct mf_judge **judge)
+{
+	mf_judge_destroy(*judge);
+}
+
+static void tell_steps(const struct mf_options *options, const struct mf_store *store, pid_t pid)
+{
+	__attribute__((cleanup(destroy_judge))) struct mf_judge *judge = NULL;
+	struct mf_step held = { 0 };
 	const struct mf_step *steps;
+	bool holds = false;
 	uint32_t n;
 
+	if (mf_judge_create(store, mf_options_has_pages(options), &options->report,
+			    &options->symbolizer, &judge, NULL))
+		return;
 	steps = mf_log_view(store, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		/* A copy, which nobody changes between the check and the use. */
 		struct mf_step step = steps[i];
 
-		if (step.kind < sizeof(tellers) / sizeof(tellers[0]))
+		if (step.kind == MF_STEP_CAPTURE) {
+			held = step;
+			holds = true;
+			/* The stack is known before the block is, but told of after it. */
+			if (i + 1 < n && steps[i + 1].kind == MF_STEP_ALLOC)
+				continue;
+		} else if (step.kind < sizeof(tellers) / sizeof(tellers[0])) {
 			tellers[step.kind](pid, &step);
+		}
+		if (mf_take(holds, false))
+			tell_capture(options, judge, pid, &held);
 	}
 	if (store->header->steps_lost)
 		mf_message_say(MF_MESSAGE_PROBLEM,
@@ -208,7 +274,7 @@ static void tell_statistics(const struct mf_model *model, pid_t pid)
 void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid)
 {
 	if (mf_account_log_level(options))
-		tell_steps(store, pid);
+		tell_steps(options, store, pid);
 	if (options->stats)
 		tell_statistics(mf_model_of(store), pid);
 }

@@ -12,7 +12,10 @@
 /* Before the program's first event: the lists of functions (-v). */
 void mf_account_begin(const struct mf_options *options, pid_t pid);
 
-/* At its end: the snapshots that were taken and culled (-v -v), each event (-v -v -v), and the counters (--stats). */
+/*
+ * At its end: the snapshots that were taken and culled (-v -v), each event (-v -v -v), what was left out
+ * of stacks (-v -v -v -v), and the counters (--stats).
+ */
 void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid);
 
 /* What the model has to keep for that. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,4 +59,30 @@ void mf_clock_set_instructions(struct mf_store_header *header)
 {
 	header->counter_type = PERF_TYPE_HARDWARE;
 	header->counter_config = PERF_COUNT_HW_INSTRUCTIONS;
+}
+
+int mf_clock_choose_unit(struct mf_options *options, struct mf_error *note, struct mf_error *err)
+{
+	mf_auto_free char *advice = NULL;
+	struct mf_error reason;
+	int ret;
+
+	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
+		return 0;
+	/* The kernel half's records carry the time of day, and no counter. */
+	if (mf_options_has_pages(options))
+		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode counts no instructions");
+	else
+		ret = mf_clock_probe_instructions(&reason);
+	if (!ret)
+		return 0;
+	if (options->time_unit_given) {
+		if (asprintf(&advice, "%s; use --time-unit=ms or --time-unit=B", reason.text) < 0)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		mf_options_explain(err, "--time-unit=i", advice);
+		return ret;
+	}
+	options->model.time_unit = MF_TIME_MS;
+	mf_error_set(note, 0, "time is in ms, not in instructions: %s", reason.text);
+	return 0;
 }

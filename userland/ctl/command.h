@@ -13,6 +13,12 @@ extern const struct mf_command mf_commands[];
 extern const unsigned int mf_n_commands;
 
 int mf_command_run(int argc, char **argv);
+int mf_command_attach(int argc, char **argv);
+int mf_command_list(int argc, char **argv);
+int mf_command_snapshot(int argc, char **argv);
+int mf_command_detailed_snapshot(int argc, char **argv);
+int mf_command_all_snapshots(int argc, char **argv);
+int mf_command_doctor(int argc, char **argv);
 int mf_command_help(int argc, char **argv);
 int mf_command_version(int argc, char **argv);
 

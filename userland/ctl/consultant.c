@@ -38,7 +38,7 @@ int mf_consultant_create(struct mf_store *store, const struct mf_options *option
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->store = store;
-	ret = mf_judge_create(store, &options->report, &options->symbolizer, &made->judge, err);
+	ret = mf_judge_create(store, false, &options->report, &options->symbolizer, &made->judge, err);
 	if (ret) {
 		free(made);
 		return ret;
@@ -58,7 +58,7 @@ static void *answer(void *data)
 
 		if (context)
 			mf_consult_answer(consultant->store,
-					  mf_judge_counts(consultant->judge, context) ?
+					  mf_judge_counts(consultant->judge, context, NULL) ?
 						  MF_ANSWER_COUNTS :
 						  MF_ANSWER_IGNORED);
 	}

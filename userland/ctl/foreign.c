@@ -29,11 +29,6 @@ static const struct {
 	{ "--xtree-compress-strings", NOT_YET("a report as an execution tree") },
 
 	/* All tools: processes, debugger, messages. */
-	{ "--trace-children", NOT_YET("a profile of the programs that a program executes") "; with "
-			      "--pages-as-heap=yes forked processes have one" },
-	{ "--trace-children-skip", NOT_YET("a profile of the programs that a program executes") },
-	{ "--trace-children-skip-by-arg",
-	  NOT_YET("a profile of the programs that a program executes") },
 	{ "--child-silent-after-fork", "processes that the program forks say nothing in any case" },
 	{ "--vgdb", NO_VGDB },
 	{ "--vgdb-*", NO_VGDB },

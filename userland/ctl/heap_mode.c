@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,8 +18,10 @@
 #include "ctl/mode.h"
 #include "ctl/output.h"
 #include "ctl/shim.h"
+#include "ctl/timekeeper.h"
 #include "model/model.h"
 #include "model/store.h"
+#include "model/tally.h"
 
 enum {
 	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
@@ -33,6 +36,7 @@ struct heap_state {
 	char **environment;
 	struct mf_consultant *consultant; /* NULL: every context counts */
 	struct mf_image_watch watch; /* the shim is gone when another program is executed */
+	int64_t watch_at;	     /* when to look for that next, as mf_timekeeper_now() */
 };
 
 /* Why the shim cannot get into a program, and what to do; NULL: it can. */
@@ -108,6 +112,30 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state, int fd,
 	return prepare_trace(run, state, err);
 }
 
+/* Not an option, since it is no part of a profile: tests of the shim set it. */
+static bool wants_verification(void)
+{
+	const char *value = getenv("MASSIF_VERIFY");
+
+	return value && strcmp(value, "") && strcmp(value, "0");
+}
+
+static void say_verified(const struct mf_store_header *header)
+{
+	if (header->verify == MF_VERIFY_IMPOSSIBLE)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "stacks could not be verified: there is no libunwind.so.8");
+	else if (header->verify)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
+			       header->verified, header->verify_differs);
+	if (header->verify_differs)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "the first that differs: context %" PRIu32 ", frame %" PRIu32
+			       ", for libunwind 0x%" PRIx64,
+			       header->differs_context, header->differs_frame, header->differs_pc);
+}
+
 static int prepare(struct mf_run *run, struct mf_error *err)
 {
 	const struct mf_program *program = run->program;
@@ -131,12 +159,17 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	if (!run->options->heap)
 		model.detailed_freq = UINT32_MAX;
 	model.logs_steps = mf_account_log_level(run->options);
+	/* At native speed, each event of the first milliseconds would be a snapshot. */
+	if (model.time_unit == MF_TIME_MS)
+		model.least_interval = 1;
 	mf_model_init(&state->store, &model);
 	if (run->options->heap_extra_real) {
 		/* The header is part of what the allocator says. */
 		mf_model_of(&state->store)->options.heap_admin = 0;
 		state->store.header->real_capacities = 1;
 	}
+	if (wants_verification())
+		state->store.header->verify = MF_VERIFY_STACKS;
 	state->store.header->realloc_zero_keeps = !run->options->realloc_zero_frees;
 	if (run->options->model.time_unit == MF_TIME_INSTRUCTIONS)
 		mf_clock_set_instructions(state->store.header);
@@ -168,9 +201,16 @@ static int look(void *data, struct mf_error *err)
 {
 	struct mf_run *run = data;
 	struct heap_state *state = run->state;
+	int period = mf_timekeeper_look(&state->store);
+	int64_t now = mf_timekeeper_now();
 
-	mf_image_watch_look(&state->watch);
-	run->supervision.period_ms = state->watch.period_ms;
+	if (state->watch.period_ms >= 0 && now >= state->watch_at) {
+		mf_image_watch_look(&state->watch);
+		state->watch_at = now + state->watch.period_ms;
+	}
+	if (period < 0 || (state->watch.period_ms >= 0 && state->watch.period_ms < period))
+		period = state->watch.period_ms;
+	run->supervision.period_ms = period;
 	return 0;
 }
 
@@ -185,7 +225,7 @@ static void started(struct mf_run *run)
 		close(mf_take(state->trace, -1));
 	if (state->shim) {
 		mf_image_watch_init(&state->watch, run->pid, first_image(run->program));
-		run->supervision.period_ms = state->watch.period_ms;
+		run->supervision.period_ms = 1;
 		run->supervision.drain = look;
 		run->supervision.data = run;
 	}
@@ -223,6 +263,7 @@ static void finish(struct mf_run *run)
 	struct mf_error err;
 
 	mf_consultant_destroy(mf_take(state->consultant, NULL));
+	mf_tally_fold(store);
 	if (!store->header->pid) {
 		if (state->shim)
 			mf_message_say(MF_MESSAGE_PROBLEM,
@@ -239,7 +280,8 @@ static void finish(struct mf_run *run)
 			       run->program->path, state->watch.replaced_by);
 	mf_account_end(run->options, store, run->pid);
 	say_losses(run, store->header);
-	if (mf_output_write(run->options, run->cmd, store, run->pid, false, &err))
+	say_verified(store->header);
+	if (mf_output_write(run->options, run->cmd, store, run->pid, false, NULL, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 }
 
@@ -261,9 +303,56 @@ static void cleanup(struct mf_run *run)
 	free(state);
 }
 
+/* Since the first event, as the shim tells time. */
+static int64_t age_ms(const struct mf_store_header *header)
+{
+	struct timespec time;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	if (!header->first_time_ns || now < header->first_time_ns)
+		return 0;
+	return (int64_t)((now - header->first_time_ns) / 1000000);
+}
+
+static void list(void *data, FILE *out)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+
+	mf_control_print_profile(out, run->pid, "heap", mf_tally_look(&state->store, 0).heap,
+				 age_ms(state->store.header), run->cmd);
+}
+
+static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
+		    struct mf_error *err)
+{
+	static const enum mf_output_part parts[MF_CONTROL_VERBS] = {
+		[MF_CONTROL_SNAPSHOT] = MF_OUTPUT_PRESENT,
+		[MF_CONTROL_DETAILED_SNAPSHOT] = MF_OUTPUT_DETAILED,
+		[MF_CONTROL_ALL_SNAPSHOTS] = MF_OUTPUT_KEPT,
+	};
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+	const struct mf_store_header *header = state->store.header;
+	int64_t now = run->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
+			      (int64_t)header->instructions :
+			      age_ms(header);
+
+	if (pid && pid != run->pid)
+		return mf_error_set(err, -ESRCH, "process %d is not profiled any more", (int)pid);
+	if (!header->pid)
+		return mf_error_set(err, -EAGAIN, "error: cannot take snapshot before execution has "
+						  "started");
+	return mf_output_print(run->options, run->cmd, &state->store, false, parts[verb], now, out,
+			       err);
+}
+
 const struct mf_mode mf_mode_heap = {
 	.prepare = prepare,
 	.started = started,
 	.finish = finish,
 	.cleanup = cleanup,
+	.control = { .list = list, .snapshot = snapshot },
 };

@@ -9,6 +9,17 @@
 const struct mf_command mf_commands[] = {
 	{ "run", "run [options] [--] program arguments...", "profile a program from its start",
 	  mf_command_run },
+	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process",
+	  mf_command_attach },
+	{ "list", "list", "the profiles that grow now", mf_command_list },
+	{ "snapshot", "snapshot [--pid PID] [file]", "a snapshot of a profile that grows",
+	  mf_command_snapshot },
+	{ "detailed_snapshot", "detailed_snapshot [--pid PID] [file]", "the same with its tree",
+	  mf_command_detailed_snapshot },
+	{ "all_snapshots", "all_snapshots [--pid PID] [file]", "its file as it would be now",
+	  mf_command_all_snapshots },
+	{ "doctor", "doctor [--mode=heap|pages|all]", "what works here, and what to do for the rest",
+	  mf_command_doctor },
 	{ "help", "help", "print this text", mf_command_help },
 	{ "version", "version", "print the version", mf_command_version },
 };

@@ -84,3 +84,18 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 		used = sizeof(lines) - 1;
 	put(lines, used);
 }
+
+void mf_message_progress(const char *what, size_t done, size_t total)
+{
+	static const char erase[] = "\r\033[K";
+	char text[256];
+
+	if (!mf_message_is_heard(MF_MESSAGE_NOTE) || !isatty(message_fd))
+		return;
+	if (done >= total) {
+		put(erase, strlen(erase));
+		return;
+	}
+	snprintf(text, sizeof(text), "%s" PREFIX "%s, %zu of %zu", erase, what, done, total);
+	put(text, strlen(text));
+}

@@ -16,6 +16,7 @@ enum mf_message_level {
 	MF_MESSAGE_DETAIL = 2,
 	MF_MESSAGE_STEPS = 3, /* what happens to snapshots */
 	MF_MESSAGE_EVENTS = 4, /* each allocation and free, in heap mode */
+	MF_MESSAGE_FILTERING = 5, /* what is left out of each stack, in heap mode */
 };
 
 void mf_message_set_level(int level);
@@ -30,6 +31,12 @@ int mf_message_target(void);
 /* Prints the text if @level is not above the level set; each line of it gets `massif-ctl: `. */
 void mf_message_say(enum mf_message_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * On a terminal, and unless -q was given: one line that tells how much of @what is done, in the place
+ * of the one before; when all is done the line goes away.
+ */
+void mf_message_progress(const char *what, size_t done, size_t total);
 
 /* Prints one line of a tool about process @pid, as Massif has it: after `--PID-- Massif: `. */
 void mf_message_tell(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));

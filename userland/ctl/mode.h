@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "ctl/control.h"
 #include "ctl/launch.h"
 #include "ctl/logfile.h"
 #include "ctl/options.h"
@@ -38,6 +39,7 @@ struct mf_mode {
 	void (*finish)(struct mf_run *run);
 	/* Releases what @prepare made, also after it failed. */
 	void (*cleanup)(struct mf_run *run);
+	struct mf_control_ops control; /* on the run, as data, between @started and @finish */
 };
 
 extern const struct mf_mode mf_mode_heap;

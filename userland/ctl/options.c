@@ -146,6 +146,25 @@ static int parse_heap_extra(const struct option *option, struct mf_options *opti
 	return 0;
 }
 
+static int parse_pages(const struct option *option, struct mf_options *options, const char *value,
+		       struct mf_error *err)
+{
+	static const char *const names[] = {
+		[MF_PAGES_VIRTUAL] = "virtual",
+		[MF_PAGES_RESIDENT] = "resident",
+		[MF_PAGES_BOTH] = "both",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		options->pages = (enum mf_pages_what)i;
+		options->pages_as_heap = true;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 static int parse_text(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -208,6 +227,9 @@ static const struct option table[] = {
 	  .flags = OPTION_BARE,
 	  .values = "yes|no", .initial = "no",
 	  .meaning = "profile pages (mmap, brk, ...) instead of malloc; needs massif.ko" },
+	{ .name = "--pages", .parse = parse_pages,
+	  .values = "virtual|resident|both", .initial = "virtual",
+	  .meaning = "profile pages: those mapped, those resident, or both (needs massif.ko)" },
 	{ .name = "--time-unit", .parse = parse_time_unit, .place = AT(model.time_unit),
 	  .values = "i|ms|B", .initial = "i, or ms where it cannot be had",
 	  .meaning = "time: instructions, milliseconds, or bytes allocated and freed" },
@@ -285,10 +307,22 @@ static const struct option table[] = {
 	  .max = 500, .flags = OPTION_CORE,
 	  .values = "0..500", .initial = "0",
 	  .meaning = "merge cycles of so many frames at most in a stack" },
-	{ .name = "--keep-debuginfo", .parse = parse_boolean, .place = AT(keep_debuginfo),
+	{ .name = "--trace-children", .parse = parse_boolean, .place = AT(trace_children),
+	  .flags = OPTION_CORE,
+	  .values = "yes|no", .initial = "no",
+	  .meaning = "profile the programs that the program executes, too (pages only)" },
+	{ .name = "--trace-children-skip", .parse = parse_text, .place = AT(trace_children_skip),
+	  .flags = OPTION_CORE,
+	  .values = "patterns", .initial = "none",
+	  .meaning = "but not those with such a path; * and ? stand for any text and character" },
+	{ .name = "--trace-children-skip-by-arg", .parse = parse_text,
+	  .place = AT(trace_children_skip_by_arg), .flags = OPTION_CORE,
+	  .values = "patterns", .initial = "none",
+	  .meaning = "nor those with such an argument" },
+	{ .name = "--keep-debuginfo", .parse = parse_boolean, .place = AT(report.keep_unloaded),
 	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "yes",
-	  .meaning = "no effect: code that was unloaded keeps its names" },
+	  .meaning = "no: code that was unloaded has no names" },
 	{ .name = "--num-callers", .parse = parse_integer, .place = AT(no_effect),
 	  .min = 1, .max = 500, .flags = OPTION_CORE,
 	  .values = "1..500", .initial = "12",
@@ -363,6 +397,16 @@ static const struct option *find_option(const char *arg, const char **value)
 	return NULL;
 }
 
+int mf_options_check_mode(const struct mf_options *options, struct mf_error *err)
+{
+	if (!options->trace_children || mf_options_has_pages(options) || !options->heap)
+		return 0;
+	mf_options_explain(err, "--trace-children=yes",
+			   "heap mode follows no program that the program executes; use "
+			   "--pages-as-heap=yes, or profile that program itself");
+	return -EINVAL;
+}
+
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason)
 {
 	mf_error_set(err, 0, "Bad option: %.400s\n%s\n" ADVICE, arg, reason);
@@ -397,7 +441,6 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		.verbosity = MF_MESSAGE_NOTE,
 		.log_fd = STDERR_FILENO,
 		.realloc_zero_frees = true,
-		.keep_debuginfo = true,
 		.out_file = "massif.out.%p",
 		.model = {
 			.peak_inaccuracy = 1.0,

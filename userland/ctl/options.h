@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "model/model.h"
+#include "pages/what.h"
 #include "report/options.h"
 #include "symbols/symbolizer.h"
 
@@ -22,6 +23,7 @@ enum mf_options_wish {
 struct mf_options {
 	enum mf_options_wish wish;
 	bool heap;	      /* no: nothing is counted */
+	enum mf_pages_what pages; /* what of pages; of no meaning without @pages_as_heap */
 	bool pages_as_heap;   /* unless @heap is off; see mf_options_has_pages() */
 	bool time_unit_given; /* or left to the machine */
 	int verbosity;	      /* see message.h */
@@ -33,8 +35,10 @@ struct mf_options {
 	bool heap_extra_real; /* extra bytes are the allocator's own, not modelled */
 	bool realloc_zero_frees; /* no: one that returns a block resized it to 1 byte */
 	uint32_t merge_recursive; /* frames of a cycle at most; 0: cycles stay */
+	bool trace_children;	  /* profile the programs that the program executes, too */
+	const char *trace_children_skip;	/* patterns of paths; NULL: none. See children.h */
+	const char *trace_children_skip_by_arg; /* the same of arguments */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
-	bool keep_debuginfo;	  /* always so */
 	uint32_t no_effect;	  /* of options that bear on nothing */
 	struct mf_model_options model;
 	struct mf_report_options report;
@@ -73,6 +77,9 @@ bool mf_options_has_command_line_only(int argc, char *const *argv);
  */
 int mf_options_parse(struct mf_options *options, int argc, char *const *argv, int *used,
 		     struct mf_error *err);
+
+/* Whether all of them can be had together. Returns 0; or -EINVAL, with the lines for the user. */
+int mf_options_check_mode(const struct mf_options *options, struct mf_error *err);
 
 /* The lines for the user when @arg was refused because of @reason, which may have several lines. */
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason);

@@ -5,11 +5,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "ctl/message.h"
 #include "ctl/outfile.h"
 #include "ctl/outname.h"
+#include "model/model.h"
+#include "model/tally.h"
 #include "report/collect.h"
 #include "report/massif_file.h"
 #include "symbols/symbolizer.h"
@@ -17,6 +22,8 @@
 enum {
 	MODE_HEAP = 0644,
 	MODE_PAGES = 0600, /* made from copies of the program's stack */
+	COLLECT_TRIES = 100,
+	COLLECT_NAP_MS = 1,
 };
 
 static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
@@ -39,15 +46,21 @@ static uint64_t peak_of(const struct mf_profile *profile)
 	return peak;
 }
 
+static void tell_names(size_t done, size_t total)
+{
+	mf_message_progress("looking up names", done, total);
+}
+
 static int write_profile(const struct mf_options *options, const struct mf_profile *profile,
 			 const char *name, struct mf_error *err)
 {
 	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
 	__attribute__((cleanup(mf_outfile_discard))) struct mf_outfile file = { 0 };
+	struct mf_symbolizer_options names = options->symbolizer;
 	int ret;
 
-	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &options->symbolizer,
-				   &symbolizer, err);
+	names.progress = tell_names;
+	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &names, &symbolizer, err);
 	if (ret)
 		return ret;
 	ret = mf_outfile_open(&file, name, profile->pages ? MODE_PAGES : MODE_HEAP, err);
@@ -60,22 +73,26 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 }
 
 int mf_output_write(const struct mf_options *options, const char *cmd,
-		    const struct mf_store *store, pid_t pid, bool pages, struct mf_error *err)
+		    const struct mf_store *store, pid_t pid, bool pages, const char *remark,
+		    struct mf_error *err)
 {
 	__attribute__((cleanup(mf_collection_release))) struct mf_collection collection = { 0 };
 	struct mf_profile *profile = &collection.profile;
-	mf_auto_free char *name = NULL;
+	mf_auto_free char *name = NULL, *desc = NULL;
 	int ret;
 
+	if (remark && asprintf(&desc, "%s [%s]", options->desc, remark) < 0)
+		return mf_error_set(err, -ENOMEM, "out of memory");
 	ret = mf_outname_expand(options->out_file, pid, 1, &name, err);
 	if (ret)
 		return ret;
 	ret = mf_collect(store, NULL, 0, &collection, err);
 	if (ret)
 		return ret;
-	profile->desc = options->desc;
+	profile->desc = desc ? desc : options->desc;
 	profile->cmd = cmd;
 	profile->pages = pages;
+	profile->what = pages ? options->pages : MF_PAGES_VIRTUAL;
 	/* Not from the store, into which the program can write. */
 	profile->time_unit = options->model.time_unit;
 	ret = write_profile(options, profile, name, err);
@@ -84,4 +101,83 @@ int mf_output_write(const struct mf_options *options, const char *cmd,
 	mf_message_say(MF_MESSAGE_NOTE, "wrote %s (%zu snapshots, peak %" PRIu64 " bytes)", name,
 		       profile->n_snapshots, peak_of(profile));
 	return 0;
+}
+
+int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err)
+{
+	mf_auto_free char *arg = NULL, *name = NULL;
+	struct mf_error reason;
+	const char *number;
+	int ret;
+
+	/* The program has no number yet; any is as good to see whether the directory is there. */
+	ret = mf_outname_expand(options->out_file, 0, 1, &name, &reason);
+	if (ret) {
+		if (asprintf(&arg, "--massif-out-file=%s", options->out_file) < 0)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		mf_options_explain(err, arg, reason.text);
+		return ret;
+	}
+	*own = mf_outfile_needs_descriptors(name);
+	number = strstr(options->out_file, "%p");
+	if (number && strchr(number, '/'))
+		return 0;
+	return mf_outfile_check(name, err);
+}
+
+/* Changes with each snapshot that is taken. */
+static uint64_t generation(const struct mf_store *store)
+{
+	const struct mf_model *model = mf_model_of(store);
+
+	return __atomic_load_n(&model->published, __ATOMIC_ACQUIRE) +
+	       ((uint64_t)__atomic_load_n(&model->real_snapshots, __ATOMIC_ACQUIRE) << 16);
+}
+
+/* Takes another look where a snapshot came between, whose tree may be where another's was. */
+static int collect_kept(const struct mf_store *store, struct mf_collection *collection,
+			struct mf_error *err)
+{
+	for (int i = 0; i < COLLECT_TRIES; i++) {
+		uint64_t before = generation(store);
+		int ret = mf_collect(store, NULL, 0, collection, err);
+
+		if (ret)
+			return ret;
+		if (before == generation(store))
+			return 0;
+		mf_collection_release(collection);
+		poll(NULL, 0, COLLECT_NAP_MS);
+	}
+	return mf_error_set(err, -EAGAIN, "the program takes snapshots too fast for a look at them; "
+					  "try again");
+}
+
+int mf_output_print(const struct mf_options *options, const char *cmd,
+		    const struct mf_store *store, bool pages, enum mf_output_part part,
+		    int64_t now, FILE *out, struct mf_error *err)
+{
+	__attribute__((cleanup(mf_collection_release))) struct mf_collection collection = { 0 };
+	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
+	struct mf_profile *profile = &collection.profile;
+	int ret;
+
+	if (part == MF_OUTPUT_KEPT)
+		ret = collect_kept(store, &collection, err);
+	else
+		ret = mf_collect_present(store, mf_tally_look(store, now).time,
+					 part == MF_OUTPUT_DETAILED, &collection, err);
+	if (ret)
+		return ret;
+	profile->desc = options->desc;
+	profile->cmd = cmd;
+	profile->pages = pages;
+	profile->what = pages ? options->pages : MF_PAGES_VIRTUAL;
+	profile->time_unit = options->model.time_unit;
+	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &options->symbolizer,
+				   &symbolizer, err);
+	if (ret)
+		return ret;
+	ret = mf_massif_file_write(out, profile, &options->report, symbolizer, err);
+	return ret ? mf_error_set(err, ret, "the file cannot be made: %s", strerror(-ret)) : 0;
 }

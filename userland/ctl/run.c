@@ -16,8 +16,7 @@
 #include "ctl/message.h"
 #include "ctl/mode.h"
 #include "ctl/options.h"
-#include "ctl/outfile.h"
-#include "ctl/outname.h"
+#include "ctl/output.h"
 #include "ctl/supervise.h"
 
 enum {
@@ -25,63 +24,6 @@ enum {
 	STATUS_NOT_EXECUTABLE = 126, /* as env(1) has them */
 	STATUS_NOT_FOUND = 127,
 };
-
-/*
- * The unit of time that can be had; @note says so if it is another than usual. Returns 0, or -errno
- * when the one asked for cannot be had.
- */
-static int choose_time_unit(struct mf_options *options, struct mf_error *note,
-			    struct mf_error *err)
-{
-	mf_auto_free char *advice = NULL;
-	struct mf_error reason;
-	int ret;
-
-	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
-		return 0;
-	/* The kernel half's records carry the time of day, and no counter. */
-	if (mf_options_has_pages(options))
-		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode counts no instructions");
-	else
-		ret = mf_clock_probe_instructions(&reason);
-	if (!ret)
-		return 0;
-	if (options->time_unit_given) {
-		if (asprintf(&advice, "%s; use --time-unit=ms or --time-unit=B", reason.text) < 0)
-			return mf_error_set(err, -ENOMEM, "out of memory");
-		mf_options_explain(err, "--time-unit=i", advice);
-		return ret;
-	}
-	options->model.time_unit = MF_TIME_MS;
-	mf_error_set(note, 0, "time is in ms, not in instructions: %s", reason.text);
-	return 0;
-}
-
-/*
- * Finds early what can be wrong with the output file, though only opening it will tell for sure.
- * *@own: it is one of our descriptors, which are to be kept for it.
- */
-static int check_out_file(const struct mf_options *options, bool *own, struct mf_error *err)
-{
-	mf_auto_free char *arg = NULL, *name = NULL;
-	struct mf_error reason;
-	const char *number;
-	int ret;
-
-	/* The program has no number yet; any is as good to see whether the directory is there. */
-	ret = mf_outname_expand(options->out_file, 0, 1, &name, &reason);
-	if (ret) {
-		if (asprintf(&arg, "--massif-out-file=%s", options->out_file) < 0)
-			return mf_error_set(err, -ENOMEM, "out of memory");
-		mf_options_explain(err, arg, reason.text);
-		return ret;
-	}
-	*own = mf_outfile_needs_descriptors(name);
-	number = strstr(options->out_file, "%p");
-	if (number && strchr(number, '/'))
-		return 0;
-	return mf_outfile_check(name, err);
-}
 
 /* The program and its arguments with blanks between, and nothing quoted. */
 static char *join(char *const *words)
@@ -117,9 +59,15 @@ static int end_like(int status)
 	return WEXITSTATUS(status);
 }
 
+static void serve(void *control)
+{
+	mf_control_serve(control);
+}
+
 /* From the program's start to its end. Returns its status as of waitpid(2). */
 static int accompany(struct mf_run *run, const struct mf_mode *mode)
 {
+	struct mf_control *control = NULL;
 	struct mf_error err;
 	int status = W_EXITCODE(STATUS_REFUSED, 0);
 	int ret;
@@ -129,10 +77,17 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	mode->started(run);
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
+	/* Without it the profile is the same; only nobody can look at it before its end. */
+	if (mf_control_open(&mode->control, run, &control, &err))
+		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
+	run->supervision.control_fd = mf_control_fd(control);
+	run->supervision.serve = serve;
+	run->supervision.control = control;
 	run->supervision.pid = run->pid;
 	ret = mf_supervise(&run->supervision, &status, &err);
 	if (ret)
 		refuse(STATUS_REFUSED, &err);
+	mf_control_close(control);
 	mode->finish(run);
 	return status;
 }
@@ -183,6 +138,8 @@ static int run_with(struct mf_options *options, const struct mf_defaults *defaul
 	if (options->wish == MF_OPTIONS_VERSION)
 		return mf_command_version(0, argv + argc);
 	mf_message_set_level(options->verbosity);
+	if (mf_options_check_mode(options, &err))
+		return refuse(STATUS_REFUSED, &err);
 	if (used == argc) {
 		mf_error_set(&err, 0, "no program specified\nUse --help for more information.");
 		return refuse(STATUS_REFUSED, &err);
@@ -190,12 +147,12 @@ static int run_with(struct mf_options *options, const struct mf_defaults *defaul
 	if (mf_logfile_open(&log, options, &err))
 		return refuse(STATUS_REFUSED, &err);
 	mf_defaults_say_refused(defaults);
-	if (check_out_file(options, &run.keep_descriptors, &err))
+	if (mf_output_check(options, &run.keep_descriptors, &err))
 		return refuse(STATUS_REFUSED, &err);
 	ret = mf_program_resolve(&program, argv[used], &err);
 	if (ret)
 		return refuse(exec_status(ret), &err);
-	if (choose_time_unit(options, &run.note, &err))
+	if (mf_clock_choose_unit(options, &run.note, &err))
 		return refuse(STATUS_REFUSED, &err);
 	cmd = join(argv + used);
 	if (!cmd) {

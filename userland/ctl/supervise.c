@@ -75,13 +75,14 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 	struct pollfd polled[] = {
 		{ .fd = supervision->signals->fd, .events = POLLIN },
 		{ .fd = supervision->fd, .events = POLLIN },
+		{ .fd = supervision->control_fd, .events = POLLIN },
 	};
 	int ret = 0;
 
 	while (!watch.ended) {
 		int period = ret ? -1 : supervision->period_ms;
 
-		if (poll(polled, 2, period) < 0 && errno != EINTR)
+		if (poll(polled, 3, period) < 0 && errno != EINTR)
 			return mf_error_set(err, -errno, "poll: %s", strerror(errno));
 		if (!ret && supervision->drain) {
 			ret = supervision->drain(supervision->data, err);
@@ -89,6 +90,8 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 			if (ret)
 				polled[1].fd = -1;
 		}
+		if (polled[2].revents)
+			supervision->serve(supervision->control);
 		if (polled[0].revents)
 			handle_signals(supervision, &watch);
 	}

@@ -16,6 +16,10 @@ struct mf_supervision {
 	int period_ms;
 	int (*drain)(void *data, struct mf_error *err); /* after an error it is not called again */
 	void *data;
+	/* Another source, -1: none. @serve is called when it is readable. */
+	int control_fd;
+	void (*serve)(void *control);
+	void *control;
 };
 
 /*

@@ -43,7 +43,6 @@ static uint32_t take_chunk(struct mf_store *store)
 
 uint32_t mf_capture_take(struct mf_store *store)
 {
-	const uint64_t *bytes = store->regions[MF_REGION_CONTEXT_BYTES];
 	uint32_t context = MF_CONTEXT_FIRST, end = store->header->n_contexts;
 	struct mf_chunk *chunks = chunks_of(store);
 	uint32_t first = 0, last = 0;
@@ -59,7 +58,7 @@ uint32_t mf_capture_take(struct mf_store *store)
 		}
 		chunks[chunk].next = 0;
 		chunks[chunk].used = n;
-		memcpy(chunks[chunk].values, bytes + context, n * sizeof(*bytes));
+		mf_trie_sum(store, context, n, chunks[chunk].values);
 		context += n;
 		if (last)
 			chunks[last].next = chunk;
@@ -88,7 +87,7 @@ uint32_t mf_capture_read(const struct mf_store *store, uint32_t capture, uint64_
 {
 	const struct mf_chunk *chunks = chunks_of(store);
 	uint64_t total = 0, limit = store->sizes[MF_REGION_CAPTURES] / sizeof(struct mf_chunk);
-	uint64_t contexts = store->sizes[MF_REGION_CONTEXT_BYTES] / sizeof(*bytes);
+	uint64_t contexts = mf_trie_contexts_max(store);
 
 	while (capture && capture < limit && total < contexts) {
 		const struct mf_chunk *chunk = &chunks[capture];
@@ -104,4 +103,15 @@ uint32_t mf_capture_read(const struct mf_store *store, uint32_t capture, uint64_
 		capture = used == VALUES_PER_CHUNK ? chunk->next : 0;
 	}
 	return (uint32_t)total;
+}
+
+uint32_t mf_capture_present(const struct mf_store *store, uint64_t *bytes, uint32_t max)
+{
+	uint32_t end = __atomic_load_n(&store->header->n_contexts, __ATOMIC_ACQUIRE), n;
+
+	if (end <= MF_CONTEXT_FIRST || end > mf_trie_contexts_max(store))
+		return 0;
+	n = end - MF_CONTEXT_FIRST;
+	mf_trie_sum(store, MF_CONTEXT_FIRST, n < max ? n : max, bytes);
+	return n;
 }

@@ -20,4 +20,10 @@ void mf_capture_release(struct mf_store *store, uint32_t capture);
 uint32_t mf_capture_read(const struct mf_store *store, uint32_t capture, uint64_t *bytes,
 			 uint32_t max);
 
+/*
+ * Copies in the same way the bytes that the contexts have now, each read once: together they are those
+ * of one moment only while nobody writes. Returns how many contexts there are.
+ */
+uint32_t mf_capture_present(const struct mf_store *store, uint64_t *bytes, uint32_t max);
+
 #endif

@@ -155,16 +155,7 @@ void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *ol
 void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *old, uint64_t address,
 			 uint64_t size, uint32_t context, int64_t now)
 {
-	struct mf_block block = { .address = address, .size = size, .context = context };
+	struct mf_block block = mf_heap_reallocated(store, old, address, size, context);
 
-	/*
-	 * A block that fits into the capacity of the old one stays in place in the model, whatever
-	 * the real allocator did, and keeps that capacity.
-	 */
-	if (size <= old->capacity)
-		block.capacity = old->capacity;
-	else
-		block.capacity =
-			mf_blocks_capacity(size, mf_model_of(store)->options.alignment);
 	mf_heap_realloc_end_block(store, old, &block, now);
 }

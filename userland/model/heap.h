@@ -42,6 +42,25 @@ void mf_heap_realloc_end(struct mf_store *store, const struct mf_block *block, u
 			 uint64_t size, uint32_t context, int64_t now);
 void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *old,
 			       const struct mf_block *block, int64_t now);
+
+/*
+ * The block that @old becomes. One that fits into the capacity of the old one stays in place in the
+ * model, whatever the real allocator did, and keeps that capacity.
+ */
+static inline struct mf_block mf_heap_reallocated(const struct mf_store *store,
+						  const struct mf_block *old, uint64_t address,
+						  uint64_t size, uint32_t context)
+{
+	return (struct mf_block){
+		.address = address,
+		.size = size,
+		.capacity = size <= old->capacity ?
+				    old->capacity :
+				    mf_blocks_capacity(size, mf_model_of(store)->options.alignment),
+		.context = context,
+	};
+}
+
 void mf_heap_realloc_failed(struct mf_store *store, const struct mf_block *block);
 
 #endif

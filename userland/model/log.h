@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the model did with snapshots, step by step, for a user who asked to be told (-v -v); and with
- * heap mode's events, one by one (-v -v -v).
+ * What the model did with snapshots, step by step, for a user who asked to be told (-v -v); with
+ * heap mode's events, one by one (-v -v -v); and which stacks were filtered (-v -v -v -v).
  *
  * It lies in the store since the model may run in the program's process, where nobody can print.
  */
@@ -27,6 +27,7 @@ enum mf_log_level {
 	MF_LOG_NOTHING,
 	MF_LOG_SNAPSHOTS,
 	MF_LOG_EVENTS,
+	MF_LOG_FILTERING,
 };
 
 enum mf_step_kind {
@@ -44,19 +45,28 @@ enum mf_step_kind {
 	MF_STEP_ALLOC_END,
 	MF_STEP_FREE_END,     /* @heap bytes and @extra of slop are gone */
 	MF_STEP_REALLOC_END,  /* @heap and @extra are signed changes */
+	MF_STEP_CAPTURE,      /* of a stack for @entry, just before an ALLOC or after a REALLOC */
 };
+
+#define MF_ENTRY_SIZE 40
 
 struct mf_step {
 	uint8_t kind;	  /* enum mf_step_kind */
 	uint8_t occasion; /* enum mf_occasion */
 	char mark;	  /* of a snapshot: 'p' the peak, 'd' one with a tree, '.' another */
 	uint8_t reserved;
-	uint32_t number;  /* of the snapshot, in the order of those that were kept then */
+	/* Of the snapshot, in the order of those that were kept then; of a new context, or 0. */
+	uint32_t number;
 	uint32_t count;
 	uint32_t reserved_too;
-	int64_t span;
-	int64_t time;
-	uint64_t heap, extra, stacks;
+	union {
+		struct {
+			int64_t span;
+			int64_t time;
+			uint64_t heap, extra, stacks;
+		};
+		char entry[MF_ENTRY_SIZE]; /* the allocation function's symbol, with its NUL */
+	};
 };
 
 /* Keeps @step, or its absence, for the reader. By the store's one writer. */
@@ -84,6 +94,19 @@ static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, 
 					  .heap = (uint64_t)heap,
 					  .extra = (uint64_t)extra,
 				  });
+}
+
+/*
+ * Keeps that a stack was captured, where @entry, up to a bracket, is the symbol of what was called
+ * (NULL: not known); with the number of its @context if that is new, otherwise 0.
+ */
+static inline void mf_log_capture(struct mf_store *store, const char *entry, uint32_t context)
+{
+	struct mf_step step = { .kind = MF_STEP_CAPTURE, .number = context };
+
+	for (size_t i = 0; entry && i < MF_ENTRY_SIZE - 1 && entry[i] && entry[i] != '('; i++)
+		step.entry[i] = entry[i];
+	mf_log_add(store, &step);
 }
 
 /* The steps kept, in order; *@n is their number. Safe against what a broken program left behind. */

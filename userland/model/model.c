@@ -41,7 +41,9 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 
 	memset(model, 0, sizeof(*model));
 	model->options = *options;
+	model->clock_mask = options->time_unit == MF_TIME_BYTES ? -1 : 0;
 	store->header->logs_steps = options->logs_steps;
+	store->header->snapshot_due = options->time_unit == MF_TIME_MS;
 	publish(model, 0, 0, NO_SLOT);
 }
 
@@ -149,6 +151,8 @@ static void cull(struct mf_store *store)
 	log_step(store, (struct mf_step){ .kind = MF_STEP_CULLING });
 	kept = choose_survivors(store, order, count, peak, survivors);
 	interval = least_interval(store, survivors, kept, peak, &where);
+	if (interval < model->options.least_interval)
+		interval = model->options.least_interval;
 	model->interval = (uint32_t)interval;
 	log_step(store, (struct mf_step){ .kind = MF_STEP_CULLED, .number = count - kept,
 					  .count = count });
@@ -231,15 +235,21 @@ void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int6
 	take(store, occasion, time, model->since_detailed == model->options.detailed_freq - 1, false);
 }
 
-void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)
+uint64_t mf_model_peak_threshold(const struct mf_model *model)
 {
-	struct mf_model *model = mf_model_of(store);
-	uint64_t total = model->heap + model->extra + model->stacks;
 	double excess = (double)model->peak_total * model->options.peak_inaccuracy / 100;
 	/* A negative one is allowed; C leaves its conversion to an unsigned integer open. */
 	uint64_t tolerance = excess < 0 ? (uint64_t)(int64_t)excess : (uint64_t)excess;
 
-	if (total <= model->peak_total + tolerance)
+	return model->peak_total + tolerance;
+}
+
+void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)
+{
+	struct mf_model *model = mf_model_of(store);
+	uint64_t total = model->heap + model->extra + model->stacks;
+
+	if (total <= mf_model_peak_threshold(model))
 		return;
 	model->peak_total = total;
 	take(store, occasion, mf_model_time(model, now), true, true);

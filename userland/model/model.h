@@ -26,6 +26,7 @@ struct mf_model_options {
 	uint32_t heap_admin;	/* bytes of overhead of each block */
 	uint32_t alignment;	/* power of two, at least 16 */
 	uint32_t logs_steps;	/* enum mf_log_level: what to keep for the user; see log.h */
+	uint32_t least_interval; /* between snapshots, once there were too many; Massif's is 0 */
 };
 
 struct mf_snapshot {
@@ -41,6 +42,7 @@ struct mf_model {
 	/* The running state. */
 	uint64_t heap, extra, stacks;
 	uint64_t clock_bytes;
+	int64_t clock_mask; /* all ones when the unit is bytes, else 0 */
 	uint64_t peak_total;
 	int64_t next_allowed; /* no normal snapshot before this time */
 	uint32_t interval;    /* 32 bits wide, as in Massif */
@@ -90,6 +92,9 @@ static inline int64_t mf_model_time(const struct mf_model *model, int64_t now)
 {
 	return model->options.time_unit == MF_TIME_BYTES ? (int64_t)model->clock_bytes : now;
 }
+
+/* A decrease of a total above this makes a peak snapshot. */
+uint64_t mf_model_peak_threshold(const struct mf_model *model);
 
 /* Takes a normal snapshot if one is due at @now. Call it after a change. */
 void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);

@@ -64,6 +64,7 @@ bool mf_objects_read(const struct mf_store *store, uint32_t number, struct mf_ob
 	object->start = record->start;
 	object->end = record->end;
 	object->bias = record->bias;
+	object->unloaded = record->retired;
 	if (record->path_size && record->path < n_strings &&
 	    record->path_size <= n_strings - record->path &&
 	    !strings[record->path + record->path_size - 1])

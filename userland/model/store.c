@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/blocks.h"
 #include "model/capture.h"
 #include "model/model.h"
 #include "model/objects.h"
+#include "model/tally.h"
 #include "model/trie.h"
 
 #define KIB 1024ull
@@ -30,9 +32,9 @@ static const struct {
 } region_sizes[MF_REGION_COUNT] = {
 	[MF_REGION_HEADER] = { 4 * KIB, 4 * KIB },
 	[MF_REGION_MODEL] = { 64 * KIB, 64 * KIB },
-	[MF_REGION_NODES] = { 512 * MIB, 1 * MIB },
+	[MF_REGION_NODES] = { 1 * GIB, 2 * MIB },
 	[MF_REGION_NODE_HASH] = { 256 * MIB, 1 * MIB },
-	[MF_REGION_CONTEXT_BYTES] = { 64 * MIB, 256 * KIB },
+	[MF_REGION_CONTEXT_BYTES] = { 4 * GIB, 16 * MIB },
 	[MF_REGION_CONTEXT_NODES] = { 32 * MIB, 128 * KIB },
 	[MF_REGION_CAPTURES] = { 16 * GIB, 4 * MIB },
 	[MF_REGION_BLOCK_DIRECTORY] = { 256 * MIB, 256 * MIB },
@@ -41,9 +43,11 @@ static const struct {
 	[MF_REGION_OBJECTS] = { 8 * MIB, 256 * KIB },
 	[MF_REGION_STRINGS] = { 64 * MIB, 1 * MIB },
 	[MF_REGION_STEPS] = { 64 * MIB, 64 * KIB },
+	[MF_REGION_TALLIES] = { 8 * KIB, 8 * KIB },
 };
 
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
+_Static_assert(MF_SHARDS_MAX * sizeof(struct mf_tally) <= 8 * KIB, "the tallies outgrew theirs");
 _Static_assert(sizeof(struct mf_model) <= 64 * KIB, "the model outgrew its region");
 
 static uint64_t sum_of(const uint64_t *sizes)
@@ -143,7 +147,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 	if (!plan_sizes(sizes, budget_within_limits(budget)))
 		return mf_error_set(err, -ENOMEM,
 				    "the limits on address space or file size (ulimit -v, ulimit -f) "
-				    "leave less than the 330 MiB that a profile needs; raise them");
+				    "leave less than the 350 MiB that a profile needs; raise them");
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		regions[i] = (struct mf_region){ .offset = offset, .size = sizes[i] };
 		offset += sizes[i];
@@ -166,6 +170,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 	store->header->n_chunks = 1; /* element 0 of these means none */
 	store->header->n_wide = 1;
 	store->header->n_leaves = 1;
+	mf_blocks_set_distance(store, 16);
 	mf_trie_init(store);
 	mf_objects_init(store);
 	store->header->magic = MF_STORE_MAGIC;

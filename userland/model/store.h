@@ -21,14 +21,14 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 2
+#define MF_STORE_VERSION 5
 
 enum mf_region_id {
 	MF_REGION_HEADER,	  /* struct mf_store_header */
 	MF_REGION_MODEL,	  /* struct mf_model */
 	MF_REGION_NODES,	  /* struct mf_node[] */
 	MF_REGION_NODE_HASH,	  /* uint32_t[], see trie.c */
-	MF_REGION_CONTEXT_BYTES,  /* uint64_t[]: live bytes of each context */
+	MF_REGION_CONTEXT_BYTES,  /* uint64_t[][]: live bytes of each context, see trie.h */
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: innermost node of each context */
 	MF_REGION_CAPTURES,	  /* struct mf_chunk[], see capture.c */
 	MF_REGION_BLOCK_DIRECTORY, /* uint32_t[], see blocks.c */
@@ -37,6 +37,7 @@ enum mf_region_id {
 	MF_REGION_OBJECTS,	  /* struct mf_object_record[], see objects.h */
 	MF_REGION_STRINGS,	  /* their paths */
 	MF_REGION_STEPS,	  /* struct mf_step[], see log.h */
+	MF_REGION_TALLIES,	  /* struct mf_tally[], see tally.h */
 	MF_REGION_COUNT,
 };
 
@@ -52,6 +53,12 @@ enum mf_store_full {
 	MF_STORE_FULL_CAPTURES = 1u << 2,
 	MF_STORE_FULL_BLOCKS = 1u << 3,
 	MF_STORE_FULL_OBJECTS = 1u << 4,
+};
+
+enum mf_verify {
+	MF_VERIFY_NOTHING,
+	MF_VERIFY_STACKS,
+	MF_VERIFY_IMPOSSIBLE, /* no libunwind in the program's reach */
 };
 
 struct mf_store_header {
@@ -74,11 +81,27 @@ struct mf_store_header {
 	uint64_t counter_config;
 	uint64_t instructions;
 
+	/*
+	 * Unit of milliseconds: the aggregator looks at the clock, so that the program need not, and
+	 * says here that the time of the next snapshot has come.
+	 */
+	uint32_t snapshot_due;
+	uint32_t n_tallies; /* that were ever in use: the first ones */
+	uint32_t granule_bits; /* of the table of blocks, see blocks.h */
+
 	/* What massif-ctl asks of the shim and the model, beside the model's options. */
 	uint32_t logs_steps;	    /* enum mf_log_level: what to keep for the user; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to no bytes that returns a block resized it */
 	uint32_t real_capacities;   /* the allocator's own, not the model's */
 	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
+
+	/* Of stacks compared with libunwind's, if massif-ctl asks for that; see preload/verify.h. */
+	uint32_t verify;	  /* enum mf_verify */
+	uint32_t differs_context; /* the first that differs, in frame differs_frame, which is */
+	uint32_t differs_frame;	  /* differs_pc there (0: none) */
+	uint32_t reserved;
+	uint64_t differs_pc;
+	uint64_t verified, verify_differs; /* counts */
 
 	/* Which contexts count, where the options make that a question; see consult.h. */
 	uint32_t consults; /* whether to ask */

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 // The trie of stacks.
 //
-// A node is found by hashing its parent and its frame. The table of node numbers is open-addressed
-// and only grows: a table of twice the size is laid out behind the old one and filled anew.
+// A node is found among its parent's newest children, which mostly lie close to it; else by hashing
+// its parent and its frame. The table of node numbers is open-addressed and only grows: a table of
+// twice the size is laid out behind the old one and filled anew.
 
 #include "model/trie.h"
 
 #include <string.h>
 
+#include "model/blocks.h"
+
 #define HASH_BITS_FIRST 12u
+
+/* Children looked at one by one: a walk of more costs as much as the table. */
+#define NEWEST_MAX 8u
 
 static struct mf_node *nodes_of(const struct mf_store *store)
 {
@@ -81,14 +87,34 @@ static bool make_room(struct mf_store *store)
 	return true;
 }
 
+uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
+{
+	const struct mf_node *nodes = nodes_of(store);
+	uint32_t child = __atomic_load_n(&nodes[parent].newest, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; child && i < NEWEST_MAX; i++) {
+		if (nodes[child].pc == frame.pc && nodes[child].object == frame.object)
+			return child;
+		child = nodes[child].older;
+	}
+	return 0;
+}
+
+uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node)
+{
+	return __atomic_load_n(&nodes_of(store)[node].context, __ATOMIC_ACQUIRE);
+}
+
 uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame frame)
 {
 	struct mf_store_header *header = store->header;
 	struct mf_node *nodes = nodes_of(store);
-	uint32_t *slot = find_slot(store, parent, frame);
+	uint32_t child = mf_trie_find_child(store, parent, frame);
 
-	if (*slot)
-		return *slot;
+	if (!child)
+		child = *find_slot(store, parent, frame);
+	if (child)
+		return child;
 	if (!mf_store_fits(store, MF_REGION_NODES, header->n_nodes, sizeof(*nodes)) ||
 	    !make_room(store)) {
 		mf_store_set_full(store, MF_STORE_FULL_NODES);
@@ -99,7 +125,9 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 		.object = frame.object,
 		.parent = parent,
 		.depth = nodes[parent].depth + 1,
+		.older = nodes[parent].newest,
 	};
+	__atomic_store_n(&nodes[parent].newest, header->n_nodes, __ATOMIC_RELEASE);
 	/* make_room may have moved the table. */
 	*find_slot(store, parent, frame) = header->n_nodes;
 	return header->n_nodes++;
@@ -114,13 +142,27 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node)
 	if (nodes[node].context)
 		return nodes[node].context;
 	if (!mf_store_fits(store, MF_REGION_CONTEXT_NODES, header->n_contexts, sizeof(uint32_t)) ||
-	    !mf_store_fits(store, MF_REGION_CONTEXT_BYTES, header->n_contexts, sizeof(uint64_t))) {
+	    header->n_contexts >= mf_trie_contexts_max(store) ||
+	    header->n_contexts >> MF_BLOCKS_CONTEXT_BITS) {
 		mf_store_set_full(store, MF_STORE_FULL_CONTEXTS);
 		return MF_CONTEXT_NONE;
 	}
 	context_nodes[header->n_contexts] = node;
-	nodes[node].context = header->n_contexts;
+	__atomic_store_n(&nodes[node].context, header->n_contexts, __ATOMIC_RELEASE);
 	return header->n_contexts++;
+}
+
+void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint64_t *bytes)
+{
+	uint32_t n_tallies = store->header->n_tallies;
+
+	memcpy(bytes, mf_trie_shard(store, 0) + first, n * sizeof(*bytes));
+	for (uint32_t shard = 1; shard < n_tallies && shard < MF_SHARDS_MAX; shard++) {
+		const uint64_t *more = mf_trie_shard(store, shard) + first;
+
+		for (uint32_t i = 0; i < n; i++)
+			bytes[i] += more[i];
+	}
 }
 
 void mf_trie_ignore(struct mf_store *store, uint32_t node)

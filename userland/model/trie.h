@@ -24,12 +24,23 @@ struct mf_node {
 	uint32_t parent;  /* the caller's node */
 	uint32_t context; /* that ends here, or MF_CONTEXT_NONE */
 	uint32_t depth;	  /* frames from the root, this one included */
+	uint32_t newest;  /* of its callees' nodes; 0: none */
+	uint32_t older;	  /* the callee's node of the same caller that was made before; 0: none */
 };
 
 void mf_trie_init(struct mf_store *store);
 
 /* The child of @parent for @frame; made if new. Returns UINT32_MAX when the store is full. */
 uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame frame);
+
+/*
+ * The same for a child that is there and one of the newest, also while another thread makes others;
+ * 0: look again, alone.
+ */
+uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
+
+/* The context that ends in @node, if it was made; may be asked while another thread makes others. */
+uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node);
 
 /* The context that ends in @node; made if new. Returns MF_CONTEXT_NONE when the store is full. */
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
@@ -47,10 +58,37 @@ uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, u
 uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
 			uint32_t max);
 
-/* Adds @bytes (may be negative) to the live bytes of @context. */
+/*
+ * The live bytes of a context are the sum over the shards, which are as many arrays: so that threads
+ * which allocate from the same place do not fight for a line of the cache. A shard may be negative.
+ */
+#define MF_SHARDS_MAX 64u
+
+static inline uint64_t mf_trie_contexts_max(const struct mf_store *store)
+{
+	return store->sizes[MF_REGION_CONTEXT_BYTES] / MF_SHARDS_MAX / sizeof(uint64_t);
+}
+
+static inline uint64_t *mf_trie_shard(const struct mf_store *store, uint32_t shard)
+{
+	return (uint64_t *)store->regions[MF_REGION_CONTEXT_BYTES] +
+	       shard * mf_trie_contexts_max(store);
+}
+
+/* Adds @bytes (may be negative) to the live bytes of @context in @shard. */
+static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, uint32_t context,
+					int64_t bytes)
+{
+	mf_trie_shard(store, shard)[context] += (uint64_t)bytes;
+}
+
+/* The same for a writer that is alone. */
 static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int64_t bytes)
 {
-	((uint64_t *)store->regions[MF_REGION_CONTEXT_BYTES])[context] += (uint64_t)bytes;
+	mf_trie_charge_shard(store, 0, context, bytes);
 }
+
+/* The live bytes of @n contexts from @first on, to @bytes. */
+void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint64_t *bytes);
 
 #endif

@@ -55,18 +55,67 @@ int mf_accounting_create(const struct mf_model_options *options, struct mf_files
 	return 0;
 }
 
+void mf_accounting_show(struct mf_accounting *a, enum mf_pages_what what)
+{
+	a->what = what;
+	if (what != MF_PAGES_VIRTUAL)
+		mf_resident_init(&a->resident, a, what == MF_PAGES_BOTH);
+}
+
+void mf_accounting_ask(struct mf_accounting *a, bool (*counts)(void *data, uint32_t context),
+		       void *data)
+{
+	a->counts = counts;
+	a->counts_data = data;
+}
+
 void mf_accounting_destroy(struct mf_accounting *a)
 {
 	if (!a)
 		return;
+	free(a->visible);
+	mf_resident_deinit(&a->resident);
 	for (size_t i = 0; i < a->n_notes; i++)
 		free(a->notes[i].words);
 	free(a->notes);
 	free(a->objects);
 	mf_space_deinit(&a->inherited);
 	mf_space_deinit(&a->space);
+	mf_code_deinit(&a->code);
 	mf_store_detach(&a->store);
 	free(a);
+}
+
+/* The context of a stack; or its site, to which a page's kind will be added. */
+static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, uint32_t n)
+{
+	uint32_t node = MF_NODE_ROOT;
+
+	if (a->what == MF_PAGES_VIRTUAL)
+		return mf_trie_insert(&a->store, frames, n);
+	while (n--) {
+		node = mf_trie_child(&a->store, node, frames[n]);
+		if (node == UINT32_MAX)
+			return MF_NODE_ROOT;
+	}
+	return node;
+}
+
+/* The frames of what insert() returned. */
+static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct mf_frame *frames,
+			  uint32_t max)
+{
+	const struct mf_node *nodes = a->store.regions[MF_REGION_NODES];
+	uint32_t n = 0;
+
+	if (a->what == MF_PAGES_VIRTUAL)
+		return mf_trie_frames(&a->store, place, frames, max);
+	for (; place != MF_NODE_ROOT && n < max; place = nodes[place].parent)
+		frames[n++] = (struct mf_frame){
+			.pc = nodes[place].pc,
+			.object = nodes[place].object,
+		};
+	return n;
 }
 
 /* The number of @words in the notes, made if new; SIZE_MAX when memory ran out. */
@@ -102,9 +151,28 @@ uint32_t mf_accounting_note(struct mf_accounting *a, const char *words)
 		return MF_CONTEXT_NONE;
 	if (!a->notes[note].context) {
 		frame.object = a->notes[note].object;
-		a->notes[note].context = mf_trie_insert(&a->store, &frame, 1);
+		a->notes[note].context = insert(a, &frame, 1);
 	}
 	return a->notes[note].context;
+}
+
+uint32_t mf_accounting_notes(struct mf_accounting *a, const char *words, const char *below)
+{
+	size_t note = find_note(a, words), caller = find_note(a, below);
+	struct mf_frame frames[2] = {{0}};
+
+	if (note == SIZE_MAX || caller == SIZE_MAX)
+		return MF_CONTEXT_NONE;
+	frames[0].object = a->notes[note].object;
+	frames[1].object = a->notes[caller].object;
+	return insert(a, frames, 2);
+}
+
+uint32_t mf_accounting_object(struct mf_accounting *a, const char *words)
+{
+	size_t note = find_note(a, words);
+
+	return note == SIZE_MAX ? MF_OBJECT_NONE : a->notes[note].object;
 }
 
 /* The object that @pc in @interval, of a file, belongs to. */
@@ -160,24 +228,34 @@ static const char *const end_words[] = {
 	[MF_UNWIND_FULL] = NULL,
 };
 
-uint32_t mf_accounting_stack(struct mf_accounting *a, const uint64_t *addresses,
-			     uint32_t n_addresses, enum mf_unwind_end end)
+/* Puts a frame of @words at the end of the @n frames, if there is room. */
+static uint32_t put_words(struct mf_accounting *a, struct mf_frame *frames, uint32_t n,
+			  const char *words)
 {
-	struct mf_frame frames[MF_UNWIND_FRAMES_MAX + 1];
+	size_t note = n < MF_CONTEXT_FRAMES_MAX ? find_note(a, words) : SIZE_MAX;
+
+	if (note != SIZE_MAX)
+		frames[n++] = (struct mf_frame){.object = a->notes[note].object};
+	return n;
+}
+
+uint32_t mf_accounting_stack(struct mf_accounting *a, const struct mf_walk *walk)
+{
+	struct mf_frame frames[MF_CONTEXT_FRAMES_MAX];
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n_addresses && n < MF_UNWIND_FRAMES_MAX; i++)
-		frames[n++] = (struct mf_frame){
-			.pc = addresses[i],
-			.object = object_at(a, addresses[i]),
-		};
-	if (end_words[end]) {
-		size_t note = find_note(a, end_words[end]);
-
-		if (note != SIZE_MAX)
-			frames[n++] = (struct mf_frame){.object = a->notes[note].object};
+	for (uint32_t i = 0; i < walk->n && n < MF_CONTEXT_FRAMES_MAX; i++) {
+		if (i && walk->guessed[i] && !walk->guessed[i - 1])
+			n = put_words(a, frames, n, MF_WORDS_GUESS);
+		if (n < MF_CONTEXT_FRAMES_MAX)
+			frames[n++] = (struct mf_frame){
+				.pc = walk->addresses[i],
+				.object = object_at(a, walk->addresses[i]),
+			};
 	}
-	return mf_trie_insert(&a->store, frames, n);
+	if (end_words[walk->end])
+		n = put_words(a, frames, n, end_words[walk->end]);
+	return insert(a, frames, n);
 }
 
 int64_t mf_accounting_time(const struct mf_accounting *a, uint64_t time_ns)
@@ -191,11 +269,75 @@ static void charge(struct mf_accounting *a, uint32_t context, int64_t bytes)
 	mf_model_change(mf_model_of(&a->store), bytes, 0);
 }
 
+enum visibility { NOT_ASKED, COUNTS, IGNORED };
+
+static bool counts(struct mf_accounting *a, uint32_t context)
+{
+	uint32_t n = context + context / 2 + 64;
+	uint8_t *more;
+
+	if (!a->counts || context < MF_CONTEXT_FIRST)
+		return true;
+	if (context >= a->n_visible) {
+		more = realloc(a->visible, n);
+		if (!more)
+			return true;
+		memset(more + a->n_visible, NOT_ASKED, n - a->n_visible);
+		a->visible = more;
+		a->n_visible = n;
+	}
+	if (a->visible[context] == NOT_ASKED)
+		a->visible[context] = a->counts(a->counts_data, context) ? COUNTS : IGNORED;
+	return a->visible[context] == COUNTS;
+}
+
 struct removal {
 	struct mf_accounting *accounting;
 	uint64_t time_ns;
 	bool begun;
 };
+
+/*
+ * What is not resident goes; pages that were have gone before. No page is a block here, and one
+ * snapshot is attempted for all, by who removes.
+ */
+static void part_left_resident(const struct mf_interval *part, struct removal *removal)
+{
+	struct mf_accounting *a = removal->accounting;
+
+	if (a->what == MF_PAGES_BOTH && !removal->begun)
+		mf_model_check_peak_on(&a->store, MF_OCCASION_PEAK_BEFORE_FREE,
+				       mf_accounting_time(a, removal->time_ns));
+	removal->begun = true;
+	mf_resident_unmapped(&a->resident, part);
+	if (a->what == MF_PAGES_BOTH)
+		mf_model_change(mf_model_of(&a->store), 0, -(int64_t)(part->end - part->start));
+}
+
+/* The end of a removal of what is resident. */
+static int settle(struct mf_accounting *a, const struct removal *removal)
+{
+	int code;
+
+	if (a->what == MF_PAGES_VIRTUAL || !removal->begun)
+		return 0;
+	code = mf_resident_settle(&a->resident);
+	if (a->what == MF_PAGES_BOTH)
+		mf_model_attempt_on(&a->store, MF_OCCASION_FREE,
+				    mf_accounting_time(a, removal->time_ns));
+	return code;
+}
+
+static int map_resident(struct mf_accounting *a, const struct mf_interval *interval,
+			uint64_t time_ns)
+{
+	if (a->what != MF_PAGES_BOTH)
+		return 0;
+	mf_resident_mapped(&a->resident, interval);
+	mf_model_change(mf_model_of(&a->store), 0, (int64_t)(interval->end - interval->start));
+	mf_model_attempt_on(&a->store, MF_OCCASION_ALLOC, mf_accounting_time(a, time_ns));
+	return 0;
+}
 
 /* As Massif: a peak is looked for before the first page goes, a snapshot after it; then silence. */
 static void part_left(const struct mf_interval *part, void *data)
@@ -204,10 +346,17 @@ static void part_left(const struct mf_interval *part, void *data)
 	struct mf_accounting *a = removal->accounting;
 	uint64_t bytes = part->end - part->start;
 
+	mf_code_unmap(&a->code, part->start, part->end);
+	if (a->what != MF_PAGES_VIRTUAL) {
+		part_left_resident(part, removal);
+		return;
+	}
 	/* Each page is a block; counted in 32 bits, as in Massif. */
+	if (!counts(a, part->context)) {
+		mf_model_of(&a->store)->ignored_frees += (uint32_t)(bytes / PAGE_BYTES);
+		return;
+	}
 	mf_model_of(&a->store)->heap_frees += (uint32_t)(bytes / PAGE_BYTES);
-	if (part->file && mf_files_get(a->files, part->file)->has_code)
-		a->code_left = true;
 	if (!removal->begun) {
 		int64_t now = mf_accounting_time(a, removal->time_ns);
 
@@ -227,8 +376,17 @@ int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interva
 	struct removal removal = {.accounting = a, .time_ns = time_ns};
 	int code = mf_space_add(&a->space, interval, part_left, &removal);
 
+	if (!code)
+		code = settle(a, &removal);
 	if (code)
 		return code;
+	if (a->what != MF_PAGES_VIRTUAL)
+		return map_resident(a, interval, time_ns);
+	if (!counts(a, interval->context)) {
+		mf_model_of(&a->store)->ignored_allocs +=
+			(uint32_t)((interval->end - interval->start) / PAGE_BYTES);
+		return 0;
+	}
 	charge(a, interval->context, (int64_t)(interval->end - interval->start));
 	mf_model_of(&a->store)->heap_allocs +=
 		(uint32_t)((interval->end - interval->start) / PAGE_BYTES);
@@ -239,8 +397,48 @@ int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interva
 int mf_accounting_unmap(struct mf_accounting *a, uint64_t start, uint64_t end, uint64_t time_ns)
 {
 	struct removal removal = {.accounting = a, .time_ns = time_ns};
+	int code;
 
-	return mf_space_remove(&a->space, start, end, part_left, &removal);
+	code = mf_space_remove(&a->space, start, end, part_left, &removal);
+	return code ? code : settle(a, &removal);
+}
+
+static uint64_t resident_bytes(const struct mf_resident *resident)
+{
+	uint64_t pages = 0;
+
+	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
+		pages += resident->pages[i];
+	return pages * PAGE_BYTES;
+}
+
+int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resident *record,
+			   uint32_t site)
+{
+	int64_t now = mf_accounting_time(a, record->h.time_ns), change;
+	struct mf_model *model = mf_model_of(&a->store);
+	uint64_t after = 0;
+	int code;
+
+	if (a->what == MF_PAGES_VIRTUAL)
+		return 0;
+	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
+		after += record->rss[i] * PAGE_BYTES;
+	change = (int64_t)(after - model->heap);
+	if (change < 0 && a->what == MF_PAGES_RESIDENT)
+		mf_model_check_peak_on(&a->store, MF_OCCASION_PEAK_BEFORE_FREE, now);
+	code = mf_resident_take(&a->resident, record, site);
+	if (code)
+		return code;
+	if (resident_bytes(&a->resident) != after)
+		return -EPROTO; /* never: agree() has seen to it */
+	if (change < 0)
+		model->heap_frees += (uint32_t)(-change / (int64_t)PAGE_BYTES);
+	else
+		model->heap_allocs += (uint32_t)(change / (int64_t)PAGE_BYTES);
+	mf_model_change(model, change, a->what == MF_PAGES_BOTH ? -change : 0);
+	mf_model_attempt_on(&a->store, change < 0 ? MF_OCCASION_FREE : MF_OCCASION_ALLOC, now);
+	return 0;
 }
 
 static int inherit_names(struct mf_accounting *child, const struct mf_accounting *parent)
@@ -273,9 +471,10 @@ static int inherit_names(struct mf_accounting *child, const struct mf_accounting
 
 static int inherit_mappings(struct mf_accounting *child, const struct mf_accounting *parent)
 {
-	uint32_t n_contexts = parent->store.header->n_contexts;
+	uint32_t n_contexts = parent->what == MF_PAGES_VIRTUAL ? parent->store.header->n_contexts :
+								 parent->store.header->n_nodes;
 	mf_auto_free uint32_t *contexts = calloc(n_contexts, sizeof(*contexts));
-	struct mf_frame frames[MF_UNWIND_FRAMES_MAX + 1];
+	struct mf_frame frames[MF_CONTEXT_FRAMES_MAX];
 	const struct mf_interval *interval;
 
 	if (!contexts)
@@ -287,10 +486,10 @@ static int inherit_mappings(struct mf_accounting *child, const struct mf_account
 		int code;
 
 		if (!*context) {
-			uint32_t n = mf_trie_frames(&parent->store, same.context, frames,
-						    MF_UNWIND_FRAMES_MAX + 1);
+			uint32_t n = frames_of(parent, same.context, frames,
+					       MF_CONTEXT_FRAMES_MAX);
 
-			*context = mf_trie_insert(&child->store, frames, n);
+			*context = insert(child, frames, n);
 		}
 		same.context = *context;
 		code = mf_space_add(&child->inherited, &same, NULL, NULL);
@@ -307,6 +506,8 @@ int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accountin
 
 	if (!code)
 		code = inherit_mappings(child, parent);
+	if (!code && parent->what != MF_PAGES_VIRTUAL)
+		code = mf_resident_inherit(&child->resident, &parent->resident);
 	if (code)
 		return mf_error_set(err, code, "no memory for a forked process's profile");
 	return 0;

@@ -11,7 +11,9 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/cleanup.h"
 
@@ -21,6 +23,10 @@
 #define SEGMENTS_MAX 64
 
 #define NOTES_MAX 65536
+
+/* Bytes of a section with unwind rules; where what is made of it seems to be. */
+#define CFI_MAX	      (256ull << 20)
+#define CFI_ALIGNMENT 65536ull
 
 /* The only encodings that the binary search of the table is defined for; all linkers write them. */
 #define EH_VERSION		1
@@ -45,10 +51,13 @@ struct mf_binary {
 	uint8_t *bytes;	 /* of the whole file, filled block by block */
 	uint8_t *blocks; /* bitmap of those that have been read */
 	uint64_t size;
+	uint64_t device, inode;
 	ElfW(Phdr) segments[SEGMENTS_MAX]; /* the PT_LOAD ones */
 	unsigned int n_segments;
 	uint64_t table_header, table_entries; /* addresses; 0: no table */
 	uint64_t n_entries;
+	struct mf_cfi cfi; /* bytes NULL: none */
+	bool cfi_tried;
 	uint64_t entry;
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
@@ -103,6 +112,12 @@ bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, ui
 	return binary->n_entries;
 }
 
+void mf_binary_identity(const struct mf_binary *binary, uint64_t *device, uint64_t *inode)
+{
+	*device = binary->device;
+	*inode = binary->inode;
+}
+
 uint64_t mf_binary_entry(const struct mf_binary *binary)
 {
 	return binary->entry;
@@ -131,6 +146,84 @@ static void read_table(struct mf_binary *binary, const ElfW(Phdr) *segment)
 	binary->table_header = segment->p_vaddr;
 	binary->table_entries = segment->p_vaddr + EH_HEADER_BYTES;
 	binary->n_entries = header.count;
+}
+
+/* The bytes of a section, uncompressed, of malloc; NULL if they cannot be had. */
+static uint8_t *read_section(struct mf_binary *binary, const ElfW(Shdr) *section, size_t *size)
+{
+	mf_auto_free uint8_t *bytes = NULL, *plain = NULL;
+	ElfW(Chdr) header;
+	uLongf length;
+
+	if (section->sh_type == SHT_NOBITS || section->sh_size > CFI_MAX)
+		return NULL;
+	bytes = malloc(section->sh_size + 1);
+	if (!bytes || !mf_binary_read(binary, section->sh_offset, bytes, section->sh_size))
+		return NULL;
+	*size = section->sh_size;
+	if (!(section->sh_flags & SHF_COMPRESSED))
+		return mf_take(bytes, NULL);
+
+	if (*size < sizeof(header))
+		return NULL;
+	memcpy(&header, bytes, sizeof(header));
+	if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > CFI_MAX)
+		return NULL;
+	plain = malloc(header.ch_size + 1);
+	length = header.ch_size;
+	if (!plain || uncompress(plain, &length, bytes + sizeof(header), *size - sizeof(header)))
+		return NULL;
+	*size = length;
+	return mf_take(plain, NULL);
+}
+
+static void add_sections(struct mf_binary *binary, struct mf_cfi_builder *builder)
+{
+	ElfW(Ehdr) elf;
+	ElfW(Shdr) names, section;
+
+	if (!mf_binary_read(binary, 0, &elf, sizeof(elf)) || elf.e_shentsize != sizeof(section) ||
+	    !mf_binary_read(binary, elf.e_shoff + elf.e_shstrndx * sizeof(names), &names,
+			    sizeof(names)))
+		return;
+	for (unsigned int i = 0; i < elf.e_shnum; i++) {
+		mf_auto_free uint8_t *bytes = NULL;
+		char name[16] = "";
+		size_t size;
+		bool loaded;
+
+		if (!mf_binary_read(binary, elf.e_shoff + i * sizeof(section), &section,
+				    sizeof(section)) ||
+		    !mf_binary_read(binary, names.sh_offset + section.sh_name, name,
+				    sizeof(name) - 1))
+			continue;
+		loaded = !strcmp(name, ".eh_frame") && !binary->n_entries;
+		if (!loaded && strcmp(name, ".debug_frame"))
+			continue;
+		bytes = read_section(binary, &section, &size);
+		if (bytes && loaded)
+			mf_cfi_add_eh_frame(builder, bytes, size, section.sh_addr);
+		else if (bytes)
+			mf_cfi_add_debug_frame(builder, bytes, size);
+	}
+}
+
+const struct mf_cfi *mf_binary_cfi(struct mf_binary *binary)
+{
+	struct mf_cfi_builder *builder;
+	uint64_t end = 0;
+
+	if (binary->cfi_tried)
+		return binary->cfi.bytes ? &binary->cfi : NULL;
+	binary->cfi_tried = true;
+	for (unsigned int i = 0; i < binary->n_segments; i++)
+		if (binary->segments[i].p_vaddr + binary->segments[i].p_memsz > end)
+			end = binary->segments[i].p_vaddr + binary->segments[i].p_memsz;
+	builder = mf_cfi_begin((end + CFI_ALIGNMENT) & ~(CFI_ALIGNMENT - 1));
+	if (!builder)
+		return NULL;
+	add_sections(binary, builder);
+	return mf_cfi_end(builder, &binary->cfi) ? &binary->cfi : NULL;
 }
 
 static void read_notes(struct mf_binary *binary, const ElfW(Phdr) *segment)
@@ -197,6 +290,8 @@ struct mf_binary *mf_binary_open(const char *path)
 	if (!binary)
 		return NULL;
 	binary->size = (uint64_t)status.st_size;
+	binary->device = (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev);
+	binary->inode = status.st_ino;
 	binary->fd = mf_take(fd, -1);
 	binary->blocks = calloc(binary->size / BLOCK_BYTES / 8 + 1, 1);
 	binary->bytes = mmap(NULL, binary->size, PROT_READ | PROT_WRITE,
@@ -245,5 +340,6 @@ void mf_binary_close(struct mf_binary *binary)
 		free(binary->bytes);
 	}
 	free(binary->blocks);
+	free(binary->cfi.bytes);
 	free(binary);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pages/cfi.h"
 #include "symbols/object.h"
 
 struct mf_binary;
@@ -17,6 +18,9 @@ struct mf_binary;
  * cannot be read or is not an ELF file of this machine's word size and byte order.
  */
 struct mf_binary *mf_binary_open(const char *path);
+
+/* Where it is on disk: its device (major << 32 | minor) and inode. */
+void mf_binary_identity(const struct mf_binary *binary, uint64_t *device, uint64_t *inode);
 
 /* The vdso of this process: every process of this kernel has the same. NULL if there is none. */
 struct mf_binary *mf_binary_open_vdso(void);
@@ -36,6 +40,12 @@ bool mf_binary_address(const struct mf_binary *binary, uint64_t offset, uint64_t
  */
 bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, uint64_t *table,
 			    uint64_t *n_entries);
+
+/*
+ * Rules for code that .eh_frame_hdr does not lead to: those of .debug_frame, and of .eh_frame if
+ * there is no .eh_frame_hdr. Made when first asked for; NULL if there are none.
+ */
+const struct mf_cfi *mf_binary_cfi(struct mf_binary *binary);
 
 /* The link-time address of the first instruction of the program or, in ld.so, of the process. */
 uint64_t mf_binary_entry(const struct mf_binary *binary);

@@ -23,7 +23,29 @@ static FILE *open_append(const char *path)
 	return file;
 }
 
-int mf_dump_intervals(const char *path, const struct mf_pages_process *process,
+/* Beside the file, a file that asks. */
+static const char *asking(const char *path)
+{
+	static char name[4096];
+
+	snprintf(name, sizeof(name), "%s.now", path);
+	return name;
+}
+
+bool mf_dump_is_wanted(const char *path, char moment[MF_DUMP_MOMENT_MAX])
+{
+	mf_auto_fclose FILE *file = fopen(asking(path), "re");
+
+	moment[0] = '\0';
+	return file && fscanf(file, "%31s", moment) == 1;
+}
+
+void mf_dump_done(const char *path)
+{
+	unlink(asking(path));
+}
+
+int mf_dump_intervals(const char *path, const struct mf_pages_process *process, const char *moment,
 		      const struct mf_space *space, struct mf_error *err)
 {
 	mf_auto_fclose FILE *file = open_append(path);
@@ -35,9 +57,14 @@ int mf_dump_intervals(const char *path, const struct mf_pages_process *process,
 				    path, strerror(errno));
 	fprintf(file,
 		"process %d model %" PRIu64 " kernel %" PRIu64 " lost %" PRIu64
-		" mismatches %" PRIu64 "\n",
+		" mismatches %" PRIu64 "%s%s\n",
 		process->pid, process->model_pages, process->kernel_pages, process->lost,
-		process->mismatches);
+		process->mismatches, moment[0] ? " at " : "", moment);
+	fprintf(file,
+		"stacks recognised %" PRIu64 " captured %" PRIu64 " walked %" PRIu64
+		" limited %" PRIu64 " none %" PRIu64 " verified %" PRIu64 " wrong %" PRIu64 "\n",
+		process->recognised, process->captured, process->walked, process->limited,
+		process->no_stack, process->verified, process->wrong_stacks);
 	for (interval = mf_space_next(space, 0); interval;
 	     interval = mf_space_next(space, interval->end)) {
 		if (interval->start != end) {

@@ -3,6 +3,8 @@
 
 #include "pages/files.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,16 +103,94 @@ uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t devi
 	return files->count++;
 }
 
-struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number)
-{
-	struct mf_file *file = &files->files[number];
+/* What the kernel appends to the path of a file that has none any more. */
+#define DELETED " (deleted)"
 
-	if (!number || file->tried)
-		return number ? file->binary : NULL;
+static bool is_deleted(const struct mf_file *file)
+{
+	size_t length = strlen(file->path), end = sizeof(DELETED) - 1;
+
+	return length > end && !strcmp(file->path + length - end, DELETED);
+}
+
+/* Whether @binary is what was mapped: yes, no, or perhaps. */
+enum likeness {
+	OTHER,
+	PERHAPS, /* an overlay's files have another device, and perhaps inode, than what is mapped */
+	SAME,
+};
+
+static enum likeness compare(const struct mf_file *file, const struct mf_binary *binary)
+{
+	uint64_t device, inode;
+
+	mf_binary_identity(binary, &device, &inode);
+	if (inode == file->inode)
+		return SAME;
+	return device == file->device ? OTHER : PERHAPS;
+}
+
+/*
+ * The path is of the mount namespace of the process, which may not be ours, and may have been given
+ * to another file since. The process's own view is asked then; for a file that has no path any
+ * more, the mapping itself (which takes privileges), or the program that the process runs.
+ */
+static struct mf_binary *open_file(const struct mf_file *file, pid_t pid, uint64_t start,
+				   uint64_t end)
+{
+	struct mf_binary *perhaps = NULL;
+	bool deleted = is_deleted(file);
+	char root[4096 + 64], mapping[96], program[64];
+	const char *const paths[] = {deleted ? NULL : file->path, deleted ? NULL : root, mapping,
+				     program};
+
+	snprintf(root, sizeof(root), "/proc/%d/root%s", (int)pid, file->path);
+	snprintf(mapping, sizeof(mapping), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+		 start, end);
+	snprintf(program, sizeof(program), "/proc/%d/exe", (int)pid);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct mf_binary *binary;
+		enum likeness likeness;
+
+		if (!paths[i] || (i && !pid))
+			continue;
+		binary = mf_binary_open(paths[i]);
+		likeness = binary ? compare(file, binary) : OTHER;
+		/* A mapping is what it is, by whatever name. */
+		if (likeness == SAME || (binary && paths[i] == mapping)) {
+			mf_binary_close(perhaps);
+			return binary;
+		}
+		if (likeness == PERHAPS && !perhaps && paths[i] != program)
+			perhaps = binary;
+		else
+			mf_binary_close(binary);
+	}
+	return perhaps;
+}
+
+static void open_binary(struct mf_file *file, pid_t pid, uint64_t start, uint64_t end)
+{
+	if (file->tried)
+		return;
 	file->tried = true;
 	if (mf_file_is_path(file))
-		file->binary = mf_binary_open(file->path);
+		file->binary = open_file(file, pid, start, end);
 	else if (!strcmp(file->path, "[vdso]"))
 		file->binary = mf_binary_open_vdso();
-	return file->binary;
+}
+
+struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number)
+{
+	if (!number)
+		return NULL;
+	open_binary(&files->files[number], 0, 0, 0);
+	return files->files[number].binary;
+}
+
+void mf_files_mapped(struct mf_files *files, uint32_t number, pid_t pid, uint64_t start,
+		     uint64_t end)
+{
+	if (number)
+		open_binary(&files->files[number], pid, start, end);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "pages/binary.h"
 
@@ -17,8 +18,7 @@ struct mf_file {
 		     */
 	uint64_t device, inode;
 	struct mf_binary *binary;
-	bool tried;    /* to open it */
-	bool has_code; /* it has been unwound through: its unmapping makes caches stale */
+	bool tried; /* to open it */
 };
 
 struct mf_files {
@@ -33,6 +33,13 @@ void mf_files_deinit(struct mf_files *files);
 
 /* The number of the file of these three; MF_FILE_NONE if memory ran out or @path is empty. */
 uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t device, uint64_t inode);
+
+/*
+ * Process @pid has mapped code of the file at @start..@end, and lives: the file is opened, for its
+ * path may lead to another one soon, or to none; or does already, or is of another mount namespace.
+ */
+void mf_files_mapped(struct mf_files *files, uint32_t number, pid_t pid, uint64_t start,
+		     uint64_t end);
 
 /* Valid until the next mf_files_intern. @number is one that it returned. */
 static inline struct mf_file *mf_files_get(const struct mf_files *files, uint32_t number)

@@ -5,11 +5,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "pages/dump.h"
+#include "pages/members.h"
 #include "pages/ring.h"
 #include "pages/target.h"
 
@@ -21,6 +24,9 @@
 #define RING_BYTES_MOST	 ((uint64_t)MASSIF_RING_MAX)
 #define RING_BYTES_LEAST (1ull << 20)
 #define HELD_BYTES_MAX	   (64ull << 20)
+
+/* Of the module's memory: some ten thousand known stacks. */
+#define KNOWN_BYTES (8u << 20)
 
 /* Frames captured beyond those that a report keeps: alloc-fns are cut off later. As in Massif. */
 #define FRAMES_BEYOND_DEPTH 50
@@ -37,10 +43,14 @@ struct mf_pages {
 	struct mf_target_common common;
 	struct mf_target *buckets[BUCKETS]; /* the profiled address spaces, by number */
 	pid_t launched;			    /* the process that enrolled; 0: none yet */
-	bool started;			    /* it has executed the program */
+	bool started;			    /* it has executed the program, or did before we came */
+	struct mf_members members; /* with traces_children: whose programs have profiles */
+	bool traces_children;
+	bool (*skips)(void *data, const char *path, const char *args, size_t n_bytes);
+	void *skips_data;
 	bool resync_wanted;
 	bool done;
-	uint64_t unexplained; /* records missing by seq that no LOST has told of yet */
+	uint64_t unexplained; /* records missing by seq that no LOST has told of yet: of whom? */
 	uint64_t now_ns;      /* time of the last record */
 
 	/* The part of a resync that is being read; NULL: none, or of no interest. */
@@ -103,6 +113,15 @@ static void remove_target(struct mf_pages *pages, struct mf_target *target)
 	mf_target_destroy(target);
 }
 
+static enum mf_known_mode known_mode(void)
+{
+	const char *word = getenv("MASSIF_KNOWN_STACKS");
+
+	if (word && !strcmp(word, "off"))
+		return MF_KNOWN_OFF;
+	return word && !strcmp(word, "verify") ? MF_KNOWN_VERIFY : MF_KNOWN_ON;
+}
+
 static struct mf_pages *create(const struct mf_pages_options *options)
 {
 	struct mf_pages *pages = calloc(1, sizeof(*pages));
@@ -112,25 +131,49 @@ static struct mf_pages *create(const struct mf_pages_options *options)
 		return NULL;
 	pages->ring.fd = -1;
 	pages->model = options->model;
+	pages->traces_children = options->traces_children;
+	pages->skips = options->skips;
+	pages->skips_data = options->skips_data;
 	pages->common.frames = frames < MF_UNWIND_FRAMES_MAX ? frames : MF_UNWIND_FRAMES_MAX;
+	pages->common.what = options->what;
 	pages->common.dump_path = getenv("MASSIF_DUMP_INTERVALS");
 	pages->common.held_bytes_max = HELD_BYTES_MAX;
+	pages->common.filter = options->filter;
+	pages->common.names = options->names;
+	pages->common.ring = &pages->ring;
+	pages->common.known_mode = known_mode();
 	mf_files_init(&pages->common.files);
 	return pages;
 }
 
-static int open_ring(struct mf_ring *ring, const struct mf_pages_options *options,
+static uint64_t ring_bytes_of_tests(void)
+{
+	const char *kib = getenv("MASSIF_RING_KIB");
+
+	return kib ? strtoull(kib, NULL, 10) * 1024 : 0;
+}
+
+static int open_ring(struct mf_pages *pages, const struct mf_pages_options *options,
 		     struct mf_error *err)
 {
 	const char *device = options->device ? options->device : MASSIF_DEVICE;
-	uint64_t bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES_MOST;
+	uint64_t wanted = options->ring_bytes ? options->ring_bytes : ring_bytes_of_tests();
+	struct mf_ring_setup setup = {
+		.ring_bytes = wanted ? wanted : RING_BYTES_MOST,
+		.stack_bytes = MASSIF_STACK_MAX,
+		.known_bytes = pages->common.known_mode == MF_KNOWN_OFF ? 0 : KNOWN_BYTES,
+	};
 	int code;
 
+	if (pages->common.known_mode == MF_KNOWN_VERIFY)
+		setup.flags |= MASSIF_SETUP_VERIFY;
+	if (options->what != MF_PAGES_VIRTUAL)
+		setup.flags |= MASSIF_SETUP_RESIDENT;
 	for (;;) {
-		code = mf_ring_open(ring, device, bytes, MASSIF_STACK_MAX, err);
-		if (code != -ENOMEM || options->ring_bytes || bytes <= RING_BYTES_LEAST)
+		code = mf_ring_open(&pages->ring, device, &setup, err);
+		if (code != -ENOMEM || wanted || setup.ring_bytes <= RING_BYTES_LEAST)
 			return code;
-		bytes /= 2;
+		setup.ring_bytes /= 2;
 	}
 }
 
@@ -142,7 +185,7 @@ int mf_pages_open(const struct mf_pages_options *options, struct mf_pages **page
 
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "no memory for a session");
-	code = open_ring(&made->ring, options, err);
+	code = open_ring(made, options, err);
 	if (code) {
 		mf_pages_close(made);
 		return code;
@@ -179,6 +222,7 @@ void mf_pages_close(struct mf_pages *pages)
 	free(pages->resync);
 	mf_ring_close(&pages->ring);
 	mf_files_deinit(&pages->common.files);
+	mf_members_deinit(&pages->members);
 	free(pages);
 }
 
@@ -205,6 +249,51 @@ int mf_pages_enrol_error(int code, struct mf_error *err)
 	}
 }
 
+/* What is the matter with a process that cannot be joined. */
+static const struct {
+	int code;
+	const char *words;
+} join_errors[] = {
+	{-ESRCH, "does not exist, or has just ended"},
+	{-EPERM, "may not be profiled by this user: it is another user's or group's, or it does not "
+		 "let itself be looked at (it has gained rights, or prctl(PR_SET_DUMPABLE)); run "
+		 "massif-ctl as root, or with CAP_PERFMON or CAP_SYS_PTRACE"},
+	{-EOPNOTSUPP, "is a thread of the kernel: it has no memory of its own to profile"},
+	{-EBUSY, "is in a massif session already"},
+	{-EAGAIN, "executes one program after the other; try again"},
+	{-ENOTTY, "cannot be attached to by the loaded massif.ko: load the one that was built with "
+		  "this massif-ctl"},
+};
+
+enum {
+	EXEC_LOOKS = 200, /* at a process that is executing another program */
+	EXEC_LOOK_MS = 10,
+};
+
+int mf_pages_join(struct mf_pages *pages, pid_t pid, struct mf_error *err)
+{
+	int code = mf_ring_join(&pages->ring, pid);
+
+	for (int i = 0; code == -EAGAIN && i < EXEC_LOOKS; i++) {
+		poll(NULL, 0, EXEC_LOOK_MS);
+		code = mf_ring_join(&pages->ring, pid);
+	}
+	if (!code)
+		return 0;
+	for (size_t i = 0; i < sizeof(join_errors) / sizeof(join_errors[0]); i++)
+		if (join_errors[i].code == code)
+			return mf_error_set(err, code, "process %d %s", (int)pid,
+					    join_errors[i].words);
+	return mf_error_set(err, code, "massif.ko cannot attach to process %d: %s", (int)pid,
+			    strerror(-code));
+}
+
+void mf_pages_ring_use(const struct mf_pages *pages, uint64_t *most_unread, uint64_t *bytes)
+{
+	*most_unread = pages->ring.most_unread;
+	*bytes = pages->ring.data_bytes;
+}
+
 int mf_pages_fd(const struct mf_pages *pages)
 {
 	return pages->ring.fd;
@@ -220,27 +309,112 @@ static int take_enrol(struct mf_pages *pages, const struct massif_record *record
 	return 0;
 }
 
+static int out_of_memory(struct mf_error *err)
+{
+	return mf_error_set(err, -ENOMEM, "no memory for a profile");
+}
+
+static int take_attach(struct mf_pages *pages, const struct massif_record *record,
+		       struct mf_error *err)
+{
+	const struct massif_rec_enrol *attach = (const void *)record;
+	pid_t pid = (pid_t)attach->tgid;
+	struct mf_target *target;
+	int code;
+
+	/* Two processes of one address space. */
+	if (find_target(pages, record->target))
+		return 0;
+	code = add_target(pages, record->target, pid, record->time_ns, &target, err);
+	if (code)
+		return code;
+	if (mf_members_add(&pages->members, pid))
+		return out_of_memory(err);
+	if (!pages->launched) {
+		pages->launched = pid;
+		pages->started = true;
+	}
+	target->process.launched = pid == pages->launched;
+	memcpy(target->process.comm, attach->comm, sizeof(target->process.comm) - 1);
+	return 0;
+}
+
+/* Whether what a process executes now gets a profile. */
+static bool is_wanted(const struct mf_pages *pages, pid_t pid)
+{
+	if (!pages->started)
+		return pid == pages->launched;
+	return pages->traces_children && mf_members_has(&pages->members, pid);
+}
+
 static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 		     struct mf_error *err)
 {
 	const struct massif_rec_exec *exec = (const void *)record;
-	struct mf_target *target = find_process(pages, (pid_t)exec->tgid);
+	pid_t pid = (pid_t)exec->tgid;
+	struct mf_target *former = find_process(pages, pid), *target;
+	bool wanted = is_wanted(pages, pid), first = !pages->started;
 	int code;
 
 	/* Another program: as in Massif the profile of the former one is dropped. */
-	if (target) {
-		target->left = MF_PAGES_REPLACED;
-		memcpy(target->process.comm, exec->comm, sizeof(target->process.comm) - 1);
+	if (former) {
+		former->left = MF_PAGES_REPLACED;
+		former->process.followed = wanted;
+		memcpy(former->process.comm, exec->comm, sizeof(former->process.comm) - 1);
 	}
-	if (pages->started || (pid_t)exec->tgid != pages->launched)
+	if (!wanted)
 		return 0;
-	code = add_target(pages, record->target, pages->launched, record->time_ns, &target, err);
+	code = add_target(pages, record->target, pid, record->time_ns, &target, err);
 	if (code)
 		return code;
 	pages->started = true;
-	target->process.launched = true;
+	target->process.launched = pid == pages->launched;
+	target->executed = !first;
 	memcpy(target->process.comm, exec->comm, sizeof(target->process.comm) - 1);
-	return 0;
+	if (record->size > sizeof(*exec) && exec->path[0]) {
+		target->process.path = strdup(exec->path);
+		if (!target->process.path)
+			return out_of_memory(err);
+	}
+	return mf_members_add(&pages->members, pid) ? out_of_memory(err) : 0;
+}
+
+/* The words of the @n_bytes of @args, each with its NUL, with blanks between; NULL: no memory. */
+static char *join_args(const char *args, size_t n_bytes)
+{
+	char *text = malloc(n_bytes + 1);
+
+	if (!text)
+		return NULL;
+	memcpy(text, args, n_bytes);
+	text[n_bytes] = '\0';
+	if (n_bytes && !text[n_bytes - 1])
+		n_bytes--;
+	for (size_t i = 0; i < n_bytes; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return text;
+}
+
+static int take_args(struct mf_pages *pages, const struct massif_record *record,
+		     struct mf_error *err)
+{
+	const struct massif_rec_args *args = (const void *)record;
+	struct mf_target *target = find_target(pages, record->target);
+	struct mf_pages_process *process;
+
+	if (!target || !target->executed)
+		return 0;
+	process = &target->process;
+	if (pages->skips && pages->skips(pages->skips_data, process->path ? process->path : "",
+					 args->args, args->bytes)) {
+		target->left = MF_PAGES_SKIPPED;
+		mf_members_remove(&pages->members, process->pid);
+		return 0;
+	}
+	if (!process->cmd)
+		process->cmd = join_args(args->args, args->bytes);
+	return process->cmd ? 0 : out_of_memory(err);
 }
 
 static int take_fork(struct mf_pages *pages, const struct massif_record *record,
@@ -250,13 +424,21 @@ static int take_fork(struct mf_pages *pages, const struct massif_record *record,
 	struct mf_target *parent = find_target(pages, record->target), *child;
 	int code;
 
-	if (!parent || fork->child == record->target)
+	if (mf_members_has(&pages->members, (pid_t)fork->parent_tgid) &&
+	    mf_members_add(&pages->members, (pid_t)fork->child_tgid))
+		return out_of_memory(err);
+	if (!parent || parent->left == MF_PAGES_SKIPPED || fork->child == record->target)
 		return 0;
 	code = add_target(pages, fork->child, (pid_t)fork->child_tgid, record->time_ns, &child,
 			  err);
 	if (code)
 		return code;
 	memcpy(child->process.comm, parent->process.comm, sizeof(child->process.comm));
+	if (parent->process.cmd) {
+		child->process.cmd = strdup(parent->process.cmd);
+		if (!child->process.cmd)
+			return out_of_memory(err);
+	}
 	return mf_target_fork(parent, child, record, err);
 }
 
@@ -281,6 +463,7 @@ static int take_end(struct mf_pages *pages, const struct massif_record *record,
 	struct mf_target *target = find_process(pages, (pid_t)end->tgid);
 	enum mf_pages_state state = MF_PAGES_EXITED;
 
+	mf_members_remove(&pages->members, (pid_t)end->tgid);
 	if (!target)
 		return 0;
 	if (end->reason < sizeof(states) / sizeof(states[0]) && states[end->reason])
@@ -289,30 +472,25 @@ static int take_end(struct mf_pages *pages, const struct massif_record *record,
 	return 0;
 }
 
-/* Tells the targets concerned that records are missing. */
-static int lose(struct mf_pages *pages, uint32_t number, uint64_t count, uint64_t time_ns,
-		struct mf_error *err)
-{
-	struct mf_target *target;
-	int code = 0;
-
-	pages->resync_wanted = true;
-	for_each_target(pages, target) if (!code && (!number || target->number == number)) code =
-		mf_target_lost(target, count, time_ns, err);
-	return code;
-}
-
+/*
+ * Whose records are missing the module says before the next record of each; the gap in seq, which
+ * may be seen earlier, says nothing of that.
+ */
 static int take_lost(struct mf_pages *pages, const struct massif_record *record,
 		     struct mf_error *err)
 {
 	const struct massif_rec_lost *lost = (const void *)record;
-	uint64_t known = lost->count < pages->unexplained ? lost->count : pages->unexplained;
+	struct mf_target *target;
+	int code = 0;
 
-	/* What the gap in seq has told already is not counted again. */
-	if (lost->reason != MASSIF_LOST_ROOM)
-		known = 0;
-	pages->unexplained -= known;
-	return lose(pages, record->target, lost->count - known, record->time_ns, err);
+	pages->unexplained -= lost->count < pages->unexplained ? lost->count : pages->unexplained;
+	pages->resync_wanted = true;
+	for_each_target(pages, target)
+	{
+		if (!code && (!record->target || target->number == record->target))
+			code = mf_target_lost(target, lost, err);
+	}
+	return code;
 }
 
 static int take_resync_begin(struct mf_pages *pages, const struct massif_record *record,
@@ -346,6 +524,9 @@ static int take_vma(struct mf_pages *pages, const struct massif_record *record,
 	    resync->n_vmas >= pages->resync_room)
 		return 0;
 	name = mf_files_intern(&pages->common.files, vma->name, device, vma->ino);
+	if (vma->prot & MASSIF_PROT_FILE && vma->prot & MASSIF_PROT_EXEC)
+		mf_files_mapped(&pages->common.files, name, pages->resync_target->process.pid,
+				vma->addr, vma->addr + vma->len);
 	resync->vmas[resync->n_vmas++] = (struct mf_resync_vma){
 		.start = vma->addr,
 		.end = vma->addr + vma->len,
@@ -362,7 +543,7 @@ static int take_resync_end(struct mf_pages *pages, const struct massif_record *r
 	static const enum mf_resync_reason reasons[] = {
 		[MASSIF_RESYNC_ENROL] = MF_RESYNC_EXEC, [MASSIF_RESYNC_FORK] = MF_RESYNC_FORK,
 		[MASSIF_RESYNC_EXEC] = MF_RESYNC_EXEC,	[MASSIF_RESYNC_LOST] = MF_RESYNC_LOST,
-		[MASSIF_RESYNC_ASKED] = MF_RESYNC_LOST,
+		[MASSIF_RESYNC_ASKED] = MF_RESYNC_LOST, [MASSIF_RESYNC_ATTACH] = MF_RESYNC_ATTACH,
 	};
 	const struct massif_rec_resync *end = (const void *)record;
 	struct mf_resync *resync = mf_take(pages->resync, NULL);
@@ -389,6 +570,22 @@ static int take_map(struct mf_pages *pages, const struct massif_record *record,
 	struct mf_target *target = find_target(pages, record->target);
 
 	return target ? mf_target_map(target, (const void *)record, err) : 0;
+}
+
+static int take_resident(struct mf_pages *pages, const struct massif_record *record,
+			 struct mf_error *err)
+{
+	struct mf_target *target = find_target(pages, record->target);
+
+	return target ? mf_target_resident(target, (const void *)record, err) : 0;
+}
+
+static int take_move(struct mf_pages *pages, const struct massif_record *record,
+		     struct mf_error *err)
+{
+	struct mf_target *target = find_target(pages, record->target);
+
+	return target ? mf_target_move(target, (const void *)record, err) : 0;
 }
 
 static int take_name(struct mf_pages *pages, const struct massif_record *record,
@@ -422,23 +619,27 @@ static int (*const handlers[])(struct mf_pages *pages, const struct massif_recor
 	[MASSIF_REC_UNMAP] = take_map,
 	[MASSIF_REC_NAME] = take_name,
 	[MASSIF_REC_STACK] = take_stack,
+	[MASSIF_REC_RESIDENT] = take_resident,
+	[MASSIF_REC_MOVE] = take_move,
+	[MASSIF_REC_ATTACH] = take_attach,
+	[MASSIF_REC_ARGS] = take_args,
 };
 
 static int take_in(struct mf_pages *pages, const struct massif_record *record, uint64_t gap,
 		   struct mf_error *err)
 {
+	struct mf_target *target;
 	int code;
 
 	pages->now_ns = record->time_ns;
-	if (gap && record->type != MASSIF_REC_LOST) {
-		pages->unexplained += gap;
-		code = lose(pages, 0, gap, record->time_ns, err);
-		if (code)
-			return code;
-	}
+	pages->unexplained += gap;
 	if (record->type >= sizeof(handlers) / sizeof(handlers[0]) || !handlers[record->type])
 		return 0; /* of a newer module; nothing that accounting needs */
-	return handlers[record->type](pages, record, err);
+	code = handlers[record->type](pages, record, err);
+	target = find_target(pages, record->target);
+	if (target)
+		target->seen_ns = record->time_ns;
+	return code;
 }
 
 /* Notes which profiles have ended. */
@@ -452,6 +653,8 @@ static int settle(struct mf_pages *pages, struct mf_error *err)
 		/* The session is over: whatever is left has exited, even if a record is lost. */
 		if (pages->done && target->left == MF_PAGES_RUNNING)
 			target->left = MF_PAGES_EXITED;
+		if (pages->done && pages->unexplained && !target->exited)
+			mf_target_note_loss(target, pages->unexplained, pages->now_ns);
 		if (!code && target->left != MF_PAGES_RUNNING && (target->exited || pages->done))
 			code = mf_target_finish(target, target->left, pages->now_ns, err);
 	}
@@ -483,6 +686,18 @@ static int drain(struct mf_pages *pages, struct mf_error *err)
 		mf_ring_advance(&pages->ring, record);
 	}
 	mf_ring_publish(&pages->ring);
+	mf_ring_tell_now(&pages->ring);
+	return code;
+}
+
+static int dump(struct mf_pages *pages, const char *moment, struct mf_error *err)
+{
+	struct mf_target *target;
+	int code = 0;
+
+	for_each_target(pages, target) if (!code && target->left == MF_PAGES_RUNNING) code =
+		mf_target_dump(target, moment, err);
+	mf_dump_done(pages->common.dump_path);
 	return code;
 }
 
@@ -490,8 +705,13 @@ int mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 {
 	/* Before reading: nothing can come after it. */
 	bool hung_up = mf_ring_hung_up(&pages->ring);
+	/* Likewise: who asks for a dump holds the program still, and has all of it. */
+	char moment[MF_DUMP_MOMENT_MAX];
+	bool dumps = pages->common.dump_path && mf_dump_is_wanted(pages->common.dump_path, moment);
 	int code = drain(pages, err);
 
+	if (!code && dumps)
+		code = dump(pages, moment, err);
 	if (code)
 		return code;
 	if (pages->resync_wanted)

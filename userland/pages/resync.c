@@ -7,6 +7,16 @@
 
 #define PAGE_MASK 4095ull
 
+/* What a program or its interpreter does not have in the file, its BSS, follows what it has. */
+static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_vma *vma)
+{
+	const struct mf_interval *before = vma->start ? mf_space_find(&a->space, vma->start - 1) : NULL;
+
+	if (before && before->file && mf_file_is_path(mf_files_get(a->files, before->file)))
+		return before->context;
+	return mf_accounting_note(a, MF_WORDS_ANON);
+}
+
 /* Words for a mapping that no stack explains. */
 static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason reason,
 				 const struct mf_resync_vma *vma)
@@ -14,15 +24,34 @@ static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason 
 	const struct mf_file *file;
 	char words[4096];
 
+	if (reason == MF_RESYNC_ATTACH)
+		return mf_accounting_notes(a, MF_WORDS_ATTACH,
+					   vma->name ? mf_files_get(a->files, vma->name)->path :
+						       MF_WORDS_ANON);
 	if (reason != MF_RESYNC_EXEC)
 		return mf_accounting_note(a, MF_WORDS_LOST);
 	if (!vma->name)
-		return mf_accounting_note(a, MF_WORDS_ANON);
+		return context_of_bss(a, vma);
 	file = mf_files_get(a->files, vma->name);
 	if (!mf_file_is_path(file))
 		return mf_accounting_note(a, file->path);
 	snprintf(words, sizeof(words), MF_WORDS_EXEC " (in %s)", file->path);
 	return mf_accounting_note(a, words);
+}
+
+/* Where something else is mapped than we thought, code may have changed. */
+static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *vma, uint64_t start,
+			  uint64_t end)
+{
+	const struct mf_interval *i;
+
+	for (i = mf_space_next(&a->space, start); i && i->start < end;
+	     i = mf_space_next(&a->space, i->end)) {
+		/* start of both may be cut. */
+		if (i->file != vma->file ||
+		    (i->file && i->offset - i->start != vma->offset - vma->start))
+			mf_code_unmap(&a->code, i->start, i->end);
+	}
 }
 
 /* Maps the hole @start..@end of @vma; after a fork it ends where the parent's context changes. */
@@ -61,6 +90,7 @@ static int apply_vma(struct mf_accounting *a, const struct mf_resync *resync,
 		if (code)
 			return code;
 	}
+	compare_files(a, vma, start, end);
 	return mf_space_set_file(&a->space, start, end, vma->file,
 				 vma->file ? vma->offset + (start - vma->start) : 0);
 }
@@ -73,6 +103,14 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 		return 0;
 	return mf_accounting_unmap(a, start, end, time_ns);
 }
+
+/* Words for what is resident now and nobody was seen touching. */
+static const char *const base_words[] = {
+	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,
+	[MF_RESYNC_FORK] = MF_WORDS_FORK,
+	[MF_RESYNC_LOST] = MF_WORDS_LOST,
+	[MF_RESYNC_ATTACH] = MF_WORDS_ATTACH,
+};
 
 int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uint64_t time_ns)
 {
@@ -102,9 +140,11 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 			return code;
 	}
 	if (resync->last) {
+		if (a->what != MF_PAGES_VIRTUAL)
+			a->resident.base_words = base_words[resync->reason];
 		mf_space_deinit(&a->inherited);
 		/* As Massif: one more attempt when the program's first code is about to run. */
-		if (resync->reason == MF_RESYNC_EXEC)
+		if (resync->reason == MF_RESYNC_EXEC || resync->reason == MF_RESYNC_ATTACH)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
 	}
 	return 0;

@@ -17,9 +17,10 @@ struct mf_resync_vma {
 };
 
 enum mf_resync_reason {
-	MF_RESYNC_EXEC, /* what the kernel mapped to start a program */
-	MF_RESYNC_FORK, /* what the child has of its parent's */
-	MF_RESYNC_LOST, /* what had not been told */
+	MF_RESYNC_EXEC,	  /* what the kernel mapped to start a program */
+	MF_RESYNC_FORK,	  /* what the child has of its parent's */
+	MF_RESYNC_LOST,	  /* what had not been told */
+	MF_RESYNC_ATTACH, /* what the program had mapped before */
 };
 
 /* The truth about start..end: exactly vmas[], in the order of their addresses, are mapped. */

@@ -8,13 +8,22 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The module wakes us when this part of the ring is full; urgent records wake at once. */
-#define WATERMARK_PART 8
+#include "pages/hooktest.h"
+
+/*
+ * The module wakes us when so much is unread: a few stacks, or a thousand records. The sooner it is
+ * told of a stack, the fewer equal ones are captured.
+ */
+#define WATERMARK_BYTES (64ull << 10)
+
+/* So many bytes of known stacks are told at once. */
+#define TOLD_BYTES (16u << 10)
 
 /* After this part of the ring the module gets its room back, also within one drain. */
 #define PUBLISH_PART 16
@@ -50,7 +59,7 @@ static int open_device(const char *device, struct mf_error *err)
 	}
 }
 
-static int check_version(int fd, const char *device, struct mf_error *err)
+static int check_version(int fd, const char *device, uint64_t flags, struct mf_error *err)
 {
 	struct massif_query query = {.size = sizeof(query)};
 
@@ -73,16 +82,23 @@ static int check_version(int fd, const char *device, struct mf_error *err)
 		return mf_error_set(err, -EOPNOTSUPP,
 				    "the loaded massif.ko (%s) cannot account pages on this kernel",
 				    query.release);
+	if (flags & MASSIF_SETUP_RESIDENT && !(query.features & MASSIF_FEATURE_RESIDENT))
+		return mf_error_set(err, -EOPNOTSUPP,
+				    "the loaded massif.ko (%s) cannot tell which pages are resident "
+				    "on this kernel, which has no CONFIG_MMU_NOTIFIER",
+				    query.release);
 	return 0;
 }
 
-static int set_up(int fd, uint64_t ring_bytes, uint32_t stack_bytes, struct mf_error *err)
+static int set_up(int fd, const struct mf_ring_setup *wanted, struct mf_error *err)
 {
 	struct massif_setup setup = {
 		.size = sizeof(setup),
 		.abi = MASSIF_ABI,
-		.ring_bytes = ring_bytes,
-		.max_stack_bytes = stack_bytes,
+		.flags = wanted->flags,
+		.ring_bytes = wanted->ring_bytes,
+		.max_stack_bytes = wanted->stack_bytes,
+		.known_bytes = wanted->known_bytes,
 	};
 	int code;
 
@@ -103,7 +119,7 @@ static int set_up(int fd, uint64_t ring_bytes, uint32_t stack_bytes, struct mf_e
 				    MASSIF_ABI);
 	case -ENOMEM:
 		return mf_error_set(err, code, "no memory for a ring of %" PRIu64 " KiB",
-				    ring_bytes / 1024);
+				    wanted->ring_bytes / 1024);
 	default:
 		return mf_error_set(err, code, "massif.ko refused the session: %s",
 				    strerror(-code));
@@ -118,8 +134,8 @@ static void *map_part(int fd, size_t bytes, int prot, unsigned int page)
 	return address == MAP_FAILED ? NULL : address;
 }
 
-int mf_ring_open(struct mf_ring *ring, const char *device, uint64_t ring_bytes,
-		 uint32_t stack_bytes, struct mf_error *err)
+int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_setup *setup,
+		 struct mf_error *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	int fd, code;
@@ -130,14 +146,16 @@ int mf_ring_open(struct mf_ring *ring, const char *device, uint64_t ring_bytes,
 		return fd;
 	ring->fd = fd;
 	ring->page_bytes = page;
-	code = check_version(fd, device, err);
+	code = check_version(fd, device, setup->flags, err);
 	if (!code)
-		code = set_up(fd, ring_bytes, stack_bytes, err);
+		code = set_up(fd, setup, err);
+	if (!code)
+		code = mf_hooktest_run(fd, err);
 	if (!code) {
-		ring->data_bytes = ring_bytes;
+		ring->data_bytes = setup->ring_bytes;
 		ring->control = map_part(fd, page, PROT_READ, MASSIF_MMAP_CONTROL);
 		ring->consumer = map_part(fd, page, PROT_READ | PROT_WRITE, MASSIF_MMAP_CONSUMER);
-		ring->data = map_part(fd, ring_bytes, PROT_READ, MASSIF_MMAP_DATA);
+		ring->data = map_part(fd, setup->ring_bytes, PROT_READ, MASSIF_MMAP_DATA);
 		if (!ring->control || !ring->consumer || !ring->data)
 			code = mf_error_set(err, -errno, "cannot map the ring of %s: %s", device,
 					    strerror(errno));
@@ -146,7 +164,9 @@ int mf_ring_open(struct mf_ring *ring, const char *device, uint64_t ring_bytes,
 		mf_ring_close(ring);
 		return code;
 	}
-	ring->consumer->watermark = ring_bytes / WATERMARK_PART;
+	ring->consumer->watermark = WATERMARK_BYTES;
+	if (setup->known_bytes)
+		ring->told = malloc(TOLD_BYTES);
 	return 0;
 }
 
@@ -179,6 +199,7 @@ void mf_ring_close(struct mf_ring *ring)
 			munmap((void *)ring->data, ring->data_bytes);
 		close(ring->fd);
 	}
+	free(ring->told);
 	*ring = (struct mf_ring){.fd = -1};
 }
 
@@ -189,6 +210,22 @@ static bool check_name(const struct massif_record *record)
 
 	return vma->name_len < room && !vma->name[vma->name_len] &&
 	       strlen(vma->name) == vma->name_len;
+}
+
+/* Of a module that tells no path, the record ends before it. */
+static bool check_exec(const struct massif_record *record)
+{
+	const struct massif_rec_exec *exec = (const struct massif_rec_exec *)record;
+
+	return record->size == sizeof(*exec) ||
+	       memchr(exec->path, '\0', record->size - sizeof(*exec));
+}
+
+static bool check_args(const struct massif_record *record)
+{
+	const struct massif_rec_args *args = (const struct massif_rec_args *)record;
+
+	return args->bytes <= record->size - sizeof(*args);
 }
 
 static bool check_stack(const struct massif_record *record)
@@ -210,7 +247,7 @@ static const struct {
 	[MASSIF_REC_LOST] = {sizeof(struct massif_rec_lost), NULL},
 	[MASSIF_REC_ENROL] = {sizeof(struct massif_rec_enrol), NULL},
 	[MASSIF_REC_FORK] = {sizeof(struct massif_rec_fork), NULL},
-	[MASSIF_REC_EXEC] = {sizeof(struct massif_rec_exec), NULL},
+	[MASSIF_REC_EXEC] = {sizeof(struct massif_rec_exec), check_exec},
 	[MASSIF_REC_EXIT] = {sizeof(struct massif_rec_exit), NULL},
 	[MASSIF_REC_END] = {sizeof(struct massif_rec_end), NULL},
 	[MASSIF_REC_RESYNC_BEGIN] = {sizeof(struct massif_rec_resync), NULL},
@@ -220,6 +257,10 @@ static const struct {
 	[MASSIF_REC_UNMAP] = {sizeof(struct massif_rec_map), NULL},
 	[MASSIF_REC_NAME] = {offsetof(struct massif_rec_vma, name) + 1, check_name},
 	[MASSIF_REC_STACK] = {sizeof(struct massif_rec_stack), check_stack},
+	[MASSIF_REC_RESIDENT] = {sizeof(struct massif_rec_resident), NULL},
+	[MASSIF_REC_MOVE] = {sizeof(struct massif_rec_move), NULL},
+	[MASSIF_REC_ATTACH] = {sizeof(struct massif_rec_enrol), NULL},
+	[MASSIF_REC_ARGS] = {sizeof(struct massif_rec_args), check_args},
 };
 
 static int bad(const struct mf_ring *ring, const struct massif_record *record, const char *what,
@@ -239,6 +280,8 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 
 	*record = NULL;
 	*gap = 0;
+	if (head - ring->tail > ring->most_unread)
+		ring->most_unread = head - ring->tail;
 	while (ring->tail != head) {
 		uint64_t position = ring->tail & (ring->data_bytes - 1);
 		uint64_t unread = head - ring->tail, room = ring->data_bytes - position;
@@ -288,11 +331,42 @@ void mf_ring_publish(struct mf_ring *ring)
 	ring->published = ring->tail;
 }
 
+void mf_ring_tell_now(struct mf_ring *ring)
+{
+	struct massif_known known = {
+		.size = sizeof(known),
+		.stacks = (uintptr_t)ring->told,
+		.bytes = ring->told_bytes,
+	};
+
+	/* What it has no memory for is captured again, and told again. */
+	if (ring->told_bytes)
+		ioctl(ring->fd, MASSIF_IOC_KNOWN, &known);
+	ring->told_bytes = 0;
+}
+
+void mf_ring_tell(struct mf_ring *ring, const struct massif_known_stack *stack)
+{
+	if (!ring->told || stack->size > TOLD_BYTES)
+		return;
+	if (stack->size > TOLD_BYTES - ring->told_bytes)
+		mf_ring_tell_now(ring);
+	memcpy(ring->told + ring->told_bytes, stack, stack->size);
+	ring->told_bytes += stack->size;
+}
+
 int mf_ring_enrol(const struct mf_ring *ring)
 {
 	struct massif_enrol enrol = {.size = sizeof(enrol)};
 
 	return ioctl(ring->fd, MASSIF_IOC_ENROL, &enrol) ? -errno : 0;
+}
+
+int mf_ring_join(const struct mf_ring *ring, pid_t pid)
+{
+	struct massif_attach attach = {.size = sizeof(attach), .pid = pid};
+
+	return ioctl(ring->fd, MASSIF_IOC_ATTACH, &attach) ? -errno : 0;
 }
 
 int mf_ring_resync(const struct mf_ring *ring)

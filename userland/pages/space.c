@@ -170,10 +170,14 @@ static bool valid(uint64_t start, uint64_t end)
 	return start < end && !((start | end) & PAGE_MASK);
 }
 
-int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_space_visit left,
-		    void *data)
-{
+/* The tree in three: what is before a range, in it and behind it. */
+struct cut {
 	uint32_t low, middle, high;
+};
+
+/* Cuts the tree, with nodes in reserve to join the parts again. Returns 0, -EINVAL or -ENOMEM. */
+static int cut_out(struct mf_space *space, uint64_t start, uint64_t end, struct cut *cut)
+{
 	int ret;
 
 	if (!valid(start, end))
@@ -181,10 +185,21 @@ int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_spa
 	ret = reserve(space);
 	if (ret)
 		return ret;
-	split(space, space->root, start, &low, &high);
-	split(space, high, end, &middle, &high);
-	release(space, middle, left, data);
-	space->root = join(space, low, high);
+	split(space, space->root, start, &cut->low, &cut->high);
+	split(space, cut->high, end, &cut->middle, &cut->high);
+	return 0;
+}
+
+int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_space_visit left,
+		    void *data)
+{
+	struct cut cut;
+	int ret = cut_out(space, start, end, &cut);
+
+	if (ret)
+		return ret;
+	release(space, cut.middle, left, data);
+	space->root = join(space, cut.low, cut.high);
 	return 0;
 }
 
@@ -219,18 +234,13 @@ static uint32_t insert(struct mf_space *space, uint32_t low, uint32_t high,
 int mf_space_add(struct mf_space *space, const struct mf_interval *interval, mf_space_visit left,
 		 void *data)
 {
-	uint32_t low, middle, high;
-	int ret;
+	struct cut cut;
+	int ret = cut_out(space, interval->start, interval->end, &cut);
 
-	if (!valid(interval->start, interval->end))
-		return -EINVAL;
-	ret = reserve(space);
 	if (ret)
 		return ret;
-	split(space, space->root, interval->start, &low, &high);
-	split(space, high, interval->end, &middle, &high);
-	release(space, middle, left, data);
-	space->root = insert(space, low, high, interval);
+	release(space, cut.middle, left, data);
+	space->root = insert(space, cut.low, cut.high, interval);
 	return 0;
 }
 
@@ -250,18 +260,13 @@ static void set_file(struct mf_space *space, uint32_t node, uint64_t start, uint
 int mf_space_set_file(struct mf_space *space, uint64_t start, uint64_t end, uint32_t file,
 		      uint64_t offset)
 {
-	uint32_t low, middle, high;
-	int ret;
+	struct cut cut;
+	int ret = cut_out(space, start, end, &cut);
 
-	if (!valid(start, end))
-		return -EINVAL;
-	ret = reserve(space);
 	if (ret)
 		return ret;
-	split(space, space->root, start, &low, &high);
-	split(space, high, end, &middle, &high);
-	set_file(space, middle, start, file, offset);
-	space->root = join(space, low, join(space, middle, high));
+	set_file(space, cut.middle, start, file, offset);
+	space->root = join(space, cut.low, join(space, cut.middle, cut.high));
 	return 0;
 }
 

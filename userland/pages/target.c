@@ -7,10 +7,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "model/trie.h"
 #include "pages/dump.h"
+#include "report/judge.h"
 
 #define PAGE_BYTES 4096ull
 
@@ -35,6 +37,8 @@ enum event_type {
 	EVENT_UNMAP,
 	EVENT_NAME,
 	EVENT_RESYNC,
+	EVENT_RESIDENT,
+	EVENT_MOVE,
 	EVENT_FORK,
 	EVENT_LOST,
 	EVENT_EXIT,
@@ -45,6 +49,7 @@ struct mf_event {
 	enum event_type type;
 	uint32_t flags;	  /* MASSIF_RF_* */
 	uint32_t capture; /* of the system call; UNMAP: if another record of it has one */
+	uint32_t known;	  /* number of the stack; 0: it is not a known one */
 	uint64_t time_ns;
 	uint64_t total_vm; /* pages */
 	uint64_t start, end;
@@ -60,8 +65,15 @@ struct mf_event {
 			bool first_part;
 		} resync;
 		struct mf_target *child; /* FORK */
+		struct massif_rec_resident *resident; /* a copy */
+		uint64_t from;			      /* MOVE */
 	};
 };
+
+static bool judge_counts(void *judge, uint32_t context)
+{
+	return mf_judge_counts(judge, context, NULL);
+}
 
 int mf_target_create(struct mf_target_common *common, const struct mf_model_options *options,
 		     uint32_t number, pid_t pid, uint64_t time_ns, struct mf_target **target,
@@ -77,11 +89,23 @@ int mf_target_create(struct mf_target_common *common, const struct mf_model_opti
 		free(made);
 		return code;
 	}
+	mf_accounting_show(made->accounting, common->what);
+	if (common->filter && common->what == MF_PAGES_VIRTUAL) {
+		code = mf_judge_create(&made->accounting->store, true, common->filter,
+				       common->names, &made->judge, err);
+		if (code) {
+			mf_accounting_destroy(made->accounting);
+			free(made);
+			return code;
+		}
+		mf_accounting_ask(made->accounting, judge_counts, made->judge);
+	}
 	made->common = common;
 	made->number = number;
 	made->last = &made->first;
 	made->process.pid = pid;
 	made->process.start_ns = time_ns;
+	made->seen_ns = time_ns;
 	made->process.store = &made->accounting->store;
 	*target = made;
 	return 0;
@@ -111,6 +135,8 @@ static void pop(struct mf_target *target)
 		wait_free(target, event->wait);
 	if (event->type == EVENT_RESYNC)
 		free(event->resync.resync);
+	if (event->type == EVENT_RESIDENT)
+		free(event->resident);
 	target->common->held_bytes -= sizeof(*event);
 	free(event);
 }
@@ -120,34 +146,121 @@ void mf_target_destroy(struct mf_target *target)
 	while (target->first)
 		pop(target);
 	mf_unwinder_destroy(target->unwinder);
+	mf_known_destroy(target->known);
+	mf_judge_destroy(target->judge);
 	mf_accounting_destroy(target->accounting);
+	free(target->process.cmd);
+	free(target->process.path);
 	free(target);
+}
+
+/* What was derived from code that is not there any more is forgotten. */
+static void forget_code(struct mf_target *target)
+{
+	if (!mf_code_take_left(&target->accounting->code))
+		return;
+	if (target->unwinder)
+		mf_unwinder_flush(target->unwinder);
+	if (target->known)
+		mf_known_flush(target->known);
+}
+
+static bool make_unwinder(struct mf_target *target)
+{
+	struct mf_accounting *a = target->accounting;
+
+	if (target->unwinder)
+		return true;
+	if (mf_unwinder_create(&a->space, a->files, &a->code, &target->unwinder, NULL))
+		return false;
+	if (target->common->known_mode != MF_KNOWN_OFF)
+		target->known = mf_known_create();
+	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* @stack, whose number is @number, was captured: tells the module, unless it knows. */
+static void tell(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t number)
+{
+	mf_auto_free struct massif_known_stack *told = NULL;
+
+	if (stack->known || !mf_known_untold(target->known, number, stack->code_gen,
+					     stack->h.time_ns, now_ns()))
+		return;
+	told = mf_known_describe(target->known, number, target->number, stack->code_gen);
+	if (told)
+		mf_ring_tell(target->common->ring, told);
+}
+
+/* Where captures are made only to be compared: is @context what the module said it would be? */
+static void verify(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t context)
+{
+	uint32_t known;
+
+	if (!stack->known)
+		return;
+	target->process.verified++;
+	if (!mf_known_context(target->known, stack->known, &known) || known != context)
+		target->process.wrong_stacks++;
 }
 
 /* The context of @stack, which has registers. */
 static uint32_t context_of_stack(struct mf_target *target, const struct massif_rec_stack *stack)
 {
-	struct mf_accounting *a = target->accounting;
-	uint64_t addresses[MF_UNWIND_FRAMES_MAX];
-	enum mf_unwind_end end;
-	uint32_t n;
+	bool verifies = target->common->known_mode == MF_KNOWN_VERIFY;
+	struct mf_user_stack user = {
+		.regs = (const uint64_t *)stack->regs,
+		.n_regs = stack->nr_regs,
+		.sp = stack->sp,
+		.bytes = (const uint8_t *)stack + stack->data_off,
+		.n_bytes = stack->bytes,
+		.at_limit = stack->stack_flags & MASSIF_STACK_TRUNCATED,
+	};
+	const struct mf_trace *trace;
+	uint32_t context = MF_CONTEXT_NONE, number = MF_KNOWN_NONE;
+	struct mf_walk walk;
 
-	if (!target->unwinder && mf_unwinder_create(&a->space, a->files, &target->unwinder, NULL))
-		return mf_accounting_note(a, MF_WORDS_NO_STACK);
-	if (a->code_left) {
-		mf_unwinder_flush(target->unwinder);
-		a->code_left = false;
+	if (!make_unwinder(target))
+		return mf_accounting_note(target->accounting, MF_WORDS_NO_STACK);
+	forget_code(target);
+	target->process.captured++;
+	if (target->known && user.n_bytes)
+		number = mf_known_find(target->known, &user);
+	if (!number || !mf_known_context(target->known, number, &context) || verifies) {
+		mf_unwinder_walk(target->unwinder, &user, target->common->frames, &walk);
+		context = mf_accounting_stack(target->accounting, &walk);
+		target->process.walked++;
 	}
-	n = mf_unwinder_walk(target->unwinder,
-			     &(struct mf_user_stack){
-				     .regs = (const uint64_t *)stack->regs,
-				     .n_regs = stack->nr_regs,
-				     .sp = stack->sp,
-				     .bytes = (const uint8_t *)stack + stack->data_off,
-				     .n_bytes = stack->bytes,
-			     },
-			     addresses, target->common->frames, &end);
-	return mf_accounting_stack(a, addresses, n, end);
+	trace = mf_unwinder_trace(target->unwinder);
+	/* Not where the address space as we know it may not be the one that was. */
+	if (!number && target->known && user.n_bytes && trace && target->in_sync)
+		number = mf_known_add(target->known, &user, trace, context);
+	if (number)
+		tell(target, stack, number);
+	if (verifies && target->known)
+		verify(target, stack, context);
+	return context;
+}
+
+/* The context of known stack @number; the module says that there was one. */
+static uint32_t context_of_known(struct mf_target *target, uint32_t number)
+{
+	uint32_t context;
+
+	forget_code(target);
+	if (target->known && mf_known_context(target->known, number, &context)) {
+		target->process.recognised++;
+		return context;
+	}
+	target->process.no_stack++;
+	return mf_accounting_note(target->accounting, MF_WORDS_NO_STACK);
 }
 
 /* Where there never was a stack: who did it, in words. */
@@ -171,7 +284,11 @@ static uint32_t context_of_flags(struct mf_target *target, uint32_t flags)
 static void resolve(struct mf_target *target, struct mf_stack_wait *wait,
 		    const struct massif_rec_stack *stack)
 {
-	if (stack && stack->nr_regs && stack->arch == MF_UNWIND_ARCH)
+	if (stack && stack->stack_flags & MASSIF_STACK_LIMITED)
+		target->process.limited++;
+	if (stack && stack->known && !stack->nr_regs)
+		wait->context = context_of_known(target, stack->known);
+	else if (stack && stack->nr_regs && stack->arch == MF_UNWIND_ARCH)
 		wait->context = context_of_stack(target, stack);
 	else
 		wait->context = context_of_flags(target, 0);
@@ -182,6 +299,8 @@ static uint32_t context_of_event(struct mf_target *target, const struct mf_event
 {
 	struct mf_stack_wait *wait = event->wait;
 
+	if (event->known)
+		return context_of_known(target, event->known);
 	if (!wait)
 		return context_of_flags(target, event->flags);
 	if (wait->state == WAIT_HELD)
@@ -195,8 +314,10 @@ static void compare(struct mf_target *target, const struct mf_event *event)
 	struct mf_pages_process *process = &target->process;
 
 	process->model_pages = target->accounting->space.total / PAGE_BYTES;
-	if (target->in_sync && !(event->flags & MASSIF_RF_NO_TOTAL) &&
-	    process->model_pages != event->total_vm)
+	if (!target->in_sync || event->flags & MASSIF_RF_NO_TOTAL)
+		return;
+	target->kernel_pages = event->total_vm;
+	if (process->model_pages != event->total_vm)
 		process->mismatches++;
 }
 
@@ -265,6 +386,56 @@ static int account_unmap(struct mf_target *target, struct mf_event *event, struc
 	return code;
 }
 
+/* Takes out the event behind @event. */
+static void pop_next(struct mf_target *target, struct mf_event *event)
+{
+	struct mf_event *next = event->next;
+
+	event->next = next->next;
+	if (!event->next)
+		target->last = &event->next;
+	target->common->held_bytes -= sizeof(*next);
+	free(next);
+}
+
+/* The destination of a move comes into being; what is resident goes with it. */
+static int account_copy(struct mf_target *target, struct mf_event *event, struct mf_error *err)
+{
+	struct mf_event *move = event->next;
+	uint64_t from, length;
+	int code;
+
+	if (!move || move->type != EVENT_MOVE)
+		return account_map(target, event, err);
+	from = move->from;
+	length = move->end - move->start;
+	pop_next(target, event);
+	code = mf_resident_lift(&target->accounting->resident, from, length);
+	if (!code)
+		code = account_map(target, event, err);
+	if (!code)
+		code = mf_resident_land(&target->accounting->resident, from, event->start);
+	return code;
+}
+
+static int account_resident(struct mf_target *target, struct mf_event *event, struct mf_error *err)
+{
+	bool explained = event->capture || event->known;
+	uint32_t site = explained ? context_of_event(target, event) : 0;
+
+	return mf_accounting_resident(target->accounting, event->resident, site);
+}
+
+/* Of a destination that was not told of: it was lost. */
+static int account_move_only(struct mf_target *target, struct mf_event *event,
+			     struct mf_error *err)
+{
+	struct mf_resident *resident = &target->accounting->resident;
+	int code = mf_resident_lift(resident, event->from, event->end - event->start);
+
+	return code ? code : mf_resident_land(resident, event->from, event->start);
+}
+
 static int account_name(struct mf_target *target, struct mf_event *event, struct mf_error *err)
 {
 	return mf_space_set_file(&target->accounting->space, event->start, event->end,
@@ -313,9 +484,10 @@ static int account_exit(struct mf_target *target, struct mf_event *event, struct
 
 static int (*const account[])(struct mf_target *target, struct mf_event *event,
 			      struct mf_error *err) = {
-	[EVENT_MAP] = account_map,	 [EVENT_UNMAP] = account_unmap, [EVENT_NAME] = account_name,
+	[EVENT_MAP] = account_copy,	 [EVENT_UNMAP] = account_unmap, [EVENT_NAME] = account_name,
 	[EVENT_RESYNC] = account_resync, [EVENT_FORK] = account_fork,	[EVENT_LOST] = account_lost,
 	[EVENT_EXIT] = account_exit,
+	[EVENT_RESIDENT] = account_resident, [EVENT_MOVE] = account_move_only,
 };
 
 /* Accounts the events whose turn it is. */
@@ -360,7 +532,10 @@ static struct mf_event *append(struct mf_target *target, enum event_type type,
 	event->type = type;
 	if (record) {
 		event->flags = record->flags;
-		event->capture = record->capture;
+		if (record->flags & MASSIF_RF_KNOWN)
+			event->known = record->capture;
+		else
+			event->capture = record->capture;
 		event->time_ns = record->time_ns;
 		event->total_vm = record->total_vm;
 	}
@@ -438,8 +613,8 @@ int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, st
 	/* What goes needs no stack: it is taken from those who mapped it. */
 	if (unmap) {
 		event->capture = open_capture(target, map->h.tid);
-	} else if (map->h.capture) {
-		event->wait = wait_for(target, map->h.capture, map->h.tid);
+	} else if (event->capture) {
+		event->wait = wait_for(target, event->capture, map->h.tid);
 		if (!event->wait)
 			return no_memory(err);
 		event->wait->n_events++;
@@ -463,6 +638,9 @@ int mf_target_name(struct mf_target *target, const struct massif_rec_vma *name,
 	event->end = name->addr + name->len;
 	event->name.file = mf_files_intern(&target->common->files, name->name, device, name->ino);
 	event->name.offset = name->pgoff * PAGE_BYTES;
+	if (name->prot & MASSIF_PROT_EXEC)
+		mf_files_mapped(&target->common->files, event->name.file, target->process.pid,
+				event->start, event->end);
 	return run(target, err);
 }
 
@@ -487,6 +665,49 @@ int mf_target_stack(struct mf_target *target, const struct massif_rec_stack *sta
 	memcpy(wait->held, stack, stack->h.size);
 	wait->state = WAIT_HELD;
 	target->common->held_bytes += stack->h.size;
+	return run(target, err);
+}
+
+int mf_target_resident(struct mf_target *target, const struct massif_rec_resident *resident,
+		       struct mf_error *err)
+{
+	struct mf_event *event;
+	int code = resident->len ? check_range(&resident->h, resident->addr, resident->len, err) : 0;
+
+	if (code)
+		return code;
+	event = append(target, EVENT_RESIDENT, &resident->h);
+	if (!event)
+		return no_memory(err);
+	event->start = resident->addr;
+	event->end = resident->addr + resident->len;
+	event->resident = malloc(sizeof(*resident));
+	if (!event->resident)
+		return no_memory(err);
+	memcpy(event->resident, resident, sizeof(*resident));
+	if (event->capture) {
+		event->wait = wait_for(target, event->capture, resident->h.tid);
+		if (!event->wait)
+			return no_memory(err);
+		event->wait->n_events++;
+	}
+	return run(target, err);
+}
+
+int mf_target_move(struct mf_target *target, const struct massif_rec_move *move,
+		   struct mf_error *err)
+{
+	struct mf_event *event;
+	int code = check_range(&move->h, move->addr, move->len, err);
+
+	if (code)
+		return code;
+	event = append(target, EVENT_MOVE, &move->h);
+	if (!event)
+		return no_memory(err);
+	event->start = move->addr;
+	event->end = move->addr + move->len;
+	event->from = move->from;
 	return run(target, err);
 }
 
@@ -533,14 +754,42 @@ int mf_target_resync(struct mf_target *target, struct mf_resync *resync, bool fi
 	return run(target, err);
 }
 
-int mf_target_lost(struct mf_target *target, uint64_t count, uint64_t time_ns, struct mf_error *err)
+void mf_target_note_loss(struct mf_target *target, uint64_t count, uint64_t time_ns)
 {
-	struct mf_event *event = append(target, EVENT_LOST, NULL);
+	struct mf_pages_process *process = &target->process;
+	struct mf_pages_loss *last =
+		process->n_losses ? &process->losses[process->n_losses - 1] : NULL;
 
+	process->lost += count;
+	if (last && (process->n_losses == MF_PAGES_LOSSES_MAX ||
+		     target->seen_ns < last->to_ns + MF_PAGES_LOSS_GAP_NS)) {
+		last->to_ns = time_ns;
+		last->count += count;
+		return;
+	}
+	process->losses[process->n_losses++] = (struct mf_pages_loss){
+		.from_ns = target->seen_ns,
+		.to_ns = time_ns,
+		.count = count,
+	};
+}
+
+int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
+		   struct mf_error *err)
+{
+	struct mf_event *event;
+
+	/* Of targets that are gone: perhaps of this one, whose EXIT would be missing then. */
+	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
+		if (!target->exited)
+			mf_target_note_loss(target, lost->count, lost->h.time_ns);
+		return 0;
+	}
+	mf_target_note_loss(target, lost->count, lost->h.time_ns);
+	event = append(target, EVENT_LOST, NULL);
 	if (!event)
 		return no_memory(err);
-	event->time_ns = time_ns;
-	target->process.lost += count;
+	event->time_ns = lost->h.time_ns;
 	give_up_waiting(target);
 	return run(target, err);
 }
@@ -563,8 +812,18 @@ int mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64
 		process->end_ns = time_ns;
 	process->exact = state == MF_PAGES_EXITED && target->exited && !process->lost &&
 			 !process->mismatches && process->model_pages == process->kernel_pages;
-	if (!target->common->dump_path || state == MF_PAGES_REPLACED || state == MF_PAGES_SECURE)
+	if (!target->common->dump_path || state == MF_PAGES_REPLACED || state == MF_PAGES_SECURE ||
+	    state == MF_PAGES_SKIPPED)
 		return 0;
-	return mf_dump_intervals(target->common->dump_path, process, &target->accounting->space,
-				 err);
+	return mf_target_dump(target, "", err);
+}
+
+int mf_target_dump(const struct mf_target *target, const char *moment, struct mf_error *err)
+{
+	struct mf_pages_process now = target->process;
+
+	if (moment[0])
+		now.kernel_pages = target->kernel_pages;
+	return mf_dump_intervals(target->common->dump_path, &now, moment,
+				 &target->accounting->space, err);
 }

@@ -3,7 +3,8 @@
 //
 // libunwind's remote mode asks us for memory, registers and unwind rules. Memory is the copy of the
 // stack and, since code and .eh_frame are never written, the files behind the mappings. Rules are
-// found by libunwind's own search in the file's .eh_frame_hdr.
+// found by libunwind's own search in the file's .eh_frame_hdr. All it asks of the thread is noted:
+// where that is the same, the walk is the same.
 
 #include "pages/unwind.h"
 
@@ -19,6 +20,23 @@
 /* Addresses whose rules are remembered; big programs' stacks share most of their outer frames. */
 #define CACHE_ADDRESSES 1024
 
+/* A function that is called directly begins not further before where it is interrupted. */
+#define FUNCTION_BYTES (64u << 10)
+
+/* Words of the stack of which each is noted once; of a copy as large as can be. */
+#define TRACE_WORDS 8192u
+
+/* How far a chain of frame pointers is followed through code of no file, to see where it leads. */
+#define CHAIN_MAX 256
+
+#if defined(__x86_64__)
+#define REG_SP	 UNW_X86_64_RSP
+#define REG_FP	 UNW_X86_64_RBP
+#elif defined(__aarch64__)
+#define REG_SP	 UNW_AARCH64_SP
+#define REG_FP	 UNW_AARCH64_X29
+#endif
+
 /* Not in libunwind's header, but in its library for this very purpose. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip,
 					      unw_dyn_info_t *di, unw_proc_info_t *pi,
@@ -27,11 +45,67 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip
 struct mf_unwinder {
 	const struct mf_space *space;
 	struct mf_files *files;
+	struct mf_code *code;
 	unw_addr_space_t address_space;
-	const struct mf_user_stack *stack; /* of the walk under way */
-	bool no_rules;			   /* it came to code without rules */
+
+	/* Of the walk under way. */
+	const struct mf_user_stack *stack;
+	uint64_t regs[MF_TRACE_REGS_MAX]; /* the thread's; after a guess, those of the frame */
+	uint32_t regs_valid;		  /* bits by number */
+	bool regs_initial;		  /* they are the thread's */
+	bool no_rules;			  /* it came to code without rules */
+	const struct mf_cfi *cfi; /* rules that no mapping has; NULL: those of the mapping are used */
+	uint64_t cfi_bias;	  /* of its addresses */
 	struct mf_interval last; /* where memory was read last: the next read is near it */
+
+	struct mf_trace trace;
+	bool trace_full; /* there was more */
+	bool trace_cut;	 /* it depends on where the copy ends, or on what is not mapped */
+	uint32_t regs_read;
+	uint64_t words_read[TRACE_WORDS / 64];
 };
+
+static void note_slot(struct mf_unwinder *u, uint64_t offset)
+{
+	struct mf_trace *trace = &u->trace;
+	uint64_t word = offset / 8;
+
+	if (!(offset % 8) && word < TRACE_WORDS) {
+		if (u->words_read[word / 64] & 1ull << word % 64)
+			return;
+		u->words_read[word / 64] |= 1ull << word % 64;
+	}
+	if (trace->n_slots == MF_TRACE_SLOTS_MAX || offset > UINT32_MAX)
+		u->trace_full = true;
+	else
+		trace->slots[trace->n_slots++] = (uint32_t)offset;
+}
+
+/* The word of the stack at @address. */
+static bool read_stack(struct mf_unwinder *u, uint64_t address, uint64_t *value)
+{
+	const struct mf_user_stack *stack = u->stack;
+	uint64_t offset = address - stack->sp;
+
+	if (address < stack->sp || stack->n_bytes < sizeof(*value) ||
+	    offset > stack->n_bytes - sizeof(*value))
+		return false;
+	note_slot(u, offset);
+	memcpy(value, stack->bytes + offset, sizeof(*value));
+	return true;
+}
+
+/* The interval of code at @ip, on which the walk depends from now on. */
+static const struct mf_interval *find_code(struct mf_unwinder *u, uint64_t ip)
+{
+	const struct mf_interval *interval = mf_space_find(u->space, ip);
+
+	if (interval)
+		mf_code_note(u->code, interval->start, interval->end);
+	else
+		u->trace_cut = true;
+	return interval;
+}
 
 static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size_t size)
 {
@@ -43,6 +117,8 @@ static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size
 		if (!interval)
 			return false;
 		u->last = *interval;
+		if (interval->file)
+			mf_code_note(u->code, interval->start, interval->end);
 	}
 	if (size > u->last.end - address)
 		return false;
@@ -51,30 +127,43 @@ static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size
 	       mf_binary_read(binary, u->last.offset + (address - u->last.start), bytes, size);
 }
 
+/* A word of rules that were made for the code under way. */
+static bool read_cfi(struct mf_unwinder *u, uint64_t address, uint64_t *value)
+{
+	uint64_t offset;
+
+	if (!u->cfi)
+		return false;
+	offset = address - u->cfi_bias - u->cfi->address;
+	if (u->cfi->size < sizeof(*value) || offset > u->cfi->size - sizeof(*value))
+		return false;
+	memcpy(value, u->cfi->bytes + offset, sizeof(*value));
+	return true;
+}
+
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
 		      void *arg)
 {
 	struct mf_unwinder *u = arg;
-	const struct mf_user_stack *stack = u->stack;
 
 	if (write)
 		return -UNW_EINVAL;
-	if (address >= stack->sp && stack->n_bytes >= sizeof(*value) &&
-	    address - stack->sp <= stack->n_bytes - sizeof(*value)) {
-		memcpy(value, stack->bytes + (address - stack->sp), sizeof(*value));
+	if (read_stack(u, address, value) || read_cfi(u, address, value) ||
+	    read_file(u, address, value, sizeof(*value)))
 		return 0;
-	}
-	return read_file(u, address, value, sizeof(*value)) ? 0 : -UNW_EINVAL;
+	return -UNW_EINVAL;
 }
 
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write,
 		      void *arg)
 {
-	const struct mf_user_stack *stack = ((struct mf_unwinder *)arg)->stack;
+	struct mf_unwinder *u = arg;
 
-	if (write || reg < 0 || (uint32_t)reg >= stack->n_regs)
+	if (write || reg < 0 || reg >= MF_TRACE_REGS_MAX || !(u->regs_valid & 1u << reg))
 		return -UNW_EBADREG;
-	*value = stack->regs[reg];
+	if (u->regs_initial)
+		u->regs_read |= 1u << reg;
+	*value = u->regs[reg];
 	return 0;
 }
 
@@ -85,37 +174,54 @@ static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *valu
 	return -UNW_EBADREG;
 }
 
+/* Searches a table of @n_entries at @table; addresses in it are from @base. */
+static int search(struct mf_unwinder *u, const struct mf_interval *interval, unw_word_t ip,
+		  uint64_t base, uint64_t table, uint64_t n_entries, unw_proc_info_t *info,
+		  int need_unwind_info)
+{
+	unw_dyn_info_t dynamic = {
+		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
+		.start_ip = interval->start,
+		.end_ip = interval->end,
+	};
+
+	dynamic.u.rti.segbase = base;
+	dynamic.u.rti.table_data = table;
+	dynamic.u.rti.table_len = n_entries * 8 / sizeof(unw_word_t);
+	return UNW_OBJ(dwarf_search_unwind_table)(u->address_space, ip, &dynamic, info,
+						  need_unwind_info, u);
+}
+
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info,
 			  int need_unwind_info, void *arg)
 {
 	struct mf_unwinder *u = arg;
-	const struct mf_interval *interval = mf_space_find(u->space, ip);
-	uint64_t offset, code, header, table, n_entries;
-	unw_dyn_info_t dynamic = {0};
+	const struct mf_interval *interval = find_code(u, ip);
+	uint64_t offset, code, bias, header, table, n_entries;
 	struct mf_binary *binary;
-	int ret;
+	int ret = -UNW_ENOINFO;
 
 	u->no_rules = true;
+	u->cfi = NULL;
 	if (!interval)
 		return -UNW_ENOINFO;
 	binary = mf_files_binary(u->files, interval->file);
 	offset = interval->offset + (ip - interval->start);
-	if (!binary || !mf_binary_address(binary, offset, &code) ||
-	    !mf_binary_unwind_table(binary, &header, &table, &n_entries))
+	if (!binary || !mf_binary_address(binary, offset, &code))
 		return -UNW_ENOINFO;
-
-	dynamic.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-	dynamic.start_ip = interval->start;
-	dynamic.end_ip = interval->end;
-	dynamic.u.rti.segbase = header + (ip - code);
-	dynamic.u.rti.table_data = table + (ip - code);
-	dynamic.u.rti.table_len = n_entries * 8 / sizeof(unw_word_t);
-	ret = UNW_OBJ(dwarf_search_unwind_table)(as, ip, &dynamic, info, need_unwind_info, arg);
-	if (ret < 0)
-		return ret;
-	u->no_rules = false;
-	mf_files_get(u->files, interval->file)->has_code = true;
-	return 0;
+	bias = ip - code;
+	if (mf_binary_unwind_table(binary, &header, &table, &n_entries))
+		ret = search(u, interval, ip, header + bias, table + bias, n_entries, info,
+			     need_unwind_info);
+	if (ret < 0) {
+		u->cfi = mf_binary_cfi(binary);
+		u->cfi_bias = bias;
+		if (u->cfi)
+			ret = search(u, interval, ip, u->cfi->address + bias, u->cfi->table + bias,
+				     u->cfi->n_entries, info, need_unwind_info);
+	}
+	u->no_rules = ret < 0;
+	return ret;
 }
 
 static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *info, void *arg)
@@ -149,7 +255,7 @@ static unw_accessors_t accessors = {
 	.get_proc_name = get_proc_name,
 };
 
-int mf_unwinder_create(const struct mf_space *space, struct mf_files *files,
+int mf_unwinder_create(const struct mf_space *space, struct mf_files *files, struct mf_code *code,
 		       struct mf_unwinder **unwinder, struct mf_error *err)
 {
 	struct mf_unwinder *u = calloc(1, sizeof(*u));
@@ -162,6 +268,7 @@ int mf_unwinder_create(const struct mf_space *space, struct mf_files *files,
 	}
 	u->space = space;
 	u->files = files;
+	u->code = code;
 	unw_set_caching_policy(u->address_space, UNW_CACHE_GLOBAL);
 	unw_set_cache_size(u->address_space, CACHE_ADDRESSES, 0);
 	*unwinder = u;
@@ -209,53 +316,235 @@ static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 	       address - mf_binary_entry(binary) < ENTRY_BYTES;
 }
 
-uint32_t mf_unwinder_walk(struct mf_unwinder *u, const struct mf_user_stack *stack,
-			  uint64_t *addresses, uint32_t max, enum mf_unwind_end *end)
+/* Whether the code before @ip, of a file, is a call; *@target: of whom, 0 if that is not in it. */
+static bool follows_call(struct mf_unwinder *u, uint64_t ip, uint64_t *target)
 {
-	unw_cursor_t cursor;
-	bool exact = true;
-	uint32_t n = 0;
+	*target = 0;
+#if defined(__x86_64__)
+	uint8_t code[7], *end = code + sizeof(code);
+	int32_t distance;
 
-	*end = MF_UNWIND_CUT;
-	if (!stack->n_regs || !max)
-		return 0;
+	if (!read_file(u, ip - sizeof(code), code, sizeof(code)))
+		return false;
+	if (end[-5] == 0xe8) {
+		memcpy(&distance, end - 4, sizeof(distance));
+		*target = ip + (uint64_t)(int64_t)distance;
+		return true;
+	}
+	/* ff /2: its length follows from the operand. */
+	for (size_t length = 2; length <= sizeof(code); length++) {
+		uint8_t mode = end[-length + 1] >> 6, operand = end[-length + 1] & 7;
+		size_t expected = 2;
+
+		if (end[-length] != 0xff || (end[-length + 1] >> 3 & 7) != 2)
+			continue;
+		if (mode != 3 && operand == 4)
+			expected += length > 2 && !mode && (end[-length + 2] & 7) == 5 ? 5 : 1;
+		else if (!mode && operand == 5)
+			expected += 4;
+		expected += mode == 1 ? 1 : mode == 2 ? 4 : 0;
+		if (expected == length)
+			return true;
+	}
+	return false;
+#elif defined(__aarch64__)
+	uint32_t code;
+
+	/* bl, blr */
+	return read_file(u, ip - sizeof(code), &code, sizeof(code)) &&
+	       (code >> 26 == 0x25 || (code & 0xfffffc1f) == 0xd63f0000);
+#endif
+}
+
+/* A frame that is not known from rules. */
+struct guess {
+	uint64_t ip, sp, fp;
+};
+
+/*
+ * Who called the code of frame *@at, if frame pointers say so: *@at becomes the caller. A return
+ * address into a file must stand behind a call. Code of no file cannot be looked at, but it was
+ * called, too: *@certain is true when a frame in a file is reached.
+ */
+static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *certain)
+{
+	struct guess caller = {.sp = at->fp + 16};
+	const struct mf_interval *interval;
+	uint64_t target;
+
+	*certain = false;
+	if (at->fp < at->sp || at->fp % 8 || !read_stack(u, at->fp, &caller.fp) ||
+	    !read_stack(u, at->fp + 8, &caller.ip))
+		return false;
+	interval = find_code(u, caller.ip);
+	if (!interval || (u->stack->sp >= interval->start && u->stack->sp < interval->end))
+		return false;
+	*at = caller;
+	*certain = interval->file;
+	return !interval->file || follows_call(u, caller.ip, &target);
+}
+
+/* The same, if the whole chain from there leads to a file. */
+static bool guess_caller(struct mf_unwinder *u, struct guess *at)
+{
+	struct guess first = *at, next;
+	bool certain;
+
+	if (!guess_by_pointer(u, &first, &certain))
+		return false;
+	next = first;
+	for (int i = 0; !certain; i++)
+		if (i == CHAIN_MAX || !guess_by_pointer(u, &next, &certain))
+			return false;
+	*at = first;
+	return true;
+}
+
+/* Where the innermost function has no frame of its own yet: the word at sp says who called it. */
+static bool guess_leaf(struct mf_unwinder *u, struct guess *at)
+{
+	uint64_t ip, target;
+
+	if (!read_stack(u, at->sp, &ip) || !find_code(u, ip) ||
+	    !follows_call(u, ip, &target) || at->ip - target >= FUNCTION_BYTES)
+		return false;
+	*at = (struct guess){.ip = ip, .sp = at->sp + 8, .fp = at->fp};
+	return true;
+}
+
+/* Lets the walk go on at @guess; nothing else is known of that frame. */
+static bool go_on(struct mf_unwinder *u, unw_cursor_t *cursor, const struct guess *guess)
+{
+	uint32_t ip = u->stack->n_regs - 1;
+
+	u->regs_initial = false;
+	u->regs[ip] = guess->ip - 1;
+	u->regs[REG_SP] = guess->sp;
+	u->regs[REG_FP] = guess->fp;
+	u->regs_valid = 1u << ip | 1u << REG_SP | 1u << REG_FP;
+	return !unw_init_remote(cursor, u->address_space, u);
+}
+
+/* From frame @cursor, which has no rules, to its caller. */
+static bool step_by_guess(struct mf_unwinder *u, unw_cursor_t *cursor, bool innermost,
+			  enum mf_unwind_end *end)
+{
+	struct guess guess;
+	unw_word_t ip, sp, fp;
+
+	*end = MF_UNWIND_NO_RULES;
+	if (unw_get_reg(cursor, UNW_REG_IP, &ip))
+		return false;
+	if (is_entry(u, ip)) {
+		*end = MF_UNWIND_OUTERMOST;
+		return false;
+	}
+	if (unw_get_reg(cursor, REG_SP, &sp) || unw_get_reg(cursor, REG_FP, &fp))
+		return false;
+	/* Who keeps frame pointers marks the outermost one so. */
+	if (!fp && !u->regs_initial) {
+		*end = MF_UNWIND_OUTERMOST;
+		return false;
+	}
+	guess = (struct guess){.ip = ip, .sp = sp, .fp = fp};
+	return ((innermost && guess_leaf(u, &guess)) || guess_caller(u, &guess)) &&
+	       go_on(u, cursor, &guess);
+}
+
+static void begin(struct mf_unwinder *u, const struct mf_user_stack *stack)
+{
 	u->stack = stack;
 	u->no_rules = false;
 	u->last = (struct mf_interval){0};
-	if (unw_init_remote(&cursor, u->address_space, u)) {
-		addresses[n++] = stack->regs[stack->n_regs - 1];
-		return n;
+	u->regs_initial = true;
+	u->regs_valid = 0;
+	for (uint32_t i = 0; i < stack->n_regs && i < MF_TRACE_REGS_MAX; i++) {
+		u->regs[i] = stack->regs[i];
+		u->regs_valid |= 1u << i;
 	}
+	u->trace.n_regs = 0;
+	u->trace.n_slots = 0;
+	u->trace_full = false;
+	u->trace_cut = false;
+	u->regs_read = 0;
+	memset(u->words_read, 0, sizeof(u->words_read));
+}
+
+static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
+{
+	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
+
+	/* An end where the stack's mapping ends, or in what could not be read, can move. */
+	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
+	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)
+		if (u->regs_read & ~given & 1u << i)
+			u->trace.regs[u->trace.n_regs++] = i;
+}
+
+static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t max,
+			struct mf_walk *walk)
+{
+	bool exact = true, guessed = false;
+
 	for (;;) {
-		unw_word_t ip;
+		unw_cursor_t here;
 		bool signal_frame;
+		unw_word_t ip;
 		int ret;
 
-		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) || (!ip && n)) {
-			*end = MF_UNWIND_OUTERMOST;
-			break;
+		if (unw_get_reg(cursor, UNW_REG_IP, &ip) || (!ip && walk->n)) {
+			walk->end = MF_UNWIND_OUTERMOST;
+			return;
 		}
-		addresses[n++] = exact ? ip : ip - 1;
-		if (n == max) {
-			*end = MF_UNWIND_FULL;
-			break;
+		walk->guessed[walk->n] = guessed;
+		walk->addresses[walk->n++] = exact ? ip : ip - 1;
+		if (walk->n == max) {
+			walk->end = MF_UNWIND_FULL;
+			return;
 		}
 		signal_frame = is_signal_frame(u, ip);
-		ret = unw_step(&cursor);
+		here = *cursor;
+		ret = unw_step(cursor);
 		/*
-		 * Without rules libunwind guesses from the frame pointer, which most code does not
-		 * keep: a short chain is better than a wrong one.
+		 * Without rules libunwind follows the frame pointer, whatever it points to: only as
+		 * far as that looks like a caller.
 		 */
-		if (u->no_rules && !signal_frame) {
-			*end = is_entry(u, ip) ? MF_UNWIND_OUTERMOST : MF_UNWIND_NO_RULES;
-			break;
-		}
-		if (ret <= 0) {
-			*end = ret ? MF_UNWIND_CUT : MF_UNWIND_OUTERMOST;
-			break;
-		}
+		guessed = u->no_rules && !signal_frame;
 		u->no_rules = false;
-		exact = signal_frame;
+		if (guessed) {
+			*cursor = here;
+			if (!step_by_guess(u, cursor, walk->n == 1, &walk->end))
+				return;
+		} else if (ret <= 0) {
+			walk->end = ret ? MF_UNWIND_CUT : MF_UNWIND_OUTERMOST;
+			return;
+		}
+		/* After a guess, it is the return address less one already. */
+		exact = signal_frame || guessed;
 	}
-	return n;
+}
+
+void mf_unwinder_walk(struct mf_unwinder *u, const struct mf_user_stack *stack, uint32_t max,
+		      struct mf_walk *walk)
+{
+	unw_cursor_t cursor;
+
+	walk->n = 0;
+	walk->end = MF_UNWIND_CUT;
+	u->trace_cut = true;
+	if (!stack->n_regs || !max)
+		return;
+	begin(u, stack);
+	if (unw_init_remote(&cursor, u->address_space, u)) {
+		walk->guessed[0] = false;
+		walk->addresses[walk->n++] = stack->regs[stack->n_regs - 1];
+	} else {
+		walk_frames(u, &cursor, max, walk);
+	}
+	finish(u, walk);
+}
+
+const struct mf_trace *mf_unwinder_trace(const struct mf_unwinder *u)
+{
+	return u->trace_full || u->trace_cut ? NULL : &u->trace;
 }

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "model/capture.h"
 #include "model/model.h"
 #include "model/objects.h"
+#include "model/tally.h"
 #include "model/trie.h"
-
-#define FRAMES_MAX 512u /* more than any capture has */
 
 static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 {
@@ -69,60 +69,72 @@ static uint32_t contexts_in(const struct mf_store *store)
 	return n - MF_CONTEXT_FIRST;
 }
 
-static int collect_contexts(const struct mf_store *store, struct mf_collection *collection)
+static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
 {
-	uint32_t n = contexts_in(store);
-	struct mf_context *contexts = allocate(collection, n, sizeof(*contexts));
-	struct mf_frame *stack = allocate(collection, FRAMES_MAX, sizeof(*stack));
-	struct mf_frame *frames;
-	uint64_t total = 0;
+	const struct mf_collection *collection = source;
+	uint32_t depth = mf_trie_frames(collection->store, MF_CONTEXT_FIRST + number, frames,
+					MF_PROFILE_FRAMES_MAX);
 
-	if (!contexts || !stack)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		total += mf_trie_frames(store, MF_CONTEXT_FIRST + i, stack, FRAMES_MAX);
-	frames = allocate(collection, total, sizeof(*frames));
-	if (!frames)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++) {
-		/* A second look: the memory may still be changing under a live program. */
-		uint32_t depth = mf_trie_frames(store, MF_CONTEXT_FIRST + i, stack, FRAMES_MAX);
-
-		if (depth > total)
-			depth = (uint32_t)total;
-		for (uint32_t j = 0; j < depth; j++) {
-			if (stack[j].object >= collection->profile.n_objects)
-				stack[j].object = MF_OBJECT_NONE;
-			frames[j] = stack[j];
-		}
-		contexts[i] = (struct mf_context){ .frames = frames, .n_frames = depth };
-		frames += depth;
-		total -= depth;
+	for (uint32_t i = 0; i < depth; i++) {
+		if (frames[i].object >= collection->profile.n_objects)
+			frames[i].object = MF_OBJECT_NONE;
 	}
-	collection->profile.contexts = contexts;
-	collection->profile.n_contexts = n;
+	return depth;
+}
+
+/* Adds a leaf for each of the @n values of @bytes that is not 0. */
+static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (!bytes[i])
+			continue;
+		if (collection->n_leaves == collection->room_leaves) {
+			size_t room = collection->room_leaves ? collection->room_leaves * 2 : 1024;
+			struct mf_leaf *leaves =
+				reallocarray(collection->leaves, room, sizeof(*leaves));
+
+			if (!leaves)
+				return -ENOMEM;
+			collection->leaves = leaves;
+			collection->room_leaves = room;
+		}
+		collection->leaves[collection->n_leaves++] =
+			(struct mf_leaf){ .context = i, .bytes = bytes[i] };
+	}
 	return 0;
 }
 
-/* The leaves of all detailed snapshots in one array: context numbers as in the profile. */
+/* The tree of a snapshot; @bytes has room for all contexts. */
+static int collect_tree(const struct mf_store *store, struct mf_collection *collection,
+			uint32_t capture, uint64_t *bytes, struct mf_profile_snapshot *snapshot)
+{
+	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts;
+	size_t first = collection->n_leaves;
+	uint32_t n = mf_capture_read(store, capture, bytes, n_contexts);
+
+	if (n > n_contexts)
+		n = n_contexts;
+	if (add_leaves(collection, bytes, n))
+		return -ENOMEM;
+	snapshot->n_seen = n;
+	snapshot->n_leaves = collection->n_leaves - first;
+	return 0;
+}
+
 static int collect_snapshots(const struct mf_store *store, struct mf_collection *collection)
 {
 	struct mf_snapshot_view *views = allocate(collection, MF_SNAPSHOTS_MAX, sizeof(*views));
+	mf_auto_free uint64_t *bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
 	struct mf_profile_snapshot *snapshots;
-	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts;
-	uint64_t *bytes = NULL, total = 0;
-	struct mf_leaf *leaves;
+	size_t used = 0;
 	uint32_t n;
 
-	if (!views)
+	if (!views || !bytes)
 		return -ENOMEM;
 	n = mf_model_view(store, views);
 	snapshots = allocate(collection, n, sizeof(*snapshots));
-	bytes = calloc(n_contexts ? n_contexts : 1, sizeof(*bytes));
-	if (!snapshots || !bytes) {
-		free(bytes);
+	if (!snapshots)
 		return -ENOMEM;
-	}
 	for (uint32_t i = 0; i < n; i++) {
 		snapshots[i] = (struct mf_profile_snapshot){
 			.time = views[i].snapshot.time,
@@ -131,31 +143,55 @@ static int collect_snapshots(const struct mf_store *store, struct mf_collection 
 			.stack_bytes = views[i].snapshot.stacks,
 			.tree = views[i].tree,
 		};
-		if (views[i].tree == MF_TREE_EMPTY)
-			continue;
-		snapshots[i].n_leaves = mf_capture_read(store, views[i].snapshot.capture, NULL, 0);
-		if (snapshots[i].n_leaves > n_contexts)
-			snapshots[i].n_leaves = n_contexts;
-		total += snapshots[i].n_leaves;
+		if (views[i].tree != MF_TREE_EMPTY &&
+		    collect_tree(store, collection, views[i].snapshot.capture, bytes,
+				 &snapshots[i]))
+			return -ENOMEM;
 	}
-	leaves = allocate(collection, total, sizeof(*leaves));
-	if (!leaves) {
-		free(bytes);
-		return -ENOMEM;
-	}
+	/* All of them are there: they move no more. */
 	for (uint32_t i = 0; i < n; i++) {
-		if (views[i].tree == MF_TREE_EMPTY)
-			continue;
-		mf_capture_read(store, views[i].snapshot.capture, bytes,
-				(uint32_t)snapshots[i].n_leaves);
-		for (uint32_t j = 0; j < snapshots[i].n_leaves; j++)
-			leaves[j] = (struct mf_leaf){ .context = j, .bytes = bytes[j] };
-		snapshots[i].leaves = leaves;
-		leaves += snapshots[i].n_leaves;
+		snapshots[i].leaves = collection->leaves + used;
+		used += snapshots[i].n_leaves;
 	}
-	free(bytes);
 	collection->profile.snapshots = snapshots;
 	collection->profile.n_snapshots = n;
+	return 0;
+}
+
+static int collect_present(const struct mf_store *store, int64_t time, bool detailed,
+			   struct mf_collection *collection)
+{
+	const struct mf_model *model = mf_model_of(store);
+	struct mf_tally_totals totals = mf_tally_look(store, 0);
+	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts, n;
+	struct mf_profile_snapshot *snapshot = allocate(collection, 1, sizeof(*snapshot));
+	mf_auto_free uint64_t *bytes = calloc((size_t)n_contexts + 1, sizeof(*bytes));
+
+	if (!snapshot || !bytes)
+		return -ENOMEM;
+	n = mf_capture_present(store, bytes, n_contexts);
+	if (n > n_contexts)
+		n = n_contexts;
+	*snapshot = (struct mf_profile_snapshot){
+		.time = time,
+		.heap_bytes = totals.heap,
+		.extra_bytes = totals.extra,
+		.stack_bytes = model->stacks,
+	};
+	/* Read between what one thread has added and another has taken away. */
+	for (uint32_t i = 0; i < n; i++)
+		if ((int64_t)bytes[i] < 0)
+			bytes[i] = 0;
+	if (detailed) {
+		if (add_leaves(collection, bytes, n))
+			return -ENOMEM;
+		snapshot->tree = MF_TREE_DETAILED;
+		snapshot->n_seen = n;
+		snapshot->leaves = collection->leaves;
+		snapshot->n_leaves = collection->n_leaves;
+	}
+	collection->profile.snapshots = snapshot;
+	collection->profile.n_snapshots = 1;
 	return 0;
 }
 
@@ -188,10 +224,29 @@ int mf_collect(const struct mf_store *store, const struct mf_object *objects, si
 	} else {
 		code = take_objects(store, collection);
 	}
-	if (!code)
-		code = collect_contexts(store, collection);
+	collection->store = store;
+	collection->profile.read_context = read_context;
+	collection->profile.source = collection;
+	collection->profile.n_contexts = contexts_in(store);
 	if (!code)
 		code = collect_snapshots(store, collection);
+	return code ? give_up(collection, code, err) : 0;
+}
+
+int mf_collect_present(const struct mf_store *store, int64_t time, bool detailed,
+		       struct mf_collection *collection, struct mf_error *err)
+{
+	int code;
+
+	memset(collection, 0, sizeof(*collection));
+	collection->profile.time_unit = mf_model_of(store)->options.time_unit;
+	collection->store = store;
+	collection->profile.read_context = read_context;
+	collection->profile.source = collection;
+	collection->profile.n_contexts = contexts_in(store);
+	code = take_objects(store, collection);
+	if (!code)
+		code = collect_present(store, time, detailed, collection);
 	return code ? give_up(collection, code, err) : 0;
 }
 
@@ -202,5 +257,6 @@ void mf_collection_release(struct mf_collection *collection)
 	for (size_t i = 0; i < collection->n_paths; i++)
 		free(collection->paths[i]);
 	free(collection->paths);
+	free(collection->leaves);
 	memset(collection, 0, sizeof(*collection));
 }

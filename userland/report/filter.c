@@ -156,8 +156,8 @@ static uint8_t find_alloc(struct mf_filter *filter, struct mf_frame frame)
 	return ALLOC_KNOWN | IS_ALLOC;
 }
 
-/* What counts for --ignore-fn is the innermost function that is not an allocation function. */
-static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
+/* The innermost function of @frame that is not an allocation function, or NULL. */
+static const char *innermost(struct mf_filter *filter, struct mf_frame frame)
 {
 	const struct mf_location *locations;
 	size_t count = mf_symbolizer_resolve(filter->symbolizer, frame, &locations);
@@ -165,12 +165,20 @@ static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 	for (size_t i = 0; i < count; i++) {
 		const char *function = shown(filter, locations[i].function);
 
-		if (!function || has_name(&filter->alloc_fns, function))
-			continue;
-		return IGNORE_KNOWN | HAS_NAME |
-		       (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
+		if (function && !has_name(&filter->alloc_fns, function))
+			return function;
 	}
-	return IGNORE_KNOWN;
+	return NULL;
+}
+
+/* That is the one that counts for --ignore-fn. */
+static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
+{
+	const char *function = innermost(filter, frame);
+
+	if (!function)
+		return IGNORE_KNOWN;
+	return IGNORE_KNOWN | HAS_NAME | (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
 }
 
 /* The kinds of questions, each with the bit that says it was asked. */
@@ -216,9 +224,16 @@ static int ask(struct mf_filter *filter, struct mf_frame frame, uint8_t known)
 	return filter->facts[number];
 }
 
+static void tell(const struct mf_filter_listener *listener, enum mf_filter_decision decision,
+		 const char *function, uint32_t count)
+{
+	if (listener)
+		listener->hear(listener->data, decision, function, count);
+}
+
 /* Drops allocation functions from the innermost end of frames[span]. */
 static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frames,
-			  struct mf_filter_span *span)
+			  const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
 	while (span->count) {
 		int facts = ask(filter, frames[span->first], ALLOC_KNOWN);
@@ -227,6 +242,10 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frame
 			return facts;
 		if (!(facts & IS_ALLOC))
 			break;
+		if (listener)
+			tell(listener, MF_FILTER_ALLOC_FN,
+			     shown(filter, mf_symbolizer_function(filter->symbolizer,
+								  frames[span->first])), 1);
 		span->first++;
 		span->count--;
 	}
@@ -235,7 +254,7 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frame
 
 /* Empties @span if what allocates, the innermost function with a name, is an ignored one. */
 static int drop_ignored(struct mf_filter *filter, const struct mf_frame *frames,
-			struct mf_filter_span *span)
+			const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
 	if (!filter->ignore_fns.count)
 		return 0;
@@ -244,8 +263,12 @@ static int drop_ignored(struct mf_filter *filter, const struct mf_frame *frames,
 
 		if (facts < 0)
 			return facts;
-		if (facts & IS_IGNORE)
+		if (facts & IS_IGNORE) {
+			if (listener)
+				tell(listener, MF_FILTER_IGNORE_FN,
+				     innermost(filter, frames[span->first + i]), span->count);
 			span->count = 0;
+		}
 		if (facts & HAS_NAME)
 			break;
 	}
@@ -279,7 +302,7 @@ static int find_end(struct mf_filter *filter, const struct mf_frame *frames, uin
 }
 
 static int drop_below_main(struct mf_filter *filter, const struct mf_frame *frames, uint32_t count,
-			   struct mf_filter_span *span)
+			   const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
 	uint32_t end;
 	int rc;
@@ -290,15 +313,19 @@ static int drop_below_main(struct mf_filter *filter, const struct mf_frame *fram
 	if (rc)
 		return rc;
 	/* One frame always stays: an empty span would mean that the block is ignored. */
-	if (end < span->first)
+	if (end < span->first) {
+		tell(listener, MF_FILTER_KEEP_ONE, NULL, 1);
 		span->count = 1;
-	else
+	} else {
+		tell(listener, MF_FILTER_BELOW_MAIN, NULL, count - 1 - end);
 		span->count = end - span->first + 1;
+	}
 	return 0;
 }
 
 int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
-		    struct mf_filter_span *span, struct mf_error *err)
+		    const struct mf_filter_listener *listener, struct mf_filter_span *span,
+		    struct mf_error *err)
 {
 	const struct mf_frame *frames = context->frames;
 	uint32_t count = context->n_frames;
@@ -308,14 +335,16 @@ int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 		count = filter->capture_max;
 	*span = (struct mf_filter_span){ 0, count };
 
-	rc = drop_alloc_fns(filter, frames, span);
+	rc = drop_alloc_fns(filter, frames, listener, span);
 	if (!rc)
-		rc = drop_ignored(filter, frames, span);
+		rc = drop_ignored(filter, frames, listener, span);
 	if (!rc)
-		rc = drop_below_main(filter, frames, count, span);
+		rc = drop_below_main(filter, frames, count, listener, span);
 	if (rc)
 		return mf_error_set(err, rc, "out of memory for the filter");
-	if (span->count > filter->options->depth)
+	if (span->count > filter->options->depth) {
+		tell(listener, MF_FILTER_DEPTH, NULL, span->count - filter->options->depth);
 		span->count = filter->options->depth;
+	}
 	return 0;
 }

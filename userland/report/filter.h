@@ -24,6 +24,22 @@ struct mf_filter_span {
 
 struct mf_filter;
 
+/* What is decided about a context, in this order. */
+enum mf_filter_decision {
+	MF_FILTER_ALLOC_FN,   /* @function, innermost, is left out; once a frame */
+	MF_FILTER_IGNORE_FN,  /* everything is left out, because of @function */
+	MF_FILTER_BELOW_MAIN, /* @count frames below main are left out */
+	MF_FILTER_KEEP_ONE,   /* main was left out already: one frame stays */
+	MF_FILTER_DEPTH,      /* the outermost are left out, for there are too many */
+};
+
+/* Someone who wants to know of them. */
+struct mf_filter_listener {
+	void (*hear)(void *data, enum mf_filter_decision decision, const char *function,
+		     uint32_t count);
+	void *data;
+};
+
 /* The functions that are allocation functions without being given. */
 extern const struct mf_strings mf_filter_alloc_fns;
 
@@ -37,8 +53,9 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 		     struct mf_error *err);
 void mf_filter_destroy(struct mf_filter *filter);
 
-/* The part of @context to show. Returns 0 or -ENOMEM. */
+/* The part of @context to show; @listener may be NULL. Returns 0 or -ENOMEM. */
 int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
-		    struct mf_filter_span *span, struct mf_error *err);
+		    const struct mf_filter_listener *listener, struct mf_filter_span *span,
+		    struct mf_error *err);
 
 #endif

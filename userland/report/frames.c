@@ -11,7 +11,7 @@
 #include "report/index.h"
 
 struct mf_frames {
-	uint32_t *same; /* of each object, the first one with the same code */
+	uint32_t *same; /* of each object, one with the same code: that which is still loaded, or the first */
 	size_t n_objects;
 	struct mf_frame *list;
 	uint32_t count, room;
@@ -42,6 +42,8 @@ static int compare_objects(const void *a, const void *b, void *objects)
 
 	if (order)
 		return order;
+	if (table[i].unloaded != table[j].unloaded)
+		return table[i].unloaded ? 1 : -1;
 	return i < j ? -1 : i > j;
 }
 
@@ -120,6 +122,11 @@ uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame)
 	if (*value == frames->count)
 		frames->list[frames->count++] = frame;
 	return *value;
+}
+
+uint32_t mf_frames_count(const struct mf_frames *frames)
+{
+	return frames->count;
 }
 
 struct mf_frame mf_frames_get(const struct mf_frames *frames, uint32_t number)

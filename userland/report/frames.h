@@ -4,7 +4,7 @@
  *
  * Two frames are the same if they have the same address in the same code. An object that was
  * unmapped and mapped again at the same place is the same code, although the profile lists it
- * twice.
+ * twice; of such objects a frame names the one that was never unloaded, if there is one.
  */
 #ifndef MASSIF_REPORT_FRAMES_H
 #define MASSIF_REPORT_FRAMES_H
@@ -26,6 +26,9 @@ void mf_frames_destroy(struct mf_frames *frames);
 
 /* The number of @frame, a new one if it was never seen; MF_FRAMES_NONE if memory is short. */
 uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame);
+
+/* How many numbers were given. */
+uint32_t mf_frames_count(const struct mf_frames *frames);
 
 /* The frame of a number that mf_frames_intern() gave. */
 struct mf_frame mf_frames_get(const struct mf_frames *frames, uint32_t number);

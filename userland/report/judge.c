@@ -18,6 +18,7 @@ struct mf_judge {
 	const struct mf_store *store;
 	const struct mf_report_options *options;
 	const struct mf_symbolizer_options *names;
+	bool pages;
 
 	/* Made anew when the program has loaded more objects. */
 	struct mf_collection objects;
@@ -55,14 +56,15 @@ static int learn_objects(struct mf_judge *judge, struct mf_error *err)
 		ret = mf_symbolizer_create(profile->objects, profile->n_objects, judge->names,
 					   &judge->symbolizer, err);
 	if (!ret)
-		ret = mf_filter_create(judge->options, false, judge->frames, judge->symbolizer,
+		ret = mf_filter_create(judge->options, judge->pages, judge->frames, judge->symbolizer,
 				       &judge->filter, err);
 	if (ret)
 		forget_objects(judge);
 	return ret;
 }
 
-int mf_judge_create(const struct mf_store *store, const struct mf_report_options *options,
+int mf_judge_create(const struct mf_store *store, bool pages,
+		    const struct mf_report_options *options,
 		    const struct mf_symbolizer_options *names, struct mf_judge **judge,
 		    struct mf_error *err)
 {
@@ -71,6 +73,7 @@ int mf_judge_create(const struct mf_store *store, const struct mf_report_options
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->store = store;
+	made->pages = pages;
 	made->options = options;
 	made->names = names;
 	*judge = made;
@@ -85,7 +88,8 @@ void mf_judge_destroy(struct mf_judge *judge)
 	free(judge);
 }
 
-bool mf_judge_counts(struct mf_judge *judge, uint32_t context)
+bool mf_judge_counts(struct mf_judge *judge, uint32_t context,
+		     const struct mf_filter_listener *listener)
 {
 	struct mf_context stack = { .frames = judge->stack };
 	struct mf_filter_span span;
@@ -100,5 +104,5 @@ bool mf_judge_counts(struct mf_judge *judge, uint32_t context)
 	for (uint32_t i = 0; i < stack.n_frames; i++)
 		if (judge->stack[i].object >= judge->objects.profile.n_objects)
 			judge->stack[i].object = MF_OBJECT_NONE;
-	return mf_filter_apply(judge->filter, &stack, &span, NULL) || span.count;
+	return mf_filter_apply(judge->filter, &stack, listener, &span, NULL) || span.count;
 }

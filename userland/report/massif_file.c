@@ -36,10 +36,16 @@ static const char *const tree_kinds[] = {
 	[MF_TREE_PEAK] = "peak",
 };
 
-static const char *root_text(bool pages)
+static const char *root_text(const struct mf_profile *profile)
 {
-	return pages ? "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc." :
-		       "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.";
+	static const char *const pages[] = {
+		[MF_PAGES_VIRTUAL] = "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc.",
+		[MF_PAGES_RESIDENT] = "(resident pages) first touched by",
+		[MF_PAGES_BOTH] = "(mapped pages) resident, first touched by; and not, mapped by",
+	};
+
+	return profile->pages ? pages[profile->what] :
+				"(heap allocation functions) malloc/new/new[], --alloc-fns, etc.";
 }
 
 #define CLEANUP(destroy) __attribute__((cleanup(destroy)))
@@ -76,6 +82,11 @@ static void print_merged(struct writer *w, unsigned int indent, const struct mf_
 	fputs("%)\n", w->out);
 }
 
+static bool has_name(const struct writer *w, struct mf_frame frame)
+{
+	return w->options->keep_unloaded || !w->profile->objects[frame.object].unloaded;
+}
+
 /*
  * The lines of a node that has @children below it: one for each inlined call, innermost first, each
  * one deeper than the one before, all but the last with that one as their only child. Returns the
@@ -84,9 +95,12 @@ static void print_merged(struct writer *w, unsigned int indent, const struct mf_
 static unsigned int print_node(struct writer *w, unsigned int indent,
 			       const struct mf_tree_child *entry, size_t children)
 {
-	const struct mf_location *locations;
-	size_t count = mf_symbolizer_resolve(w->symbolizer, entry->frame, &locations);
+	static const struct mf_location unknown;
+	const struct mf_location *locations = &unknown;
+	size_t count = 1;
 
+	if (has_name(w, entry->frame))
+		count = mf_symbolizer_resolve(w->symbolizer, entry->frame, &locations);
 	for (size_t i = 0; i < count; i++) {
 		begin_line(w, indent++, i + 1 < count ? 1 : children, entry->bytes);
 		mf_location_print(w->out, entry->frame.pc, &locations[i], w->options);
@@ -120,6 +134,24 @@ static int print_entries(struct writer *w, unsigned int indent, const struct mf_
 	return 0;
 }
 
+/* Asks for the names that print_entries() will need below @node. */
+static int want_names(struct writer *w, uint32_t node, struct mf_error *err)
+{
+	mf_auto_free struct mf_tree_child *entries = NULL;
+	size_t n_entries;
+	int rc;
+
+	rc = mf_tree_children(w->tree, node, w->cut, &entries, &n_entries, err);
+	for (size_t i = 0; !rc && i < n_entries; i++) {
+		if (entries[i].node == MF_TREE_MERGED)
+			continue;
+		if (has_name(w, entries[i].frame))
+			mf_symbolizer_want(w->symbolizer, entries[i].frame);
+		rc = want_names(w, entries[i].node, err);
+	}
+	return rc;
+}
+
 static int print_tree(struct writer *w, uint64_t total, struct mf_error *err)
 {
 	mf_auto_free struct mf_tree_child *entries = NULL;
@@ -130,18 +162,33 @@ static int print_tree(struct writer *w, uint64_t total, struct mf_error *err)
 	if (rc)
 		return rc;
 	begin_line(w, 0, n_entries, total);
-	fprintf(w->out, "%s\n", root_text(w->profile->pages));
+	fprintf(w->out, "%s\n", root_text(w->profile));
 	return print_entries(w, 1, entries, n_entries, err);
+}
+
+/*
+ * Makes the tree that of @s. Returns the sum of it. *@heap is what the snapshot holds: that of the tree,
+ * too, so that no entry can be larger than the whole.
+ */
+static uint64_t weigh(struct writer *w, const struct mf_profile_snapshot *s, uint64_t *heap)
+{
+	uint64_t total = mf_tree_weigh(w->tree, s);
+
+	*heap = total;
+	/* Its tree has what is not resident, too. */
+	if (w->profile->what == MF_PAGES_BOTH)
+		*heap -= s->extra_bytes < total ? s->extra_bytes : total;
+	w->cut = mf_tree_cut(*heap, s->extra_bytes, s->stack_bytes, w->options->threshold);
+	return total;
 }
 
 static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 {
 	const struct mf_profile_snapshot *s = &w->profile->snapshots[number];
-	uint64_t heap = s->heap_bytes;
+	uint64_t heap = s->heap_bytes, total = heap;
 
-	/* What the tree holds, so that no entry can be larger than the whole. */
 	if (s->tree != MF_TREE_EMPTY)
-		heap = mf_tree_weigh(w->tree, s);
+		total = weigh(w, s, &heap);
 
 	fprintf(w->out,
 		"#-----------\nsnapshot=%zu\n#-----------\n"
@@ -153,8 +200,26 @@ static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 		number, s->time, heap, s->extra_bytes, s->stack_bytes, tree_kinds[s->tree]);
 	if (s->tree == MF_TREE_EMPTY)
 		return 0;
-	w->cut = mf_tree_cut(heap, s->extra_bytes, s->stack_bytes, w->options->threshold);
-	return print_tree(w, heap, err);
+	return print_tree(w, total, err);
+}
+
+/* All names together are found faster than one by one. */
+static int prepare_names(struct writer *w, struct mf_error *err)
+{
+	for (size_t i = 0; i < w->profile->n_snapshots; i++) {
+		const struct mf_profile_snapshot *s = &w->profile->snapshots[i];
+		uint64_t heap;
+		int rc;
+
+		if (s->tree == MF_TREE_EMPTY)
+			continue;
+		weigh(w, s, &heap);
+		rc = want_names(w, MF_TREE_ROOT, err);
+		if (rc)
+			return rc;
+	}
+	mf_symbolizer_prepare(w->symbolizer);
+	return 0;
 }
 
 /* The stream remembers that a write failed, not why: trying once more tells. */
@@ -241,7 +306,10 @@ int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
 		rc = mf_tree_create(profile, frames, filter, &tree, err);
 		if (rc)
 			return rc;
+		w.tree = tree;
+		rc = prepare_names(&w, err);
+		if (rc)
+			return rc;
 	}
-	w.tree = tree;
 	return write_profile(&w, err);
 }

@@ -21,6 +21,7 @@ struct mf_report_options {
 	struct mf_strings fullpath_after; /* see mf_location_print() */
 	bool show_below_main;		  /* keep the frames below main, under their own names */
 	bool sym_offsets;		  /* function+offset */
+	bool keep_unloaded;		  /* name code that was unloaded before the end */
 };
 
 /* The defaults of Massif's options. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pages/what.h"
 #include "symbols/object.h"
 
 enum mf_time_unit {
@@ -21,7 +22,9 @@ struct mf_context {
 	uint32_t n_frames;
 };
 
-/* The live bytes of one context at the time of a snapshot; may be 0. */
+#define MF_PROFILE_FRAMES_MAX 512u /* more than any stack has */
+
+/* The live bytes of one context at the time of a snapshot. */
 struct mf_leaf {
 	uint32_t context; /* index into the profile's contexts */
 	uint64_t bytes;
@@ -39,8 +42,10 @@ struct mf_profile_snapshot {
 	uint64_t extra_bytes;	/* the allocator's overhead */
 	uint64_t stack_bytes;
 	enum mf_tree_kind tree;
-	const struct mf_leaf *leaves; /* of a detailed snapshot: every context seen so far */
+	/* Of a detailed snapshot: what is live. Of other contexts, up to @n_seen, nothing was. */
+	const struct mf_leaf *leaves;
 	size_t n_leaves;
+	size_t n_seen; /* contexts that had been seen by then, which are the first ones */
 };
 
 struct mf_profile {
@@ -48,9 +53,15 @@ struct mf_profile {
 	const char *cmd;  /* text after "cmd: " */
 	enum mf_time_unit time_unit;
 	bool pages; /* pages mode: another root line */
+	enum mf_pages_what what; /* in pages mode */
 	const struct mf_object *objects; /* [0] is the unknown object */
 	size_t n_objects;
-	const struct mf_context *contexts;
+	/*
+	 * Copies the frames of context @number of @source to @frames, room for MF_PROFILE_FRAMES_MAX.
+	 * There can be so many contexts that they are not to be in memory all at once.
+	 */
+	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
+	const void *source;
 	size_t n_contexts;
 	const struct mf_profile_snapshot *snapshots; /* in the order of their numbers */
 	size_t n_snapshots;

@@ -4,111 +4,129 @@
 #include "report/tree.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/index.h"
+#define NO_GROUP UINT32_MAX
 
-#define NO_NODE UINT32_MAX
-
-/* A parent is made before its children, so its number is lower than theirs. */
+/* The contexts that have the same frames up to here are neighbours in mf_tree.order. */
 struct node {
-	uint32_t frame; /* number in mf_frames */
-	uint32_t parent, first_child, sibling;
-	uint64_t bytes;
-	uint32_t weighing; /* the last one that this node had a context in */
+	uint32_t frame;		       /* number in mf_frames */
+	uint32_t depth;		       /* frames from the root, this one included */
+	uint32_t begin, end;	       /* in order */
+	uint32_t first_seen;	       /* the context of the lowest number */
+	uint32_t first_child, n_children; /* neighbours, too; once @expanded */
+	bool expanded;
 };
 
 struct mf_tree {
 	const struct mf_frames *frames;
+
+	/* What is left of context i by the filter: numbers[starts[i]] .. numbers[starts[i + 1]]. */
+	uint32_t *numbers, n_numbers, room_numbers;
+	uint32_t *starts, n_contexts;
+
 	struct node *nodes;
-	uint32_t n_nodes, room;
-	struct mf_index index; /* (parent << 32 | frame, 0) -> node; only while building */
-	uint32_t *leaf_nodes;  /* of each context; NO_NODE: ignored */
-	size_t n_contexts;
-	uint32_t weighing;
+	uint32_t n_nodes, room_nodes;
+
+	uint32_t *order; /* the contexts that are not ignored */
+	uint32_t n_order;
+	uint32_t *scratch; /* as many */
+	uint32_t *group_of; /* of each frame: the child that it leads to, while a node is expanded */
+
+	/* The present snapshot: live bytes by context, and their sums in order. */
+	uint64_t *bytes, *sums;
+	size_t n_seen;
 };
 
-/* The number of a new node, or NO_NODE. */
-static uint32_t add_node(struct mf_tree *tree, uint32_t parent, uint32_t frame)
+static bool add_number(struct mf_tree *tree, uint32_t number)
 {
-	struct node *node;
+	if (tree->n_numbers == tree->room_numbers) {
+		uint32_t room = tree->room_numbers ? tree->room_numbers * 2 : 4096;
+		uint32_t *numbers = NULL;
 
-	if (tree->n_nodes == tree->room) {
-		uint32_t room = tree->room ? tree->room * 2 : 1024;
+		if (room > tree->room_numbers)
+			numbers = reallocarray(tree->numbers, room, sizeof(*numbers));
+		if (!numbers)
+			return false;
+		tree->numbers = numbers;
+		tree->room_numbers = room;
+	}
+	tree->numbers[tree->n_numbers++] = number;
+	return true;
+}
+
+/* The number of a new node, or UINT32_MAX. */
+static uint32_t add_node(struct mf_tree *tree, const struct node *node)
+{
+	if (tree->n_nodes == tree->room_nodes) {
+		uint32_t room = tree->room_nodes ? tree->room_nodes * 2 : 1024;
 		struct node *nodes = reallocarray(tree->nodes, room, sizeof(*nodes));
 
 		if (!nodes)
-			return NO_NODE;
+			return UINT32_MAX;
 		tree->nodes = nodes;
-		tree->room = room;
+		tree->room_nodes = room;
 	}
-	node = &tree->nodes[tree->n_nodes];
-	*node = (struct node){
-		.frame = frame,
-		.parent = parent,
-		.first_child = NO_NODE,
-		.sibling = NO_NODE,
-	};
-	if (parent != NO_NODE) {
-		node->sibling = tree->nodes[parent].first_child;
-		tree->nodes[parent].first_child = tree->n_nodes;
-	}
+	tree->nodes[tree->n_nodes] = *node;
 	return tree->n_nodes++;
 }
 
-/* The node for @frame under @parent, or NO_NODE if memory is short. */
-static uint32_t child_of(struct mf_tree *tree, uint32_t parent, uint32_t frame)
+/* Appends what @filter leaves of context @number. */
+static int add_context(struct mf_tree *tree, const struct mf_profile *profile, uint32_t number,
+		       struct mf_frames *frames, struct mf_filter *filter, struct mf_error *err)
 {
-	uint32_t *node =
-		mf_index_put(&tree->index, (uint64_t)parent << 32 | frame, 0, tree->n_nodes);
+	struct mf_frame stack[MF_PROFILE_FRAMES_MAX];
+	struct mf_context context = { .frames = stack };
+	struct mf_filter_span span;
+	int rc;
 
-	if (!node)
-		return NO_NODE;
-	if (*node == tree->n_nodes)
-		return add_node(tree, parent, frame);
-	return *node;
+	context.n_frames = profile->read_context(profile->source, number, stack);
+	rc = mf_filter_apply(filter, &context, NULL, &span, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < span.count; i++) {
+		uint32_t frame = mf_frames_intern(frames, stack[span.first + i]);
+
+		if (frame == MF_FRAMES_NONE || !add_number(tree, frame))
+			return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");
+	}
+	if (span.count)
+		tree->order[tree->n_order++] = number;
+	return 0;
 }
 
-static int add_context(struct mf_tree *tree, const struct mf_context *context,
-		       const struct mf_filter_span *span, struct mf_frames *frames,
-		       uint32_t *leaf_node)
+static bool allocate(struct mf_tree *tree, size_t n_contexts)
 {
-	uint32_t node = MF_TREE_ROOT;
-
-	for (uint32_t i = 0; i < span->count; i++) {
-		uint32_t frame = mf_frames_intern(frames, context->frames[span->first + i]);
-
-		if (frame == MF_FRAMES_NONE)
-			return -ENOMEM;
-		node = child_of(tree, node, frame);
-		if (node == NO_NODE)
-			return -ENOMEM;
-	}
-	*leaf_node = span->count ? node : NO_NODE;
-	return 0;
+	tree->starts = calloc(n_contexts + 1, sizeof(*tree->starts));
+	tree->order = calloc(n_contexts + 1, sizeof(*tree->order));
+	tree->scratch = calloc(n_contexts + 1, sizeof(*tree->scratch));
+	tree->bytes = calloc(n_contexts + 1, sizeof(*tree->bytes));
+	tree->sums = calloc(n_contexts + 1, sizeof(*tree->sums));
+	return tree->starts && tree->order && tree->scratch && tree->bytes && tree->sums;
 }
 
 static int build(struct mf_tree *tree, const struct mf_profile *profile, struct mf_frames *frames,
 		 struct mf_filter *filter, struct mf_error *err)
 {
-	tree->leaf_nodes = malloc((profile->n_contexts + 1) * sizeof(*tree->leaf_nodes));
-	if (!tree->leaf_nodes || add_node(tree, NO_NODE, 0) == NO_NODE)
+	struct node root = { 0 };
+	int rc;
+
+	if (!allocate(tree, profile->n_contexts))
 		return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");
-
-	for (size_t i = 0; i < profile->n_contexts; i++) {
-		struct mf_filter_span span;
-		int rc;
-
-		rc = mf_filter_apply(filter, &profile->contexts[i], &span, err);
+	for (uint32_t i = 0; i < profile->n_contexts; i++) {
+		rc = add_context(tree, profile, i, frames, filter, err);
 		if (rc)
 			return rc;
-		rc = add_context(tree, &profile->contexts[i], &span, frames, &tree->leaf_nodes[i]);
-		if (rc)
-			return mf_error_set(err, rc, "out of memory for the tree of contexts");
+		tree->starts[i + 1] = tree->n_numbers;
 	}
-	tree->n_contexts = profile->n_contexts;
-	mf_index_deinit(&tree->index);
+	tree->n_contexts = (uint32_t)profile->n_contexts;
+	root.end = tree->n_order;
+	tree->group_of = malloc((mf_frames_count(frames) + 1) * sizeof(*tree->group_of));
+	if (!tree->group_of || add_node(tree, &root))
+		return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");
+	memset(tree->group_of, 0xff, mf_frames_count(frames) * sizeof(*tree->group_of));
 	return 0;
 }
 
@@ -134,42 +152,115 @@ void mf_tree_destroy(struct mf_tree *tree)
 {
 	if (!tree)
 		return;
-	mf_index_deinit(&tree->index);
-	free(tree->leaf_nodes);
+	free(tree->numbers);
+	free(tree->starts);
 	free(tree->nodes);
+	free(tree->order);
+	free(tree->scratch);
+	free(tree->group_of);
+	free(tree->bytes);
+	free(tree->sums);
 	free(tree);
 }
 
-/* A node's bytes are those of the present weighing only, so nobody has to clear them first. */
-static void add_bytes(struct mf_tree *tree, uint32_t number, uint64_t bytes)
+/* Sums up from @begin to @end: whoever changes the order there. */
+static void sum_up(struct mf_tree *tree, uint32_t begin, uint32_t end)
 {
-	struct node *node = &tree->nodes[number];
-
-	if (node->weighing != tree->weighing) {
-		node->weighing = tree->weighing;
-		node->bytes = 0;
-	}
-	node->bytes += bytes;
+	for (uint32_t i = begin; i < end; i++)
+		tree->sums[i + 1] = tree->sums[i] + tree->bytes[tree->order[i]];
 }
 
 uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot)
 {
-	tree->weighing++;
-	add_bytes(tree, MF_TREE_ROOT, 0);
+	memset(tree->bytes, 0, tree->n_contexts * sizeof(*tree->bytes));
 	for (size_t i = 0; i < snapshot->n_leaves; i++) {
 		const struct mf_leaf *leaf = &snapshot->leaves[i];
 
-		if (leaf->context < tree->n_contexts && tree->leaf_nodes[leaf->context] != NO_NODE)
-			add_bytes(tree, tree->leaf_nodes[leaf->context], leaf->bytes);
+		if (leaf->context < tree->n_contexts)
+			tree->bytes[leaf->context] = leaf->bytes;
 	}
-	/* Children come after their parents: backwards, each is complete when it is passed on. */
-	for (uint32_t i = tree->n_nodes - 1; i > MF_TREE_ROOT; i--) {
-		const struct node *node = &tree->nodes[i];
+	tree->n_seen = snapshot->n_seen;
+	sum_up(tree, 0, tree->n_order);
+	return tree->sums[tree->n_order];
+}
 
-		if (node->weighing == tree->weighing)
-			add_bytes(tree, node->parent, node->bytes);
+/* The frame of @context at @depth, or NO_GROUP if it ends before. */
+static uint32_t frame_at(const struct mf_tree *tree, uint32_t context, uint32_t depth)
+{
+	uint32_t at = tree->starts[context] + depth;
+
+	return at < tree->starts[context + 1] ? tree->numbers[at] : NO_GROUP;
+}
+
+/* Makes the children of @parent, with the number of their contexts as their end. */
+static bool make_children(struct mf_tree *tree, uint32_t parent)
+{
+	struct node node = tree->nodes[parent];
+
+	for (uint32_t i = node.begin; i < node.end; i++) {
+		uint32_t frame = frame_at(tree, tree->order[i], node.depth);
+
+		if (frame == NO_GROUP)
+			continue;
+		if (tree->group_of[frame] == NO_GROUP) {
+			struct node child = {
+				.frame = frame,
+				.depth = node.depth + 1,
+				.first_seen = tree->order[i],
+			};
+
+			tree->group_of[frame] = add_node(tree, &child);
+			if (tree->group_of[frame] == NO_GROUP)
+				return false;
+		}
+		tree->nodes[tree->group_of[frame]].end++;
 	}
-	return tree->nodes[MF_TREE_ROOT].bytes;
+	return true;
+}
+
+/* Puts the contexts that end in @node first, then those of each child; all in the order they had. */
+static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_t first_child)
+{
+	uint32_t ended = node->begin, behind = node->end;
+
+	for (uint32_t i = tree->n_nodes; i-- > first_child;) {
+		struct node *child = &tree->nodes[i];
+
+		behind -= child->end;
+		child->begin = child->end = behind;
+	}
+	for (uint32_t i = node->begin; i < node->end; i++) {
+		uint32_t context = tree->order[i], frame = frame_at(tree, context, node->depth);
+
+		if (frame == NO_GROUP)
+			tree->scratch[ended++] = context;
+		else
+			tree->scratch[tree->nodes[tree->group_of[frame]].end++] = context;
+	}
+	memcpy(tree->order + node->begin, tree->scratch + node->begin,
+	       (node->end - node->begin) * sizeof(*tree->order));
+	sum_up(tree, node->begin, node->end);
+}
+
+/* Makes the next level below node @number, unless it was. Returns false if memory is short. */
+static bool expand(struct mf_tree *tree, uint32_t number)
+{
+	uint32_t first_child = tree->n_nodes;
+	bool fine;
+
+	if (tree->nodes[number].expanded)
+		return true;
+	fine = make_children(tree, number);
+	if (fine)
+		sort_contexts(tree, &tree->nodes[number], first_child);
+	for (uint32_t i = first_child; i < tree->n_nodes; i++)
+		tree->group_of[tree->nodes[i].frame] = NO_GROUP;
+	if (!fine)
+		return false;
+	tree->nodes[number].first_child = first_child;
+	tree->nodes[number].n_children = tree->n_nodes - first_child;
+	tree->nodes[number].expanded = true;
+	return true;
 }
 
 uint64_t mf_tree_cut(uint64_t total, uint64_t extra, uint64_t stacks, double threshold)
@@ -193,15 +284,28 @@ static int compare_children(const void *left, const void *right)
 	return a->frame.object < b->frame.object ? -1 : a->frame.object > b->frame.object;
 }
 
-/* Counts the entries that @node will have, the merged one included. */
-static size_t count_entries(const struct mf_tree *tree, uint32_t node, uint64_t cut)
+static uint64_t bytes_of(const struct mf_tree *tree, const struct node *node)
+{
+	return tree->sums[node->end] - tree->sums[node->begin];
+}
+
+/* Whether any context of @node had been seen by the time of the snapshot. */
+static bool is_known(const struct mf_tree *tree, const struct node *node)
+{
+	return node->first_seen < tree->n_seen;
+}
+
+/* Counts the entries that @parent will have, the merged one included. */
+static size_t count_entries(const struct mf_tree *tree, const struct node *parent, uint64_t cut)
 {
 	size_t significant = 0, merged = 0;
 
-	for (uint32_t i = tree->nodes[node].first_child; i != NO_NODE; i = tree->nodes[i].sibling) {
-		if (tree->nodes[i].weighing != tree->weighing)
+	for (uint32_t i = 0; i < parent->n_children; i++) {
+		const struct node *child = &tree->nodes[parent->first_child + i];
+
+		if (!is_known(tree, child))
 			continue;
-		if (tree->nodes[i].bytes < cut)
+		if (bytes_of(tree, child) < cut)
 			merged = 1;
 		else
 			significant++;
@@ -209,41 +313,54 @@ static size_t count_entries(const struct mf_tree *tree, uint32_t node, uint64_t 
 	return significant + merged;
 }
 
-int mf_tree_children(const struct mf_tree *tree, uint32_t node, uint64_t cut,
-		     struct mf_tree_child **children, size_t *n_children, struct mf_error *err)
+/* Fills @list with the entries of @parent, in no order. */
+static void fill_entries(const struct mf_tree *tree, const struct node *parent, uint64_t cut,
+			 struct mf_tree_child *list)
 {
-	size_t count = count_entries(tree, node, cut), used = 0;
 	struct mf_tree_child merged = { .node = MF_TREE_MERGED };
-	struct mf_tree_child *list;
+	size_t used = 0;
 
-	*children = NULL;
-	*n_children = count;
-	if (!count)
-		return 0;
-	list = malloc(count * sizeof(*list));
-	if (!list)
-		return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");
+	for (uint32_t i = 0; i < parent->n_children; i++) {
+		const struct node *child = &tree->nodes[parent->first_child + i];
+		uint64_t bytes = bytes_of(tree, child);
 
-	for (uint32_t i = tree->nodes[node].first_child; i != NO_NODE; i = tree->nodes[i].sibling) {
-		const struct node *child = &tree->nodes[i];
-
-		if (child->weighing != tree->weighing)
+		if (!is_known(tree, child))
 			continue;
-		if (child->bytes < cut) {
-			merged.bytes += child->bytes;
+		if (bytes < cut) {
+			merged.bytes += bytes;
 			merged.places++;
 			continue;
 		}
 		list[used++] = (struct mf_tree_child){
-			.node = i,
+			.node = parent->first_child + i,
 			.frame = mf_frames_get(tree->frames, child->frame),
-			.bytes = child->bytes,
+			.bytes = bytes,
 			.places = 1,
 		};
 	}
 	if (merged.places)
 		list[used] = merged;
+}
+
+int mf_tree_children(struct mf_tree *tree, uint32_t node, uint64_t cut,
+		     struct mf_tree_child **children, size_t *n_children, struct mf_error *err)
+{
+	struct mf_tree_child *list;
+	size_t count;
+
+	*children = NULL;
+	*n_children = 0;
+	if (!expand(tree, node))
+		return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");
+	count = count_entries(tree, &tree->nodes[node], cut);
+	if (!count)
+		return 0;
+	list = malloc(count * sizeof(*list));
+	if (!list)
+		return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");
+	fill_entries(tree, &tree->nodes[node], cut, list);
 	qsort(list, count, sizeof(*list), compare_children);
 	*children = list;
+	*n_children = count;
 	return 0;
 }

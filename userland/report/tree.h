@@ -2,8 +2,8 @@
 /*
  * The tree of a detailed snapshot: contexts merged by the addresses of their frames.
  *
- * The shape is made once for all contexts of a profile; each snapshot then only weighs it. A
- * weighed tree is walked from the root with mf_tree_children().
+ * A weighed tree is walked from the root with mf_tree_children(). Its shape is made as far as somebody
+ * looks, once for all snapshots: below what is too small to be shown nobody does.
  */
 #ifndef MASSIF_REPORT_TREE_H
 #define MASSIF_REPORT_TREE_H
@@ -34,7 +34,7 @@ int mf_tree_create(const struct mf_profile *profile, struct mf_frames *frames,
 		   struct mf_filter *filter, struct mf_tree **tree, struct mf_error *err);
 void mf_tree_destroy(struct mf_tree *tree);
 
-/* Gives every node the bytes of @snapshot. Returns the root's: the sum of all leaves, in bytes. */
+/* Gives the tree the bytes of @snapshot. Returns the root's: the sum of all leaves, in bytes. */
 uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot);
 
 /*
@@ -49,7 +49,7 @@ uint64_t mf_tree_cut(uint64_t total, uint64_t extra, uint64_t stacks, double thr
  * @cut bytes are merged into one, which is sorted by its sum like the others, but comes first of
  * equals. *@children is to be released with free(). Returns 0 or -ENOMEM.
  */
-int mf_tree_children(const struct mf_tree *tree, uint32_t node, uint64_t cut,
+int mf_tree_children(struct mf_tree *tree, uint32_t node, uint64_t cut,
 		     struct mf_tree_child **children, size_t *n_children, struct mf_error *err);
 
 #endif

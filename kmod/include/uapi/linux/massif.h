@@ -9,11 +9,13 @@
  *	fd = open("/dev/massif", O_RDWR | O_CLOEXEC);
  *	ioctl(fd, MASSIF_IOC_QUERY, &query);		what is this module?
  *	ioctl(fd, MASSIF_IOC_SETUP, &setup);		once: ring made, hooks armed and tried
+ *	ioctl(fd, MASSIF_IOC_TEST, &test);		the rest of the hooks tried
  *	control  = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0 * page);
  *	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 1 * page);
  *	data     = mmap(NULL, setup.ring_bytes, PROT_READ, MAP_SHARED, fd, 2 * page);
  *	fork; in the child: ioctl(fd, MASSIF_IOC_ENROL, &enrol); exec (which closes the fd)
  *	in the parent: poll, read records, advance the tail; close ends everything
+ *	or, for a process that runs already: ioctl(fd, MASSIF_IOC_ATTACH, &attach)
  *
  * Ioctls. Every argument starts with its own size; a size other than sizeof, an unknown flag or a
  * pad field that is not zero is EINVAL. A call before SETUP that needs a ring is ENXIO, a second
@@ -45,11 +47,15 @@
  * caused the record, in the pid namespace of the opener.
  *
  *	ENROL	target of a process that enrolled itself. RESYNC follows.
+ *	ATTACH	target of a process that runs already and was attached to. Records of its changes
+ *		may come before the RESYNC of reason ATTACH, and hold.
  *	FORK	a member of the session forked. child is a new target, RESYNC follows before the
  *		child runs; or child == parent target, when they share the address space.
  *	EXEC	the process has a new address space and target: RESYNC follows before it runs. The
  *		old one has usually said EXIT already; it lives on if another process shares it
  *		(vfork).
+ *	ARGS	the arguments of the program that EXEC told of; before it runs, and left out if
+ *		they cannot be read.
  *	EXIT	the address space is about to be torn down: last record of the target; total_vm is
  *		that of its last moment. No capture of the target is outstanding afterwards.
  *	END	the process left the session (reason: it executed a set-uid program, ...).
@@ -71,32 +77,76 @@
  *		Records of changes may come between parts and hold. A target is in sync after a
  *		complete series, FIRST to LAST.
  *	LOST	count records could not be written (or, reason MISSED and UNSEEN: changes were not
- *		seen, count is a lower bound), of the target, or of all (target 0). A RESYNC of
- *		the targets follows by itself when they run again and there is room;
- *		MASSIF_IOC_RESYNC makes it happen now.
+ *		seen, count is a lower bound), of the target, whose next record it precedes. With
+ *		target 0: for MISSED of all; for ROOM of targets that are gone, or of none; those
+ *		that live have lost nothing. A RESYNC of the targets follows by itself when they
+ *		run again and there is room; MASSIF_IOC_RESYNC makes it happen now.
  *
  * Protection in MAP, VMA and NAME is as of the record; mprotect is not reported.
  *
- * Stacks. A record with capture != 0 is explained by the STACK record of the same capture number,
- * which follows before the thread returns to user mode; several records of one system call share
- * one. It has the thread's user registers in DWARF order and the bytes of the stack from the
- * stack pointer up: to the end of that mapping, the session's max_stack_bytes or the first byte
- * that could not be read; on the first thread's stack not beyond its argc. A STACK without bytes
- * says why in its flags. capture is 0 in an UNMAP, and where there is no user stack that caused
- * the record: MASSIF_RF_EXTERNAL (another address space's thread did it: ptrace, a kernel
- * worker), MASSIF_RF_IN_EXEC, MASSIF_RF_NO_CAPTURE (out of memory; counted in the status), or
- * nobody in particular.
+ * Stacks. A record with capture != 0 and without MASSIF_RF_KNOWN is explained by the STACK record
+ * of the same capture number, which follows before the thread returns to user mode; several records
+ * of one system call share one. It has the thread's user registers in DWARF order and the bytes of
+ * the stack from the stack pointer up: to the end of that mapping, the session's max_stack_bytes or
+ * the first byte that could not be read; on the first thread's stack not beyond its argc. A STACK
+ * without bytes says why in its flags. capture is 0 in an UNMAP, and where there is no user stack
+ * that caused the record: MASSIF_RF_EXTERNAL (another address space's thread did it: ptrace, a
+ * kernel worker), MASSIF_RF_IN_EXEC, MASSIF_RF_NO_CAPTURE (no memory, or a full ring; counted), or
+ * nobody in particular. STACK records take three quarters of the ring at most, so that bytes of
+ * stacks do not displace what accounting needs: beyond that they come with MASSIF_STACK_LIMITED,
+ * registers and no bytes, and are counted.
+ *
+ * Known stacks. Equal stacks need not be copied again. Of a stack that it has unwound, the consumer
+ * tells by MASSIF_IOC_KNOWN all that the walk depended on: program counter, stack pointer, the
+ * other registers, the words of the stack that it read; and a number of its own for it. When a
+ * record is due and the thread's registers and memory agree with all of that, then a walk would
+ * give the same again: the record has that number as its capture, MASSIF_RF_KNOWN in its flags, and
+ * no STACK follows. It is not a guess, as long as the code that was unwound through is the same:
+ * when executable code of a target is unmapped, or a change of it was not seen, the module forgets
+ * what is known of the target. code_gen in a STACK, handed back with what is known, counts these
+ * times, so that knowledge that comes too late is never used. What the consumer tells wrong can only
+ * make its own records wrong. The module may forget at any time; the consumer sees a STACK then. A
+ * STACK itself can be short, too: where known is not 0, it has nothing but that number (with
+ * MASSIF_SETUP_VERIFY it has all, and the records that it explains have no MASSIF_RF_KNOWN).
+ *
+ * Resident pages. With MASSIF_SETUP_RESIDENT, RESIDENT records say how the target's resident set
+ * changes: the figures of RssAnon, RssFile, RssShmem and VmSwap in /proc/PID/status, in pages.
+ * change is what this cause did to them; rss is what they are with it, the sum of all that was told
+ * since BASE. No record is written where nothing changed.
+ *
+ *	FAULT	the thread touched the page at addr, in user mode or in a system call. With huge
+ *		pages, or pages of a file that the kernel maps around it, more than one came.
+ *	POPULATE the thread asked for [addr, addr + len) to be there: MAP_POPULATE, mlock, ...
+ *	GONE	something was taken from [addr, addr + len): unmapped, given back with madvise,
+ *		truncated, swapped out, reclaimed, ... It precedes the UNMAP of the same call.
+ *	OTHER	the kernel did it for the thread, or (MASSIF_RF_EXTERNAL) for another; where is
+ *		not known: len is 0.
+ *	DRIFT	nobody was seen doing it. Only said when nothing is under way in the target.
+ *	BASE	rss is what is resident, whatever was told before; change is 0. It follows each
+ *		complete resync, and it is the last before EXIT.
+ *
+ * While other threads are in faults, rss lacks what these have done so far. MOVE says that mremap
+ * moves what is resident in [from, from + len) to addr; it follows the MAP of the destination.
  *
  * Who may. The device's mode decides who may open it. ENROL is for the calling process, which
  * must run with the user id of the opener and be dumpable, or the opener must have
  * CAP_SYS_PTRACE. A process is in at most one session (EBUSY).
+ *
+ * ATTACH is for a process all of whose user and group ids (real, effective, saved) are the effective
+ * ones of the opener, and which is dumpable; or the opener must have CAP_PERFMON or CAP_SYS_PTRACE
+ * over the user namespaces of the process and of its program (EPERM). The number is one of the
+ * opener's pid namespace, and of a process, not a thread: ESRCH if there is none or it is ending.
+ * EOPNOTSUPP: it is a thread of the kernel. EAGAIN: it is executing another program right now; try
+ * again. ENOSPC: there is no room in the ring. To be sure that the number was not given to another
+ * process meanwhile, open a pidfd before the call and see after it that its process still runs.
+ * There is no detaching but by closing the descriptor.
  */
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
 #define MASSIF_DEVICE		"/dev/massif"
-#define MASSIF_ABI		1
+#define MASSIF_ABI		2
 
 #define MASSIF_RING_MIN		(64U << 10)	/* bytes; and at least 4 * max_stack_bytes */
 #define MASSIF_RING_MAX		(64U << 20)
@@ -112,6 +162,9 @@
 /* What the module can do: massif_query.features. */
 #define MASSIF_FEATURE_PAGES	(1ULL << 0)	/* exact accounting of mappings */
 #define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* STACK records on this architecture */
+#define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* RESIDENT and MOVE records */
+#define MASSIF_FEATURE_KNOWN	(1ULL << 3)	/* MASSIF_IOC_KNOWN */
+#define MASSIF_FEATURE_ATTACH	(1ULL << 4)	/* MASSIF_IOC_ATTACH; the path in EXEC, and ARGS */
 
 struct massif_query {
 	__u32 size;
@@ -126,13 +179,17 @@ struct massif_query {
 struct massif_setup {
 	__u32 size;
 	__u32 abi;		/* the one the consumer speaks: MASSIF_ABI */
-	__u64 flags;		/* 0 */
+	__u64 flags;		/* MASSIF_SETUP_* */
 	__u64 ring_bytes;	/* power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
 	__u32 max_stack_bytes;	/* 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
-	__u32 __pad;		/* 0 */
+	__u32 known_bytes;	/* of kernel memory for known stacks; 0 (none) to MASSIF_KNOWN_MAX */
 	/* out, on ENODEV: the hook that cannot be armed, or that did not fire when it was tried. */
 	char dead_hook[MASSIF_HOOK_NAME];
 };
+
+/* massif_setup.flags */
+#define MASSIF_SETUP_RESIDENT	(1ULL << 0)	/* also tell what is resident */
+#define MASSIF_SETUP_VERIFY	(1ULL << 1)	/* capture known stacks as well, to be compared */
 
 struct massif_enrol {
 	__u32 size;
@@ -152,6 +209,38 @@ struct massif_resync {
 
 #define MASSIF_RESYNC_ALL	(1U << 0)
 
+#define MASSIF_KNOWN_MAX	(64U << 20)	/* bytes of all */
+#define MASSIF_KNOWN_BATCH	(64U << 10)	/* bytes told in one call */
+#define MASSIF_KNOWN_WORDS	1024		/* of one stack, registers included */
+
+/* A register (place: its number) or a word of the stack (place: bytes above sp). */
+struct massif_known_word {
+	__u64 value;
+	__u32 place;
+	__u32 __pad;		/* 0 */
+};
+
+struct massif_known_stack {
+	__u32 size;		/* of this one, with its words */
+	__u32 target;
+	__u32 number;		/* not 0; the consumer's: told again, it replaces what was told */
+	__u32 code_gen;		/* of the STACK that was walked */
+	__u64 pc;
+	__u64 sp;
+	__u32 nr_regs;		/* pc and sp need not be among them */
+	__u32 nr_slots;
+	struct massif_known_word words[];	/* nr_regs registers, then nr_slots of the stack */
+};
+
+struct massif_known {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u64 stacks;		/* address of massif_known_stacks, one after another */
+	__u32 bytes;		/* of them: at most MASSIF_KNOWN_BATCH */
+	/* out: how many of them were taken; with an error, nobody can tell */
+	__u32 taken;
+};
+
 struct massif_status {
 	__u32 size;
 	__u32 flags;		/* 0 */
@@ -162,17 +251,71 @@ struct massif_status {
 	__u64 unseen;		/* times that total_vm had changed without a record */
 	__u64 captures;		/* STACK records asked for */
 	__u64 captures_failed;	/* ... for which there was no memory */
+	__u64 captures_limited;	/* ... without bytes: their part of the ring was full */
+	__u64 captures_truncated;	/* ... cut at max_stack_bytes */
+	__u64 known_used;	/* records, and STACK records, with a known stack */
+	__u64 known_forgotten;	/* known stacks dropped for want of room */
+	__u32 known_stacks;	/* now */
+	__u32 known_bytes;	/* of kernel memory that they take */
 	__u32 processes;	/* in the session now */
 	__u32 targets;		/* alive now */
 	__u32 out_of_sync;	/* of them */
 	__u32 pending;		/* captures and resyncs queued to threads, not done yet */
 };
 
+/* massif_hook_info.kind: by what means a function or event of the kernel is hooked */
+#define MASSIF_HOOK_DETOUR	1
+#define MASSIF_HOOK_KRETPROBE	2
+#define MASSIF_HOOK_TRACEPOINT	3
+
+/* massif_hook_info.state */
+#define MASSIF_HOOK_FIRED	(1U << 0)	/* it was tried since it was armed, and fired */
+
+/* ENOENT: there is no hook of that number, nor a higher one. After SETUP all of them are armed. */
+struct massif_hook_info {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u32 index;		/* from 0 */
+	/* out: */
+	__u32 kind;
+	__u32 state;
+	__u32 __pad;		/* 0 */
+	char name[MASSIF_HOOK_NAME];
+};
+
+struct massif_attach {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__s32 pid;
+	/* out: */
+	__u32 target;
+};
+
+/*
+ * Does each hook fire that SETUP could not try by itself? A child of the consumer says JOIN, does
+ * something of each kind (brk, mremap in place, mremap to elsewhere), and exits: nothing of it is
+ * recorded. Then the consumer asks without JOIN. ENODEV: the hook named has not fired since the
+ * hooks were armed; the consumer should do without the session. EBUSY: the process is followed, or
+ * another test is on.
+ */
+struct massif_test {
+	__u32 size;
+	__u32 flags;		/* MASSIF_TEST_* */
+	char dead_hook[MASSIF_HOOK_NAME];	/* out, on ENODEV */
+};
+
+#define MASSIF_TEST_JOIN	(1U << 0)
+#define MASSIF_TEST_SPECIAL	(1U << 1)	/* a vdso was mapped, too (arch_prctl) */
+
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
 #define MASSIF_IOC_ENROL	_IOWR('m', 0xa2, struct massif_enrol)
 #define MASSIF_IOC_RESYNC	_IOWR('m', 0xa3, struct massif_resync)
 #define MASSIF_IOC_STATUS	_IOWR('m', 0xa4, struct massif_status)
+#define MASSIF_IOC_KNOWN	_IOWR('m', 0xa5, struct massif_known)
+#define MASSIF_IOC_ATTACH	_IOWR('m', 0xa6, struct massif_attach)
+#define MASSIF_IOC_TEST		_IOWR('m', 0xa7, struct massif_test)
+#define MASSIF_IOC_HOOK		_IOWR('m', 0xa8, struct massif_hook_info)
 
 /* Control page: written by the module only. */
 struct massif_control {
@@ -207,13 +350,18 @@ enum massif_record_type {
 	MASSIF_REC_UNMAP	= 12,
 	MASSIF_REC_NAME		= 13,
 	MASSIF_REC_STACK	= 14,
+	MASSIF_REC_RESIDENT	= 15,
+	MASSIF_REC_MOVE		= 16,
+	MASSIF_REC_ATTACH	= 17,
+	MASSIF_REC_ARGS		= 18,
 };
 
 /* massif_record.flags */
 #define MASSIF_RF_EXTERNAL	(1U << 0)	/* the thread's address space is not the target */
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old image's */
-#define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* there should be a stack; no memory for it */
+#define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* there should be a stack; no room for it */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm was in motion: do not compare */
+#define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a known stack */
 
 struct massif_record {
 	__u32 type;		/* MASSIF_REC_* */
@@ -240,6 +388,7 @@ struct massif_rec_lost {
 	__u32 __pad;
 };
 
+/* ENROL and ATTACH. */
 struct massif_rec_enrol {
 	struct massif_record h;
 	__u32 tgid;
@@ -260,6 +409,17 @@ struct massif_rec_exec {
 	__u32 old_target;	/* 0: not known */
 	__u32 tgid;
 	char comm[MASSIF_COMM];	/* the new one */
+	char path[];		/* as it was given to execve; NUL-terminated; may be empty */
+};
+
+#define MASSIF_ARGS_MAX		4096
+
+/* What a new program was given as its arguments; cut where that is longer. */
+struct massif_rec_args {
+	struct massif_record h;
+	__u32 tgid;
+	__u32 bytes;		/* of args */
+	char args[];		/* each with its NUL, but for the last if it was cut */
 };
 
 struct massif_rec_exit {
@@ -286,6 +446,7 @@ struct massif_rec_end {
 #define MASSIF_RESYNC_EXEC	3
 #define MASSIF_RESYNC_LOST	4	/* records were lost or changes missed before */
 #define MASSIF_RESYNC_ASKED	5	/* MASSIF_IOC_RESYNC */
+#define MASSIF_RESYNC_ATTACH	6	/* MASSIF_IOC_ATTACH: all of it was mapped before */
 
 /* massif_rec_resync.part */
 #define MASSIF_RESYNC_FIRST	(1U << 0)
@@ -341,6 +502,38 @@ struct massif_rec_vma {
 	char name[];		/* path, or [heap] [stack] [vdso] ..., or empty; NUL-terminated */
 };
 
+/* massif_rec_resident.cause */
+#define MASSIF_RESIDENT_FAULT	 1
+#define MASSIF_RESIDENT_POPULATE 2
+#define MASSIF_RESIDENT_GONE	 3
+#define MASSIF_RESIDENT_OTHER	 4
+#define MASSIF_RESIDENT_DRIFT	 5
+#define MASSIF_RESIDENT_BASE	 6
+
+/* indexes of massif_rec_resident.change and .rss */
+#define MASSIF_RSS_ANON		0
+#define MASSIF_RSS_FILE		1
+#define MASSIF_RSS_SHMEM	2
+#define MASSIF_RSS_SWAP		3	/* not resident */
+#define MASSIF_RSS_COUNT	4
+
+struct massif_rec_resident {
+	struct massif_record h;
+	__u64 addr;
+	__u64 len;		/* bytes; 0: not known where */
+	__u64 rss[MASSIF_RSS_COUNT];	/* pages */
+	__s32 change[MASSIF_RSS_COUNT];	/* pages */
+	__u32 cause;		/* MASSIF_RESIDENT_* */
+	__u32 __pad;
+};
+
+struct massif_rec_move {
+	struct massif_record h;
+	__u64 addr;		/* where to */
+	__u64 len;		/* bytes */
+	__u64 from;
+};
+
 #define MASSIF_ARCH_X86_64	62	/* the number ELF gives it */
 
 /* regs of MASSIF_ARCH_X86_64: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
@@ -353,6 +546,7 @@ struct massif_rec_vma {
 #define MASSIF_STACK_DENIED	(1U << 3)	/* not dumpable, opener unprivileged: as GONE */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* none for the copy: registers only */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* a 32-bit thread: registers only */
+#define MASSIF_STACK_LIMITED	(1U << 6)	/* no room in the stacks' part of the ring: registers only */
 
 /* h.capture is the capture it explains. */
 struct massif_rec_stack {
@@ -363,6 +557,8 @@ struct massif_rec_stack {
 	__u32 data_off;		/* from the start of the record to the bytes */
 	__u64 sp;		/* address of the first byte */
 	__u64 bytes;
+	__u32 code_gen;		/* when the first record that it explains was written */
+	__u32 known;		/* the number of a known stack that it equals; 0: none */
 	__u64 regs[];		/* nr_regs, then the bytes */
 };
 

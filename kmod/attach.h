@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A process that runs already becomes a member. */
+#ifndef MASSIF_ATTACH_H
+#define MASSIF_ATTACH_H
+
+#include <linux/types.h>
+
+struct massif_session;
+
+int massif_attach(struct massif_session *session, pid_t nr, u32 *id);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The way of a call into a wrapper of ours and out again: what C cannot say. */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/nospec-branch.h>
+#include <asm/unwind_hints.h>
+
+/*
+ * The first instruction of a hooked function calls this: on the stack is where that function goes
+ * on, then the return address of its caller; its arguments are where they were. Returns to where
+ * massif_detour_route (which keeps all other registers) says: on, or to a wrapper, for which all is
+ * as if the caller had called it.
+ *
+ * A return and not a jump, because then the place need not be marked for indirect branches.
+ */
+SYM_FUNC_START(massif_detour_entry)
+#ifdef ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR	/* ftrace's call is a direct one */
+#endif
+	call	massif_detour_route
+	movq	%rax, (%rsp)
+	RET
+SYM_FUNC_END(massif_detour_entry)
+
+/*
+ * massif_detour_call(a0, ..., a6, at): the function that goes on at `at`, with seven arguments. The
+ * last of them is on the stack where that function looks for it. Again by a return; the inner call
+ * keeps the processor's idea of the return addresses right.
+ */
+SYM_FUNC_START(massif_detour_call)
+	movq	16(%rsp), %rax
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lgo
+	int3
+.Lgo:
+	movq	%rax, (%rsp)
+	UNWIND_HINT_FUNC
+	RET
+SYM_FUNC_END(massif_detour_call)

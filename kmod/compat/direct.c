@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+// Direct calls: the kernel's three ways to ask ftrace for them.
+#include <linux/errno.h>
+#include <linux/ftrace.h>
+#include <linux/kernel.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "compat/direct.h"
+
+#if !defined(MASSIF_HAVE_DIRECT)
+
+static int add(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+	return -EOPNOTSUPP;
+}
+
+static void drop(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+}
+
+#elif defined(MASSIF_HAVE_ftrace_direct_ops) || defined(MASSIF_HAVE_ftrace_direct_multi)
+
+#ifdef MASSIF_HAVE_ftrace_direct_ops
+#define register_direct(ops, addr)	register_ftrace_direct(ops, addr)
+#define unregister_direct(ops, addr)	unregister_ftrace_direct(ops, addr, false)
+#else
+#define register_direct(ops, addr)	register_ftrace_direct_multi(ops, addr)
+#define unregister_direct(ops, addr)	unregister_ftrace_direct_multi(ops, addr)
+#endif
+
+static struct ftrace_ops ops;
+
+static int add(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+	unsigned int i;
+	int err = 0;
+
+	/* One that was registered before has traces of it. */
+	memset(&ops, 0, sizeof(ops));
+	for (i = 0; i < count && !err; i++)
+		err = ftrace_set_filter_ip(&ops, sites[i], 0, 0);
+	if (!err)
+		err = register_direct(&ops, addr);
+	if (err) {
+		ftrace_free_filter(&ops);
+		return err;
+	}
+	/* While it is in use, nobody turns ftrace off (sysctl kernel.ftrace_enabled). */
+	ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	return 0;
+}
+
+static void drop(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+	WARN_ON_ONCE(unregister_direct(&ops, addr));
+	ftrace_free_filter(&ops);
+}
+
+#else
+
+static void drop(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+	while (count--)
+		WARN_ON_ONCE(unregister_ftrace_direct(sites[count], addr));
+}
+
+static int add(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < count; i++) {
+		err = register_ftrace_direct(sites[i], addr);
+		if (err) {
+			drop(sites, i, addr);
+			return err;
+		}
+	}
+	return 0;
+}
+
+#endif
+
+/*
+ * Lets the functions whose ftrace sites are listed call addr first: all of them, or none. May
+ * sleep.
+ */
+int massif_direct_arm(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+	return add(sites, count, addr);
+}
+
+/*
+ * When it returns, nobody is in addr any more: who was has gone on to somewhere and slept there, or
+ * has been in user mode. May sleep, some tenths of a second.
+ */
+void massif_direct_disarm(const unsigned long *sites, unsigned int count, unsigned long addr)
+{
+	drop(sites, count, addr);
+	synchronize_rcu_tasks();
+}

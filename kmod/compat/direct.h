@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Direct calls: functions of the kernel whose first instruction calls one of ours. */
+#ifndef MASSIF_COMPAT_DIRECT_H
+#define MASSIF_COMPAT_DIRECT_H
+
+#include <linux/types.h>
+
+/* An architecture needs detour_64.S's two functions in its own words. */
+#if defined(CONFIG_X86_64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
+#define MASSIF_HAVE_DIRECT
+#endif
+
+int massif_direct_arm(const unsigned long *sites, unsigned int count, unsigned long addr);
+void massif_direct_disarm(const unsigned long *sites, unsigned int count, unsigned long addr);
+
+#endif

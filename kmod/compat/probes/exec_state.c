@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+// Dumpability belongs to the thread's last exec (since 7.2), no longer to the address space.
+#include <linux/sched.h>
+#include <linux/sched/exec_state.h>
+
+int probe(struct task_struct *task);
+int probe(struct task_struct *task)
+{
+	return rcu_dereference(task->exec_state)->dumpable == TASK_DUMPABLE_OWNER;
+}

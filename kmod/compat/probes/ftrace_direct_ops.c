@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+// Direct calls from several functions by one ftrace_ops, named as the older way for a single one was
+// (since 6.4, commit da8bdfbd422f).
+#include <linux/ftrace.h>
+
+int probe(struct ftrace_ops *ops, unsigned long addr);
+int probe(struct ftrace_ops *ops, unsigned long addr)
+{
+	int err = register_ftrace_direct(ops, addr);
+
+	return err ?: unregister_ftrace_direct(ops, addr, true);
+}

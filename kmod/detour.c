@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+// Detours: calls of hooked functions go through wrappers of ours, if they concern a target.
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+
+#include "compat/direct.h"
+#include "compat/hookpoint.h"
+#include "detour.h"
+#include "mapping.h"
+#include "target.h"
+
+/*
+ * The first instruction of each hooked function is a place where ftrace can put a call. It gets a
+ * call of massif_detour_entry (compat/detour_64.S), which asks massif_detour_route below whether
+ * the address space that this call is about could be a target. If not, the function just goes on:
+ * that is all there is to pay for the rest of the system, some twenty instructions. Else the call
+ * goes to a wrapper instead, which calls enter, the rest of the function, and leave.
+ *
+ * A wrapper is left when its function returns, and that may sleep, even after the hooks were
+ * disarmed. So each wrapper holds the module while it is in it: rmmod is refused until the last
+ * one has been left. It takes hold when it begins, and before that disarming waits for it.
+ *
+ * Nothing here is entered twice: a wrapper calls what comes after that first instruction.
+ */
+#ifdef MASSIF_HAVE_DIRECT
+
+asmlinkage void massif_detour_entry(void);
+asmlinkage unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
+					     unsigned long a3, unsigned long a4, unsigned long a5,
+					     unsigned long at);
+asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, unsigned long a2,
+					    unsigned long a3, unsigned long a4, unsigned long a5,
+					    unsigned long a6, unsigned long at);
+
+/* Every function is taken for one of seven words, more than any has, that returns a word. */
+#define WORDS	unsigned long a0, unsigned long a1, unsigned long a2, unsigned long a3, \
+		unsigned long a4, unsigned long a5, unsigned long a6
+
+/* Where each hooked function goes on after the call. Constant while armed, and never emptied. */
+static unsigned long body[MASSIF_HOOK_COUNT];
+static unsigned long sites[MASSIF_HOOK_COUNT];
+static unsigned int nr_sites;
+
+static bool wanted = true;
+module_param_named(detours, wanted, bool, 0444);
+MODULE_PARM_DESC(detours, "hook functions by direct calls if possible, not by kretprobes");
+
+static bool used;
+
+static __always_inline unsigned long wrap(enum massif_hook hook, WORDS)
+{
+	struct massif_call call = { .arg = { a0, a1, a2, a3, a4, a5 } };
+	unsigned long result;
+	bool leave;
+
+	__module_get(THIS_MODULE);
+	leave = massif_mapping_enter(hook, &call);
+	result = massif_detour_call(a0, a1, a2, a3, a4, a5, a6, body[hook]);
+	if (leave)
+		massif_mapping_leave(hook, &call, result);
+	/* massif_detour_exit() waits for the few instructions that are left. */
+	module_put(THIS_MODULE);
+	return result;
+}
+
+#define WRAPPER(HOOK)						\
+static unsigned long wrap_##HOOK(WORDS)				\
+{								\
+	return wrap(HOOK, a0, a1, a2, a3, a4, a5, a6);		\
+}
+MASSIF_EACH_HOOK(WRAPPER)
+
+#define WRAPPER_OF(HOOK)	[HOOK] = wrap_##HOOK,
+static unsigned long (*const wrappers[MASSIF_HOOK_COUNT])(WORDS) = {
+	MASSIF_EACH_HOOK(WRAPPER_OF)
+};
+
+/*
+ * Where a call goes: on (at), or to a wrapper. Runs for every call in the system, in any context
+ * that the hooked functions have, and must leave all registers as they are.
+ */
+__attribute__((no_caller_saved_registers)) notrace
+unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
+				  unsigned long a3, unsigned long a4, unsigned long a5,
+				  unsigned long at)
+{
+	struct mm_struct *mm;
+	unsigned int hook;
+
+	for (hook = 0; body[hook] != at; hook++)
+		if (hook == MASSIF_HOOK_COUNT - 1)
+			return at;
+	switch (massif_hookpoints[hook].mm) {
+	case MASSIF_MM_CURRENT:
+		mm = current->mm;
+		break;
+	case MASSIF_MM_ARG0:
+		mm = (struct mm_struct *)a0;
+		break;
+	case MASSIF_MM_ARG2:
+		mm = (struct mm_struct *)a2;
+		break;
+	case MASSIF_MM_VMA0:
+		mm = ((struct vm_area_struct *)a0)->vm_mm;
+		break;
+	case MASSIF_MM_VMA1:
+		mm = ((struct vm_area_struct *)a1)->vm_mm;
+		break;
+	case MASSIF_MM_VMA0_AT:
+		mm = (*(struct vm_area_struct **)a0)->vm_mm;
+		break;
+	default:
+		return at;
+	}
+	return massif_target_possible(mm) ? (unsigned long)wrappers[hook] : at;
+}
+
+/* Finds the sites: where a kprobe on the function would go, if ftrace owns that place. */
+static int find_sites(void)
+{
+	struct kprobe probe;
+	unsigned int hook;
+	bool owned;
+	int err;
+
+	nr_sites = 0;
+	for (hook = 0; hook < MASSIF_HOOK_COUNT; hook++) {
+		if (!massif_hookpoints[hook].symbol)
+			continue;
+		/* Never armed, so it needs no handler, and costs nothing. */
+		probe = (struct kprobe){
+			.symbol_name = massif_hookpoints[hook].symbol,
+			.flags = KPROBE_FLAG_DISABLED,
+		};
+		err = register_kprobe(&probe);
+		if (err)
+			return err;
+		sites[nr_sites++] = (unsigned long)probe.addr;
+		owned = probe.flags & KPROBE_FLAG_FTRACE;
+		unregister_kprobe(&probe);
+		if (!owned)
+			return -EOPNOTSUPP;
+		WRITE_ONCE(body[hook], (unsigned long)probe.addr + MCOUNT_INSN_SIZE);
+	}
+	return 0;
+}
+
+/* All hooks or none. An error means that they must be had in another way. May sleep. */
+int massif_detour_arm(void)
+{
+	int err = wanted ? find_sites() : -EOPNOTSUPP;
+
+	if (err)
+		return err;
+	used = true;
+	return massif_direct_arm(sites, nr_sites, (unsigned long)massif_detour_entry);
+}
+
+/*
+ * When it returns, no wrapper is begun any more, and who is in one holds the module. May sleep.
+ */
+void massif_detour_disarm(void)
+{
+	massif_direct_disarm(sites, nr_sites, (unsigned long)massif_detour_entry);
+}
+
+/* Nobody holds the module for a wrapper; but a thread may still be about to return from one. */
+void massif_detour_exit(void)
+{
+	if (used)
+		synchronize_rcu_tasks();
+}
+
+#else
+
+int massif_detour_arm(void)
+{
+	return -EOPNOTSUPP;
+}
+
+void massif_detour_disarm(void)
+{
+}
+
+void massif_detour_exit(void)
+{
+}
+
+#endif

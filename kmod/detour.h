@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Detours: calls of hooked functions go through wrappers of ours. */
+#ifndef MASSIF_DETOUR_H
+#define MASSIF_DETOUR_H
+
+#include <linux/types.h>
+
+int massif_detour_arm(void);
+void massif_detour_disarm(void);
+void massif_detour_exit(void);
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+// The hooks that see pages become resident: armed while a session wants to know.
+#include <linux/kprobes.h>
+#include <linux/massif.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+
+#include "compat/hookpoint.h"
+#include "compat/rss.h"
+#include "fault.h"
+#include "probe.h"
+#include "resident.h"
+#include "target.h"
+
+/*
+ * Every fault of the system passes here: whoever is no target leaves by the first line. Only
+ * tracepoints, because a probe on the function that handles faults costs ten times as much.
+ */
+
+/* Serialises arming and disarming; protects users. */
+static DEFINE_MUTEX(lock);
+static unsigned int users;
+
+/* While the hooks are tried: by whom, and which have been seen. */
+static struct task_struct *tester;
+static unsigned long seen;
+
+enum event { EVENT_USER, EVENT_KERNEL, EVENT_CHANGE, EVENT_COUNT };
+
+static void note(enum event event)
+{
+	if (unlikely(READ_ONCE(tester) == current))
+		set_bit(event, &seen);
+}
+
+static void fault(unsigned long addr, enum event event)
+{
+	const struct massif_place place = {
+		.addr = addr & PAGE_MASK,
+		.len = PAGE_SIZE,
+		.cause = MASSIF_RESIDENT_FAULT,
+	};
+	struct massif_target *target;
+
+	/*
+	 * A fault that the kernel has forbidden itself brings nothing in, and can come in any
+	 * context.
+	 */
+	if (addr >= TASK_SIZE_MAX || pagefault_disabled() || !in_task())
+		return;
+	note(event);
+	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
+		return;
+	rcu_read_lock();
+	target = massif_resident_find(current->mm);
+	if (target)
+		massif_resident_touch(target, &place);
+	rcu_read_unlock();
+}
+
+static void on_user_fault(void *unused, unsigned long addr, struct pt_regs *regs,
+			  unsigned long error)
+{
+	if (!massif_resident_unlikely(current->mm))
+		fault(addr, EVENT_USER);
+}
+
+static void on_kernel_fault(void *unused, unsigned long addr, struct pt_regs *regs,
+			    unsigned long error)
+{
+	if (!massif_resident_unlikely(current->mm))
+		fault(addr, EVENT_KERNEL);
+}
+
+MASSIF_RSS_STAT_PROBE(on_change, mm, member)
+{
+	struct massif_target *target;
+
+	if (massif_resident_unlikely(mm))
+		return;
+	note(EVENT_CHANGE);
+	rcu_read_lock();
+	target = massif_resident_find(mm);
+	if (target)
+		massif_resident_changed(target, mm, member);
+	rcu_read_unlock();
+}
+
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+} events[EVENT_COUNT] = {
+	[EVENT_USER]	= { "page_fault_user", on_user_fault },
+	[EVENT_KERNEL]	= { "page_fault_kernel", on_kernel_fault },
+	[EVENT_CHANGE]	= { "rss_stat", on_change },
+};
+
+static struct kprobe populates[MASSIF_POPULATE_COUNT];
+
+/* Not on any hot path: what mlock, MAP_POPULATE and the like bring in at once. */
+static int on_populate(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct massif_change change = {};
+	struct massif_target *target;
+	struct massif_place place;
+	unsigned long arg[6];
+
+	massif_probe_arguments(regs, arg);
+	massif_populatepoints[probe - populates].decode(arg, &change);
+	place = (struct massif_place){
+		.addr = change.addr & PAGE_MASK,
+		.len = PAGE_ALIGN(change.len),
+		.cause = MASSIF_RESIDENT_POPULATE,
+	};
+	rcu_read_lock();
+	target = massif_resident_find(change.mm);
+	if (target)
+		massif_resident_touch(target, &place);
+	rcu_read_unlock();
+	return 0;
+}
+
+static void disarm_populates(int count)
+{
+	while (count--) {
+		if (populates[count].addr)
+			unregister_kprobe(&populates[count]);
+	}
+}
+
+static int arm_populates(const char **dead)
+{
+	int i, err;
+
+	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
+		populates[i] = (struct kprobe){
+			.symbol_name = massif_populatepoints[i].symbol,
+			.pre_handler = on_populate,
+		};
+		err = register_kprobe(&populates[i]);
+		if (err)
+			populates[i].addr = NULL;
+		/* What has another name here, or is not there. */
+		if (err && (!i || err != -ENOENT)) {
+			*dead = massif_populatepoints[i].symbol;
+			disarm_populates(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void find_tracepoint(struct tracepoint *tp, void *unused)
+{
+	int i;
+
+	for (i = 0; i < EVENT_COUNT; i++)
+		if (!strcmp(tp->name, events[i].name))
+			events[i].tp = tp;
+}
+
+static void disarm(int count)
+{
+	while (count--)
+		tracepoint_probe_unregister(events[count].tp, events[count].probe, NULL);
+	tracepoint_synchronize_unregister();
+	disarm_populates(MASSIF_POPULATE_COUNT);
+}
+
+/* Brings a page in, and takes it away. */
+static int try(const char **dead)
+{
+	unsigned long at;
+	int err;
+
+	massif_resident_crowd(current->mm, 1);
+	seen = 0;
+	WRITE_ONCE(tester, current);
+	at = vm_mmap(NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	err = IS_ERR_VALUE(at) ? (int)at : 0;
+	if (!err) {
+		err = put_user(0, (char __user *)at);
+		vm_munmap(at, PAGE_SIZE);
+	}
+	WRITE_ONCE(tester, NULL);
+	massif_resident_crowd(current->mm, -1);
+	if (err)
+		return err;
+	if (!(seen & BIT(EVENT_KERNEL)))
+		*dead = events[EVENT_KERNEL].name;
+	else if (!(seen & BIT(EVENT_CHANGE)))
+		*dead = events[EVENT_CHANGE].name;
+	return *dead ? -ENODEV : 0;
+}
+
+static int arm(const char **dead)
+{
+	int i, err;
+
+	err = arm_populates(dead);
+	if (err)
+		return err;
+	for_each_kernel_tracepoint(find_tracepoint, NULL);
+	for (i = 0; i < EVENT_COUNT; i++) {
+		err = events[i].tp ? tracepoint_probe_register(events[i].tp, events[i].probe,
+							       NULL) : -ENOENT;
+		if (err) {
+			*dead = events[i].name;
+			break;
+		}
+	}
+	if (!err)
+		err = try(dead);
+	if (err)
+		disarm(i);
+	return err;
+}
+
+/* As massif_hooks_get(). */
+int massif_fault_get(char *dead, size_t size)
+{
+	const char *name = NULL;
+	int err = 0;
+
+	mutex_lock(&lock);
+	if (!users)
+		err = arm(&name);
+	if (!err)
+		users++;
+	mutex_unlock(&lock);
+
+	if (err && err != -ENOMEM && name) {
+		pr_warn("%s: hook %s cannot be used (%d)\n", KBUILD_MODNAME, name, err);
+		strscpy(dead, name, size);
+		err = -ENODEV;
+	}
+	return err;
+}
+
+/* When it returns for the last user, no handler is running or will. May sleep. */
+void massif_fault_put(void)
+{
+	mutex_lock(&lock);
+	if (!--users)
+		disarm(EVENT_COUNT);
+	mutex_unlock(&lock);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Known stacks: what the consumer has unwound is recognised, not copied again. */
+#ifndef MASSIF_KNOWN_H
+#define MASSIF_KNOWN_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct massif_known;
+struct massif_status;
+struct massif_target;
+struct mm_struct;
+struct vm_area_struct;
+
+/* Part of a session. */
+struct massif_known_table {
+	/* Constant once the session is ready. */
+	u32 max;			/* bytes; 0: no stack is ever known */
+	unsigned int bits;
+	struct hlist_head *buckets;	/* changed under lock, read in hooks by RCU */
+
+	/* Serialises changes, which only the consumer makes; protects what is below. */
+	struct mutex lock;
+	struct list_head entries;	/* those told of first are first */
+	u32 used;			/* bytes */
+	u32 count;
+	u64 forgotten;
+
+	atomic64_t hits;
+};
+
+int massif_known_init(struct massif_known_table *table, u32 max);
+void massif_known_deinit(struct massif_known_table *table);
+
+int massif_known_tell(struct massif_known_table *table, struct massif_known *known);
+void massif_known_status(struct massif_known_table *table, struct massif_status *status);
+
+u32 massif_known_find(struct massif_target *target);
+void massif_known_unmap(struct massif_target *target, struct mm_struct *mm,
+			struct vm_area_struct *first, unsigned long start, unsigned long end);
+void massif_known_drop(struct massif_target *target);
+
+#endif

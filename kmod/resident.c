@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is resident of a target, and who changed it: RESIDENT and MOVE records.
+#include <linux/massif.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+
+#include "compat/rss.h"
+#include "compat/task.h"
+#include "record.h"
+#include "resident.h"
+#include "session.h"
+#include "stack.h"
+#include "target.h"
+#include "zap.h"
+
+/*
+ * A span is the time in which one task does one thing to a target's resident set: from the entry of
+ * a page fault to the return to user mode, or while it takes a range away. What the counters moved
+ * by through this task in between is the span's change. The task's own part of the counters (see
+ * compat/rss.h) is only looked at where the span begins and is cut, so that it does not matter when
+ * the kernel adds it to the shared part: that adds to one what it takes from the other.
+ *
+ * Only the task itself touches its span, but for the list.
+ */
+struct massif_span {
+	struct list_head list;		/* of the target: resident.lock */
+	struct task_struct *task;
+	bool own;			/* a thread of the target's, so that collected counts */
+	bool queued;			/* ends with the return to user mode, not with the range */
+	unsigned int depth;		/* of ranges that are being taken away */
+	struct massif_place place;	/* of what happens outside of them */
+	long change[NR_MM_COUNTERS];	/* of the shared counters, since it was cut */
+	long collected[NR_MM_COUNTERS];	/* the task's own when it was cut */
+
+	/* If queued. */
+	struct callback_head work;
+	struct massif_target *target;	/* a reference; its session is not used unless it is alive */
+};
+
+/* In which order the records have the counters. */
+static const int members[MASSIF_RSS_COUNT] = {
+	[MASSIF_RSS_ANON]  = MM_ANONPAGES,
+	[MASSIF_RSS_FILE]  = MM_FILEPAGES,
+	[MASSIF_RSS_SHMEM] = MM_SHMEMPAGES,
+	[MASSIF_RSS_SWAP]  = MM_SWAPENTS,
+};
+
+static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
+
+/*
+ * With more threads than this what they have collected is only summed up now and then, for it is
+ * done in a fault.
+ */
+#define THREADS_SUMMED_ALWAYS	8
+#define SPANS_BETWEEN_SUMS	64
+
+atomic_t massif_resident_crowds[1 << MASSIF_CROWD_BITS];
+
+/* Has any thread ever been in run(), or will be? */
+static bool used;
+
+void massif_resident_crowd(struct mm_struct *mm, int by)
+{
+	atomic_add(by, massif_resident_crowd_of(mm));
+}
+
+/* The target of mm, if what is resident of it is followed. Under RCU. */
+struct massif_target *massif_resident_find(struct mm_struct *mm)
+{
+	struct massif_target *target;
+
+	if (!mm || massif_resident_unlikely(mm))
+		return NULL;
+	target = massif_target_find(mm);
+	/* With massif_resident_attach(). */
+	return target && smp_load_acquire(&target->resident.attached) ? target : NULL;
+}
+
+void massif_resident_init(struct massif_resident *resident)
+{
+	raw_spin_lock_init(&resident->lock);
+	INIT_LIST_HEAD(&resident->spans);
+}
+
+/* The present counters, with what threads have collected; how many threads these are. */
+static int count_all(struct massif_resident *resident, struct mm_struct *mm, long *rss)
+{
+	int i;
+
+	lockdep_assert_held(&resident->lock);
+	for (i = 0; i < NR_MM_COUNTERS; i++) {
+#ifdef MASSIF_HAVE_mm_rss_atomic
+		rss[i] = massif_rss_shared(mm, i);
+#else
+		/* Each change has passed massif_resident_changed(); summing up is not cheap. */
+		rss[i] = resident->shared[i];
+#endif
+	}
+	return massif_rss_add_collected(mm, rss);
+}
+
+/* Fills all but who did it. */
+static void fill(struct massif_rec_resident *rec, struct massif_target *target,
+		 const struct massif_place *place)
+{
+	*rec = (struct massif_rec_resident){
+		.addr = place->addr,
+		.len = place->len,
+		.cause = place->cause,
+	};
+	massif_record_init(&rec->h, MASSIF_REC_RESIDENT, sizeof(*rec), target->session, target);
+}
+
+/* Adds change (NULL: none) to what was told, and tells it. */
+static void write(struct massif_target *target, struct massif_rec_resident *rec,
+		  const long *change)
+{
+	struct massif_resident *resident = &target->resident;
+	int i;
+
+	lockdep_assert_held(&resident->lock);
+	for (i = 0; i < MASSIF_RSS_COUNT; i++) {
+		long *told = &resident->told[members[i]];
+
+		if (change)
+			*told += change[members[i]];
+		rec->change[i] = change ? change[members[i]] : 0;
+		/* What one thread takes away can be told before what another had brought. */
+		rec->rss[i] = max(*told, 0L);
+	}
+	massif_record_write(target->session, target, &rec->h, false);
+}
+
+static bool nothing(const long *change)
+{
+	long any = 0;
+	int i;
+
+	for (i = 0; i < NR_MM_COUNTERS; i++)
+		any |= change[i];
+	return !any;
+}
+
+/* As for an UNMAP: what goes is taken from those who brought it. */
+static void prepare(struct massif_rec_resident *rec, struct massif_target *target,
+		    const struct massif_place *place)
+{
+	fill(rec, target, place);
+	if (place->cause != MASSIF_RESIDENT_GONE)
+		massif_stack_explain(&rec->h, target, false);
+}
+
+/* Tells of change at place, by current. */
+static void tell(struct massif_target *target, const struct massif_place *place,
+		 const long *change)
+{
+	struct massif_resident *resident = &target->resident;
+	struct massif_rec_resident rec;
+	unsigned long irq;
+
+	if (nothing(change))
+		return;
+	prepare(&rec, target, place);
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	write(target, &rec, change);
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+}
+
+/*
+ * Nobody is at work, and yet the counters are not what was told: some change was not seen. Tells
+ * the difference.
+ */
+static void look_for_drift(struct massif_target *target, struct mm_struct *mm)
+{
+	const struct massif_place place = { .cause = MASSIF_RESIDENT_DRIFT };
+	struct massif_resident *resident = &target->resident;
+	long now[NR_MM_COUNTERS], again[NR_MM_COUNTERS];
+	struct massif_rec_resident rec;
+	int i;
+
+	lockdep_assert_held(&resident->lock);
+	if (!list_empty(&resident->spans))
+		return;
+	if (resident->since_drift && --resident->since_drift)
+		return;
+	if (count_all(resident, mm, now) > THREADS_SUMMED_ALWAYS)
+		resident->since_drift = SPANS_BETWEEN_SUMS;
+	if (!memcmp(now, resident->told, sizeof(now)))
+		return;
+	/* A thread that ends adds what it has collected just now. */
+	count_all(resident, mm, again);
+	if (memcmp(now, again, sizeof(now)))
+		return;
+	for (i = 0; i < NR_MM_COUNTERS; i++)
+		now[i] -= resident->told[i];
+	fill(&rec, target, &place);
+	write(target, &rec, now);
+}
+
+/* What the span has changed since it was cut, or began. */
+static void cut(struct massif_span *span, const struct massif_target *target, long *change)
+{
+	/* After exec or in exit the task's own counters are not the target's any more. */
+	bool own = span->own && current->mm == target->mm;
+	int i;
+
+	for (i = 0; i < NR_MM_COUNTERS; i++) {
+		long collected = own ? massif_rss_collected(i) : 0;
+
+		change[i] = span->change[i] + collected - span->collected[i];
+		span->change[i] = 0;
+		span->collected[i] = collected;
+	}
+}
+
+static void cut_and_tell(struct massif_span *span, struct massif_target *target,
+			 const struct massif_place *place)
+{
+	long change[NR_MM_COUNTERS];
+
+	cut(span, target, change);
+	tell(target, place, change);
+}
+
+static struct massif_span *find_locked(struct massif_resident *resident)
+{
+	struct massif_span *span;
+
+	lockdep_assert_held(&resident->lock);
+	list_for_each_entry(span, &resident->spans, list)
+		if (span->task == current)
+			return span;
+	return NULL;
+}
+
+/* Current's span; nobody else can end it. */
+static struct massif_span *find(struct massif_resident *resident)
+{
+	struct massif_span *span;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	span = find_locked(resident);
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	return span;
+}
+
+/*
+ * Ends a span that was at place with what it has changed (NULL: the target is not followed any
+ * more), in one go, for this is the end of every fault. A span that nobody has a use for is kept for
+ * the next; otherwise it is returned, to be freed.
+ */
+static struct massif_span *leave(struct massif_span *span, struct massif_target *target,
+				 const struct massif_place *place, const long *change)
+{
+	struct massif_resident *resident = &target->resident;
+	bool tells = change && !nothing(change);
+	struct massif_rec_resident rec;
+	unsigned long irq;
+
+	if (tells)
+		prepare(&rec, target, place);
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	list_del(&span->list);
+	if (tells)
+		write(target, &rec, change);
+	if (change)
+		look_for_drift(target, target->mm);
+	/* Whoever puts the last reference frees the spare one, and must not miss it. */
+	if (!resident->spare && refcount_read(&target->ref)) {
+		resident->spare = span;
+		span = NULL;
+	}
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	return span;
+}
+
+/* The thread is about to return to user mode, or ends. */
+static void run(struct callback_head *work)
+{
+	struct massif_span *span = container_of(work, struct massif_span, work);
+	struct massif_target *target = span->target;
+	struct massif_place place = span->place;
+	long change[NR_MM_COUNTERS];
+	bool alive;
+
+	rcu_read_lock();
+	alive = READ_ONCE(target->alive);
+	if (alive)
+		cut(span, target, change);
+	span = leave(span, target, &place, alive ? change : NULL);
+	rcu_read_unlock();
+	kfree(span);
+	/* A signal was pending when it was tried. */
+	if (unlikely(!target->resident.zap) && current->mm == target->mm)
+		massif_resident_attach(target, target->mm);
+	massif_target_put(target);
+	/* massif_resident_exit() waits for the few instructions that are left. */
+	module_put(THIS_MODULE);
+}
+
+static void start(struct massif_span *span, struct massif_target *target,
+		  const struct massif_place *place)
+{
+	int i;
+
+	lockdep_assert_held(&target->resident.lock);
+	span->task = current;
+	span->own = current->mm == target->mm;
+	span->queued = false;
+	span->depth = 0;
+	span->place = *place;
+	for (i = 0; i < NR_MM_COUNTERS; i++) {
+		span->change[i] = 0;
+		span->collected[i] = span->own ? massif_rss_collected(i) : 0;
+	}
+	list_add(&span->list, &target->resident.spans);
+}
+
+/* Current's span, or a new one (*new), which begins at place. NULL: no memory. */
+static struct massif_span *find_or_start(struct massif_target *target,
+					 const struct massif_place *place, bool *new)
+{
+	struct massif_resident *resident = &target->resident;
+	struct massif_span *span;
+	unsigned long irq;
+
+	*new = false;
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	span = find_locked(resident);
+	if (!span && resident->spare) {
+		*new = true;
+		span = resident->spare;
+		resident->spare = NULL;
+		start(span, target, place);
+	}
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	if (span)
+		return span;
+
+	span = kmalloc(sizeof(*span), GFP_ATOMIC | __GFP_NOWARN);
+	if (!span)
+		return NULL;
+	*new = true;
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	start(span, target, place);
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	return span;
+}
+
+/* Ends what has only just begun. */
+static void abandon(struct massif_span *span, struct massif_target *target)
+{
+	kfree(leave(span, target, &span->place, NULL));
+}
+
+/* The new span is to end when current returns to user mode. False: one of thread and session ends. */
+static bool queue(struct massif_span *span, struct massif_target *target)
+{
+	/* The session may be closing: the table's reference, by which it was found, can be gone. */
+	span->target = massif_target_tryget(target);
+	if (!span->target)
+		return false;
+	/* The session's file is open, so the module has a user already. */
+	__module_get(THIS_MODULE);
+	WRITE_ONCE(used, true);
+	span->queued = true;
+	init_task_work(&span->work, run);
+	if (!task_work_add(current, &span->work, TWA_RESUME))
+		return true;
+	span->queued = false;
+	/* Never the last reference: RCU protects the target that the hook found. */
+	massif_target_put(target);
+	module_put(THIS_MODULE);
+	return false;
+}
+
+/* Current is about to bring pages at place in, until it returns to user mode or the next place. */
+void massif_resident_touch(struct massif_target *target, const struct massif_place *place)
+{
+	struct massif_span *span;
+	bool new;
+
+	span = find_or_start(target, place, &new);
+	if (!span)
+		return;
+	if (new && !queue(span, target)) {
+		abandon(span, target);
+	} else if (!new && !span->depth) {
+		cut_and_tell(span, target, &span->place);
+		span->place = *place;
+	}
+}
+
+/* A fault that replaces its own page (copy on write) takes nothing away. */
+static bool in_own_fault(const struct massif_span *span, const struct massif_place *range)
+{
+	return !span->depth && span->place.cause == MASSIF_RESIDENT_FAULT &&
+	       span->place.addr - range->addr < range->len;
+}
+
+/* Something is about to be taken from range, by current. Others may do so at the same time. */
+void massif_resident_begin(struct massif_target *target, const struct massif_place *range)
+{
+	struct massif_span *span;
+	bool new;
+
+	span = find_or_start(target, range, &new);
+	if (!span || (!new && in_own_fault(span, range)))
+		return;
+	if (!span->depth++ && !new)
+		cut_and_tell(span, target, &span->place);
+}
+
+/* It has been. */
+void massif_resident_end(struct massif_target *target, const struct massif_place *range)
+{
+	struct massif_span *span = find(&target->resident);
+	long change[NR_MM_COUNTERS];
+
+	if (!span || !span->depth || --span->depth)
+		return;
+	cut(span, target, change);
+	if (span->queued)
+		tell(target, range, change);
+	else
+		kfree(leave(span, target, range, change));
+}
+
+/* A shared counter has changed, by current. */
+void massif_resident_changed(struct massif_target *target, struct mm_struct *mm, int member)
+{
+	struct massif_resident *resident = &target->resident;
+	long change[NR_MM_COUNTERS] = { 0 };
+	struct massif_span *span;
+	unsigned long irq;
+	bool new;
+	long now;
+
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	now = massif_rss_shared(mm, member);
+	change[member] = now - resident->shared[member];
+	resident->shared[member] = now;
+	span = find_locked(resident);
+	if (span)
+		span->change[member] += change[member];
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	if (span || !change[member])
+		return;
+
+	if (current->mm != mm) {
+		tell(target, &nowhere, change);
+	} else if (massif_task_has_user(current)) {
+		span = find_or_start(target, &nowhere, &new);
+		if (span && queue(span, target))
+			span->change[member] = change[member];
+		else if (span)
+			abandon(span, target);
+	}
+	/* What is left is a thread that ends, and adds what it has collected and was told. */
+}
+
+/*
+ * Begins to follow what is resident of target, whose address space is mm (of current, or with a
+ * reference). May sleep. False: not everything will be seen, for want of memory or because of a
+ * signal; try again.
+ */
+bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
+{
+	struct massif_resident *resident = &target->resident;
+	struct massif_zap *zap = massif_zap_create(mm);
+	unsigned long irq;
+	int i;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	if (target->alive && !resident->attached) {
+		raw_spin_lock(&resident->lock);
+		for (i = 0; i < NR_MM_COUNTERS; i++)
+			resident->shared[i] = massif_rss_shared(mm, i);
+		rcu_read_lock();
+		count_all(resident, mm, resident->told);
+		rcu_read_unlock();
+		raw_spin_unlock(&resident->lock);
+		massif_resident_crowd(mm, 1);
+		/* With massif_resident_find(). */
+		smp_store_release(&resident->attached, true);
+	}
+	if (target->alive && !resident->zap)
+		swap(resident->zap, zap);
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+
+	if (zap)
+		massif_zap_put(zap);
+	return resident->zap;
+}
+
+/* By the one who took target out of the table. */
+void massif_resident_detach(struct massif_target *target)
+{
+	if (!target->resident.attached)
+		return;
+	massif_resident_crowd(target->mm, -1);
+	if (target->resident.zap)
+		massif_zap_put(target->resident.zap);
+}
+
+/* Says what is resident now, after a resync or at the end. mm as in massif_resident_attach(). */
+void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
+{
+	const struct massif_place place = { .cause = MASSIF_RESIDENT_BASE };
+	struct massif_resident *resident = &target->resident;
+	struct massif_rec_resident rec;
+	unsigned long irq;
+
+	rcu_read_lock();
+	fill(&rec, target, &place);
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	resident->since_drift = 0;
+	look_for_drift(target, mm);
+	write(target, &rec, NULL);
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	rcu_read_unlock();
+}
+
+/* Current's mremap has made the destination of a move, at to. */
+void massif_resident_move(struct massif_target *target, unsigned long to)
+{
+	struct massif_rec_move rec = { .addr = to };
+	struct massif_mremap mremap;
+
+	if (!smp_load_acquire(&target->resident.attached) || current->mm != target->mm ||
+	    !massif_task_in_any_mremap(&mremap) || !mremap.old_len)
+		return;
+	rec.from = mremap.addr;
+	rec.len = mremap.old_len;
+	massif_record_init(&rec.h, MASSIF_REC_MOVE, sizeof(rec), target->session, target);
+	massif_record_write(target->session, target, &rec.h, false);
+}
+
+/* The last reference to target is being put. */
+void massif_resident_deinit(struct massif_resident *resident)
+{
+	struct massif_span *spare;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	spare = resident->spare;
+	resident->spare = NULL;
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	kfree(spare);
+}
+
+/* Nobody is left, but a thread may still be about to return from run(). */
+void massif_resident_exit(void)
+{
+	massif_zap_exit();
+	if (used)
+		synchronize_rcu_tasks();
+}

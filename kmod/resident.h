@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is resident of a target, and who changed it. */
+#ifndef MASSIF_RESIDENT_H
+#define MASSIF_RESIDENT_H
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/list.h>
+#include <linux/mm_types_task.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct massif_session;
+struct massif_span;
+struct massif_target;
+struct massif_zap;
+struct mm_struct;
+
+/* Part of a target. All zero, and not attached, unless its session asked for resident pages. */
+struct massif_resident {
+	/* Set once, with release, under resync_lock of the target. */
+	bool attached;
+	struct massif_zap *zap;		/* whoever takes the target out of the table puts it */
+
+	/*
+	 * Protects what is below. Hooks take it under mmap_lock and the locks of page tables and
+	 * reclaim, with interrupts off; ring.lock may be taken inside, nothing else.
+	 */
+	raw_spinlock_t lock;
+	long shared[NR_MM_COUNTERS];	/* pages: the shared counters when last looked at */
+	long told[NR_MM_COUNTERS];	/* pages: what the records said */
+	struct list_head spans;		/* who is changing something right now */
+	struct massif_span *spare;	/* the one that ended last */
+	unsigned int since_drift;	/* spans ended since drift was looked for */
+};
+
+/* Where and why pages come or go; cause is MASSIF_RESIDENT_*. */
+struct massif_place {
+	unsigned long addr;
+	unsigned long len;		/* bytes; 0: not known */
+	u32 cause;
+};
+
+void massif_resident_init(struct massif_resident *resident);
+void massif_resident_deinit(struct massif_resident *resident);
+bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm);
+void massif_resident_detach(struct massif_target *target);
+void massif_resident_base(struct massif_target *target, struct mm_struct *mm);
+void massif_resident_move(struct massif_target *target, unsigned long to);
+void massif_resident_exit(void);
+
+/* How many targets have an address space of each hash: others are told apart by a few instructions. */
+#define MASSIF_CROWD_BITS	8
+extern atomic_t massif_resident_crowds[1 << MASSIF_CROWD_BITS];
+
+/* Those of struct mm_struct are some hundred bytes apart. */
+static inline atomic_t *massif_resident_crowd_of(const struct mm_struct *mm)
+{
+	return &massif_resident_crowds[(unsigned long)mm >> 8 & (BIT(MASSIF_CROWD_BITS) - 1)];
+}
+
+/* No target, for sure? */
+static inline bool massif_resident_unlikely(const struct mm_struct *mm)
+{
+	return likely(!atomic_read(massif_resident_crowd_of(mm)));
+}
+
+struct massif_target *massif_resident_find(struct mm_struct *mm);
+void massif_resident_crowd(struct mm_struct *mm, int by);
+
+/* All under RCU, in hooks. */
+void massif_resident_touch(struct massif_target *target, const struct massif_place *place);
+void massif_resident_begin(struct massif_target *target, const struct massif_place *place);
+void massif_resident_end(struct massif_target *target, const struct massif_place *place);
+void massif_resident_changed(struct massif_target *target, struct mm_struct *mm, int member);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The gate: threads change their tallies side by side, or one is alone with the model. */
+#ifndef MASSIF_PRELOAD_GATE_H
+#define MASSIF_PRELOAD_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/tally.h"
+#include "session.h"
+#include "thread.h"
+
+extern uint32_t mf_gate_closed;
+
+/*
+ * glibc's word on whether there is one thread; false from before another one is started. Other C
+ * libraries have none.
+ */
+extern char __libc_single_threaded __attribute__((weak));
+
+/*
+ * Between the two, @thread may change its tally and shard and the slots of its blocks, and must call
+ * nothing that could wait. False when somebody is alone, or @thread has no tally: then that is the
+ * way to go. Not for a thread that is inside already.
+ */
+static inline bool mf_gate_enter(struct mf_thread *thread)
+{
+	if (__builtin_expect(!thread->has_tally, 0))
+		return false;
+	if (!thread->shares) {
+		/* Its value before any other thread came: from then on, they watch each other. */
+		if (&__libc_single_threaded && __libc_single_threaded) {
+			thread->tally->busy = 1;
+			__atomic_signal_fence(__ATOMIC_SEQ_CST);
+			return true;
+		}
+		thread->shares = true;
+	}
+	/* Who closes the gate sees that this thread is busy, or this thread sees that it is closed. */
+	__atomic_exchange_n(&thread->tally->busy, 1, __ATOMIC_SEQ_CST);
+	if (__builtin_expect(!__atomic_load_n(&mf_gate_closed, __ATOMIC_ACQUIRE), 1))
+		return true;
+	__atomic_store_n(&thread->tally->busy, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+static inline void mf_gate_leave(struct mf_thread *thread)
+{
+	__atomic_store_n(&thread->tally->busy, 0, __ATOMIC_RELEASE);
+}
+
+/* Between the two, the calling thread is alone. Not recursive; nothing foreign is called in between. */
+void mf_gate_close(void);
+void mf_gate_open(void);
+
+#endif

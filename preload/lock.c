@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+// A lock on a futex.
+
+#include "lock.h"
+
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void mf_lock_take(struct mf_lock *lock)
+{
+	uint32_t expected = 0;
+
+	if (__atomic_compare_exchange_n(&lock->word, &expected, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+void mf_lock_give(struct mf_lock *lock)
+{
+	if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+		syscall(SYS_futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}

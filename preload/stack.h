@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The context of the present stack. */
+#ifndef MASSIF_PRELOAD_STACK_H
+#define MASSIF_PRELOAD_STACK_H
+
+#include <stdint.h>
+
+#include "objects.h"
+#include "thread.h"
+
+/* The next stack of @thread is walked from the start: its past is no longer to be trusted. */
+void mf_stack_forget(struct mf_thread *thread);
+
+/*
+ * The context of @thread's stack from @caller on, if the thread has had that stack before; else 0.
+ * Takes no lock, changes nothing in the session memory, and keeps errno.
+ */
+static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	if (__builtin_expect(thread->generation != mf_objects_generation(), 0))
+		mf_stack_forget(thread);
+	return mf_memo_find(&thread->memo, caller);
+}
+
+/*
+ * The same for any stack: MF_CONTEXT_NONE when there is no room for a new one, MF_CONTEXT_IGNORED
+ * when the user wants it ignored. Takes the lock of the trie.
+ */
+uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
+
+/* The context of events whose stack cannot be known. Takes the lock of the trie. */
+uint32_t mf_stack_interrupted(void);
+
+#endif

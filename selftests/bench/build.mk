@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+# What heap mode costs: measurements, not tests. Inputs and results are in $(O)/bench.
+
+BENCH_C  := $(addprefix $(O)/selftests/bench/,measure deep mt tree micro)
+BENCH_CC := $(addprefix $(O)/selftests/bench/,exc churn)
+
+$(BENCH_C): $(O)/%: %.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -Wall -D_GNU_SOURCE -O2 -g -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread
+
+$(BENCH_CC): $(O)/%: %.cc
+	@mkdir -p $(@D)
+	$(CXX) -Wall -O2 -g -MMD -MP -MF $@.d -MT $@ -o $@ $<
+
+BENCH_NAMES := $(O)/selftests/bench/names
+
+$(BENCH_NAMES): selftests/bench/names.sh selftests/bench/names.cc
+	@mkdir -p $(@D)
+	CC='$(CC)' CXX='$(CXX)' selftests/bench/names.sh $@
+
+.PHONY: bench bench-micro
+
+#: bench            what heap mode costs, beside Valgrind and heaptrack (ROWS=, TOOLS=, PAIRS=5)
+bench:
+	@selftests/tools/packages.sh build bench
+	@$(SUBMAKE) programs $(BENCH_C) $(BENCH_CC) $(BENCH_NAMES)
+	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/heap.py --rows '$(ROWS)' \
+		--tools '$(or $(TOOLS),massif valgrind heaptrack)' --pairs $(or $(PAIRS),5)
+
+#: bench-micro      what it adds to one pair of malloc and free, and what threads gain (PAIRS=7)
+bench-micro:
+	@selftests/tools/packages.sh build
+	@$(SUBMAKE) programs $(O)/selftests/bench/micro
+	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/micro.py --pairs $(or $(PAIRS),7)

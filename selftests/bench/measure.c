@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+// Runs a command and tells what it cost: measure [--below] RESULT command arguments...
+//
+// RESULT becomes a JSON object: status, CPU seconds of the command and of everything it started,
+// wall seconds, and the peak of the resident memory in KiB. With --below the command is a profiler
+// that starts the program: then also its own peak, and the seconds from the program's end to that of
+// the command, by the clock and by the CPU time that the command needed in them.
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often it is looked who is there and how large; ends are noticed when they come. */
+#define PERIOD_MS 5
+
+struct process {
+	pid_t pid;
+	int pidfd;	/* -1: not known yet, or ended */
+	double end;	/* seconds; 0: not yet */
+	double cpu_end;	/* the command's CPU seconds then */
+	long peak_kib;
+};
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static __attribute__((noreturn)) void fail(const char *what)
+{
+	fprintf(stderr, "measure: %s: %s\n", what, strerror(errno));
+	exit(125);
+}
+
+static void watch(struct process *process, pid_t pid)
+{
+	process->pid = pid;
+	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* The first child of @process, once there is one. */
+static void find_child(const struct process *process, struct process *child)
+{
+	char path[64];
+	FILE *file;
+	int pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", process->pid, process->pid);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	if (fscanf(file, "%d", &pid) == 1)
+		watch(child, pid);
+	fclose(file);
+}
+
+static void look_at(struct process *process)
+{
+	char path[64], line[128];
+	long kib;
+	FILE *file;
+
+	if (process->pidfd < 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/status", process->pid);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "VmHWM: %ld", &kib) == 1 && kib > process->peak_kib)
+			process->peak_kib = kib;
+	}
+	fclose(file);
+}
+
+/* Also of a process that has ended and was not waited for. */
+static double cpu_of(pid_t pid)
+{
+	struct timespec time = { 0, 0 };
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) == 0)
+		clock_gettime(clock, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void note_end(struct process *process, pid_t command, const struct pollfd *polled)
+{
+	if (process->pidfd < 0 || !(polled->revents & POLLIN))
+		return;
+	process->end = now();
+	process->cpu_end = cpu_of(command);
+	close(process->pidfd);
+	process->pidfd = -1;
+}
+
+/* Until the command has ended. */
+static void accompany(struct process *command, struct process *program)
+{
+	while (!command->end) {
+		struct pollfd polled[] = {
+			{ .fd = command->pidfd, .events = POLLIN },
+			{ .fd = program ? program->pidfd : -1, .events = POLLIN },
+		};
+
+		poll(polled, 2, PERIOD_MS);
+		if (program)
+			note_end(program, command->pid, &polled[1]);
+		note_end(command, command->pid, &polled[0]);
+		look_at(command);
+		if (!program)
+			continue;
+		if (!program->pid)
+			find_child(command, program);
+		look_at(program);
+	}
+}
+
+static pid_t start(char **words)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fail("fork");
+	if (pid == 0) {
+		execvp(words[0], words);
+		fail(words[0]);
+	}
+	return pid;
+}
+
+/* Everybody's end, also of those whose parents have ended. Returns the command's status. */
+static int reap(pid_t command)
+{
+	int status, result = -1;
+	pid_t pid;
+
+	while ((pid = wait(&status)) > 0) {
+		if (pid == command)
+			result = status;
+	}
+	return result;
+}
+
+static double seconds(struct timeval time)
+{
+	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+int main(int argc, char **argv)
+{
+	struct process command = { .pidfd = -1 }, program = { .pidfd = -1 };
+	bool below = argc > 1 && strcmp(argv[1], "--below") == 0;
+	struct rusage usage;
+	double begin;
+	FILE *out;
+	int status;
+
+	argv += below;
+	argc -= below;
+	if (argc < 3) {
+		fprintf(stderr, "usage: measure [--below] RESULT command arguments...\n");
+		return 125;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	begin = now();
+	watch(&command, start(argv + 2));
+	accompany(&command, below ? &program : NULL);
+	status = reap(command.pid);
+	getrusage(RUSAGE_CHILDREN, &usage);
+	/* Exact; but with two processes it would be that of the larger one. */
+	if (!below && usage.ru_maxrss > command.peak_kib)
+		command.peak_kib = usage.ru_maxrss;
+
+	out = fopen(argv[1], "w");
+	if (!out)
+		fail(argv[1]);
+	fprintf(out, "{\"status\": %d, \"cpu\": %.6f, \"user\": %.6f, \"wall\": %.6f, \"peak\": %ld",
+		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+		seconds(usage.ru_utime) + seconds(usage.ru_stime), seconds(usage.ru_utime),
+		command.end - begin, below ? program.peak_kib : command.peak_kib);
+	if (below && program.end)
+		fprintf(out, ", \"after\": %.6f, \"after_cpu\": %.6f, \"tool_peak\": %ld",
+			command.end - program.end, command.cpu_end - program.cpu_end,
+			command.peak_kib);
+	fprintf(out, "}\n");
+	return fclose(out) ? 125 : 0;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+// How long a pair of malloc and free takes: micro ROW PAIRS
+//
+// Prints nanoseconds: of the thread's CPU time for a pair, or, of several threads, wall time for a
+// pair of each.
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NOINLINE __attribute__((noinline))
+#define BELOW	 4 /* frames: main and what is below it */
+#define THREADS	 2
+
+struct row {
+	const char *name;
+	int frames;   /* of the stack that malloc is called with */
+	int sites;    /* places it is called at, in turn */
+	int threads;  /* 0: measure the only thread's CPU time */
+	int shared;   /* threads call at the same place */
+};
+
+static const struct row rows[] = {
+	{ .name = "stack14", .frames = 14, .sites = 1 },
+	{ .name = "stack64", .frames = 64, .sites = 1 },
+	{ .name = "stacks16", .frames = 14, .sites = 16 },
+	{ .name = "one", .frames = 14, .sites = 1, .threads = 1 },
+	{ .name = "separate", .frames = 14, .sites = 1, .threads = THREADS },
+	{ .name = "shared", .frames = 14, .sites = 1, .threads = THREADS, .shared = 1 },
+};
+
+static const struct row *row;
+static long pairs;
+
+static double now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+#define SITE(n)                                    \
+	static NOINLINE void pair_##n(void)        \
+	{                                          \
+		void *volatile block = malloc(48); \
+						   \
+		free(block);                       \
+	}
+
+SITE(0) SITE(1) SITE(2) SITE(3) SITE(4) SITE(5) SITE(6) SITE(7)
+SITE(8) SITE(9) SITE(10) SITE(11) SITE(12) SITE(13) SITE(14) SITE(15)
+
+static void (*const sites[])(void) = {
+	pair_0, pair_1, pair_2,	 pair_3,  pair_4,  pair_5,  pair_6,  pair_7,
+	pair_8, pair_9, pair_10, pair_11, pair_12, pair_13, pair_14, pair_15,
+};
+
+static NOINLINE double run(int first)
+{
+	clockid_t clock = row->threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+	double begin;
+
+	sites[first]();
+	begin = now(clock);
+	for (long i = 0; i < pairs; i++)
+		sites[first + (row->sites == 1 ? 0 : i % row->sites)]();
+	return (now(clock) - begin) / (double)pairs;
+}
+
+/* run() and the site are two frames more. */
+static NOINLINE double descend(int levels, int first)
+{
+	/* Or the last call would be a jump, and its frame be gone. */
+	volatile double result;
+
+	result = levels ? descend(levels - 1, first) : run(first);
+	return result;
+}
+
+static void *work(void *data)
+{
+	double *result = data;
+	int number = (int)*result;
+
+	*result = descend(row->frames - BELOW - 3, row->shared ? 0 : number);
+	return NULL;
+}
+
+static double run_threads(void)
+{
+	double results[THREADS], sum = 0;
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < row->threads; i++) {
+		results[i] = i;
+		if (pthread_create(&threads[i], NULL, work, &results[i]))
+			exit(1);
+	}
+	for (int i = 0; i < row->threads; i++) {
+		pthread_join(threads[i], NULL);
+		sum += results[i];
+	}
+	return sum / row->threads;
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (argc == 3 && strcmp(rows[i].name, argv[1]) == 0)
+			row = &rows[i];
+	}
+	pairs = row ? atol(argv[2]) : 0;
+	if (pairs <= 0) {
+		fprintf(stderr, "usage: micro ROW PAIRS\n");
+		return 2;
+	}
+	printf("%.3f\n", row->threads ? run_threads() : descend(row->frames - BELOW - 3, 0));
+	return 0;
+}

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Makes a program of 60 units with 47 MB of debug information: names.sh PROGRAM, and PROGRAM-z, in
+# which that is compressed. One unit is compiled; the others are copies with an entry of their own.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+program=$1
+units=60
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"${CXX:-g++}" -g -O1 -gz=none -c -o "$work/unit.o" "$here/names.cc"
+{
+	for unit in $(seq $units); do
+		echo "void *names_unit_$unit(int n);"
+	done
+	echo 'int main(void) {'
+	for unit in $(seq $units); do
+		echo "names_unit_$unit($unit);"
+	done
+	echo 'return 0; }'
+} > "$work/main.c"
+for unit in $(seq $units); do
+	objcopy --redefine-sym "names_unit=names_unit_$unit" "$work/unit.o" "$work/unit-$unit.o"
+done
+"${CC:-gcc}" -g -c -o "$work/main.o" "$work/main.c"
+"${CXX:-g++}" -o "$work/program" "$work/main.o" "$work"/unit-*.o -lpthread
+objcopy --compress-debug-sections=zlib "$work/program" "$program-z"
+mv "$work/program" "$program"

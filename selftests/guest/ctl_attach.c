@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl attach: profiles of processes that run already, and words for those that cannot have one.
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/kmod_model.h"
+
+#define SECONDS 120
+#define USER	1000
+#define OTHER	1001
+
+FIXTURE(attach) {
+	struct ctl_result result;
+	pid_t target;
+	char pid[16];
+	char name[256];
+};
+
+FIXTURE_SETUP(attach)
+{
+	ctl_remove_files("massif.out");
+	ctl_remove_files("a.");
+	ASSERT_EQ(0, chmod(".", 0777));
+}
+
+static void kill_target(pid_t *target)
+{
+	if (*target > 0) {
+		kill(*target, SIGKILL);
+		kill(*target, SIGCONT);
+		waitpid(*target, NULL, 0);
+	}
+	*target = 0;
+}
+
+FIXTURE_TEARDOWN(attach)
+{
+	kill_target(&self->target);
+	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.out");
+	ctl_remove_files("a.");
+}
+
+static void before_target(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* Starts the program that a test attaches to. */
+#define START(...) do {									\
+	self->target = ctl_start(before_target, (const char *const[]){ __VA_ARGS__, NULL });	\
+	snprintf(self->pid, sizeof(self->pid), "%d", (int)self->target);		\
+	usleep(300000);									\
+} while (0)
+
+/* Its standard error becomes the file a.err. */
+static void before_ctl(void)
+{
+	int fd = open("a.err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+	dup2(fd, 2);
+}
+
+static bool wait_for_words(const char *words)
+{
+	for (int i = 0; i < 400; i++) {
+		char *text = ctl_read_file("a.err");
+		bool there = text && strstr(text, words);
+
+		free(text);
+		if (there)
+			return true;
+		usleep(50000);
+	}
+	return false;
+}
+
+static bool runs(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+static unsigned long last_of(const char *text, const char *label)
+{
+	const char *at, *last = NULL;
+
+	for (at = text; (at = strstr(at, label)); at++)
+		last = at;
+	return last ? strtoul(last + strlen(label), NULL, 10) : 0;
+}
+
+static char *read_profile(struct __test_metadata *_metadata, pid_t pid)
+{
+	char name[64], *text;
+	struct stat st;
+
+	snprintf(name, sizeof(name), "massif.out.%d", (int)pid);
+	text = ctl_read_file(name);
+	EXPECT_NE(NULL, text) {
+		TH_LOG("%s", name);
+	}
+	if (!text)
+		return strdup("");
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	EXPECT_EQ(0, stat(name, &st));
+	EXPECT_EQ(0600, st.st_mode & 0777);
+	return text;
+}
+
+/* What was mapped is told in words, what is mapped now has its stack, and it grows. */
+TEST_F_TIMEOUT(attach, for_a_while, SECONDS)
+{
+	char *text;
+
+	START(ctl_target("ctl_mappings"));
+	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid, "--duration", "2",
+		"--threshold=0", "--detailed-freq=1");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "attached to process "));
+	EXPECT_TRUE(runs(self->target));
+	ASSERT_EQ(1, ctl_find_files("massif.out", self->name));
+	text = read_profile(_metadata, self->target);
+	EXPECT_NE(NULL, strstr(text, "desc: --threshold=0 --detailed-freq=1\ncmd: "));
+	EXPECT_NE(NULL, strstr(text, "ctl_mappings\ntime_unit: ms\n"));
+	EXPECT_NE(NULL, strstr(text, " [before attach]\n"));
+	EXPECT_NE(NULL, strstr(text, " [stack]\n"));
+	EXPECT_NE(NULL, strstr(text, " [vdso]\n"));
+	EXPECT_NE(NULL, strstr(text, "/selftests/targets/ctl_mappings\n"));
+	EXPECT_NE(NULL, strstr(text, ": map_one_more (ctl_mappings.c:"));
+	EXPECT_NE(NULL, strstr(text, ": grow (ctl_mappings.c:"));
+	EXPECT_NE(NULL, strstr(text, ": main (ctl_mappings.c:"));
+	EXPECT_EQ(NULL, strstr(text, "[lost]"));
+	free(text);
+}
+
+/* Both spellings, and the options before the process. */
+TEST_F_TIMEOUT(attach, options_in_any_place, SECONDS)
+{
+	char *text;
+
+	START(ctl_target("ctl_mappings"));
+	CTL_RUN(&self->result, "massif-ctl", "attach", "-q", "--duration=0.5", "--time-unit=B",
+		self->pid, "--massif-out-file=massif.out.%p");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	text = read_profile(_metadata, self->target);
+	EXPECT_NE(NULL, strstr(text, "\ntime_unit: B\n"));
+	free(text);
+	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid, "--duration=0");
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid, "--time-unit=i");
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "attach", "--duration=1");
+	EXPECT_NE(NULL, strstr(self->result.err, "no process specified"));
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+}
+
+TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	int status;
+
+	START(ctl_target("ctl_mappings"));
+	for (int i = 0; i < 3; i++) {
+		pid_t ctl = ctl_start(before_ctl, (const char *const[]){
+			"massif-ctl", "attach", self->pid, NULL });
+
+		EXPECT_TRUE(wait_for_words("; Ctrl-C detaches\n"));
+		usleep(300000);
+		EXPECT_TRUE(runs(ctl));
+		kill(ctl, signals[i]);
+		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
+		EXPECT_EQ(0, status);
+		EXPECT_TRUE(wait_for_words("wrote massif.out."));
+		EXPECT_TRUE(runs(self->target));
+		free(read_profile(_metadata, self->target));
+		ctl_remove_files("massif.out");
+		ctl_remove_files("a.err");
+	}
+}
+
+/* To its end: the file is that of a whole life from there on. */
+TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
+{
+	int status;
+
+	START(ctl_target("ctl_mappings"), "300");
+	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_EQ(NULL, strstr(self->result.err, "not exact"));
+	EXPECT_EQ(self->target, waitpid(self->target, &status, 0));
+	EXPECT_EQ(5, WEXITSTATUS(status));
+	self->target = 0;
+	EXPECT_EQ(1, ctl_find_files("massif.out", self->name));
+}
+
+/* The same command, in the file's first lines, for programs of every kind. */
+static const struct {
+	const char *name;
+	const char *argv[6];
+	unsigned long grows;	/* bytes, at least, in some seconds */
+	const char *stack;	/* in a tree; NULL: it has no names to offer */
+} programs[] = {
+	{ "python3", { "python3", "-c", "import time\nl = []\nwhile True:\n"
+		       " l.append(bytearray(1 << 20))\n time.sleep(0.02)\n" }, 4 << 20, "python3" },
+	{ "static busybox", { "busybox", "awk", "BEGIN { s = \"x\"; for (i = 0; ; i++) { a[i] = s i; "
+			      "if (i % 5000 == 0) system(\"\") } }" }, 1 << 16, "busybox" },
+	{ "Go", { "sh", "-c", "seq 1 100000000 | exec fzf --filter=7" }, 0, NULL },
+	{ "musl", { "./a.musl" }, 1 << 20, ": mmap (in " },
+	{ "JIT", { "luajit", "-e", "local t = {} for i = 1, 1e9 do t[i % 3000000 + 1] = {i} end" },
+	  1 << 16, NULL },
+};
+
+static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self, size_t i)
+{
+	char line[64];
+	FILE *out;
+
+	self->target = ctl_start(before_target, programs[i].argv);
+	usleep(1500000);
+	/* The shell's child is the program. */
+	if (!strcmp(programs[i].name, "Go")) {
+		out = popen("pidof fzf", "r");
+		ASSERT_NE(NULL, fgets(line, sizeof(line), out));
+		pclose(out);
+		snprintf(self->pid, sizeof(self->pid), "%d", atoi(line));
+	} else {
+		snprintf(self->pid, sizeof(self->pid), "%d", (int)self->target);
+	}
+}
+
+/* When both stand still, the model's mappings are those of /proc. */
+static bool equals_proc(const char *pid)
+{
+	struct kmod_intervals model, truth;
+	char path[64];
+	bool same;
+
+	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
+	if (kmod_intervals_read(&truth, path) || kmod_intervals_read(&model, "a.dump"))
+		return false;
+	same = truth.count && kmod_intervals_equal(&truth, &model);
+	kmod_intervals_destroy(&truth);
+	kmod_intervals_destroy(&model);
+	return same;
+}
+
+static void dump_intervals(void)
+{
+	before_ctl();
+	setenv("MASSIF_DUMP_INTERVALS", "a.dump", 1);
+}
+
+TEST_F_TIMEOUT(attach, programs_of_every_kind, 280)
+{
+	char source[512];
+
+	snprintf(source, sizeof(source), "%s/selftests/targets/ctl_mappings.c",
+		 getenv("MASSIF_SRC") ?: ".");
+	CTL_RUN(&self->result, "musl-gcc", "-g", "-O1", "-funwind-tables", "-o", "a.musl", source);
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		unsigned long first, last;
+		pid_t pid, ctl;
+		int status;
+		char *text;
+
+		start_program(_metadata, self, i);
+		pid = atoi(self->pid);
+		remove("a.err");
+		remove("a.dump");
+		ctl = ctl_start(dump_intervals, (const char *const[]){
+			"massif-ctl", "attach", self->pid, "--detailed-freq=1", NULL });
+		EXPECT_TRUE(wait_for_words("attached to process "));
+		sleep(3);
+		/* Stopped; a second for what is on its way. */
+		kill(pid, SIGSTOP);
+		sleep(1);
+		kill(ctl, SIGINT);
+		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
+		EXPECT_EQ(0, status);
+		EXPECT_TRUE(equals_proc(self->pid)) {
+			TH_LOG("%s", programs[i].name);
+		}
+		kill(pid, SIGCONT);
+		usleep(200000);
+		EXPECT_EQ(0, kill(pid, 0));
+		text = read_profile(_metadata, pid);
+		first = strtoul(strstr(text, "mem_heap_B=") ? strstr(text, "mem_heap_B=") + 11 : "0",
+				NULL, 10);
+		last = last_of(text, "mem_heap_B=");
+		EXPECT_LE(programs[i].grows, last - first) {
+			TH_LOG("%s: from %lu to %lu", programs[i].name, first, last);
+		}
+		EXPECT_NE(NULL, strstr(text, "[before attach]"));
+		if (programs[i].stack)
+			EXPECT_NE(NULL, strstr(text, programs[i].stack)) {
+				TH_LOG("%s", programs[i].name);
+			}
+		free(text);
+		kill(pid, SIGKILL);
+		kill_target(&self->target);
+	}
+}
+
+/* One line for each that cannot be, and what would help. */
+TEST_F_TIMEOUT(attach, refusals, SECONDS)
+{
+	pid_t first;
+
+	CTL_RUN(&self->result, "massif-ctl", "attach", "999999");
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	EXPECT_STREQ("massif-ctl: there is no process 999999\n", self->result.err);
+	ctl_result_free(&self->result);
+
+	CTL_RUN(&self->result, "massif-ctl", "attach", "python3");
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	EXPECT_STREQ("massif-ctl: python3: not the number of a process\n", self->result.err);
+	ctl_result_free(&self->result);
+
+	CTL_RUN(&self->result, "massif-ctl", "attach", "2");
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	EXPECT_STREQ("massif-ctl: process 2 is a thread of the kernel: it has no memory of its own "
+		     "to profile\n", self->result.err);
+	ctl_result_free(&self->result);
+
+	START(ctl_target("ctl_mappings"));
+	first = ctl_start(before_ctl, (const char *const[]){ "massif-ctl", "attach", self->pid,
+							      NULL });
+	EXPECT_TRUE(wait_for_words("attached to process "));
+	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid);
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, " is in a massif session already\n"));
+	kill(first, SIGINT);
+	waitpid(first, NULL, 0);
+	EXPECT_TRUE(runs(self->target));
+}
+
+static void become(uid_t id)
+{
+	if (setgroups(0, NULL) || setgid(id) || setuid(id))
+		_exit(98);
+}
+
+static void become_user(void)
+{
+	before_target();
+	become(USER);
+}
+
+static void become_other(void)
+{
+	become(OTHER);
+}
+
+/* A user's own process may be looked at; another's not, and the words say what would help. */
+TEST_F_TIMEOUT(attach, different_users, SECONDS)
+{
+	const char *own[] = { "massif-ctl", "attach", self->pid, "--duration=0.5", NULL };
+	struct stat st;
+
+	ASSERT_EQ(0, stat("/dev/massif", &st));
+	ASSERT_EQ(0, chmod("/dev/massif", 0666));
+	self->target = ctl_start(become_user, (const char *const[]){ ctl_target("ctl_mappings"),
+								     NULL });
+	snprintf(self->pid, sizeof(self->pid), "%d", (int)self->target);
+	usleep(300000);
+	ctl_run(&self->result, NULL, become_user, own);
+	EXPECT_EQ(0, ctl_exit_code(&self->result)) {
+		TH_LOG("%s", self->result.err);
+	}
+	ctl_remove_files("massif.out");
+	ctl_result_free(&self->result);
+	ctl_run(&self->result, NULL, become_other, own);
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, " may not be profiled by this user: "));
+	EXPECT_NE(NULL, strstr(self->result.err, "CAP_PERFMON"));
+	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
+	ctl_result_free(&self->result);
+	/* Root may look at anybody's. */
+	ctl_run(&self->result, NULL, NULL, own);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	chmod("/dev/massif", st.st_mode & 0777);
+	EXPECT_TRUE(runs(self->target));
+}
+
+/* A look at what grows, from another terminal; all that is stored then is in the file at the end. */
+TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
+{
+	unsigned long first, second;
+	char *text, *final;
+	int status;
+	pid_t ctl;
+
+	START(ctl_target("ctl_mappings"));
+	ctl = ctl_start(before_ctl, (const char *const[]){ "massif-ctl", "attach", self->pid,
+							    "--threshold=0", NULL });
+	EXPECT_TRUE(wait_for_words("attached to process "));
+	sleep(1);
+	CTL_RUN(&self->result, "massif-ctl", "list");
+	EXPECT_NE(NULL, strstr(self->result.out, self->pid));
+	EXPECT_NE(NULL, strstr(self->result.out, " pages "));
+	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_mappings\n"));
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "snapshot", "a.first");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	sleep(1);
+	CTL_RUN(&self->result, "massif-ctl", "detailed_snapshot", "--pid", self->pid, "a.second");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	text = ctl_read_file("a.first");
+	ASSERT_NE(NULL, text);
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	EXPECT_NE(NULL, strstr(text, "snapshot=0\n"));
+	EXPECT_EQ(NULL, strstr(text, "snapshot=1\n"));
+	first = last_of(text, "mem_heap_B=");
+	free(text);
+	text = ctl_read_file("a.second");
+	ASSERT_NE(NULL, text);
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	second = last_of(text, "mem_heap_B=");
+	EXPECT_LT(first, second);
+	EXPECT_NE(NULL, strstr(text, ": map_one_more (ctl_mappings.c:"));
+	EXPECT_NE(NULL, strstr(text, "[before attach]"));
+	free(text);
+	kill(self->target, SIGSTOP);
+	sleep(1);
+	CTL_RUN(&self->result, "massif-ctl", "all_snapshots", "a.all");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	kill(ctl, SIGINT);
+	EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
+	kill(self->target, SIGCONT);
+	text = ctl_read_file("a.all");
+	final = read_profile(_metadata, self->target);
+	ASSERT_NE(NULL, text);
+	EXPECT_STREQ(final, text);
+	free(text);
+	free(final);
+}
+
+/* What is resident and what is not, in one snapshot. */
+TEST_F_TIMEOUT(attach, snapshot_of_both, SECONDS)
+{
+	char *text;
+	pid_t ctl;
+
+	START("python3", "-c", "import mmap, time\nm = mmap.mmap(-1, 1 << 24)\ntime.sleep(60)");
+	usleep(700000);
+	ctl = ctl_start(before_ctl, (const char *const[]){ "massif-ctl", "attach", self->pid,
+							    "--pages=both", NULL });
+	EXPECT_TRUE(wait_for_words("attached to process "));
+	CTL_RUN(&self->result, "massif-ctl", "snapshot", "a.plain");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "detailed_snapshot", "a.tree");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	text = ctl_read_file("a.plain");
+	ASSERT_NE(NULL, text);
+	EXPECT_LT(1 << 20, last_of(text, "mem_heap_B="));
+	EXPECT_LT(1 << 24, last_of(text, "mem_heap_extra_B="));
+	free(text);
+	text = ctl_read_file("a.tree");
+	ASSERT_NE(NULL, text);
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	EXPECT_NE(NULL, strstr(text, " (mapped pages) resident"));
+	EXPECT_LT(1 << 24, last_of(text, "mem_heap_extra_B="));
+	free(text);
+	kill(ctl, SIGINT);
+	waitpid(ctl, NULL, 0);
+}
+
+/* What it forks has files of its own; what it executes, with --trace-children. */
+TEST_F_TIMEOUT(attach, with_children, SECONDS)
+{
+	ASSERT_EQ(0, mkfifo("a.fifo", 0600));
+	for (int traced = 0; traced < 2; traced++) {
+		pid_t ctl;
+		int fd, status;
+
+		remove("a.err");
+		START("sh", "-c", "read x <a.fifo; (:); /bin/true 'a b'; exec /bin/sleep 1");
+		ctl = ctl_start(before_ctl, (const char *const[]){
+			"massif-ctl", "attach", "-v", self->pid,
+			traced ? "--trace-children=yes" : "--trace-children=no", NULL });
+		EXPECT_TRUE(wait_for_words("attached to process "));
+		fd = open("a.fifo", O_WRONLY);
+		ASSERT_LE(0, fd);
+		close(fd);
+		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
+		EXPECT_EQ(0, status);
+		/* (:), and with it true and sleep. */
+		EXPECT_EQ(traced ? 3 : 1, ctl_find_files("massif.out", NULL));
+		if (traced) {
+			char *text = read_profile(_metadata, self->target);
+
+			EXPECT_NE(NULL, strstr(text, "\ncmd: /bin/sleep 1\n"));
+			free(text);
+		} else {
+			EXPECT_TRUE(wait_for_words("executed another program (sleep)"));
+		}
+		kill_target(&self->target);
+		ctl_remove_files("massif.out");
+	}
+}
+
+TEST_HARNESS_MAIN

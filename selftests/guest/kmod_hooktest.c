@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+// Each hook is made to fire before a session is used; one that does not is named.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pages/hooktest.h"
+#include "base/error.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(256 << 10)
+
+/* What a child does, in bits. */
+#define DO_BRK	1
+#define DO_GROW	2
+#define DO_MOVE	4
+#define DO_ALL	7
+
+static int test(int fd, unsigned int flags, char *dead)
+{
+	struct massif_test arg = { .size = sizeof(arg), .flags = flags };
+	int err = ioctl(fd, MASSIF_IOC_TEST, &arg) ? -errno : 0;
+
+	if (dead)
+		memcpy(dead, arg.dead_hook, sizeof(arg.dead_hook));
+	return err;
+}
+
+static bool act(int what)
+{
+	size_t page = getpagesize();
+	char *base = mmap(NULL, 8 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *brk = (char *)syscall(SYS_brk, 0);
+
+	if ((what & DO_BRK) && (char *)syscall(SYS_brk, brk + page) != brk + page)
+		return false;
+	munmap(base + page, 3 * page);
+	if ((what & DO_GROW) && mremap(base, page, 2 * page, 0) != base)
+		return false;
+	if ((what & DO_MOVE) &&
+	    mremap(base, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, base + 5 * page) !=
+		    base + 5 * page)
+		return false;
+	return true;
+}
+
+/* Returns the child's status, which is 0 when all was done. */
+static int run_child(int fd, int what)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (!pid)
+		_exit(test(fd, MASSIF_TEST_JOIN, NULL) ? 1 : act(what) ? 0 : 2);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/* A child that has joined, and waits. */
+static pid_t start_joined(int fd)
+{
+	int ready[2];
+	char err = 0;
+	pid_t pid;
+
+	if (pipe(ready))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		err = -test(fd, MASSIF_TEST_JOIN, NULL);
+		if (write(ready[1], &err, 1) != 1)
+			_exit(1);
+		close(fd);
+		for (;;)
+			act(DO_ALL);
+	}
+	if (read(ready[0], &err, 1) != 1 || err) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		pid = err ? -err : -EIO;
+	}
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+FIXTURE(hooktest)
+{
+	struct kmod_session session;
+	char dead[MASSIF_HOOK_NAME];
+};
+
+FIXTURE_SETUP(hooktest)
+{
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
+}
+
+FIXTURE_TEARDOWN(hooktest)
+{
+	kmod_session_close(&self->session);
+}
+
+/* Which name stands for a mapping that grows differs between kernels. */
+TEST_F(hooktest, names_the_one_that_did_not_fire)
+{
+	int fd = self->session.fd;
+
+	EXPECT_EQ(-ENODEV, test(fd, 0, self->dead));
+	EXPECT_NE(0, strlen(self->dead));
+
+	ASSERT_EQ(0, run_child(fd, DO_BRK | DO_GROW));
+	EXPECT_EQ(-ENODEV, test(fd, 0, self->dead));
+	EXPECT_STREQ("copy_vma", self->dead);
+
+	ASSERT_EQ(0, run_child(fd, DO_MOVE));
+	EXPECT_EQ(0, test(fd, 0, self->dead));
+	EXPECT_STREQ("", self->dead);
+
+	/* Nobody has mapped a vdso. */
+	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_SPECIAL, self->dead));
+	EXPECT_STREQ("_install_special_mapping", self->dead);
+}
+
+TEST_F(hooktest, is_begun_anew_when_the_hooks_are_armed)
+{
+	ASSERT_EQ(0, run_child(self->session.fd, DO_ALL));
+	EXPECT_EQ(0, test(self->session.fd, 0, NULL));
+	kmod_session_close(&self->session);
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
+	EXPECT_EQ(-ENODEV, test(self->session.fd, 0, NULL));
+}
+
+/* For a second session, the first's test is good as well. */
+TEST_F(hooktest, is_the_systems_not_the_sessions)
+{
+	struct kmod_session second;
+
+	ASSERT_EQ(0, run_child(self->session.fd, DO_ALL));
+	ASSERT_EQ(0, kmod_session_open(&second, RING, 0));
+	EXPECT_EQ(0, test(second.fd, 0, NULL));
+	kmod_session_close(&second);
+}
+
+TEST_F(hooktest, what_massif_ctl_does_fires_all)
+{
+	struct mf_error err = {};
+
+	EXPECT_EQ(0, mf_hooktest_run(self->session.fd, &err));
+	/* Debian's kernels let a program map its vdso. */
+	EXPECT_EQ(0, test(self->session.fd, MASSIF_TEST_SPECIAL, self->dead)) {
+		TH_LOG("%s", self->dead);
+	}
+}
+
+TEST_F(hooktest, writes_no_record)
+{
+	struct massif_status status;
+
+	ASSERT_EQ(0, run_child(self->session.fd, DO_ALL));
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_EQ(0, status.records);
+	EXPECT_EQ(0, status.targets);
+	EXPECT_EQ(0, status.processes);
+}
+
+TEST_F(hooktest, one_at_a_time)
+{
+	struct massif_enrol enrol = { .size = sizeof(enrol) };
+	int fd = self->session.fd;
+	pid_t pid = start_joined(fd);
+	int status;
+
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(-EBUSY, test(fd, MASSIF_TEST_JOIN, NULL));
+	end(pid);
+	EXPECT_EQ(0, run_child(fd, DO_ALL));
+	EXPECT_EQ(-EINVAL, test(fd, 4, NULL));
+
+	/* Who is followed is no test, and the other way round. */
+	pid = fork();
+	if (!pid) {
+		if (ioctl(fd, MASSIF_IOC_ENROL, &enrol))
+			_exit(1);
+		_exit(test(fd, MASSIF_TEST_JOIN, NULL) == -EBUSY ? 0 : 2);
+	}
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	pid = fork();
+	if (!pid) {
+		if (test(fd, MASSIF_TEST_JOIN, NULL))
+			_exit(1);
+		_exit(ioctl(fd, MASSIF_IOC_ENROL, &enrol) && errno == EBUSY ? 0 : 2);
+	}
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* The child goes on when its session has ended. */
+TEST_F(hooktest, outlived_by_its_process)
+{
+	pid_t pid = start_joined(self->session.fd);
+
+	ASSERT_LT(0, pid);
+	usleep(20000);
+	kmod_session_close(&self->session);
+	usleep(20000);
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
+	EXPECT_EQ(0, run_child(self->session.fd, DO_ALL));
+	EXPECT_EQ(0, test(self->session.fd, 0, NULL));
+	end(pid);
+}
+
+TEST_HARNESS_MAIN

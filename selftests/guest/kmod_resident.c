@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+// RESIDENT records add up to the kernel's own counters, whatever a program does.
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_session.h"
+
+#define MOMENTS	64
+#define TARGETS	128
+#define MARKS	0x600000000000ull
+#define MARK	0x10000ull
+
+/* What the records say of one target. */
+struct resident {
+	uint32_t target;
+	bool told;
+	uint64_t rss[MASSIF_RSS_COUNT];
+};
+
+struct replay {
+	struct resident targets[TARGETS];
+	size_t count;
+	struct {
+		bool seen;
+		uint64_t rss[MASSIF_RSS_COUNT];
+	} moments[MOMENTS];
+	uint64_t causes[8];
+	uint64_t drifted;	/* pages, either way */
+	uint64_t swapped;	/* pages, out */
+	uint64_t no_stack;	/* faults that should have one */
+	uint64_t captures, stacks;
+	uint64_t moves;
+	uint64_t lost;
+	uint64_t wrong;		/* rss that is not the one before and the change */
+};
+
+static struct resident *find(struct replay *replay, uint32_t target)
+{
+	for (size_t i = 0; i < replay->count; i++)
+		if (replay->targets[i].target == target)
+			return &replay->targets[i];
+	if (replay->count == TARGETS)
+		exit(1);
+	replay->targets[replay->count].target = target;
+	return &replay->targets[replay->count++];
+}
+
+static void take(struct replay *replay, const struct massif_rec_resident *rec)
+{
+	struct resident *resident = find(replay, rec->h.target);
+	bool base = rec->cause == MASSIF_RESIDENT_BASE;
+
+	replay->causes[rec->cause < 8 ? rec->cause : 0]++;
+	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {
+		if (resident->told && resident->rss[i] + (uint64_t)(int64_t)rec->change[i] !=
+					      rec->rss[i])
+			replay->wrong++;
+		if (base && rec->change[i])
+			replay->wrong++;
+		if (rec->cause == MASSIF_RESIDENT_DRIFT)
+			replay->drifted += (uint64_t)llabs(rec->change[i]);
+		if (i == MASSIF_RSS_SWAP && rec->change[i] > 0)
+			replay->swapped += (uint64_t)rec->change[i];
+		resident->rss[i] = rec->rss[i];
+	}
+	resident->told = true;
+	if (rec->h.capture)
+		replay->captures++;
+	else if (rec->cause <= MASSIF_RESIDENT_POPULATE)
+		replay->no_stack++;
+}
+
+static int apply(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_map *map = (const void *)rec;
+	struct replay *replay = arg;
+	uint64_t moment;
+
+	switch (rec->type) {
+	case MASSIF_REC_RESIDENT:
+		take(replay, (const void *)rec);
+		break;
+	case MASSIF_REC_STACK:
+		replay->stacks++;
+		break;
+	case MASSIF_REC_MOVE:
+		replay->moves++;
+		break;
+	case MASSIF_REC_LOST:
+		replay->lost++;
+		break;
+	case MASSIF_REC_MAP:
+		moment = (map->addr - MARKS) / MARK;
+		if (map->addr < MARKS || map->addr % MARK || moment >= MOMENTS)
+			break;
+		replay->moments[moment].seen = true;
+		memcpy(replay->moments[moment].rss, find(replay, rec->target)->rss,
+		       sizeof(replay->moments[moment].rss));
+		break;
+	}
+	return 0;
+}
+
+FIXTURE(resident)
+{
+	struct kmod_session session;
+	struct replay *replay;
+	char log[PATH_MAX];
+	char program[PATH_MAX];
+};
+
+/* A kernel without mmu notifiers cannot say what is taken away; Debian's all have them. */
+static bool has_resident(void)
+{
+	struct massif_query query = { .size = sizeof(query) };
+	int fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	bool has = fd >= 0 && !ioctl(fd, MASSIF_IOC_QUERY, &query) &&
+		   query.features & MASSIF_FEATURE_RESIDENT;
+
+	close(fd);
+	return has;
+}
+
+FIXTURE_VARIANT(resident)
+{
+	const char *word;	/* of the program */
+	int moments;
+	bool swaps;		/* there is something to swap to */
+};
+
+FIXTURE_VARIANT_ADD(resident, one_thread) { NULL, 24, false };
+FIXTURE_VARIANT_ADD(resident, four_threads) { "threads", 31, false };
+FIXTURE_VARIANT_ADD(resident, one_thread_swaps) { NULL, 24, true };
+FIXTURE_VARIANT_ADD(resident, four_threads_swap) { "threads", 31, true };
+
+/* Compressed memory of the kernel's own as a swap device; it goes with the guest. */
+static const char make_swap[] =
+	"if [ ! -e /sys/block/zram0 ]; then"
+	"	d=$MASSIF_BUILD/guest/$(uname -r); [ -d $d/lib/modules ] || d=/;"
+	"	modprobe -d $d zram num_devices=1 && echo 64M > /sys/block/zram0/disksize &&"
+	"	mkswap -q /dev/zram0 || exit 1;"
+	"fi;"
+	"swapon /dev/zram0";
+
+FIXTURE_SETUP(resident)
+{
+	if (!has_resident())
+		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+	if (variant->swaps && system(make_swap))
+		SKIP(return, "this kernel has no zram to swap to");
+	snprintf(self->program, sizeof(self->program), "%s/selftests/targets/resident",
+		 getenv("MASSIF_BUILD") ?: "build");
+	snprintf(self->log, sizeof(self->log), "%s/resident.%d", getenv("TMPDIR") ?: "/tmp",
+		 getpid());
+	unlink(self->log);
+	ASSERT_EQ(0, setenv("RESIDENT_LOG", self->log, 1));
+	self->replay = calloc(1, sizeof(*self->replay));
+	ASSERT_NE(NULL, self->replay);
+	ASSERT_EQ(0, kmod_session_open_as(&self->session, &(struct massif_setup){
+		.ring_bytes = 32 << 20,
+		.max_stack_bytes = 1024,
+		.flags = MASSIF_SETUP_RESIDENT,
+	}));
+}
+
+FIXTURE_TEARDOWN(resident)
+{
+	if (!self->replay)
+		return;
+	if (variant->swaps)
+		EXPECT_EQ(0, system("swapoff /dev/zram0"));
+	kmod_session_close(&self->session);
+	free(self->replay);
+	unlink(self->log);
+}
+
+/* Compares with what the program has read; the number of moments, or -1. */
+static int compare(const struct replay *replay, const char *path)
+{
+	unsigned long anon, file, shmem, all, swap;
+	unsigned int moment;
+	char line[256], step[64];
+	int compared = 0, wrong = 0;
+	FILE *log = fopen(path, "r");
+
+	if (!log)
+		return -1;
+	while (fgets(line, sizeof(line), log)) {
+		const uint64_t *rss;
+		uint64_t sum;
+
+		if (sscanf(line, "%u %lu %lu %lu %lu %lu %63s", &moment, &anon, &file, &shmem,
+			   &all, &swap, step) != 7 || moment >= MOMENTS || !replay->moments[moment].seen) {
+			fprintf(stderr, "# moment not seen: %s", line);
+			wrong++;
+			continue;
+		}
+		rss = replay->moments[moment].rss;
+		sum = rss[MASSIF_RSS_ANON] + rss[MASSIF_RSS_FILE] + rss[MASSIF_RSS_SHMEM];
+		compared++;
+		if (rss[MASSIF_RSS_ANON] == anon && rss[MASSIF_RSS_FILE] == file &&
+		    rss[MASSIF_RSS_SHMEM] == shmem && sum == all && rss[MASSIF_RSS_SWAP] == swap)
+			continue;
+		wrong++;
+		fprintf(stderr, "# %s: anon %lu file %lu shmem %lu all %lu swap %lu; records: %" PRIu64
+				" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			step, anon, file, shmem, all, swap, rss[MASSIF_RSS_ANON],
+			rss[MASSIF_RSS_FILE], rss[MASSIF_RSS_SHMEM], sum, rss[MASSIF_RSS_SWAP]);
+	}
+	fclose(log);
+	return wrong ? -1 : compared;
+}
+
+TEST_F_TIMEOUT(resident, adds_up, 120)
+{
+	char *argv[] = { self->program, (char *)variant->word, NULL };
+	struct massif_status status;
+	pid_t pid = kmod_session_spawn(&self->session, argv);
+	int code;
+
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, kmod_session_drain(&self->session, 100 * 1000, apply, self->replay));
+	ASSERT_EQ(pid, waitpid(pid, &code, 0));
+	EXPECT_EQ(0, code);
+	EXPECT_EQ(variant->moments, compare(self->replay, self->log));
+	EXPECT_EQ(0, self->replay->wrong);
+	EXPECT_EQ(0, self->replay->lost);
+	EXPECT_EQ(0, self->replay->no_stack);
+	if (variant->swaps)
+		EXPECT_LT(0, self->replay->swapped);
+	EXPECT_LT(0, self->replay->moves);
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_EQ(0, status.pending);
+	fprintf(stderr, "# fault %" PRIu64 " populate %" PRIu64 " gone %" PRIu64 " other %" PRIu64
+			" drift %" PRIu64 " (%" PRIu64 " pages) base %" PRIu64 " captures %" PRIu64
+			" stacks %" PRIu64 " targets %zu\n",
+		self->replay->causes[MASSIF_RESIDENT_FAULT],
+		self->replay->causes[MASSIF_RESIDENT_POPULATE],
+		self->replay->causes[MASSIF_RESIDENT_GONE],
+		self->replay->causes[MASSIF_RESIDENT_OTHER],
+		self->replay->causes[MASSIF_RESIDENT_DRIFT], self->replay->drifted,
+		self->replay->causes[MASSIF_RESIDENT_BASE], self->replay->captures,
+		self->replay->stacks, self->replay->count);
+}
+
+TEST_HARNESS_MAIN

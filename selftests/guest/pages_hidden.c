@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// Stacks through files that are not found by their path: deleted, replaced, of another namespace.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/ctl_run.h"
+
+#define REPORT "hidden.out"
+
+FIXTURE(hidden)
+{
+	struct ctl_result result;
+	char *report;
+};
+
+FIXTURE_VARIANT(hidden)
+{
+	const char *how;
+};
+
+FIXTURE_VARIANT_ADD(hidden, deleted){"deleted"};
+FIXTURE_VARIANT_ADD(hidden, replaced){"replaced"};
+FIXTURE_VARIANT_ADD(hidden, another_namespace){"namespace"};
+
+FIXTURE_SETUP(hidden)
+{
+	memset(self, 0, sizeof(*self));
+	unlink(REPORT);
+}
+
+FIXTURE_TEARDOWN(hidden)
+{
+	ctl_result_free(&self->result);
+	free(self->report);
+}
+
+/* The next line of a tree below @line, or NULL. */
+static const char *below(const char *line)
+{
+	const char *next = strchr(line, '\n');
+
+	return next && strchr(next, 'n') ? next + 1 : NULL;
+}
+
+TEST_F_TIMEOUT(hidden, is_unwound_through, 60)
+{
+	static const char *const chain[] = {"map", NULL, NULL, "map_through", "main"};
+	const char *line;
+
+	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "--detailed-freq=1",
+		"--threshold=0", "--time-unit=B", "--massif-out-file=" REPORT,
+		ctl_target("pages_hidden"), variant->how);
+	EXPECT_EQ(ctl_exit_code(&self->result), 0) {
+		TH_LOG("%s", self->result.err);
+	}
+	self->report = ctl_read_file(REPORT);
+	ASSERT_NE(self->report, NULL);
+	line = strstr(self->report, ": map (pages_hidden.c:");
+	ASSERT_NE(line, NULL);
+	for (size_t i = 0; i < sizeof(chain) / sizeof(chain[0]); i++) {
+		char expected[64];
+
+		ASSERT_NE(line, NULL);
+		/* The library's two frames may have no names, but they are there. */
+		snprintf(expected, sizeof(expected), ": %s (pages_hidden.c:",
+			 chain[i] ? chain[i] : "");
+		if (chain[i])
+			EXPECT_NE(memmem(line, strcspn(line, "\n"), expected, strlen(expected)), NULL) {
+				TH_LOG("%zu: %.*s", i, (int)strcspn(line, "\n"), line);
+			}
+		line = below(line);
+	}
+	EXPECT_EQ(strstr(self->report, "no unwind information"), NULL);
+	EXPECT_EQ(strstr(self->report, "a guess"), NULL);
+}
+
+TEST_HARNESS_MAIN

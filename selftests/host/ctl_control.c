@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl list and the snapshot commands: looks at a profile that grows, and who may have them.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "userland/ctl/control.h"
+
+#define SECONDS 90
+#define NOBODY	65534
+
+FIXTURE(control) {
+	struct ctl_result result;
+	pid_t ctl;
+	pid_t program;
+	char pid[16];
+};
+
+static void write_id_map(const char *path, unsigned int id)
+{
+	char text[32];
+	int fd = open(path, O_WRONLY), length;
+	ssize_t written;
+
+	length = snprintf(text, sizeof(text), "%u %u 1", id, id);
+	written = fd < 0 ? -1 : write(fd, text, (size_t)length);
+	(void)written;
+	close(fd);
+}
+
+/* Other runs of massif-ctl on this machine are not seen here: names of sockets are the network's. */
+static bool be_alone(void)
+{
+	unsigned int uid = geteuid(), gid = getegid();
+
+	if (unshare(CLONE_NEWNET) == 0)
+		return true;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return false;
+	write_id_map("/proc/self/uid_map", uid);
+	ctl_write_file("/proc/self/setgroups", "deny", 0644);
+	write_id_map("/proc/self/gid_map", gid);
+	return true;
+}
+
+FIXTURE_SETUP(control)
+{
+	ASSERT_TRUE(be_alone());
+	ctl_remove_files("massif.");
+	ctl_remove_files("c.");
+}
+
+/* Waits for the file c.out to have a line "ready PID". */
+static pid_t wait_for_program(void)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < 400 && !pid; i++) {
+		char *text = ctl_read_file("c.out");
+
+		if (text && strchr(text, '\n'))
+			sscanf(text, "ready %d", &pid);
+		free(text);
+		usleep(50000);
+	}
+	return pid;
+}
+
+static void before_ctl(void)
+{
+	int fd = open("c.out", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	dup2(fd, 1);
+	fd = open("c.err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	dup2(fd, 2);
+}
+
+#define START(...) do {										\
+	self->ctl = ctl_start(before_ctl, (const char *const[]){ "massif-ctl", __VA_ARGS__, NULL });	\
+	self->program = wait_for_program();							\
+	ASSERT_LT(0, self->program);								\
+	snprintf(self->pid, sizeof(self->pid), "%d", (int)self->program);			\
+} while (0)
+
+static void stop(FIXTURE_DATA(control) *self)
+{
+	if (self->program > 0)
+		kill(self->program, SIGTERM);
+	if (self->ctl > 0)
+		waitpid(self->ctl, NULL, 0);
+	self->program = 0;
+	self->ctl = 0;
+}
+
+FIXTURE_TEARDOWN(control)
+{
+	stop(self);
+	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.");
+	ctl_remove_files("c.");
+}
+
+#define RUN(...) do {						\
+	ctl_result_free(&self->result);				\
+	CTL_RUN(&self->result, "massif-ctl", __VA_ARGS__);	\
+} while (0)
+
+#define EXPECT_FAILS(words, ...) do {				\
+	RUN(__VA_ARGS__);					\
+	EXPECT_EQ(1, ctl_exit_code(&self->result));		\
+	EXPECT_NE(NULL, strstr(self->result.err, words)) {	\
+		TH_LOG("%s", self->result.err);			\
+	}							\
+} while (0)
+
+static void expect_file(struct __test_metadata *_metadata, const char *name, const char *begin,
+			const char *end)
+{
+	char *text = ctl_read_file(name);
+
+	ASSERT_NE(NULL, text);
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	EXPECT_EQ(text, strstr(text, begin));
+	EXPECT_NE(NULL, strstr(text, end)) {
+		TH_LOG("%s", text);
+	}
+	free(text);
+}
+
+/* What a heap of 500 blocks is at rest: by any of the three, and the stored snapshots are unmoved. */
+TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
+{
+	char expected[1024], *all, *final, name[256];
+	struct stat st;
+
+	START("--time-unit=B", "-q", ctl_target("ctl_grow"), "500");
+	usleep(200000);
+	RUN("snapshot");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+	snprintf(expected, sizeof(expected),
+		 "desc: --time-unit=B\ncmd: %s 500\ntime_unit: B\n#-----------\nsnapshot=0\n"
+		 "#-----------\ntime=508000\nmem_heap_B=500000\nmem_heap_extra_B=8000\n"
+		 "mem_stacks_B=0\nheap_tree=empty\n", ctl_target("ctl_grow"));
+	expect_file(_metadata, "massif.vgdb.out", expected, "heap_tree=empty\n");
+	ASSERT_EQ(0, stat("massif.vgdb.out", &st));
+	EXPECT_EQ(strlen(expected), st.st_size);
+
+	RUN("detailed_snapshot", "--pid", self->pid, "c.detailed");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	expect_file(_metadata, "c.detailed", "desc: --time-unit=B\n",
+		    "heap_tree=detailed\nn1: 500000 (heap allocation functions) malloc/new/new[], "
+		    "--alloc-fns, etc.\n n1: 500000 0x");
+
+	RUN("all_snapshots", "c.all", "--pid", self->pid);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	stop(self);
+	all = ctl_read_file("c.all");
+	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
+	final = ctl_read_file(name);
+	EXPECT_STREQ(final, all);
+	free(all);
+	free(final);
+}
+
+TEST_F_TIMEOUT(control, list_shows_what_grows, SECONDS)
+{
+	char line[256];
+
+	RUN("list");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.out);
+	EXPECT_STREQ("massif-ctl: no profile is running\n", self->result.err);
+	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "100");
+	RUN("list");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	snprintf(line, sizeof(line), "\n%8d heap            100000 ", (int)self->program);
+	EXPECT_NE(NULL, strstr(self->result.out, line)) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 100\n"));
+	stop(self);
+	RUN("list");
+	EXPECT_STREQ("", self->result.out);
+}
+
+/* Its memory changes all the time: each file is whole, and the program does not mind. */
+TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
+{
+	static const char *const verbs[] = { "snapshot", "detailed_snapshot", "all_snapshots" };
+
+	START("-q", "--time-unit=B", "--detailed-freq=1", "--max-snapshots=20",
+	      ctl_target("ctl_grow"));
+	for (int i = 0; i < 30; i++) {
+		char *text;
+
+		RUN(verbs[i % 3], "c.file");
+		EXPECT_EQ(0, ctl_exit_code(&self->result)) {
+			TH_LOG("%s: %s", verbs[i % 3], self->result.err);
+		}
+		text = ctl_read_file("c.file");
+		ASSERT_NE(NULL, text);
+		EXPECT_TRUE(ctl_is_massif_file(text)) {
+			TH_LOG("%s", text);
+		}
+		/* 1024 blocks of 3000 bytes at most, and the stream of the first line. */
+		for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
+			EXPECT_GE(1024 * 3000, strtoul(at + 11, NULL, 10));
+		free(text);
+		remove("c.file");
+	}
+	EXPECT_EQ(0, waitpid(self->ctl, NULL, WNOHANG));
+}
+
+/* Threads that free each other's blocks: what is read between the two halves is no sum below 0. */
+TEST_F_TIMEOUT(control, while_threads_allocate, SECONDS)
+{
+	self->ctl = ctl_start(before_ctl, (const char *const[]){
+		"massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1", "--max-snapshots=20",
+		ctl_target("heap_storm"), "4", "100000000", NULL });
+	sleep(1);
+	for (int i = 0; i < 20; i++) {
+		char *text, *at;
+
+		RUN(i % 2 ? "detailed_snapshot" : "snapshot", "c.file");
+		EXPECT_EQ(0, ctl_exit_code(&self->result)) {
+			TH_LOG("%s", self->result.err);
+		}
+		text = ctl_read_file("c.file");
+		ASSERT_NE(NULL, text);
+		EXPECT_TRUE(ctl_is_massif_file(text));
+		at = strstr(text, "mem_heap_B=");
+		ASSERT_NE(NULL, at);
+		EXPECT_GE(1ul << 30, strtoul(at + 11, NULL, 10));
+		free(text);
+	}
+	EXPECT_EQ(0, waitpid(self->ctl, NULL, WNOHANG));
+	kill(self->ctl, SIGTERM);
+}
+
+TEST_F_TIMEOUT(control, which_one, SECONDS)
+{
+	pid_t first;
+	char pid[16];
+
+	EXPECT_FAILS("no profile of this user is running\n", "snapshot");
+	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "1");
+	first = self->ctl;
+	strcpy(pid, self->pid);
+	remove("c.out");
+	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "2");
+	EXPECT_FAILS("2 profiles are running; choose one with --pid", "snapshot");
+	EXPECT_EQ(0, ctl_find_files("massif.vgdb", NULL));
+	RUN("snapshot", "--pid", self->pid, "c.second");
+	expect_file(_metadata, "c.second", "desc: ", "\nmem_heap_B=2000\n");
+	kill(atoi(pid), SIGTERM);
+	waitpid(first, NULL, 0);
+	EXPECT_FAILS("is not profiled now", "snapshot", "--pid", pid);
+	RUN("snapshot");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	expect_file(_metadata, "massif.vgdb.out", "desc: ", "\nmem_heap_B=2000\n");
+	EXPECT_FAILS("--pid: the number of a process must follow", "snapshot", "--pid");
+	EXPECT_FAILS("--pid: the number of a process must follow", "snapshot", "--pid=x");
+	EXPECT_FAILS("Unknown option: --detailed", "snapshot", "--detailed");
+	EXPECT_FAILS("one file at a time: b", "snapshot", "a", "b");
+	EXPECT_FAILS("cannot write the output file './no/c.file'", "snapshot", "./no/c.file");
+}
+
+/* A connection to the only aggregator there is, or -1. */
+static int connect_to_it(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	FILE *sockets = fopen("/proc/net/unix", "r");
+	char line[512], *name = NULL;
+
+	while (!name && fgets(line, sizeof(line), sockets))
+		name = strstr(line, "@massif-ctl/");
+	fclose(sockets);
+	if (!name)
+		return -1;
+	name[strcspn(name, "\n")] = '\0';
+	strcpy(address.sun_path + 1, name + 1);
+	if (connect(fd, (struct sockaddr *)&address,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name))))
+		return -1;
+	return fd;
+}
+
+/* What no massif-ctl sends gets no answer, and nobody else waits for it. */
+TEST_F_TIMEOUT(control, bad_requests_are_harmless, SECONDS)
+{
+	static const struct mf_control_request requests[] = {
+		{ 0, MF_CONTROL_LIST, 0, 0 },
+		{ MF_CONTROL_MAGIC, MF_CONTROL_VERBS, 0, 0 },
+		{ MF_CONTROL_MAGIC, UINT32_MAX, 0, 0 },
+		{ MF_CONTROL_MAGIC, MF_CONTROL_SNAPSHOT, -1, 0 },
+	};
+	static char big[100000];
+	char buffer[64];
+	int fds[40];
+
+	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "1");
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		fds[0] = connect_to_it();
+		ASSERT_LE(0, fds[0]);
+		EXPECT_EQ(sizeof(requests[i]),
+			  send(fds[0], &requests[i], sizeof(requests[i]), MSG_NOSIGNAL));
+		EXPECT_EQ(0, recv(fds[0], buffer, sizeof(buffer), 0));
+		close(fds[0]);
+	}
+	for (size_t size = 1; size <= sizeof(big); size *= 10) {
+		fds[0] = connect_to_it();
+		EXPECT_EQ(size, send(fds[0], big, size, MSG_NOSIGNAL));
+		EXPECT_EQ(0, recv(fds[0], buffer, sizeof(buffer), 0));
+		close(fds[0]);
+	}
+	/* Many that say nothing; and one that goes before its answer. */
+	for (int i = 0; i < 40; i++) {
+		fds[i] = connect_to_it();
+		EXPECT_LE(0, fds[i]);
+	}
+	RUN("list");
+	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 1\n"));
+	for (int i = 0; i < 40; i++)
+		close(fds[i]);
+	for (int i = 0; i < 10; i++) {
+		struct mf_control_request all = { MF_CONTROL_MAGIC, MF_CONTROL_ALL_SNAPSHOTS };
+
+		fds[0] = connect_to_it();
+		EXPECT_EQ(sizeof(all), send(fds[0], &all, sizeof(all), MSG_NOSIGNAL));
+		close(fds[0]);
+	}
+	RUN("list");
+	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 1\n"));
+	EXPECT_EQ(0, waitpid(self->ctl, NULL, WNOHANG));
+}
+
+static void become_nobody(void)
+{
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		_exit(98);
+}
+
+static void run_as_nobody(void)
+{
+	before_ctl();
+	become_nobody();
+}
+
+/* Another user sees nothing and gets no answer; root sees all. */
+TEST_F_TIMEOUT(control, other_users, SECONDS)
+{
+	struct mf_control_request request = { MF_CONTROL_MAGIC, MF_CONTROL_LIST };
+	const char *list[] = { "massif-ctl", "list", NULL };
+	char buffer[64];
+	int status;
+	pid_t pid;
+
+	if (geteuid())
+		SKIP(return, "only root can become somebody else");
+	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
+	pid = fork();
+	if (!pid) {
+		int fd;
+
+		become_nobody();
+		fd = connect_to_it();
+		send(fd, &request, sizeof(request), MSG_NOSIGNAL);
+		_exit(fd < 0 || recv(fd, buffer, sizeof(buffer), 0) > 0);
+	}
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+	ctl_run(&self->result, NULL, become_nobody, list);
+	EXPECT_STREQ("", self->result.out);
+	EXPECT_STREQ("massif-ctl: no profile is running\n", self->result.err);
+	stop(self);
+
+	ASSERT_EQ(0, chmod(".", 0777));
+	remove("c.out");
+	remove("c.err");
+	self->ctl = ctl_start(run_as_nobody, (const char *const[]){
+		"massif-ctl", "-q", "--time-unit=B", "--massif-out-file=massif.out.nobody",
+		ctl_target("ctl_grow"), "4", NULL });
+	self->program = wait_for_program();
+	RUN("list");
+	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 4\n"));
+	RUN("snapshot", "c.root");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	ctl_run(&self->result, NULL, become_nobody, list);
+	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 4\n"));
+}
+
+/* A socket with such a name, of another user: it is not even asked. */
+TEST_F_TIMEOUT(control, imposters, SECONDS)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int asked[2], status;
+	char byte;
+	pid_t pid;
+
+	if (geteuid())
+		SKIP(return, "only root can become somebody else");
+	ASSERT_EQ(0, pipe(asked));
+	pid = fork();
+	if (!pid) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), guest;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setgid(NOBODY - 1) || setuid(NOBODY - 1))
+			_exit(1);
+		strcpy(address.sun_path + 1, "massif-ctl/1/0");
+		if (bind(fd, (struct sockaddr *)&address,
+			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 15)) || listen(fd, 1))
+			_exit(2);
+		if (write(asked[1], "r", 1) != 1)
+			_exit(3);
+		guest = accept(fd, NULL, NULL);
+		if (recv(guest, &byte, 1, 0) > 0 && write(asked[1], "a", 1) != 1)
+			_exit(4);
+		/* And from now on its queue is full. */
+		pause();
+	}
+	ASSERT_EQ(1, read(asked[0], &byte, 1));
+	for (int i = 0; i < 4; i++) {
+		const char *list[] = { "massif-ctl", "list", NULL };
+
+		ctl_result_free(&self->result);
+		ctl_run(&self->result, NULL, become_nobody, list);
+		EXPECT_STREQ("massif-ctl: no profile is running\n", self->result.err);
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+	}
+	fcntl(asked[0], F_SETFL, O_NONBLOCK);
+	EXPECT_EQ(-1, read(asked[0], &byte, 1));
+	EXPECT_EQ(EAGAIN, errno);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+// Each stack of these programs is what a fresh walk by libunwind finds.
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define PYTHON_SCRIPT                                                                        \
+	"import json, re, sqlite3, threading\n"                                              \
+	"d = [{'a': i, 'b': [str(j) for j in range(5)]} for i in range(200)]\n"              \
+	"s = json.dumps(d)\n"                                                                \
+	"c = sqlite3.connect(':memory:')\n"                                                  \
+	"c.execute('create table t(a, b)')\n"                                                \
+	"c.executemany('insert into t values (?, ?)', [(i, str(i)) for i in range(300)])\n"  \
+	"c.execute('select * from t order by b').fetchall()\n"                               \
+	"re.findall('[a-z]+', s)\n"                                                          \
+	"f = lambda n: [f(n - 1)] if n else []\n"                                            \
+	"f(60)\n"                                                                            \
+	"g = lambda: [json.loads(s) for _ in range(5)]\n"                                    \
+	"t = [threading.Thread(target=g) for _ in range(3)]\n"                               \
+	"[x.start() for x in t]\n"                                                           \
+	"[x.join() for x in t]\n"
+
+#define SQL                                                                  \
+	"create table t(a, b); with recursive c(x) as (select 1 union all " \
+	"select x + 1 from c where x < 2000) insert into t select x, "      \
+	"'text number ' || x from c; create index i on t(b); "              \
+	"select count(*), max(b) from t where b like '%1%';"
+
+#define PERL_SCRIPT                                                  \
+	"my %h; $h{$_} = [$_, 'x' x ($_ % 50)] for 1..2000; "        \
+	"my @k = sort { $a cmp $b } keys %h; print scalar(@k), qq(\\n)"
+
+#define COMPILE                                                       \
+	"echo '#include <stdio.h>\nint main(void) { return printf(\"x\"); }' > verify.c && " \
+	"gcc -E verify.c -o verify.i"
+
+FIXTURE(verify) {
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(verify)
+{
+	setenv("MASSIF_VERIFY", "1", 1);
+	setenv("PYTHONMALLOC", "malloc", 1);
+	setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+	unsetenv("PYTHONPATH");
+}
+
+FIXTURE_TEARDOWN(verify)
+{
+	ctl_remove_files("massif.out");
+	ctl_remove_files("verify.");
+	ctl_result_free(&self->result);
+}
+
+FIXTURE_VARIANT(verify) {
+	const char *argv[8];
+	const char *target;  /* instead of argv[0]: a program of ours */
+	bool compiler;	     /* the same: gcc's cc1 */
+	const char *prepare; /* a command before it */
+	const char *option;  /* of massif-ctl */
+	int status;	     /* with which it exits */
+	uint64_t least;	     /* stacks */
+};
+
+FIXTURE_VARIANT_ADD(verify, python3) {
+	.argv = { "/usr/bin/python3", "-c", PYTHON_SCRIPT }, .least = 50000,
+};
+FIXTURE_VARIANT_ADD(verify, sqlite3) {
+	.argv = { "/usr/bin/sqlite3", ":memory:", SQL }, .least = 3000,
+};
+FIXTURE_VARIANT_ADD(verify, perl) {
+	.argv = { "/usr/bin/perl", "-e", PERL_SCRIPT }, .least = 5000,
+};
+FIXTURE_VARIANT_ADD(verify, git) {
+	.argv = { "/usr/bin/git", "-c", "help.autocorrect=0", "config", "--list" }, .least = 20,
+};
+FIXTURE_VARIANT_ADD(verify, cc1) {
+	.prepare = COMPILE, .compiler = true,
+	.argv = { "", "-quiet", "-O2", "verify.i", "-o", "verify.s" }, .least = 5000,
+};
+FIXTURE_VARIANT_ADD(verify, map) {
+	.target = "heap_map", .argv = { "" }, .status = 3, .least = 10000,
+};
+FIXTURE_VARIANT_ADD(verify, stacks) {
+	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
+};
+FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
+	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
+};
+FIXTURE_VARIANT_ADD(verify, storm) {
+	.target = "heap_storm", .argv = { "", "4", "2000" }, .least = 4000,
+};
+
+/* The compiler proper; static storage. */
+static const char *find_compiler(void)
+{
+	static char path[4096];
+	FILE *answer = popen("gcc -print-prog-name=cc1", "r");
+
+	if (!answer || !fgets(path, sizeof(path), answer))
+		path[0] = '\0';
+	path[strcspn(path, "\n")] = '\0';
+	if (answer)
+		pclose(answer);
+	return path;
+}
+
+TEST_F_TIMEOUT(verify, all_stacks, 200)
+{
+	uint64_t verified = 0, differ = UINT64_MAX;
+	const char *argv[16] = { "massif-ctl", "--massif-out-file=massif.out.verify" };
+	const char *program, *line;
+	int n = 2;
+
+	if (variant->prepare)
+		ASSERT_EQ(0, system(variant->prepare));
+	program = variant->target ? ctl_target(variant->target) :
+		  variant->compiler ? find_compiler() : variant->argv[0];
+	if (access(program, X_OK))
+		SKIP(return, "the program is not installed");
+	if (variant->option)
+		argv[n++] = variant->option;
+	argv[n++] = program;
+	for (int i = 1; variant->argv[i]; i++)
+		argv[n++] = variant->argv[i];
+	ctl_run(&self->result, NULL, NULL, argv);
+	EXPECT_EQ(variant->status, ctl_exit_code(&self->result));
+	line = strstr(self->result.err, "verified ");
+	ASSERT_NE(NULL, line);
+	ASSERT_EQ(2, sscanf(line, "verified %" SCNu64 " stacks with libunwind, %" SCNu64 " differ",
+			    &verified, &differ));
+	EXPECT_EQ(0, differ)
+	{
+		TH_LOG("%s", line);
+	}
+	EXPECT_LE(variant->least, verified);
+	TH_LOG("%" PRIu64 " stacks verified", verified);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+// ctl_mappings [N]: every few milliseconds a mapping more, until there are N (or for ever).
+
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BLOCK 65536
+
+__attribute__((noinline)) static void *map_one_more(void)
+{
+	return mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+__attribute__((noinline)) static int grow(long i)
+{
+	void *block = map_one_more();
+
+	if (i % 4 == 0)
+		munmap(block, BLOCK / 2);
+	return block != MAP_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	long most = argc > 1 ? atol(argv[1]) : 0;
+
+	/* A test that forgets it shall not leave it behind. */
+	alarm(120);
+	for (long i = 0; !most || i < most; i++) {
+		if (!grow(i))
+			return 1;
+		usleep(3000);
+	}
+	return 5;
+}

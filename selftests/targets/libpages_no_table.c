@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0
+// A library with .eh_frame but without .eh_frame_hdr, the table of it; pages_unwind.c.
+
+int library_call(int (*call)(void));
+
+/* The size of its frame is known at run time only: the rules need a register. */
+static __attribute__((noinline)) int call_with_room(int (*call)(void), unsigned int size)
+{
+	volatile char room[size];
+
+	room[size - 1] = 1;
+	return call() + room[size - 1];
+}
+
+int library_call(int (*call)(void))
+{
+	return call_with_room(call, 100) + 1;
+}

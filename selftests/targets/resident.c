@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+// Changes what is resident in every way there is, and says at many moments what the kernel has.
+//
+// After each step a line goes to the file RESIDENT_LOG: the number of the moment, RssAnon, RssFile and
+// RssShmem of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages, and the step's
+// name.
+// Just before, a page is mapped at MARKS + that number * 64 KiB, by which a reader of events finds
+// the moment. With "threads" the steps run in four threads at once, and moments are between rounds.
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE	4096ul
+#define HUGE	(2ul << 20)
+#define MARKS	0x600000000000ul
+#define MARK	0x10000ul
+#define THREADS 4
+#define ROUNDS	6
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+static char text[16384];
+static int log_file;
+static unsigned int moment;
+static int warming;	/* for the first time, so that all code that tell() needs is there */
+static volatile char sink;
+static __thread char *scratch; /* a page of this thread's for sync_counters */
+
+static void die(const char *what)
+{
+	perror(what);
+	_exit(3);
+}
+
+static char *map(size_t pages, int flags)
+{
+	char *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		die("mmap");
+	return at;
+}
+
+/* Anonymous memory in which no huge page can come. */
+static char *map_small(size_t pages, int flags)
+{
+	char *at = map(pages, MAP_PRIVATE);
+
+	madvise(at, pages * PAGE, MADV_NOHUGEPAGE);
+	if (flags)
+		at = mmap(at, pages * PAGE, PROT_READ | PROT_WRITE,
+			  flags | MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	return at;
+}
+
+static void write_to(char *at, size_t pages)
+{
+	for (size_t i = 0; i < pages; i++)
+		((volatile char *)at)[i * PAGE] = (char)i;
+}
+
+static void read_from(const char *at, size_t pages)
+{
+	for (size_t i = 0; i < pages; i++)
+		sink += ((const volatile char *)at)[i * PAGE];
+}
+
+/* Kernels of before 6.2 add what a thread has brought to the counters when it takes pages away. */
+static void sync_counters(void)
+{
+	if (!scratch)
+		scratch = map_small(1, 0);
+	scratch[0] = 1;
+	madvise(scratch, PAGE, MADV_DONTNEED);
+}
+
+static void read_text(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		die(path);
+	while ((got = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
+		used += (size_t)got;
+	text[used] = '\0';
+	close(fd);
+}
+
+static unsigned long field(const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoul(at + strlen(name), NULL, 10) / 4 : 0;
+}
+
+static void tell(const char *step)
+{
+	unsigned long anon = 0, file = 0, shmem = 0, all = 0, swap = 0;
+	static char line[256];
+	int length;
+
+	/* The two do not see the same where khugepaged is at work in between. */
+	for (int i = 0; i < 10; i++) {
+		sync_counters();
+		read_text("/proc/self/status");
+		anon = field("\nRssAnon:");
+		file = field("\nRssFile:");
+		shmem = field("\nRssShmem:");
+		swap = field("\nVmSwap:");
+		read_text("/proc/self/smaps_rollup");
+		all = field("\nRss:");
+		if (all == anon + file + shmem)
+			break;
+	}
+	length = snprintf(line, sizeof(line), "%u %lu %lu %lu %lu %lu %s\n", moment, anon, file,
+			  shmem, all, swap, step);
+	if (warming)
+		return;
+	if (mmap((void *)(MARKS + moment * MARK), PAGE, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+		die("mark");
+	moment++;
+	if (write(log_file, line, (size_t)length) != length)
+		die("log");
+}
+
+/* A file of so many pages that is in the page cache. */
+static int make_file(size_t pages)
+{
+	char path[] = "/tmp/resident.XXXXXX";
+	static const char page[PAGE] = "page";
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		die(path);
+	unlink(path);
+	for (size_t i = 0; i < pages; i++)
+		if (write(fd, page, PAGE) != (ssize_t)PAGE)
+			die("write");
+	return fd;
+}
+
+static char *map_file(int fd, size_t pages, int prot, int flags)
+{
+	char *at = mmap(NULL, pages * PAGE, prot, flags, fd, 0);
+
+	if (at == MAP_FAILED)
+		die("mmap of a file");
+	return at;
+}
+
+static void zero_page(void)
+{
+	char *at = map_small(64, 0);
+
+	read_from(at, 64);
+	write_to(at, 32);
+	munmap(at, 64 * PAGE);
+}
+
+static char *kept; /* by the first step for later ones; one for all threads is enough */
+
+static void touch(void)
+{
+	char *at = map_small(300, 0);
+
+	write_to(at, 300);
+	if (!kept)
+		kept = at;
+}
+
+static void a_few(void)
+{
+	write_to(map_small(7, 0), 5);
+}
+
+static void populate(void)
+{
+	map_small(200, MAP_POPULATE);
+}
+
+static void populate_few(void)
+{
+	map_small(9, MAP_POPULATE);
+}
+
+static void madvise_populate(void)
+{
+	char *at = map_small(80, 0);
+
+	madvise(at, 80 * PAGE, MADV_POPULATE_WRITE);
+}
+
+static void lock(void)
+{
+	char *at = map_small(90, 0);
+
+	mlock(at + PAGE, 10 * PAGE);
+	mlock(at, 80 * PAGE);
+}
+
+static void by_the_kernel(void)
+{
+	char *at = map_small(130, 0);
+	int fd = make_file(120);
+
+	if (pread(fd, at, 120 * PAGE, 0) != (ssize_t)(120 * PAGE))
+		die("pread");
+	close(fd);
+}
+
+static void file_read(void)
+{
+	int fd = make_file(200);
+	char *at = map_file(fd, 200, PROT_READ, MAP_PRIVATE);
+
+	read_from(at, 30);
+	sink += at[100 * PAGE];
+	sink += at[150 * PAGE];
+	munmap(at + 10 * PAGE, 7 * PAGE);
+	close(fd);
+}
+
+static void file_private(void)
+{
+	int fd = make_file(100);
+	char *at = map_file(fd, 100, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+
+	read_from(at, 50);
+	write_to(at + 20 * PAGE, 50);
+	madvise(at, 40 * PAGE, MADV_DONTNEED);
+	close(fd);
+}
+
+static void file_truncated(void)
+{
+	int fd = make_file(100);
+	char *at = map_file(fd, 100, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+
+	read_from(at, 100);
+	write_to(at, 20);
+	if (ftruncate(fd, 10 * PAGE))
+		die("ftruncate");
+	close(fd);
+}
+
+static void shmem(void)
+{
+	char *at = map(150, MAP_SHARED);
+
+	write_to(at, 100);
+	read_from(at + 100 * PAGE, 20);
+	madvise(at + 10 * PAGE, 30 * PAGE, MADV_DONTNEED);
+	madvise(at + 60 * PAGE, 20 * PAGE, MADV_REMOVE);
+	read_from(at, 20);
+}
+
+static void memfd(void)
+{
+	int fd = memfd_create("resident", MFD_CLOEXEC);
+	char *at;
+
+	if (ftruncate(fd, 60 * PAGE))
+		die("ftruncate");
+	at = map_file(fd, 60, PROT_READ | PROT_WRITE, MAP_SHARED);
+	write_to(at, 60);
+	if (ftruncate(fd, 25 * PAGE))
+		die("ftruncate");
+	close(fd);
+}
+
+static void huge(void)
+{
+	char *at = map(3 * HUGE / PAGE, MAP_PRIVATE);
+	char *aligned = (char *)(((uintptr_t)at + HUGE - 1) & ~(HUGE - 1));
+
+	madvise(aligned, 2 * HUGE, MADV_HUGEPAGE);
+	for (size_t i = 0; i < 2 * HUGE; i += PAGE)
+		aligned[i] = 1;
+	madvise(aligned + 64 * PAGE, 100 * PAGE, MADV_DONTNEED);
+	aligned[70 * PAGE] = 1;
+	munmap(aligned + HUGE, HUGE);
+}
+
+static void dontneed(void)
+{
+	char *at = map_small(100, 0);
+
+	write_to(at, 100);
+	madvise(at + 20 * PAGE, 50 * PAGE, MADV_DONTNEED);
+	write_to(at + 30 * PAGE, 10);
+}
+
+static void freed(void)
+{
+	char *at = map_small(100, 0);
+
+	write_to(at, 100);
+	madvise(at, 100 * PAGE, MADV_FREE);
+	write_to(at, 50);
+}
+
+static void paged_out(void)
+{
+	char *at = map_small(100, 0);
+	int fd = make_file(50);
+	char *file = map_file(fd, 50, PROT_READ, MAP_PRIVATE);
+
+	write_to(at, 100);
+	madvise(at, 60 * PAGE, MADV_PAGEOUT);
+	read_from(at, 30);
+	read_from(file, 50);
+	madvise(file, 50 * PAGE, MADV_PAGEOUT);
+	close(fd);
+}
+
+static void unmapped(void)
+{
+	char *at = map_small(200, 0);
+
+	write_to(at, 150);
+	munmap(at + 50 * PAGE, 50 * PAGE);
+	/* What was there goes without a munmap. */
+	mmap(at, 20 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void moved(void)
+{
+	char *at = map_small(100, 0), *to = map_small(300, 0);
+
+	write_to(at, 60);
+	at = mremap(at, 100 * PAGE, 200 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	if (at == MAP_FAILED)
+		die("mremap");
+	write_to(at + 80 * PAGE, 50);
+	munmap(at, 30 * PAGE);
+	at = mremap(at + 30 * PAGE, 170 * PAGE, 40 * PAGE, MREMAP_MAYMOVE);
+	madvise(at, 10 * PAGE, MADV_DONTNEED);
+}
+
+static void brk_heap(void)
+{
+	char *at = sbrk(50 * PAGE);
+
+	write_to(at, 49);
+	sbrk(-20 * (long)PAGE);
+}
+
+static void grow_stack(void)
+{
+	char deep[60 * PAGE];
+
+	write_to(deep, 60);
+	sink += deep[17];
+}
+
+static void forked(void)
+{
+	char *at = map_small(100, 0);
+	int pipes[2];
+	pid_t child;
+	char byte;
+
+	write_to(at, 100);
+	if (pipe(pipes))
+		die("pipe");
+	child = fork();
+	if (!child) {
+		write_to(at, 30);
+		read(pipes[0], &byte, 1);
+		_exit(0);
+	}
+	write_to(at + 20 * PAGE, 60);
+	madvise(at + 40 * PAGE, 10 * PAGE, MADV_DONTNEED);
+	if (write(pipes[1], "", 1) != 1 || waitpid(child, NULL, 0) != child)
+		die("fork");
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void from_elsewhere(void)
+{
+	char *at = map_small(100, 0), *from = map_small(100, 0);
+	struct iovec local, remote;
+	pid_t child;
+
+	/* A child that writes into its parent. */
+	write_to(from, 100);
+	local = (struct iovec){ from, 70 * PAGE };
+	remote = (struct iovec){ at, 70 * PAGE };
+	child = fork();
+	if (!child)
+		_exit(process_vm_writev(getppid(), &local, 1, &remote, 1, 0) < 0);
+	if (waitpid(child, NULL, 0) != child)
+		die("fork");
+}
+
+/* Steps that need the whole process for themselves stay out of the threads. */
+static const struct {
+	const char *name;
+	void (*run)(void);
+	int alone;
+} steps[] = {
+	{ "nothing", NULL, 0 },
+	{ "zero_page", zero_page, 0 },
+	{ "touch", touch, 0 },
+	{ "a_few", a_few, 0 },
+	{ "populate", populate, 0 },
+	{ "populate_few", populate_few, 0 },
+	{ "madvise_populate", madvise_populate, 0 },
+	{ "lock", lock, 0 },
+	{ "by_the_kernel", by_the_kernel, 0 },
+	{ "file_read", file_read, 0 },
+	{ "file_private", file_private, 0 },
+	{ "file_truncated", file_truncated, 0 },
+	{ "shmem", shmem, 0 },
+	{ "memfd", memfd, 0 },
+	{ "huge", huge, 0 },
+	{ "dontneed", dontneed, 0 },
+	{ "freed", freed, 0 },
+	{ "paged_out", paged_out, 0 },
+	{ "unmapped", unmapped, 0 },
+	{ "moved", moved, 0 },
+	{ "brk_heap", brk_heap, 1 },
+	{ "grow_stack", grow_stack, 1 },
+	{ "forked", forked, 1 },
+	{ "from_elsewhere", from_elsewhere, 1 },
+};
+#define STEPS (sizeof(steps) / sizeof(steps[0]))
+
+static pthread_barrier_t barrier;
+
+/* Each thread has an order of its own, so that different steps meet. */
+static void *work(void *arg)
+{
+	size_t number = (size_t)(uintptr_t)arg;
+
+	for (size_t round = 0; round < ROUNDS; round++) {
+		pthread_barrier_wait(&barrier);
+		for (size_t i = 0; i < STEPS; i++) {
+			size_t step = (i * 7 + number * 5 + round) % STEPS;
+
+			if (steps[step].run && !steps[step].alone)
+				steps[step].run();
+		}
+		sync_counters();
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+static void with_threads(void)
+{
+	pthread_t threads[THREADS];
+
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, work, (void *)i))
+			die("pthread_create");
+	for (size_t round = 0; round < ROUNDS; round++) {
+		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(&barrier);
+		/* The others are on their way to sleep in the next one. */
+		usleep(50000);
+		tell("round");
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	tell("joined");
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = getenv("RESIDENT_LOG");
+
+	memset(text, 1, sizeof(text));
+	log_file = open(path ? path : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (log_file < 0)
+		die("RESIDENT_LOG");
+	warming = 1;
+	tell("");
+	warming = 0;
+	for (size_t i = 0; i < STEPS; i++) {
+		if (steps[i].run)
+			steps[i].run();
+		tell(steps[i].name);
+	}
+	if (argc > 1 && !strcmp(argv[1], "threads"))
+		with_threads();
+	return 0;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What all of torture's operations stand on: random numbers, the arena, moments, what was counted. */
+#ifndef SELFTESTS_TARGETS_TORTURE_ENGINE_H
+#define SELFTESTS_TARGETS_TORTURE_ENGINE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "torture_counts.h"
+
+#define PAGE		4096UL
+#define ARENA		(256 * PAGE)
+#define RW		(PROT_READ | PROT_WRITE)
+#define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
+
+/*
+ * An operation returns 0 when the kernel did it, or refused it as it should; an errno when this
+ * kernel, or this process, cannot do such a thing at all. rare: one in so many times when its turn
+ * has come.
+ */
+struct op {
+	const char *name;
+	int (*run)(void);
+	bool alone;		/* not from several threads */
+	unsigned int rare;
+};
+
+/*
+ * Free to be mapped over by everybody; nobody reads or writes it. What is mapped without an address
+ * can land in its holes: so nobody relies on that, either, while others are at work.
+ */
+static char *arena;
+static char *maps_dir;
+static struct torture_counts *counts;
+static int execs;		/* of this process; 0 in a fork's child */
+static pid_t maps_pid;		/* for which the address space was made; 0: this process */
+static __thread uint64_t state;
+
+static unsigned int rnd(unsigned int below)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (state >> 33) % below;
+}
+
+static char *somewhere(void)
+{
+	return arena + rnd(200) * PAGE;
+}
+
+static size_t some(void)
+{
+	return (1 + rnd(50)) * PAGE;
+}
+
+/* Mappings that are left for a while, and go when their place is needed: nothing grows for ever. */
+#define KEPT	48
+static __thread struct {
+	char *at;
+	size_t len;
+} kept[KEPT];
+
+/* Nobody else may unmap any of it, or its place could be another's when it goes. */
+static void keep(char *at, size_t len)
+{
+	unsigned int i = rnd(KEPT);
+
+	if (at == MAP_FAILED)
+		return;
+	if (kept[i].at)
+		munmap(kept[i].at, kept[i].len);
+	kept[i].at = at;
+	kept[i].len = len;
+}
+
+static void count(uint64_t *what)
+{
+	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
+}
+
+/* What is counted outlives exec: a file, mapped by every image. */
+static void counts_open(void)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" TORTURE_COUNTS, maps_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(*counts)))
+		exit(2);
+	counts = mmap(NULL, sizeof(*counts), RW, MAP_SHARED, fd, 0);
+	close(fd);
+	if (counts == MAP_FAILED)
+		exit(2);
+}
+
+/* Without malloc, stdio or any other change of the address space. */
+static void copy_maps(const char *path)
+{
+	static char text[1 << 20];
+	int in = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ssize_t got;
+
+	while ((got = read(in, text, sizeof(text))) > 0)
+		if (write(out, text, got) != got)
+			_exit(4);
+	close(in);
+	close(out);
+}
+
+static void save_maps(void)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%d.%d", maps_dir, maps_pid ?: getpid(), execs);
+	copy_maps(path);
+	count(&counts->saved);
+}
+
+/*
+ * A moment, while nobody else changes this address space: the maps go to a file, and what is then
+ * mapped at the moment's own address tells whoever replays the events to compare here.
+ */
+static void moment(void)
+{
+	static unsigned int number;
+	char path[512];
+	char *mark = (char *)TORTURE_MARK + number * PAGE;
+
+	if (number >= TORTURE_MARKS)
+		return;
+	snprintf(path, sizeof(path), "%s/%d.%d.%u", maps_dir, maps_pid ?: getpid(), execs,
+		 number);
+	copy_maps(path);
+	number++;
+	if (mmap(mark, PAGE, PROT_NONE, ANON | MAP_FIXED, -1, 0) == mark) {
+		count(&counts->moments);
+		munmap(mark, PAGE);
+	}
+}
+
+/* A child with an address space of its own. */
+static pid_t fork_counted(void)
+{
+	pid_t pid = fork();
+
+	if (pid > 0)
+		count(&counts->spaces);
+	else if (!pid)
+		execs = 0;
+	return pid;
+}
+
+static void reap(pid_t pid, int code)
+{
+	int status;
+
+	if (waitpid(pid, &status, __WALL) < 0 || status)
+		exit(code);
+}
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which of the programs that a profiled program executes are left out.
+
+#include "ctl/children.h"
+
+#include <string.h>
+
+/* Does all of @text match @pattern, in which `*` is any text and `?` any character? */
+static bool matches(const char *pattern, const char *end, const char *text, const char *text_end)
+{
+	const char *star = NULL, *resume = NULL;
+
+	while (text < text_end) {
+		if (pattern < end && *pattern == '*') {
+			star = pattern++;
+			resume = text;
+		} else if (pattern < end && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (star) {
+			/* The last star takes one more. */
+			pattern = star + 1;
+			text = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (pattern < end && *pattern == '*')
+		pattern++;
+	return pattern == end;
+}
+
+/* @patterns have commas between. */
+static bool matches_any(const char *patterns, const char *text, size_t length)
+{
+	while (patterns && *patterns) {
+		size_t n = strcspn(patterns, ",");
+
+		if (n && matches(patterns, patterns + n, text, text + length))
+			return true;
+		patterns += n + (patterns[n] == ',');
+	}
+	return false;
+}
+
+bool mf_children_skips(const struct mf_options *options, const char *path, const char *args,
+		       size_t n_bytes)
+{
+	if (matches_any(options->trace_children_skip, path, strlen(path)))
+		return true;
+	while (n_bytes) {
+		size_t length = strnlen(args, n_bytes);
+
+		if (matches_any(options->trace_children_skip_by_arg, args, length))
+			return true;
+		length += length < n_bytes;
+		args += length;
+		n_bytes -= length;
+	}
+	return false;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+// What heap mode needs: the shim, memory for a profile, and that a program loads the shim.
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/clock.h"
+#include "ctl/doctor.h"
+#include "ctl/shim.h"
+#include "model/store.h"
+
+static void look_for_shim(struct mf_patient *patient, struct mf_finding *finding)
+{
+	mf_auto_free char *path = NULL;
+	struct mf_error err;
+
+	if (mf_shim_find(&path, &err))
+		mf_finding_set(finding, MF_HEALTH_BAD, "%s", err.text);
+	else
+		mf_finding_set(finding, MF_HEALTH_OK, "%s", path);
+}
+
+static void look_at_memory(struct mf_patient *patient, struct mf_finding *finding)
+{
+	struct mf_store store;
+	struct mf_error err;
+	int fd;
+
+	if (mf_store_create(&store, 0, &fd, &err)) {
+		mf_finding_set(finding, MF_HEALTH_BAD, "%s", err.text);
+		return;
+	}
+	mf_store_detach(&store);
+	close(fd);
+	mf_finding_set(finding, MF_HEALTH_OK, "a profile has room");
+}
+
+static void try_it(struct mf_patient *patient, struct mf_finding *finding)
+{
+	mf_doctor_try("--heap=yes", finding);
+	if (finding->health != MF_HEALTH_OK)
+		mf_finding_advise(finding, "LD_PRELOAD must reach programs: see whether "
+					   "LD_PRELOAD=libmassif-preload.so /bin/true complains");
+}
+
+static void look_at_counters(struct mf_patient *patient, struct mf_finding *finding)
+{
+	struct mf_error err;
+
+	if (!mf_clock_probe_instructions(&err)) {
+		mf_finding_set(finding, MF_HEALTH_OK, "--time-unit=i can be had");
+		return;
+	}
+	mf_finding_set(finding, MF_HEALTH_NOTE, "%s", err.text);
+	mf_finding_advise(finding, "time is in ms, or with --time-unit=B in bytes");
+}
+
+const struct mf_check mf_doctor_heap[] = {
+	{ "shim", look_for_shim },
+	{ "memory", look_at_memory },
+	{ "preloading", try_it },
+	{ "instructions", look_at_counters },
+};
+
+const size_t mf_doctor_n_heap = sizeof(mf_doctor_heap) / sizeof(mf_doctor_heap[0]);

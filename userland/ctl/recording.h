@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A session of pages mode, and the files that its profiles become: of a run, or of attaching. */
+#ifndef MASSIF_CTL_RECORDING_H
+#define MASSIF_CTL_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/control.h"
+#include "ctl/options.h"
+#include "pages/pages.h"
+
+struct mf_recording {
+	const struct mf_options *options;
+	const char *cmd; /* of the first process, as the file shows it */
+	struct mf_pages *pages;
+	bool first_ended; /* the first process's profile is done with */
+	bool broken;	  /* the records make no sense any more */
+};
+
+/* Opens the session. All three must outlive it. Returns 0, or -errno with what to do in @err. */
+int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
+		      const char *cmd, struct mf_error *err);
+
+/* Takes in what there is and writes the files of all profiles that are complete. 0 or -errno. */
+int mf_recording_drain(struct mf_recording *recording, struct mf_error *err);
+
+/* Ends what still runs and writes its files. Says itself what goes wrong. */
+void mf_recording_end(struct mf_recording *recording);
+
+/* What struct mf_control_ops asks for. */
+void mf_recording_list(const struct mf_recording *recording, FILE *out);
+int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
+			  pid_t pid, FILE *out, struct mf_error *err);
+
+/* Also of one that is all zero, or could not be opened. */
+void mf_recording_close(struct mf_recording *recording);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl snapshot, detailed_snapshot, all_snapshots: a file of a profile that still grows.
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/ask.h"
+#include "ctl/command.h"
+#include "ctl/message.h"
+#include "ctl/number.h"
+#include "ctl/outfile.h"
+
+#define DEFAULT_FILE "massif.vgdb.out"
+
+enum {
+	MODE_HEAP = 0644,
+	MODE_PAGES = 0600, /* made from copies of the program's stack */
+};
+
+struct request {
+	pid_t pid; /* 0: the only one */
+	const char *file;
+};
+
+static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
+{
+	int64_t number;
+
+	if (!text || !mf_number_parse_integer(text, &number) || number <= 0 || number > INT32_MAX)
+		return mf_error_set(err, -EINVAL, "--pid: the number of a process must follow");
+	*pid = (pid_t)number;
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct request *request, struct mf_error *err)
+{
+	static const char pid[] = "--pid";
+	const size_t length = strlen(pid);
+	bool options = true;
+	int code = 0;
+
+	for (int i = 0; i < argc && !code; i++) {
+		if (options && strcmp(argv[i], "--") == 0) {
+			options = false;
+		} else if (options && strcmp(argv[i], pid) == 0) {
+			i++;
+			code = parse_pid(i < argc ? argv[i] : NULL, &request->pid, err);
+		} else if (options && strncmp(argv[i], pid, length) == 0 && argv[i][length] == '=') {
+			code = parse_pid(argv[i] + length + 1, &request->pid, err);
+		} else if (options && argv[i][0] == '-' && argv[i][1]) {
+			code = mf_error_set(err, -EINVAL, "Unknown option: %.400s", argv[i]);
+		} else if (request->file || !*argv[i]) {
+			code = mf_error_set(err, -EINVAL, "one file at a time: %.400s", argv[i]);
+		} else {
+			request->file = argv[i];
+		}
+	}
+	return code;
+}
+
+/* The one that is meant; NULL, with words, if that is not clear. */
+static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid_t pid,
+					struct mf_error *err)
+{
+	const struct mf_profiled *chosen = NULL;
+	size_t n_first = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct mf_profiled *item = &list->items[i];
+
+		n_first += item->is_first;
+		if (pid ? item->pid == pid : item->is_first && !chosen)
+			chosen = item;
+	}
+	if (!list->count)
+		mf_error_set(err, -ESRCH, "no profile of this user is running");
+	else if (!chosen)
+		mf_error_set(err, -ESRCH,
+			     "process %d is not profiled now; massif-ctl list shows those that are",
+			     (int)pid);
+	else if (!pid && n_first > 1)
+		mf_error_set(err, -EINVAL,
+			     "%zu profiles are running; choose one with --pid, massif-ctl list "
+			     "shows them",
+			     n_first);
+	else
+		return chosen;
+	return NULL;
+}
+
+static int copy(int fd, const char *path, mode_t mode, struct mf_error *err)
+{
+	__attribute__((cleanup(mf_outfile_discard))) struct mf_outfile file = { 0 };
+	char buffer[65536];
+	ssize_t size;
+	int code = mf_outfile_open(&file, path, mode, err);
+
+	if (code)
+		return code;
+	while ((size = read(fd, buffer, sizeof(buffer))) > 0) {
+		if (fwrite(buffer, 1, (size_t)size, file.stream) != (size_t)size)
+			return mf_outfile_explain(path, -errno, err);
+	}
+	if (size < 0 || fflush(file.stream))
+		return mf_outfile_explain(path, -errno, err);
+	return mf_outfile_commit(&file, err);
+}
+
+static int take(int argc, char **argv, enum mf_control_verb verb)
+{
+	__attribute__((cleanup(mf_ask_free))) struct mf_profiled_list list = { 0 };
+	struct request request = { 0 };
+	const struct mf_profiled *profiled = NULL;
+	mf_auto_close int fd = -1;
+	struct mf_error err;
+	int code;
+
+	code = parse(argc, argv, &request, &err);
+	if (!code)
+		code = mf_ask_list(&list, &err);
+	if (!code) {
+		profiled = choose(&list, request.pid, &err);
+		code = profiled ? mf_ask_file(profiled, verb, &fd, &err) : -ESRCH;
+	}
+	if (!code)
+		code = copy(fd, request.file ? request.file : DEFAULT_FILE,
+			    strcmp(profiled->mode, "heap") == 0 ? MODE_HEAP : MODE_PAGES, &err);
+	/* As Massif, nothing is said of what went well. */
+	if (code)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	return code ? 1 : 0;
+}
+
+int mf_command_snapshot(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_SNAPSHOT);
+}
+
+int mf_command_detailed_snapshot(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_DETAILED_SNAPSHOT);
+}
+
+int mf_command_all_snapshots(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_ALL_SNAPSHOTS);
+}

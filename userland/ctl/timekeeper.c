@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+// Looks at the clock for the program: an event costs less than asking for the time.
+
+#include "ctl/timekeeper.h"
+
+#include <time.h>
+
+#include "model/model.h"
+
+enum {
+	NOT_BEGUN_MS = 1, /* how often to look while the program has not begun, */
+	LONGEST_MS = 50,  /* and at least, */
+	PART = 8,	  /* and when a snapshot is due, in parts of the interval between two */
+};
+
+int64_t mf_timekeeper_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int within(int64_t period)
+{
+	return period < 1 ? 1 : period > LONGEST_MS ? LONGEST_MS : (int)period;
+}
+
+int mf_timekeeper_look(struct mf_store *store)
+{
+	const struct mf_model *model = mf_model_of(store);
+	int64_t next, passed;
+
+	if (model->options.time_unit != MF_TIME_MS)
+		return -1;
+	if (!__atomic_load_n(&store->header->pid, __ATOMIC_ACQUIRE))
+		return NOT_BEGUN_MS;
+	next = __atomic_load_n(&model->next_allowed, __ATOMIC_RELAXED);
+	passed = mf_timekeeper_now() - (int64_t)(store->header->first_time_ns / 1000000);
+	if (passed < next)
+		return within(next - passed);
+	__atomic_store_n(&store->header->snapshot_due, 1, __ATOMIC_RELEASE);
+	/* It will be taken with the next event, whenever that is. */
+	return within(model->interval / PART);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+// Folds the threads' tallies into the model, and makes their allowances.
+
+#include "model/tally.h"
+
+/* Half of what there is, so that what is added and taken away cannot overflow. */
+#define PLENTY (INT64_MAX / 2)
+
+void mf_tally_begin(struct mf_store *store, uint32_t number)
+{
+	struct mf_tally *tally = mf_tally_of(store, number);
+
+	tally->in_use = 1;
+	if (number >= store->header->n_tallies)
+		store->header->n_tallies = number + 1;
+}
+
+void mf_tally_end(struct mf_store *store, uint32_t number)
+{
+	struct mf_tally *tally = mf_tally_of(store, number);
+
+	tally->in_use = 0;
+	tally->clock_room = -1;
+}
+
+static uint32_t tallies_in(const struct mf_store *store)
+{
+	uint32_t n = store->header->n_tallies;
+
+	return n < MF_SHARDS_MAX ? n : MF_SHARDS_MAX;
+}
+
+void mf_tally_fold(struct mf_store *store)
+{
+	struct mf_store_header *header = store->header;
+	struct mf_model *model = mf_model_of(store);
+	uint32_t n = tallies_in(store);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct mf_tally *tally = mf_tally_of(store, i);
+		uint32_t events = tally->allocs + tally->frees + tally->reallocs;
+
+		model->heap += (uint64_t)tally->heap;
+		model->extra += (uint64_t)tally->extra;
+		if (model->options.time_unit == MF_TIME_BYTES)
+			model->clock_bytes += tally->clock;
+		else
+			header->instructions += tally->clock;
+		model->heap_allocs += tally->allocs;
+		model->heap_frees += tally->frees;
+		model->heap_reallocs += tally->reallocs;
+		/* Each of them asked for a snapshot, and was known to get none. */
+		model->skipped_snapshots += events;
+		header->events += events;
+		tally->heap = tally->extra = 0;
+		tally->clock = 0;
+		tally->allocs = tally->frees = tally->reallocs = 0;
+	}
+}
+
+struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
+{
+	const struct mf_model *model = mf_model_of(store);
+	struct mf_tally_totals totals = {
+		.heap = model->heap,
+		.extra = model->extra,
+		.time = mf_model_time(model, now),
+	};
+	uint32_t n = tallies_in(store);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mf_tally *tally = mf_tally_of(store, i);
+
+		totals.heap += (uint64_t)tally->heap;
+		totals.extra += (uint64_t)tally->extra;
+		if (model->options.time_unit != MF_TIME_MS)
+			totals.time += (int64_t)tally->clock;
+	}
+	return totals;
+}
+
+/* What the clock may advance by without reaching the next snapshot; below 0 if that is due. */
+static int64_t clock_left(const struct mf_store *store)
+{
+	const struct mf_model *model = mf_model_of(store);
+	int64_t now;
+
+	switch (model->options.time_unit) {
+	case MF_TIME_BYTES:
+		now = (int64_t)model->clock_bytes;
+		break;
+	case MF_TIME_INSTRUCTIONS:
+		now = (int64_t)store->header->instructions;
+		break;
+	default:
+		return PLENTY; /* snapshot_due tells */
+	}
+	return model->next_allowed > now ? model->next_allowed - now - 1 : -1;
+}
+
+void mf_tally_grant(struct mf_store *store)
+{
+	const struct mf_store_header *header = store->header;
+	const struct mf_model *model = mf_model_of(store);
+	uint64_t total = model->heap + model->extra + model->stacks;
+	uint64_t threshold = mf_model_peak_threshold(model);
+	/* A negative inaccuracy makes any threshold: the model shall look at each decrease. */
+	bool below = total <= threshold && model->options.peak_inaccuracy >= 0;
+	/* The user wants to see each event, or what only the allocator knows. */
+	bool all = header->logs_steps || header->real_capacities;
+	int64_t clock_room = all ? -1 : clock_left(store), heap_room = PLENTY;
+	uint32_t n = tallies_in(store), users = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		users += mf_tally_of(store, i)->in_use;
+	if (!users)
+		return;
+	if (clock_room > 0)
+		clock_room /= users;
+	if (below)
+		heap_room = threshold - total < PLENTY ? (int64_t)(threshold - total) / users : PLENTY;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mf_tally *tally = mf_tally_of(store, i);
+
+		if (!tally->in_use)
+			continue;
+		tally->clock_room = clock_room;
+		tally->heap_room = heap_room;
+		tally->may_shrink = below;
+	}
+}

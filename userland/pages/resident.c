@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is resident of one address space: which pages, of which kind, and who touched them first.
+
+#include "pages/resident.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/trie.h"
+#include "pages/accounting.h"
+
+#define PAGE_BYTES 4096ull
+#define HUGE_PAGES 512u
+
+/* No address of a program. */
+#define NOWHERE	    (1ull << 60)
+#define NOWHERE_END (1ull << 61)
+
+static const char *const kind_words[MF_PAGE_KINDS] = {
+	[MF_PAGE_ANON] = "[anonymous pages]",
+	[MF_PAGE_FILE] = "[file pages]",
+	[MF_PAGE_SHMEM] = "[shared memory pages]",
+	[MF_PAGE_HUGE + MF_PAGE_ANON] = "[huge pages]",
+	[MF_PAGE_HUGE + MF_PAGE_FILE] = "[huge file pages]",
+	[MF_PAGE_HUGE + MF_PAGE_SHMEM] = "[huge shared memory pages]",
+	[MF_PAGE_UNTOUCHED] = "[mapped, never touched]",
+	[MF_PAGE_ABSENT] = "[mapped, not resident any more]",
+};
+
+/* Where there never was a stack: who did it. */
+static const char *const cause_words[] = {
+	[MASSIF_RESIDENT_FAULT] = MF_WORDS_NO_STACK,
+	[MASSIF_RESIDENT_POPULATE] = MF_WORDS_NO_STACK,
+	[MASSIF_RESIDENT_GONE] = MF_WORDS_KERNEL,
+	[MASSIF_RESIDENT_OTHER] = MF_WORDS_KERNEL,
+	[MASSIF_RESIDENT_DRIFT] = MF_WORDS_KERNEL,
+};
+
+void mf_resident_init(struct mf_resident *r, struct mf_accounting *accounting, bool both)
+{
+	*r = (struct mf_resident){
+		.accounting = accounting,
+		.both = both,
+		.base_words = MF_WORDS_EXEC,
+	};
+}
+
+void mf_resident_deinit(struct mf_resident *r)
+{
+	mf_windows_deinit(&r->windows);
+	free(r->homeless.pages);
+	free(r->inherited.pages);
+	free(r->moving.pages);
+	*r = (struct mf_resident){0};
+}
+
+static int add_page(struct mf_page_list *list, const struct mf_page *page)
+{
+	if (list->n == list->max) {
+		uint32_t max = list->max ? list->max * 2 : 64;
+		struct mf_page *more = reallocarray(list->pages, max, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		list->pages = more;
+		list->max = max;
+	}
+	list->pages[list->n++] = *page;
+	return 0;
+}
+
+static unsigned int counter_of(uint8_t kind)
+{
+	return (kind - MF_PAGE_ANON) % MF_PAGE_HUGE;
+}
+
+static uint32_t context_of(struct mf_resident *r, uint32_t site, uint8_t kind)
+{
+	struct mf_store *store = &r->accounting->store;
+	struct mf_frame frame = {0};
+	uint32_t node;
+
+	if (!r->objects[kind])
+		r->objects[kind] = mf_accounting_object(r->accounting, kind_words[kind]);
+	frame.object = r->objects[kind];
+	node = mf_trie_child(store, site, frame);
+	return node == UINT32_MAX ? MF_CONTEXT_NONE : mf_trie_context(store, node);
+}
+
+static void charge(struct mf_resident *r, uint32_t context, int64_t pages)
+{
+	mf_trie_charge(&r->accounting->store, context, pages * (int64_t)PAGE_BYTES);
+}
+
+/* The same for what is not resident, of the mapping that @site made. */
+static void charge_absent(struct mf_resident *r, uint32_t site, bool touched, int64_t pages)
+{
+	if (r->both && pages)
+		charge(r, context_of(r, site, touched ? MF_PAGE_ABSENT : MF_PAGE_UNTOUCHED), pages);
+}
+
+static void charge_absent_at(struct mf_resident *r, uint64_t address, bool touched, int64_t pages)
+{
+	const struct mf_interval *interval =
+		r->both ? mf_space_find(&r->accounting->space, address) : NULL;
+
+	if (interval)
+		charge_absent(r, interval->context, touched, pages);
+}
+
+static void count(struct mf_resident *r, uint8_t kind, int64_t pages)
+{
+	r->pages[counter_of(kind)] += (uint64_t)pages;
+	if (kind > MF_PAGE_HUGE)
+		r->huge += (uint64_t)pages;
+}
+
+/* Puts @page where there is none. */
+static int place(struct mf_resident *r, const struct mf_page *page)
+{
+	struct mf_window *window = mf_windows_make(&r->windows, page->address);
+	unsigned int i = mf_window_index(page->address);
+	uint16_t bit = (uint16_t)(1u << i);
+
+	if (!window)
+		return -ENOMEM;
+	charge_absent_at(r, page->address, window->touched & bit, -1);
+	charge(r, page->context, 1);
+	count(r, page->kind, 1);
+	window->context[i] = page->context;
+	window->kind[i] = page->kind;
+	window->touched |= bit;
+	if (page->uncertain)
+		window->uncertain |= bit;
+	return 0;
+}
+
+/* Takes out the page of index @i; its mapping is still there. */
+static struct mf_page take(struct mf_resident *r, struct mf_window *window, unsigned int i)
+{
+	uint16_t bit = (uint16_t)(1u << i);
+	struct mf_page page = {
+		.address = window->address + i * PAGE_BYTES,
+		.context = window->context[i],
+		.kind = window->kind[i],
+		.uncertain = window->uncertain & bit,
+		.touched = true,
+	};
+
+	charge(r, page.context, -1);
+	count(r, page.kind, -1);
+	window->kind[i] = MF_PAGE_NONE;
+	window->uncertain &= (uint16_t)~bit;
+	charge_absent_at(r, page.address, true, 1);
+	return page;
+}
+
+static bool is_free(const struct mf_resident *r, uint64_t address)
+{
+	const struct mf_window *window = mf_windows_find(&r->windows, address);
+
+	return !window || !window->kind[mf_window_index(address)];
+}
+
+/* Puts up to @n pages like @page into free places from @start to @end; *@n is how many remain. */
+static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint64_t end,
+		uint64_t *n)
+{
+	int code = 0;
+
+	for (page.address = start; *n && !code && page.address < end; page.address += PAGE_BYTES) {
+		if (!is_free(r, page.address))
+			continue;
+		code = place(r, &page);
+		r->cursor = page.address;
+		*n -= 1;
+	}
+	return code;
+}
+
+/* The same where anything is mapped from @start to @end; @file: where a file is, or is not. */
+static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64_t start,
+		       uint64_t end, const bool *file, uint64_t *n)
+{
+	const struct mf_interval *i = mf_space_next(&r->accounting->space, start);
+	int code = 0;
+
+	for (; i && i->start < end && *n && !code;
+	     i = mf_space_next(&r->accounting->space, i->end)) {
+		if (file && *file != (i->file != 0))
+			continue;
+		code = fill(r, *page, i->start > start ? i->start : start,
+			    i->end < end ? i->end : end, n);
+	}
+	return code;
+}
+
+/* The same anywhere, where pages of its kind are likely to be. */
+static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
+{
+	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
+	uint64_t from = r->cursor; /* all before it was full when it was last looked at */
+	int code;
+
+	page.uncertain = true;
+	code = fill_mapped(r, &page, from, UINT64_MAX, &file, &n);
+	if (!code && n)
+		code = fill_mapped(r, &page, 0, from, &file, &n);
+	if (!code && n)
+		code = fill_mapped(r, &page, 0, UINT64_MAX, &other, &n);
+	/* More than what is mapped, because mappings are being told of later: out of the way. */
+	if (!code && n)
+		code = fill(r, page, NOWHERE, NOWHERE_END, &n);
+	return code;
+}
+
+/* A page that has to leave its place goes near it, or anywhere. */
+static int resettle(struct mf_resident *r, struct mf_page page)
+{
+	uint64_t start = page.address & ~(MF_WINDOW_BYTES - 1), n = 1;
+	int code;
+
+	page.uncertain = true;
+	code = fill_mapped(r, &page, start, start + MF_WINDOW_BYTES, NULL, &n);
+	return code || !n ? code : fill_anywhere(r, page, n);
+}
+
+/* Where a fault at @address brought @n pages of one kind: where the block of them begins. */
+static uint64_t block_of(uint64_t address, uint64_t n)
+{
+	uint64_t bytes = n * PAGE_BYTES;
+
+	return n & (n - 1) ? address & ~(MF_WINDOW_BYTES - 1) : address & ~(bytes - 1);
+}
+
+/*
+ * @n pages came with a fault at @address. Anonymous pages that come together are one large, aligned
+ * page. Of a file the kernel maps what is in memory of the window around the fault: which pages
+ * these are is not known, but the one touched is among them.
+ */
+static int come_at(struct mf_resident *r, struct mf_page page, uint64_t address, uint64_t n)
+{
+	const struct mf_interval *i = mf_space_find(&r->accounting->space, address);
+	bool certain = n == 1 || counter_of(page.kind) == MASSIF_RSS_ANON || n >= HUGE_PAGES;
+	uint64_t start = block_of(address, n), end, low, high;
+	struct mf_window *window = mf_windows_find(&r->windows, address);
+	struct mf_page former = {0};
+	int code;
+
+	if (window && window->kind[mf_window_index(address)])
+		former = take(r, window, mf_window_index(address));
+	page.address = address;
+	code = place(r, &page);
+	n--;
+	low = i ? i->start : start;
+	high = i ? i->end : address + PAGE_BYTES;
+	end = start + (certain ? (n + 1) * PAGE_BYTES : MF_WINDOW_BYTES);
+	page.uncertain = !certain;
+	if (!code && n)
+		code = fill(r, page, start > low ? start : low, end < high ? end : high, &n);
+	page.uncertain = true;
+	if (!code && n)
+		code = fill(r, page, end < high ? end : high, high, &n);
+	if (!code && n)
+		code = fill_anywhere(r, page, n);
+	if (!code && former.kind)
+		code = resettle(r, former);
+	return code;
+}
+
+struct search {
+	struct mf_resident *resident;
+	unsigned int counter;
+	bool uncertain;
+	uint64_t n; /* still to be taken */
+};
+
+static bool take_some(struct mf_window *window, uint16_t pages, void *data)
+{
+	struct search *search = data;
+
+	for (unsigned int i = 0; i < MF_WINDOW_PAGES && search->n; i++) {
+		bool uncertain = window->uncertain & 1u << i;
+
+		if (!(pages & 1u << i) || !window->kind[i] || uncertain != search->uncertain ||
+		    counter_of(window->kind[i]) != search->counter)
+			continue;
+		take(search->resident, window, i);
+		search->n--;
+	}
+	return search->n;
+}
+
+/* @n pages of @counter went from @start to @end, or from what was taken to be somewhere else. */
+static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start, uint64_t end,
+		    uint64_t n)
+{
+	struct search search = {.resident = r, .counter = counter, .n = n};
+
+	mf_windows_each(&r->windows, start, end, take_some, &search);
+	search.uncertain = true;
+	if (search.n)
+		mf_windows_each(&r->windows, start, end, take_some, &search);
+	if (search.n)
+		mf_windows_each(&r->windows, 0, UINT64_MAX, take_some, &search);
+	search.uncertain = false;
+	if (search.n)
+		mf_windows_each(&r->windows, 0, UINT64_MAX, take_some, &search);
+}
+
+static uint32_t site_of_words(struct mf_resident *r, const struct massif_rec_resident *record)
+{
+	const char *words = MF_WORDS_KERNEL;
+
+	if (record->cause < sizeof(cause_words) / sizeof(cause_words[0]) &&
+	    cause_words[record->cause])
+		words = cause_words[record->cause];
+	if (record->h.flags & MASSIF_RF_EXTERNAL)
+		words = MF_WORDS_EXTERNAL;
+	if (record->h.flags & MASSIF_RF_IN_EXEC)
+		words = MF_WORDS_EXEC;
+	if (record->cause == MASSIF_RESIDENT_DRIFT)
+		r->unattributed++;
+	return mf_accounting_note(r->accounting, words);
+}
+
+/* @n pages of @counter came, as @record says. */
+static int come(struct mf_resident *r, const struct massif_rec_resident *record,
+		unsigned int counter, uint32_t site, uint64_t n)
+{
+	uint8_t kind = (uint8_t)(MF_PAGE_ANON + counter);
+	struct mf_page page = {.kind = kind};
+	int code = 0;
+
+	/* One fault brings so many only as one page. */
+	if (record->cause == MASSIF_RESIDENT_FAULT && n >= HUGE_PAGES)
+		page.kind = (uint8_t)(kind + MF_PAGE_HUGE);
+	page.context = context_of(r, site ? site : site_of_words(r, record), page.kind);
+	switch (record->cause) {
+	case MASSIF_RESIDENT_FAULT:
+		return come_at(r, page, record->addr, n);
+	case MASSIF_RESIDENT_POPULATE:
+		code = fill_mapped(r, &page, record->addr, record->addr + record->len, NULL, &n);
+		break;
+	}
+	return code || !n ? code : fill_anywhere(r, page, n);
+}
+
+/* What a fork's child has of its parent's pages: up to as many as there are. */
+static int come_home(struct mf_resident *r, const struct massif_rec_resident *record)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; i < r->inherited.n && !code; i++) {
+		const struct mf_page *page = &r->inherited.pages[i];
+
+		if (r->pages[counter_of(page->kind)] < record->rss[counter_of(page->kind)] &&
+		    mf_space_find(&r->accounting->space, page->address) &&
+		    is_free(r, page->address))
+			code = place(r, page);
+	}
+	free(r->inherited.pages);
+	r->inherited = (struct mf_page_list){0};
+	return code;
+}
+
+/* The record's sums are the truth. */
+static int agree(struct mf_resident *r, const struct massif_rec_resident *record)
+{
+	bool base = record->cause == MASSIF_RESIDENT_BASE;
+	int code = 0;
+
+	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS && !code; i++) {
+		uint64_t missing = record->rss[i] - r->pages[i];
+		struct mf_page page = {.kind = (uint8_t)(MF_PAGE_ANON + i)};
+
+		if (record->rss[i] < r->pages[i]) {
+			go_from(r, i, 0, 0, r->pages[i] - record->rss[i]);
+			continue;
+		}
+		if (!missing)
+			continue;
+		page.context = context_of(r, mf_accounting_note(r->accounting,
+								base ? r->base_words :
+								       MF_WORDS_LOST),
+					  page.kind);
+		code = fill_anywhere(r, page, missing);
+	}
+	if (base)
+		r->base_words = MF_WORDS_LOST;
+	return code;
+}
+
+int mf_resident_take(struct mf_resident *r, const struct massif_rec_resident *record, uint32_t site)
+{
+	int code = 0;
+
+	if (record->cause == MASSIF_RESIDENT_BASE) {
+		/* What had no place, for want of mappings, gets one now. */
+		struct search search = {.resident = r, .uncertain = true};
+
+		for (search.counter = 0; search.counter < MF_RESIDENT_COUNTERS; search.counter++) {
+			search.n = UINT64_MAX;
+			mf_windows_each(&r->windows, NOWHERE, NOWHERE_END, take_some, &search);
+		}
+		code = come_home(r, record);
+	}
+	/* What goes, goes first: it may be the same place. */
+	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
+		if (record->change[i] < 0)
+			go_from(r, i, record->addr, record->addr + record->len,
+				(uint64_t) - (int64_t)record->change[i]);
+	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS && !code; i++)
+		if (record->change[i] > 0)
+			code = come(r, record, i, site, (uint64_t)record->change[i]);
+	r->faults += record->cause == MASSIF_RESIDENT_FAULT;
+	r->swapped = record->rss[MASSIF_RSS_SWAP];
+	return code ? code : agree(r, record);
+}
+
+struct arriving {
+	uint64_t resident, touched;
+};
+
+static bool arrive(struct mf_window *window, uint16_t pages, void *data)
+{
+	struct arriving *arriving = data;
+
+	for (unsigned int i = 0; i < MF_WINDOW_PAGES; i++)
+		arriving->resident += pages & 1u << i && window->kind[i];
+	arriving->touched += (uint64_t)__builtin_popcount(window->touched & pages);
+	return true;
+}
+
+/* A fault can be told of before the mapping is, where that is only told with a resync. */
+void mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval)
+{
+	int64_t pages = (int64_t)((interval->end - interval->start) / PAGE_BYTES);
+	struct arriving arriving = {0};
+
+	mf_windows_each(&r->windows, interval->start, interval->end, arrive, &arriving);
+	charge_absent(r, interval->context, false, pages - (int64_t)arriving.touched);
+	charge_absent(r, interval->context, true,
+		      (int64_t)(arriving.touched - arriving.resident));
+}
+
+struct leaving {
+	struct mf_resident *resident;
+	uint32_t site; /* of the mapping */
+	uint64_t touched;
+};
+
+static bool leave(struct mf_window *window, uint16_t pages, void *data)
+{
+	struct leaving *leaving = data;
+	struct mf_resident *r = leaving->resident;
+
+	/* Of a page that was taken to be here and has not been told to go: it is somewhere else. */
+	for (unsigned int i = 0; i < MF_WINDOW_PAGES; i++) {
+		struct mf_page page = {
+			.address = window->address + i * PAGE_BYTES,
+			.context = window->context[i],
+			.kind = window->kind[i],
+		};
+
+		if (!(pages & 1u << i) || !page.kind)
+			continue;
+		charge(r, page.context, -1);
+		charge_absent(r, leaving->site, true, 1);
+		count(r, page.kind, -1);
+		window->kind[i] = MF_PAGE_NONE;
+		add_page(&r->homeless, &page); /* no memory: the next record puts it right */
+	}
+	leaving->touched += (uint64_t)__builtin_popcount(window->touched & pages);
+	window->touched &= (uint16_t)~pages;
+	window->uncertain &= (uint16_t)~pages;
+	return true;
+}
+
+void mf_resident_unmapped(struct mf_resident *r, const struct mf_interval *part)
+{
+	struct leaving leaving = {.resident = r, .site = part->context};
+	int64_t pages = (int64_t)((part->end - part->start) / PAGE_BYTES);
+
+	mf_windows_each(&r->windows, part->start, part->end, leave, &leaving);
+	charge_absent(r, part->context, true, -(int64_t)leaving.touched);
+	charge_absent(r, part->context, false, (int64_t)leaving.touched - pages);
+}
+
+int mf_resident_settle(struct mf_resident *r)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; i < r->homeless.n && !code; i++)
+		code = resettle(r, r->homeless.pages[i]);
+	r->homeless.n = 0;
+	return code;
+}
+
+static bool lift(struct mf_window *window, uint16_t pages, void *data)
+{
+	struct mf_resident *r = data;
+
+	for (unsigned int i = 0; i < MF_WINDOW_PAGES; i++) {
+		struct mf_page page = {
+			.address = window->address + i * PAGE_BYTES,
+			.touched = true,
+		};
+
+		if (!(pages & window->touched & 1u << i))
+			continue;
+		if (window->kind[i])
+			page = take(r, window, i);
+		if (add_page(&r->moving, &page))
+			return false;
+	}
+	return true;
+}
+
+int mf_resident_lift(struct mf_resident *r, uint64_t from, uint64_t bytes)
+{
+	r->moving.n = 0;
+	mf_windows_each(&r->windows, from, from + bytes, lift, r);
+	return 0;
+}
+
+int mf_resident_land(struct mf_resident *r, uint64_t from, uint64_t to)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; i < r->moving.n && !code; i++) {
+		struct mf_page page = r->moving.pages[i];
+		struct mf_window *window;
+		uint16_t bit;
+
+		page.address += to - from;
+		if (page.kind && is_free(r, page.address)) {
+			code = place(r, &page);
+			continue;
+		}
+		if (page.kind) {
+			code = resettle(r, page);
+			continue;
+		}
+		window = mf_windows_make(&r->windows, page.address);
+		bit = (uint16_t)(1u << mf_window_index(page.address));
+		if (!window)
+			return -ENOMEM;
+		if (window->touched & bit)
+			continue;
+		window->touched |= bit;
+		charge_absent_at(r, page.address, false, -1);
+		charge_absent_at(r, page.address, true, 1);
+	}
+	r->moving.n = 0;
+	return code;
+}
+
+int mf_resident_inherit(struct mf_resident *child, const struct mf_resident *parent)
+{
+	const struct mf_store *store = &parent->accounting->store;
+	struct mf_frame frames[MF_CONTEXT_FRAMES_MAX + 1];
+	uint32_t last = 0, context = 0;
+	int code = 0;
+
+	child->base_words = MF_WORDS_FORK;
+	/* Anonymous pages are the child's, too; of a file it has only some. */
+	for (uint32_t w = 1; w < parent->windows.n && !code; w++) {
+		const struct mf_window *window = &parent->windows.windows[w];
+
+		for (unsigned int i = 0; i < MF_WINDOW_PAGES && !code; i++) {
+			struct mf_page page = {
+				.address = window->address + i * PAGE_BYTES,
+				.kind = window->kind[i],
+				.uncertain = window->uncertain & 1u << i,
+			};
+
+			if (!page.kind)
+				continue;
+			if (window->context[i] != last || !context) {
+				uint32_t n;
+
+				last = window->context[i];
+				n = mf_trie_frames(store, last, frames, MF_CONTEXT_FRAMES_MAX + 1);
+				context = mf_trie_insert(&child->accounting->store, frames, n);
+			}
+			page.context = context;
+			page.uncertain |= counter_of(page.kind) != MASSIF_RSS_ANON;
+			code = add_page(&child->inherited, &page);
+		}
+	}
+	return code;
+}
