@@ -6,6 +6,7 @@
 #include "device.h"
 #include "release.h"
 #include "resident.h"
+#include "target.h"
 #include "visit.h"
 
 static int __init massif_init(void)
@@ -21,6 +22,7 @@ static void __exit massif_exit(void)
 	massif_resident_exit();
 	massif_visit_exit();
 	massif_detour_exit();
+	massif_target_exit();
 }
 
 module_init(massif_init);

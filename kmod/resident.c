@@ -270,8 +270,7 @@ static struct massif_span *leave(struct massif_span *span, struct massif_target 
 		write(target, &rec, change);
 	if (change)
 		look_for_drift(target, target->mm);
-	/* Whoever puts the last reference frees the spare one, and must not miss it. */
-	if (!resident->spare && refcount_read(&target->ref)) {
+	if (!resident->spare) {
 		resident->spare = span;
 		span = NULL;
 	}
@@ -541,17 +540,17 @@ void massif_resident_move(struct massif_target *target, unsigned long to)
 	massif_record_write(target->session, target, &rec.h, false);
 }
 
-/* The last reference to target is being put. */
+/*
+ * The target is about to be freed, and no hook can find it any more. A span is still in the list if
+ * the session was closed while its task took a range away: that one's end found no target.
+ */
 void massif_resident_deinit(struct massif_resident *resident)
 {
-	struct massif_span *spare;
-	unsigned long irq;
+	struct massif_span *span, *next;
 
-	raw_spin_lock_irqsave(&resident->lock, irq);
-	spare = resident->spare;
-	resident->spare = NULL;
-	raw_spin_unlock_irqrestore(&resident->lock, irq);
-	kfree(spare);
+	list_for_each_entry_safe(span, next, &resident->spans, list)
+		kfree(span);
+	kfree(resident->spare);
 }
 
 /* Nobody is left, but a thread may still be about to return from run(). */

@@ -159,12 +159,25 @@ struct massif_target *massif_target_tryget(struct massif_target *target)
 	return refcount_inc_not_zero(&target->ref) ? target : NULL;
 }
 
+/* No hook that had found it is left. */
+static void free_target(struct rcu_head *rcu)
+{
+	struct massif_target *target = container_of(rcu, struct massif_target, rcu);
+
+	massif_resident_deinit(&target->resident);
+	kfree(target);
+}
+
 void massif_target_put(struct massif_target *target)
 {
-	if (!refcount_dec_and_test(&target->ref))
-		return;
-	massif_resident_deinit(&target->resident);
-	kfree_rcu(target, rcu);
+	if (refcount_dec_and_test(&target->ref))
+		call_rcu(&target->rcu, free_target);
+}
+
+/* No target is left, but free_target() may be yet to come. May sleep. */
+void massif_target_exit(void)
+{
+	rcu_barrier();
 }
 
 /*
