@@ -256,6 +256,29 @@ TEST_F(accounting, the_start_has_words)
 	EXPECT_EQ(mf_space_find(&self->ours->space, BASE + 12 * PAGE)->file, 0);
 }
 
+/* However many parts it takes to tell what was mapped before, the first snapshot has all of it. */
+TEST_F(accounting, the_first_snapshot_is_whole)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+
+	for (unsigned int part = 0; part < 3; part++) {
+		uint64_t start = BASE + part * 100 * PAGE;
+		struct mf_resync *resync = list(MF_RESYNC_ATTACH, 2);
+
+		resync->start = start;
+		resync->end = part < 2 ? start + 100 * PAGE : UINT64_MAX;
+		resync->last = part == 2;
+		resync->vmas[0] = (struct mf_resync_vma){.start = start, .end = start + 3 * PAGE};
+		resync->vmas[1] = (struct mf_resync_vma){.start = start + 50 * PAGE,
+							 .end = start + 60 * PAGE};
+		ASSERT_EQ(mf_resync_apply(self->ours, resync, 0), 0);
+		free(resync);
+		EXPECT_EQ(mf_model_view(&self->ours->store, views), part == 2);
+	}
+	EXPECT_EQ(views[0].snapshot.heap, 39 * PAGE);
+	EXPECT_TRUE(views[0].tree);
+}
+
 TEST_F(accounting, a_resync_keeps_what_stayed)
 {
 	struct mf_interval interval = {.start = BASE, .end = BASE + 10 * PAGE};

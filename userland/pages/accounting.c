@@ -269,6 +269,19 @@ static void charge(struct mf_accounting *a, uint32_t context, int64_t bytes)
 	mf_model_change(mf_model_of(&a->store), bytes, 0);
 }
 
+static void attempt(struct mf_accounting *a, enum mf_occasion occasion, uint64_t time_ns)
+{
+	if (!a->taking_over)
+		mf_model_attempt_on(&a->store, occasion, mf_accounting_time(a, time_ns));
+}
+
+static void check_peak(struct mf_accounting *a, uint64_t time_ns)
+{
+	if (!a->taking_over)
+		mf_model_check_peak_on(&a->store, MF_OCCASION_PEAK_BEFORE_FREE,
+				       mf_accounting_time(a, time_ns));
+}
+
 enum visibility { NOT_ASKED, COUNTS, IGNORED };
 
 static bool counts(struct mf_accounting *a, uint32_t context)
@@ -306,8 +319,7 @@ static void part_left_resident(const struct mf_interval *part, struct removal *r
 	struct mf_accounting *a = removal->accounting;
 
 	if (a->what == MF_PAGES_BOTH && !removal->begun)
-		mf_model_check_peak_on(&a->store, MF_OCCASION_PEAK_BEFORE_FREE,
-				       mf_accounting_time(a, removal->time_ns));
+		check_peak(a, removal->time_ns);
 	removal->begun = true;
 	mf_resident_unmapped(&a->resident, part);
 	if (a->what == MF_PAGES_BOTH)
@@ -323,8 +335,7 @@ static int settle(struct mf_accounting *a, const struct removal *removal)
 		return 0;
 	code = mf_resident_settle(&a->resident);
 	if (a->what == MF_PAGES_BOTH)
-		mf_model_attempt_on(&a->store, MF_OCCASION_FREE,
-				    mf_accounting_time(a, removal->time_ns));
+		attempt(a, MF_OCCASION_FREE, removal->time_ns);
 	return code;
 }
 
@@ -335,7 +346,7 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		return 0;
 	mf_resident_mapped(&a->resident, interval);
 	mf_model_change(mf_model_of(&a->store), 0, (int64_t)(interval->end - interval->start));
-	mf_model_attempt_on(&a->store, MF_OCCASION_ALLOC, mf_accounting_time(a, time_ns));
+	attempt(a, MF_OCCASION_ALLOC, time_ns);
 	return 0;
 }
 
@@ -358,12 +369,10 @@ static void part_left(const struct mf_interval *part, void *data)
 	}
 	mf_model_of(&a->store)->heap_frees += (uint32_t)(bytes / PAGE_BYTES);
 	if (!removal->begun) {
-		int64_t now = mf_accounting_time(a, removal->time_ns);
-
 		removal->begun = true;
-		mf_model_check_peak_on(&a->store, MF_OCCASION_PEAK_BEFORE_FREE, now);
+		check_peak(a, removal->time_ns);
 		charge(a, part->context, -(int64_t)PAGE_BYTES);
-		mf_model_attempt_on(&a->store, MF_OCCASION_FREE, now);
+		attempt(a, MF_OCCASION_FREE, removal->time_ns);
 		bytes -= PAGE_BYTES;
 	}
 	if (bytes)
@@ -390,7 +399,7 @@ int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interva
 	charge(a, interval->context, (int64_t)(interval->end - interval->start));
 	mf_model_of(&a->store)->heap_allocs +=
 		(uint32_t)((interval->end - interval->start) / PAGE_BYTES);
-	mf_model_attempt_on(&a->store, MF_OCCASION_ALLOC, mf_accounting_time(a, time_ns));
+	attempt(a, MF_OCCASION_ALLOC, time_ns);
 	return 0;
 }
 
@@ -415,9 +424,9 @@ static uint64_t resident_bytes(const struct mf_resident *resident)
 int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resident *record,
 			   uint32_t site)
 {
-	int64_t now = mf_accounting_time(a, record->h.time_ns), change;
 	struct mf_model *model = mf_model_of(&a->store);
 	uint64_t after = 0;
+	int64_t change;
 	int code;
 
 	if (a->what == MF_PAGES_VIRTUAL)
@@ -426,7 +435,7 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 		after += record->rss[i] * PAGE_BYTES;
 	change = (int64_t)(after - model->heap);
 	if (change < 0 && a->what == MF_PAGES_RESIDENT)
-		mf_model_check_peak_on(&a->store, MF_OCCASION_PEAK_BEFORE_FREE, now);
+		check_peak(a, record->h.time_ns);
 	code = mf_resident_take(&a->resident, record, site);
 	if (code)
 		return code;
@@ -437,8 +446,17 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 	else
 		model->heap_allocs += (uint32_t)(change / (int64_t)PAGE_BYTES);
 	mf_model_change(model, change, a->what == MF_PAGES_BOTH ? -change : 0);
-	mf_model_attempt_on(&a->store, change < 0 ? MF_OCCASION_FREE : MF_OCCASION_ALLOC, now);
+	if (record->cause == MASSIF_RESIDENT_BASE)
+		mf_accounting_taken_over(a, record->h.time_ns);
+	attempt(a, change < 0 ? MF_OCCASION_FREE : MF_OCCASION_ALLOC, record->h.time_ns);
 	return 0;
+}
+
+void mf_accounting_taken_over(struct mf_accounting *a, uint64_t time_ns)
+{
+	if (!mf_take(a->taking_over, false))
+		return;
+	check_peak(a, time_ns);
 }
 
 static int inherit_names(struct mf_accounting *child, const struct mf_accounting *parent)

@@ -43,6 +43,11 @@ struct mf_accounting {
 	struct mf_code code; /* that was unwound through */
 	enum mf_pages_what what;
 	struct mf_resident resident; /* unless it is MF_PAGES_VIRTUAL */
+	/*
+	 * What was there before the profile is being told, piece by piece: a snapshot would show a
+	 * moment that never was.
+	 */
+	bool taking_over;
 
 	struct mf_note *notes; /* contexts of words */
 	size_t n_notes;
@@ -93,6 +98,12 @@ uint32_t mf_accounting_object(struct mf_accounting *accounting, const char *word
 
 /* An event's time as the model takes it: milliseconds since the profile's start. */
 int64_t mf_accounting_time(const struct mf_accounting *accounting, uint64_t time_ns);
+
+/*
+ * All that was there before the profile has been told: the first snapshot, which has a tree, since a
+ * process may never map anything more.
+ */
+void mf_accounting_taken_over(struct mf_accounting *accounting, uint64_t time_ns);
 
 /* Addresses are bytes, multiples of the page size. All return 0, -EINVAL or -ENOMEM. */
 int mf_accounting_map(struct mf_accounting *accounting, const struct mf_interval *interval,

@@ -117,6 +117,8 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 	uint64_t at = resync->start & ~PAGE_MASK, limit = resync->end & ~PAGE_MASK;
 	int code;
 
+	if (resync->reason == MF_RESYNC_ATTACH || resync->reason == MF_RESYNC_FORK)
+		a->taking_over = true;
 	/* What goes, goes first: the total never exceeds what was really mapped. */
 	for (size_t i = 0; i <= resync->n_vmas; i++) {
 		const struct mf_resync_vma *vma = i < resync->n_vmas ? &resync->vmas[i] : NULL;
@@ -144,8 +146,11 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 			a->resident.base_words = base_words[resync->reason];
 		mf_space_deinit(&a->inherited);
 		/* As Massif: one more attempt when the program's first code is about to run. */
-		if (resync->reason == MF_RESYNC_EXEC || resync->reason == MF_RESYNC_ATTACH)
+		if (resync->reason == MF_RESYNC_EXEC)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
+		/* Where resident pages count, their number follows. */
+		if (a->what == MF_PAGES_VIRTUAL)
+			mf_accounting_taken_over(a, time_ns);
 	}
 	return 0;
 }
