@@ -7,36 +7,43 @@
 
 #include "unwind.h"
 
-#define MF_MEMO_SETS 512u
-#define MF_MEMO_WAYS 8u
-#define MF_MEMO_POOL (1u << 17) /* words, a power of two */
-#define MF_MEMO_WORDS 480u	/* of a walk; one that read more is not remembered */
+#define MF_MEMO_SLOTS (1u << 16) /* of the table, at most; a power of two */
+#define MF_MEMO_POOL  (1u << 19) /* words */
+#define MF_MEMO_WORDS 480u	 /* of a walk; one that read more is not remembered */
 
 /*
  * A thread's memo. Zero is an empty one.
  *
- * An entry holds the words that its walk read. It stands for the present stack when that begins with
- * the same registers and all these words are unchanged: the walk would go the same way. Comparing
- * less would be wrong, since a frame far out may have changed alone.
+ * A stack is known again by the words that its walk read: where the registers that it began with and
+ * all these words are the same, the walk would go the same way. Comparing less would be wrong, since
+ * a frame far out may have changed alone.
  *
- * Entries lie one behind the other in a pool that is written round and round. A place in it is
- * counted without end, so that an entry which was overwritten is known by its distance.
+ * What a walk reads next follows from what it has read. So stacks are kept as a tree: a node holds
+ * words, with their values, that all stacks below it have in common, and the place of the word in
+ * which they differ; its value leads to the next node, by a table. However many stacks begin with
+ * the same registers, each word is compared once.
+ *
+ * Nodes lie one behind the other in a pool. When that is full, everything is forgotten.
  */
 struct mf_memo {
-	/* Each set's entries, the newest first: place << 32 | tag. */
-	uint64_t sets[MF_MEMO_SETS][MF_MEMO_WAYS];
-	uint32_t next;	/* place of the next entry, in words; starts at MF_MEMO_POOL */
-	uint32_t first; /* older places have been forgotten */
-	uint32_t score; /* hits of late; without, few stacks are worth entering */
-	uint32_t turned_away;
-	uint32_t offsets[MF_MEMO_WORDS]; /* scratch */
+	uint32_t doubled; /* how often the table has been */
+	uint32_t n_nodes;
+	uint32_t used;	  /* words of the pool */
+	uint32_t score;	  /* hits of late; without, few stacks are looked for */
+	uint32_t asked;
+	uint64_t values[MF_MEMO_WORDS]; /* scratch: those of a walk */
+	int32_t offsets[MF_MEMO_WORDS];
+	uint64_t slots[MF_MEMO_SLOTS]; /* open-addressed: a node's place << 32 | tag */
 	uint64_t pool[MF_MEMO_POOL];
 };
 
-/* The context of the stack that begins with @registers; 0 if it is not known. */
+/* The context of the stack that begins with @registers (MF_CALLER's); 0 if it is not known. */
 uint32_t mf_memo_find(struct mf_memo *memo, const struct mf_registers *registers);
 
-/* Remembers that @walk, which begins with @registers, has @context (not 0). */
+/*
+ * Remembers that @walk, which begins with @registers, has @context (not 0). After it was looked for
+ * in vain.
+ */
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context);
 
