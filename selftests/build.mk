@@ -45,10 +45,18 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests packages guest-module check check-kernels check-random check-torture bench-kernel demo
+.PHONY: tests test-modules packages guest-module check check-kernels check-random check-torture bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
+
+# Modules that only tests load; in a directory of their own within massif.ko's.
+test-modules: modules
+	@mkdir -p $(MODULE_DIR)/selftests
+	@find selftests/modules -type f \( -name '*.c' -o -name Kbuild \) ! -name '*.mod.c' | while read -r file; do \
+		ln -sf "$(CURDIR)/$$file" "$(MODULE_DIR)/selftests/$${file##*/}"; \
+	done
+	$(KBUILD_MAKE)/selftests modules
 
 #: packages         install what is missing from Debian's packages
 packages:

@@ -10,52 +10,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
 
 #define RING	(256 << 10)
-
-static int load(void)
-{
-	const char *named = getenv("MASSIF_KO");
-	char path[PATH_MAX];
-	struct utsname uts;
-	int fd, err;
-
-	uname(&uts);
-	snprintf(path, sizeof(path), "%s/kmod/%s/massif.ko", getenv("MASSIF_BUILD") ?: "build",
-		 uts.release);
-	fd = open(named ?: path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
-static int unload(void)
-{
-	return syscall(SYS_delete_module, "massif", O_NONBLOCK) ? -errno : 0;
-}
-
-/* A thread that is about to return to user mode may hold the module a moment longer. */
-static int unload_soon(void)
-{
-	int tries, err = 0;
-
-	for (tries = 0; tries < 100; tries++) {
-		err = unload();
-		if (err != -EWOULDBLOCK)
-			break;
-		usleep(50 * 1000);
-	}
-	return err;
-}
 
 /* Kernel memory areas that our code has allocated: lines of vmallocinfo that name the module. */
 static int areas(bool module_too)
@@ -146,7 +108,7 @@ FIXTURE(load)
 FIXTURE_SETUP(load)
 {
 	/* A test that failed before may have left it. */
-	unload_soon();
+	kmod_module_unload_soon("massif");
 	self->bystander = fork();
 	if (!self->bystander)
 		_exit(churn_now_and_then());
@@ -156,7 +118,7 @@ FIXTURE_SETUP(load)
 FIXTURE_TEARDOWN(load)
 {
 	end(self->bystander);
-	unload_soon();
+	kmod_module_unload_soon("massif");
 }
 
 TEST_F_TIMEOUT(load, a_hundred_times, 300)
@@ -164,9 +126,9 @@ TEST_F_TIMEOUT(load, a_hundred_times, 300)
 	int i;
 
 	for (i = 0; i < 100; i++) {
-		ASSERT_EQ(0, load());
+		ASSERT_EQ(0, kmod_module_load(""));
 		ASSERT_EQ(0, access(MASSIF_DEVICE, F_OK));
-		ASSERT_EQ(0, unload());
+		ASSERT_EQ(0, kmod_module_unload("massif"));
 		ASSERT_EQ(-1, access(MASSIF_DEVICE, F_OK));
 	}
 	EXPECT_EQ(0, areas(true));
@@ -176,18 +138,18 @@ TEST_F_TIMEOUT(load, is_refused_to_leave_while_in_use, 60)
 {
 	struct kmod_session session;
 
-	ASSERT_EQ(0, load());
+	ASSERT_EQ(0, kmod_module_load(""));
 	ASSERT_EQ(0, kmod_session_open(&session, RING, 4096));
-	EXPECT_EQ(-EWOULDBLOCK, unload());
+	EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));
 
 	/* A mapping of the ring is a use as well. */
 	close(session.fd);
 	session.fd = -1;
-	EXPECT_EQ(-EWOULDBLOCK, unload());
+	EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));
 	EXPECT_EQ(RING, session.control->data_bytes);
 	kmod_session_close(&session);
-	EXPECT_EQ(0, unload_soon());
-	EXPECT_EQ(-ENOENT, unload());
+	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+	EXPECT_EQ(-ENOENT, kmod_module_unload("massif"));
 }
 
 /* One session of a program that is mapping when it begins, and when it ends. */
@@ -259,7 +221,7 @@ TEST_F_TIMEOUT(load, fifty_sessions_leave_nothing, 300)
 	int rounds = 0;
 	size_t i;
 
-	ASSERT_EQ(0, load());
+	ASSERT_EQ(0, kmod_module_load(""));
 	/* Whatever is allocated once and kept. */
 	sessions(_metadata, 10);
 
@@ -276,7 +238,7 @@ TEST_F_TIMEOUT(load, fifty_sessions_leave_nothing, 300)
 			TH_LOG("%s: %ld, then %ld", caches[i], before[i], after[i]);
 	} while (grew(before, after) && ++rounds < 4);
 	EXPECT_GT(4, rounds);
-	EXPECT_EQ(0, unload_soon());
+	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
 	EXPECT_EQ(0, areas(true));
 }
 
@@ -286,9 +248,9 @@ TEST_F_TIMEOUT(load, and_unload_right_after_a_session, 300)
 	int i;
 
 	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(0, load());
+		ASSERT_EQ(0, kmod_module_load(""));
 		ASSERT_EQ(0, short_session(i));
-		ASSERT_EQ(0, unload_soon());
+		ASSERT_EQ(0, kmod_module_unload_soon("massif"));
 	}
 }
 

@@ -9,7 +9,7 @@
 #	image    the file to boot
 #	modules  the directory that has its lib/modules; nothing if it needs none to boot
 #	headers  the directory for KDIR=
-#	module   build massif.ko for it
+#	module   build massif.ko for it, and what the tests load besides
 #
 # Packages are downloaded when first needed, and unpacked, never installed, so that the machine's
 # own kernels, compilers and package lists stay as they are.
@@ -180,7 +180,7 @@ module() {
 	fetch
 	[ -n "$tree" ] || make=$(compiler)
 	# One that was built before must not be taken for the source's.
-	make -C "$source" --no-print-directory modules O="$build" KDIR="$(headers)" \
+	make -C "$source" --no-print-directory modules test-modules O="$build" KDIR="$(headers)" \
 		${make:+MODULE_MAKE="$make"} || { rm -f "$build/kmod/$(release)/massif.ko"; exit 1; }
 }
 

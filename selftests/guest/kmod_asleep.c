@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+// Calls that are asleep in a hooked function when sessions begin and end, and more than can be followed.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_model.h"
+#include "selftests/lib/kmod_module.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(16 << 20)
+#define PAGE	4096ul
+/* More than the kretprobe of one function can follow at once (CALLS of kmod/probe.c), and by how many. */
+#define MANY	300
+#define BEYOND	(MANY - 256)
+
+/* Without a session and with one, whose children are killed with the test. */
+static pid_t start(struct kmod_session *session, int (*run)(void *), void *arg)
+{
+	pid_t pid;
+
+	if (session)
+		return kmod_session_call(session, run, arg);
+	pid = fork();
+	if (!pid)
+		_exit(run(arg));
+	return pid;
+}
+
+/* Maps the device, and so sleeps until it is woken; then stays as it is. */
+static int map_and_stay(void *arg)
+{
+	int *device = arg;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (mmap(NULL, 3 * PAGE, PROT_READ, MAP_SHARED, *device, 0) == MAP_FAILED)
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* The same, and comes to an end. */
+static int map_and_end(void *arg)
+{
+	int *device = arg;
+	void *at = mmap(NULL, 3 * PAGE, PROT_READ, MAP_SHARED, *device, 0);
+
+	return at == MAP_FAILED || munmap(at, 3 * PAGE);
+}
+
+FIXTURE(asleep)
+{
+	struct kmod_session session;
+	struct kmod_model model;
+	pid_t pids[MANY];
+	int device;
+};
+
+FIXTURE_VARIANT(asleep)
+{
+	const char *parameters;
+	uint32_t kind;		/* of the hooks on calls */
+};
+
+FIXTURE_VARIANT_ADD(asleep, in_detours) { "", MASSIF_HOOK_DETOUR };
+FIXTURE_VARIANT_ADD(asleep, in_kretprobes) { "detours=0", MASSIF_HOOK_KRETPROBE };
+
+FIXTURE_SETUP(asleep)
+{
+	struct massif_hook_info first = { .size = sizeof(first) };
+
+	kmod_module_unload_soon("massif");
+	ASSERT_EQ(0, kmod_module_load(variant->parameters));
+	ASSERT_EQ(0, kmod_module_load_own("massif_sleep"));
+	self->device = open("/dev/massif-sleep", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->device);
+	ASSERT_EQ(1, write(self->device, "0", 1));
+	kmod_model_init(&self->model);
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
+	ASSERT_EQ(0, ioctl(self->session.fd, MASSIF_IOC_HOOK, &first));
+	ASSERT_EQ(variant->kind, first.kind);
+}
+
+FIXTURE_TEARDOWN(asleep)
+{
+	for (int i = 0; i < MANY; i++) {
+		if (self->pids[i] <= 0)
+			continue;
+		kill(self->pids[i], SIGKILL);
+		waitpid(self->pids[i], NULL, 0);
+	}
+	if (self->session.fd >= 0)
+		kmod_session_close(&self->session);
+	kmod_model_destroy(&self->model);
+	close(self->device);
+	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+	EXPECT_EQ(0, kmod_module_unload_soon("massif_sleep"));
+}
+
+/* Waits, a minute at most, until so many are asleep. */
+static int asleep(int device, int wanted)
+{
+	char text[16] = "";
+
+	for (int i = 0; i < 6000; i++) {
+		if (pread(device, text, sizeof(text) - 1, 0) > 0 && atoi(text) == wanted)
+			break;
+		usleep(10 * 1000);
+	}
+	return atoi(text);
+}
+
+static void wake_up(struct __test_metadata *_metadata, int device)
+{
+	ASSERT_EQ(1, write(device, "1", 1));
+	ASSERT_EQ(0, asleep(device, 0));
+}
+
+static void read_all(struct kmod_session *session, struct kmod_model *model)
+{
+	const struct massif_record *rec;
+
+	while ((rec = kmod_session_next(session)))
+		kmod_model_apply(rec, model);
+	kmod_session_release(session);
+}
+
+/* A process that was attached to twice has two targets: the last is the one that counts. */
+static bool equals_maps(struct kmod_model *model, pid_t pid)
+{
+	struct kmod_target *target = NULL;
+	struct kmod_intervals truth;
+	char path[64];
+	bool same;
+
+	for (size_t i = 0; i < model->count; i++)
+		if (model->targets[i].tgid == (uint32_t)pid)
+			target = &model->targets[i];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	if (!target || !target->synced || kmod_intervals_read(&truth, path))
+		return false;
+	same = kmod_intervals_equal(&truth, &target->map);
+	kmod_intervals_destroy(&truth);
+	return same;
+}
+
+/*
+ * The session ends, and the module is to go, while one call sleeps that will end well, and one that
+ * will be killed. A wrapper cannot go before who is in it; a kretprobe can.
+ */
+TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
+{
+	bool holds = variant->kind == MASSIF_HOOK_DETOUR;
+	int status;
+
+	self->pids[0] = start(&self->session, map_and_end, &self->device);
+	self->pids[1] = start(&self->session, map_and_end, &self->device);
+	ASSERT_EQ(2, asleep(self->device, 2));
+	kmod_session_close(&self->session);
+	for (int i = 0; i < 10; i++) {
+		EXPECT_EQ(2, asleep(self->device, 2));
+		EXPECT_EQ(holds ? 2 : 0, kmod_module_users());
+		if (holds)
+			EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));
+		usleep(10 * 1000);
+	}
+	if (!holds)
+		EXPECT_EQ(0, kmod_module_unload("massif"));
+
+	kill(self->pids[1], SIGKILL);
+	EXPECT_EQ(self->pids[1], waitpid(self->pids[1], NULL, 0));
+	self->pids[1] = 0;
+	if (holds)
+		EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));
+	wake_up(_metadata, self->device);
+	EXPECT_EQ(self->pids[0], waitpid(self->pids[0], &status, 0));
+	self->pids[0] = 0;
+	EXPECT_EQ(0, status);
+	if (holds)
+		EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+	ASSERT_EQ(0, kmod_module_load(variant->parameters));
+}
+
+/* Attaching waits for the call that had begun before, and so misses nothing of it. */
+TEST_F_TIMEOUT(asleep, when_attached_to, 60)
+{
+	struct massif_attach arg = { .size = sizeof(arg) };
+	int status;
+
+	self->pids[0] = start(NULL, map_and_stay, &self->device);
+	ASSERT_EQ(1, asleep(self->device, 1));
+	arg.pid = self->pids[0];
+	self->pids[1] = fork();
+	if (!self->pids[1])
+		_exit(ioctl(self->session.fd, MASSIF_IOC_ATTACH, &arg) ? errno : 0);
+	/* Who is tired of waiting can be killed, and nothing is left of it but its ATTACH. */
+	usleep(200 * 1000);
+	EXPECT_EQ(0, waitpid(self->pids[1], NULL, WNOHANG));
+	kill(self->pids[1], SIGKILL);
+	EXPECT_EQ(self->pids[1], waitpid(self->pids[1], NULL, 0));
+
+	self->pids[1] = fork();
+	if (!self->pids[1])
+		_exit(ioctl(self->session.fd, MASSIF_IOC_ATTACH, &arg) ? errno : 0);
+	usleep(200 * 1000);
+	EXPECT_EQ(0, waitpid(self->pids[1], NULL, WNOHANG));
+	wake_up(_metadata, self->device);
+	EXPECT_EQ(self->pids[1], waitpid(self->pids[1], &status, 0));
+	self->pids[1] = 0;
+	EXPECT_EQ(0, status);
+	read_all(&self->session, &self->model);
+	EXPECT_TRUE(equals_maps(&self->model, self->pids[0]));
+	EXPECT_EQ(0, self->model.wrong + self->model.lost) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+/* It began under a session and ends under another, whose hooks were armed in between. */
+TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
+{
+	struct massif_attach arg = { .size = sizeof(arg) };
+	int status;
+
+	self->pids[0] = start(&self->session, map_and_stay, &self->device);
+	ASSERT_EQ(1, asleep(self->device, 1));
+	kmod_session_close(&self->session);
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
+	arg.pid = self->pids[0];
+	self->pids[1] = fork();
+	if (!self->pids[1])
+		_exit(ioctl(self->session.fd, MASSIF_IOC_ATTACH, &arg) ? errno : 0);
+	usleep(200 * 1000);
+	wake_up(_metadata, self->device);
+	EXPECT_EQ(self->pids[1], waitpid(self->pids[1], &status, 0));
+	self->pids[1] = 0;
+	EXPECT_EQ(0, status);
+	read_all(&self->session, &self->model);
+	EXPECT_TRUE(equals_maps(&self->model, self->pids[0]));
+	EXPECT_EQ(0, self->model.wrong + self->model.lost) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+/* What no kretprobe was left for is counted, said, and healed by a resync; a wrapper is always left. */
+TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
+{
+	bool misses = variant->kind == MASSIF_HOOK_KRETPROBE;
+	struct massif_status status;
+	uint32_t remaining = 1;
+	int wrong = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		self->pids[i] = start(&self->session, map_and_stay, &self->device);
+		ASSERT_LT(0, self->pids[i]);
+	}
+	ASSERT_EQ(MANY, asleep(self->device, MANY));
+	wake_up(_metadata, self->device);
+	/* Who has waked up is on its way out of the call. */
+	for (int i = 0; i < MANY; i++) {
+		char path[64], state = 0;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)self->pids[i]);
+		for (int t = 0; t < 1000 && state != 'S'; t++) {
+			FILE *file = fopen(path, "r");
+
+			if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+				state = 0;
+			if (file)
+				fclose(file);
+			if (state != 'S')
+				usleep(10 * 1000);
+		}
+		ASSERT_EQ('S', state);
+	}
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	/* Others of the system can be among those that were missed. */
+	EXPECT_LE(misses ? BEYOND : 0, status.missed);
+	EXPECT_GE(misses ? 2 * BEYOND : 0, status.missed);
+	EXPECT_EQ(misses ? MANY : 0, status.out_of_sync);
+	read_all(&self->session, &self->model);
+	EXPECT_EQ(status.missed, self->model.lost);
+	EXPECT_EQ(misses, self->model.records[MASSIF_REC_LOST] > 0);
+	while (remaining) {
+		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
+		read_all(&self->session, &self->model);
+	}
+	for (int i = 0; i < MANY; i++)
+		wrong += !equals_maps(&self->model, self->pids[i]);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_EQ(0, status.out_of_sync);
+}
+
+TEST_HARNESS_MAIN

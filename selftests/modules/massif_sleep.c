@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+// A device of the tests' own, /dev/massif-sleep: who maps it sleeps, in mmap_region, until told to wake.
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+
+static DECLARE_WAIT_QUEUE_HEAD(queue);
+static bool awake;
+static atomic_t asleep;
+
+static void wake(bool now)
+{
+	WRITE_ONCE(awake, now);
+	wake_up_all(&queue);
+}
+
+/* '0': who maps it from now on sleeps. '1': nobody does any more. */
+static ssize_t sleep_write(struct file *file, const char __user *text, size_t size, loff_t *at)
+{
+	char letter;
+
+	if (!size || get_user(letter, text))
+		return -EFAULT;
+	wake(letter != '0');
+	return size;
+}
+
+/* How many are asleep. */
+static ssize_t sleep_read(struct file *file, char __user *text, size_t size, loff_t *at)
+{
+	char number[16];
+	int len = scnprintf(number, sizeof(number), "%d\n", atomic_read(&asleep));
+
+	return simple_read_from_buffer(text, size, at, number, len);
+}
+
+/* Killable, so that a test that fails leaves nobody behind. */
+static int sleep_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	int err;
+
+	atomic_inc(&asleep);
+	err = wait_event_killable(queue, READ_ONCE(awake));
+	atomic_dec(&asleep);
+	return err;
+}
+
+static const struct file_operations operations = {
+	.owner	= THIS_MODULE,
+	.read	= sleep_read,
+	.write	= sleep_write,
+	.mmap	= sleep_mmap,
+};
+
+static struct miscdevice device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "massif-sleep",
+	.fops	= &operations,
+	.mode	= 0600,
+};
+
+module_misc_device(device);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("A mapping that takes as long as a test of Massif wants");
