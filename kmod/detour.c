@@ -77,14 +77,26 @@ static unsigned long (*const wrappers[MASSIF_HOOK_COUNT])(WORDS) = {
 	MASSIF_EACH_HOOK(WRAPPER_OF)
 };
 
+/* Of functions that leave all registers as they are. */
+#define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
+
 /*
- * Where a call goes: on (at), or to a wrapper. Runs for every call in the system, in any context
- * that the hooked functions have, and must leave all registers as they are.
+ * The function at is called for what may be a target. Nothing has to be done when REMOVE returns, and
+ * it is called for each mmap: so that one has no wrapper.
  */
-__attribute__((no_caller_saved_registers)) notrace
-unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
-				  unsigned long a3, unsigned long a4, unsigned long a5,
-				  unsigned long at)
+static KEEPS unsigned long turn(unsigned int hook, unsigned long at)
+{
+	struct massif_call call = {};
+
+	if (hook != MASSIF_HOOK_REMOVE)
+		return (unsigned long)wrappers[hook];
+	massif_mapping_enter(hook, &call);
+	return at;
+}
+
+/* The same for calls that are rarer. */
+static KEEPS unsigned long route_others(unsigned long a0, unsigned long a1, unsigned long a2,
+					unsigned long at)
 {
 	struct mm_struct *mm;
 	unsigned int hook;
@@ -114,7 +126,30 @@ unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned l
 	default:
 		return at;
 	}
-	return massif_target_possible(mm) ? (unsigned long)wrappers[hook] : at;
+	return massif_target_possible(mm) ? turn(hook, at) : at;
+}
+
+/*
+ * Where a call goes: on (at), or to a wrapper. Runs for every call in the system, in any context
+ * that the hooked functions have, and must leave all registers as they are. So whatever it takes to
+ * do something is in other functions, and this one saves nothing.
+ */
+KEEPS unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
+					unsigned long a3, unsigned long a4, unsigned long a5,
+					unsigned long at)
+{
+	const struct mm_struct *mm;
+
+	if (at == body[MASSIF_HOOK_MMAP] || at == body[MASSIF_HOOK_REMOVE])
+		mm = current->mm;
+	else if (at == body[MASSIF_HOOK_UNMAP])
+		mm = (const struct mm_struct *)MASSIF_UNMAP_MM(a0, a2);
+	else
+		return route_others(a0, a1, a2, at);
+	if (likely(!massif_target_possible(mm)))
+		return at;
+	return turn(at == body[MASSIF_HOOK_MMAP]   ? MASSIF_HOOK_MMAP :
+		    at == body[MASSIF_HOOK_UNMAP] ? MASSIF_HOOK_UNMAP : MASSIF_HOOK_REMOVE, at);
 }
 
 /* Finds the sites: where a kprobe on the function would go, if ftrace owns that place. */

@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 
 #include "compat/task.h"
+#include "compat/user.h"
 #include "known.h"
 #include "session.h"
 #include "target.h"
@@ -26,7 +27,7 @@
 /* Of the table, as a chain should have one entry. */
 #define USUAL_BYTES	512
 
-/* Slots are compared by so many at a time: that takes half as many instructions. */
+/* Slots are compared by so many at a time, which saves half of the loop. */
 #define STRIDE		4
 
 /* Word in both worlds: what place is here is the register's offset in pt_regs. */
@@ -104,18 +105,14 @@ static bool slots_agree(const struct entry *entry)
 	const struct massif_known_word *word = entry->words + entry->nr_regs;
 	const struct massif_known_word *end = entry->words + entry->nr_words;
 	const u8 __user *sp = (const u8 __user *)(unsigned long)entry->sp;
-	u64 value[STRIDE];
 
 	if (!user_access_begin(sp, entry->reach))
 		return false;
 	for (; word < end; word += STRIDE) {
-		unsafe_get_user(value[0], (const u64 __user *)(sp + word[0].place), differs);
-		unsafe_get_user(value[1], (const u64 __user *)(sp + word[1].place), differs);
-		unsafe_get_user(value[2], (const u64 __user *)(sp + word[2].place), differs);
-		unsafe_get_user(value[3], (const u64 __user *)(sp + word[3].place), differs);
-		if ((value[0] ^ word[0].value) | (value[1] ^ word[1].value) |
-		    (value[2] ^ word[2].value) | (value[3] ^ word[3].value))
-			goto differs;
+		massif_user_word_check(sp + word[0].place, word[0].value, differs);
+		massif_user_word_check(sp + word[1].place, word[1].value, differs);
+		massif_user_word_check(sp + word[2].place, word[2].value, differs);
+		massif_user_word_check(sp + word[3].place, word[3].value, differs);
 	}
 	user_access_end();
 	return true;
@@ -127,7 +124,7 @@ differs:
 
 /*
  * The number of the known stack that current has, or 0. current's address space is the target's,
- * and it has user registers. In hooks: takes no lock, does not sleep.
+ * and it has user registers. Under RCU, in hooks: takes no lock, does not sleep.
  */
 u32 massif_known_find(struct massif_target *target)
 {
@@ -141,7 +138,6 @@ u32 massif_known_find(struct massif_target *target)
 
 	if (!table->max || !massif_task_native(regs))
 		return 0;
-	rcu_read_lock();
 	pagefault_disable();
 	hlist_for_each_entry_rcu(entry, bucket(table, target->id, pc, sp), node) {
 		if (entry->pc != pc || entry->sp != sp || entry->gen != gen ||
@@ -156,7 +152,6 @@ u32 massif_known_find(struct massif_target *target)
 		break;
 	}
 	pagefault_enable();
-	rcu_read_unlock();
 	if (number)
 		atomic64_inc(&table->hits);
 	return number;

@@ -115,23 +115,6 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 		massif_visit_resync(target, current, MASSIF_RESYNC_LOST);
 }
 
-/* Does anybody want to know? */
-static bool wanted(struct massif_call *call)
-{
-	struct massif_target *target;
-
-	if (!call->change.mm)
-		return false;
-	rcu_read_lock();
-	target = massif_target_find(call->change.mm);
-	if (target) {
-		call->target = target->serial;
-		call->total = call->change.mm->total_vm;
-	}
-	rcu_read_unlock();
-	return target;
-}
-
 /* Common to all leave handlers that report a MAP. */
 static void mapped(const struct massif_call *call, enum massif_hook hook, u32 kind, bool uncounted)
 {
@@ -191,20 +174,17 @@ static struct massif_target *still(const struct massif_call *call)
 	return target && target->serial == call->target ? target : NULL;
 }
 
-static bool enter_mmap(struct massif_call *call)
+static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 {
 	const struct massif_change *change = &call->change;
-	struct massif_target *target;
 
-	rcu_read_lock();
-	target = still(call);
-	if (target) {
-		announce(target, call);
-		if (READ_ONCE(target->removing.by) == current)
-			massif_known_unmap(target, change->mm, NULL, change->addr,
-					   change->addr + change->len);
-	}
-	rcu_read_unlock();
+	/* Where nothing is replaced there is nothing to look for, which costs more than all the rest. */
+	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol || massif_task_in_free_mmap())
+		return true;
+	announce(target, call);
+	if (READ_ONCE(target->removing.by) == current)
+		massif_known_unmap(target, change->mm, NULL, change->addr,
+				   change->addr + change->len);
 	return true;
 }
 
@@ -213,29 +193,22 @@ static void leave_mmap(struct massif_call *call, unsigned long result)
 	struct massif_target *target;
 
 	rcu_read_lock();
-	target = still(call);
-	if (target)
+	target = massif_target_find(call->change.mm);
+	if (target && target->serial == call->target)
 		unannounce(target);
-	rcu_read_unlock();
-	if (IS_ERR_VALUE(result))
-		return;
-	call->change.addr = result;
-	mapped(call, MASSIF_HOOK_MMAP, MASSIF_MAP_MMAP, false);
-}
-
-static bool enter_unmap(struct massif_call *call)
-{
-	struct massif_target *target;
-
-	rcu_read_lock();
-	target = still(call);
-	if (target) {
-		atomic_inc(&target->unmapping);
-		announce(target, call);
-		massif_known_unmap(target, call->change.mm, call->change.vma, call->change.addr,
-				   call->change.addr + call->change.len);
+	if (target && !IS_ERR_VALUE(result)) {
+		call->change.addr = result;
+		report_map(target, MASSIF_HOOK_MMAP, MASSIF_MAP_MMAP, &call->change, 0);
 	}
 	rcu_read_unlock();
+}
+
+static bool enter_unmap(struct massif_target *target, struct massif_call *call)
+{
+	atomic_inc(&target->unmapping);
+	announce(target, call);
+	massif_known_unmap(target, call->change.mm, call->change.vma, call->change.addr,
+			   call->change.addr + call->change.len);
 	return true;
 }
 
@@ -261,19 +234,14 @@ static void leave_unmap(struct massif_call *call, unsigned long result)
 }
 
 /* There is no way back for what was announced. */
-static bool enter_remove(struct massif_call *call)
+static bool enter_remove(struct massif_target *target, struct massif_call *call)
 {
-	struct massif_target *target;
-
-	rcu_read_lock();
-	target = still(call);
-	if (target && READ_ONCE(target->removing.by) == current) {
+	if (READ_ONCE(target->removing.by) == current) {
 		WRITE_ONCE(target->removing.by, NULL);
 		report_unmap(target, MASSIF_HOOK_REMOVE, target->removing.addr,
 			     target->removing.len, call->total,
 			     call->total - target->removing.pages);
 	}
-	rcu_read_unlock();
 	return false;
 }
 
@@ -341,7 +309,7 @@ static bool overlaps(struct mm_struct *mm, unsigned long addr, unsigned long len
  * this was the growth in place. (Splits and merges for a move never touch that range: a move is
  * only tried where the extension is not free.)
  */
-static bool enter_grow(struct massif_call *call)
+static bool enter_grow(struct massif_target *target, struct massif_call *call)
 {
 	struct massif_change *change = &call->change;
 	struct massif_mremap mremap;
@@ -386,17 +354,14 @@ static void leave_special(struct massif_call *call, unsigned long result)
 }
 
 /* The target's last moment: all that it has to say is said before, so nothing is to be left. */
-static bool enter_exit(struct massif_call *call)
+static bool enter_exit(struct massif_target *target, struct massif_call *call)
 {
 	struct mm_struct *mm = call->change.mm;
-	struct massif_target *target;
 
-	rcu_read_lock();
-	target = massif_target_find(mm);
-	if (target && target->test) {
+	if (target->test) {
 		massif_hooktest_saw(MASSIF_HOOK_EXIT);
 		massif_target_remove(target);
-	} else if (target) {
+	} else {
 		struct massif_session *session = target->session;
 		struct massif_rec_exit rec = { .tgid = target->tgid };
 
@@ -411,12 +376,12 @@ static bool enter_exit(struct massif_call *call)
 		massif_target_remove(target);
 		massif_session_wake(session);
 	}
-	rcu_read_unlock();
 	return false;
 }
 
 static const struct {
-	bool (*enter)(struct massif_call *call);	/* NULL: leave is wanted */
+	/* Under RCU. Is leave wanted? NULL: it is. */
+	bool (*enter)(struct massif_target *target, struct massif_call *call);
 	void (*leave)(struct massif_call *call, unsigned long result);
 } hooks[MASSIF_HOOK_COUNT] = {
 	[MASSIF_HOOK_MMAP]	= { enter_mmap, leave_mmap },
@@ -437,8 +402,23 @@ static const struct {
  */
 bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call)
 {
+	struct massif_target *target;
+	struct mm_struct *mm;
+	bool leave = false;
+
 	massif_hookpoints[hook].decode(call->arg, &call->change);
-	return wanted(call) && (!hooks[hook].enter || hooks[hook].enter(call));
+	mm = call->change.mm;
+	if (!mm)
+		return false;
+	rcu_read_lock();
+	target = massif_target_find(mm);
+	if (target) {
+		call->target = target->serial;
+		call->total = mm->total_vm;
+		leave = !hooks[hook].enter || hooks[hook].enter(target, call);
+	}
+	rcu_read_unlock();
+	return leave;
 }
 
 /* It has run. */

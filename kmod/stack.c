@@ -145,7 +145,9 @@ void massif_stack_capture(struct massif_target *target, const struct massif_capt
 		write_empty(target, capture, MASSIF_STACK_DENIED, 0);
 		return;
 	}
+	rcu_read_lock();
 	known = capture->known ?: massif_known_find(target);
+	rcu_read_unlock();
 	if (known && !session->verify) {
 		write_empty(target, capture, 0, known);
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // A target: an address space whose mappings a session accounts for. The table of them all.
-#include <linux/hashtable.h>
+#include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -8,7 +8,7 @@
 #include "session.h"
 #include "target.h"
 
-DEFINE_HASHTABLE(massif_target_table, MASSIF_TARGET_BITS);
+struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
 static atomic64_t last_serial;
 
@@ -65,7 +65,7 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 		session->nr_targets++;
 		list_add_tail(&target->list, &session->targets);
 	}
-	hash_add_rcu(massif_target_table, &target->node, (unsigned long)target->mm);
+	hlist_add_head_rcu(&target->node, massif_target_chain(target->mm));
 	return 0;
 }
 
@@ -83,7 +83,7 @@ bool massif_target_remove(struct massif_target *target)
 	alive = target->alive;
 	if (alive) {
 		target->alive = false;
-		hash_del_rcu(&target->node);
+		hlist_del_init_rcu(&target->node);
 		if (session) {
 			list_del_init(&target->list);
 			session->nr_targets--;
@@ -115,8 +115,8 @@ struct massif_target *massif_target_find(struct mm_struct *mm)
 {
 	struct massif_target *target;
 
-	hash_for_each_possible_rcu(massif_target_table, target, node, (unsigned long)mm,
-				   lockdep_is_held(&massif_table_lock))
+	hlist_for_each_entry_rcu(target, massif_target_chain(mm), node,
+				 lockdep_is_held(&massif_table_lock))
 		if (target->mm == mm)
 			return target;
 	return NULL;

@@ -3,7 +3,7 @@
 #ifndef MASSIF_TARGET_H
 #define MASSIF_TARGET_H
 
-#include <linux/hashtable.h>
+#include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -98,11 +98,19 @@ struct massif_target {
 #define MASSIF_TARGET_BITS	8
 extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
-/* Could this be a target's? False is certain, true deserves a closer look. Needs no lock. */
-static __always_inline bool massif_target_possible(struct mm_struct *mm)
+/*
+ * The chain of mm. Each call of a hooked function in the system comes here, so the hash must be had
+ * with what a register has: those of struct mm_struct are some hundred bytes apart.
+ */
+static __always_inline struct hlist_head *massif_target_chain(const struct mm_struct *mm)
 {
-	return READ_ONCE(massif_target_table[hash_long((unsigned long)mm,
-						       MASSIF_TARGET_BITS)].first);
+	return &massif_target_table[(unsigned long)mm >> 8 & (BIT(MASSIF_TARGET_BITS) - 1)];
+}
+
+/* Could this be a target's? False is certain, true deserves a closer look. Needs no lock. */
+static __always_inline bool massif_target_possible(const struct mm_struct *mm)
+{
+	return READ_ONCE(massif_target_chain(mm)->first);
 }
 
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp);

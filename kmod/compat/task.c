@@ -126,6 +126,22 @@ static bool is_mremap(int nr)
 	return nr == __NR_mremap;
 }
 
+/*
+ * Is the current thread in an mmap that may only use what is free? Not known of a 32-bit one, whose
+ * calls have more than one number.
+ */
+bool massif_task_in_free_mmap(void)
+{
+	const struct pt_regs *regs = task_pt_regs(current);
+
+#ifdef CONFIG_IA32_EMULATION
+	if (in_ia32_syscall())
+		return false;
+#endif
+	return massif_task_has_user(current) && regs->orig_ax == __NR_mmap &&
+	       !(regs->r10 & MAP_FIXED);
+}
+
 #else
 #error "massif: no registers for this architecture yet"
 #endif

@@ -24,6 +24,7 @@ bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm);
 struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm);
 bool massif_task_in_mremap(struct massif_mremap *call);
 bool massif_task_in_any_mremap(struct massif_mremap *call);
+bool massif_task_in_free_mmap(void);
 
 /* What STACK records say about this architecture. */
 extern const u32 massif_task_arch;
