@@ -182,6 +182,38 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	free(final);
 }
 
+/* The tree of blocks is the same while the program rests as it is at its end. */
+TEST_F_TIMEOUT(control, xtmemory, SECONDS)
+{
+	char *meanwhile, *final;
+
+	START("--time-unit=B", "-q", "--xtree-memory=allocs", "--xtree-memory-file=c.final",
+	      ctl_target("ctl_grow"), "500");
+	usleep(200000);
+	RUN("xtmemory", "--pid", self->pid, "c.%p.kcg");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	EXPECT_EQ(self->result.out, strstr(self->result.out, "xtree memory report: c."));
+	EXPECT_NE(NULL, strstr(self->result.out, self->pid));
+	RUN("xtmemory", "c.tree.ms");
+	expect_file(_metadata, "c.tree.ms", "desc: xtree.produce_report\n",
+		    "\nn1: 500000 curB : currently allocated Bytes\n n1: 500000 0x");
+	remove("c.tree.ms");
+	RUN("xtmemory");
+	EXPECT_NE(NULL, strstr(self->result.out, "xtree memory report: xtmemory.kcg."));
+	EXPECT_EQ(1, ctl_find_files("xtmemory.kcg.", (char[256]){ 0 }));
+	ctl_remove_files("xtmemory.kcg.");
+	snprintf(self->pid, sizeof(self->pid), "c.%d.kcg", (int)self->program);
+	meanwhile = ctl_read_file(self->pid);
+	stop(self);
+	final = ctl_read_file("c.final");
+	ASSERT_NE(NULL, final);
+	EXPECT_STREQ(final, meanwhile);
+	EXPECT_NE(NULL, strstr(final, "\ntotals: 500000 500\n"));
+	free(meanwhile);
+	free(final);
+}
+
 TEST_F_TIMEOUT(control, list_shows_what_grows, SECONDS)
 {
 	char line[256];
@@ -206,18 +238,19 @@ TEST_F_TIMEOUT(control, list_shows_what_grows, SECONDS)
 /* Its memory changes all the time: each file is whole, and the program does not mind. */
 TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 {
-	static const char *const verbs[] = { "snapshot", "detailed_snapshot", "all_snapshots" };
+	static const char *const verbs[] = { "snapshot", "detailed_snapshot", "all_snapshots",
+					     "xtmemory" };
 
 	START("-q", "--time-unit=B", "--detailed-freq=1", "--max-snapshots=20",
 	      ctl_target("ctl_grow"));
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < 40; i++) {
 		char *text;
 
-		RUN(verbs[i % 3], "c.file");
+		RUN(verbs[i % 4], i % 4 == 3 ? "c.file.ms" : "c.file");
 		EXPECT_EQ(0, ctl_exit_code(&self->result)) {
-			TH_LOG("%s: %s", verbs[i % 3], self->result.err);
+			TH_LOG("%s: %s", verbs[i % 4], self->result.err);
 		}
-		text = ctl_read_file("c.file");
+		text = ctl_read_file(i % 4 == 3 ? "c.file.ms" : "c.file");
 		ASSERT_NE(NULL, text);
 		EXPECT_TRUE(ctl_is_massif_file(text)) {
 			TH_LOG("%s", text);

@@ -307,7 +307,7 @@ TEST(foreign_options)
 		const char *arg, *part;
 	} cases[] = {
 		{ "--stacks=yes", "cannot be had yet" },
-		{ "--xtree-memory=full", "cannot be had yet" },
+		{ "--soname-synonyms=somalloc=x", "no patterns to set" },
 		{ "--vgdb=no", "debugger" },
 		{ "--vgdb-error=0", "debugger" },
 		{ "--db-attach=yes", "debugger" },

@@ -18,6 +18,7 @@ int mf_command_list(int argc, char **argv);
 int mf_command_snapshot(int argc, char **argv);
 int mf_command_detailed_snapshot(int argc, char **argv);
 int mf_command_all_snapshots(int argc, char **argv);
+int mf_command_xtmemory(int argc, char **argv);
 int mf_command_doctor(int argc, char **argv);
 int mf_command_help(int argc, char **argv);
 int mf_command_version(int argc, char **argv);

@@ -28,6 +28,8 @@ enum mf_control_verb {
 	MF_CONTROL_SNAPSHOT,
 	MF_CONTROL_DETAILED_SNAPSHOT,
 	MF_CONTROL_ALL_SNAPSHOTS,
+	MF_CONTROL_XTMEMORY,	/* in Callgrind's format */
+	MF_CONTROL_XTMEMORY_MS, /* in Massif's */
 	MF_CONTROL_VERBS,
 };
 

@@ -23,10 +23,6 @@ static const struct {
 	/* Massif's own, and those of tools that replace malloc. */
 	{ "--stacks", NOT_YET("a profile of stacks") ", and at a program's own speed it could only be "
 		      "sampled; --pages-as-heap=yes counts the pages of stacks" },
-	{ "--xtree-memory", NOT_YET("a report as an execution tree") "; massif.out has one in each "
-			    "detailed snapshot" },
-	{ "--xtree-memory-file", NOT_YET("a report as an execution tree") },
-	{ "--xtree-compress-strings", NOT_YET("a report as an execution tree") },
 
 	/* All tools: processes, debugger, messages. */
 	{ "--child-silent-after-fork", "processes that the program forks say nothing in any case" },

@@ -19,6 +19,7 @@
 #include "ctl/output.h"
 #include "ctl/shim.h"
 #include "ctl/timekeeper.h"
+#include "ctl/xtree.h"
 #include "model/model.h"
 #include "model/store.h"
 #include "model/tally.h"
@@ -256,6 +257,38 @@ static void say_losses(const struct mf_run *run, const struct mf_store_header *h
 			       header->events_lost, header->events + header->events_lost);
 }
 
+/* Since the first event, as the shim tells time. */
+static int64_t age_ms(const struct mf_store_header *header)
+{
+	struct timespec time;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	if (!header->first_time_ns || now < header->first_time_ns)
+		return 0;
+	return (int64_t)((now - header->first_time_ns) / 1000000);
+}
+
+static struct mf_xtree_of xtree_of(const struct mf_run *run)
+{
+	const struct heap_state *state = run->state;
+
+	return (struct mf_xtree_of){
+		.store = &state->store,
+		.cmd = run->cmd,
+		.pid = run->pid,
+		.time_ms = age_ms(state->store.header),
+	};
+}
+
+static int write_xtree(const struct mf_run *run, struct mf_error *err)
+{
+	const struct mf_xtree_of of = xtree_of(run);
+
+	return mf_xtree_output(run->options, &of, err);
+}
+
 static void finish(struct mf_run *run)
 {
 	struct heap_state *state = run->state;
@@ -281,6 +314,9 @@ static void finish(struct mf_run *run)
 	mf_account_end(run->options, store, run->pid);
 	say_losses(run, store->header);
 	say_verified(store->header);
+	/* As Massif, before the other file. */
+	if (run->options->xtree_allocs && write_xtree(run, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (mf_output_write(run->options, run->cmd, store, run->pid, false, NULL, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 }
@@ -301,19 +337,6 @@ static void cleanup(struct mf_run *run)
 	mf_shim_free_environment(state->environment);
 	mf_image_watch_deinit(&state->watch);
 	free(state);
-}
-
-/* Since the first event, as the shim tells time. */
-static int64_t age_ms(const struct mf_store_header *header)
-{
-	struct timespec time;
-	uint64_t now;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-	if (!header->first_time_ns || now < header->first_time_ns)
-		return 0;
-	return (int64_t)((now - header->first_time_ns) / 1000000);
 }
 
 static void list(void *data, FILE *out)
@@ -345,6 +368,11 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	if (!header->pid)
 		return mf_error_set(err, -EAGAIN, "error: cannot take snapshot before execution has "
 						  "started");
+	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS) {
+		const struct mf_xtree_of of = xtree_of(run);
+
+		return mf_xtree_print(run->options, &of, verb == MF_CONTROL_XTMEMORY_MS, out, err);
+	}
 	return mf_output_print(run->options, run->cmd, &state->store, false, parts[verb], now, out,
 			       err);
 }

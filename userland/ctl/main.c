@@ -18,6 +18,8 @@ const struct mf_command mf_commands[] = {
 	  mf_command_detailed_snapshot },
 	{ "all_snapshots", "all_snapshots [--pid PID] [file]", "its file as it would be now",
 	  mf_command_all_snapshots },
+	{ "xtmemory", "xtmemory [--pid PID] [file]", "an execution tree of its live blocks",
+	  mf_command_xtmemory },
 	{ "doctor", "doctor [--mode=heap|pages|all]", "what works here, and what to do for the rest",
 	  mf_command_doctor },
 	{ "help", "help", "print this text", mf_command_help },

@@ -165,6 +165,20 @@ static int parse_pages(const struct option *option, struct mf_options *options, 
 	return -ENOENT;
 }
 
+static int parse_xtree(const struct option *option, struct mf_options *options, const char *value,
+		       struct mf_error *err)
+{
+	if (strcmp(value, "full") == 0)
+		return mf_error_set(err, -EINVAL,
+				    "what was allocated and freed in all is not counted by stack; "
+				    "allocs, what lives at the end, can be had");
+	if (strcmp(value, "none") != 0 && strcmp(value, "allocs") != 0)
+		return mf_error_set(err, -EINVAL,
+				    "Invalid value '%.400s' (should be 'none' or 'allocs')", value);
+	options->xtree_allocs = strcmp(value, "allocs") == 0;
+	return 0;
+}
+
 static int parse_text(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -323,6 +337,17 @@ static const struct option table[] = {
 	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "no: code that was unloaded has no names" },
+	{ .name = "--xtree-memory", .parse = parse_xtree, .flags = OPTION_CORE,
+	  .values = "none|allocs", .initial = "none",
+	  .meaning = "write an execution tree of the blocks that live at the end, too" },
+	{ .name = "--xtree-memory-file", .parse = parse_text, .place = AT(xtree_file),
+	  .flags = OPTION_CORE,
+	  .values = "file", .initial = "xtmemory.kcg.%p",
+	  .meaning = "where to; for Callgrind's readers, or with .ms in its name for ms_print" },
+	{ .name = "--xtree-compress-strings", .parse = parse_boolean, .place = AT(xtree_compress),
+	  .flags = OPTION_CORE,
+	  .values = "yes|no", .initial = "yes",
+	  .meaning = "number the names in it" },
 	{ .name = "--num-callers", .parse = parse_integer, .place = AT(no_effect),
 	  .min = 1, .max = 500, .flags = OPTION_CORE,
 	  .values = "1..500", .initial = "12",
@@ -399,12 +424,20 @@ static const struct option *find_option(const char *arg, const char **value)
 
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err)
 {
-	if (!options->trace_children || mf_options_has_pages(options) || !options->heap)
-		return 0;
-	mf_options_explain(err, "--trace-children=yes",
-			   "heap mode follows no program that the program executes; use "
-			   "--pages-as-heap=yes, or profile that program itself");
-	return -EINVAL;
+	bool pages = mf_options_has_pages(options);
+
+	if (options->trace_children && !pages && options->heap) {
+		mf_options_explain(err, "--trace-children=yes",
+				   "heap mode follows no program that the program executes; use "
+				   "--pages-as-heap=yes, or profile that program itself");
+		return -EINVAL;
+	}
+	if (options->xtree_allocs && pages) {
+		mf_options_explain(err, "--xtree-memory=allocs",
+				   "an execution tree is of blocks, and pages mode has none");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason)
@@ -442,6 +475,8 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		.log_fd = STDERR_FILENO,
 		.realloc_zero_frees = true,
 		.out_file = "massif.out.%p",
+		.xtree_file = "xtmemory.kcg.%p",
+		.xtree_compress = true,
 		.model = {
 			.peak_inaccuracy = 1.0,
 			.max_snapshots = 100,

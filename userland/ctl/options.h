@@ -38,6 +38,9 @@ struct mf_options {
 	bool trace_children;	  /* profile the programs that the program executes, too */
 	const char *trace_children_skip;	/* patterns of paths; NULL: none. See children.h */
 	const char *trace_children_skip_by_arg; /* the same of arguments */
+	bool xtree_allocs;	  /* an execution tree of the blocks that live at the end */
+	const char *xtree_file;	  /* its name, with its % still in it */
+	bool xtree_compress;	  /* numbers for names that it had before */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
 	uint32_t no_effect;	  /* of options that bear on nothing */
 	struct mf_model_options model;

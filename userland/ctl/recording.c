@@ -223,6 +223,9 @@ int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_
 		[MF_CONTROL_ALL_SNAPSHOTS] = MF_OUTPUT_KEPT,
 	};
 
+	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS)
+		return mf_error_set(err, -EOPNOTSUPP, "an execution tree is of blocks: it needs "
+						      "heap mode");
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
 		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
 

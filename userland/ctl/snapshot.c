@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl snapshot, detailed_snapshot, all_snapshots: a file of a profile that still grows.
+// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: a file of a profile that still grows.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,8 +14,11 @@
 #include "ctl/message.h"
 #include "ctl/number.h"
 #include "ctl/outfile.h"
+#include "ctl/outname.h"
+#include "report/xtree.h"
 
 #define DEFAULT_FILE "massif.vgdb.out"
+#define XTREE_FILE   "xtmemory.kcg.%p.%n"
 
 enum {
 	MODE_HEAP = 0644,
@@ -111,8 +114,21 @@ static int copy(int fd, const char *path, mode_t mode, struct mf_error *err)
 	return mf_outfile_commit(&file, err);
 }
 
+/* The name of an execution tree is expanded, and says which of two formats it has. */
+static int choose_format(const struct request *request, pid_t pid, enum mf_control_verb *verb,
+			 char **name, struct mf_error *err)
+{
+	int code = mf_outname_expand(request->file ? request->file : XTREE_FILE, pid, 1, name, err);
+
+	if (!code && mf_xtree_is_massif(*name))
+		*verb = MF_CONTROL_XTMEMORY_MS;
+	return code;
+}
+
 static int take(int argc, char **argv, enum mf_control_verb verb)
 {
+	const char *file = NULL;
+	mf_auto_free char *name = NULL;
 	__attribute__((cleanup(mf_ask_free))) struct mf_profiled_list list = { 0 };
 	struct request request = { 0 };
 	const struct mf_profiled *profiled = NULL;
@@ -125,14 +141,21 @@ static int take(int argc, char **argv, enum mf_control_verb verb)
 		code = mf_ask_list(&list, &err);
 	if (!code) {
 		profiled = choose(&list, request.pid, &err);
-		code = profiled ? mf_ask_file(profiled, verb, &fd, &err) : -ESRCH;
+		code = profiled ? 0 : -ESRCH;
 	}
+	if (!code && verb == MF_CONTROL_XTMEMORY)
+		code = choose_format(&request, profiled->pid, &verb, &name, &err);
 	if (!code)
-		code = copy(fd, request.file ? request.file : DEFAULT_FILE,
+		code = mf_ask_file(profiled, verb, &fd, &err);
+	file = name ? name : request.file ? request.file : DEFAULT_FILE;
+	if (!code)
+		code = copy(fd, file,
 			    strcmp(profiled->mode, "heap") == 0 ? MODE_HEAP : MODE_PAGES, &err);
-	/* As Massif, nothing is said of what went well. */
+	/* As Massif, nothing is said of snapshots that went well. */
 	if (code)
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	else if (name)
+		printf("xtree memory report: %s\n", name);
 	return code ? 1 : 0;
 }
 
@@ -149,4 +172,9 @@ int mf_command_detailed_snapshot(int argc, char **argv)
 int mf_command_all_snapshots(int argc, char **argv)
 {
 	return take(argc, argv, MF_CONTROL_ALL_SNAPSHOTS);
+}
+
+int mf_command_xtmemory(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_XTMEMORY);
 }

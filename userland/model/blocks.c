@@ -165,14 +165,20 @@ static void walk_slot(const struct mf_store *store, uint64_t address, uint64_t s
 		      void (*visit)(const struct mf_block *block, void *data), void *data)
 {
 	const struct mf_wide_block *wide = wide_of(store);
+	uint32_t n_wide = store->header->n_wide;
 	struct mf_block block;
+
+	if (!mf_store_fits(store, MF_REGION_WIDE_BLOCKS, n_wide - 1, sizeof(*wide)))
+		n_wide = 0;
 
 	if (!(slot & MF_BLOCKS_WIDE)) {
 		block = unpack_at(store, address, slot);
 		visit(&block, data);
 		return;
 	}
-	for (uint32_t i = (uint32_t)slot; i; i = wide[i].next) {
+	/* The program may be writing to it, or have died amid that: no chain is longer than all. */
+	for (uint32_t i = (uint32_t)slot, left = n_wide; i && i < n_wide && left--;
+	     i = wide[i].next) {
 		block = (struct mf_block){ wide[i].address, wide[i].size, wide[i].capacity,
 					   wide[i].context };
 		visit(&block, data);
@@ -182,7 +188,12 @@ static void walk_slot(const struct mf_store *store, uint64_t address, uint64_t s
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	for (uint32_t i = 1; i < store->header->n_leaves; i++) {
+	uint32_t n_leaves = store->header->n_leaves;
+
+	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, n_leaves - 1,
+			   MF_BLOCKS_LEAF_SLOTS * sizeof(uint64_t)))
+		n_leaves = 0;
+	for (uint32_t i = 1; i < n_leaves; i++) {
 		const uint64_t *leaf = mf_blocks_leaf(store, i);
 		uint64_t first = mf_blocks_leaf(store, 0)[i] << MF_BLOCKS_LEAF_BITS;
 

@@ -335,14 +335,14 @@ int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 		count = filter->capture_max;
 	*span = (struct mf_filter_span){ 0, count };
 
-	rc = drop_alloc_fns(filter, frames, listener, span);
-	if (!rc)
+	rc = filter->options->whole_stacks ? 0 : drop_alloc_fns(filter, frames, listener, span);
+	if (!rc && !filter->options->whole_stacks)
 		rc = drop_ignored(filter, frames, listener, span);
 	if (!rc)
 		rc = drop_below_main(filter, frames, count, listener, span);
 	if (rc)
 		return mf_error_set(err, rc, "out of memory for the filter");
-	if (span->count > filter->options->depth) {
+	if (span->count > filter->options->depth && !filter->options->whole_stacks) {
 		tell(listener, MF_FILTER_DEPTH, NULL, span->count - filter->options->depth);
 		span->count = filter->options->depth;
 	}

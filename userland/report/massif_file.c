@@ -152,7 +152,7 @@ static int want_names(struct writer *w, uint32_t node, struct mf_error *err)
 	return rc;
 }
 
-static int print_tree(struct writer *w, uint64_t total, struct mf_error *err)
+static int print_tree(struct writer *w, uint64_t total, const char *root, struct mf_error *err)
 {
 	mf_auto_free struct mf_tree_child *entries = NULL;
 	size_t n_entries;
@@ -162,7 +162,7 @@ static int print_tree(struct writer *w, uint64_t total, struct mf_error *err)
 	if (rc)
 		return rc;
 	begin_line(w, 0, n_entries, total);
-	fprintf(w->out, "%s\n", root_text(w->profile));
+	fprintf(w->out, "%s\n", root ? root : root_text(w->profile));
 	return print_entries(w, 1, entries, n_entries, err);
 }
 
@@ -200,7 +200,7 @@ static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 		number, s->time, heap, s->extra_bytes, s->stack_bytes, tree_kinds[s->tree]);
 	if (s->tree == MF_TREE_EMPTY)
 		return 0;
-	return print_tree(w, total, err);
+	return print_tree(w, total, s->root, err);
 }
 
 /* All names together are found faster than one by one. */
@@ -248,7 +248,7 @@ static bool has_trees(const struct mf_profile *profile)
  * One line of the head. Massif writes a line break in an argument as it is, and no ms_print reads
  * the file then; here it becomes the two characters \n.
  */
-static void print_head_line(FILE *out, const char *name, const char *text)
+void mf_massif_file_print_head(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "%s: ", name);
 	for (; *text; text++) {
@@ -260,14 +260,19 @@ static void print_head_line(FILE *out, const char *name, const char *text)
 	putc('\n', out);
 }
 
+int mf_massif_file_end(FILE *out, struct mf_error *err)
+{
+	return fflush(out) || ferror(out) ? write_failed(out, err) : 0;
+}
+
 static int write_profile(struct writer *w, struct mf_error *err)
 {
 	const struct mf_profile *profile = w->profile;
 	int rc;
 
-	print_head_line(w->out, "desc", profile->desc);
-	print_head_line(w->out, "cmd", profile->cmd);
-	print_head_line(w->out, "time_unit", time_units[profile->time_unit]);
+	mf_massif_file_print_head(w->out, "desc", profile->desc);
+	mf_massif_file_print_head(w->out, "cmd", profile->cmd);
+	mf_massif_file_print_head(w->out, "time_unit", time_units[profile->time_unit]);
 	/* A full disk is noticed at the next snapshot, not after all the work. */
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		if (ferror(w->out))
@@ -276,9 +281,7 @@ static int write_profile(struct writer *w, struct mf_error *err)
 		if (rc)
 			return rc;
 	}
-	if (fflush(w->out) || ferror(w->out))
-		return write_failed(w->out, err);
-	return 0;
+	return mf_massif_file_end(w->out, err);
 }
 
 int mf_massif_file_write(FILE *out, const struct mf_profile *profile,

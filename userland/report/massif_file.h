@@ -21,4 +21,10 @@ int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
 			 const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			 struct mf_error *err);
 
+/* A line "@name: @text" of a file's head, in which a line break in @text is the two characters \n. */
+void mf_massif_file_print_head(FILE *out, const char *name, const char *text);
+
+/* Flushes a file that was printed without looking. Returns 0 or the -errno of what failed. */
+int mf_massif_file_end(FILE *out, struct mf_error *err);
+
 #endif

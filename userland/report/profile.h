@@ -42,6 +42,7 @@ struct mf_profile_snapshot {
 	uint64_t extra_bytes;	/* the allocator's overhead */
 	uint64_t stack_bytes;
 	enum mf_tree_kind tree;
+	const char *root; /* the words of its root; NULL: those of the profile's kind */
 	/* Of a detailed snapshot: what is live. Of other contexts, up to @n_seen, nothing was. */
 	const struct mf_leaf *leaves;
 	size_t n_leaves;

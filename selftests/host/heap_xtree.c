@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+// Execution trees of live blocks: ours equal those of Valgrind's Massif, but for the order of stacks.
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/massif_text.h"
+
+#define VALGRIND  "/usr/bin/valgrind"
+#define ANNOTATE  "/usr/bin/callgrind_annotate"
+#define STACKS_MAX 10000
+
+FIXTURE(xtree) {
+	struct ctl_result result;
+	char *ours, *theirs;
+};
+
+FIXTURE_SETUP(xtree)
+{
+	ctl_remove_files("massif.out");
+	ctl_remove_files("xt");
+}
+
+FIXTURE_TEARDOWN(xtree)
+{
+	ctl_result_free(&self->result);
+	free(self->ours);
+	free(self->theirs);
+	ctl_remove_files("massif.out");
+	ctl_remove_files("xt");
+}
+
+FIXTURE_VARIANT(xtree) {
+	const char *target, *argument, *option;
+};
+
+FIXTURE_VARIANT_ADD(xtree, blocks) { "heap_xtree", NULL, "-q" };
+FIXTURE_VARIANT_ADD(xtree, nothing_lives) { "heap_xtree", "nothing", "-q" };
+FIXTURE_VARIANT_ADD(xtree, depth_is_no_limit) { "heap_xtree", NULL, "--depth=2" };
+FIXTURE_VARIANT_ADD(xtree, nor_are_alloc_fns) { "heap_xtree", NULL, "--alloc-fn=leaf" };
+FIXTURE_VARIANT_ADD(xtree, example) { "heap_example", NULL, "-q" };
+FIXTURE_VARIANT_ADD(xtree, no_names) { "diff_stripped", NULL, "-q" };
+FIXTURE_VARIANT_ADD(xtree, operators) { "diff_new", NULL, "-q" };
+FIXTURE_VARIANT_ADD(xtree, demangled) { "heap_map", NULL, "-q" };
+FIXTURE_VARIANT_ADD(xtree, mangled) { "heap_map", NULL, "--demangle=no" };
+
+/* Runs both, each with a file of this ending. */
+static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant, const char *ending,
+		const char *compress)
+{
+	char ours[64], theirs[64], target[4096];
+	int status;
+	bool fine;
+
+	snprintf(ours, sizeof(ours), "--xtree-memory-file=xt.ours%s", ending);
+	snprintf(theirs, sizeof(theirs), "--xtree-memory-file=xt.theirs%s", ending);
+	snprintf(target, sizeof(target), "%s", ctl_target(variant->target));
+	CTL_RUN(&self->result, VALGRIND, "-q", "--tool=massif", "--run-libc-freeres=no",
+		"--run-cxx-freeres=no", "--massif-out-file=massif.out", "--xtree-memory=allocs",
+		compress, theirs, variant->option, target, variant->argument);
+	status = ctl_exit_code(&self->result);
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out",
+		"--xtree-memory=allocs", compress, ours, variant->option, target,
+		variant->argument);
+	/* Both are the program's own. */
+	fine = ctl_exit_code(&self->result) == status;
+	self->ours = ctl_read_file(ours + strlen("--xtree-memory-file="));
+	self->theirs = ctl_read_file(theirs + strlen("--xtree-memory-file="));
+	return fine && self->ours && self->theirs;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/*
+ * libstdc++'s pool for exceptions is allocated below the dynamic linker, which Valgrind walks on from,
+ * over what else is on the stack there.
+ */
+#define POOL " 72704 1\n"
+
+/* The stacks of a file, which an empty line ends, each one string, sorted; the head comes first. */
+static size_t split(char *text, char **stacks)
+{
+	char *events = strstr(text, "\nevents: "), *pid = strstr(text, "\npid: ");
+	size_t n = 0;
+
+	if (!events || !pid)
+		return 0;
+	memset(pid, ' ', strcspn(pid + 1, "\n") + 1);
+	stacks[n++] = text;
+	text = strchr(events + 1, '\n');
+	while (text && n < STACKS_MAX) {
+		char *end;
+
+		*text = '\0';
+		stacks[n++] = ++text;
+		end = strstr(text, "\n\n");
+		if (end)
+			*end = '\0';
+		if (strstr(text, POOL))
+			strcpy(text, "pool");
+		text = end ? end + 1 : NULL;
+	}
+	qsort(stacks + 1, n - 1, sizeof(*stacks), compare);
+	return n;
+}
+
+TEST_F_TIMEOUT(xtree, for_callgrinds_readers, 120)
+{
+	static char *ours[STACKS_MAX], *theirs[STACKS_MAX];
+	size_t n;
+
+	if (access(VALGRIND, X_OK))
+		SKIP(return, "valgrind is not installed");
+	ASSERT_TRUE(run(self, variant, ".kcg", "--xtree-compress-strings=no"));
+	n = split(self->theirs, theirs);
+	ASSERT_LT(1, n);
+	EXPECT_EQ(n, split(self->ours, ours));
+	for (size_t i = 0; i < n; i++)
+		EXPECT_STREQ(theirs[i], ours[i]);
+}
+
+TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
+{
+	char *ours, *theirs, *time;
+
+	if (access(VALGRIND, X_OK))
+		SKIP(return, "valgrind is not installed");
+	ASSERT_TRUE(run(self, variant, ".ms", "--xtree-compress-strings=yes"));
+	EXPECT_TRUE(ctl_is_massif_file(self->ours));
+	/* Entries as large as each other are in the order of their libraries' addresses. */
+	if (strcmp(variant->target, "heap_map") == 0) {
+		strstr(self->ours, "\nsnapshot=1\n")[1] = '\0';
+		strstr(self->theirs, "\nsnapshot=1\n")[1] = '\0';
+	}
+	ours = massif_text_normalise(self->ours);
+	theirs = massif_text_normalise(self->theirs);
+	for (char *text = ours; text; text = text == ours ? theirs : NULL)
+		for (time = text; (time = strstr(time, "\ntime=")); time++)
+			memset(time + 6, 'T', strcspn(time + 6, "\n"));
+	/* As many digits as they are; the shorter is the quicker. */
+	for (char *text = ours; text; text = text == ours ? theirs : NULL)
+		while ((time = strstr(text, "TT")))
+			memmove(time, time + 1, strlen(time));
+	EXPECT_STREQ(theirs, ours);
+	free(ours);
+	free(theirs);
+}
+
+/* Writes the file anew with every number replaced by what it stands for. */
+static void expand(const char *text, FILE *out)
+{
+	static const char *const keys[] = { "fl=(", "cfi=(", "fn=(", "cfn=(" };
+	static char names[2][STACKS_MAX][1024];
+
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		bool done = false;
+
+		for (size_t i = 0; i < 4 && !done; i++) {
+			size_t key = strlen(keys[i]);
+			unsigned long number;
+			char *end;
+
+			if (strncmp(text, keys[i], key) != 0)
+				continue;
+			number = strtoul(text + key, &end, 10);
+			if (end[1] == ' ')
+				snprintf(names[i / 2][number], 1024, "%.*s",
+					 (int)(text + length - end - 2), end + 2);
+			fprintf(out, "%.*s%s\n", (int)key - 1, text, names[i / 2][number]);
+			done = true;
+		}
+		if (!done)
+			fprintf(out, "%.*s\n", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+/* Numbered names say the same; and what reads such files understands them. */
+TEST_F_TIMEOUT(xtree, compressed, 120)
+{
+	static char *plain[STACKS_MAX], *expanded[STACKS_MAX];
+	char *memory = NULL;
+	size_t size, n;
+	FILE *out;
+
+	if (access(VALGRIND, X_OK))
+		SKIP(return, "valgrind is not installed");
+	ASSERT_TRUE(run(self, variant, ".kcg", "--xtree-compress-strings=yes"));
+	out = open_memstream(&memory, &size);
+	expand(self->ours, out);
+	fclose(out);
+	free(self->ours);
+	free(self->theirs);
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, ANNOTATE, "--show-percs=no", "xt.ours.kcg");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.out, "PROGRAM TOTALS")) {
+		TH_LOG("%s%s", self->result.out, self->result.err);
+	}
+	ctl_result_free(&self->result);
+	ASSERT_TRUE(run(self, variant, ".kcg", "--xtree-compress-strings=no"));
+	n = split(self->ours, plain);
+	EXPECT_EQ(n, split(memory, expanded));
+	for (size_t i = 0; i < n; i++)
+		EXPECT_STREQ(plain[i], expanded[i]);
+	free(memory);
+}
+
+FIXTURE(options) {
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(options)
+{
+	ctl_remove_files("xt");
+	ctl_remove_files("massif.out");
+}
+
+FIXTURE_TEARDOWN(options)
+{
+	ctl_result_free(&self->result);
+	ctl_remove_files("xt");
+	ctl_remove_files("massif.out");
+}
+
+TEST_F(options, none_is_the_default)
+{
+	CTL_RUN(&self->result, "massif-ctl", ctl_target("heap_xtree"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_EQ(0, ctl_find_files("xt", NULL));
+}
+
+TEST_F(options, the_file_has_a_name_of_its_own)
+{
+	char expected[320], name[256];
+
+	CTL_RUN(&self->result, "massif-ctl", "--xtree-memory=allocs", ctl_target("heap_xtree"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	ASSERT_EQ(1, ctl_find_files("xtmemory.kcg.", name));
+	snprintf(expected, sizeof(expected), "massif-ctl: xtree memory report: %s\n", name);
+	EXPECT_NE(NULL, strstr(self->result.err, expected)) {
+		TH_LOG("%s", self->result.err);
+	}
+}
+
+TEST_F(options, are_refused_with_a_reason)
+{
+	static const char *const refused[][3] = {
+		{ "--xtree-memory=full", NULL, "not counted by stack; allocs" },
+		{ "--xtree-memory=most", NULL, "should be 'none' or 'allocs'" },
+		{ "--xtree-memory=allocs", "--pages-as-heap=yes", "pages mode has none" },
+		{ "--xtree-compress-strings=2", NULL, "should be 'yes' or 'no'" },
+	};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		CTL_RUN(&self->result, "massif-ctl", refused[i][0],
+			refused[i][1] ? refused[i][1] : "-q", "/bin/true");
+		EXPECT_EQ(1, ctl_exit_code(&self->result));
+		EXPECT_NE(NULL, strstr(self->result.err, refused[i][2])) {
+			TH_LOG("%s", self->result.err);
+		}
+		ctl_result_free(&self->result);
+	}
+	memset(&self->result, 0, sizeof(self->result));
+}
+
+/* The other file is written all the same. */
+TEST_F(options, a_file_that_cannot_be_written)
+{
+	CTL_RUN(&self->result, "massif-ctl", "--xtree-memory=allocs",
+		"--xtree-memory-file=no/such/directory", ctl_target("heap_xtree"));
+	EXPECT_NE(NULL, strstr(self->result.err, "no/such/directory")) {
+		TH_LOG("%s", self->result.err);
+	}
+	EXPECT_EQ(1, ctl_find_files("massif.out.", (char[256]){ 0 }));
+}
+
+TEST_HARNESS_MAIN

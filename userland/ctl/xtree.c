@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+// Execution trees of the live blocks: --xtree-memory and massif-ctl xtmemory.
+
+#include "ctl/xtree.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ctl/message.h"
+#include "ctl/outfile.h"
+#include "ctl/outname.h"
+#include "report/xtree.h"
+#include "symbols/symbolizer.h"
+
+#define MODE 0644
+
+static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
+{
+	if (*symbolizer)
+		mf_symbolizer_destroy(*symbolizer);
+}
+
+int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *of, bool massif,
+		   FILE *out, struct mf_error *err)
+{
+	__attribute__((cleanup(mf_xtree_release))) struct mf_xtree xtree = { 0 };
+	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
+	const struct mf_xtree_file file = {
+		.massif = massif,
+		.compress = options->xtree_compress,
+		.pid = of->pid,
+		.time_ms = of->time_ms,
+	};
+	struct mf_profile *profile = &xtree.collection.profile;
+	int ret;
+
+	ret = mf_xtree_collect(of->store, &xtree, err);
+	if (ret)
+		return ret;
+	profile->cmd = of->cmd;
+	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &options->symbolizer,
+				   &symbolizer, err);
+	if (ret)
+		return ret;
+	return mf_xtree_write(out, &xtree, &file, &options->report, symbolizer, err);
+}
+
+int mf_xtree_output(const struct mf_options *options, const struct mf_xtree_of *of,
+		    struct mf_error *err)
+{
+	__attribute__((cleanup(mf_outfile_discard))) struct mf_outfile file = { 0 };
+	mf_auto_free char *name = NULL;
+	int ret;
+
+	ret = mf_outname_expand(options->xtree_file, of->pid, 1, &name, err);
+	if (!ret)
+		ret = mf_outfile_open(&file, name, MODE, err);
+	if (ret)
+		return ret;
+	ret = mf_xtree_print(options, of, mf_xtree_is_massif(name), file.stream, err);
+	if (ret)
+		return ret == -ENOMEM ? ret : mf_outfile_explain(name, ret, err);
+	ret = mf_outfile_commit(&file, err);
+	if (!ret)
+		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", name);
+	return ret;
+}
