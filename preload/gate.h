@@ -10,7 +10,7 @@
 #include "session.h"
 #include "thread.h"
 
-extern uint32_t mf_gate_closed;
+extern uint32_t mf_gate_closed MF_HIDDEN;
 
 /*
  * glibc's word on whether there is one thread; false from before another one is started. Other C

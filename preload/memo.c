@@ -7,10 +7,9 @@
 #include <string.h>
 
 /*
- * A node: this head, then the values of its words, then their offsets from sp, two in a word. The
- * words are in the order in which the walk took them, and are compared in that order: so nothing is
- * read that the walk would not have read. Groups of GROUP words that share a page are read together;
- * bit 0 of the first one's offset marks those that do not.
+ * A node: this head, then its words in groups. They are in the order in which the walk took them, and
+ * are compared in that order, each only after those before it: so nothing is read that the walk would
+ * not have read. The last group is filled up with its last word.
  */
 struct node {
 	/* The first node of a stack: its sp and pc. Another one: whose child, for which value. */
@@ -19,24 +18,27 @@ struct node {
 	uint32_t context; /* of the only stack that leads here; 0: there are children */
 	int32_t branch;	  /* offset of the word that tells which */
 	uint16_t n_words;
-	uint16_t room; /* what n_words was when it was made */
+	uint16_t room; /* groups, when it was made */
 };
 
-#define HEAD_WORDS   (sizeof(struct node) / sizeof(uint64_t))
+#define GROUP 4u
+
+struct group {
+	int32_t offsets[GROUP]; /* from sp */
+	uint64_t values[GROUP];
+};
+
+#define WORDS_MAX    MF_MEMO_WORDS
+#define NODE_MAX     ((sizeof(struct node) + WORDS_MAX / GROUP * sizeof(struct group)) / sizeof(uint64_t))
 #define SLOTS_FIRST  512u
 #define CHILD_OF     (1ull << 63) /* no sp has that bit */
-#define GROUP	     4u
-#define SPREAD	     1 /* the words of the group do not all lie in one page */
-#define WORDS_MAX    MF_MEMO_WORDS
-#define PAGE_BITS    12
 #define FP_OFFSET    (-16) /* where the caller's fp is: at the frame address, two words below sp */
 
 #define SCORE_MAX 256u
 #define SCORE_HIT 2u
 #define IN_VAIN	  31u /* of so many plus one, while nothing is ever found, one is looked for */
 
-_Static_assert(2 * (HEAD_WORDS + WORDS_MAX + WORDS_MAX / 2 + 1) < MF_MEMO_POOL / 8,
-	       "nodes are small");
+_Static_assert(WORDS_MAX % GROUP == 0 && 2 * NODE_MAX < MF_MEMO_POOL / 8, "nodes are small");
 
 static inline uint64_t hash_of(uint64_t above, uint64_t value)
 {
@@ -50,19 +52,14 @@ static inline uint32_t tag_of(uint64_t hash)
 	return (uint32_t)(hash >> 32) | 1; /* an empty slot has 0 */
 }
 
-static inline uint32_t slots_mask(const struct mf_memo *memo)
+static inline struct group *groups_of(const struct node *node)
 {
-	return (SLOTS_FIRST << memo->doubled) - 1;
+	return (struct group *)(uintptr_t)(node + 1);
 }
 
-static inline uint64_t *values_of(struct node *node)
+static inline uint32_t groups_for(uint32_t n_words)
 {
-	return (uint64_t *)(node + 1);
-}
-
-static inline int32_t *offsets_of(struct node *node)
-{
-	return (int32_t *)(values_of(node) + node->room);
+	return (n_words + GROUP - 1) / GROUP;
 }
 
 static inline uint64_t word_at(uint64_t sp, int32_t offset)
@@ -70,29 +67,19 @@ static inline uint64_t word_at(uint64_t sp, int32_t offset)
 	return *(const uint64_t *)(uintptr_t)(sp + (uint64_t)(int64_t)offset);
 }
 
-/* Are the words of @node what they were? */
-static inline bool is_unchanged(struct node *node, uint64_t sp)
+static inline bool is_same(const struct group *group, uint32_t i, uint64_t sp)
 {
-	const uint64_t *values = values_of(node);
-	const int32_t *offsets = offsets_of(node);
-	uint32_t n = node->n_words, i = 0;
+	return word_at(sp, group->offsets[i]) == group->values[i];
+}
 
-	for (; i + GROUP <= n; i += GROUP) {
-		if (__builtin_expect(offsets[i] & SPREAD, 0)) {
-			if (word_at(sp, offsets[i] & ~SPREAD) != values[i] ||
-			    word_at(sp, offsets[i + 1]) != values[i + 1] ||
-			    word_at(sp, offsets[i + 2]) != values[i + 2] ||
-			    word_at(sp, offsets[i + 3]) != values[i + 3])
-				return false;
-		} else if ((word_at(sp, offsets[i]) ^ values[i]) |
-			   (word_at(sp, offsets[i + 1]) ^ values[i + 1]) |
-			   (word_at(sp, offsets[i + 2]) ^ values[i + 2]) |
-			   (word_at(sp, offsets[i + 3]) ^ values[i + 3])) {
-			return false;
-		}
-	}
-	for (; i < n; i++)
-		if (word_at(sp, offsets[i] & ~SPREAD) != values[i])
+/* Are the words of @node what they were? */
+static inline bool is_unchanged(const struct node *node, uint64_t sp)
+{
+	const struct group *group = groups_of(node), *end = group + groups_for(node->n_words);
+
+	for (; group < end; group++)
+		if (!is_same(group, 0, sp) || !is_same(group, 1, sp) || !is_same(group, 2, sp) ||
+		    !is_same(group, 3, sp))
 			return false;
 	return true;
 }
@@ -100,7 +87,7 @@ static inline bool is_unchanged(struct node *node, uint64_t sp)
 static inline struct node *find_node(struct mf_memo *memo, uint64_t above, uint64_t value)
 {
 	uint64_t hash = hash_of(above, value);
-	uint32_t tag = tag_of(hash), mask = slots_mask(memo);
+	uint32_t tag = tag_of(hash), mask = memo->mask;
 
 	for (uint32_t i = (uint32_t)hash & mask; memo->slots[i]; i = (i + 1) & mask) {
 		struct node *node = (struct node *)&memo->pool[memo->slots[i] >> 32];
@@ -180,7 +167,7 @@ static void collect(struct words *words, const struct mf_walk *walk)
 static void publish(struct mf_memo *memo, const struct node *node)
 {
 	uint64_t hash = hash_of(node->above, node->value);
-	uint32_t mask = slots_mask(memo), i = (uint32_t)hash & mask;
+	uint32_t mask = memo->mask, i = (uint32_t)hash & mask;
 	uint64_t place = (uint64_t)((const uint64_t *)node - memo->pool);
 
 	while (memo->slots[i])
@@ -188,24 +175,24 @@ static void publish(struct mf_memo *memo, const struct node *node)
 	memo->slots[i] = place << 32 | tag_of(hash);
 }
 
-static uint32_t words_of(const struct node *node)
+static uint32_t size_of(const struct node *node)
 {
-	return HEAD_WORDS + node->room + (node->room + 1u) / 2;
+	return (sizeof(*node) + node->room * sizeof(struct group)) / sizeof(uint64_t);
 }
 
 static void empty(struct mf_memo *memo)
 {
-	memset(memo->slots, 0, (slots_mask(memo) + 1) * sizeof(*memo->slots));
-	memo->doubled = memo->n_nodes = memo->used = 0;
+	memset(memo->slots, 0, (memo->mask + 1) * sizeof(*memo->slots));
+	memo->mask = SLOTS_FIRST - 1;
+	memo->n_nodes = memo->used = 0;
 }
 
 /* For two more nodes, at most half of it is in use. Or else all is forgotten. */
 static void make_room(struct mf_memo *memo)
 {
-	const uint32_t most = HEAD_WORDS + WORDS_MAX + WORDS_MAX / 2 + 1;
-	uint32_t size = slots_mask(memo) + 1;
+	uint32_t size = memo->mask + 1;
 
-	if (memo->used + 2 * most > MF_MEMO_POOL) {
+	if (memo->used + 2 * NODE_MAX > MF_MEMO_POOL) {
 		empty(memo);
 		return;
 	}
@@ -216,12 +203,24 @@ static void make_room(struct mf_memo *memo)
 		return;
 	}
 	memset(memo->slots, 0, size * sizeof(*memo->slots));
-	memo->doubled++;
+	memo->mask = 2 * size - 1;
 	for (uint32_t at = 0; at < memo->used;) {
 		const struct node *node = (const struct node *)&memo->pool[at];
 
 		publish(memo, node);
-		at += words_of(node);
+		at += size_of(node);
+	}
+}
+
+/* Fills the last group of @node up. */
+static void pad(struct node *node)
+{
+	struct group *last = groups_of(node) + node->n_words / GROUP;
+	uint32_t n = node->n_words % GROUP;
+
+	for (uint32_t i = n; n && i < GROUP; i++) {
+		last->offsets[i] = last->offsets[n - 1];
+		last->values[i] = last->values[n - 1];
 	}
 }
 
@@ -231,45 +230,38 @@ static struct node *make_node(struct mf_memo *memo, uint64_t above, uint64_t val
 {
 	struct node *node = (struct node *)&memo->pool[memo->used];
 	uint32_t n = words->n - first;
-	int32_t *offsets;
 
 	*node = (struct node){
 		.above = above,
 		.value = value,
 		.number = memo->n_nodes++,
 		.n_words = (uint16_t)n,
-		.room = (uint16_t)n,
+		.room = (uint16_t)groups_for(n),
 	};
-	memo->used += words_of(node);
-	memcpy(values_of(node), words->values + first, n * sizeof(*words->values));
-	offsets = offsets_of(node);
+	memo->used += size_of(node);
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t page = (words->sp + (uint64_t)(int64_t)words->offsets[first + i]) >> PAGE_BITS;
-		int32_t spread = 0;
-
-		for (uint32_t j = i + 1; i % GROUP == 0 && j < i + GROUP && j < n; j++)
-			if ((words->sp + (uint64_t)(int64_t)words->offsets[first + j]) >>
-			    PAGE_BITS != page)
-				spread = SPREAD;
-		offsets[i] = words->offsets[first + i] | spread;
+		groups_of(node)[i / GROUP].offsets[i % GROUP] = words->offsets[first + i];
+		groups_of(node)[i / GROUP].values[i % GROUP] = words->values[first + i];
 	}
+	pad(node);
 	publish(memo, node);
 	return node;
 }
 
 /* Those below @node agree in @kept words only: what follows goes to a child of it. */
-static void split(struct mf_memo *memo, struct node *node, uint32_t kept, uint64_t sp)
+static void split(struct mf_memo *memo, struct node *node, uint32_t kept)
 {
+	uint64_t values[WORDS_MAX];
 	int32_t offsets[WORDS_MAX];
-	struct words rest = {
-		.sp = sp, .n = node->n_words, .values = values_of(node), .offsets = offsets,
-	};
+	struct words words = { .n = node->n_words, .values = values, .offsets = offsets };
 	uint32_t number = memo->n_nodes;
 	struct node *child;
 
-	for (uint32_t i = 0; i < rest.n; i++)
-		offsets[i] = offsets_of(node)[i] & ~SPREAD;
-	child = make_node(memo, CHILD_OF | number, rest.values[kept], &rest, kept + 1);
+	for (uint32_t i = kept; i < words.n; i++) {
+		values[i] = groups_of(node)[i / GROUP].values[i % GROUP];
+		offsets[i] = groups_of(node)[i / GROUP].offsets[i % GROUP];
+	}
+	child = make_node(memo, CHILD_OF | number, values[kept], &words, kept + 1);
 	child->context = node->context;
 	child->branch = node->branch;
 	child->number = node->number;
@@ -277,6 +269,19 @@ static void split(struct mf_memo *memo, struct node *node, uint32_t kept, uint64
 	node->context = 0;
 	node->branch = offsets[kept];
 	node->n_words = (uint16_t)kept;
+	pad(node);
+}
+
+/* How many words of @node are those of @words from @at on. */
+static uint32_t agree(const struct node *node, const struct words *words, uint32_t at)
+{
+	uint32_t i = 0;
+
+	while (i < node->n_words && at + i < words->n &&
+	       groups_of(node)[i / GROUP].values[i % GROUP] == words->values[at + i] &&
+	       groups_of(node)[i / GROUP].offsets[i % GROUP] == words->offsets[at + i])
+		i++;
+	return i;
 }
 
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
@@ -298,19 +303,17 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		return;
 	make_room(memo);
 	while ((node = find_node(memo, above, value))) {
-		uint32_t n = node->n_words, i = 0;
+		uint32_t n = agree(node, &words, at);
 
-		while (i < n && at < words.n && values_of(node)[i] == words.values[at] &&
-		       (offsets_of(node)[i] & ~SPREAD) == words.offsets[at]) {
-			i++;
-			at++;
-		}
-		if (i < n) {
-			/* Only the value can differ, and a walk ends nowhere else. */
-			if (at == words.n || (offsets_of(node)[i] & ~SPREAD) != words.offsets[at])
+		at += n;
+		/* Only a value can differ: a walk neither ends nor looks elsewhere. */
+		if (at == words.n)
+			return;
+		if (n < node->n_words) {
+			if (groups_of(node)[n / GROUP].offsets[n % GROUP] != words.offsets[at])
 				return;
-			split(memo, node, i, words.sp);
-		} else if (node->context || at == words.n || node->branch != words.offsets[at]) {
+			split(memo, node, n);
+		} else if (node->context || node->branch != words.offsets[at]) {
 			return;
 		}
 		above = CHILD_OF | node->number;

@@ -26,10 +26,10 @@
  * Nodes lie one behind the other in a pool. When that is full, everything is forgotten.
  */
 struct mf_memo {
-	uint32_t doubled; /* how often the table has been */
+	uint32_t mask; /* of the table: slots in use, less one */
 	uint32_t n_nodes;
-	uint32_t used;	  /* words of the pool */
-	uint32_t score;	  /* hits of late; without, few stacks are looked for */
+	uint32_t used;	/* words of the pool */
+	uint32_t score; /* hits of late; without, few stacks are looked for */
 	uint32_t asked;
 	uint64_t values[MF_MEMO_WORDS]; /* scratch: those of a walk */
 	int32_t offsets[MF_MEMO_WORDS];

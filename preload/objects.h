@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
-extern uint32_t mf_objects_retired;
+#include "session.h"
+
+extern uint32_t mf_objects_retired MF_HIDDEN;
 
 /* Enters objects that are new, and retires those that are gone. Never call it with the session's
  * lock held: the dynamic linker's own lock is taken. */

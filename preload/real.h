@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session.h"
+
 /* A table: member, symbol, type, arguments. */
 #define MF_REAL_FUNCTIONS(X)                                                \
 	X(malloc, "malloc", void *, (size_t))                               \
@@ -30,8 +32,8 @@ struct mf_real {
 #define MF_REAL_EARLY_SIZE 16384u
 
 extern unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
-extern struct mf_real mf_real_functions;
-extern int mf_real_state; /* 1: they are all there */
+extern struct mf_real mf_real_functions MF_HIDDEN;
+extern int mf_real_state MF_HIDDEN; /* 1: they are all there */
 
 /*
  * Looks the functions up; while it does, allocations are served from a small arena of our own.

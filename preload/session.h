@@ -7,14 +7,17 @@
 
 #include "model/store.h"
 
+/* Reached directly: the compiler knows of a declaration alone that it is not another object's. */
+#define MF_HIDDEN __attribute__((visibility("hidden")))
+
 /* The session memory; valid while the session is active. */
-extern struct mf_store mf_session_store;
+extern struct mf_store mf_session_store MF_HIDDEN;
 
 /*
  * Points to a word in a page that fork leaves empty in the child (MADV_WIPEONFORK), however the
  * child was made: a child never writes to its parent's profile.
  */
-extern const volatile int *mf_session_active_word;
+extern const volatile int *mf_session_active_word MF_HIDDEN;
 
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* and each stack is verified */

@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 
+#include "session.h"
+
 /* Whether anything is wanted in this program; not changed after the session has begun. */
-extern bool mf_trace_wanted;
+extern bool mf_trace_wanted MF_HIDDEN;
 
 /*
  * Begins to write to descriptor @fd, which must not be one that the program knows of; 0: does not.

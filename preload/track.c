@@ -195,10 +195,11 @@ static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint
 void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
+	int active = *mf_session_active_word;
 	uint32_t context;
 	bool done = false;
 
-	if (!pointer || !mf_session_is_active())
+	if (!pointer || !active)
 		return;
 	if (__builtin_expect(mf_thread_local.inside, 0)) {
 		defer(pointer, size, false);
@@ -210,7 +211,7 @@ void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers 
 	context = mf_stack_known(thread, caller);
 	if (!context)
 		context = find_context(thread, caller);
-	if (mf_session_verifies())
+	if (__builtin_expect(active == MF_SESSION_VERIFIES, 0))
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {
 		advance(thread);

@@ -41,6 +41,7 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
  * that has the block, without a lock: nobody else has a block there at that time.
  */
 #define MF_BLOCKS_ALIGN_BITS   4  /* of a usual block's address */
+_Static_assert(MF_BLOCKS_ALIGN_BITS % 2 == 0, "mf_blocks_place");
 #define MF_BLOCKS_LEAF_BITS    18 /* slots of one leaf */
 #define MF_BLOCKS_LEAF_SLOTS   (1u << MF_BLOCKS_LEAF_BITS)
 #define MF_BLOCKS_ADDRESS_BITS 48
@@ -81,9 +82,9 @@ static inline uint64_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 /* Where in its granule, of one or two places, a usual block at @address lies. */
 static inline uint64_t mf_blocks_place(const struct mf_store *store, uint64_t address)
 {
-	uint64_t inside = address & ((1ull << mf_blocks_granule_bits(store)) - 1);
-
-	return inside >> MF_BLOCKS_ALIGN_BITS ? MF_BLOCKS_UPPER : 0;
+	/* A granule has two where its bits are one more than an address's, an odd number. */
+	return (address >> MF_BLOCKS_ALIGN_BITS & mf_blocks_granule_bits(store) & 1) *
+	       MF_BLOCKS_UPPER;
 }
 
 /* @block as a slot of the usual kind; 0 if it is not of that kind. */
@@ -127,6 +128,20 @@ static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_b
 	if (!slot || *slot || !packed)
 		return false;
 	*slot = packed;
+	return true;
+}
+
+/* The same for a block whose capacity is that of a fresh one. */
+static inline bool mf_blocks_put_fresh(struct mf_store *store, uint64_t address, uint64_t size,
+				       uint32_t context)
+{
+	uint64_t *slot = mf_blocks_slot(store, address);
+
+	if (!slot || *slot ||
+	    address % (1u << MF_BLOCKS_ALIGN_BITS) | size >> MF_BLOCKS_MORE_SHIFT |
+		    context >> MF_BLOCKS_CONTEXT_BITS)
+		return false;
+	*slot = mf_blocks_place(store, address) | (uint64_t)context << MF_BLOCKS_CONTEXT_SHIFT | size;
 	return true;
 }
 

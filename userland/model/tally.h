@@ -99,17 +99,12 @@ static inline bool mf_tally_alloc(struct mf_store *store, uint32_t number, uint6
 {
 	const struct mf_model_options *options = &mf_model_of(store)->options;
 	struct mf_tally *tally = mf_tally_of(store, number);
-	struct mf_block block = {
-		.address = address,
-		.size = size,
-		.capacity = mf_blocks_capacity(size, options->alignment),
-		.context = context,
-	};
-	int64_t net = (int64_t)(block.capacity + options->heap_admin);
-	int64_t cost = mf_tally_cost(store, net);
+	uint64_t capacity = mf_blocks_capacity(size, options->alignment);
+	int64_t net = (int64_t)(capacity + options->heap_admin);
+	int64_t cost = net & mf_model_of(store)->clock_mask;
 
 	if (context < MF_CONTEXT_FIRST || !mf_tally_allows(store, tally, cost) ||
-	    tally->heap_room < net || !mf_blocks_put_usual(store, &block))
+	    tally->heap_room < net || !mf_blocks_put_fresh(store, address, size, context))
 		return false;
 	mf_trie_charge_shard(store, number, context, (int64_t)size);
 	mf_tally_change(tally, (int64_t)size, net - (int64_t)size, cost);
@@ -128,7 +123,7 @@ static inline bool mf_tally_free(struct mf_store *store, uint32_t number, uint64
 	if (!slot || block.context < MF_CONTEXT_FIRST)
 		return false;
 	net = -(int64_t)(block.capacity + options->heap_admin);
-	cost = mf_tally_cost(store, net);
+	cost = -net & mf_model_of(store)->clock_mask;
 	if (!tally->may_shrink || !mf_tally_allows(store, tally, cost))
 		return false;
 	*slot = 0;
