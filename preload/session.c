@@ -4,7 +4,6 @@
 #include "session.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -12,8 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/join.h"
 #include "model/blocks.h"
 #include "model/model.h"
+#include "join.h"
 #include "objects.h"
 #include "real.h"
 #include "start.h"
@@ -70,7 +71,7 @@ static void clean_environment(char **environment)
 	char *preload = find_variable(environment, "LD_PRELOAD");
 	char *own = preload ? strchr(preload, ':') : NULL;
 
-	remove_variable(environment, "MASSIF_SESSION");
+	remove_variable(environment, MF_JOIN_VARIABLE);
 	if (own)
 		memmove(preload, own + 1, strlen(own + 1) + 1);
 	else
@@ -95,37 +96,48 @@ static int *make_active_word(void)
 	return page;
 }
 
-/* Reads the number of the session's descriptor; -1 if it is none. */
-static int parse_descriptor(const char *text)
+/*
+ * The descriptor of the session's memory, or a negative number: massif-ctl's own for the program that
+ * it started, or what it gives to one that is executed later.
+ */
+static int find_memory(char *value, char **rest, int *trace)
 {
-	long value = 0;
+	int fd = mf_join_read(value, rest);
 
-	if (!*text)
-		return -1;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9' || value > INT_MAX / 10)
-			return -1;
-		value = value * 10 + *text - '0';
-	}
-	return value <= INT_MAX ? (int)value : -1;
+	*trace = -1;
+	if (fd >= 0 || !*rest)
+		return fd;
+	return mf_join_executed(*(long *)__libc_stack_end, (char **)__libc_stack_end + 1, trace);
+}
+
+/* What the program executes finds the shim, too, and asks for a session of its own. */
+static void keep_environment(char *value, const char *rest)
+{
+	memmove(value, rest, strlen(rest) + 1);
 }
 
 static void attach(char **environment)
 {
-	const char *session = find_variable(environment, "MASSIF_SESSION");
-	int fd = session ? parse_descriptor(session) : -1;
-	int *active;
+	char *value = find_variable(environment, MF_JOIN_VARIABLE), *rest = NULL;
+	int fd, trace, *active;
 
-	if (!session)
+	if (!value)
 		return;
-	clean_environment(environment);
+	fd = find_memory(value, &rest, &trace);
 	active = make_active_word();
 	if (fd < 0 || !active || mf_store_attach(&mf_session_store, fd, NULL)) {
 		/* massif-ctl sees that nobody attached and says so. */
+		clean_environment(environment);
 		close(fd);
 		return;
 	}
 	close(fd);
+	if (rest && mf_session_store.header->traces_children)
+		keep_environment(value, rest);
+	else
+		clean_environment(environment);
+	if (trace >= 0)
+		mf_session_store.header->trace_fd = trace;
 	mf_session_store.header->first_time_ns = monotonic_ns();
 	mf_blocks_set_distance(&mf_session_store, mf_real_distance());
 	mf_objects_scan();

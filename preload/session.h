@@ -35,7 +35,7 @@ static inline bool mf_session_verifies(void)
 /*
  * Attaches if massif-ctl started this program; does its work once. Called at the first event and by
  * the constructor, whichever comes first. Takes our variables out of the environment, so that what
- * the program executes is not profiled.
+ * the program executes is not profiled; unless it is to be, too.
  */
 void mf_session_attach(void);
 

@@ -324,7 +324,7 @@ static const struct option table[] = {
 	{ .name = "--trace-children", .parse = parse_boolean, .place = AT(trace_children),
 	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "no",
-	  .meaning = "profile the programs that the program executes, too (pages only)" },
+	  .meaning = "profile the programs that the program executes, too" },
 	{ .name = "--trace-children-skip", .parse = parse_text, .place = AT(trace_children_skip),
 	  .flags = OPTION_CORE,
 	  .values = "patterns", .initial = "none",
@@ -424,20 +424,11 @@ static const struct option *find_option(const char *arg, const char **value)
 
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err)
 {
-	bool pages = mf_options_has_pages(options);
-
-	if (options->trace_children && !pages && options->heap) {
-		mf_options_explain(err, "--trace-children=yes",
-				   "heap mode follows no program that the program executes; use "
-				   "--pages-as-heap=yes, or profile that program itself");
-		return -EINVAL;
-	}
-	if (options->xtree_allocs && pages) {
-		mf_options_explain(err, "--xtree-memory=allocs",
-				   "an execution tree is of blocks, and pages mode has none");
-		return -EINVAL;
-	}
-	return 0;
+	if (!options->xtree_allocs || !mf_options_has_pages(options))
+		return 0;
+	mf_options_explain(err, "--xtree-memory=allocs",
+			   "an execution tree is of blocks, and pages mode has none");
+	return -EINVAL;
 }
 
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason)

@@ -72,6 +72,34 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 	return mf_outfile_commit(&file, err);
 }
 
+/* Changes with each snapshot that is taken. */
+static uint64_t generation(const struct mf_store *store)
+{
+	const struct mf_model *model = mf_model_of(store);
+
+	return __atomic_load_n(&model->published, __ATOMIC_ACQUIRE) +
+	       ((uint64_t)__atomic_load_n(&model->real_snapshots, __ATOMIC_ACQUIRE) << 16);
+}
+
+/* Takes another look where a snapshot came between, whose tree may be where another's was. */
+static int collect_kept(const struct mf_store *store, struct mf_collection *collection,
+			struct mf_error *err)
+{
+	for (int i = 0; i < COLLECT_TRIES; i++) {
+		uint64_t before = generation(store);
+		int ret = mf_collect(store, NULL, 0, collection, err);
+
+		if (ret)
+			return ret;
+		if (before == generation(store))
+			return 0;
+		mf_collection_release(collection);
+		poll(NULL, 0, COLLECT_NAP_MS);
+	}
+	return mf_error_set(err, -EAGAIN, "the program takes snapshots too fast for a look at them; "
+					  "try again");
+}
+
 int mf_output_write(const struct mf_options *options, const char *cmd,
 		    const struct mf_store *store, pid_t pid, bool pages, const char *remark,
 		    struct mf_error *err)
@@ -86,7 +114,7 @@ int mf_output_write(const struct mf_options *options, const char *cmd,
 	ret = mf_outname_expand(options->out_file, pid, 1, &name, err);
 	if (ret)
 		return ret;
-	ret = mf_collect(store, NULL, 0, &collection, err);
+	ret = collect_kept(store, &collection, err);
 	if (ret)
 		return ret;
 	profile->desc = desc ? desc : options->desc;
@@ -123,34 +151,6 @@ int mf_output_check(const struct mf_options *options, bool *own, struct mf_error
 	if (number && strchr(number, '/'))
 		return 0;
 	return mf_outfile_check(name, err);
-}
-
-/* Changes with each snapshot that is taken. */
-static uint64_t generation(const struct mf_store *store)
-{
-	const struct mf_model *model = mf_model_of(store);
-
-	return __atomic_load_n(&model->published, __ATOMIC_ACQUIRE) +
-	       ((uint64_t)__atomic_load_n(&model->real_snapshots, __ATOMIC_ACQUIRE) << 16);
-}
-
-/* Takes another look where a snapshot came between, whose tree may be where another's was. */
-static int collect_kept(const struct mf_store *store, struct mf_collection *collection,
-			struct mf_error *err)
-{
-	for (int i = 0; i < COLLECT_TRIES; i++) {
-		uint64_t before = generation(store);
-		int ret = mf_collect(store, NULL, 0, collection, err);
-
-		if (ret)
-			return ret;
-		if (before == generation(store))
-			return 0;
-		mf_collection_release(collection);
-		poll(NULL, 0, COLLECT_NAP_MS);
-	}
-	return mf_error_set(err, -EAGAIN, "the program takes snapshots too fast for a look at them; "
-					  "try again");
 }
 
 int mf_output_print(const struct mf_options *options, const char *cmd,

@@ -21,7 +21,8 @@ int mf_output_check(const struct mf_options *options, bool *own, struct mf_error
 /*
  * Writes the profile in @store as the file of process @pid and says so. With @pages only its owner
  * may read it. @remark (NULL: none) is what a reader of it should know, for the end of the line
- * desc. Returns 0; or -errno, with words in @err, and there is no new file.
+ * desc. Somebody may still be writing to the store. Returns 0; or -errno, with words in @err, and there
+ * is no new file.
  */
 int mf_output_write(const struct mf_options *options, const char *cmd,
 		    const struct mf_store *store, pid_t pid, bool pages, const char *remark,

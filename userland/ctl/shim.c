@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/join.h"
 
 #define SHIM    "libmassif-preload.so"
 #define PRELOAD "LD_PRELOAD="
-#define SESSION "MASSIF_SESSION="
+#define SESSION MF_JOIN_VARIABLE "="
 
 /* Of massif-ctl, without a slash at the end. Returns 0 or -errno. */
 static int own_directory(char directory[PATH_MAX])
@@ -88,7 +89,7 @@ static void cleanup_environment(char ***environment)
 }
 
 int mf_shim_make_environment(char *const *environment, const char *path, int session,
-			     char ***result, struct mf_error *err)
+			     const char *address, char ***result, struct mf_error *err)
 {
 	__attribute__((cleanup(cleanup_environment))) char **copy = NULL;
 	const char *old = NULL; /* value of LD_PRELOAD */
@@ -121,7 +122,8 @@ int mf_shim_make_environment(char *const *environment, const char *path, int ses
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
 	n += !old;
-	if (asprintf(&copy[n], SESSION "%d", session) < 0) {
+	if (asprintf(&copy[n], SESSION "%d%s%s", session, address ? "@" : "",
+		     address ? address : "") < 0) {
 		copy[n] = NULL;
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}

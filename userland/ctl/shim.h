@@ -12,12 +12,13 @@
 int mf_shim_find(char **path, struct mf_error *err);
 
 /*
- * A copy of @environment with the shim at @path in front of LD_PRELOAD, and with MASSIF_SESSION,
- * the number of the session's descriptor. The shim undoes both. *@result is to be released with
+ * A copy of @environment with the shim at @path in front of LD_PRELOAD, and with MASSIF_SESSION:
+ * the number of the session's descriptor, and @address, where others can join (NULL: nowhere; see
+ * base/join.h). The shim undoes both, or leaves them for what is to join. *@result is to be released with
  * mf_shim_free_environment(). Returns 0 or -ENOMEM.
  */
 int mf_shim_make_environment(char *const *environment, const char *path, int session,
-			     char ***result, struct mf_error *err);
+			     const char *address, char ***result, struct mf_error *err);
 void mf_shim_free_environment(char **environment);
 
 #endif

@@ -99,7 +99,7 @@ struct mf_store_header {
 	uint32_t verify;	  /* enum mf_verify */
 	uint32_t differs_context; /* the first that differs, in frame differs_frame, which is */
 	uint32_t differs_frame;	  /* differs_pc there (0: none) */
-	uint32_t reserved;
+	uint32_t traces_children; /* what the program executes is profiled, too */
 	uint64_t differs_pc;
 	uint64_t verified, verify_differs; /* counts */
 

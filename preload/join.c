@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+// Asks massif-ctl for a session of this process's own.
+//
+// By bare system calls: the C library's functions of these names are where threads are cancelled, and
+// programs and other preloaded libraries have their own.
+
+#include "join.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/join.h"
+
+/* Where few programs have descriptors of their own. */
+#define DESCRIPTOR_LEAST 1000
+
+static char name[MF_JOIN_NAME_MAX];
+static char secret[MF_JOIN_SECRET_DIGITS];
+
+/* Reads a descriptor's number. Returns what is behind it; *@number is -1 if it is none. */
+static char *parse_number(char *text, int *number)
+{
+	long value = 0;
+	char *start = text;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		value = value > INT_MAX / 10 ? value : value * 10 + *text - '0';
+	*number = text > start && value <= INT_MAX ? (int)value : -1;
+	return text;
+}
+
+int mf_join_read(char *value, char **rest)
+{
+	char *colon;
+	int fd;
+
+	*rest = NULL;
+	value = parse_number(value, &fd);
+	if (!*value)
+		return fd;
+	colon = strchr(value, ':');
+	if (*value != '@' || !colon || (size_t)(colon - value) > sizeof(name) ||
+	    strlen(colon + 1) != sizeof(secret))
+		return -1;
+	memset(name, 0, sizeof(name));
+	memcpy(name, value + 1, (size_t)(colon - value) - 1);
+	memcpy(secret, colon + 1, sizeof(secret));
+	*rest = value;
+	return fd;
+}
+
+static long without_interruption(long number, int fd, void *pointer, long more)
+{
+	long ret;
+
+	do
+		ret = syscall(number, fd, pointer, more);
+	while (ret < 0 && errno == EINTR);
+	return ret < 0 ? -errno : ret;
+}
+
+/* The kernel remembers who made the listening socket. */
+static bool is_ours(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return !syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
+	       (!peer.uid || peer.uid == geteuid() || peer.uid == getuid());
+}
+
+static int move_high(int fd)
+{
+	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
+
+	if (high < 0)
+		return fd;
+	syscall(SYS_close, fd);
+	return high;
+}
+
+/* Returns a connection or -errno. */
+static int call(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = strnlen(name, sizeof(name));
+	int fd, ret;
+
+	if (!length)
+		return -ENOTCONN;
+	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	memcpy(address.sun_path + 1, name, length);
+	ret = (int)without_interruption(SYS_connect, fd, &address,
+					(long)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
+	if (!ret && !is_ours(fd))
+		ret = -EPERM;
+	if (!ret)
+		return move_high(fd);
+	syscall(SYS_close, fd);
+	return ret;
+}
+
+/* Waits for the answer. Returns its code, with descriptors only if it is 0; -1 stands for none. */
+static int hear(int fd, int fds[MF_JOIN_FDS])
+{
+	struct mf_join_answer answer = { 0 };
+	struct iovec part = { .iov_base = &answer, .iov_len = sizeof(answer) };
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
+	} control;
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	long size = without_interruption(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	fds[0] = fds[1] = -1;
+	if (size >= 0 && header && header->cmsg_level == SOL_SOCKET &&
+	    header->cmsg_type == SCM_RIGHTS && header->cmsg_len >= CMSG_LEN(sizeof(int)) &&
+	    header->cmsg_len <= CMSG_LEN(MF_JOIN_FDS * sizeof(int)))
+		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+	if (size != (long)sizeof(answer) || answer.magic != MF_JOIN_MAGIC)
+		return size < 0 ? (int)size : -EPROTO;
+	if (!answer.code && fds[0] < 0)
+		return -EPROTO;
+	return answer.code;
+}
+
+int mf_join_executed(long argc, char *const *argv, int *trace)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	struct mf_join_request request = { .magic = MF_JOIN_MAGIC, .verb = MF_JOIN_EXECUTED };
+	struct iovec parts[] = {
+		{ .iov_base = &request, .iov_len = sizeof(request) },
+		{ .iov_base = (void *)(path ? path : "") },
+		{ .iov_base = (void *)(argc > 0 ? argv[0] : "") },
+	};
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 3 };
+	int fds[MF_JOIN_FDS], fd = call(), ret;
+	long sent;
+
+	*trace = -1;
+	if (fd < 0)
+		return fd;
+	parts[1].iov_len = request.path_bytes =
+		(uint32_t)strnlen(parts[1].iov_base, MF_JOIN_PATH_MAX);
+	/* The kernel puts the arguments one behind the other. */
+	if (argc > 0) {
+		size_t bytes = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
+
+		parts[2].iov_len = request.args_bytes =
+			(uint32_t)(bytes < MF_JOIN_ARGS_MAX ? bytes : MF_JOIN_ARGS_MAX);
+	}
+	memcpy(request.secret, secret, sizeof(secret));
+	sent = without_interruption(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
+	ret = sent < 0 ? (int)sent : hear(fd, fds);
+	if (ret) {
+		syscall(SYS_close, fd);
+		return ret;
+	}
+	if (fds[1] >= 0)
+		*trace = move_high(fds[1]);
+	return fds[0];
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+// The processes and programs that come of a program, in heap mode: each has the file that it has under
+// Valgrind's Massif.
+
+#include <ctype.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define VALGRIND  "/usr/bin/valgrind"
+#define FILES_MAX 64
+
+FIXTURE(children) {
+	struct ctl_result result, theirs;
+	char *files[2][FILES_MAX]; /* ours and Valgrind's, comparable, sorted */
+	size_t n[2];
+};
+
+FIXTURE_SETUP(children)
+{
+	ctl_remove_files("massif.out");
+	ctl_remove_files("c.");
+	setenv("HOME", "/nonexistent", 1);
+	unsetenv("VALGRIND_OPTS");
+	unsetenv("MASSIF_OPTS");
+}
+
+FIXTURE_TEARDOWN(children)
+{
+	for (int side = 0; side < 2; side++) {
+		for (size_t i = 0; i < self->n[side]; i++)
+			free(self->files[side][i]);
+	}
+	ctl_result_free(&self->result);
+	ctl_result_free(&self->theirs);
+	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
+	ctl_remove_files("massif.out");
+	ctl_remove_files("c.");
+}
+
+/* Addresses differ from run to run. */
+static void blank_addresses(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		*to++ = *text;
+		if (*text++ == 'x' && to[-2] == '0')
+			while (isxdigit((unsigned char)*text))
+				text++;
+	}
+	*to = '\0';
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Takes the files that begin with @prefix away. */
+static size_t take_files(const char *prefix, char *files[FILES_MAX])
+{
+	char name[256];
+	size_t n = 0;
+
+	while (n < FILES_MAX && ctl_find_files(prefix, name)) {
+		files[n] = ctl_read_file(name);
+		blank_addresses(files[n++]);
+		unlink(name);
+	}
+	qsort(files, n, sizeof(files[0]), compare);
+	return n;
+}
+
+/* How many of ours have such a line. */
+static size_t count_lines(const struct _test_data_children *self, const char *line)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->n[0]; i++) {
+		const char *found = strstr(self->files[0][i], line);
+
+		n += found && found[-1] == '\n' && found[strlen(line)] == '\n';
+	}
+	return n;
+}
+
+static void run_side(struct _test_data_children *self, int side, const char *trace,
+		     const char *const *args)
+{
+	struct ctl_result *result = side ? &self->theirs : &self->result;
+	const char *argv[32] = { NULL };
+	size_t n = 0;
+
+	if (side) {
+		argv[n++] = VALGRIND;
+		argv[n++] = "--tool=massif";
+		argv[n++] = "--run-libc-freeres=no";
+		argv[n++] = "--run-cxx-freeres=no";
+	} else {
+		argv[n++] = "massif-ctl";
+	}
+	argv[n++] = "-q";
+	argv[n++] = trace;
+	argv[n++] = "--time-unit=B";
+	argv[n++] = "--massif-out-file=massif.out.%q{SIDE}.%p";
+	while (*args)
+		argv[n++] = *args++;
+	setenv("SIDE", side ? "theirs" : "ours", 1);
+	ctl_run(result, NULL, NULL, argv);
+	self->n[side] = take_files(side ? "massif.out.theirs" : "massif.out.ours",
+				   self->files[side]);
+}
+
+/* Runs both and holds ours to theirs. */
+static void run_both(struct __test_metadata *_metadata, struct _test_data_children *self,
+		     const char *trace, const char *const *args)
+{
+	run_side(self, 0, trace, args);
+	run_side(self, 1, trace, args);
+	EXPECT_EQ(ctl_exit_code(&self->theirs), ctl_exit_code(&self->result));
+	EXPECT_STREQ(self->theirs.out, self->result.out);
+	EXPECT_EQ(self->n[1], self->n[0]);
+	for (size_t i = 0; i < self->n[0] && i < self->n[1]; i++) {
+		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
+		EXPECT_STREQ(self->files[1][i], self->files[0][i]);
+	}
+}
+
+#define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+#define NEED_VALGRIND()                                       \
+	do {                                                  \
+		if (access(VALGRIND, X_OK))                   \
+			SKIP(return, "there is no Valgrind"); \
+	} while (0)
+
+static void forget_files(struct _test_data_children *self)
+{
+	for (int side = 0; side < 2; side++) {
+		while (self->n[side])
+			free(self->files[side][--self->n[side]]);
+	}
+	ctl_result_free(&self->result);
+	ctl_result_free(&self->theirs);
+}
+
+/* The lines before the first snapshot. A shell allocates by its environment, which differs. */
+static void compare_heads(struct __test_metadata *_metadata, struct _test_data_children *self)
+{
+	ASSERT_EQ(self->n[1], self->n[0]);
+	for (size_t i = 0; i < self->n[0]; i++) {
+		size_t length = strcspn(self->files[0][i], "#");
+
+		EXPECT_EQ(length, strcspn(self->files[1][i], "#"));
+		EXPECT_EQ(0, strncmp(self->files[0][i], self->files[1][i], length)) {
+			TH_LOG("%.*s%.*s", (int)length, self->files[0][i], (int)length,
+			       self->files[1][i]);
+		}
+	}
+}
+
+static char target[4096];
+
+/* From zero, with the same options, in a file of its own; what was there before the exec is gone. */
+TEST_F_TIMEOUT(children, traced, 120)
+{
+	static const struct {
+		const char *way;
+		size_t files;
+	} ways[] = {
+		{ "exec", 1 }, { "fork_exec", 2 }, { "close_exec", 2 },
+		{ "vfork_exec", 2 }, { "spawn", 2 }, { "chain", 2 },
+	};
+
+	NEED_VALGRIND();
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		TH_LOG("%s", ways[i].way);
+		run_both(_metadata, self, "--trace-children=yes",
+			 ARGS(target, ways[i].way, target, "leaf", "two words", ""));
+		EXPECT_EQ(7, ctl_exit_code(&self->result));
+		EXPECT_EQ(ways[i].files, self->n[0]);
+		EXPECT_STREQ("", self->result.err);
+		forget_files(self);
+	}
+}
+
+/* Without the option only the program has a file, and what it executes finds nothing of ours. */
+TEST_F_TIMEOUT(children, not_traced, 60)
+{
+	NEED_VALGRIND();
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	run_both(_metadata, self, "--trace-children=no", ARGS(target, "vfork_exec", target, "leaf"));
+	EXPECT_EQ(1, self->n[0]);
+	forget_files(self);
+	run_side(self, 0, "--trace-children=no", ARGS(target, "spawn", "/usr/bin/env"));
+	EXPECT_EQ(1, self->n[0]);
+	EXPECT_EQ(NULL, strstr(self->result.out, "massif"));
+	EXPECT_EQ(NULL, strstr(self->result.out, "MASSIF_SESSION"));
+}
+
+/* Which programs there were, and how their commands are told: also those of scripts. */
+TEST_F_TIMEOUT(children, script, 120)
+{
+	NEED_VALGRIND();
+	ctl_write_file("c.script", "#!/bin/sh -e\n"
+				   "/bin/echo one; (/bin/echo two) | cat\n"
+				   "./c.inner a 'b c'\n"
+				   "exec ./c.bare d\n", 0755);
+	ctl_write_file("c.inner", "#!/bin/sh\n/bin/true inner\n", 0755);
+	ctl_write_file("c.bare", "#! /bin/sh\n/bin/true bare\n:\n", 0755);
+	run_side(self, 0, "--trace-children=yes", ARGS("./c.script", "x"));
+	run_side(self, 1, "--trace-children=yes", ARGS("./c.script", "x"));
+	EXPECT_STREQ("one\ntwo\n", self->result.out);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_EQ(1, count_lines(self, "cmd: /bin/echo one"));
+	EXPECT_EQ(1, count_lines(self, "cmd: ./c.inner a b c"));
+	EXPECT_EQ(1, count_lines(self, "cmd: /bin/true inner"));
+	EXPECT_EQ(1, count_lines(self, "cmd: ./c.bare d"));
+	EXPECT_EQ(0, count_lines(self, "cmd: ./c.script x"));
+	EXPECT_LT(5, self->n[0]);
+	compare_heads(_metadata, self);
+}
+
+/* What is left out, and what that starts. */
+TEST_F_TIMEOUT(children, skipped, 60)
+{
+	static const char *const options[] = { "--trace-children-skip=/none,*/env",
+					       "--trace-children-skip-by-arg=-z*,x" };
+
+	NEED_VALGRIND();
+	for (int i = 0; i < 2; i++) {
+		for (int side = 0; side < 2; side++)
+			run_side(self, side, "--trace-children=yes",
+				 ARGS(options[i], "/bin/sh", "-c",
+				      "/usr/bin/env /bin/echo out; /bin/echo x; /bin/echo in; :"));
+		compare_heads(_metadata, self);
+		EXPECT_STREQ("out\nx\nin\n", self->result.out);
+		EXPECT_EQ(1, count_lines(self, "cmd: /bin/echo in"));
+		EXPECT_EQ(i == 0 ? 0 : 1, count_lines(self, "cmd: /bin/echo out"));
+		EXPECT_EQ(i == 0 ? 1 : 0, count_lines(self, "cmd: /bin/echo x"));
+		forget_files(self);
+	}
+}
+
+/* Whatever becomes of it, and while the others run on. */
+TEST_F(children, killed)
+{
+	const char *found = NULL;
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	run_side(self, 0, "--trace-children=yes", ARGS(target, "killed", target, "stay"));
+	EXPECT_EQ(128 + SIGKILL, ctl_exit_code(&self->result));
+	ASSERT_EQ(2, self->n[0]);
+	for (size_t i = 0; i < 2; i++) {
+		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
+		if (strstr(self->files[0][i], " stay\ntime_unit") &&
+		    !strstr(self->files[0][i], " killed "))
+			found = self->files[0][i];
+	}
+	ASSERT_NE(NULL, found);
+	EXPECT_NE(NULL, strstr(found, "mem_heap_B=10000\n"));
+}
+
+/* Nobody has to wait for it; its file is there, too. */
+TEST_F(children, daemon)
+{
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	run_side(self, 0, "--trace-children=yes", ARGS(target, "daemonise", target, "stay"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "1 of the processes that the program started still "
+						 "run; their profiles end here\n"));
+	ASSERT_EQ(2, self->n[0]);
+	EXPECT_TRUE(ctl_is_massif_file(self->files[0][0]));
+	EXPECT_TRUE(ctl_is_massif_file(self->files[0][1]));
+}
+
+/* A program into which the shim cannot get runs all the same. */
+TEST_F(children, static_one)
+{
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	run_side(self, 0, "--trace-children=yes", ARGS(target, "chain", ctl_target("ctl_static")));
+	EXPECT_STREQ("1 arguments\n", self->result.out);
+	EXPECT_EQ(9, ctl_exit_code(&self->result));
+}
+
+/* As it is without us, in all that it says and leaves. */
+TEST_F_TIMEOUT(children, git, 120)
+{
+	static const char script[] =
+		"set -e; export GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b "
+		"GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b GIT_AUTHOR_DATE='1700000000 +0000' "
+		"GIT_COMMITTER_DATE='1700000000 +0000'\n"
+		"rm -rf c.git c.clone; git init -q c.git; cd c.git\n"
+		"for i in 1 2 3; do echo $i > file$i; git add .; git commit -q -m $i; done\n"
+		"git gc -q; git fsck; cd ..; git clone -q --no-local c.git c.clone\n"
+		"git -C c.clone log --format='%H %s' | cat; rm -rf c.git c.clone";
+
+	if (access("/usr/bin/git", X_OK))
+		SKIP(return, "there is no git");
+	CTL_RUN(&self->theirs, "sh", "-c", script);
+	run_side(self, 0, "--trace-children=yes", ARGS("sh", "-c", script));
+	EXPECT_EQ(0, ctl_exit_code(&self->theirs));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ(self->theirs.out, self->result.out);
+	EXPECT_STREQ(self->theirs.err, self->result.err);
+	EXPECT_LT(20, self->n[0]);
+	for (size_t i = 0; i < self->n[0]; i++)
+		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
+}
+
+/* All are there to be looked at while they run. */
+TEST_F(children, listed)
+{
+	run_side(self, 0, "--trace-children=yes",
+		 ARGS("sh", "-c", "\"$0\" list", ctl_path()));
+	EXPECT_NE(NULL, strstr(self->result.out, "list")) {
+		TH_LOG("%s", self->result.out);
+	}
+}
+
+/* Finds the name at which a massif-ctl lets processes join. */
+static bool find_door(struct sockaddr_un *address, socklen_t *size)
+{
+	FILE *file = fopen("/proc/net/unix", "r");
+	char line[512];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		const char *name = strstr(line, "@massif-join/");
+
+		if (!name)
+			continue;
+		*size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strcspn(name, "\n"));
+		address->sun_family = AF_UNIX;
+		address->sun_path[0] = '\0';
+		memcpy(address->sun_path + 1, name + 1, strcspn(name, "\n") - 1);
+		found = true;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Who does not know the secret gets nothing, and disturbs nobody. */
+TEST_F(children, strangers)
+{
+	static const char *const sent[] = { "", "x", "nioj\0\0\0\0\0\0\0\0\0\0\0\0"
+						     "00000000000000000000000000000000" };
+	static const size_t sizes[] = { 0, 1, 48 };
+	struct sockaddr_un address;
+	socklen_t size;
+	char answer[64];
+	int status;
+	pid_t pid;
+
+	pid = ctl_start(NULL, ARGS("massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
+				   "sleep 1; exit 5"));
+	for (int tries = 0; !find_door(&address, &size) && tries < 100; tries++)
+		usleep(10000);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+		ssize_t n;
+
+		ASSERT_EQ(0, connect(fd, (struct sockaddr *)&address, size));
+		ASSERT_EQ((ssize_t)sizes[i], send(fd, sent[i], sizes[i], MSG_NOSIGNAL));
+		/* Either an answer that is no, or the end. */
+		n = recv(fd, answer, sizeof(answer), 0);
+		EXPECT_TRUE(n <= 0 || ((int *)answer)[1] < 0);
+		close(fd);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(5, WEXITSTATUS(status));
+}
+
+TEST_HARNESS_MAIN

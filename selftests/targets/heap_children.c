@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+// heap_children WAY [PROGRAM [ARGUMENT]...]: allocates, and comes to another process or program in one of
+// many ways. Ends with what that ended with.
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static char *own_path;
+static void *blocks[64];
+static int n_blocks;
+
+static void grow(int n, size_t size)
+{
+	while (n--)
+		blocks[n_blocks++] = malloc(size);
+}
+
+static void shrink(int n)
+{
+	while (n-- && n_blocks)
+		free(blocks[--n_blocks]);
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 90;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int leaf(char **argv)
+{
+	grow(20, 100);
+	shrink(5);
+	grow(3, 4000);
+	return 7;
+}
+
+static int exec_over(char **argv)
+{
+	execv(argv[0], argv);
+	return 91;
+}
+
+static int fork_exec(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(exec_over(argv));
+	grow(4, 300);
+	return wait_for(pid);
+}
+
+/* As daemons and Python's subprocess do. */
+static int close_exec(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int fd = 3; fd < 2000; fd++)
+			close(fd);
+		_exit(exec_over(argv));
+	}
+	return wait_for(pid);
+}
+
+static int vfork_exec(char **argv)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		execv(argv[0], argv);
+		_exit(91);
+	}
+	grow(4, 300);
+	return wait_for(pid);
+}
+
+static int spawn(char **argv)
+{
+	pid_t pid;
+
+	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ))
+		return 92;
+	grow(4, 300);
+	return wait_for(pid);
+}
+
+/* Another program over one that was executed. */
+static int chain(char **argv)
+{
+	char *again[] = { own_path, "exec", argv[0], "leaf", NULL };
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(exec_over(again));
+	return wait_for(pid);
+}
+
+static int killed(char **argv)
+{
+	pid_t pid;
+	int ends[2];
+	char ready;
+
+	if (pipe(ends))
+		return 93;
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		_exit(exec_over(argv));
+	}
+	if (read(ends[0], &ready, 1) != 1)
+		return 94;
+	kill(pid, SIGKILL);
+	return wait_for(pid);
+}
+
+/* Says that it is ready, and stays. */
+static int stay(char **argv)
+{
+	grow(10, 1000);
+	alarm(20);
+	if (write(STDOUT_FILENO, "\n", 1) == 1)
+		pause();
+	return 95;
+}
+
+/* Its child's child lives on, for a while. */
+static int daemonise(char **argv)
+{
+	pid_t pid;
+	int ends[2];
+	char ready;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return 93;
+	pid = fork();
+	if (pid == 0) {
+		if (fork())
+			_exit(0);
+		setsid();
+		dup2(ends[1], STDOUT_FILENO);
+		dup2(open("/dev/null", O_RDWR), STDERR_FILENO);
+		_exit(exec_over(argv));
+	}
+	if (wait_for(pid) || read(ends[0], &ready, 1) != 1)
+		return 94;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(char **argv);
+} ways[] = {
+	{ "leaf", leaf },
+	{ "exec", exec_over },
+	{ "fork_exec", fork_exec },
+	{ "close_exec", close_exec },
+	{ "vfork_exec", vfork_exec },
+	{ "spawn", spawn },
+	{ "chain", chain },
+	{ "killed", killed },
+	{ "stay", stay },
+	{ "daemonise", daemonise },
+};
+
+int main(int argc, char **argv)
+{
+	own_path = argv[0];
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (strcmp(ways[i].name, argv[1]) == 0) {
+			if (ways[i].run != leaf && ways[i].run != stay)
+				grow(8, 500);
+			return ways[i].run(argv + 2);
+		}
+	}
+	return 99;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How a process of the program's family comes to a profile of its own.
+ *
+ * massif-ctl listens at a socket of packets with an abstract name. The name and a secret stand in the
+ * environment variable MASSIF_SESSION of the program, and of what it executes where that is to be
+ * profiled, too:
+ *
+ *	MASSIF_SESSION=FD@NAME:SECRET	the session's memory is descriptor FD
+ *	MASSIF_SESSION=@NAME:SECRET	ask for it
+ *	MASSIF_SESSION=FD		nobody listens
+ *
+ * The name can be seen by everybody, so massif-ctl answers who knows the secret; the kernel tells it
+ * the process. Who asks believes only a socket of its own user or of root. A request is one packet, a
+ * struct mf_join_request with text behind it; the answer is a struct mf_join_answer with descriptors:
+ * the session's memory, and where to tell of calls if that is wanted. The connection stays open, so that
+ * its end tells massif-ctl of the end of the image.
+ */
+#ifndef MASSIF_BASE_JOIN_H
+#define MASSIF_BASE_JOIN_H
+
+#include <stdint.h>
+
+#define MF_JOIN_VARIABLE "MASSIF_SESSION"
+#define MF_JOIN_PREFIX	 "massif-join/"
+#define MF_JOIN_MAGIC	 0x6e696f6au
+
+#define MF_JOIN_SECRET_DIGITS 32u
+#define MF_JOIN_NAME_MAX      64u
+#define MF_JOIN_PATH_MAX      4096u  /* longer ones are cut */
+#define MF_JOIN_ARGS_MAX      65536u /* the same */
+#define MF_JOIN_FDS	      2
+
+enum mf_join_verb {
+	MF_JOIN_EXECUTED, /* a new image: its path, and its arguments, each with its NUL */
+	MF_JOIN_VERBS,
+};
+
+struct mf_join_request {
+	uint32_t magic;
+	uint32_t verb; /* enum mf_join_verb */
+	uint32_t path_bytes, args_bytes; /* of the text behind */
+	char secret[MF_JOIN_SECRET_DIGITS];
+};
+
+struct mf_join_answer {
+	uint32_t magic;
+	int32_t code; /* 0, or -errno: it is not to be profiled */
+};
+
+#endif

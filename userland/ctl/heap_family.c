@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: GPL-2.0
+// The processes of a run of heap mode: who joins, and who has ended.
+
+#include "ctl/heap_family.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/join.h"
+#include "ctl/account.h"
+#include "ctl/children.h"
+#include "ctl/message.h"
+#include "ctl/timekeeper.h"
+#include "model/tally.h"
+
+enum {
+	BACKLOG = 128,
+	EVENTS = 16,
+	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
+	LAST_WATCH_MS = 500, /* and how late at most */
+};
+
+/* Who has connected and not asked yet. */
+struct guest {
+	struct guest *next;
+	int fd;
+	pid_t pid;
+};
+
+struct mf_heap_family {
+	const struct mf_options *options;
+	struct mf_heap_process *processes; /* the newest first */
+	struct guest *guests;
+	int poller, listener; /* -1: nobody can join */
+	char secret[MF_JOIN_SECRET_DIGITS + 1];
+	char address[MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS + 1];
+};
+
+/* What a guest sent. */
+struct wish {
+	struct mf_join_request request;
+	const char *path, *args;
+	char text[MF_JOIN_PATH_MAX + 1 + MF_JOIN_ARGS_MAX + 1];
+};
+
+static int make_secret(char secret[MF_JOIN_SECRET_DIGITS + 1])
+{
+	uint64_t random[2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	snprintf(secret, MF_JOIN_SECRET_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, random[0],
+		 random[1]);
+	return 0;
+}
+
+static int listen_at(struct mf_heap_family *family)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	uint64_t random;
+	char name[MF_JOIN_NAME_MAX];
+	int length;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	length = snprintf(name, sizeof(name), MF_JOIN_PREFIX "%d/%016" PRIx64, (int)getpid(), random);
+	memcpy(address.sun_path + 1, name, (size_t)length);
+	if (bind(family->listener, (struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
+	    listen(family->listener, BACKLOG))
+		return -errno;
+	snprintf(family->address, sizeof(family->address), "%s:%s", name, family->secret);
+	return 0;
+}
+
+static int watch(struct mf_heap_family *family, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data = { .fd = fd } };
+
+	return epoll_ctl(family->poller, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_door(struct mf_heap_family *family)
+{
+	int ret = make_secret(family->secret);
+
+	if (ret)
+		return ret;
+	family->poller = epoll_create1(EPOLL_CLOEXEC);
+	family->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (family->poller < 0 || family->listener < 0)
+		return -errno;
+	ret = listen_at(family);
+	return ret ? ret : watch(family, family->listener);
+}
+
+static void close_door(struct mf_heap_family *family)
+{
+	while (family->guests) {
+		struct guest *guest = mf_take(family->guests, family->guests->next);
+
+		close(guest->fd);
+		free(guest);
+	}
+	if (family->listener >= 0)
+		close(mf_take(family->listener, -1));
+	if (family->poller >= 0)
+		close(mf_take(family->poller, -1));
+}
+
+int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
+			  struct mf_heap_family **family, struct mf_error *err)
+{
+	struct mf_heap_family *made = calloc(1, sizeof(*made));
+	int ret;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->options = options;
+	made->poller = made->listener = -1;
+	ret = options->trace_children ? open_door(made) : 0;
+	if (ret) {
+		close_door(made);
+		free(made);
+		return mf_error_set(err, ret,
+				    "no socket can be made for the program's children: %s",
+				    strerror(-ret));
+	}
+	made->processes = launched;
+	launched->launched = true;
+	*family = made;
+	return 0;
+}
+
+void mf_heap_family_destroy(struct mf_heap_family *family)
+{
+	if (!family)
+		return;
+	close_door(family);
+	while (family->processes)
+		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
+	free(family);
+}
+
+const char *mf_heap_family_address(const struct mf_heap_family *family)
+{
+	return family->listener >= 0 ? family->address : NULL;
+}
+
+int mf_heap_family_fd(const struct mf_heap_family *family)
+{
+	return family->poller;
+}
+
+struct mf_heap_process *mf_heap_family_launched(const struct mf_heap_family *family)
+{
+	struct mf_heap_process *process = family->processes;
+
+	while (process && !process->launched)
+		process = process->next;
+	return process;
+}
+
+struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family, pid_t pid)
+{
+	struct mf_heap_process *process = family->processes;
+
+	if (!pid)
+		return mf_heap_family_launched(family);
+	while (process && (process->pid != pid || process->ended))
+		process = process->next;
+	return process;
+}
+
+/* Takes @process out. */
+static void drop(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	struct mf_heap_process **at = &family->processes;
+
+	while (*at != process)
+		at = &(*at)->next;
+	*at = process->next;
+	mf_heap_process_destroy(process);
+}
+
+static struct guest **find_guest(struct mf_heap_family *family, int fd)
+{
+	struct guest **at = &family->guests;
+
+	while (*at && (*at)->fd != fd)
+		at = &(*at)->next;
+	return at;
+}
+
+static void admit(struct mf_heap_family *family)
+{
+	int fd = accept4(family->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct guest *guest = calloc(1, sizeof(*guest));
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "no file descriptor is left for more processes: from now on none are "
+			       "followed");
+		close(mf_take(family->listener, -1));
+	}
+	if (fd < 0 || !guest || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    watch(family, fd)) {
+		if (fd >= 0)
+			close(fd);
+		free(guest);
+		return;
+	}
+	guest->fd = fd;
+	guest->pid = peer.pid;
+	guest->next = family->guests;
+	family->guests = guest;
+}
+
+/* @fds may be none; -1 among them is left out. */
+static int answer(int guest, int code, const int fds[MF_JOIN_FDS])
+{
+	struct mf_join_answer text = { .magic = MF_JOIN_MAGIC, .code = code };
+	struct iovec part = { .iov_base = &text, .iov_len = sizeof(text) };
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
+	} control = { .header = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	size_t n = 0;
+
+	for (int i = 0; fds && i < MF_JOIN_FDS; i++) {
+		if (fds[i] >= 0)
+			memcpy(CMSG_DATA(&control.header) + n++ * sizeof(int), &fds[i], sizeof(int));
+	}
+	if (n) {
+		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	}
+	return sendmsg(guest, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Is the file that @pid says it was executed as a script? Its name is relative to there. */
+static bool is_script(pid_t pid, const char *path)
+{
+	mf_auto_close int directory = -1, fd = -1;
+	char link[32], head[2];
+
+	snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
+	directory = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd >= 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       !memcmp(head, "#!", sizeof(head));
+}
+
+/*
+ * The command as it was executed. The kernel puts a script's interpreter, and perhaps an argument of
+ * that, in front of the script; otherwise the first argument is a name that was made up.
+ */
+static char *make_cmd(pid_t pid, const struct wish *wish)
+{
+	const char *arg = wish->args, *end = wish->args + wish->request.args_bytes;
+	mf_auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs(wish->path, out);
+	if (is_script(pid, wish->path)) {
+		for (int i = 0; arg < end && i < 2 && strcmp(arg, wish->path); i++)
+			arg += strlen(arg) + 1;
+	}
+	for (arg += arg < end ? strlen(arg) + 1 : 0; arg < end; arg += strlen(arg) + 1)
+		fprintf(out, " %s", arg);
+	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
+}
+
+/* Is @request what it should be, and does its sender know the secret? */
+static bool is_legitimate(const struct mf_heap_family *family, const struct mf_join_request *request,
+			  size_t size)
+{
+	unsigned char differs = 0;
+
+	if (size < sizeof(*request) || request->magic != MF_JOIN_MAGIC ||
+	    request->verb >= MF_JOIN_VERBS || request->path_bytes > MF_JOIN_PATH_MAX ||
+	    request->args_bytes > MF_JOIN_ARGS_MAX ||
+	    size != sizeof(*request) + request->path_bytes + request->args_bytes)
+		return false;
+	for (size_t i = 0; i < MF_JOIN_SECRET_DIGITS; i++)
+		differs |= (unsigned char)(request->secret[i] ^ family->secret[i]);
+	return !differs;
+}
+
+/* Returns 1, 0 if there is nothing yet, or -errno. */
+static int receive(const struct mf_heap_family *family, int fd, struct wish *wish)
+{
+	char text[MF_JOIN_PATH_MAX + MF_JOIN_ARGS_MAX];
+	struct iovec parts[] = {
+		{ .iov_base = &wish->request, .iov_len = sizeof(wish->request) },
+		{ .iov_base = text, .iov_len = sizeof(text) },
+	};
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT);
+	uint32_t n;
+
+	if (size < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!is_legitimate(family, &wish->request, (size_t)size))
+		return -EPROTO;
+	/* Both with an end, whatever they contain. */
+	n = wish->request.path_bytes;
+	memcpy(wish->text, text, n);
+	wish->text[n] = '\0';
+	memcpy(wish->text + n + 1, text + n, wish->request.args_bytes);
+	wish->text[n + 1 + wish->request.args_bytes] = '\0';
+	wish->path = wish->text;
+	wish->args = wish->text + n + 1;
+	return 1;
+}
+
+/* The descriptor of messages, for --trace-malloc. */
+static int trace_target(const struct mf_options *options)
+{
+	return options->trace_malloc ? mf_message_target() : -1;
+}
+
+/* Who has that number now, and not one that had it before. */
+static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t pid)
+{
+	struct mf_heap_process *process = mf_heap_family_find(family, pid);
+	struct pollfd polled = { .fd = process ? process->pidfd : -1, .events = POLLIN };
+
+	if (poll(&polled, 1, 0) <= 0)
+		return process;
+	process->ended = true;
+	close(mf_take(process->pidfd, -1));
+	return NULL;
+}
+
+/*
+ * A process of the family executed a program. What it was until now ends without a file, as in
+ * Massif. Returns 0 and has taken the guest's connection over, or -errno.
+ */
+static int follow(struct mf_heap_family *family, const struct guest *guest, const struct wish *wish)
+{
+	struct mf_heap_process *old = find_alive(family, guest->pid), *made;
+	bool launched = old && old->launched;
+	mf_auto_free char *cmd = NULL;
+	struct mf_error err = { "" };
+	int ret;
+
+	if (mf_children_skips(family->options, wish->path, wish->args, wish->request.args_bytes)) {
+		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is left out, as the options say",
+			       (int)guest->pid, wish->path);
+		if (old && !launched)
+			drop(family, old);
+		return -ECANCELED;
+	}
+	cmd = make_cmd(guest->pid, wish);
+	ret = cmd ? mf_heap_process_create(family->options, cmd, &made, &err) : -ENOMEM;
+	if (ret) {
+		mf_message_say(MF_MESSAGE_PROBLEM, "process %d (%s) is not profiled: %s",
+			       (int)guest->pid, wish->path, err.text);
+		return ret;
+	}
+	made->pid = guest->pid;
+	made->pidfd = (int)syscall(SYS_pidfd_open, guest->pid, 0);
+	if (made->pidfd < 0 || watch(family, made->pidfd)) {
+		mf_heap_process_destroy(made);
+		return -ESRCH; /* it is gone already */
+	}
+	if (old)
+		drop(family, old);
+	made->launched = launched;
+	made->connection = guest->fd;
+	made->next = family->processes;
+	family->processes = made;
+	mf_account_begin(family->options, made->pid);
+	mf_heap_process_start(made);
+	/* If it does not arrive, the guest is gone. */
+	answer(guest->fd, 0, (int[]){ made->memory, trace_target(family->options) });
+	close(mf_take(made->memory, -1));
+	return 0;
+}
+
+static void serve_guest(struct mf_heap_family *family, struct guest **at)
+{
+	struct guest *guest = *at;
+	struct wish *wish = malloc(sizeof(*wish));
+	int ret = wish ? receive(family, guest->fd, wish) : -ENOMEM;
+
+	if (ret) {
+		if (ret > 0)
+			ret = follow(family, guest, wish);
+		if (ret) {
+			answer(guest->fd, ret, NULL);
+			close(guest->fd);
+		}
+		*at = guest->next;
+		free(guest);
+	}
+	free(wish);
+}
+
+/* What a process's memory has of ours. */
+enum sight {
+	SIGHT_UNKNOWN,
+	SIGHT_OURS,   /* the session is mapped */
+	SIGHT_OTHER,  /* it is not: another program was executed */
+	SIGHT_ENDING, /* there is no memory any more */
+};
+
+static enum sight look_at(pid_t pid)
+{
+	mf_auto_fclose FILE *maps = NULL;
+	mf_auto_free char *line = NULL;
+	enum sight sight = SIGHT_ENDING;
+	char path[32];
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return errno == ENOENT || errno == ESRCH ? SIGHT_ENDING : SIGHT_UNKNOWN;
+	while (getline(&line, &room, maps) >= 0) {
+		if (strstr(line, "/memfd:massif-session"))
+			return SIGHT_OURS;
+		sight = SIGHT_OTHER;
+	}
+	return ferror(maps) ? SIGHT_UNKNOWN : sight;
+}
+
+/*
+ * The connection has ended. So has the process, or what it was: it executed a program that cannot
+ * join. Or else it closed a descriptor that it did not know: then it is looked at now and then.
+ */
+static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	enum sight sight = look_at(process->pid);
+
+	if (process->connection >= 0) {
+		close(mf_take(process->connection, -1));
+		process->watch_ms = FIRST_WATCH_MS;
+	} else {
+		process->watch_ms = process->watch_ms * 2 < LAST_WATCH_MS ? process->watch_ms * 2 :
+									    LAST_WATCH_MS;
+	}
+	process->watch_at = mf_timekeeper_now() + process->watch_ms;
+	if (sight == SIGHT_OTHER) {
+		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
+			       "process %d (%s) executed a program that heap mode sees nothing of; "
+			       "its profile ends without a file",
+			       (int)process->pid, process->cmd);
+		drop(family, process);
+	} else if (sight == SIGHT_ENDING) {
+		process->watch_ms = -1; /* the other descriptor will tell */
+	}
+}
+
+static void serve_one(struct mf_heap_family *family, int fd)
+{
+	struct guest **guest = find_guest(family, fd);
+
+	if (fd == family->listener) {
+		admit(family);
+		return;
+	}
+	if (*guest) {
+		serve_guest(family, guest);
+		return;
+	}
+	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
+		if (process->connection == fd) {
+			lose_sight(family, process);
+			return;
+		}
+		if (process->pidfd == fd) {
+			process->ended = true;
+			close(mf_take(process->pidfd, -1));
+			return;
+		}
+	}
+}
+
+/* Whatever there is. */
+static void serve(struct mf_heap_family *family)
+{
+	struct epoll_event events[EVENTS];
+	int n = 0;
+
+	do {
+		if (family->poller >= 0)
+			n = epoll_wait(family->poller, events, EVENTS, 0);
+		for (int i = 0; i < n; i++)
+			serve_one(family, events[i].data.fd);
+	} while (n == EVENTS);
+}
+
+static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	mf_consultant_destroy(mf_take(process->consultant, NULL));
+	mf_tally_fold(&process->store);
+	mf_heap_process_write(process);
+	drop(family, process);
+}
+
+/* The one that ended first. */
+static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
+{
+	struct mf_heap_process *found = NULL;
+
+	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
+		if (process->ended && !process->launched)
+			found = process;
+	}
+	return found;
+}
+
+static int sooner(int one, int other)
+{
+	return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
+int mf_heap_family_look(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process, *next;
+	int64_t now = mf_timekeeper_now();
+	int period = -1;
+
+	serve(family);
+	for (process = family->processes; process; process = next) {
+		next = process->next;
+		if (process->ended)
+			continue;
+		if (process->watch_ms >= 0 && now >= process->watch_at) {
+			pid_t pid = process->pid;
+
+			lose_sight(family, process);
+			process = mf_heap_family_find(family, pid);
+			if (!process)
+				continue;
+		}
+		period = sooner(period, process->watch_ms);
+		period = sooner(period, mf_timekeeper_look(&process->store));
+	}
+	/* One at a time: others may be waiting to join. */
+	process = next_ended(family);
+	if (process)
+		write_one(family, process);
+	return next_ended(family) ? 0 : period;
+}
+
+void mf_heap_family_list(const struct mf_heap_family *family, FILE *out)
+{
+	const struct mf_heap_process *launched = mf_heap_family_launched(family);
+
+	/* It is the one meant when none is named. */
+	if (launched)
+		mf_heap_process_list(launched, out);
+	for (const struct mf_heap_process *process = family->processes; process;
+	     process = process->next) {
+		if (!process->launched && !process->ended)
+			mf_heap_process_list(process, out);
+	}
+}
+
+void mf_heap_family_end(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process;
+	size_t left = 0;
+
+	serve(family);
+	close_door(family);
+	while ((process = next_ended(family)))
+		write_one(family, process);
+	process = mf_heap_family_launched(family);
+	if (process)
+		write_one(family, process);
+	for (process = family->processes; process; process = process->next)
+		left++;
+	/* Nobody shall have to wait for a daemon. */
+	if (left)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "%zu of the processes that the program started still run; their "
+			       "profiles end here",
+			       left);
+	while (family->processes) {
+		mf_heap_process_write(family->processes);
+		drop(family, family->processes);
+	}
+}

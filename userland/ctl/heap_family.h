@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The processes of a run of heap mode: the one that massif-ctl launched, and those that join while it
+ * runs. The protocol is base/join.h's.
+ */
+#ifndef MASSIF_CTL_HEAP_FAMILY_H
+#define MASSIF_CTL_HEAP_FAMILY_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/heap_process.h"
+#include "ctl/options.h"
+
+struct mf_heap_family;
+
+/* Both options and whatever @launched was made of must outlive it. It takes @launched over. */
+int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
+			  struct mf_heap_family **family, struct mf_error *err);
+void mf_heap_family_destroy(struct mf_heap_family *family); /* NULL is allowed */
+
+/* The name and the secret, as they are in the environment; NULL: nobody can join. */
+const char *mf_heap_family_address(const struct mf_heap_family *family);
+
+/* The descriptor to poll for POLLIN; -1 if nobody can join. */
+int mf_heap_family_fd(const struct mf_heap_family *family);
+
+/*
+ * Lets in who wants to join, writes the files of those that have ended, and looks at clocks. Returns
+ * after how many milliseconds at most to call it again, or -1: when the descriptor says so.
+ */
+int mf_heap_family_look(struct mf_heap_family *family);
+
+/* The profile of the process that massif-ctl launched; NULL once another one is in its place. */
+struct mf_heap_process *mf_heap_family_launched(const struct mf_heap_family *family);
+
+/* The one of process @pid, or for 0 of the launched one; NULL: there is none. */
+struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family, pid_t pid);
+
+void mf_heap_family_list(const struct mf_heap_family *family, FILE *out);
+
+/* The launched process has ended: writes its file, and those of whoever is left. */
+void mf_heap_family_end(struct mf_heap_family *family);
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+// A process that heap mode profiles: the memory that it shares with us, and the file at its end.
+
+#include "ctl/heap_process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/account.h"
+#include "ctl/clock.h"
+#include "ctl/message.h"
+#include "ctl/output.h"
+#include "ctl/xtree.h"
+#include "model/model.h"
+#include "model/tally.h"
+
+enum {
+	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
+	ADDRESS_SHARE = 2,  /* of RLIMIT_AS at most half is for the store: it cannot be small */
+};
+
+static const struct {
+	enum mf_store_full what;
+	const char *words;
+} shortages[] = {
+	{ MF_STORE_FULL_NODES, "stack frames" },
+	{ MF_STORE_FULL_CONTEXTS, "call stacks" },
+	{ MF_STORE_FULL_CAPTURES, "trees of snapshots" },
+	{ MF_STORE_FULL_BLOCKS, "live blocks" },
+	{ MF_STORE_FULL_OBJECTS, "loaded libraries" },
+};
+
+static uint64_t address_budget(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return 0;
+	return limit.rlim_cur / ADDRESS_SHARE;
+}
+
+/* Not an option, since it is no part of a profile: tests of the shim set it. */
+static bool wants_verification(void)
+{
+	const char *value = getenv("MASSIF_VERIFY");
+
+	return value && strcmp(value, "") && strcmp(value, "0");
+}
+
+/* What the options mean for the store. */
+static void set_up(struct mf_store *store, const struct mf_options *options)
+{
+	struct mf_model_options model = options->model;
+	struct mf_store_header *header = store->header;
+
+	/* Nothing is counted, and not even the first snapshot has a tree. */
+	if (!options->heap)
+		model.detailed_freq = UINT32_MAX;
+	model.logs_steps = mf_account_log_level(options);
+	/* At native speed, each event of the first milliseconds would be a snapshot. */
+	if (model.time_unit == MF_TIME_MS)
+		model.least_interval = 1;
+	mf_model_init(store, &model);
+	if (options->heap_extra_real) {
+		/* The header is part of what the allocator says. */
+		mf_model_of(store)->options.heap_admin = 0;
+		header->real_capacities = 1;
+	}
+	if (wants_verification())
+		header->verify = MF_VERIFY_STACKS;
+	header->realloc_zero_keeps = !options->realloc_zero_frees;
+	if (options->model.time_unit == MF_TIME_INSTRUCTIONS)
+		mf_clock_set_instructions(header);
+	header->depth = options->report.depth + FRAMES_BEYOND;
+	header->merge_recursive = options->merge_recursive;
+	header->traces_children = options->trace_children;
+}
+
+static void destroy(struct mf_heap_process **process)
+{
+	mf_heap_process_destroy(*process);
+}
+
+int mf_heap_process_create(const struct mf_options *options, const char *cmd,
+			   struct mf_heap_process **process, struct mf_error *err)
+{
+	__attribute__((cleanup(destroy))) struct mf_heap_process *made = calloc(1, sizeof(*made));
+	int ret;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->options = options;
+	made->memory = made->pidfd = made->connection = -1;
+	made->watch_ms = -1;
+	made->cmd = strdup(cmd);
+	if (!made->cmd)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	ret = mf_store_create(&made->store, address_budget(), &made->memory, err);
+	if (ret)
+		return ret;
+	set_up(&made->store, options);
+	if (options->heap && mf_consultant_is_needed(options))
+		ret = mf_consultant_create(&made->store, options, &made->consultant, err);
+	if (!ret)
+		*process = mf_take(made, NULL);
+	return ret;
+}
+
+void mf_heap_process_destroy(struct mf_heap_process *process)
+{
+	if (!process)
+		return;
+	mf_consultant_destroy(process->consultant);
+	if (process->store.header)
+		mf_store_detach(&process->store);
+	if (process->memory >= 0)
+		close(process->memory);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	if (process->connection >= 0)
+		close(process->connection);
+	free(process->cmd);
+	free(process);
+}
+
+void mf_heap_process_start(struct mf_heap_process *process)
+{
+	struct mf_error err;
+
+	if (process->consultant && mf_consultant_start(process->consultant, &err))
+		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
+}
+
+/* What is wrong with the profile; whose, if it is not that of the program. */
+static void complain(const struct mf_heap_process *process, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void complain(const struct mf_heap_process *process, const char *format, ...)
+{
+	char text[1024], prefix[32] = "";
+	va_list args;
+
+	if (!process->launched)
+		snprintf(prefix, sizeof(prefix), "process %d: ", (int)process->pid);
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mf_message_say(MF_MESSAGE_PROBLEM, "%s%s", prefix, text);
+}
+
+static void say_losses(const struct mf_heap_process *process)
+{
+	const struct mf_store_header *header = process->store.header;
+
+	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++) {
+		if (header->full & shortages[i].what)
+			complain(process, "the profile is incomplete: there was no more room for %s%s",
+				 shortages[i].words,
+				 address_budget() ? "; raise the limit of address space (ulimit -v)" :
+						    "");
+	}
+	if (header->counters_missing)
+		complain(process,
+			 "times are too low: %" PRIu32 " threads could have no counter of "
+			 "instructions",
+			 header->counters_missing);
+	if (header->events_lost)
+		complain(process,
+			 "the profile is incomplete: %" PRIu64 " of %" PRIu64
+			 " allocations and frees were not accounted",
+			 header->events_lost, header->events + header->events_lost);
+}
+
+static void say_verified(const struct mf_heap_process *process)
+{
+	const struct mf_store_header *header = process->store.header;
+
+	if (header->verify == MF_VERIFY_IMPOSSIBLE)
+		complain(process, "stacks could not be verified: there is no libunwind.so.8");
+	else if (header->verify)
+		complain(process, "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
+			 header->verified, header->verify_differs);
+	if (header->verify_differs)
+		complain(process,
+			 "the first that differs: context %" PRIu32 ", frame %" PRIu32
+			 ", for libunwind 0x%" PRIx64,
+			 header->differs_context, header->differs_frame, header->differs_pc);
+}
+
+/* Since the first event, as the shim tells time. */
+static int64_t age_ms(const struct mf_store_header *header)
+{
+	struct timespec time;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	if (!header->first_time_ns || now < header->first_time_ns)
+		return 0;
+	return (int64_t)((now - header->first_time_ns) / 1000000);
+}
+
+static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
+{
+	return (struct mf_xtree_of){
+		.store = &process->store,
+		.cmd = process->cmd,
+		.pid = process->pid,
+		.time_ms = age_ms(process->store.header),
+	};
+}
+
+void mf_heap_process_write(struct mf_heap_process *process)
+{
+	const struct mf_xtree_of of = xtree_of(process);
+	struct mf_error err;
+
+	mf_account_end(process->options, &process->store, process->pid);
+	say_losses(process);
+	say_verified(process);
+	/* As Massif, before the other file. */
+	if (process->options->xtree_allocs && mf_xtree_output(process->options, &of, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	if (mf_output_write(process->options, process->cmd, &process->store, process->pid, false,
+			    NULL, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+}
+
+void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)
+{
+	mf_control_print_profile(out, process->pid, "heap", mf_tally_look(&process->store, 0).heap,
+				 age_ms(process->store.header), process->cmd);
+}
+
+int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,
+			     FILE *out, struct mf_error *err)
+{
+	static const enum mf_output_part parts[MF_CONTROL_VERBS] = {
+		[MF_CONTROL_SNAPSHOT] = MF_OUTPUT_PRESENT,
+		[MF_CONTROL_DETAILED_SNAPSHOT] = MF_OUTPUT_DETAILED,
+		[MF_CONTROL_ALL_SNAPSHOTS] = MF_OUTPUT_KEPT,
+	};
+	const struct mf_store_header *header = process->store.header;
+	int64_t now = process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
+			      (int64_t)header->instructions :
+			      age_ms(header);
+
+	if (!header->pid)
+		return mf_error_set(err, -EAGAIN, "error: cannot take snapshot before execution has "
+						  "started");
+	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS) {
+		const struct mf_xtree_of of = xtree_of(process);
+
+		return mf_xtree_print(process->options, &of, verb == MF_CONTROL_XTMEMORY_MS, out,
+				      err);
+	}
+	return mf_output_print(process->options, process->cmd, &process->store, false, parts[verb],
+			       now, out, err);
+}

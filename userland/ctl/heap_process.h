@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A process that heap mode profiles: the memory that it shares with us, and the file at its end. */
+#ifndef MASSIF_CTL_HEAP_PROCESS_H
+#define MASSIF_CTL_HEAP_PROCESS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/consultant.h"
+#include "ctl/control.h"
+#include "ctl/options.h"
+#include "model/store.h"
+
+struct mf_heap_process {
+	struct mf_heap_process *next; /* of a family */
+	const struct mf_options *options;
+	struct mf_store store;
+	int memory;	/* the store's descriptor; -1: not needed any more */
+	pid_t pid;	/* 0: not known yet */
+	char *cmd;	/* as the file shows it; owned */
+	bool launched;	/* massif-ctl started it, not the program */
+	struct mf_consultant *consultant; /* NULL: every context counts */
+
+	/* Of those that joined. */
+	int pidfd, connection; /* -1: none */
+	bool ended;
+	int watch_ms;	  /* how often to see whether it is still the same program; -1: not */
+	int64_t watch_at; /* as mf_timekeeper_now() */
+};
+
+/* Makes one with an empty profile. @cmd is copied. Returns 0 or -errno. */
+int mf_heap_process_create(const struct mf_options *options, const char *cmd,
+			   struct mf_heap_process **process, struct mf_error *err);
+void mf_heap_process_destroy(struct mf_heap_process *process); /* NULL is allowed */
+
+/* It has a pid and will run: whoever answers its questions begins. Says what goes wrong. */
+void mf_heap_process_start(struct mf_heap_process *process);
+
+/*
+ * Writes its file and says what is wrong with the profile. Also of one that has not ended: what it
+ * does meanwhile may be in it or not.
+ */
+void mf_heap_process_write(struct mf_heap_process *process);
+
+/* What struct mf_control_ops asks for. */
+void mf_heap_process_list(const struct mf_heap_process *process, FILE *out);
+int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,
+			     FILE *out, struct mf_error *err);
+
+#endif
