@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Execution trees of live blocks: ours equal those of Valgrind's Massif, but for the order of stacks.
+// Execution trees of live blocks: ours equal Valgrind's, but for the order of stacks.
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ FIXTURE_VARIANT_ADD(xtree, demangled) { "heap_map", NULL, "-q" };
 FIXTURE_VARIANT_ADD(xtree, mangled) { "heap_map", NULL, "--demangle=no" };
 
 /* Runs both, each with a file of this ending. */
-static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant, const char *ending,
-		const char *compress)
+static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant,
+		const char *ending, const char *compress)
 {
 	char ours[64], theirs[64], target[4096];
 	int status;
@@ -83,8 +83,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * libstdc++'s pool for exceptions is allocated below the dynamic linker, which Valgrind walks on from,
- * over what else is on the stack there.
+ * libstdc++'s pool for exceptions is allocated below the dynamic linker, which Valgrind walks on
+ * from, over what else is on the stack there.
  */
 #define POOL " 72704 1\n"
 

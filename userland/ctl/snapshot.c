@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: a file of a profile that still grows.
+// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: a file of a profile that grows.
 
 #include <errno.h>
 #include <stdbool.h>

@@ -22,7 +22,7 @@ struct mf_report_options {
 	bool show_below_main;		  /* keep the frames below main, under their own names */
 	bool sym_offsets;		  /* function+offset */
 	bool keep_unloaded;		  /* name code that was unloaded before the end */
-	bool whole_stacks;		  /* drop nothing but what is below main, and more than depth + 50 */
+	bool whole_stacks;		  /* drop nothing but what is below main, or too deep */
 };
 
 /* The defaults of Massif's options. */

@@ -32,7 +32,7 @@ static const char *const event_texts[MF_XTREE_EVENTS] = {
 /* Nothing is too small for the tree; without any bytes in it all is one entry. */
 #define XTREE_THRESHOLD 1e-14
 
-/* The sums while the blocks are gone through: of each context of the store, the first two as well. */
+/* Sums of each context of the store, while the blocks are gone through. */
 struct sums {
 	struct mf_xtree_context *contexts;
 	uint32_t n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An execution tree of live blocks: bytes and blocks of each stack, with nothing filtered but what is
- * below main, as Valgrind's --xtree-memory=allocs writes it.
+ * An execution tree of live blocks: bytes and blocks of each stack, with nothing filtered but what
+ * is below main, as Valgrind's --xtree-memory=allocs writes it.
  */
 #ifndef MASSIF_REPORT_XTREE_H
 #define MASSIF_REPORT_XTREE_H
@@ -32,7 +32,7 @@ struct mf_xtree_context {
 #define MF_XTREE_NO_STACK UINT32_MAX
 
 struct mf_xtree {
-	struct mf_collection collection; /* its objects and stacks; collection.profile.cmd is yours to set */
+	struct mf_collection collection; /* objects and stacks; profile.cmd is yours to set */
 	struct mf_xtree_context *contexts; /* those with a live block, in the order of first appearance */
 	size_t n_contexts;
 };
@@ -45,7 +45,7 @@ struct mf_xtree_file {
 	int64_t time_ms;
 };
 
-/* As mf_collect(): @store must live as long; *@xtree is to be released, and must stay where it is. */
+/* As mf_collect(): @store must live as long; *@xtree is to be released, and must not move. */
 int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struct mf_error *err);
 void mf_xtree_release(struct mf_xtree *xtree);
 
