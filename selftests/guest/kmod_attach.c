@@ -5,13 +5,16 @@
 #include <grp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fanotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +64,17 @@ static void end(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* Until a process has so many. */
+static void wait_for_threads(pid_t pid, unsigned long wanted)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	while (!stat(path, &st) && st.st_nlink < wanted + 2)
+		usleep(1000);
 }
 
 static void sleep_on(void)
@@ -180,7 +194,6 @@ TEST_F(attach, says_all_that_is_mapped)
 	const struct massif_record *rec;
 	bool attached = false, resynced = false;
 
-	usleep(100000);
 	ASSERT_EQ(0, attach(self->session.fd, pid));
 	while ((rec = kmod_session_next(&self->session))) {
 		if (rec->type == MASSIF_REC_ATTACH) {
@@ -214,12 +227,15 @@ TEST_F(attach, refuses_with_a_reason)
 {
 	struct kmod_session second;
 	pid_t pid = start(map_in_threads), dead = start(sleep_on), zombie;
+	siginfo_t info;
+	int threads = 0;
 
 	end(dead);
 	zombie = fork();
 	if (!zombie)
 		_exit(0);
-	usleep(200000);
+	ASSERT_EQ(0, waitid(P_PID, zombie, &info, WEXITED | WNOWAIT));
+	wait_for_threads(pid, 4);
 	EXPECT_EQ(-ESRCH, attach(self->session.fd, dead));
 	EXPECT_EQ(-ESRCH, attach(self->session.fd, zombie));
 	waitpid(zombie, NULL, 0);
@@ -228,14 +244,17 @@ TEST_F(attach, refuses_with_a_reason)
 	EXPECT_EQ(-ESRCH, attach(self->session.fd, 0x7fffffff));
 	/* kthreadd, and a thread of it. */
 	EXPECT_EQ(-EOPNOTSUPP, attach(self->session.fd, 2));
-	/* A thread is no process: the first that was made after the process. */
+	/* A thread is no process: those that were made after the process. */
 	for (pid_t tid = pid + 1; tid < pid + 20; tid++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
-		if (!access(path, F_OK))
-			EXPECT_EQ(-ESRCH, attach(self->session.fd, tid));
+		if (access(path, F_OK))
+			continue;
+		EXPECT_EQ(-ESRCH, attach(self->session.fd, tid));
+		threads++;
 	}
+	EXPECT_EQ(3, threads);
 
 	ASSERT_EQ(0, attach(self->session.fd, pid));
 	EXPECT_EQ(-EBUSY, attach(self->session.fd, pid));
@@ -294,6 +313,242 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 			kmod_model_destroy(&model);
 		}
 	}
+}
+
+/* What a child has made in the way of descriptors, for the test. */
+static int take_descriptor(pid_t pid, int theirs)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	int fd = syscall(SYS_pidfd_getfd, pidfd, theirs, 0);
+
+	close(pidfd);
+	return fd;
+}
+
+/* A page whose faults, or an address space whose forks, wait until somebody else comes. */
+static int wait_for_others(char **page, uint64_t features)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = features };
+	struct uffdio_register range = {
+		.range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_NONBLOCK);
+
+	*page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range.start = (uintptr_t)*page;
+	if (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		return -1;
+	return fd;
+}
+
+/* A message of such a page: that somebody waits. */
+static bool await(int fd, uint8_t event, struct uffd_msg *message)
+{
+	for (int i = 0; i < 10000; i++) {
+		if (read(fd, message, sizeof(*message)) == sizeof(*message))
+			return message->event == event;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* fork has two numbers, and three with the C library's. */
+static bool waits_in_fork(pid_t pid)
+{
+	char path[64], state = 0;
+	long number = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (fscanf(file, "%ld", &number) != 1)
+		number = -1;
+	fclose(file);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(file);
+	return state != 'R' && (number == SYS_fork || number == SYS_clone || number == SYS_clone3);
+}
+
+static void wait_for_record(struct kmod_session *session, struct kmod_model *model, int type)
+{
+	for (int i = 0; i < 10000 && !model->records[type]; i++) {
+		read_all(session, model);
+		usleep(1000);
+	}
+}
+
+/* It waits for its own arguments to be read: before the point from which there is no way back. */
+TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
+{
+	struct uffdio_copy copy = { .len = PAGE };
+	int told[2], theirs = -1, fd;
+	struct uffd_msg message;
+	struct kmod_target *target;
+	pid_t pid;
+
+	copy.src = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	strcpy((char *)(uintptr_t)copy.src, "60");
+	ASSERT_EQ(0, pipe2(told, O_CLOEXEC));
+	pid = fork();
+	if (!pid) {
+		char *page;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fd = wait_for_others(&page, 0);
+		if (write(told[1], &fd, sizeof(fd)) != sizeof(fd))
+			_exit(1);
+		/* The session's device is closed by it. */
+		execl("/bin/sleep", "sleep", page, NULL);
+		_exit(2);
+	}
+	ASSERT_EQ(sizeof(theirs), read(told[0], &theirs, sizeof(theirs)));
+	fd = take_descriptor(pid, theirs);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(await(fd, UFFD_EVENT_PAGEFAULT, &message));
+
+	ASSERT_EQ(0, attach(self->session.fd, pid));
+	read_all(&self->session, &self->model);
+	ASSERT_EQ(1, self->model.count);
+	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
+	EXPECT_EQ(0, self->model.records[MASSIF_REC_EXEC]);
+	copy.dst = message.arg.pagefault.address & ~(PAGE - 1);
+	ASSERT_EQ(0, ioctl(fd, UFFDIO_COPY, &copy));
+	wait_for_record(&self->session, &self->model, MASSIF_REC_EXEC);
+	EXPECT_EQ(1, self->model.records[MASSIF_REC_EXEC]);
+	end(pid);
+	EXPECT_EQ(0, kmod_session_drain(&self->session, 10000, kmod_model_apply, &self->model));
+	EXPECT_EQ(0, self->model.wrong + self->model.gaps + self->model.lost) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+	target = kmod_model_find(&self->model, pid, 1);
+	ASSERT_NE(NULL, target);
+	EXPECT_TRUE(target->exited);
+	close(fd);
+	close(told[0]);
+	close(told[1]);
+}
+
+/* It waits for leave to open its interpreter: it is to be asked again, and is then what it became. */
+TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
+{
+	struct fanotify_event_metadata event = { .fd = -1 };
+	struct fanotify_response response = { .response = FAN_ALLOW };
+	int fd = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC, O_RDONLY);
+	char interpreter[256], script[300], text[300];
+	FILE *file;
+	pid_t pid;
+
+	snprintf(interpreter, sizeof(interpreter), "%.200s/sleep", getenv("TMPDIR") ?: "/tmp");
+	snprintf(script, sizeof(script), "%s.script", interpreter);
+	snprintf(text, sizeof(text), "cp /bin/sleep %s", interpreter);
+	ASSERT_EQ(0, system(text));
+	file = fopen(script, "we");
+	ASSERT_NE(NULL, file);
+	fprintf(file, "#!%s\n", interpreter);
+	fclose(file);
+	ASSERT_EQ(0, chmod(script, 0700));
+	if (fd < 0 || fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN_EXEC_PERM, AT_FDCWD, interpreter))
+		SKIP(return, "this kernel asks nobody whether a program may be opened");
+
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(self->session.fd);
+		/* sleep says that its argument, the script, is no time, unless it is one. */
+		execl(script, script, NULL);
+		_exit(2);
+	}
+	ASSERT_LE((ssize_t)sizeof(event), read(fd, &event, sizeof(event)));
+	for (int i = 0; i < 10; i++)
+		EXPECT_EQ(-EAGAIN, attach(self->session.fd, pid));
+	read_all(&self->session, &self->model);
+	EXPECT_EQ(0, self->model.count);
+	/* So that it does not end before we are back. */
+	kill(pid, SIGSTOP);
+	response.fd = event.fd;
+	ASSERT_EQ(sizeof(response), write(fd, &response, sizeof(response)));
+	close(event.fd);
+	ASSERT_EQ(0, attach_patiently(self->session.fd, pid));
+	ASSERT_EQ(pid, waitpid(pid, NULL, WUNTRACED));
+	read_all(&self->session, &self->model);
+	EXPECT_EQ(0, self->model.records[MASSIF_REC_EXEC]);
+	ASSERT_EQ(1, self->model.count);
+	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
+	EXPECT_EQ(0, self->model.wrong + self->model.gaps + self->model.lost) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+	end(pid);
+	close(fd);
+}
+
+/* The child is made, and its parent waits for somebody to take note of it. */
+TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
+{
+	int told[2], theirs = -1, fd;
+	struct uffd_msg message;
+	struct kmod_target *child;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe2(told, O_CLOEXEC));
+	pid = fork();
+	if (!pid) {
+		char *page;
+		pid_t made;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fd = wait_for_others(&page, UFFD_FEATURE_EVENT_FORK);
+		if (write(told[1], &fd, sizeof(fd)) != sizeof(fd))
+			_exit(1);
+		close(self->session.fd);
+		made = fork();
+		if (!made)
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+		else if (write(told[1], &made, sizeof(made)) != sizeof(made))
+			_exit(1);
+		sleep_on();
+	}
+	ASSERT_EQ(sizeof(theirs), read(told[0], &theirs, sizeof(theirs)));
+	fd = take_descriptor(pid, theirs);
+	ASSERT_LE(0, fd);
+	/* It has no mappings of its own to speak of: what it waits in is told by /proc. */
+	for (int i = 0; i < 10000 && !waits_in_fork(pid); i++)
+		usleep(1000);
+	ASSERT_TRUE(waits_in_fork(pid));
+
+	ASSERT_EQ(0, attach(self->session.fd, pid));
+	read_all(&self->session, &self->model);
+	EXPECT_EQ(0, self->model.records[MASSIF_REC_FORK]);
+	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
+	ASSERT_TRUE(await(fd, UFFD_EVENT_FORK, &message));
+	ASSERT_EQ(sizeof(theirs), read(told[0], &theirs, sizeof(theirs)));
+	wait_for_record(&self->session, &self->model, MASSIF_REC_FORK);
+	EXPECT_EQ(1, self->model.records[MASSIF_REC_FORK]);
+	for (int i = 0; i < 10000 && self->model.records[MASSIF_REC_RESYNC_END] < 2; i++) {
+		read_all(&self->session, &self->model);
+		usleep(1000);
+	}
+	child = kmod_model_find(&self->model, theirs, 0);
+	ASSERT_NE(NULL, child);
+	EXPECT_TRUE(equals_maps(child, theirs));
+	kill(theirs, SIGKILL);
+	end(pid);
+	EXPECT_EQ(0, kmod_session_drain(&self->session, 10000, kmod_model_apply, &self->model));
+	EXPECT_EQ(2, self->model.records[MASSIF_REC_EXIT]);
+	EXPECT_EQ(0, self->model.wrong + self->model.gaps + self->model.lost) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+	close(message.arg.fork.ufd);
+	close(fd);
+	close(told[0]);
+	close(told[1]);
 }
 
 /* Whatever it is doing, it can be told what it is, and its children and programs follow. */
@@ -438,11 +693,11 @@ static const struct permission {
 	{ "not dumpable, by root", USER, USER, USER, USER, USER, USER, false, true, 0 },
 };
 
-static void be_target(const struct permission *row)
+static void be_target(const struct permission *row, int ready)
 {
 	if (setgroups(0, NULL) || setresgid(row->rgid, row->egid, row->sgid) ||
 	    setresuid(row->ruid, row->euid, row->suid) ||
-	    prctl(PR_SET_DUMPABLE, row->dumpable))
+	    prctl(PR_SET_DUMPABLE, row->dumpable) || write(ready, "", 1) != 1)
 		_exit(9);
 	sleep_on();
 }
@@ -463,13 +718,17 @@ TEST_F_TIMEOUT(attach, who_may, 60)
 	ASSERT_EQ(0, chown(MASSIF_DEVICE, 0, USER));
 	for (size_t i = 0; i < sizeof(permissions) / sizeof(permissions[0]); i++) {
 		const struct permission *row = &permissions[i];
-		pid_t pid = fork(), user;
-		int status;
+		int status, ready[2];
+		pid_t pid, user;
+		char byte;
 
+		ASSERT_EQ(0, pipe2(ready, O_CLOEXEC));
+		pid = fork();
 		if (!pid)
-			be_target(row);
-		usleep(100000);
-		EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+			be_target(row, ready[1]);
+		close(ready[1]);
+		EXPECT_EQ(1, read(ready[0], &byte, 1));
+		close(ready[0]);
 		user = row->by_root ? 0 : fork();
 		if (row->by_root) {
 			EXPECT_EQ(row->expected, attach(self->session.fd, pid)) {
