@@ -141,15 +141,16 @@ FIXTURE_SETUP(tracers)
 	kmod_module_unload_soon("massif");
 	ASSERT_EQ(0, kmod_module_load(""));
 	put("trace", "");
+	self->run.session.fd = -1;
 	err = variant->start();
+	/* The harness runs the test even if its fixture has skipped it: the test says so itself. */
 	if (err == -ENOENT || err == -EINVAL || err == -ENODEV)
-		SKIP(return, "this kernel has no such tracer: %s", strerror(-err));
+		return;
 	ASSERT_EQ(0, err);
 	self->started = true;
 	variant->stop();
 	put("trace", "");
-	self->run.session.fd = -1;
-}
+	}
 
 FIXTURE_TEARDOWN(tracers)
 {
@@ -210,6 +211,8 @@ TEST_F_TIMEOUT(tracers, that_were_there_before, 120)
 {
 	uint32_t expected = variant->takes_the_place ? MASSIF_HOOK_KRETPROBE : MASSIF_HOOK_DETOUR;
 
+	if (!self->started)
+		SKIP(return, "this kernel has no such tracer");
 	ASSERT_EQ(0, variant->start());
 	ASSERT_EQ(0, torture_run_open(&self->run));
 	EXPECT_EQ(expected, kind(self->run.session.fd));
@@ -225,6 +228,8 @@ TEST_F_TIMEOUT(tracers, that_were_there_before, 120)
 
 TEST_F_TIMEOUT(tracers, that_come_later, 120)
 {
+	if (!self->started)
+		SKIP(return, "this kernel has no such tracer");
 	ASSERT_EQ(0, torture_run_open(&self->run));
 	EXPECT_EQ(MASSIF_HOOK_DETOUR, kind(self->run.session.fd));
 	if (variant->takes_the_place) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -146,6 +147,14 @@ void kmod_session_release(struct kmod_session *session)
 	__atomic_store_n(&session->consumer->tail, session->tail, __ATOMIC_RELEASE);
 }
 
+/* Of a kernel that is slow: as many times the time. */
+static long patience(void)
+{
+	const char *factor = getenv("MASSIF_PATIENCE");
+
+	return factor ? atol(factor) : 1;
+}
+
 static long now_ms(void)
 {
 	struct timespec ts;
@@ -157,7 +166,7 @@ static long now_ms(void)
 int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 		       int (*each)(const struct massif_record *rec, void *arg), void *arg)
 {
-	long end = now_ms() + timeout_ms;
+	long end = now_ms() + timeout_ms * patience();
 
 	while (now_ms() < end) {
 		struct pollfd pfd = { .fd = session->fd, .events = POLLIN };

@@ -44,7 +44,7 @@ void kmod_session_release(struct kmod_session *session);
 
 /*
  * Reads records with each() until the module says that no process and no target is left, or
- * timeout_ms pass (-ETIMEDOUT), or each() returns non-zero (which is returned).
+ * timeout_ms pass, MASSIF_PATIENCE times (-ETIMEDOUT), or each() returns non-zero (which is returned).
  */
 int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 		       int (*each)(const struct massif_record *rec, void *arg), void *arg);
