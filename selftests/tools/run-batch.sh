@@ -134,6 +134,23 @@ show_bad_lines() {
 		while IFS= read -r line; do frame kernel "$line"; done
 }
 
+# Kernels that look for leaks: what was allocated since the test began, and nothing points to any more,
+# makes a bad line. Nothing is told that is younger than five seconds, nor at the first look.
+kmemleak=/sys/kernel/debug/kmemleak
+
+forget_leaks() {
+	[ ! -w $kmemleak ] || echo clear > $kmemleak
+}
+
+look_for_leaks() {
+	local line
+	[ -w $kmemleak ] || return 0
+	sleep 6
+	echo scan > $kmemleak
+	echo scan > $kmemleak
+	head -n 200 $kmemleak | while IFS= read -r line; do frame kernel "$line"; done
+}
+
 # KASAN and its like make all code many times as slow, and all the more in QEMU.
 patience() {
 	if grep -q ' kasan_quarantine_put$' /proc/kallsyms; then echo 8; else echo 1; fi
@@ -147,6 +164,7 @@ run_guest() {
 	frame test "guest/$name"
 	echo "begin $name" >> "$MASSIF_RESULTS/progress"
 	echo "massif-selftest: $name" > /dev/kmsg
+	forget_leaks
 	if [ "$needs" = no ] || load; then
 		run "$name" "$limit" "/run/tmp/$name"
 		status=$?
@@ -159,6 +177,7 @@ run_guest() {
 	elif [ "$needs" = yes ] && [ $status -ne 126 ]; then
 		frame error "the test took the module away that it said it needs"
 	fi
+	look_for_leaks
 	if bad_lines "$name" > /dev/null; then
 		show_bad_lines "$name"
 		suspect=1

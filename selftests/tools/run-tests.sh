@@ -72,7 +72,7 @@ run_guests() {
 		: > "$results/progress"
 		# The guest's own end is that of its tests, each of which has its limit.
 		selftests/vm/run.sh --kernel "$kernel" \
-			--timeout $((${MASSIF_LIMIT:-600} * ${#remaining[@]})) --results "$results" --console "$console" \
+			--timeout $((${MASSIF_LIMIT:-600} * patience * ${#remaining[@]})) --results "$results" --console "$console" \
 			-- selftests/tools/run-batch.sh guest "${remaining[@]}" \
 			2> "$log"
 		status=$?
