@@ -71,11 +71,12 @@ static struct truth read_truth(pid_t pid)
 /* The sum over all stacks. */
 static uint64_t sum_of(const struct mf_store *store)
 {
-	const uint64_t *bytes = store->regions[MF_REGION_CONTEXT_BYTES];
-	uint64_t sum = 0;
+	uint64_t sum = 0, bytes;
 
-	for (uint32_t i = MF_CONTEXT_FIRST; i < store->header->n_contexts; i++)
-		sum += bytes[i];
+	for (uint32_t i = MF_CONTEXT_FIRST; i < store->header->n_contexts; i++) {
+		mf_trie_sum(store, i, 1, &bytes);
+		sum += bytes;
+	}
 	return sum;
 }
 

@@ -261,6 +261,30 @@ FIXTURE_VARIANT_ADD(heap, tallies_of_exact_peaks)
 	.options = { 0, 20, 1, MF_TIME_BYTES, 0, 16 }, .seed = 19, .events = 100000,
 	.tallies = 3, .distance = 32,
 };
+FIXTURE_VARIANT_ADD(heap, exact_peaks)
+{
+	.options = { 0, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 22, .events = 200000,
+};
+FIXTURE_VARIANT_ADD(heap, one_tally_of_exact_peaks)
+{
+	.options = { 0, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 23, .events = 200000,
+	.tallies = 1,
+};
+FIXTURE_VARIANT_ADD(heap, two_tallies_of_exact_peaks)
+{
+	.options = { 0, 1000, 1, MF_TIME_BYTES, 8, 16 }, .seed = 24, .events = 100000,
+	.tallies = 2, .distance = 32,
+};
+FIXTURE_VARIANT_ADD(heap, seven_tallies_of_exact_peaks)
+{
+	.options = { 0, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 25, .events = 200000,
+	.tallies = 7,
+};
+FIXTURE_VARIANT_ADD(heap, five_tallies_of_exact_peaks_in_milliseconds)
+{
+	.options = { 0, 30, 2, MF_TIME_MS, 8, 16 }, .seed = 26, .events = 100000,
+	.tallies = 5,
+};
 FIXTURE_VARIANT_ADD(heap, tallies_of_rough_peaks)
 {
 	.options = { 25, 200, 3, MF_TIME_BYTES, 64, 64 }, .seed = 20, .events = 100000,

@@ -356,8 +356,9 @@ TEST(cycles)
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memcpy(chunks + i * 4096ull, &i, sizeof(i));
 	ASSERT_EQ(0, read_all(&store));
+	/* And all of them newer than any capture: nobody stops at one. */
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
-		memset(chunks + i * 4096ull + 4, 0, 4); /* and all of them empty */
+		memset(chunks + i * 4096ull + 16, 0xff, 4096 - 16);
 	ASSERT_EQ(0, read_all(&store));
 	store.header->n_contexts = (uint32_t)(store.sizes[MF_REGION_CONTEXT_NODES] / 4);
 	ends = store.regions[MF_REGION_CONTEXT_NODES];

@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "model/objects.h"
 #include "model/trie.h"
+#include "selftests/lib/capture_read.h"
 #include "report/collect.h"
 #include "selftests/lib/model_oracle.h"
 
@@ -276,37 +277,89 @@ TEST(full_in_realloc)
 	EXPECT_EQ(0, mf_model_of(&store)->heap);
 }
 
-/* Trees beyond the room for them are left out; snapshots are taken all the same. */
+#define MANY 10000u /* contexts, which all change between two captures */
+
+/* How many of the snapshots kept have a tree; 0 if one does not say what its time says. */
+static uint32_t right_trees(void)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	static uint64_t bytes[MANY];
+	uint32_t trees = 0;
+
+	for (uint32_t i = mf_model_view(&store, views); i-- > 0;) {
+		if (views[i].tree == MF_TREE_EMPTY)
+			continue;
+		trees++;
+		if (capture_read(&store, views[i].snapshot.capture, bytes, MANY) != MANY)
+			return 0;
+		for (uint32_t j = 0; j < MANY; j++)
+			if (bytes[j] != (uint64_t)views[i].snapshot.time + j)
+				return 0;
+	}
+	return trees;
+}
+
+/* Trees beyond the room for them are dropped; those that stay are right, and snapshots are taken. */
 TEST(full_of_captures)
 {
 	struct mf_model_options options = { 1, 1000, 1, MF_TIME_MS, 8, 16 };
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
-	uint32_t trees = 0;
 
 	ASSERT_EQ(0, start(LEAST));
 	mf_model_init(&store, &options);
-	for (uint32_t i = 0; i < 20000; i++) {
+	for (uint32_t i = 0; i < MANY; i++) {
 		struct mf_frame frame = numbered_frame(i);
 
-		ASSERT_NE(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
+		ASSERT_EQ(MF_CONTEXT_FIRST + i, mf_trie_insert(&store, &frame, 1));
+		mf_trie_charge(&store, MF_CONTEXT_FIRST + i, i);
 	}
-	for (int i = 0; i < 900; i++)
-		mf_model_attempt(&store, i);
+	for (int time = 0; time < 100; time++) {
+		/* The first is a peak, which stays to the last. */
+		if (time == 0)
+			mf_model_change(mf_model_of(&store), 1, 0);
+		if (time == 0)
+			mf_model_check_peak(&store, time);
+		else
+			mf_model_attempt(&store, time);
+		for (uint32_t i = 0; i < MANY; i++)
+			mf_trie_charge(&store, MF_CONTEXT_FIRST + i, 1);
+	}
 	EXPECT_EQ(MF_STORE_FULL_CAPTURES, store.header->full);
-	ASSERT_EQ(900, mf_model_view(&store, views));
-	for (uint32_t i = 0; i < 900; i++)
-		trees += views[i].tree != MF_TREE_EMPTY;
-	EXPECT_LT(10, trees);
-	EXPECT_GT(900, trees);
+	ASSERT_EQ(100, mf_model_view(&store, views));
+	EXPECT_EQ(MF_TREE_PEAK, views[0].tree);
+	EXPECT_LT(4, right_trees());
+	EXPECT_GT(100, right_trees());
 
-	/* Culled ones give their room back: some later ones have trees again. */
-	for (int i = 900; i < 4000; i++)
-		mf_model_attempt(&store, i);
-	EXPECT_LT(0, mf_model_of(&store)->cullings);
-	trees = 0;
-	for (uint32_t i = mf_model_view(&store, views); i-- > 0;)
-		trees += views[i].tree != MF_TREE_EMPTY && views[i].snapshot.time >= 900;
-	EXPECT_LT(0, trees);
+	/* Contexts that do not change take no room, however many trees there are. */
+	for (int time = 100; time < 900; time++)
+		mf_model_attempt(&store, 100);
+	EXPECT_LT(800, right_trees());
+}
+
+/* Without room for the changes since a single capture, it is given up, and the counting goes on. */
+TEST(full_of_one_capture)
+{
+	struct mf_model_options options = { 1, 10, 1, MF_TIME_MS, 8, 16 };
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	uint64_t bytes;
+
+	ASSERT_EQ(0, start(LEAST));
+	mf_model_init(&store, &options);
+	for (uint32_t i = 0; i < MANY; i++) {
+		struct mf_frame frame = numbered_frame(i);
+
+		ASSERT_EQ(MF_CONTEXT_FIRST + i, mf_trie_insert(&store, &frame, 1));
+	}
+	mf_model_change(mf_model_of(&store), 1, 0);
+	mf_model_check_peak(&store, 0);
+	store.sizes[MF_REGION_CAPTURES] = 20 * 4096;
+	for (uint32_t i = 0; i < MANY; i++)
+		mf_trie_charge(&store, MF_CONTEXT_FIRST + i, i);
+	EXPECT_EQ(MF_STORE_FULL_CAPTURES, store.header->full);
+	ASSERT_EQ(1, mf_model_view(&store, views));
+	EXPECT_EQ(MF_TREE_EMPTY, views[0].tree);
+	mf_trie_sum(&store, MF_CONTEXT_FIRST + MANY - 1, 1, &bytes);
+	EXPECT_EQ(MANY - 1, bytes);
 }
 
 TEST(full_of_objects)

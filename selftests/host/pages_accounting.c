@@ -106,16 +106,15 @@ static bool same_snapshots(oracle_t *oracle)
 
 static bool same_contexts(oracle_t *oracle, const uint32_t *contexts, uint32_t n)
 {
-	const uint64_t *bytes = oracle->ours->store.regions[MF_REGION_CONTEXT_BYTES];
-
 	for (uint32_t context = 0; context < n; context++) {
-		uint64_t sum = 0;
+		uint64_t sum = 0, bytes;
 
 		for (uint32_t i = 0; i < PAGES; i++)
 			if (oracle->context[i] == contexts[context] &&
 			    oracle->context[i] != oracle->ignored)
 				sum += PAGE;
-		if (bytes[contexts[context]] != sum)
+		mf_trie_sum(&oracle->ours->store, contexts[context], 1, &bytes);
+		if (bytes != sum)
 			return false;
 	}
 	return true;
@@ -223,9 +222,10 @@ static struct mf_resync *list(enum mf_resync_reason reason, size_t n)
 
 static uint64_t bytes_of(struct mf_accounting *a, const char *words)
 {
-	const uint64_t *bytes = a->store.regions[MF_REGION_CONTEXT_BYTES];
+	uint64_t bytes;
 
-	return bytes[mf_accounting_note(a, words)];
+	mf_trie_sum(&a->store, mf_accounting_note(a, words), 1, &bytes);
+	return bytes;
 }
 
 TEST_F(accounting, the_start_has_words)

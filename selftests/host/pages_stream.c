@@ -74,8 +74,7 @@ static const struct mf_pages_process *process_of(FIXTURE_DATA(stream) * self, pi
 static uint64_t bytes_of(const struct mf_pages_process *process, uint64_t pc, const char *words)
 {
 	const struct mf_store *store = process->store;
-	const uint64_t *bytes = store->regions[MF_REGION_CONTEXT_BYTES];
-	uint64_t sum = 0;
+	uint64_t sum = 0, bytes;
 
 	for (uint32_t i = MF_CONTEXT_FIRST; i < store->header->n_contexts; i++) {
 		struct mf_object object;
@@ -84,8 +83,9 @@ static uint64_t bytes_of(const struct mf_pages_process *process, uint64_t pc, co
 		if (!mf_trie_frames(store, i, &frame, 1) || frame.pc != pc)
 			continue;
 		mf_objects_read(store, frame.object, &object);
+		mf_trie_sum(store, i, 1, &bytes);
 		if (pc || (object.path && !strcmp(object.path, words)))
-			sum += bytes[i];
+			sum += bytes;
 	}
 	return sum;
 }

@@ -11,17 +11,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "model/capture.h"
 #include "model/model.h"
 #include "model/tally.h"
 #include "model/trie.h"
+#include "selftests/lib/capture_read.h"
 
-static void execute(int fd, const char *const *argv)
+static void execute(int fd, const char *preload, const char *const *argv)
 {
 	const char *build = getenv("MASSIF_BUILD");
-	char path[PATH_MAX], number[16];
+	char path[2 * PATH_MAX], number[16];
 
-	snprintf(path, sizeof(path), "%s/libmassif-preload.so", build ? build : "build");
+	snprintf(path, sizeof(path), "%s/libmassif-preload.so%s%s", build ? build : "build",
+		 preload ? ":" : "", preload ? preload : "");
 	snprintf(number, sizeof(number), "%d", fcntl(fd, F_DUPFD, 100));
 	setenv("LD_PRELOAD", path, 1);
 	setenv("MASSIF_SESSION", number, 1);
@@ -60,7 +61,7 @@ bool heap_session_run(struct heap_session *session, const char *const *argv)
 		session->prepare(&session->store);
 	pid = fork();
 	if (pid == 0)
-		execute(fd, argv);
+		execute(fd, session->preload, argv);
 	close(fd);
 	if (pid < 0 || wait4(pid, &session->status, 0, &usage) != pid) {
 		perror("fork");
@@ -112,8 +113,7 @@ uint32_t heap_session_unequal_trees(const struct heap_session *session, uint32_t
 
 		if (views[i].tree == MF_TREE_EMPTY)
 			continue;
-		held = mf_capture_read(&session->store, views[i].snapshot.capture, bytes,
-				       n_contexts);
+		held = capture_read(&session->store, views[i].snapshot.capture, bytes, n_contexts);
 		for (uint32_t j = 0; j < held && j < n_contexts; j++)
 			sum += bytes[j];
 		unequal += sum != views[i].snapshot.heap;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "model/blocks.h"
-#include "model/capture.h"
+#include "model/rewind.h"
 #include "model/trie.h"
 
 static const char *differ(const char *format, ...)
@@ -254,11 +254,11 @@ const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_st
 	return NULL;
 }
 
-static const char *leaves_differ(const struct oracle_snapshot *s, const struct mf_store *store,
-				 uint32_t capture, int number)
+static const char *leaves_differ(const struct oracle_snapshot *s, struct mf_rewind *rewind,
+				 uint64_t capture, int number)
 {
 	uint64_t leaves[ORACLE_CONTEXTS], sum = 0;
-	uint32_t n = mf_capture_read(store, capture, leaves, ORACLE_CONTEXTS);
+	uint32_t n = mf_rewind_to(rewind, capture, leaves, ORACLE_CONTEXTS);
 
 	if (n != (uint32_t)s->n_leaves)
 		return differ("snapshot %d: %u leaves, not %d", number, n, s->n_leaves);
@@ -276,8 +276,15 @@ static const char *leaves_differ(const struct oracle_snapshot *s, const struct m
 const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf_store *store)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	static uint64_t cells[ORACLE_CONTEXTS * MF_SHARDS_MAX];
 	const struct mf_model *model = mf_model_of(store);
 	int n = (int)mf_model_view(store, views);
+	struct mf_rewind rewind;
+
+	if (mf_rewind_prepare(&rewind, store) > sizeof(cells) / sizeof(*cells))
+		return differ("%u contexts", rewind.n_contexts);
+	memset(cells, 0, sizeof(cells));
+	mf_rewind_begin(&rewind, cells);
 
 	if (n != oracle->n_snapshots)
 		return differ("%d snapshots, not %d", n, oracle->n_snapshots);
@@ -286,7 +293,7 @@ const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf
 			      model->skipped_snapshots, oracle->cullings, oracle->skipped);
 	if (model->interval != oracle->interval)
 		return differ("interval %u, not %u", model->interval, oracle->interval);
-	for (int i = 0; i < n; i++) {
+	for (int i = n - 1; i >= 0; i--) {
 		const struct oracle_snapshot *s = &oracle->snapshots[i];
 		const struct mf_snapshot *got = &views[i].snapshot;
 		enum mf_tree_kind kind = s->peak     ? MF_TREE_PEAK :
@@ -301,7 +308,7 @@ const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf
 		if (views[i].tree != kind)
 			return differ("snapshot %d: tree %d, not %d", i, (int)views[i].tree,
 				      (int)kind);
-		leaves = s->detailed ? leaves_differ(s, store, got->capture, i) : NULL;
+		leaves = s->detailed ? leaves_differ(s, &rewind, got->capture, i) : NULL;
 		if (leaves)
 			return leaves;
 	}

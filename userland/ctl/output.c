@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,8 +21,6 @@
 enum {
 	MODE_HEAP = 0644,
 	MODE_PAGES = 0600, /* made from copies of the program's stack */
-	COLLECT_TRIES = 100,
-	COLLECT_NAP_MS = 1,
 };
 
 static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
@@ -72,34 +69,6 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 	return mf_outfile_commit(&file, err);
 }
 
-/* Changes with each snapshot that is taken. */
-static uint64_t generation(const struct mf_store *store)
-{
-	const struct mf_model *model = mf_model_of(store);
-
-	return __atomic_load_n(&model->published, __ATOMIC_ACQUIRE) +
-	       ((uint64_t)__atomic_load_n(&model->real_snapshots, __ATOMIC_ACQUIRE) << 16);
-}
-
-/* Takes another look where a snapshot came between, whose tree may be where another's was. */
-static int collect_kept(const struct mf_store *store, struct mf_collection *collection,
-			struct mf_error *err)
-{
-	for (int i = 0; i < COLLECT_TRIES; i++) {
-		uint64_t before = generation(store);
-		int ret = mf_collect(store, NULL, 0, collection, err);
-
-		if (ret)
-			return ret;
-		if (before == generation(store))
-			return 0;
-		mf_collection_release(collection);
-		poll(NULL, 0, COLLECT_NAP_MS);
-	}
-	return mf_error_set(err, -EAGAIN, "the program takes snapshots too fast for a look at them; "
-					  "try again");
-}
-
 int mf_output_write(const struct mf_options *options, const char *cmd,
 		    const struct mf_store *store, pid_t pid, bool pages, const char *remark,
 		    struct mf_error *err)
@@ -114,7 +83,7 @@ int mf_output_write(const struct mf_options *options, const char *cmd,
 	ret = mf_outname_expand(options->out_file, pid, 1, &name, err);
 	if (ret)
 		return ret;
-	ret = collect_kept(store, &collection, err);
+	ret = mf_collect(store, NULL, 0, &collection, err);
 	if (ret)
 		return ret;
 	profile->desc = desc ? desc : options->desc;
@@ -163,7 +132,7 @@ int mf_output_print(const struct mf_options *options, const char *cmd,
 	int ret;
 
 	if (part == MF_OUTPUT_KEPT)
-		ret = collect_kept(store, &collection, err);
+		ret = mf_collect(store, NULL, 0, &collection, err);
 	else
 		ret = mf_collect_present(store, mf_tally_look(store, now).time,
 					 part == MF_OUTPUT_DETAILED, &collection, err);

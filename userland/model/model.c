@@ -9,6 +9,8 @@
 
 #define NO_SLOT UINT32_MAX
 
+#define VIEW_TRIES 10000u
+
 /* The published word: bit 0 which order list, bits 8.. its length, bits 32.. the peak's slot + 1. */
 static uint64_t pack(uint32_t which, uint32_t count, uint32_t peak)
 {
@@ -72,6 +74,42 @@ static void log_step(struct mf_store *store, struct mf_step step)
 }
 
 /*
+ * The least of the spans is found by a knockout: entry n of winners[] is the better of the entries 2n
+ * and 2n + 1, the earlier one among equals; the snapshots themselves are the entries from @size on.
+ */
+static void play(struct mf_model *model, uint32_t n)
+{
+	uint16_t left = model->winners[2 * n], right = model->winners[2 * n + 1];
+
+	model->winners[n] = model->spans[right] < model->spans[left] ? right : left;
+}
+
+static void play_all(struct mf_model *model, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i++)
+		model->winners[size + i] = (uint16_t)i;
+	for (uint32_t n = size - 1; n; n--)
+		play(model, n);
+}
+
+static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64_t span)
+{
+	model->spans[i] = span;
+	for (uint32_t n = (size + i) / 2; n; n /= 2)
+		play(model, n);
+}
+
+/* Between the neighbours of the @i-th; the largest if it must stay. */
+static int64_t span_of(const struct mf_model *model, const uint16_t *order, uint32_t count,
+		       uint32_t peak, uint32_t i)
+{
+	if (i == 0 || i == count - 1 || order[i] == peak)
+		return INT64_MAX;
+	return model->slots[order[model->next[i]]].time -
+	       model->slots[order[model->previous[i]]].time;
+}
+
+/*
  * Chooses the victims: as often as half the slots, the snapshot whose neighbours are closest in time
  * goes, the lowest on ties; never the first, the last or the peak. Writes the survivors to @kept and
  * returns their number.
@@ -81,31 +119,31 @@ static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, 
 {
 	struct mf_model *model = mf_model_of(store);
 	uint16_t *previous = model->previous, *next = model->next;
-	const struct mf_snapshot *slots = model->slots;
-	uint32_t n = 0;
+	uint32_t n = 0, size = 2;
 
+	while (size < count)
+		size *= 2;
 	for (uint32_t i = 0; i < count; i++) {
 		previous[i] = (uint16_t)(i ? i - 1 : 0);
 		next[i] = (uint16_t)(i + 1);
 	}
+	for (uint32_t i = 0; i < size; i++)
+		model->spans[i] =
+			i < count ? span_of(model, order, count, peak, i) : INT64_MAX;
+	play_all(model, size);
 	for (uint32_t round = 0; round < count / 2; round++) {
-		int64_t least = INT64_MAX;
-		uint32_t victim = 0;
+		uint32_t victim = model->winners[1], before = previous[victim];
+		uint32_t after = next[victim];
 
-		for (uint32_t i = next[0]; i < count - 1; i = next[i]) {
-			int64_t span = slots[order[next[i]]].time - slots[order[previous[i]]].time;
-
-			if (order[i] != peak && span < least) {
-				least = span;
-				victim = i;
-			}
-		}
-		if (!victim)
+		if (model->spans[victim] == INT64_MAX)
 			break;
 		log_snapshot(store, MF_STEP_VICTIM, order[victim], victim, peak,
-			     (struct mf_step){ .count = round, .span = least });
-		next[previous[victim]] = next[victim];
-		previous[next[victim]] = previous[victim];
+			     (struct mf_step){ .count = round, .span = model->spans[victim] });
+		next[before] = (uint16_t)after;
+		previous[after] = (uint16_t)before;
+		change_span(model, size, victim, INT64_MAX);
+		change_span(model, size, before, span_of(model, order, count, peak, before));
+		change_span(model, size, after, span_of(model, order, count, peak, after));
 	}
 	for (uint32_t i = 0; i < count; i = next[i])
 		kept[n++] = order[i];
@@ -173,18 +211,27 @@ static void cull(struct mf_store *store)
 
 		if (model->survives[order[i]])
 			continue;
-		mf_capture_release(store, slot->capture);
 		slot->capture = 0;
 		model->slot_used[order[i]] = 0;
 	}
 }
 
-static uint32_t free_slot(const struct mf_model *model)
+/* Culling keeps fewer than max_snapshots, so one of as many slots is free. */
+static uint32_t free_slot(struct mf_model *model)
 {
-	for (uint32_t i = 0; i < MF_SNAPSHOTS_MAX; i++)
-		if (!model->slot_used[i])
+	uint32_t n = model->options.max_snapshots, i = model->free_slot;
+
+	if (n > MF_SNAPSHOTS_MAX)
+		n = MF_SNAPSHOTS_MAX;
+	for (uint32_t tries = 0; tries < n; tries++, i++) {
+		if (i >= n)
+			i = 0;
+		if (!model->slot_used[i]) {
+			model->free_slot = i + 1;
 			return i;
-	return NO_SLOT; /* culling keeps fewer than max_snapshots */
+		}
+	}
+	return NO_SLOT;
 }
 
 static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time, bool detailed,
@@ -255,10 +302,44 @@ void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, i
 	take(store, occasion, mf_model_time(model, now), true, true);
 }
 
-uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views)
+uint32_t mf_model_captures(struct mf_store *store, const uint64_t **captures)
 {
-	const struct mf_model *model = mf_model_of(store);
-	uint64_t published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
+	struct mf_model *model = mf_model_of(store);
+	uint32_t which = which_of(model->published), n = 0;
+
+	for (uint32_t i = 0; i < count_of(model->published); i++) {
+		uint64_t capture = model->slots[model->order[which][i]].capture;
+
+		if (capture)
+			model->captures[n++] = capture;
+	}
+	*captures = model->captures;
+	return n;
+}
+
+bool mf_model_drop_trees(struct mf_store *store)
+{
+	struct mf_model *model = mf_model_of(store);
+	uint32_t which = which_of(model->published), peak = peak_of(model->published);
+	uint32_t others = 0, dropped = 0;
+
+	for (uint32_t i = 0; i < count_of(model->published); i++) {
+		uint32_t slot = model->order[which][i];
+
+		if (!model->slots[slot].capture || slot == peak || others++ % 2)
+			continue;
+		model->slots[slot].capture = 0;
+		dropped++;
+	}
+	if (dropped || peak == NO_SLOT || !model->slots[peak].capture)
+		return dropped;
+	model->slots[peak].capture = 0;
+	return true;
+}
+
+static uint32_t view_once(const struct mf_model *model, uint64_t published,
+			  struct mf_snapshot_view *views)
+{
 	uint32_t count = count_of(published), n = 0;
 
 	for (uint32_t i = 0; i < count && i < MF_SNAPSHOTS_MAX; i++) {
@@ -272,5 +353,28 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 							     MF_TREE_DETAILED;
 		n++;
 	}
+	return n;
+}
+
+/* Changes with each snapshot that is taken, and with each culling. */
+static uint64_t generation_of(const struct mf_model *model, uint64_t published)
+{
+	return published + ((uint64_t)__atomic_load_n(&model->real_snapshots, __ATOMIC_ACQUIRE) << 16);
+}
+
+uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views)
+{
+	const struct mf_model *model = mf_model_of(store);
+	uint64_t published, before;
+	uint32_t n, tries = 0;
+
+	/* A slot may be filled anew while it is copied; the writer is never that fast for long. */
+	do {
+		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
+		before = generation_of(model, published);
+		n = view_once(model, published, views);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
+	} while (before != generation_of(model, published) && ++tries < VIEW_TRIES);
 	return n;
 }

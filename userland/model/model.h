@@ -16,7 +16,8 @@
 #include "model/store.h"
 #include "report/profile.h"
 
-#define MF_SNAPSHOTS_MAX 1000
+#define MF_SNAPSHOTS_MAX   1000
+#define MF_SNAPSHOTS_POWER 1024 /* the next power of two */
 
 struct mf_model_options {
 	double peak_inaccuracy; /* per cent */
@@ -32,8 +33,7 @@ struct mf_model_options {
 struct mf_snapshot {
 	int64_t time;
 	uint64_t heap, extra, stacks;
-	uint32_t capture; /* of the tree, see capture.h; 0: none */
-	uint32_t reserved;
+	uint64_t capture; /* of the tree, see capture.h; 0: none */
 };
 
 struct mf_model {
@@ -58,9 +58,16 @@ struct mf_model {
 	struct mf_snapshot slots[MF_SNAPSHOTS_MAX];
 	uint8_t slot_used[MF_SNAPSHOTS_MAX];
 
-	/* For culling: too large for the small stacks that threads may have. */
-	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX];
+	uint32_t free_slot; /* perhaps */
+
+	/* Too large for the small stacks that threads may have. */
+	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* for culling */
 	uint8_t survives[MF_SNAPSHOTS_MAX];
+	uint16_t winners[2 * MF_SNAPSHOTS_POWER];
+	union {
+		int64_t spans[MF_SNAPSHOTS_POWER];
+		uint64_t captures[MF_SNAPSHOTS_MAX];
+	};
 
 	/* Statistics, as --stats prints them; in 32 bits, as in Massif. */
 	uint32_t skipped_snapshots, real_snapshots, detailed_snapshots, peak_snapshots, cullings;
@@ -111,6 +118,12 @@ static inline void mf_model_check_peak(struct mf_store *store, int64_t now)
 {
 	mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
 }
+
+/* The captures of all kept snapshots, oldest first, until the next call; returns their number. */
+uint32_t mf_model_captures(struct mf_store *store, const uint64_t **captures);
+
+/* Makes do with half as many trees, the peak's last. Returns false if there are none. */
+bool mf_model_drop_trees(struct mf_store *store);
 
 /* One kept snapshot, as a reader sees it. */
 struct mf_snapshot_view {

@@ -21,16 +21,16 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 5
+#define MF_STORE_VERSION 6
 
 enum mf_region_id {
 	MF_REGION_HEADER,	  /* struct mf_store_header */
 	MF_REGION_MODEL,	  /* struct mf_model */
 	MF_REGION_NODES,	  /* struct mf_node[] */
 	MF_REGION_NODE_HASH,	  /* uint32_t[], see trie.c */
-	MF_REGION_CONTEXT_BYTES,  /* uint64_t[][]: live bytes of each context, see trie.h */
+	MF_REGION_CONTEXT_BYTES,  /* struct mf_cell[][]: live bytes of each context, see trie.h */
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: innermost node of each context */
-	MF_REGION_CAPTURES,	  /* struct mf_chunk[], see capture.c */
+	MF_REGION_CAPTURES,	  /* struct mf_chunk[], see capture.h */
 	MF_REGION_BLOCK_DIRECTORY, /* uint32_t[], see blocks.c */
 	MF_REGION_BLOCK_LEAVES,	  /* uint64_t[][], see blocks.c */
 	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[], see blocks.c */
@@ -88,6 +88,7 @@ struct mf_store_header {
 	uint32_t snapshot_due;
 	uint32_t n_tallies; /* that were ever in use: the first ones */
 	uint32_t granule_bits; /* of the table of blocks, see blocks.h */
+	uint64_t capture;      /* the newest, or 0; see capture.h */
 
 	/* What massif-ctl asks of the shim and the model, beside the model's options. */
 	uint32_t logs_steps;	    /* enum mf_log_level: what to keep for the user; see log.h */
@@ -115,6 +116,11 @@ struct mf_store_header {
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_offset, node_hash_bits; /* in entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
+
+	/* Of the captures' pasts, see capture.c. */
+	uint32_t chunks_in_use, prune_at; /* so many at least before they are pruned */
+	uint32_t capture_readers;	  /* that want them to stay where they are */
+	uint32_t capture_moves;		  /* odd while they are moved */
 };
 
 /* One process's view of a store. The header is the first region. */

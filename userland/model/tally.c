@@ -124,6 +124,7 @@ void mf_tally_grant(struct mf_store *store)
 
 		if (!tally->in_use)
 			continue;
+		mf_capture_make_room(store, i);
 		tally->clock_room = clock_room;
 		tally->heap_room = heap_room;
 		tally->may_shrink = below;

@@ -11,7 +11,7 @@
  * decided had it seen each event.
  *
  * A thread's share of each context's bytes is its own, too (a shard): the tree of a snapshot is the
- * sum over the shards, taken when no thread is in the middle of an event.
+ * sum over the shards at a moment when no thread is in the middle of an event.
  */
 #ifndef MASSIF_MODEL_TALLY_H
 #define MASSIF_MODEL_TALLY_H
@@ -39,6 +39,10 @@ struct mf_tally {
 	uint32_t allocs, frees, reallocs; /* events that count */
 	uint64_t clock;
 	int64_t heap, extra;
+
+	/* The pasts of its shard, see capture.h. */
+	uint32_t first_chunk, last_chunk;
+	uint32_t pasts_room; /* in the last chunk */
 };
 
 static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_t number)
@@ -104,7 +108,8 @@ static inline bool mf_tally_alloc(struct mf_store *store, uint32_t number, uint6
 	int64_t cost = net & mf_model_of(store)->clock_mask;
 
 	if (context < MF_CONTEXT_FIRST || !mf_tally_allows(store, tally, cost) ||
-	    tally->heap_room < net || !mf_blocks_put_fresh(store, address, size, context))
+	    tally->heap_room < net || !mf_trie_may_charge(store, number, context) ||
+	    !mf_blocks_put_fresh(store, address, size, context))
 		return false;
 	mf_trie_charge_shard(store, number, context, (int64_t)size);
 	mf_tally_change(tally, (int64_t)size, net - (int64_t)size, cost);
@@ -124,7 +129,8 @@ static inline bool mf_tally_free(struct mf_store *store, uint32_t number, uint64
 		return false;
 	net = -(int64_t)(block.capacity + options->heap_admin);
 	cost = -net & mf_model_of(store)->clock_mask;
-	if (!tally->may_shrink || !mf_tally_allows(store, tally, cost))
+	if (!tally->may_shrink || !mf_tally_allows(store, tally, cost) ||
+	    !mf_trie_may_charge(store, number, block.context))
 		return false;
 	*slot = 0;
 	mf_trie_charge_shard(store, number, block.context, -(int64_t)block.size);
@@ -156,7 +162,9 @@ static inline bool mf_tally_realloc_end(struct mf_store *store, uint32_t number,
 
 	if (context < MF_CONTEXT_FIRST || old->context < MF_CONTEXT_FIRST ||
 	    (size < old->size && !tally->may_shrink) || !mf_tally_allows(store, tally, cost) ||
-	    tally->heap_room < net || !mf_blocks_put_usual(store, &block))
+	    tally->heap_room < net || !mf_trie_may_charge(store, number, context) ||
+	    !mf_trie_may_charge(store, number, old->context) ||
+	    !mf_blocks_put_usual(store, &block))
 		return false;
 	mf_trie_charge_shard(store, number, context, (int64_t)size);
 	mf_trie_charge_shard(store, number, old->context, -(int64_t)old->size);

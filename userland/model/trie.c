@@ -156,12 +156,13 @@ void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint6
 {
 	uint32_t n_tallies = store->header->n_tallies;
 
-	memcpy(bytes, mf_trie_shard(store, 0) + first, n * sizeof(*bytes));
-	for (uint32_t shard = 1; shard < n_tallies && shard < MF_SHARDS_MAX; shard++) {
-		const uint64_t *more = mf_trie_shard(store, shard) + first;
+	memset(bytes, 0, n * sizeof(*bytes));
+	for (uint32_t shard = 0; shard == 0 || (shard < n_tallies && shard < MF_SHARDS_MAX);
+	     shard++) {
+		const struct mf_cell *cells = mf_trie_cell(store, shard, first);
 
 		for (uint32_t i = 0; i < n; i++)
-			bytes[i] += more[i];
+			bytes[i] += __atomic_load_n(&cells[i].bytes, __ATOMIC_RELAXED);
 	}
 }
 

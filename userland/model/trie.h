@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "model/capture.h"
 #include "model/store.h"
 #include "symbols/object.h"
 
@@ -64,27 +65,47 @@ uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct m
  */
 #define MF_SHARDS_MAX 64u
 
+struct mf_cell {
+	uint64_t bytes;
+	uint64_t capture; /* the newest one that knows what @bytes was then, see capture.h */
+};
+
 static inline uint64_t mf_trie_contexts_max(const struct mf_store *store)
 {
-	return store->sizes[MF_REGION_CONTEXT_BYTES] / MF_SHARDS_MAX / sizeof(uint64_t);
+	return store->sizes[MF_REGION_CONTEXT_BYTES] / MF_SHARDS_MAX / sizeof(struct mf_cell);
 }
 
-static inline uint64_t *mf_trie_shard(const struct mf_store *store, uint32_t shard)
+static inline struct mf_cell *mf_trie_cell(const struct mf_store *store, uint32_t shard,
+					   uint32_t context)
 {
-	return (uint64_t *)store->regions[MF_REGION_CONTEXT_BYTES] +
-	       shard * mf_trie_contexts_max(store);
+	return (struct mf_cell *)store->regions[MF_REGION_CONTEXT_BYTES] +
+	       shard * mf_trie_contexts_max(store) + context;
 }
 
-/* Adds @bytes (may be negative) to the live bytes of @context in @shard. */
+/*
+ * Whether @context in @shard may be charged, by the shard's thread: not before the newest capture
+ * knows its bytes. If it cannot be told them, then alone.
+ */
+static inline bool mf_trie_may_charge(struct mf_store *store, uint32_t shard, uint32_t context)
+{
+	if (__builtin_expect(mf_trie_cell(store, shard, context)->capture ==
+			     store->header->capture, 1))
+		return true;
+	return mf_capture_keep(store, shard, context);
+}
+
+/* Adds @bytes (may be negative) to the live bytes of @context in @shard, where it may be charged. */
 static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, uint32_t context,
 					int64_t bytes)
 {
-	mf_trie_shard(store, shard)[context] += (uint64_t)bytes;
+	mf_trie_cell(store, shard, context)->bytes += (uint64_t)bytes;
 }
 
 /* The same for a writer that is alone. */
 static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int64_t bytes)
 {
+	if (mf_trie_cell(store, 0, context)->capture != store->header->capture)
+		mf_capture_keep_alone(store, 0, context);
 	mf_trie_charge_shard(store, 0, context, bytes);
 }
 

@@ -6,13 +6,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "model/capture.h"
 #include "model/model.h"
 #include "model/objects.h"
+#include "model/rewind.h"
 #include "model/tally.h"
 #include "model/trie.h"
+
+/* A look at what is being moved, and how long to wait until it lies still: a dead writer moves nothing. */
+#define LOOK_TRIES 100
+#define MOVE_NAPS  50
+#define MOVE_NAP_NS 1000000
 
 static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 {
@@ -104,13 +111,13 @@ static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, u
 	return 0;
 }
 
-/* The tree of a snapshot; @bytes has room for all contexts. */
-static int collect_tree(const struct mf_store *store, struct mf_collection *collection,
-			uint32_t capture, uint64_t *bytes, struct mf_profile_snapshot *snapshot)
+/* The tree of a snapshot, older than the one before; @bytes has room for all contexts. */
+static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collection,
+			uint64_t capture, uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {
 	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts;
 	size_t first = collection->n_leaves;
-	uint32_t n = mf_capture_read(store, capture, bytes, n_contexts);
+	uint32_t n = mf_rewind_to(rewind, capture, bytes, n_contexts);
 
 	if (n > n_contexts)
 		n = n_contexts;
@@ -121,21 +128,28 @@ static int collect_tree(const struct mf_store *store, struct mf_collection *coll
 	return 0;
 }
 
+/* Trees are read from the newest back to the oldest, and so their leaves lie. */
 static int collect_snapshots(const struct mf_store *store, struct mf_collection *collection)
 {
 	struct mf_snapshot_view *views = allocate(collection, MF_SNAPSHOTS_MAX, sizeof(*views));
-	mf_auto_free uint64_t *bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
+	mf_auto_free uint64_t *bytes = NULL, *cells = NULL;
 	struct mf_profile_snapshot *snapshots;
+	struct mf_rewind rewind;
 	size_t used = 0;
 	uint32_t n;
 
-	if (!views || !bytes)
+	if (!views)
 		return -ENOMEM;
 	n = mf_model_view(store, views);
+	/* After the snapshots, which have no more contexts than there are now. */
+	collection->profile.n_contexts = contexts_in(store);
 	snapshots = allocate(collection, n, sizeof(*snapshots));
-	if (!snapshots)
+	bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
+	cells = calloc(mf_rewind_prepare(&rewind, store) + 1, sizeof(*cells));
+	if (!snapshots || !bytes || !cells)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++) {
+	mf_rewind_begin(&rewind, cells);
+	for (uint32_t i = n; i-- > 0;) {
 		snapshots[i] = (struct mf_profile_snapshot){
 			.time = views[i].snapshot.time,
 			.heap_bytes = views[i].snapshot.heap,
@@ -144,12 +158,12 @@ static int collect_snapshots(const struct mf_store *store, struct mf_collection 
 			.tree = views[i].tree,
 		};
 		if (views[i].tree != MF_TREE_EMPTY &&
-		    collect_tree(store, collection, views[i].snapshot.capture, bytes,
+		    collect_tree(&rewind, collection, views[i].snapshot.capture, bytes,
 				 &snapshots[i]))
 			return -ENOMEM;
 	}
 	/* All of them are there: they move no more. */
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = n; i-- > 0;) {
 		snapshots[i].leaves = collection->leaves + used;
 		used += snapshots[i].n_leaves;
 	}
@@ -169,7 +183,7 @@ static int collect_present(const struct mf_store *store, int64_t time, bool deta
 
 	if (!snapshot || !bytes)
 		return -ENOMEM;
-	n = mf_capture_present(store, bytes, n_contexts);
+	n = mf_rewind_present(store, bytes, n_contexts);
 	if (n > n_contexts)
 		n = n_contexts;
 	*snapshot = (struct mf_profile_snapshot){
@@ -211,26 +225,58 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 	return code ? give_up(collection, code, err) : 0;
 }
 
+/* Of a program that runs: waits while captures are moved. */
+static uint32_t moves_at_rest(const struct mf_store *store)
+{
+	const struct timespec nap = { .tv_nsec = MOVE_NAP_NS };
+	uint32_t moves = mf_capture_moves(store);
+
+	for (int i = 0; i < MOVE_NAPS && moves % 2; i++) {
+		nanosleep(&nap, NULL);
+		moves = mf_capture_moves(store);
+	}
+	return moves;
+}
+
+static int collect_once(const struct mf_store *store, const struct mf_object *objects,
+			size_t n_objects, struct mf_collection *collection, struct mf_error *err)
+{
+	int code;
+
+	memset(collection, 0, sizeof(*collection));
+	collection->profile.time_unit = mf_model_of(store)->options.time_unit;
+	collection->store = store;
+	collection->profile.read_context = read_context;
+	collection->profile.source = collection;
+	code = collect_snapshots(store, collection);
+	if (objects) {
+		collection->profile.objects = objects;
+		collection->profile.n_objects = n_objects;
+	} else if (!code) {
+		code = take_objects(store, collection);
+	}
+	return code ? give_up(collection, code, err) : 0;
+}
+
 int mf_collect(const struct mf_store *store, const struct mf_object *objects, size_t n_objects,
 	       struct mf_collection *collection, struct mf_error *err)
 {
 	int code = 0;
 
-	memset(collection, 0, sizeof(*collection));
-	collection->profile.time_unit = mf_model_of(store)->options.time_unit;
-	if (objects) {
-		collection->profile.objects = objects;
-		collection->profile.n_objects = n_objects;
-	} else {
-		code = take_objects(store, collection);
+	mf_capture_hold(store);
+	for (int i = 0; i < LOOK_TRIES; i++) {
+		uint32_t moves = moves_at_rest(store);
+
+		code = collect_once(store, objects, n_objects, collection, err);
+		if (code || moves == mf_capture_moves(store))
+			goto out;
+		mf_collection_release(collection);
 	}
-	collection->store = store;
-	collection->profile.read_context = read_context;
-	collection->profile.source = collection;
-	collection->profile.n_contexts = contexts_in(store);
-	if (!code)
-		code = collect_snapshots(store, collection);
-	return code ? give_up(collection, code, err) : 0;
+	code = mf_error_set(err, -EAGAIN, "the program takes snapshots too fast for a look at them; "
+					  "try again");
+out:
+	mf_capture_let_go(store);
+	return code;
 }
 
 int mf_collect_present(const struct mf_store *store, int64_t time, bool detailed,

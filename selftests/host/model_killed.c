@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0
+// A writer that is stopped between any two instructions leaves right trees: each kept snapshot has
+// the bytes that each context had when it was taken.
+//
+// What they were is known from the naive model, which sees the same events. The writer is another
+// process, killed at some time; or one that is led through an event instruction by instruction.
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "model/capture.h"
+#include "model/heap.h"
+#include "model/model.h"
+#include "model/rewind.h"
+#include "model/tally.h"
+#include "model/trie.h"
+#include "selftests/lib/model_oracle.h"
+
+#define EVENTS	 60000u
+#define CONTEXTS 40
+#define BLOCKS	 400u
+#define TALLIES	 3u
+
+struct known {
+	int64_t time;
+	uint64_t heap, extra;
+	uint32_t n; /* contexts */
+	uint64_t bytes[CONTEXTS];
+};
+
+/* Of the writer, in memory that both have. */
+struct progress {
+	volatile uint32_t event; /* that is being done, or EVENTS */
+};
+
+static struct mf_store store;
+static struct progress *progress;
+static struct oracle oracle;
+static struct known *known; /* all snapshots that there ever were */
+static uint32_t n_known;
+static uint64_t sizes[BLOCKS]; /* of live blocks; 0: none */
+
+/* The next event, the same for both: of block @i, to @size bytes (0: free) from @context. */
+struct event {
+	uint32_t i, tally;
+	uint64_t size;
+	int context;
+};
+
+static struct event next_event(uint64_t *seed, int n_contexts, uint32_t number)
+{
+	struct event event = {
+		.i = (uint32_t)oracle_below(seed, BLOCKS),
+		.tally = (uint32_t)oracle_below(seed, TALLIES),
+		.size = 1 + oracle_below(seed, 200) * (1 + number / 100),
+		.context = (int)oracle_below(seed, (uint64_t)(n_contexts < CONTEXTS ?
+								      n_contexts + 1 :
+								      CONTEXTS)),
+	};
+
+	if (oracle_below(seed, 3) == 0)
+		event.size = 0;
+	return event;
+}
+
+static uint64_t address_of(uint32_t i)
+{
+	return 0x10000 + i * 0x1000ull;
+}
+
+static uint32_t context_of(int number)
+{
+	struct mf_frame frame = { .pc = 0x401000 + (uint64_t)number };
+
+	return mf_trie_insert(&store, &frame, 1);
+}
+
+static void write_free(const struct event *event)
+{
+	if (mf_tally_free(&store, event->tally, address_of(event->i)))
+		return;
+	mf_tally_fold(&store);
+	mf_heap_free(&store, address_of(event->i), 0);
+	mf_tally_grant(&store);
+}
+
+static void write_alloc(const struct event *event, uint32_t context)
+{
+	if (mf_tally_alloc(&store, event->tally, address_of(event->i), event->size, context))
+		return;
+	mf_tally_fold(&store);
+	mf_heap_alloc(&store, address_of(event->i), event->size, context, 0);
+	mf_tally_grant(&store);
+}
+
+static void write_realloc(const struct event *event, uint32_t context)
+{
+	struct mf_block block;
+
+	if (!mf_tally_realloc_begin(&store, address_of(event->i), &block))
+		mf_heap_realloc_begin(&store, address_of(event->i), &block);
+	if (mf_tally_realloc_end(&store, event->tally, &block, address_of(event->i), event->size,
+				 context))
+		return;
+	mf_tally_fold(&store);
+	mf_heap_realloc_shrinks(&store, &block, event->size, 0);
+	mf_heap_realloc_end(&store, &block, address_of(event->i), event->size, context, 0);
+	mf_tally_grant(&store);
+}
+
+/* What is done between any two instructions while lead() and let_go() are called around them. */
+static uint32_t looks, until_look, stride;
+static uint64_t stride_seed = 53;
+static bool all_right;
+
+static int right_trees(void);
+
+static void on_trap(int signal)
+{
+	if (signal != SIGTRAP || --until_look)
+		return;
+	until_look = 1 + (uint32_t)oracle_below(&stride_seed, 2 * stride);
+	looks++;
+	all_right = all_right && right_trees() >= 0;
+}
+
+#ifdef __x86_64__
+#define TRAP_FLAG 0x100u
+
+/* The processor stops after each instruction. */
+static void lead(void)
+{
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
+}
+
+static void let_go(void)
+{
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)TRAP_FLAG);
+}
+#else
+static void lead(void)
+{
+}
+
+static void let_go(void)
+{
+}
+#endif
+
+/* As the writer, does events up to @end; is led through number @led. */
+static void write_events(uint64_t seed, uint32_t end, uint32_t led)
+{
+	int n_contexts = 0;
+
+	memset(sizes, 0, sizeof(sizes));
+	for (uint32_t i = 0; i < TALLIES; i++)
+		mf_tally_begin(&store, i);
+	mf_tally_grant(&store);
+	for (uint32_t number = 0; number < end; number++) {
+		struct event event = next_event(&seed, n_contexts, number);
+		uint32_t context = event.size ? context_of(event.context) : 0;
+
+		if (event.size && event.context == n_contexts)
+			n_contexts++;
+		progress->event = number;
+		if (number == led)
+			lead();
+		if (!event.size)
+			write_free(&event);
+		else if (sizes[event.i])
+			write_realloc(&event, context);
+		else
+			write_alloc(&event, context);
+		let_go();
+		sizes[event.i] = event.size;
+	}
+	progress->event = EVENTS;
+}
+
+static void note(const struct oracle_snapshot *s)
+{
+	struct known *k = &known[n_known];
+
+	if (n_known && (s->time < k[-1].time || (s->time == k[-1].time && s->heap == k[-1].heap &&
+						 !memcmp(k[-1].bytes, s->leaves, sizeof(k->bytes)))))
+		return;
+	n_known++;
+	*k = (struct known){ .time = s->time, .heap = s->heap, .extra = s->extra,
+			     .n = (uint32_t)s->n_leaves };
+	memcpy(k->bytes, s->leaves, sizeof(k->bytes));
+}
+
+/* The peak and the last one are there after they were taken, whatever was culled. */
+static void note_new(void)
+{
+	for (int i = 0; i < oracle.n_snapshots; i++)
+		if (oracle.snapshots[i].detailed &&
+		    (oracle.snapshots[i].peak || i == oracle.n_snapshots - 1))
+			note(&oracle.snapshots[i]);
+}
+
+/* As the naive model, does them all and notes what each snapshot is. */
+static void replay(uint64_t seed, const struct mf_model_options *options)
+{
+	n_known = 0;
+	memset(sizes, 0, sizeof(sizes));
+	oracle_init(&oracle, options);
+	oracle_attempt(&oracle, 0);
+	note_new();
+	for (uint32_t number = 0; number < EVENTS; number++) {
+		struct event event = next_event(&seed, oracle.n_contexts, number);
+		uint64_t peak = oracle.peak_total, taken = oracle.clock;
+		struct oracle_block before;
+
+		if (event.size && event.context == oracle.n_contexts)
+			oracle.n_contexts++;
+		if (!event.size) {
+			oracle_free(&oracle, address_of(event.i), 0);
+		} else if (sizes[event.i]) {
+			oracle_take(&oracle, address_of(event.i), &before);
+			oracle_realloc_end(&oracle, &before, address_of(event.i), event.size,
+					   event.context, 0);
+		} else {
+			oracle_alloc(&oracle, address_of(event.i), event.size, event.context, 0);
+		}
+		sizes[event.i] = event.size;
+		if (peak != oracle.peak_total || taken != oracle.clock)
+			note_new();
+	}
+}
+
+static bool is_known(const struct mf_snapshot *s, uint32_t n, const uint64_t *bytes)
+{
+	uint32_t low = 0, high = n_known;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (known[middle].time < s->time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (uint32_t i = low; i < n_known && known[i].time == s->time; i++)
+		if (known[i].heap == s->heap &&
+		    known[i].extra == s->extra && known[i].n == n &&
+		    !memcmp(known[i].bytes, bytes, n * sizeof(*bytes)))
+			return true;
+	return false;
+}
+
+/* How many trees the store has; -1 if there is one that never was. */
+static int right_trees(void)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	static uint64_t cells[(CONTEXTS + 1) * MF_SHARDS_MAX];
+	uint64_t bytes[CONTEXTS];
+	struct mf_rewind rewind;
+	int trees = 0;
+
+	memset(cells, 0, sizeof(cells));
+	if (mf_rewind_prepare(&rewind, &store) > sizeof(cells) / sizeof(*cells))
+		return -1;
+	mf_rewind_begin(&rewind, cells);
+	for (uint32_t i = mf_model_view(&store, views); i-- > 0;) {
+		const struct mf_snapshot *s = &views[i].snapshot;
+
+		if (views[i].tree == MF_TREE_EMPTY)
+			continue;
+		trees++;
+		if (!is_known(s, mf_rewind_to(&rewind, s->capture, bytes, CONTEXTS), bytes))
+			return -1;
+	}
+	return trees;
+}
+
+FIXTURE(killed)
+{
+	uint64_t seed;
+};
+
+FIXTURE_VARIANT(killed)
+{
+	struct mf_model_options options;
+};
+
+FIXTURE_VARIANT_ADD(killed, defaults)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 8, 16 },
+};
+FIXTURE_VARIANT_ADD(killed, exact_peaks)
+{
+	.options = { 0, 100, 10, MF_TIME_BYTES, 8, 16 },
+};
+FIXTURE_VARIANT_ADD(killed, few_snapshots)
+{
+	.options = { 0, 10, 1, MF_TIME_BYTES, 8, 16 },
+};
+
+FIXTURE_SETUP(killed)
+{
+	self->seed = 51;
+	progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, progress);
+	known = calloc(2 * EVENTS, sizeof(*known));
+	ASSERT_NE(NULL, known);
+	replay(self->seed, &variant->options);
+}
+
+FIXTURE_TEARDOWN(killed)
+{
+	free(known);
+	munmap(progress, 4096);
+}
+
+/* A store that a child inherits: its mappings are not kept from it here. */
+static bool make_store(const struct mf_model_options *options)
+{
+	int fd;
+
+	if (mf_store_create(&store, 1ull << 30, &fd, NULL))
+		return false;
+	close(fd);
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		if (madvise(store.regions[i], store.sizes[i], MADV_DOFORK))
+			return false;
+	mf_model_init(&store, options);
+	mf_model_attempt(&store, 0);
+	progress->event = 0;
+	return true;
+}
+
+TEST_F_TIMEOUT(killed, at_any_time, 120)
+{
+	uint64_t random = 52, trees = 0;
+	uint32_t early = 0;
+
+	for (int round = 0; round < 80; round++) {
+		struct timespec pause = { .tv_nsec = (long)oracle_below(&random, 12000000) };
+		int status, n;
+		pid_t pid;
+
+		ASSERT_TRUE(make_store(&variant->options));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (pid == 0) {
+			write_events(self->seed, EVENTS, EVENTS);
+			_exit(0);
+		}
+		nanosleep(&pause, NULL);
+		kill(pid, SIGKILL);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		n = right_trees();
+		ASSERT_LE(0, n)
+		{
+			TH_LOG("round %d, event %u", round, progress->event);
+		}
+		trees += (uint64_t)n;
+		early += WIFSIGNALED(status) && progress->event > 0;
+		mf_store_detach(&store);
+	}
+	TH_LOG("%u of 80 were killed at work; %lu trees", early, trees);
+	EXPECT_LT(10, early);
+	EXPECT_LT(300, trees);
+}
+
+/* The events at which something rare happens, found by doing them all. */
+enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
+
+static void find_rare(uint64_t seed, const struct mf_model_options *options, uint32_t *events,
+		      uint32_t from)
+{
+	/* By halving: the store's counters after so many events. */
+	for (int i = 0; i < RARE_COUNT; i++) {
+		uint32_t low = from, high = EVENTS;
+		uint64_t at_start = 0;
+
+		for (bool first = true; first || high - low > 1; first = false) {
+			uint32_t middle = first ? from : low + (high - low) / 2;
+			uint64_t count;
+
+			events[i] = EVENTS;
+			if (!make_store(options))
+				return;
+			write_events(seed, middle, EVENTS);
+			count = i == CAPTURE ? mf_capture_number(store.header->capture) :
+				i == CULLING ? mf_model_of(&store)->cullings :
+					       store.header->capture_moves;
+			mf_store_detach(&store);
+			if (first)
+				at_start = count;
+			else if (count == at_start)
+				low = middle;
+			else
+				high = middle;
+		}
+		events[i] = low;
+	}
+}
+
+TEST_F_TIMEOUT(killed, between_instructions, 120)
+{
+	static const uint32_t starts[] = { 0, 9000, 30000 };
+	struct sigaction action = { .sa_handler = on_trap };
+	uint32_t events[RARE_COUNT], met[RARE_COUNT] = { 0 };
+
+#ifndef __x86_64__
+	SKIP(return, "stops after each instruction on x86-64 only");
+#endif
+	ASSERT_EQ(0, sigaction(SIGTRAP, &action, NULL));
+	all_right = true;
+	for (int i = 0; i < 3; i++) {
+		find_rare(self->seed, &variant->options, events, starts[i]);
+		for (int j = 0; j < RARE_COUNT; j++) {
+			if (events[j] >= EVENTS - 1)
+				continue;
+			ASSERT_TRUE(make_store(&variant->options));
+			looks = 0;
+			until_look = 1;
+			stride = j == PRUNING ? 100 : j == CULLING ? 12 : 2;
+			write_events(self->seed, events[j] + 1, events[j]);
+			ASSERT_TRUE(all_right)
+			{
+				TH_LOG("event %u", events[j]);
+			}
+			EXPECT_LT(20, looks);
+			met[j] += looks;
+			mf_store_detach(&store);
+		}
+	}
+	TH_LOG("looks: %u, %u in cullings, %u while captures moved", met[CAPTURE], met[CULLING],
+	       met[PRUNING]);
+	EXPECT_LT(100, met[CAPTURE]);
+	EXPECT_LT(500, met[CULLING]);
+	EXPECT_LT(500, met[PRUNING]);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reads one capture; who reads many of them does it from the newest to the oldest in one go. */
+#ifndef MASSIF_SELFTESTS_CAPTURE_READ_H
+#define MASSIF_SELFTESTS_CAPTURE_READ_H
+
+#include <stdlib.h>
+
+#include "model/rewind.h"
+
+/* As mf_rewind_to() from the present. */
+static inline uint32_t capture_read(const struct mf_store *store, uint64_t capture, uint64_t *bytes,
+				    uint32_t max)
+{
+	struct mf_rewind rewind;
+	uint64_t *cells = calloc(mf_rewind_prepare(&rewind, store) + 1, sizeof(*cells));
+	uint32_t n = 0;
+
+	if (cells) {
+		mf_rewind_begin(&rewind, cells);
+		n = mf_rewind_to(&rewind, capture, bytes, max);
+	}
+	free(cells);
+	return n;
+}
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+// Reads captures, the newest first.
+
+#include "model/rewind.h"
+
+#include <string.h>
+
+#include "model/capture.h"
+#include "model/tally.h"
+
+static uint32_t contexts_in(const struct mf_store *store)
+{
+	uint32_t end = __atomic_load_n(&store->header->n_contexts, __ATOMIC_ACQUIRE);
+
+	return end > MF_CONTEXT_FIRST && end <= mf_trie_contexts_max(store) ?
+		       end - MF_CONTEXT_FIRST :
+		       0;
+}
+
+/* The first shard has what was done alone, also without any thread. */
+static uint32_t shards_in(const struct mf_store *store)
+{
+	uint32_t n = __atomic_load_n(&store->header->n_tallies, __ATOMIC_ACQUIRE);
+
+	return !n ? 1 : n < MF_SHARDS_MAX ? n : MF_SHARDS_MAX;
+}
+
+size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
+{
+	memset(rewind, 0, sizeof(*rewind));
+	rewind->store = store;
+	/* What comes later is in none of the captures. */
+	rewind->n_contexts = contexts_in(store);
+	rewind->n_shards = shards_in(store);
+	return (size_t)rewind->n_contexts * rewind->n_shards;
+}
+
+void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
+{
+	const struct mf_store *store = rewind->store;
+	uint64_t chunks = store->sizes[MF_REGION_CAPTURES] / sizeof(struct mf_chunk);
+
+	rewind->cells = cells;
+	for (uint32_t shard = 0; shard < rewind->n_shards; shard++) {
+		const struct mf_cell *from = mf_trie_cell(store, shard, MF_CONTEXT_FIRST);
+		uint64_t *to = cells + (size_t)shard * rewind->n_contexts;
+
+		/* Where there is nothing, memory that was never touched stays so. */
+		for (uint32_t i = 0; i < rewind->n_contexts; i++) {
+			uint64_t bytes = __atomic_load_n(&from[i].bytes, __ATOMIC_RELAXED);
+
+			if (bytes)
+				to[i] = bytes;
+		}
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	for (uint32_t shard = 0; shard < rewind->n_shards; shard++) {
+		rewind->place[shard].chunk =
+			__atomic_load_n(&mf_tally_of(store, shard)->last_chunk, __ATOMIC_ACQUIRE);
+		rewind->place[shard].left = MF_PASTS_PER_CHUNK;
+	}
+	rewind->steps = __atomic_load_n(&store->header->n_chunks, __ATOMIC_ACQUIRE);
+	if (rewind->steps > chunks)
+		rewind->steps = chunks;
+}
+
+static void rewind_shard(struct mf_rewind *rewind, uint32_t shard, uint64_t number)
+{
+	const struct mf_chunk *chunks = mf_capture_chunks(rewind->store);
+	uint64_t *cells = rewind->cells + (size_t)shard * rewind->n_contexts;
+	uint32_t chunk = rewind->place[shard].chunk, left = rewind->place[shard].left;
+
+	while (mf_store_fits(rewind->store, MF_REGION_CAPTURES, chunk, sizeof(*chunks)) && chunk) {
+		for (; left; left--) {
+			const struct mf_past *past = &chunks[chunk].pasts[left - 1];
+			uint64_t until = __atomic_load_n(&past->until, __ATOMIC_ACQUIRE);
+			uint32_t context = (uint32_t)past->context - MF_CONTEXT_FIRST;
+
+			if (until && until < number)
+				goto out;
+			if (until && past->since < number && context < rewind->n_contexts)
+				cells[context] = past->bytes;
+		}
+		if (!rewind->steps) {
+			chunk = 0;
+			break;
+		}
+		rewind->steps--;
+		chunk = chunks[chunk].older;
+		left = MF_PASTS_PER_CHUNK;
+	}
+out:
+	rewind->place[shard].chunk = chunk;
+	rewind->place[shard].left = left;
+}
+
+uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max)
+{
+	uint32_t n = mf_capture_contexts(capture);
+
+	if (n > rewind->n_contexts)
+		n = rewind->n_contexts;
+	for (uint32_t shard = 0; shard < rewind->n_shards; shard++) {
+		const uint64_t *cells = rewind->cells + (size_t)shard * rewind->n_contexts;
+
+		rewind_shard(rewind, shard, mf_capture_number(capture));
+		for (uint32_t i = 0; i < n && i < max; i++)
+			bytes[i] = (shard ? bytes[i] : 0) + cells[i];
+	}
+	return n;
+}
+
+uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32_t max)
+{
+	uint32_t n = contexts_in(store);
+
+	if (n)
+		mf_trie_sum(store, MF_CONTEXT_FIRST, n < max ? n : max, bytes);
+	return n;
+}
