@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+// A program with threads, against a log of all its calls that the allocator below the shim keeps: the
+// naive model, to which the log is replayed, has the same totals, snapshots, peak, trees and blocks.
+//
+// Where the program's threads take turns the log has the one order of events, and everything must
+// be equal. Where they run at once the order of independent calls may differ: then what does not
+// depend on it must be equal, at the end: totals, clock, the bytes of each site, each live block.
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "model/model.h"
+#include "model/rewind.h"
+#include "model/trie.h"
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/heap_log.h"
+#include "selftests/lib/heap_session.h"
+#include "selftests/lib/model_oracle.h"
+
+#define CONTEXTS_MAX 4096u
+
+static struct heap_session session;
+static struct heap_log *book;
+static struct oracle oracle;
+static struct mf_model_options options;
+static uint64_t codes[HEAP_LOG_SITES]; /* of the sites; 0: unknown */
+static uint32_t sites[CONTEXTS_MAX];   /* of the contexts */
+
+static void prepare(struct mf_store *store)
+{
+	mf_model_init(store, &options);
+}
+
+static bool open_log(void)
+{
+	int fd = memfd_create("heap_log", 0);
+
+	if (fd < 0 || ftruncate(fd, HEAP_LOG_BYTES) || dup2(fd, HEAP_LOG_FD) != HEAP_LOG_FD)
+		return false;
+	close(fd);
+	book = mmap(NULL, HEAP_LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, HEAP_LOG_FD, 0);
+	return book != MAP_FAILED;
+}
+
+/* Returns false if the log is not one of calls that can have been. */
+static bool replay(void)
+{
+	static struct oracle_block pending[HEAP_LOG_THREADS];
+	static bool known[HEAP_LOG_THREADS];
+	uint64_t room = (HEAP_LOG_BYTES - sizeof(*book)) / sizeof(book->records[0]);
+
+	oracle_init(&oracle, &options);
+	oracle.n_contexts = HEAP_LOG_SITES;
+	oracle_attempt(&oracle, 0);
+	for (uint64_t i = 0; i < book->n && i < room; i++) {
+		const struct heap_log_record *r = &book->records[i];
+		uint32_t thread = r->thread;
+
+		if (r->site >= HEAP_LOG_SITES || thread >= HEAP_LOG_THREADS ||
+		    oracle.n_blocks > ORACLE_BLOCKS - 2)
+			return false;
+		switch (r->what) {
+		case HEAP_LOG_SITE:
+			codes[r->site] = r->address;
+			break;
+		case HEAP_LOG_ALLOC:
+			if (oracle_find(&oracle, r->address))
+				return false;
+			oracle_alloc(&oracle, r->address, r->size, (int)r->site, 0);
+			break;
+		case HEAP_LOG_FREE:
+			oracle_free(&oracle, r->address, 0);
+			break;
+		case HEAP_LOG_REALLOC:
+			known[thread] = oracle_take(&oracle, r->address, &pending[thread]);
+			break;
+		case HEAP_LOG_MOVED:
+			if (!r->address)
+				return false;
+			if (known[thread])
+				oracle_realloc_end(&oracle, &pending[thread], r->address, r->size,
+						   (int)r->site, 0);
+			else
+				oracle_alloc(&oracle, r->address, r->size, (int)r->site, 0);
+			break;
+		default:
+			return false;
+		}
+	}
+	return book->n <= room;
+}
+
+/* By the innermost frame: in the code of which site it is. */
+static uint32_t site_of(uint32_t context)
+{
+	struct mf_frame frame;
+
+	if (mf_trie_frames(&session.store, context, &frame, 1))
+		for (uint32_t site = 1; site < HEAP_LOG_SITES; site++)
+			if (frame.pc - codes[site] < HEAP_LOG_SPAN)
+				return site;
+	return 0;
+}
+
+static void sum_sites(const uint64_t *bytes, uint32_t n, uint64_t *sums)
+{
+	memset(sums, 0, HEAP_LOG_SITES * sizeof(*sums));
+	for (uint32_t i = 0; i < n; i++)
+		sums[sites[i]] += bytes[i];
+}
+
+/* Of the snapshots, from the last on, the first that is not as the naive model's; -1: none. */
+static int different_snapshot(uint32_t *trees)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	static uint64_t bytes[CONTEXTS_MAX];
+	int n = (int)mf_model_view(&session.store, views), different = -1;
+	struct mf_rewind rewind;
+	uint64_t *cells = calloc(mf_rewind_prepare(&rewind, &session.store), sizeof(*cells));
+
+	if (n != oracle.n_snapshots || !cells)
+		return n;
+	mf_rewind_begin(&rewind, cells);
+	for (int i = n - 1; i >= 0; i--) {
+		const struct oracle_snapshot *s = &oracle.snapshots[i];
+		const struct mf_snapshot *ours = &views[i].snapshot;
+		uint64_t sums[HEAP_LOG_SITES];
+
+		if (ours->time != s->time || ours->heap != s->heap || ours->extra != s->extra ||
+		    (views[i].tree == MF_TREE_PEAK) != s->peak ||
+		    (views[i].tree != MF_TREE_EMPTY) != s->detailed)
+			different = i;
+		if (views[i].tree == MF_TREE_EMPTY)
+			continue;
+		sum_sites(bytes, mf_rewind_to(&rewind, ours->capture, bytes, CONTEXTS_MAX), sums);
+		if (memcmp(sums, s->leaves, sizeof(sums)))
+			different = i;
+		++*trees;
+	}
+	free(cells);
+	return different;
+}
+
+struct matched {
+	int n, wrong;
+};
+
+static void match(const struct mf_block *block, void *data)
+{
+	const struct oracle_block *known = oracle_find(&oracle, block->address);
+	struct matched *matched = data;
+
+	matched->n++;
+	matched->wrong += !known || known->size != block->size ||
+			  known->capacity != block->capacity ||
+			  known->context != (int)sites[block->context - MF_CONTEXT_FIRST];
+}
+
+FIXTURE(replay)
+{
+};
+
+FIXTURE_VARIANT(replay)
+{
+	double peak_inaccuracy;
+	uint32_t max_snapshots, detailed_freq;
+	const char *threads, *rounds, *how;
+};
+
+FIXTURE_VARIANT_ADD(replay, one_thread) { 1, 100, 10, "1", "60000", "one" };
+FIXTURE_VARIANT_ADD(replay, one_thread_exact) { 0, 100, 10, "1", "60000", "one" };
+FIXTURE_VARIANT_ADD(replay, two_in_turn) { 1, 100, 3, "2", "30000", "one" };
+FIXTURE_VARIANT_ADD(replay, two_in_turn_exact) { 0, 100, 10, "2", "30000", "one" };
+FIXTURE_VARIANT_ADD(replay, eight_in_turn) { 1, 200, 2, "8", "8000", "one" };
+FIXTURE_VARIANT_ADD(replay, eight_in_turn_exact) { 0, 40, 2, "8", "8000", "one" };
+FIXTURE_VARIANT_ADD(replay, two_at_once) { 1, 100, 10, "2", "60000", "all" };
+FIXTURE_VARIANT_ADD(replay, two_at_once_exact) { 0, 100, 10, "2", "60000", "all" };
+FIXTURE_VARIANT_ADD(replay, eight_at_once) { 1, 100, 2, "8", "30000", "all" };
+FIXTURE_VARIANT_ADD(replay, eight_at_once_exact) { 0, 100, 10, "8", "30000", "all" };
+
+FIXTURE_SETUP(replay)
+{
+	options = (struct mf_model_options){
+		.peak_inaccuracy = variant->peak_inaccuracy,
+		.max_snapshots = variant->max_snapshots,
+		.detailed_freq = variant->detailed_freq,
+		.time_unit = MF_TIME_BYTES,
+		.heap_admin = 8,
+		.alignment = 16,
+	};
+	memset(&session, 0, sizeof(session));
+	session.prepare = prepare;
+	session.preload = strdup(ctl_target("libheap_log.so"));
+	ASSERT_TRUE(open_log());
+}
+
+FIXTURE_TEARDOWN(replay)
+{
+	heap_session_end(&session);
+	munmap(book, HEAP_LOG_BYTES);
+	free((char *)session.preload);
+	close(HEAP_LOG_FD);
+}
+
+TEST_F_TIMEOUT(replay, equals_the_log, 120)
+{
+	struct matched matched = { 0, 0 };
+	uint64_t bytes[CONTEXTS_MAX], sums[HEAP_LOG_SITES];
+	const struct mf_model *model;
+	uint32_t n, trees = 0, unequal;
+
+	ASSERT_TRUE(heap_session_run(&session, (const char *[]){ ctl_target("heap_replay"),
+								 variant->threads, variant->rounds,
+								 variant->how, NULL }));
+	ASSERT_EQ(0, session.status);
+	EXPECT_EQ(0, session.store.header->events_lost);
+	EXPECT_EQ(0, session.store.header->full);
+	ASSERT_TRUE(replay());
+	n = session.store.header->n_contexts - MF_CONTEXT_FIRST;
+	ASSERT_GT(CONTEXTS_MAX, n);
+	for (uint32_t i = 0; i < n; i++)
+		sites[i] = site_of(MF_CONTEXT_FIRST + i);
+
+	/* At the end, whatever the order. */
+	model = mf_model_of(&session.store);
+	EXPECT_EQ(oracle.heap, model->heap);
+	EXPECT_EQ(oracle.extra, model->extra);
+	EXPECT_EQ(oracle.clock, model->clock_bytes);
+	mf_trie_sum(&session.store, MF_CONTEXT_FIRST, n, bytes);
+	sum_sites(bytes, n, sums);
+	for (uint32_t i = 0; i < HEAP_LOG_SITES; i++)
+		EXPECT_EQ(oracle.bytes[i], sums[i]);
+	mf_blocks_walk(&session.store, match, &matched);
+	EXPECT_EQ(oracle.n_blocks, matched.n);
+	EXPECT_LT(500, matched.n);
+	EXPECT_EQ(0, matched.wrong);
+	unequal = heap_session_unequal_trees(&session, &trees);
+	EXPECT_EQ(0, unequal);
+	EXPECT_LT(5, trees);
+
+	if (strcmp(variant->how, "one"))
+		return;
+	trees = 0;
+	EXPECT_EQ(-1, different_snapshot(&trees))
+	{
+		TH_LOG("%d snapshots", oracle.n_snapshots);
+	}
+	EXPECT_EQ(oracle.peak_total, model->peak_total);
+	EXPECT_EQ(oracle.cullings, model->cullings);
+	TH_LOG("%lu calls, %u peaks, %u trees equal", book->n, model->peak_snapshots, trees);
+	EXPECT_LT(variant->peak_inaccuracy ? 20 : 200, model->peak_snapshots);
+}
+
+TEST_HARNESS_MAIN
