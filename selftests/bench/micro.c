@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // How long a pair of malloc and free takes: micro ROW PAIRS
 //
-// Prints nanoseconds: of the thread's CPU time for a pair, or, of several threads, wall time for a
-// pair of each.
+// Prints nanoseconds: of the thread's CPU time for a pair; before it, where threads are compared, wall
+// time for a pair of each.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct row {
 	const char *name;
 	int frames;   /* of the stack that malloc is called with */
 	int sites;    /* places it is called at, in turn */
-	int threads;  /* 0: measure the only thread's CPU time */
+	int threads;  /* 0: the only one */
 	int shared;   /* threads call at the same place */
 };
 
@@ -58,56 +58,68 @@ static void (*const sites[])(void) = {
 	pair_8, pair_9, pair_10, pair_11, pair_12, pair_13, pair_14, pair_15,
 };
 
-static NOINLINE double run(int first)
+/* Of a pair. */
+struct times {
+	double wall, cpu;
+};
+
+static NOINLINE struct times run(int first)
 {
-	clockid_t clock = row->threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
-	double begin;
+	struct times times;
+	double begin, cpu_begin;
 
 	sites[first]();
-	begin = now(clock);
+	begin = now(CLOCK_MONOTONIC);
+	cpu_begin = now(CLOCK_THREAD_CPUTIME_ID);
 	for (long i = 0; i < pairs; i++)
 		sites[first + (row->sites == 1 ? 0 : i % row->sites)]();
-	return (now(clock) - begin) / (double)pairs;
+	times.cpu = (now(CLOCK_THREAD_CPUTIME_ID) - cpu_begin) / (double)pairs;
+	times.wall = (now(CLOCK_MONOTONIC) - begin) / (double)pairs;
+	return times;
 }
 
 /* run() and the site are two frames more. */
-static NOINLINE double descend(int levels, int first)
+static NOINLINE struct times descend(int levels, int first)
 {
+	struct times times = levels ? descend(levels - 1, first) : run(first);
 	/* Or the last call would be a jump, and its frame be gone. */
-	volatile double result;
+	volatile double after = times.cpu;
 
-	result = levels ? descend(levels - 1, first) : run(first);
-	return result;
+	times.cpu = after;
+	return times;
 }
 
 static void *work(void *data)
 {
-	double *result = data;
-	int number = (int)*result;
+	struct times *times = data;
+	int number = (int)times->wall;
 
-	*result = descend(row->frames - BELOW - 3, row->shared ? 0 : number);
+	*times = descend(row->frames - BELOW - 3, row->shared ? 0 : number);
 	return NULL;
 }
 
-static double run_threads(void)
+static struct times run_threads(void)
 {
-	double results[THREADS], sum = 0;
+	struct times of[THREADS], mean = { 0, 0 };
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < row->threads; i++) {
-		results[i] = i;
-		if (pthread_create(&threads[i], NULL, work, &results[i]))
+		of[i].wall = i;
+		if (pthread_create(&threads[i], NULL, work, &of[i]))
 			exit(1);
 	}
 	for (int i = 0; i < row->threads; i++) {
 		pthread_join(threads[i], NULL);
-		sum += results[i];
+		mean.wall += of[i].wall / row->threads;
+		mean.cpu += of[i].cpu / row->threads;
 	}
-	return sum / row->threads;
+	return mean;
 }
 
 int main(int argc, char **argv)
 {
+	struct times times;
+
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (argc == 3 && strcmp(rows[i].name, argv[1]) == 0)
 			row = &rows[i];
@@ -117,6 +129,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: micro ROW PAIRS\n");
 		return 2;
 	}
-	printf("%.3f\n", row->threads ? run_threads() : descend(row->frames - BELOW - 3, 0));
+	if (row->threads) {
+		times = run_threads();
+		printf("%.3f ", times.wall);
+	} else {
+		times = descend(row->frames - BELOW - 3, 0);
+	}
+	printf("%.3f\n", times.cpu);
 	return 0;
 }
