@@ -153,7 +153,33 @@ static void let_go(void)
 }
 #endif
 
-/* As the writer, does events up to @end; is led through number @led. */
+/* The first events from each of STARTS on at which something rare happens; EVENTS: there is none. */
+enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
+
+#define STARTS 2
+#define NOTES_RARE (EVENTS + 1)
+
+static const uint32_t starts[STARTS] = { 0, 20000 };
+static uint32_t rare[STARTS][RARE_COUNT];
+
+static void note_rare(uint32_t number)
+{
+	static uint64_t before[RARE_COUNT];
+	const uint64_t counts[RARE_COUNT] = {
+		mf_capture_number(store.header->capture),
+		mf_model_of(&store)->cullings,
+		store.header->capture_moves,
+	};
+
+	for (int i = 0; i < STARTS; i++)
+		for (int j = 0; j < RARE_COUNT; j++)
+			if (number && counts[j] > before[j] && number >= starts[i] &&
+			    rare[i][j] == EVENTS)
+				rare[i][j] = number;
+	memcpy(before, counts, sizeof(before));
+}
+
+/* As the writer, does events up to @end; is led through number @led, or only notes what is rare. */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {
 	int n_contexts = 0;
@@ -178,6 +204,8 @@ static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 		else
 			write_alloc(&event, context);
 		let_go();
+		if (led == NOTES_RARE)
+			note_rare(number);
 		sizes[event.i] = event.size;
 	}
 	progress->event = EVENTS;
@@ -341,7 +369,7 @@ TEST_F_TIMEOUT(killed, at_any_time, 120)
 	uint64_t random = 52, trees = 0;
 	uint32_t early = 0;
 
-	for (int round = 0; round < 80; round++) {
+	for (int round = 0; round < 40; round++) {
 		struct timespec pause = { .tv_nsec = (long)oracle_below(&random, 12000000) };
 		int status, n;
 		pid_t pid;
@@ -365,69 +393,39 @@ TEST_F_TIMEOUT(killed, at_any_time, 120)
 		early += WIFSIGNALED(status) && progress->event > 0;
 		mf_store_detach(&store);
 	}
-	TH_LOG("%u of 80 were killed at work; %lu trees", early, trees);
-	EXPECT_LT(10, early);
-	EXPECT_LT(300, trees);
+	TH_LOG("%u of 40 were killed at work; %lu trees", early, trees);
+	EXPECT_LT(5, early);
+	EXPECT_LT(100, trees);
 }
 
-/* The events at which something rare happens, found by doing them all. */
-enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
-
-static void find_rare(uint64_t seed, const struct mf_model_options *options, uint32_t *events,
-		      uint32_t from)
+TEST_F_TIMEOUT(killed, between_instructions, 240)
 {
-	/* By halving: the store's counters after so many events. */
-	for (int i = 0; i < RARE_COUNT; i++) {
-		uint32_t low = from, high = EVENTS;
-		uint64_t at_start = 0;
-
-		for (bool first = true; first || high - low > 1; first = false) {
-			uint32_t middle = first ? from : low + (high - low) / 2;
-			uint64_t count;
-
-			events[i] = EVENTS;
-			if (!make_store(options))
-				return;
-			write_events(seed, middle, EVENTS);
-			count = i == CAPTURE ? mf_capture_number(store.header->capture) :
-				i == CULLING ? mf_model_of(&store)->cullings :
-					       store.header->capture_moves;
-			mf_store_detach(&store);
-			if (first)
-				at_start = count;
-			else if (count == at_start)
-				low = middle;
-			else
-				high = middle;
-		}
-		events[i] = low;
-	}
-}
-
-TEST_F_TIMEOUT(killed, between_instructions, 120)
-{
-	static const uint32_t starts[] = { 0, 9000, 30000 };
 	struct sigaction action = { .sa_handler = on_trap };
-	uint32_t events[RARE_COUNT], met[RARE_COUNT] = { 0 };
+	uint32_t met[RARE_COUNT] = { 0 };
 
 #ifndef __x86_64__
 	SKIP(return, "stops after each instruction on x86-64 only");
 #endif
+	for (int i = 0; i < STARTS; i++)
+		for (int j = 0; j < RARE_COUNT; j++)
+			rare[i][j] = EVENTS;
+	ASSERT_TRUE(make_store(&variant->options));
+	write_events(self->seed, EVENTS, NOTES_RARE);
+	mf_store_detach(&store);
 	ASSERT_EQ(0, sigaction(SIGTRAP, &action, NULL));
 	all_right = true;
-	for (int i = 0; i < 3; i++) {
-		find_rare(self->seed, &variant->options, events, starts[i]);
+	for (int i = 0; i < STARTS; i++) {
 		for (int j = 0; j < RARE_COUNT; j++) {
-			if (events[j] >= EVENTS - 1)
+			if (rare[i][j] == EVENTS)
 				continue;
 			ASSERT_TRUE(make_store(&variant->options));
 			looks = 0;
 			until_look = 1;
 			stride = j == PRUNING ? 100 : j == CULLING ? 12 : 2;
-			write_events(self->seed, events[j] + 1, events[j]);
+			write_events(self->seed, rare[i][j] + 1, rare[i][j]);
 			ASSERT_TRUE(all_right)
 			{
-				TH_LOG("event %u", events[j]);
+				TH_LOG("event %u", rare[i][j]);
 			}
 			EXPECT_LT(20, looks);
 			met[j] += looks;
