@@ -233,8 +233,10 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	ASSERT_EQ(0, torture_run_open(&self->run));
 	EXPECT_EQ(MASSIF_HOOK_DETOUR, kind(self->run.session.fd));
 	if (variant->takes_the_place) {
-		/* Ours is the place, until we go. */
-		EXPECT_EQ(-EBUSY, variant->start());
+		int err = variant->start();
+
+		/* Ours is the place, until we go: BPF is told EBUSY, and EINVAL by newer kernels. */
+		EXPECT_TRUE(err == -EBUSY || err == -EINVAL) TH_LOG("%d", err);
 	} else {
 		ASSERT_EQ(0, variant->start());
 	}
