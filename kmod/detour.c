@@ -8,7 +8,9 @@
 #include "compat/direct.h"
 #include "compat/hookpoint.h"
 #include "detour.h"
+#include "fault.h"
 #include "mapping.h"
+#include "resident.h"
 #include "target.h"
 
 /*
@@ -27,6 +29,14 @@
 #ifdef MASSIF_HAVE_DIRECT
 
 asmlinkage void massif_detour_entry(void);
+asmlinkage void massif_detour_entry_fault(void);
+asmlinkage unsigned long massif_detour_call_fault(unsigned long vma, unsigned long addr,
+						  unsigned long flags, unsigned long regs,
+						  unsigned long at);
+asmlinkage unsigned long massif_detour_route_fault(unsigned long a0, unsigned long a1,
+						   unsigned long a2, unsigned long a3,
+						   unsigned long a4, unsigned long a5,
+						   unsigned long at);
 asmlinkage unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
 					     unsigned long a3, unsigned long a4, unsigned long a5,
 					     unsigned long at);
@@ -42,6 +52,12 @@ asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, 
 static unsigned long body[MASSIF_HOOK_COUNT];
 static unsigned long sites[MASSIF_HOOK_COUNT];
 static unsigned int nr_sites;
+static struct massif_direct direct;
+
+/* The same for the function that handles faults, which is hooked by itself. */
+static unsigned long fault_body;
+static unsigned long fault_site;
+static struct massif_direct fault_direct;
 
 static bool wanted = true;
 module_param_named(detours, wanted, bool, 0444);
@@ -152,32 +168,69 @@ KEEPS unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsi
 		    at == body[MASSIF_HOOK_UNMAP] ? MASSIF_HOOK_UNMAP : MASSIF_HOOK_REMOVE, at);
 }
 
-/* Finds the sites: where a kprobe on the function would go, if ftrace owns that place. */
+/*
+ * handle_mm_fault(vma, addr, flags, regs), of an address space that can be a target's. vma is not to
+ * be used after it.
+ */
+static unsigned long wrap_fault(unsigned long vma, unsigned long addr, unsigned long flags,
+				unsigned long regs)
+{
+	struct massif_span span MASSIF_RAW;
+	unsigned long result;
+
+	if (massif_fault_begin(&span, ((struct vm_area_struct *)vma)->vm_mm, addr,
+			       (struct pt_regs *)regs)) {
+		result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
+		if (unlikely(massif_resident_leave(&span)))
+			module_put(THIS_MODULE);
+		return result;
+	}
+	__module_get(THIS_MODULE);
+	result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
+	module_put(THIS_MODULE);
+	return result;
+}
+
+/* As massif_detour_route(), for every fault of the system. */
+KEEPS unsigned long massif_detour_route_fault(unsigned long a0, unsigned long a1, unsigned long a2,
+					      unsigned long a3, unsigned long a4, unsigned long a5,
+					      unsigned long at)
+{
+	if (massif_resident_unlikely(((const struct vm_area_struct *)a0)->vm_mm))
+		return at;
+	return (unsigned long)wrap_fault;
+}
+
+/* Where a kprobe on the function would go, if ftrace owns that place. */
+static int find_site(const char *symbol, unsigned long *site)
+{
+	/* Never armed, so it needs no handler, and costs nothing. */
+	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+	bool owned;
+	int err;
+
+	err = register_kprobe(&probe);
+	if (err)
+		return err;
+	*site = (unsigned long)probe.addr;
+	owned = probe.flags & KPROBE_FLAG_FTRACE;
+	unregister_kprobe(&probe);
+	return owned ? 0 : -EOPNOTSUPP;
+}
+
 static int find_sites(void)
 {
-	struct kprobe probe;
 	unsigned int hook;
-	bool owned;
 	int err;
 
 	nr_sites = 0;
 	for (hook = 0; hook < MASSIF_HOOK_COUNT; hook++) {
 		if (!massif_hookpoints[hook].symbol)
 			continue;
-		/* Never armed, so it needs no handler, and costs nothing. */
-		probe = (struct kprobe){
-			.symbol_name = massif_hookpoints[hook].symbol,
-			.flags = KPROBE_FLAG_DISABLED,
-		};
-		err = register_kprobe(&probe);
+		err = find_site(massif_hookpoints[hook].symbol, &sites[nr_sites]);
 		if (err)
 			return err;
-		sites[nr_sites++] = (unsigned long)probe.addr;
-		owned = probe.flags & KPROBE_FLAG_FTRACE;
-		unregister_kprobe(&probe);
-		if (!owned)
-			return -EOPNOTSUPP;
-		WRITE_ONCE(body[hook], (unsigned long)probe.addr + MCOUNT_INSN_SIZE);
+		WRITE_ONCE(body[hook], sites[nr_sites++] + MCOUNT_INSN_SIZE);
 	}
 	return 0;
 }
@@ -190,7 +243,7 @@ int massif_detour_arm(void)
 	if (err)
 		return err;
 	used = true;
-	return massif_direct_arm(sites, nr_sites, (unsigned long)massif_detour_entry);
+	return massif_direct_arm(&direct, sites, nr_sites, (unsigned long)massif_detour_entry);
 }
 
 /*
@@ -198,7 +251,27 @@ int massif_detour_arm(void)
  */
 void massif_detour_disarm(void)
 {
-	massif_direct_disarm(sites, nr_sites, (unsigned long)massif_detour_entry);
+	massif_direct_disarm(&direct, sites, nr_sites, (unsigned long)massif_detour_entry);
+}
+
+/* The same for faults. An error means that they must be seen in another way. */
+int massif_detour_arm_fault(void)
+{
+	int err = wanted ? find_site(MASSIF_FAULT_SYMBOL, &fault_site) : -EOPNOTSUPP;
+
+	if (err)
+		return err;
+	used = true;
+	WRITE_ONCE(fault_body, fault_site + MCOUNT_INSN_SIZE);
+	return massif_direct_arm(&fault_direct, &fault_site, 1,
+				 (unsigned long)massif_detour_entry_fault);
+}
+
+void massif_detour_disarm_fault(void)
+{
+	massif_direct_disarm(&fault_direct, &fault_site, 1,
+			     (unsigned long)massif_detour_entry_fault);
+	massif_resident_adopt();
 }
 
 /* Nobody holds the module for a wrapper; but a thread may still be about to return from one. */
@@ -216,6 +289,15 @@ int massif_detour_arm(void)
 }
 
 void massif_detour_disarm(void)
+{
+}
+
+int massif_detour_arm_fault(void)
+{
+	return -EOPNOTSUPP;
+}
+
+void massif_detour_disarm_fault(void)
 {
 }
 

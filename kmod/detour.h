@@ -7,6 +7,8 @@
 
 int massif_detour_arm(void);
 void massif_detour_disarm(void);
+int massif_detour_arm_fault(void);
+void massif_detour_disarm_fault(void);
 void massif_detour_exit(void);
 
 #endif

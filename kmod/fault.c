@@ -12,19 +12,27 @@
 
 #include "compat/hookpoint.h"
 #include "compat/rss.h"
+#include "detour.h"
 #include "fault.h"
 #include "probe.h"
 #include "resident.h"
 #include "target.h"
 
 /*
- * Every fault of the system passes here: whoever is no target leaves by the first line. Only
- * tracepoints, because a probe on the function that handles faults costs ten times as much.
+ * Every fault of the system passes here: whoever is no target leaves by the first line.
+ *
+ * The function that handles faults is called by a detour, so that what a fault has brought is told
+ * when that function returns. Where there are no detours, tracepoints say that a fault begins, and what
+ * it has brought is told when the thread returns to user mode: a probe on the function would cost ten
+ * times as much.
  */
 
 /* Serialises arming and disarming; protects users. */
 static DEFINE_MUTEX(lock);
 static unsigned int users;
+
+/* The function is called by a detour; no tracepoints for faults then. */
+static bool detoured;
 
 /* While the hooks are tried: by whom, and which have been seen. */
 static struct task_struct *tester;
@@ -38,7 +46,7 @@ static void note(enum event event)
 		set_bit(event, &seen);
 }
 
-static void fault(unsigned long addr, enum event event)
+static void touch(unsigned long addr)
 {
 	const struct massif_place place = {
 		.addr = addr & PAGE_MASK,
@@ -46,6 +54,34 @@ static void fault(unsigned long addr, enum event event)
 		.cause = MASSIF_RESIDENT_FAULT,
 	};
 	struct massif_target *target;
+
+	rcu_read_lock();
+	target = massif_resident_find(current->mm);
+	if (target)
+		massif_resident_touch(target, &place);
+	rcu_read_unlock();
+}
+
+/*
+ * A fault at addr of mm is about to be handled. True: it is current's own, and span is entered for it,
+ * until massif_resident_leave(). regs is NULL where the kernel brings in pages that nobody has
+ * touched: those are found by what they change, or by on_populate().
+ */
+bool massif_fault_begin(struct massif_span *span, struct mm_struct *mm, unsigned long addr,
+			struct pt_regs *regs)
+{
+	note(EVENT_KERNEL);
+	if (!regs || current->mm != mm ||
+	    current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
+		return false;
+	if (massif_resident_enter(span, mm, addr & PAGE_MASK))
+		return true;
+	touch(addr);
+	return false;
+}
+
+static void fault(unsigned long addr, enum event event)
+{
 
 	/*
 	 * A fault that the kernel has forbidden itself brings nothing in, and can come in any
@@ -56,11 +92,7 @@ static void fault(unsigned long addr, enum event event)
 	note(event);
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
 		return;
-	rcu_read_lock();
-	target = massif_resident_find(current->mm);
-	if (target)
-		massif_resident_touch(target, &place);
-	rcu_read_unlock();
+	touch(addr);
 }
 
 static void on_user_fault(void *unused, unsigned long addr, struct pt_regs *regs,
@@ -156,6 +188,12 @@ static int arm_populates(const char **dead)
 	return 0;
 }
 
+/* Those before it are not needed. */
+static int first_event(void)
+{
+	return detoured ? EVENT_CHANGE : 0;
+}
+
 static void find_tracepoint(struct tracepoint *tp, void *unused)
 {
 	int i;
@@ -165,11 +203,14 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 			events[i].tp = tp;
 }
 
+/* Those below count that are armed. */
 static void disarm(int count)
 {
-	while (count--)
+	while (count-- > first_event())
 		tracepoint_probe_unregister(events[count].tp, events[count].probe, NULL);
 	tracepoint_synchronize_unregister();
+	if (detoured)
+		massif_detour_disarm_fault();
 	disarm_populates(MASSIF_POPULATE_COUNT);
 }
 
@@ -193,7 +234,7 @@ static int try(const char **dead)
 	if (err)
 		return err;
 	if (!(seen & BIT(EVENT_KERNEL)))
-		*dead = events[EVENT_KERNEL].name;
+		*dead = detoured ? MASSIF_FAULT_SYMBOL : events[EVENT_KERNEL].name;
 	else if (!(seen & BIT(EVENT_CHANGE)))
 		*dead = events[EVENT_CHANGE].name;
 	return *dead ? -ENODEV : 0;
@@ -206,8 +247,9 @@ static int arm(const char **dead)
 	err = arm_populates(dead);
 	if (err)
 		return err;
+	detoured = !massif_detour_arm_fault();
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
-	for (i = 0; i < EVENT_COUNT; i++) {
+	for (i = first_event(); i < EVENT_COUNT; i++) {
 		err = events[i].tp ? tracepoint_probe_register(events[i].tp, events[i].probe,
 							       NULL) : -ENOENT;
 		if (err) {

@@ -5,7 +5,14 @@
 
 #include <linux/types.h>
 
+struct massif_span;
+struct mm_struct;
+struct pt_regs;
+
 int massif_fault_get(char *dead, size_t size);
 void massif_fault_put(void);
+
+bool massif_fault_begin(struct massif_span *span, struct mm_struct *mm, unsigned long addr,
+			struct pt_regs *regs);
 
 #endif

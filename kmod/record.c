@@ -13,17 +13,20 @@
 void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 			struct massif_session *session, struct massif_target *target)
 {
-	*rec = (struct massif_record){
-		.type = type,
-		.size = size,
-		.target = target ? target->id : 0,
-		/* Nearly always the first: the other takes thirty instructions. */
-		.tid = likely(session->pid_ns == &init_pid_ns) ? task_pid_nr(current) :
-		       task_pid_nr_ns(current, session->pid_ns),
-	};
-	if (target && current->mm != target->mm)
+	struct task_struct *task = current;
+
+	rec->type = type;
+	rec->size = size;
+	rec->total_vm = 0;
+	rec->target = target ? target->id : 0;
+	/* Nearly always the first: the other takes thirty instructions. */
+	rec->tid = likely(session->pid_ns == &init_pid_ns) ? task_pid_nr(task) :
+		   task_pid_nr_ns(task, session->pid_ns);
+	rec->capture = 0;
+	rec->flags = 0;
+	if (target && task->mm != target->mm)
 		rec->flags |= MASSIF_RF_EXTERNAL;
-	if (massif_task_in_exec(current))
+	if (massif_task_in_exec(task))
 		rec->flags |= MASSIF_RF_IN_EXEC;
 }
 
@@ -40,7 +43,7 @@ static bool put_lost(struct massif_session *session, struct massif_target *targe
  * Says what was lost before, first of all. False if there is not even room for that: and only a
  * record that is urgent itself may take the reserve for it, or LOST records alone would fill it.
  */
-static bool flush(struct massif_session *session, struct massif_target *target, enum massif_ring_use use)
+static inline bool flush(struct massif_session *session, struct massif_target *target, enum massif_ring_use use)
 {
 	u64 *lost = target ? &target->lost : &session->lost;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // What is resident of a target, and who changed it: RESIDENT and MOVE records.
+#include <linux/hash.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -17,30 +18,6 @@
 #include "target.h"
 #include "zap.h"
 
-/*
- * A span is the time in which one task does one thing to a target's resident set: from the entry of
- * a page fault to the return to user mode, or while it takes a range away. What the counters moved
- * by through this task in between is the span's change. The task's own part of the counters (see
- * compat/rss.h) is only looked at where the span begins and is cut, so that it does not matter when
- * the kernel adds it to the shared part: that adds to one what it takes from the other.
- *
- * Only the task itself touches its span, but for the list.
- */
-struct massif_span {
-	struct list_head list;		/* of the target: resident.lock */
-	struct task_struct *task;
-	bool own;			/* a thread of the target's, so that collected counts */
-	bool queued;			/* ends with the return to user mode, not with the range */
-	unsigned int depth;		/* of ranges that are being taken away */
-	struct massif_place place;	/* of what happens outside of them */
-	long change[NR_MM_COUNTERS];	/* of the shared counters, since it was cut */
-	long collected[NR_MM_COUNTERS];	/* the task's own when it was cut */
-
-	/* If queued. */
-	struct callback_head work;
-	struct massif_target *target;	/* a reference; its session is not used unless it is alive */
-};
-
 /* In which order the records have the counters. */
 static const int members[MASSIF_RSS_COUNT] = {
 	[MASSIF_RSS_ANON]  = MM_ANONPAGES,
@@ -49,16 +26,44 @@ static const int members[MASSIF_RSS_COUNT] = {
 	[MASSIF_RSS_SWAP]  = MM_SWAPENTS,
 };
 
+/* Few and always as many: so the compiler writes them out. */
+#define each(i, count)	_Pragma("GCC unroll 8") for ((i) = 0; (i) < (count); (i)++)
+
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
 /*
  * With more threads than this what they have collected is only summed up now and then, for it is
  * done in a fault.
  */
-#define THREADS_SUMMED_ALWAYS	8
+#define THREADS_SUMMED_OFTEN	8
+#define SPANS_BETWEEN_LOOKS	32
 #define SPANS_BETWEEN_SUMS	64
 
 atomic_t massif_resident_crowds[1 << MASSIF_CROWD_BITS];
+
+/*
+ * Who is handling a fault. So that a fault need not take a lock, nor find its target, before it is
+ * known that it changes anything. A task takes one of two desks, writes who is served, and after that
+ * counters can change; it gives it back when all is told. task is changed by cmpxchg() only; span is
+ * the owner's alone, and the others are not to look at it.
+ *
+ * Each fault has the module in use, but a reference would cost as much as the desk. So whoever sits at
+ * one when the hook has been disarmed gets a reference then (ADOPTED), and puts it.
+ */
+#define ADOPTED	1UL
+#define DESK_BITS	6
+static struct massif_desk {
+	unsigned long task;		/* 0: free; bit ADOPTED */
+	struct mm_struct *mm;		/* NULL: not written yet */
+	struct massif_span *span;
+	unsigned long __pad;		/* two are a cache line */
+} desks[1 << DESK_BITS] ____cacheline_aligned;
+
+/* Spans that are queued, of all targets: they are in lists, where a fault does not look otherwise. */
+static atomic_t nr_queued;
+
+/* How often massif_resident_attach() has looked at the counters of a target: for who was amid a fault. */
+static u64 epoch;
 
 /* Has any thread ever been in run(), or will be? */
 static bool used;
@@ -103,15 +108,14 @@ static int count_all(struct massif_resident *resident, struct mm_struct *mm, lon
 	return massif_rss_add_collected(mm, rss);
 }
 
-/* Fills all but who did it. */
+/* Fills all but who did it, and what write() does. */
 static void fill(struct massif_rec_resident *rec, struct massif_target *target,
 		 const struct massif_place *place)
 {
-	*rec = (struct massif_rec_resident){
-		.addr = place->addr,
-		.len = place->len,
-		.cause = place->cause,
-	};
+	rec->addr = place->addr;
+	rec->len = place->len;
+	rec->cause = place->cause;
+	rec->__pad = 0;
 	massif_record_init(&rec->h, MASSIF_REC_RESIDENT, sizeof(*rec), target->session, target);
 }
 
@@ -123,7 +127,7 @@ static void write(struct massif_target *target, struct massif_rec_resident *rec,
 	int i;
 
 	lockdep_assert_held(&resident->lock);
-	for (i = 0; i < MASSIF_RSS_COUNT; i++) {
+	each(i, MASSIF_RSS_COUNT) {
 		long *told = &resident->told[members[i]];
 
 		if (change)
@@ -140,7 +144,7 @@ static bool nothing(const long *change)
 	long any = 0;
 	int i;
 
-	for (i = 0; i < NR_MM_COUNTERS; i++)
+	each(i, NR_MM_COUNTERS)
 		any |= change[i];
 	return !any;
 }
@@ -170,6 +174,49 @@ static void tell(struct massif_target *target, const struct massif_place *place,
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
 }
 
+/* Current's desk, or the one it would have: the other is next to it. */
+static struct massif_desk *desk_of(const struct task_struct *task)
+{
+	return &desks[hash_ptr(task, DESK_BITS)];
+}
+
+static struct massif_desk *neighbour(struct massif_desk *desk)
+{
+	return &desks[(desk - desks) ^ 1];
+}
+
+static bool is_mine(const struct massif_desk *desk)
+{
+	return (READ_ONCE(desk->task) & ~ADOPTED) == (unsigned long)current;
+}
+
+/* Does current handle a fault of mm? */
+static struct massif_span *serving(const struct mm_struct *mm)
+{
+	struct massif_desk *desk = desk_of(current);
+
+	if (!is_mine(desk))
+		desk = neighbour(desk);
+	return is_mine(desk) && desk->mm == mm ? desk->span : NULL;
+}
+
+/* Does any other, or could one? */
+static bool served(const struct mm_struct *mm)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(desks); i++) {
+		const struct mm_struct *whose;
+
+		if (!READ_ONCE(desks[i].task) || is_mine(&desks[i]))
+			continue;
+		whose = READ_ONCE(desks[i].mm);
+		if (!whose || whose == mm)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Nobody is at work, and yet the counters are not what was told: some change was not seen. Tells
  * the difference.
@@ -183,17 +230,21 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm)
 	int i;
 
 	lockdep_assert_held(&resident->lock);
+	if (resident->until_drift && --resident->until_drift)
+		return;
 	if (!list_empty(&resident->spans))
 		return;
-	if (resident->since_drift && --resident->since_drift)
-		return;
-	if (count_all(resident, mm, now) > THREADS_SUMMED_ALWAYS)
-		resident->since_drift = SPANS_BETWEEN_SUMS;
+	resident->until_drift = count_all(resident, mm, now) > THREADS_SUMMED_OFTEN ?
+				SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
 	if (!memcmp(now, resident->told, sizeof(now)))
 		return;
 	/* A thread that ends adds what it has collected just now. */
 	count_all(resident, mm, again);
 	if (memcmp(now, again, sizeof(now)))
+		return;
+	/* Whoever has changed what was counted still has a desk, for nobody can tell without the lock. */
+	smp_mb();
+	if (served(mm))
 		return;
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		now[i] -= resident->told[i];
@@ -208,7 +259,14 @@ static void cut(struct massif_span *span, const struct massif_target *target, lo
 	bool own = span->own && current->mm == target->mm;
 	int i;
 
-	for (i = 0; i < NR_MM_COUNTERS; i++) {
+	/* Amid the fault its target began to be followed, and what it had collected was counted. */
+	if (unlikely(span->desk && span->epoch < target->resident.epoch)) {
+		span->epoch = target->resident.epoch;
+		for (i = 0; i < NR_MM_COUNTERS; i++)
+			span->collected[i] = own ? massif_rss_collected(i) : 0;
+	}
+
+	each(i, NR_MM_COUNTERS) {
 		long collected = own ? massif_rss_collected(i) : 0;
 
 		change[i] = span->change[i] + collected - span->collected[i];
@@ -226,6 +284,7 @@ static void cut_and_tell(struct massif_span *span, struct massif_target *target,
 	tell(target, place, change);
 }
 
+/* Current's span in the list. */
 static struct massif_span *find_locked(struct massif_resident *resident)
 {
 	struct massif_span *span;
@@ -238,11 +297,14 @@ static struct massif_span *find_locked(struct massif_resident *resident)
 }
 
 /* Current's span; nobody else can end it. */
-static struct massif_span *find(struct massif_resident *resident)
+static struct massif_span *find(struct massif_target *target)
 {
-	struct massif_span *span;
+	struct massif_resident *resident = &target->resident;
+	struct massif_span *span = serving(target->mm);
 	unsigned long irq;
 
+	if (span)
+		return span;
 	raw_spin_lock_irqsave(&resident->lock, irq);
 	span = find_locked(resident);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
@@ -293,6 +355,7 @@ static void run(struct callback_head *work)
 		cut(span, target, change);
 	span = leave(span, target, &place, alive ? change : NULL);
 	rcu_read_unlock();
+	atomic_dec(&nr_queued);
 	kfree(span);
 	/* A signal was pending when it was tried. */
 	if (unlikely(!target->resident.zap) && current->mm == target->mm)
@@ -310,9 +373,10 @@ static void start(struct massif_span *span, struct massif_target *target,
 	lockdep_assert_held(&target->resident.lock);
 	span->task = current;
 	span->own = current->mm == target->mm;
-	span->queued = false;
+	span->lasts = false;
 	span->depth = 0;
 	span->place = *place;
+	span->desk = NULL;
 	for (i = 0; i < NR_MM_COUNTERS; i++) {
 		span->change[i] = 0;
 		span->collected[i] = span->own ? massif_rss_collected(i) : 0;
@@ -325,10 +389,12 @@ static struct massif_span *find_or_start(struct massif_target *target,
 					 const struct massif_place *place, bool *new)
 {
 	struct massif_resident *resident = &target->resident;
-	struct massif_span *span;
+	struct massif_span *span = serving(target->mm);
 	unsigned long irq;
 
 	*new = false;
+	if (span)
+		return span;
 	raw_spin_lock_irqsave(&resident->lock, irq);
 	span = find_locked(resident);
 	if (!span && resident->spare) {
@@ -367,15 +433,108 @@ static bool queue(struct massif_span *span, struct massif_target *target)
 	/* The session's file is open, so the module has a user already. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
-	span->queued = true;
+	span->lasts = true;
+	atomic_inc(&nr_queued);
 	init_task_work(&span->work, run);
 	if (!task_work_add(current, &span->work, TWA_RESUME))
 		return true;
-	span->queued = false;
+	span->lasts = false;
+	atomic_dec(&nr_queued);
 	/* Never the last reference: RCU protects the target that the hook found. */
 	massif_target_put(target);
 	module_put(THIS_MODULE);
 	return false;
+}
+
+/*
+ * Current is about to handle a fault of its own at addr of mm, which may be a target's. False: span is
+ * not entered; say it in another way (massif_resident_touch()).
+ */
+bool massif_resident_enter(struct massif_span *span, struct mm_struct *mm, unsigned long addr)
+{
+	struct massif_desk *desk = desk_of(current);
+	int i;
+
+	/* It may have a span in the list. And a fault within a fault there is not. */
+	if (unlikely(atomic_read(&nr_queued)) || is_mine(desk) || is_mine(neighbour(desk)))
+		return false;
+	if (cmpxchg(&desk->task, 0, (unsigned long)current)) {
+		desk = neighbour(desk);
+		if (cmpxchg(&desk->task, 0, (unsigned long)current))
+			return false;
+	}
+	span->task = current;
+	span->own = true;
+	span->lasts = true;
+	span->depth = 0;
+	span->place = (struct massif_place){
+		.addr = addr,
+		.len = PAGE_SIZE,
+		.cause = MASSIF_RESIDENT_FAULT,
+	};
+	span->desk = desk;
+	span->mm = mm;
+	/* With massif_resident_attach(). */
+	span->epoch = smp_load_acquire(&epoch);
+	each(i, NR_MM_COUNTERS) {
+		span->change[i] = 0;
+		span->collected[i] = massif_rss_collected(i);
+	}
+	desk->span = span;
+	WRITE_ONCE(desk->mm, mm);
+	return true;
+}
+
+/* The fault has been handled. True: it had a reference to the module, which is to be put last. */
+bool massif_resident_leave(struct massif_span *span)
+{
+	const unsigned long task = (unsigned long)current;
+	struct massif_desk *desk = span->desk;
+	struct massif_target *target;
+	struct massif_rec_resident rec MASSIF_RAW;
+	long change[NR_MM_COUNTERS] MASSIF_RAW;
+	unsigned long irq;
+	bool adopted;
+
+	rcu_read_lock();
+	target = massif_resident_find(span->mm);
+	if (target) {
+		cut(span, target, change);
+		if (!nothing(change)) {
+			prepare(&rec, target, &span->place);
+			raw_spin_lock_irqsave(&target->resident.lock, irq);
+			write(target, &rec, change);
+			look_for_drift(target, span->mm);
+			raw_spin_unlock_irqrestore(&target->resident.lock, irq);
+		}
+	}
+	WRITE_ONCE(desk->mm, NULL);
+	/* With cmpxchg() of the next, and served(). */
+	adopted = cmpxchg(&desk->task, task, 0) != task;
+	if (unlikely(adopted))
+		smp_store_release(&desk->task, 0);
+	/* For run(), which can sleep. */
+	if (target && unlikely(!READ_ONCE(target->resident.zap)))
+		massif_resident_touch(target, &nowhere);
+	rcu_read_unlock();
+	return adopted;
+}
+
+/* No fault is entered any more: who is amid one shall hold the module. */
+void massif_resident_adopt(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(desks); i++) {
+		unsigned long task = READ_ONCE(desks[i].task);
+
+		if (!task || task & ADOPTED)
+			continue;
+		/* The session's file is open, so the module has a user already. */
+		__module_get(THIS_MODULE);
+		if (cmpxchg(&desks[i].task, task, task | ADOPTED) != task)
+			module_put(THIS_MODULE);
+	}
 }
 
 /* Current is about to bring pages at place in, until it returns to user mode or the next place. */
@@ -418,13 +577,13 @@ void massif_resident_begin(struct massif_target *target, const struct massif_pla
 /* It has been. */
 void massif_resident_end(struct massif_target *target, const struct massif_place *range)
 {
-	struct massif_span *span = find(&target->resident);
+	struct massif_span *span = find(target);
 	long change[NR_MM_COUNTERS];
 
 	if (!span || !span->depth || --span->depth)
 		return;
 	cut(span, target, change);
-	if (span->queued)
+	if (span->lasts)
 		tell(target, range, change);
 	else
 		kfree(leave(span, target, range, change));
@@ -434,8 +593,8 @@ void massif_resident_end(struct massif_target *target, const struct massif_place
 void massif_resident_changed(struct massif_target *target, struct mm_struct *mm, int member)
 {
 	struct massif_resident *resident = &target->resident;
+	struct massif_span *span = serving(mm);
 	long change[NR_MM_COUNTERS] = { 0 };
-	struct massif_span *span;
 	unsigned long irq;
 	bool new;
 	long now;
@@ -444,7 +603,8 @@ void massif_resident_changed(struct massif_target *target, struct mm_struct *mm,
 	now = massif_rss_shared(mm, member);
 	change[member] = now - resident->shared[member];
 	resident->shared[member] = now;
-	span = find_locked(resident);
+	if (!span)
+		span = find_locked(resident);
 	if (span)
 		span->change[member] += change[member];
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
@@ -484,6 +644,9 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		count_all(resident, mm, resident->told);
 		rcu_read_unlock();
 		raw_spin_unlock(&resident->lock);
+		resident->epoch = epoch + 1;
+		/* With massif_resident_enter(): whoever has this has changed nothing that was counted. */
+		smp_store_release(&epoch, resident->epoch);
 		massif_resident_crowd(mm, 1);
 		/* With massif_resident_find(). */
 		smp_store_release(&resident->attached, true);
@@ -518,7 +681,7 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 	rcu_read_lock();
 	fill(&rec, target, &place);
 	raw_spin_lock_irqsave(&resident->lock, irq);
-	resident->since_drift = 0;
+	resident->until_drift = 0;
 	look_for_drift(target, mm);
 	write(target, &rec, NULL);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);

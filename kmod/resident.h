@@ -10,8 +10,14 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+/* A variable that is not zeroed by a kernel that zeroes all: it is filled, and that in every fault. */
+#if __has_attribute(uninitialized)
+#define MASSIF_RAW	__attribute__((uninitialized))
+#else
+#define MASSIF_RAW
+#endif
+
 struct massif_session;
-struct massif_span;
 struct massif_target;
 struct massif_zap;
 struct mm_struct;
@@ -31,7 +37,8 @@ struct massif_resident {
 	long told[NR_MM_COUNTERS];	/* pages: what the records said */
 	struct list_head spans;		/* who is changing something right now */
 	struct massif_span *spare;	/* the one that ended last */
-	unsigned int since_drift;	/* spans ended since drift was looked for */
+	unsigned int until_drift;	/* spans that may end before drift is looked for again */
+	u64 epoch;			/* what massif_resident_epoch was made when this began */
 };
 
 /* Where and why pages come or go; cause is MASSIF_RESIDENT_*. */
@@ -39,6 +46,38 @@ struct massif_place {
 	unsigned long addr;
 	unsigned long len;		/* bytes; 0: not known */
 	u32 cause;
+};
+
+/*
+ * A span is the time in which one task does one thing to a target's resident set: while a page fault is
+ * handled, or until the return to user mode, or while it takes a range away. What the counters moved by
+ * through this task in between is the span's change. The task's own part of the counters (see
+ * compat/rss.h) is only looked at where the span begins and is cut, so that it does not matter when
+ * the kernel adds it to the shared part: that adds to one what it takes from the other.
+ *
+ * Only the task itself touches its span, but for the list. That of a fault is on the task's stack, and
+ * in no list: resident.c has a table of these.
+ */
+struct massif_span {
+	struct task_struct *task;
+	bool own;			/* a thread of the target's, so that collected counts */
+	bool lasts;			/* does not end with the range */
+	unsigned int depth;		/* of ranges that are being taken away */
+	struct massif_place place;	/* of what happens outside of them */
+	long change[NR_MM_COUNTERS];	/* of the shared counters, since it was cut */
+	long collected[NR_MM_COUNTERS];	/* the task's own when it was cut */
+
+	/* If in the table. */
+	struct massif_desk *desk;
+	struct mm_struct *mm;
+	u64 epoch;			/* massif_resident_epoch at its begin */
+
+	/* If in the list. */
+	struct list_head list;		/* of the target: resident.lock */
+
+	/* If queued: it ends with the return to user mode. */
+	struct callback_head work;
+	struct massif_target *target;	/* a reference; its session is not used unless it is alive */
 };
 
 void massif_resident_init(struct massif_resident *resident);
@@ -67,6 +106,11 @@ static inline bool massif_resident_unlikely(const struct mm_struct *mm)
 
 struct massif_target *massif_resident_find(struct mm_struct *mm);
 void massif_resident_crowd(struct mm_struct *mm, int by);
+
+/* In a hook, for current's own address space. */
+bool massif_resident_enter(struct massif_span *span, struct mm_struct *mm, unsigned long addr);
+bool massif_resident_leave(struct massif_span *span);
+void massif_resident_adopt(void);
 
 /* All under RCU, in hooks. */
 void massif_resident_touch(struct massif_target *target, const struct massif_place *place);

@@ -7,24 +7,8 @@
 #include <linux/vmalloc.h>
 
 #include "compat/mm.h"
+#include "compat/words.h"
 #include "ring.h"
-
-/*
- * Room that is left to others. So LOST, EXIT and END still fit when ordinary records have filled
- * the ring (a few hundred of them in the smallest), and the ordinary when stacks have.
- */
-static u64 reserve(const struct massif_ring *ring, enum massif_ring_use use)
-{
-	switch (use) {
-	case MASSIF_RING_URGENT:
-		return 0;
-	case MASSIF_RING_ORDINARY:
-		return ring->bytes / 16;
-	case MASSIF_RING_STACK:
-		break;
-	}
-	return ring->bytes / 4;
-}
 
 /*
  * bytes is the size of the data area, already checked. The pages are charged to the opener's memory
@@ -108,45 +92,6 @@ int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma)
 	return vm_map_pages(vma, ring->pages, ring->nr_pages);
 }
 
-/* Bytes not read yet. The tail is the consumer's word: one that cannot be right means full. */
-static u64 unread(struct massif_ring *ring)
-{
-	/* With the consumer's release: what it has read may be overwritten. */
-	u64 tail = smp_load_acquire(&ring->consumer->tail);
-	u64 head = READ_ONCE(ring->head);
-
-	if (tail > head || head - tail > ring->bytes || (tail & 7))
-		return ring->bytes;
-	return head - tail;
-}
-
-/* Bytes that records of this use may still take, if they need not be wrapped around the end. */
-u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
-{
-	u64 used = unread(ring) + reserve(ring, use);
-
-	return used >= ring->bytes ? 0 : ring->bytes - used;
-}
-
-/* Is there no room for an ordinary record, with the LOST that may have to precede it? */
-bool massif_ring_full(struct massif_ring *ring)
-{
-	return massif_ring_room(ring, MASSIF_RING_ORDINARY) < 512;
-}
-
-/* Is there anything that poll should report? */
-bool massif_ring_readable(struct massif_ring *ring)
-{
-	u64 used = unread(ring);
-	u64 watermark = READ_ONCE(ring->consumer->watermark);
-
-	if (!used)
-		return false;
-	/* An urgent record is unread if it lies in the last used bytes before head. */
-	return used >= min(watermark, ring->bytes / 2) ||
-	       READ_ONCE(ring->head) - READ_ONCE(ring->urgent) < used;
-}
-
 static void stamp(struct massif_ring *ring, void *records, size_t bytes)
 {
 	u64 now = ktime_get_ns();
@@ -174,7 +119,7 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 	u64 pad = bytes > ring->bytes - at ? ring->bytes - at : 0;
 
 	lockdep_assert_held(&ring->lock);
-	if (unread(ring) + pad + bytes + reserve(ring, use) > ring->bytes)
+	if (massif_ring_unread(ring) + pad + bytes + massif_ring_reserve(ring, use) > ring->bytes)
 		return false;
 
 	if (pad) {
@@ -185,7 +130,7 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 		at = 0;
 	}
 	stamp(ring, records, bytes);
-	memcpy(ring->data + at, records, bytes);
+	massif_copy_words(ring->data + at, records, bytes);
 	WRITE_ONCE(ring->head, ring->head + pad + bytes);
 	if (use == MASSIF_RING_URGENT)
 		WRITE_ONCE(ring->urgent, ring->head);

@@ -3,6 +3,8 @@
 #ifndef MASSIF_RING_H
 #define MASSIF_RING_H
 
+#include <linux/massif.h>
+#include <linux/minmax.h>
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -13,9 +15,6 @@ enum massif_ring_use {
 	MASSIF_RING_ORDINARY,
 	MASSIF_RING_STACK,	/* bytes of stacks: others matter more */
 };
-
-struct massif_control;
-struct massif_consumer;
 
 struct massif_ring {
 	/*
@@ -46,8 +45,61 @@ int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma);
 bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 		     enum massif_ring_use use);
 void massif_ring_lose(struct massif_ring *ring, u64 count);
-u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use);
-bool massif_ring_full(struct massif_ring *ring);
-bool massif_ring_readable(struct massif_ring *ring);
+
+/*
+ * Room that is left to others. So LOST, EXIT and END still fit when ordinary records have filled
+ * the ring (a few hundred of them in the smallest), and the ordinary when stacks have.
+ */
+static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massif_ring_use use)
+{
+	switch (use) {
+	case MASSIF_RING_URGENT:
+		return 0;
+	case MASSIF_RING_ORDINARY:
+		return ring->bytes / 16;
+	case MASSIF_RING_STACK:
+		break;
+	}
+	return ring->bytes / 4;
+}
+
+/* Bytes not read yet. The tail is the consumer's word: one that cannot be right means full. */
+static inline u64 massif_ring_unread(struct massif_ring *ring)
+{
+	/* With the consumer's release: what it has read may be overwritten. */
+	u64 tail = smp_load_acquire(&ring->consumer->tail);
+	u64 head = READ_ONCE(ring->head);
+
+	if (tail > head || head - tail > ring->bytes || (tail & 7))
+		return ring->bytes;
+	return head - tail;
+}
+
+/* Bytes that records of this use may still take, if they need not be wrapped around the end. */
+static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
+{
+	u64 used = massif_ring_unread(ring) + massif_ring_reserve(ring, use);
+
+	return used >= ring->bytes ? 0 : ring->bytes - used;
+}
+
+/* Is there no room for an ordinary record, with the LOST that may have to precede it? */
+static inline bool massif_ring_full(struct massif_ring *ring)
+{
+	return massif_ring_room(ring, MASSIF_RING_ORDINARY) < 512;
+}
+
+/* Is there anything that poll should report? */
+static inline bool massif_ring_readable(struct massif_ring *ring)
+{
+	u64 used = massif_ring_unread(ring);
+	u64 watermark = READ_ONCE(ring->consumer->watermark);
+
+	if (!used)
+		return false;
+	/* An urgent record is unread if it lies in the last used bytes before head. */
+	return used >= min(watermark, ring->bytes / 2) ||
+	       READ_ONCE(ring->head) - READ_ONCE(ring->urgent) < used;
+}
 
 #endif

@@ -112,14 +112,14 @@ check-torture:
 	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=36000 MASSIF_TORTURE=$(or $(N),1000000) \
 		TESTS=guest/kmod_torture selftests/tools/run-tests.sh
 
-#: bench-kernel     what massif.ko adds to paths through the kernel, in guest instructions
+#: bench-kernel     what massif.ko adds to paths through the kernel and to programs, in guest instructions
 bench-kernel: KERNELS = 6.1 6.12
 bench-kernel:
-	@selftests/tools/packages.sh build guest
-	@$(SUBMAKE) $(O)/selftests/bench/kernel_paths guest-module KERNELS='$(KERNELS)'
+	@selftests/tools/packages.sh build guest bench
+	@$(SUBMAKE) programs $(O)/selftests/bench/kernel_paths $(O)/selftests/bench/own guest-module KERNELS='$(KERNELS)'
 	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/kernel.sh $(KERNELS)
 
-$(O)/selftests/bench/kernel_paths: $(O)/selftests/bench/kernel_paths.o
+$(O)/selftests/bench/kernel_paths $(O)/selftests/bench/own: %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 include selftests/bench/build.mk

@@ -22,6 +22,16 @@ SYM_FUNC_START(massif_detour_entry)
 	RET
 SYM_FUNC_END(massif_detour_entry)
 
+/* The same for the function that handles faults, of which there is only one. */
+SYM_FUNC_START(massif_detour_entry_fault)
+#ifdef ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR
+#endif
+	call	massif_detour_route_fault
+	movq	%rax, (%rsp)
+	RET
+SYM_FUNC_END(massif_detour_entry_fault)
+
 /*
  * massif_detour_call(a0, ..., a6, at): the function that goes on at `at`, with seven arguments. The
  * last of them is on the stack where that function looks for it. Again by a return; the inner call
@@ -37,3 +47,14 @@ SYM_FUNC_START(massif_detour_call)
 	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(massif_detour_call)
+
+/* massif_detour_call_fault(a0, ..., a3, at): the same with four. */
+SYM_FUNC_START(massif_detour_call_fault)
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lgo_fault
+	int3
+.Lgo_fault:
+	movq	%r8, (%rsp)
+	UNWIND_HINT_FUNC
+	RET
+SYM_FUNC_END(massif_detour_call_fault)

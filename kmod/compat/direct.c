@@ -10,12 +10,14 @@
 
 #if !defined(MASSIF_HAVE_DIRECT)
 
-static int add(const unsigned long *sites, unsigned int count, unsigned long addr)
+static int add(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+	       unsigned long addr)
 {
 	return -EOPNOTSUPP;
 }
 
-static void drop(const unsigned long *sites, unsigned int count, unsigned long addr)
+static void drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		 unsigned long addr)
 {
 }
 
@@ -29,43 +31,46 @@ static void drop(const unsigned long *sites, unsigned int count, unsigned long a
 #define unregister_direct(ops, addr)	unregister_ftrace_direct_multi(ops, addr)
 #endif
 
-static struct ftrace_ops ops;
-
-static int add(const unsigned long *sites, unsigned int count, unsigned long addr)
+static int add(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+	       unsigned long addr)
 {
+	struct ftrace_ops *ops = &direct->ops;
 	unsigned int i;
 	int err = 0;
 
 	/* One that was registered before has traces of it. */
-	memset(&ops, 0, sizeof(ops));
+	memset(ops, 0, sizeof(*ops));
 	for (i = 0; i < count && !err; i++)
-		err = ftrace_set_filter_ip(&ops, sites[i], 0, 0);
+		err = ftrace_set_filter_ip(ops, sites[i], 0, 0);
 	if (!err)
-		err = register_direct(&ops, addr);
+		err = register_direct(ops, addr);
 	if (err) {
-		ftrace_free_filter(&ops);
+		ftrace_free_filter(ops);
 		return err;
 	}
 	/* While it is in use, nobody turns ftrace off (sysctl kernel.ftrace_enabled). */
-	ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	return 0;
 }
 
-static void drop(const unsigned long *sites, unsigned int count, unsigned long addr)
+static void drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		 unsigned long addr)
 {
-	WARN_ON_ONCE(unregister_direct(&ops, addr));
-	ftrace_free_filter(&ops);
+	WARN_ON_ONCE(unregister_direct(&direct->ops, addr));
+	ftrace_free_filter(&direct->ops);
 }
 
 #else
 
-static void drop(const unsigned long *sites, unsigned int count, unsigned long addr)
+static void drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		 unsigned long addr)
 {
 	while (count--)
 		WARN_ON_ONCE(unregister_ftrace_direct(sites[count], addr));
 }
 
-static int add(const unsigned long *sites, unsigned int count, unsigned long addr)
+static int add(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+	       unsigned long addr)
 {
 	unsigned int i;
 	int err;
@@ -73,7 +78,7 @@ static int add(const unsigned long *sites, unsigned int count, unsigned long add
 	for (i = 0; i < count; i++) {
 		err = register_ftrace_direct(sites[i], addr);
 		if (err) {
-			drop(sites, i, addr);
+			drop(direct, sites, i, addr);
 			return err;
 		}
 	}
@@ -86,17 +91,19 @@ static int add(const unsigned long *sites, unsigned int count, unsigned long add
  * Lets the functions whose ftrace sites are listed call addr first: all of them, or none. May
  * sleep.
  */
-int massif_direct_arm(const unsigned long *sites, unsigned int count, unsigned long addr)
+int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		      unsigned long addr)
 {
-	return add(sites, count, addr);
+	return add(direct, sites, count, addr);
 }
 
 /*
  * When it returns, nobody is in addr any more: who was has gone on to somewhere and slept there, or
  * has been in user mode. May sleep, some tenths of a second.
  */
-void massif_direct_disarm(const unsigned long *sites, unsigned int count, unsigned long addr)
+void massif_direct_disarm(struct massif_direct *direct, const unsigned long *sites,
+			  unsigned int count, unsigned long addr)
 {
-	drop(sites, count, addr);
+	drop(direct, sites, count, addr);
 	synchronize_rcu_tasks();
 }

@@ -3,6 +3,7 @@
 #ifndef MASSIF_COMPAT_DIRECT_H
 #define MASSIF_COMPAT_DIRECT_H
 
+#include <linux/ftrace.h>
 #include <linux/types.h>
 
 /* An architecture needs detour_64.S's two functions in its own words. */
@@ -10,7 +11,16 @@
 #define MASSIF_HAVE_DIRECT
 #endif
 
-int massif_direct_arm(const unsigned long *sites, unsigned int count, unsigned long addr);
-void massif_direct_disarm(const unsigned long *sites, unsigned int count, unsigned long addr);
+/* One set of functions that call the same of ours; they are armed and disarmed together. */
+struct massif_direct {
+#ifdef CONFIG_FUNCTION_TRACER
+	struct ftrace_ops ops;		/* some kernels need none */
+#endif
+};
+
+int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		      unsigned long addr);
+void massif_direct_disarm(struct massif_direct *direct, const unsigned long *sites,
+			  unsigned int count, unsigned long addr);
 
 #endif

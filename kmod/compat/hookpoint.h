@@ -34,6 +34,9 @@ struct massif_hookpoint {
 
 extern const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT];
 
+/* What handles faults, on all: (vma, addr, flags, regs); regs is NULL if nobody has touched a page. */
+#define MASSIF_FAULT_SYMBOL	"handle_mm_fault"
+
 /* What brings in a whole range; only the first is everywhere. */
 #define MASSIF_POPULATE_COUNT	3
 extern const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT];

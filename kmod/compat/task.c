@@ -19,18 +19,6 @@
 
 #include "compat/task.h"
 
-/* In execve the saved user registers are those of the program that is going away. */
-bool massif_task_in_exec(struct task_struct *task)
-{
-	return task->in_execve;
-}
-
-/* Will this thread go back to user mode, with registers that say what it did there? */
-bool massif_task_has_user(struct task_struct *task)
-{
-	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
-}
-
 /*
  * What ptrace asks of the program that task executes in mm: may another process of the same user look
  * at it, and whose namespace is it in (a reference)? The address space knew until 7.2; now what the

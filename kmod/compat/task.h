@@ -18,8 +18,18 @@ struct massif_mremap {
 	unsigned long flags;
 };
 
-bool massif_task_in_exec(struct task_struct *task);
-bool massif_task_has_user(struct task_struct *task);
+/* In execve the saved user registers are those of the program that is going away. */
+static inline bool massif_task_in_exec(struct task_struct *task)
+{
+	return task->in_execve;
+}
+
+/* Will this thread go back to user mode, with registers that say what it did there? */
+static inline bool massif_task_has_user(struct task_struct *task)
+{
+	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
+}
+
 bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm);
 struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm);
 bool massif_task_in_mremap(struct massif_mremap *call);

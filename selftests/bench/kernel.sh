@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What massif.ko costs, in guest instructions: a table a kernel: kernel.sh [KERNEL...]
+# What massif.ko costs, in guest instructions: two tables a kernel: kernel.sh [KERNEL...]
 #
 # Under -icount QEMU's time stamp counter counts instructions, and without address randomisation two
 # runs agree to 0.3 %. A rep movs counts once for each element, so the kernel is told (no erms, no
@@ -41,10 +41,60 @@ after the last session.
 WORDS
 }
 
-[ $# -gt 0 ] || set -- 6.1 6.12
-for release; do
+programs() {
+	awk -v release="$1" '
+		function median(list, sorted, n, i, j, word) {
+			n = split(list, sorted, " ")
+			for (i = 2; i <= n; i++)
+				for (j = i; j > 1 && sorted[j - 1] + 0 > sorted[j] + 0; j--) {
+					word = sorted[j]
+					sorted[j] = sorted[j - 1]
+					sorted[j - 1] = word
+				}
+			return sorted[int((n + 1) / 2)] / 1e6
+		}
+		$1 == "program" {
+			own[$2, $3] = own[$2, $3] " " $4
+			below[$2, $3] = below[$2, $3] " " $5
+			if (!seen[$2]++)
+				order[++n] = $2
+		}
+		END {
+			print ""
+			print "Linux " release ": CPU time of programs, millions of guest instructions, median"
+			printf "%-10s %8s  %-26s %-26s %-18s\n", "", "native", "massif-ctl --pages-as-heap", \
+			       "massif-ctl --pages=resident", "valgrind massif"
+			printf "%-10s %8s  %8s %6s %10s %9s %6s %10s %9s %7s\n", "", "", "program", "ratio", \
+			       "massif-ctl", "program", "ratio", "massif-ctl", "program", "ratio"
+			for (i = 1; i <= n; i++) {
+				name = order[i]
+				native = median(own[name, "native"])
+				pages = median(below[name, "pages"])
+				resident = median(below[name, "resident"])
+				valgrind = median(own[name, "valgrind"])
+				printf "%-10s %8.1f  %8.1f %6.3f %10.1f %9.1f %6.3f %10.1f %9.1f %7.1f\n", name, \
+				       native, pages, pages / native, median(own[name, "pages"]), resident, \
+				       resident / native, median(own[name, "resident"]), valgrind, \
+				       valgrind / native
+			}
+		}'
+	cat <<'WORDS'
+native and each of the two ways of massif-ctl in turn, three times. program: the program by itself, with what
+massif-ctl ran to try the hooks; massif-ctl: all its threads, beside the program. valgrind: --tool=massif
+--pages-as-heap=yes, in which the two are one process.
+WORDS
+}
+
+guest() {
 	"$source/selftests/vm/run.sh" --kernel "$release" --smp 1 --timeout 100000 --append 'nokaslr norandmaps' \
 		--qemu '-cpu max,-erms,-fsrm -icount shift=0,sleep=off' --console "$MASSIF_BUILD/guest/bench-console.log" \
-		-- selftests/bench/kernel-guest.sh > "$MASSIF_BUILD/guest/bench-$release"
+		-- "$@"
+}
+
+[ $# -gt 0 ] || set -- 6.1 6.12
+for release; do
+	guest selftests/bench/kernel-guest.sh > "$MASSIF_BUILD/guest/bench-$release"
 	table "$release" < "$MASSIF_BUILD/guest/bench-$release"
+	guest selftests/bench/kernel-programs-guest.sh > "$MASSIF_BUILD/guest/bench-programs-$release"
+	programs "$release" < "$MASSIF_BUILD/guest/bench-programs-$release"
 done

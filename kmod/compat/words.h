@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Copies of whole words. */
+#ifndef MASSIF_COMPAT_WORDS_H
+#define MASSIF_COMPAT_WORDS_H
+
+#include <linux/string.h>
+#include <linux/types.h>
+
+/* bytes is a multiple of 8, mostly some hundred: memcpy() spends more on finding out how. */
+static inline void massif_copy_words(void *to, const void *from, size_t bytes)
+{
+#ifdef CONFIG_X86_64
+	size_t words = bytes / 8;
+
+	asm volatile("rep movsq" : "+D" (to), "+S" (from), "+c" (words) : : "memory");
+#else
+	memcpy(to, from, bytes);
+#endif
+}
+
+#endif
