@@ -96,7 +96,8 @@ static size_t split(char *text, char **stacks)
 
 	if (!events || !pid)
 		return 0;
-	memset(pid, ' ', strcspn(pid + 1, "\n") + 1);
+	events -= strcspn(pid + 1, "\n") + 1;
+	memmove(pid, strchr(pid + 1, '\n'), strlen(strchr(pid + 1, '\n')) + 1);
 	stacks[n++] = text;
 	text = strchr(events + 1, '\n');
 	while (text && n < STACKS_MAX) {
