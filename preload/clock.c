@@ -181,3 +181,11 @@ void mf_clock_end(struct mf_clock *clock)
 		close(clock->fd);
 	*clock = (struct mf_clock){ 0 };
 }
+
+void mf_clock_forget(struct mf_clock *clock)
+{
+	/* The page was not inherited. */
+	if (clock->process && clock->process != COUNTER_NONE && clock->fd >= 0)
+		close(clock->fd);
+	*clock = (struct mf_clock){ 0 };
+}

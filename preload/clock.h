@@ -27,4 +27,7 @@ int64_t mf_clock_advance(struct mf_clock *clock);
 /* Adds what the thread has done since its last event, and closes its counter. Alone. */
 void mf_clock_end(struct mf_clock *clock);
 
+/* In a forked child: the counter was the parent's thread's. */
+void mf_clock_forget(struct mf_clock *clock);
+
 #endif

@@ -45,3 +45,9 @@ void mf_gate_open(void)
 	__atomic_store_n(&mf_gate_closed, 0, __ATOMIC_RELEASE);
 	mf_lock_give(&lock);
 }
+
+void mf_gate_reset(void)
+{
+	mf_gate_closed = 0;
+	lock = (struct mf_lock){ 0 };
+}

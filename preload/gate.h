@@ -53,4 +53,7 @@ static inline void mf_gate_leave(struct mf_thread *thread)
 void mf_gate_close(void);
 void mf_gate_open(void);
 
+/* In a forked child: nobody holds it. */
+void mf_gate_reset(void);
+
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -133,15 +134,56 @@ static int hear(int fd, int fds[MF_JOIN_FDS])
 		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
 	if (size != (long)sizeof(answer) || answer.magic != MF_JOIN_MAGIC)
 		return size < 0 ? (int)size : -EPROTO;
-	if (!answer.code && fds[0] < 0)
-		return -EPROTO;
 	return answer.code;
+}
+
+static struct mf_join_request make_request(enum mf_join_verb verb)
+{
+	struct mf_join_request request = { .magic = MF_JOIN_MAGIC, .verb = verb };
+
+	memcpy(request.secret, secret, sizeof(secret));
+	return request;
+}
+
+static int tell(int fd, const struct msghdr *message, int flags)
+{
+	return (int)without_interruption(SYS_sendmsg, fd, (void *)message, MSG_NOSIGNAL | flags);
+}
+
+static int tell_verb(int fd, enum mf_join_verb verb, int flags)
+{
+	struct mf_join_request request = make_request(verb);
+	struct iovec part = { .iov_base = &request, .iov_len = sizeof(request) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return tell(fd, &message, flags);
+}
+
+/* The connection that stands, and whose it is; 0: none. */
+static int connection, owner;
+static struct stat connection_file;
+
+static void keep(int fd)
+{
+	if (fstat(fd, &connection_file))
+		return;
+	owner = getpid();
+	connection = fd;
+}
+
+/* The program may have closed the descriptor and have another file there by now. */
+static bool is_still_there(void)
+{
+	struct stat now;
+
+	return connection && fstat(connection, &now) == 0 &&
+	       now.st_dev == connection_file.st_dev && now.st_ino == connection_file.st_ino;
 }
 
 int mf_join_executed(long argc, char *const *argv, int *trace)
 {
 	const char *path = (const char *)getauxval(AT_EXECFN);
-	struct mf_join_request request = { .magic = MF_JOIN_MAGIC, .verb = MF_JOIN_EXECUTED };
+	struct mf_join_request request = make_request(MF_JOIN_EXECUTED);
 	struct iovec parts[] = {
 		{ .iov_base = &request, .iov_len = sizeof(request) },
 		{ .iov_base = (void *)(path ? path : "") },
@@ -149,7 +191,6 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 	};
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 3 };
 	int fds[MF_JOIN_FDS], fd = call(), ret;
-	long sent;
 
 	*trace = -1;
 	if (fd < 0)
@@ -163,14 +204,73 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 		parts[2].iov_len = request.args_bytes =
 			(uint32_t)(bytes < MF_JOIN_ARGS_MAX ? bytes : MF_JOIN_ARGS_MAX);
 	}
-	memcpy(request.secret, secret, sizeof(secret));
-	sent = without_interruption(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
-	ret = sent < 0 ? (int)sent : hear(fd, fds);
+	ret = tell(fd, &message, 0);
+	ret = ret < 0 ? ret : hear(fd, fds);
+	if (!ret && fds[0] < 0)
+		ret = -EPROTO;
 	if (ret) {
 		syscall(SYS_close, fd);
 		return ret;
 	}
+	keep(fd);
 	if (fds[1] >= 0)
 		*trace = move_high(fds[1]);
 	return fds[0];
+}
+
+int mf_join_copy(int *memory)
+{
+	int fds[MF_JOIN_FDS], fd = call(), ret;
+
+	*memory = 0;
+	if (fd < 0)
+		return fd;
+	ret = tell_verb(fd, MF_JOIN_COPY, 0);
+	ret = ret < 0 ? ret : hear(fd, fds);
+	if (!ret && fds[0] < 0)
+		ret = -EPROTO;
+	if (ret) {
+		syscall(SYS_close, fd);
+		return ret < 0 ? ret : -EPROTO;
+	}
+	*memory = move_high(fds[0]);
+	return fd;
+}
+
+bool mf_join_born(int fd)
+{
+	int fds[MF_JOIN_FDS], ret = tell_verb(fd, MF_JOIN_BORN, 0);
+
+	if (ret < 0 || hear(fd, fds))
+		return false;
+	keep(fd);
+	return true;
+}
+
+void mf_join_leave(void)
+{
+	if (is_still_there())
+		syscall(SYS_close, connection);
+	connection = owner = 0;
+}
+
+void mf_join_executing(bool begins)
+{
+	enum mf_join_verb verb = begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS;
+	int fds[MF_JOIN_FDS], fd;
+
+	/* A child of vfork is in our memory, but is not us. */
+	if (!owner || owner != getpid())
+		return;
+	if (is_still_there()) {
+		tell_verb(connection, verb, MSG_DONTWAIT);
+		return;
+	}
+	/* Programs close all that they do not know before they execute another one. */
+	fd = call();
+	if (fd < 0)
+		return;
+	if (tell_verb(fd, verb, 0) >= 0)
+		hear(fd, fds);
+	syscall(SYS_close, fd);
 }

@@ -17,4 +17,19 @@ int mf_join_read(char *value, char **rest);
  */
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
+/*
+ * For a child that is to be forked: asks for a copy of the session, whose writers must be at rest.
+ * Returns a connection for the child, or a negative number; *@memory is the copy.
+ */
+int mf_join_copy(int *memory);
+
+/* In the child: whether massif-ctl knows it now. Then the connection stays. */
+bool mf_join_born(int connection);
+
+/* In a child: the connection that it has is its parent's. */
+void mf_join_leave(void);
+
+/* This process is about to execute a program, or it failed to. Nothing in others of its memory. */
+void mf_join_executing(bool begins);
+
 #endif

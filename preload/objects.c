@@ -191,6 +191,13 @@ void mf_objects_scan(void)
 	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
 }
 
+void mf_objects_reset(void)
+{
+	if (scanning)
+		last_adds = last_subs = 0;
+	scanning = 0;
+}
+
 uint32_t mf_objects_of(uint64_t address)
 {
 	uint32_t object = mf_objects_find(&mf_session_store, address);

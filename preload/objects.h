@@ -22,4 +22,7 @@ static inline uint32_t mf_objects_generation(void)
 	return __atomic_load_n(&mf_objects_retired, __ATOMIC_ACQUIRE);
 }
 
+/* In a forked child: nobody is looking, and what was not looked at to the end is looked at again. */
+void mf_objects_reset(void);
+
 #endif

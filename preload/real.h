@@ -21,7 +21,12 @@
 	X(valloc, "valloc", void *, (size_t))                               \
 	X(pvalloc, "pvalloc", void *, (size_t))                             \
 	X(malloc_usable_size, "malloc_usable_size", size_t, (void *))       \
-	X(dlclose, "dlclose", int, (void *))
+	X(dlclose, "dlclose", int, (void *))                                \
+	X(execve, "execve", int, (const char *, char *const *, char *const *)) \
+	X(execv, "execv", int, (const char *, char *const *))               \
+	X(execvp, "execvp", int, (const char *, char *const *))             \
+	X(execvpe, "execvpe", int, (const char *, char *const *, char *const *)) \
+	X(fexecve, "fexecve", int, (int, char *const *, char *const *))
 
 #define MF_REAL_MEMBER(member, symbol, type, arguments) type(*member) arguments;
 

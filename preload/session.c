@@ -14,6 +14,7 @@
 #include "base/join.h"
 #include "model/blocks.h"
 #include "model/model.h"
+#include "fork.h"
 #include "join.h"
 #include "objects.h"
 #include "real.h"
@@ -29,6 +30,7 @@ const volatile int *mf_session_active_word = &never_active;
 
 static int attach_started;
 static int *active_word; /* the same, for writing */
+static bool verifies;
 
 /* The initial stack: argc, the arguments, NULL, the environment, NULL. Set by the dynamic linker
  * before any malloc, where libc's own environ may not be yet. */
@@ -138,6 +140,8 @@ static void attach(char **environment)
 		clean_environment(environment);
 	if (trace >= 0)
 		mf_session_store.header->trace_fd = trace;
+	if (rest)
+		mf_fork_start();
 	mf_session_store.header->first_time_ns = monotonic_ns();
 	mf_blocks_set_distance(&mf_session_store, mf_real_distance());
 	mf_objects_scan();
@@ -148,6 +152,19 @@ static void attach(char **environment)
 	*active = MF_SESSION_ACTIVE;
 	active_word = active;
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
+}
+
+bool mf_session_continue(int memory)
+{
+	return active_word && !mf_store_attach_again(&mf_session_store, memory);
+}
+
+void mf_session_activate(void)
+{
+	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
+	mf_trace_start(mf_session_store.header->trace_fd,
+		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
+	*active_word = verifies ? MF_SESSION_VERIFIES : MF_SESSION_ACTIVE;
 }
 
 void mf_session_attach(void)
@@ -169,6 +186,8 @@ __attribute__((constructor)) static void start(void)
 	mf_session_attach();
 	/* Not before: the dynamic linker must be ready to load another object. */
 	if (mf_session_is_active() && mf_session_store.header->verify == MF_VERIFY_STACKS &&
-	    mf_verify_start())
+	    mf_verify_start()) {
+		verifies = true;
 		*active_word = MF_SESSION_VERIFIES;
+	}
 }

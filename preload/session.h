@@ -39,4 +39,11 @@ static inline bool mf_session_verifies(void)
  */
 void mf_session_attach(void);
 
+/*
+ * In a forked child: its session's memory comes to where the parent's was; and, when all is in order,
+ * it is profiled.
+ */
+bool mf_session_continue(int memory);
+void mf_session_activate(void);
+
 #endif

@@ -154,3 +154,18 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 		mf_memo_enter(&thread->memo, caller, &thread->walk, context);
 	return context;
 }
+
+void mf_stack_hold(void)
+{
+	mf_lock_take(&trie_lock);
+}
+
+void mf_stack_release(void)
+{
+	mf_lock_give(&trie_lock);
+}
+
+void mf_stack_reset(void)
+{
+	trie_lock = (struct mf_lock){ 0 };
+}

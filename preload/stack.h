@@ -28,6 +28,11 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
  */
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
 
+/* Between the two nobody else changes the trie. Before the gate is closed. */
+void mf_stack_hold(void);
+void mf_stack_release(void);
+void mf_stack_reset(void); /* in a forked child: nobody holds it */
+
 /* The context of events whose stack cannot be known. Takes the lock of the trie. */
 uint32_t mf_stack_interrupted(void);
 

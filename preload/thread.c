@@ -15,6 +15,7 @@ __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initia
 /* Protects the list and the key. Only ever tried: a signal handler may come in while it is held. */
 static uint32_t list_lock;
 static struct mf_thread *ended;
+static struct mf_thread *all; /* atomic */
 static pthread_key_t key;
 static bool has_key;
 
@@ -80,7 +81,33 @@ static struct mf_thread *make(void)
 	thread->has_tally = thread->number < MF_SHARDS_MAX;
 	if (thread->has_tally)
 		thread->tally = mf_tally_of(&mf_session_store, thread->number);
+	thread->made_before = __atomic_load_n(&all, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&all, &thread->made_before, thread, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 	return thread;
+}
+
+struct mf_thread *mf_thread_all(void)
+{
+	return __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+}
+
+void mf_thread_survive(struct mf_thread *own)
+{
+	list_lock = 0;
+	ended = NULL;
+	for (struct mf_thread *thread = mf_thread_all(); thread; thread = thread->made_before) {
+		/* Its pages and descriptors are the parent's; this one's counter begins anew. */
+		mf_clock_forget(&thread->clock);
+		if (thread == own)
+			continue;
+		if (thread->has_tally)
+			mf_tally_end(&mf_session_store, thread->number);
+		thread->resizing = NULL;
+		thread->next = ended;
+		ended = thread;
+	}
 }
 
 struct mf_thread *mf_thread_take(void)

@@ -14,6 +14,7 @@
 #define MF_DEFERRED_MAX 32u
 
 struct mf_tally;
+struct mf_track_realloc;
 
 /*
  * An event that came while the same thread was already inside the shim: a signal handler interrupted
@@ -27,6 +28,7 @@ struct mf_deferred {
 
 struct mf_thread {
 	struct mf_thread *next; /* in the list of those whose threads have ended */
+	struct mf_thread *made_before; /* in the list of all, which only grows */
 
 	struct mf_clock clock;
 
@@ -35,6 +37,12 @@ struct mf_thread {
 	uint32_t number;
 	bool has_tally;
 	bool shares; /* there are, or have been, other threads */
+
+	/* Whose block is out of the table; changes where the gate has been entered or closed. */
+	const struct mf_track_realloc *resizing;
+
+	/* While it forks: the connection for its child, and the copy of the session; 0: none. */
+	int child, child_memory;
 
 	volatile uint32_t n_deferred;
 	struct mf_deferred deferred[MF_DEFERRED_MAX];
@@ -63,6 +71,12 @@ extern __thread struct mf_thread_local mf_thread_local
 
 /* Makes the state of this thread; NULL if there is no memory for it. While the session is active. */
 struct mf_thread *mf_thread_take(void);
+
+/* The newest of all that were made, also for threads that have ended. */
+struct mf_thread *mf_thread_all(void);
+
+/* In a forked child, of which this is the only thread: @own goes on, the others have ended. */
+void mf_thread_survive(struct mf_thread *own);
 
 /* The state of this thread, made at its first call; NULL if there is no memory for it. */
 static inline struct mf_thread *mf_thread_get(void)

@@ -29,8 +29,7 @@ struct line {
 
 void mf_trace_start(int fd, bool names)
 {
-	if (fd > STDERR_FILENO && fstat(fd, &target) == 0)
-		descriptor = fd;
+	descriptor = fd > STDERR_FILENO && fstat(fd, &target) == 0 ? fd : 0;
 	names_wanted = names;
 	mf_trace_wanted = descriptor || names_wanted;
 }

@@ -276,12 +276,16 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 	if (mf_gate_enter(thread)) {
 		state->known = mf_tally_realloc_begin(&mf_session_store, address_of(old),
 						      &state->block);
+		if (state->known)
+			thread->resizing = state;
 		mf_gate_leave(thread);
 	}
 	if (!state->known) {
 		mf_gate_close();
 		state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old),
 						     &state->block);
+		if (state->known)
+			thread->resizing = state;
 		mf_gate_open();
 	}
 	leave(thread);
@@ -308,6 +312,7 @@ void mf_track_realloc_freed(const struct mf_track_realloc *state)
 	/* Back for a moment: of two blocks at an address, the later one is freed. */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
+	thread->resizing = NULL;
 	end_alone(now);
 	leave(thread);
 	errno = saved;
@@ -318,6 +323,7 @@ static void realloc_failed(struct mf_thread *thread, const struct mf_block *bloc
 	int64_t now = begin_alone(thread);
 
 	mf_heap_realloc_failed(&mf_session_store, block);
+	thread->resizing = NULL;
 	end_alone(now);
 }
 
@@ -335,6 +341,7 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 		mf_session_store.header->events--; /* the same event */
 	}
 	account_realloc(old, address, size, context, now);
+	thread->resizing = NULL;
 	end_alone(now);
 }
 
@@ -370,6 +377,8 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		advance(thread);
 		done = mf_tally_realloc_end(&mf_session_store, thread->number, &state->block,
 					    address_of(pointer), size, context);
+		if (done)
+			thread->resizing = NULL;
 		mf_gate_leave(thread);
 	}
 	if (!done)

@@ -16,7 +16,7 @@
 #include "selftests/lib/ctl_run.h"
 
 #define VALGRIND  "/usr/bin/valgrind"
-#define FILES_MAX 64
+#define FILES_MAX 512
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
@@ -197,15 +197,136 @@ TEST_F_TIMEOUT(children, traced, 120)
 /* Without the option only the program has a file, and what it executes finds nothing of ours. */
 TEST_F_TIMEOUT(children, not_traced, 60)
 {
+	static const char *const ways[] = { "vfork_exec", "spawn", "fork_exec", "close_exec" };
+
 	NEED_VALGRIND();
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
-	run_both(_metadata, self, "--trace-children=no", ARGS(target, "vfork_exec", target, "leaf"));
-	EXPECT_EQ(1, self->n[0]);
-	forget_files(self);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		TH_LOG("%s", ways[i]);
+		run_both(_metadata, self, "--trace-children=no", ARGS(target, ways[i], target, "leaf"));
+		EXPECT_EQ(1, self->n[0]);
+		forget_files(self);
+	}
 	run_side(self, 0, "--trace-children=no", ARGS(target, "spawn", "/usr/bin/env"));
 	EXPECT_EQ(1, self->n[0]);
 	EXPECT_EQ(NULL, strstr(self->result.out, "massif"));
 	EXPECT_EQ(NULL, strstr(self->result.out, "MASSIF_SESSION"));
+}
+
+/* The child goes on with a copy of everything, and both have a file. */
+TEST_F_TIMEOUT(children, forked, 120)
+{
+	static const struct {
+		const char *way;
+		size_t files;
+	} ways[] = { { "forked", 2 }, { "forked_twice", 3 } };
+	static const char *const units[] = { "--max-snapshots=100", "--max-snapshots=10",
+					     "--ignore-fn=shrink" };
+
+	NEED_VALGRIND();
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	for (size_t i = 0; i < 6; i++) {
+		TH_LOG("%s %s", ways[i / 3].way, units[i % 3]);
+		run_both(_metadata, self, "--trace-children=no",
+			 ARGS(units[i % 3], target, ways[i / 3].way));
+		EXPECT_EQ(ways[i / 3].files, self->n[0]);
+		EXPECT_STREQ("", self->result.err);
+		forget_files(self);
+	}
+}
+
+/* Without %p the last one writes it, and writes it whole. */
+TEST_F_TIMEOUT(children, forked_to_one_file, 60)
+{
+	static const char *const argv[2][8] = {
+		{ "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=massif.out.one", target,
+		  "forked" },
+		{ VALGRIND, "--tool=massif", "-q", "--time-unit=B",
+		  "--massif-out-file=massif.out.one", target, "forked" },
+	};
+
+	NEED_VALGRIND();
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	for (int side = 0; side < 2; side++) {
+		struct ctl_result *result = side ? &self->theirs : &self->result;
+
+		ctl_run(result, NULL, NULL, argv[side]);
+		EXPECT_EQ(7, ctl_exit_code(result));
+		self->n[side] = take_files("massif.out", self->files[side]);
+		ASSERT_EQ(1, self->n[side]);
+	}
+	EXPECT_TRUE(ctl_is_massif_file(self->files[0][0]));
+	EXPECT_STREQ(self->files[1][0], self->files[0][0]);
+}
+
+/* The sums of a file that has a tree in its last snapshot, and of its process's live blocks. */
+static bool sums_agree(const char *text, const char *xtree)
+{
+	const char *last = NULL, *at, *totals = strstr(xtree, "\ntotals: ");
+	unsigned long long heap, root, sum = 0, live, bytes;
+
+	for (at = text; (at = strstr(at, "\nmem_heap_B=")); at++)
+		last = at;
+	if (!last || !totals || sscanf(last, "\nmem_heap_B=%llu", &heap) != 1 ||
+	    sscanf(totals, "\ntotals: %llu", &live) != 1)
+		return false;
+	at = strstr(last, "\nn");
+	if (!at || sscanf(at, "\nn%*u: %llu", &root) != 1)
+		return false;
+	for (at++; (at = strstr(at, "\n n")); at++) {
+		if (sscanf(at, "\n n%*u: %llu", &bytes) == 1)
+			sum += bytes;
+	}
+	if (heap == root && heap == sum && heap == live && heap >> 30 == 1)
+		return true;
+	fprintf(stderr, "heap %llu, root %llu, leaves %llu, live blocks %llu\n", heap, root, sum,
+		live);
+	return false;
+}
+
+/* Forks while threads allocate, resize and free: nobody waits for ever, and no sum is torn. */
+TEST_F_TIMEOUT(children, forked_among_threads, 300)
+{
+	char name[256], other[300];
+	size_t n = 0;
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	ctl_remove_files("c.xt.");
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1",
+		"--threshold=0", "--xtree-memory=allocs", "--xtree-memory-file=c.xt.%p", target,
+		"fork_threads", "200");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	while (ctl_find_files("massif.out.", name)) {
+		char *text = ctl_read_file(name), *xtree;
+
+		snprintf(other, sizeof(other), "c.xt.%s", name + strlen("massif.out."));
+		xtree = ctl_read_file(other);
+		ASSERT_NE(NULL, xtree);
+		EXPECT_TRUE(ctl_is_massif_file(text));
+		EXPECT_TRUE(sums_agree(text, xtree));
+		free(text);
+		free(xtree);
+		unlink(name);
+		unlink(other);
+		n++;
+	}
+	EXPECT_EQ(201, n);
+}
+
+/* Nothing is said of them, and they have a file. */
+TEST_F(children, silent)
+{
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	CTL_RUN(&self->result, "massif-ctl", "-v", "--stats=yes", "--trace-malloc=yes",
+		"--child-silent-after-fork=yes", target, "forked");
+	self->n[0] = take_files("massif.out", self->files[0]);
+	EXPECT_EQ(2, self->n[0]);
+	EXPECT_NE(NULL, strstr(self->result.err, "massif-ctl: wrote massif.out."));
+	EXPECT_EQ(NULL, strstr(strstr(self->result.err, "massif-ctl: wrote massif.out.") + 1,
+			       "massif-ctl: wrote massif.out."));
+	EXPECT_EQ(NULL, strstr(self->result.err, "malloc(700)"));
+	EXPECT_NE(NULL, strstr(self->result.err, "malloc(300)"));
 }
 
 /* Which programs there were, and how their commands are told: also those of scripts. */
@@ -279,9 +400,10 @@ TEST_F(children, daemon)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "1 of the processes that the program started still "
 						 "run; their profiles end here\n"));
-	ASSERT_EQ(2, self->n[0]);
-	EXPECT_TRUE(ctl_is_massif_file(self->files[0][0]));
-	EXPECT_TRUE(ctl_is_massif_file(self->files[0][1]));
+	/* Also one of the process between. */
+	ASSERT_EQ(3, self->n[0]);
+	for (size_t i = 0; i < 3; i++)
+		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
 }
 
 /* A program into which the shim cannot get runs all the same. */
@@ -291,6 +413,7 @@ TEST_F(children, static_one)
 	run_side(self, 0, "--trace-children=yes", ARGS(target, "chain", ctl_target("ctl_static")));
 	EXPECT_STREQ("1 arguments\n", self->result.out);
 	EXPECT_EQ(9, ctl_exit_code(&self->result));
+	EXPECT_EQ(1, self->n[0]);
 }
 
 /* As it is without us, in all that it says and leaves. */

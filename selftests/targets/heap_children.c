@@ -3,6 +3,7 @@
 // many ways. Ends with what that ended with.
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,98 @@ static int daemonise(char **argv)
 	return 0;
 }
 
+/* Each goes on with what there was. */
+static int forked(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		shrink(5);
+		grow(9, 700);
+		_exit(3);
+	}
+	/* One after the other: the last writer of a file is known. */
+	if (wait_for(pid) != 3)
+		return 94;
+	grow(4, 300);
+	shrink(1);
+	return 7;
+}
+
+/* A child's child, and one that executes what is not there. */
+static int forked_twice(char **argv)
+{
+	pid_t pid = fork(), inner;
+
+	if (pid == 0) {
+		grow(2, 700);
+		inner = fork();
+		if (inner == 0) {
+			char *none[] = { "/nonexistent/program", NULL };
+
+			grow(3, 900);
+			_exit(exec_over(none) == 91 ? 4 : 5);
+		}
+		_exit(wait_for(inner) == 4 ? 3 : 6);
+	}
+	return wait_for(pid);
+}
+
+#define CHURNERS 4
+
+static volatile int done;
+
+/* Every way in which a block comes, changes and goes. */
+static void *churn(void *data)
+{
+	unsigned int random = (unsigned int)(size_t)data * 2654435761u + 1;
+	void *mine[64] = { NULL };
+
+	while (!done) {
+		void **block = &mine[(random = random * 1103515245u + 12345) >> 8 & 63];
+
+		/* massif-ctl has files to write meanwhile. */
+		if (!(random >> 12 & 511))
+			usleep(300);
+		if (random >> 29) {
+			*block = realloc(*block, 1 + (random >> 16));
+		} else {
+			free(*block);
+			*block = NULL;
+		}
+	}
+	for (int i = 0; i < 64; i++)
+		free(mine[i]);
+	return NULL;
+}
+
+/* heap_children fork_threads N: forks while threads allocate; the children allocate, too. */
+static int fork_threads(char **argv)
+{
+	int n = atoi(argv[0]), bad = 0;
+	pthread_t threads[CHURNERS];
+
+	for (long i = 0; i < CHURNERS; i++)
+		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
+	while (n--) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			for (int i = 0; i < 40; i++)
+				blocks[i] = realloc(i ? blocks[i - 1] : NULL, 100u * (unsigned int)i + 1);
+			/* The last event; so large that it has a snapshot. */
+			blocks[0] = malloc(1u << 30);
+			_exit(0);
+		}
+		bad |= wait_for(pid);
+	}
+	done = 1;
+	for (int i = 0; i < CHURNERS; i++)
+		pthread_join(threads[i], NULL);
+	blocks[0] = malloc(1u << 30);
+	return bad;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(char **argv);
@@ -171,6 +264,9 @@ static const struct {
 	{ "spawn", spawn },
 	{ "chain", chain },
 	{ "killed", killed },
+	{ "forked", forked },
+	{ "forked_twice", forked_twice },
+	{ "fork_threads", fork_threads },
 	{ "stay", stay },
 	{ "daemonise", daemonise },
 };

@@ -33,6 +33,10 @@
 
 enum mf_join_verb {
 	MF_JOIN_EXECUTED, /* a new image: its path, and its arguments, each with its NUL */
+	MF_JOIN_COPY,	  /* a process that will fork wants a copy of its session for the child */
+	MF_JOIN_BORN,	  /* on the same connection: the child */
+	MF_JOIN_EXECUTES, /* it is about to be another program; */
+	MF_JOIN_STAYS,	  /* that failed. These are not answered on a connection that stands */
 	MF_JOIN_VERBS,
 };
 

@@ -25,7 +25,6 @@ static const struct {
 		      "sampled; --pages-as-heap=yes counts the pages of stacks" },
 
 	/* All tools: processes, debugger, messages. */
-	{ "--child-silent-after-fork", "processes that the program forks say nothing in any case" },
 	{ "--vgdb", NO_VGDB },
 	{ "--vgdb-*", NO_VGDB },
 	{ "--db-attach", NO_VGDB },

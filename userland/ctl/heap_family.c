@@ -38,7 +38,6 @@ enum {
 struct guest {
 	struct guest *next;
 	int fd;
-	pid_t pid;
 };
 
 struct mf_heap_family {
@@ -52,6 +51,7 @@ struct mf_heap_family {
 
 /* What a guest sent. */
 struct wish {
+	pid_t pid; /* the sender's; the kernel says so */
 	struct mf_join_request request;
 	const char *path, *args;
 	char text[MF_JOIN_PATH_MAX + 1 + MF_JOIN_ARGS_MAX + 1];
@@ -96,13 +96,15 @@ static int watch(struct mf_heap_family *family, int fd)
 
 static int open_door(struct mf_heap_family *family)
 {
-	int ret = make_secret(family->secret);
+	int ret = make_secret(family->secret), yes = 1;
 
 	if (ret)
 		return ret;
 	family->poller = epoll_create1(EPOLL_CLOEXEC);
 	family->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (family->poller < 0 || family->listener < 0)
+	/* Connections have it from the listener. */
+	if (family->poller < 0 || family->listener < 0 ||
+	    setsockopt(family->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
 		return -errno;
 	ret = listen_at(family);
 	return ret ? ret : watch(family, family->listener);
@@ -132,7 +134,7 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
 	made->poller = made->listener = -1;
-	ret = options->trace_children ? open_door(made) : 0;
+	ret = options->heap ? open_door(made) : 0;
 	if (ret) {
 		close_door(made);
 		free(made);
@@ -210,8 +212,6 @@ static void admit(struct mf_heap_family *family)
 {
 	int fd = accept4(family->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct guest *guest = calloc(1, sizeof(*guest));
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
 		mf_message_say(MF_MESSAGE_PROBLEM,
@@ -219,15 +219,13 @@ static void admit(struct mf_heap_family *family)
 			       "followed");
 		close(mf_take(family->listener, -1));
 	}
-	if (fd < 0 || !guest || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
-	    watch(family, fd)) {
+	if (fd < 0 || !guest || watch(family, fd)) {
 		if (fd >= 0)
 			close(fd);
 		free(guest);
 		return;
 	}
 	guest->fd = fd;
-	guest->pid = peer.pid;
 	guest->next = family->guests;
 	family->guests = guest;
 }
@@ -316,14 +314,27 @@ static int receive(const struct mf_heap_family *family, int fd, struct wish *wis
 		{ .iov_base = &wish->request, .iov_len = sizeof(wish->request) },
 		{ .iov_base = text, .iov_len = sizeof(text) },
 	};
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-	ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT);
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr message = {
+		.msg_iov = parts, .msg_iovlen = 2,
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	struct ucred sender;
 	uint32_t n;
 
 	if (size < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if (!is_legitimate(family, &wish->request, (size_t)size))
+	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
+	    header->cmsg_len != CMSG_LEN(sizeof(sender)) ||
+	    !is_legitimate(family, &wish->request, (size_t)size))
 		return -EPROTO;
+	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+	wish->pid = sender.pid;
 	/* Both with an end, whatever they contain. */
 	n = wish->request.path_bytes;
 	memcpy(wish->text, text, n);
@@ -341,80 +352,154 @@ static int trace_target(const struct mf_options *options)
 	return options->trace_malloc ? mf_message_target() : -1;
 }
 
+/* Whatever it said before it died comes first. */
+static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	struct wish *wish = malloc(sizeof(*wish));
+
+	while (wish && process->connection >= 0 &&
+	       receive(family, process->connection, wish) > 0)
+		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+	free(wish);
+	process->ended = true;
+	close(mf_take(process->pidfd, -1));
+}
+
 /* Who has that number now, and not one that had it before. */
 static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t pid)
 {
-	struct mf_heap_process *process = mf_heap_family_find(family, pid);
+	struct mf_heap_process *process = pid > 0 ? mf_heap_family_find(family, pid) : NULL;
 	struct pollfd polled = { .fd = process ? process->pidfd : -1, .events = POLLIN };
 
 	if (poll(&polled, 1, 0) <= 0)
 		return process;
-	process->ended = true;
-	close(mf_take(process->pidfd, -1));
+	end_process(family, process);
 	return NULL;
+}
+
+static void add(struct mf_heap_family *family, struct mf_heap_process *process, int connection)
+{
+	process->connection = connection;
+	process->next = family->processes;
+	family->processes = process;
+}
+
+/* From now on its end is noticed. Returns 0 or -errno. */
+static int follow(struct mf_heap_family *family, struct mf_heap_process *process, pid_t pid)
+{
+	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process->pidfd < 0)
+		return -errno;
+	process->pid = pid;
+	return watch(family, process->pidfd);
 }
 
 /*
  * A process of the family executed a program. What it was until now ends without a file, as in
- * Massif. Returns 0 and has taken the guest's connection over, or -errno.
+ * Massif. Returns 0 and has taken the connection over, or -errno.
  */
-static int follow(struct mf_heap_family *family, const struct guest *guest, const struct wish *wish)
+static int serve_executed(struct mf_heap_family *family, int fd, const struct wish *wish)
 {
-	struct mf_heap_process *old = find_alive(family, guest->pid), *made;
+	struct mf_heap_process *old = find_alive(family, wish->pid), *made;
 	bool launched = old && old->launched;
 	mf_auto_free char *cmd = NULL;
 	struct mf_error err = { "" };
 	int ret;
 
+	if (!family->options->trace_children)
+		return -EPERM;
 	if (mf_children_skips(family->options, wish->path, wish->args, wish->request.args_bytes)) {
 		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is left out, as the options say",
-			       (int)guest->pid, wish->path);
+			       (int)wish->pid, wish->path);
 		if (old && !launched)
 			drop(family, old);
 		return -ECANCELED;
 	}
-	cmd = make_cmd(guest->pid, wish);
+	cmd = make_cmd(wish->pid, wish);
 	ret = cmd ? mf_heap_process_create(family->options, cmd, &made, &err) : -ENOMEM;
 	if (ret) {
 		mf_message_say(MF_MESSAGE_PROBLEM, "process %d (%s) is not profiled: %s",
-			       (int)guest->pid, wish->path, err.text);
+			       (int)wish->pid, wish->path, err.text);
 		return ret;
 	}
-	made->pid = guest->pid;
-	made->pidfd = (int)syscall(SYS_pidfd_open, guest->pid, 0);
-	if (made->pidfd < 0 || watch(family, made->pidfd)) {
+	ret = follow(family, made, wish->pid);
+	if (ret) {
 		mf_heap_process_destroy(made);
-		return -ESRCH; /* it is gone already */
+		return ret; /* it is gone already */
 	}
 	if (old)
 		drop(family, old);
 	made->launched = launched;
-	made->connection = guest->fd;
-	made->next = family->processes;
-	family->processes = made;
+	add(family, made, fd);
 	mf_account_begin(family->options, made->pid);
 	mf_heap_process_start(made);
 	/* If it does not arrive, the guest is gone. */
-	answer(guest->fd, 0, (int[]){ made->memory, trace_target(family->options) });
-	close(mf_take(made->memory, -1));
+	answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
 	return 0;
 }
 
-static void serve_guest(struct mf_heap_family *family, struct guest **at)
+/* A process is about to fork, and waits. */
+static int serve_copy(struct mf_heap_family *family, int fd, const struct wish *wish)
 {
-	struct guest *guest = *at;
+	struct mf_heap_process *parent = find_alive(family, wish->pid), *made;
+	struct mf_error err;
+	int ret;
+
+	if (!parent)
+		return -ESRCH;
+	ret = mf_heap_process_copy(parent, &made, &err);
+	if (ret) {
+		mf_message_say(MF_MESSAGE_PROBLEM, "a child of process %d is not profiled: %s",
+			       (int)wish->pid, err.text);
+		return ret;
+	}
+	add(family, made, fd);
+	answer(fd, 0, (int[]){ made->memory, -1 });
+	return 0;
+}
+
+/* Of a process that has closed its connection. */
+static int serve_executing(struct mf_heap_family *family, const struct wish *wish)
+{
+	struct mf_heap_process *process = find_alive(family, wish->pid);
+
+	if (process)
+		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+	return -ENOTCONN; /* it was about one thing only */
+}
+
+/* Returns 0 and the connection is somebody's, or -errno. */
+static int serve_wish(struct mf_heap_family *family, int fd, const struct wish *wish)
+{
+	switch (wish->request.verb) {
+	case MF_JOIN_EXECUTED:
+		return serve_executed(family, fd, wish);
+	case MF_JOIN_COPY:
+		return serve_copy(family, fd, wish);
+	case MF_JOIN_EXECUTES:
+	case MF_JOIN_STAYS:
+		return serve_executing(family, wish);
+	}
+	return -EPROTO;
+}
+
+static void serve_guest(struct mf_heap_family *family, struct guest *guest)
+{
 	struct wish *wish = malloc(sizeof(*wish));
 	int ret = wish ? receive(family, guest->fd, wish) : -ENOMEM;
+	int fd = guest->fd;
 
 	if (ret) {
-		if (ret > 0)
-			ret = follow(family, guest, wish);
-		if (ret) {
-			answer(guest->fd, ret, NULL);
-			close(guest->fd);
-		}
+		struct guest **at = find_guest(family, fd);
+
 		*at = guest->next;
 		free(guest);
+		if (ret > 0)
+			ret = serve_wish(family, fd, wish);
+		if (ret) {
+			answer(fd, ret, NULL);
+			close(fd);
+		}
 	}
 	free(wish);
 }
@@ -453,7 +538,7 @@ static enum sight look_at(pid_t pid)
  */
 static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	enum sight sight = look_at(process->pid);
+	enum sight sight = process->executes ? SIGHT_OTHER : look_at(process->pid);
 
 	if (process->connection >= 0) {
 		close(mf_take(process->connection, -1));
@@ -474,6 +559,35 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 	}
 }
 
+/* The child is there, or will never be. */
+static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *process,
+			const struct wish *wish)
+{
+	if (wish->request.verb != MF_JOIN_BORN || find_alive(family, wish->pid) ||
+	    follow(family, process, wish->pid))
+		return false;
+	mf_heap_process_start(process);
+	answer(process->connection, 0, NULL);
+	return true;
+}
+
+/* Something is to be read from, or has become of, the connection of @process. */
+static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	struct wish *wish = malloc(sizeof(*wish));
+	int ret = wish ? receive(family, process->connection, wish) : -ENOMEM;
+
+	if (!process->pid) {
+		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
+			drop(family, process);
+	} else if (ret > 0) {
+		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+	} else if (ret < 0) {
+		lose_sight(family, process);
+	}
+	free(wish);
+}
+
 static void serve_one(struct mf_heap_family *family, int fd)
 {
 	struct guest **guest = find_guest(family, fd);
@@ -483,17 +597,16 @@ static void serve_one(struct mf_heap_family *family, int fd)
 		return;
 	}
 	if (*guest) {
-		serve_guest(family, guest);
+		serve_guest(family, *guest);
 		return;
 	}
 	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
 		if (process->connection == fd) {
-			lose_sight(family, process);
+			serve_process(family, process);
 			return;
 		}
 		if (process->pidfd == fd) {
-			process->ended = true;
-			close(mf_take(process->pidfd, -1));
+			end_process(family, process);
 			return;
 		}
 	}
@@ -515,6 +628,11 @@ static void serve(struct mf_heap_family *family)
 
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
 {
+	/* It ended as another program, which is none of ours. */
+	if (process->executes && !process->launched) {
+		drop(family, process);
+		return;
+	}
 	mf_consultant_destroy(mf_take(process->consultant, NULL));
 	mf_tally_fold(&process->store);
 	mf_heap_process_write(process);
@@ -547,7 +665,7 @@ int mf_heap_family_look(struct mf_heap_family *family)
 	serve(family);
 	for (process = family->processes; process; process = next) {
 		next = process->next;
-		if (process->ended)
+		if (process->ended || !process->pid)
 			continue;
 		if (process->watch_ms >= 0 && now >= process->watch_at) {
 			pid_t pid = process->pid;
@@ -576,14 +694,14 @@ void mf_heap_family_list(const struct mf_heap_family *family, FILE *out)
 		mf_heap_process_list(launched, out);
 	for (const struct mf_heap_process *process = family->processes; process;
 	     process = process->next) {
-		if (!process->launched && !process->ended)
+		if (!process->launched && !process->ended && process->pid)
 			mf_heap_process_list(process, out);
 	}
 }
 
 void mf_heap_family_end(struct mf_heap_family *family)
 {
-	struct mf_heap_process *process;
+	struct mf_heap_process *process, *next;
 	size_t left = 0;
 
 	serve(family);
@@ -593,8 +711,13 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	process = mf_heap_family_launched(family);
 	if (process)
 		write_one(family, process);
-	for (process = family->processes; process; process = process->next)
-		left++;
+	for (process = family->processes; process; process = next) {
+		next = process->next;
+		if (process->pid)
+			left++;
+		else
+			drop(family, process); /* not born yet */
+	}
 	/* Nobody shall have to wait for a daemon. */
 	if (left)
 		mf_message_say(MF_MESSAGE_PROBLEM,

@@ -113,6 +113,81 @@ int mf_heap_process_create(const struct mf_options *options, const char *cmd,
 	return ret;
 }
 
+/* What of @from's file has pages from @start to @end, which are at @source. Returns 0 or -errno. */
+static int copy_range(int to, int from, const char *source, off_t start, off_t end)
+{
+	for (off_t at = start, hole; at < end; at = hole) {
+		off_t data = lseek(from, at, SEEK_DATA);
+
+		if (data < 0)
+			return errno == ENXIO ? 0 : -errno;
+		if (data >= end)
+			return 0;
+		hole = lseek(from, data, SEEK_HOLE);
+		if (hole < 0)
+			return -errno;
+		if (hole > end)
+			hole = end;
+		while (data < hole) {
+			ssize_t n = pwrite(to, source + (data - start), (size_t)(hole - data), data);
+
+			if (n <= 0)
+				return n < 0 ? -errno : -EIO;
+			data += n;
+		}
+	}
+	return 0;
+}
+
+static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *from)
+{
+	const struct mf_region *regions = from->store.header->regions;
+	struct mf_store_header *header = to->store.header;
+
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		off_t start = (off_t)header->regions[i].offset;
+		int ret;
+
+		if (regions[i].offset != header->regions[i].offset ||
+		    regions[i].size != header->regions[i].size)
+			return -EINVAL;
+		ret = copy_range(to->memory, from->memory, from->store.regions[i], start,
+				 start + (off_t)from->store.sizes[i]);
+		if (ret)
+			return ret;
+	}
+	/* What was kept to be told of, its parent tells. */
+	header->n_steps = header->steps_lost = 0;
+	header->verified = header->verify_differs = 0;
+	header->question = 0;
+	if (to->options->child_silent)
+		header->trace_fd = 0;
+	return 0;
+}
+
+int mf_heap_process_copy(const struct mf_heap_process *from, struct mf_heap_process **process,
+			 struct mf_error *err)
+{
+	__attribute__((cleanup(destroy))) struct mf_heap_process *made = NULL;
+	int ret = mf_heap_process_create(from->options, from->cmd, &made, err);
+
+	if (ret)
+		return ret;
+	ret = copy_store(made, from);
+	if (ret)
+		return mf_error_set(err, ret, "the session memory cannot be copied: %s",
+				    strerror(-ret));
+	/* The copied header says nothing of this one. */
+	mf_consultant_destroy(mf_take(made->consultant, NULL));
+	if (mf_consultant_is_needed(made->options))
+		ret = mf_consultant_create(&made->store, made->options, &made->consultant, err);
+	if (ret)
+		return ret;
+	made->forked = true;
+	*process = mf_take(made, NULL);
+	return 0;
+}
+
 void mf_heap_process_destroy(struct mf_heap_process *process)
 {
 	if (!process)
@@ -222,7 +297,10 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	const struct mf_xtree_of of = xtree_of(process);
 	struct mf_error err;
 
-	mf_account_end(process->options, &process->store, process->pid);
+	if (process->forked && process->options->child_silent)
+		mf_message_set_level(MF_MESSAGE_ERROR);
+	else
+		mf_account_end(process->options, &process->store, process->pid);
 	say_losses(process);
 	say_verified(process);
 	/* As Massif, before the other file. */
@@ -231,6 +309,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (mf_output_write(process->options, process->cmd, &process->store, process->pid, false,
 			    NULL, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	mf_message_set_level(process->options->verbosity);
 }
 
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)

@@ -17,10 +17,12 @@ struct mf_heap_process {
 	struct mf_heap_process *next; /* of a family */
 	const struct mf_options *options;
 	struct mf_store store;
-	int memory;	/* the store's descriptor; -1: not needed any more */
+	int memory;	/* the store's descriptor */
 	pid_t pid;	/* 0: not known yet */
 	char *cmd;	/* as the file shows it; owned */
 	bool launched;	/* massif-ctl started it, not the program */
+	bool forked;	/* it is still the program that its parent is */
+	bool executes;	/* it is about to be another one */
 	struct mf_consultant *consultant; /* NULL: every context counts */
 
 	/* Of those that joined. */
@@ -34,6 +36,12 @@ struct mf_heap_process {
 int mf_heap_process_create(const struct mf_options *options, const char *cmd,
 			   struct mf_heap_process **process, struct mf_error *err);
 void mf_heap_process_destroy(struct mf_heap_process *process); /* NULL is allowed */
+
+/*
+ * The same with a copy of what @from has, whose program is at rest: for a child that it will fork.
+ */
+int mf_heap_process_copy(const struct mf_heap_process *from, struct mf_heap_process **process,
+			 struct mf_error *err);
 
 /* It has a pid and will run: whoever answers its questions begins. Says what goes wrong. */
 void mf_heap_process_start(struct mf_heap_process *process);

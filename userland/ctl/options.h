@@ -41,6 +41,7 @@ struct mf_options {
 	bool xtree_allocs;	  /* an execution tree of the blocks that live at the end */
 	const char *xtree_file;	  /* its name, with its % still in it */
 	bool xtree_compress;	  /* numbers for names that it had before */
+	bool child_silent;	  /* nothing is said of processes that are only forked */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
 	uint32_t no_effect;	  /* of options that bear on nothing */
 	struct mf_model_options model;

@@ -92,13 +92,25 @@ static uint64_t budget_within_limits(uint64_t budget)
 	return budget;
 }
 
-static int map_all(struct mf_store *store, int fd, const struct mf_region *regions)
+/* To the addresses in @places, or wherever there is room. */
+static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,
+		   void *const *places)
 {
 	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 
+	if (places)
+		flags |= MAP_FIXED_NOREPLACE;
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
-		void *address = mmap(NULL, regions[i].size, PROT_READ | PROT_WRITE,
-				     flags | MAP_NORESERVE, fd, fd >= 0 ? (off_t)regions[i].offset : 0);
+		void *address = mmap(places ? places[i] : NULL, regions[i].size,
+				     PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd,
+				     fd >= 0 ? (off_t)regions[i].offset : 0);
+
+		/* An old kernel takes the place for a wish. */
+		if (address != MAP_FAILED && places && address != places[i]) {
+			munmap(address, regions[i].size);
+			address = MAP_FAILED;
+			errno = EEXIST;
+		}
 
 		if (address == MAP_FAILED) {
 			int code = -errno;
@@ -158,7 +170,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 		if (code)
 			return code;
 	}
-	code = map_all(store, made, regions);
+	code = map_all(store, made, regions, NULL);
 	if (code) {
 		if (made >= 0)
 			close(made);
@@ -216,10 +228,25 @@ int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err)
 	code = read_regions(fd, regions);
 	if (code)
 		return mf_error_set(err, code, "descriptor %d is not a massif session", fd);
-	code = map_all(store, fd, regions);
+	code = map_all(store, fd, regions, NULL);
 	if (code)
 		return mf_error_set(err, code, "cannot map the session memory: %s", strerror(-code));
 	return 0;
+}
+
+int mf_store_attach_again(struct mf_store *store, int fd)
+{
+	struct mf_region regions[MF_REGION_COUNT];
+	struct mf_store old = *store;
+	int code = read_regions(fd, regions);
+
+	for (int i = 0; !code && i < MF_REGION_COUNT; i++)
+		if (regions[i].size != old.sizes[i])
+			code = -EINVAL;
+	if (code)
+		return code;
+	memset(store, 0, sizeof(*store));
+	return map_all(store, fd, regions, old.regions);
 }
 
 void mf_store_detach(struct mf_store *store)

@@ -141,6 +141,12 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 /* Maps the store behind @fd, which may be closed afterwards. Refuses what is no store. */
 int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);
 
+/*
+ * The same to the addresses of a store of the same form, @store, which is not mapped any more: a
+ * forked process has none of it.
+ */
+int mf_store_attach_again(struct mf_store *store, int fd);
+
 /* Unmaps what _create or _attach mapped. */
 void mf_store_detach(struct mf_store *store);
 
