@@ -23,6 +23,9 @@
 /* Where few programs have descriptors of their own. */
 #define DESCRIPTOR_LEAST 1000
 
+/* Names of a large program are looked up in less. A massif-ctl that was stopped stops nobody. */
+#define PATIENCE_S 10
+
 static char name[MF_JOIN_NAME_MAX];
 static char secret[MF_JOIN_SECRET_DIGITS];
 
@@ -92,6 +95,7 @@ static int move_high(int fd)
 static int call(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = PATIENCE_S };
 	size_t length = strnlen(name, sizeof(name));
 	int fd, ret;
 
@@ -100,6 +104,8 @@ static int call(void)
 	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	memcpy(address.sun_path + 1, name, length);
 	ret = (int)without_interruption(SYS_connect, fd, &address,
 					(long)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
