@@ -53,13 +53,15 @@ static void *run(void *data)
 	return NULL;
 }
 
+static void *volatile of_a_child;
+
 static void fork_one(void)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		for (int i = 0; i < 1000; i++)
-			free(malloc(12345));
+			of_a_child = malloc(12345);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
