@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+// Jumps written into code: they arrive, from and to everywhere, and leave everything else as it was.
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "preload/maps.h"
+#include "preload/patch.h"
+
+#define PAGE 4096u
+
+typedef int function(void);
+
+/* mov $1, %eax; ret; and as many bytes that must stay. */
+static const uint8_t one[16] = { 0xb8, 1, 0, 0, 0, 0xc3, 0x90, 0x90, 1, 2, 3, 4, 5, 6, 7, 8 };
+
+static int two(void)
+{
+	return 2;
+}
+
+static function *as_function(void *code)
+{
+	return (function *)code;
+}
+
+/* Pages of code at @place, or NULL; with one() at its @offset. */
+static uint8_t *map_code(uint64_t place, size_t pages, size_t offset, int protection)
+{
+	uint8_t *code = mmap((void *)(uintptr_t)place, pages * PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | (place ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+	if (code == MAP_FAILED)
+		return NULL;
+	memcpy(code + offset, one, sizeof(one));
+	mprotect(code, pages * PAGE, protection);
+	return code;
+}
+
+static int protection_of(const void *address)
+{
+	struct mf_maps maps;
+	struct mf_map map;
+	int protection = -1;
+
+	if (mf_maps_open(&maps))
+		return -1;
+	while (mf_maps_next(&maps, &map))
+		if ((uintptr_t)address >= map.start && (uintptr_t)address < map.end)
+			protection = map.protection;
+	mf_maps_close(&maps);
+	return protection;
+}
+
+static int patch(void *site, const void *target)
+{
+	const void *via;
+	int code = mf_patch_prepare(site, target, &via);
+
+	if (!code)
+		code = mf_patch_seal();
+	return code ? code : mf_patch_jump(site, via);
+}
+
+/* Where code of programs is: low and not movable, in the middle, and among libraries. */
+static const uint64_t places[] = { 0x10000, 0x400000, 0x40000000, 0x10000000000, 0x555500000000,
+				   0x7e0000000000, 0 };
+
+#define N_PLACES (sizeof(places) / sizeof(places[0]))
+
+TEST(a_jump_arrives_from_everywhere)
+{
+	for (size_t i = 0; i < N_PLACES; i++) {
+		uint8_t *code = map_code(places[i], 1, 64, PROT_READ | PROT_EXEC);
+
+		if (!code && errno == EPERM)
+			continue; /* vm.mmap_min_addr is higher */
+		ASSERT_NE(NULL, code);
+		EXPECT_EQ(1, as_function(code + 64)());
+		errno = 77;
+		ASSERT_EQ(0, patch(code + 64, two))
+			TH_LOG("at %p", (void *)code);
+		EXPECT_EQ(77, errno);
+		EXPECT_EQ(2, as_function(code + 64)());
+		EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(code));
+		EXPECT_EQ(0, memcmp(code + 64 + MF_PATCH_BYTES, one + MF_PATCH_BYTES,
+				    sizeof(one) - MF_PATCH_BYTES));
+		for (int j = 0; j < 64; j++)
+			EXPECT_EQ(0, code[j]);
+	}
+}
+
+TEST(a_near_target_is_reached_directly)
+{
+	uint8_t *code = map_code(0, 2, 0, PROT_READ | PROT_EXEC);
+	const void *via;
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, mf_patch_prepare(code, code + PAGE, &via));
+	EXPECT_EQ(code + PAGE, via);
+}
+
+TEST(code_on_two_pages)
+{
+	/* The second page is of another protection, and keeps that. */
+	uint8_t *code = map_code(0, 2, PAGE - 2, PROT_READ | PROT_EXEC);
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, mprotect(code + PAGE, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	ASSERT_EQ(0, patch(code + PAGE - 2, two));
+	EXPECT_EQ(2, as_function(code + PAGE - 2)());
+	EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(code));
+	EXPECT_EQ(PROT_READ | PROT_WRITE | PROT_EXEC, protection_of(code + PAGE));
+}
+
+TEST(code_that_ends_in_the_middle)
+{
+	uint8_t *code = map_code(0, 2, 0, PROT_READ | PROT_EXEC);
+	uint8_t before[2];
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, munmap(code + PAGE, PAGE));
+	memcpy(before, code + PAGE - 2, 2);
+	EXPECT_EQ(-EFAULT, mf_patch_jump(code + PAGE - 2, code));
+	EXPECT_EQ(0, memcmp(before, code + PAGE - 2, 2));
+	EXPECT_EQ(-ERANGE, mf_patch_jump(code, (void *)((uintptr_t)code + (1ull << 40))));
+}
+
+TEST(room_is_in_reach_and_not_both_writable_and_executable)
+{
+	for (size_t i = 0; i < N_PLACES; i++) {
+		uint8_t *code = map_code(places[i], 1, 0, PROT_READ | PROT_EXEC);
+		void *rooms[3];
+
+		if (!code && errno == EPERM)
+			continue;
+		ASSERT_NE(NULL, code);
+		for (int j = 0; j < 3; j++) {
+			ASSERT_EQ(0, mf_patch_room(code, 40, &rooms[j]));
+			EXPECT_EQ(0, (uintptr_t)rooms[j] % 16);
+			EXPECT_TRUE(mf_jump_reaches((uintptr_t)code, (uintptr_t)rooms[j]));
+			EXPECT_EQ(PROT_READ | PROT_WRITE, protection_of(rooms[j]));
+			memset(rooms[j], 0xc3, 40);
+		}
+		EXPECT_GE((uintptr_t)rooms[1], (uintptr_t)rooms[0] + 40);
+		ASSERT_EQ(0, mf_patch_seal());
+		for (int j = 0; j < 3; j++)
+			EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(rooms[j]));
+	}
+}
+
+TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
+{
+	uint8_t *code = map_code(0x20000000, 1, 0, PROT_READ | PROT_EXEC);
+	void *first, *room;
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, mf_patch_room(code, 100, &first));
+	memset(first, 0x90, 100);
+	ASSERT_EQ(0, mf_patch_seal());
+	for (int i = 0; i < 40; i++) {
+		ASSERT_EQ(0, mf_patch_room(code, 10000, &room));
+		memset(room, 0xc3, 10000);
+		EXPECT_TRUE(mf_jump_reaches((uintptr_t)code, (uintptr_t)room));
+		/* What was sealed can be executed all the while. */
+		EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(first));
+		if (i % 3 == 0)
+			ASSERT_EQ(0, mf_patch_seal());
+	}
+	for (int i = 0; i < 100; i++)
+		EXPECT_EQ(0x90, ((uint8_t *)first)[i]);
+	EXPECT_EQ(-ENOMEM, mf_patch_room(code, 65537, &room));
+}
+
+/* No room below: above it, as far as it gets, so that a heap behind the code can grow. */
+TEST(room_above_is_far_away)
+{
+	uint8_t *code = map_code(0x10000, 1, 0, PROT_READ | PROT_EXEC);
+	void *room;
+
+	if (!code)
+		SKIP(return, "nothing can be mapped at 64 KiB here");
+	ASSERT_EQ(0, mf_patch_room(code, 40, &room));
+	EXPECT_GT((uintptr_t)room, 0x40000000);
+}
+
+static volatile int stop;
+
+/* Executes other code of the page, all the while. */
+static void *run(void *code)
+{
+	long n = 0;
+
+	while (!stop)
+		n += as_function(code)();
+	return (void *)n;
+}
+
+TEST(others_execute_the_same_page)
+{
+	uint8_t *code = map_code(0, 1, 0, PROT_READ | PROT_WRITE);
+	pthread_t thread;
+	void *n;
+
+	ASSERT_NE(NULL, code);
+	for (int i = 1; i < 200; i++)
+		memcpy(code + 16 * i, one, sizeof(one));
+	ASSERT_EQ(0, mprotect(code, PAGE, PROT_READ | PROT_EXEC));
+	stop = 0;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, run, code));
+	for (int i = 1; i < 200; i++) {
+		ASSERT_EQ(0, patch(code + 16 * i, two));
+		EXPECT_EQ(2, as_function(code + 16 * i)());
+	}
+	stop = 1;
+	ASSERT_EQ(0, pthread_join(thread, &n));
+	EXPECT_GT((long)n, 0);
+}
+
+/* mprotect() with all of @bits fails. */
+static int refuse(uint32_t bits)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST(where_code_cannot_be_written_nothing_changes)
+{
+	uint8_t *code = map_code(0x30000000, 2, PAGE - 2, PROT_READ | PROT_EXEC);
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, refuse(PROT_WRITE | PROT_EXEC));
+	errno = 77;
+	EXPECT_EQ(-EACCES, patch(code + PAGE - 2, two));
+	EXPECT_EQ(77, errno);
+	EXPECT_EQ(1, as_function(code + PAGE - 2)());
+	EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(code));
+	EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(code + PAGE));
+}
+
+TEST(where_room_cannot_be_executed_it_is_not_used)
+{
+	uint8_t *code = map_code(0x30000000, 1, 0, PROT_READ | PROT_EXEC);
+	void *first, *second;
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, refuse(PROT_EXEC));
+	ASSERT_EQ(0, mf_patch_room(code, 40, &first));
+	EXPECT_EQ(-EACCES, mf_patch_seal());
+	ASSERT_EQ(0, mf_patch_room(code, 40, &second));
+	EXPECT_EQ(first, second);
+	EXPECT_EQ(-EACCES, patch(code, two));
+	EXPECT_EQ(1, as_function(code)());
+}
+
+TEST(without_a_list_of_mappings_nothing_changes)
+{
+	uint8_t *code = map_code(0x30000000, 1, 0, PROT_READ | PROT_EXEC);
+	struct rlimit none = { 0, 0 };
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	errno = 77;
+	EXPECT_EQ(-EMFILE, mf_patch_jump(code, code + 8));
+	EXPECT_EQ(-EMFILE, patch(code, two));
+	EXPECT_EQ(77, errno);
+	EXPECT_EQ(1, as_function(code)());
+}
+
+TEST_HARNESS_MAIN
