@@ -14,6 +14,7 @@
 #include "base/join.h"
 #include "model/blocks.h"
 #include "model/model.h"
+#include "arrival.h"
 #include "fork.h"
 #include "join.h"
 #include "objects.h"
@@ -145,6 +146,7 @@ static void attach(char **environment)
 	mf_session_store.header->first_time_ns = monotonic_ns();
 	mf_blocks_set_distance(&mf_session_store, mf_real_distance());
 	mf_objects_scan();
+	mf_session_store.header->late_objects_error = mf_arrival_start();
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,

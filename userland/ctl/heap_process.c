@@ -241,6 +241,11 @@ static void say_losses(const struct mf_heap_process *process)
 				 address_budget() ? "; raise the limit of address space (ulimit -v)" :
 						    "");
 	}
+	if (header->late_objects_error)
+		complain(process,
+			 "libraries that were loaded later were not looked at, so what they define "
+			 "themselves is not seen: %s",
+			 strerror(-header->late_objects_error));
 	if (header->counters_missing)
 		complain(process,
 			 "times are too low: %" PRIu32 " threads could have no counter of "

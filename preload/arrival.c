@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+// Objects that come into the program.
+//
+// The dynamic linker has a function for debuggers to stop in: it does nothing, and is called whenever
+// the list of objects begins to change or has changed (r_brk of struct r_debug, see link.h). When it is
+// called for new objects, they are mapped; then they are relocated, and their constructors run. A jump
+// over its only instruction makes it ours. A debugger that stops there still does.
+
+#include "arrival.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "patch.h"
+#include "session.h"
+
+/* What is done with a new object; and, for all that came together, after the last one. */
+struct visitor {
+	void (*arrived)(const struct dl_phdr_info *object);
+	void (*done)(void);
+};
+
+static const struct visitor visitors[] = {
+	{ NULL },
+};
+
+#define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
+
+/* Those that have been looked at. An object is known by where it is and where its headers are. */
+#define KNOWN_MAX 8192u
+
+struct known {
+	uintptr_t bias, headers;
+	uint32_t round; /* in which it was there last */
+};
+
+static struct known known[KNOWN_MAX];
+static uint32_t n_known, this_round;
+
+struct round {
+	uint32_t at; /* where the next one is likely to be: the list keeps its order */
+	bool any;
+};
+
+/* Whether it is new; then it is known from now on. */
+static bool is_new(const struct dl_phdr_info *object, struct round *round)
+{
+	const struct known fresh = {
+		.bias = object->dlpi_addr, .headers = (uintptr_t)object->dlpi_phdr, .round = this_round,
+	};
+
+	for (uint32_t i = 0; i < n_known; i++) {
+		struct known *one = &known[(round->at + i) % n_known];
+
+		if (one->bias != fresh.bias || one->headers != fresh.headers)
+			continue;
+		one->round = this_round;
+		round->at = (uint32_t)(one - known) + 1;
+		return false;
+	}
+	if (n_known == KNOWN_MAX)
+		return false;
+	known[n_known++] = fresh;
+	return true;
+}
+
+static int visit(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct round *round = data;
+
+	if (!is_new(object, round))
+		return 0;
+	round->any = true;
+	for (size_t i = 0; i < VISITORS; i++)
+		if (visitors[i].arrived)
+			visitors[i].arrived(object);
+	return 0;
+}
+
+/* Those that have gone may come back at the same place, as others. */
+static void forget_the_gone(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_known; i++)
+		if (known[i].round == this_round)
+			known[n++] = known[i];
+	n_known = n;
+}
+
+/* The dynamic linker's lock is held, or there is one thread. */
+static void look(void)
+{
+	struct round round = { 0 };
+
+	this_round++;
+	dl_iterate_phdr(visit, &round);
+	forget_the_gone();
+	for (size_t i = 0; round.any && i < VISITORS; i++)
+		if (visitors[i].done)
+			visitors[i].done();
+}
+
+/* Stands for the dynamic linker's function. */
+static void list_changes(void)
+{
+	int saved = errno;
+
+	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT)
+		look();
+	errno = saved;
+}
+
+/* Can a jump stand at @code, where a function does nothing, before another function begins? */
+static bool is_empty(const uint8_t *code)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const uint8_t *at = code, *end = code + MF_PATCH_BYTES;
+
+	if (!memcmp(at, endbr64, sizeof(endbr64)))
+		at += sizeof(endbr64);
+	if (*at++ != 0xc3)
+		return false;
+	/* Behind the return it is filled up, to 16 bytes, with what is no instruction or does nothing. */
+	return at >= end ||
+	       ((uintptr_t)code % 16 + MF_PATCH_BYTES <= 16 && memchr("\xcc\x90\x66\x0f\x2e", *at, 5));
+}
+
+int mf_arrival_start(void)
+{
+	uint8_t *site = (uint8_t *)(uintptr_t)_r_debug.r_brk;
+	const void *via;
+	int code;
+
+	look();
+	if (!MF_PATCH_BYTES || !site || !is_empty(site))
+		return -ENOTSUP;
+	code = mf_patch_prepare(site, (const void *)list_changes, &via);
+	if (!code)
+		code = mf_patch_seal();
+	return code ? code : mf_patch_jump(site, via);
+}
