@@ -36,22 +36,10 @@ EXPORT void *calloc(size_t n, size_t size)
 	return pointer;
 }
 
-void mf_allocator_free(void *pointer)
-{
-	const struct mf_real *real = mf_start();
-
-	if (__builtin_expect(mf_real_is_early(pointer), 0))
-		return;
-	/* The allocator's header is often as far away as our own notes: fetch both at once. */
-	__builtin_prefetch((const char *)pointer - 16);
-	mf_track_free(pointer);
-	real->free(pointer);
-}
-
 EXPORT void free(void *pointer)
 {
 	MF_TRACE("free(%p)", pointer);
-	mf_allocator_free(pointer);
+	mf_allocator_free(pointer, MF_FRAME);
 }
 
 static void *reallocate_early(const struct mf_real *real, void *old, size_t size, const struct mf_registers *caller)
@@ -86,7 +74,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 		return reallocate_early(real, old, size, caller);
 	if (!old || (!size && !mf_track_realloc_zero_keeps())) {
 		/* An allocation; or a free, after which some allocators return a block all the same. */
-		mf_track_free(old);
+		mf_track_free_at(old, caller);
 		pointer = real->realloc(old, size);
 		if (__builtin_expect(mf_trace_wanted, 0))
 			trace_realloc(old, size, pointer);
@@ -102,7 +90,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 	else if (pointer)
 		mf_track_realloc_end(&state, old, pointer, 1, caller);
 	else
-		mf_track_realloc_freed(&state);
+		mf_track_realloc_freed(&state, caller);
 	return pointer;
 }
 
@@ -187,11 +175,11 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 EXPORT void free_sized(void *pointer, size_t size)
 {
 	MF_TRACE("free_sized(%p)", pointer);
-	mf_allocator_free(pointer);
+	mf_allocator_free(pointer, MF_FRAME);
 }
 
 EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 {
 	MF_TRACE("free_aligned_sized(%p)", pointer);
-	mf_allocator_free(pointer);
+	mf_allocator_free(pointer, MF_FRAME);
 }

@@ -99,7 +99,7 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
 		MF_TRACE(#symbol "(%p)", pointer);      \
-		mf_allocator_free(pointer);             \
+		mf_allocator_free(pointer, MF_FRAME);   \
 	}
 
 NEW_PLAIN(_Znwm)

@@ -31,7 +31,7 @@ const volatile int *mf_session_active_word = &never_active;
 
 static int attach_started;
 static int *active_word; /* the same, for writing */
-static bool verifies;
+static int active_value; /* what it is, or was in the parent */
 
 /* The initial stack: argc, the arguments, NULL, the environment, NULL. Set by the dynamic linker
  * before any malloc, where libc's own environ may not be yet. */
@@ -151,7 +151,10 @@ static void attach(char **environment)
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,
 		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
-	*active = MF_SESSION_ACTIVE;
+	active_value = MF_SESSION_ACTIVE;
+	if (mf_session_store.header->keeps_ledger)
+		active_value |= MF_SESSION_LEDGER;
+	*active = active_value;
 	active_word = active;
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
 }
@@ -166,7 +169,7 @@ void mf_session_activate(void)
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,
 		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
-	*active_word = verifies ? MF_SESSION_VERIFIES : MF_SESSION_ACTIVE;
+	*active_word = active_value;
 }
 
 void mf_session_attach(void)
@@ -189,7 +192,7 @@ __attribute__((constructor)) static void start(void)
 	/* Not before: the dynamic linker must be ready to load another object. */
 	if (mf_session_is_active() && mf_session_store.header->verify == MF_VERIFY_STACKS &&
 	    mf_verify_start()) {
-		verifies = true;
-		*active_word = MF_SESSION_VERIFIES;
+		active_value |= MF_SESSION_VERIFIES;
+		*active_word = active_value;
 	}
 }

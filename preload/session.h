@@ -19,17 +19,19 @@ extern struct mf_store mf_session_store MF_HIDDEN;
  */
 extern const volatile int *mf_session_active_word MF_HIDDEN;
 
+/* What the word says. Most programs are only profiled: anything more is a bit more. */
 #define MF_SESSION_ACTIVE   1
-#define MF_SESSION_VERIFIES 2 /* and each stack is verified */
+#define MF_SESSION_VERIFIES 2 /* each stack is verified */
+#define MF_SESSION_LEDGER   4 /* what each stack allocates and frees is counted */
 
 static inline bool mf_session_is_active(void)
 {
 	return *mf_session_active_word;
 }
 
-static inline bool mf_session_verifies(void)
+static inline bool mf_session_has(int bit)
 {
-	return __builtin_expect(*mf_session_active_word == MF_SESSION_VERIFIES, 0);
+	return __builtin_expect(*mf_session_active_word & bit, 0);
 }
 
 /*

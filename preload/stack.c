@@ -63,76 +63,154 @@ static uint32_t object_of(uint64_t address, uint32_t last)
 	return mf_objects_of(address);
 }
 
-/* The context of the stack in the walk. Nodes that are known from the walk before stay. */
-static uint32_t insert_walk(struct mf_thread *thread)
+/*
+ * The innermost node that the stack in the walk has, of its first *@known frames. Nodes that are known
+ * from the walk before stay.
+ */
+static uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
-	const struct mf_store_header *header = mf_session_store.header;
 	struct mf_walk *walk = &thread->walk;
-	uint32_t known = 0, object = MF_OBJECT_NONE, node, context;
+	uint32_t n = 0, object = MF_OBJECT_NONE, node;
 
-	while (known < walk->n && walk->frames[known].node != MF_NODE_ROOT)
-		known++;
+	while (n < walk->n && walk->frames[n].node != MF_NODE_ROOT)
+		n++;
 	/* Without the lock: the dynamic linker may have to be asked. */
-	for (uint32_t i = known; i < walk->n; i++)
+	for (uint32_t i = n; i < walk->n; i++)
 		object = thread->objects[i] = object_of(walk->frames[i].pc - 1, object);
-	node = known ? walk->frames[known - 1].node : MF_NODE_ROOT;
-	for (; known < walk->n; known++) {
+	node = n ? walk->frames[n - 1].node : MF_NODE_ROOT;
+	for (; n < walk->n; n++) {
 		uint32_t child = mf_trie_find_child(&mf_session_store, node,
-						    frame_at(walk->frames[known].pc,
-							     thread->objects[known]));
+						    frame_at(walk->frames[n].pc, thread->objects[n]));
 
 		if (!child)
 			break;
-		node = walk->frames[known].node = child;
+		node = walk->frames[n].node = child;
 	}
+	*known = n;
+	return node;
+}
+
+/* Makes those of the other frames, below @node; UINT32_MAX if there is no room. With the lock. */
+static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t node)
+{
+	struct mf_walk *walk = &thread->walk;
+
+	for (uint32_t i = known; i < walk->n && node != UINT32_MAX; i++) {
+		node = child_of(node, walk->frames[i].pc, thread->objects[i]);
+		if (node != UINT32_MAX)
+			walk->frames[i].node = node;
+	}
+	return node;
+}
+
+/* The context of the stack in the walk. */
+static uint32_t insert_walk(struct mf_thread *thread)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t known, node = find_nodes(thread, &known), context;
+
 	/* A context about which somebody is being asked must wait, and one to be told is not known. */
-	if (known == walk->n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
+	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
 		context = mf_trie_find_context(&mf_session_store, node);
 		if (context)
 			return context;
 	}
 
 	mf_lock_take(&trie_lock);
-	for (uint32_t i = known; i < walk->n; i++) {
-		node = child_of(node, walk->frames[i].pc, thread->objects[i]);
-		if (node == UINT32_MAX) {
-			mf_lock_give(&trie_lock);
-			return MF_CONTEXT_NONE;
-		}
-		walk->frames[i].node = node;
-	}
-	context = context_of(thread, node);
-	mf_lock_give(&trie_lock);
-	return context;
-}
-
-static uint32_t insert_merged(struct mf_thread *thread, uint32_t n)
-{
-	uint32_t node = MF_NODE_ROOT, context;
-
-	for (uint32_t i = 0; i < n; i++)
-		thread->objects[i] = mf_objects_of(thread->merged[i] - 1);
-	mf_lock_take(&trie_lock);
-	for (uint32_t i = n; i-- > 0 && node != UINT32_MAX;)
-		node = child_of(node, thread->merged[i], thread->objects[i]);
+	node = make_nodes(thread, known, node);
 	context = node == UINT32_MAX ? MF_CONTEXT_NONE : context_of(thread, node);
 	mf_lock_give(&trie_lock);
 	return context;
 }
 
-uint32_t mf_stack_interrupted(void)
+/* The nodes of the @n frames in @thread->merged, whose objects are known. With the lock. */
+static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
+{
+	uint32_t node = MF_NODE_ROOT;
+
+	for (uint32_t i = n; i-- > 0 && node != UINT32_MAX;)
+		node = child_of(node, thread->merged[i], thread->objects[i]);
+	return node;
+}
+
+/* Walks to @thread->merged. Returns the number of frames. */
+static uint32_t walk_merged(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t n = mf_unwind_merged(thread->merged, caller, header->depth,
+				      header->merge_recursive, &thread->walk);
+
+	for (uint32_t i = 0; i < n; i++)
+		thread->objects[i] = mf_objects_of(thread->merged[i] - 1);
+	return n;
+}
+
+static uint32_t insert_merged(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	uint32_t n = walk_merged(thread, caller), node, context;
+
+	mf_lock_take(&trie_lock);
+	node = make_merged_nodes(thread, n);
+	context = node == UINT32_MAX ? MF_CONTEXT_NONE : context_of(thread, node);
+	mf_lock_give(&trie_lock);
+	return context;
+}
+
+uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t n, node;
+
+	if (thread->generation != mf_objects_generation())
+		mf_stack_forget(thread);
+	if (header->merge_recursive) {
+		n = walk_merged(thread, caller);
+		mf_lock_take(&trie_lock);
+		node = make_merged_nodes(thread, n);
+	} else {
+		mf_unwind(&thread->walk, caller, header->depth);
+		node = find_nodes(thread, &n);
+		if (n == thread->walk.n)
+			return node;
+		mf_lock_take(&trie_lock);
+		node = make_nodes(thread, n, node);
+	}
+	mf_lock_give(&trie_lock);
+	return node;
+}
+
+/* With the lock. */
+static uint32_t interrupted_node(void)
 {
 	static uint32_t object;
 	struct mf_object note = { .kind = MF_OBJECT_NOTE,
 				  .path = "[in a signal handler that interrupted an allocation]" };
 	struct mf_frame frame = { 0 };
-	uint32_t context;
 
-	mf_lock_take(&trie_lock);
 	if (!object)
 		object = mf_objects_add(&mf_session_store, &note);
 	frame.object = object;
-	context = mf_trie_insert(&mf_session_store, &frame, 1);
+	return mf_trie_child(&mf_session_store, MF_NODE_ROOT, frame);
+}
+
+uint32_t mf_stack_interrupted_node(void)
+{
+	uint32_t node;
+
+	mf_lock_take(&trie_lock);
+	node = interrupted_node();
+	mf_lock_give(&trie_lock);
+	return node;
+}
+
+uint32_t mf_stack_interrupted(void)
+{
+	uint32_t node, context = MF_CONTEXT_NONE;
+
+	mf_lock_take(&trie_lock);
+	node = interrupted_node();
+	if (node != UINT32_MAX)
+		context = mf_trie_context(&mf_session_store, node);
 	mf_lock_give(&trie_lock);
 	return context;
 }
@@ -143,9 +221,7 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	uint32_t context;
 
 	if (__builtin_expect(header->merge_recursive, 0))
-		return insert_merged(thread, mf_unwind_merged(thread->merged, caller, header->depth,
-							      header->merge_recursive,
-							      &thread->walk));
+		return insert_merged(thread, caller);
 	mf_unwind(&thread->walk, caller, header->depth);
 	context = insert_walk(thread);
 	/* Code may have gone while the dynamic linker was asked; or each stack is to be told. */

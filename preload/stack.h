@@ -28,12 +28,19 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
  */
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
 
+/*
+ * The node of the trie in which @thread's stack from @caller on ends, of which no context is made;
+ * UINT32_MAX when there is no room for it. Takes the lock of the trie.
+ */
+uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller);
+
 /* Between the two nobody else changes the trie. Before the gate is closed. */
 void mf_stack_hold(void);
 void mf_stack_release(void);
 void mf_stack_reset(void); /* in a forked child: nobody holds it */
 
-/* The context of events whose stack cannot be known. Takes the lock of the trie. */
+/* The context and the node of events whose stack cannot be known. Take the lock of the trie. */
 uint32_t mf_stack_interrupted(void);
+uint32_t mf_stack_interrupted_node(void);
 
 #endif

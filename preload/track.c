@@ -5,12 +5,16 @@
 // thread's own tally, beside other threads, as long as that is enough, else the model, alone. A
 // signal handler may interrupt either and allocate: its events wait in the thread until the
 // interrupted one is done.
+//
+// What only some sessions want costs the others nothing: a function of the hot path exists twice, with
+// the session's word a constant in the usual one.
 
 #include "track.h"
 
 #include <errno.h>
 
 #include "model/heap.h"
+#include "model/ledger.h"
 #include "model/model.h"
 #include "model/tally.h"
 #include "clock.h"
@@ -20,6 +24,8 @@
 #include "stack.h"
 #include "thread.h"
 #include "verify.h"
+
+#define MF_INLINE static inline __attribute__((always_inline))
 
 static inline uint64_t address_of(const void *pointer)
 {
@@ -104,18 +110,25 @@ static void defer(const void *pointer, size_t size, bool is_free)
 /* Accounts what signal handlers left behind. */
 static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 {
+	bool ledger = mf_session_has(MF_SESSION_LEDGER);
 	int saved = errno;
 
 	for (uint32_t i = 0; i < thread->n_deferred; i++) {
 		const struct mf_deferred *event = &thread->deferred[i];
 		uint32_t context = event->is_free ? MF_CONTEXT_NONE : mf_stack_interrupted();
+		uint32_t node = ledger ? mf_stack_interrupted_node() : MF_NODE_ROOT;
 		int64_t now = begin_alone(thread);
+		struct mf_block block;
 
-		if (event->is_free)
-			mf_heap_free(&mf_session_store, event->address, now);
-		else
+		if (!event->is_free) {
 			/* It may be gone by now: its capacity cannot be asked for. */
 			mf_heap_alloc(&mf_session_store, event->address, event->size, context, now);
+			if (ledger)
+				mf_ledger_alloc(&mf_session_store, context, event->size);
+		} else if (mf_heap_free_block(&mf_session_store, event->address, &block, now) &&
+			   ledger && node != UINT32_MAX) {
+			mf_ledger_free(&mf_session_store, node, &block);
+		}
 		end_alone(now);
 	}
 	thread->n_deferred = 0;
@@ -192,15 +205,13 @@ static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint
 	errno = saved;
 }
 
-void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
+MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_registers *caller,
+			   int session)
 {
 	struct mf_thread *thread;
-	int active = *mf_session_active_word;
 	uint32_t context;
 	bool done = false;
 
-	if (!pointer || !active)
-		return;
 	if (__builtin_expect(mf_thread_local.inside, 0)) {
 		defer(pointer, size, false);
 		return;
@@ -211,8 +222,10 @@ void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers 
 	context = mf_stack_known(thread, caller);
 	if (!context)
 		context = find_context(thread, caller);
-	if (__builtin_expect(active == MF_SESSION_VERIFIES, 0))
+	if (session & MF_SESSION_VERIFIES)
 		verify(caller, context);
+	if (session & MF_SESSION_LEDGER)
+		mf_ledger_alloc(&mf_session_store, context, size);
 	if (mf_gate_enter(thread)) {
 		advance(thread);
 		done = mf_tally_alloc(&mf_session_store, thread->number, address_of(pointer), size,
@@ -224,23 +237,60 @@ void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers 
 	leave(thread);
 }
 
-static __attribute__((noinline)) void free_alone(struct mf_thread *thread, uint64_t address)
+static __attribute__((noinline)) void track_alloc_watched(const void *pointer, size_t size,
+							  const struct mf_registers *caller,
+							  int session)
+{
+	track_alloc(pointer, size, caller, session);
+}
+
+void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
+{
+	int session = *mf_session_active_word;
+
+	if (!pointer)
+		return;
+	if (__builtin_expect(session == MF_SESSION_ACTIVE, 1))
+		track_alloc(pointer, size, caller, MF_SESSION_ACTIVE);
+	else if (session)
+		track_alloc_watched(pointer, size, caller, session);
+}
+
+/* Whether the block was known; with @block not NULL, which one it was. */
+static __attribute__((noinline)) bool free_alone(struct mf_thread *thread, uint64_t address,
+						 struct mf_block *block)
 {
 	int saved = errno;
 	int64_t now = begin_alone(thread);
+	struct mf_block freed;
+	bool known = mf_heap_free_block(&mf_session_store, address, &freed, now);
 
-	mf_heap_free(&mf_session_store, address, now);
 	end_alone(now);
+	if (block && known)
+		*block = freed;
+	errno = saved;
+	return known;
+}
+
+/* The block is gone from the table, but not yet from the allocator. */
+static void enter_free(struct mf_thread *thread, const struct mf_registers *caller,
+		       const struct mf_block *block)
+{
+	int saved = errno;
+	uint32_t node = mf_stack_node(thread, caller);
+
+	if (node != UINT32_MAX)
+		mf_ledger_free(&mf_session_store, node, block);
 	errno = saved;
 }
 
-void mf_track_free(const void *pointer)
+/* @caller is only looked at where @session wants it. */
+MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {
 	struct mf_thread *thread;
+	struct mf_block block;
 	bool done = false;
 
-	if (!pointer || !mf_session_is_active())
-		return;
 	if (__builtin_expect(mf_thread_local.inside, 0)) {
 		defer(pointer, 0, true);
 		return;
@@ -250,12 +300,42 @@ void mf_track_free(const void *pointer)
 		return;
 	if (mf_gate_enter(thread)) {
 		advance(thread);
-		done = mf_tally_free(&mf_session_store, thread->number, address_of(pointer));
+		done = mf_tally_free(&mf_session_store, thread->number, address_of(pointer), &block);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
-		free_alone(thread, address_of(pointer));
+		done = free_alone(thread, address_of(pointer),
+				  session & MF_SESSION_LEDGER ? &block : NULL);
+	if (session & MF_SESSION_LEDGER && done)
+		enter_free(thread, caller, &block);
 	leave(thread);
+}
+
+static __attribute__((noinline)) void track_free_watched(const void *pointer,
+							 const struct mf_registers *caller,
+							 int session)
+{
+	track_free(pointer, caller, session);
+}
+
+void mf_track_free(const void *pointer, const void *frame)
+{
+	int session = *mf_session_active_word;
+
+	if (!pointer)
+		return;
+	if (__builtin_expect(session == MF_SESSION_ACTIVE, 1))
+		track_free(pointer, NULL, MF_SESSION_ACTIVE);
+	else if (session)
+		track_free_watched(pointer, &MF_CALLER_OF(frame), session);
+}
+
+void mf_track_free_at(const void *pointer, const struct mf_registers *caller)
+{
+	int session = *mf_session_active_word;
+
+	if (pointer && session)
+		track_free_watched(pointer, caller, session);
 }
 
 void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
@@ -297,7 +377,7 @@ bool mf_track_realloc_zero_keeps(void)
 	return mf_session_is_active() && mf_session_store.header->realloc_zero_keeps;
 }
 
-void mf_track_realloc_freed(const struct mf_track_realloc *state)
+void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
 	int saved = errno;
@@ -314,6 +394,8 @@ void mf_track_realloc_freed(const struct mf_track_realloc *state)
 	mf_heap_free(&mf_session_store, state->block.address, now);
 	thread->resizing = NULL;
 	end_alone(now);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		enter_free(thread, caller, &state->block);
 	leave(thread);
 	errno = saved;
 }
@@ -327,8 +409,9 @@ static void realloc_failed(struct mf_thread *thread, const struct mf_block *bloc
 	end_alone(now);
 }
 
-static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, uint64_t address,
-			  size_t size, uint32_t context, const struct mf_registers *caller)
+/* Returns the context, which is found here if it is not known. */
+static uint32_t realloc_alone(struct mf_thread *thread, const struct mf_block *old, uint64_t address,
+			      size_t size, uint32_t context, const struct mf_registers *caller)
 {
 	int64_t now = begin_alone(thread);
 
@@ -343,6 +426,7 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 	account_realloc(old, address, size, context, now);
 	thread->resizing = NULL;
 	end_alone(now);
+	return context;
 }
 
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
@@ -371,7 +455,7 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 	/* One that shrinks may make a peak, which comes before its context. */
 	if (!context && size >= state->block.size)
 		context = mf_stack_context(thread, caller);
-	if (mf_session_verifies())
+	if (mf_session_has(MF_SESSION_VERIFIES))
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {
 		advance(thread);
@@ -382,7 +466,10 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		mf_gate_leave(thread);
 	}
 	if (!done)
-		realloc_alone(thread, &state->block, address_of(pointer), size, context, caller);
+		context = realloc_alone(thread, &state->block, address_of(pointer), size, context,
+					caller);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		mf_ledger_realloc(&mf_session_store, context, &state->block, size);
 	leave(thread);
 	errno = saved;
 }

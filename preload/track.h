@@ -16,8 +16,12 @@
 /* The program was given @size bytes at @pointer; NULL is no event. */
 void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
-/* @pointer is about to be freed; NULL is no event. */
-void mf_track_free(const void *pointer);
+/*
+ * @pointer is about to be freed; NULL is no event. Who frees it is not asked for most of the time, so
+ * the entry point's MF_FRAME will do, of which the caller can be made.
+ */
+void mf_track_free(const void *pointer, const void *frame);
+void mf_track_free_at(const void *pointer, const struct mf_registers *caller);
 
 /* A reallocation, before and after the real one; see model/heap.h. */
 struct mf_track_realloc {
@@ -27,7 +31,8 @@ struct mf_track_realloc {
 
 void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old);
 bool mf_track_realloc_zero_keeps(void); /* is one to no bytes a resize, if there is a block? */
-void mf_track_realloc_freed(const struct mf_track_realloc *state); /* it was a free, after all */
+/* It was a free, after all. */
+void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller);
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
 			  size_t size, const struct mf_registers *caller);
 

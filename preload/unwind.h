@@ -15,21 +15,25 @@ struct mf_registers {
 };
 
 /*
- * Those of the caller of the function that this stands in, just after the return to it. That
- * function must keep a frame pointer (-fno-omit-frame-pointer).
+ * MF_FRAME stands for the frame of the function that it stands in, which must keep a frame pointer
+ * (-fno-omit-frame-pointer); MF_CALLER_OF() makes of it, as long as that function has not returned,
+ * the registers of its caller just after the return to it.
  */
 #if defined(__x86_64__)
-#define MF_CALLER                                                                    \
-	((struct mf_registers){                                                      \
-		.pc = ((const uint64_t *)__builtin_frame_address(0))[1],             \
-		.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16,          \
-		.fp = ((const uint64_t *)__builtin_frame_address(0))[0],             \
+#define MF_FRAME __builtin_frame_address(0)
+#define MF_CALLER_OF(frame)                                     \
+	((struct mf_registers){                                 \
+		.pc = ((const uint64_t *)(frame))[1],           \
+		.sp = (uint64_t)(uintptr_t)(frame) + 16,        \
+		.fp = ((const uint64_t *)(frame))[0],           \
 	})
 #else
 /* Without rules of our own only the return address is looked at: libgcc's unwinder does the rest. */
-#define MF_CALLER \
-	((struct mf_registers){ .pc = (uint64_t)(uintptr_t)__builtin_return_address(0) })
+#define MF_FRAME	    __builtin_return_address(0)
+#define MF_CALLER_OF(frame) ((struct mf_registers){ .pc = (uint64_t)(uintptr_t)(frame) })
 #endif
+
+#define MF_CALLER MF_CALLER_OF(MF_FRAME)
 
 /*
  * A frame, and what was read to find its caller. Slots are addresses of words; 0: no such word. Going

@@ -54,8 +54,9 @@ static void alloc_event(uint64_t *seed, uint64_t address, uint64_t size, uint32_
 static void free_event(uint64_t *seed, uint64_t address, int64_t now)
 {
 	uint32_t number = turn(seed, now);
+	struct mf_block block;
 
-	if (n_tallies && mf_tally_free(&store, number, address)) {
+	if (n_tallies && mf_tally_free(&store, number, address, &block)) {
 		in_tallies++;
 		return;
 	}

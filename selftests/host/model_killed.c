@@ -83,7 +83,9 @@ static uint32_t context_of(int number)
 
 static void write_free(const struct event *event)
 {
-	if (mf_tally_free(&store, event->tally, address_of(event->i)))
+	struct mf_block block;
+
+	if (mf_tally_free(&store, event->tally, address_of(event->i), &block))
 		return;
 	mf_tally_fold(&store);
 	mf_heap_free(&store, address_of(event->i), 0);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Blocks that live at the end, of all sorts: inlined, recursive, empty, resized, from inside libc.
+// Blocks of all sorts: inlined, recursive, empty, resized, from inside libc; what lives at the end, or
+// with "freed" what is freed, with "threads" by whom.
 
 #include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +41,36 @@ __attribute__((noinline)) static void descend(int depth, size_t size)
 	keep(malloc(size));
 }
 
-int main(int argc, char **argv)
+__attribute__((noinline)) static void drop(void *block)
 {
-	/* With an argument nothing lives. */
-	if (argc > 1) {
-		free(leaf(100));
-		return 0;
-	}
+	free(block);
+	/* No tail call: this frame is to be seen. */
+	__asm__ volatile("");
+}
+
+static inline __attribute__((always_inline)) void drop_inlined(void *block)
+{
+	drop(block);
+}
+
+__attribute__((noinline)) static void drop_deep(int depth, void *block)
+{
+	if (depth)
+		drop_deep(depth - 1, block);
+	else
+		drop(block);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void *resize(void *block, size_t size)
+{
+	block = realloc(block, size);
+	__asm__ volatile("");
+	return block;
+}
+
+static void live(void)
+{
 	for (int i = 0; i < 5; i++)
 		keep(twice(100 * (size_t)i));
 	descend(7, 33);
@@ -57,5 +83,92 @@ int main(int argc, char **argv)
 	keep(realloc(malloc(10), 5000));
 	kept[0] = realloc(kept[0], 3);
 	keep(leaf(0));
+}
+
+/* Beside what lives: each way to free, from places of its own and from those that allocate, too. */
+static void freed(void)
+{
+	void *block;
+	FILE *file;
+
+	live();
+	for (int i = 5; i < 10; i++)
+		drop(kept[i]);
+	for (int i = 0; i < 3; i++)
+		drop_inlined(leaf(7 + (size_t)i));
+	drop_deep(90, leaf(12));
+	drop_deep(3, leaf(13));
+	drop(leaf(0));
+	drop(NULL);
+	drop(resize(NULL, 40));
+	block = leaf(1000);
+	block = resize(block, 1000);
+	block = resize(block, 10);
+	block = resize(block, 100000);
+	block = resize(resize(leaf(0), 20), 30);
+	drop(block);
+	drop(memalign(4096, 300));
+	drop(leaf(5000000));
+	/* libc frees what it has allocated. */
+	file = fopen("/dev/null", "r");
+	if (file)
+		fclose(file);
+}
+
+#define THREADS 4
+#define ROUNDS	20000
+
+static void *shared[THREADS][256];
+
+static void *work(void *data)
+{
+	unsigned int own = (unsigned int)(size_t)data;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		unsigned int other = (own + (unsigned int)i) % THREADS, slot = (unsigned int)i % 256;
+		void *block = __atomic_exchange_n(&shared[other][slot],
+						  leaf(16 + (size_t)i % 100), __ATOMIC_ACQ_REL);
+
+		drop(block);
+	}
+	return NULL;
+}
+
+/* Blocks go from thread to thread; in the end all of theirs are gone. */
+static void threads(void)
+{
+	pthread_t ids[THREADS];
+
+	for (size_t i = 0; i < THREADS; i++)
+		if (pthread_create(&ids[i], NULL, work, (void *)i))
+			exit(1);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(ids[i], NULL);
+	for (size_t i = 0; i < THREADS * 256; i++)
+		drop(shared[i / 256][i % 256]);
+}
+
+static void emptied(void)
+{
+	kept[0] = resize(leaf(100), 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} ways[] = { { "freed", freed }, { "threads", threads }, { "emptied", emptied } };
+
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (strcmp(argv[1], ways[i].name) == 0) {
+			ways[i].run();
+			return 0;
+		}
+	}
+	if (argc > 1)
+		free(leaf(100)); /* nothing lives */
+	else
+		live();
 	return 0;
 }

@@ -35,6 +35,7 @@ static const struct {
 	{ MF_STORE_FULL_CAPTURES, "trees of snapshots" },
 	{ MF_STORE_FULL_BLOCKS, "live blocks" },
 	{ MF_STORE_FULL_OBJECTS, "loaded libraries" },
+	{ MF_STORE_FULL_LEDGER, "call stacks of --xtree-memory=full" },
 };
 
 static uint64_t address_budget(void)
@@ -81,6 +82,7 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	header->depth = options->report.depth + FRAMES_BEYOND;
 	header->merge_recursive = options->merge_recursive;
 	header->traces_children = options->trace_children;
+	header->keeps_ledger = options->xtree == MF_XTREE_FULL;
 }
 
 static void destroy(struct mf_heap_process **process)
@@ -309,7 +311,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	say_losses(process);
 	say_verified(process);
 	/* As Massif, before the other file. */
-	if (process->options->xtree_allocs && mf_xtree_output(process->options, &of, &err))
+	if (process->options->xtree && mf_xtree_output(process->options, &of, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (mf_output_write(process->options, process->cmd, &process->store, process->pid, false,
 			    NULL, &err))

@@ -168,15 +168,20 @@ static int parse_pages(const struct option *option, struct mf_options *options, 
 static int parse_xtree(const struct option *option, struct mf_options *options, const char *value,
 		       struct mf_error *err)
 {
-	if (strcmp(value, "full") == 0)
-		return mf_error_set(err, -EINVAL,
-				    "what was allocated and freed in all is not counted by stack; "
-				    "allocs, what lives at the end, can be had");
-	if (strcmp(value, "none") != 0 && strcmp(value, "allocs") != 0)
-		return mf_error_set(err, -EINVAL,
-				    "Invalid value '%.400s' (should be 'none' or 'allocs')", value);
-	options->xtree_allocs = strcmp(value, "allocs") == 0;
-	return 0;
+	static const char *const names[] = {
+		[MF_XTREE_NONE] = "none",
+		[MF_XTREE_ALLOCS] = "allocs",
+		[MF_XTREE_FULL] = "full",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			options->xtree = (enum mf_xtree_wish)i;
+			return 0;
+		}
+	}
+	return mf_error_set(err, -EINVAL,
+			    "Invalid value '%.400s' (should be 'none', 'allocs' or 'full')", value);
 }
 
 static int parse_text(const struct option *option, struct mf_options *options, const char *value,
@@ -342,8 +347,9 @@ static const struct option table[] = {
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "no: code that was unloaded has no names" },
 	{ .name = "--xtree-memory", .parse = parse_xtree, .flags = OPTION_CORE,
-	  .values = "none|allocs", .initial = "none",
-	  .meaning = "write an execution tree of the blocks that live at the end, too" },
+	  .values = "none|allocs|full", .initial = "none",
+	  .meaning = "write an execution tree, too: of the blocks that live at the end, or with "
+		     "all that was allocated and freed" },
 	{ .name = "--xtree-memory-file", .parse = parse_text, .place = AT(xtree_file),
 	  .flags = OPTION_CORE,
 	  .values = "file", .initial = "xtmemory.kcg.%p",
@@ -428,9 +434,11 @@ static const struct option *find_option(const char *arg, const char **value)
 
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err)
 {
-	if (!options->xtree_allocs || !mf_options_has_pages(options))
+	if (!options->xtree || !mf_options_has_pages(options))
 		return 0;
-	mf_options_explain(err, "--xtree-memory=allocs",
+	mf_options_explain(err,
+			   options->xtree == MF_XTREE_FULL ? "--xtree-memory=full" :
+							     "--xtree-memory=allocs",
 			   "an execution tree is of blocks, and pages mode has none");
 	return -EINVAL;
 }

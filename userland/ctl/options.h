@@ -20,6 +20,13 @@ enum mf_options_wish {
 	MF_OPTIONS_VERSION,
 };
 
+/* Execution trees that may be written at the end. */
+enum mf_xtree_wish {
+	MF_XTREE_NONE,
+	MF_XTREE_ALLOCS, /* of the blocks that live then */
+	MF_XTREE_FULL,	 /* and of all that was allocated and freed */
+};
+
 struct mf_options {
 	enum mf_options_wish wish;
 	bool heap;	      /* no: nothing is counted */
@@ -38,7 +45,7 @@ struct mf_options {
 	bool trace_children;	  /* profile the programs that the program executes, too */
 	const char *trace_children_skip;	/* patterns of paths; NULL: none. See children.h */
 	const char *trace_children_skip_by_arg; /* the same of arguments */
-	bool xtree_allocs;	  /* an execution tree of the blocks that live at the end */
+	enum mf_xtree_wish xtree; /* a second file */
 	const char *xtree_file;	  /* its name, with its % still in it */
 	bool xtree_compress;	  /* numbers for names that it had before */
 	bool child_silent;	  /* nothing is said of processes that are only forked */

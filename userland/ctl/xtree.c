@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Execution trees of the live blocks: --xtree-memory and massif-ctl xtmemory.
+// Execution trees of memory: --xtree-memory and massif-ctl xtmemory.
 
 #include "ctl/xtree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Execution trees of the live blocks: --xtree-memory and massif-ctl xtmemory. */
+/* Execution trees of memory: --xtree-memory and massif-ctl xtmemory. */
 #ifndef MASSIF_CTL_XTREE_H
 #define MASSIF_CTL_XTREE_H
 
@@ -12,7 +12,7 @@
 #include "ctl/options.h"
 #include "model/store.h"
 
-/* Whose blocks, and when. */
+/* Whose memory, and when. */
 struct mf_xtree_of {
 	const struct mf_store *store;
 	const char *cmd;

@@ -65,25 +65,32 @@ void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint
 	mf_heap_alloc_block(store, &block, now);
 }
 
-void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
+bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_block *block, int64_t now)
 {
 	struct mf_model *model = mf_model_of(store);
-	struct mf_block block;
 
-	if (!mf_blocks_take(store, address, &block))
-		return;
+	if (!mf_blocks_take(store, address, block))
+		return false;
 	mf_log_event(store, MF_STEP_FREE, 0, 0);
-	if (is_counted(&block)) {
+	if (is_counted(block)) {
 		model->heap_frees++;
 		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
-		mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
-		mf_trie_charge(store, block.context, -(int64_t)block.size);
+		mf_model_change(model, -(int64_t)block->size, -extra_of(model, block));
+		mf_trie_charge(store, block->context, -(int64_t)block->size);
 		mf_model_attempt_on(store, MF_OCCASION_FREE, now);
 	} else {
 		model->ignored_frees++;
 		mf_log_event(store, MF_STEP_IGNORED, 0, 0);
 	}
-	mf_log_event(store, MF_STEP_FREE_END, (int64_t)block.size, slop_of(&block));
+	mf_log_event(store, MF_STEP_FREE_END, (int64_t)block->size, slop_of(block));
+	return true;
+}
+
+void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
+{
+	struct mf_block block;
+
+	mf_heap_free_block(store, address, &block, now);
 }
 
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block)

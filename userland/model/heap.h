@@ -25,6 +25,9 @@ void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, i
 /* The block at @address is about to be freed. Unknown addresses are no event. */
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 
+/* The same, and tells which block it was; false if it was not known. */
+bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_block *block, int64_t now);
+
 /*
  * A reallocation has two halves, since other threads may be given the old address before it has
  * returned: the first takes the block out of the table (false: it is not known), the second enters

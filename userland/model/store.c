@@ -44,6 +44,8 @@ static const struct {
 	[MF_REGION_STRINGS] = { 64 * MIB, 1 * MIB },
 	[MF_REGION_STEPS] = { 64 * MIB, 64 * KIB },
 	[MF_REGION_TALLIES] = { 8 * KIB, 8 * KIB },
+	[MF_REGION_LEDGER] = { 1 * GIB, 1 * MIB },
+	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 };
 
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
@@ -182,6 +184,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 	store->header->n_chunks = 1; /* element 0 of these means none */
 	store->header->n_wide = 1;
 	store->header->n_leaves = 1;
+	store->header->n_ledger = 1;
 	mf_blocks_set_distance(store, 16);
 	mf_trie_init(store);
 	mf_objects_init(store);

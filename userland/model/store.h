@@ -38,6 +38,8 @@ enum mf_region_id {
 	MF_REGION_STRINGS,	  /* their paths */
 	MF_REGION_STEPS,	  /* struct mf_step[], see log.h */
 	MF_REGION_TALLIES,	  /* struct mf_tally[], see tally.h */
+	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
+	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: the entry of each node's stack */
 	MF_REGION_COUNT,
 };
 
@@ -53,6 +55,7 @@ enum mf_store_full {
 	MF_STORE_FULL_CAPTURES = 1u << 2,
 	MF_STORE_FULL_BLOCKS = 1u << 3,
 	MF_STORE_FULL_OBJECTS = 1u << 4,
+	MF_STORE_FULL_LEDGER = 1u << 5,
 };
 
 enum mf_verify {
@@ -96,6 +99,7 @@ struct mf_store_header {
 	uint32_t real_capacities;   /* the allocator's own, not the model's */
 	int32_t late_objects_error; /* why what is loaded later is not looked at, -errno; 0: it is */
 	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
+	uint32_t keeps_ledger;	    /* what each stack allocates and frees is counted; see ledger.h */
 
 	/* Of stacks compared with libunwind's, if massif-ctl asks for that; see preload/verify.h. */
 	uint32_t verify;	  /* enum mf_verify */
@@ -113,7 +117,7 @@ struct mf_store_header {
 
 	/* How much of each region is in use; counts, not bytes. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
-	uint32_t n_string_bytes;
+	uint32_t n_string_bytes, n_ledger;
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_offset, node_hash_bits; /* in entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */

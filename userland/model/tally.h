@@ -96,10 +96,11 @@ static inline int64_t mf_tally_cost(const struct mf_store *store, int64_t net)
 
 /*
  * These do what the functions of heap.h do, in shard and tally @number, and return true; or they
- * return false and have done nothing: then it is the model's turn.
+ * return false and have done nothing: then it is the model's turn. A free tells which block it was.
  */
-static inline bool mf_tally_alloc(struct mf_store *store, uint32_t number, uint64_t address,
-				  uint64_t size, uint32_t context)
+static inline __attribute__((always_inline)) bool
+mf_tally_alloc(struct mf_store *store, uint32_t number, uint64_t address, uint64_t size,
+	       uint32_t context)
 {
 	const struct mf_model_options *options = &mf_model_of(store)->options;
 	struct mf_tally *tally = mf_tally_of(store, number);
@@ -117,24 +118,24 @@ static inline bool mf_tally_alloc(struct mf_store *store, uint32_t number, uint6
 	return true;
 }
 
-static inline bool mf_tally_free(struct mf_store *store, uint32_t number, uint64_t address)
+static inline __attribute__((always_inline)) bool
+mf_tally_free(struct mf_store *store, uint32_t number, uint64_t address, struct mf_block *block)
 {
 	const struct mf_model_options *options = &mf_model_of(store)->options;
 	struct mf_tally *tally = mf_tally_of(store, number);
-	struct mf_block block;
-	uint64_t *slot = mf_blocks_find_usual(store, address, &block);
+	uint64_t *slot = mf_blocks_find_usual(store, address, block);
 	int64_t net, cost;
 
-	if (!slot || block.context < MF_CONTEXT_FIRST)
+	if (!slot || block->context < MF_CONTEXT_FIRST)
 		return false;
-	net = -(int64_t)(block.capacity + options->heap_admin);
+	net = -(int64_t)(block->capacity + options->heap_admin);
 	cost = -net & mf_model_of(store)->clock_mask;
 	if (!tally->may_shrink || !mf_tally_allows(store, tally, cost) ||
-	    !mf_trie_may_charge(store, number, block.context))
+	    !mf_trie_may_charge(store, number, block->context))
 		return false;
 	*slot = 0;
-	mf_trie_charge_shard(store, number, block.context, -(int64_t)block.size);
-	mf_tally_change(tally, -(int64_t)block.size, net + (int64_t)block.size, cost);
+	mf_trie_charge_shard(store, number, block->context, -(int64_t)block->size);
+	mf_tally_change(tally, -(int64_t)block->size, net + (int64_t)block->size, cost);
 	tally->frees++;
 	return true;
 }

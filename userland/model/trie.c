@@ -191,16 +191,13 @@ uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, u
 	return mf_trie_context(store, node);
 }
 
-uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
-			uint32_t max)
+uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct mf_frame *frames,
+			     uint32_t max)
 {
-	const uint32_t *context_nodes = store->regions[MF_REGION_CONTEXT_NODES];
 	const struct mf_node *nodes = nodes_of(store);
-	uint32_t node, parent, n = 0;
+	uint32_t parent, n = 0;
 
-	if (!mf_store_fits(store, MF_REGION_CONTEXT_NODES, context, sizeof(uint32_t)))
-		return 0;
-	for (node = context_nodes[context]; node != MF_NODE_ROOT && n < max; node = parent) {
+	for (; node != MF_NODE_ROOT && n < max; node = parent) {
 		if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(*nodes)))
 			return n;
 		frames[n++] = (struct mf_frame){ .pc = nodes[node].pc, .object = nodes[node].object };
@@ -210,4 +207,14 @@ uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct m
 			return n;
 	}
 	return n;
+}
+
+uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
+			uint32_t max)
+{
+	const uint32_t *context_nodes = store->regions[MF_REGION_CONTEXT_NODES];
+
+	if (!mf_store_fits(store, MF_REGION_CONTEXT_NODES, context, sizeof(uint32_t)))
+		return 0;
+	return mf_trie_node_frames(store, context_nodes[context], frames, max);
 }

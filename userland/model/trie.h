@@ -59,6 +59,10 @@ uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, u
 uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
 			uint32_t max);
 
+/* The same for the stack that ends in @node. */
+uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct mf_frame *frames,
+			     uint32_t max);
+
 /*
  * The live bytes of a context are the sum over the shards, which are as many arrays: so that threads
  * which allocate from the same place do not fight for a line of the cache. A shard may be negative.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An execution tree of live blocks, in the formats of Callgrind and of Massif.
+// An execution tree of memory, in the formats of Callgrind and of Massif.
 
 #include "report/xtree.h"
 
@@ -19,14 +19,20 @@
 #include "report/location.h"
 #include "report/massif_file.h"
 
-static const char *const event_names[MF_XTREE_EVENTS] = {
-	[MF_XTREE_BYTES] = "curB",
-	[MF_XTREE_BLOCKS] = "curBk",
+static const struct {
+	const char *name, *text;
+} events[MF_LEDGER_VALUES] = {
+	[MF_LEDGER_BYTES] = { "curB", "curB : currently allocated Bytes" },
+	[MF_LEDGER_BLOCKS] = { "curBk", "curBk : currently allocated Blocks" },
+	[MF_LEDGER_ALLOCATED_BYTES] = { "totB", "totB : total allocated Bytes" },
+	[MF_LEDGER_ALLOCATED_BLOCKS] = { "totBk", "totBk : total allocated Blocks" },
+	[MF_LEDGER_FREED_BYTES] = { "totFdB", "totFdB : total Freed Bytes" },
+	[MF_LEDGER_FREED_BLOCKS] = { "totFdBk", "totFdBk : total Freed Blocks" },
 };
 
-static const char *const event_texts[MF_XTREE_EVENTS] = {
-	[MF_XTREE_BYTES] = "curB : currently allocated Bytes",
-	[MF_XTREE_BLOCKS] = "curBk : currently allocated Blocks",
+enum {
+	EVENTS_ALLOCS = MF_LEDGER_BLOCKS + 1,
+	EVENTS_FULL = MF_LEDGER_VALUES,
 };
 
 /* Nothing is too small for the tree; without any bytes in it all is one entry. */
@@ -44,35 +50,87 @@ static void add_block(const struct mf_block *block, void *data)
 
 	if (block->context >= sums->n)
 		return;
-	sums->contexts[block->context].values[MF_XTREE_BYTES] += block->size;
-	sums->contexts[block->context].values[MF_XTREE_BLOCKS]++;
+	sums->contexts[block->context].values[MF_LEDGER_BYTES] += block->size;
+	sums->contexts[block->context].values[MF_LEDGER_BLOCKS]++;
+}
+
+/* The contexts of the blocks that live. */
+static bool collect_blocks(const struct mf_store *store, struct mf_xtree *xtree)
+{
+	const uint32_t *nodes = store->regions[MF_REGION_CONTEXT_NODES];
+	struct sums sums = { .n = store->header->n_contexts };
+
+	if (!sums.n || !mf_store_fits(store, MF_REGION_CONTEXT_NODES, sums.n - 1, sizeof(*nodes)))
+		sums.n = MF_CONTEXT_FIRST;
+	sums.contexts = calloc(sums.n, sizeof(*sums.contexts));
+	if (!sums.contexts)
+		return false;
+	mf_blocks_walk(store, add_block, &sums);
+	xtree->n_events = EVENTS_ALLOCS;
+	xtree->contexts = sums.contexts;
+	for (uint32_t i = 0; i < sums.n; i++) {
+		if (!sums.contexts[i].values[MF_LEDGER_BLOCKS])
+			continue;
+		xtree->contexts[xtree->n_contexts] = sums.contexts[i];
+		xtree->contexts[xtree->n_contexts++].node =
+			i < MF_CONTEXT_FIRST ? MF_NODE_ROOT : nodes[i];
+	}
+	return true;
+}
+
+static bool has_values(const struct mf_ledger_entry *entry)
+{
+	for (size_t i = 0; i < MF_LEDGER_VALUES; i++)
+		if (entry->values[i])
+			return true;
+	return false;
+}
+
+/* Those of the ledger. */
+static bool collect_ledger(const struct mf_store *store, struct mf_xtree *xtree)
+{
+	struct mf_ledger_entry entry;
+	size_t room = 0;
+
+	xtree->n_events = EVENTS_FULL;
+	for (uint32_t i = 1; mf_ledger_read(store, i, &entry); i++) {
+		struct mf_xtree_context *context;
+
+		if (!has_values(&entry))
+			continue;
+		if (xtree->n_contexts == room) {
+			room = room ? 2 * room : 1024;
+			context = reallocarray(xtree->contexts, room, sizeof(*context));
+			if (!context)
+				return false;
+			xtree->contexts = context;
+		}
+		context = &xtree->contexts[xtree->n_contexts++];
+		context->node = entry.node;
+		memcpy(context->values, entry.values, sizeof(context->values));
+		/* Read between what one thread has taken away and another has added. */
+		for (size_t j = 0; j < MF_LEDGER_VALUES; j++)
+			if ((int64_t)context->values[j] < 0)
+				context->values[j] = 0;
+	}
+	return true;
 }
 
 int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struct mf_error *err)
 {
-	struct sums sums = { 0 };
+	bool done;
 	int rc;
 
 	*xtree = (struct mf_xtree){ 0 };
-	rc = mf_collect_present(store, 0, false, &xtree->collection, err);
+	done = store->header->keeps_ledger ? collect_ledger(store, xtree) :
+					     collect_blocks(store, xtree);
+	/* After the stacks, whose objects are there by now. */
+	rc = done ? mf_collect_objects(store, &xtree->collection, err) :
+		    mf_error_set(err, -ENOMEM, "not enough memory to read what was allocated");
+	xtree->collection.store = store;
 	if (rc)
-		return rc;
-	sums.n = (uint32_t)xtree->collection.profile.n_contexts + MF_CONTEXT_FIRST;
-	sums.contexts = calloc(sums.n, sizeof(*sums.contexts));
-	if (!sums.contexts) {
 		mf_xtree_release(xtree);
-		return mf_error_set(err, -ENOMEM, "not enough memory to read the live blocks");
-	}
-	mf_blocks_walk(store, add_block, &sums);
-	xtree->contexts = sums.contexts;
-	for (uint32_t i = 0; i < sums.n; i++) {
-		if (!sums.contexts[i].values[MF_XTREE_BLOCKS])
-			continue;
-		xtree->contexts[xtree->n_contexts] = sums.contexts[i];
-		xtree->contexts[xtree->n_contexts++].number =
-			i < MF_CONTEXT_FIRST ? MF_XTREE_NO_STACK : i - MF_CONTEXT_FIRST;
-	}
-	return 0;
+	return rc;
 }
 
 void mf_xtree_release(struct mf_xtree *xtree)
@@ -90,11 +148,14 @@ bool mf_xtree_is_massif(const char *name)
 static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
 {
 	const struct mf_xtree *xtree = source;
-	const struct mf_profile *profile = &xtree->collection.profile;
+	uint32_t depth = mf_trie_node_frames(xtree->collection.store, xtree->contexts[number].node,
+					     frames, MF_PROFILE_FRAMES_MAX);
 
-	if (xtree->contexts[number].number != MF_XTREE_NO_STACK)
-		return profile->read_context(profile->source, xtree->contexts[number].number,
-					     frames);
+	for (uint32_t i = 0; i < depth; i++)
+		if (frames[i].object >= xtree->collection.profile.n_objects)
+			frames[i].object = MF_OBJECT_NONE;
+	if (depth)
+		return depth;
 	frames[0] = (struct mf_frame){ .object = MF_OBJECT_NONE };
 	return 1;
 }
@@ -105,8 +166,8 @@ static int write_massif(FILE *out, const struct mf_xtree *xtree, const struct mf
 			struct mf_error *err)
 {
 	mf_auto_free struct mf_leaf *leaves =
-		calloc(MF_XTREE_EVENTS * xtree->n_contexts + 1, sizeof(*leaves));
-	struct mf_profile_snapshot snapshots[MF_XTREE_EVENTS] = { 0 };
+		calloc(xtree->n_events * xtree->n_contexts + 1, sizeof(*leaves));
+	struct mf_profile_snapshot snapshots[MF_LEDGER_VALUES] = { 0 };
 	struct mf_profile profile = {
 		.desc = "xtree.produce_report",
 		.cmd = xtree->collection.profile.cmd,
@@ -117,12 +178,12 @@ static int write_massif(FILE *out, const struct mf_xtree *xtree, const struct mf
 		.source = xtree,
 		.n_contexts = xtree->n_contexts,
 		.snapshots = snapshots,
-		.n_snapshots = MF_XTREE_EVENTS,
+		.n_snapshots = xtree->n_events,
 	};
 
 	if (!leaves)
 		return mf_error_set(err, -ENOMEM, "out of memory for the execution tree");
-	for (size_t event = 0; event < MF_XTREE_EVENTS; event++) {
+	for (size_t event = 0; event < xtree->n_events; event++) {
 		struct mf_profile_snapshot *s = &snapshots[event];
 		struct mf_leaf *first = leaves + event * xtree->n_contexts;
 
@@ -132,7 +193,7 @@ static int write_massif(FILE *out, const struct mf_xtree *xtree, const struct mf
 		}
 		s->time = file->time_ms;
 		s->tree = MF_TREE_DETAILED;
-		s->root = event_texts[event];
+		s->root = events[event].text;
 		s->leaves = first;
 		s->n_leaves = s->n_seen = xtree->n_contexts;
 	}
@@ -159,7 +220,8 @@ static int compare_numbered(const void *a, const void *b)
 struct path {
 	uint32_t parent; /* the path that it is one frame more than; 0: the empty one */
 	uint32_t frame;	 /* number in frames */
-	uint64_t values[MF_XTREE_EVENTS];
+	bool is_stack;	 /* a whole one, not just the outer part of others */
+	uint64_t values[MF_LEDGER_VALUES];
 };
 
 /* A frame in Callgrind's words. */
@@ -179,6 +241,7 @@ struct callgrind {
 	uint32_t n_paths, room_paths;
 	uint32_t *order; /* the paths that are a context's, as they first appeared */
 	uint32_t n_order;
+	uint32_t n_events;
 	bool compress;
 	struct numbering files, functions;
 };
@@ -227,10 +290,10 @@ static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32
 		if (!path)
 			return mf_error_set(err, -ENOMEM, "out of memory for the execution tree");
 	}
-	/* Each context has a block, so this is 0 in the first of them only. */
-	if (!c->paths[path].values[MF_XTREE_BLOCKS])
+	if (!c->paths[path].is_stack)
 		c->order[c->n_order++] = path;
-	for (size_t event = 0; event < MF_XTREE_EVENTS; event++)
+	c->paths[path].is_stack = true;
+	for (size_t event = 0; event < c->n_events; event++)
 		c->paths[path].values[event] += values[event];
 	return 0;
 }
@@ -288,11 +351,11 @@ static void print_name(struct callgrind *c, const char *key, struct numbering *n
 		fprintf(c->out, "%s=(%" PRIu32 ") %s\n", key, ++numbering->n, name);
 }
 
-static void print_values(FILE *out, const uint64_t *values)
+static void print_values(const struct callgrind *c, const uint64_t *values)
 {
-	for (size_t event = 0; event < MF_XTREE_EVENTS; event++)
-		fprintf(out, " %" PRIu64, values[event]);
-	putc('\n', out);
+	for (size_t event = 0; event < c->n_events; event++)
+		fprintf(c->out, " %" PRIu64, values[event]);
+	putc('\n', c->out);
 }
 
 /* From the outermost frame inwards, each with the call that leads to the next. */
@@ -318,7 +381,7 @@ static void print_path(struct callgrind *c, uint32_t path)
 			print_name(c, "cfn", &c->functions, next->function);
 			fprintf(c->out, "calls=0 %u\n%u", next->line, at->line);
 		}
-		print_values(c->out, values);
+		print_values(c, values);
 		at = next;
 		next = swap;
 	}
@@ -330,25 +393,25 @@ static void print_head(const struct callgrind *c, const struct mf_xtree *xtree, 
 	fprintf(c->out, "# callgrind format\nversion: 1\ncreator: xtree-1\npid: %d\n", (int)pid);
 	mf_massif_file_print_head(c->out, "cmd", xtree->collection.profile.cmd);
 	fputs("\npositions: line\n", c->out);
-	for (size_t event = 0; event < MF_XTREE_EVENTS; event++)
-		fprintf(c->out, "event: %s\n", event_texts[event]);
+	for (size_t event = 0; event < c->n_events; event++)
+		fprintf(c->out, "event: %s\n", events[event].text);
 	fputs("events:", c->out);
-	for (size_t event = 0; event < MF_XTREE_EVENTS; event++)
-		fprintf(c->out, " %s ", event_names[event]);
+	for (size_t event = 0; event < c->n_events; event++)
+		fprintf(c->out, " %s ", events[event].name);
 	putc('\n', c->out);
 }
 
 static void print_totals(const struct callgrind *c)
 {
-	uint64_t totals[MF_XTREE_EVENTS] = { 0 };
+	uint64_t totals[MF_LEDGER_VALUES] = { 0 };
 
 	for (uint32_t i = 0; i < c->n_order; i++) {
-		for (size_t event = 0; event < MF_XTREE_EVENTS; event++)
+		for (size_t event = 0; event < c->n_events; event++)
 			totals[event] += c->paths[c->order[i]].values[event];
 	}
 	fputs("totals:", c->out);
 	if (c->n_order)
-		print_values(c->out, totals);
+		print_values(c, totals);
 	else
 		fputs(" (null)\n", c->out);
 }
@@ -405,6 +468,7 @@ int mf_xtree_write(FILE *out, struct mf_xtree *xtree, const struct mf_xtree_file
 		.out = out,
 		.options = &whole,
 		.symbolizer = symbolizer,
+		.n_events = xtree->n_events,
 		.compress = file->compress,
 	};
 	int rc;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An execution tree of live blocks: bytes and blocks of each stack, with nothing filtered but what
- * is below main, as Valgrind's --xtree-memory=allocs writes it.
+ * An execution tree of memory: bytes and blocks of each stack, with nothing filtered but what is below
+ * main, as Valgrind's --xtree-memory writes it. Of blocks that live, and, where a ledger was kept,
+ * of all that was allocated and freed.
  */
 #ifndef MASSIF_REPORT_XTREE_H
 #define MASSIF_REPORT_XTREE_H
@@ -11,29 +12,23 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "model/ledger.h"
 #include "model/store.h"
 #include "report/collect.h"
 #include "report/options.h"
 #include "symbols/symbolizer.h"
 
-/* What is counted of a stack, in the order of the file. */
-enum mf_xtree_event {
-	MF_XTREE_BYTES,
-	MF_XTREE_BLOCKS,
-	MF_XTREE_EVENTS,
-};
-
 struct mf_xtree_context {
-	uint32_t number; /* among those of the collection, or MF_XTREE_NO_STACK */
-	uint64_t values[MF_XTREE_EVENTS];
+	uint32_t node; /* of the trie: the stack's innermost; MF_NODE_ROOT: see below */
+	uint64_t values[MF_LEDGER_VALUES]; /* the events of the file, in its order */
 };
 
-/* The stack of a block that --ignore-fn leaves out is not kept. */
-#define MF_XTREE_NO_STACK UINT32_MAX
+/* The stack of a block that --ignore-fn leaves out is not kept: it is one frame without a name. */
 
 struct mf_xtree {
-	struct mf_collection collection; /* objects and stacks; profile.cmd is yours to set */
-	struct mf_xtree_context *contexts; /* those with a live block, in the order of first appearance */
+	struct mf_collection collection; /* objects; profile.cmd is yours to set */
+	uint32_t n_events; /* the first ones of struct mf_ledger_entry */
+	struct mf_xtree_context *contexts; /* in the order of their first appearance */
 	size_t n_contexts;
 };
 
