@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // A forked child goes on with a copy of the profile.
 //
-// The session's memory is shared with massif-ctl, so fork copies nothing of it; and whatever copies it
-// must find the parent's threads at rest. So the thread that forks has massif-ctl make the copy before,
-// alone, and the child finds a descriptor of it. Nothing of ours is held while the process forks: the C
-// library takes locks of its own then, whose holders may be allocating. What other threads do in that
-// moment is the parent's alone.
+// The session's memory is shared with massif-ctl, so fork copies nothing of it. Most children execute
+// another program at once and need no copy; so it is made as late as can be. The thread that forks
+// freezes everything, in a moment when all threads are at rest, and tells massif-ctl. Nobody changes
+// anything from then on: neither the child, whose first event asks massif-ctl for the copy, nor the
+// parent, whose next event asks whether one is still wanted, and waits for that. Between them massif-ctl
+// copies when it must, and forgets a child that became another program.
+//
+// No lock is held while the process forks: the C library takes locks of its own then, whose holders may
+// be allocating. What other threads do in that moment is the parent's alone.
 //
 // Children that were made in another way (vfork shares the memory, clone calls no handlers) are not
 // profiled: see session.h.
@@ -14,13 +18,16 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "model/heap.h"
 #include "model/tally.h"
 #include "gate.h"
 #include "join.h"
+#include "lock.h"
 #include "objects.h"
 #include "session.h"
 #include "stack.h"
@@ -43,26 +50,76 @@ static void put_back(bool back)
 	}
 }
 
+/* Of a process that has forked, and has changed nothing since. Changes with the gate held. */
+static struct {
+	unsigned int children;	   /* that massif-ctl knows of */
+	struct mf_thread *alone;   /* the only thread; it did not look at the gate */
+} fork_state;
+
+/* In a child. */
+bool mf_fork_is_newborn;
+static struct mf_lock newborn_lock;
+static struct mf_thread *survivor; /* the state of the only thread, which that does not know of yet */
+static pthread_t surviving_thread;
+
+/* With the gate held: from now on every event needs it closed. */
+static void freeze(struct mf_thread *thread)
+{
+	mf_tally_fold(&mf_session_store);
+	put_back(true);
+	fork_state.children = 0;
+	fork_state.alone = thread->shares ? NULL : thread;
+	thread->shares = true;
+}
+
+static void thaw(void)
+{
+	put_back(false);
+	if (fork_state.alone)
+		fork_state.alone->shares = false;
+	fork_state.alone = NULL;
+}
+
+void mf_fork_go_on(void)
+{
+	int saved = errno;
+
+	/* A copy that somebody makes all the same would be of a profile that changes. */
+	if (fork_state.children && !mf_join_go_on())
+		__atomic_add_fetch(&mf_session_store.header->went_on, 1, __ATOMIC_SEQ_CST);
+	fork_state.children = 0;
+	thaw();
+	errno = saved;
+}
+
+/* Tells massif-ctl of the child of a process that has a profile. */
+static void announce(struct mf_thread *thread)
+{
+	mf_stack_hold();
+	if (mf_gate_hold())
+		freeze(thread);
+	thread->child = mf_join_fork();
+	if (thread->child > 0)
+		fork_state.children++;
+	/* Also where nobody can be told: then the next event needs no time. */
+	mf_gate_freeze();
+	mf_stack_release();
+}
+
 static void prepare(void)
 {
-	struct mf_thread *thread;
 	int saved = errno;
 
 	/* A signal handler that interrupted us cannot have the locks. */
 	if (!mf_session_is_active() || mf_thread_local.inside)
 		return;
 	mf_thread_local.inside = true;
-	thread = mf_thread_get();
-	if (thread) {
-		mf_stack_hold();
-		mf_gate_close();
-		mf_tally_fold(&mf_session_store);
-		put_back(true);
-		thread->child = mf_join_copy(&thread->child_memory);
-		put_back(false);
-		mf_tally_grant(&mf_session_store);
-		mf_gate_open();
-		mf_stack_release();
+	if (mf_fork_is_newborn) {
+		/* Its children begin with the same. */
+		if (survivor)
+			survivor->child = mf_join_fork();
+	} else if (mf_thread_get()) {
+		announce(mf_thread_local.thread);
 	}
 	mf_thread_local.inside = false;
 	errno = saved;
@@ -70,25 +127,28 @@ static void prepare(void)
 
 static void forget(struct mf_thread *thread)
 {
-	if (thread->child > 0) {
+	if (thread->child > 0)
 		syscall(SYS_close, thread->child);
-		syscall(SYS_close, thread->child_memory);
-	}
-	thread->child = thread->child_memory = 0;
+	thread->child = 0;
+}
+
+static struct mf_thread *own_state(void)
+{
+	return mf_fork_is_newborn ? survivor : mf_thread_local.thread;
 }
 
 static void parent(void)
 {
 	int saved = errno;
 
-	if (mf_thread_local.thread)
-		forget(mf_thread_local.thread);
+	if (own_state())
+		forget(own_state());
 	errno = saved;
 }
 
 static void child(void)
 {
-	struct mf_thread *own = mf_thread_local.thread;
+	struct mf_thread *own = own_state();
 	int saved = errno;
 
 	/* Whether or not it is profiled: the other threads are gone, and what they held. */
@@ -96,25 +156,67 @@ static void child(void)
 	mf_gate_reset();
 	mf_objects_reset();
 	mf_join_leave();
-	if (own && own->child > 0 && !mf_thread_local.inside) {
-		int connection = own->child, memory = own->child_memory;
-
-		own->child = own->child_memory = 0;
-		mf_thread_local.inside = true;
-		if (mf_session_continue(memory) && mf_join_born(connection)) {
-			mf_thread_survive(own);
-			mf_tally_grant(&mf_session_store);
-			mf_session_activate();
-		} else {
-			syscall(SYS_close, connection);
-		}
-		syscall(SYS_close, memory);
-		mf_thread_local.inside = false;
+	newborn_lock = (struct mf_lock){ 0 };
+	mf_fork_is_newborn = false;
+	survivor = NULL;
+	if (own && own->child > 0 && !mf_thread_local.inside && mf_join_born(own->child)) {
+		own->child = 0;
+		if (fork_state.alone == own)
+			own->shares = false;
+		/* Its first event finds no state. */
+		survivor = own;
+		surviving_thread = pthread_self();
+		mf_thread_local.thread = NULL;
+		mf_fork_is_newborn = true;
+		mf_session_resume();
+	} else {
+		mf_store_detach(&mf_session_store);
 	}
+	memset(&fork_state, 0, sizeof(fork_state));
 	/* Of threads that were about to fork, too. */
 	for (struct mf_thread *thread = mf_thread_all(); thread; thread = thread->made_before)
 		forget(thread);
 	errno = saved;
+}
+
+/* Returns false when there is no profile. */
+static bool copy(void)
+{
+	int memory = mf_join_copy();
+	bool continued = memory >= 0 && mf_session_continue(memory);
+
+	if (memory >= 0)
+		syscall(SYS_close, memory);
+	if (continued) {
+		mf_thread_survive(survivor);
+		put_back(false);
+		mf_tally_grant(&mf_session_store);
+		mf_session_activate();
+	}
+	return continued;
+}
+
+struct mf_thread *mf_fork_begin(void)
+{
+	int saved = errno;
+
+	if (mf_fork_is_newborn) {
+		mf_lock_take(&newborn_lock);
+		if (mf_fork_is_newborn && !copy())
+			mf_session_deactivate();
+		__atomic_store_n(&mf_fork_is_newborn, false, __ATOMIC_RELEASE);
+		mf_lock_give(&newborn_lock);
+	}
+	errno = saved;
+	if (!survivor || !pthread_equal(surviving_thread, pthread_self()))
+		return NULL;
+	return mf_take(survivor, NULL);
+}
+
+void mf_fork_thread_ended(const struct mf_thread *thread)
+{
+	if (survivor == thread)
+		survivor = NULL;
 }
 
 void mf_fork_start(void)

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "fork.h"
 #include "lock.h"
 
 /* Looks at a busy thread before the processor is given to it, and before that is not enough. */
@@ -13,6 +14,7 @@
 #define YIELDS 100u
 
 uint32_t mf_gate_closed;
+bool mf_gate_is_frozen; /* changes under the lock; and the gate is closed then */
 static struct mf_lock lock;
 
 /* Events are short, but the thread may not be running. */
@@ -28,16 +30,33 @@ static void wait_for(const struct mf_tally *tally)
 	}
 }
 
-void mf_gate_close(void)
+bool mf_gate_hold(void)
 {
 	uint32_t n;
 
 	mf_lock_take(&lock);
+	if (mf_gate_is_frozen)
+		return false;
 	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
 	/* One that begins its use later finds the gate closed. */
 	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < n; i++)
 		wait_for(mf_tally_of(&mf_session_store, i));
+	return true;
+}
+
+void mf_gate_freeze(void)
+{
+	__atomic_store_n(&mf_gate_is_frozen, true, __ATOMIC_RELAXED);
+	mf_lock_give(&lock);
+}
+
+void mf_gate_close(void)
+{
+	if (mf_gate_hold())
+		return;
+	mf_fork_go_on();
+	__atomic_store_n(&mf_gate_is_frozen, false, __ATOMIC_RELAXED);
 }
 
 void mf_gate_open(void)
@@ -49,5 +68,6 @@ void mf_gate_open(void)
 void mf_gate_reset(void)
 {
 	mf_gate_closed = 0;
+	mf_gate_is_frozen = false;
 	lock = (struct mf_lock){ 0 };
 }

@@ -53,6 +53,25 @@ static inline void mf_gate_leave(struct mf_thread *thread)
 void mf_gate_close(void);
 void mf_gate_open(void);
 
+/*
+ * To freeze what there is, for a child that may want a copy of it: mf_gate_hold() closes the gate, and
+ * says false where it is frozen already; mf_gate_freeze() lets go of it closed. Whoever closes the gate
+ * next has mf_fork_go_on() called, and finds everything thawed.
+ */
+bool mf_gate_hold(void);
+void mf_gate_freeze(void);
+
+extern bool mf_gate_is_frozen MF_HIDDEN;
+
+/* Before a change of what the gate does not protect, with the lock held that does. */
+static inline void mf_gate_thaw(void)
+{
+	if (__builtin_expect(!__atomic_load_n(&mf_gate_is_frozen, __ATOMIC_RELAXED), 1))
+		return;
+	mf_gate_close();
+	mf_gate_open();
+}
+
 /* In a forked child: nobody holds it. */
 void mf_gate_reset(void);
 

@@ -224,33 +224,61 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 	return fds[0];
 }
 
-int mf_join_copy(int *memory)
+/* Says something and waits for the answer. Returns its code. */
+static int ask(int fd, enum mf_join_verb verb, int fds[MF_JOIN_FDS])
+{
+	int ret = tell_verb(fd, verb, 0);
+
+	return ret < 0 ? ret : hear(fd, fds);
+}
+
+int mf_join_fork(void)
 {
 	int fds[MF_JOIN_FDS], fd = call(), ret;
 
-	*memory = 0;
 	if (fd < 0)
 		return fd;
-	ret = tell_verb(fd, MF_JOIN_COPY, 0);
-	ret = ret < 0 ? ret : hear(fd, fds);
-	if (!ret && fds[0] < 0)
-		ret = -EPROTO;
-	if (ret) {
-		syscall(SYS_close, fd);
-		return ret < 0 ? ret : -EPROTO;
-	}
-	*memory = move_high(fds[0]);
-	return fd;
+	ret = ask(fd, MF_JOIN_FORK, fds);
+	if (!ret)
+		return fd;
+	syscall(SYS_close, fd);
+	return ret < 0 ? ret : -EPROTO;
+}
+
+bool mf_join_go_on(void)
+{
+	int fds[MF_JOIN_FDS], fd = call(), ret;
+
+	if (fd < 0)
+		return false;
+	ret = ask(fd, MF_JOIN_GO_ON, fds);
+	syscall(SYS_close, fd);
+	return !ret;
 }
 
 bool mf_join_born(int fd)
 {
-	int fds[MF_JOIN_FDS], ret = tell_verb(fd, MF_JOIN_BORN, 0);
+	int fds[MF_JOIN_FDS];
 
-	if (ret < 0 || hear(fd, fds))
+	if (ask(fd, MF_JOIN_BORN, fds))
 		return false;
 	keep(fd);
 	return true;
+}
+
+int mf_join_copy(void)
+{
+	bool stands = is_still_there();
+	int fds[MF_JOIN_FDS], fd = stands ? connection : call(), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = ask(fd, MF_JOIN_COPY, fds);
+	if (!stands)
+		syscall(SYS_close, fd);
+	if (ret)
+		return ret < 0 ? ret : -EPROTO;
+	return fds[0] < 0 ? -EPROTO : move_high(fds[0]);
 }
 
 void mf_join_leave(void)

@@ -18,13 +18,19 @@ int mf_join_read(char *value, char **rest);
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
 /*
- * For a child that is to be forked: asks for a copy of the session, whose writers must be at rest.
- * Returns a connection for the child, or a negative number; *@memory is the copy.
+ * This process is about to fork, and the session's writers are at rest. Returns a connection for the
+ * child, or a negative number.
  */
-int mf_join_copy(int *memory);
+int mf_join_fork(void);
+
+/* The session's writers go on. False if massif-ctl cannot be told. */
+bool mf_join_go_on(void);
 
 /* In the child: whether massif-ctl knows it now. Then the connection stays. */
 bool mf_join_born(int connection);
+
+/* In the child: the descriptor of its copy of the session, or a negative number. */
+int mf_join_copy(void);
 
 /* In a child: the connection that it has is its parent's. */
 void mf_join_leave(void);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "model/objects.h"
+#include "gate.h"
 #include "session.h"
 #include "start.h"
 #include "thread.h"
@@ -186,6 +187,7 @@ void mf_objects_scan(void)
 			return;
 		sched_yield();
 	}
+	mf_gate_thaw();
 	if (!dl_iterate_phdr(visit, &scan))
 		retire_the_gone(&scan);
 	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
@@ -220,7 +222,8 @@ EXPORT int dlclose(void *handle)
 
 	if (mf_session_is_active() && !mf_thread_local.inside) {
 		mf_thread_local.inside = true;
-		mf_objects_scan();
+		if (mf_thread_get())
+			mf_objects_scan();
 		mf_thread_local.inside = false;
 	}
 	errno = saved;

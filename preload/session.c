@@ -164,12 +164,21 @@ bool mf_session_continue(int memory)
 	return active_word && !mf_store_attach_again(&mf_session_store, memory);
 }
 
+void mf_session_resume(void)
+{
+	*active_word = active_value;
+}
+
+void mf_session_deactivate(void)
+{
+	*active_word = 0;
+}
+
 void mf_session_activate(void)
 {
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,
 		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
-	*active_word = active_value;
 }
 
 void mf_session_attach(void)

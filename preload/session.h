@@ -42,10 +42,12 @@ static inline bool mf_session_has(int bit)
 void mf_session_attach(void);
 
 /*
- * In a forked child: its session's memory comes to where the parent's was; and, when all is in order,
- * it is profiled.
+ * In a forked child. It is profiled again, though with the parent's memory, which it must not change; its
+ * own comes to where that was; and it goes on with that, or ends without.
  */
+void mf_session_resume(void);
 bool mf_session_continue(int memory);
 void mf_session_activate(void);
+void mf_session_deactivate(void);
 
 #endif

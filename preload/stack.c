@@ -14,6 +14,12 @@
 /* Protects the trie and its contexts. Readers of what was there before need it not. */
 static struct mf_lock trie_lock;
 
+static void take_trie(void)
+{
+	mf_lock_take(&trie_lock);
+	mf_gate_thaw();
+}
+
 void mf_stack_forget(struct mf_thread *thread)
 {
 	thread->generation = mf_objects_generation();
@@ -116,7 +122,7 @@ static uint32_t insert_walk(struct mf_thread *thread)
 			return context;
 	}
 
-	mf_lock_take(&trie_lock);
+	take_trie();
 	node = make_nodes(thread, known, node);
 	context = node == UINT32_MAX ? MF_CONTEXT_NONE : context_of(thread, node);
 	mf_lock_give(&trie_lock);
@@ -149,7 +155,7 @@ static uint32_t insert_merged(struct mf_thread *thread, const struct mf_register
 {
 	uint32_t n = walk_merged(thread, caller), node, context;
 
-	mf_lock_take(&trie_lock);
+	take_trie();
 	node = make_merged_nodes(thread, n);
 	context = node == UINT32_MAX ? MF_CONTEXT_NONE : context_of(thread, node);
 	mf_lock_give(&trie_lock);
@@ -165,14 +171,14 @@ uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *call
 		mf_stack_forget(thread);
 	if (header->merge_recursive) {
 		n = walk_merged(thread, caller);
-		mf_lock_take(&trie_lock);
+		take_trie();
 		node = make_merged_nodes(thread, n);
 	} else {
 		mf_unwind(&thread->walk, caller, header->depth);
 		node = find_nodes(thread, &n);
 		if (n == thread->walk.n)
 			return node;
-		mf_lock_take(&trie_lock);
+		take_trie();
 		node = make_nodes(thread, n, node);
 	}
 	mf_lock_give(&trie_lock);
@@ -197,7 +203,7 @@ uint32_t mf_stack_interrupted_node(void)
 {
 	uint32_t node;
 
-	mf_lock_take(&trie_lock);
+	take_trie();
 	node = interrupted_node();
 	mf_lock_give(&trie_lock);
 	return node;
@@ -207,7 +213,7 @@ uint32_t mf_stack_interrupted(void)
 {
 	uint32_t node, context = MF_CONTEXT_NONE;
 
-	mf_lock_take(&trie_lock);
+	take_trie();
 	node = interrupted_node();
 	if (node != UINT32_MAX)
 		context = mf_trie_context(&mf_session_store, node);

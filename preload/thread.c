@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "fork.h"
 #include "gate.h"
 #include "session.h"
 #include "stack.h"
@@ -35,7 +36,8 @@ static void give_back(void *data)
 	struct mf_thread *thread = data;
 
 	mf_thread_local.thread = NULL;
-	if (mf_session_is_active()) {
+	mf_fork_thread_ended(thread);
+	if (mf_session_is_active() && !mf_fork_is_newborn) {
 		mf_thread_local.inside = true;
 		mf_gate_close();
 		mf_tally_fold(&mf_session_store);
@@ -112,8 +114,13 @@ void mf_thread_survive(struct mf_thread *own)
 
 struct mf_thread *mf_thread_take(void)
 {
-	struct mf_thread *thread = take_ended();
+	struct mf_thread *thread = mf_fork_begin();
 
+	if (thread || !mf_session_is_active()) {
+		mf_thread_local.thread = thread;
+		return thread;
+	}
+	thread = take_ended();
 	if (!thread)
 		thread = make();
 	if (!thread)

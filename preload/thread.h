@@ -41,8 +41,8 @@ struct mf_thread {
 	/* Whose block is out of the table; changes where the gate has been entered or closed. */
 	const struct mf_track_realloc *resizing;
 
-	/* While it forks: the connection for its child, and the copy of the session; 0: none. */
-	int child, child_memory;
+	/* While it forks: the connection for its child; 0: none. */
+	int child;
 
 	volatile uint32_t n_deferred;
 	struct mf_deferred deferred[MF_DEFERRED_MAX];

@@ -97,9 +97,9 @@ void mf_trace_line(const char *format, ...)
 
 	if (!mf_session_is_active())
 		return;
-	if (names_wanted)
-		note_name(format);
-	if (!descriptor || !is_still_there())
+	/* A forked child learns here whether it may say anything. */
+	note_name(format);
+	if (!mf_session_is_active() || !descriptor || !is_still_there())
 		return;
 	put_prefix(&line);
 	va_start(args, format);

@@ -18,6 +18,7 @@
 #include "model/model.h"
 #include "model/tally.h"
 #include "clock.h"
+#include "fork.h"
 #include "gate.h"
 #include "real.h"
 #include "session.h"
@@ -70,6 +71,9 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 
 static void lose(void)
 {
+	/* The memory may be gone, or another's. */
+	if (!mf_session_is_active() || mf_fork_is_newborn)
+		return;
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
 }
 

@@ -3,12 +3,15 @@
 // Valgrind's Massif.
 
 #include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -214,18 +217,24 @@ TEST_F_TIMEOUT(children, not_traced, 60)
 }
 
 /* The child goes on with a copy of everything, and both have a file. */
-TEST_F_TIMEOUT(children, forked, 120)
+TEST_F_TIMEOUT(children, forked, 200)
 {
 	static const struct {
 		const char *way;
 		size_t files;
-	} ways[] = { { "forked", 2 }, { "forked_twice", 3 } };
+	} ways[] = {
+		{ "forked", 2 }, { "forked_twice", 3 },
+		/* Whoever has the first event after it. */
+		{ "late", 2 }, { "late_ones", 5 }, { "late_closed", 2 }, { "orphan", 3 },
+		{ "between", 3 },
+	};
+	const size_t n_ways = sizeof(ways) / sizeof(ways[0]);
 	static const char *const units[] = { "--max-snapshots=100", "--max-snapshots=10",
 					     "--ignore-fn=shrink" };
 
 	NEED_VALGRIND();
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
-	for (size_t i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 3 * n_ways; i++) {
 		TH_LOG("%s %s", ways[i / 3].way, units[i % 3]);
 		run_both(_metadata, self, "--trace-children=no",
 			 ARGS(units[i % 3], target, ways[i / 3].way));
@@ -233,6 +242,80 @@ TEST_F_TIMEOUT(children, forked, 120)
 		EXPECT_STREQ("", self->result.err);
 		forget_files(self);
 	}
+}
+
+/*
+ * A new thread's is the first event of a child. Massif counts another size for the thread's table of
+ * TLS blocks, which has an entry for the shim here.
+ */
+TEST_F(children, forked_then_thread)
+{
+	size_t with_thread = 0;
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	run_side(self, 0, "--trace-children=no",
+		 ARGS("--detailed-freq=1", "--threshold=0", target, "late_thread"));
+	EXPECT_EQ(3, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_EQ(2, self->n[0]);
+	for (size_t i = 0; i < 2; i++) {
+		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
+		/* Five blocks; in the child three less, and five more. */
+		with_thread += strstr(self->files[0][i], "n1: 3500 0x: change_in_thread") != NULL;
+		with_thread += strstr(self->files[0][i], "n1: 4900 0x: change_in_thread") != NULL;
+	}
+	EXPECT_EQ(3, with_thread);
+}
+
+/* How many sessions' memory massif-ctl has. */
+static size_t count_sessions(pid_t pid)
+{
+	char path[64], name[256];
+	struct dirent *entry;
+	size_t n = 0;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		ssize_t length = readlinkat(dirfd(directory), entry->d_name, name, sizeof(name) - 1);
+
+		name[length > 0 ? length : 0] = '\0';
+		n += strstr(name, "memfd:massif-session") != NULL;
+	}
+	if (directory)
+		closedir(directory);
+	return n;
+}
+
+static int program_in[2], program_out[2];
+
+static void connect_program(void)
+{
+	dup2(program_in[0], STDIN_FILENO);
+	dup2(program_out[1], STDOUT_FILENO);
+}
+
+/* As long as nobody allocates, there is one profile. */
+TEST_F(children, copied_late)
+{
+	char letter;
+	int status;
+	pid_t pid;
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	ASSERT_EQ(0, pipe2(program_in, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(program_out, O_CLOEXEC));
+	pid = ctl_start(connect_program, (const char *[]){ "massif-ctl", "-q", target, "idle", NULL });
+	ASSERT_EQ(1, read(program_out[0], &letter, 1));
+	EXPECT_EQ(1, count_sessions(pid));
+	ASSERT_EQ(1, write(program_in[1], "x", 1));
+	ASSERT_EQ(1, read(program_out[0], &letter, 1));
+	EXPECT_EQ(3, count_sessions(pid));
+	ASSERT_EQ(1, write(program_in[1], "x", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(7, WEXITSTATUS(status));
+	EXPECT_EQ(3, take_files("massif.out", self->files[0]));
 }
 
 /* Without %p the last one writes it, and writes it whole. */

@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -197,6 +198,177 @@ static int forked_twice(char **argv)
 	return wait_for(pid);
 }
 
+static struct waiting {
+	pid_t pid;
+	int word[2];
+} children[4];
+
+/* A child that does something when the parent, which may have gone on, says so. Nothing here allocates. */
+static struct waiting *fork_waiting(void (*then)(void))
+{
+	static int n;
+	struct waiting *child = &children[n++];
+	char letter;
+
+	if (pipe(child->word))
+		_exit(93);
+	child->pid = fork();
+	if (child->pid)
+		return child;
+	if (read(child->word[0], &letter, 1) != 1)
+		_exit(96);
+	then();
+	_exit(3);
+}
+
+static int say(const struct waiting *child)
+{
+	if (write(child->word[1], "x", 1) != 1)
+		return 94;
+	return wait_for(child->pid);
+}
+
+static void nothing(void)
+{
+}
+
+static void change(void)
+{
+	shrink(3);
+	grow(5, 700);
+}
+
+/* The program goes on before its child does. */
+static int late(char **argv)
+{
+	struct waiting *child = fork_waiting(change);
+
+	shrink(2);
+	grow(6, 300);
+	return say(child);
+}
+
+/* Nor do all of them ever allocate. */
+static int late_ones(char **argv)
+{
+	static void (*const deeds[])(void) = { change, nothing, change, nothing };
+	int bad = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (i == 2)
+			grow(3, 900);
+		fork_waiting(deeds[i]);
+	}
+	/* One word before the program goes on. */
+	bad |= say(&children[3]) != 3;
+	grow(2, 1100);
+	for (int i = 0; i < 3; i++)
+		bad |= say(&children[i]) != 3;
+	return bad ? 94 : 7;
+}
+
+/* It knows of no descriptor that it does not use. */
+static void close_and_change(void)
+{
+	for (int fd = 3; fd < 2000; fd++)
+		close(fd);
+	change();
+}
+
+static int late_closed(char **argv)
+{
+	struct waiting *child = fork_waiting(close_and_change);
+
+	grow(6, 300);
+	return say(child);
+}
+
+static pid_t middle;
+
+/* Its parent is gone. */
+static void wait_and_change(void)
+{
+	while (getppid() == middle)
+		usleep(1000);
+	change();
+}
+
+static int orphan(char **argv)
+{
+	int status;
+	pid_t pid;
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
+		return 93;
+	pid = fork();
+	if (pid == 0) {
+		grow(2, 700);
+		middle = getpid();
+		fork_waiting(wait_and_change);
+		_exit(write(children[0].word[1], "x", 1) == 1 ? 3 : 4);
+	}
+	if (wait_for(pid) != 3 || wait(&status) < 0)
+		return 94;
+	return WEXITSTATUS(status) == 3 ? 7 : 95;
+}
+
+/* The one between never allocates. */
+static int between(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(say(fork_waiting(change)));
+	grow(2, 700);
+	return wait_for(pid);
+}
+
+static void *change_in_thread(void *data)
+{
+	change();
+	return NULL;
+}
+
+static int run_thread(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, change_in_thread, NULL) || pthread_join(thread, NULL);
+}
+
+/* A thread whose stack is there already is the first to allocate. */
+static int late_thread(char **argv)
+{
+	pid_t pid;
+
+	if (run_thread())
+		return 93;
+	pid = fork();
+	if (pid == 0) {
+		int bad = run_thread();
+
+		grow(2, 900);
+		_exit(bad ? 4 : 3);
+	}
+	return wait_for(pid);
+}
+
+/* Two children: one that does nothing, and one that has gone on. Tells when they are there. */
+static int idle(char **argv)
+{
+	fork_waiting(nothing);
+	fork_waiting(nothing);
+	if (write(STDOUT_FILENO, "x", 1) != 1)
+		return 94;
+	alarm(20);
+	if (read(STDIN_FILENO, &(char){ 0 }, 1) != 1)
+		return 95;
+	grow(1, 700);
+	if (write(STDOUT_FILENO, "y", 1) != 1 || read(STDIN_FILENO, &(char){ 0 }, 1) != 1)
+		return 96;
+	return say(&children[0]) == 3 && say(&children[1]) == 3 ? 7 : 97;
+}
+
 #define CHURNERS 4
 
 static volatile int done;
@@ -266,6 +438,13 @@ static const struct {
 	{ "killed", killed },
 	{ "forked", forked },
 	{ "forked_twice", forked_twice },
+	{ "late", late },
+	{ "late_ones", late_ones },
+	{ "late_closed", late_closed },
+	{ "orphan", orphan },
+	{ "between", between },
+	{ "late_thread", late_thread },
+	{ "idle", idle },
 	{ "fork_threads", fork_threads },
 	{ "stay", stay },
 	{ "daemonise", daemonise },

@@ -33,8 +33,10 @@
 
 enum mf_join_verb {
 	MF_JOIN_EXECUTED, /* a new image: its path, and its arguments, each with its NUL */
-	MF_JOIN_COPY,	  /* a process that will fork wants a copy of its session for the child */
-	MF_JOIN_BORN,	  /* on the same connection: the child */
+	MF_JOIN_FORK,	  /* a process will fork, and changes nothing until it says */
+	MF_JOIN_GO_ON,	  /* that it will; it waits for the answer */
+	MF_JOIN_BORN,	  /* on the connection of MF_JOIN_FORK: the child */
+	MF_JOIN_COPY,	  /* a child wants memory of its own. There, or on a new connection */
 	MF_JOIN_EXECUTES, /* it is about to be another program; */
 	MF_JOIN_STAYS,	  /* that failed. These are not answered on a connection that stands */
 	MF_JOIN_VERBS,

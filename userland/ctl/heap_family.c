@@ -30,6 +30,7 @@
 enum {
 	BACKLOG = 128,
 	EVENTS = 16,
+	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
 	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
 	LAST_WATCH_MS = 500, /* and how late at most */
 };
@@ -188,15 +189,80 @@ struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family,
 	return process;
 }
 
+/* A child whose profile is still that of @source. */
+static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
+					 const struct mf_heap_process *source)
+{
+	struct mf_heap_process *process = family->processes;
+
+	while (process && process->source != source)
+		process = process->next;
+	return process;
+}
+
+static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source);
+
 /* Takes @process out. */
 static void drop(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_heap_process **at = &family->processes;
 
+	bequeath(family, process);
+
 	while (*at != process)
 		at = &(*at)->next;
 	*at = process->next;
 	mf_heap_process_destroy(process);
+}
+
+static void complain_of_child(const struct mf_heap_process *source, const struct mf_error *err)
+{
+	mf_message_say(MF_MESSAGE_PROBLEM, "a child of process %d is not profiled: %s",
+		       (int)source->pid, err->text);
+}
+
+/* After an attempt to give @heir of @source a profile of its own. Returns whether it has one. */
+static bool has_settled(struct mf_heap_family *family, struct mf_heap_process *heir,
+			const struct mf_heap_process *source, int ret, const struct mf_error *err)
+{
+	if (ret) {
+		complain_of_child(source, err);
+		drop(family, heir);
+	} else if (heir->pid && !heir->ended) {
+		mf_heap_process_start(heir);
+	}
+	return !ret;
+}
+
+/* Makes it a profile of its own. Returns false, and has dropped it, if it can have none. */
+static bool settle(struct mf_heap_family *family, struct mf_heap_process *heir)
+{
+	const struct mf_heap_process *source = heir->source;
+	struct mf_error err;
+	int ret = mf_heap_process_copy(heir, !heir->ended, &err);
+
+	return has_settled(family, heir, source, ret, &err);
+}
+
+/* @source, which is no more, needs no profile. */
+static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source)
+{
+	struct mf_heap_process *heir;
+
+	while ((heir = find_heir(family, source))) {
+		const struct mf_heap_process *other = heir->next;
+		struct mf_error err;
+		int ret;
+
+		while (other && other->source != source)
+			other = other->next;
+		if (other) {
+			settle(family, heir);
+			continue;
+		}
+		ret = mf_heap_process_inherit(heir, source, &err);
+		has_settled(family, heir, source, ret, &err);
+	}
 }
 
 static struct guest **find_guest(struct mf_heap_family *family, int fd)
@@ -439,7 +505,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct wi
 }
 
 /* A process is about to fork, and waits. */
-static int serve_copy(struct mf_heap_family *family, int fd, const struct wish *wish)
+static int serve_fork(struct mf_heap_family *family, int fd, const struct wish *wish)
 {
 	struct mf_heap_process *parent = find_alive(family, wish->pid), *made;
 	struct mf_error err;
@@ -447,15 +513,24 @@ static int serve_copy(struct mf_heap_family *family, int fd, const struct wish *
 
 	if (!parent)
 		return -ESRCH;
-	ret = mf_heap_process_copy(parent, &made, &err);
+	ret = mf_heap_process_expect(parent, &made, &err);
 	if (ret) {
-		mf_message_say(MF_MESSAGE_PROBLEM, "a child of process %d is not profiled: %s",
-			       (int)wish->pid, err.text);
+		complain_of_child(parent, &err);
 		return ret;
 	}
 	add(family, made, fd);
-	answer(fd, 0, (int[]){ made->memory, -1 });
+	answer(fd, 0, NULL);
 	return 0;
+}
+
+/* A child has its first event, and waits. */
+static int give_copy(struct mf_heap_family *family, struct mf_heap_process *process, int fd)
+{
+	if (!process || !process->forked)
+		return -ESRCH;
+	if (process->source && !settle(family, process))
+		return -ENOMEM;
+	return answer(fd, 0, (int[]){ process->memory, -1 });
 }
 
 /* Of a process that has closed its connection. */
@@ -468,14 +543,20 @@ static int serve_executing(struct mf_heap_family *family, const struct wish *wis
 	return -ENOTCONN; /* it was about one thing only */
 }
 
-/* Returns 0 and the connection is somebody's, or -errno. */
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct wish *wish);
+
+/* Returns 0 and the connection is somebody's, ENOTCONN if it is not to be answered, or -errno. */
 static int serve_wish(struct mf_heap_family *family, int fd, const struct wish *wish)
 {
 	switch (wish->request.verb) {
 	case MF_JOIN_EXECUTED:
 		return serve_executed(family, fd, wish);
+	case MF_JOIN_FORK:
+		return serve_fork(family, fd, wish);
+	case MF_JOIN_GO_ON:
+		return serve_go_on(family, fd, wish);
 	case MF_JOIN_COPY:
-		return serve_copy(family, fd, wish);
+		return give_copy(family, find_alive(family, wish->pid), fd) ?: ENOTCONN;
 	case MF_JOIN_EXECUTES:
 	case MF_JOIN_STAYS:
 		return serve_executing(family, wish);
@@ -496,10 +577,10 @@ static void serve_guest(struct mf_heap_family *family, struct guest *guest)
 		free(guest);
 		if (ret > 0)
 			ret = serve_wish(family, fd, wish);
-		if (ret) {
+		if (ret < 0)
 			answer(fd, ret, NULL);
+		if (ret)
 			close(fd);
-		}
 	}
 	free(wish);
 }
@@ -580,12 +661,77 @@ static void serve_process(struct mf_heap_family *family, struct mf_heap_process 
 	if (!process->pid) {
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
 			drop(family, process);
+	} else if (ret > 0 && wish->request.verb == MF_JOIN_COPY) {
+		/* Or it finds the connection closed. */
+		give_copy(family, process, process->connection);
 	} else if (ret > 0) {
 		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
 	} else if (ret < 0) {
 		lose_sight(family, process);
 	}
 	free(wish);
+}
+
+static bool is_member(const struct mf_heap_family *family, const struct mf_heap_process *process)
+{
+	const struct mf_heap_process *member = family->processes;
+
+	while (member && member != process)
+		member = member->next;
+	return member;
+}
+
+/*
+ * Waits for @heir to become another program, or to end: most children do, and soon. Returns whether it
+ * is still there and has no profile of its own.
+ */
+static bool await(struct mf_heap_family *family, struct mf_heap_process *heir, int64_t patience)
+{
+	int64_t until = mf_timekeeper_now() + patience, now = until - patience;
+
+	for (; !heir->ended; now = mf_timekeeper_now()) {
+		struct pollfd polled[] = {
+			{ .fd = heir->connection, .events = POLLIN },
+			{ .fd = heir->pidfd, .events = POLLIN },
+		};
+
+		if (poll(polled, 2, until > now ? (int)(until - now) : 0) <= 0)
+			return true;
+		if (polled[1].revents)
+			end_process(family, heir);
+		else
+			serve_process(family, heir);
+		if (!is_member(family, heir) || !heir->source)
+			return false;
+	}
+	if (!heir->executes)
+		return true;
+	drop(family, heir);
+	return false;
+}
+
+/* As long as making a copy may take, but a moment at most. */
+static int64_t patience_for(const struct mf_heap_process *process)
+{
+	struct stat file;
+	int64_t mib = fstat(process->memory, &file) ? 0 : file.st_blocks / 2048;
+
+	return mib < 1 ? 1 : mib < PATIENCE_MS ? mib : PATIENCE_MS;
+}
+
+/* The profile of a process is about to change, which some of its children may share so far. */
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct wish *wish)
+{
+	struct mf_heap_process *process = find_alive(family, wish->pid), *heir;
+
+	if (!process)
+		return -ESRCH;
+	while ((heir = find_heir(family, process))) {
+		if (await(family, heir, patience_for(process)))
+			settle(family, heir);
+	}
+	answer(fd, 0, NULL);
+	return ENOTCONN;
 }
 
 static void serve_one(struct mf_heap_family *family, int fd)
@@ -606,7 +752,8 @@ static void serve_one(struct mf_heap_family *family, int fd)
 			return;
 		}
 		if (process->pidfd == fd) {
-			end_process(family, process);
+			/* The number may have been another's when something became of it. */
+			find_alive(family, process->pid);
 			return;
 		}
 	}
@@ -633,6 +780,8 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 		drop(family, process);
 		return;
 	}
+	if (process->source && !settle(family, process))
+		return;
 	mf_consultant_destroy(mf_take(process->consultant, NULL));
 	mf_tally_fold(&process->store);
 	mf_heap_process_write(process);
@@ -676,7 +825,8 @@ int mf_heap_family_look(struct mf_heap_family *family)
 				continue;
 		}
 		period = sooner(period, process->watch_ms);
-		period = sooner(period, mf_timekeeper_look(&process->store));
+		if (!process->source)
+			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
 	/* One at a time: others may be waiting to join. */
 	process = next_ended(family);
@@ -724,8 +874,10 @@ void mf_heap_family_end(struct mf_heap_family *family)
 			       "%zu of the processes that the program started still run; their "
 			       "profiles end here",
 			       left);
-	while (family->processes) {
-		mf_heap_process_write(family->processes);
-		drop(family, family->processes);
+	while ((process = family->processes)) {
+		if (process->source && !settle(family, process))
+			continue;
+		mf_heap_process_write(process);
+		drop(family, process);
 	}
 }

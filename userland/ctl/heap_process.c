@@ -90,26 +90,43 @@ static void destroy(struct mf_heap_process **process)
 	mf_heap_process_destroy(*process);
 }
 
-int mf_heap_process_create(const struct mf_options *options, const char *cmd,
-			   struct mf_heap_process **process, struct mf_error *err)
+/* Without a store. */
+static struct mf_heap_process *make(const struct mf_options *options, const char *cmd)
 {
-	__attribute__((cleanup(destroy))) struct mf_heap_process *made = calloc(1, sizeof(*made));
-	int ret;
+	struct mf_heap_process *made = calloc(1, sizeof(*made));
 
 	if (!made)
-		return mf_error_set(err, -ENOMEM, "out of memory");
+		return NULL;
 	made->options = options;
 	made->memory = made->pidfd = made->connection = -1;
 	made->watch_ms = -1;
 	made->cmd = strdup(cmd);
-	if (!made->cmd)
+	if (made->cmd)
+		return made;
+	free(made);
+	return NULL;
+}
+
+static int make_consultant(struct mf_heap_process *process, struct mf_error *err)
+{
+	if (!process->options->heap || !mf_consultant_is_needed(process->options))
+		return 0;
+	return mf_consultant_create(&process->store, process->options, &process->consultant, err);
+}
+
+int mf_heap_process_create(const struct mf_options *options, const char *cmd,
+			   struct mf_heap_process **process, struct mf_error *err)
+{
+	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
+	int ret;
+
+	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	ret = mf_store_create(&made->store, address_budget(), &made->memory, err);
 	if (ret)
 		return ret;
 	set_up(&made->store, options);
-	if (options->heap && mf_consultant_is_needed(options))
-		ret = mf_consultant_create(&made->store, options, &made->consultant, err);
+	ret = make_consultant(made, err);
 	if (!ret)
 		*process = mf_take(made, NULL);
 	return ret;
@@ -141,15 +158,24 @@ static int copy_range(int to, int from, const char *source, off_t start, off_t e
 	return 0;
 }
 
-static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *from)
+/* What says of each block where it is; a file is of their sums. */
+static bool is_of_blocks(int region)
+{
+	return region == MF_REGION_BLOCK_DIRECTORY || region == MF_REGION_BLOCK_LEAVES ||
+	       region == MF_REGION_WIDE_BLOCKS;
+}
+
+static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *from, bool lives)
 {
 	const struct mf_region *regions = from->store.header->regions;
-	struct mf_store_header *header = to->store.header;
+	const struct mf_store_header *header = to->store.header;
 
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		off_t start = (off_t)header->regions[i].offset;
 		int ret;
 
+		if (!lives && !to->options->xtree && is_of_blocks(i))
+			continue;
 		if (regions[i].offset != header->regions[i].offset ||
 		    regions[i].size != header->regions[i].size)
 			return -EINVAL;
@@ -158,36 +184,77 @@ static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *
 		if (ret)
 			return ret;
 	}
+	return 0;
+}
+
+static const struct mf_store *store_of(const struct mf_heap_process *process)
+{
+	return process->source ? &process->source->store : &process->store;
+}
+
+/* The profile is what that of the child's parent was at the fork. */
+static bool is_true(const struct mf_heap_process *process)
+{
+	return __atomic_load_n(&store_of(process)->header->went_on, __ATOMIC_SEQ_CST) ==
+	       process->went_on;
+}
+
+int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_process **process,
+			   struct mf_error *err)
+{
+	struct mf_heap_process *made = make(from->options, from->cmd);
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->source = from->source ? from->source : from;
+	made->went_on = store_of(made)->header->went_on;
+	made->forked = true;
+	*process = made;
+	return 0;
+}
+
+/* What its header says of the one whose profile it was before. */
+static int make_own(struct mf_heap_process *process, struct mf_error *err)
+{
+	struct mf_store_header *header = process->store.header;
+
 	/* What was kept to be told of, its parent tells. */
 	header->n_steps = header->steps_lost = 0;
 	header->verified = header->verify_differs = 0;
 	header->question = 0;
-	if (to->options->child_silent)
+	if (process->options->child_silent)
 		header->trace_fd = 0;
-	return 0;
+	return make_consultant(process, err);
 }
 
-int mf_heap_process_copy(const struct mf_heap_process *from, struct mf_heap_process **process,
-			 struct mf_error *err)
+int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err)
 {
-	__attribute__((cleanup(destroy))) struct mf_heap_process *made = NULL;
-	int ret = mf_heap_process_create(from->options, from->cmd, &made, err);
+	const struct mf_heap_process *from = process->source;
+	int ret = mf_store_create(&process->store, address_budget(), &process->memory, err);
 
 	if (ret)
 		return ret;
-	ret = copy_store(made, from);
+	ret = copy_store(process, from, lives);
 	if (ret)
 		return mf_error_set(err, ret, "the session memory cannot be copied: %s",
 				    strerror(-ret));
-	/* The copied header says nothing of this one. */
-	mf_consultant_destroy(mf_take(made->consultant, NULL));
-	if (mf_consultant_is_needed(made->options))
-		ret = mf_consultant_create(&made->store, made->options, &made->consultant, err);
-	if (ret)
-		return ret;
-	made->forked = true;
-	*process = mf_take(made, NULL);
-	return 0;
+	if (!is_true(process))
+		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
+	process->source = NULL;
+	return make_own(process, err);
+}
+
+int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_process *source,
+			    struct mf_error *err)
+{
+	if (!is_true(process))
+		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
+	mf_consultant_destroy(mf_take(source->consultant, NULL));
+	process->store = source->store;
+	process->memory = mf_take(source->memory, -1);
+	memset(&source->store, 0, sizeof(source->store));
+	process->source = NULL;
+	return make_own(process, err);
 }
 
 void mf_heap_process_destroy(struct mf_heap_process *process)
@@ -292,10 +359,10 @@ static int64_t age_ms(const struct mf_store_header *header)
 static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
 {
 	return (struct mf_xtree_of){
-		.store = &process->store,
+		.store = store_of(process),
 		.cmd = process->cmd,
 		.pid = process->pid,
-		.time_ms = age_ms(process->store.header),
+		.time_ms = age_ms(store_of(process)->header),
 	};
 }
 
@@ -321,8 +388,10 @@ void mf_heap_process_write(struct mf_heap_process *process)
 
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)
 {
-	mf_control_print_profile(out, process->pid, "heap", mf_tally_look(&process->store, 0).heap,
-				 age_ms(process->store.header), process->cmd);
+	const struct mf_store *store = store_of(process);
+
+	mf_control_print_profile(out, process->pid, "heap", mf_tally_look(store, 0).heap,
+				 age_ms(store->header), process->cmd);
 }
 
 int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,
@@ -333,7 +402,7 @@ int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_cont
 		[MF_CONTROL_DETAILED_SNAPSHOT] = MF_OUTPUT_DETAILED,
 		[MF_CONTROL_ALL_SNAPSHOTS] = MF_OUTPUT_KEPT,
 	};
-	const struct mf_store_header *header = process->store.header;
+	const struct mf_store_header *header = store_of(process)->header;
 	int64_t now = process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
 			      (int64_t)header->instructions :
 			      age_ms(header);
@@ -347,6 +416,6 @@ int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_cont
 		return mf_xtree_print(process->options, &of, verb == MF_CONTROL_XTMEMORY_MS, out,
 				      err);
 	}
-	return mf_output_print(process->options, process->cmd, &process->store, false, parts[verb],
+	return mf_output_print(process->options, process->cmd, store_of(process), false, parts[verb],
 			       now, out, err);
 }

@@ -18,6 +18,8 @@ struct mf_heap_process {
 	const struct mf_options *options;
 	struct mf_store store;
 	int memory;	/* the store's descriptor */
+	const struct mf_heap_process *source; /* whose store says what this one would; NULL: it has one */
+	uint32_t went_on; /* of that store, when it became so */
 	pid_t pid;	/* 0: not known yet */
 	char *cmd;	/* as the file shows it; owned */
 	bool launched;	/* massif-ctl started it, not the program */
@@ -38,10 +40,18 @@ int mf_heap_process_create(const struct mf_options *options, const char *cmd,
 void mf_heap_process_destroy(struct mf_heap_process *process); /* NULL is allowed */
 
 /*
- * The same with a copy of what @from has, whose program is at rest: for a child that it will fork.
+ * A child that @from will fork. As long as @from, whose program is at rest, does not change its profile,
+ * that is the child's, too. Returns 0 or -ENOMEM.
  */
-int mf_heap_process_copy(const struct mf_heap_process *from, struct mf_heap_process **process,
-			 struct mf_error *err);
+int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_process **process,
+			   struct mf_error *err);
+
+/* Gives it a copy, without what only a process needs that goes on where @lives is false. */
+int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err);
+
+/* Gives it that of its source, which needs it no more. */
+int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_process *source,
+			    struct mf_error *err);
 
 /* It has a pid and will run: whoever answers its questions begins. Says what goes wrong. */
 void mf_heap_process_start(struct mf_heap_process *process);

@@ -101,18 +101,11 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 
 	if (places)
-		flags |= MAP_FIXED_NOREPLACE;
+		flags |= MAP_FIXED;
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		void *address = mmap(places ? places[i] : NULL, regions[i].size,
 				     PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd,
 				     fd >= 0 ? (off_t)regions[i].offset : 0);
-
-		/* An old kernel takes the place for a wish. */
-		if (address != MAP_FAILED && places && address != places[i]) {
-			munmap(address, regions[i].size);
-			address = MAP_FAILED;
-			errno = EEXIST;
-		}
 
 		if (address == MAP_FAILED) {
 			int code = -errno;
@@ -122,11 +115,9 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 		}
 		store->regions[i] = address;
 		store->sizes[i] = regions[i].size;
-		/* Not the program's memory: neither in its core dumps nor in its children. */
-		if (fd >= 0) {
+		/* Not the program's memory: not in its core dumps. */
+		if (fd >= 0)
 			madvise(address, regions[i].size, MADV_DONTDUMP);
-			madvise(address, regions[i].size, MADV_DONTFORK);
-		}
 	}
 	store->header = store->regions[MF_REGION_HEADER];
 	return 0;

@@ -100,6 +100,7 @@ struct mf_store_header {
 	int32_t late_objects_error; /* why what is loaded later is not looked at, -errno; 0: it is */
 	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
 	uint32_t keeps_ledger;	    /* what each stack allocates and frees is counted; see ledger.h */
+	uint32_t went_on;	    /* how often the program could not say that after a fork; see fork.c */
 
 	/* Of stacks compared with libunwind's, if massif-ctl asks for that; see preload/verify.h. */
 	uint32_t verify;	  /* enum mf_verify */
@@ -146,10 +147,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 /* Maps the store behind @fd, which may be closed afterwards. Refuses what is no store. */
 int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);
 
-/*
- * The same to the addresses of a store of the same form, @store, which is not mapped any more: a
- * forked process has none of it.
- */
+/* The same in the place of @store, which must be of the same form. */
 int mf_store_attach_again(struct mf_store *store, int fd);
 
 /* Unmaps what _create or _attach mapped. */
