@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "patch.h"
+#include "requests.h"
 #include "session.h"
 
 /* What is done with a new object; and, for all that came together, after the last one. */
@@ -24,7 +25,7 @@ struct visitor {
 };
 
 static const struct visitor visitors[] = {
-	{ NULL },
+	{ mf_requests_arrived, NULL },
 };
 
 #define VISITORS (sizeof(visitors) / sizeof(visitors[0]))

@@ -16,8 +16,9 @@ $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o: CFLAGS += -fno-builti
 # They know their caller's registers by their own frame.
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o: CFLAGS += -fno-omit-frame-pointer
 
+# Its constructor comes before all others, so that what they do is seen.
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,defs \
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,initfirst -Wl,-z,defs \
 		-Wl,--exclude-libs,ALL -o $@ $^ -static-libgcc -lgcc_eh
 
 ALL += $(O)/libmassif-preload.so

@@ -25,6 +25,7 @@
 
 /* Names of a large program are looked up in less. A massif-ctl that was stopped stops nobody. */
 #define PATIENCE_S 10
+#define COMMAND_PATIENCE_S 60 /* a report takes longer */
 
 static char name[MF_JOIN_NAME_MAX];
 static char secret[MF_JOIN_SECRET_DIGITS];
@@ -117,17 +118,23 @@ static int call(void)
 	return ret;
 }
 
-/* Waits for the answer. Returns its code, with descriptors only if it is 0; -1 stands for none. */
-static int hear(int fd, int fds[MF_JOIN_FDS])
+/*
+ * Waits for the answer. Returns its code, with descriptors only if it is 0; -1 stands for none. There
+ * is @room for text behind it, which has an end.
+ */
+static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 {
 	struct mf_join_answer answer = { 0 };
-	struct iovec part = { .iov_base = &answer, .iov_len = sizeof(answer) };
+	struct iovec parts[] = {
+		{ .iov_base = &answer, .iov_len = sizeof(answer) },
+		{ .iov_base = text, .iov_len = room },
+	};
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
 	} control;
 	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1,
+		.msg_iov = parts, .msg_iovlen = 2,
 		.msg_control = &control, .msg_controllen = sizeof(control),
 	};
 	long size = without_interruption(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
@@ -138,9 +145,16 @@ static int hear(int fd, int fds[MF_JOIN_FDS])
 	    header->cmsg_type == SCM_RIGHTS && header->cmsg_len >= CMSG_LEN(sizeof(int)) &&
 	    header->cmsg_len <= CMSG_LEN(MF_JOIN_FDS * sizeof(int)))
 		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
-	if (size != (long)sizeof(answer) || answer.magic != MF_JOIN_MAGIC)
+	if (size < (long)sizeof(answer) || answer.magic != MF_JOIN_MAGIC)
 		return size < 0 ? (int)size : -EPROTO;
+	if (room)
+		text[(size_t)size - sizeof(answer) < room ? (size_t)size - sizeof(answer) : room - 1] = '\0';
 	return answer.code;
+}
+
+static int hear(int fd, int fds[MF_JOIN_FDS])
+{
+	return hear_text(fd, fds, NULL, 0);
 }
 
 static struct mf_join_request make_request(enum mf_join_verb verb)
@@ -307,4 +321,54 @@ void mf_join_executing(bool begins)
 	if (tell_verb(fd, verb, 0) >= 0)
 		hear(fd, fds);
 	syscall(SYS_close, fd);
+}
+
+/* Returns 0 or -errno. */
+static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const char *arg)
+{
+	struct mf_join_request request = make_request(verb);
+	struct iovec parts[] = {
+		{ .iov_base = &request, .iov_len = sizeof(request) },
+		{ .iov_base = (void *)path, .iov_len = strnlen(path, MF_JOIN_PATH_MAX) },
+		{ .iov_base = (void *)arg, .iov_len = strnlen(arg, MF_JOIN_ARGS_MAX) },
+	};
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 3 };
+	int ret;
+
+	request.path_bytes = (uint32_t)parts[1].iov_len;
+	request.args_bytes = (uint32_t)parts[2].iov_len;
+	ret = tell(fd, &message, 0);
+	return ret < 0 ? ret : 0;
+}
+
+int mf_join_command(const char *text, struct mf_join_file *file)
+{
+	struct timeval patience = { .tv_sec = COMMAND_PATIENCE_S };
+	int fds[MF_JOIN_FDS], fd = call(), ret;
+
+	_Static_assert(sizeof(file->name) == MF_JOIN_PATH_MAX, "a name's room");
+	file->connection = file->contents = -1;
+	if (fd < 0)
+		return fd;
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	ret = tell_texts(fd, MF_JOIN_COMMAND, text, "");
+	ret = ret ? ret : hear_text(fd, fds, file->name, sizeof(file->name));
+	if (ret || fds[0] < 0) {
+		syscall(SYS_close, fd);
+		return ret;
+	}
+	file->connection = fd;
+	file->contents = fds[0];
+	return 0;
+}
+
+void mf_join_written(const struct mf_join_file *file, const char *path, int code)
+{
+	char digits[12] = "", *at = digits + sizeof(digits) - 1;
+
+	for (int left = -code; left > 0; left /= 10)
+		*--at = (char)('0' + left % 10);
+	tell_texts(file->connection, MF_JOIN_WRITTEN, path, at);
+	syscall(SYS_close, file->contents);
+	syscall(SYS_close, file->connection);
 }

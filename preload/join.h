@@ -35,6 +35,17 @@ int mf_join_copy(void);
 /* In a child: the connection that it has is its parent's. */
 void mf_join_leave(void);
 
+/*
+ * Gives massif-ctl a monitor command. Returns 0 or -errno. If it leads to a file, this process writes
+ * that, and says how it went, with -errno, at @path (absolute, if that is known).
+ */
+struct mf_join_file {
+	int connection, contents; /* -1: there is no file */
+	char name[4096];
+};
+int mf_join_command(const char *text, struct mf_join_file *file);
+void mf_join_written(const struct mf_join_file *file, const char *path, int code);
+
 /* This process is about to execute a program, or it failed to. Nothing in others of its memory. */
 void mf_join_executing(bool begins);
 

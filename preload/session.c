@@ -19,6 +19,7 @@
 #include "join.h"
 #include "objects.h"
 #include "real.h"
+#include "requests.h"
 #include "start.h"
 #include "thread.h"
 #include "trace.h"
@@ -146,6 +147,7 @@ static void attach(char **environment)
 	mf_session_store.header->first_time_ns = monotonic_ns();
 	mf_blocks_set_distance(&mf_session_store, mf_real_distance());
 	mf_objects_scan();
+	mf_requests_start();
 	mf_session_store.header->late_objects_error = mf_arrival_start();
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
@@ -157,6 +159,17 @@ static void attach(char **environment)
 	*active = active_value;
 	active_word = active;
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
+}
+
+void mf_session_count(bool counts)
+{
+	if (!mf_session_is_active())
+		return;
+	if (counts)
+		__atomic_and_fetch(&active_value, ~MF_SESSION_STOPPED, __ATOMIC_RELAXED);
+	else
+		__atomic_or_fetch(&active_value, MF_SESSION_STOPPED, __ATOMIC_RELAXED);
+	*(volatile int *)active_word = active_value;
 }
 
 bool mf_session_continue(int memory)
@@ -198,9 +211,14 @@ __attribute__((constructor)) static void start(void)
 {
 	mf_start();
 	mf_session_attach();
-	/* Not before: the dynamic linker must be ready to load another object. */
-	if (mf_session_is_active() && mf_session_store.header->verify == MF_VERIFY_STACKS &&
-	    mf_verify_start()) {
+	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)
+		return;
+	/*
+	 * Not before: the dynamic linker must be ready to load another object. That has the C library's
+	 * constructor run, with the environment that it knows of.
+	 */
+	environ = initial_environment();
+	if (mf_verify_start()) {
 		active_value |= MF_SESSION_VERIFIES;
 		*active_word = active_value;
 	}

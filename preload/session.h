@@ -23,6 +23,7 @@ extern const volatile int *mf_session_active_word MF_HIDDEN;
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* each stack is verified */
 #define MF_SESSION_LEDGER   4 /* what each stack allocates and frees is counted */
+#define MF_SESSION_STOPPED  16 /* new blocks do not count, until the program wants them to */
 
 static inline bool mf_session_is_active(void)
 {
@@ -33,6 +34,9 @@ static inline bool mf_session_has(int bit)
 {
 	return __builtin_expect(*mf_session_active_word & bit, 0);
 }
+
+/* Whether new blocks count from now on, in this process and those that it forks. */
+void mf_session_count(bool counts);
 
 /*
  * Attaches if massif-ctl started this program; does its work once. Called at the first event and by

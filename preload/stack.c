@@ -53,6 +53,27 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 	return (struct mf_frame){ .pc = pc - 1, .object = object };
 }
 
+/* Is frame @i of @walk where an instruction that was no call led to us? */
+static bool is_own(const struct mf_walk *walk, uint32_t i)
+{
+	return walk->frames[i].exact && i == walk->n - 1;
+}
+
+/*
+ * The address that stands for frame @i of @walk, as if it were a return address: one that a signal has
+ * interrupted is taken for that, too, as in Massif, but not one of our own.
+ */
+static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
+{
+	return walk->frames[i].pc + is_own(walk, i);
+}
+
+/* So its node is not that of a frame with that address farther out. */
+static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
+{
+	walk->frames[i].node = is_own(walk, i) ? MF_NODE_ROOT : node;
+}
+
 static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t object)
 {
 	return mf_trie_child(&mf_session_store, parent, frame_at(pc, object));
@@ -78,19 +99,20 @@ static uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 	struct mf_walk *walk = &thread->walk;
 	uint32_t n = 0, object = MF_OBJECT_NONE, node;
 
-	while (n < walk->n && walk->frames[n].node != MF_NODE_ROOT)
+	while (n < walk->n && walk->frames[n].node != MF_NODE_ROOT && !is_own(walk, n))
 		n++;
 	/* Without the lock: the dynamic linker may have to be asked. */
 	for (uint32_t i = n; i < walk->n; i++)
-		object = thread->objects[i] = object_of(walk->frames[i].pc - 1, object);
+		object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object);
 	node = n ? walk->frames[n - 1].node : MF_NODE_ROOT;
 	for (; n < walk->n; n++) {
 		uint32_t child = mf_trie_find_child(&mf_session_store, node,
-						    frame_at(walk->frames[n].pc, thread->objects[n]));
+						    frame_at(pc_of(walk, n), thread->objects[n]));
 
 		if (!child)
 			break;
-		node = walk->frames[n].node = child;
+		node = child;
+		keep_node(walk, n, node);
 	}
 	*known = n;
 	return node;
@@ -102,9 +124,9 @@ static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t no
 	struct mf_walk *walk = &thread->walk;
 
 	for (uint32_t i = known; i < walk->n && node != UINT32_MAX; i++) {
-		node = child_of(node, walk->frames[i].pc, thread->objects[i]);
+		node = child_of(node, pc_of(walk, i), thread->objects[i]);
 		if (node != UINT32_MAX)
-			walk->frames[i].node = node;
+			keep_node(walk, i, node);
 	}
 	return node;
 }
@@ -146,6 +168,7 @@ static uint32_t walk_merged(struct mf_thread *thread, const struct mf_registers 
 	uint32_t n = mf_unwind_merged(thread->merged, caller, header->depth,
 				      header->merge_recursive, &thread->walk);
 
+	thread->merged[0] += caller->exact; /* see pc_of() */
 	for (uint32_t i = 0; i < n; i++)
 		thread->objects[i] = mf_objects_of(thread->merged[i] - 1);
 	return n;
@@ -230,8 +253,11 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 		return insert_merged(thread, caller);
 	mf_unwind(&thread->walk, caller, header->depth);
 	context = insert_walk(thread);
-	/* Code may have gone while the dynamic linker was asked; or each stack is to be told. */
-	if (thread->walk.repeatable && header->logs_steps < MF_LOG_FILTERING && context != MF_CONTEXT_NONE &&
+	/*
+	 * Code may have gone while the dynamic linker was asked; or each stack is to be told. And the memo
+	 * looks for the frame register where calls leave it.
+	 */
+	if (!caller->exact && thread->walk.repeatable && header->logs_steps < MF_LOG_FILTERING && context != MF_CONTEXT_NONE &&
 	    thread->generation == mf_objects_generation())
 		mf_memo_enter(&thread->memo, caller, &thread->walk, context);
 	return context;

@@ -24,6 +24,7 @@ struct mf_deferred {
 	uint64_t address;
 	uint64_t size;
 	bool is_free;
+	bool is_made; /* by the program, see mf_track_made() */
 };
 
 struct mf_thread {

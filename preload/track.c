@@ -56,6 +56,16 @@ static void account_alloc(uint64_t address, size_t size, uint32_t context, int64
 	mf_heap_alloc_block(&mf_session_store, &block, now);
 }
 
+/* Its size is its capacity. */
+static void account_made(uint64_t address, size_t size, uint32_t context, int64_t now)
+{
+	const struct mf_block block = {
+		.address = address, .size = size, .capacity = size, .context = context,
+	};
+
+	mf_heap_alloc_block(&mf_session_store, &block, now);
+}
+
 static void account_realloc(const struct mf_block *old, uint64_t address, size_t size,
 			    uint32_t context, int64_t now)
 {
@@ -96,7 +106,7 @@ static void end_alone(int64_t now)
 	mf_gate_open();
 }
 
-static void defer(const void *pointer, size_t size, bool is_free)
+static void defer(const void *pointer, struct mf_deferred event)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t n = thread ? thread->n_deferred : MF_DEFERRED_MAX;
@@ -105,9 +115,8 @@ static void defer(const void *pointer, size_t size, bool is_free)
 		lose();
 		return;
 	}
-	thread->deferred[n] = (struct mf_deferred){
-		.address = address_of(pointer), .size = size, .is_free = is_free,
-	};
+	event.address = address_of(pointer);
+	thread->deferred[n] = event;
 	thread->n_deferred = n + 1;
 }
 
@@ -126,7 +135,11 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 
 		if (!event->is_free) {
 			/* It may be gone by now: its capacity cannot be asked for. */
-			mf_heap_alloc(&mf_session_store, event->address, event->size, context, now);
+			if (event->is_made)
+				account_made(event->address, event->size, context, now);
+			else
+				mf_heap_alloc(&mf_session_store, event->address, event->size,
+					      context, now);
 			if (ledger)
 				mf_ledger_alloc(&mf_session_store, context, event->size);
 		} else if (mf_heap_free_block(&mf_session_store, event->address, &block, now) &&
@@ -217,7 +230,7 @@ MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_reg
 	bool done = false;
 
 	if (__builtin_expect(mf_thread_local.inside, 0)) {
-		defer(pointer, size, false);
+		defer(pointer, (struct mf_deferred){ .size = size });
 		return;
 	}
 	thread = enter();
@@ -256,8 +269,55 @@ void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers 
 		return;
 	if (__builtin_expect(session == MF_SESSION_ACTIVE, 1))
 		track_alloc(pointer, size, caller, MF_SESSION_ACTIVE);
-	else if (session)
+	else if (session && !(session & MF_SESSION_STOPPED))
 		track_alloc_watched(pointer, size, caller, session);
+}
+
+static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context)
+{
+	bool done = false;
+
+	/* What an allocator would lose, if its size is not one that they give, is not to be counted. */
+	if (mf_blocks_capacity(size, mf_model_of(&mf_session_store)->options.alignment) != size)
+		return false;
+	if (mf_gate_enter(thread)) {
+		advance(thread);
+		done = mf_tally_alloc(&mf_session_store, thread->number, address, size, context);
+		mf_gate_leave(thread);
+	}
+	return done;
+}
+
+void mf_track_made(const void *pointer, size_t size, const struct mf_registers *caller)
+{
+	int session = *mf_session_active_word, saved = errno;
+	struct mf_thread *thread;
+	uint32_t context;
+	int64_t now;
+
+	/* More than there can be of anything: Massif would not survive it. */
+	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
+		return;
+	if (mf_thread_local.inside) {
+		defer(pointer, (struct mf_deferred){ .size = size, .is_made = true });
+		return;
+	}
+	thread = enter();
+	if (!thread)
+		return;
+	thread->entry = NULL;
+	context = mf_stack_known(thread, caller);
+	if (!context)
+		context = mf_stack_context(thread, caller);
+	if (session & MF_SESSION_LEDGER)
+		mf_ledger_alloc(&mf_session_store, context, size);
+	if (!tally_made(thread, address_of(pointer), size, context)) {
+		now = begin_alone(thread);
+		account_made(address_of(pointer), size, context, now);
+		end_alone(now);
+	}
+	leave(thread);
+	errno = saved;
 }
 
 /* Whether the block was known; with @block not NULL, which one it was. */
@@ -296,7 +356,7 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 	bool done = false;
 
 	if (__builtin_expect(mf_thread_local.inside, 0)) {
-		defer(pointer, 0, true);
+		defer(pointer, (struct mf_deferred){ .is_free = true });
 		return;
 	}
 	thread = enter();
@@ -351,7 +411,7 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 	if (!mf_session_is_active())
 		return;
 	if (mf_thread_local.inside) {
-		defer(old, 0, true);
+		defer(old, (struct mf_deferred){ .is_free = true });
 		return;
 	}
 	thread = enter();
@@ -476,4 +536,27 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		mf_ledger_realloc(&mf_session_store, context, &state->block, size);
 	leave(thread);
 	errno = saved;
+}
+
+/* A block that counts stays one that counts. */
+static void resize_while_stopped(const void *pointer, size_t size,
+				 const struct mf_registers *caller)
+{
+	struct mf_track_realloc state;
+
+	if (!pointer || mf_thread_local.inside)
+		return;
+	mf_track_realloc_begin(&state, pointer);
+	if (state.known)
+		mf_track_realloc_end(&state, pointer, pointer, size, caller);
+}
+
+void mf_track_resized(const void *pointer, size_t size, const struct mf_registers *caller)
+{
+	if (*mf_session_active_word & MF_SESSION_STOPPED) {
+		resize_while_stopped(pointer, size, caller);
+		return;
+	}
+	mf_track_free_at(pointer, caller);
+	mf_track_made(pointer, size, caller);
 }

@@ -17,6 +17,15 @@
 void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
 /*
+ * The program says that it has made a block of @size bytes at @pointer out of memory of its own: nothing
+ * of that is lost to an allocator. NULL is no event.
+ */
+void mf_track_made(const void *pointer, size_t size, const struct mf_registers *caller);
+
+/* The same, and that one has become a block of @size bytes: a free, if there is one, and another. */
+void mf_track_resized(const void *pointer, size_t size, const struct mf_registers *caller);
+
+/*
  * @pointer is about to be freed; NULL is no event. Who frees it is not asked for most of the time, so
  * the entry point's MF_FRAME will do, of which the caller can be made.
  */

@@ -57,6 +57,7 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 		walk->fresh[walk->n++].pc = caller->pc;
 	for (uint32_t i = 0; i < walk->n; i++)
 		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };
+	walk->frames[walk->n - 1].exact = caller->exact;
 	walk->complete = false;
 	walk->repeatable = false;
 }

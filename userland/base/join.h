@@ -39,6 +39,9 @@ enum mf_join_verb {
 	MF_JOIN_COPY,	  /* a child wants memory of its own. There, or on a new connection */
 	MF_JOIN_EXECUTES, /* it is about to be another program; */
 	MF_JOIN_STAYS,	  /* that failed. These are not answered on a connection that stands */
+	MF_JOIN_COMMAND,  /* the program gives a monitor command, which is the path */
+	MF_JOIN_WRITTEN,  /* on the same connection, not answered: what became of the file; its path,
+			   * and as an argument what errno was, if that is not 0 */
 	MF_JOIN_VERBS,
 };
 
@@ -49,9 +52,13 @@ struct mf_join_request {
 	char secret[MF_JOIN_SECRET_DIGITS];
 };
 
+/*
+ * To a command that leads to a file, the contents are the descriptor, and its name is behind the
+ * answer, up to MF_JOIN_PATH_MAX bytes with a NUL. The process writes the file, with its own rights.
+ */
 struct mf_join_answer {
 	uint32_t magic;
-	int32_t code; /* 0, or -errno: it is not to be profiled */
+	int32_t code; /* 0, or -errno: it is not to be profiled; -ENOSYS: there is no such command */
 };
 
 #endif

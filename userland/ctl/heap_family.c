@@ -24,6 +24,7 @@
 #include "ctl/account.h"
 #include "ctl/children.h"
 #include "ctl/message.h"
+#include "ctl/monitor.h"
 #include "ctl/timekeeper.h"
 #include "model/tally.h"
 
@@ -35,10 +36,11 @@ enum {
 	LAST_WATCH_MS = 500, /* and how late at most */
 };
 
-/* Who has connected and not asked yet. */
+/* Who has connected and not asked yet, or is not done. */
 struct guest {
 	struct guest *next;
 	int fd;
+	bool is_told; /* it writes a file, of which the user is told */
 };
 
 struct mf_heap_family {
@@ -296,16 +298,19 @@ static void admit(struct mf_heap_family *family)
 	family->guests = guest;
 }
 
-/* @fds may be none; -1 among them is left out. */
-static int answer(int guest, int code, const int fds[MF_JOIN_FDS])
+/* With @text behind it. @fds may be none; -1 among them is left out. */
+static int answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text)
 {
-	struct mf_join_answer text = { .magic = MF_JOIN_MAGIC, .code = code };
-	struct iovec part = { .iov_base = &text, .iov_len = sizeof(text) };
+	struct mf_join_answer head = { .magic = MF_JOIN_MAGIC, .code = code };
+	struct iovec parts[] = {
+		{ .iov_base = &head, .iov_len = sizeof(head) },
+		{ .iov_base = (void *)text, .iov_len = strlen(text) },
+	};
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
 	} control = { .header = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 	size_t n = 0;
 
 	for (int i = 0; fds && i < MF_JOIN_FDS; i++) {
@@ -318,6 +323,11 @@ static int answer(int guest, int code, const int fds[MF_JOIN_FDS])
 		message.msg_controllen = CMSG_SPACE(n * sizeof(int));
 	}
 	return sendmsg(guest, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int answer(int guest, int code, const int fds[MF_JOIN_FDS])
+{
+	return answer_text(guest, code, fds, "");
 }
 
 /* Is the file that @pid says it was executed as a script? Its name is relative to there. */
@@ -545,18 +555,51 @@ static int serve_executing(struct mf_heap_family *family, const struct wish *wis
 
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct wish *wish);
 
-/* Returns 0 and the connection is somebody's, ENOTCONN if it is not to be answered, or -errno. */
-static int serve_wish(struct mf_heap_family *family, int fd, const struct wish *wish)
+/* A process gives a command, and waits; then it may have something to write. */
+static int serve_command(struct mf_heap_family *family, struct guest *guest, const struct wish *wish)
+{
+	__attribute__((cleanup(mf_monitor_free))) struct mf_monitor_file file = { .contents = -1 };
+	struct mf_heap_process *process = find_alive(family, wish->pid);
+	struct mf_error err = { "" };
+	int ret;
+
+	if (!process)
+		return -ESRCH;
+	ret = mf_monitor_execute(process, wish->path, &file, &err);
+	if (ret && ret != -ENOSYS)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	if (ret)
+		return ret;
+	guest->is_told = file.is_told;
+	ret = answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
+	return ret ? ret : EINPROGRESS;
+}
+
+static int serve_written(const struct guest *guest, const struct wish *wish)
+{
+	mf_monitor_tell(wish->path, atoi(wish->args), guest->is_told);
+	return ENOTCONN;
+}
+
+/*
+ * Returns 0 and the connection is somebody's, EINPROGRESS if there will be more, ENOTCONN if it is not
+ * to be answered, or -errno.
+ */
+static int serve_wish(struct mf_heap_family *family, struct guest *guest, const struct wish *wish)
 {
 	switch (wish->request.verb) {
 	case MF_JOIN_EXECUTED:
-		return serve_executed(family, fd, wish);
+		return serve_executed(family, guest->fd, wish);
 	case MF_JOIN_FORK:
-		return serve_fork(family, fd, wish);
+		return serve_fork(family, guest->fd, wish);
 	case MF_JOIN_GO_ON:
-		return serve_go_on(family, fd, wish);
+		return serve_go_on(family, guest->fd, wish);
 	case MF_JOIN_COPY:
-		return give_copy(family, find_alive(family, wish->pid), fd) ?: ENOTCONN;
+		return give_copy(family, find_alive(family, wish->pid), guest->fd) ?: ENOTCONN;
+	case MF_JOIN_COMMAND:
+		return serve_command(family, guest, wish);
+	case MF_JOIN_WRITTEN:
+		return serve_written(guest, wish);
 	case MF_JOIN_EXECUTES:
 	case MF_JOIN_STAYS:
 		return serve_executing(family, wish);
@@ -570,13 +613,15 @@ static void serve_guest(struct mf_heap_family *family, struct guest *guest)
 	int ret = wish ? receive(family, guest->fd, wish) : -ENOMEM;
 	int fd = guest->fd;
 
-	if (ret) {
+	if (ret > 0)
+		ret = serve_wish(family, guest, wish);
+	else if (!ret)
+		ret = EINPROGRESS;
+	if (ret != EINPROGRESS) {
 		struct guest **at = find_guest(family, fd);
 
 		*at = guest->next;
 		free(guest);
-		if (ret > 0)
-			ret = serve_wish(family, fd, wish);
 		if (ret < 0)
 			answer(fd, ret, NULL);
 		if (ret)

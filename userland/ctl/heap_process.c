@@ -221,6 +221,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 	/* What was kept to be told of, its parent tells. */
 	header->n_steps = header->steps_lost = 0;
 	header->verified = header->verify_differs = 0;
+	header->requests_missed = 0;
 	header->question = 0;
 	if (process->options->child_silent)
 		header->trace_fd = 0;
@@ -320,6 +321,11 @@ static void say_losses(const struct mf_heap_process *process)
 			 "times are too low: %" PRIu32 " threads could have no counter of "
 			 "instructions",
 			 header->counters_missing);
+	if (header->requests_missed)
+		complain(process,
+			 "%" PRIu32 " client requests in the program's code are not heard: they "
+			 "could not be redirected: %s",
+			 header->requests_missed, strerror(header->requests_error));
 	if (header->events_lost)
 		complain(process,
 			 "the profile is incomplete: %" PRIu64 " of %" PRIu64

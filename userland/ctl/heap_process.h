@@ -26,6 +26,7 @@ struct mf_heap_process {
 	bool forked;	/* it is still the program that its parent is */
 	bool executes;	/* it is about to be another one */
 	struct mf_consultant *consultant; /* NULL: every context counts */
+	unsigned int n_xtrees; /* with a number in their names, that its own commands have led to */
 
 	/* Of those that joined. */
 	int pidfd, connection; /* -1: none */

@@ -110,6 +110,10 @@ struct mf_store_header {
 	uint64_t differs_pc;
 	uint64_t verified, verify_differs; /* counts */
 
+	/* Client requests in the program's code that could not be redirected: how many, and an errno. */
+	uint32_t requests_missed;
+	int32_t requests_error;
+
 	/* Which contexts count, where the options make that a question; see consult.h. */
 	uint32_t consults; /* whether to ask */
 	uint32_t question; /* the context asked about, or 0; a futex */

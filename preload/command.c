@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+// Monitor commands that the program itself gives: massif-ctl makes the file's contents, we write it.
+//
+// So it comes to where the program is, and may be where the program may write: massif-ctl, which may
+// have other rights, opens nothing that the program names.
+
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "join.h"
+#include "session.h"
+#include "thread.h"
+
+#define MODE 0644
+
+/* Too large for the small stacks that threads may have. */
+struct scratch {
+	struct mf_join_file file;
+	char path[2 * PATH_MAX];
+	char buffer[16384];
+};
+
+/* All of the contents, to descriptor @to. Returns 0 or -errno. */
+static int copy(struct scratch *scratch, int to)
+{
+	long n, done, at = 0;
+
+	while ((n = syscall(SYS_pread64, scratch->file.contents, scratch->buffer,
+			    sizeof(scratch->buffer), at)) > 0) {
+		for (long i = 0; i < n; i += done) {
+			done = syscall(SYS_write, to, scratch->buffer + i, n - i);
+			if (done < 0 && errno == EINTR)
+				done = 0;
+			else if (done < 0)
+				return -errno;
+		}
+		at += n;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+static int write_file(struct scratch *scratch)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, scratch->file.name,
+			      O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, MODE);
+	int code;
+
+	if (fd < 0)
+		return -errno;
+	code = copy(scratch, fd);
+	syscall(SYS_close, fd);
+	return code;
+}
+
+/* The file's name with its directory, or without if there is none. */
+static const char *path_of(struct scratch *scratch)
+{
+	const char *name = scratch->file.name;
+	long length = name[0] == '/' ? 0 : syscall(SYS_getcwd, scratch->path, PATH_MAX);
+	size_t n;
+
+	if (length < 2 || scratch->path[0] != '/')
+		return name;
+	n = (size_t)length - 1; /* without its NUL */
+	if (scratch->path[n - 1] != '/')
+		scratch->path[n++] = '/';
+	strcpy(scratch->path + n, name);
+	return scratch->path;
+}
+
+static int execute(const char *text, struct scratch *scratch)
+{
+	int code = mf_join_command(text, &scratch->file);
+
+	if (!code && scratch->file.contents >= 0) {
+		int written = write_file(scratch);
+
+		mf_join_written(&scratch->file, path_of(scratch), written);
+	}
+	return code;
+}
+
+uint64_t mf_command_execute(const char *text)
+{
+	struct scratch *scratch;
+	int saved = errno, code = 0;
+
+	if (!text || !mf_session_is_active() || mf_thread_local.inside)
+		return 0;
+	mf_thread_local.inside = true;
+	/* A forked child has its profile from here on. */
+	mf_thread_get();
+	scratch = mmap(NULL, sizeof(*scratch), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	if (scratch != MAP_FAILED) {
+		code = execute(text, scratch);
+		munmap(scratch, sizeof(*scratch));
+	}
+	mf_thread_local.inside = false;
+	errno = saved;
+	return code == -ENOSYS;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+// A shared object for dlopen(3) that makes blocks of its own, and tells Valgrind's way.
+
+#include <stddef.h>
+#include <valgrind/valgrind.h>
+
+static char arena[65536] __attribute__((aligned(16)));
+static size_t used;
+
+void *diff_requests_make(size_t size);
+void diff_requests_end(void *block);
+
+__attribute__((noinline)) void *diff_requests_make(size_t size)
+{
+	void *block = arena + used;
+
+	used += (size + 15) & ~(size_t)15;
+	VALGRIND_MALLOCLIKE_BLOCK(block, size, 0, 0);
+	return block;
+}
+
+__attribute__((noinline)) void diff_requests_end(void *block)
+{
+	VALGRIND_FREELIKE_BLOCK(block, 0);
+}
+
+/* Before dlopen has returned. */
+__attribute__((constructor)) static void load(void)
+{
+	diff_requests_make(777);
+}
