@@ -170,20 +170,24 @@ KEEPS unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsi
 
 /*
  * handle_mm_fault(vma, addr, flags, regs), of an address space that can be a target's. vma is not to
- * be used after it.
+ * be used after it. regs is NULL where the kernel brings in pages that nobody has touched: those are
+ * found by what they change, or by on_populate().
  */
 static unsigned long wrap_fault(unsigned long vma, unsigned long addr, unsigned long flags,
 				unsigned long regs)
 {
+	struct mm_struct *mm = ((struct vm_area_struct *)vma)->vm_mm;
 	struct massif_span span MASSIF_RAW;
 	unsigned long result;
 
-	if (massif_fault_begin(&span, ((struct vm_area_struct *)vma)->vm_mm, addr,
-			       (struct pt_regs *)regs)) {
-		result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
-		if (unlikely(massif_resident_leave(&span)))
-			module_put(THIS_MODULE);
-		return result;
+	if (massif_fault_own(mm) && regs) {
+		if (massif_resident_enter(&span, mm, addr & PAGE_MASK)) {
+			result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
+			if (unlikely(massif_resident_leave(&span)))
+				module_put(THIS_MODULE);
+			return result;
+		}
+		massif_fault_touch(addr);
 	}
 	__module_get(THIS_MODULE);
 	result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);

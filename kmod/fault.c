@@ -35,18 +35,19 @@ static unsigned int users;
 static bool detoured;
 
 /* While the hooks are tried: by whom, and which have been seen. */
-static struct task_struct *tester;
+struct task_struct *massif_fault_tester;
 static unsigned long seen;
 
 enum event { EVENT_USER, EVENT_KERNEL, EVENT_CHANGE, EVENT_COUNT };
 
 static void note(enum event event)
 {
-	if (unlikely(READ_ONCE(tester) == current))
+	if (unlikely(READ_ONCE(massif_fault_tester) == current))
 		set_bit(event, &seen);
 }
 
-static void touch(unsigned long addr)
+/* current's own fault at addr is about to be handled, and has no span of massif_resident_enter()'s. */
+void massif_fault_touch(unsigned long addr)
 {
 	const struct massif_place place = {
 		.addr = addr & PAGE_MASK,
@@ -62,27 +63,14 @@ static void touch(unsigned long addr)
 	rcu_read_unlock();
 }
 
-/*
- * A fault at addr of mm is about to be handled. True: it is current's own, and span is entered for it,
- * until massif_resident_leave(). regs is NULL where the kernel brings in pages that nobody has
- * touched: those are found by what they change, or by on_populate().
- */
-bool massif_fault_begin(struct massif_span *span, struct mm_struct *mm, unsigned long addr,
-			struct pt_regs *regs)
+/* handle_mm_fault is called by the one who tries the hooks. */
+void massif_fault_seen(void)
 {
-	note(EVENT_KERNEL);
-	if (!regs || current->mm != mm ||
-	    current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
-		return false;
-	if (massif_resident_enter(span, mm, addr & PAGE_MASK))
-		return true;
-	touch(addr);
-	return false;
+	set_bit(EVENT_KERNEL, &seen);
 }
 
 static void fault(unsigned long addr, enum event event)
 {
-
 	/*
 	 * A fault that the kernel has forbidden itself brings nothing in, and can come in any
 	 * context.
@@ -92,7 +80,7 @@ static void fault(unsigned long addr, enum event event)
 	note(event);
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
 		return;
-	touch(addr);
+	massif_fault_touch(addr);
 }
 
 static void on_user_fault(void *unused, unsigned long addr, struct pt_regs *regs,
@@ -111,16 +99,10 @@ static void on_kernel_fault(void *unused, unsigned long addr, struct pt_regs *re
 
 MASSIF_RSS_STAT_PROBE(on_change, mm, member)
 {
-	struct massif_target *target;
-
 	if (massif_resident_unlikely(mm))
 		return;
 	note(EVENT_CHANGE);
-	rcu_read_lock();
-	target = massif_resident_find(mm);
-	if (target)
-		massif_resident_changed(target, mm, member);
-	rcu_read_unlock();
+	massif_resident_changed(mm, member);
 }
 
 static struct {
@@ -222,14 +204,14 @@ static int try(const char **dead)
 
 	massif_resident_crowd(current->mm, 1);
 	seen = 0;
-	WRITE_ONCE(tester, current);
+	WRITE_ONCE(massif_fault_tester, current);
 	at = vm_mmap(NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
 	err = IS_ERR_VALUE(at) ? (int)at : 0;
 	if (!err) {
 		err = put_user(0, (char __user *)at);
 		vm_munmap(at, PAGE_SIZE);
 	}
-	WRITE_ONCE(tester, NULL);
+	WRITE_ONCE(massif_fault_tester, NULL);
 	massif_resident_crowd(current->mm, -1);
 	if (err)
 		return err;

@@ -3,16 +3,23 @@
 #ifndef MASSIF_FAULT_H
 #define MASSIF_FAULT_H
 
+#include <linux/sched.h>
 #include <linux/types.h>
 
-struct massif_span;
-struct mm_struct;
-struct pt_regs;
+extern struct task_struct *massif_fault_tester;
 
 int massif_fault_get(char *dead, size_t size);
 void massif_fault_put(void);
 
-bool massif_fault_begin(struct massif_span *span, struct mm_struct *mm, unsigned long addr,
-			struct pt_regs *regs);
+void massif_fault_touch(unsigned long addr);
+void massif_fault_seen(void);
+
+/* Is the fault current's own, about a page of mm? And it is noted while the hooks are tried. */
+static inline bool massif_fault_own(const struct mm_struct *mm)
+{
+	if (unlikely(READ_ONCE(massif_fault_tester) == current))
+		massif_fault_seen();
+	return current->mm == mm && !(current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
+}
 
 #endif

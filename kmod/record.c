@@ -30,7 +30,8 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 		rec->flags |= MASSIF_RF_IN_EXEC;
 }
 
-static bool put_lost(struct massif_session *session, struct massif_target *target, u32 reason,
+/* Rare, and its record would have to be made ready on the stack of whoever writes another. */
+static noinline bool put_lost(struct massif_session *session, struct massif_target *target, u32 reason,
 		     u64 count, enum massif_ring_use use)
 {
 	struct massif_rec_lost rec = { .count = count, .reason = reason };
@@ -91,20 +92,16 @@ bool massif_record_try_stack(struct massif_session *session, struct massif_targe
 	return try(session, target, rec, rec->h.size, MASSIF_RING_STACK);
 }
 
-/*
- * Writes one record about target (or about the session: NULL). Where there is no room, it is
- * counted, the target is out of sync, and false is returned: nobody waits. urgent ones have some
- * room of their own.
- */
-bool massif_record_write(struct massif_session *session, struct massif_target *target,
-			 struct massif_record *rec, bool urgent)
+/* As massif_record_write(), with interrupts off: a caller that holds a lock need not ask how they were. */
+bool massif_record_write_irqsoff(struct massif_session *session, struct massif_target *target,
+				 struct massif_record *rec, bool urgent)
 {
 	enum massif_ring_use use = urgent ? MASSIF_RING_URGENT : MASSIF_RING_ORDINARY;
 	struct massif_ring *ring = &session->ring;
-	unsigned long irq;
 	bool ok, wake;
 
-	raw_spin_lock_irqsave(&ring->lock, irq);
+	lockdep_assert_irqs_disabled();
+	raw_spin_lock(&ring->lock);
 	ok = flush(session, target, use) && massif_ring_put(ring, rec, rec->size, use);
 	if (unlikely(!ok)) {
 		massif_ring_lose(ring, 1);
@@ -116,10 +113,27 @@ bool massif_record_write(struct massif_session *session, struct massif_target *t
 		}
 	}
 	wake = massif_ring_readable(ring);
-	raw_spin_unlock_irqrestore(&ring->lock, irq);
+	raw_spin_unlock(&ring->lock);
 
 	if (wake)
 		massif_session_wake(session);
+	return ok;
+}
+
+/*
+ * Writes one record about target (or about the session: NULL). Where there is no room, it is
+ * counted, the target is out of sync, and false is returned: nobody waits. urgent ones have some
+ * room of their own.
+ */
+bool massif_record_write(struct massif_session *session, struct massif_target *target,
+			 struct massif_record *rec, bool urgent)
+{
+	unsigned long irq;
+	bool ok;
+
+	local_irq_save(irq);
+	ok = massif_record_write_irqsoff(session, target, rec, urgent);
+	local_irq_restore(irq);
 	return ok;
 }
 

@@ -17,6 +17,8 @@ bool massif_record_try_stack(struct massif_session *session, struct massif_targe
 			     struct massif_rec_stack *rec);
 bool massif_record_write(struct massif_session *session, struct massif_target *target,
 			 struct massif_record *rec, bool urgent);
+bool massif_record_write_irqsoff(struct massif_session *session, struct massif_target *target,
+				 struct massif_record *rec, bool urgent);
 void massif_record_lost(struct massif_session *session, struct massif_target *target, u32 reason,
 			u64 count);
 void massif_record_flush(struct massif_session *session, struct massif_target *target);

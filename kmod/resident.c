@@ -92,19 +92,12 @@ void massif_resident_init(struct massif_resident *resident)
 }
 
 /* The present counters, with what threads have collected; how many threads these are. */
-static int count_all(struct massif_resident *resident, struct mm_struct *mm, long *rss)
+static int count_all(struct mm_struct *mm, long *rss)
 {
 	int i;
 
-	lockdep_assert_held(&resident->lock);
-	for (i = 0; i < NR_MM_COUNTERS; i++) {
-#ifdef MASSIF_HAVE_mm_rss_atomic
+	for (i = 0; i < NR_MM_COUNTERS; i++)
 		rss[i] = massif_rss_shared(mm, i);
-#else
-		/* Each change has passed massif_resident_changed(); summing up is not cheap. */
-		rss[i] = resident->shared[i];
-#endif
-	}
 	return massif_rss_add_collected(mm, rss);
 }
 
@@ -120,7 +113,7 @@ static void fill(struct massif_rec_resident *rec, struct massif_target *target,
 }
 
 /* Adds change (NULL: none) to what was told, and tells it. */
-static void write(struct massif_target *target, struct massif_rec_resident *rec,
+static __always_inline void write(struct massif_target *target, struct massif_rec_resident *rec,
 		  const long *change)
 {
 	struct massif_resident *resident = &target->resident;
@@ -136,7 +129,7 @@ static void write(struct massif_target *target, struct massif_rec_resident *rec,
 		/* What one thread takes away can be told before what another had brought. */
 		rec->rss[i] = max(*told, 0L);
 	}
-	massif_record_write(target->session, target, &rec->h, false);
+	massif_record_write_irqsoff(target->session, target, &rec->h, false);
 }
 
 static bool nothing(const long *change)
@@ -191,7 +184,7 @@ static bool is_mine(const struct massif_desk *desk)
 }
 
 /* Does current handle a fault of mm? */
-static struct massif_span *serving(const struct mm_struct *mm)
+static __always_inline struct massif_span *serving(const struct mm_struct *mm)
 {
 	struct massif_desk *desk = desk_of(current);
 
@@ -221,7 +214,7 @@ static bool served(const struct mm_struct *mm)
  * Nobody is at work, and yet the counters are not what was told: some change was not seen. Tells
  * the difference.
  */
-static void look_for_drift(struct massif_target *target, struct mm_struct *mm)
+static noinline void look_for_drift(struct massif_target *target, struct mm_struct *mm)
 {
 	const struct massif_place place = { .cause = MASSIF_RESIDENT_DRIFT };
 	struct massif_resident *resident = &target->resident;
@@ -230,16 +223,14 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm)
 	int i;
 
 	lockdep_assert_held(&resident->lock);
-	if (resident->until_drift && --resident->until_drift)
-		return;
 	if (!list_empty(&resident->spans))
 		return;
-	resident->until_drift = count_all(resident, mm, now) > THREADS_SUMMED_OFTEN ?
+	resident->until_drift = count_all(mm, now) > THREADS_SUMMED_OFTEN ?
 				SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
 	if (!memcmp(now, resident->told, sizeof(now)))
 		return;
 	/* A thread that ends adds what it has collected just now. */
-	count_all(resident, mm, again);
+	count_all(mm, again);
 	if (memcmp(now, again, sizeof(now)))
 		return;
 	/* Whoever has changed what was counted still has a desk, for nobody can tell without the lock. */
@@ -252,26 +243,42 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm)
 	write(target, &rec, now);
 }
 
-/* What the span has changed since it was cut, or began. */
-static void cut(struct massif_span *span, const struct massif_target *target, long *change)
+/* A span ends: now and then that is when to look. Most do not, and shall not pay for its variables. */
+static void maybe_look_for_drift(struct massif_target *target, struct mm_struct *mm)
+{
+	struct massif_resident *resident = &target->resident;
+
+	lockdep_assert_held(&resident->lock);
+	if (!resident->until_drift || !--resident->until_drift)
+		look_for_drift(target, mm);
+}
+
+/* What the span has changed since it was cut, or began. last: it is not cut again. */
+static __always_inline void cut(struct massif_span *span, const struct massif_target *target, long *change,
+				bool last)
 {
 	/* After exec or in exit the task's own counters are not the target's any more. */
 	bool own = span->own && current->mm == target->mm;
 	int i;
 
 	/* Amid the fault its target began to be followed, and what it had collected was counted. */
-	if (unlikely(span->desk && span->epoch < target->resident.epoch)) {
+	if (MASSIF_RSS_BY_THREAD && unlikely(span->desk && span->epoch < target->resident.epoch)) {
 		span->epoch = target->resident.epoch;
 		for (i = 0; i < NR_MM_COUNTERS; i++)
 			span->collected[i] = own ? massif_rss_collected(i) : 0;
 	}
 
 	each(i, NR_MM_COUNTERS) {
-		long collected = own ? massif_rss_collected(i) : 0;
+		change[i] = span->change[i];
+		if (!last)
+			span->change[i] = 0;
+		if (MASSIF_RSS_BY_THREAD) {
+			long collected = own ? massif_rss_collected(i) : 0;
 
-		change[i] = span->change[i] + collected - span->collected[i];
-		span->change[i] = 0;
-		span->collected[i] = collected;
+			change[i] += collected - span->collected[i];
+			if (!last)
+				span->collected[i] = collected;
+		}
 	}
 }
 
@@ -280,7 +287,7 @@ static void cut_and_tell(struct massif_span *span, struct massif_target *target,
 {
 	long change[NR_MM_COUNTERS];
 
-	cut(span, target, change);
+	cut(span, target, change, false);
 	tell(target, place, change);
 }
 
@@ -331,7 +338,7 @@ static struct massif_span *leave(struct massif_span *span, struct massif_target 
 	if (tells)
 		write(target, &rec, change);
 	if (change)
-		look_for_drift(target, target->mm);
+		maybe_look_for_drift(target, target->mm);
 	if (!resident->spare) {
 		resident->spare = span;
 		span = NULL;
@@ -352,7 +359,7 @@ static void run(struct callback_head *work)
 	rcu_read_lock();
 	alive = READ_ONCE(target->alive);
 	if (alive)
-		cut(span, target, change);
+		cut(span, target, change, true);
 	span = leave(span, target, &place, alive ? change : NULL);
 	rcu_read_unlock();
 	atomic_dec(&nr_queued);
@@ -463,7 +470,6 @@ bool massif_resident_enter(struct massif_span *span, struct mm_struct *mm, unsig
 		if (cmpxchg(&desk->task, 0, (unsigned long)current))
 			return false;
 	}
-	span->task = current;
 	span->own = true;
 	span->lasts = true;
 	span->depth = 0;
@@ -475,10 +481,12 @@ bool massif_resident_enter(struct massif_span *span, struct mm_struct *mm, unsig
 	span->desk = desk;
 	span->mm = mm;
 	/* With massif_resident_attach(). */
-	span->epoch = smp_load_acquire(&epoch);
+	if (MASSIF_RSS_BY_THREAD)
+		span->epoch = smp_load_acquire(&epoch);
 	each(i, NR_MM_COUNTERS) {
 		span->change[i] = 0;
-		span->collected[i] = massif_rss_collected(i);
+		if (MASSIF_RSS_BY_THREAD)
+			span->collected[i] = massif_rss_collected(i);
 	}
 	desk->span = span;
 	WRITE_ONCE(desk->mm, mm);
@@ -499,12 +507,12 @@ bool massif_resident_leave(struct massif_span *span)
 	rcu_read_lock();
 	target = massif_resident_find(span->mm);
 	if (target) {
-		cut(span, target, change);
+		cut(span, target, change, true);
 		if (!nothing(change)) {
 			prepare(&rec, target, &span->place);
 			raw_spin_lock_irqsave(&target->resident.lock, irq);
 			write(target, &rec, change);
-			look_for_drift(target, span->mm);
+			maybe_look_for_drift(target, span->mm);
 			raw_spin_unlock_irqrestore(&target->resident.lock, irq);
 		}
 	}
@@ -582,45 +590,74 @@ void massif_resident_end(struct massif_target *target, const struct massif_place
 
 	if (!span || !span->depth || --span->depth)
 		return;
-	cut(span, target, change);
+	cut(span, target, change, false);
 	if (span->lasts)
 		tell(target, range, change);
 	else
 		kfree(leave(span, target, range, change));
 }
 
-/* A shared counter has changed, by current. */
-void massif_resident_changed(struct massif_target *target, struct mm_struct *mm, int member)
+/* What nobody has a span for: by current, if it will return to user mode, or by someone else. */
+static void changed_alone(struct massif_target *target, struct mm_struct *mm, int member, long by)
 {
-	struct massif_resident *resident = &target->resident;
-	struct massif_span *span = serving(mm);
 	long change[NR_MM_COUNTERS] = { 0 };
-	unsigned long irq;
+	struct massif_span *span;
 	bool new;
-	long now;
 
-	raw_spin_lock_irqsave(&resident->lock, irq);
-	now = massif_rss_shared(mm, member);
-	change[member] = now - resident->shared[member];
-	resident->shared[member] = now;
-	if (!span)
-		span = find_locked(resident);
-	if (span)
-		span->change[member] += change[member];
-	raw_spin_unlock_irqrestore(&resident->lock, irq);
-	if (span || !change[member])
-		return;
-
+	change[member] = by;
 	if (current->mm != mm) {
 		tell(target, &nowhere, change);
 	} else if (massif_task_has_user(current)) {
 		span = find_or_start(target, &nowhere, &new);
 		if (span && queue(span, target))
-			span->change[member] = change[member];
+			span->change[member] = by;
 		else if (span)
 			abandon(span, target);
 	}
 	/* What is left is a thread that ends, and adds what it has collected and was told. */
+}
+
+/* span is current's, if it is amid a fault. noted: what it has changed is by; else that is to be found. */
+static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
+			     struct massif_span *span, bool noted, long by)
+{
+	struct massif_resident *resident = &target->resident;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	if (!noted)
+		by = massif_rss_note(&resident->base, mm, member);
+	if (!span)
+		span = find_locked(resident);
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+	if (span)
+		span->change[member] += by;
+	else if (by)
+		changed_alone(target, mm, member, by);
+}
+
+/*
+ * The counter member of mm has changed, by current. Most changes are made in a fault, and since 6.2 each
+ * is seen: that takes no lock.
+ */
+void massif_resident_changed(struct mm_struct *mm, int member)
+{
+	struct massif_span *span = serving(mm);
+	struct massif_target *target;
+	long by;
+
+	/* For RCU, and for what is noted by processor. */
+	preempt_disable();
+	target = massif_resident_find(mm);
+	if (target) {
+		bool noted = massif_rss_note_quickly(&target->resident.base, mm, member, &by);
+
+		if (likely(noted && span))
+			span->change[member] += by;
+		else
+			changed(target, mm, member, span, noted, by);
+	}
+	preempt_enable();
 }
 
 /*
@@ -632,16 +669,21 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 {
 	struct massif_resident *resident = &target->resident;
 	struct massif_zap *zap = massif_zap_create(mm);
+	struct massif_rss_base base = {};
 	unsigned long irq;
-	int i;
 
+	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base)) {
+		if (zap)
+			massif_zap_put(zap);
+		return false;
+	}
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	if (target->alive && !resident->attached) {
 		raw_spin_lock(&resident->lock);
-		for (i = 0; i < NR_MM_COUNTERS; i++)
-			resident->shared[i] = massif_rss_shared(mm, i);
+		swap(resident->base, base);
+		massif_rss_base_set(&resident->base, mm, resident->told);
 		rcu_read_lock();
-		count_all(resident, mm, resident->told);
+		massif_rss_add_collected(mm, resident->told);
 		rcu_read_unlock();
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = epoch + 1;
@@ -657,6 +699,7 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 
 	if (zap)
 		massif_zap_put(zap);
+	massif_rss_base_free(&base);
 	return resident->zap;
 }
 
@@ -681,7 +724,6 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 	rcu_read_lock();
 	fill(&rec, target, &place);
 	raw_spin_lock_irqsave(&resident->lock, irq);
-	resident->until_drift = 0;
 	look_for_drift(target, mm);
 	write(target, &rec, NULL);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
@@ -714,6 +756,7 @@ void massif_resident_deinit(struct massif_resident *resident)
 	list_for_each_entry_safe(span, next, &resident->spans, list)
 		kfree(span);
 	kfree(resident->spare);
+	massif_rss_base_free(&resident->base);
 }
 
 /* Nobody is left, but a thread may still be about to return from run(). */

@@ -10,6 +10,8 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "compat/rss.h"
+
 /* A variable that is not zeroed by a kernel that zeroes all: it is filled, and that in every fault. */
 #if __has_attribute(uninitialized)
 #define MASSIF_RAW	__attribute__((uninitialized))
@@ -33,7 +35,7 @@ struct massif_resident {
 	 * reclaim, with interrupts off; ring.lock may be taken inside, nothing else.
 	 */
 	raw_spinlock_t lock;
-	long shared[NR_MM_COUNTERS];	/* pages: the shared counters when last looked at */
+	struct massif_rss_base base;	/* what has been noted of the counters */
 	long told[NR_MM_COUNTERS];	/* pages: what the records said */
 	struct list_head spans;		/* who is changing something right now */
 	struct massif_span *spare;	/* the one that ended last */
@@ -59,13 +61,13 @@ struct massif_place {
  * in no list: resident.c has a table of these.
  */
 struct massif_span {
-	struct task_struct *task;
+	struct task_struct *task;	/* if in the list */
 	bool own;			/* a thread of the target's, so that collected counts */
 	bool lasts;			/* does not end with the range */
 	unsigned int depth;		/* of ranges that are being taken away */
 	struct massif_place place;	/* of what happens outside of them */
 	long change[NR_MM_COUNTERS];	/* of the shared counters, since it was cut */
-	long collected[NR_MM_COUNTERS];	/* the task's own when it was cut */
+	long collected[NR_MM_COUNTERS];	/* the task's own when it was cut; before 6.2 */
 
 	/* If in the table. */
 	struct massif_desk *desk;
@@ -116,6 +118,6 @@ void massif_resident_adopt(void);
 void massif_resident_touch(struct massif_target *target, const struct massif_place *place);
 void massif_resident_begin(struct massif_target *target, const struct massif_place *place);
 void massif_resident_end(struct massif_target *target, const struct massif_place *place);
-void massif_resident_changed(struct massif_target *target, struct mm_struct *mm, int member);
+void massif_resident_changed(struct mm_struct *mm, int member);
 
 #endif

@@ -9,32 +9,186 @@
 #include <linux/sched/signal.h>
 #include <linux/thread_info.h>
 #ifndef MASSIF_HAVE_mm_rss_atomic
+#include <linux/percpu.h>
 #include <linux/percpu_counter.h>
+#include <linux/smp.h>
 #endif
 
 /*
- * Two levels. What is shared by all threads, whose every change passes the tracepoint rss_stat; and,
- * before 6.2, what each thread has collected and not yet added to it: up to 64 pages, more with a
- * file's pages around a fault. The resident set is the sum of both.
+ * Two levels. What is shared; and what has been collected and not yet added to it: before 6.2 by each
+ * thread, up to 64 pages, more with a file's pages around a fault; since then by each processor, up to
+ * 32 pages or two for each processor. The resident set is the sum of both. Before 6.2 the tracepoint
+ * rss_stat sees each change of what is shared, since then each change.
+ *
+ * A base is what of mm's counters has been noted, so that the next look at them tells who has changed
+ * what. All zero before massif_rss_base_alloc().
  */
+#ifdef MASSIF_HAVE_mm_rss_atomic
+
+struct massif_rss_base {
+	long shared[NR_MM_COUNTERS];
+};
+
+static inline bool massif_rss_base_alloc(struct massif_rss_base *base)
+{
+	return true;
+}
+
+static inline void massif_rss_base_free(struct massif_rss_base *base)
+{
+}
+
+/* All that is shared now is noted: rss[]. */
+static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_struct *mm, long *rss)
+{
+	int member;
+
+	for (member = 0; member < NR_MM_COUNTERS; member++)
+		rss[member] = base->shared[member] = atomic_long_read(&mm->rss_stat.count[member]);
+}
+
+/* What is shared now, noted or not. */
 static inline long massif_rss_shared(struct mm_struct *mm, int member)
 {
-#ifdef MASSIF_HAVE_mm_rss_atomic
 	return atomic_long_read(&mm->rss_stat.count[member]);
+}
+
+/* After rss_stat. Notes what current has changed, if that takes no lock. */
+static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
+					   long *change)
+{
+	*change = 0;
+	return false;
+}
+
+/* The same, always. Preemption is off, and calls for one base are serialised. */
+static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struct *mm, int member)
+{
+	long now = atomic_long_read(&mm->rss_stat.count[member]);
+	long change = now - base->shared[member];
+
+	base->shared[member] = now;
+	return change;
+}
+
 #else
-	return percpu_counter_sum(&mm->rss_stat[member]);
+
+struct massif_rss_seen {
+	s32 collected[NR_MM_COUNTERS];
+};
+
+struct massif_rss_base {
+	s64 shared[NR_MM_COUNTERS];
+	struct massif_rss_seen __percpu *seen;
+};
+
+/* What processor cpu has collected. */
+static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
+{
+#ifdef CONFIG_SMP
+	return per_cpu_ptr(mm->rss_stat[member].counters, cpu);
+#else
+	static s32 none;
+
+	return &none;
 #endif
 }
 
-/* What current has collected; it is of current->mm. */
+/* False: no memory. May sleep. */
+static inline bool massif_rss_base_alloc(struct massif_rss_base *base)
+{
+	base->seen = alloc_percpu(struct massif_rss_seen);
+	return base->seen;
+}
+
+static inline void massif_rss_base_free(struct massif_rss_base *base)
+{
+	free_percpu(base->seen);
+	base->seen = NULL;
+}
+
+static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_struct *mm, long *rss)
+{
+	int member, cpu;
+
+	for (member = 0; member < NR_MM_COUNTERS; member++) {
+		struct percpu_counter *counter = &mm->rss_stat[member];
+		unsigned long irq;
+
+		/* Nothing is moved from one level to the other meanwhile. */
+		raw_spin_lock_irqsave(&counter->lock, irq);
+		rss[member] = base->shared[member] = counter->count;
+		for_each_possible_cpu(cpu) {
+			s32 collected = READ_ONCE(*massif_rss_of_cpu(mm, member, cpu));
+
+			per_cpu_ptr(base->seen, cpu)->collected[member] = collected;
+			rss[member] += collected;
+		}
+		raw_spin_unlock_irqrestore(&counter->lock, irq);
+	}
+}
+
+static inline long massif_rss_shared(struct mm_struct *mm, int member)
+{
+	return percpu_counter_sum(&mm->rss_stat[member]);
+}
+
+/* What this processor has collected since it was last noted. */
+static inline long massif_rss_note_here(struct massif_rss_base *base, struct mm_struct *mm, int member,
+					s32 now)
+{
+	s32 *seen = &this_cpu_ptr(base->seen)->collected[member];
+	long change = (long)now - *seen;
+
+	*seen = now;
+	return change;
+}
+
+/*
+ * What was collected and became too much has gone to the shared counter: then nothing is left of it.
+ * Preemption is off. A task that lost its processor between its change and the tracepoint leaves that
+ * change to the next who notes one there.
+ */
+static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
+					   long *change)
+{
+	s32 now = READ_ONCE(*massif_rss_of_cpu(mm, member, smp_processor_id()));
+
+	*change = 0;
+	if (!now)
+		return false;
+	*change = massif_rss_note_here(base, mm, member, now);
+	return true;
+}
+
+static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struct *mm, int member)
+{
+	s32 collected = READ_ONCE(*massif_rss_of_cpu(mm, member, smp_processor_id()));
+	s64 shared = READ_ONCE(mm->rss_stat[member].count);
+	long change = shared - base->shared[member];
+
+	base->shared[member] = shared;
+	return change + massif_rss_note_here(base, mm, member, collected);
+}
+
+#endif
+
+/* Do threads collect? And what current has collected; it is of current->mm. */
+#ifdef MASSIF_HAVE_task_rss_stat
+#define MASSIF_RSS_BY_THREAD	true
+
 static inline long massif_rss_collected(int member)
 {
-#ifdef MASSIF_HAVE_task_rss_stat
 	return READ_ONCE(current->rss_stat.count[member]);
-#else
-	return 0;
-#endif
 }
+#else
+#define MASSIF_RSS_BY_THREAD	false
+
+static inline long massif_rss_collected(int member)
+{
+	return 0;
+}
+#endif
 
 #ifdef MASSIF_HAVE_task_rss_stat
 /* Some thread of mm's process, or NULL. Under RCU. */

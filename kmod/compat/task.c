@@ -78,12 +78,6 @@ bool massif_task_regs(struct pt_regs *regs, u64 *out)
 	return user_64bit_mode(regs);
 }
 
-/* Is it a 64-bit thread, that is one whose registers massif_task_regs can give? */
-bool massif_task_native(struct pt_regs *regs)
-{
-	return user_64bit_mode(regs);
-}
-
 /* Where in pt_regs the register is that massif_task_regs puts at out[reg]. */
 size_t massif_task_reg_offset(u32 reg)
 {

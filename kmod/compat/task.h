@@ -3,6 +3,7 @@
 #ifndef MASSIF_COMPAT_TASK_H
 #define MASSIF_COMPAT_TASK_H
 
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/types.h>
 
@@ -40,7 +41,16 @@ bool massif_task_in_free_mmap(void);
 extern const u32 massif_task_arch;
 extern const u32 massif_task_nr_regs;
 bool massif_task_regs(struct pt_regs *regs, u64 *out);
-bool massif_task_native(struct pt_regs *regs);
 size_t massif_task_reg_offset(u32 reg);
+
+/* Is it a 64-bit thread, that is one whose registers massif_task_regs can give? */
+static inline bool massif_task_native(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	return user_64bit_mode(regs);
+#else
+	return true;
+#endif
+}
 
 #endif
