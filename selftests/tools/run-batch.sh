@@ -151,7 +151,8 @@ look_for_leaks() {
 	head -n 200 $kmemleak | while IFS= read -r line; do frame kernel "$line"; done
 }
 
-# KASAN and its like make all code many times as slow, and all the more in QEMU.
+# KASAN and its like make all code many times as slow, and all the more in QEMU. On top of what the
+# environment says, for a machine that is busy.
 patience() {
 	if grep -q ' kasan_quarantine_put$' /proc/kallsyms; then echo 8; else echo 1; fi
 }
@@ -190,8 +191,8 @@ run_guest() {
 	[ $suspect -eq 0 ] || exit $fresh_guest
 }
 
-[ "$kind" = host ] || MASSIF_PATIENCE=$(patience)
 export MASSIF_PATIENCE=${MASSIF_PATIENCE:-1}
+[ "$kind" = host ] || MASSIF_PATIENCE=$((MASSIF_PATIENCE * $(patience)))
 for name; do
 	"run_$kind" "$name"
 done
