@@ -39,12 +39,13 @@ EXPORT void *calloc(size_t n, size_t size)
 EXPORT void free(void *pointer)
 {
 	MF_TRACE("free(%p)", pointer);
-	mf_allocator_free(pointer, MF_FRAME);
+	mf_allocator_free(pointer, mf_start()->free, MF_FRAME);
 }
 
-static void *reallocate_early(const struct mf_real *real, void *old, size_t size, const struct mf_registers *caller)
+static void *reallocate_early(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
+			      const struct mf_registers *caller)
 {
-	void *pointer = real->malloc(size);
+	void *pointer = resize(NULL, size, data);
 	size_t kept = mf_real_early_size(old);
 
 	if (pointer)
@@ -63,26 +64,26 @@ static void trace_realloc(const void *old, size_t size, const void *pointer)
 		mf_trace_line("realloc(%p,%u) = %p", old, size, pointer);
 }
 
-static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
-							       const struct mf_registers *caller)
+static inline __attribute__((always_inline)) void *
+reallocate(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
+	   const struct mf_registers *caller)
 {
-	const struct mf_real *real = mf_start();
 	struct mf_track_realloc state;
 	void *pointer;
 
 	if (__builtin_expect(mf_real_is_early(old), 0))
-		return reallocate_early(real, old, size, caller);
+		return reallocate_early(old, size, resize, data, caller);
 	if (!old || (!size && !mf_track_realloc_zero_keeps())) {
 		/* An allocation; or a free, after which some allocators return a block all the same. */
 		mf_track_free_at(old, caller);
-		pointer = real->realloc(old, size);
+		pointer = resize(old, size, data);
 		if (__builtin_expect(mf_trace_wanted, 0))
 			trace_realloc(old, size, pointer);
 		mf_track_alloc(pointer, size, caller);
 		return pointer;
 	}
 	mf_track_realloc_begin(&state, old);
-	pointer = real->realloc(old, size);
+	pointer = resize(old, size, data);
 	if (__builtin_expect(mf_trace_wanted, 0))
 		trace_realloc(old, size, pointer);
 	if (size)
@@ -94,9 +95,21 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 	return pointer;
 }
 
+void *mf_allocator_resize(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
+			  const struct mf_registers *caller)
+{
+	return reallocate(old, size, resize, data, caller);
+}
+
+static inline __attribute__((always_inline)) void *resize_really(void *old, size_t size,
+								  const void *real)
+{
+	return ((const struct mf_real *)real)->realloc(old, size);
+}
+
 EXPORT void *realloc(void *old, size_t size)
 {
-	return reallocate(old, size, &MF_CALLER);
+	return reallocate(old, size, resize_really, mf_start(), &MF_CALLER);
 }
 
 EXPORT void *reallocarray(void *old, size_t n, size_t size)
@@ -107,7 +120,7 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return reallocate(old, product, &MF_CALLER);
+	return reallocate(old, product, resize_really, mf_start(), &MF_CALLER);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
@@ -175,11 +188,11 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 EXPORT void free_sized(void *pointer, size_t size)
 {
 	MF_TRACE("free_sized(%p)", pointer);
-	mf_allocator_free(pointer, MF_FRAME);
+	mf_allocator_free(pointer, mf_start()->free, MF_FRAME);
 }
 
 EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 {
 	MF_TRACE("free_aligned_sized(%p)", pointer);
-	mf_allocator_free(pointer, MF_FRAME);
+	mf_allocator_free(pointer, mf_start()->free, MF_FRAME);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Freeing for the shim's entry points; `free` may be the program's own function. */
+/* What the shim's entry points have in common; `free` and others may be the program's own functions. */
 #ifndef MASSIF_PRELOAD_ALLOCATOR_H
 #define MASSIF_PRELOAD_ALLOCATOR_H
 
@@ -7,17 +7,21 @@
 #include "start.h"
 #include "track.h"
 
-/* As free(3), by the entry point whose MF_FRAME is @frame; NULL is allowed. */
-static inline void mf_allocator_free(void *pointer, const void *frame)
+/* As free(3), which is @real_free, by the entry point whose MF_FRAME is @frame; NULL is allowed. */
+static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), const void *frame)
 {
-	const struct mf_real *real = mf_start();
-
 	if (__builtin_expect(mf_real_is_early(pointer), 0))
 		return;
 	/* The allocator's header is often as far away as our own notes: fetch both at once. */
 	__builtin_prefetch((const char *)pointer - 16);
 	mf_track_free(pointer, frame);
-	real->free(pointer);
+	real_free(pointer);
 }
+
+/* realloc(3) of @old as the real one, @resize with @data, does it; @caller is who wants it. */
+typedef void *mf_allocator_resizer(void *old, size_t size, const void *data);
+
+void *mf_allocator_resize(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
+			  const struct mf_registers *caller);
 
 #endif

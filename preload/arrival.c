@@ -17,6 +17,8 @@
 #include "patch.h"
 #include "requests.h"
 #include "session.h"
+#include "takeover.h"
+#include "thread.h"
 
 /* What is done with a new object; and, for all that came together, after the last one. */
 struct visitor {
@@ -26,6 +28,7 @@ struct visitor {
 
 static const struct visitor visitors[] = {
 	{ mf_requests_arrived, NULL },
+	{ mf_takeover_arrived, mf_takeover_done },
 };
 
 #define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
@@ -109,9 +112,15 @@ static void look(void)
 static void list_changes(void)
 {
 	int saved = errno;
+	bool inside = mf_thread_local.inside;
 
-	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT)
-		look();
+	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
+		mf_thread_local.inside = true;
+		/* The session of a child that was just forked comes with its first thread's state. */
+		if (mf_thread_get() && mf_session_is_active())
+			look();
+		mf_thread_local.inside = inside;
+	}
 	errno = saved;
 }
 

@@ -2,7 +2,7 @@
 # The preload shim. libgcc's unwinder is linked in and hidden: the program keeps its own.
 
 PRELOAD_SRCS := $(wildcard preload/*.c) \
-	userland/base/error.c \
+	userland/base/error.c userland/base/pattern.c \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
 	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
 	userland/model/heap.c userland/model/consult.c \
@@ -12,9 +12,11 @@ PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 # C++ exceptions thrown by the library's operator new pass through ours.
 $(O)/pic/preload/operators.o: CFLAGS += -fexceptions
 # The names of the entry points are the C library's; calls between them must stay calls.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o: CFLAGS += -fno-builtin
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o: \
+	CFLAGS += -fno-builtin
 # They know their caller's registers by their own frame.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o: CFLAGS += -fno-omit-frame-pointer
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o: \
+	CFLAGS += -fno-omit-frame-pointer
 
 # Its constructor comes before all others, so that what they do is seen.
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)

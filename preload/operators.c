@@ -20,7 +20,7 @@ typedef size_t align_val_t;
 
 static void *allocate(size_t size)
 {
-	return mf_start()->malloc(size ? size : 1);
+	return mf_start()->program_malloc(size ? size : 1);
 }
 
 /* aligned_alloc wants a size that is a multiple; the C++ library rounds up, too. */
@@ -30,7 +30,7 @@ static void *allocate_aligned(size_t size, align_val_t alignment)
 
 	if (alignment < sizeof(void *))
 		alignment = sizeof(void *);
-	return mf_start()->posix_memalign(&pointer, alignment, size ? size : 1) ? NULL : pointer;
+	return mf_start()->program_posix_memalign(&pointer, alignment, size ? size : 1) ? NULL : pointer;
 }
 
 static __attribute__((noreturn)) void fail_without_library(void)
@@ -99,7 +99,7 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
 		MF_TRACE(#symbol "(%p)", pointer);      \
-		mf_allocator_free(pointer, MF_FRAME);   \
+		mf_allocator_free(pointer, mf_start()->program_free, MF_FRAME); \
 	}
 
 NEW_PLAIN(_Znwm)

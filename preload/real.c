@@ -75,6 +75,8 @@ struct mf_real mf_real_functions = {
 	.free = early_free,
 	.calloc = early_calloc,
 	.realloc = early_realloc,
+	.program_malloc = early_malloc,
+	.program_free = early_free,
 };
 int mf_real_state;
 static bool is_glibc;
@@ -105,15 +107,18 @@ static bool is_theirs(void *function)
 	       theirs.dli_fbase != ours.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
 }
 
-/*
- * What the program's calls reach without us: the next definition after ours; or the program's own,
- * if it has one, which comes before ours.
- */
+/* The next definition after ours. */
 static void *look_up(const char *symbol)
+{
+	return dlsym(RTLD_NEXT, symbol);
+}
+
+/* The program's own, if it has one, which comes before ours. */
+static void *look_up_program(const char *symbol)
 {
 	void *function = dlsym(RTLD_DEFAULT, symbol);
 
-	return is_theirs(function) ? function : dlsym(RTLD_NEXT, symbol);
+	return is_theirs(function) ? function : look_up(symbol);
 }
 
 bool mf_real_resolve(void)
@@ -128,17 +133,33 @@ bool mf_real_resolve(void)
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
-#define RESOLVE(member, symbol, type, arguments)                         \
-	found.member = (__typeof__(found.member))look_up(symbol);          \
-	if (!found.member)                                               \
+#define RESOLVE_BY(search, member, symbol)                         \
+	found.member = (__typeof__(found.member))search(symbol); \
+	if (!found.member)                                       \
 		fail(symbol);
+#define RESOLVE(member, symbol, type, arguments)	 RESOLVE_BY(look_up, member, symbol)
+#define RESOLVE_PROGRAM(member, symbol, type, arguments) RESOLVE_BY(look_up_program, member, symbol)
 	MF_REAL_FUNCTIONS(RESOLVE)
+	MF_REAL_PROGRAM(RESOLVE_PROGRAM)
+#undef RESOLVE_PROGRAM
 #undef RESOLVE
-	is_glibc = (void *)found.malloc == dlsym(RTLD_DEFAULT, "__libc_malloc");
+#undef RESOLVE_BY
+	is_glibc = found.program_malloc == found.malloc &&
+		   (void *)found.malloc == dlsym(RTLD_DEFAULT, "__libc_malloc");
 	mf_real_functions = found;
 	__atomic_store_n(&mf_real_state, 1, __ATOMIC_RELEASE);
 	errno = saved;
 	return true;
+}
+
+void mf_real_redirect(void *from, void *to)
+{
+#define REDIRECT(member, symbol, type, arguments)    \
+	if ((void *)mf_real_functions.member == from) \
+		mf_real_functions.member = (__typeof__(mf_real_functions.member))to;
+	MF_REAL_FUNCTIONS(REDIRECT)
+	MF_REAL_PROGRAM(REDIRECT)
+#undef REDIRECT
 }
 
 /*
@@ -149,7 +170,7 @@ size_t mf_real_extent(const void *pointer)
 {
 	if (is_glibc)
 		return ((const size_t *)pointer)[-1] & ~(size_t)7;
-	return mf_real_functions.malloc_usable_size((void *)(uintptr_t)pointer);
+	return mf_real_functions.program_malloc_usable_size((void *)(uintptr_t)pointer);
 }
 
 uint32_t mf_real_distance(void)

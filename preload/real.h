@@ -28,10 +28,18 @@
 	X(execvpe, "execvpe", int, (const char *, char *const *, char *const *)) \
 	X(fexecve, "fexecve", int, (int, char *const *, char *const *))
 
+/* The program's own, if it has them: what the C++ library's operators would call. */
+#define MF_REAL_PROGRAM(X)                                                  \
+	X(program_malloc, "malloc", void *, (size_t))                       \
+	X(program_free, "free", void, (void *))                             \
+	X(program_posix_memalign, "posix_memalign", int, (void **, size_t, size_t)) \
+	X(program_malloc_usable_size, "malloc_usable_size", size_t, (void *))
+
 #define MF_REAL_MEMBER(member, symbol, type, arguments) type(*member) arguments;
 
 struct mf_real {
 	MF_REAL_FUNCTIONS(MF_REAL_MEMBER)
+	MF_REAL_PROGRAM(MF_REAL_MEMBER)
 };
 
 #define MF_REAL_EARLY_SIZE 16384u
@@ -45,6 +53,9 @@ extern int mf_real_state MF_HIDDEN; /* 1: they are all there */
  * Returns whether they are there.
  */
 bool mf_real_resolve(void);
+
+/* Where @from was found, @to is called from now on. While there is one thread. */
+void mf_real_redirect(void *from, void *to);
 
 /* The next definition of a C++ operator, looked up when it is needed; NULL: no C++ library. */
 void *mf_real_operator(const char *symbol);

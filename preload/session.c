@@ -21,6 +21,7 @@
 #include "real.h"
 #include "requests.h"
 #include "start.h"
+#include "takeover.h"
 #include "thread.h"
 #include "trace.h"
 #include "verify.h"
@@ -145,10 +146,11 @@ static void attach(char **environment)
 	if (rest)
 		mf_fork_start();
 	mf_session_store.header->first_time_ns = monotonic_ns();
-	mf_blocks_set_distance(&mf_session_store, mf_real_distance());
 	mf_objects_scan();
 	mf_requests_start();
 	mf_session_store.header->late_objects_error = mf_arrival_start();
+	mf_blocks_set_distance(&mf_session_store,
+			       mf_takeover_is_any() ? MF_TAKEOVER_DISTANCE : mf_real_distance());
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,

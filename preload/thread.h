@@ -64,6 +64,7 @@ struct mf_thread {
  */
 struct mf_thread_local {
 	volatile bool inside; /* the thread is in the shim: its events wait */
+	uint32_t allocator;   /* where it is in an allocation function of the program; 0: in none */
 	struct mf_thread *thread;
 };
 

@@ -111,6 +111,9 @@ static void defer(const void *pointer, struct mf_deferred event)
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t n = thread ? thread->n_deferred : MF_DEFERRED_MAX;
 
+	/* A part of what the program's own allocation function does; see takeover.h. */
+	if (mf_thread_local.allocator)
+		return;
 	if (n == MF_DEFERRED_MAX) {
 		lose();
 		return;

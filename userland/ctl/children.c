@@ -5,30 +5,7 @@
 
 #include <string.h>
 
-/* Does all of @text match @pattern, in which `*` is any text and `?` any character? */
-static bool matches(const char *pattern, const char *end, const char *text, const char *text_end)
-{
-	const char *star = NULL, *resume = NULL;
-
-	while (text < text_end) {
-		if (pattern < end && *pattern == '*') {
-			star = pattern++;
-			resume = text;
-		} else if (pattern < end && (*pattern == '?' || *pattern == *text)) {
-			pattern++;
-			text++;
-		} else if (star) {
-			/* The last star takes one more. */
-			pattern = star + 1;
-			text = ++resume;
-		} else {
-			return false;
-		}
-	}
-	while (pattern < end && *pattern == '*')
-		pattern++;
-	return pattern == end;
-}
+#include "base/pattern.h"
 
 /* @patterns have commas between. */
 static bool matches_any(const char *patterns, const char *text, size_t length)
@@ -36,7 +13,7 @@ static bool matches_any(const char *patterns, const char *text, size_t length)
 	while (patterns && *patterns) {
 		size_t n = strcspn(patterns, ",");
 
-		if (n && matches(patterns, patterns + n, text, text + length))
+		if (n && mf_pattern_matches(patterns, n, text, length))
 			return true;
 		patterns += n + (patterns[n] == ',');
 	}

@@ -82,9 +82,7 @@ static const struct {
 	{ "--allow-mismatched-debuginfo", "debug information that belongs to another file would "
 					  "print wrong lines" },
 	{ "--read-var-info", "trees show calls, not variables" },
-	{ "--require-text-symbol", "functions are not replaced by their names; nothing can be missed" },
-	{ "--soname-synonyms", "allocation functions are seen wherever they are called through the "
-			       "dynamic linker; there are no patterns to set" },
+	{ "--require-text-symbol", "a profile does not depend on a function that may be missing" },
 
 	/* Valgrind's own debugging. */
 	{ "-d", "this is for debugging Valgrind; -v says more here" },

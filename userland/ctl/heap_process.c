@@ -19,7 +19,9 @@
 #include "ctl/output.h"
 #include "ctl/xtree.h"
 #include "model/model.h"
+#include "model/objects.h"
 #include "model/tally.h"
+#include "symbols/demangle.h"
 
 enum {
 	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
@@ -83,6 +85,9 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	header->merge_recursive = options->merge_recursive;
 	header->traces_children = options->trace_children;
 	header->keeps_ledger = options->xtree == MF_XTREE_FULL;
+	header->has_somalloc = options->somalloc != NULL;
+	if (options->somalloc)
+		memcpy(header->somalloc, options->somalloc, strcspn(options->somalloc, ","));
 }
 
 static void destroy(struct mf_heap_process **process)
@@ -300,6 +305,38 @@ static void complain(const struct mf_heap_process *process, const char *format, 
 	mf_message_say(MF_MESSAGE_PROBLEM, "%s%s", prefix, text);
 }
 
+/* Why a function was not taken over. */
+static const char *reason_of(int code)
+{
+	switch (code) {
+	case -ENOEXEC:
+		return "its first instructions cannot be moved";
+	case -EOPNOTSUPP:
+		return "which one it is is chosen when the program is loaded (IFUNC)";
+	}
+	return strerror(-code);
+}
+
+/* The program can write into all of it. */
+static void say_missed(const struct mf_heap_process *process)
+{
+	const struct mf_store_header *header = process->store.header;
+	mf_auto_free char *symbol = strndup(header->missed_name, sizeof(header->missed_name));
+	mf_auto_free char *name = symbol ? mf_demangle(symbol) : NULL;
+	uint32_t number = mf_objects_find(&process->store, header->missed_address);
+	struct mf_object object = { 0 };
+
+	if (!header->n_missed || !symbol)
+		return;
+	mf_objects_read(&process->store, number, &object);
+	complain(process,
+		 "%s is defined by %s itself and could not be taken over (%s), so what it does is "
+		 "not seen%s",
+		 name ? name : symbol, object.path ? object.path : "the program",
+		 reason_of(header->missed_error),
+		 header->n_missed > 1 ? ", and there are others" : "");
+}
+
 static void say_losses(const struct mf_heap_process *process)
 {
 	const struct mf_store_header *header = process->store.header;
@@ -311,6 +348,10 @@ static void say_losses(const struct mf_heap_process *process)
 				 address_budget() ? "; raise the limit of address space (ulimit -v)" :
 						    "");
 	}
+	say_missed(process);
+	if (header->capacities_unknown)
+		complain(process, "extra bytes are modelled, in spite of --heap-extra=real: blocks "
+				  "come from allocators of the program's own, which do not tell");
 	if (header->late_objects_error)
 		complain(process,
 			 "libraries that were loaded later were not looked at, so what they define "

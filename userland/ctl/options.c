@@ -13,6 +13,7 @@
 #include "ctl/foreign.h"
 #include "ctl/message.h"
 #include "ctl/number.h"
+#include "model/store.h"
 
 #define ADVICE "Use --help for more information or consult the user manual."
 
@@ -191,6 +192,27 @@ static int parse_text(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
+/*
+ * Pairs of a name and a pattern, with commas between. Of the names only one means something, to Massif
+ * too; the others are accepted.
+ */
+static int parse_synonyms(const struct option *option, struct mf_options *options,
+			  const char *value, struct mf_error *err)
+{
+	static const char name[] = "somalloc";
+	size_t length = strlen(name), item;
+
+	options->somalloc = NULL;
+	for (; *value && !options->somalloc; value += item + (value[item] == ',')) {
+		item = strcspn(value, ",");
+		if (strncmp(value, name, length) == 0 && (item == length || value[length] == '='))
+			options->somalloc = value + length + (item > length);
+	}
+	if (options->somalloc && strcspn(options->somalloc, ",") >= MF_STORE_PATTERN_MAX)
+		return mf_error_set(err, -EINVAL, "The pattern of somalloc is too long");
+	return 0;
+}
+
 /* Adds to a list, whose array mf_options_init() has made large enough for all words. */
 static int parse_item(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
@@ -298,6 +320,10 @@ static const struct option table[] = {
 	  .max = 4096, .flags = OPTION_CORE,
 	  .values = "0..4096", .initial = "0",
 	  .meaning = "no effect: blocks have no red zones" },
+	{ .name = "--soname-synonyms", .parse = parse_synonyms, .flags = OPTION_CORE,
+	  .values = "somalloc=pattern", .initial = "all",
+	  .meaning = "take over allocation functions of objects with such a soname only, beside the "
+		     "C and C++ libraries' (NONE: those without one, as the program itself)" },
 	{ .name = "--massif-out-file", .parse = parse_text, .place = AT(out_file),
 	  .values = "file", .initial = "massif.out.%p",
 	  .meaning = "where to write: %p process id, %n file's number, %q{VAR} environment, %%" },

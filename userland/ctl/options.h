@@ -46,6 +46,7 @@ struct mf_options {
 	const char *trace_children_skip;	/* patterns of paths; NULL: none. See children.h */
 	const char *trace_children_skip_by_arg; /* the same of arguments */
 	enum mf_xtree_wish xtree; /* a second file */
+	const char *somalloc; /* up to a comma: pattern of objects whose functions count; NULL: all */
 	const char *xtree_file;	  /* its name, with its % still in it */
 	bool xtree_compress;	  /* numbers for names that it had before */
 	bool child_silent;	  /* nothing is said of processes that are only forked */

@@ -58,6 +58,9 @@ enum mf_store_full {
 	MF_STORE_FULL_LEDGER = 1u << 5,
 };
 
+#define MF_STORE_NAME_MAX    64u
+#define MF_STORE_PATTERN_MAX 512u
+
 enum mf_verify {
 	MF_VERIFY_NOTHING,
 	MF_VERIFY_STACKS,
@@ -101,6 +104,15 @@ struct mf_store_header {
 	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
 	uint32_t keeps_ledger;	    /* what each stack allocates and frees is counted; see ledger.h */
 	uint32_t went_on;	    /* how often the program could not say that after a fork; see fork.c */
+
+	/* Allocation functions of the program's own; see preload/takeover.h. */
+	uint32_t has_somalloc;	  /* only those of objects whose names match somalloc are taken over */
+	uint32_t capacities_unknown; /* real_capacities was taken back */
+	uint32_t n_missed;	  /* how many could not be; of the first: */
+	int32_t missed_error;	  /* -errno */
+	uint64_t missed_address;
+	char missed_name[MF_STORE_NAME_MAX];
+	char somalloc[MF_STORE_PATTERN_MAX]; /* with its NUL */
 
 	/* Of stacks compared with libunwind's, if massif-ctl asks for that; see preload/verify.h. */
 	uint32_t verify;	  /* enum mf_verify */

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+// What functions of given names an object defines.
+//
+// The dynamic linker's own tables are in memory. The other symbol table is in the file only, which is
+// read as it is found at its path: what is executed was made of it, or the sizes tell.
+
+#include "definitions.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Where @value points to. The dynamic linker has made addresses of most of them, but not of the vdso's. */
+static const void *pointer_of(const struct dl_phdr_info *object, ElfW(Addr) value)
+{
+	return (const void *)(value < object->dlpi_addr ? value + object->dlpi_addr : value);
+}
+
+bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phdr_info *object)
+{
+	const ElfW(Dyn) *entry = NULL;
+	ElfW(Xword) soname = 0;
+
+	*definitions = (struct mf_definitions){ .object = object };
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		switch (entry->d_tag) {
+		case DT_SYMTAB:
+			definitions->symbols = pointer_of(object, entry->d_un.d_ptr);
+			break;
+		case DT_STRTAB:
+			definitions->names = pointer_of(object, entry->d_un.d_ptr);
+			break;
+		case DT_GNU_HASH:
+			definitions->gnu_hash = pointer_of(object, entry->d_un.d_ptr);
+			break;
+		case DT_HASH:
+			definitions->hash = pointer_of(object, entry->d_un.d_ptr);
+			break;
+		case DT_SONAME:
+			soname = entry->d_un.d_val;
+			break;
+		}
+	}
+	if (soname && definitions->names)
+		definitions->soname = definitions->names + soname;
+	return definitions->symbols && definitions->names;
+}
+
+/* Whether so many bytes of code at @address are the object's. */
+static bool is_code(const struct dl_phdr_info *object, uint64_t address, uint64_t size)
+{
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+		uint64_t start = object->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type == PT_LOAD && header->p_flags & PF_X && address >= start &&
+		    address - start < header->p_filesz &&
+		    size <= header->p_filesz - (address - start))
+			return true;
+	}
+	return false;
+}
+
+static void tell(const struct mf_definitions *definitions, const ElfW(Sym) *symbol, uint32_t number,
+		 bool locals, mf_definitions_found *found, void *data)
+{
+	uint64_t address = definitions->object->dlpi_addr + symbol->st_value;
+	uint32_t type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
+	    !symbol->st_value || (!locals && binding != STB_GLOBAL && binding != STB_WEAK) ||
+	    !is_code(definitions->object, address, symbol->st_size))
+		return;
+	found(&(struct mf_definition){
+		      .address = (void *)(uintptr_t)address,
+		      .size = symbol->st_size,
+		      .name = number,
+		      .chosen_late = type == STT_GNU_IFUNC,
+	      },
+	      data);
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 0;
+
+	for (; *name; name++) {
+		hash = (hash << 4) + (unsigned char)*name;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	return hash;
+}
+
+/* A name can have several definitions, of different versions. */
+static void find_by_gnu_hash(const struct mf_definitions *definitions, const char *name,
+			     uint32_t number, mf_definitions_found *found, void *data)
+{
+	const uint32_t *table = definitions->gnu_hash;
+	uint32_t n_buckets = table[0], first = table[1], n_words = table[2], shift = table[3];
+	const ElfW(Addr) *filter = (const void *)(table + 4);
+	const uint32_t *buckets = (const void *)(filter + n_words), *chains = buckets + n_buckets;
+	uint32_t hash = gnu_hash_of(name), bits = 8 * sizeof(*filter), i;
+	ElfW(Addr) word;
+
+	if (!n_buckets || !n_words)
+		return;
+	word = filter[hash / bits % n_words];
+	if (!(word >> hash % bits & word >> (hash >> shift) % bits & 1))
+		return;
+	i = buckets[hash % n_buckets];
+	if (i < first)
+		return;
+	do {
+		const ElfW(Sym) *symbol = &definitions->symbols[i];
+
+		if ((chains[i - first] | 1) == (hash | 1) &&
+		    !strcmp(definitions->names + symbol->st_name, name))
+			tell(definitions, symbol, number, false, found, data);
+	} while (!(chains[i++ - first] & 1));
+}
+
+static void find_by_hash(const struct mf_definitions *definitions, const char *name, uint32_t number,
+			 mf_definitions_found *found, void *data)
+{
+	const ElfW(Word) *table = definitions->hash;
+	uint32_t n_buckets = table[0];
+	const ElfW(Word) *chains = table + 2 + n_buckets;
+
+	if (!n_buckets)
+		return;
+	for (uint32_t i = table[2 + hash_of(name) % n_buckets]; i; i = chains[i])
+		if (!strcmp(definitions->names + definitions->symbols[i].st_name, name))
+			tell(definitions, &definitions->symbols[i], number, false, found, data);
+}
+
+void mf_definitions_find(const struct mf_definitions *definitions, const char *name, uint32_t number,
+			 mf_definitions_found *found, void *data)
+{
+	if (definitions->gnu_hash)
+		find_by_gnu_hash(definitions, name, number, found, data);
+	else if (definitions->hash)
+		find_by_hash(definitions, name, number, found, data);
+}
+
+/* An object's file in memory. */
+struct file {
+	const unsigned char *bytes;
+	uint64_t size;
+};
+
+static bool has(const struct file *file, uint64_t offset, uint64_t size)
+{
+	return offset <= file->size && size <= file->size - offset;
+}
+
+/* By bare system calls: others may have functions of these names. */
+static bool map_file(struct file *file, const char *path)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *bytes = MAP_FAILED;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	syscall(SYS_close, fd);
+	if (bytes == MAP_FAILED)
+		return false;
+	*file = (struct file){ .bytes = bytes, .size = (uint64_t)st.st_size };
+	return true;
+}
+
+/* The number of @name among @names, where a version may follow it; @n: it is none of them. */
+static uint32_t number_of(const char *name, const char *const *names, uint32_t n)
+{
+	size_t length;
+
+	if (!*name || !strchr("_acfmprv", *name))
+		return n;
+	length = strcspn(name, "@");
+	for (uint32_t i = 0; i < n; i++)
+		if (!strncmp(names[i], name, length) && !names[i][length])
+			return i;
+	return n;
+}
+
+static void find_in_section(const struct mf_definitions *definitions, const struct file *file,
+			    const ElfW(Shdr) *table, const ElfW(Shdr) *strings,
+			    const char *const *names, uint32_t n, bool locals,
+			    mf_definitions_found *found, void *data)
+{
+	const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
+	const char *text = (const char *)file->bytes + strings->sh_offset;
+
+	if (!has(file, table->sh_offset, table->sh_size) || table->sh_offset % _Alignof(ElfW(Sym)) ||
+	    !has(file, strings->sh_offset, strings->sh_size) || !strings->sh_size ||
+	    text[strings->sh_size - 1])
+		return;
+	for (uint64_t i = 1; i < table->sh_size / sizeof(*symbols); i++) {
+		uint32_t number = n;
+
+		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < strings->sh_size)
+			number = number_of(text + symbols[i].st_name, names, n);
+		if (number < n)
+			tell(definitions, &symbols[i], number, locals, found, data);
+	}
+}
+
+void mf_definitions_find_in_file(const struct mf_definitions *definitions, const char *const *names,
+				 uint32_t n, bool locals, mf_definitions_found *found, void *data)
+{
+	const char *path = definitions->object->dlpi_name;
+	const ElfW(Ehdr) *header;
+	const ElfW(Shdr) *sections;
+	int saved = errno;
+	struct file file;
+
+	if (!map_file(&file, *path ? path : "/proc/self/exe")) {
+		errno = saved;
+		return;
+	}
+	header = (const void *)file.bytes;
+	if (has(&file, 0, sizeof(*header)) && header->e_shentsize == sizeof(*sections) &&
+	    header->e_shoff % _Alignof(ElfW(Shdr)) == 0 &&
+	    has(&file, header->e_shoff, header->e_shnum * sizeof(*sections))) {
+		sections = (const void *)(file.bytes + header->e_shoff);
+		for (uint32_t i = 0; i < header->e_shnum; i++)
+			if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < header->e_shnum)
+				find_in_section(definitions, &file, &sections[i],
+						&sections[sections[i].sh_link], names, n, locals,
+						found, data);
+	}
+	munmap((void *)(uintptr_t)file.bytes, file.size);
+	errno = saved;
+}

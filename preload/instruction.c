@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+// A machine instruction's length, by the opcode maps in volume 2 of Intel's manual: 64-bit mode only.
+//
+// The tables say what follows an opcode: a ModRM byte, and how many bytes of an immediate. What is not
+// in them (privileged, 16-bit or withdrawn instructions) is refused: whoever asks wants to be sure.
+
+#include "instruction.h"
+
+#include <string.h>
+
+#ifdef __x86_64__
+
+/* What follows an opcode. */
+enum form {
+	NONE = 0,  /* not to be read: also what a table leaves out */
+	PLAIN = 1, /* nothing */
+	IMM8 = 2,
+	IMM16 = 3,
+	IMMZ = 4, /* 4 bytes, or 2 with an operand size prefix */
+	IMMV = 5, /* the same, or 8 with REX.W */
+	OFFS = 6, /* an address: 8 bytes */
+	ENTR = 7, /* 3 bytes */
+	REL8 = 8,
+	RELZ = 9, /* 4 bytes */
+	FORM = 15,
+	MODRM = 16,
+	GROUP3 = 32, /* an immediate if the ModRM byte says test */
+};
+
+#define M  (MODRM | PLAIN)
+#define MB (MODRM | IMM8)
+#define MZ (MODRM | IMMZ)
+
+#define ALU	 M, M, M, M, IMM8, IMMZ, NONE, NONE
+#define EIGHT(x) x, x, x, x, x, x, x, x
+
+static const uint8_t one_byte[256] = {
+	ALU, ALU, ALU, ALU, ALU, ALU, ALU, ALU, /* 00 */
+	EIGHT(NONE), EIGHT(NONE), /* 40: REX */
+	EIGHT(PLAIN), EIGHT(PLAIN), /* 50 */
+	NONE, NONE, NONE, M, NONE, NONE, NONE, NONE, /* 60 */
+	IMMZ, MZ, IMM8, MB, PLAIN, PLAIN, PLAIN, PLAIN,
+	EIGHT(REL8), EIGHT(REL8), /* 70 */
+	MB, MZ, NONE, MB, M, M, M, M, EIGHT(M), /* 80 */
+	EIGHT(PLAIN), PLAIN, PLAIN, NONE, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, /* 90 */
+	OFFS, OFFS, OFFS, OFFS, PLAIN, PLAIN, PLAIN, PLAIN, /* a0 */
+	IMM8, IMMZ, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN,
+	EIGHT(IMM8), EIGHT(IMMV), /* b0 */
+	MB, MB, IMM16, PLAIN, NONE, NONE, MB, MZ, /* c0 */
+	ENTR, PLAIN, NONE, NONE, PLAIN, IMM8, NONE, NONE,
+	M, M, M, M, NONE, NONE, NONE, PLAIN, EIGHT(M), /* d0 */
+	REL8, REL8, REL8, REL8, NONE, NONE, NONE, NONE, /* e0 */
+	RELZ, RELZ, NONE, REL8, NONE, NONE, NONE, NONE,
+	NONE, NONE, NONE, NONE, PLAIN, PLAIN, GROUP3 | MODRM | IMM8, GROUP3 | MODRM | IMMZ, /* f0 */
+	PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, M, M,
+};
+/* After 0f. */
+static const uint8_t two_bytes[256] = {
+	M, M, M, M, NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, PLAIN, NONE, M, NONE, NONE, /* 00 */
+	EIGHT(M), EIGHT(M), /* 10 */
+	NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, EIGHT(M), /* 20 */
+	NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, NONE, EIGHT(NONE), /* 30 */
+	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* 40 */
+	MB, MB, MB, MB, M, M, M, PLAIN, NONE, NONE, NONE, NONE, M, M, M, M, /* 70 */
+	EIGHT(RELZ), EIGHT(RELZ), /* 80 */
+	EIGHT(M), EIGHT(M), /* 90 */
+	PLAIN, PLAIN, PLAIN, M, MB, M, NONE, NONE, PLAIN, PLAIN, NONE, M, MB, M, M, M, /* a0 */
+	EIGHT(M), M, M, MB, M, M, M, M, M, /* b0 */
+	M, M, MB, M, MB, MB, MB, M, EIGHT(PLAIN), /* c0 */
+	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* d0 */
+};
+
+/* An instruction that is being read. */
+struct reader {
+	const uint8_t *code;
+	size_t size, at;
+	bool operand_size, wide; /* the prefix 66; REX.W */
+	bool repeats, odd;	 /* f2 or f3; a prefix that changes how addresses are made */
+	uint8_t modrm;
+	uint8_t near_offset;
+};
+
+static bool take(struct reader *reader, uint8_t *byte)
+{
+	if (reader->at >= reader->size || reader->at >= MF_INSTRUCTION_MAX)
+		return false;
+	*byte = reader->code[reader->at++];
+	return true;
+}
+
+/* Prefixes; @opcode is what comes behind them, REX included. */
+static bool read_prefixes(struct reader *reader, uint8_t *opcode)
+{
+	for (;;) {
+		if (!take(reader, opcode))
+			return false;
+		switch (*opcode) {
+		case 0x66:
+			reader->operand_size = true;
+			break;
+		case 0xf2:
+		case 0xf3:
+			reader->repeats = true;
+			break;
+		case 0x67:
+			reader->odd = true;
+			break;
+		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: case 0xf0:
+			break;
+		default:
+			if ((*opcode & 0xf0) != 0x40)
+				return true;
+			reader->wide = *opcode & 8;
+			return take(reader, opcode) && (*opcode & 0xf0) != 0x40;
+		}
+	}
+}
+
+/* What follows an opcode of the maps that VEX and EVEX name by number. */
+static uint8_t form_of_vector(uint32_t map, uint8_t opcode)
+{
+	switch (map) {
+	case 1:
+		/* Those that have an immediate have it without the prefix, too. */
+		if (opcode == 0x77)
+			return PLAIN;
+		return (two_bytes[opcode] & FORM) == IMM8 && opcode != 0xa4 && opcode != 0xac &&
+				       opcode != 0xba ?
+			       MB :
+			       M;
+	case 2:
+	case 5:
+	case 6:
+		return M;
+	case 3:
+		return MB;
+	}
+	return NONE;
+}
+
+/* VEX and EVEX: the prefix's other bytes, and the opcode. */
+static uint8_t read_vector(struct reader *reader, uint8_t prefix)
+{
+	uint32_t n = prefix == 0xc5 ? 1 : prefix == 0xc4 ? 2 : 3, map = 1;
+	uint8_t byte, opcode;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!take(reader, &byte))
+			return NONE;
+		if (i == 0 && prefix != 0xc5)
+			map = byte & (prefix == 0xc4 ? 31 : 7);
+	}
+	if (!take(reader, &opcode) || (prefix == 0xc4 && map > 3))
+		return NONE;
+	return form_of_vector(map, opcode);
+}
+
+/* The rest of an opcode that begins with 0f; *@opcode becomes its last byte. */
+static uint8_t read_escape(struct reader *reader, uint8_t *opcode, uint32_t *map)
+{
+	*map = 1;
+	if (!take(reader, opcode))
+		return NONE;
+	if (*opcode == 0x38 || *opcode == 0x3a) {
+		*map = *opcode == 0x38 ? 2 : 3;
+		return take(reader, opcode) ? (*map == 2 ? M : MB) : NONE;
+	}
+	return two_bytes[*opcode];
+}
+
+static bool skip(struct reader *reader, size_t n)
+{
+	reader->at += n;
+	return reader->at <= reader->size && reader->at <= MF_INSTRUCTION_MAX;
+}
+
+static bool read_modrm(struct reader *reader)
+{
+	uint32_t mode, base;
+	uint8_t sib;
+
+	if (!take(reader, &reader->modrm))
+		return false;
+	mode = reader->modrm >> 6;
+	base = reader->modrm & 7;
+	if (mode == 3)
+		return true;
+	if (mode == 0 && base == 5) {
+		reader->near_offset = (uint8_t)reader->at;
+		return !reader->odd && skip(reader, 4);
+	}
+	if (base == 4) {
+		if (!take(reader, &sib))
+			return false;
+		base = sib & 7;
+	}
+	if (mode == 0)
+		return base != 5 || skip(reader, 4);
+	return skip(reader, mode == 1 ? 1 : 4);
+}
+
+static size_t immediate_bytes(const struct reader *reader, uint8_t form)
+{
+	size_t z = reader->operand_size && !reader->wide ? 2 : 4;
+
+	if (form & GROUP3 && reader->modrm >> 3 & 6)
+		return 0;
+	switch (form & FORM) {
+	case IMM8:
+	case REL8:
+		return 1;
+	case IMM16:
+		return 2;
+	case ENTR:
+		return 3;
+	case IMMZ:
+		return z;
+	case IMMV:
+		return reader->wide ? 8 : z;
+	case OFFS:
+		return 8;
+	case RELZ:
+		return 4;
+	}
+	return 0;
+}
+
+static enum mf_flow flow_of_one(uint8_t opcode, uint8_t modrm)
+{
+	switch (opcode) {
+	case 0xe8:
+		return MF_FLOW_CALL;
+	case 0xe9:
+	case 0xeb:
+		return MF_FLOW_JUMP;
+	case 0xe0: case 0xe1: case 0xe2: case 0xe3:
+		return MF_FLOW_SHORT_BRANCH;
+	case 0xc2: case 0xc3: case 0xcc: case 0xf4:
+		return MF_FLOW_AWAY;
+	case 0xff:
+		switch (modrm >> 3 & 7) {
+		case 2: case 3:
+			return MF_FLOW_INDIRECT_CALL;
+		case 4: case 5:
+			return MF_FLOW_AWAY;
+		}
+	}
+	return (opcode & 0xf0) == 0x70 ? MF_FLOW_BRANCH : MF_FLOW_ON;
+}
+
+static enum mf_flow flow_of_two(uint8_t opcode)
+{
+	if (opcode == 0x0b) /* ud2 */
+		return MF_FLOW_AWAY;
+	return (opcode & 0xf0) == 0x80 ? MF_FLOW_BRANCH : MF_FLOW_ON;
+}
+
+static int64_t distance_at(const uint8_t *end, size_t bytes)
+{
+	int32_t distance;
+
+	if (bytes == 1)
+		return (int8_t)end[-1];
+	memcpy(&distance, end - sizeof(distance), sizeof(distance));
+	return distance;
+}
+
+bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction *instruction)
+{
+	struct reader reader = { .code = code, .size = size };
+	uint32_t map = 0;
+	uint8_t opcode, form;
+	size_t bytes;
+
+	if (!read_prefixes(&reader, &opcode))
+		return false;
+	if (opcode == 0xc4 || opcode == 0xc5 || opcode == 0x62) {
+		map = 4; /* one of theirs: nothing of it matters but its length */
+		form = read_vector(&reader, opcode);
+	} else if (opcode == 0x0f) {
+		form = read_escape(&reader, &opcode, &map);
+	} else {
+		form = one_byte[opcode];
+	}
+	*instruction = (struct mf_instruction){ .opcode_offset = (uint8_t)(reader.at - 1) };
+	if ((form & FORM) == NONE || ((form & FORM) == OFFS && reader.odd))
+		return false;
+	if (form & MODRM && !read_modrm(&reader))
+		return false;
+	/* An operand of AMD's, and xbegin, whose distance is none of a branch. */
+	if ((map == 1 && opcode == 0x78 && (reader.operand_size || reader.repeats)) ||
+	    (!map && opcode == 0xc7 && reader.modrm == 0xf8))
+		return false;
+	/* Processors do not agree on what that is. */
+	if ((form & FORM) == RELZ && reader.operand_size && !reader.wide)
+		return false;
+	bytes = immediate_bytes(&reader, form);
+	if (!skip(&reader, bytes))
+		return false;
+	instruction->length = (uint8_t)reader.at;
+	instruction->near_offset = reader.near_offset;
+	if (map == 0)
+		instruction->flow = flow_of_one(opcode, reader.modrm);
+	else if (map == 1)
+		instruction->flow = flow_of_two(opcode);
+	if ((form & FORM) == REL8 || (form & FORM) == RELZ)
+		instruction->distance = distance_at(code + reader.at, bytes);
+	instruction->is_padding = (map == 0 && (opcode == 0x90 || opcode == 0xcc) && !reader.wide) ||
+				  (map == 1 && opcode == 0x1f);
+	return true;
+}
+
+#else
+
+bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction *instruction)
+{
+	return false;
+}
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+// Programs and libraries with allocation functions of their own, under Valgrind's Massif and under ours.
+//
+// Massif replaces them, here they run; what is counted is the same.
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/diff_table.h"
+
+/*
+ * Where libraries lie nobody knows, and places of the same size are in the order of their addresses: so
+ * those that have nothing left are put together.
+ */
+#define BIG_PLACES "--detailed-freq=1", "--threshold=0.5"
+
+#define ONLY(pattern) "--soname-synonyms=somalloc=" pattern
+
+/* A malloc of the executable's own. */
+SCENARIO(malloc, "own_malloc", WITH(ALL_TREES));
+SCENARIO(malloc_rdynamic, "own_malloc_rdynamic", WITH(ALL_TREES));
+SCENARIO(malloc_stripped, "own_malloc_stripped", WITH(ALL_TREES));
+SCENARIO(malloc_unoptimized, "own_malloc_plainest", WITH(ALL_TREES));
+SCENARIO(malloc_none, "own_malloc", WITH(ALL_TREES, ONLY("NONE")));
+SCENARIO(malloc_left_alone, "own_malloc", WITH(ALL_TREES, ONLY("nouserintercepts")));
+SCENARIO(malloc_of_others_only, "own_malloc", WITH(ALL_TREES, ONLY("libjemalloc*")));
+SCENARIO(malloc_hidden, "own_malloc_hidden", WITH(ALL_TREES));
+SCENARIO(malloc_hidden_none, "own_malloc_hidden", WITH(ALL_TREES, ONLY("NONE")));
+SCENARIO(malloc_weak_none, "own_malloc_weak", WITH(ALL_TREES, ONLY("NONE")));
+SCENARIO(malloc_weak, "own_malloc_weak", WITH(ALL_TREES),
+	 .why = "Massif leaves weak definitions alone unless it is told of their object",
+	 .their_options = { ALL_TREES, ONLY("NONE") });
+SCENARIO(malloc_next, "own_malloc_next", WITH(ALL_TREES));
+SCENARIO(malloc_next_left_alone, "own_malloc_next", WITH(ALL_TREES, ONLY("nouserintercepts")));
+
+/* Operators. */
+SCENARIO(new, "own_new", WITH(ALL_TREES));
+SCENARIO(new_rdynamic, "own_new_rdynamic", WITH(ALL_TREES));
+SCENARIO(new_none, "own_new", WITH(ALL_TREES, ONLY("NONE")));
+SCENARIO(new_fails, "own_new", ARGS("fails"), WITH(ALL_TREES),
+	 .why = "the program's operator throws and the program goes on; Massif ends the program",
+	 .their_args = { "thrown" });
+
+/* Libraries. */
+SCENARIO(library, "own_linked", WITH(BIG_PLACES));
+SCENARIO(library_bound, "own_linked_bound", WITH(BIG_PLACES));
+SCENARIO(library_versions, "own_linked_versions", WITH(BIG_PLACES));
+SCENARIO(library_named, "own_linked", WITH(BIG_PLACES, ONLY("NONE")));
+SCENARIO(library_left_alone, "own_linked", WITH(ALL_TREES, ONLY("nouserintercepts")));
+SCENARIO(library_bound_left_alone, "own_linked_bound", WITH(ALL_TREES, ONLY("nouserintercepts")));
+
+/* Debian's. */
+SCENARIO(jemalloc, "own_jemalloc", WITH(ALL_TREES));
+SCENARIO(jemalloc_named, "own_jemalloc", WITH(ALL_TREES, ONLY("libjemalloc*")));
+SCENARIO(jemalloc_left_alone, "own_jemalloc", WITH(ALL_TREES, ONLY("nouserintercepts")));
+SCENARIO(jemalloc_not_named, "own_jemalloc", WITH(ALL_TREES, ONLY("*tcmalloc*")));
+SCENARIO(tcmalloc, "own_tcmalloc", WITH(BIG_PLACES));
+SCENARIO(tcmalloc_named, "own_tcmalloc", WITH(BIG_PLACES, ONLY("*tcmalloc*")));
+SCENARIO(tcmalloc_none, "own_tcmalloc", WITH(ALL_TREES, ONLY("NONE")));
+
+/* Loaded later. */
+SCENARIO(plugin, "own_plugin", ARGS("n", "libown_library.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_lazy, "own_plugin", ARGS("l", "libown_library.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_bound, "own_plugin", ARGS("n", "libown_bound.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_versions, "own_plugin", ARGS("n", "libown_versions.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_none, "own_plugin", ARGS("n", "libown_none.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_deep, "own_plugin", ARGS("d", "libown_library.so"), WITH(BIG_PLACES));
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+// Programs with allocation functions of their own: these run as ever, and what cannot be seen is said.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/massif_text.h"
+
+FIXTURE(own) {
+	struct ctl_result result, alone;
+	char *text;
+};
+
+FIXTURE_SETUP(own)
+{
+}
+
+FIXTURE_TEARDOWN(own)
+{
+	ctl_remove_files("massif.out");
+	ctl_result_free(&self->result);
+	ctl_result_free(&self->alone);
+	free(self->text);
+}
+
+#define RUN(self, ...)                                                                            \
+	ctl_run(&(self)->result, NULL, NULL,                                                      \
+		(const char *const[]){ "massif-ctl", "-q", "--time-unit=B", "--threshold=0",      \
+				       "--massif-out-file=massif.out.own", __VA_ARGS__, NULL })
+
+#define READ(self) ((self)->text = ctl_read_file("massif.out.own"))
+
+/* Whoever counts its own calls counts the same. */
+static void runs_as_alone(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self,
+			  const char *target)
+{
+	CTL_RUN(&self->alone, ctl_target(target));
+	RUN(self, ctl_target(target));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_LT(0, strlen(self->result.out));
+	EXPECT_STREQ(self->alone.out, self->result.out);
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	EXPECT_LT(5000, massif_text_peak(self->text));
+}
+
+TEST_F(own, malloc_runs)
+{
+	runs_as_alone(_metadata, self, "own_malloc");
+}
+
+/* What is inlined cannot be seen; nor replaced: Massif's own blocks have no such header. */
+TEST_F(own, malloc_runs_inlined)
+{
+	runs_as_alone(_metadata, self, "own_malloc_fast");
+}
+
+TEST_F(own, weak_malloc_runs)
+{
+	runs_as_alone(_metadata, self, "own_malloc_weak");
+}
+
+TEST_F(own, new_runs)
+{
+	runs_as_alone(_metadata, self, "own_new");
+}
+
+/* One that is not to be counted runs, too, with the C++ library's operators before it and behind. */
+TEST_F(own, new_that_is_left_alone_runs)
+{
+	CTL_RUN(&self->alone, ctl_target("own_new"));
+	RUN(self, "--soname-synonyms=somalloc=nouserintercepts", ctl_target("own_new"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ(self->alone.out, self->result.out);
+	EXPECT_STREQ("", self->result.err);
+}
+
+TEST_F(own, new_throws)
+{
+	RUN(self, ctl_target("own_new"), "fails");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	/* What comes after the exception counts as ever. */
+	EXPECT_NE(NULL, strstr(self->text, "std::__cxx11::basic_string"));
+}
+
+TEST_F(own, what_cannot_be_moved_is_told)
+{
+	RUN(self, ctl_target("own_odd"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "malloc is defined by "));
+	EXPECT_NE(NULL, strstr(self->result.err, "own_odd itself and could not be taken over (its "
+						 "first instructions cannot be moved)"));
+}
+
+/* A library that is loaded again has its own code again: its constructor's 4444 bytes are there twice. */
+TEST_F(own, library_loaded_again)
+{
+	const char *last, *first;
+
+	RUN(self, "--detailed-freq=1", ctl_target("own_plugin"), "r", "libown_bound.so");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	last = strstr(self->text, "snapshot=0");
+	for (const char *next = last; next; next = strstr(next + 1, "\nsnapshot="))
+		last = next;
+	ASSERT_NE(NULL, last);
+	/* At one place, or at two. */
+	first = strstr(last, ": 4444 ");
+	EXPECT_TRUE(strstr(last, ": 8888 ") || (first && strstr(first + 1, ": 4444 ")));
+}
+
+/* It is asked itself. */
+TEST_F(own, real_capacities_of_jemalloc)
+{
+	RUN(self, "--heap-extra=real", ctl_target("own_jemalloc"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	/* Its first block is libstdc++'s, of 72,704 bytes, for which it takes 80 KiB. */
+	EXPECT_NE(NULL, strstr(self->text, "mem_heap_B=72704\nmem_heap_extra_B=9216\n"));
+}
+
+TEST_F(own, real_capacities_of_one_that_does_not_tell)
+{
+	RUN(self, "--heap-extra=real", ctl_target("own_malloc"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "extra bytes are modelled"));
+}
+
+TEST_F(own, static_pie_is_told)
+{
+	RUN(self, ctl_target("own_static_pie"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "is statically linked, so heap mode sees nothing of "
+						 "it; use --pages-as-heap=yes"));
+}
+
+/* Another C library: built here, since not every machine has the compiler. */
+TEST_F(own, musl_is_told)
+{
+	static const char source[] = "#include <stdlib.h>\n"
+				     "int main(void) { void *volatile p = malloc(9); free(p); return 7; }\n";
+
+	if (system("command -v musl-gcc >/dev/null"))
+		SKIP(return, "musl-gcc is not installed");
+	ctl_write_file("own_musl.c", source, 0644);
+	ASSERT_EQ(0, system("musl-gcc -O1 -o own_musl own_musl.c"));
+	RUN(self, "./own_musl");
+	EXPECT_EQ(7, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "uses another C library, so heap mode sees nothing of "
+						 "it; use --pages-as-heap=yes"));
+	ctl_remove_files("own_musl");
+}
+
+TEST_HARNESS_MAIN

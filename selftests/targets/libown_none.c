@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+// A library that calls the allocation functions of whomever it is bound to.
+
+#include "own_calls.h"
+
+void own_library_calls(void);
+void *own_library_allocate(size_t size);
+
+void own_library_calls(void)
+{
+	own_calls();
+}
+
+void *own_library_allocate(size_t size)
+{
+	return malloc(size);
+}

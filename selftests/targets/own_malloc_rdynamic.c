@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0
+// The same, with all of its symbols for others.
+
+#include "own_malloc.c"

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+// Loads the library of the second argument, which stands beside it, with the flags of the first, and
+// lets it allocate.
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "own_calls.h"
+
+int main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	void *handle, *(*allocate)(size_t);
+	void (*calls)(void);
+	int flags = RTLD_NOW;
+
+	if (argc < 3 || n < 0)
+		return 2;
+	path[n] = '\0';
+	strcpy(strrchr(path, '/') + 1, argv[2]);
+	for (const char *flag = argv[1]; *flag; flag++)
+		flags = *flag == 'd' ? flags | RTLD_DEEPBIND :
+			*flag == 'l' ? (flags & ~RTLD_NOW) | RTLD_LAZY :
+				       flags;
+	handle = dlopen(path, flags);
+	if (!handle)
+		return 3;
+	/* Once more, most likely to the same place. */
+	if (strchr(argv[1], 'r')) {
+		calls = (void (*)(void))dlsym(handle, "own_library_calls");
+		calls();
+		dlclose(handle);
+		handle = dlopen(path, flags);
+		if (!handle)
+			return 3;
+	}
+	calls = (void (*)(void))dlsym(handle, "own_library_calls");
+	allocate = (void *(*)(size_t))dlsym(handle, "own_library_allocate");
+	if (!calls || !allocate)
+		return 4;
+	calls();
+	own_calls();
+	allocate(6543);
+	return 0;
+}

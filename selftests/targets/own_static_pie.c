@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+// A static program that can be loaded anywhere, and allocates.
+
+#include <stdlib.h>
+
+int main(void)
+{
+	void *volatile block = malloc(100);
+
+	free(block);
+	return 0;
+}

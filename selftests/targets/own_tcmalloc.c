@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+// A program that is linked with tcmalloc.
+
+#include "own_calls.h"
+
+int main(void)
+{
+	own_calls();
+	return 0;
+}
