@@ -17,6 +17,8 @@ $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeo
 # They know their caller's registers by their own frame.
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o: \
 	CFLAGS += -fno-omit-frame-pointer
+# Counters that were written one by one are not to be read in pairs: that waits for the writes.
+$(O)/pic/preload/track.o: CFLAGS += -fno-tree-slp-vectorize
 
 # Its constructor comes before all others, so that what they do is seen.
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)

@@ -18,7 +18,8 @@ struct node {
 	uint32_t context; /* of the only stack that leads here; 0: there are children */
 	int32_t branch;	  /* offset of the word that tells which */
 	uint16_t n_words;
-	uint16_t room; /* groups, when it was made */
+	uint8_t n_groups;
+	uint8_t room; /* groups, when it was made */
 };
 
 #define GROUP 4u
@@ -38,18 +39,23 @@ struct group {
 #define SCORE_HIT 2u
 #define IN_VAIN	  31u /* of so many plus one, while nothing is ever found, one is looked for */
 
+_Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(WORDS_MAX % GROUP == 0 && 2 * NODE_MAX < MF_MEMO_POOL / 8, "nodes are small");
 
 static inline uint64_t hash_of(uint64_t above, uint64_t value)
 {
-	uint64_t hash = (value ^ above << 13) * 0x9e3779b97f4a7c15ull;
+	return (value ^ above << 13) * 0x9e3779b97f4a7c15ull;
+}
 
-	return hash ^ hash >> 32;
+/* The slot in which to look first: by the upper bits, which are the better ones. */
+static inline uint32_t place_of(uint64_t hash, uint32_t mask)
+{
+	return (uint32_t)(hash >> 40) & mask;
 }
 
 static inline uint32_t tag_of(uint64_t hash)
 {
-	return (uint32_t)(hash >> 32) | 1; /* an empty slot has 0 */
+	return (uint32_t)hash | 1; /* an empty slot has 0 */
 }
 
 static inline struct group *groups_of(const struct node *node)
@@ -75,7 +81,7 @@ static inline bool is_same(const struct group *group, uint32_t i, uint64_t sp)
 /* Are the words of @node what they were? */
 static inline bool is_unchanged(const struct node *node, uint64_t sp)
 {
-	const struct group *group = groups_of(node), *end = group + groups_for(node->n_words);
+	const struct group *group = groups_of(node), *end = group + node->n_groups;
 
 	for (; group < end; group++)
 		if (!is_same(group, 0, sp) || !is_same(group, 1, sp) || !is_same(group, 2, sp) ||
@@ -89,7 +95,7 @@ static inline struct node *find_node(struct mf_memo *memo, uint64_t above, uint6
 	uint64_t hash = hash_of(above, value);
 	uint32_t tag = tag_of(hash), mask = memo->mask;
 
-	for (uint32_t i = (uint32_t)hash & mask; memo->slots[i]; i = (i + 1) & mask) {
+	for (uint32_t i = place_of(hash, mask); memo->slots[i]; i = (i + 1) & mask) {
 		struct node *node = (struct node *)&memo->pool[memo->slots[i] >> 32];
 
 		if ((uint32_t)memo->slots[i] == tag && node->above == above && node->value == value)
@@ -167,7 +173,7 @@ static void collect(struct words *words, const struct mf_walk *walk)
 static void publish(struct mf_memo *memo, const struct node *node)
 {
 	uint64_t hash = hash_of(node->above, node->value);
-	uint32_t mask = memo->mask, i = (uint32_t)hash & mask;
+	uint32_t mask = memo->mask, i = place_of(hash, mask);
 	uint64_t place = (uint64_t)((const uint64_t *)node - memo->pool);
 
 	while (memo->slots[i])
@@ -212,11 +218,14 @@ static void make_room(struct mf_memo *memo)
 	}
 }
 
-/* Fills the last group of @node up. */
-static void pad(struct node *node)
+/* @node has @n words, which are there: fills its last group up. */
+static void set_words(struct node *node, uint32_t n_words)
 {
-	struct group *last = groups_of(node) + node->n_words / GROUP;
-	uint32_t n = node->n_words % GROUP;
+	struct group *last = groups_of(node) + n_words / GROUP;
+	uint32_t n = n_words % GROUP;
+
+	node->n_words = (uint16_t)n_words;
+	node->n_groups = (uint8_t)groups_for(n_words);
 
 	for (uint32_t i = n; n && i < GROUP; i++) {
 		last->offsets[i] = last->offsets[n - 1];
@@ -235,15 +244,14 @@ static struct node *make_node(struct mf_memo *memo, uint64_t above, uint64_t val
 		.above = above,
 		.value = value,
 		.number = memo->n_nodes++,
-		.n_words = (uint16_t)n,
-		.room = (uint16_t)groups_for(n),
+		.room = (uint8_t)groups_for(n),
 	};
 	memo->used += size_of(node);
 	for (uint32_t i = 0; i < n; i++) {
 		groups_of(node)[i / GROUP].offsets[i % GROUP] = words->offsets[first + i];
 		groups_of(node)[i / GROUP].values[i % GROUP] = words->values[first + i];
 	}
-	pad(node);
+	set_words(node, n);
 	publish(memo, node);
 	return node;
 }
@@ -268,8 +276,7 @@ static void split(struct mf_memo *memo, struct node *node, uint32_t kept)
 	node->number = number;
 	node->context = 0;
 	node->branch = offsets[kept];
-	node->n_words = (uint16_t)kept;
-	pad(node);
+	set_words(node, kept);
 }
 
 /* How many words of @node are those of @words from @at on. */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "model/model.h"
 #include "fork.h"
 #include "gate.h"
 #include "session.h"
@@ -128,8 +129,10 @@ struct mf_thread *mf_thread_take(void)
 	if (thread->has_tally) {
 		mf_gate_close();
 		mf_tally_begin(&mf_session_store, thread->number);
+		thread->desk = mf_desk_of(&mf_session_store, thread->number);
 		mf_gate_open();
 	}
+	thread->counts = mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_INSTRUCTIONS;
 	thread->n_deferred = 0;
 	mf_stack_forget(thread);
 	thread->entry = NULL;

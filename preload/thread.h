@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/tally.h"
 #include "clock.h"
 #include "memo.h"
 #include "unwind.h"
 
 #define MF_DEFERRED_MAX 32u
 
-struct mf_tally;
 struct mf_track_realloc;
 
 /*
@@ -35,8 +35,10 @@ struct mf_thread {
 
 	/* Its part of the accounts; there are MF_SHARDS_MAX of them. It stays with this state. */
 	struct mf_tally *tally;
+	struct mf_desk desk;
 	uint32_t number;
 	bool has_tally;
+	bool counts; /* time is the instructions that it executes */
 	bool shares; /* there are, or have been, other threads */
 
 	/* Whose block is out of the table; changes where the gate has been entered or closed. */

@@ -186,13 +186,8 @@ static inline void leave(struct mf_thread *thread)
  */
 static inline void advance(struct mf_thread *thread)
 {
-	int64_t moved;
-
-	if (mf_model_of(&mf_session_store)->options.time_unit != MF_TIME_INSTRUCTIONS)
-		return;
-	moved = mf_clock_advance(&thread->clock);
-	thread->tally->clock += (uint64_t)moved;
-	thread->tally->clock_room -= moved;
+	if (__builtin_expect(thread->counts, 0))
+		thread->tally->clock_room -= mf_clock_advance(&thread->clock);
 }
 
 static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
@@ -248,8 +243,7 @@ MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_reg
 		mf_ledger_alloc(&mf_session_store, context, size);
 	if (mf_gate_enter(thread)) {
 		advance(thread);
-		done = mf_tally_alloc(&mf_session_store, thread->number, address_of(pointer), size,
-				      context);
+		done = mf_tally_alloc(&thread->desk, address_of(pointer), size, context);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
@@ -285,7 +279,7 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 		return false;
 	if (mf_gate_enter(thread)) {
 		advance(thread);
-		done = mf_tally_alloc(&mf_session_store, thread->number, address, size, context);
+		done = mf_tally_alloc(&thread->desk, address, size, context);
 		mf_gate_leave(thread);
 	}
 	return done;
@@ -367,7 +361,7 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 		return;
 	if (mf_gate_enter(thread)) {
 		advance(thread);
-		done = mf_tally_free(&mf_session_store, thread->number, address_of(pointer), &block);
+		done = mf_tally_free(&thread->desk, address_of(pointer), &block);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
@@ -526,8 +520,8 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {
 		advance(thread);
-		done = mf_tally_realloc_end(&mf_session_store, thread->number, &state->block,
-					    address_of(pointer), size, context);
+		done = mf_tally_realloc_end(&thread->desk, &state->block, address_of(pointer), size,
+					    context);
 		if (done)
 			thread->resizing = NULL;
 		mf_gate_leave(thread);

@@ -17,6 +17,7 @@ static uint32_t contexts[ORACLE_CONTEXTS]; /* of the store, by the oracle's numb
 
 /* Threads that take turns; and the events that their tallies could hold. */
 static uint32_t n_tallies, in_tallies;
+static struct mf_desk desks[MF_SHARDS_MAX];
 
 static void start_tallies(uint32_t n)
 {
@@ -24,6 +25,8 @@ static void start_tallies(uint32_t n)
 	in_tallies = 0;
 	for (uint32_t i = 0; i < n; i++)
 		mf_tally_begin(&store, i);
+	for (uint32_t i = 0; i < n; i++)
+		desks[i] = mf_desk_of(&store, i);
 	mf_tally_grant(&store);
 }
 
@@ -42,7 +45,7 @@ static void alloc_event(uint64_t *seed, uint64_t address, uint64_t size, uint32_
 {
 	uint32_t number = turn(seed, now);
 
-	if (n_tallies && mf_tally_alloc(&store, number, address, size, context)) {
+	if (n_tallies && mf_tally_alloc(&desks[number], address, size, context)) {
 		in_tallies++;
 		return;
 	}
@@ -56,7 +59,7 @@ static void free_event(uint64_t *seed, uint64_t address, int64_t now)
 	uint32_t number = turn(seed, now);
 	struct mf_block block;
 
-	if (n_tallies && mf_tally_free(&store, number, address, &block)) {
+	if (n_tallies && mf_tally_free(&desks[number], address, &block)) {
 		in_tallies++;
 		return;
 	}
@@ -76,7 +79,7 @@ static void realloc_end_event(uint64_t *seed, const struct mf_block *old, uint64
 {
 	uint32_t number = turn(seed, now);
 
-	if (n_tallies && mf_tally_realloc_end(&store, number, old, address, size, context)) {
+	if (n_tallies && mf_tally_realloc_end(&desks[number], old, address, size, context)) {
 		in_tallies++;
 		return;
 	}

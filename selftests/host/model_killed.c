@@ -40,6 +40,7 @@ struct progress {
 };
 
 static struct mf_store store;
+static struct mf_desk desks[TALLIES];
 static struct progress *progress;
 static struct oracle oracle;
 static struct known *known; /* all snapshots that there ever were */
@@ -85,7 +86,7 @@ static void write_free(const struct event *event)
 {
 	struct mf_block block;
 
-	if (mf_tally_free(&store, event->tally, address_of(event->i), &block))
+	if (mf_tally_free(&desks[event->tally], address_of(event->i), &block))
 		return;
 	mf_tally_fold(&store);
 	mf_heap_free(&store, address_of(event->i), 0);
@@ -94,7 +95,7 @@ static void write_free(const struct event *event)
 
 static void write_alloc(const struct event *event, uint32_t context)
 {
-	if (mf_tally_alloc(&store, event->tally, address_of(event->i), event->size, context))
+	if (mf_tally_alloc(&desks[event->tally], address_of(event->i), event->size, context))
 		return;
 	mf_tally_fold(&store);
 	mf_heap_alloc(&store, address_of(event->i), event->size, context, 0);
@@ -107,7 +108,7 @@ static void write_realloc(const struct event *event, uint32_t context)
 
 	if (!mf_tally_realloc_begin(&store, address_of(event->i), &block))
 		mf_heap_realloc_begin(&store, address_of(event->i), &block);
-	if (mf_tally_realloc_end(&store, event->tally, &block, address_of(event->i), event->size,
+	if (mf_tally_realloc_end(&desks[event->tally], &block, address_of(event->i), event->size,
 				 context))
 		return;
 	mf_tally_fold(&store);
@@ -189,6 +190,8 @@ static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 	memset(sizes, 0, sizeof(sizes));
 	for (uint32_t i = 0; i < TALLIES; i++)
 		mf_tally_begin(&store, i);
+	for (uint32_t i = 0; i < TALLIES; i++)
+		desks[i] = mf_desk_of(&store, i);
 	mf_tally_grant(&store);
 	for (uint32_t number = 0; number < end; number++) {
 		struct event event = next_event(&seed, n_contexts, number);

@@ -41,7 +41,6 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
  * that has the block, without a lock: nobody else has a block there at that time.
  */
 #define MF_BLOCKS_ALIGN_BITS   4  /* of a usual block's address */
-_Static_assert(MF_BLOCKS_ALIGN_BITS % 2 == 0, "mf_blocks_place");
 #define MF_BLOCKS_LEAF_BITS    18 /* slots of one leaf */
 #define MF_BLOCKS_LEAF_SLOTS   (1u << MF_BLOCKS_LEAF_BITS)
 #define MF_BLOCKS_ADDRESS_BITS 48
@@ -64,32 +63,94 @@ static inline uint64_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 	       (uint64_t)leaf * MF_BLOCKS_LEAF_SLOTS;
 }
 
-/* The slot of @address; NULL if nothing near it was ever entered. */
+/* What finding a slot takes, none of which changes once there are blocks. */
+struct mf_blocks {
+	const uint32_t *directory;
+	uint64_t *leaves;
+	uint64_t rounding;     /* of a block's size: alignment - 1 */
+	uint32_t granule_bits;
+	uint32_t upper;	       /* the bit of an address that says which half of a granule; 0: none */
+};
+
+static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
+{
+	/* A granule has two halves where its bits are one more than an address's. */
+	return (struct mf_blocks){
+		.directory = store->regions[MF_REGION_BLOCK_DIRECTORY],
+		.leaves = store->regions[MF_REGION_BLOCK_LEAVES],
+		.rounding = mf_model_of(store)->options.alignment - 1,
+		.granule_bits = mf_blocks_granule_bits(store),
+		.upper = mf_blocks_granule_bits(store) > MF_BLOCKS_ALIGN_BITS ?
+				 1u << MF_BLOCKS_ALIGN_BITS :
+				 0,
+	};
+}
+
+/* The slot of @address, which is within the table; NULL if nothing near it was ever entered. */
+static inline uint64_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64_t address)
+{
+	uint64_t granule = address >> blocks->granule_bits;
+	uint32_t leaf = __atomic_load_n(&blocks->directory[granule >> MF_BLOCKS_LEAF_BITS],
+					__ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(!leaf, 0))
+		return NULL;
+	return blocks->leaves + (uint64_t)leaf * MF_BLOCKS_LEAF_SLOTS +
+	       granule % MF_BLOCKS_LEAF_SLOTS;
+}
+
+/* The same for any address. */
 static inline uint64_t *mf_blocks_slot(const struct mf_store *store, uint64_t address)
 {
-	const uint32_t *directory = store->regions[MF_REGION_BLOCK_DIRECTORY];
-	uint64_t granule = address >> mf_blocks_granule_bits(store);
-	uint32_t leaf;
+	struct mf_blocks blocks = mf_blocks_of(store);
 
-	if (address >> MF_BLOCKS_ADDRESS_BITS)
-		return NULL;
-	leaf = __atomic_load_n(&directory[granule >> MF_BLOCKS_LEAF_BITS], __ATOMIC_ACQUIRE);
-	if (!leaf)
-		return NULL;
-	return mf_blocks_leaf(store, leaf) + granule % MF_BLOCKS_LEAF_SLOTS;
+	return address >> MF_BLOCKS_ADDRESS_BITS ? NULL : mf_blocks_slot_in(&blocks, address);
+}
+
+/* Is @address within the table, and where a usual block may begin? */
+static inline bool mf_blocks_is_usual(uint64_t address)
+{
+	/* The low bits, which must be 0, go to the upper end. */
+	return (address >> MF_BLOCKS_ALIGN_BITS | address << (64 - MF_BLOCKS_ALIGN_BITS)) >>
+		       (MF_BLOCKS_ADDRESS_BITS - MF_BLOCKS_ALIGN_BITS) ==
+	       0;
 }
 
 /* Where in its granule, of one or two places, a usual block at @address lies. */
-static inline uint64_t mf_blocks_place(const struct mf_store *store, uint64_t address)
+static inline uint64_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t address)
 {
-	/* A granule has two where its bits are one more than an address's, an odd number. */
-	return (address >> MF_BLOCKS_ALIGN_BITS & mf_blocks_granule_bits(store) & 1) *
-	       MF_BLOCKS_UPPER;
+	return (address & blocks->upper) * (MF_BLOCKS_UPPER >> MF_BLOCKS_ALIGN_BITS);
+}
+
+/*
+ * mf_blocks_capacity() of blocks up to that size, for which it is the next multiple of the
+ * alignment, whichever that is.
+ */
+#define MF_BLOCKS_ROUNDED_MAX (4194304u - 64u - 4096u)
+
+static inline uint64_t mf_blocks_rounded(const struct mf_blocks *blocks, uint64_t size)
+{
+	return (size + blocks->rounding) & ~blocks->rounding;
+}
+
+/* Bytes of the capacity of the block in @slot above that of a fresh one. */
+static inline uint64_t mf_blocks_more(uint64_t slot)
+{
+	return (slot >> MF_BLOCKS_MORE_SHIFT & MF_BLOCKS_MORE_MAX) << MF_BLOCKS_ALIGN_BITS;
+}
+
+/* A usual block, whose capacity is that of a fresh one, as a slot. */
+static inline uint64_t mf_blocks_fresh(const struct mf_blocks *blocks, uint64_t address,
+				       uint64_t size, uint32_t context)
+{
+	return mf_blocks_place(blocks, address) | (uint64_t)context << MF_BLOCKS_CONTEXT_SHIFT |
+	       size;
 }
 
 /* @block as a slot of the usual kind; 0 if it is not of that kind. */
 static inline uint64_t mf_blocks_pack(const struct mf_store *store, const struct mf_block *block)
 {
+	struct mf_blocks blocks = mf_blocks_of(store);
 	uint32_t alignment = mf_model_of(store)->options.alignment;
 	uint64_t more = block->capacity - mf_blocks_capacity(block->size, alignment);
 
@@ -98,7 +159,7 @@ static inline uint64_t mf_blocks_pack(const struct mf_store *store, const struct
 	    more % (1u << MF_BLOCKS_ALIGN_BITS) ||
 	    more >> MF_BLOCKS_ALIGN_BITS > MF_BLOCKS_MORE_MAX)
 		return 0;
-	return mf_blocks_place(store, block->address) |
+	return mf_blocks_place(&blocks, block->address) |
 	       (uint64_t)block->context << MF_BLOCKS_CONTEXT_SHIFT |
 	       more >> MF_BLOCKS_ALIGN_BITS << MF_BLOCKS_MORE_SHIFT | block->size;
 }
@@ -108,12 +169,11 @@ static inline struct mf_block mf_blocks_unpack(const struct mf_store *store, uin
 {
 	uint32_t alignment = mf_model_of(store)->options.alignment;
 	uint64_t size = slot & ((1ull << MF_BLOCKS_MORE_SHIFT) - 1);
-	uint64_t more = slot >> MF_BLOCKS_MORE_SHIFT & MF_BLOCKS_MORE_MAX;
 
 	return (struct mf_block){
 		.address = address,
 		.size = size,
-		.capacity = mf_blocks_capacity(size, alignment) + (more << MF_BLOCKS_ALIGN_BITS),
+		.capacity = mf_blocks_capacity(size, alignment) + mf_blocks_more(slot),
 		.context = (uint32_t)(slot >> MF_BLOCKS_CONTEXT_SHIFT) &
 			   ((1u << MF_BLOCKS_CONTEXT_BITS) - 1),
 	};
@@ -131,29 +191,18 @@ static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_b
 	return true;
 }
 
-/* The same for a block whose capacity is that of a fresh one. */
-static inline bool mf_blocks_put_fresh(struct mf_store *store, uint64_t address, uint64_t size,
-				       uint32_t context)
-{
-	uint64_t *slot = mf_blocks_slot(store, address);
-
-	if (!slot || *slot ||
-	    address % (1u << MF_BLOCKS_ALIGN_BITS) | size >> MF_BLOCKS_MORE_SHIFT |
-		    context >> MF_BLOCKS_CONTEXT_BITS)
-		return false;
-	*slot = mf_blocks_place(store, address) | (uint64_t)context << MF_BLOCKS_CONTEXT_SHIFT | size;
-	return true;
-}
-
 /* The slot of the block at @address, and the block; NULL if it is not of the usual kind. */
 static inline uint64_t *mf_blocks_find_usual(const struct mf_store *store, uint64_t address,
 					     struct mf_block *block)
 {
-	uint64_t *slot = mf_blocks_slot(store, address);
+	struct mf_blocks blocks = mf_blocks_of(store);
+	uint64_t *slot;
 
+	if (!mf_blocks_is_usual(address))
+		return NULL;
+	slot = mf_blocks_slot_in(&blocks, address);
 	if (!slot || !*slot ||
-	    (*slot & (MF_BLOCKS_WIDE | MF_BLOCKS_UPPER)) != mf_blocks_place(store, address) ||
-	    address % (1u << MF_BLOCKS_ALIGN_BITS))
+	    (*slot & (MF_BLOCKS_WIDE | MF_BLOCKS_UPPER)) != mf_blocks_place(&blocks, address))
 		return NULL;
 	*block = mf_blocks_unpack(store, address, *slot);
 	return slot;

@@ -15,12 +15,31 @@ void mf_tally_begin(struct mf_store *store, uint32_t number)
 		store->header->n_tallies = number + 1;
 }
 
+/* A new allowance leaves the tally as it is. */
+static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_room)
+{
+	tally->clock_granted += clock_room - tally->clock_room;
+	tally->clock_room = clock_room;
+	tally->heap_granted += heap_room - tally->heap_room;
+	tally->heap_room = heap_room;
+}
+
 void mf_tally_end(struct mf_store *store, uint32_t number)
 {
 	struct mf_tally *tally = mf_tally_of(store, number);
 
 	tally->in_use = 0;
-	tally->clock_room = -1;
+	set_rooms(tally, -1, tally->heap_room);
+}
+
+static int64_t clock_of(const struct mf_tally *tally)
+{
+	return tally->clock_granted - tally->clock_room;
+}
+
+static int64_t extra_of(const struct mf_tally *tally)
+{
+	return tally->heap_granted - tally->heap_room - tally->heap;
 }
 
 static uint32_t tallies_in(const struct mf_store *store)
@@ -41,19 +60,20 @@ void mf_tally_fold(struct mf_store *store)
 		uint32_t events = tally->allocs + tally->frees + tally->reallocs;
 
 		model->heap += (uint64_t)tally->heap;
-		model->extra += (uint64_t)tally->extra;
+		model->extra += (uint64_t)extra_of(tally);
 		if (model->options.time_unit == MF_TIME_BYTES)
-			model->clock_bytes += tally->clock;
+			model->clock_bytes += (uint64_t)clock_of(tally);
 		else
-			header->instructions += tally->clock;
+			header->instructions += (uint64_t)clock_of(tally);
 		model->heap_allocs += tally->allocs;
 		model->heap_frees += tally->frees;
 		model->heap_reallocs += tally->reallocs;
 		/* Each of them asked for a snapshot, and was known to get none. */
 		model->skipped_snapshots += events;
 		header->events += events;
-		tally->heap = tally->extra = 0;
-		tally->clock = 0;
+		tally->heap = 0;
+		tally->heap_granted = tally->heap_room;
+		tally->clock_granted = tally->clock_room;
 		tally->allocs = tally->frees = tally->reallocs = 0;
 	}
 }
@@ -72,9 +92,9 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 		const struct mf_tally *tally = mf_tally_of(store, i);
 
 		totals.heap += (uint64_t)tally->heap;
-		totals.extra += (uint64_t)tally->extra;
+		totals.extra += (uint64_t)extra_of(tally);
 		if (model->options.time_unit != MF_TIME_MS)
-			totals.time += (int64_t)tally->clock;
+			totals.time += clock_of(tally);
 	}
 	return totals;
 }
@@ -125,8 +145,7 @@ void mf_tally_grant(struct mf_store *store)
 		if (!tally->in_use)
 			continue;
 		mf_capture_make_room(store, i);
-		tally->clock_room = clock_room;
-		tally->heap_room = heap_room;
+		set_rooms(tally, clock_room, heap_room);
 		tally->may_shrink = below;
 	}
 }

@@ -35,10 +35,10 @@ struct mf_tally {
 	int64_t heap_room;   /* the total may grow by this much */
 	uint32_t may_shrink; /* a decrease makes no peak */
 
-	/* The tally. */
+	/* The tally. How far the clock and the total have come is what is missing in their rooms. */
 	uint32_t allocs, frees, reallocs; /* events that count */
-	uint64_t clock;
-	int64_t heap, extra;
+	int64_t heap;			  /* of the total, what was asked for */
+	int64_t clock_granted, heap_granted;
 
 	/* The pasts of its shard, see capture.h. */
 	uint32_t first_chunk, last_chunk;
@@ -72,70 +72,116 @@ struct mf_tally_totals {
 
 struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 
-/* Does an event that advances the clock by @cost fit the allowance? */
-static inline bool mf_tally_allows(const struct mf_store *store, const struct mf_tally *tally,
-				   int64_t cost)
+/*
+ * What a thread needs of the store for an event of the usual kind: places and options, none of which
+ * change, side by side.
+ */
+struct mf_desk {
+	struct mf_tally *tally;
+	struct mf_cell *cells; /* its shard */
+	const struct mf_store_header *header;
+	struct mf_blocks blocks;
+	uint64_t heap_admin;
+	int64_t clock_mask; /* of what an event costs of the clock, see model.h */
+	struct mf_store *store;
+	uint32_t number;
+};
+
+static inline struct mf_desk mf_desk_of(struct mf_store *store, uint32_t number)
 {
-	return tally->clock_room >= cost && !store->header->snapshot_due;
+	return (struct mf_desk){
+		.tally = mf_tally_of(store, number),
+		.cells = mf_trie_cell(store, number, 0),
+		.header = store->header,
+		.blocks = mf_blocks_of(store),
+		.heap_admin = mf_model_of(store)->options.heap_admin,
+		.clock_mask = mf_model_of(store)->clock_mask,
+		.store = store,
+		.number = number,
+	};
 }
 
-static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t extra, int64_t cost)
+/* Does an event that advances the clock by @cost fit the allowance? */
+static inline bool mf_tally_allows(const struct mf_desk *desk, int64_t cost)
+{
+	return desk->tally->clock_room >= cost && !desk->header->snapshot_due;
+}
+
+/* The total grows by @net bytes, of which @heap were asked for. */
+static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t net, int64_t cost)
 {
 	tally->heap += heap;
-	tally->extra += extra;
-	tally->heap_room -= heap + extra;
+	tally->heap_room -= net;
 	tally->clock_room -= cost;
-	tally->clock += (uint64_t)cost;
 }
 
-/* What the change of the totals by @net bytes costs of the clock. */
-static inline int64_t mf_tally_cost(const struct mf_store *store, int64_t net)
+/* As mf_trie_may_charge() and mf_trie_charge_shard(). */
+static inline bool mf_desk_may_charge(const struct mf_desk *desk, uint32_t context)
 {
-	return (net < 0 ? -net : net) & mf_model_of(store)->clock_mask;
+	if (__builtin_expect(desk->cells[context].capture == desk->header->capture, 1))
+		return true;
+	return mf_capture_keep(desk->store, desk->number, context);
+}
+
+static inline void mf_desk_charge(const struct mf_desk *desk, uint32_t context, int64_t bytes)
+{
+	desk->cells[context].bytes += (uint64_t)bytes;
 }
 
 /*
- * These do what the functions of heap.h do, in shard and tally @number, and return true; or they
- * return false and have done nothing: then it is the model's turn. A free tells which block it was.
+ * These do what the functions of heap.h do, in the shard and the tally of @desk, and return true; or
+ * they return false and have done nothing: then it is the model's turn. Large blocks always are.
+ * A free tells which block it was.
  */
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc(struct mf_store *store, uint32_t number, uint64_t address, uint64_t size,
-	       uint32_t context)
+mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint32_t context)
 {
-	const struct mf_model_options *options = &mf_model_of(store)->options;
-	struct mf_tally *tally = mf_tally_of(store, number);
-	uint64_t capacity = mf_blocks_capacity(size, options->alignment);
-	int64_t net = (int64_t)(capacity + options->heap_admin);
-	int64_t cost = net & mf_model_of(store)->clock_mask;
+	int64_t net = (int64_t)(mf_blocks_rounded(&desk->blocks, size) + desk->heap_admin);
+	int64_t cost = net & desk->clock_mask;
+	struct mf_tally *tally = desk->tally;
+	uint64_t *slot;
 
-	if (context < MF_CONTEXT_FIRST || !mf_tally_allows(store, tally, cost) ||
-	    tally->heap_room < net || !mf_trie_may_charge(store, number, context) ||
-	    !mf_blocks_put_fresh(store, address, size, context))
+	if (context < MF_CONTEXT_FIRST || size > MF_BLOCKS_ROUNDED_MAX ||
+	    !mf_blocks_is_usual(address) || !mf_tally_allows(desk, cost) || tally->heap_room < net)
 		return false;
-	mf_trie_charge_shard(store, number, context, (int64_t)size);
-	mf_tally_change(tally, (int64_t)size, net - (int64_t)size, cost);
+	slot = mf_blocks_slot_in(&desk->blocks, address);
+	if (__builtin_expect(!slot || *slot, 0) || !mf_desk_may_charge(desk, context))
+		return false;
+	*slot = mf_blocks_fresh(&desk->blocks, address, size, context);
+	mf_desk_charge(desk, context, (int64_t)size);
+	mf_tally_change(tally, (int64_t)size, net, cost);
 	tally->allocs++;
 	return true;
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free(struct mf_store *store, uint32_t number, uint64_t address, struct mf_block *block)
+mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *block)
 {
-	const struct mf_model_options *options = &mf_model_of(store)->options;
-	struct mf_tally *tally = mf_tally_of(store, number);
-	uint64_t *slot = mf_blocks_find_usual(store, address, block);
+	struct mf_tally *tally = desk->tally;
+	uint64_t *slot, word, size, capacity;
+	uint32_t context;
 	int64_t net, cost;
 
-	if (!slot || block->context < MF_CONTEXT_FIRST)
+	if (!mf_blocks_is_usual(address))
 		return false;
-	net = -(int64_t)(block->capacity + options->heap_admin);
-	cost = -net & mf_model_of(store)->clock_mask;
-	if (!tally->may_shrink || !mf_tally_allows(store, tally, cost) ||
-	    !mf_trie_may_charge(store, number, block->context))
+	slot = mf_blocks_slot_in(&desk->blocks, address);
+	if (__builtin_expect(!slot, 0))
 		return false;
+	/* Of a usual block that begins there, no bit above the context's is left. */
+	word = *slot ^ mf_blocks_place(&desk->blocks, address);
+	context = (uint32_t)(word >> MF_BLOCKS_CONTEXT_SHIFT);
+	size = (uint32_t)word;
+	capacity = mf_blocks_rounded(&desk->blocks, size) + mf_blocks_more(word);
+	net = (int64_t)(capacity + desk->heap_admin);
+	cost = net & desk->clock_mask;
+	if (context - MF_CONTEXT_FIRST >= (1u << MF_BLOCKS_CONTEXT_BITS) - MF_CONTEXT_FIRST ||
+	    size > MF_BLOCKS_ROUNDED_MAX || !tally->may_shrink || !mf_tally_allows(desk, cost) ||
+	    !mf_desk_may_charge(desk, context))
+		return false;
+	*block = (struct mf_block){ address, size, capacity, context };
 	*slot = 0;
-	mf_trie_charge_shard(store, number, block->context, -(int64_t)block->size);
-	mf_tally_change(tally, -(int64_t)block->size, net + (int64_t)block->size, cost);
+	mf_desk_charge(desk, context, -(int64_t)size);
+	mf_tally_change(tally, -(int64_t)size, -net, cost);
 	tally->frees++;
 	return true;
 }
@@ -152,24 +198,22 @@ static inline bool mf_tally_realloc_begin(struct mf_store *store, uint64_t addre
 	return true;
 }
 
-static inline bool mf_tally_realloc_end(struct mf_store *store, uint32_t number,
-					const struct mf_block *old, uint64_t address, uint64_t size,
-					uint32_t context)
+static inline bool mf_tally_realloc_end(const struct mf_desk *desk, const struct mf_block *old,
+					uint64_t address, uint64_t size, uint32_t context)
 {
-	struct mf_tally *tally = mf_tally_of(store, number);
-	struct mf_block block = mf_heap_reallocated(store, old, address, size, context);
+	struct mf_block block = mf_heap_reallocated(desk->store, old, address, size, context);
 	int64_t net = (int64_t)(block.capacity - old->capacity);
-	int64_t cost = mf_tally_cost(store, net);
+	int64_t cost = (net < 0 ? -net : net) & desk->clock_mask;
+	struct mf_tally *tally = desk->tally;
 
 	if (context < MF_CONTEXT_FIRST || old->context < MF_CONTEXT_FIRST ||
-	    (size < old->size && !tally->may_shrink) || !mf_tally_allows(store, tally, cost) ||
-	    tally->heap_room < net || !mf_trie_may_charge(store, number, context) ||
-	    !mf_trie_may_charge(store, number, old->context) ||
-	    !mf_blocks_put_usual(store, &block))
+	    (size < old->size && !tally->may_shrink) || !mf_tally_allows(desk, cost) ||
+	    tally->heap_room < net || !mf_desk_may_charge(desk, context) ||
+	    !mf_desk_may_charge(desk, old->context) || !mf_blocks_put_usual(desk->store, &block))
 		return false;
-	mf_trie_charge_shard(store, number, context, (int64_t)size);
-	mf_trie_charge_shard(store, number, old->context, -(int64_t)old->size);
-	mf_tally_change(tally, (int64_t)(size - old->size), net - (int64_t)(size - old->size), cost);
+	mf_desk_charge(desk, context, (int64_t)size);
+	mf_desk_charge(desk, old->context, -(int64_t)old->size);
+	mf_tally_change(tally, (int64_t)(size - old->size), net, cost);
 	tally->reallocs++;
 	return true;
 }
