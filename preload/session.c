@@ -20,6 +20,7 @@
 #include "objects.h"
 #include "real.h"
 #include "requests.h"
+#include "rowcache.h"
 #include "start.h"
 #include "takeover.h"
 #include "thread.h"
@@ -151,6 +152,7 @@ static void attach(char **environment)
 	mf_session_store.header->late_objects_error = mf_arrival_start();
 	mf_blocks_set_distance(&mf_session_store,
 			       mf_takeover_is_any() ? MF_TAKEOVER_DISTANCE : mf_real_distance());
+	mf_rowcache_open(&mf_session_store);
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,

@@ -21,6 +21,7 @@
 
 #include "cfi.h"
 #include "model/trie.h"
+#include "rowcache.h"
 
 /* libgcc's unwinder begins with the shim's own frames. */
 #define OWN_FRAMES_MAX 16u
@@ -135,8 +136,13 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 
 static __attribute__((noinline)) struct mf_cfi_rule find_rule(uint64_t pc)
 {
-	struct mf_cfi_rule rule = mf_cfi_find(pc);
+	struct mf_cfi_rule rule;
 	uint32_t number;
+
+	if (!mf_rowcache_find(pc, &rule)) {
+		rule = mf_cfi_find(pc);
+		mf_rowcache_note(pc, &rule);
+	}
 
 	/* Code that is unknown now may be mapped and known the next time. */
 	if (rule.cfa == MF_CFA_UNKNOWN || rule.cfa == MF_CFA_NONE || pc >> 48)
@@ -158,6 +164,7 @@ static inline struct mf_cfi_rule rule_of(uint64_t pc)
 
 void mf_unwind_forget(void)
 {
+	mf_rowcache_forget();
 	for (uint32_t i = 0; i < 1u << CACHE_BITS; i++)
 		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
 }

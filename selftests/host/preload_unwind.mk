@@ -2,7 +2,7 @@
 # libgcc's unwinder linked in, as in the shim: libunwind has functions of the same names. Calls of it
 # are counted.
 $(O)/selftests/host/preload_unwind: $(O)/preload/unwind.o $(O)/preload/memo.o \
-	$(O)/preload/cfi.o \
+	$(O)/preload/cfi.o $(O)/preload/rowcache.o $(O)/libmassif.a \
 	| $(O)/selftests/targets/libunwind_small.so $(O)/selftests/targets/libunwind_large.so
 LDLIBS-preload_unwind := -Wl,--wrap=_Unwind_Backtrace -static-libgcc -lgcc_eh -lunwind -lpthread -ldl
 $(O)/selftests/host/preload_unwind.o: MF_CFLAGS += -fomit-frame-pointer -Wno-vla

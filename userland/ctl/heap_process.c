@@ -17,6 +17,7 @@
 #include "ctl/clock.h"
 #include "ctl/message.h"
 #include "ctl/output.h"
+#include "ctl/rowcache.h"
 #include "ctl/xtree.h"
 #include "model/model.h"
 #include "model/objects.h"
@@ -88,6 +89,8 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	header->has_somalloc = options->somalloc != NULL;
 	if (options->somalloc)
 		memcpy(header->somalloc, options->somalloc, strcspn(options->somalloc, ","));
+	if (options->unwind_cache)
+		mf_rowcache_locate(header->rows_directory, sizeof(header->rows_directory));
 }
 
 static void destroy(struct mf_heap_process **process)
@@ -225,6 +228,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 
 	/* What was kept to be told of, its parent tells. */
 	header->n_steps = header->steps_lost = 0;
+	header->n_new_rules = 0;
 	header->verified = header->verify_differs = 0;
 	header->requests_missed = 0;
 	header->question = 0;
@@ -431,6 +435,13 @@ void mf_heap_process_write(struct mf_heap_process *process)
 			    NULL, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_set_level(process->options->verbosity);
+	/* The program could have changed what the header says. */
+	if (process->options->unwind_cache) {
+		char path[MF_STORE_PATH_MAX];
+
+		mf_rowcache_locate(path, sizeof(path));
+		mf_rowcache_learn(&process->store, path);
+	}
 }
 
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)

@@ -372,6 +372,10 @@ static const struct option table[] = {
 	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "no: code that was unloaded has no names" },
+	{ .name = "--unwind-cache", .parse = parse_boolean, .place = AT(unwind_cache),
+	  .flags = OPTION_CORE,
+	  .values = "yes|no", .initial = "yes",
+	  .meaning = "keep unwind rules for the next program, in ~/.cache/massif" },
 	{ .name = "--xtree-memory", .parse = parse_xtree, .flags = OPTION_CORE,
 	  .values = "none|allocs|full", .initial = "none",
 	  .meaning = "write an execution tree, too: of the blocks that live at the end, or with "
@@ -506,6 +510,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		.out_file = "massif.out.%p",
 		.xtree_file = "xtmemory.kcg.%p",
 		.xtree_compress = true,
+		.unwind_cache = true,
 		.model = {
 			.peak_inaccuracy = 1.0,
 			.max_snapshots = 100,

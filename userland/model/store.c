@@ -46,6 +46,7 @@ static const struct {
 	[MF_REGION_TALLIES] = { 8 * KIB, 8 * KIB },
 	[MF_REGION_LEDGER] = { 1 * GIB, 1 * MIB },
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
+	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
 };
 
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");

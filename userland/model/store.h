@@ -21,7 +21,9 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 7
+#define MF_STORE_VERSION 8
+
+#define MF_STORE_PATH_MAX 512u
 
 enum mf_region_id {
 	MF_REGION_HEADER,	  /* struct mf_store_header */
@@ -40,6 +42,7 @@ enum mf_region_id {
 	MF_REGION_TALLIES,	  /* struct mf_tally[], see tally.h */
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: the entry of each node's stack */
+	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address whose rule was looked for */
 	MF_REGION_COUNT,
 };
 
@@ -138,6 +141,10 @@ struct mf_store_header {
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_offset, node_hash_bits; /* in entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
+
+	/* Where rows are kept (unwind/rowfile.h); empty: nowhere. And those that were not there. */
+	char rows_directory[MF_STORE_PATH_MAX];
+	uint32_t n_new_rules; /* that there were; as many as fit are in their region */
 
 	/* Of the captures' pasts, see capture.c. */
 	uint32_t chunks_in_use, prune_at; /* so many at least before they are pruned */

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+// The user's directory of row files.
+//
+// They are written here, not by the program: after its end, where nobody waits. A file is written
+// beside its name and renamed; of two that are written at the same time, the later one stays, and the
+// rows of the other are found again by the next program that needs them.
+
+#include "ctl/rowcache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "model/objects.h"
+#include "unwind/elfmap.h"
+#include "unwind/rowfile.h"
+
+/* New rules of an object; reading a file takes as long as finding some ten. */
+#define NEW_LEAST 16u
+
+/* Files; then the oldest quarter goes. Each program that is built anew leaves one. */
+#define FILES_MAX 512u
+
+#define NAME_SIZE 256u
+
+void mf_rowcache_locate(char *path, size_t size)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *below = "massif";
+
+	path[0] = '\0';
+	if (getauxval(AT_SECURE))
+		return;
+	if (!base || base[0] != '/') {
+		base = getenv("HOME");
+		below = ".cache/massif";
+	}
+	if (!base || base[0] != '/')
+		return;
+	if ((size_t)snprintf(path, size, "%s/%s", base, below) >= size)
+		path[0] = '\0';
+}
+
+/* Only where the user, and nobody else, can write. */
+static int open_own(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat status;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) || status.st_uid != geteuid() ||
+	    status.st_mode & (S_IWGRP | S_IWOTH)) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+/* Makes the last two parts of @path at most: what is above them is the user's to make. */
+static int make_directory(const char *path)
+{
+	int fd = open_own(path);
+	char above[MF_STORE_PATH_MAX];
+	char *slash;
+
+	if (fd != -ENOENT)
+		return fd;
+	snprintf(above, sizeof(above), "%s", path);
+	slash = strrchr(above, '/');
+	*slash = '\0';
+	if ((mkdir(above, 0700) && errno != EEXIST) || (mkdir(path, 0700) && errno != EEXIST))
+		return -errno;
+	return open_own(path);
+}
+
+struct entry {
+	struct timespec changed;
+	char name[NAME_SIZE];
+};
+
+static int by_age(const void *a, const void *b)
+{
+	const struct timespec *one = &((const struct entry *)a)->changed;
+	const struct timespec *other = &((const struct entry *)b)->changed;
+
+	if (one->tv_sec != other->tv_sec)
+		return one->tv_sec < other->tv_sec ? -1 : 1;
+	return (one->tv_nsec > other->tv_nsec) - (one->tv_nsec < other->tv_nsec);
+}
+
+/* Before a file is made that was not there. */
+static void make_room(int directory)
+{
+	mf_auto_free struct entry *entries = NULL;
+	size_t n = 0, room = 0;
+	struct dirent *found;
+	DIR *list = fdopendir(dup(directory));
+
+	if (!list)
+		return;
+	rewinddir(list);
+	while ((found = readdir(list))) {
+		struct stat status;
+
+		if (n == room) {
+			struct entry *more;
+
+			room = room ? 2 * room : 64;
+			more = realloc(entries, room * sizeof(*entries));
+			if (!more)
+				break;
+			entries = more;
+		}
+		if (fstatat(directory, found->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(status.st_mode))
+			continue;
+		entries[n].changed = status.st_mtim;
+		snprintf(entries[n++].name, NAME_SIZE, "%s", found->d_name);
+	}
+	closedir(list);
+	if (n < FILES_MAX)
+		return;
+	qsort(entries, n, sizeof(*entries), by_age);
+	for (size_t i = 0; i < n / 4; i++)
+		unlinkat(directory, entries[i].name, 0);
+}
+
+static bool write_all(int fd, const char *from, size_t size)
+{
+	for (size_t n = 0; n < size;) {
+		ssize_t written = write(fd, from + n, size - n);
+
+		if (written <= 0)
+			return false;
+		n += (size_t)written;
+	}
+	return true;
+}
+
+static void write_file(int directory, const char *name, const struct mf_rowfile *file)
+{
+	char beside[NAME_SIZE];
+	bool done;
+	int fd;
+
+	snprintf(beside, sizeof(beside), "%s.%ld", name, (long)getpid());
+	fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	done = write_all(fd, (const char *)file, mf_rowfile_size(file->n_rows));
+	done = !close(fd) && done;
+	if (!done || renameat(directory, beside, directory, name))
+		unlinkat(directory, beside, 0);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct mf_rowfile_row *one = a, *other = b;
+
+	return (one->start > other->start) - (one->start < other->start);
+}
+
+/* Sorts the @n rows of @file, and unites what can be. */
+static void tidy(struct mf_rowfile *file, uint32_t n)
+{
+	struct mf_rowfile_row *rows = file->rows;
+
+	qsort(rows, n, sizeof(*rows), by_start);
+	file->n_rows = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mf_rowfile_row *last = file->n_rows ? &rows[file->n_rows - 1] : NULL;
+
+		if (last && rows[i].start < last->end)
+			continue;
+		if (last && rows[i].start == last->end &&
+		    !memcmp(&last->rule, &rows[i].rule, sizeof(last->rule)))
+			last->end = rows[i].end;
+		else
+			rows[file->n_rows++] = rows[i];
+	}
+}
+
+/* Appends the rows of the @n sorted link-time addresses at @addresses. Returns how many that were. */
+static uint32_t add_rows(const struct mf_elfmap *map, const struct mf_rowfile *old,
+			 const uint64_t *addresses, size_t n, struct mf_rowfile_row *rows)
+{
+	uint64_t end = 0; /* of what was found last */
+	uint32_t added = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t address = (uint32_t)addresses[i];
+		struct mf_row row;
+
+		if (address < end || (old && mf_rowfile_find(old, address)))
+			continue;
+		row = mf_rows_find(&map->object, address + map->bias);
+		if (!mf_rowfile_holds(&row.rule))
+			continue;
+		end = row.end - map->bias;
+		if (row.start < map->bias || end >> 32)
+			continue;
+		rows[added++] = (struct mf_rowfile_row){
+			.start = (uint32_t)(row.start - map->bias),
+			.end = (uint32_t)end,
+			.rule = row.rule,
+		};
+	}
+	return added;
+}
+
+/* @addresses as they are in the store, all of one object. */
+static void learn_object(const struct mf_object *object, int directory, const uint64_t *addresses,
+			 size_t n)
+{
+	mf_auto_free struct mf_rowfile *made = NULL;
+	char name[MF_ROWFILE_NAME_SIZE];
+	struct mf_rowfile *old;
+	struct mf_elfmap map;
+	uint32_t kept, added;
+	size_t size;
+
+	if (mf_elfmap_open(&map, object))
+		return;
+	mf_rowfile_name(name, object->build_id, object->build_id_size);
+	old = mf_rowfile_read(directory, name, object->build_id, object->build_id_size, &size);
+	kept = old ? old->n_rows : 0;
+	made = malloc(mf_rowfile_size(kept + (uint32_t)n));
+	if (made) {
+		mf_rowfile_init(made, object->build_id, object->build_id_size);
+		if (old)
+			memcpy(made->rows, old->rows, kept * sizeof(*old->rows));
+		added = add_rows(&map, old, addresses, n, made->rows + kept);
+		tidy(made, kept + added);
+		mf_rowfile_seal(made);
+		if (!old)
+			make_room(directory);
+		if (added && made->n_rows <= MF_ROWFILE_ROWS_MAX)
+			write_file(directory, name, made);
+	}
+	if (old)
+		munmap(old, size);
+	mf_elfmap_close(&map);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+/* Sorts the @n numbers, and leaves each of them once. Returns how many that are. */
+static size_t sort(uint64_t *numbers, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(numbers, n, sizeof(*numbers), by_value);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || numbers[i] != numbers[kept - 1])
+			numbers[kept++] = numbers[i];
+	return kept;
+}
+
+void mf_rowcache_learn(const struct mf_store *store, const char *path)
+{
+	uint32_t n = __atomic_load_n(&store->header->n_new_rules, __ATOMIC_RELAXED);
+	mf_auto_close int directory = -1;
+	mf_auto_free uint64_t *addresses = NULL;
+	struct mf_object object;
+
+	if (n < NEW_LEAST || !path[0])
+		return;
+	if (n > store->sizes[MF_REGION_NEW_RULES] / sizeof(*addresses))
+		n = (uint32_t)(store->sizes[MF_REGION_NEW_RULES] / sizeof(*addresses));
+	addresses = malloc(n * sizeof(*addresses));
+	if (!addresses)
+		return;
+	memcpy(addresses, store->regions[MF_REGION_NEW_RULES], n * sizeof(*addresses));
+	n = (uint32_t)sort(addresses, n);
+	for (size_t i = 0, end; i < n; i = end) {
+		uint32_t number = (uint32_t)(addresses[i] >> 32);
+
+		for (end = i; end < n && addresses[end] >> 32 == number;)
+			end++;
+		if (end - i < NEW_LEAST || !mf_objects_read(store, number, &object) ||
+		    object.kind != MF_OBJECT_FILE || object.build_id_size < MF_ROWFILE_ID_LEAST)
+			continue;
+		if (directory < 0)
+			directory = make_directory(path);
+		if (directory < 0)
+			return;
+		learn_object(&object, directory, addresses + i, end - i);
+	}
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+// An ELF object's file, mapped as the dynamic linker would.
+
+#include "unwind/elfmap.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PAGE	    4096ull
+#define SEGMENTS_MAX 64
+#define SPAN_MAX    (1ull << 32) /* link-time addresses in row files have 32 bits, too */
+
+struct segments {
+	uint64_t start, end; /* link-time addresses, whole pages */
+	uint64_t file_size;
+	int n;
+	Elf64_Phdr headers[SEGMENTS_MAX];
+};
+
+static bool read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Are @size bytes from @offset on within @whole? */
+static bool is_within(uint64_t offset, uint64_t size, uint64_t whole)
+{
+	return size <= whole && offset <= whole - size;
+}
+
+static int read_segments(int fd, struct segments *segments)
+{
+	struct stat status;
+	Elf64_Ehdr head;
+
+	if (fstat(fd, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode) || !read_at(fd, &head, sizeof(head), 0) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_machine != EM_X86_64 ||
+	    head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > SEGMENTS_MAX ||
+	    !read_at(fd, segments->headers, head.e_phnum * sizeof(Elf64_Phdr), head.e_phoff))
+		return -ENOEXEC;
+	segments->n = head.e_phnum;
+	segments->file_size = (uint64_t)status.st_size;
+	segments->start = UINT64_MAX;
+	segments->end = 0;
+	for (int i = 0; i < segments->n; i++) {
+		const Elf64_Phdr *header = &segments->headers[i];
+		uint64_t end = header->p_vaddr + header->p_memsz;
+
+		if (header->p_type != PT_LOAD)
+			continue;
+		if (!is_within(header->p_offset, header->p_filesz, segments->file_size) ||
+		    !is_within(header->p_vaddr, header->p_memsz, SPAN_MAX) ||
+		    header->p_filesz > header->p_memsz ||
+		    (header->p_vaddr - header->p_offset) % PAGE)
+			return -ENOEXEC;
+		if (header->p_vaddr / PAGE * PAGE < segments->start)
+			segments->start = header->p_vaddr / PAGE * PAGE;
+		if (end > segments->end)
+			segments->end = end;
+	}
+	return segments->start < segments->end ? 0 : -ENOEXEC;
+}
+
+static int map_segments(int fd, const struct segments *segments, struct mf_elfmap *map)
+{
+	map->size = segments->end - segments->start;
+	/* Between segments there is memory, too: zeros. */
+	map->memory = mmap(NULL, map->size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			   -1, 0);
+	if (map->memory == MAP_FAILED) {
+		map->memory = NULL;
+		return -errno;
+	}
+	map->bias = (uint64_t)(uintptr_t)map->memory - segments->start;
+	map->object.start = map->memory;
+	map->object.end = map->object.start + map->size;
+	map->object.header = NULL;
+	for (int i = 0; i < segments->n; i++) {
+		const Elf64_Phdr *header = &segments->headers[i];
+		uint64_t before = header->p_vaddr % PAGE;
+
+		if (header->p_type != PT_LOAD || !header->p_filesz)
+			continue;
+		if (mmap((void *)(uintptr_t)(header->p_vaddr - before + map->bias),
+			 header->p_filesz + before, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd,
+			 (off_t)(header->p_offset - before)) == MAP_FAILED)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Where the @header of a part of the object is mapped; NULL if it is not. */
+static const uint8_t *place_of(const struct segments *segments, const struct mf_elfmap *map,
+			       const Elf64_Phdr *header)
+{
+	if (header->p_vaddr < segments->start ||
+	    !is_within(header->p_vaddr - segments->start, header->p_filesz, map->size))
+		return NULL;
+	return (const uint8_t *)(uintptr_t)(header->p_vaddr + map->bias);
+}
+
+static bool has_id(const uint8_t *note, size_t size, const struct mf_object *object)
+{
+	while (size >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr head;
+		uint64_t name, length;
+
+		memcpy(&head, note, sizeof(head));
+		name = sizeof(head) + (((uint64_t)head.n_namesz + 3) & ~3ull);
+		length = name + (((uint64_t)head.n_descsz + 3) & ~3ull);
+		if (length > size)
+			return false;
+		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    !memcmp(note + sizeof(head), ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
+		    head.n_descsz == object->build_id_size)
+			return !memcmp(note + name, object->build_id, head.n_descsz);
+		note += length;
+		size -= length;
+	}
+	return false;
+}
+
+static int find_parts(const struct segments *segments, struct mf_elfmap *map,
+		      const struct mf_object *object)
+{
+	bool same = false;
+
+	for (int i = 0; i < segments->n; i++) {
+		const Elf64_Phdr *header = &segments->headers[i];
+		const uint8_t *place = place_of(segments, map, header);
+
+		if (place && header->p_type == PT_NOTE)
+			same = same || has_id(place, header->p_filesz, object);
+		else if (place && header->p_type == PT_GNU_EH_FRAME)
+			map->object.header = place;
+	}
+	return same ? 0 : -ESTALE;
+}
+
+int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object)
+{
+	mf_auto_close int fd = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct segments segments;
+	int ret;
+
+	map->memory = NULL;
+	if (fd < 0)
+		return -errno;
+	ret = read_segments(fd, &segments);
+	if (!ret)
+		ret = map_segments(fd, &segments, map);
+	if (!ret)
+		ret = find_parts(&segments, map, object);
+	if (ret)
+		mf_elfmap_close(map);
+	return ret;
+}
+
+void mf_elfmap_close(struct mf_elfmap *map)
+{
+	if (map->memory)
+		munmap(map->memory, map->size);
+	map->memory = NULL;
+}
