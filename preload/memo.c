@@ -37,7 +37,14 @@ struct group {
 
 #define SCORE_MAX 256u
 #define SCORE_HIT 2u
-#define IN_VAIN	  31u /* of so many plus one, while nothing is ever found, one is looked for */
+
+/*
+ * Of so many stacks plus one, while nothing is ever found, one is looked for, which takes some loads
+ * from memory that nobody else wants: fewer, the longer that lasts.
+ */
+#define IN_VAIN	     31u
+#define IN_VAIN_MAX  1023u
+#define IN_VAIN_LONG 64u /* looks, after which there are half as many */
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(WORDS_MAX % GROUP == 0 && 2 * NODE_MAX < MF_MEMO_POOL / 8, "nodes are small");
@@ -104,18 +111,39 @@ static inline struct node *find_node(struct mf_memo *memo, uint64_t above, uint6
 	return NULL;
 }
 
+static inline void note_hit(struct mf_memo *memo)
+{
+	memo->score += SCORE_HIT;
+	memo->pause = IN_VAIN;
+	memo->in_vain = 0;
+}
+
+/* Whether a stack that is not known is to be remembered. */
+static bool note_miss(struct mf_memo *memo)
+{
+	if (memo->score) {
+		memo->score--;
+		return true;
+	}
+	if (memo->asked & memo->pause)
+		return false;
+	if (++memo->in_vain % IN_VAIN_LONG == 0 && memo->pause < IN_VAIN_MAX)
+		memo->pause = 2 * memo->pause + 1;
+	return true;
+}
+
 uint32_t mf_memo_find(struct mf_memo *memo, const struct mf_registers *registers)
 {
 	uint64_t sp = registers->sp;
 	struct node *node;
 
-	if (__builtin_expect(!memo->score, 0) && (++memo->asked & IN_VAIN))
+	if (__builtin_expect(!memo->score, 0) && (++memo->asked & memo->pause))
 		return 0;
 	node = find_node(memo, sp, registers->pc);
 	while (node && is_unchanged(node, sp)) {
 		if (node->context) {
 			if (memo->score < SCORE_MAX)
-				memo->score += SCORE_HIT;
+				note_hit(memo);
 			return node->context;
 		}
 		node = find_node(memo, CHILD_OF | node->number, word_at(sp, node->branch));
@@ -301,9 +329,7 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 	struct node *node;
 	uint32_t at = 0;
 
-	if (memo->score)
-		memo->score--;
-	else if (memo->asked & IN_VAIN)
+	if (!note_miss(memo))
 		return;
 	collect(&words, walk);
 	if (!words.fit || above & CHILD_OF)
@@ -333,4 +359,6 @@ void mf_memo_forget(struct mf_memo *memo)
 {
 	empty(memo);
 	memo->score = SCORE_MAX;
+	memo->pause = IN_VAIN;
+	memo->in_vain = 0;
 }

@@ -31,6 +31,7 @@ struct mf_memo {
 	uint32_t used;	/* words of the pool */
 	uint32_t score; /* hits of late; without, few stacks are looked for */
 	uint32_t asked;
+	uint32_t pause, in_vain; /* then: how few, and how long it has been so */
 	uint64_t values[MF_MEMO_WORDS]; /* scratch: those of a walk */
 	int32_t offsets[MF_MEMO_WORDS];
 	uint64_t slots[MF_MEMO_SLOTS]; /* open-addressed: a node's place << 32 | tag */

@@ -62,6 +62,45 @@ static uint64_t mapped_bytes(const struct mf_store *store)
 	return sum;
 }
 
+/* Of the @n pages from @start on, how many this process has mapped; n is at most 64. */
+static int resident_pages(const void *start, int n)
+{
+	uint64_t entries[64] = { 0 };
+	int fd = open("/proc/self/pagemap", O_RDONLY), resident = 0;
+
+	if (fd < 0 || pread(fd, entries, (size_t)n * 8, (off_t)((uintptr_t)start / 4096 * 8)) < 0)
+		n = 0;
+	for (int i = 0; i < n; i++)
+		resident += entries[i] >> 63;
+	close(fd);
+	return resident;
+}
+
+/* Memory that is let go of is not lost, whoever owns it, and if it is a file's it is not here. */
+TEST(let_go)
+{
+	uint64_t kept[2][64];
+
+	for (int private = 0; private < 2; private++) {
+		struct mf_store store;
+		int fd;
+
+		ASSERT_EQ(0, mf_store_create(&store, 0, private ? NULL : &fd, NULL));
+		memset(store.regions[MF_REGION_CAPTURES], 0x5a, 16 * 4096);
+		memcpy(kept[private], store.regions[MF_REGION_CAPTURES], sizeof(kept[private]));
+		EXPECT_EQ(16, resident_pages(store.regions[MF_REGION_CAPTURES], 16));
+		mf_store_let_go(&store, MF_REGION_CAPTURES);
+		EXPECT_EQ(private ? 16 : 0, resident_pages(store.regions[MF_REGION_CAPTURES], 16));
+		EXPECT_EQ(0, memcmp(kept[private], store.regions[MF_REGION_CAPTURES],
+				    sizeof(kept[private])));
+		for (int i = 0; i < 16; i++)
+			EXPECT_EQ(0x5a, ((unsigned char *)store.regions[MF_REGION_CAPTURES])[i * 4096]);
+		mf_store_detach(&store);
+		if (!private)
+			close(fd);
+	}
+}
+
 TEST(budgets)
 {
 	static const uint64_t budgets[] = { 350 * MIB, 512 * MIB, GIB, 4 * GIB, 100 * GIB };

@@ -121,7 +121,14 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 			madvise(address, regions[i].size, MADV_DONTDUMP);
 	}
 	store->header = store->regions[MF_REGION_HEADER];
+	store->has_file = fd >= 0;
 	return 0;
+}
+
+void mf_store_let_go(const struct mf_store *store, enum mf_region_id region)
+{
+	if (store->has_file)
+		madvise(store->regions[region], store->sizes[region], MADV_DONTNEED);
 }
 
 static int create_file(uint64_t size, int *fd, struct mf_error *err)

@@ -157,6 +157,7 @@ struct mf_store {
 	struct mf_store_header *header;
 	void *regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT];
+	bool has_file; /* the memory is a memfd's, not this process's own */
 };
 
 /*
@@ -175,6 +176,12 @@ int mf_store_attach_again(struct mf_store *store, int fd);
 
 /* Unmaps what _create or _attach mapped. */
 void mf_store_detach(struct mf_store *store);
+
+/*
+ * Takes what was read of @region out of this process's resident memory, if it is a file's: what is read
+ * again comes back.
+ */
+void mf_store_let_go(const struct mf_store *store, enum mf_region_id region);
 
 static inline void mf_store_set_full(struct mf_store *store, enum mf_store_full what)
 {

@@ -161,7 +161,10 @@ static int collect_snapshots(const struct mf_store *store, struct mf_collection 
 		    collect_tree(&rewind, collection, views[i].snapshot.capture, bytes,
 				 &snapshots[i]))
 			return -ENOMEM;
+		/* With many contexts, the trees' pasts are most of the session's memory. */
+		mf_store_let_go(store, MF_REGION_CAPTURES);
 	}
+	mf_store_let_go(store, MF_REGION_CONTEXT_BYTES);
 	/* All of them are there: they move no more. */
 	for (uint32_t i = n; i-- > 0;) {
 		snapshots[i].leaves = collection->leaves + used;
