@@ -26,9 +26,11 @@ MF_CFLAGS := -std=gnu11 $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes \
 # Parts add what they build to ALL: programs, installed to PREFIX/bin, and shared objects that
 # these load, to PREFIX/lib/massif. Of what is not built they add
 #   INSTALL_INCLUDE  headers, to PREFIX/include/massif
+#   INSTALL_PC       what pkg-config reads, NAME.pc.in, to PREFIX/lib/pkgconfig
 #   INSTALL_MAN      manual pages, to PREFIX/share/man/manN by their name's suffix
 ALL             :=
 INSTALL_INCLUDE :=
+INSTALL_PC      :=
 INSTALL_MAN     :=
 
 .DEFAULT_GOAL := all
@@ -61,6 +63,7 @@ INSTALL_LIB := $(filter %.so,$(ALL))
 bindir     := $(DESTDIR)$(PREFIX)/bin
 libdir     := $(DESTDIR)$(PREFIX)/lib/massif
 includedir := $(DESTDIR)$(PREFIX)/include/massif
+pcdir      := $(DESTDIR)$(PREFIX)/lib/pkgconfig
 mandir     := $(DESTDIR)$(PREFIX)/share/man
 
 #: install          into DESTDIR/PREFIX
@@ -68,12 +71,16 @@ install: programs
 	$(foreach file,$(INSTALL_BIN),install -D -m 755 -t $(bindir) $(file) &&) \
 	$(foreach file,$(INSTALL_LIB),install -D -m 755 -t $(libdir) $(file) &&) \
 	$(foreach file,$(INSTALL_INCLUDE),install -D -m 644 -t $(includedir) $(file) &&) \
+	$(foreach file,$(INSTALL_PC),install -D -m 644 /dev/null $(pcdir)/$(notdir $(file:.in=)) && \
+		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(file) \
+			>$(pcdir)/$(notdir $(file:.in=)) &&) \
 	$(foreach file,$(INSTALL_MAN),install -D -m 644 -t $(mandir)/man$(subst .,,$(suffix $(file))) $(file) &&) :
 
 #: uninstall        take it away again
 uninstall:
 	rm -f $(addprefix $(bindir)/,$(notdir $(INSTALL_BIN)))
 	rm -rf $(libdir) $(includedir)
+	rm -f $(foreach file,$(INSTALL_PC),$(pcdir)/$(notdir $(file:.in=)))
 	rm -f $(foreach file,$(INSTALL_MAN),$(mandir)/man$(subst .,,$(suffix $(file)))/$(notdir $(file)))
 
 #: clean            remove what was built, keep what was downloaded

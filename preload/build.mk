@@ -16,8 +16,8 @@ $(O)/pic/preload/operators.o: CFLAGS += -fexceptions
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o: \
 	CFLAGS += -fno-builtin
 # They know their caller's registers by their own frame.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o: \
-	CFLAGS += -fno-omit-frame-pointer
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o \
+	$(O)/pic/preload/client.o: CFLAGS += -fno-omit-frame-pointer
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
 $(O)/pic/preload/track.o: CFLAGS += -fno-tree-slp-vectorize
 
@@ -27,3 +27,5 @@ $(O)/libmassif-preload.so: $(PRELOAD_OBJS)
 		-Wl,--exclude-libs,ALL -o $@ $^ -static-libgcc -lgcc_eh
 
 ALL += $(O)/libmassif-preload.so
+INSTALL_INCLUDE += preload/massif.h
+INSTALL_PC      += preload/massif.pc.in

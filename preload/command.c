@@ -76,35 +76,55 @@ static const char *path_of(struct scratch *scratch)
 	return scratch->path;
 }
 
-static int execute(const char *text, struct scratch *scratch)
+/* To @name, or where the command says. *@written is 0, or -errno. */
+static int execute(const char *text, const char *name, struct scratch *scratch, int *written)
 {
 	int code = mf_join_command(text, &scratch->file);
 
 	if (!code && scratch->file.contents >= 0) {
-		int written = write_file(scratch);
-
-		mf_join_written(&scratch->file, path_of(scratch), written);
+		if (name)
+			strcpy(scratch->file.name, name);
+		*written = write_file(scratch);
+		mf_join_written(&scratch->file, path_of(scratch), *written);
 	}
 	return code;
 }
 
-uint64_t mf_command_execute(const char *text)
+/* Returns 0 or -errno. Nothing is written without *@written being changed. */
+static int perform(const char *text, const char *name, int *written)
 {
 	struct scratch *scratch;
-	int saved = errno, code = 0;
+	int saved = errno, code = -EAGAIN;
 
-	if (!text || !mf_session_is_active() || mf_thread_local.inside)
-		return 0;
+	if (!mf_session_is_active() || mf_thread_local.inside)
+		return -ESRCH;
 	mf_thread_local.inside = true;
 	/* A forked child has its profile from here on. */
 	mf_thread_get();
 	scratch = mmap(NULL, sizeof(*scratch), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		       -1, 0);
 	if (scratch != MAP_FAILED) {
-		code = execute(text, scratch);
+		code = execute(text, name, scratch, written);
 		munmap(scratch, sizeof(*scratch));
 	}
 	mf_thread_local.inside = false;
 	errno = saved;
-	return code == -ENOSYS;
+	return code;
+}
+
+uint64_t mf_command_execute(const char *text)
+{
+	int written = 0;
+
+	return text && perform(text, NULL, &written) == -ENOSYS;
+}
+
+int mf_command_snapshot(const char *file)
+{
+	int written = -ENOENT, code;
+
+	if (!file || strlen(file) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	code = perform("detailed_snapshot", file, &written);
+	return code ? code : written;
 }

@@ -12,4 +12,7 @@
  */
 uint64_t mf_command_execute(const char *text);
 
+/* Writes the present state with its tree to @file. Returns 0 or -errno; keeps errno. */
+int mf_command_snapshot(const char *file);
+
 #endif

@@ -14,8 +14,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "cfi.h"
 #include "command.h"
 #include "patch.h"
 #include "session.h"
@@ -34,6 +34,7 @@ struct origin {
 
 static struct origin origins[ORIGINS_MAX];
 static uint32_t n_origins;
+static bool wanted; /* not to be asked of the session: a forked child may have none yet */
 
 /* Not ours are left to the program: they give @unheard, as if nobody had been there. */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
@@ -63,20 +64,72 @@ static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard
 
 void mf_requests_start(void)
 {
+	wanted = mf_session_store.header->hears_requests;
 	mf_trampoline_start(answer);
 }
 
-/* Whether the object's constants are not among its code: it has a segment for the ELF header. */
-static bool is_separate(const struct dl_phdr_info *info)
+/*
+ * The object's sorted table of what its unwind information is about, in .eh_frame_hdr; NULL if there is
+ * none of the form that linkers make. The dynamic linker does not tell of it yet, when an object has
+ * just come.
+ */
+struct table {
+	uint8_t version, frame_encoding, count_encoding, entry_encoding;
+	int32_t frame;
+	uint32_t count;
+	struct {
+		int32_t start, description; /* from the table's address */
+	} entries[];
+};
+
+static const struct table *find_table(const struct dl_phdr_info *info)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const struct table *table = (const void *)(info->dlpi_addr + header->p_vaddr);
 
-		if (header->p_type == PT_LOAD && !header->p_offset)
-			return !(header->p_flags & PF_X);
+		if (header->p_type != PT_GNU_EH_FRAME || header->p_memsz < sizeof(*table))
+			continue;
+		if (table->version == 1 && table->frame_encoding == 0x1b &&
+		    table->count_encoding == 0x03 && table->entry_encoding == 0x3b &&
+		    table->count <= (header->p_memsz - sizeof(*table)) / sizeof(table->entries[0]))
+			return table;
 	}
-	return false;
+	return NULL;
 }
+
+/* Whether the object's unwind information says that there is code at @address. */
+static bool is_told_of(const struct table *table, uint64_t address)
+{
+	uint32_t low = 0, high = table ? table->count : 0;
+	/* Of a description: its length, which CIE it has, where its code is from here, how long that is. */
+	int32_t description[4];
+	uint64_t start, at;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((uintptr_t)table + (uint64_t)(int64_t)table->entries[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	start = (uintptr_t)table + (uint64_t)(int64_t)table->entries[low - 1].start;
+	at = (uintptr_t)table + (uint64_t)(int64_t)table->entries[low - 1].description;
+	memcpy(description, (const void *)(uintptr_t)at, sizeof(description));
+	/* With another encoding, this is something else. */
+	return at + 8 + (uint64_t)(int64_t)description[2] == start &&
+	       address - start < (uint32_t)description[3];
+}
+
+/* Code in which requests are looked for. */
+struct code {
+	const uint8_t *at, *end;
+	bool mixed; /* constants may be among it: the ELF header is, */
+	const struct table *table; /* and this tells what is code */
+};
 
 static struct origin *find_origin(uint64_t start, uint64_t end)
 {
@@ -90,10 +143,10 @@ static struct origin *find_origin(uint64_t start, uint64_t end)
 }
 
 /* The first request from @at on, or NULL. */
-static const uint8_t *find_request(const uint8_t *at, const uint8_t *end, bool separate)
+static const uint8_t *find_request(const struct code *code, const uint8_t *at)
 {
-	while ((at = mf_trampoline_find_site(at, (size_t)(end - at)))) {
-		if (separate || mf_cfi_find((uintptr_t)at).cfa != MF_CFA_NONE)
+	while ((at = mf_trampoline_find_site(at, (size_t)(code->end - at)))) {
+		if (!code->mixed || is_told_of(code->table, (uintptr_t)at))
 			return at;
 		at += MF_TRAMPOLINE_SITE_BYTES;
 	}
@@ -101,29 +154,30 @@ static const uint8_t *find_request(const uint8_t *at, const uint8_t *end, bool s
 }
 
 /* Are the requests those that @list is for? */
-static bool are_known(const struct mf_trampoline *list, const uint8_t *at, const uint8_t *end,
-		      bool separate)
+static bool are_known(const struct mf_trampoline *list, const struct code *code)
 {
-	for (; list && (at = find_request(at, end, separate)); list = list->next) {
+	const uint8_t *at = code->at;
+
+	for (; list && (at = find_request(code, at)); list = list->next) {
 		if (mf_trampoline_site(list) != at)
 			return false;
 		at += MF_TRAMPOLINE_SITE_BYTES;
 	}
-	return !list && !find_request(at, end, separate);
+	return !list && !find_request(code, at);
 }
 
-/* A list of trampolines for the requests from @at on. *@failed of them could not be made. */
-static struct mf_trampoline *make_trampolines(const uint8_t *at, const uint8_t *end, bool separate,
-					      uint32_t *failed, int *code)
+/* A list of trampolines for all requests. *@failed of them could not be made, because of *@error. */
+static struct mf_trampoline *make_trampolines(const struct code *code, uint32_t *failed, int *error)
 {
 	struct mf_trampoline *list = NULL, **last = &list;
+	const uint8_t *at = code->at;
 
-	for (; (at = find_request(at, end, separate)); at += MF_TRAMPOLINE_SITE_BYTES) {
+	for (; (at = find_request(code, at)); at += MF_TRAMPOLINE_SITE_BYTES) {
 		void *room;
 		int made = mf_patch_room(at, sizeof(struct mf_trampoline), &room);
 
 		if (made) {
-			*code = made;
+			*error = made;
 			(*failed)++;
 			continue;
 		}
@@ -148,18 +202,15 @@ static void count_missed(uint32_t n, int code)
 	mf_thread_local.inside = inside;
 }
 
-/* The code from @start to @end. */
-static void redirect(uint64_t start, uint64_t end, bool separate)
+static void redirect(const struct code *code)
 {
-	const uint8_t *at = (const uint8_t *)(uintptr_t)start;
-	const uint8_t *behind = (const uint8_t *)(uintptr_t)end;
-	struct origin *origin = find_origin(start, end);
+	struct origin *origin = find_origin((uintptr_t)code->at, (uintptr_t)code->end);
 	struct mf_trampoline *list = origin ? origin->first : NULL;
 	uint32_t failed = 0;
-	int code = 0, sealed = 0;
+	int error = 0, sealed = 0;
 
-	if (!list || !are_known(list, at, behind, separate)) {
-		list = make_trampolines(at, behind, separate, &failed, &code);
+	if (!list || !are_known(list, code)) {
+		list = make_trampolines(code, &failed, &error);
 		if (list)
 			sealed = mf_patch_seal();
 	}
@@ -167,12 +218,12 @@ static void redirect(uint64_t start, uint64_t end, bool separate)
 		int written = sealed ? sealed : mf_patch_jump(mf_trampoline_site(i), i);
 
 		if (written) {
-			code = written;
+			error = written;
 			failed++;
 		}
 	}
 	if (failed)
-		count_missed(failed, code);
+		count_missed(failed, error);
 	if (!origin || !list || sealed)
 		return;
 	n_origins += !origin->first;
@@ -181,13 +232,18 @@ static void redirect(uint64_t start, uint64_t end, bool separate)
 
 void mf_requests_arrived(const struct dl_phdr_info *info)
 {
-	bool separate = is_separate(info);
+	struct code code = { .table = find_table(info) };
 
+	if (!wanted)
+		return;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + header->p_vaddr;
 
-		if (header->p_type == PT_LOAD && header->p_flags & PF_X && header->p_flags & PF_R)
-			redirect(start, start + header->p_filesz, separate);
+		if (header->p_type != PT_LOAD || (header->p_flags & (PF_R | PF_X)) != (PF_R | PF_X))
+			continue;
+		code.at = (const uint8_t *)(info->dlpi_addr + header->p_vaddr);
+		code.end = code.at + header->p_filesz;
+		code.mixed = !header->p_offset;
+		redirect(&code);
 	}
 }

@@ -557,3 +557,23 @@ void mf_track_resized(const void *pointer, size_t size, const struct mf_register
 	mf_track_free_at(pointer, caller);
 	mf_track_made(pointer, size, caller);
 }
+
+void mf_track_snapshot(void)
+{
+	struct mf_thread *thread;
+	int saved = errno;
+	int64_t now;
+
+	/* A signal handler that interrupted the shim cannot wait for it. */
+	if (!mf_session_is_active() || mf_thread_local.inside)
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	now = begin_alone(thread);
+	mf_session_store.header->events--; /* it is none */
+	mf_model_take(&mf_session_store, now);
+	end_alone(now);
+	leave(thread);
+	errno = saved;
+}

@@ -25,6 +25,9 @@ void mf_track_made(const void *pointer, size_t size, const struct mf_registers *
 /* The same, and that one has become a block of @size bytes: a free, if there is one, and another. */
 void mf_track_resized(const void *pointer, size_t size, const struct mf_registers *caller);
 
+/* The program wants a snapshot with a tree. */
+void mf_track_snapshot(void);
+
 /*
  * @pointer is about to be freed; NULL is no event. Who frees it is not asked for most of the time, so
  * the entry point's MF_FRAME will do, of which the caller can be made.

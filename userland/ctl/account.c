@@ -21,6 +21,7 @@ static const char *const occasions[] = {
 	[MF_OCCASION_REALLOC] = "realloc",
 	[MF_OCCASION_PEAK_BEFORE_FREE] = "de-PEAK",
 	[MF_OCCASION_PEAK_BEFORE_REALLOC] = "re-PEAK",
+	[MF_OCCASION_REQUEST] = "request",
 };
 
 enum mf_log_level mf_account_log_level(const struct mf_options *options)

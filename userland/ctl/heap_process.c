@@ -84,6 +84,7 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 		mf_clock_set_instructions(header);
 	header->depth = options->report.depth + FRAMES_BEYOND;
 	header->merge_recursive = options->merge_recursive;
+	header->hears_requests = options->client_requests;
 	header->traces_children = options->trace_children;
 	header->keeps_ledger = options->xtree == MF_XTREE_FULL;
 	header->has_somalloc = options->somalloc != NULL;

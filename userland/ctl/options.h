@@ -39,6 +39,7 @@ struct mf_options {
 	uint32_t log_fd;
 	bool stats;	      /* print the model's counters at the end */
 	bool trace_malloc;    /* print each call */
+	bool client_requests; /* those in the program's code are heard */
 	bool heap_extra_real; /* extra bytes are the allocator's own, not modelled */
 	bool realloc_zero_frees; /* no: one that returns a block resized it to 1 byte */
 	uint32_t merge_recursive; /* frames of a cycle at most; 0: cycles stay */

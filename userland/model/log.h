@@ -20,6 +20,7 @@ enum mf_occasion {
 	MF_OCCASION_REALLOC,
 	MF_OCCASION_PEAK_BEFORE_FREE,
 	MF_OCCASION_PEAK_BEFORE_REALLOC,
+	MF_OCCASION_REQUEST, /* the program's own */
 };
 
 /* What header->logs_steps asks for. */

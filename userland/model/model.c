@@ -282,6 +282,11 @@ void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int6
 	take(store, occasion, time, model->since_detailed == model->options.detailed_freq - 1, false);
 }
 
+void mf_model_take(struct mf_store *store, int64_t now)
+{
+	take(store, MF_OCCASION_REQUEST, mf_model_time(mf_model_of(store), now), true, false);
+}
+
 uint64_t mf_model_peak_threshold(const struct mf_model *model)
 {
 	double excess = (double)model->peak_total * model->options.peak_inaccuracy / 100;

@@ -109,6 +109,9 @@ void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int6
 /* Takes a peak snapshot if the present total is one. Call it before memory goes down. */
 void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
+/* Takes one with a tree because the program asks for it, whether or not one is due. */
+void mf_model_take(struct mf_store *store, int64_t now);
+
 static inline void mf_model_attempt(struct mf_store *store, int64_t now)
 {
 	mf_model_attempt_on(store, MF_OCCASION_START, now);

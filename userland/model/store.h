@@ -125,9 +125,9 @@ struct mf_store_header {
 	uint64_t differs_pc;
 	uint64_t verified, verify_differs; /* counts */
 
-	/* Client requests in the program's code that could not be redirected: how many, and an errno. */
-	uint32_t requests_missed;
-	int32_t requests_error;
+	/* Client requests in the program's code: whether to hear them; how many could not be, and why. */
+	uint32_t hears_requests, requests_missed;
+	int32_t requests_error; /* an errno */
 
 	/* Which contexts count, where the options make that a question; see consult.h. */
 	uint32_t consults; /* whether to ask */

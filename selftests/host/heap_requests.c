@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+// Client requests where they could go wrong: the program's registers and code, threads and signals,
+// libraries that come and go, code that may not be written; and blocks that are left out for a while.
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define SNAPSHOT "heap_requests.snapshot"
+
+FIXTURE(requests) {
+	struct ctl_result result;
+	char *text;
+};
+
+FIXTURE_SETUP(requests)
+{
+	ctl_remove_files("massif.out");
+	unlink(SNAPSHOT);
+}
+
+FIXTURE_TEARDOWN(requests)
+{
+	ctl_result_free(&self->result);
+	free(self->text);
+	ctl_remove_files("massif.out");
+	unlink(SNAPSHOT);
+}
+
+/* Every snapshot has a tree: all of massif's code runs within requests. */
+static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *option,
+		const char *target, const char *mode)
+{
+	char path[4096];
+	const char *argv[] = { "massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1",
+			       "--threshold=0", "--massif-out-file=massif.out", option, path, mode,
+			       NULL };
+
+	snprintf(path, sizeof(path), "%s", ctl_target(target));
+	ctl_run(&self->result, NULL, before, argv);
+	self->text = ctl_read_file("massif.out");
+}
+
+/* mem_heap_B of the last snapshot of @text. */
+static unsigned long long last_bytes(const char *text)
+{
+	const char *at = text, *last = NULL;
+
+	while (at && (at = strstr(at, "mem_heap_B=")))
+		last = at++;
+	return last ? strtoull(last + strlen("mem_heap_B="), NULL, 10) : 0;
+}
+
+FIXTURE_VARIANT(requests) {
+	const char *target;
+};
+
+FIXTURE_VARIANT_ADD(requests, usual) { "heap_requests" };
+FIXTURE_VARIANT_ADD(requests, constants_among_code) { "heap_requests_mixed" };
+
+#define RUN(before, option, mode)                                                         \
+	do {                                                                              \
+		run(self, before, option, variant->target, mode);                         \
+		EXPECT_EQ(0, ctl_exit_code(&self->result));                               \
+		EXPECT_STREQ("", self->result.out);                                       \
+		ASSERT_NE(NULL, self->text);                                              \
+	} while (0)
+
+TEST_F(requests, registers_are_kept)
+{
+	RUN(NULL, "-q", "registers");
+	EXPECT_STREQ("", self->result.err);
+	EXPECT_EQ(0, access(SNAPSHOT, F_OK));
+}
+
+TEST_F(requests, at_the_end_of_a_page)
+{
+	RUN(NULL, "-q", "edges");
+	/* 1000 + 1, ..., 1000 + 20. */
+	EXPECT_EQ(20210, last_bytes(self->text));
+}
+
+TEST_F(requests, constants_stay)
+{
+	RUN(NULL, "-q", "constants");
+	EXPECT_NE(NULL, strstr(self->text, "n1: 1234 0x"));
+}
+
+TEST_F_TIMEOUT(requests, libraries_come_and_go, 120)
+{
+	RUN(NULL, "--max-snapshots=1000", "reload");
+	/* All of them were heard; the library itself has gone. */
+	ASSERT_NE(NULL, strstr(self->text, "heap_requests_make"));
+	EXPECT_STREQ("", self->result.err);
+}
+
+/* None is lost, or counted twice. */
+TEST_F_TIMEOUT(requests, threads_and_signals, 120)
+{
+	const char *at;
+	char *text;
+	int n = 0;
+
+	RUN(NULL, "-q", "storm");
+	EXPECT_STREQ("", self->result.err);
+	text = ctl_read_file(SNAPSHOT);
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, " n1: 12345 0x"));
+	/* What they made is there, and all of it is free again. */
+	for (at = text; (at = strstr(at, "churn (heap_requests.c")); at++) {
+		const char *line = at;
+
+		while (line > text && line[-1] != '\n')
+			line--;
+		/* Farther out, it is what a signal interrupted. */
+		if (line[1] == ' ')
+			continue;
+		EXPECT_EQ(0, strncmp(line, " n1: 0 0x", 9));
+		n++;
+	}
+	EXPECT_EQ(2, n);
+	EXPECT_NE(NULL, strstr(text, "on_signal (heap_requests.c"));
+	free(text);
+}
+
+TEST_F(requests, new_blocks_can_be_left_out)
+{
+	char *text;
+
+	run(self, NULL, "-q", variant->target, "stopped");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "'/nonexistent/heap_requests'"));
+	text = ctl_read_file(SNAPSHOT);
+	ASSERT_NE(NULL, text);
+	EXPECT_EQ(100000 + 60000 + 3000 + 500, last_bytes(text));
+	free(text);
+	EXPECT_EQ(100000 + 3000, last_bytes(self->text));
+}
+
+TEST_F(requests, code_can_be_left_alone)
+{
+	RUN(NULL, "--client-requests=no", "code");
+	EXPECT_EQ(0, last_bytes(self->text));
+	ctl_result_free(&self->result);
+	free(self->text);
+	/* So that test can fail. */
+	run(self, NULL, "--client-requests=yes", variant->target, "code");
+	EXPECT_EQ(1, ctl_exit_code(&self->result));
+	EXPECT_EQ(77, last_bytes(self->text));
+}
+
+/* No code may be written to in what is executed from here on. */
+static void refuse(void)
+{
+	const uint32_t bits = PROT_WRITE | PROT_EXEC;
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(97);
+}
+
+TEST_F(requests, code_that_may_not_be_written)
+{
+	const char *said;
+
+	RUN(refuse, "--depth=30", "code");
+	EXPECT_EQ(0, last_bytes(self->text));
+	said = strstr(self->result.err, "client requests in the program's code are not heard");
+	ASSERT_NE(NULL, said);
+	EXPECT_NE(NULL, strstr(said, "Permission denied"));
+	EXPECT_EQ(NULL, strstr(said + 1, "client requests"));
+}
+
+/* A library that was loaded behind the shim, whose constructor comes before others'. */
+static void load_another(void)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s", ctl_target("libdiff_requests.so"));
+	setenv("LD_PRELOAD", path, 1);
+}
+
+TEST_F(requests, before_anything_else)
+{
+	char *text;
+
+	RUN(load_another, "-q", "nothing");
+	text = ctl_read_file(SNAPSHOT);
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "n1: 777 0x"));
+	free(text);
+}
+
+TEST_HARNESS_MAIN
