@@ -45,7 +45,8 @@ static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *
 {
 	char path[4096];
 	const char *argv[] = { "massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1",
-			       "--threshold=0", "--massif-out-file=massif.out", option, path, mode,
+			       "--threshold=0", "--massif-out-file=massif.out",
+			       "--xtree-memory-file=xtmemory.ms", option, path, mode,
 			       NULL };
 
 	snprintf(path, sizeof(path), "%s", ctl_target(target));
@@ -159,6 +160,20 @@ TEST_F(requests, code_can_be_left_alone)
 	run(self, NULL, "--client-requests=yes", variant->target, "code");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	EXPECT_EQ(77, last_bytes(self->text));
+}
+
+/* Massif leaves out the innermost frame of every block there, which for these is the one that matters. */
+TEST_F(requests, execution_trees_have_the_place)
+{
+	char *text;
+
+	RUN(NULL, "--xtree-memory=allocs", "constants");
+	text = ctl_read_file("xtmemory.ms");
+	ctl_remove_files("xtmemory");
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "n1: 1234 0x"));
+	EXPECT_NE(NULL, strstr(text, ": constants (heap_requests.c"));
+	free(text);
 }
 
 /* No code may be written to in what is executed from here on. */

@@ -304,6 +304,40 @@ static void others(void)
 	make(arena, value ? 64 : 32);
 }
 
+/* Monitor commands at fixed points; the exit status says whether their answers are right. */
+static void commands(void)
+{
+	static const struct {
+		const char *text;
+		unsigned long answer;
+	} list[] = {
+		{ "snapshot commands.snapshot", 0 },
+		{ "detailed_snapshot commands.detailed", 0 },
+		{ "det commands.short ignored", 0 },
+		{ "all_snapshots commands.all", 0 },
+		{ " snapshot  commands.blanks ", 0 },
+		{ "snapshot /nonexistent/commands", 0 },
+		{ "xtmemory commands.xt.ms", 0 },
+		{ "xtmemory commands.xt.%n.ms", 0 },
+		{ "xtmemory commands.xt.%n.ms", 0 },
+		{ "all_snapshots", 0 },
+		{ "", 0 },
+		{ "nothing commands.nothing", 1 },
+		{ "snapshots commands.nothing", 1 },
+	};
+	char *block = malloc(1000);
+
+	make(ONE, 500);
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (VALGRIND_MONITOR_COMMAND(list[i].text) != list[i].answer)
+			exit(10 + (int)i);
+		block = realloc(block, 1000 * (i + 2));
+		make(TWO, i);
+	}
+	end(ONE);
+	free(block);
+}
+
 /* Before main. */
 static void *early;
 
@@ -321,7 +355,7 @@ static const struct mode {
 	{ "resizes", resizes },	  { "pool", pool },	  { "waves", waves },
 	{ "places", places },	  { "allocator", allocator }, { "handlers", handlers },
 	{ "threads", threads },	  { "plugin", plugin },	  { "forks", forks },
-	{ "others", others },
+	{ "others", others },	  { "commands", commands },
 };
 
 int main(int argc, char **argv)

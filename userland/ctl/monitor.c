@@ -16,7 +16,7 @@
 #include "ctl/outname.h"
 #include "report/xtree.h"
 
-#define BLANKS " \t"
+#define BLANKS " "
 
 /* As Valgrind, a command can be given by what no other one begins with. */
 static const struct {
