@@ -43,11 +43,11 @@ static int open_counter(void)
 /* The program's own descriptors begin as low as ever. */
 static int move_high(int fd)
 {
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
+	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
 
 	if (high < 0)
 		return fd;
-	close(fd);
+	syscall(SYS_close, fd);
 	return high;
 }
 
@@ -65,7 +65,7 @@ static bool start(struct mf_clock *clock)
 	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	clock->page = page == MAP_FAILED ? NULL : page;
 	if (clock->page && clock->page->cap_user_rdpmc) {
-		close(fd); /* the mapping keeps the counter */
+		syscall(SYS_close, fd); /* the mapping keeps the counter */
 		return true;
 	}
 	clock->fd = move_high(fd);
@@ -122,7 +122,7 @@ static uint64_t read_counter(const struct mf_clock *clock)
 
 	if (clock->fd < 0)
 		return read_page(clock->page);
-	return read(clock->fd, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count :
+	return syscall(SYS_read, clock->fd, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count :
 										   clock->last;
 }
 
@@ -178,7 +178,7 @@ void mf_clock_end(struct mf_clock *clock)
 	if (clock->page)
 		munmap((void *)(uintptr_t)clock->page, (size_t)getauxval(AT_PAGESZ));
 	if (clock->fd >= 0)
-		close(clock->fd);
+		syscall(SYS_close, clock->fd);
 	*clock = (struct mf_clock){ 0 };
 }
 
@@ -186,6 +186,6 @@ void mf_clock_forget(struct mf_clock *clock)
 {
 	/* The page was not inherited. */
 	if (clock->process && clock->process != COUNTER_NONE && clock->fd >= 0)
-		close(clock->fd);
+		syscall(SYS_close, clock->fd);
 	*clock = (struct mf_clock){ 0 };
 }

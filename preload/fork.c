@@ -182,9 +182,13 @@ static void child(void)
 /* Returns false when there is no profile. */
 static bool copy(void)
 {
-	int memory = mf_join_copy();
-	bool continued = memory >= 0 && mf_session_continue(memory);
+	int memory = mf_join_copy(), cancel;
+	bool continued;
 
+	/* The store is mapped by functions in which threads are cancelled. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	continued = memory >= 0 && mf_session_continue(memory);
+	pthread_setcancelstate(cancel, NULL);
 	if (memory >= 0)
 		syscall(SYS_close, memory);
 	if (continued) {

@@ -4,7 +4,9 @@
 #include "gate.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fork.h"
 #include "lock.h"
@@ -24,7 +26,8 @@ static void wait_for(const struct mf_tally *tally)
 
 	for (uint32_t i = 0; __atomic_load_n(&tally->busy, __ATOMIC_ACQUIRE); i++) {
 		if (i > SPINS + YIELDS)
-			nanosleep(&pause, NULL);
+			/* The C library's is a place where threads are cancelled. */
+			syscall(SYS_nanosleep, &pause, NULL);
 		else if (i > SPINS)
 			sched_yield();
 	}
