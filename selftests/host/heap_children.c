@@ -17,6 +17,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/massif_text.h"
 
 #define VALGRIND  "/usr/bin/valgrind"
 #define FILES_MAX 512
@@ -342,31 +343,6 @@ TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 	EXPECT_STREQ(self->files[1][0], self->files[0][0]);
 }
 
-/* The sums of a file that has a tree in its last snapshot, and of its process's live blocks. */
-static bool sums_agree(const char *text, const char *xtree)
-{
-	const char *last = NULL, *at, *totals = strstr(xtree, "\ntotals: ");
-	unsigned long long heap, root, sum = 0, live, bytes;
-
-	for (at = text; (at = strstr(at, "\nmem_heap_B=")); at++)
-		last = at;
-	if (!last || !totals || sscanf(last, "\nmem_heap_B=%llu", &heap) != 1 ||
-	    sscanf(totals, "\ntotals: %llu", &live) != 1)
-		return false;
-	at = strstr(last, "\nn");
-	if (!at || sscanf(at, "\nn%*u: %llu", &root) != 1)
-		return false;
-	for (at++; (at = strstr(at, "\n n")); at++) {
-		if (sscanf(at, "\n n%*u: %llu", &bytes) == 1)
-			sum += bytes;
-	}
-	if (heap == root && heap == sum && heap == live && heap >> 30 == 1)
-		return true;
-	fprintf(stderr, "heap %llu, root %llu, leaves %llu, live blocks %llu\n", heap, root, sum,
-		live);
-	return false;
-}
-
 /* Forks while threads allocate, resize and free: nobody waits for ever, and no sum is torn. */
 TEST_F_TIMEOUT(children, forked_among_threads, 300)
 {
@@ -387,7 +363,7 @@ TEST_F_TIMEOUT(children, forked_among_threads, 300)
 		xtree = ctl_read_file(other);
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
-		EXPECT_TRUE(sums_agree(text, xtree));
+		EXPECT_TRUE(massif_text_sums_agree(text, xtree));
 		free(text);
 		free(xtree);
 		unlink(name);

@@ -108,3 +108,27 @@ struct massif_text_reach massif_text_reach(const char *text, const char *const *
 	}
 	return reach;
 }
+
+bool massif_text_sums_agree(const char *text, const char *xtree)
+{
+	const char *last = NULL, *at, *totals = strstr(xtree, "\ntotals: ");
+	unsigned long long heap, root, sum = 0, live, bytes;
+
+	for (at = text; (at = strstr(at, "\nmem_heap_B=")); at++)
+		last = at;
+	if (!last || !totals || sscanf(last, "\nmem_heap_B=%llu", &heap) != 1 ||
+	    sscanf(totals, "\ntotals: %llu", &live) != 1)
+		return false;
+	at = strstr(last, "\nn");
+	if (!at || sscanf(at, "\nn%*u: %llu", &root) != 1)
+		return false;
+	for (at++; (at = strstr(at, "\n n")); at++) {
+		if (sscanf(at, "\n n%*u: %llu", &bytes) == 1)
+			sum += bytes;
+	}
+	if (heap == root && heap == sum && heap == live && heap >> 30 == 1)
+		return true;
+	fprintf(stderr, "heap %llu, root %llu, leaves %llu, live blocks %llu\n", heap, root, sum,
+		live);
+	return false;
+}

@@ -3,6 +3,7 @@
 #ifndef SELFTESTS_LIB_MASSIF_TEXT_H
 #define SELFTESTS_LIB_MASSIF_TEXT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -21,5 +22,11 @@ struct massif_text_reach {
 };
 
 struct massif_text_reach massif_text_reach(const char *text, const char *const *words);
+
+/*
+ * Of a program whose last event was an allocation of a GiB, with --detailed-freq=1: does the last snapshot
+ * of its file have the sum of its tree, and of the live blocks in @xtree, a file of --xtree-memory?
+ */
+bool massif_text_sums_agree(const char *text, const char *xtree);
 
 #endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+// Threads, cancellation, children of all sorts, libraries that come and go, and signals, all at once: no
+// crash, nobody waits for ever, and the sums are right. MASSIF_STORM is for how many seconds.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/massif_text.h"
+
+#define SECONDS "6"
+
+FIXTURE(weather) {
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(weather)
+{
+	ctl_remove_files("massif.out.");
+	ctl_remove_files("xt.");
+}
+
+FIXTURE_TEARDOWN(weather)
+{
+	ctl_result_free(&self->result);
+}
+
+FIXTURE_VARIANT(weather) {
+	const char *option; /* beside the usual ones */
+};
+
+FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };
+/* Somebody is asked about each new stack. */
+FIXTURE_VARIANT_ADD(weather, ignoring) { "--ignore-fn=nothing" };
+FIXTURE_VARIANT_ADD(weather, following) { "--trace-children=yes" };
+
+/* Does a snapshot have a GiB, and less than two? */
+static bool is_large(const char *text)
+{
+	const char *at = text;
+
+	while ((at = strstr(at, "\nmem_heap_B=1"))) {
+		at += strlen("\nmem_heap_B=");
+		if (strspn(at, "0123456789") == 10)
+			return true;
+	}
+	return false;
+}
+
+TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
+{
+	const char *seconds = getenv("MASSIF_STORM");
+	char name[256], other[300];
+	size_t files = 0, summed = 0;
+	unsigned long children = 0;
+
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1", "--threshold=0",
+		"--xtree-memory=allocs", "--xtree-memory-file=xt.%p", variant->option,
+		ctl_target("heap_weather"), seconds ? seconds : SECONDS);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	TH_LOG("%.*s", (int)strcspn(self->result.out, "\n"), self->result.out);
+	sscanf(self->result.out, "%*u threads cancelled, %*u libraries loaded, %lu", &children);
+	while (ctl_find_files("massif.out.", name)) {
+		char *text = ctl_read_file(name), *xtree;
+
+		snprintf(other, sizeof(other), "xt.%s", name + strlen("massif.out."));
+		xtree = ctl_read_file(other);
+		ASSERT_NE(NULL, xtree);
+		EXPECT_TRUE(ctl_is_massif_file(text));
+		/* Those that lived on. */
+		if (is_large(text)) {
+			EXPECT_TRUE(massif_text_sums_agree(text, xtree)) {
+				TH_LOG("%s", name);
+			}
+			summed++;
+		}
+		free(text);
+		free(xtree);
+		unlink(name);
+		unlink(other);
+		files++;
+	}
+	/* Of seven children and a child's child, live, idle, and those of twice have one; and the program. */
+	EXPECT_LE(children / 7 * 4 + 1, files);
+	EXPECT_LE(children / 7 * 2 + 1, summed);
+}
+
+TEST_HARNESS_MAIN
