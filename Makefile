@@ -23,6 +23,10 @@ MF_CFLAGS := -std=gnu11 $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes \
 	    -fno-strict-aliasing -D_GNU_SOURCE -DMASSIF_VERSION='"$(VERSION)"' \
 	    -I. -Iuserland -Ikmod/include/uapi
 
+# SANITIZE=address,undefined or =thread: massif-ctl, ms_print and the tests are built with these. What
+# runs in other programs, the shim and the targets, is not.
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+
 # Parts add what they build to ALL: programs, installed to PREFIX/bin, and shared objects that
 # these load, to PREFIX/lib/massif. Of what is not built they add
 #   INSTALL_INCLUDE  headers, to PREFIX/include/massif
@@ -38,7 +42,7 @@ INSTALL_MAN     :=
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(MF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(MF_CFLAGS) $(CFLAGS) $(SANITIZE_FLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 # Position-independent, for the preload shim; its symbols are hidden unless said otherwise.
 $(O)/pic/%.o: %.c

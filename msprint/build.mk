@@ -8,4 +8,4 @@ MSPRINT_OBJS := $(MSPRINT_SRCS:%.c=$(O)/msprint/%.o)
 ALL += $(O)/ms_print
 
 $(O)/ms_print: $(MSPRINT_OBJS)
-	$(CC) $(MF_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(MSPRINT_OBJS) -lm
+	$(CC) $(MF_CFLAGS) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(MSPRINT_OBJS) -lm

@@ -29,7 +29,7 @@ $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): | $(KSELFTEST)
 $(GUEST_TESTS:%=%.o): MF_CFLAGS += -include selftests/lib/patience.h
 
 $(HOST_TESTS) $(GUEST_TESTS): %: %.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS-$(@F))
+	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS-$(@F))
 
 target_flags = $(or $(CFLAGS-$(basename $(@F))),-g -O1) -MMD -MP -MF $@.d -MT $@
 
@@ -45,7 +45,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test-modules packages guest-module check check-kernels check-random check-torture bench-kernel demo
+.PHONY: tests test-modules packages guest-module check check-kernels check-random check-sanitize check-storm check-torture bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -103,6 +103,34 @@ check-random:
 	@cd $(O)/selftests/random && MASSIF_BUILD=$(abspath $(O)) \
 		MASSIF_RANDOM_N=$(or $(N),2000) MASSIF_RANDOM_SEED='$(SEED)' \
 		MASSIF_RANDOM_FIRST='$(FIRST)' $(abspath $(O))/selftests/host/random_programs
+
+#: check-storm      MINUTES=5 of threads, children, libraries and signals, in three ways
+check-storm:
+	@$(SUBMAKE) programs tests
+	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=36000 MASSIF_STORM=$$(($(or $(MINUTES),5) * 60)) \
+		TESTS=host/heap_weather selftests/tools/run-tests.sh
+
+# The shim and the programs that it is in are as ever; massif-ctl, its library and the tests are not.
+# ThreadSanitizer is for those that have threads. Left out are tests that copy their own stack or limit
+# their address space, which the sanitizers do not like, and those that only need more time.
+SANITIZED_address := ctl_control ctl_defaults ctl_errors ctl_killed ctl_log ctl_options ctl_outfile \
+	ctl_reference heap_children heap_weather heap_xtree model_heap model_log model_snapshots \
+	model_store model_trie pages_accounting pages_ring pages_space pages_stream report_filter \
+	report_tree symbols_files symbols_golden
+SANITIZED_thread  := ctl_control ctl_killed heap_children heap_weather heap_xtree symbols_files \
+	symbols_golden
+
+#: check-sanitize   userland with AddressSanitizer and UBSan, then with ThreadSanitizer, built in $(O)/sanitize
+check-sanitize:
+	@$(SUBMAKE) $(O)/kselftest/kselftest_harness.h
+	@status=0; for kind in address thread; do \
+		dir=$(O)/sanitize/$$kind; mkdir -p $$dir && cp -r $(O)/kselftest $$dir/ && \
+		$(SUBMAKE) O=$$dir SANITIZE=$$kind$$([ $$kind = thread ] || echo ,undefined) programs tests && \
+		MASSIF_BUILD=$(abspath $(O))/sanitize/$$kind MASSIF_LIMIT=1200 \
+			TESTS="$$([ $$kind = thread ] && echo '$(SANITIZED_thread:%=host/%)' || \
+				echo '$(SANITIZED_address:%=host/%)')" \
+			selftests/tools/run-tests.sh || status=1; \
+	done; exit $$status
 
 # An hour or two in the guest, most of which is spent in comparing.
 #: check-torture    N=1000000 random operations in the guest, every one held to the truth

@@ -13,7 +13,7 @@ $(LIBMASSIF): $(LIBMASSIF_SRCS:%.c=$(O)/%.o)
 
 ifneq ($(CTL_SRCS),)
 $(O)/massif-ctl: $(CTL_SRCS:%.c=$(O)/%.o) $(LIBMASSIF)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBMASSIF_LIBS)
+	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $^ $(LIBMASSIF_LIBS)
 
 ALL += $(O)/massif-ctl
 endif
