@@ -44,6 +44,18 @@ bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phd
 		case DT_HASH:
 			definitions->hash = pointer_of(object, entry->d_un.d_ptr);
 			break;
+		case DT_RELA:
+			definitions->relocations[0].table = pointer_of(object, entry->d_un.d_ptr);
+			break;
+		case DT_RELASZ:
+			definitions->relocations[0].size = entry->d_un.d_val;
+			break;
+		case DT_JMPREL:
+			definitions->relocations[1].table = pointer_of(object, entry->d_un.d_ptr);
+			break;
+		case DT_PLTRELSZ:
+			definitions->relocations[1].size = entry->d_un.d_val;
+			break;
 		case DT_SONAME:
 			soname = entry->d_un.d_val;
 			break;

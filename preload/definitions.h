@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MF_DEFINITIONS_RELOCATIONS 2
+
 /* An object whose symbols can be looked up. It must stay loaded meanwhile. */
 struct mf_definitions {
 	const struct dl_phdr_info *object;
@@ -15,6 +17,12 @@ struct mf_definitions {
 	const char *soname; /* NULL: it has none */
 	const uint32_t *gnu_hash;
 	const ElfW(Word) *hash;
+
+	/* All of them, and those of functions that may be bound later. */
+	struct {
+		const ElfW(Rela) *table;
+		uint64_t size; /* bytes */
+	} relocations[MF_DEFINITIONS_RELOCATIONS];
 };
 
 /* False: it has no symbols for the dynamic linker. */

@@ -212,8 +212,8 @@ uint32_t mf_objects_of(uint64_t address)
 }
 
 /*
- * After it, another object may be mapped where one was. (dlopen needs no such care, and may not be
- * replaced: it looks at who calls it.)
+ * After it, another object may be mapped where one was. (dlopen needs no such care; it may not be
+ * called by us, since it looks at who calls it: see deepbind.c.)
  */
 EXPORT int dlclose(void *handle)
 {

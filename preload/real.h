@@ -21,6 +21,7 @@
 	X(valloc, "valloc", void *, (size_t))                               \
 	X(pvalloc, "pvalloc", void *, (size_t))                             \
 	X(malloc_usable_size, "malloc_usable_size", size_t, (void *))       \
+	X(dlopen, "dlopen", void *, (const char *, int))                    \
 	X(dlclose, "dlclose", int, (void *))                                \
 	X(execve, "execve", int, (const char *, char *const *, char *const *)) \
 	X(execv, "execv", int, (const char *, char *const *))               \

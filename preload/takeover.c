@@ -25,6 +25,7 @@
 
 #include "base/pattern.h"
 #include "allocator.h"
+#include "deepbind.h"
 #include "definitions.h"
 #include "detour.h"
 #include "gate.h"
@@ -311,6 +312,7 @@ static hook *const hooks[KINDS] = {
 static struct {
 	void *ours; /* the one that we export */
 	void *next; /* the one that would be called without us, beside the executable's; NULL: none */
+	bool next_is_system;
 	bool next_uncounted; /* which the user wants to be left alone */
 } known[FUNCTIONS];
 
@@ -453,6 +455,7 @@ static void found(const struct mf_definition *definition, void *data)
 		take(definition);
 	if (ours_came && !started && !known[definition->name].next && !definition->chosen_late) {
 		known[definition->name].next = definition->address;
+		known[definition->name].next_is_system = arrival->owner == OWNER_SYSTEM;
 		known[definition->name].next_uncounted = arrival->owner == OWNER_UNCOUNTED;
 	}
 }
@@ -465,6 +468,14 @@ static void look_into_file(struct arrival *arrival)
 		names[i] = functions[i].name;
 	mf_definitions_find_in_file(arrival->definitions, names, FUNCTIONS,
 				    mf_session_store.header->has_somalloc, found, arrival);
+}
+
+/* What it would find is the system's, to which ours lead. */
+static void bind_deep(const struct mf_definitions *definitions)
+{
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		if (known[i].ours && known[i].next_is_system)
+			mf_deepbind_bind(definitions, functions[i].name, known[i].ours);
 }
 
 void mf_takeover_arrived(const struct dl_phdr_info *object)
@@ -486,6 +497,8 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 		look_into_file(&arrival);
 	if (arrival.owner == OWNER_US)
 		ours_came = true;
+	else if (started && mf_deepbind_is_wanted())
+		bind_deep(&definitions);
 }
 
 /* What one of our functions leads to from now on: the next definition, or what that does. */

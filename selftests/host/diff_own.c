@@ -63,6 +63,11 @@ SCENARIO(plugin_lazy, "own_plugin", ARGS("l", "libown_library.so"), WITH(BIG_PLA
 SCENARIO(plugin_bound, "own_plugin", ARGS("n", "libown_bound.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_versions, "own_plugin", ARGS("n", "libown_versions.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_none, "own_plugin", ARGS("n", "libown_none.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_by_its_name, "own_plugin", ARGS("b", "libown_bound.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_deep_by_its_name, "own_plugin", ARGS("bd", "libown_none.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_deep_none, "own_plugin", ARGS("d", "libown_none.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_deep_lazy, "own_plugin", ARGS("dl", "libown_none.so"), WITH(BIG_PLACES));
+SCENARIO(plugin_deep_bound, "own_plugin", ARGS("d", "libown_bound.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_deep, "own_plugin", ARGS("d", "libown_library.so"), WITH(BIG_PLACES));
 
 TEST_HARNESS_MAIN

@@ -25,7 +25,8 @@ int main(int argc, char **argv)
 		flags = *flag == 'd' ? flags | RTLD_DEEPBIND :
 			*flag == 'l' ? (flags & ~RTLD_NOW) | RTLD_LAZY :
 				       flags;
-	handle = dlopen(path, flags);
+	/* By our RUNPATH, which counts for us alone. */
+	handle = dlopen(strchr(argv[1], 'b') ? argv[2] : path, flags);
 	if (!handle)
 		return 3;
 	/* Once more, most likely to the same place. */
