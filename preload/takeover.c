@@ -441,6 +441,12 @@ static void note_owner(const struct mf_definitions *definitions)
 	only_owner = owner;
 }
 
+/* As the dynamic linker did when it relocated the object. */
+static void *choose(void *resolver)
+{
+	return ((void *(*)(void))resolver)();
+}
+
 static void found(const struct mf_definition *definition, void *data)
 {
 	const struct arrival *arrival = data;
@@ -453,8 +459,9 @@ static void found(const struct mf_definition *definition, void *data)
 		note_owner(arrival->definitions);
 	if (arrival->owner == OWNER_PROGRAM)
 		take(definition);
-	if (ours_came && !started && !known[definition->name].next && !definition->chosen_late) {
-		known[definition->name].next = definition->address;
+	if (ours_came && !started && !known[definition->name].next) {
+		known[definition->name].next = definition->chosen_late ? choose(definition->address) :
+									definition->address;
 		known[definition->name].next_is_system = arrival->owner == OWNER_SYSTEM;
 		known[definition->name].next_uncounted = arrival->owner == OWNER_UNCOUNTED;
 	}

@@ -97,6 +97,18 @@ TEST_F(own, what_cannot_be_moved_is_told)
 						 "first instructions cannot be moved)"));
 }
 
+/* Its blocks go back to it; calls of it that do not pass through us are not seen. */
+TEST_F(own, chosen_when_loaded_is_told)
+{
+	RUN(self, ctl_target("own_linked_chosen"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "libown_chosen.so itself and could not be taken over "
+						 "(which one it is is chosen when the program is loaded "
+						 "(IFUNC))"));
+	ASSERT_NE(NULL, READ(self));
+	EXPECT_LT(5000, massif_text_peak(self->text));
+}
+
 /* A library that is loaded again has its own code again: its constructor's 4444 bytes are there twice. */
 TEST_F(own, library_loaded_again)
 {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+// A library whose allocation functions are chosen when it is loaded. What it gives must come back to it.
+
+#define malloc	       chosen_malloc
+#define free	       chosen_free
+#define calloc	       chosen_calloc
+#define realloc	       chosen_realloc
+#define memalign       chosen_memalign
+#define posix_memalign chosen_posix_memalign
+#define OWN	       static __attribute__((noipa, unused))
+#include "own_allocator.h"
+#undef malloc
+#undef free
+#undef calloc
+#undef realloc
+#undef memalign
+#undef posix_memalign
+
+void own_library_calls(void);
+void *own_library_allocate(size_t size);
+
+#define CHOSEN(symbol, result, ...)                                       \
+	result symbol(__VA_ARGS__) __attribute__((ifunc("choose_" #symbol))); \
+	static __attribute__((used)) result (*choose_##symbol(void))(__VA_ARGS__) \
+	{                                                                 \
+		return chosen_##symbol;                                   \
+	}
+
+CHOSEN(malloc, void *, size_t size)
+CHOSEN(free, void, void *block)
+CHOSEN(calloc, void *, size_t n, size_t size)
+CHOSEN(realloc, void *, void *block, size_t size)
+CHOSEN(memalign, void *, size_t alignment, size_t size)
+CHOSEN(posix_memalign, int, void **result, size_t alignment, size_t size)
+
+/* Is anything there that is not its own? */
+void own_library_calls(void)
+{
+	if (own_foreign)
+		__builtin_trap();
+}
+
+/* Bound to its own. */
+void *own_library_allocate(size_t size)
+{
+	return malloc(size);
+}
