@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "follow.h"
 #include "join.h"
 #include "start.h"
 
@@ -33,28 +34,46 @@ static const struct mf_real *begin(void)
 	return real;
 }
 
+/* On the stack, since this may be a child that shares its parent's memory. */
+#define FOLLOW(envp)                                                  \
+	do {                                                          \
+		size_t room = mf_follow_room(envp);                   \
+                                                                      \
+		if (room)                                             \
+			(envp) = mf_follow_add((envp), alloca(room)); \
+	} while (0)
+
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
+	FOLLOW(envp);
 	return failed(begin()->execve(path, argv, envp));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	return failed(begin()->execv(path, argv));
+	char *const *envp = environ;
+
+	FOLLOW(envp);
+	return failed(begin()->execve(path, argv, envp));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	return failed(begin()->execvp(file, argv));
+	char *const *envp = environ;
+
+	FOLLOW(envp);
+	return failed(begin()->execvpe(file, argv, envp));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
+	FOLLOW(envp);
 	return failed(begin()->execvpe(file, argv, envp));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
+	FOLLOW(envp);
 	return failed(begin()->fexecve(fd, argv, envp));
 }
 
@@ -76,7 +95,7 @@ static void gather(char **argv, const char *arg, va_list args)
 	*argv = NULL;
 }
 
-/* On the stack, since this may be a child that shares its parent's memory. */
+/* As above. */
 #define GATHER(argv, arg)                                                     \
 	do {                                                                  \
 		va_list words;                                                \
@@ -96,7 +115,7 @@ EXPORT int execl(const char *path, const char *arg, ...)
 	char **argv;
 
 	GATHER(argv, arg);
-	return failed(begin()->execv(path, argv));
+	return execv(path, argv);
 }
 
 EXPORT int execlp(const char *file, const char *arg, ...)
@@ -104,7 +123,7 @@ EXPORT int execlp(const char *file, const char *arg, ...)
 	char **argv;
 
 	GATHER(argv, arg);
-	return failed(begin()->execvp(file, argv));
+	return execvp(file, argv);
 }
 
 EXPORT int execle(const char *path, const char *arg, ...)
@@ -117,5 +136,5 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	count(arg, args);
 	envp = va_arg(args, char *const *);
 	va_end(args);
-	return failed(begin()->execve(path, argv, envp));
+	return execve(path, argv, envp);
 }

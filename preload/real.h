@@ -24,8 +24,6 @@
 	X(dlopen, "dlopen", void *, (const char *, int))                    \
 	X(dlclose, "dlclose", int, (void *))                                \
 	X(execve, "execve", int, (const char *, char *const *, char *const *)) \
-	X(execv, "execv", int, (const char *, char *const *))               \
-	X(execvp, "execvp", int, (const char *, char *const *))             \
 	X(execvpe, "execvpe", int, (const char *, char *const *, char *const *)) \
 	X(fexecve, "fexecve", int, (int, char *const *, char *const *))
 

@@ -15,6 +15,7 @@
 #include "model/blocks.h"
 #include "model/model.h"
 #include "arrival.h"
+#include "follow.h"
 #include "fork.h"
 #include "join.h"
 #include "objects.h"
@@ -117,9 +118,11 @@ static int find_memory(char *value, char **rest, int *trace)
 }
 
 /* What the program executes finds the shim, too, and asks for a session of its own. */
-static void keep_environment(char *value, const char *rest)
+static void keep_environment(char *value, const char *rest, const char *preload)
 {
 	memmove(value, rest, strlen(rest) + 1);
+	if (preload)
+		mf_follow_start(preload, value);
 }
 
 static void attach(char **environment)
@@ -139,7 +142,7 @@ static void attach(char **environment)
 	}
 	close(fd);
 	if (rest && mf_session_store.header->traces_children)
-		keep_environment(value, rest);
+		keep_environment(value, rest, find_variable(environment, "LD_PRELOAD"));
 	else
 		clean_environment(environment);
 	if (trace >= 0)

@@ -432,6 +432,33 @@ TEST_F_TIMEOUT(children, skipped, 60)
 	}
 }
 
+/* Also programs whose environment is not that of who executes them. */
+TEST_F_TIMEOUT(children, own_environment, 60)
+{
+	static const char *const scripts[] = {
+		"/usr/bin/env -i /bin/echo in; :",
+		"unset LD_PRELOAD MASSIF_SESSION; /bin/echo in; :",
+		"/usr/bin/env -i LD_PRELOAD=libm.so.6 A=b /bin/sh -c '/bin/echo in; :'; :",
+	};
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		TH_LOG("%s", scripts[i]);
+		run_side(self, 0, "--trace-children=yes", ARGS("/bin/sh", "-c", scripts[i]));
+		EXPECT_STREQ("in\n", self->result.out);
+		EXPECT_STREQ("", self->result.err);
+		EXPECT_EQ(1, count_lines(self, "cmd: /bin/echo in"));
+		forget_files(self);
+	}
+	/* What is asked for stays, and nothing of ours comes where nothing is followed. */
+	run_side(self, 0, "--trace-children=yes",
+		 ARGS("/usr/bin/env", "-i", "LD_PRELOAD=libm.so.6", "A=b", "/usr/bin/env"));
+	EXPECT_NE(NULL, strstr(self->result.out, ":libm.so.6\n"));
+	EXPECT_NE(NULL, strstr(self->result.out, "A=b\n"));
+	forget_files(self);
+	run_side(self, 0, "--trace-children=no", ARGS("/bin/sh", "-c", "/usr/bin/env -i A=b /usr/bin/env"));
+	EXPECT_STREQ("A=b\n", self->result.out);
+}
+
 /* Whatever becomes of it, and while the others run on. */
 TEST_F(children, killed)
 {
