@@ -6,7 +6,7 @@ PRELOAD_SRCS := $(wildcard preload/*.c) \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
 	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
 	userland/model/heap.c userland/model/consult.c \
-	userland/model/tally.c userland/model/ledger.c \
+	userland/model/tally.c userland/model/ledger.c userland/model/stacks.c \
 	userland/unwind/rows.c userland/unwind/rowfile.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 

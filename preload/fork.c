@@ -67,6 +67,7 @@ static void freeze(struct mf_thread *thread)
 {
 	mf_tally_fold(&mf_session_store);
 	put_back(true);
+	mf_thread_frozen();
 	fork_state.children = 0;
 	fork_state.alone = thread->shares ? NULL : thread;
 	thread->shares = true;

@@ -125,6 +125,16 @@ static void keep_environment(char *value, const char *rest, const char *preload)
 		mf_follow_start(preload, value);
 }
 
+/* What the word is to say. */
+static int wanted(void)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+
+	return MF_SESSION_ACTIVE | (header->keeps_ledger ? MF_SESSION_LEDGER : 0) |
+	       (header->counts_stacks ? MF_SESSION_STACKS : 0) |
+	       (header->leaves_heap ? MF_SESSION_NO_HEAP : 0);
+}
+
 static void attach(char **environment)
 {
 	char *value = find_variable(environment, MF_JOIN_VARIABLE), *rest = NULL;
@@ -160,10 +170,7 @@ static void attach(char **environment)
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,
 		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
-	active_value = MF_SESSION_ACTIVE;
-	if (mf_session_store.header->keeps_ledger)
-		active_value |= MF_SESSION_LEDGER;
-	*active = active_value;
+	*active = active_value = wanted();
 	active_word = active;
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
 }

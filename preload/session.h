@@ -23,7 +23,9 @@ extern const volatile int *mf_session_active_word MF_HIDDEN;
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* each stack is verified */
 #define MF_SESSION_LEDGER   4 /* what each stack allocates and frees is counted */
+#define MF_SESSION_STACKS   8 /* the depths of stacks count */
 #define MF_SESSION_STOPPED  16 /* new blocks do not count, until the program wants them to */
+#define MF_SESSION_NO_HEAP  32 /* no blocks do, only stacks */
 
 static inline bool mf_session_is_active(void)
 {

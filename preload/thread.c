@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "model/model.h"
+#include "model/stacks.h"
 #include "fork.h"
 #include "gate.h"
 #include "session.h"
@@ -42,6 +43,10 @@ static void give_back(void *data)
 		mf_thread_local.inside = true;
 		mf_gate_close();
 		mf_tally_fold(&mf_session_store);
+		if (thread->depth.bytes)
+			mf_stacks_change(&mf_session_store, -(int64_t)thread->depth.bytes,
+					 mf_clock_now(&thread->clock));
+		thread->depth.bytes = 0;
 		mf_clock_end(&thread->clock);
 		if (thread->has_tally)
 			mf_tally_end(&mf_session_store, thread->number);
@@ -96,6 +101,12 @@ struct mf_thread *mf_thread_all(void)
 	return __atomic_load_n(&all, __ATOMIC_ACQUIRE);
 }
 
+void mf_thread_frozen(void)
+{
+	for (struct mf_thread *thread = mf_thread_all(); thread; thread = thread->made_before)
+		thread->depth.frozen = thread->depth.bytes;
+}
+
 void mf_thread_survive(struct mf_thread *own)
 {
 	list_lock = 0;
@@ -108,6 +119,8 @@ void mf_thread_survive(struct mf_thread *own)
 		if (thread->has_tally)
 			mf_tally_end(&mf_session_store, thread->number);
 		thread->resizing = NULL;
+		mf_stacks_drop(&mf_session_store, thread->depth.frozen);
+		thread->depth = (struct mf_depth){ 0 };
 		thread->next = ended;
 		ended = thread;
 	}
@@ -134,6 +147,7 @@ struct mf_thread *mf_thread_take(void)
 	}
 	thread->counts = mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_INSTRUCTIONS;
 	thread->n_deferred = 0;
+	thread->depth = (struct mf_depth){ .frozen = thread->depth.frozen };
 	mf_stack_forget(thread);
 	thread->entry = NULL;
 	mf_thread_local.thread = thread;

@@ -9,6 +9,7 @@
 
 #include "model/tally.h"
 #include "clock.h"
+#include "depth.h"
 #include "memo.h"
 #include "unwind.h"
 
@@ -57,6 +58,8 @@ struct mf_thread {
 	uint64_t merged[MF_DEPTH_MAX];
 	struct mf_memo memo;
 
+	struct mf_depth depth; /* of its stack, if that counts */
+
 	const char *entry; /* what the program called last, if that is told; see trace.h */
 };
 
@@ -79,6 +82,9 @@ struct mf_thread *mf_thread_take(void);
 
 /* The newest of all that were made, also for threads that have ended. */
 struct mf_thread *mf_thread_all(void);
+
+/* With the gate held: what a child may have a copy of is what there is now. */
+void mf_thread_frozen(void);
 
 /* In a forked child, of which this is the only thread: @own goes on, the others have ended. */
 void mf_thread_survive(struct mf_thread *own);

@@ -16,6 +16,7 @@
 #include "model/heap.h"
 #include "model/ledger.h"
 #include "model/model.h"
+#include "model/stacks.h"
 #include "model/tally.h"
 #include "clock.h"
 #include "fork.h"
@@ -112,7 +113,7 @@ static void defer(const void *pointer, struct mf_deferred event)
 	uint32_t n = thread ? thread->n_deferred : MF_DEFERRED_MAX;
 
 	/* A part of what the program's own allocation function does; see takeover.h. */
-	if (mf_thread_local.allocator)
+	if (mf_thread_local.allocator || mf_session_has(MF_SESSION_NO_HEAP))
 		return;
 	if (n == MF_DEFERRED_MAX) {
 		lose();
@@ -121,6 +122,13 @@ static void defer(const void *pointer, struct mf_deferred event)
 	event.address = address_of(pointer);
 	thread->deferred[n] = event;
 	thread->n_deferred = n + 1;
+}
+
+/* @node is where the stack of who frees ends, if there is a ledger. */
+static void enter_free(uint32_t node, const struct mf_block *block)
+{
+	if (node != UINT32_MAX)
+		mf_ledger_free(&mf_session_store, node, block);
 }
 
 /* Accounts what signal handlers left behind. */
@@ -146,8 +154,8 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 			if (ledger)
 				mf_ledger_alloc(&mf_session_store, context, event->size);
 		} else if (mf_heap_free_block(&mf_session_store, event->address, &block, now) &&
-			   ledger && node != UINT32_MAX) {
-			mf_ledger_free(&mf_session_store, node, &block);
+			   ledger) {
+			enter_free(node, &block);
 		}
 		end_alone(now);
 	}
@@ -216,8 +224,46 @@ static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint
 	int64_t now = begin_alone(thread);
 
 	account_alloc(address, size, context, now);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		mf_ledger_alloc(&mf_session_store, context, size);
 	end_alone(now);
 	errno = saved;
+}
+
+/* The stack that @caller is on, as deep as it is now. */
+static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
+						  const struct mf_registers *caller)
+{
+	int64_t change = mf_depth_change(thread, caller);
+	bool done = false;
+	int saved = errno;
+	int64_t now;
+
+	if (!change)
+		return;
+	if (mf_gate_enter(thread)) {
+		advance(thread);
+		done = mf_tally_stacks(&thread->desk, change);
+		if (done)
+			thread->depth.bytes += (uint64_t)change;
+		mf_gate_leave(thread);
+	}
+	if (!done) {
+		now = begin_alone(thread);
+		mf_session_store.header->events--; /* it is that of the call we are in */
+		mf_stacks_change(&mf_session_store, change, now);
+		thread->depth.bytes += (uint64_t)change;
+		end_alone(now);
+	}
+	errno = saved;
+}
+
+/* Whether the event is one of a block, too. */
+MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller, int session)
+{
+	if (session & MF_SESSION_STACKS)
+		watch_stack(thread, caller);
+	return !(session & MF_SESSION_NO_HEAP);
 }
 
 MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_registers *caller,
@@ -234,16 +280,20 @@ MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_reg
 	thread = enter();
 	if (!thread)
 		return;
+	if (!watch(thread, caller, session)) {
+		leave(thread);
+		return;
+	}
 	context = mf_stack_known(thread, caller);
 	if (!context)
 		context = find_context(thread, caller);
 	if (session & MF_SESSION_VERIFIES)
 		verify(caller, context);
-	if (session & MF_SESSION_LEDGER)
-		mf_ledger_alloc(&mf_session_store, context, size);
 	if (mf_gate_enter(thread)) {
 		advance(thread);
 		done = mf_tally_alloc(&thread->desk, address_of(pointer), size, context);
+		if (session & MF_SESSION_LEDGER && done)
+			mf_ledger_alloc(&mf_session_store, context, size);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
@@ -280,6 +330,8 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 	if (mf_gate_enter(thread)) {
 		advance(thread);
 		done = mf_tally_alloc(&thread->desk, address, size, context);
+		if (done && mf_session_has(MF_SESSION_LEDGER))
+			mf_ledger_alloc(&mf_session_store, context, size);
 		mf_gate_leave(thread);
 	}
 	return done;
@@ -302,52 +354,52 @@ void mf_track_made(const void *pointer, size_t size, const struct mf_registers *
 	thread = enter();
 	if (!thread)
 		return;
+	if (!watch(thread, caller, session))
+		goto out;
 	thread->entry = NULL;
 	context = mf_stack_known(thread, caller);
 	if (!context)
 		context = mf_stack_context(thread, caller);
-	if (session & MF_SESSION_LEDGER)
-		mf_ledger_alloc(&mf_session_store, context, size);
 	if (!tally_made(thread, address_of(pointer), size, context)) {
 		now = begin_alone(thread);
 		account_made(address_of(pointer), size, context, now);
+		if (session & MF_SESSION_LEDGER)
+			mf_ledger_alloc(&mf_session_store, context, size);
 		end_alone(now);
 	}
+out:
 	leave(thread);
 	errno = saved;
 }
 
-/* Whether the block was known; with @block not NULL, which one it was. */
-static __attribute__((noinline)) bool free_alone(struct mf_thread *thread, uint64_t address,
-						 struct mf_block *block)
+static __attribute__((noinline)) void free_alone(struct mf_thread *thread, uint64_t address,
+						 uint32_t node)
 {
 	int saved = errno;
 	int64_t now = begin_alone(thread);
-	struct mf_block freed;
-	bool known = mf_heap_free_block(&mf_session_store, address, &freed, now);
+	struct mf_block block;
 
+	if (mf_heap_free_block(&mf_session_store, address, &block, now) &&
+	    mf_session_has(MF_SESSION_LEDGER))
+		enter_free(node, &block);
 	end_alone(now);
-	if (block && known)
-		*block = freed;
 	errno = saved;
-	return known;
 }
 
-/* The block is gone from the table, but not yet from the allocator. */
-static void enter_free(struct mf_thread *thread, const struct mf_registers *caller,
-		       const struct mf_block *block)
+static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
+						    const struct mf_registers *caller)
 {
 	int saved = errno;
 	uint32_t node = mf_stack_node(thread, caller);
 
-	if (node != UINT32_MAX)
-		mf_ledger_free(&mf_session_store, node, block);
 	errno = saved;
+	return node;
 }
 
 /* @caller is only looked at where @session wants it. */
 MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {
+	uint32_t node = UINT32_MAX;
 	struct mf_thread *thread;
 	struct mf_block block;
 	bool done = false;
@@ -359,16 +411,21 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 	thread = enter();
 	if (!thread)
 		return;
+	if (!watch(thread, caller, session)) {
+		leave(thread);
+		return;
+	}
+	if (session & MF_SESSION_LEDGER)
+		node = find_node(thread, caller);
 	if (mf_gate_enter(thread)) {
 		advance(thread);
 		done = mf_tally_free(&thread->desk, address_of(pointer), &block);
+		if (session & MF_SESSION_LEDGER && done)
+			enter_free(node, &block);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
-		done = free_alone(thread, address_of(pointer),
-				  session & MF_SESSION_LEDGER ? &block : NULL);
-	if (session & MF_SESSION_LEDGER && done)
-		enter_free(thread, caller, &block);
+		free_alone(thread, address_of(pointer), node);
 	leave(thread);
 }
 
@@ -440,6 +497,7 @@ bool mf_track_realloc_zero_keeps(void)
 
 void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller)
 {
+	uint32_t node = UINT32_MAX;
 	struct mf_thread *thread;
 	int saved = errno;
 	int64_t now;
@@ -449,14 +507,17 @@ void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct m
 	thread = enter();
 	if (!thread)
 		return;
+	watch(thread, caller, *mf_session_active_word);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		node = mf_stack_node(thread, caller);
 	now = begin_alone(thread);
 	/* Back for a moment: of two blocks at an address, the later one is freed. */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
 	thread->resizing = NULL;
-	end_alone(now);
 	if (mf_session_has(MF_SESSION_LEDGER))
-		enter_free(thread, caller, &state->block);
+		enter_free(node, &state->block);
+	end_alone(now);
 	leave(thread);
 	errno = saved;
 }
@@ -470,9 +531,8 @@ static void realloc_failed(struct mf_thread *thread, const struct mf_block *bloc
 	end_alone(now);
 }
 
-/* Returns the context, which is found here if it is not known. */
-static uint32_t realloc_alone(struct mf_thread *thread, const struct mf_block *old, uint64_t address,
-			      size_t size, uint32_t context, const struct mf_registers *caller)
+static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, uint64_t address,
+			  size_t size, uint32_t context, const struct mf_registers *caller)
 {
 	int64_t now = begin_alone(thread);
 
@@ -485,9 +545,10 @@ static uint32_t realloc_alone(struct mf_thread *thread, const struct mf_block *o
 		mf_session_store.header->events--; /* the same event */
 	}
 	account_realloc(old, address, size, context, now);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		mf_ledger_realloc(&mf_session_store, context, old, size);
 	thread->resizing = NULL;
 	end_alone(now);
-	return context;
 }
 
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
@@ -512,6 +573,7 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		errno = saved;
 		return;
 	}
+	watch(thread, caller, *mf_session_active_word);
 	context = mf_stack_known(thread, caller);
 	/* One that shrinks may make a peak, which comes before its context. */
 	if (!context && size >= state->block.size)
@@ -524,13 +586,12 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 					    context);
 		if (done)
 			thread->resizing = NULL;
+		if (done && mf_session_has(MF_SESSION_LEDGER))
+			mf_ledger_realloc(&mf_session_store, context, &state->block, size);
 		mf_gate_leave(thread);
 	}
 	if (!done)
-		context = realloc_alone(thread, &state->block, address_of(pointer), size, context,
-					caller);
-	if (mf_session_has(MF_SESSION_LEDGER))
-		mf_ledger_realloc(&mf_session_store, context, &state->block, size);
+		realloc_alone(thread, &state->block, address_of(pointer), size, context, caller);
 	leave(thread);
 	errno = saved;
 }

@@ -260,7 +260,7 @@ TEST(refusals)
 /* What is told of an option is told of its plain form. */
 TEST(prefixed)
 {
-	static const char *const bad[] = { "--massif:depth=0", "--massif:deep=1", "--massif:stacks=yes" };
+	static const char *const bad[] = { "--massif:depth=0", "--massif:deep=1", "--massif:vgdb=no" };
 	struct mf_options options;
 	int used;
 
@@ -338,7 +338,6 @@ TEST(foreign_options)
 	static const struct {
 		const char *arg, *part;
 	} cases[] = {
-		{ "--stacks=yes", "cannot be had yet" },
 		{ "--vgdb=no", "debugger" },
 		{ "--vgdb-error=0", "debugger" },
 		{ "--db-attach=yes", "debugger" },

@@ -5,6 +5,8 @@
 
 #include "kselftest_harness.h"
 
+#include "model/ledger.h"
+#include "model/model.h"
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/heap_session.h"
 
@@ -23,17 +25,40 @@ FIXTURE_TEARDOWN(storm)
 
 FIXTURE_VARIANT(storm) {
 	const char *threads, *rounds;
+	bool watched; /* with a ledger, and stacks that count */
 };
 
 FIXTURE_VARIANT_ADD(storm, one_thread) { "1", "400000" };
 FIXTURE_VARIANT_ADD(storm, two_threads) { "2", "200000" };
 FIXTURE_VARIANT_ADD(storm, eight_threads) { "8", "100000" };
+FIXTURE_VARIANT_ADD(storm, one_watched_thread) { "1", "400000", .watched = true };
+FIXTURE_VARIANT_ADD(storm, eight_watched_threads) { "8", "100000", .watched = true };
+
+static void watch(struct mf_store *store)
+{
+	store->header->keeps_ledger = 1;
+	store->header->counts_stacks = 1;
+}
+
+/* The ledger's sum over all stacks. */
+static struct mf_ledger_entry sum_ledger(const struct mf_store *store)
+{
+	struct mf_ledger_entry sum = { 0 }, entry;
+
+	for (uint32_t i = 1; mf_ledger_read(store, i, &entry); i++)
+		for (int j = 0; j < MF_LEDGER_VALUES; j++)
+			sum.values[j] += entry.values[j];
+	return sum;
+}
 
 TEST_F_TIMEOUT(storm, sums, 120)
 {
+	struct mf_ledger_entry ledger;
 	struct heap_session_sums sums;
 	uint32_t trees;
 
+	if (variant->watched)
+		self->session.prepare = watch;
 	ASSERT_TRUE(heap_session_run(&self->session,
 				     (const char *[]){ ctl_target("heap_storm"), variant->threads,
 						       variant->rounds, NULL }));
@@ -52,6 +77,21 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_GT(40, sums.n_blocks);
 	/* A child's blocks are not its parent's. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 12345));
+
+	if (!variant->watched)
+		return;
+	ledger = sum_ledger(&self->session.store);
+	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_BYTES]);
+	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_ALLOCATED_BYTES] -
+				       ledger.values[MF_LEDGER_FREED_BYTES]);
+	/* But for those of no bytes, of which there are none. */
+	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_BLOCKS]);
+	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_ALLOCATED_BLOCKS] -
+					 ledger.values[MF_LEDGER_FREED_BLOCKS]);
+	EXPECT_LT(200000, ledger.values[MF_LEDGER_FREED_BLOCKS]);
+	/* Of the stacks there is main's. */
+	EXPECT_LT(0, mf_model_of(&self->session.store)->stacks);
+	EXPECT_GT(4096, mf_model_of(&self->session.store)->stacks);
 }
 
 TEST_HARNESS_MAIN

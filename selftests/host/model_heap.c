@@ -5,6 +5,7 @@
 #include "kselftest_harness.h"
 #include "model/heap.h"
 #include "model/model.h"
+#include "model/stacks.h"
 #include "model/tally.h"
 #include "model/trie.h"
 #include "selftests/lib/model_oracle.h"
@@ -65,6 +66,19 @@ static void free_event(uint64_t *seed, uint64_t address, int64_t now)
 	}
 	mf_tally_fold(&store);
 	mf_heap_free(&store, address, now);
+	mf_tally_grant(&store);
+}
+
+static void stacks_event(uint64_t *seed, int64_t change, int64_t now)
+{
+	uint32_t number = turn(seed, now);
+
+	if (n_tallies && mf_tally_stacks(&desks[number], change)) {
+		in_tallies++;
+		return;
+	}
+	mf_tally_fold(&store);
+	mf_stacks_change(&store, change, now);
 	mf_tally_grant(&store);
 }
 
@@ -222,6 +236,7 @@ FIXTURE_VARIANT(heap)
 	uint32_t events;
 	uint32_t tallies;  /* threads that have one */
 	uint32_t distance; /* of the allocator's blocks; 0: 16 */
+	uint64_t stacks;   /* their most; 0: they do not count */
 };
 
 FIXTURE_VARIANT_ADD(heap, defaults)
@@ -300,6 +315,32 @@ FIXTURE_VARIANT_ADD(heap, tallies_in_milliseconds)
 	.tallies = 4, .distance = 32,
 };
 
+FIXTURE_VARIANT_ADD(heap, stacks)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 27, .events = 100000,
+	.stacks = 10000000,
+};
+FIXTURE_VARIANT_ADD(heap, stacks_of_exact_peaks)
+{
+	.options = { 0, 100, 1, MF_TIME_BYTES, 8, 16 }, .seed = 28, .events = 100000,
+	.stacks = 100000000,
+};
+FIXTURE_VARIANT_ADD(heap, stacks_in_tallies)
+{
+	.options = { 1, 100, 10, MF_TIME_BYTES, 8, 16 }, .seed = 29, .events = 200000,
+	.tallies = 3, .distance = 32, .stacks = 100000,
+};
+FIXTURE_VARIANT_ADD(heap, stacks_in_tallies_of_exact_peaks)
+{
+	.options = { 0, 20, 2, MF_TIME_BYTES, 8, 16 }, .seed = 30, .events = 100000,
+	.tallies = 2, .stacks = 3000000,
+};
+FIXTURE_VARIANT_ADD(heap, stacks_in_tallies_in_milliseconds)
+{
+	.options = { 10, 50, 3, MF_TIME_MS, 8, 16 }, .seed = 31, .events = 100000,
+	.tallies = 4, .stacks = 100000,
+};
+
 FIXTURE_SETUP(heap)
 {
 	ASSERT_EQ(0, start(&variant->options));
@@ -328,6 +369,14 @@ TEST_F(heap, equals_naive_list)
 		now += (int64_t)oracle_below(&seed, 3);
 		if (oracle.n_blocks == ORACLE_BLOCKS - 2)
 			what = 60;
+		/* As the shim sees them: just before another event, often a small change. */
+		if (variant->stacks && oracle_below(&seed, 4)) {
+			uint64_t most = oracle_below(&seed, 16) ? 2000 : variant->stacks;
+			int64_t change = (int64_t)oracle_below(&seed, most) - (int64_t)oracle.stacks;
+
+			stacks_event(&seed, change ? change : 1, now);
+			oracle_change_stacks(&oracle, change ? change : 1, now);
+		}
 		if (what < allocations) {
 			address = random_address(&seed);
 			size = random_size(&seed);

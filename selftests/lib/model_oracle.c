@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/blocks.h"
@@ -90,6 +91,7 @@ static void take(struct oracle *oracle, int64_t time, bool detailed, bool peak)
 		.time = time,
 		.heap = oracle->heap,
 		.extra = oracle->extra,
+		.stacks = oracle->stacks,
 		.detailed = detailed,
 		.peak = peak,
 		.n_leaves = detailed ? oracle->n_contexts : 0,
@@ -121,7 +123,7 @@ void oracle_attempt(struct oracle *oracle, int64_t now)
 
 void oracle_check_peak(struct oracle *oracle, int64_t now)
 {
-	uint64_t total = oracle->heap + oracle->extra;
+	uint64_t total = oracle->heap + oracle->extra + oracle->stacks;
 	double more = (double)oracle->peak_total * oracle->options.peak_inaccuracy / 100;
 
 	if (total <= oracle->peak_total + (uint64_t)more)
@@ -231,6 +233,15 @@ void oracle_realloc_failed(struct oracle *oracle, const struct oracle_block *old
 	enter(oracle, old);
 }
 
+void oracle_change_stacks(struct oracle *oracle, int64_t change, int64_t now)
+{
+	if (change < 0)
+		oracle_check_peak(oracle, now);
+	oracle->stacks = (uint64_t)((int64_t)oracle->stacks + change);
+	oracle->clock += (uint64_t)llabs(change);
+	oracle_attempt(oracle, now);
+}
+
 const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_store *store)
 {
 	const struct mf_model *model = mf_model_of(store);
@@ -239,6 +250,8 @@ const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_st
 	if (model->heap != oracle->heap || model->extra != oracle->extra)
 		return differ("heap %lu and extra %lu, not %lu and %lu", model->heap, model->extra,
 			      oracle->heap, oracle->extra);
+	if (model->stacks != oracle->stacks)
+		return differ("stacks %lu, not %lu", model->stacks, oracle->stacks);
 	/* Nobody counts bytes for a clock that shows milliseconds. */
 	if (model->clock_mask && model->clock_bytes != oracle->clock)
 		return differ("clock %lu, not %lu", model->clock_bytes, oracle->clock);
@@ -302,9 +315,10 @@ const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf
 		const char *leaves;
 
 		if (got->time != s->time || got->heap != s->heap || got->extra != s->extra ||
-		    got->stacks)
-			return differ("snapshot %d: %ld %lu %lu, not %ld %lu %lu", i, got->time,
-				      got->heap, got->extra, s->time, s->heap, s->extra);
+		    got->stacks != s->stacks)
+			return differ("snapshot %d: %ld %lu %lu %lu, not %ld %lu %lu %lu", i,
+				      got->time, got->heap, got->extra, got->stacks, s->time,
+				      s->heap, s->extra, s->stacks);
 		if (views[i].tree != kind)
 			return differ("snapshot %d: tree %d, not %d", i, (int)views[i].tree,
 				      (int)kind);

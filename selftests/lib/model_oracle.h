@@ -26,7 +26,7 @@ struct oracle_block {
 
 struct oracle_snapshot {
 	int64_t time;
-	uint64_t heap, extra;
+	uint64_t heap, extra, stacks;
 	bool detailed, peak;
 	int n_leaves;
 	uint64_t leaves[ORACLE_CONTEXTS];
@@ -34,7 +34,7 @@ struct oracle_snapshot {
 
 struct oracle {
 	struct mf_model_options options;
-	uint64_t heap, extra, clock;
+	uint64_t heap, extra, stacks, clock;
 	int n_contexts;
 	uint64_t bytes[ORACLE_CONTEXTS];
 	int n_blocks;
@@ -54,6 +54,9 @@ void oracle_check_peak(struct oracle *oracle, int64_t now);
 
 void oracle_alloc(struct oracle *oracle, uint64_t address, uint64_t size, int context, int64_t now);
 void oracle_free(struct oracle *oracle, uint64_t address, int64_t now);
+
+/* The stacks, all together, grow by @change bytes, or shrink. */
+void oracle_change_stacks(struct oracle *oracle, int64_t change, int64_t now);
 
 /* The latest block at @address, or NULL; and taken away. */
 struct oracle_block *oracle_find(struct oracle *oracle, uint64_t address);

@@ -22,6 +22,9 @@ static const char *const occasions[] = {
 	[MF_OCCASION_PEAK_BEFORE_FREE] = "de-PEAK",
 	[MF_OCCASION_PEAK_BEFORE_REALLOC] = "re-PEAK",
 	[MF_OCCASION_REQUEST] = "request",
+	[MF_OCCASION_STACK_GROWS] = "stk-new",
+	[MF_OCCASION_STACK_SHRINKS] = "stk-die",
+	[MF_OCCASION_PEAK_BEFORE_STACK] = "stkPEAK",
 };
 
 enum mf_log_level mf_account_log_level(const struct mf_options *options)
@@ -151,6 +154,18 @@ static void tell_realloc_end(pid_t pid, const struct mf_step *step)
 			(int64_t)step->extra);
 }
 
+static void tell_stack(pid_t pid, const struct mf_step *step)
+{
+	int64_t change = (int64_t)step->heap;
+
+	mf_message_tell(pid, "<<< %s_mem_stack (%" PRId64 ")", change > 0 ? "new" : "die", change);
+}
+
+static void tell_stack_end(pid_t pid, const struct mf_step *step)
+{
+	mf_message_tell(pid, ">>>");
+}
+
 static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
 	[MF_STEP_SNAPSHOT] = tell_taken,
 	[MF_STEP_CULLING] = tell_culling,
@@ -166,6 +181,8 @@ static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
 	[MF_STEP_ALLOC_END] = tell_alloc_end,
 	[MF_STEP_FREE_END] = tell_free_end,
 	[MF_STEP_REALLOC_END] = tell_realloc_end,
+	[MF_STEP_STACK] = tell_stack,
+	[MF_STEP_STACK_END] = tell_stack_end,
 };
 
 static void tell_decision(void *data, enum mf_filter_decision decision, const char *function,
@@ -260,7 +277,7 @@ static void tell_statistics(const struct mf_model *model, pid_t pid)
 		{ "ignored heap allocs:", model->ignored_allocs },
 		{ "ignored heap frees:", model->ignored_frees },
 		{ "ignored heap reallocs:", model->ignored_reallocs },
-		{ "stack allocs:", 0 },
+		{ "stack allocs:", model->stack_allocs },
 		{ "skipped snapshots:", model->skipped_snapshots },
 		{ "real snapshots:", model->real_snapshots },
 		{ "detailed snapshots:", model->detailed_snapshots },

@@ -14,16 +14,11 @@
 #define OTHER_TOOL "this is an option of another tool of Valgrind; massif profiles memory only"
 #define NO_VGDB	   "there is no debugger's server here; run a debugger on the program itself"
 #define SYMBOLS	   "debug information is looked for beside the program and below /usr/lib/debug only"
-#define NOT_YET(what) what " cannot be had yet"
 
 static const struct {
 	const char *name; /* ending in `*`: all that begin so */
 	const char *reason;
 } table[] = {
-	/* Massif's own, and those of tools that replace malloc. */
-	{ "--stacks", NOT_YET("a profile of stacks") ", and at a program's own speed it could only be "
-		      "sampled; --pages-as-heap=yes counts the pages of stacks" },
-
 	/* All tools: processes, debugger, messages. */
 	{ "--vgdb", NO_VGDB },
 	{ "--vgdb-*", NO_VGDB },

@@ -137,7 +137,7 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
 	made->poller = made->listener = -1;
-	ret = options->heap ? open_door(made) : 0;
+	ret = mf_options_look_inside(options) ? open_door(made) : 0;
 	if (ret) {
 		close_door(made);
 		free(made);

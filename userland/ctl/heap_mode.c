@@ -104,7 +104,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 		mf_heap_process_destroy(first);
 		return ret;
 	}
-	if (!run->options->heap)
+	if (!mf_options_look_inside(run->options))
 		return 0;
 	/* A program that joins later is none of those. */
 	if (!obstacle) {

@@ -64,9 +64,7 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	struct mf_model_options model = options->model;
 	struct mf_store_header *header = store->header;
 
-	/* Nothing is counted, and not even the first snapshot has a tree. */
-	if (!options->heap)
-		model.detailed_freq = UINT32_MAX;
+	model.no_trees = !options->heap;
 	model.logs_steps = mf_account_log_level(options);
 	/* At native speed, each event of the first milliseconds would be a snapshot. */
 	if (model.time_unit == MF_TIME_MS)
@@ -86,6 +84,8 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	header->merge_recursive = options->merge_recursive;
 	header->hears_requests = options->client_requests;
 	header->traces_children = options->trace_children;
+	header->counts_stacks = options->stacks;
+	header->leaves_heap = !options->heap;
 	header->keeps_ledger = options->xtree == MF_XTREE_FULL;
 	header->has_somalloc = options->somalloc != NULL;
 	if (options->somalloc)

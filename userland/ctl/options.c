@@ -264,6 +264,10 @@ static const struct option table[] = {
 	{ .name = "--heap", .parse = parse_boolean, .place = AT(heap),
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "count blocks or pages at all" },
+	{ .name = "--stacks", .parse = parse_boolean, .place = AT(stacks),
+	  .values = "yes|no", .initial = "no",
+	  .meaning = "count the threads' stacks, too, as deep as they are when something is "
+		     "allocated or freed" },
 	{ .name = "--pages-as-heap", .parse = parse_boolean, .place = AT(pages_as_heap),
 	  .flags = OPTION_BARE,
 	  .values = "yes|no", .initial = "no",
@@ -468,7 +472,14 @@ static const struct option *find_option(const char *arg, const char **value)
 
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err)
 {
-	if (!options->xtree || !mf_options_has_pages(options))
+	if (!mf_options_has_pages(options))
+		return 0;
+	if (options->stacks) {
+		mf_options_explain(err, "--pages-as-heap=yes",
+				   "Cannot be used together with --stacks=yes");
+		return -EINVAL;
+	}
+	if (!options->xtree)
 		return 0;
 	mf_options_explain(err,
 			   options->xtree == MF_XTREE_FULL ? "--xtree-memory=full" :

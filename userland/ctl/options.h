@@ -29,7 +29,8 @@ enum mf_xtree_wish {
 
 struct mf_options {
 	enum mf_options_wish wish;
-	bool heap;	      /* no: nothing is counted */
+	bool heap;	      /* no: blocks are not counted */
+	bool stacks;	      /* those of threads are */
 	enum mf_pages_what pages; /* what of pages; of no meaning without @pages_as_heap */
 	bool pages_as_heap;   /* unless @heap is off; see mf_options_has_pages() */
 	bool time_unit_given; /* or left to the machine */
@@ -72,6 +73,12 @@ void mf_options_deinit(struct mf_options *options);
 static inline bool mf_options_has_pages(const struct mf_options *options)
 {
 	return options->pages_as_heap && options->heap;
+}
+
+/* Whether heap mode has anything to see in the program. */
+static inline bool mf_options_look_inside(const struct mf_options *options)
+{
+	return options->heap || options->stacks;
 }
 
 /*

@@ -21,6 +21,9 @@ enum mf_occasion {
 	MF_OCCASION_PEAK_BEFORE_FREE,
 	MF_OCCASION_PEAK_BEFORE_REALLOC,
 	MF_OCCASION_REQUEST, /* the program's own */
+	MF_OCCASION_STACK_GROWS,
+	MF_OCCASION_STACK_SHRINKS,
+	MF_OCCASION_PEAK_BEFORE_STACK,
 };
 
 /* What header->logs_steps asks for. */
@@ -46,6 +49,8 @@ enum mf_step_kind {
 	MF_STEP_ALLOC_END,
 	MF_STEP_FREE_END,     /* @heap bytes and @extra of slop are gone */
 	MF_STEP_REALLOC_END,  /* @heap and @extra are signed changes */
+	MF_STEP_STACK,	      /* begins: @heap is a signed change of all stacks */
+	MF_STEP_STACK_END,
 	MF_STEP_CAPTURE,      /* of a stack for @entry, just before an ALLOC or after a REALLOC */
 };
 

@@ -250,7 +250,7 @@ static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time
 		.heap = model->heap,
 		.extra = model->extra,
 		.stacks = model->stacks,
-		.capture = detailed ? mf_capture_take(store) : 0,
+		.capture = detailed && !model->options.no_trees ? mf_capture_take(store) : 0,
 	};
 	model->order[which][count] = (uint16_t)slot;
 	publish(model, which, count + 1, is_peak ? slot : peak);

@@ -28,6 +28,7 @@ struct mf_model_options {
 	uint32_t alignment;	/* power of two, at least 16 */
 	uint32_t logs_steps;	/* enum mf_log_level: what to keep for the user; see log.h */
 	uint32_t least_interval; /* between snapshots, once there were too many; Massif's is 0 */
+	bool no_trees;		/* no snapshot has one, not even the peak */
 };
 
 struct mf_snapshot {
@@ -73,6 +74,7 @@ struct mf_model {
 	uint32_t skipped_snapshots, real_snapshots, detailed_snapshots, peak_snapshots, cullings;
 	uint32_t heap_allocs, heap_reallocs, heap_frees;
 	uint32_t ignored_allocs, ignored_reallocs, ignored_frees;
+	uint32_t stack_allocs;
 	uint32_t skipped_before; /* skipped_snapshots at the last snapshot, for the log */
 };
 

@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 8
+#define MF_STORE_VERSION 9
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -105,6 +105,8 @@ struct mf_store_header {
 	uint32_t real_capacities;   /* the allocator's own, not the model's */
 	int32_t late_objects_error; /* why what is loaded later is not looked at, -errno; 0: it is */
 	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
+	uint32_t counts_stacks;	    /* of threads, see stacks.h */
+	uint32_t leaves_heap;	    /* blocks do not count, only stacks */
 	uint32_t keeps_ledger;	    /* what each stack allocates and frees is counted; see ledger.h */
 	uint32_t went_on;	    /* how often the program could not say that after a fork; see fork.c */
 

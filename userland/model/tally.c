@@ -39,7 +39,7 @@ static int64_t clock_of(const struct mf_tally *tally)
 
 static int64_t extra_of(const struct mf_tally *tally)
 {
-	return tally->heap_granted - tally->heap_room - tally->heap;
+	return tally->heap_granted - tally->heap_room - tally->heap - tally->stacks;
 }
 
 static uint32_t tallies_in(const struct mf_store *store)
@@ -61,6 +61,7 @@ void mf_tally_fold(struct mf_store *store)
 
 		model->heap += (uint64_t)tally->heap;
 		model->extra += (uint64_t)extra_of(tally);
+		model->stacks += (uint64_t)tally->stacks;
 		if (model->options.time_unit == MF_TIME_BYTES)
 			model->clock_bytes += (uint64_t)clock_of(tally);
 		else
@@ -68,13 +69,15 @@ void mf_tally_fold(struct mf_store *store)
 		model->heap_allocs += tally->allocs;
 		model->heap_frees += tally->frees;
 		model->heap_reallocs += tally->reallocs;
+		model->stack_allocs += tally->stack_growths;
 		/* Each of them asked for a snapshot, and was known to get none. */
-		model->skipped_snapshots += events;
+		model->skipped_snapshots += events + tally->stack_growths + tally->stack_shrinks;
 		header->events += events;
-		tally->heap = 0;
+		tally->heap = tally->stacks = 0;
 		tally->heap_granted = tally->heap_room;
 		tally->clock_granted = tally->clock_room;
 		tally->allocs = tally->frees = tally->reallocs = 0;
+		tally->stack_growths = tally->stack_shrinks = 0;
 	}
 }
 
@@ -84,6 +87,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 	struct mf_tally_totals totals = {
 		.heap = model->heap,
 		.extra = model->extra,
+		.stacks = model->stacks,
 		.time = mf_model_time(model, now),
 	};
 	uint32_t n = tallies_in(store);
@@ -93,6 +97,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 
 		totals.heap += (uint64_t)tally->heap;
 		totals.extra += (uint64_t)extra_of(tally);
+		totals.stacks += (uint64_t)tally->stacks;
 		if (model->options.time_unit != MF_TIME_MS)
 			totals.time += clock_of(tally);
 	}

@@ -32,12 +32,14 @@ struct mf_tally {
 
 	/* The allowance. Bytes, or the clock's unit; below 0 there is none. */
 	int64_t clock_room;  /* the clock may advance by this much */
-	int64_t heap_room;   /* the total may grow by this much */
+	int64_t heap_room;   /* the total, of stacks, too, may grow by this much */
 	uint32_t may_shrink; /* a decrease makes no peak */
 
 	/* The tally. How far the clock and the total have come is what is missing in their rooms. */
 	uint32_t allocs, frees, reallocs; /* events that count */
 	int64_t heap;			  /* of the total, what was asked for */
+	int64_t stacks;			  /* of the total, theirs */
+	uint32_t stack_growths, stack_shrinks;
 	int64_t clock_granted, heap_granted;
 
 	/* The pasts of its shard, see capture.h. */
@@ -66,7 +68,7 @@ void mf_tally_grant(struct mf_store *store);
  * happens meanwhile, else off by what does. @now as in mf_model_time().
  */
 struct mf_tally_totals {
-	uint64_t heap, extra;
+	uint64_t heap, extra, stacks;
 	int64_t time;
 };
 
@@ -126,6 +128,22 @@ static inline bool mf_desk_may_charge(const struct mf_desk *desk, uint32_t conte
 static inline void mf_desk_charge(const struct mf_desk *desk, uint32_t context, int64_t bytes)
 {
 	desk->cells[context].bytes += (uint64_t)bytes;
+}
+
+/* As mf_stacks_change(); or returns false and has done nothing. */
+static inline bool mf_tally_stacks(const struct mf_desk *desk, int64_t change)
+{
+	int64_t cost = (change < 0 ? -change : change) & desk->clock_mask;
+	struct mf_tally *tally = desk->tally;
+
+	if (!mf_tally_allows(desk, cost) || tally->heap_room < change ||
+	    (change < 0 && !tally->may_shrink))
+		return false;
+	tally->stacks += change;
+	tally->stack_growths += change > 0;
+	tally->stack_shrinks += change < 0;
+	mf_tally_change(tally, 0, change, cost);
+	return true;
 }
 
 /*

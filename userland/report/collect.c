@@ -178,7 +178,6 @@ static int collect_snapshots(const struct mf_store *store, struct mf_collection 
 static int collect_present(const struct mf_store *store, int64_t time, bool detailed,
 			   struct mf_collection *collection)
 {
-	const struct mf_model *model = mf_model_of(store);
 	struct mf_tally_totals totals = mf_tally_look(store, 0);
 	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts, n;
 	struct mf_profile_snapshot *snapshot = allocate(collection, 1, sizeof(*snapshot));
@@ -193,7 +192,7 @@ static int collect_present(const struct mf_store *store, int64_t time, bool deta
 		.time = time,
 		.heap_bytes = totals.heap,
 		.extra_bytes = totals.extra,
-		.stack_bytes = model->stacks,
+		.stack_bytes = totals.stacks,
 	};
 	/* Read between what one thread has added and another has taken away. */
 	for (uint32_t i = 0; i < n; i++)

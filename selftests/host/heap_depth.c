@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+// --stacks=yes: the depth of stacks at events, as Massif has it at the same moments; what is added up of
+// several stacks, and what does not count.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "selftests/targets/heap_depth.h"
+
+#define VALGRIND      "/usr/bin/valgrind"
+#define SNAPSHOTS_MAX 1000
+#define UNKNOWN	      UINT64_MAX
+
+/* What a thread needs before its first event, and main when it waits for one. */
+#define FRAMES_BYTES 4096
+
+struct snapshot {
+	uint64_t time, heap, extra, stacks;
+	bool has_tree, is_peak;
+};
+
+FIXTURE(depth) {
+	struct ctl_result result;
+	char *text;
+	struct snapshot snapshots[SNAPSHOTS_MAX];
+	size_t n;
+};
+
+static void remove_files(void)
+{
+	ctl_remove_files("d.");
+	ctl_remove_files("massif.out");
+}
+
+FIXTURE_SETUP(depth)
+{
+	remove_files();
+	unsetenv("POINTS");
+}
+
+FIXTURE_TEARDOWN(depth)
+{
+	ctl_result_free(&self->result);
+	free(self->text);
+	remove_files();
+}
+
+static uint64_t number_after(const char *text, const char *name)
+{
+	const char *found = strstr(text, name);
+
+	return found ? strtoull(found + strlen(name), NULL, 10) : UNKNOWN;
+}
+
+/* The snapshots of @name, a file of massif.out's format. Returns their number. */
+static size_t read_snapshots(const char *name, struct snapshot *snapshots)
+{
+	char *text = ctl_read_file(name);
+	size_t n = 0;
+
+	if (!text || !ctl_is_massif_file(text))
+		return 0;
+	for (const char *at = text; (at = strstr(at, "\nsnapshot=")) && n < SNAPSHOTS_MAX; at++) {
+		const char *tree = strstr(at, "\nheap_tree=");
+
+		snapshots[n++] = (struct snapshot){
+			.time = number_after(at, "\ntime="),
+			.heap = number_after(at, "\nmem_heap_B="),
+			.extra = number_after(at, "\nmem_heap_extra_B="),
+			.stacks = number_after(at, "\nmem_stacks_B="),
+			.has_tree = strncmp(tree, "\nheap_tree=empty", 16) != 0,
+			.is_peak = strncmp(tree, "\nheap_tree=peak", 15) == 0,
+		};
+	}
+	free(text);
+	return n;
+}
+
+/* Runs the target in @way, with a snapshot for each event. */
+static bool run(FIXTURE_DATA(depth) *self, const char *way, const char *option)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
+		"--max-snapshots=1000", "--massif-out-file=d.ours", "--peak-inaccuracy=1000000",
+		option ? option : "-q", ctl_target("heap_depth"), way);
+	if (ctl_exit_code(&self->result)) {
+		fprintf(stderr, "%s", self->result.err);
+		return false;
+	}
+	self->n = read_snapshots("d.ours", self->snapshots);
+	return self->n && self->n < SNAPSHOTS_MAX;
+}
+
+/* The stacks at mark @i, of the last run. */
+static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
+{
+	for (size_t j = 1; j < self->n; j++)
+		if (self->snapshots[j].heap - self->snapshots[j - 1].heap == MARK_SIZE(i))
+			return self->snapshots[j].stacks;
+	return UNKNOWN;
+}
+
+/* The same by a snapshot that the target asked for; its file's name begins with @points. */
+static uint64_t at_point(const char *points, int i)
+{
+	struct snapshot snapshot = { .stacks = UNKNOWN };
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s%d", points, i);
+	return read_snapshots(name, &snapshot) == 1 ? snapshot.stacks : UNKNOWN;
+}
+
+#define THEIR_POINTS "d.theirs."
+#define OUR_POINTS   "d.ours."
+
+static uint64_t theirs_at_mark(int i)
+{
+	return at_point(THEIR_POINTS, i);
+}
+
+static void run_theirs(FIXTURE_DATA(depth) *self, const char *way, const char *option)
+{
+	char target[4096];
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_depth"));
+	setenv("POINTS", THEIR_POINTS, 1);
+	CTL_RUN(&self->result, VALGRIND, "-q", "--tool=massif", "--stacks=yes", "--time-unit=B",
+		"--run-libc-freeres=no", "--massif-out-file=d.theirs", option ? option : "-q",
+		target, way);
+	unsetenv("POINTS");
+	ctl_result_free(&self->result);
+}
+
+#define NEED_VALGRIND()                                           \
+	do {                                                      \
+		if (access(VALGRIND, X_OK))                       \
+			SKIP(return, "valgrind is not installed"); \
+	} while (0)
+
+/* On the main stack the figures are equal, to the byte. */
+TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
+{
+	NEED_VALGRIND();
+	run_theirs(self, "points", NULL);
+	setenv("POINTS", OUR_POINTS, 1);
+	ASSERT_TRUE(run(self, "points", NULL));
+	for (int i = 1; i <= 8; i++) {
+		EXPECT_EQ(theirs_at_mark(i), at_mark(self, i)) {
+			TH_LOG("mark %d", i);
+		}
+		/* A look at a running program shows the same. */
+		EXPECT_EQ(at_point(OUR_POINTS, i), at_mark(self, i));
+	}
+	EXPECT_LT(10000, at_mark(self, 2));
+	EXPECT_LT(50000, at_mark(self, 3));
+	EXPECT_LT(100000, at_mark(self, 6));
+	EXPECT_GT(2000, at_mark(self, 7));
+}
+
+/*
+ * Two words that clone(2)'s caller leaves on the new stack, the function and its argument: under Valgrind,
+ * which has no clone3(2), the thread takes them from there, and Massif counts that they go, but not
+ * that they came.
+ */
+#define CLONED_BYTES 16
+
+/* So is the sum of main's, which waits where it last allocated, and a thread's. */
+TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
+{
+	NEED_VALGRIND();
+	run_theirs(self, "thread", NULL);
+	ASSERT_TRUE(run(self, "thread", NULL));
+	for (int i = 1; i <= 4; i++) {
+		EXPECT_EQ(theirs_at_mark(i) + CLONED_BYTES, at_mark(self, i)) {
+			TH_LOG("mark %d", i);
+		}
+	}
+	EXPECT_LT(3000, at_mark(self, 1));
+	EXPECT_LT(10000, at_mark(self, 2) - at_mark(self, 1));
+	EXPECT_LT(100000, at_mark(self, 3) - at_mark(self, 1));
+	/* Its stack is gone with it; of Massif's sum some bytes stay. */
+	EXPECT_GT(3000, at_mark(self, 5));
+	EXPECT_LT(at_mark(self, 5), theirs_at_mark(5));
+	EXPECT_GT(at_mark(self, 5) + 1000, theirs_at_mark(5));
+}
+
+/*
+ * A program that allocates wherever it is deep has Massif's peak, but for what lies below the
+ * allocation itself: the frames of Valgrind's malloc and free. (The target is linked with -z now, since
+ * the dynamic linker would have a deep one there, once for each function.)
+ */
+TEST_F_TIMEOUT(depth, at_the_peak_is_massifs, 120)
+{
+	struct snapshot theirs[SNAPSHOTS_MAX], *their_peak = NULL, *peak = NULL;
+	size_t n;
+
+	NEED_VALGRIND();
+	run_theirs(self, "climb", "--peak-inaccuracy=0");
+	n = read_snapshots("d.theirs", theirs);
+	for (size_t i = 0; i < n; i++)
+		if (theirs[i].is_peak)
+			their_peak = &theirs[i];
+	ASSERT_TRUE(run(self, "climb", "--peak-inaccuracy=0"));
+	for (size_t i = 0; i < self->n; i++)
+		if (self->snapshots[i].is_peak)
+			peak = &self->snapshots[i];
+	ASSERT_TRUE(peak && their_peak);
+	EXPECT_EQ(their_peak->heap, peak->heap);
+	EXPECT_EQ(their_peak->extra, peak->extra);
+	EXPECT_LT(1000000, peak->stacks);
+	EXPECT_GE(their_peak->stacks, peak->stacks);
+	EXPECT_GT(peak->stacks + 256, their_peak->stacks) {
+		TH_LOG("theirs %lu, ours %lu", their_peak->stacks, peak->stacks);
+	}
+}
+
+/* What happens between two events is not seen, and Massif sees it. */
+TEST_F_TIMEOUT(depth, between_events_is_not_seen, 120)
+{
+	struct snapshot theirs[SNAPSHOTS_MAX];
+	uint64_t most = 0, their_most = 0;
+	size_t n;
+
+	NEED_VALGRIND();
+	run_theirs(self, "unseen", "--peak-inaccuracy=0");
+	n = read_snapshots("d.theirs", theirs);
+	for (size_t i = 0; i < n; i++)
+		if (theirs[i].stacks > their_most)
+			their_most = theirs[i].stacks;
+	ASSERT_TRUE(run(self, "unseen", NULL));
+	for (size_t i = 0; i < self->n; i++)
+		if (self->snapshots[i].stacks > most)
+			most = self->snapshots[i].stacks;
+	EXPECT_LT(200000, their_most);
+	EXPECT_GT(FRAMES_BYTES, most);
+	EXPECT_LT(0, most);
+}
+
+TEST_F(depth, is_the_sum_of_all_stacks)
+{
+	uint64_t alone, together;
+	struct snapshot children[SNAPSHOTS_MAX];
+	char name[256];
+	size_t n;
+
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
+		"--max-snapshots=1000", "--massif-out-file=d.of.%p", "--peak-inaccuracy=1000000",
+		ctl_target("heap_depth"), "many");
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	snprintf(name, sizeof(name), "d.of.%d", (int)self->result.pid);
+	/* massif-ctl has another number than the program: the larger file is the parent's. */
+	ASSERT_EQ(2, ctl_find_files("d.of.", name));
+	self->n = read_snapshots(name, self->snapshots);
+	unlink(name);
+	ASSERT_EQ(1, ctl_find_files("d.of.", name));
+	n = read_snapshots(name, children);
+	if (at_mark(self, 3) == UNKNOWN) {
+		struct snapshot swap[SNAPSHOTS_MAX];
+
+		memcpy(swap, children, sizeof(swap));
+		memcpy(children, self->snapshots, sizeof(swap));
+		memcpy(self->snapshots, swap, sizeof(swap));
+		alone = self->n;
+		self->n = n;
+		n = alone;
+	}
+	together = at_mark(self, 1);
+	alone = at_mark(self, 3);
+	ASSERT_NE(UNKNOWN, together);
+	ASSERT_NE(UNKNOWN, alone);
+	EXPECT_GT(FRAMES_BYTES, alone);
+	EXPECT_LE(STAYING * STAY_BYTES, together);
+	EXPECT_GT(STAYING * (STAY_BYTES + FRAMES_BYTES), together);
+
+	/* In a forked child there is only the thread that forked. */
+	memcpy(self->snapshots, children, sizeof(children));
+	self->n = n;
+	ASSERT_NE(UNKNOWN, at_mark(self, 2));
+	EXPECT_GT(FRAMES_BYTES, at_mark(self, 2));
+	EXPECT_LT(0, at_mark(self, 2));
+}
+
+/* Also where that is not the main one. */
+TEST_F(depth, of_a_thread_that_forks)
+{
+	struct snapshot *last;
+	char name[256];
+	bool found = false;
+
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
+		"--max-snapshots=1000", "--massif-out-file=d.of.%p", "--peak-inaccuracy=1000000",
+		ctl_target("heap_depth"), "fork_in_thread");
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	while (ctl_find_files("d.of.", name)) {
+		self->n = read_snapshots(name, self->snapshots);
+		unlink(name);
+		ASSERT_LT(1, self->n);
+		last = &self->snapshots[self->n - 1];
+		/* Both have the time before. */
+		EXPECT_LT(200000 + STAY_BYTES, at_mark(self, 1));
+		if (at_mark(self, 2) == UNKNOWN)
+			continue;
+		found = true;
+		EXPECT_EQ(at_mark(self, 2), last->stacks);
+		EXPECT_GT(FRAMES_BYTES, at_mark(self, 2));
+		EXPECT_LT(0, at_mark(self, 2));
+	}
+	EXPECT_TRUE(found);
+}
+
+/* On another stack than its own a thread's depth is what it was before. */
+TEST_F(depth, of_coroutines_does_not_count)
+{
+	static const char *const ways[] = { "main_coroutine", "small_coroutine" };
+
+	for (size_t i = 0; i < 2; i++) {
+		ASSERT_TRUE(run(self, ways[i], NULL));
+		ctl_result_free(&self->result);
+		ASSERT_NE(UNKNOWN, at_mark(self, 1));
+		EXPECT_LT(0, at_mark(self, 1));
+		EXPECT_GT(3 * FRAMES_BYTES, at_mark(self, 1));
+		EXPECT_EQ(at_mark(self, 1), at_mark(self, 2));
+		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
+		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
+		/* The thread's own counts, as far down as it goes. */
+		if (i == 1)
+			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));
+	}
+	memset(&self->result, 0, sizeof(self->result));
+}
+
+TEST_F(depth, of_a_signal_stack_does_not_count)
+{
+	ASSERT_TRUE(run(self, "alternate", NULL));
+	ASSERT_NE(UNKNOWN, at_mark(self, 1));
+	EXPECT_EQ(at_mark(self, 1), at_mark(self, 2));
+	EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
+}
+
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_STACK, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_STACK, &limit);
+}
+
+/* Deeper than what the kernel keeps free below any main stack. */
+TEST_F(depth, of_a_stack_that_may_be_large)
+{
+	const char *const words[] = { "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
+				      "--max-snapshots=1000", "--massif-out-file=d.ours",
+				      ctl_target("heap_depth"), "huge", NULL };
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_STACK, &limit);
+	if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < 2 * HUGE_BYTES)
+		SKIP(return, "the stack may not be as large (ulimit -H -s)");
+	ctl_run(&self->result, NULL, raise_limit, words);
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	self->n = read_snapshots("d.ours", self->snapshots);
+	EXPECT_LE(HUGE_BYTES, at_mark(self, 2));
+	EXPECT_GT(HUGE_BYTES + FRAMES_BYTES, at_mark(self, 2));
+}
+
+/* The stacks decide which moment is the peak. */
+TEST_F(depth, decides_on_the_peak)
+{
+	const struct snapshot *peak[2] = { NULL };
+	static const char *const stacks[] = { "--stacks=no", "--stacks=yes" };
+
+	for (size_t side = 0; side < 2; side++) {
+		static struct snapshot snapshots[2][SNAPSHOTS_MAX];
+		size_t n;
+
+		CTL_RUN(&self->result, "massif-ctl", "-q", stacks[side], "--time-unit=B",
+			"--massif-out-file=d.ours", ctl_target("heap_depth"), "peaks");
+		ASSERT_EQ(0, ctl_exit_code(&self->result));
+		ctl_result_free(&self->result);
+		n = read_snapshots("d.ours", snapshots[side]);
+		for (size_t i = 0; i < n; i++) {
+			if (snapshots[side][i].is_peak)
+				peak[side] = &snapshots[side][i];
+			if (!side)
+				EXPECT_EQ(0, snapshots[side][i].stacks);
+		}
+	}
+	ASSERT_TRUE(peak[0] && peak[1]);
+	EXPECT_EQ(300000, peak[0]->heap);
+	EXPECT_EQ(10000, peak[1]->heap);
+	EXPECT_LE(1000000, peak[1]->stacks);
+	memset(&self->result, 0, sizeof(self->result));
+}
+
+/* The clock of bytes advances by what stacks change, too. */
+TEST_F(depth, moves_the_clock)
+{
+	uint64_t before = 0;
+
+	ASSERT_TRUE(run(self, "points", NULL));
+	for (size_t i = 1; i < self->n; i++) {
+		const struct snapshot *s = &self->snapshots[i], *last = s - 1;
+		int64_t heap = (int64_t)(s->heap + s->extra - last->heap - last->extra);
+		int64_t stacks = (int64_t)(s->stacks - last->stacks);
+
+		/* One or the other: a stack is looked at before its block. */
+		EXPECT_TRUE(!heap || !stacks);
+		EXPECT_EQ(before + (uint64_t)llabs(heap + stacks), s->time);
+		before = s->time;
+	}
+}
+
+/* In ms_print's columns the total is the sum of the others. */
+TEST_F(depth, has_a_column)
+{
+	char program[4096], *slash;
+	size_t rows = 0, with = 0;
+
+	ASSERT_TRUE(run(self, "points", NULL));
+	ctl_result_free(&self->result);
+	snprintf(program, sizeof(program), "%s", ctl_path());
+	slash = strrchr(program, '/');
+	strcpy(slash + 1, "ms_print");
+	CTL_RUN(&self->result, program, "d.ours");
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	/* Without the commas of thousands. */
+	for (char *from = self->result.out, *to = from;; from++) {
+		if (*from != ',')
+			*to++ = *from;
+		if (!*from)
+			break;
+	}
+	for (char *line = self->result.out; line; line = strchr(line + 1, '\n')) {
+		unsigned long long n, time, total, useful, extra, stacks;
+		int end = 0;
+
+		if (sscanf(line, " %llu %llu %llu %llu %llu %llu%n", &n, &time, &total, &useful,
+			   &extra, &stacks, &end) != 6 || line[end] != '\n')
+			continue;
+		ASSERT_LT(n, self->n);
+		EXPECT_EQ(total, useful + extra + stacks);
+		EXPECT_EQ(self->snapshots[n].stacks, stacks);
+		with += stacks > 0;
+		rows++;
+	}
+	EXPECT_EQ(self->n, rows);
+	EXPECT_LT(rows / 2, with);
+}
+
+/* Stacks alone. As in Massif no snapshot has a tree, not even the peak. */
+TEST_F(depth, without_the_heap)
+{
+	ASSERT_TRUE(run(self, "climb", "--heap=no"));
+	ctl_result_free(&self->result);
+	ASSERT_LT(10, self->n);
+	for (size_t i = 0; i < self->n; i++) {
+		EXPECT_EQ(0, self->snapshots[i].heap);
+		EXPECT_EQ(0, self->snapshots[i].extra);
+		EXPECT_FALSE(self->snapshots[i].has_tree);
+	}
+	EXPECT_LT(1000000, self->snapshots[201].stacks);
+}
+
+TEST_F(depth, is_told_of)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-v", "-v", "-v", "-v", "--stats=yes", "--stacks=yes",
+		"--time-unit=B", "--massif-out-file=d.ours", ctl_target("heap_depth"), "points");
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "-- Massif: <<< new_mem_stack ("));
+	EXPECT_NE(NULL, strstr(self->result.err, "-- Massif: stk-new S"));
+	EXPECT_NE(NULL, strstr(self->result.err, "-- Massif: <<< die_mem_stack (-"));
+	EXPECT_NE(NULL, strstr(self->result.err, "-- Massif: stk-die S"));
+	EXPECT_NE(NULL, strstr(self->result.err, "-- Massif: stkPEAK Sp"));
+	EXPECT_LE(6, number_after(self->result.err, "-- Massif: stack allocs: "));
+	EXPECT_GT(50, number_after(self->result.err, "-- Massif: stack allocs: "));
+}
+
+TEST_F(depth, not_together_with_pages)
+{
+	static const char *const pages[] = { "--pages-as-heap=yes", "--pages=resident" };
+
+	for (size_t i = 0; i < 2; i++) {
+		CTL_RUN(&self->result, "massif-ctl", pages[i], "--stacks=yes", "/bin/true");
+		EXPECT_EQ(1, ctl_exit_code(&self->result));
+		EXPECT_STREQ("massif-ctl: Bad option: --pages-as-heap=yes\n"
+			     "massif-ctl: Cannot be used together with --stacks=yes\n"
+			     "massif-ctl: Use --help for more information or consult the user "
+			     "manual.\n",
+			     self->result.err);
+		ctl_result_free(&self->result);
+	}
+	/* Without heap there are no pages either. */
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--heap=no", "--pages-as-heap=yes",
+		"--stacks=yes", "--massif-out-file=d.ours", "/bin/true");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What heap_depth does, in numbers that its test knows, too. */
+#ifndef SELFTESTS_TARGETS_HEAP_DEPTH_H
+#define SELFTESTS_TARGETS_HEAP_DEPTH_H
+
+#define MARK_SIZE(i) (100003ul + 1009ul * (unsigned long)(i))
+#define MARKS	     16
+
+#define STAYING	    9u
+#define STAY_BYTES  60000ul
+#define SMALL_STACK 131072ul
+#define HUGE_BYTES  200000000ul
+
+#endif
