@@ -127,6 +127,7 @@ check-sanitize:
 		dir=$(O)/sanitize/$$kind; mkdir -p $$dir && cp -r $(O)/kselftest $$dir/ && \
 		$(SUBMAKE) O=$$dir SANITIZE=$$kind$$([ $$kind = thread ] || echo ,undefined) programs tests && \
 		MASSIF_BUILD=$(abspath $(O))/sanitize/$$kind MASSIF_LIMIT=1200 \
+			TSAN_OPTIONS=suppressions=$(CURDIR)/selftests/tools/tsan.supp \
 			TESTS="$$([ $$kind = thread ] && echo '$(SANITIZED_thread:%=host/%)' || \
 				echo '$(SANITIZED_address:%=host/%)')" \
 			selftests/tools/run-tests.sh || status=1; \
