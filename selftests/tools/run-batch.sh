@@ -69,9 +69,10 @@ run() {
 	fi
 	rm -rf "$dir"
 	mkdir -p "$dir/tmp"
-	# A file, not a pipe: what outlives the test must not keep us waiting for its end.
+	# A file, not a pipe: what outlives the test must not keep us waiting for its end. And nothing
+	# goes to the cache of whoever runs the tests.
 	: > "$dir/log"
-	(cd "$dir/tmp" && TMPDIR=$dir/tmp exec setsid timeout -k 10 "$limit" "$program") \
+	(cd "$dir/tmp" && TMPDIR=$dir/tmp XDG_CACHE_HOME=$dir/cache exec setsid timeout -k 10 "$limit" "$program") \
 		> "$dir/log" 2>&1 < /dev/null &
 	session=$!
 	# Silenced, or bash tells of a crash that report.pl tells anyway.
