@@ -5,31 +5,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/join.h"
 #include "ctl/account.h"
 #include "ctl/children.h"
+#include "ctl/door.h"
 #include "ctl/message.h"
 #include "ctl/monitor.h"
 #include "ctl/timekeeper.h"
 #include "model/tally.h"
 
 enum {
-	BACKLOG = 128,
 	EVENTS = 16,
 	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
 	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
@@ -47,48 +42,9 @@ struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* the newest first */
 	struct guest *guests;
-	int poller, listener; /* -1: nobody can join */
-	char secret[MF_JOIN_SECRET_DIGITS + 1];
-	char address[MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS + 1];
+	int poller; /* -1: nobody can join */
+	struct mf_door door;
 };
-
-/* What a guest sent. */
-struct wish {
-	pid_t pid; /* the sender's; the kernel says so */
-	struct mf_join_request request;
-	const char *path, *args;
-	char text[MF_JOIN_PATH_MAX + 1 + MF_JOIN_ARGS_MAX + 1];
-};
-
-static int make_secret(char secret[MF_JOIN_SECRET_DIGITS + 1])
-{
-	uint64_t random[2];
-
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -errno;
-	snprintf(secret, MF_JOIN_SECRET_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, random[0],
-		 random[1]);
-	return 0;
-}
-
-static int listen_at(struct mf_heap_family *family)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	uint64_t random;
-	char name[MF_JOIN_NAME_MAX];
-	int length;
-
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -errno;
-	length = snprintf(name, sizeof(name), MF_JOIN_PREFIX "%d/%016" PRIx64, (int)getpid(), random);
-	memcpy(address.sun_path + 1, name, (size_t)length);
-	if (bind(family->listener, (struct sockaddr *)&address,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
-	    listen(family->listener, BACKLOG))
-		return -errno;
-	snprintf(family->address, sizeof(family->address), "%s:%s", name, family->secret);
-	return 0;
-}
 
 static int watch(struct mf_heap_family *family, int fd)
 {
@@ -99,18 +55,12 @@ static int watch(struct mf_heap_family *family, int fd)
 
 static int open_door(struct mf_heap_family *family)
 {
-	int ret = make_secret(family->secret), yes = 1;
+	int ret = mf_door_open(&family->door);
 
 	if (ret)
 		return ret;
 	family->poller = epoll_create1(EPOLL_CLOEXEC);
-	family->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Connections have it from the listener. */
-	if (family->poller < 0 || family->listener < 0 ||
-	    setsockopt(family->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
-		return -errno;
-	ret = listen_at(family);
-	return ret ? ret : watch(family, family->listener);
+	return family->poller < 0 ? -errno : watch(family, family->door.listener);
 }
 
 static void close_door(struct mf_heap_family *family)
@@ -121,8 +71,7 @@ static void close_door(struct mf_heap_family *family)
 		close(guest->fd);
 		free(guest);
 	}
-	if (family->listener >= 0)
-		close(mf_take(family->listener, -1));
+	mf_door_close(&family->door);
 	if (family->poller >= 0)
 		close(mf_take(family->poller, -1));
 }
@@ -136,7 +85,7 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
-	made->poller = made->listener = -1;
+	made->poller = made->door.listener = -1;
 	ret = mf_options_look_inside(options) ? open_door(made) : 0;
 	if (ret) {
 		close_door(made);
@@ -163,7 +112,7 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 
 const char *mf_heap_family_address(const struct mf_heap_family *family)
 {
-	return family->listener >= 0 ? family->address : NULL;
+	return family->door.listener >= 0 ? family->door.address : NULL;
 }
 
 int mf_heap_family_fd(const struct mf_heap_family *family)
@@ -278,14 +227,14 @@ static struct guest **find_guest(struct mf_heap_family *family, int fd)
 
 static void admit(struct mf_heap_family *family)
 {
-	int fd = accept4(family->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(family->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct guest *guest = calloc(1, sizeof(*guest));
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "no file descriptor is left for more processes: from now on none are "
 			       "followed");
-		close(mf_take(family->listener, -1));
+		mf_door_close(&family->door);
 	}
 	if (fd < 0 || !guest || watch(family, fd)) {
 		if (fd >= 0)
@@ -296,38 +245,6 @@ static void admit(struct mf_heap_family *family)
 	guest->fd = fd;
 	guest->next = family->guests;
 	family->guests = guest;
-}
-
-/* With @text behind it. @fds may be none; -1 among them is left out. */
-static int answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text)
-{
-	struct mf_join_answer head = { .magic = MF_JOIN_MAGIC, .code = code };
-	struct iovec parts[] = {
-		{ .iov_base = &head, .iov_len = sizeof(head) },
-		{ .iov_base = (void *)text, .iov_len = strlen(text) },
-	};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
-	} control = { .header = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-	size_t n = 0;
-
-	for (int i = 0; fds && i < MF_JOIN_FDS; i++) {
-		if (fds[i] >= 0)
-			memcpy(CMSG_DATA(&control.header) + n++ * sizeof(int), &fds[i], sizeof(int));
-	}
-	if (n) {
-		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	}
-	return sendmsg(guest, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-static int answer(int guest, int code, const int fds[MF_JOIN_FDS])
-{
-	return answer_text(guest, code, fds, "");
 }
 
 /* Is the file that @pid says it was executed as a script? Its name is relative to there. */
@@ -347,7 +264,7 @@ static bool is_script(pid_t pid, const char *path)
  * The command as it was executed. The kernel puts a script's interpreter, and perhaps an argument of
  * that, in front of the script; otherwise the first argument is a name that was made up.
  */
-static char *make_cmd(pid_t pid, const struct wish *wish)
+static char *make_cmd(pid_t pid, const struct mf_wish *wish)
 {
 	const char *arg = wish->args, *end = wish->args + wish->request.args_bytes;
 	mf_auto_free char *text = NULL;
@@ -366,62 +283,6 @@ static char *make_cmd(pid_t pid, const struct wish *wish)
 	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* Is @request what it should be, and does its sender know the secret? */
-static bool is_legitimate(const struct mf_heap_family *family, const struct mf_join_request *request,
-			  size_t size)
-{
-	unsigned char differs = 0;
-
-	if (size < sizeof(*request) || request->magic != MF_JOIN_MAGIC ||
-	    request->verb >= MF_JOIN_VERBS || request->path_bytes > MF_JOIN_PATH_MAX ||
-	    request->args_bytes > MF_JOIN_ARGS_MAX ||
-	    size != sizeof(*request) + request->path_bytes + request->args_bytes)
-		return false;
-	for (size_t i = 0; i < MF_JOIN_SECRET_DIGITS; i++)
-		differs |= (unsigned char)(request->secret[i] ^ family->secret[i]);
-	return !differs;
-}
-
-/* Returns 1, 0 if there is nothing yet, or -errno. */
-static int receive(const struct mf_heap_family *family, int fd, struct wish *wish)
-{
-	char text[MF_JOIN_PATH_MAX + MF_JOIN_ARGS_MAX];
-	struct iovec parts[] = {
-		{ .iov_base = &wish->request, .iov_len = sizeof(wish->request) },
-		{ .iov_base = text, .iov_len = sizeof(text) },
-	};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(struct ucred))];
-	} control;
-	struct msghdr message = {
-		.msg_iov = parts, .msg_iovlen = 2,
-		.msg_control = &control, .msg_controllen = sizeof(control),
-	};
-	ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	struct ucred sender;
-	uint32_t n;
-
-	if (size < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
-	    header->cmsg_len != CMSG_LEN(sizeof(sender)) ||
-	    !is_legitimate(family, &wish->request, (size_t)size))
-		return -EPROTO;
-	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
-	wish->pid = sender.pid;
-	/* Both with an end, whatever they contain. */
-	n = wish->request.path_bytes;
-	memcpy(wish->text, text, n);
-	wish->text[n] = '\0';
-	memcpy(wish->text + n + 1, text + n, wish->request.args_bytes);
-	wish->text[n + 1 + wish->request.args_bytes] = '\0';
-	wish->path = wish->text;
-	wish->args = wish->text + n + 1;
-	return 1;
-}
-
 /* The descriptor of messages, for --trace-malloc. */
 static int trace_target(const struct mf_options *options)
 {
@@ -431,10 +292,10 @@ static int trace_target(const struct mf_options *options)
 /* Whatever it said before it died comes first. */
 static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	struct wish *wish = malloc(sizeof(*wish));
+	struct mf_wish *wish = malloc(sizeof(*wish));
 
 	while (wish && process->connection >= 0 &&
-	       receive(family, process->connection, wish) > 0)
+	       mf_door_receive(&family->door, process->connection, wish) > 0)
 		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
 	free(wish);
 	process->ended = true;
@@ -474,7 +335,7 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
  * A process of the family executed a program. What it was until now ends without a file, as in
  * Massif. Returns 0 and has taken the connection over, or -errno.
  */
-static int serve_executed(struct mf_heap_family *family, int fd, const struct wish *wish)
+static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
 {
 	struct mf_heap_process *old = find_alive(family, wish->pid), *made;
 	bool launched = old && old->launched;
@@ -510,12 +371,12 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct wi
 	mf_account_begin(family->options, made->pid);
 	mf_heap_process_start(made);
 	/* If it does not arrive, the guest is gone. */
-	answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
+	mf_door_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
 	return 0;
 }
 
 /* A process is about to fork, and waits. */
-static int serve_fork(struct mf_heap_family *family, int fd, const struct wish *wish)
+static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
 {
 	struct mf_heap_process *parent = find_alive(family, wish->pid), *made;
 	struct mf_error err;
@@ -529,7 +390,7 @@ static int serve_fork(struct mf_heap_family *family, int fd, const struct wish *
 		return ret;
 	}
 	add(family, made, fd);
-	answer(fd, 0, NULL);
+	mf_door_answer(fd, 0, NULL);
 	return 0;
 }
 
@@ -540,11 +401,11 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 		return -ESRCH;
 	if (process->source && !settle(family, process))
 		return -ENOMEM;
-	return answer(fd, 0, (int[]){ process->memory, -1 });
+	return mf_door_answer(fd, 0, (int[]){ process->memory, -1 });
 }
 
 /* Of a process that has closed its connection. */
-static int serve_executing(struct mf_heap_family *family, const struct wish *wish)
+static int serve_executing(struct mf_heap_family *family, const struct mf_wish *wish)
 {
 	struct mf_heap_process *process = find_alive(family, wish->pid);
 
@@ -553,10 +414,10 @@ static int serve_executing(struct mf_heap_family *family, const struct wish *wis
 	return -ENOTCONN; /* it was about one thing only */
 }
 
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct wish *wish);
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish);
 
 /* A process gives a command, and waits; then it may have something to write. */
-static int serve_command(struct mf_heap_family *family, struct guest *guest, const struct wish *wish)
+static int serve_command(struct mf_heap_family *family, struct guest *guest, const struct mf_wish *wish)
 {
 	__attribute__((cleanup(mf_monitor_free))) struct mf_monitor_file file = { .contents = -1 };
 	struct mf_heap_process *process = find_alive(family, wish->pid);
@@ -571,11 +432,11 @@ static int serve_command(struct mf_heap_family *family, struct guest *guest, con
 	if (ret)
 		return ret;
 	guest->is_told = file.is_told;
-	ret = answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
+	ret = mf_door_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
 	return ret ? ret : EINPROGRESS;
 }
 
-static int serve_written(const struct guest *guest, const struct wish *wish)
+static int serve_written(const struct guest *guest, const struct mf_wish *wish)
 {
 	mf_monitor_tell(wish->path, atoi(wish->args), guest->is_told);
 	return ENOTCONN;
@@ -585,7 +446,7 @@ static int serve_written(const struct guest *guest, const struct wish *wish)
  * Returns 0 and the connection is somebody's, EINPROGRESS if there will be more, ENOTCONN if it is not
  * to be answered, or -errno.
  */
-static int serve_wish(struct mf_heap_family *family, struct guest *guest, const struct wish *wish)
+static int serve_wish(struct mf_heap_family *family, struct guest *guest, const struct mf_wish *wish)
 {
 	switch (wish->request.verb) {
 	case MF_JOIN_EXECUTED:
@@ -609,8 +470,8 @@ static int serve_wish(struct mf_heap_family *family, struct guest *guest, const 
 
 static void serve_guest(struct mf_heap_family *family, struct guest *guest)
 {
-	struct wish *wish = malloc(sizeof(*wish));
-	int ret = wish ? receive(family, guest->fd, wish) : -ENOMEM;
+	struct mf_wish *wish = malloc(sizeof(*wish));
+	int ret = wish ? mf_door_receive(&family->door, guest->fd, wish) : -ENOMEM;
 	int fd = guest->fd;
 
 	if (ret > 0)
@@ -623,7 +484,7 @@ static void serve_guest(struct mf_heap_family *family, struct guest *guest)
 		*at = guest->next;
 		free(guest);
 		if (ret < 0)
-			answer(fd, ret, NULL);
+			mf_door_answer(fd, ret, NULL);
 		if (ret)
 			close(fd);
 	}
@@ -687,21 +548,21 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 
 /* The child is there, or will never be. */
 static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *process,
-			const struct wish *wish)
+			const struct mf_wish *wish)
 {
 	if (wish->request.verb != MF_JOIN_BORN || find_alive(family, wish->pid) ||
 	    follow(family, process, wish->pid))
 		return false;
 	mf_heap_process_start(process);
-	answer(process->connection, 0, NULL);
+	mf_door_answer(process->connection, 0, NULL);
 	return true;
 }
 
 /* Something is to be read from, or has become of, the connection of @process. */
 static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	struct wish *wish = malloc(sizeof(*wish));
-	int ret = wish ? receive(family, process->connection, wish) : -ENOMEM;
+	struct mf_wish *wish = malloc(sizeof(*wish));
+	int ret = wish ? mf_door_receive(&family->door, process->connection, wish) : -ENOMEM;
 
 	if (!process->pid) {
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
@@ -765,7 +626,7 @@ static int64_t patience_for(const struct mf_heap_process *process)
 }
 
 /* The profile of a process is about to change, which some of its children may share so far. */
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct wish *wish)
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
 {
 	struct mf_heap_process *process = find_alive(family, wish->pid), *heir;
 
@@ -775,7 +636,7 @@ static int serve_go_on(struct mf_heap_family *family, int fd, const struct wish 
 		if (await(family, heir, patience_for(process)))
 			settle(family, heir);
 	}
-	answer(fd, 0, NULL);
+	mf_door_answer(fd, 0, NULL);
 	return ENOTCONN;
 }
 
@@ -783,7 +644,7 @@ static void serve_one(struct mf_heap_family *family, int fd)
 {
 	struct guest **guest = find_guest(family, fd);
 
-	if (fd == family->listener) {
+	if (fd == family->door.listener) {
 		admit(family);
 		return;
 	}
