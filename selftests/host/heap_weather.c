@@ -37,6 +37,7 @@ FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };
 /* Somebody is asked about each new stack. */
 FIXTURE_VARIANT_ADD(weather, ignoring) { "--ignore-fn=nothing" };
 FIXTURE_VARIANT_ADD(weather, following) { "--trace-children=yes" };
+FIXTURE_VARIANT_ADD(weather, counting_frees) { "--xtree-memory=full" };
 
 /* Does a snapshot have a GiB, and less than two? */
 static bool is_large(const char *text)
