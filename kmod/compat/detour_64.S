@@ -5,6 +5,8 @@
 #include <asm/nospec-branch.h>
 #include <asm/unwind_hints.h>
 
+#include "entries.h"
+
 /*
  * The first instruction of a hooked function calls this: on the stack is where that function goes
  * on, then the return address of its caller; its arguments are where they were. Returns to where
@@ -21,6 +23,19 @@ SYM_FUNC_START(massif_detour_entry)
 	movq	%rax, (%rsp)
 	RET
 SYM_FUNC_END(massif_detour_entry)
+
+#if !defined(MASSIF_HAVE_ftrace_direct_ops) && !defined(MASSIF_HAVE_ftrace_direct_multi)
+
+/* direct.c says why. */
+.macro own_entry n
+SYM_FUNC_START(massif_detour_entry_\n)
+	jmp	massif_detour_entry
+SYM_FUNC_END(massif_detour_entry_\n)
+.endm
+#define OWN_ENTRY(n)	own_entry n;
+MASSIF_EACH_ENTRY(OWN_ENTRY)
+
+#endif
 
 /* The same for the function that handles faults, of which there is only one. */
 SYM_FUNC_START(massif_detour_entry_fault)

@@ -7,6 +7,8 @@
 #include <linux/string.h>
 
 #include "compat/direct.h"
+#include "compat/entries.h"
+#include "mapping.h"
 
 #if !defined(MASSIF_HAVE_DIRECT)
 
@@ -62,11 +64,31 @@ static void drop(struct massif_direct *direct, const unsigned long *sites, unsig
 
 #else
 
+#define DECLARE(n)	asmlinkage void massif_detour_entry_##n(void);
+#define ADDRESS(n)	(unsigned long)massif_detour_entry_##n,
+MASSIF_EACH_ENTRY(DECLARE)
+static const unsigned long entries[] = { MASSIF_EACH_ENTRY(ADDRESS) };
+
+/*
+ * What ftrace notes of a site it frees with the last of those that call the same: for all others it is
+ * lost. So each calls another one, which goes on to addr.
+ */
+static unsigned long entry_of(unsigned int site, unsigned int count, unsigned long addr)
+{
+	return count > 1 ? entries[site] : addr;
+}
+
+static void drop_some(const unsigned long *sites, unsigned int some, unsigned int count,
+		      unsigned long addr)
+{
+	while (some--)
+		WARN_ON_ONCE(unregister_ftrace_direct(sites[some], entry_of(some, count, addr)));
+}
+
 static void drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
 		 unsigned long addr)
 {
-	while (count--)
-		WARN_ON_ONCE(unregister_ftrace_direct(sites[count], addr));
+	drop_some(sites, count, count, addr);
 }
 
 static int add(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
@@ -75,10 +97,11 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	unsigned int i;
 	int err;
 
+	BUILD_BUG_ON(ARRAY_SIZE(entries) < MASSIF_HOOK_COUNT);
 	for (i = 0; i < count; i++) {
-		err = register_ftrace_direct(sites[i], addr);
+		err = register_ftrace_direct(sites[i], entry_of(i, count, addr));
 		if (err) {
-			drop(direct, sites, i, addr);
+			drop_some(sites, i, count, addr);
 			return err;
 		}
 	}
