@@ -73,16 +73,19 @@ void massif_resident_crowd(struct mm_struct *mm, int by)
 	atomic_add(by, massif_resident_crowd_of(mm));
 }
 
+/* massif_resident_find(), of an address space that can be a target's. */
+static struct massif_target *find_target(struct mm_struct *mm)
+{
+	struct massif_target *target = massif_target_find(mm);
+
+	/* With massif_resident_attach(). */
+	return target && smp_load_acquire(&target->resident.attached) ? target : NULL;
+}
+
 /* The target of mm, if what is resident of it is followed. Under RCU. */
 struct massif_target *massif_resident_find(struct mm_struct *mm)
 {
-	struct massif_target *target;
-
-	if (!mm || massif_resident_unlikely(mm))
-		return NULL;
-	target = massif_target_find(mm);
-	/* With massif_resident_attach(). */
-	return target && smp_load_acquire(&target->resident.attached) ? target : NULL;
+	return mm && !massif_resident_unlikely(mm) ? find_target(mm) : NULL;
 }
 
 void massif_resident_init(struct massif_resident *resident)
@@ -505,7 +508,7 @@ bool massif_resident_leave(struct massif_span *span)
 	bool adopted;
 
 	rcu_read_lock();
-	target = massif_resident_find(span->mm);
+	target = find_target(span->mm);
 	if (target) {
 		cut(span, target, change, true);
 		if (!nothing(change)) {
@@ -648,7 +651,7 @@ void massif_resident_changed(struct mm_struct *mm, int member)
 
 	/* For RCU, and for what is noted by processor. */
 	preempt_disable();
-	target = massif_resident_find(mm);
+	target = find_target(mm);
 	if (target) {
 		bool noted = massif_rss_note_quickly(&target->resident.base, mm, member, &by);
 

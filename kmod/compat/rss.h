@@ -133,21 +133,19 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 	return percpu_counter_sum(&mm->rss_stat[member]);
 }
 
-/* What this processor has collected since it was last noted. */
-static inline long massif_rss_note_here(struct massif_rss_base *base, struct mm_struct *mm, int member,
-					s32 now)
+/* What processor cpu has collected since it was last noted. Each change is returned once. */
+static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_struct *mm, int member,
+				       int cpu)
 {
-	s32 *seen = &this_cpu_ptr(base->seen)->collected[member];
-	long change = (long)now - *seen;
+	s32 now = READ_ONCE(*massif_rss_of_cpu(mm, member, cpu));
 
-	*seen = now;
-	return change;
+	return (long)now - xchg(&per_cpu_ptr(base->seen, cpu)->collected[member], now);
 }
 
 /*
  * What was collected and became too much has gone to the shared counter: then nothing is left of it.
- * Preemption is off. A task that lost its processor between its change and the tracepoint leaves that
- * change to the next who notes one there.
+ * And a task that lost its processor between its change and the tracepoint finds nothing to note on the
+ * one that it has now. Preemption is off.
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -157,18 +155,20 @@ static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct 
 	*change = 0;
 	if (!now)
 		return false;
-	*change = massif_rss_note_here(base, mm, member, now);
-	return true;
+	*change = (long)now - xchg(&this_cpu_ptr(base->seen)->collected[member], now);
+	return *change;
 }
 
 static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struct *mm, int member)
 {
-	s32 collected = READ_ONCE(*massif_rss_of_cpu(mm, member, smp_processor_id()));
 	s64 shared = READ_ONCE(mm->rss_stat[member].count);
 	long change = shared - base->shared[member];
+	int cpu;
 
 	base->shared[member] = shared;
-	return change + massif_rss_note_here(base, mm, member, collected);
+	for_each_possible_cpu(cpu)
+		change += massif_rss_note_cpu(base, mm, member, cpu);
+	return change;
 }
 
 #endif
