@@ -141,17 +141,13 @@ void kmod_model_destroy(struct kmod_model *model)
 		kmod_intervals_destroy(&model->targets[i].part);
 	}
 	free(model->targets);
+	free(model->by_id);
 	kmod_model_init(model);
 }
 
 struct kmod_target *kmod_model_target(struct kmod_model *model, uint32_t id)
 {
-	size_t i;
-
-	for (i = 0; i < model->count; i++)
-		if (model->targets[i].id == id)
-			return &model->targets[i];
-	return NULL;
+	return id < model->ids && model->by_id[id] ? &model->targets[model->by_id[id] - 1] : NULL;
 }
 
 struct kmod_target *kmod_model_find(struct kmod_model *model, uint32_t tgid, uint32_t execs)
@@ -188,6 +184,14 @@ static void add(struct kmod_model *model, uint32_t id, uint32_t tgid, uint32_t e
 	model->targets[model->count++] = (struct kmod_target){
 		.id = id, .tgid = tgid, .execs = execs,
 	};
+	/* A million operations make ten thousands, and each record asks for one. */
+	while (id >= model->ids) {
+		size_t had = model->ids;
+
+		model->by_id = grown(model->by_id, had, &model->ids, sizeof(*model->by_id));
+		memset(model->by_id + had, 0, (model->ids - had) * sizeof(*model->by_id));
+	}
+	model->by_id[id] = model->count;
 }
 
 static void compare(struct kmod_model *model, const struct massif_record *rec,

@@ -38,6 +38,8 @@ struct kmod_model {
 	struct kmod_target *targets;
 	size_t count;
 	size_t space;
+	size_t *by_id;			/* where in targets, and one; 0: not there */
+	size_t ids;			/* room in by_id */
 	uint64_t records[32];		/* by type */
 	uint64_t last_seq;
 	uint64_t gaps;			/* in seq */
