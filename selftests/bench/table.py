@@ -5,13 +5,16 @@ import statistics
 
 
 def times(ratio):
+    if not ratio:
+        return "–"
     return "%.2f× (%.2f–%.2f)" % (ratio["median"], ratio["least"], ratio["greatest"])
 
 
 def against(row, tool):
     """How many times as much as ours @tool adds."""
     ours = row["cpu"]["massif"]["median"] - 1
-    return (row["cpu"][tool]["median"] - 1) / ours if ours > 0 else None
+    other = row["cpu"][tool]
+    return (other["median"] - 1) / ours if other and ours > 0 else None
 
 
 def number(value, form):
@@ -45,8 +48,9 @@ def cpu_table(result, titles):
     real = [row for row in result["rows"] if row["group"] == "real"]
     if len(real) > 1:
         cells = ["**median of real programs**", ""]
-        cells += ["**%.2f×**" % statistics.median(row["cpu"][tool]["median"] for row in real)
-                  for tool in result["tools"]]
+        for tool in result["tools"]:
+            values = [row["cpu"][tool]["median"] for row in real if row["cpu"][tool]]
+            cells.append("**%s**" % number(statistics.median(values) if values else None, "%.2f×"))
         if compares:
             for tool in others:
                 values = [value for value in (against(row, tool) for row in real) if value]
