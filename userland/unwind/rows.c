@@ -63,7 +63,7 @@ static uint64_t read_fixed(struct cursor *cursor, size_t size)
 	return value;
 }
 
-static uint64_t read_uleb(struct cursor *cursor)
+static uint64_t read_leb(struct cursor *cursor, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
@@ -75,24 +75,19 @@ static uint64_t read_uleb(struct cursor *cursor)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	if (is_signed && shift < 64 && (byte & 0x40))
+		value |= ~0ull << shift;
 	return value;
+}
+
+static uint64_t read_uleb(struct cursor *cursor)
+{
+	return read_leb(cursor, false);
 }
 
 static int64_t read_sleb(struct cursor *cursor)
 {
-	uint64_t value = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = (uint8_t)read_fixed(cursor, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~0ull << shift;
-	return (int64_t)value;
+	return (int64_t)read_leb(cursor, true);
 }
 
 /* A pointer in one of the encodings that .eh_frame uses; only plain and pc-relative ones. */
