@@ -11,6 +11,7 @@
 
 #include "follow.h"
 #include "join.h"
+#include "session.h"
 #include "start.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -21,6 +22,7 @@ static int failed(int result)
 {
 	int saved = errno;
 
+	mf_session_executing(false);
 	mf_join_executing(false);
 	errno = saved;
 	return result;
@@ -30,6 +32,7 @@ static const struct mf_real *begin(void)
 {
 	const struct mf_real *real = mf_start();
 
+	mf_session_executing(true);
 	mf_join_executing(true);
 	return real;
 }

@@ -175,6 +175,14 @@ static void attach(char **environment)
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);
 }
 
+void mf_session_executing(bool begins)
+{
+	struct mf_store_header *header = mf_session_store.header;
+
+	if (mf_session_is_active() && header->pid == getpid())
+		__atomic_store_n(&header->executes, begins, __ATOMIC_RELAXED);
+}
+
 void mf_session_count(bool counts)
 {
 	if (!mf_session_is_active())

@@ -37,6 +37,9 @@ static inline bool mf_session_has(int bit)
 	return __builtin_expect(*mf_session_active_word & bit, 0);
 }
 
+/* This process is about to execute a program, or it failed to. Nothing in others of its memory. */
+void mf_session_executing(bool begins);
+
 /* Whether new blocks count from now on, in this process and those that it forks. */
 void mf_session_count(bool counts);
 

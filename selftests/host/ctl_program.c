@@ -206,8 +206,27 @@ TEST_F(program, replaced_one_is_told_of)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "executed another program, "));
 	EXPECT_NE(NULL, strstr(self->result.err, "/bin/sleep, which heap mode does not follow; "
-						 "profile that one itself\n"));
+						 "--trace-children=yes does\n"));
 	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
+}
+
+/* One that ends before anybody has looked. */
+TEST_F(program, replaced_for_a_moment_is_told_of)
+{
+	for (int i = 0; i < 20; i++) {
+		CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /bin/true");
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_NE(NULL, strstr(self->result.err, "executed another program"));
+		EXPECT_NE(NULL, strstr(self->result.err, "which heap mode does not follow; "
+							 "--trace-children=yes does\n"));
+	}
+}
+
+TEST_F(program, not_replaced_is_not_told_of)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /nowhere/at-all");
+	EXPECT_EQ(127, ctl_exit_code(&self->result));
+	EXPECT_EQ(NULL, strstr(self->result.err, "executed another program"));
 }
 
 static void become_nobody(void)

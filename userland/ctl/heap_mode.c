@@ -170,6 +170,19 @@ static void started(struct mf_run *run)
 	mf_heap_process_start(first);
 }
 
+/* Its file has what came before that. It said so itself, unless it called the kernel past the C library. */
+static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
+{
+	const char *path = state->watch.replaced_by;
+
+	if (!path && !state->first->store.header->executes)
+		return;
+	mf_message_say(MF_MESSAGE_PROBLEM, "%s executed another program%s%s, which heap mode does not follow; %s",
+		       run->program->path, path ? ", " : "", path ?: "",
+		       run->options->trace_children ? "profile that one itself" :
+						      "--trace-children=yes does");
+}
+
 static void finish(struct mf_run *run)
 {
 	struct heap_state *state = run->state;
@@ -185,11 +198,7 @@ static void finish(struct mf_run *run)
 			/* The snapshot of the start is all that a program leaves that cannot be seen. */
 			mf_model_attempt(&first->store, 0);
 		}
-		if (state->watch.replaced_by)
-			mf_message_say(MF_MESSAGE_PROBLEM,
-				       "%s executed another program, %s, which heap mode does not "
-				       "follow; profile that one itself",
-				       run->program->path, state->watch.replaced_by);
+		tell_of_another_program(run, state);
 	}
 	mf_heap_family_end(state->family);
 }

@@ -95,8 +95,8 @@ int mf_output_write(const struct mf_options *options, const char *cmd,
 	ret = write_profile(options, profile, name, err);
 	if (ret)
 		return ret;
-	mf_message_say(MF_MESSAGE_NOTE, "wrote %s (%zu snapshots, peak %" PRIu64 " bytes)", name,
-		       profile->n_snapshots, peak_of(profile));
+	mf_message_say(MF_MESSAGE_NOTE, "wrote %s (%zu snapshot%s, peak %" PRIu64 " bytes)", name,
+		       profile->n_snapshots, profile->n_snapshots == 1 ? "" : "s", peak_of(profile));
 	return 0;
 }
 

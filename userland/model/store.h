@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 9
+#define MF_STORE_VERSION 10
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -80,6 +80,7 @@ struct mf_store_header {
 	int32_t pid;	       /* of the program; 0 until the shim has attached */
 	uint32_t depth;	       /* frames to capture at most */
 	uint32_t merge_recursive; /* merge cycles of up to so many frames; 0: none */
+	uint32_t executes;     /* the program is about to execute another one, or has */
 	uint64_t events;       /* allocations, reallocations and frees seen */
 	uint64_t events_lost;  /* not accounted: allocations inside the shim's own work, ... */
 	uint64_t first_time_ns; /* CLOCK_MONOTONIC of the first event */
