@@ -75,36 +75,69 @@ static const struct {
 	{ "no test at all", "", "0 passed, 0 failed", "nothing ran" },
 };
 
-// Runs report.pl over @frames; its output into @output, its exit status returned.
-static int report(const char *frames, char *output, size_t size)
+#define LANES	2
+
+static const char *const lane_names[LANES] = { "/dev/fd/10", "/dev/fd/11" };
+
+// Starts report.pl: @lanes are the ends to which its lanes' frames are written, *@output that from which
+// its output is read. The caller closes them and awaits the process, or has -1.
+static pid_t start_report(int lanes[LANES], int *output)
 {
 	char program[PATH_MAX];
-	ssize_t got, length = 0;
-	int in, pipes[2], status;
+	int in[LANES][2], out[2];
 	pid_t pid;
 
 	snprintf(program, sizeof(program), "%s/selftests/tools/report.pl", getenv("MASSIF_SRC"));
-	in = open("frames", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (in < 0 || write(in, frames, strlen(frames)) < 0 || lseek(in, 0, SEEK_SET) < 0 ||
-	    pipe2(pipes, O_CLOEXEC))
+	for (int i = 0; i < LANES; i++)
+		if (pipe2(in[i], O_CLOEXEC))
+			return -1;
+	if (pipe2(out, O_CLOEXEC))
 		return -1;
 	pid = fork();
 	if (!pid) {
-		dup2(in, STDIN_FILENO);
-		dup2(pipes[1], STDOUT_FILENO);
+		for (int i = 0; i < LANES; i++)
+			dup2(in[i][0], 10 + i);
+		dup2(out[1], STDOUT_FILENO);
 		unsetenv("TESTS");
-		execl(program, program, "sum", NULL);
+		execl(program, program, "sum", lane_names[0], lane_names[1], NULL);
 		_exit(127);
 	}
-	close(in);
-	close(pipes[1]);
-	while ((got = read(pipes[0], output + length, size - 1 - length)) > 0)
+	for (int i = 0; i < LANES; i++) {
+		close(in[i][0]);
+		lanes[i] = in[i][1];
+	}
+	close(out[1]);
+	*output = out[0];
+	return pid;
+}
+
+// Reads all of @fd, closes it and returns the exit status of @pid, or -1.
+static int end_report(pid_t pid, int fd, char *output, size_t size)
+{
+	ssize_t got, length = 0;
+	int status;
+
+	while ((got = read(fd, output + length, size - 1 - length)) > 0)
 		length += got;
 	output[length] = '\0';
-	close(pipes[0]);
+	close(fd);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return -1;
 	return WEXITSTATUS(status);
+}
+
+// Runs report.pl over @frames in one lane and nothing in the other; its output into @output, its exit
+// status returned.
+static int report(const char *frames, char *output, size_t size)
+{
+	int lanes[LANES], fd;
+	pid_t pid = start_report(lanes, &fd);
+
+	if (pid < 0 || write(lanes[0], frames, strlen(frames)) != (ssize_t)strlen(frames))
+		return -1;
+	for (int i = 0; i < LANES; i++)
+		close(lanes[i]);
+	return end_report(pid, fd, output, size);
 }
 
 // Copies the last line of @text, without its end.
@@ -134,6 +167,40 @@ TEST(every_way_to_fail)
 			EXPECT_NE(NULL, strstr(output, cases[i].says))
 				TH_LOG("%s:\n%s", cases[i].what, output);
 	}
+}
+
+// What the lanes say comes in parts, and in turn.
+TEST(lanes_side_by_side)
+{
+	static const struct {
+		int lane;
+		const char *text;
+	} parts[] = {
+		{ 0, START PLAN(2) },
+		{ 1, "boot\t6.1 6.1.0\ntest\tguest/other\n" PLAN(2) "out\tok 1 a\nou" },
+		{ 0, "out\tok 1 a\nout\tnot " },
+		{ 1, "t\tok 2 b\nend\t0\n" },
+		{ 0, "ok 2 b\nend\t1\n" },
+	};
+	char output[8192], line[256];
+	int lanes[LANES], fd;
+	pid_t pid = start_report(lanes, &fd);
+
+	ASSERT_LT(0, pid);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		ASSERT_LT(0, write(lanes[parts[i].lane], parts[i].text, strlen(parts[i].text)));
+		usleep(20000);
+	}
+	close(lanes[0]);
+	close(lanes[1]);
+	EXPECT_EQ(1, end_report(pid, fd, output, sizeof(output)));
+	last_line(output, line, sizeof(line));
+	EXPECT_STREQ("3 passed, 1 failed", line) TH_LOG("%s", output);
+	EXPECT_NE(NULL, strstr(output, "not ok host/some: b")) TH_LOG("%s", output);
+	EXPECT_NE(NULL, strstr(output, "ok     guest/other@6.1: b")) TH_LOG("%s", output);
+	// Only the guest's are counted for its kernel.
+	EXPECT_NE(NULL, strstr(output, "6.1      6.1.0                           2        0        0"))
+		TH_LOG("%s", output);
 }
 
 TEST(the_sum_is_in_a_file_too)

@@ -1,11 +1,13 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0
-# Reads run-batch.sh's frames, judges the tests' TAP, prints a line a case: report.pl [SUMMARY-FILE]
+# Reads run-batch.sh's frames, judges the tests' TAP, prints a line a case: report.pl SUMMARY-FILE LANE...
 #
+# A lane is a file or pipe with the frames of tests that run one after another; lanes run side by side.
 # The last line is "N passed, M failed", with ", K skipped" when there were any; the summary file
 # holds it, too. The exit status is 0 only if nothing failed and something passed.
 use strict;
 use warnings;
+use IO::Select;
 
 $| = 1;
 
@@ -13,12 +15,14 @@ my $patience = 20;	# seconds of silence before we say what is going on
 my $colour = -t STDOUT;
 
 my ($passed, $failed, $skipped) = (0, 0, 0);
-my $kernel;		# the one that runs now, or undef
 my @kernels;		# name, release, counts and what did not pass, of each that ran
 my @failures;		# texts of failed tests, for the end
+
+# Of the lane whose frame is looked at:
+my $kernel;		# the one that runs now, or undef
 my $test;		# the open test, or undef
-my $doing = 'starting';
-my $since = time;
+my $doing;		# in words, and
+my $since;		# since when
 
 sub paint {
 	my ($code, $word) = @_;
@@ -122,7 +126,13 @@ sub finish {
 	($doing, $since) = ('between tests', time);
 }
 
-# All tests from here on run on another kernel.
+# All tests from here on run on this machine.
+sub host {
+	finish('none') if $test;
+	$kernel = undef;
+}
+
+# ... on another kernel.
 sub boot {
 	my ($name, $release) = split / /, $_[0];
 
@@ -140,6 +150,7 @@ sub print_kernels {
 }
 
 my %frames = (
+	host   => \&host,
 	boot   => \&boot,
 	test   => \&begin,
 	out    => \&output,
@@ -149,16 +160,8 @@ my %frames = (
 	note   => sub { print "$_[0]\n"; ($doing, $since) = ($_[0], time) },
 );
 
-$SIG{ALRM} = sub {
-	printf "       ... %s, for %d s now\n", $doing, time - $since;
-	alarm $patience;
-};
-$SIG{INT} = 'IGNORE';	# the runners stop, and we still report
-
-alarm $patience;
-while (my $line = <STDIN>) {
-	alarm $patience;
-	chomp $line;
+sub frame {
+	my ($line) = @_;
 	$line =~ s/\r$//;
 	my ($word, $rest) = split /\t/, $line, 2;
 	if (defined $word && defined $rest && $frames{$word}) {
@@ -168,8 +171,50 @@ while (my $line = <STDIN>) {
 		print "$line\n";
 	}
 }
-alarm 0;
-finish('none') if $test;
+
+sub in_lane {
+	my ($lane, $action) = @_;
+	my @state = qw(kernel test doing since);
+	($kernel, $test, $doing, $since) = @$lane{@state};
+	$action->();
+	@$lane{@state} = ($kernel, $test, $doing, $since);
+}
+
+# What has arrived; false at the lane's end. A line may come in parts.
+sub follow {
+	my ($lane) = @_;
+	my $read = sysread $lane->{file}, $lane->{text}, 65536, length $lane->{text};
+	die "$lane->{name}: $!\n" if !defined $read;
+	$lane->{text} .= "\n" if !$read && length $lane->{text};
+	in_lane($lane, sub {
+		frame($1) while $lane->{text} =~ s/^(.*)\n//;
+		finish('none') if !$read && $test;
+	});
+	return $read;
+}
+
+$SIG{INT} = 'IGNORE';	# the runners stop, and we still report
+
+my $summary = shift;
+my %lanes;		# by file descriptor, those that have not ended
+my $waiting = IO::Select->new;
+for my $name (@ARGV) {
+	open my $file, '<', $name or die "$name: $!\n";
+	$lanes{fileno $file} = { name => $name, file => $file, text => '', doing => 'starting', since => time };
+	$waiting->add($file);
+}
+while (%lanes) {
+	my @ready = $waiting->can_read($patience);
+	if (!@ready) {
+		printf "       ... %s, for %d s now\n", $_->{doing}, time - $_->{since}
+			for map { $lanes{$_} } sort { $a <=> $b } keys %lanes;
+	}
+	for my $file (@ready) {
+		next if follow($lanes{fileno $file});
+		$waiting->remove($file);
+		delete $lanes{fileno $file};
+	}
+}
 
 print "\n", join("\n", @failures), "\n" if @failures;
 print_kernels() if @kernels;
@@ -177,9 +222,7 @@ print 'nothing ran', ($ENV{TESTS} ? " that matches TESTS='$ENV{TESTS}'" : ''), "
 	if $passed + $failed + $skipped == 0;
 my $sum = "$passed passed, $failed failed" . ($skipped ? ", $skipped skipped" : '') . "\n";
 print $sum;
-if (@ARGV) {
-	open my $file, '>', $ARGV[0] or die "$ARGV[0]: $!\n";
-	print $file $sum;
-	close $file or die "$ARGV[0]: $!\n";
-}
+open my $file, '>', $summary or die "$summary: $!\n";
+print $file $sum;
+close $file or die "$summary: $!\n";
 exit($failed || !$passed ? 1 : 0);

@@ -4,7 +4,7 @@
 #
 # It judges nothing. It writes frames for report.pl, one a line, a word and a tab first:
 #	test NAME, out LINE, kernel LINE (a bad one of its log), error WORDS, end STATUS
-# (run-tests.sh adds: boot KERNEL RELEASE, on which the tests behind it run, and note WORDS).
+# (run-tests.sh adds: boot KERNEL RELEASE or host, on which the tests behind it run, and note WORDS).
 # In the guest it leaves the batch with status 75 when the kernel is no longer to be trusted:
 # after a bad line (many are printed once per boot only), a module that stays, a test that hangs.
 set -u

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Runs the tests that were built, those of the guest in one guest a kernel, and reports: run-tests.sh
 #
+# As many of the jobs (the host, each kernel) run side by side as JOBS says, or there are processors.
 # TESTS selects: words of shell patterns, each matched with "host/NAME", "guest/NAME" and NAME.
 # KERNELS are those to boot, as vm/kernel.sh names them. All but the first have only the tests that
 # selftests/guest/tests.conf wants on all, unless EVERYWHERE is set.
@@ -14,7 +15,6 @@ export MASSIF_BUILD=${MASSIF_BUILD:-$source/build}
 cd "$source" || exit 1
 mkdir -p "$MASSIF_BUILD/selftests" "$MASSIF_BUILD/guest"
 results=$(mktemp -d "$MASSIF_BUILD/guest/tests.XXXXXX") || exit 1
-console=$results/console.log
 trap 'rm -rf "$results"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
@@ -43,13 +43,13 @@ selected() {
 
 console_frames() {
 	local line
-	tail -n 80 "$console" | tr -d '\r' | while IFS= read -r line; do frame kernel "$line"; done
+	tail -n 80 "$1" | tr -d '\r' | while IFS= read -r line; do frame kernel "$line"; done
 }
 
-# The test that began and did not end, if any; then how many ended.
+# How many tests ended, then the one that began and did not, if any.
 progress() {
 	awk '$1 == "begin" { open = $2 } $1 == "end" { open = ""; ended++ }
-	     END { print ended + 0, open }' "$results/progress"
+	     END { print ended + 0, open }' "$1"
 }
 
 # Those of the names given that are wanted on all kernels.
@@ -62,24 +62,27 @@ everywhere() {
 }
 
 run_guests() {
-	local kernel=$1 remaining=("${@:2}") status ended open release log=$results/vm.log patience=1
+	local kernel=$1 remaining=("${@:2}") status ended open release patience=1
+	local shared=$results/${kernel//\//_}
+	local console=$shared/console.log log=$shared/vm.log
+	mkdir -p "$shared"
 	release=$(selftests/vm/kernel.sh release "$kernel") || release=unknown
 	frame boot "${kernel##*/} $release"
 	# One of somebody's own may be for debugging, and so as slow as run-batch.sh has patience.
 	case $kernel in */*) patience=8 ;; esac
 	while [ ${#remaining[@]} -gt 0 ]; do
 		frame note "booting Linux $release in QEMU, for ${#remaining[@]} guest tests"
-		: > "$results/progress"
+		: > "$shared/progress"
 		# The guest's own end is that of its tests, each of which has its limit.
 		selftests/vm/run.sh --kernel "$kernel" \
-			--timeout $((${MASSIF_LIMIT:-600} * patience * ${#remaining[@]})) --results "$results" --console "$console" \
+			--timeout $((${MASSIF_LIMIT:-600} * patience * ${#remaining[@]})) --results "$shared" --console "$console" \
 			-- selftests/tools/run-batch.sh guest "${remaining[@]}" \
 			2> "$log"
 		status=$?
-		read -r ended open < <(progress)
+		read -r ended open < <(progress "$shared/progress")
 		if [ -n "$open" ]; then
 			frame test "guest/$open"
-			console_frames
+			console_frames "$console"
 			frame error "the guest died, or hung, during this test"
 			frame end 125
 			ended=$((ended + 1))
@@ -104,10 +107,46 @@ mapfile -t guest < <(selected guest)
 read -ra kernels <<< "${KERNELS:-${GUEST_KERNEL:-6.1}}"
 mapfile -t rest < <([ -n "${EVERYWHERE:-}" ] && printf '%s\n' "${guest[@]}" || everywhere "${guest[@]}")
 
-{
-	[ ${#host[@]} -eq 0 ] || selftests/tools/run-batch.sh host "${host[@]}"
-	[ ${#guest[@]} -eq 0 ] || run_guests "${kernels[0]}" "${guest[@]}"
-	for kernel in "${kernels[@]:1}"; do
-		[ ${#rest[@]} -eq 0 ] || run_guests "$kernel" "${rest[@]}"
-	done
-} 2>&1 | "$tools/report.pl" "$MASSIF_BUILD/selftests/summary"
+# One of "host" and the kernels.
+run_job() {
+	case $1 in
+	host)
+		frame host
+		selftests/tools/run-batch.sh host "${host[@]}"
+		;;
+	"${kernels[0]}") run_guests "$1" "${guest[@]}" ;;
+	*) run_guests "$1" "${rest[@]}" ;;
+	esac
+}
+
+# Runs jobs that nobody else has begun, until there are none.
+run_lane() {
+	local next
+	while next=$(take_job) && [ "$next" -lt ${#jobs[@]} ]; do
+		run_job "${jobs[next]}"
+	done 2>&1
+}
+
+take_job() {
+	local next
+	{
+		flock 9
+		next=$(cat "$results/next")
+		echo $((next + 1)) > "$results/next"
+		echo "$next"
+	} 9> "$results/lock"
+}
+
+# The longest first.
+jobs=()
+[ ${#guest[@]} -eq 0 ] || jobs+=("${kernels[0]}")
+[ ${#host[@]} -eq 0 ] || jobs+=(host)
+[ ${#rest[@]} -eq 0 ] || jobs+=("${kernels[@]:1}")
+echo 0 > "$results/next"
+
+lanes=()
+for ((i = 0; i < ${JOBS:-$(nproc)}; i++)); do
+	exec {lane}< <(run_lane)
+	lanes+=("/dev/fd/$lane")
+done
+"$tools/report.pl" "$MASSIF_BUILD/selftests/summary" "${lanes[@]}"
