@@ -68,10 +68,13 @@ static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 	return walk->frames[i].pc + is_own(walk, i);
 }
 
-/* So its node is not that of a frame with that address farther out. */
+/* All frames outside of frame @i have their nodes. An own one's is not that of a frame with that address farther out. */
 static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
 {
-	walk->frames[i].node = is_own(walk, i) ? MF_NODE_ROOT : node;
+	if (is_own(walk, i))
+		return;
+	walk->frames[i].node = node;
+	walk->n_known = i + 1;
 }
 
 static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t object)
@@ -97,10 +100,12 @@ static uint32_t object_of(uint64_t address, uint32_t last)
 static uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
 	struct mf_walk *walk = &thread->walk;
-	uint32_t n = 0, object = MF_OBJECT_NONE, node;
+	uint32_t n = walk->n_known, object, node;
 
-	while (n < walk->n && walk->frames[n].node != MF_NODE_ROOT && !is_own(walk, n))
-		n++;
+	/* One that was farther out the last time. */
+	if (n && is_own(walk, n - 1))
+		n--;
+	object = n ? thread->objects[n - 1] : MF_OBJECT_NONE;
 	/* Without the lock: the dynamic linker may have to be asked. */
 	for (uint32_t i = n; i < walk->n; i++)
 		object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object);

@@ -20,7 +20,6 @@
 #include <unwind.h>
 
 #include "cfi.h"
-#include "model/trie.h"
 #include "rowcache.h"
 
 /* libgcc's unwinder begins with the shim's own frames. */
@@ -59,6 +58,7 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 	for (uint32_t i = 0; i < walk->n; i++)
 		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };
 	walk->frames[walk->n - 1].exact = caller->exact;
+	walk->n_known = 0;
 	walk->complete = false;
 	walk->repeatable = false;
 }
@@ -197,7 +197,7 @@ enum step {
 };
 
 /* A guess, but a checked one: nothing is read that is not stack. */
-static enum step step_by_frame_pointer(struct mf_registers *registers)
+static __attribute__((noinline)) enum step step_by_frame_pointer(struct mf_registers *registers)
 {
 	uint64_t fp = registers->fp;
 
@@ -216,7 +216,7 @@ static uint64_t saved_register(uint64_t sp, int number)
 	return sp + offsetof(ucontext_t, uc_mcontext.gregs) + (uint64_t)number * sizeof(greg_t);
 }
 
-static enum step leave_signal_frame(struct mf_registers *registers, struct mf_walk_frame *frame)
+static __attribute__((noinline)) enum step leave_signal_frame(struct mf_registers *registers, struct mf_walk_frame *frame)
 {
 	uint64_t sp = registers->sp;
 
@@ -231,8 +231,22 @@ static enum step leave_signal_frame(struct mf_registers *registers, struct mf_wa
 	return registers->pc ? STEP_DONE : STEP_END;
 }
 
-/* From @registers to those of the caller; notes in @frame how. */
-static inline enum step step(struct mf_registers *registers, struct mf_walk_frame *frame)
+/* Steps that are rare, of a copy: see step(). */
+static enum step step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa)
+{
+	struct mf_registers copy = *registers;
+	enum step taken = cfa == MF_CFA_SIGNAL ? leave_signal_frame(&copy, frame) : step_by_frame_pointer(&copy);
+
+	*registers = copy;
+	return taken;
+}
+
+/*
+ * From @registers to those of the caller; notes in @frame how. Inlined, and nobody else has their
+ * address, so that they are the processor's, too: words that are stored one by one and loaded in pairs
+ * have to wait for the stores.
+ */
+static inline __attribute__((always_inline)) enum step step(struct mf_registers *registers, struct mf_walk_frame *frame)
 {
 	struct mf_cfi_rule rule = rule_of(registers->exact ? registers->pc : registers->pc - 1);
 	uint64_t cfa, fp = registers->fp;
@@ -261,9 +275,9 @@ static inline enum step step(struct mf_registers *registers, struct mf_walk_fram
 		 */
 		if (!registers->exact && mf_cfi_is_start(registers->pc))
 			return STEP_END;
-		return step_by_frame_pointer(registers);
+		return step_rarely(registers, frame, rule.cfa);
 	case MF_CFA_SIGNAL:
-		return leave_signal_frame(registers, frame);
+		return step_rarely(registers, frame, rule.cfa);
 	default:
 		return STEP_UNKNOWN;
 	}
@@ -339,6 +353,8 @@ static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 		frame->needs_fp = needs_fp;
 	}
 	walk->n = kept + n;
+	if (walk->n_known > kept)
+		walk->n_known = kept;
 }
 
 /* Takes over the outermost @met frames under @n fresh ones; no more than @depth in all. */
@@ -349,8 +365,7 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
 		/* Another outermost frame, another path in the trie; and beyond it nothing is asked. */
-		for (uint32_t i = 0; i < kept; i++)
-			walk->frames[i].node = MF_NODE_ROOT;
+		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
 		walk->frames[0].other_slot = 0;
 		walk->complete = false;
@@ -360,7 +375,9 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
 {
-	struct mf_registers registers = *caller;
+	struct mf_registers registers = {
+		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .exact = caller->exact,
+	};
 	uint32_t at = walk->repeatable ? walk->n : 0, n = 0;
 	enum step taken = STEP_DONE;
 	bool guessed = false;

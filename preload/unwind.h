@@ -46,7 +46,7 @@ struct mf_walk_frame {
 	uint64_t fp_slot;    /* holds the caller's fp; none: it has this frame's */
 	uint64_t other_slot; /* another word that the way went over */
 	uint64_t other;	     /* what it held */
-	uint32_t node;	     /* of the trie, or MF_NODE_ROOT: the owner's to fill in */
+	uint32_t node;	     /* of the trie: the owner's, where n_known says that there is one */
 	bool exact;
 	bool consumes_fp;    /* finding the caller took fp */
 	bool needs_fp;	     /* finding this or an outer frame's caller took it: it must be the same */
@@ -60,13 +60,14 @@ struct mf_walk {
 	uint32_t n;
 	bool complete;	 /* frames[0] is the stack's end, not just as deep as was asked for */
 	bool repeatable; /* the words tell all: nothing was guessed, and libgcc not asked */
+	uint32_t n_known; /* outermost frames that have their nodes; the owner's to raise */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch: innermost first */
 };
 
 /*
  * Walks from @caller on, at most @depth (up to MF_DEPTH_MAX) frames, at least one. Frames that are as
- * they were in the walk before are taken over with their nodes; the others have MF_NODE_ROOT. Needs
+ * they were in the walk before are taken over with their nodes, if they had any. Needs
  * no frame pointers (but goes by them in code without unwind tables), allocates nothing and takes no
  * lock.
  */

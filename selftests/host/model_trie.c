@@ -151,7 +151,15 @@ static struct mf_frame numbered_frame(uint32_t i)
 	return (struct mf_frame){ .pc = 0x7f0000000000 + (uint64_t)i * 3, .object = i % 7 };
 }
 
-/* The table of nodes doubles many times; every node is still found. */
+/* Of node @i: small families and large ones, whose members are not made one after the other. */
+static uint32_t parent_of(const uint32_t *nodes, uint32_t i)
+{
+	if (i < 16)
+		return MF_NODE_ROOT;
+	return nodes[i % 3 ? i / 3 : i / 1000];
+}
+
+/* The table of large families' nodes doubles many times; every node is still found. */
 TEST(million_nodes)
 {
 	uint32_t *nodes = calloc(MILLION, sizeof(*nodes));
@@ -159,20 +167,41 @@ TEST(million_nodes)
 	ASSERT_NE(NULL, nodes);
 	ASSERT_EQ(0, start(0));
 	for (uint32_t i = 0; i < MILLION; i++) {
-		uint32_t parent = i < 16 ? MF_NODE_ROOT : nodes[i / 3];
-
-		nodes[i] = mf_trie_child(&store, parent, numbered_frame(i));
+		nodes[i] = mf_trie_child(&store, parent_of(nodes, i), numbered_frame(i));
 		ASSERT_EQ(i + 1, nodes[i]);
 	}
-	EXPECT_LE(21, store.header->node_hash_bits);
-	for (uint32_t i = 0; i < MILLION; i++) {
-		uint32_t parent = i < 16 ? MF_NODE_ROOT : nodes[i / 3];
-
-		ASSERT_EQ(nodes[i], mf_trie_child(&store, parent, numbered_frame(i)));
-	}
+	EXPECT_LE(19, store.header->node_hash_bits);
+	for (uint32_t i = 0; i < MILLION; i++)
+		ASSERT_EQ(nodes[i], mf_trie_child(&store, parent_of(nodes, i), numbered_frame(i)));
 	EXPECT_EQ(MILLION + 1, store.header->n_nodes);
 	EXPECT_EQ(0, store.header->full);
 	free(nodes);
+}
+
+/* Around the size from which on the table has a family: each member is found, and made only once. */
+TEST(families)
+{
+	uint32_t parents[40], last;
+
+	ASSERT_EQ(0, start(0));
+	for (uint32_t i = 0; i < 40; i++)
+		parents[i] = mf_trie_child(&store, MF_NODE_ROOT, numbered_frame(1000 + i));
+	for (uint32_t size = 0; size < 40; size++)
+		for (uint32_t i = 0; i < 40 - size; i++)
+			mf_trie_child(&store, parents[size + i], numbered_frame(size));
+	last = store.header->n_nodes;
+	EXPECT_EQ(1 + 40 + 40 * 41 / 2, last);
+	for (uint32_t i = 0; i < 40; i++)
+		for (uint32_t child = 0; child <= i; child++) {
+			uint32_t node = mf_trie_child(&store, parents[i], numbered_frame(child));
+			struct mf_frame frames[3];
+
+			ASSERT_GT(last, node);
+			ASSERT_EQ(2, mf_trie_node_frames(&store, node, frames, 3));
+			EXPECT_EQ(numbered_frame(child).pc, frames[0].pc);
+			EXPECT_EQ(numbered_frame(1000 + i).pc, frames[1].pc);
+		}
+	EXPECT_EQ(last, store.header->n_nodes);
 }
 
 /* After the last node or context: known stacks go on, new ones are lost and counted. */

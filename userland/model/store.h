@@ -142,7 +142,7 @@ struct mf_store_header {
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
 	uint32_t n_string_bytes, n_ledger;
 	uint32_t n_steps, steps_lost;
-	uint32_t node_hash_offset, node_hash_bits; /* in entries; see trie.c */
+	uint32_t node_hash_bits, n_hashed; /* size of the table and entries in it; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
 
 	/* Where rows are kept (unwind/rowfile.h); empty: nowhere. And those that were not there. */

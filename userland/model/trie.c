@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // The trie of stacks.
 //
-// A node is found among its parent's newest children, which mostly lie close to it; else by hashing
-// its parent and its frame. The table of node numbers is open-addressed and only grows: a table of
-// twice the size is laid out behind the old one and filled anew.
+// A node is found among its parent's eldest children; the others of a large family are found by hashing
+// parent and frame. The table of their numbers is open-addressed and only grows: a table of twice the
+// size is laid out behind the old one and filled anew. Nothing that was ever published is changed, but
+// for a slot that was empty: so one can look while another thread makes nodes, and at worst not find
+// what is being made.
 
 #include "model/trie.h"
 
@@ -15,21 +17,22 @@
 
 /*
  * A program that comes by again often goes the same way, and nodes lie in the order in which it went
- * first: so those that are wanted next lie ahead.
+ * first: so those that are wanted next lie ahead, and the eldest of siblings are those met before.
  */
 #define AHEAD 16u
 
 /* Children looked at one by one: a walk of more costs as much as the table. */
-#define NEWEST_MAX 8u
+#define ELDEST_MAX 8u
 
 static struct mf_node *nodes_of(const struct mf_store *store)
 {
 	return store->regions[MF_REGION_NODES];
 }
 
-static uint32_t *table_of(const struct mf_store *store)
+/* Behind those of all smaller sizes. */
+static uint32_t *table_of(const struct mf_store *store, uint32_t bits)
 {
-	return (uint32_t *)store->regions[MF_REGION_NODE_HASH] + store->header->node_hash_offset;
+	return (uint32_t *)store->regions[MF_REGION_NODE_HASH] + (1u << bits) - (1u << HASH_BITS_FIRST);
 }
 
 void mf_trie_init(struct mf_store *store)
@@ -38,7 +41,6 @@ void mf_trie_init(struct mf_store *store)
 
 	header->n_nodes = 1; /* the root */
 	header->n_contexts = MF_CONTEXT_FIRST;
-	header->node_hash_offset = 0;
 	header->node_hash_bits = HASH_BITS_FIRST;
 }
 
@@ -57,15 +59,16 @@ static uint32_t hash_of(uint32_t parent, struct mf_frame frame)
 /* The slot of the table where the child is, or where it belongs. */
 static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
 {
-	uint32_t mask = (1u << store->header->node_hash_bits) - 1;
+	uint32_t bits = __atomic_load_n(&store->header->node_hash_bits, __ATOMIC_ACQUIRE);
+	uint32_t *table = table_of(store, bits), mask = (1u << bits) - 1;
 	const struct mf_node *nodes = nodes_of(store);
-	uint32_t *table = table_of(store);
 
 	for (uint32_t i = hash_of(parent, frame) & mask;; i = (i + 1) & mask) {
-		const struct mf_node *node = &nodes[table[i]];
+		uint32_t number = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
+		const struct mf_node *node = &nodes[number];
 
-		if (!table[i] || (node->parent == parent && node->pc == frame.pc &&
-				  node->object == frame.object))
+		if (!number || (node->parent == parent && node->pc == frame.pc &&
+				node->object == frame.object))
 			return &table[i];
 	}
 }
@@ -74,38 +77,44 @@ static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, struct
 static bool make_room(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
-	uint32_t size = 1u << header->node_hash_bits;
+	uint32_t bits = header->node_hash_bits, size = 1u << bits, mask = 2 * size - 1;
+	const uint32_t *old = table_of(store, bits);
 	const struct mf_node *nodes = nodes_of(store);
+	uint32_t *table = table_of(store, bits + 1);
 
-	if (header->n_nodes < size / 4 * 3)
+	if (header->n_hashed < size / 4 * 3)
 		return true;
-	if (!mf_store_fits(store, MF_REGION_NODE_HASH,
-			   (uint64_t)header->node_hash_offset + size + 2ull * size - 1,
+	if (!mf_store_fits(store, MF_REGION_NODE_HASH, table - table_of(store, HASH_BITS_FIRST) + mask,
 			   sizeof(uint32_t)))
 		return false;
-	header->node_hash_offset += size;
-	header->node_hash_bits++;
-	for (uint32_t i = 1; i < header->n_nodes; i++) {
-		struct mf_frame frame = { .pc = nodes[i].pc, .object = nodes[i].object };
+	for (uint32_t i = 0; i < size; i++) {
+		const struct mf_node *node = &nodes[old[i]];
+		uint32_t at;
 
-		*find_slot(store, nodes[i].parent, frame) = i;
+		if (!old[i])
+			continue;
+		at = hash_of(node->parent, (struct mf_frame){ .pc = node->pc, .object = node->object });
+		while (table[at & mask])
+			at++;
+		table[at & mask] = old[i];
 	}
+	__atomic_store_n(&header->node_hash_bits, bits + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
 {
 	const struct mf_node *nodes = nodes_of(store);
-	uint32_t child = __atomic_load_n(&nodes[parent].newest, __ATOMIC_ACQUIRE);
+	uint32_t child = __atomic_load_n(&nodes[parent].eldest, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; child && i < NEWEST_MAX; i++) {
+	for (uint32_t i = 0; child && i < ELDEST_MAX; i++) {
 		if (nodes[child].pc == frame.pc && nodes[child].object == frame.object) {
 			__builtin_prefetch(&nodes[child + AHEAD]);
 			return child;
 		}
-		child = nodes[child].older;
+		child = __atomic_load_n(&nodes[child].younger, __ATOMIC_ACQUIRE);
 	}
-	return 0;
+	return child ? *find_slot(store, parent, frame) : 0;
 }
 
 uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node)
@@ -113,32 +122,49 @@ uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node)
 	return __atomic_load_n(&nodes_of(store)[node].context, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * How many children of @parent are linked to each other. That it is one more than are looked at is what
+ * says that there is a table for the others; it is in both. *@link is where the next one belongs.
+ */
+static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
+{
+	struct mf_node *nodes = nodes_of(store);
+	uint32_t n = 0;
+
+	for (*link = &nodes[parent].eldest; **link && n <= ELDEST_MAX; n++)
+		*link = &nodes[**link].younger;
+	return n;
+}
+
 uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame frame)
 {
 	struct mf_store_header *header = store->header;
+	uint32_t child = mf_trie_find_child(store, parent, frame), *link, n;
 	struct mf_node *nodes = nodes_of(store);
-	uint32_t child = mf_trie_find_child(store, parent, frame);
 
-	if (!child)
-		child = *find_slot(store, parent, frame);
 	if (child)
 		return child;
+	n = find_link(store, parent, &link);
 	if (!mf_store_fits(store, MF_REGION_NODES, header->n_nodes, sizeof(*nodes)) ||
-	    !make_room(store)) {
+	    (n >= ELDEST_MAX && !make_room(store))) {
 		mf_store_set_full(store, MF_STORE_FULL_NODES);
 		return UINT32_MAX;
 	}
-	nodes[header->n_nodes] = (struct mf_node){
+	child = header->n_nodes;
+	nodes[child] = (struct mf_node){
 		.pc = frame.pc,
 		.object = frame.object,
 		.parent = parent,
 		.depth = nodes[parent].depth + 1,
-		.older = nodes[parent].newest,
 	};
-	__atomic_store_n(&nodes[parent].newest, header->n_nodes, __ATOMIC_RELEASE);
-	/* make_room may have moved the table. */
-	*find_slot(store, parent, frame) = header->n_nodes;
-	return header->n_nodes++;
+	if (n >= ELDEST_MAX) {
+		__atomic_store_n(find_slot(store, parent, frame), child, __ATOMIC_RELEASE);
+		header->n_hashed++;
+	}
+	if (n <= ELDEST_MAX)
+		__atomic_store_n(link, child, __ATOMIC_RELEASE);
+	header->n_nodes++;
+	return child;
 }
 
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node)

@@ -25,8 +25,8 @@ struct mf_node {
 	uint32_t parent;  /* the caller's node */
 	uint32_t context; /* that ends here, or MF_CONTEXT_NONE */
 	uint32_t depth;	  /* frames from the root, this one included */
-	uint32_t newest;  /* of its callees' nodes; 0: none */
-	uint32_t older;	  /* the callee's node of the same caller that was made before; 0: none */
+	uint32_t eldest;  /* of its callees' nodes; 0: none */
+	uint32_t younger; /* the callee's node of the same caller that was made next; 0: none, see trie.c */
 };
 
 void mf_trie_init(struct mf_store *store);
@@ -34,10 +34,7 @@ void mf_trie_init(struct mf_store *store);
 /* The child of @parent for @frame; made if new. Returns UINT32_MAX when the store is full. */
 uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
-/*
- * The same for a child that is there and one of the newest, also while another thread makes others;
- * 0: look again, alone.
- */
+/* The same for a child that is there, also while another thread makes others; 0: look again, alone. */
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
 /* The context that ends in @node, if it was made; may be asked while another thread makes others. */
