@@ -81,8 +81,20 @@ static bool find_percent(char percent[32])
 	return false;
 }
 
+FIXTURE(oracle) {
+	int nothing;
+};
+
+FIXTURE_SETUP(oracle)
+{
+}
+
+FIXTURE_TEARDOWN(oracle)
+{
+}
+
 /* The same numbers through valgrind's --threshold, where it says anything: 0 merges nothing. */
-TEST(valgrind_agrees)
+TEST_F_TIMEOUT(oracle, agrees, 600)
 {
 	char program[PATH_MAX], option[64], percent[32];
 
