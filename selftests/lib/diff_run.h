@@ -28,6 +28,7 @@ struct diff_scenario {
 	const char *their_args[DIFF_WORDS_MAX];	   /* with these, Valgrind's file is as ours */
 	const char *their_options[DIFF_WORDS_MAX]; /* the same, for options */
 	const char *their_library;		   /* the same, for a shared object to preload */
+	bool they_have_none; /* Valgrind leaves no file: there is nothing to differ from */
 	bool options_are_new; /* Valgrind 3.19 has not got them: there is nothing to differ from */
 	/* Valgrind counts up to that many more, or fewer, extra bytes, and times follow. */
 	uint64_t more_extra, fewer_extra;

@@ -109,6 +109,35 @@ struct massif_text_reach massif_text_reach(const char *text, const char *const *
 	return reach;
 }
 
+bool massif_text_trees_agree(const char *text)
+{
+	uint64_t heap = 0, sum = 0;
+	bool in_tree = false;
+
+	for (;; text = next_line(text)) {
+		const char *line = text + strspn(text, " ");
+		char *end;
+
+		if (in_tree && *line != 'n') {
+			if (sum != heap) {
+				fprintf(stderr, "heap %lu, leaves %lu\n", heap, sum);
+				return false;
+			}
+			in_tree = false;
+		}
+		if (!*line)
+			return true;
+		if (begins(text, "mem_heap_B="))
+			heap = strtoull(strchr(text, '=') + 1, NULL, 10);
+		if (begins(text, "heap_tree=") && !begins(text, "heap_tree=empty")) {
+			in_tree = true;
+			sum = 0;
+		}
+		if (in_tree && *line == 'n' && strtoul(line + 1, &end, 10) == 0 && *end == ':')
+			sum += strtoull(end + 1, NULL, 10);
+	}
+}
+
 bool massif_text_sums_agree(const char *text, const char *xtree)
 {
 	const char *last = NULL, *at, *totals = strstr(xtree, "\ntotals: ");

@@ -23,6 +23,9 @@ struct massif_text_reach {
 
 struct massif_text_reach massif_text_reach(const char *text, const char *const *words);
 
+/* With --threshold=0: does each snapshot that has a tree have the sum of the tree's leaves? */
+bool massif_text_trees_agree(const char *text);
+
 /*
  * Of a program whose last event was an allocation of a GiB, with --detailed-freq=1: does the last snapshot
  * of its file have the sum of its tree, and of the live blocks in @xtree, a file of --xtree-memory?
