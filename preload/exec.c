@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-// The functions that execute a program over this one: massif-ctl is told before, and when it failed.
+// The functions that execute a program: over this one, or in a child that they make.
 //
-// Without that it could not tell a process that executed a program which ended at once from one that
-// ended itself. The program gets what it would have got.
+// massif-ctl is told before, and when it failed. Without that it could not tell a process that executed
+// a program which ended at once from one that ended itself. The program gets what it would have got.
+
+#include "exec.h"
 
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "follow.h"
@@ -28,6 +35,21 @@ static int failed(int result)
 	return result;
 }
 
+/* @path is NULL where it is not known. */
+static void tell(const char *path, const char *directories)
+{
+	if (path && mf_follow_is_on())
+		mf_join_starts(path, directories);
+}
+
+/* What is looked for in which directories. */
+static void tell_name(const char *file)
+{
+	const char *directories = getenv("PATH");
+
+	tell(file, strchr(file, '/') ? NULL : directories ? directories : "");
+}
+
 static const struct mf_real *begin(void)
 {
 	const struct mf_real *real = mf_start();
@@ -46,38 +68,75 @@ static const struct mf_real *begin(void)
 			(envp) = mf_follow_add((envp), alloca(room)); \
 	} while (0)
 
-EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 {
 	FOLLOW(envp);
+	tell(path, NULL);
 	return failed(begin()->execve(path, argv, envp));
+}
+
+/* Older C libraries have none; this is all that newer ones do. */
+int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	FOLLOW(envp);
+	tell(*path == '/' || fd == AT_FDCWD ? path : NULL, NULL);
+	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags));
+}
+
+static int execute_name(const char *file, char *const argv[], char *const envp[])
+{
+	FOLLOW(envp);
+	tell_name(file);
+	return failed(begin()->execvpe(file, argv, envp));
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return mf_exec_path(path, argv, envp);
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	char *const *envp = environ;
-
-	FOLLOW(envp);
-	return failed(begin()->execve(path, argv, envp));
+	return mf_exec_path(path, argv, environ);
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	char *const *envp = environ;
-
-	FOLLOW(envp);
-	return failed(begin()->execvpe(file, argv, envp));
+	return execute_name(file, argv, environ);
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	FOLLOW(envp);
-	return failed(begin()->execvpe(file, argv, envp));
+	return execute_name(file, argv, envp);
+}
+
+EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	return mf_exec_at(fd, path, argv, envp, flags);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	FOLLOW(envp);
 	return failed(begin()->fexecve(fd, argv, envp));
+}
+
+/* The child shares our memory until it executes, and what is on our stack. */
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	FOLLOW(envp);
+	tell(path, NULL);
+	return mf_start()->posix_spawn(pid, path, actions, attributes, argv, envp);
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	FOLLOW(envp);
+	tell_name(file);
+	return mf_start()->posix_spawnp(pid, file, actions, attributes, argv, envp);
 }
 
 /* How many arguments there are before the NULL that ends them. */
@@ -118,7 +177,7 @@ EXPORT int execl(const char *path, const char *arg, ...)
 	char **argv;
 
 	GATHER(argv, arg);
-	return execv(path, argv);
+	return mf_exec_path(path, argv, environ);
 }
 
 EXPORT int execlp(const char *file, const char *arg, ...)
@@ -126,7 +185,7 @@ EXPORT int execlp(const char *file, const char *arg, ...)
 	char **argv;
 
 	GATHER(argv, arg);
-	return execvp(file, argv);
+	return execute_name(file, argv, environ);
 }
 
 EXPORT int execle(const char *path, const char *arg, ...)
@@ -139,5 +198,5 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	count(arg, args);
 	envp = va_arg(args, char *const *);
 	va_end(args);
-	return execve(path, argv, envp);
+	return mf_exec_path(path, argv, envp);
 }

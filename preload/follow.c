@@ -32,6 +32,11 @@ void mf_follow_start(const char *preload_value, const char *session_value)
 	memcpy(preload, PRELOAD, strlen(PRELOAD));
 }
 
+bool mf_follow_is_on(void)
+{
+	return preload[0];
+}
+
 size_t mf_follow_room(char *const *environment)
 {
 	bool has_preload = false, has_session = false;

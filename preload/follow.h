@@ -3,10 +3,12 @@
 #ifndef MASSIF_PRELOAD_FOLLOW_H
 #define MASSIF_PRELOAD_FOLLOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Programs are followed. @preload is the value of LD_PRELOAD, we first; @session MASSIF_SESSION's. */
 void mf_follow_start(const char *preload, const char *session);
+bool mf_follow_is_on(void);
 
 /*
  * How many bytes mf_follow_add() needs at @room, which is aligned for pointers, to make an environment of

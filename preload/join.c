@@ -323,6 +323,43 @@ void mf_join_executing(bool begins)
 	syscall(SYS_close, fd);
 }
 
+/* Longer ones are not told of. */
+#define DIRECTORY_MAX 1024
+
+void mf_join_starts(const char *path, const char *directories)
+{
+	struct mf_join_request request = make_request(MF_JOIN_STARTS);
+	bool stands = owner && owner == getpid() && is_still_there();
+	int saved = errno, fd = stands ? connection : call();
+	char directory[DIRECTORY_MAX];
+	struct iovec parts[] = {
+		{ .iov_base = &request, .iov_len = sizeof(request) },
+		{ .iov_base = directory },
+		{ .iov_base = (void *)path, .iov_len = strnlen(path, MF_JOIN_PATH_MAX) },
+		{ .iov_base = (void *)directories },
+	};
+	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 4 };
+
+	if (directories) {
+		request.args_bytes = (uint32_t)strnlen(directories, MF_JOIN_ARGS_MAX);
+		parts[3].iov_len = request.args_bytes;
+	} else if (*path != '/') {
+		/* With its NUL, in the place of which there is to be a slash. */
+		long length = syscall(SYS_getcwd, directory, sizeof(directory));
+
+		if (length > 0) {
+			directory[length - 1] = '/';
+			parts[1].iov_len = (size_t)length;
+		}
+	}
+	request.path_bytes = (uint32_t)(parts[1].iov_len + parts[2].iov_len);
+	if (fd >= 0 && request.path_bytes <= MF_JOIN_PATH_MAX)
+		tell(fd, &message, stands ? MSG_DONTWAIT : 0);
+	if (fd >= 0 && !stands)
+		syscall(SYS_close, fd);
+	errno = saved;
+}
+
 /* Returns 0 or -errno. */
 static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const char *arg)
 {

@@ -49,4 +49,10 @@ void mf_join_written(const struct mf_join_file *file, const char *path, int code
 /* This process is about to execute a program, or it failed to. Nothing in others of its memory. */
 void mf_join_executing(bool begins);
 
+/*
+ * This process, or one that it makes, is about to execute @path, which is to be looked for in @directories
+ * if that is not NULL: massif-ctl knows whether it can be followed there. Also in others of its memory.
+ */
+void mf_join_starts(const char *path, const char *directories);
+
 #endif

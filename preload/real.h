@@ -3,6 +3,7 @@
 #ifndef MASSIF_PRELOAD_REAL_H
 #define MASSIF_PRELOAD_REAL_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,14 @@
 	X(dlclose, "dlclose", int, (void *))                                \
 	X(execve, "execve", int, (const char *, char *const *, char *const *)) \
 	X(execvpe, "execvpe", int, (const char *, char *const *, char *const *)) \
-	X(fexecve, "fexecve", int, (int, char *const *, char *const *))
+	X(fexecve, "fexecve", int, (int, char *const *, char *const *))       \
+	X(posix_spawn, "posix_spawn", int,                                   \
+	  (pid_t *, const char *, const posix_spawn_file_actions_t *,        \
+	   const posix_spawnattr_t *, char *const *, char *const *))         \
+	X(posix_spawnp, "posix_spawnp", int,                                 \
+	  (pid_t *, const char *, const posix_spawn_file_actions_t *,        \
+	   const posix_spawnattr_t *, char *const *, char *const *))         \
+	X(syscall, "syscall", long, (long, ...))
 
 /* The program's own, if it has them: what the C++ library's operators would call. */
 #define MF_REAL_PROGRAM(X)                                                  \

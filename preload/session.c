@@ -23,6 +23,7 @@
 #include "requests.h"
 #include "rowcache.h"
 #include "start.h"
+#include "syscall.h"
 #include "takeover.h"
 #include "thread.h"
 #include "trace.h"
@@ -224,6 +225,7 @@ void mf_session_attach(void)
 	if (__atomic_exchange_n(&attach_started, 1, __ATOMIC_ACQ_REL))
 		return;
 	mf_thread_local.inside = true;
+	mf_syscall_start();
 	attach(initial_environment());
 	mf_thread_local.inside = false;
 	errno = saved;

@@ -19,6 +19,8 @@
 
 #define NOBODY 65534
 
+#define RESOLVE(name) mf_program_resolve(&self->program, name, getenv("PATH"), &self->err)
+
 FIXTURE(program) {
 	struct mf_program program;
 	struct mf_error err;
@@ -62,7 +64,7 @@ static bool copy_changed(const char *from, const char *to, const void *old, cons
 
 TEST_F(program, is_dynamic)
 {
-	ASSERT_EQ(0, mf_program_resolve(&self->program, "true", &self->err));
+	ASSERT_EQ(0, RESOLVE("true"));
 	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
 	EXPECT_EQ('/', self->program.path[0]);
 	EXPECT_EQ(NULL, self->program.image);
@@ -110,7 +112,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	char line[4096];
 
 	ctl_write_file("p.script", "#!  /bin/sh\t-e\nexit 3\n", 0755);
-	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.script", &self->err));
+	ASSERT_EQ(0, RESOLVE("./p.script"));
 	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
 	EXPECT_STREQ("./p.script", self->program.path);
 	EXPECT_STREQ("/bin/sh", self->program.image);
@@ -121,7 +123,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	snprintf(line, sizeof(line), "#!%s\n", ctl_target("ctl_static"));
 	ctl_write_file("p.inner", line, 0755);
 	ctl_write_file("p.outer", "#!./p.inner\n", 0755);
-	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.outer", &self->err));
+	ASSERT_EQ(0, RESOLVE("./p.outer"));
 	EXPECT_EQ(MF_PROGRAM_STATIC, self->program.kind);
 	EXPECT_STREQ(ctl_target("ctl_static"), self->program.image);
 }
@@ -129,7 +131,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 TEST_F(program, script_without_interpreter)
 {
 	ctl_write_file("p.bare", "exit 3\n", 0755);
-	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.bare", &self->err));
+	ASSERT_EQ(0, RESOLVE("./p.bare"));
 	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
 	EXPECT_TRUE(self->program.by_shell);
 }
@@ -141,19 +143,19 @@ TEST_F(program, search)
 	mkdir("p.second", 0755);
 	ctl_write_file("p.first/tool", "#!/bin/sh\n", 0644);
 	setenv("PATH", "p.first:p.second", 1);
-	EXPECT_EQ(-EACCES, mf_program_resolve(&self->program, "tool", &self->err));
+	EXPECT_EQ(-EACCES, RESOLVE("tool"));
 	ctl_write_file("p.second/tool", "#!/bin/sh\n", 0755);
-	EXPECT_EQ(0, mf_program_resolve(&self->program, "tool", &self->err));
+	EXPECT_EQ(0, RESOLVE("tool"));
 	EXPECT_STREQ("p.second/tool", self->program.path);
-	EXPECT_EQ(-ENOENT, mf_program_resolve(&self->program, "other", &self->err));
+	EXPECT_EQ(-ENOENT, RESOLVE("other"));
 
 	/* An empty part is the current directory. */
 	ctl_write_file("p.here", "#!/bin/sh\n", 0755);
 	setenv("PATH", "p.first::p.second", 1);
-	EXPECT_EQ(0, mf_program_resolve(&self->program, "p.here", &self->err));
+	EXPECT_EQ(0, RESOLVE("p.here"));
 	mf_program_deinit(&self->program);
 	unsetenv("PATH");
-	EXPECT_EQ(0, mf_program_resolve(&self->program, "true", &self->err));
+	EXPECT_EQ(0, RESOLVE("true"));
 
 	unlink("p.first/tool");
 	unlink("p.second/tool");
@@ -260,12 +262,40 @@ TEST_F(program, set_uid_one_runs)
 	expect_blind(_metadata, &self->result, "./p.setuid gains rights when it is executed");
 }
 
+/* The same of what a program executes. */
+TEST_F(program, set_uid_child_runs)
+{
+	const char *argv[] = { "massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
+			       "./p.setuid -u; ./p.setuid -u; :", NULL };
+	struct statvfs fs;
+	const char *words;
+
+	if (geteuid() != 0)
+		SKIP(return, "needs root, to make a set-uid program");
+	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
+		SKIP(return, "the file system is mounted nosuid");
+	ASSERT_TRUE(copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0));
+	ASSERT_EQ(0, chmod("p.setuid", 04755));
+	ASSERT_EQ(0, chmod(".", 0777));
+	ctl_run(&self->result, NULL, become_nobody,
+		(const char *const[]){ ctl_path(), "--version", NULL });
+	if (ctl_exit_code(&self->result) != 0)
+		SKIP(return, "other users cannot reach massif-ctl here");
+	ctl_result_free(&self->result);
+	ctl_run(&self->result, NULL, become_nobody, argv);
+	EXPECT_STREQ("0\n0\n", self->result.out);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	words = strstr(self->result.err, "/p.setuid gains rights when it is executed");
+	ASSERT_NE(NULL, words);
+	EXPECT_EQ(NULL, strstr(strchr(words, '\n'), "gains rights"));
+}
+
 /* Who has the rights already gains nothing. */
 TEST_F(program, own_set_uid_is_ordinary)
 {
 	ASSERT_TRUE(copy_changed("/bin/true", "p.setuid", NULL, NULL, 0));
 	ASSERT_EQ(0, chmod("p.setuid", 06755));
-	ASSERT_EQ(0, mf_program_resolve(&self->program, "./p.setuid", &self->err));
+	ASSERT_EQ(0, RESOLVE("./p.setuid"));
 	EXPECT_EQ(MF_PROGRAM_DYNAMIC, self->program.kind);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +82,16 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 		unlink(name);
 	}
 	qsort(files, n, sizeof(files[0]), compare);
+	return n;
+}
+
+/* How often @words stand in @text. */
+static size_t count(const char *text, const char *words)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, words)); text += strlen(words))
+		n++;
 	return n;
 }
 
@@ -196,6 +207,60 @@ TEST_F_TIMEOUT(children, traced, 120)
 		EXPECT_STREQ("", self->result.err);
 		forget_files(self);
 	}
+}
+
+/* Whatever environment they are given, and by whichever function. */
+TEST_F_TIMEOUT(children, traced_without_environment, 120)
+{
+	static const char *const ways[] = {
+		"spawn_bare", "spawnp_bare", "exec_at", "exec_number", "exec_at_number", "cleared",
+	};
+
+	NEED_VALGRIND();
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		TH_LOG("%s", ways[i]);
+		run_both(_metadata, self, "--trace-children=yes", ARGS(target, ways[i], target, "leaf"));
+		EXPECT_EQ(7, ctl_exit_code(&self->result));
+		EXPECT_EQ(2, self->n[0]);
+		EXPECT_STREQ("", self->result.err);
+		forget_files(self);
+	}
+	/* They get what they were to get, and nothing else; so where nothing is followed. */
+	for (size_t i = 0; i < 5; i++) {
+		run_side(self, 0, "--trace-children=no", ARGS(target, ways[i], "/usr/bin/env"));
+		EXPECT_STREQ("A=b\nSIDE=ours\n", self->result.out);
+		EXPECT_EQ(1, self->n[0]);
+		forget_files(self);
+	}
+	run_side(self, 0, "--trace-children=yes", ARGS(target, "exec_at_descriptor", "/usr/bin/env"));
+	EXPECT_NE(NULL, strstr(self->result.out, "A=b\nSIDE=ours\n"));
+	EXPECT_EQ(2, self->n[0]);
+}
+
+/*
+ * A relative name leads to where massif-ctl is. Massif's leads to where each program was executed: there
+ * the files would get into what a git or a make works on.
+ */
+TEST_F_TIMEOUT(children, traced_elsewhere, 60)
+{
+	char name[256];
+
+	NEED_VALGRIND();
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	ASSERT_EQ(0, mkdir("c.sub", 0755));
+	for (int side = 0; side < 2; side++)
+		run_side(self, side, "--trace-children=yes", ARGS(target, "elsewhere", target, "leaf"));
+	EXPECT_EQ(7, ctl_exit_code(&self->result));
+	EXPECT_EQ(7, ctl_exit_code(&self->theirs));
+	EXPECT_EQ(2, self->n[0]);
+	EXPECT_EQ(1, self->n[1]);
+	ASSERT_EQ(0, chdir("c.sub"));
+	EXPECT_EQ(0, ctl_find_files("massif.out.ours", name));
+	EXPECT_EQ(1, ctl_find_files("massif.out.theirs", name));
+	ctl_remove_files("massif.out.");
+	ASSERT_EQ(0, chdir(".."));
+	rmdir("c.sub");
 }
 
 /* Without the option only the program has a file, and what it executes finds nothing of ours. */
@@ -478,6 +543,37 @@ TEST_F(children, killed)
 	EXPECT_NE(NULL, strstr(found, "mem_heap_B=10000\n"));
 }
 
+/*
+ * A forked child, while its parent goes on. One that dies of SIGKILL has no file in Massif: it is held to
+ * that of one that dies of another signal.
+ */
+TEST_F_TIMEOUT(children, killed_child, 60)
+{
+	static const struct {
+		const char *ours, *theirs;
+		size_t files; /* theirs */
+	} signals[] = { { "15", "15", 2 }, { "9", "9", 1 }, { "9", "6", 2 } };
+
+	NEED_VALGRIND();
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		TH_LOG("%s, Valgrind's %s", signals[i].ours, signals[i].theirs);
+		setenv("CHILD_SIGNAL", signals[i].ours, 1);
+		run_side(self, 0, "--trace-children=no", ARGS(target, "killed_child"));
+		setenv("CHILD_SIGNAL", signals[i].theirs, 1);
+		run_side(self, 1, "--trace-children=no", ARGS(target, "killed_child"));
+		EXPECT_EQ(7, ctl_exit_code(&self->result));
+		EXPECT_EQ(7, ctl_exit_code(&self->theirs));
+		EXPECT_STREQ("", self->result.err);
+		EXPECT_EQ(2, self->n[0]);
+		EXPECT_EQ(signals[i].files, self->n[1]);
+		for (size_t j = 0; signals[i].files == 2 && j < self->n[0]; j++)
+			EXPECT_STREQ(self->files[1][j], self->files[0][j]);
+		forget_files(self);
+	}
+	unsetenv("CHILD_SIGNAL");
+}
+
 /* Nobody has to wait for it; its file is there, too. */
 TEST_F(children, daemon)
 {
@@ -500,6 +596,46 @@ TEST_F(children, static_one)
 	EXPECT_STREQ("1 arguments\n", self->result.out);
 	EXPECT_EQ(9, ctl_exit_code(&self->result));
 	EXPECT_EQ(1, self->n[0]);
+	EXPECT_EQ(1, count(self->result.err, "/ctl_static is statically linked, so heap mode sees "
+					     "nothing of it; use --pages-as-heap=yes\n"));
+}
+
+/* Each program of that kind is told of once, by whichever function it is executed, and wherever. */
+TEST_F(children, obstacles)
+{
+	static const char *const ways[] = { "fork_exec", "vfork_exec", "spawn", "exec_number", "cleared" };
+	char path[4096];
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	snprintf(path, sizeof(path), "%s", ctl_target("ctl_static"));
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		TH_LOG("%s", ways[i]);
+		run_side(self, 0, "--trace-children=yes", ARGS(target, ways[i], path));
+		EXPECT_EQ(9, ctl_exit_code(&self->result));
+		EXPECT_EQ(1, count(self->result.err, " is statically linked, "));
+		forget_files(self);
+		run_side(self, 0, "--trace-children=no", ARGS(target, ways[i], path));
+		EXPECT_EQ(0, count(self->result.err, " is statically linked, "));
+		forget_files(self);
+	}
+	/* Names that are looked for, or are relative. */
+	for (size_t i = 0; i < 2; i++) {
+		char command[4200];
+
+		snprintf(command, sizeof(command),
+			 i ? "cd '%.*s'; ./ctl_static; ../targets/ctl_static" :
+			     "PATH=/nowhere:'%.*s' /usr/bin/env ctl_static",
+			 (int)(strrchr(path, '/') - path), path);
+		run_side(self, 0, "--trace-children=yes", ARGS("/bin/sh", "-c", command));
+		EXPECT_EQ(9, ctl_exit_code(&self->result));
+		EXPECT_EQ(1, count(self->result.err, "/ctl_static is statically linked, "));
+		forget_files(self);
+	}
+	/* What the options leave out nobody need be told of. */
+	run_side(self, 0, "--trace-children=yes",
+		 ARGS("--trace-children-skip=*/ctl_static", target, "spawn", path));
+	EXPECT_EQ(9, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
 }
 
 /* As it is without us, in all that it says and leaves. */

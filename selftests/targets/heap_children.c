@@ -109,6 +109,93 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
+/* An environment in which there is nothing of massif's, but what the name of Valgrind's file asks for. */
+static char *bare[] = { "A=b", NULL, NULL };
+
+static int spawn_bare(char **argv)
+{
+	pid_t pid;
+
+	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, bare))
+		return 92;
+	grow(4, 300);
+	return wait_for(pid);
+}
+
+static int spawnp_bare(char **argv)
+{
+	pid_t pid;
+
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, bare))
+		return 92;
+	return wait_for(pid);
+}
+
+static int exec_at(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execveat(AT_FDCWD, argv[0], argv, bare, 0);
+		_exit(91);
+	}
+	return wait_for(pid);
+}
+
+static int exec_at_descriptor(char **argv)
+{
+	int fd = open(argv[0], O_PATH | O_CLOEXEC);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execveat(fd, "", argv, bare, AT_EMPTY_PATH);
+		_exit(91);
+	}
+	return wait_for(pid);
+}
+
+static int exec_number(char **argv)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		syscall(SYS_execve, argv[0], argv, bare);
+		_exit(91);
+	}
+	return wait_for(pid);
+}
+
+static int exec_at_number(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		syscall(SYS_execveat, AT_FDCWD, argv[0], argv, bare, 0);
+		_exit(91);
+	}
+	return wait_for(pid);
+}
+
+static int cleared(char **argv)
+{
+	clearenv();
+	putenv(bare[1]);
+	return fork_exec(argv);
+}
+
+/* Where it is started, and not where we are. */
+static int elsewhere(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (chdir("c.sub"))
+			_exit(92);
+		_exit(exec_over(argv));
+	}
+	return wait_for(pid);
+}
+
 static int killed(char **argv)
 {
 	pid_t pid;
@@ -126,6 +213,32 @@ static int killed(char **argv)
 		return 94;
 	kill(pid, SIGKILL);
 	return wait_for(pid);
+}
+
+/* A child that has gone on by itself, and is killed by the signal that $CHILD_SIGNAL says. */
+static int killed_child(char **argv)
+{
+	const char *number = getenv("CHILD_SIGNAL");
+	int ends[2];
+	char ready;
+	pid_t pid;
+
+	if (!number || pipe(ends))
+		return 93;
+	pid = fork();
+	if (pid == 0) {
+		shrink(5);
+		grow(9, 700);
+		if (write(ends[1], "x", 1) == 1)
+			pause();
+		_exit(95);
+	}
+	if (read(ends[0], &ready, 1) != 1 || kill(pid, atoi(number)))
+		return 94;
+	if (wait_for(pid) != 128 + atoi(number))
+		return 96;
+	grow(4, 300);
+	return 7;
 }
 
 /* Says that it is ready, and stays. */
@@ -435,7 +548,16 @@ static const struct {
 	{ "vfork_exec", vfork_exec },
 	{ "spawn", spawn },
 	{ "chain", chain },
+	{ "spawn_bare", spawn_bare },
+	{ "spawnp_bare", spawnp_bare },
+	{ "exec_at", exec_at },
+	{ "exec_at_descriptor", exec_at_descriptor },
+	{ "exec_number", exec_number },
+	{ "exec_at_number", exec_at_number },
+	{ "cleared", cleared },
+	{ "elsewhere", elsewhere },
 	{ "killed", killed },
+	{ "killed_child", killed_child },
 	{ "forked", forked },
 	{ "forked_twice", forked_twice },
 	{ "late", late },
@@ -453,6 +575,8 @@ static const struct {
 int main(int argc, char **argv)
 {
 	own_path = argv[0];
+	if (getenv("SIDE"))
+		bare[1] = getenv("SIDE") - strlen("SIDE=");
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (strcmp(ways[i].name, argv[1]) == 0) {
 			if (ways[i].run != leaf && ways[i].run != stay)

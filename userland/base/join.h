@@ -39,6 +39,8 @@ enum mf_join_verb {
 	MF_JOIN_COPY,	  /* a child wants memory of its own. There, or on a new connection */
 	MF_JOIN_EXECUTES, /* it is about to be another program; */
 	MF_JOIN_STAYS,	  /* that failed. These are not answered on a connection that stands */
+	MF_JOIN_STARTS,	  /* it, or a child of it, is about to execute the path; the argument is the
+			   * PATH in which to look for it, or empty. It is not answered */
 	MF_JOIN_COMMAND,  /* the program gives a monitor command, which is the path */
 	MF_JOIN_WRITTEN,  /* on the same connection, not answered: what became of the file; its path,
 			   * and as an argument what errno was, if that is not 0 */

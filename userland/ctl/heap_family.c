@@ -21,6 +21,8 @@
 #include "ctl/door.h"
 #include "ctl/message.h"
 #include "ctl/monitor.h"
+#include "ctl/obstacle.h"
+#include "ctl/sight.h"
 #include "ctl/timekeeper.h"
 #include "model/tally.h"
 
@@ -44,6 +46,7 @@ struct mf_heap_family {
 	struct guest *guests;
 	int poller; /* -1: nobody can join */
 	struct mf_door door;
+	struct mf_obstacles obstacles;
 };
 
 static int watch(struct mf_heap_family *family, int fd)
@@ -107,6 +110,7 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 	close_door(family);
 	while (family->processes)
 		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
+	mf_obstacles_deinit(&family->obstacles);
 	free(family);
 }
 
@@ -289,6 +293,27 @@ static int trace_target(const struct mf_options *options)
 	return options->trace_malloc ? mf_message_target() : -1;
 }
 
+/* A program is about to be executed, and is followed unless the shim cannot get into it. */
+static void look_ahead(struct mf_heap_family *family, const struct mf_wish *wish)
+{
+	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
+	struct mf_error err;
+
+	if (!mf_program_resolve(&program, wish->path, wish->args, &err) &&
+	    !mf_children_skips(family->options, program.path, "", 0))
+		mf_obstacles_say(&family->obstacles, &program);
+}
+
+/* What a process says on its connection, where it waits for no answer. */
+static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
+		 const struct mf_wish *wish)
+{
+	if (wish->request.verb == MF_JOIN_STARTS)
+		look_ahead(family, wish);
+	else
+		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+}
+
 /* Whatever it said before it died comes first. */
 static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
@@ -296,7 +321,7 @@ static void end_process(struct mf_heap_family *family, struct mf_heap_process *p
 
 	while (wish && process->connection >= 0 &&
 	       mf_door_receive(&family->door, process->connection, wish) > 0)
-		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+		hear(family, process, wish);
 	free(wish);
 	process->ended = true;
 	close(mf_take(process->pidfd, -1));
@@ -457,6 +482,9 @@ static int serve_wish(struct mf_heap_family *family, struct guest *guest, const 
 		return serve_go_on(family, guest->fd, wish);
 	case MF_JOIN_COPY:
 		return give_copy(family, find_alive(family, wish->pid), guest->fd) ?: ENOTCONN;
+	case MF_JOIN_STARTS:
+		look_ahead(family, wish);
+		return ENOTCONN;
 	case MF_JOIN_COMMAND:
 		return serve_command(family, guest, wish);
 	case MF_JOIN_WRITTEN:
@@ -491,41 +519,13 @@ static void serve_guest(struct mf_heap_family *family, struct guest *guest)
 	free(wish);
 }
 
-/* What a process's memory has of ours. */
-enum sight {
-	SIGHT_UNKNOWN,
-	SIGHT_OURS,   /* the session is mapped */
-	SIGHT_OTHER,  /* it is not: another program was executed */
-	SIGHT_ENDING, /* there is no memory any more */
-};
-
-static enum sight look_at(pid_t pid)
-{
-	mf_auto_fclose FILE *maps = NULL;
-	mf_auto_free char *line = NULL;
-	enum sight sight = SIGHT_ENDING;
-	char path[32];
-	size_t room = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return errno == ENOENT || errno == ESRCH ? SIGHT_ENDING : SIGHT_UNKNOWN;
-	while (getline(&line, &room, maps) >= 0) {
-		if (strstr(line, "/memfd:massif-session"))
-			return SIGHT_OURS;
-		sight = SIGHT_OTHER;
-	}
-	return ferror(maps) ? SIGHT_UNKNOWN : sight;
-}
-
 /*
  * The connection has ended. So has the process, or what it was: it executed a program that cannot
  * join. Or else it closed a descriptor that it did not know: then it is looked at now and then.
  */
 static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	enum sight sight = process->executes ? SIGHT_OTHER : look_at(process->pid);
+	enum mf_sight sight = process->executes ? MF_SIGHT_OTHER : mf_sight_of(process->pid);
 
 	if (process->connection >= 0) {
 		close(mf_take(process->connection, -1));
@@ -535,13 +535,13 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 									    LAST_WATCH_MS;
 	}
 	process->watch_at = mf_timekeeper_now() + process->watch_ms;
-	if (sight == SIGHT_OTHER) {
+	if (sight == MF_SIGHT_OTHER) {
 		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
 			       "process %d (%s) executed a program that heap mode sees nothing of; "
 			       "its profile ends without a file",
 			       (int)process->pid, process->cmd);
 		drop(family, process);
-	} else if (sight == SIGHT_ENDING) {
+	} else if (sight == MF_SIGHT_ENDING) {
 		process->watch_ms = -1; /* the other descriptor will tell */
 	}
 }
@@ -571,7 +571,7 @@ static void serve_process(struct mf_heap_family *family, struct mf_heap_process 
 		/* Or it finds the connection closed. */
 		give_copy(family, process, process->connection);
 	} else if (ret > 0) {
-		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+		hear(family, process, wish);
 	} else if (ret < 0) {
 		lose_sight(family, process);
 	}

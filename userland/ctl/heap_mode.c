@@ -11,6 +11,7 @@
 #include "ctl/image_watch.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
+#include "ctl/obstacle.h"
 #include "ctl/shim.h"
 #include "ctl/timekeeper.h"
 #include "model/model.h"
@@ -24,20 +25,6 @@ struct heap_state {
 	char **environment;
 	struct mf_image_watch watch; /* the shim is gone when another program is executed */
 	int64_t watch_at;	     /* when to look for that next, as mf_timekeeper_now() */
-};
-
-/* Why the shim cannot get into a program, and what to do; NULL: it can. */
-static const char *const obstacles[] = {
-	[MF_PROGRAM_STATIC] = "is statically linked, so heap mode sees nothing of it; use "
-			      "--pages-as-heap=yes",
-	[MF_PROGRAM_PRIVILEGED] = "gains rights when it is executed (set-uid, set-gid or "
-				  "capabilities), so heap mode leaves it alone; run it as a user "
-				  "who has them",
-	[MF_PROGRAM_MACHINE] = "is made for another architecture, so heap mode sees nothing of "
-			       "it; use --pages-as-heap=yes",
-	[MF_PROGRAM_LOADER] = "uses another C library, so heap mode sees nothing of it; use "
-			      "--pages-as-heap=yes",
-	[MF_PROGRAM_UNKNOWN] = NULL,
 };
 
 /* Hands over a copy of where messages go: the program's own standard error may be closed. */
@@ -84,7 +71,7 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state,
 static int prepare(struct mf_run *run, struct mf_error *err)
 {
 	const struct mf_program *program = run->program;
-	const char *obstacle = obstacles[program->kind];
+	const char *obstacle = mf_obstacle_of(program->kind);
 	struct mf_heap_process *first;
 	struct heap_state *state;
 	int ret;

@@ -38,10 +38,9 @@ static int check_executable(const char *path)
 	return 0;
 }
 
-/* Looks for @name in the directories of $PATH. Returns 0 and *@path (to be freed), or -errno. */
-static int search_path(const char *name, char **path)
+/* Looks for @name in @directories. Returns 0 and *@path (to be freed), or -errno. */
+static int search_path(const char *name, const char *directories, char **path)
 {
-	const char *directories = getenv("PATH");
 	int ret = -ENOENT;
 
 	/* As execvp() does without a PATH. */
@@ -187,7 +186,8 @@ static int classify(struct mf_program *program, const char *path, struct mf_erro
 					 "interpreters", program->path);
 }
 
-int mf_program_resolve(struct mf_program *program, const char *name, struct mf_error *err)
+int mf_program_resolve(struct mf_program *program, const char *name, const char *directories,
+		       struct mf_error *err)
 {
 	int ret;
 
@@ -198,7 +198,7 @@ int mf_program_resolve(struct mf_program *program, const char *name, struct mf_e
 		if (!ret && !program->path)
 			ret = -ENOMEM;
 	} else {
-		ret = search_path(name, &program->path);
+		ret = search_path(name, directories, &program->path);
 	}
 	ret = ret ? complain(err, ret, name) : classify(program, program->path, err);
 	if (ret)

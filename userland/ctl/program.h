@@ -25,10 +25,11 @@ struct mf_program {
 };
 
 /*
- * Finds @name as a shell would. Returns 0; or -ENOENT or another -errno, with words in @err, if it
- * cannot be executed.
+ * Finds @name as a shell would, with @directories as its PATH, which may be NULL. Returns 0; or -ENOENT
+ * or another -errno, with words in @err, if it cannot be executed.
  */
-int mf_program_resolve(struct mf_program *program, const char *name, struct mf_error *err);
+int mf_program_resolve(struct mf_program *program, const char *name, const char *directories,
+		       struct mf_error *err);
 void mf_program_deinit(struct mf_program *program);
 
 #endif

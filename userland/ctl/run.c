@@ -149,7 +149,7 @@ static int run_with(struct mf_options *options, const struct mf_defaults *defaul
 	mf_defaults_say_refused(defaults);
 	if (mf_output_check(options, &run.keep_descriptors, &err))
 		return refuse(STATUS_REFUSED, &err);
-	ret = mf_program_resolve(&program, argv[used], &err);
+	ret = mf_program_resolve(&program, argv[used], getenv("PATH"), &err);
 	if (ret)
 		return refuse(exec_status(ret), &err);
 	if (mf_clock_choose_unit(options, &run.note, &err))

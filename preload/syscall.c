@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+// syscall(2): programs that are executed by the number of the call are followed like others.
+//
+// All other calls go on to the next definition by a jump, so that it returns to whom it was called by:
+// of a call that makes a process that shares its parent's stack, no frame may be in between.
+
+#include "syscall.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "exec.h"
+#include "real.h"
+
+#ifdef __x86_64__
+
+_Static_assert(SYS_execve == 59 && SYS_execveat == 322, "the numbers in the code below");
+
+/* Until the next definition is known: what that would do. */
+static long bare(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long fourth __asm__("r10") = d;
+	register long fifth __asm__("r8") = e;
+	register long sixth __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+			 : "rcx", "r11", "memory");
+	if ((unsigned long)result < -4095ul)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+/* For the code below. */
+long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))bare;
+
+long mf_syscall_execute(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
+
+__attribute__((used)) long mf_syscall_execute(long number, long a, long b, long c, long d, long e)
+{
+	if (number == SYS_execve)
+		return mf_exec_path((const char *)a, (char *const *)b, (char *const *)c);
+	return mf_exec_at((int)a, (const char *)b, (char *const *)c, (char *const *)d, (int)e);
+}
+
+__asm__(".text\n"
+	".p2align 4\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n"
+	"	.cfi_startproc\n"
+	"	cmp	$59, %rdi\n"
+	"	je	mf_syscall_execute\n"
+	"	cmp	$322, %rdi\n"
+	"	je	mf_syscall_execute\n"
+	"	jmp	*mf_syscall_next(%rip)\n"
+	"	.cfi_endproc\n"
+	".size syscall, . - syscall\n");
+
+void mf_syscall_start(void)
+{
+	mf_syscall_next = mf_real_functions.syscall;
+}
+
+#else
+
+void mf_syscall_start(void)
+{
+}
+
+#endif

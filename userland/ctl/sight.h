@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a process's memory has of ours. */
+#ifndef MASSIF_CTL_SIGHT_H
+#define MASSIF_CTL_SIGHT_H
+
+#include <sys/types.h>
+
+enum mf_sight {
+	MF_SIGHT_UNKNOWN,
+	MF_SIGHT_OURS,	 /* the session is mapped */
+	MF_SIGHT_OTHER,	 /* it is not: another program was executed */
+	MF_SIGHT_ENDING, /* there is no memory any more */
+};
+
+enum mf_sight mf_sight_of(pid_t pid);
+
+#endif
