@@ -4,7 +4,7 @@
 // The dynamic linker has a function for debuggers to stop in: it does nothing, and is called whenever
 // the list of objects begins to change or has changed (r_brk of struct r_debug, see link.h). When it is
 // called for new objects, they are mapped; then they are relocated, and their constructors run. A jump
-// over its only instruction makes it ours. A debugger that stops there still does.
+// over its only instruction makes it ours. A debugger that stops there later still does.
 
 #include "arrival.h"
 
@@ -19,6 +19,9 @@
 #include "session.h"
 #include "takeover.h"
 #include "thread.h"
+
+/* What debuggers write over the instruction where they want to stop. */
+#define BREAKPOINT 0xcc
 
 /* What is done with a new object; and, for all that came together, after the last one. */
 struct visitor {
@@ -108,12 +111,31 @@ static void look(void)
 			visitors[i].done();
 }
 
+/*
+ * Has the program loaded objects into a namespace of their own, by dlmopen? They have a C library of their
+ * own, too. The list of lists has been there since version 2 of the structure.
+ */
+static bool is_elsewhere(void)
+{
+	struct lists {
+		struct r_debug own;
+		const void *next;
+	};
+	/* Larger than the compiler knows. */
+	const void *volatile at = &_r_debug;
+	const struct lists *lists = at;
+
+	return lists->own.r_version >= 2 && lists->next;
+}
+
 /* Stands for the dynamic linker's function. */
 static void list_changes(void)
 {
 	int saved = errno;
 	bool inside = mf_thread_local.inside;
 
+	if (mf_session_is_active() && is_elsewhere())
+		mf_session_store.header->is_elsewhere = 1;
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
 		/* The session of a child that was just forked comes with its first thread's state. */
@@ -146,6 +168,8 @@ int mf_arrival_start(void)
 	int code;
 
 	look();
+	if (MF_PATCH_BYTES && site && *site == BREAKPOINT)
+		return -EBUSY; /* which the debugger will take away, and with it a part of the jump */
 	if (!MF_PATCH_BYTES || !site || !is_empty(site))
 		return -ENOTSUP;
 	code = mf_patch_prepare(site, (const void *)list_changes, &via);

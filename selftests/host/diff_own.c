@@ -70,4 +70,7 @@ SCENARIO(plugin_deep_lazy, "own_plugin", ARGS("dl", "libown_none.so"), WITH(BIG_
 SCENARIO(plugin_deep_bound, "own_plugin", ARGS("d", "libown_bound.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_deep, "own_plugin", ARGS("d", "libown_library.so"), WITH(BIG_PLACES));
 
+/* In a namespace of its own: neither sees anything of it. */
+SCENARIO(plugin_elsewhere, "own_plugin", ARGS("m", "libown_none.so"), WITH(BIG_PLACES));
+
 TEST_HARNESS_MAIN

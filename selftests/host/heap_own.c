@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 
@@ -168,6 +169,30 @@ TEST_F(own, musl_is_told)
 	EXPECT_NE(NULL, strstr(self->result.err, "uses another C library, so heap mode sees nothing of "
 						 "it; use --pages-as-heap=yes"));
 	ctl_remove_files("own_musl");
+}
+
+/* With a C library of its own. */
+TEST_F(own, namespace_is_told_of)
+{
+	RUN(self, ctl_target("own_plugin"), "m", "libown_none.so");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("massif-ctl: libraries were loaded into a namespace of their own (dlmopen), with a C "
+		     "library of their own: what they allocate is not seen\n",
+		     self->result.err);
+}
+
+/* A breakpoint of gdb's stands where the jump would. */
+TEST_F_TIMEOUT(own, debugger_is_told_of, 120)
+{
+	if (access("/usr/bin/gdb", X_OK))
+		SKIP(return, "there is no gdb");
+	RUN(self, "--trace-children=yes", "/usr/bin/gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off",
+	    "-ex", "run", "--args", ctl_target("own_plugin"), "n", "libown_library.so");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.out, "exited normally"));
+	EXPECT_NE(NULL, strstr(self->result.err, "libraries that were loaded later were not looked at, so what "
+						 "they define themselves is not seen: a debugger has a "
+						 "breakpoint in the dynamic linker\n"));
 }
 
 TEST_HARNESS_MAIN

@@ -26,7 +26,8 @@ int main(int argc, char **argv)
 			*flag == 'l' ? (flags & ~RTLD_NOW) | RTLD_LAZY :
 				       flags;
 	/* By our RUNPATH, which counts for us alone. */
-	handle = dlopen(strchr(argv[1], 'b') ? argv[2] : path, flags);
+	handle = strchr(argv[1], 'm') ? dlmopen(LM_ID_NEWLM, path, flags) :
+					dlopen(strchr(argv[1], 'b') ? argv[2] : path, flags);
 	if (!handle)
 		return 3;
 	/* Once more, most likely to the same place. */

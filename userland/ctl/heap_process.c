@@ -361,7 +361,12 @@ static void say_losses(const struct mf_heap_process *process)
 		complain(process,
 			 "libraries that were loaded later were not looked at, so what they define "
 			 "themselves is not seen: %s",
-			 strerror(-header->late_objects_error));
+			 header->late_objects_error == -EBUSY ?
+				 "a debugger has a breakpoint in the dynamic linker" :
+				 strerror(-header->late_objects_error));
+	if (header->is_elsewhere)
+		complain(process, "libraries were loaded into a namespace of their own (dlmopen), "
+				  "with a C library of their own: what they allocate is not seen");
 	if (header->counters_missing)
 		complain(process,
 			 "times are too low: %" PRIu32 " threads could have no counter of "

@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 10
+#define MF_STORE_VERSION 11
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -104,6 +104,7 @@ struct mf_store_header {
 	uint32_t logs_steps;	    /* enum mf_log_level: what to keep for the user; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to no bytes that returns a block resized it */
 	uint32_t real_capacities;   /* the allocator's own, not the model's */
+	uint32_t is_elsewhere; /* objects are in a namespace of their own */
 	int32_t late_objects_error; /* why what is loaded later is not looked at, -errno; 0: it is */
 	int32_t trace_fd;	    /* tell of each call there, a number above 2; 0: do not */
 	uint32_t counts_stacks;	    /* of threads, see stacks.h */
