@@ -6,15 +6,27 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* Without a lock, also while objects come and go. */
+static bool holds(const struct dl_find_object *object, const void *address)
+{
+	return address >= object->dlfo_map_start && address < object->dlfo_map_end;
+}
+
+/*
+ * Without a lock, also while objects come and go. One with holes between its segments is told segment by
+ * segment, and the tables are mostly in another one than the code.
+ */
 static struct mf_rows_object find_object(uint64_t pc)
 {
+	static const struct mf_rows_object none;
 	struct dl_find_object object;
+	void *header;
 
 	if (_dl_find_object((void *)(uintptr_t)pc, &object))
-		return (struct mf_rows_object){ NULL, NULL, NULL };
-	return (struct mf_rows_object){ object.dlfo_map_start, object.dlfo_map_end,
-					object.dlfo_eh_frame };
+		return none;
+	header = object.dlfo_eh_frame;
+	if (header && !holds(&object, header) && _dl_find_object(header, &object))
+		return none;
+	return (struct mf_rows_object){ object.dlfo_map_start, object.dlfo_map_end, header };
 }
 
 bool mf_cfi_is_start(uint64_t pc)

@@ -39,7 +39,7 @@ struct mf_row {
 	struct mf_cfi_rule rule;
 };
 
-/* An object in memory, where it was loaded or mapped as if. */
+/* An object in memory, where it was loaded or mapped as if; at least the part that its tables are in. */
 struct mf_rows_object {
 	const uint8_t *start, *end;
 	const uint8_t *header; /* its .eh_frame_hdr; NULL: it has none */
