@@ -17,9 +17,11 @@
 #include "takeover.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -121,12 +123,42 @@ static inline uint32_t place_here(void)
 	return (uint32_t)((uintptr_t)__builtin_frame_address(0) >> 4);
 }
 
-/* One that was left without a word, by longjmp, lies beyond the present end of the stack. */
+/* Nothing of an allocation function is on the stack any more: this thread's events are its own again. */
+static void leave(void)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+
+	mf_thread_local.inside = false;
+	mf_thread_local.allocator = 0;
+	if (!thread || !thread->resizing)
+		return;
+	/* Its block will not come back; and what tells of it was on the stack. */
+	mf_gate_close();
+	thread->resizing = NULL;
+	mf_gate_open();
+}
+
+/*
+ * Whether a function that is entered @here is a part of the call at @place. One that was left without a
+ * word, by longjmp, lies beyond the present end of the stack. A signal handler's own stack can be
+ * anywhere.
+ */
+static __attribute__((noinline)) bool is_within(uint32_t place, uint32_t here)
+{
+	stack_t stack;
+
+	if ((int32_t)(place - here) > 0 ||
+	    (!syscall(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK))
+		return true;
+	leave();
+	return false;
+}
+
 static inline bool is_nested(void)
 {
 	uint32_t place = mf_thread_local.allocator;
 
-	return place && (int32_t)(place - place_here()) > 0;
+	return __builtin_expect(place, 0) && is_within(place, place_here());
 }
 
 /*
@@ -143,10 +175,8 @@ _Unwind_Reason_Code mf_takeover_unwound(int version, _Unwind_Action actions,
 					struct _Unwind_Exception *exception,
 					struct _Unwind_Context *context)
 {
-	if (actions & _UA_CLEANUP_PHASE) {
-		mf_thread_local.inside = false;
-		mf_thread_local.allocator = 0;
-	}
+	if (actions & _UA_CLEANUP_PHASE)
+		leave();
 	return _URC_CONTINUE_UNWIND;
 }
 

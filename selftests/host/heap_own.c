@@ -89,6 +89,17 @@ TEST_F(own, new_throws)
 	EXPECT_NE(NULL, strstr(self->text, "std::__cxx11::basic_string"));
 }
 
+/* What it does after malloc and realloc were left by longjmp: twice 100 blocks of 1000 bytes. */
+TEST_F(own, malloc_that_is_left_by_longjmp)
+{
+	RUN(self, ctl_target("own_left"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	EXPECT_LT(200000, massif_text_peak(self->text));
+	EXPECT_GT(210000, massif_text_peak(self->text));
+}
+
 TEST_F(own, what_cannot_be_moved_is_told)
 {
 	RUN(self, ctl_target("own_odd"));

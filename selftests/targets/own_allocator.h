@@ -13,6 +13,11 @@
 #define OWN __attribute__((noipa))
 #endif
 
+/* What to do when the arena is full. */
+#ifndef OWN_NO_MORE
+#define OWN_NO_MORE return NULL
+#endif
+
 static _Alignas(64) unsigned char own_arena[8 << 20];
 static size_t own_used;
 static unsigned long own_served; /* blocks */
@@ -24,7 +29,7 @@ OWN void *malloc(size_t size)
 	size_t at = __atomic_fetch_add(&own_used, need, __ATOMIC_RELAXED);
 
 	if (size > sizeof(own_arena) || at + need > sizeof(own_arena))
-		return NULL;
+		OWN_NO_MORE;
 	__atomic_add_fetch(&own_served, 1, __ATOMIC_RELAXED);
 	memcpy(own_arena + at, &size, sizeof(size));
 	return own_arena + at + 16;
