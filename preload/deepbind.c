@@ -26,7 +26,7 @@ void *mf_deepbind_note(int mode) MF_HIDDEN;
 
 __attribute__((used)) void *mf_deepbind_note(int mode)
 {
-	mf_thread_local.binds_deep = mode & RTLD_DEEPBIND;
+	mf_thread_local.binds_deep = mode & RTLD_DEEPBIND && !(mode & RTLD_NOLOAD);
 	return (void *)mf_start()->dlopen;
 }
 
@@ -57,6 +57,11 @@ __asm__(".text\n"
 bool mf_deepbind_is_wanted(void)
 {
 	return mf_thread_local.binds_deep;
+}
+
+void mf_deepbind_done(void)
+{
+	mf_thread_local.binds_deep = false;
 }
 
 /* What a relocation's entry in the symbol table becomes. */
@@ -93,6 +98,10 @@ void mf_deepbind_bind(const struct mf_definitions *object, const char *name, con
 bool mf_deepbind_is_wanted(void)
 {
 	return false;
+}
+
+void mf_deepbind_done(void)
+{
 }
 
 void mf_deepbind_bind(const struct mf_definitions *object, const char *name, const void *ours)

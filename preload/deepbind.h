@@ -7,8 +7,12 @@
 
 #include "definitions.h"
 
-/* Whether the object that has just come, in this thread, was loaded so. */
+/*
+ * Whether the object that has just come, in this thread, was loaded so; and when all have come that this
+ * dlopen brought: the C library loads others without asking by that name.
+ */
 bool mf_deepbind_is_wanted(void);
+void mf_deepbind_done(void);
 
 /* Before it is relocated: @ours is what its references to @name are bound to, if it does not define it. */
 void mf_deepbind_bind(const struct mf_definitions *object, const char *name, const void *ours);

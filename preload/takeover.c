@@ -588,6 +588,7 @@ void mf_takeover_done(void)
 		for (uint32_t i = 0; i < FUNCTIONS; i++)
 			lead_on(i);
 	place();
+	mf_deepbind_done();
 	started = true;
 	if (no_capacities && mf_session_store.header->real_capacities) {
 		mf_gate_thaw();

@@ -69,7 +69,7 @@ struct mf_thread {
  */
 struct mf_thread_local {
 	volatile bool inside; /* the thread is in the shim: its events wait */
-	bool binds_deep;      /* its last dlopen was with RTLD_DEEPBIND; see deepbind.c */
+	bool binds_deep;      /* what its dlopen brings is loaded with RTLD_DEEPBIND; see deepbind.c */
 	uint32_t allocator;   /* where it is in an allocation function of the program; 0: in none */
 	struct mf_thread *thread;
 };

@@ -100,6 +100,16 @@ TEST_F(own, malloc_that_is_left_by_longjmp)
 	EXPECT_GT(210000, massif_text_peak(self->text));
 }
 
+/* What was loaded so has the C library's; what the C library itself loads after it, the program's. */
+TEST_F(own, library_after_one_with_deepbind)
+{
+	RUN(self, ctl_target("own_deep"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	EXPECT_LT(5000, massif_text_peak(self->text));
+}
+
 TEST_F(own, what_cannot_be_moved_is_told)
 {
 	RUN(self, ctl_target("own_odd"));
