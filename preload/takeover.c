@@ -201,66 +201,26 @@ static __attribute__((noinline)) uintptr_t call(const struct taken *own, uintptr
 
 #define HOOK static __attribute__((noinline)) uintptr_t
 
-HOOK take_size(uintptr_t size, uintptr_t b, uintptr_t c, const struct taken *own)
-{
-	uintptr_t block;
+/* One that returns a block, of @size bytes. What it was called with is traced as the rest says. */
+#define TAKE(hook, size, ...)                                                             \
+	HOOK hook(uintptr_t a, uintptr_t b, uintptr_t c, const struct taken *own)         \
+	{                                                                                 \
+		uintptr_t block;                                                          \
+                                                                                          \
+		if (is_nested())                                                          \
+			return own->original(a, b, c);                                    \
+		block = call(own, a, b, c);                                               \
+		MF_TRACE(own->function->trace, __VA_ARGS__, (void *)block);               \
+		mf_track_alloc((void *)block, size, &MF_CALLER);                          \
+		return block;                                                             \
+	}
 
-	if (is_nested())
-		return own->original(size, b, c);
-	block = call(own, size, b, c);
-	MF_TRACE(own->function->trace, (size_t)size, (void *)block);
-	mf_track_alloc((void *)block, size, &MF_CALLER);
-	return block;
-}
-
-HOOK take_size_alignment(uintptr_t size, uintptr_t alignment, uintptr_t c, const struct taken *own)
-{
-	uintptr_t block;
-
-	if (is_nested())
-		return own->original(size, alignment, c);
-	block = call(own, size, alignment, c);
-	MF_TRACE(own->function->trace, (size_t)size, (size_t)alignment, (void *)block);
-	mf_track_alloc((void *)block, size, &MF_CALLER);
-	return block;
-}
-
-HOOK take_alignment_size(uintptr_t alignment, uintptr_t size, uintptr_t c, const struct taken *own)
-{
-	uintptr_t block;
-
-	if (is_nested())
-		return own->original(alignment, size, c);
-	block = call(own, alignment, size, c);
-	MF_TRACE(own->function->trace, (size_t)alignment, (size_t)size, (void *)block);
-	mf_track_alloc((void *)block, size, &MF_CALLER);
-	return block;
-}
-
-HOOK take_pages(uintptr_t size, uintptr_t b, uintptr_t c, const struct taken *own)
-{
-	uintptr_t block;
-
-	if (is_nested())
-		return own->original(size, b, c);
-	block = call(own, size, b, c);
-	MF_TRACE(own->function->trace, (size_t)getpagesize(), (size_t)size, (void *)block);
-	mf_track_alloc((void *)block, size, &MF_CALLER);
-	return block;
-}
-
-HOOK take_elements(uintptr_t n, uintptr_t size, uintptr_t c, const struct taken *own)
-{
-	uintptr_t block;
-
-	if (is_nested())
-		return own->original(n, size, c);
-	block = call(own, n, size, c);
-	MF_TRACE(own->function->trace, (size_t)n, (size_t)size, (void *)block);
-	/* The product did not overflow, or it is theirs to tell what there is. */
-	mf_track_alloc((void *)block, n * size, &MF_CALLER);
-	return block;
-}
+TAKE(take_size, a, (size_t)a)
+TAKE(take_size_alignment, a, (size_t)a, (size_t)b)
+TAKE(take_alignment_size, b, (size_t)a, (size_t)b)
+TAKE(take_pages, a, (size_t)getpagesize(), (size_t)a)
+/* The product did not overflow, or it is theirs to tell what there is. */
+TAKE(take_elements, a * b, (size_t)a, (size_t)b)
 
 HOOK take_result(uintptr_t result, uintptr_t alignment, uintptr_t size, const struct taken *own)
 {
