@@ -207,8 +207,12 @@ struct mf_thread *mf_fork_begin(void)
 
 	if (mf_fork_is_newborn) {
 		mf_lock_take(&newborn_lock);
-		if (mf_fork_is_newborn && !copy())
+		if (mf_fork_is_newborn && !copy()) {
+			/* What is mapped is its parent's: no thread may have a state from here on. */
 			mf_session_deactivate();
+			survivor = NULL;
+			mf_join_without();
+		}
 		__atomic_store_n(&mf_fork_is_newborn, false, __ATOMIC_RELEASE);
 		mf_lock_give(&newborn_lock);
 	}

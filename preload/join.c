@@ -295,6 +295,12 @@ int mf_join_copy(void)
 	return fds[0] < 0 ? -EPROTO : move_high(fds[0]);
 }
 
+void mf_join_without(void)
+{
+	if (is_still_there())
+		tell_verb(connection, MF_JOIN_WITHOUT, MSG_DONTWAIT);
+}
+
 void mf_join_leave(void)
 {
 	if (is_still_there())

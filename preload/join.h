@@ -32,6 +32,9 @@ bool mf_join_born(int connection);
 /* In the child: the descriptor of its copy of the session, or a negative number. */
 int mf_join_copy(void);
 
+/* In the child: it could not use that. */
+void mf_join_without(void);
+
 /* In a child: the connection that it has is its parent's. */
 void mf_join_leave(void);
 

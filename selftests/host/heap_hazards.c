@@ -113,4 +113,15 @@ TEST_F(hazards, little_file_size)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
+/* It can have no profile, which is said; and its blocks are none of its parent's. */
+TEST_F(hazards, child_without_descriptors)
+{
+	RUN(self, NULL, "--detailed-freq=1", ctl_target("heap_poor_child"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "could not take its profile over from its parent"));
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_EQ(1500, massif_text_peak(self->text));
+}
+
 TEST_HARNESS_MAIN

@@ -308,10 +308,19 @@ static void look_ahead(struct mf_heap_family *family, const struct mf_wish *wish
 static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 		 const struct mf_wish *wish)
 {
-	if (wish->request.verb == MF_JOIN_STARTS)
+	switch (wish->request.verb) {
+	case MF_JOIN_STARTS:
 		look_ahead(family, wish);
-	else
-		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+		return;
+	case MF_JOIN_WITHOUT:
+		process->without = true;
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d (%s) could not take its profile over from its parent and "
+			       "is not profiled: it needs a file descriptor for that",
+			       (int)process->pid, process->cmd);
+		break;
+	}
+	process->executes = wish->request.verb == MF_JOIN_EXECUTES;
 }
 
 /* Whatever it said before it died comes first. */
@@ -572,6 +581,8 @@ static void serve_process(struct mf_heap_family *family, struct mf_heap_process 
 		give_copy(family, process, process->connection);
 	} else if (ret > 0) {
 		hear(family, process, wish);
+		if (process->without)
+			drop(family, process);
 	} else if (ret < 0) {
 		lose_sight(family, process);
 	}
@@ -682,7 +693,7 @@ static void serve(struct mf_heap_family *family)
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	/* It ended as another program, which is none of ours. */
-	if (process->executes && !process->launched) {
+	if (process->without || (process->executes && !process->launched)) {
 		drop(family, process);
 		return;
 	}
