@@ -37,49 +37,59 @@ bool mf_follow_is_on(void)
 	return preload[0];
 }
 
+static bool has_us(const char *word)
+{
+	return strstr(word, preload + strlen(PRELOAD));
+}
+
+/* What @environment has of ours, and how many words. Of several LD_PRELOADs the dynamic linker takes the last. */
+struct found {
+	char *preload, *session; /* NULL: none */
+	size_t n;
+};
+
+static struct found find(char *const *environment)
+{
+	struct found found = { NULL, NULL, 0 };
+
+	for (; environment && environment[found.n]; found.n++) {
+		if (begins(environment[found.n], PRELOAD))
+			found.preload = environment[found.n];
+		else if (begins(environment[found.n], SESSION))
+			found.session = environment[found.n];
+	}
+	return found;
+}
+
 size_t mf_follow_room(char *const *environment)
 {
-	bool has_preload = false, has_session = false;
-	size_t n = 0, theirs = 0;
+	struct found found = find(environment);
 
-	if (!preload[0])
+	if (!preload[0] || (found.preload && has_us(found.preload) && found.session))
 		return 0;
-	for (; environment && environment[n]; n++) {
-		if (begins(environment[n], PRELOAD)) {
-			theirs = strlen(environment[n]);
-			has_preload = strstr(environment[n], preload + strlen(PRELOAD)) != NULL;
-		}
-		has_session |= begins(environment[n], SESSION);
-	}
-	if (has_preload && has_session)
-		return 0;
-	return (n + 3) * sizeof(char *) + sizeof(preload) + 1 + theirs;
+	return (found.n + 3) * sizeof(char *) + sizeof(preload) + 1 +
+	       (found.preload ? strlen(found.preload) : 0);
 }
 
 char *const *mf_follow_add(char *const *environment, void *room)
 {
-	char **words = room, *text, *end;
-	size_t n = 0, used = 0;
+	struct found found = find(environment);
+	char **words = room, *text = (char *)(words + found.n + 3), *end;
+	size_t used = 0;
 
-	while (environment && environment[n])
-		n++;
-	text = (char *)(words + n + 3);
-	end = stpcpy(text, preload);
 	words[used++] = text;
-	words[used++] = session;
-	for (size_t i = 0; i < n; i++) {
-		if (begins(environment[i], SESSION))
-			continue;
-		if (!begins(environment[i], PRELOAD)) {
-			words[used++] = environment[i];
-		} else if (strstr(environment[i], preload + strlen(PRELOAD))) {
-			words[0] = environment[i];
-		} else {
-			/* What they want to have loaded comes behind us. */
-			*end++ = ':';
-			end = stpcpy(end, environment[i] + strlen(PRELOAD));
-		}
+	end = stpcpy(text, preload);
+	if (found.preload && has_us(found.preload)) {
+		words[0] = found.preload;
+	} else if (found.preload) {
+		/* What they want to have loaded comes behind us. */
+		*end++ = ':';
+		strcpy(end, found.preload + strlen(PRELOAD));
 	}
+	words[used++] = session;
+	for (size_t i = 0; i < found.n; i++)
+		if (!begins(environment[i], SESSION) && !begins(environment[i], PRELOAD))
+			words[used++] = environment[i];
 	words[used] = NULL;
 	return words;
 }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+// The environment of what a followed program executes: whatever it is, it has us afterwards, what the
+// program wants to have loaded comes behind us, and no more room is written to than was asked for.
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "preload/follow.h"
+
+#define LIBRARY "/usr/lib/massif/libmassif-preload.so"
+#define SESSION "@massif-join/1/0123456789abcdef:0123456789abcdef0123456789abcdef"
+#define LARGE	20000u
+#define MARK	0x5a
+
+static char large[LARGE + 1];
+
+static const struct {
+	const char *words[5];
+	const char *preload, *session; /* what it is to have; NULL: it is as it was */
+} rows[] = {
+	{ { NULL }, LIBRARY, SESSION },
+	{ { "HOME=/" }, LIBRARY, SESSION },
+	{ { "LD_PRELOAD=", "A=b" }, LIBRARY ":", SESSION },
+	{ { "LD_PRELOAD=a.so", "A=b" }, LIBRARY ":a.so", SESSION },
+	{ { "LD_PRELOAD=a.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":a.so", SESSION },
+	{ { "LD_PRELOAD=" LIBRARY ":a.so" }, LIBRARY ":a.so", SESSION },
+	{ { "LD_PRELOAD=" LIBRARY ":a.so", "MASSIF_SESSION=" SESSION }, NULL, NULL },
+	/* The dynamic linker takes the last of several. */
+	{ { "LD_PRELOAD=a.so", "LD_PRELOAD=b.so" }, LIBRARY ":b.so", SESSION },
+	{ { "LD_PRELOAD=" LIBRARY, "LD_PRELOAD=b.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":b.so",
+	  SESSION },
+	{ { "LD_PRELOAD=b.so", "LD_PRELOAD=" LIBRARY, "MASSIF_SESSION=" SESSION }, NULL, NULL },
+	{ { large, "LD_PRELOAD=b.so" }, LIBRARY ":b.so", SESSION },
+	{ { large, "A=b", large, "LD_PRELOAD=b.so" }, LIBRARY ":b.so", SESSION },
+	{ { "LD_PRELOAD=b.so", large }, large, SESSION },
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* The value of @name's last definition, of which there must be one at most. */
+static const char *value_of(char *const *words, const char *name)
+{
+	const char *value = NULL;
+	size_t length = strlen(name);
+
+	for (; *words; words++) {
+		if (strncmp(*words, name, length) || (*words)[length] != '=')
+			continue;
+		if (value)
+			return "several";
+		value = *words + length + 1;
+	}
+	return value ? value : "none";
+}
+
+/* Room whose end shows whether somebody went beyond it. */
+static bool is_untouched(const unsigned char *end)
+{
+	for (size_t i = 0; i < LARGE; i++)
+		if (end[i] != MARK)
+			return false;
+	return true;
+}
+
+TEST(environments)
+{
+	memset(large, 'x', LARGE);
+	memcpy(large, "LD_PRELOAD=", strlen("LD_PRELOAD="));
+	EXPECT_EQ(0, mf_follow_room((char *const[]){ NULL }));
+	mf_follow_start(LIBRARY ":and-others.so", SESSION);
+	for (size_t i = 0; i < ROWS; i++) {
+		char *const *words = (char *const *)rows[i].words;
+		size_t room = mf_follow_room(words);
+		unsigned char *space = malloc(room + LARGE);
+		char *const *made;
+
+		ASSERT_NE(NULL, space);
+		memset(space, MARK, room + LARGE);
+		EXPECT_EQ(!rows[i].preload, !room);
+		if (room) {
+			made = mf_follow_add(words, space);
+			EXPECT_TRUE(is_untouched(space + room)) {
+				TH_LOG("row %zu", i);
+			}
+			EXPECT_STREQ(rows[i].session, value_of(made, "MASSIF_SESSION"));
+			if (rows[i].preload == large) {
+				EXPECT_EQ(0, strncmp(value_of(made, "LD_PRELOAD"), LIBRARY ":xxx",
+						     strlen(LIBRARY ":xxx")));
+			} else {
+				EXPECT_STREQ(rows[i].preload, value_of(made, "LD_PRELOAD"));
+			}
+			for (; *words; words++) {
+				if (strchr("HA", **words)) {
+					EXPECT_STREQ(strchr(*words, '=') + 1,
+						     value_of(made, **words == 'H' ? "HOME" : "A"));
+				}
+			}
+		}
+		free(space);
+	}
+}
+
+TEST_HARNESS_MAIN
