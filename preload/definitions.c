@@ -2,7 +2,7 @@
 // What functions of given names an object defines.
 //
 // The dynamic linker's own tables are in memory. The other symbol table is in the file only, which is
-// read as it is found at its path: what is executed was made of it, or the sizes tell.
+// read as it is found at its path; if that is another one by now, its program headers tell.
 
 #include "definitions.h"
 
@@ -66,16 +66,16 @@ bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phd
 	return definitions->symbols && definitions->names;
 }
 
-/* Whether so many bytes of code at @address are the object's. */
-static bool is_code(const struct dl_phdr_info *object, uint64_t address, uint64_t size)
+/* Whether so many bytes at @address are the object's, in memory of at least these @rights (PF_...). */
+static bool is_there(const struct dl_phdr_info *object, uint32_t rights, uint64_t address,
+		     uint64_t size)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
-		uint64_t start = object->dlpi_addr + header->p_vaddr;
+		uint64_t at = address - object->dlpi_addr - header->p_vaddr;
 
-		if (header->p_type == PT_LOAD && header->p_flags & PF_X && address >= start &&
-		    address - start < header->p_filesz &&
-		    size <= header->p_filesz - (address - start))
+		if (header->p_type == PT_LOAD && (header->p_flags & rights) == rights &&
+		    at < header->p_filesz && size <= header->p_filesz - at)
 			return true;
 	}
 	return false;
@@ -89,7 +89,7 @@ static void tell(const struct mf_definitions *definitions, const ElfW(Sym) *symb
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
 	    !symbol->st_value || (!locals && binding != STB_GLOBAL && binding != STB_WEAK) ||
-	    !is_code(definitions->object, address, symbol->st_size))
+	    !is_there(definitions->object, PF_R | PF_X, address, symbol->st_size))
 		return;
 	found(&(struct mf_definition){
 		      .address = (void *)(uintptr_t)address,
@@ -182,6 +182,33 @@ static bool has(const struct file *file, uint64_t offset, uint64_t size)
 	return offset <= file->size && size <= file->size - offset;
 }
 
+/*
+ * Is it what @object was loaded from? Not where the dynamic linker was executed with a program's name, and
+ * is what /proc/self/exe leads to; nor where a file was exchanged. Notes have the build id.
+ */
+static bool is_of(const struct file *file, const struct dl_phdr_info *object)
+{
+	const ElfW(Ehdr) *header = (const void *)file->bytes;
+	size_t size = object->dlpi_phnum * sizeof(ElfW(Phdr));
+
+	if (!has(file, 0, sizeof(*header)) || header->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    header->e_phnum != object->dlpi_phnum || !has(file, header->e_phoff, size) ||
+	    memcmp(file->bytes + header->e_phoff, object->dlpi_phdr, size))
+		return false;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *note = &object->dlpi_phdr[i];
+		uint64_t address = object->dlpi_addr + note->p_vaddr;
+
+		if (note->p_type == PT_NOTE &&
+		    (!has(file, note->p_offset, note->p_filesz) ||
+		     !is_there(object, PF_R, address, note->p_filesz) ||
+		     memcmp(file->bytes + note->p_offset, (const void *)(uintptr_t)address,
+			    note->p_filesz)))
+			return false;
+	}
+	return true;
+}
+
 /* By bare system calls: others may have functions of these names. */
 static bool map_file(struct file *file, const char *path)
 {
@@ -219,12 +246,15 @@ static void find_in_section(const struct mf_definitions *definitions, const stru
 			    const char *const *names, uint32_t n, bool locals,
 			    mf_definitions_found *found, void *data)
 {
-	const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
-	const char *text = (const char *)file->bytes + strings->sh_offset;
+	const ElfW(Sym) *symbols;
+	const char *text;
 
 	if (!has(file, table->sh_offset, table->sh_size) || table->sh_offset % _Alignof(ElfW(Sym)) ||
-	    !has(file, strings->sh_offset, strings->sh_size) || !strings->sh_size ||
-	    text[strings->sh_size - 1])
+	    !has(file, strings->sh_offset, strings->sh_size) || !strings->sh_size)
+		return;
+	symbols = (const void *)(file->bytes + table->sh_offset);
+	text = (const char *)file->bytes + strings->sh_offset;
+	if (text[strings->sh_size - 1])
 		return;
 	for (uint64_t i = 1; i < table->sh_size / sizeof(*symbols); i++) {
 		uint32_t number = n;
@@ -250,7 +280,7 @@ void mf_definitions_find_in_file(const struct mf_definitions *definitions, const
 		return;
 	}
 	header = (const void *)file.bytes;
-	if (has(&file, 0, sizeof(*header)) && header->e_shentsize == sizeof(*sections) &&
+	if (is_of(&file, definitions->object) && header->e_shentsize == sizeof(*sections) &&
 	    header->e_shoff % _Alignof(ElfW(Shdr)) == 0 &&
 	    has(&file, header->e_shoff, header->e_shnum * sizeof(*sections))) {
 		sections = (const void *)(file.bytes + header->e_shoff);
