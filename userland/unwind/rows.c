@@ -146,14 +146,23 @@ static struct cursor read_block(struct cursor *cursor)
 	return block;
 }
 
+/* @factor of what the tables count in; what they say may be absurd, and is too far away then. */
+static int64_t times(const struct cie *cie, int64_t factor)
+{
+	int64_t product;
+
+	return __builtin_mul_overflow(factor, cie->data_align, &product) ? INT64_MAX : product;
+}
+
 static void save_register(struct state *state, uint64_t reg, int64_t offset)
 {
 	if (reg == REGISTER_RBP) {
 		state->fp = MF_FP_AT_CFA;
 		state->fp_offset = offset;
 		state->fp_unknown = false;
-	} else if (reg == REGISTER_RA && offset != -8) {
-		state->ra_moved = true;
+	} else if (reg == REGISTER_RA) {
+		state->ra_undefined = false;
+		state->ra_moved = offset != -8;
 	}
 }
 
@@ -163,6 +172,9 @@ static void restore_register(struct state *state, const struct state *initial, u
 		state->fp = initial->fp;
 		state->fp_offset = initial->fp_offset;
 		state->fp_unknown = initial->fp_unknown;
+	} else if (reg == REGISTER_RA) {
+		state->ra_undefined = initial->ra_undefined;
+		state->ra_moved = initial->ra_moved;
 	}
 }
 
@@ -214,15 +226,13 @@ static void run(struct cursor program, const struct cie *cie, const struct state
 	while (program.at < program.end) {
 		uint8_t op = (uint8_t)read_fixed(&program, 1);
 		uint64_t reg, advance = 0;
-		int64_t offset;
 
 		switch (op & 0xc0) {
 		case 0x40: /* advance_loc */
 			advance = op & 0x3f;
 			goto advance_location;
 		case 0x80: /* offset */
-			offset = (int64_t)read_uleb(&program) * cie->data_align;
-			save_register(state, op & 0x3f, offset);
+			save_register(state, op & 0x3f, times(cie, (int64_t)read_uleb(&program)));
 			continue;
 		case 0xc0: /* restore */
 			restore_register(state, initial, op & 0x3f);
@@ -245,7 +255,7 @@ advance_location:
 			break;
 		case 0x05: /* offset_extended */
 			reg = read_uleb(&program);
-			save_register(state, reg, (int64_t)read_uleb(&program) * cie->data_align);
+			save_register(state, reg, times(cie, (int64_t)read_uleb(&program)));
 			break;
 		case 0x06: /* restore_extended */
 			restore_register(state, initial, read_uleb(&program));
@@ -294,15 +304,15 @@ advance_location:
 			break;
 		case 0x11: /* offset_extended_sf */
 			reg = read_uleb(&program);
-			save_register(state, reg, read_sleb(&program) * cie->data_align);
+			save_register(state, reg, times(cie, read_sleb(&program)));
 			break;
 		case 0x12: /* def_cfa_sf */
 			state->cfa_register = read_uleb(&program);
-			state->cfa_offset = read_sleb(&program) * cie->data_align;
+			state->cfa_offset = times(cie, read_sleb(&program));
 			state->cfa_indirect = state->cfa_unknown = false;
 			break;
 		case 0x13: /* def_cfa_offset_sf */
-			state->cfa_offset = read_sleb(&program) * cie->data_align;
+			state->cfa_offset = times(cie, read_sleb(&program));
 			break;
 		case 0x14: /* val_offset, val_offset_sf */
 		case 0x15:
@@ -435,6 +445,15 @@ static struct mf_cfi_rule rule_of(const struct state *state)
 	return rule;
 }
 
+/*
+ * Code that says it was interrupted. What the kernel returns to has an expression for where all of it
+ * lies; anything else, as a jump that stands for an instruction, a full interpreter can tell.
+ */
+static struct mf_cfi_rule signal_rule(const struct state *state)
+{
+	return (struct mf_cfi_rule){ .cfa = state->cfa_unknown ? MF_CFA_SIGNAL : MF_CFA_UNKNOWN };
+}
+
 /* The description of the code at @pc or of the last before it, read as far as its instructions. */
 struct description {
 	struct cie cie;
@@ -483,15 +502,12 @@ struct mf_row mf_rows_find(const struct mf_rows_object *object, uint64_t pc)
 		return row;
 	row.start = found.begin;
 	row.end = found.begin + found.size;
-	row.rule.cfa = MF_CFA_SIGNAL;
-	if (found.cie.signal)
-		return row;
 	if (found.cie.augmented)
 		read_block(&found.program);
 
 	run(found.cie.program, &found.cie, &state, NULL, 0, &state);
 	initial = state;
 	run(found.program, &found.cie, &initial, &row, pc, &state);
-	row.rule = rule_of(&state);
+	row.rule = found.cie.signal ? signal_rule(&state) : rule_of(&state);
 	return row;
 }

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+// Rows of call frame information, of tables that are written here: what a compiler seldom says, and what
+// nobody should.
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "unwind/rows.h"
+
+#define CODE	  2048u
+#define CODE_SIZE 100u
+#define CIE	  64u
+#define PROGRAM	  64u
+
+/* An object with one function. */
+struct object {
+	_Alignas(16) uint8_t bytes[4096];
+	size_t n;
+};
+
+static void put(struct object *object, const void *bytes, size_t n)
+{
+	memcpy(object->bytes + object->n, bytes, n);
+	object->n += n;
+}
+
+static void put_word(struct object *object, int64_t word)
+{
+	put(object, &(int32_t){ (int32_t)word }, sizeof(int32_t));
+}
+
+/* Of @n bytes; the length before them is filled in. */
+static size_t begin(struct object *object)
+{
+	put_word(object, 0);
+	return object->n;
+}
+
+static void end(struct object *object, size_t start)
+{
+	memcpy(object->bytes + start - 4, &(uint32_t){ (uint32_t)(object->n - start) }, 4);
+}
+
+/* CFA = rsp + 8 and the return address at CFA - 8, then @program. */
+static void make(struct object *object, bool signal, const uint8_t *program, size_t size)
+{
+	static const uint8_t head[] = { 1, 0x1b, 0x03, 0x3b };
+	static const uint8_t start[] = { 0x01, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1 };
+	size_t entry, fde;
+
+	memset(object, 0, sizeof(*object));
+	put(object, head, sizeof(head));
+	put_word(object, CIE - 4);
+	put_word(object, 1);
+	put_word(object, CODE);
+	fde = object->n;
+	object->n = CIE;
+	entry = begin(object);
+	put_word(object, 0);
+	put(object, "\1", 1);
+	put(object, signal ? "zRS" : "zR", signal ? 4 : 3);
+	put(object, start, sizeof(start));
+	end(object, entry);
+	memcpy(object->bytes + fde, &(int32_t){ (int32_t)object->n }, 4);
+	entry = begin(object);
+	put_word(object, (int64_t)object->n - CIE);
+	put_word(object, (int64_t)CODE - (int64_t)object->n);
+	put_word(object, CODE_SIZE);
+	put(object, "\0", 1);
+	put(object, program, size);
+	end(object, entry);
+}
+
+static struct mf_row find(const struct object *object, uint64_t at)
+{
+	const struct mf_rows_object rows = {
+		.start = object->bytes,
+		.end = object->bytes + sizeof(object->bytes),
+		.header = object->bytes,
+	};
+
+	return mf_rows_find(&rows, (uintptr_t)object->bytes + CODE + at);
+}
+
+#define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
+
+/* The least number of 64 bits; 2 to the power of 40. */
+#define LEAST 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f
+#define FAR   0x80, 0x80, 0x80, 0x80, 0x80, 0x20
+
+static const struct {
+	const char *what;
+	bool signal;
+	uint8_t program[PROGRAM];
+	size_t size;
+	struct {
+		uint64_t at;
+		enum mf_cfa_kind cfa;
+		int32_t offset;
+	} wanted[3];
+} rows[] = {
+	{ "nothing", false, BYTES(0), { { 10, MF_CFA_SP, 8 } } },
+	{ "pushes", false, BYTES(0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6),
+	  { { 0, MF_CFA_SP, 8 }, { 3, MF_CFA_SP, 16 }, { 4, MF_CFA_FP, 16 } } },
+	{ "outermost", false, BYTES(0x07, 16), { { 10, MF_CFA_END, 0 } } },
+	{ "outermost for a while", false, BYTES(0x07, 16, 0x4a, 0x90, 1),
+	  { { 9, MF_CFA_END, 0 }, { 10, MF_CFA_SP, 8 } } },
+	{ "outermost until restored", false, BYTES(0x07, 16, 0x4a, 0xd0),
+	  { { 9, MF_CFA_END, 0 }, { 10, MF_CFA_SP, 8 } } },
+	{ "outermost, then elsewhere", false, BYTES(0x07, 16, 0x4a, 0x90, 29),
+	  { { 9, MF_CFA_END, 0 }, { 10, MF_CFA_UNKNOWN, 0 } } },
+	{ "elsewhere for a while", false, BYTES(0x90, 3, 0x4a, 0x90, 1),
+	  { { 9, MF_CFA_UNKNOWN, 0 }, { 10, MF_CFA_SP, 8 } } },
+	{ "what the kernel returns to", true, BYTES(0x0f, 4, 0x77, 0xa0, 1, 0x06),
+	  { { 10, MF_CFA_SIGNAL, 0 } } },
+	/* Its registers do not lie where the kernel leaves them. */
+	{ "a jump that says it was interrupted", true, BYTES(0x0e, 0x88, 1, 0x07, 16),
+	  { { 10, MF_CFA_UNKNOWN, 0 } } },
+	{ "far too far", false, BYTES(0x11, 6, LEAST, 0x13, LEAST), { { 10, MF_CFA_UNKNOWN, 0 } } },
+	{ "and farther", false, BYTES(0x05, 6, FAR, 0x0e, FAR), { { 10, MF_CFA_UNKNOWN, 0 } } },
+	{ "states that nobody kept", false, BYTES(0x0b), { { 10, MF_CFA_UNKNOWN, 0 } } },
+	{ "no end of a number", false, BYTES(0x0e, 0x80, 0x80, 0x80), { { 10, MF_CFA_SP, 0 } } },
+	{ "an unknown instruction", false, BYTES(0x3f), { { 10, MF_CFA_UNKNOWN, 0 } } },
+};
+
+TEST(instructions)
+{
+	struct object object;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make(&object, rows[i].signal, rows[i].program, rows[i].size);
+		for (size_t j = 0; j < 3 && (!j || rows[i].wanted[j].cfa); j++) {
+			struct mf_row row = find(&object, rows[i].wanted[j].at);
+
+			EXPECT_EQ(rows[i].wanted[j].cfa, row.rule.cfa) {
+				TH_LOG("%s, at %u", rows[i].what, (unsigned int)rows[i].wanted[j].at);
+			}
+			if (rows[i].wanted[j].cfa == MF_CFA_SP || rows[i].wanted[j].cfa == MF_CFA_FP) {
+				EXPECT_EQ(rows[i].wanted[j].offset, row.rule.cfa_offset);
+			}
+		}
+		EXPECT_EQ(MF_CFA_NONE, find(&object, CODE_SIZE).rule.cfa);
+	}
+}
+
+/* Whatever the instructions are, and wherever the tables point to: nobody reads outside the object. */
+TEST(any_bytes)
+{
+	static const uint8_t likely[] = { 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x16, 0x0a, 0x0b, 0x41,
+					  0x86, 0x90, 0xc6, 0x02, 0x04, 0x01, 0x07, 0x05, 0xff, 0x80 };
+	uint64_t seed = 5;
+	struct object object;
+
+	for (int i = 0; i < 200000; i++) {
+		uint8_t program[PROGRAM];
+
+		for (size_t j = 0; j < sizeof(program); j++) {
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			program[j] = seed >> 62 ? likely[(seed >> 33) % sizeof(likely)] :
+						  (uint8_t)(seed >> 40);
+		}
+		make(&object, i % 7 == 0, program, sizeof(program));
+		if (i % 2)
+			object.bytes[(seed >> 33) % 200] = (uint8_t)(seed >> 25);
+		for (uint64_t at = 0; at < CODE_SIZE; at += 9) {
+			struct mf_row row = find(&object, at);
+
+			ASSERT_LE(row.rule.cfa, MF_CFA_SIGNAL);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN
