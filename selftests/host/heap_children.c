@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -22,6 +23,8 @@
 
 #define VALGRIND  "/usr/bin/valgrind"
 #define FILES_MAX 512
+#define OTHER	  65534 /* another user */
+#define CROWD	  1500
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
@@ -730,6 +733,53 @@ TEST_F(children, strangers)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(5, WEXITSTATUS(status));
+}
+
+/* Another user, who connects as often as he can and says nothing. */
+static pid_t start_crowd(const struct sockaddr_un *address, socklen_t size)
+{
+	const struct rlimit many = { CROWD + 100, CROWD + 100 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (setrlimit(RLIMIT_NOFILE, &many) || setuid(OTHER))
+		_exit(1);
+	for (int i = 0; i < CROWD; i++) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+		if (fd >= 0 && connect(fd, (const struct sockaddr *)address, size))
+			close(fd);
+	}
+	for (;;)
+		pause();
+}
+
+/* They find no room for more descriptors than the family needs. */
+TEST_F_TIMEOUT(children, crowd, 120)
+{
+	struct sockaddr_un address;
+	pid_t pid, others;
+	socklen_t size;
+	int status;
+
+	if (geteuid())
+		SKIP(return, "only root can be another user");
+	setenv("TARGET", ctl_target("heap_children"), 1);
+	pid = ctl_start(NULL, ARGS("massif-ctl", "-q", "--trace-children=yes", "--time-unit=B",
+				   "--massif-out-file=massif.out.ours.%p", "sh", "-c",
+				   "sleep 2; \"$TARGET\" leaf; exit 5"));
+	for (int tries = 0; !find_door(&address, &size) && tries < 100; tries++)
+		usleep(10000);
+	others = start_crowd(&address, size);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(5, WEXITSTATUS(status));
+	EXPECT_EQ(0, waitpid(others, &status, WNOHANG));
+	kill(others, SIGKILL);
+	waitpid(others, &status, 0);
+	/* The shell, sleep, and the program. */
+	self->n[0] = take_files("massif.out.ours", self->files[0]);
+	EXPECT_EQ(3, self->n[0]);
 }
 
 TEST_HARNESS_MAIN

@@ -31,6 +31,7 @@ enum {
 	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
 	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
 	LAST_WATCH_MS = 500, /* and how late at most */
+	STRANGERS_MAX = 16, /* of other users; a program may have become another's, and anybody can connect */
 };
 
 /* Who has connected and not asked yet, or is not done. */
@@ -38,6 +39,7 @@ struct guest {
 	struct guest *next;
 	int fd;
 	bool is_told; /* it writes a file, of which the user is told */
+	bool is_stranger; /* another user's, and not root */
 };
 
 struct mf_heap_family {
@@ -66,14 +68,19 @@ static int open_door(struct mf_heap_family *family)
 	return family->poller < 0 ? -errno : watch(family, family->door.listener);
 }
 
+static void dismiss(struct mf_heap_family *family, struct guest **at)
+{
+	struct guest *guest = *at;
+
+	*at = guest->next;
+	close(guest->fd);
+	free(guest);
+}
+
 static void close_door(struct mf_heap_family *family)
 {
-	while (family->guests) {
-		struct guest *guest = mf_take(family->guests, family->guests->next);
-
-		close(guest->fd);
-		free(guest);
-	}
+	while (family->guests)
+		dismiss(family, &family->guests);
 	mf_door_close(&family->door);
 	if (family->poller >= 0)
 		close(mf_take(family->poller, -1));
@@ -229,6 +236,38 @@ static struct guest **find_guest(struct mf_heap_family *family, int fd)
 	return at;
 }
 
+static void serve_guest(struct mf_heap_family *family, struct guest *guest);
+
+/* The oldest of other users that has nothing to say goes, lest they take all descriptors. */
+static void limit_strangers(struct mf_heap_family *family)
+{
+	struct guest **at = &family->guests, **oldest = NULL;
+	int n = 0, fd;
+
+	for (; *at; at = &(*at)->next) {
+		if ((*at)->is_stranger) {
+			oldest = at;
+			n++;
+		}
+	}
+	if (n <= STRANGERS_MAX)
+		return;
+	fd = (*oldest)->fd;
+	serve_guest(family, *oldest);
+	at = find_guest(family, fd);
+	if (*at && (*at)->is_stranger)
+		dismiss(family, at);
+}
+
+static bool is_stranger(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	       (peer.uid && peer.uid != geteuid());
+}
+
 static void admit(struct mf_heap_family *family)
 {
 	int fd = accept4(family->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -246,9 +285,10 @@ static void admit(struct mf_heap_family *family)
 		free(guest);
 		return;
 	}
-	guest->fd = fd;
-	guest->next = family->guests;
+	*guest = (struct guest){ .next = family->guests, .fd = fd, .is_stranger = is_stranger(fd) };
 	family->guests = guest;
+	if (guest->is_stranger)
+		limit_strangers(family);
 }
 
 /* Is the file that @pid says it was executed as a script? Its name is relative to there. */
@@ -734,12 +774,10 @@ int mf_heap_family_look(struct mf_heap_family *family)
 		if (process->ended || !process->pid)
 			continue;
 		if (process->watch_ms >= 0 && now >= process->watch_at) {
-			pid_t pid = process->pid;
-
+			/* Some may be no more, the next one, too; and this is not due again. */
 			lose_sight(family, process);
-			process = mf_heap_family_find(family, pid);
-			if (!process)
-				continue;
+			next = family->processes;
+			continue;
 		}
 		period = sooner(period, process->watch_ms);
 		if (!process->source)
