@@ -31,6 +31,7 @@
 #define FILES_MAX 512u
 
 #define NAME_SIZE 256u
+#define SUFFIX	  ".rows" /* and behind it a number, where a file was being written */
 
 void mf_rowcache_locate(char *path, size_t size)
 {
@@ -120,7 +121,8 @@ static void make_room(int directory)
 				break;
 			entries = more;
 		}
-		if (fstatat(directory, found->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
+		if (!strstr(found->d_name, SUFFIX) ||
+		    fstatat(directory, found->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(status.st_mode))
 			continue;
 		entries[n].changed = status.st_mtim;
@@ -206,7 +208,8 @@ static uint32_t add_rows(const struct mf_elfmap *map, const struct mf_rowfile *o
 		if (!mf_rowfile_holds(&row.rule))
 			continue;
 		end = row.end - map->bias;
-		if (row.start < map->bias || end >> 32)
+		/* Tables can say of code what would make the whole file wrong. */
+		if (row.start < map->bias || row.end <= row.start || end >> 32)
 			continue;
 		rows[added++] = (struct mf_rowfile_row){
 			.start = (uint32_t)(row.start - map->bias),
