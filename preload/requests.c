@@ -82,13 +82,28 @@ struct table {
 	} entries[];
 };
 
+/* Where @size bytes of it can be read: its headers may say more than what was mapped. */
+static bool is_there(const struct dl_phdr_info *info, uint64_t address, uint64_t size)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uint64_t at = address - info->dlpi_addr - header->p_vaddr;
+
+		if (header->p_type == PT_LOAD && header->p_flags & PF_R && at < header->p_filesz &&
+		    size <= header->p_filesz - at)
+			return true;
+	}
+	return false;
+}
+
 static const struct table *find_table(const struct dl_phdr_info *info)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 		const struct table *table = (const void *)(info->dlpi_addr + header->p_vaddr);
 
-		if (header->p_type != PT_GNU_EH_FRAME || header->p_memsz < sizeof(*table))
+		if (header->p_type != PT_GNU_EH_FRAME || header->p_memsz < sizeof(*table) ||
+		    !is_there(info, (uintptr_t)table, header->p_memsz))
 			continue;
 		if (table->version == 1 && table->frame_encoding == 0x1b &&
 		    table->count_encoding == 0x03 && table->entry_encoding == 0x3b &&
@@ -99,7 +114,7 @@ static const struct table *find_table(const struct dl_phdr_info *info)
 }
 
 /* Whether the object's unwind information says that there is code at @address. */
-static bool is_told_of(const struct table *table, uint64_t address)
+static bool is_told_of(const struct dl_phdr_info *info, const struct table *table, uint64_t address)
 {
 	uint32_t low = 0, high = table ? table->count : 0;
 	/* Of a description: its length, which CIE it has, where its code is from here, how long that is. */
@@ -118,6 +133,8 @@ static bool is_told_of(const struct table *table, uint64_t address)
 		return false;
 	start = (uintptr_t)table + (uint64_t)(int64_t)table->entries[low - 1].start;
 	at = (uintptr_t)table + (uint64_t)(int64_t)table->entries[low - 1].description;
+	if (!is_there(info, at, sizeof(description)))
+		return false;
 	memcpy(description, (const void *)(uintptr_t)at, sizeof(description));
 	/* With another encoding, this is something else. */
 	return at + 8 + (uint64_t)(int64_t)description[2] == start &&
@@ -126,6 +143,7 @@ static bool is_told_of(const struct table *table, uint64_t address)
 
 /* Code in which requests are looked for. */
 struct code {
+	const struct dl_phdr_info *object;
 	const uint8_t *at, *end;
 	bool mixed; /* constants may be among it: the ELF header is, */
 	const struct table *table; /* and this tells what is code */
@@ -146,7 +164,7 @@ static struct origin *find_origin(uint64_t start, uint64_t end)
 static const uint8_t *find_request(const struct code *code, const uint8_t *at)
 {
 	while ((at = mf_trampoline_find_site(at, (size_t)(code->end - at)))) {
-		if (!code->mixed || is_told_of(code->table, (uintptr_t)at))
+		if (!code->mixed || is_told_of(code->object, code->table, (uintptr_t)at))
 			return at;
 		at += MF_TRAMPOLINE_SITE_BYTES;
 	}
@@ -232,10 +250,11 @@ static void redirect(const struct code *code)
 
 void mf_requests_arrived(const struct dl_phdr_info *info)
 {
-	struct code code = { .table = find_table(info) };
+	struct code code = { .object = info };
 
 	if (!wanted)
 		return;
+	code.table = find_table(info);
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 
