@@ -52,6 +52,7 @@ static uint64_t main_size(void)
 }
 
 /* The lowest address of the stack whose descriptor is at @descriptor; 0 if it is not told. */
+#if defined(__x86_64__)
 static uint64_t find_low(uint64_t descriptor)
 {
 	const uint64_t *words = (const uint64_t *)(uintptr_t)descriptor;
@@ -65,6 +66,13 @@ static uint64_t find_low(uint64_t descriptor)
 	}
 	return 0;
 }
+#else
+/* On other machines it is not at the thread pointer: only the main stack is known. */
+static uint64_t find_low(uint64_t descriptor)
+{
+	return 0;
+}
+#endif
 
 /*
  * Where @thread began: in the frame of the function that the C library started it with. If that is too
