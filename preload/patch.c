@@ -215,7 +215,7 @@ int mf_patch_room(const void *site, size_t size, void **room)
 {
 	uint64_t at = (uintptr_t)site;
 	struct pool *pool = NULL;
-	int code = 0;
+	int code;
 
 	if (!MF_JUMP_BYTES)
 		return -ENOTSUP;
@@ -227,10 +227,11 @@ int mf_patch_room(const void *site, size_t size, void **room)
 			pool = &pools[i];
 	if (!pool) {
 		code = make_pool(at);
+		if (code)
+			return code;
 		pool = &pools[n_pools - 1];
 	}
-	if (!code)
-		code = open_pool(pool);
+	code = open_pool(pool);
 	if (code)
 		return code;
 	*room = (void *)(uintptr_t)(pool->start + pool->used);

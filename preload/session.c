@@ -184,15 +184,22 @@ void mf_session_executing(bool begins)
 		__atomic_store_n(&header->executes, begins, __ATOMIC_RELAXED);
 }
 
+static int counting(int said, bool counts)
+{
+	return counts ? said & ~MF_SESSION_STOPPED : said | MF_SESSION_STOPPED;
+}
+
 void mf_session_count(bool counts)
 {
-	if (!mf_session_is_active())
-		return;
-	if (counts)
-		__atomic_and_fetch(&active_value, ~MF_SESSION_STOPPED, __ATOMIC_RELAXED);
-	else
-		__atomic_or_fetch(&active_value, MF_SESSION_STOPPED, __ATOMIC_RELAXED);
-	*(volatile int *)active_word = active_value;
+	int said = *mf_session_active_word;
+
+	/* Others may change it, too: what is not active must not become so. */
+	do {
+		if (!said)
+			return;
+	} while (!__atomic_compare_exchange_n(active_word, &said, counting(said, counts), false,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	active_value = counting(said, counts);
 }
 
 bool mf_session_continue(int memory)
