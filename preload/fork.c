@@ -147,6 +147,23 @@ static void parent(void)
 	errno = saved;
 }
 
+/*
+ * The handler of a signal has forked, which interrupted us in the middle of an event, and will return
+ * there: in the child, too, which is not profiled. It needs what it was about to change; but that is its
+ * parent's, so it has what it changes for itself.
+ */
+static void go_on_unseen(void)
+{
+	int memory = mf_join_borrow(mf_session_store.header->pid), cancel;
+
+	if (memory < 0)
+		return; /* with nobody there to read it */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	mf_store_keep_changes(&mf_session_store, memory);
+	pthread_setcancelstate(cancel, NULL);
+	syscall(SYS_close, memory);
+}
+
 static void child(void)
 {
 	struct mf_thread *own = own_state();
@@ -170,8 +187,10 @@ static void child(void)
 		mf_thread_local.thread = NULL;
 		mf_fork_is_newborn = true;
 		mf_session_resume();
-	} else {
+	} else if (!mf_thread_local.inside) {
 		mf_store_detach(&mf_session_store);
+	} else if (mf_session_store.header) {
+		go_on_unseen();
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
 	/* Of threads that were about to fork, too. */

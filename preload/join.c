@@ -366,6 +366,18 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
+#define DIGITS 12 /* of an int, with a sign and a NUL */
+
+/* @number, which is not negative, to the end of @digits. Returns where it begins; 0 is nothing. */
+static const char *print_number(char digits[DIGITS], int number)
+{
+	char *at = digits + DIGITS - 1;
+
+	for (*at = '\0'; number > 0; number /= 10)
+		*--at = (char)('0' + number % 10);
+	return at;
+}
+
 /* Returns 0 or -errno. */
 static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const char *arg)
 {
@@ -382,6 +394,21 @@ static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const ch
 	request.args_bytes = (uint32_t)parts[2].iov_len;
 	ret = tell(fd, &message, 0);
 	return ret < 0 ? ret : 0;
+}
+
+int mf_join_borrow(int parent)
+{
+	int fds[MF_JOIN_FDS], fd = call(), ret;
+	char digits[DIGITS];
+
+	if (fd < 0)
+		return fd;
+	ret = tell_texts(fd, MF_JOIN_BORROW, print_number(digits, parent), "");
+	ret = ret ? ret : hear(fd, fds);
+	syscall(SYS_close, fd);
+	if (ret)
+		return ret < 0 ? ret : -EPROTO;
+	return fds[0] < 0 ? -EPROTO : fds[0];
 }
 
 int mf_join_command(const char *text, struct mf_join_file *file)
@@ -407,11 +434,9 @@ int mf_join_command(const char *text, struct mf_join_file *file)
 
 void mf_join_written(const struct mf_join_file *file, const char *path, int code)
 {
-	char digits[12] = "", *at = digits + sizeof(digits) - 1;
+	char digits[DIGITS];
 
-	for (int left = -code; left > 0; left /= 10)
-		*--at = (char)('0' + left % 10);
-	tell_texts(file->connection, MF_JOIN_WRITTEN, path, at);
+	tell_texts(file->connection, MF_JOIN_WRITTEN, path, print_number(digits, -code));
 	syscall(SYS_close, file->contents);
 	syscall(SYS_close, file->connection);
 }

@@ -35,6 +35,12 @@ int mf_join_copy(void);
 /* In the child: it could not use that. */
 void mf_join_without(void);
 
+/*
+ * In a child that was forked in the middle of an event: the descriptor of the memory of process @parent,
+ * or a negative number.
+ */
+int mf_join_borrow(int parent);
+
 /* In a child: the connection that it has is its parent's. */
 void mf_join_leave(void);
 

@@ -38,6 +38,8 @@ enum mf_join_verb {
 	MF_JOIN_BORN,	  /* on the connection of MF_JOIN_FORK: the child */
 	MF_JOIN_COPY,	  /* a child wants memory of its own. There, or on a new connection */
 	MF_JOIN_WITHOUT,  /* the child could not take it, and goes on without a profile. Not answered */
+	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event wants the memory of the
+			   * process whose number is the path; what it changes there is its own */
 	MF_JOIN_EXECUTES, /* it is about to be another program; */
 	MF_JOIN_STAYS,	  /* that failed. These are not answered on a connection that stands */
 	MF_JOIN_STARTS,	  /* it, or a child of it, is about to execute the path; the argument is the

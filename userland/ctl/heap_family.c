@@ -478,6 +478,21 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 	return mf_door_answer(fd, 0, (int[]){ process->memory, -1 });
 }
 
+/* Of a process that is not profiled, but has this memory mapped. */
+static int lend(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+{
+	const struct mf_heap_process *process = find_alive(family, atoi(wish->path));
+
+	if (!process || process->memory < 0)
+		return -ESRCH;
+	if (!family->options->child_silent)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d is not profiled: a signal handler forked it in the "
+			       "middle of an allocation of process %d",
+			       (int)wish->pid, (int)process->pid);
+	return mf_door_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
+}
+
 /* Of a process that has closed its connection. */
 static int serve_executing(struct mf_heap_family *family, const struct mf_wish *wish)
 {
@@ -534,6 +549,8 @@ static int serve_wish(struct mf_heap_family *family, struct guest *guest, const 
 	case MF_JOIN_STARTS:
 		look_ahead(family, wish);
 		return ENOTCONN;
+	case MF_JOIN_BORROW:
+		return lend(family, guest->fd, wish);
 	case MF_JOIN_COMMAND:
 		return serve_command(family, guest, wish);
 	case MF_JOIN_WRITTEN:

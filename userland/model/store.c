@@ -251,6 +251,24 @@ int mf_store_attach_again(struct mf_store *store, int fd)
 	return map_all(store, fd, regions, old.regions);
 }
 
+int mf_store_keep_changes(struct mf_store *store, int fd)
+{
+	struct mf_region regions[MF_REGION_COUNT];
+	int code = read_regions(fd, regions);
+
+	for (int i = 0; !code && i < MF_REGION_COUNT; i++) {
+		if (regions[i].size != store->sizes[i])
+			return -EINVAL;
+		if (mmap(store->regions[i], store->sizes[i], PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd,
+			 (off_t)regions[i].offset) == MAP_FAILED)
+			code = -errno;
+		else
+			madvise(store->regions[i], store->sizes[i], MADV_DONTDUMP);
+	}
+	return code;
+}
+
 void mf_store_detach(struct mf_store *store)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++)

@@ -178,6 +178,12 @@ int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);
 /* The same in the place of @store, which must be of the same form. */
 int mf_store_attach_again(struct mf_store *store, int fd);
 
+/*
+ * What this process changes in @store, which is behind @fd, is its own from now on; nobody else sees it.
+ * Where that fails, some of it may still be seen.
+ */
+int mf_store_keep_changes(struct mf_store *store, int fd);
+
 /* Unmaps what _create or _attach mapped. */
 void mf_store_detach(struct mf_store *store);
 

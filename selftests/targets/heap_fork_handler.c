@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+// A signal handler forks, wherever it interrupts the program: parent and child go on from there.
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FORKS 60
+
+static volatile sig_atomic_t is_child, forks, bad;
+
+/* Once, or it would be pending when the handler returns, and come again at the same place. */
+static void come_again(void)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 500 + forks * 7 };
+
+	setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void fork_here(int signal)
+{
+	pid_t pid;
+	int status;
+
+	if (is_child || forks == FORKS)
+		return;
+	forks++;
+	pid = fork();
+	if (!pid)
+		is_child = 1;
+	else if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		bad++;
+	if (pid)
+		come_again();
+}
+
+static __attribute__((noipa)) void *deeper(int n, size_t size)
+{
+	void *block = n ? deeper(n - 1, size) : malloc(size);
+
+	__asm__ volatile("" : : "r"(block));
+	return block;
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = fork_here, .sa_flags = SA_RESTART };
+	void *blocks[64] = { NULL };
+	unsigned int random = 1, left = 2000;
+
+	sigaction(SIGALRM, &action, NULL);
+	come_again();
+	while (is_child ? left-- : forks < FORKS) {
+		void **block = &blocks[(random = random * 1103515245u + 12345) >> 8 & 63];
+
+		if (random >> 30) {
+			free(*block);
+			*block = deeper((int)(random >> 12 & 31), 1 + (random >> 20));
+		} else {
+			*block = realloc(*block, 1 + (random >> 18));
+		}
+	}
+	if (is_child)
+		_exit(0);
+	return bad;
+}
