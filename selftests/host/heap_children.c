@@ -24,7 +24,8 @@
 #define VALGRIND  "/usr/bin/valgrind"
 #define FILES_MAX 512
 #define OTHER	  65534 /* another user */
-#define CROWD	  1500
+#define CROWD	  500
+#define ROOM	  200 /* file descriptors of massif-ctl */
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
@@ -755,6 +756,13 @@ static pid_t start_crowd(const struct sockaddr_un *address, socklen_t size)
 		pause();
 }
 
+static void limit_descriptors(void)
+{
+	const struct rlimit few = { ROOM, ROOM };
+
+	setrlimit(RLIMIT_NOFILE, &few);
+}
+
 /* They find no room for more descriptors than the family needs. */
 TEST_F_TIMEOUT(children, crowd, 120)
 {
@@ -766,9 +774,10 @@ TEST_F_TIMEOUT(children, crowd, 120)
 	if (geteuid())
 		SKIP(return, "only root can be another user");
 	setenv("TARGET", ctl_target("heap_children"), 1);
-	pid = ctl_start(NULL, ARGS("massif-ctl", "-q", "--trace-children=yes", "--time-unit=B",
-				   "--massif-out-file=massif.out.ours.%p", "sh", "-c",
-				   "sleep 2; \"$TARGET\" leaf; exit 5"));
+	pid = ctl_start(limit_descriptors,
+			ARGS("massif-ctl", "-q", "--trace-children=yes", "--time-unit=B",
+			     "--massif-out-file=massif.out.ours.%p", "sh", "-c",
+			     "sleep 2; \"$TARGET\" leaf; exit 5"));
 	for (int tries = 0; !find_door(&address, &size) && tries < 100; tries++)
 		usleep(10000);
 	others = start_crowd(&address, size);
