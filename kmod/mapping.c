@@ -343,7 +343,7 @@ static void leave_copy(struct massif_call *call, unsigned long result)
 	rcu_read_lock();
 	target = massif_target_find(call->change.mm);
 	if (target && !target->test)
-		massif_resident_move(target, call->change.addr);
+		massif_resident_move(target, call->change.addr, call->change.len);
 	rcu_read_unlock();
 }
 

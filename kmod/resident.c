@@ -3,6 +3,7 @@
 #include <linux/hash.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
+#include <linux/mman.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -733,8 +734,12 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 	rcu_read_unlock();
 }
 
-/* Current's mremap has made the destination of a move, at to. */
-void massif_resident_move(struct massif_target *target, unsigned long to)
+/*
+ * Current's mremap has made the destination of a move, of len bytes at to. Where the length stays and
+ * the destination is given, the kernel may move several mappings, as far apart as they were: one each
+ * time (since 6.17).
+ */
+void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len)
 {
 	struct massif_rec_move rec = { .addr = to };
 	struct massif_mremap mremap;
@@ -744,6 +749,10 @@ void massif_resident_move(struct massif_target *target, unsigned long to)
 		return;
 	rec.from = mremap.addr;
 	rec.len = mremap.old_len;
+	if (mremap.flags & MREMAP_FIXED && mremap.old_len == mremap.new_len) {
+		rec.from += to - mremap.new_addr;
+		rec.len = len;
+	}
 	massif_record_init(&rec.h, MASSIF_REC_MOVE, sizeof(rec), target->session, target);
 	massif_record_write(target->session, target, &rec.h, false);
 }

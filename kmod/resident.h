@@ -87,7 +87,7 @@ void massif_resident_deinit(struct massif_resident *resident);
 bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm);
 void massif_resident_detach(struct massif_target *target);
 void massif_resident_base(struct massif_target *target, struct mm_struct *mm);
-void massif_resident_move(struct massif_target *target, unsigned long to);
+void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len);
 void massif_resident_exit(void);
 
 /* How many targets have an address space of each hash: others are told apart by a few instructions. */

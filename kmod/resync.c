@@ -5,6 +5,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "compat/mm.h"
 #include "record.h"
 #include "resync.h"
 #include "session.h"
@@ -12,9 +13,9 @@
 #include "vma.h"
 
 /*
- * A part is put together under mmap_lock for reading and written in one go before the lock is
- * dropped: it is the truth at its place in the ring. The limit bounds both the time that the lock
- * is held and the room that a part needs; between two parts, changes are reported as ever.
+ * A part is put together under mmap_lock and written in one go before the lock is dropped: it is the
+ * truth at its place in the ring. The limit bounds both the time that the lock is held and the room
+ * that a part needs; between two parts, changes are reported as ever.
  */
 #define PART_BYTES	(16 * 1024)
 
@@ -27,8 +28,7 @@ struct part {
 	bool last;		/* it was the last */
 };
 
-static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end,
-		      bool moving)
+static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end)
 {
 	struct massif_rec_resync *rec = at;
 
@@ -42,11 +42,14 @@ static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned
 	};
 	massif_record_init(&rec->h, type, sizeof(*rec), part->target->session, part->target);
 	rec->h.total_vm = part->mm->total_vm;
-	if (moving || !part->last)
+	if (!part->last)
 		rec->h.flags |= MASSIF_RF_NO_TOTAL;
 }
 
-/* Writes the part that begins at part->start and moves on. False if there was no room. */
+/*
+ * Writes the part that begins at part->start and moves on. False if there was no room. total_vm is at
+ * rest.
+ */
 static bool write_part(struct part *part)
 {
 	const size_t bound = sizeof(struct massif_rec_resync);
@@ -56,7 +59,7 @@ static bool write_part(struct part *part)
 	unsigned long end = ULONG_MAX;
 	size_t used = bound;
 	u32 count = 0;
-	bool moving, ok;
+	bool ok;
 
 	lockdep_assert_held(&mm->mmap_lock);
 	part->last = true;
@@ -72,19 +75,46 @@ static bool write_part(struct part *part)
 		count++;
 	}
 
-	/*
-	 * A munmap that has downgraded the lock has removed the mappings, but not yet counted them.
-	 */
-	moving = atomic_read(&target->unmapping);
-	put_bound(part, part->buf, MASSIF_REC_RESYNC_BEGIN, count, end, moving);
-	put_bound(part, part->buf + used, MASSIF_REC_RESYNC_END, count, end, moving);
+	put_bound(part, part->buf, MASSIF_REC_RESYNC_BEGIN, count, end);
+	put_bound(part, part->buf + used, MASSIF_REC_RESYNC_END, count, end);
 	ok = massif_record_try(target->session, target, part->buf, used + bound);
-	if (ok && part->last && !moving) {
+	if (ok && part->last) {
 		target->last_total = mm->total_vm;
 		WRITE_ONCE(target->counted, true);
 	}
 	if (ok)
 		part->start = end;
+	return ok;
+}
+
+/*
+ * Can somebody change total_vm with mmap_lock held for reading? A munmap that has downgraded the lock
+ * has removed its mappings, and counts them before it lets go. None begins while we have the lock.
+ */
+static bool in_motion(const struct massif_target *target)
+{
+	return massif_mm_shared_growth || atomic_read(&target->unmapping);
+}
+
+/* write_part() with the lock: for writing where that is what it takes to have the total at rest. */
+static bool lock_and_write_part(struct part *part)
+{
+	struct mm_struct *mm = part->mm;
+	bool ok;
+
+	if (mmap_read_lock_killable(mm))
+		return false;
+	if (likely(!in_motion(part->target))) {
+		ok = write_part(part);
+		mmap_read_unlock(mm);
+		return ok;
+	}
+	mmap_read_unlock(mm);
+
+	if (mmap_write_lock_killable(mm))
+		return false;
+	ok = write_part(part);
+	mmap_write_unlock(mm);
 	return ok;
 }
 
@@ -120,13 +150,9 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 		part.reason = target->origin;
 	if (target->resync_gen == gen)
 		part.start = target->resync_next;
-	do {
-		ok = !mmap_read_lock_killable(mm);
-		if (!ok)
-			break;
-		ok = write_part(&part);
-		mmap_read_unlock(mm);
-	} while (ok && !part.last);
+	do
+		ok = lock_and_write_part(&part);
+	while (ok && !part.last);
 
 	target->resync_gen = gen;
 	target->resync_next = ok ? 0 : part.start;

@@ -141,6 +141,7 @@ bool massif_task_in_any_mremap(struct massif_mremap *call)
 	call->old_len = PAGE_ALIGN(args[1]);
 	call->new_len = PAGE_ALIGN(args[2]);
 	call->flags = args[3];
+	call->new_addr = args[4];
 	return true;
 }
 

@@ -17,6 +17,7 @@ struct massif_mremap {
 	unsigned long old_len;
 	unsigned long new_len;
 	unsigned long flags;
+	unsigned long new_addr;		/* with MREMAP_FIXED */
 };
 
 /* In execve the saved user registers are those of the program that is going away. */

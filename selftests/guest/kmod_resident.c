@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_session.h"
 
+#define PAGE	4096ul
 #define MOMENTS	64
 #define TARGETS	128
 #define MARKS	0x600000000000ull
@@ -263,6 +265,74 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 		self->replay->causes[MASSIF_RESIDENT_DRIFT], self->replay->drifted,
 		self->replay->causes[MASSIF_RESIDENT_BASE], self->replay->captures,
 		self->replay->stacks, self->replay->count);
+}
+
+/* Three mappings, two pages apart, that one call moves by as much: what it returns is the exit status. */
+#define MANY		3
+#define APART		4
+#define MOVED_BY	(64 * PAGE)
+
+static int move_many(void *arg)
+{
+	char *at = mmap(NULL, 2 * MOVED_BY, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return 1;
+	munmap(at, MOVED_BY);
+	for (int i = 0; i < MANY; i++) {
+		char *part = at + i * APART * PAGE;
+
+		if (mmap(part, 2 * PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != part)
+			return 1;
+		memset(part, 1, 2 * PAGE);
+	}
+	return mremap(at, MANY * APART * PAGE, MANY * APART * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		      at + MOVED_BY) == MAP_FAILED ? errno : 0;
+}
+
+struct moves {
+	struct massif_rec_move all[MANY];
+	size_t count;
+};
+
+static int take_move(const struct massif_record *rec, void *arg)
+{
+	struct moves *moves = arg;
+
+	if (rec->type == MASSIF_REC_MOVE && moves->count++ < MANY)
+		moves->all[moves->count - 1] = *(const struct massif_rec_move *)rec;
+	return 0;
+}
+
+/* Each is said by itself, with what is resident in it. */
+TEST(a_move_of_many)
+{
+	struct kmod_session session;
+	struct moves moves = {};
+	pid_t pid;
+	int code;
+
+	if (!has_resident())
+		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+	ASSERT_EQ(0, kmod_session_open_as(&session, &(struct massif_setup){
+		.ring_bytes = 1 << 20,
+		.flags = MASSIF_SETUP_RESIDENT,
+	}));
+	pid = kmod_session_call(&session, move_many, NULL);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(0, kmod_session_drain(&session, 20 * 1000, take_move, &moves));
+	ASSERT_EQ(pid, waitpid(pid, &code, 0));
+	kmod_session_close(&session);
+	if (WIFEXITED(code) && WEXITSTATUS(code) == EFAULT)
+		SKIP(return, "this kernel moves one mapping a call");
+	ASSERT_EQ(0, code);
+	ASSERT_EQ(MANY, moves.count);
+	for (size_t i = 0; i < MANY; i++) {
+		EXPECT_EQ(moves.all[0].from + i * APART * PAGE, moves.all[i].from);
+		EXPECT_EQ(moves.all[i].from + MOVED_BY, moves.all[i].addr);
+		EXPECT_EQ(2 * PAGE, moves.all[i].len);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -275,6 +275,33 @@ static int cut_stack(void)
 	return 0;
 }
 
+/*
+ * More mappings of a file in one call than the module has names for before the thread returns, so that
+ * all are told anew. Kernels before 6.17 refuse to move more than one. It is larger than the arena, so
+ * that it cannot be in a hole of it.
+ */
+static int remap_many(void)
+{
+	size_t len = ARENA + PAGE;
+	char *p = mmap(NULL, len, PROT_NONE, ANON, -1, 0);
+	int fd, i;
+
+	if (p == MAP_FAILED)
+		return 0;
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	for (i = 0; i < 8; i++)
+		mmap(p + i * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	close(fd);
+	if (mremap(p, 8 * PAGE, 8 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, p + 16 * PAGE) == MAP_FAILED &&
+	    errno == EFAULT) {
+		keep(p, len);
+		return EFAULT;
+	}
+	/* The hole may be another thread's by now. */
+	keep(p + 8 * PAGE, len - 8 * PAGE);
+	return 0;
+}
+
 static const struct op map_ops[] = {
 	{ "map-fixed",			map_fixed },
 	{ "unmap",			unmap },
@@ -287,6 +314,7 @@ static const struct op map_ops[] = {
 	{ "remap-keeping-source",	remap_keeping_source },
 	{ "remap-twin",			remap_twin },
 	{ "remap-pages",		remap_pages },
+	{ "remap-many",			remap_many,		false,	4 },
 	{ "protect",			protect },
 	{ "lock",			lock },
 	{ "not-for-children",		not_for_children },

@@ -61,8 +61,9 @@
  *	END	the process left the session (reason: it executed a set-uid program, ...).
  *
  * Accounting. total_vm is in pages: the sum over the target's mappings with this record applied.
- * It holds for each MAP, UNMAP, last RESYNC_END, EXIT record without MASSIF_RF_NO_TOTAL, when the
- * target is in sync: from a RESYNC_END with MASSIF_RESYNC_LAST on, up to a LOST.
+ * It holds for each MAP, UNMAP, last RESYNC_END and EXIT record when the target is in sync: from a
+ * RESYNC_END with MASSIF_RESYNC_LAST on, up to a LOST. A RESYNC_END that is not the last of its list
+ * has MASSIF_RF_NO_TOTAL.
  *
  *	MAP	[addr, addr + len) is mapped now; whatever was there before is replaced (there was
  *		nothing: the module reports the UNMAP of it first).
@@ -126,7 +127,8 @@
  *		complete resync, and it is the last before EXIT.
  *
  * While other threads are in faults, rss lacks what these have done so far. MOVE says that mremap
- * moves what is resident in [from, from + len) to addr; it follows the MAP of the destination.
+ * moves what is resident in [from, from + len) to addr; it follows the MAP of the destination. A call
+ * that moves several mappings says it of each.
  *
  * Who may. The device's mode decides who may open it. ENROL is for the calling process, which
  * must run with the user id of the opener and be dumpable, or the opener must have
@@ -360,7 +362,7 @@ enum massif_record_type {
 #define MASSIF_RF_EXTERNAL	(1U << 0)	/* the thread's address space is not the target */
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old image's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* there should be a stack; no room for it */
-#define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm was in motion: do not compare */
+#define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not that of what was told: do not compare */
 #define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a known stack */
 
 struct massif_record {
