@@ -33,10 +33,8 @@ asmlinkage void massif_detour_entry_fault(void);
 asmlinkage unsigned long massif_detour_call_fault(unsigned long vma, unsigned long addr,
 						  unsigned long flags, unsigned long regs,
 						  unsigned long at);
-asmlinkage unsigned long massif_detour_route_fault(unsigned long a0, unsigned long a1,
-						   unsigned long a2, unsigned long a3,
-						   unsigned long a4, unsigned long a5,
-						   unsigned long at);
+asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
+					     unsigned long flags, unsigned long regs);
 asmlinkage unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
 					     unsigned long a3, unsigned long a4, unsigned long a5,
 					     unsigned long at);
@@ -173,8 +171,8 @@ KEEPS unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsi
  * be used after it. regs is NULL where the kernel brings in pages that nobody has touched: those are
  * found by what they change, or by on_populate().
  */
-static unsigned long wrap_fault(unsigned long vma, unsigned long addr, unsigned long flags,
-				unsigned long regs)
+asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
+					     unsigned long flags, unsigned long regs)
 {
 	struct mm_struct *mm = ((struct vm_area_struct *)vma)->vm_mm;
 	struct massif_span span MASSIF_RAW;
@@ -195,14 +193,12 @@ static unsigned long wrap_fault(unsigned long vma, unsigned long addr, unsigned 
 	return result;
 }
 
-/* As massif_detour_route(), for every fault of the system. */
-KEEPS unsigned long massif_detour_route_fault(unsigned long a0, unsigned long a1, unsigned long a2,
-					      unsigned long a3, unsigned long a4, unsigned long a5,
-					      unsigned long at)
+/* What massif_detour_entry_fault (compat/detour_64.S) has to know: it asks massif_resident_unlikely(). */
+static void __used tell_assembler(void)
 {
-	if (massif_resident_unlikely(((const struct vm_area_struct *)a0)->vm_mm))
-		return at;
-	return (unsigned long)wrap_fault;
+	BUILD_BUG_ON(MASSIF_CROWD_SHIFT != 8 || MASSIF_CROWD_BITS != 8);
+	asm volatile(".globl massif_detour_vma_mm\n\t"
+		     ".set massif_detour_vma_mm, %c0" : : "i" (offsetof(struct vm_area_struct, vm_mm)));
 }
 
 /* Where a kprobe on the function would go, if ftrace owns that place. */

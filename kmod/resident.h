@@ -92,12 +92,14 @@ void massif_resident_exit(void);
 
 /* How many targets have an address space of each hash: others are told apart by a few instructions. */
 #define MASSIF_CROWD_BITS	8
+#define MASSIF_CROWD_SHIFT	8
 extern atomic_t massif_resident_crowds[1 << MASSIF_CROWD_BITS];
 
 /* Those of struct mm_struct are some hundred bytes apart. */
 static inline atomic_t *massif_resident_crowd_of(const struct mm_struct *mm)
 {
-	return &massif_resident_crowds[(unsigned long)mm >> 8 & (BIT(MASSIF_CROWD_BITS) - 1)];
+	return &massif_resident_crowds[(unsigned long)mm >> MASSIF_CROWD_SHIFT &
+				       (BIT(MASSIF_CROWD_BITS) - 1)];
 }
 
 /* No target, for sure? */

@@ -6,7 +6,7 @@
 #include <linux/ftrace.h>
 #include <linux/types.h>
 
-/* An architecture needs detour_64.S's two functions in its own words. */
+/* An architecture needs detour_64.S's functions in its own words. */
 #if defined(CONFIG_X86_64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
 #define MASSIF_HAVE_DIRECT
 #endif
