@@ -45,7 +45,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test-modules packages guest-module check check-kernels check-random check-sanitize check-storm check-torture bench-kernel demo
+.PHONY: tests test-modules packages guest-module check check-kernels check-debug-kernel check-random check-sanitize check-storm check-torture bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -94,6 +94,17 @@ check-kernels:
 	@$(SUBMAKE) guest-module KERNELS='$(KERNELS)' || :
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' KERNELS='$(KERNELS)' EVERYWHERE=yes \
 		selftests/tools/run-tests.sh
+
+# The first time that kernel is built: 2 GB, a quarter of an hour and more.
+#: check-debug-kernel  the module's guest tests on a 6.12 with KASAN, lockdep and kmemleak (TESTS=)
+check-debug-kernel:
+	@selftests/tools/packages.sh build guest test debug
+	@echo 'building'
+	@$(SUBMAKE) all
+	@set -e; kernel=$$(MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/vm/debug-kernel.sh); \
+		$(SUBMAKE) guest-module KERNELS="$$kernel"; \
+		MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/kmod_*)' KERNELS="$$kernel" \
+			selftests/tools/run-tests.sh
 
 # What differs stays in $(O)/selftests/random.
 #: check-random     N=2000 random programs under Valgrind's Massif and under ours (SEED=, FIRST=)

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Builds the kernel for debugging: debug-kernel.sh; prints the directory, for run.sh --kernel
+#
+# Of Debian's linux-source-6.12, a tinyconfig with debug.config on top: what the guest tests use, and
+# KASAN, lockdep, kmemleak and the like. It is in build/guest/debug-6.12 and is built once; that takes
+# 2 GB and a quarter of an hour on two processors.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+source=$(cd "$here/../.." && pwd -P)
+store=${MASSIF_BUILD:-$source/build}/guest
+name=6.12
+suite=bookworm-backports
+tree=$store/debug-$name
+jobs=${JOBS:-$(nproc)}
+
+say() {
+	printf 'debug kernel: %s\n' "$*" >&2
+}
+
+die() {
+	say "$*"
+	exit 1
+}
+
+# Someone else's make, as far as ours has anything to say to it.
+build() {
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$tree" -j"$jobs" "$@" >&2
+}
+
+# All of the source; what a mirror has is newer than what a first run unpacked, and that is no matter.
+fetch() {
+	local work
+	mkdir -p "$store"
+	work=$(mktemp -d "$store/fetch.XXXXXX")
+	# shellcheck disable=SC2064 # now
+	trap "rm -rf '$work'" EXIT
+	trap 'exit 1' INT TERM HUP
+	say "downloading linux-source-$name"
+	(cd "$work" && "$here/suite.sh" run "$store/apt/$name" "$suite" -- \
+		apt-get -q -q download "linux-source-$name" >&2) ||
+		die "cannot download linux-source-$name: is the machine online?"
+	dpkg -x "$work"/*.deb "$work/deb"
+	tar -xJf "$work/deb/usr/src/linux-source-$name.tar.xz" -C "$work"
+	mv "$work/linux-source-$name" "$tree"
+	rm -rf "$work"
+	trap - EXIT
+}
+
+# Kconfig drops silently what it cannot have.
+configure() {
+	local line missing=
+	build tinyconfig
+	# What is said twice makes Kconfig talk.
+	sed -n 's/^\(CONFIG_.*\)=.*/\1/p' "$here/debug.config" > "$tree/.config.named"
+	grep -vwFf "$tree/.config.named" "$tree/.config" > "$tree/.config.rest"
+	cat "$tree/.config.rest" "$here/debug.config" > "$tree/.config"
+	build olddefconfig
+	while read -r line; do
+		case $line in
+		CONFIG_*=n) ! grep -q "^${line%=n}=" "$tree/.config" || missing+=" $line" ;;
+		CONFIG_*) grep -qx "$line" "$tree/.config" || missing+=" $line" ;;
+		esac
+	done < "$here/debug.config"
+	[ -z "$missing" ] || die "this source has no$missing"
+}
+
+[ -s "$tree/Makefile" ] || fetch
+if [ ! -s "$tree/.config" ] || [ "$tree/.config" -ot "$here/debug.config" ]; then
+	configure
+fi
+# Module.symvers comes with the modules, of which there are none.
+if [ ! -s "$tree/Module.symvers" ] || [ "$tree/Module.symvers" -ot "$tree/.config" ]; then
+	say "building it in $tree, on $jobs processors"
+	build bzImage modules || die "it cannot be built"
+fi
+printf '%s\n' "$tree"
