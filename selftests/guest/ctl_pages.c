@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +72,20 @@ TEST_F_TIMEOUT(pages, one_process, SECONDS)
 	EXPECT_NE(NULL, strstr(text, " (page allocation syscalls) mmap/mremap/brk, --alloc-fns, "
 				     "etc.\n"));
 	free(text);
+}
+
+/* Who waits for a processor makes the program pay: massif-ctl comes first, and nobody inherits that. */
+TEST_F_TIMEOUT(pages, comes_first, SECONDS)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+	char wanted[32];
+
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap=yes", "sh", "-c",
+		"own=$(cut -d' ' -f19 /proc/$$/stat); for i in $(seq 200); do"
+		"	its=$(cut -d' ' -f19 /proc/$PPID/stat); [ $its = $own ] || break; sleep 0.05;"
+		"done; echo $own $its");
+	snprintf(wanted, sizeof(wanted), "%d %d\n", nice, nice - 5);
+	EXPECT_STREQ(wanted, self->result.out);
 }
 
 TEST_F_TIMEOUT(pages, killed, SECONDS)

@@ -19,6 +19,8 @@ struct mf_recording {
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is done with */
 	bool broken;	  /* the records make no sense any more */
+	bool hurries;	  /* this thread comes before others */
+	int nice;	  /* what it was before */
 };
 
 /* Opens the session. All three must outlive it. Returns 0, or -errno with what to do in @err. */
