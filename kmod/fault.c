@@ -5,7 +5,6 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
@@ -14,6 +13,7 @@
 #include "compat/rss.h"
 #include "detour.h"
 #include "fault.h"
+#include "hookset.h"
 #include "probe.h"
 #include "resident.h"
 #include "target.h"
@@ -26,10 +26,6 @@
  * it has brought is told when the thread returns to user mode: a probe on the function would cost ten
  * times as much.
  */
-
-/* Serialises arming and disarming; protects users. */
-static DEFINE_MUTEX(lock);
-static unsigned int users;
 
 /* The function is called by a detour; no tracepoints for faults then. */
 static bool detoured;
@@ -185,8 +181,8 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 			events[i].tp = tp;
 }
 
-/* Those below count that are armed. */
-static void disarm(int count)
+/* Of the events, those below count are armed. */
+static void disarm_to(int count)
 {
 	while (count-- > first_event())
 		tracepoint_probe_unregister(events[count].tp, events[count].probe, NULL);
@@ -242,36 +238,25 @@ static int arm(const char **dead)
 	if (!err)
 		err = try(dead);
 	if (err)
-		disarm(i);
+		disarm_to(i);
 	return err;
 }
 
-/* As massif_hooks_get(). */
+static void disarm(void)
+{
+	disarm_to(EVENT_COUNT);
+}
+
+MASSIF_HOOKSET(all, arm, disarm);
+
+/* As massif_hookset_get(). */
 int massif_fault_get(char *dead, size_t size)
 {
-	const char *name = NULL;
-	int err = 0;
-
-	mutex_lock(&lock);
-	if (!users)
-		err = arm(&name);
-	if (!err)
-		users++;
-	mutex_unlock(&lock);
-
-	if (err && err != -ENOMEM && name) {
-		pr_warn("%s: hook %s cannot be used (%d)\n", KBUILD_MODNAME, name, err);
-		strscpy(dead, name, size);
-		err = -ENODEV;
-	}
-	return err;
+	return massif_hookset_get(&all, dead, size);
 }
 
 /* When it returns for the last user, no handler is running or will. May sleep. */
 void massif_fault_put(void)
 {
-	mutex_lock(&lock);
-	if (!--users)
-		disarm(EVENT_COUNT);
-	mutex_unlock(&lock);
+	massif_hookset_put(&all);
 }

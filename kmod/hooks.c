@@ -2,20 +2,16 @@
 // All hooks together: armed with the first session, disarmed with the last.
 #include <linux/massif.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
 #include "compat/hookpoint.h"
 #include "detour.h"
 #include "hooks.h"
+#include "hookset.h"
 #include "hooktest.h"
 #include "lifecycle.h"
 #include "probe.h"
-
-/* Serialises arming and disarming; protects users. */
-static DEFINE_MUTEX(lock);
-static unsigned int users;
 
 /* The calls are hooked by detours, not by kretprobes. */
 static bool detoured;
@@ -100,28 +96,18 @@ err_calls:
 	return err;
 }
 
-/*
- * Arms the hooks for the first user. -ENODEV with a hook's name in dead if one is not to be had or
- * does not work; other errors have no name (memory). May sleep.
- */
+static void disarm(void)
+{
+	disarm_tracepoints(MASSIF_LIFECYCLE_COUNT);
+	disarm_calls();
+}
+
+MASSIF_HOOKSET(all, arm, disarm);
+
+/* As massif_hookset_get(). */
 int massif_hooks_get(char *dead, size_t size)
 {
-	const char *name = NULL;
-	int err = 0;
-
-	mutex_lock(&lock);
-	if (!users)
-		err = arm(&name);
-	if (!err)
-		users++;
-	mutex_unlock(&lock);
-
-	if (err && err != -ENOMEM && name) {
-		pr_warn("%s: hook %s cannot be used (%d)\n", KBUILD_MODNAME, name, err);
-		strscpy(dead, name, size);
-		err = -ENODEV;
-	}
-	return err;
+	return massif_hookset_get(&all, dead, size);
 }
 
 /*
@@ -130,12 +116,7 @@ int massif_hooks_get(char *dead, size_t size)
  */
 void massif_hooks_put(void)
 {
-	mutex_lock(&lock);
-	if (!--users) {
-		disarm_tracepoints(MASSIF_LIFECYCLE_COUNT);
-		disarm_calls();
-	}
-	mutex_unlock(&lock);
+	massif_hookset_put(&all);
 }
 
 /* How often, since the module was loaded, the kernel could not run a handler; never falls. */
