@@ -9,7 +9,6 @@
 #include "clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
@@ -19,10 +18,8 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "descriptor.h"
 #include "session.h"
-
-/* Where few programs have descriptors of their own. */
-#define DESCRIPTOR_LEAST 1000
 
 #define COUNTER_NONE UINT32_MAX /* in mf_clock.process: there is none to be had */
 
@@ -38,17 +35,6 @@ static int open_counter(void)
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* The program's own descriptors begin as low as ever. */
-static int move_high(int fd)
-{
-	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
-
-	if (high < 0)
-		return fd;
-	syscall(SYS_close, fd);
-	return high;
 }
 
 static bool start(struct mf_clock *clock)
@@ -68,7 +54,7 @@ static bool start(struct mf_clock *clock)
 		syscall(SYS_close, fd); /* the mapping keeps the counter */
 		return true;
 	}
-	clock->fd = move_high(fd);
+	clock->fd = mf_descriptor_move_high(fd);
 	return true;
 }
 

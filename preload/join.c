@@ -19,9 +19,7 @@
 #include <unistd.h>
 
 #include "base/join.h"
-
-/* Where few programs have descriptors of their own. */
-#define DESCRIPTOR_LEAST 1000
+#include "descriptor.h"
 
 /* Names of a large program are looked up in less. A massif-ctl that was stopped stops nobody. */
 #define PATIENCE_S 10
@@ -82,16 +80,6 @@ static bool is_ours(int fd)
 	       (!peer.uid || peer.uid == geteuid() || peer.uid == getuid());
 }
 
-static int move_high(int fd)
-{
-	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
-
-	if (high < 0)
-		return fd;
-	syscall(SYS_close, fd);
-	return high;
-}
-
 /* Returns a connection or -errno. */
 static int call(void)
 {
@@ -113,7 +101,7 @@ static int call(void)
 	if (!ret && !is_ours(fd))
 		ret = -EPERM;
 	if (!ret)
-		return move_high(fd);
+		return mf_descriptor_move_high(fd);
 	syscall(SYS_close, fd);
 	return ret;
 }
@@ -234,7 +222,7 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 	}
 	keep(fd);
 	if (fds[1] >= 0)
-		*trace = move_high(fds[1]);
+		*trace = mf_descriptor_move_high(fds[1]);
 	return fds[0];
 }
 
@@ -292,7 +280,7 @@ int mf_join_copy(void)
 		syscall(SYS_close, fd);
 	if (ret)
 		return ret < 0 ? ret : -EPROTO;
-	return fds[0] < 0 ? -EPROTO : move_high(fds[0]);
+	return fds[0] < 0 ? -EPROTO : mf_descriptor_move_high(fds[0]);
 }
 
 void mf_join_without(void)

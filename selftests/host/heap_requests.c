@@ -3,20 +3,16 @@
 // libraries that come and go, code that may not be written; and blocks that are left out for a while.
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/refuse_protection.h"
 
 #define SNAPSHOT "heap_requests.snapshot"
 
@@ -179,20 +175,7 @@ TEST_F(requests, execution_trees_have_the_place)
 /* No code may be written to in what is executed from here on. */
 static void refuse(void)
 {
-	const uint32_t bits = PROT_WRITE | PROT_EXEC;
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (refuse_protection(PROT_WRITE | PROT_EXEC))
 		_exit(97);
 }
 

@@ -2,23 +2,18 @@
 // Jumps written into code: they arrive, from and to everywhere, and leave everything else as it was.
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "preload/maps.h"
 #include "preload/patch.h"
+#include "selftests/lib/refuse_protection.h"
 
 #define PAGE 4096u
 
@@ -230,30 +225,12 @@ TEST(others_execute_the_same_page)
 	EXPECT_GT((long)n, 0);
 }
 
-/* mprotect() with all of @bits fails. */
-static int refuse(uint32_t bits)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
 TEST(where_code_cannot_be_written_nothing_changes)
 {
 	uint8_t *code = map_code(0x30000000, 2, PAGE - 2, PROT_READ | PROT_EXEC);
 
 	ASSERT_NE(NULL, code);
-	ASSERT_EQ(0, refuse(PROT_WRITE | PROT_EXEC));
+	ASSERT_EQ(0, refuse_protection(PROT_WRITE | PROT_EXEC));
 	errno = 77;
 	EXPECT_EQ(-EACCES, patch(code + PAGE - 2, two));
 	EXPECT_EQ(77, errno);
@@ -268,7 +245,7 @@ TEST(where_room_cannot_be_executed_it_is_not_used)
 	void *first, *second;
 
 	ASSERT_NE(NULL, code);
-	ASSERT_EQ(0, refuse(PROT_EXEC));
+	ASSERT_EQ(0, refuse_protection(PROT_EXEC));
 	ASSERT_EQ(0, mf_patch_room(code, 40, &first));
 	EXPECT_EQ(-EACCES, mf_patch_seal());
 	ASSERT_EQ(0, mf_patch_room(code, 40, &second));
