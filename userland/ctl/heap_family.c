@@ -4,12 +4,10 @@
 #include "ctl/heap_family.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +16,8 @@
 #include "base/join.h"
 #include "ctl/account.h"
 #include "ctl/children.h"
-#include "ctl/door.h"
+#include "ctl/executed.h"
+#include "ctl/guests.h"
 #include "ctl/message.h"
 #include "ctl/monitor.h"
 #include "ctl/obstacle.h"
@@ -31,60 +30,16 @@ enum {
 	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
 	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
 	LAST_WATCH_MS = 500, /* and how late at most */
-	STRANGERS_MAX = 16, /* of other users; a program may have become another's, and anybody can connect */
-};
-
-/* Who has connected and not asked yet, or is not done. */
-struct guest {
-	struct guest *next;
-	int fd;
-	bool is_told; /* it writes a file, of which the user is told */
-	bool is_stranger; /* another user's, and not root */
 };
 
 struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* the newest first */
-	struct guest *guests;
-	int poller; /* -1: nobody can join */
-	struct mf_door door;
+	struct mf_guests guests; /* with the poller of all of the family's descriptors */
 	struct mf_obstacles obstacles;
 };
 
-static int watch(struct mf_heap_family *family, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data = { .fd = fd } };
-
-	return epoll_ctl(family->poller, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-static int open_door(struct mf_heap_family *family)
-{
-	int ret = mf_door_open(&family->door);
-
-	if (ret)
-		return ret;
-	family->poller = epoll_create1(EPOLL_CLOEXEC);
-	return family->poller < 0 ? -errno : watch(family, family->door.listener);
-}
-
-static void dismiss(struct mf_heap_family *family, struct guest **at)
-{
-	struct guest *guest = *at;
-
-	*at = guest->next;
-	close(guest->fd);
-	free(guest);
-}
-
-static void close_door(struct mf_heap_family *family)
-{
-	while (family->guests)
-		dismiss(family, &family->guests);
-	mf_door_close(&family->door);
-	if (family->poller >= 0)
-		close(mf_take(family->poller, -1));
-}
+static mf_guests_serve serve_wish;
 
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  struct mf_heap_family **family, struct mf_error *err)
@@ -95,10 +50,10 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
-	made->poller = made->door.listener = -1;
-	ret = mf_options_look_inside(options) ? open_door(made) : 0;
+	mf_guests_init(&made->guests, serve_wish, made);
+	ret = mf_options_look_inside(options) ? mf_guests_open(&made->guests) : 0;
 	if (ret) {
-		close_door(made);
+		mf_guests_close(&made->guests);
 		free(made);
 		return mf_error_set(err, ret,
 				    "no socket can be made for the program's children: %s",
@@ -114,7 +69,7 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 {
 	if (!family)
 		return;
-	close_door(family);
+	mf_guests_close(&family->guests);
 	while (family->processes)
 		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
 	mf_obstacles_deinit(&family->obstacles);
@@ -123,12 +78,14 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 
 const char *mf_heap_family_address(const struct mf_heap_family *family)
 {
-	return family->door.listener >= 0 ? family->door.address : NULL;
+	const struct mf_door *door = &family->guests.door;
+
+	return door->listener >= 0 ? door->address : NULL;
 }
 
 int mf_heap_family_fd(const struct mf_heap_family *family)
 {
-	return family->poller;
+	return family->guests.poller;
 }
 
 struct mf_heap_process *mf_heap_family_launched(const struct mf_heap_family *family)
@@ -227,106 +184,6 @@ static void bequeath(struct mf_heap_family *family, struct mf_heap_process *sour
 	}
 }
 
-static struct guest **find_guest(struct mf_heap_family *family, int fd)
-{
-	struct guest **at = &family->guests;
-
-	while (*at && (*at)->fd != fd)
-		at = &(*at)->next;
-	return at;
-}
-
-static void serve_guest(struct mf_heap_family *family, struct guest *guest);
-
-/* The oldest of other users that has nothing to say goes, lest they take all descriptors. */
-static void limit_strangers(struct mf_heap_family *family)
-{
-	struct guest **at = &family->guests, **oldest = NULL;
-	int n = 0, fd;
-
-	for (; *at; at = &(*at)->next) {
-		if ((*at)->is_stranger) {
-			oldest = at;
-			n++;
-		}
-	}
-	if (n <= STRANGERS_MAX)
-		return;
-	fd = (*oldest)->fd;
-	serve_guest(family, *oldest);
-	at = find_guest(family, fd);
-	if (*at && (*at)->is_stranger)
-		dismiss(family, at);
-}
-
-static bool is_stranger(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
-	       (peer.uid && peer.uid != geteuid());
-}
-
-static void admit(struct mf_heap_family *family)
-{
-	int fd = accept4(family->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct guest *guest = calloc(1, sizeof(*guest));
-
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "no file descriptor is left for more processes: from now on none are "
-			       "followed");
-		mf_door_close(&family->door);
-	}
-	if (fd < 0 || !guest || watch(family, fd)) {
-		if (fd >= 0)
-			close(fd);
-		free(guest);
-		return;
-	}
-	*guest = (struct guest){ .next = family->guests, .fd = fd, .is_stranger = is_stranger(fd) };
-	family->guests = guest;
-	if (guest->is_stranger)
-		limit_strangers(family);
-}
-
-/* Is the file that @pid says it was executed as a script? Its name is relative to there. */
-static bool is_script(pid_t pid, const char *path)
-{
-	mf_auto_close int directory = -1, fd = -1;
-	char link[32], head[2];
-
-	snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
-	directory = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = openat(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd >= 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-	       !memcmp(head, "#!", sizeof(head));
-}
-
-/*
- * The command as it was executed. The kernel puts a script's interpreter, and perhaps an argument of
- * that, in front of the script; otherwise the first argument is a name that was made up.
- */
-static char *make_cmd(pid_t pid, const struct mf_wish *wish)
-{
-	const char *arg = wish->args, *end = wish->args + wish->request.args_bytes;
-	mf_auto_free char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	fputs(wish->path, out);
-	if (is_script(pid, wish->path)) {
-		for (int i = 0; arg < end && i < 2 && strcmp(arg, wish->path); i++)
-			arg += strlen(arg) + 1;
-	}
-	for (arg += arg < end ? strlen(arg) + 1 : 0; arg < end; arg += strlen(arg) + 1)
-		fprintf(out, " %s", arg);
-	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
-}
-
 /* The descriptor of messages, for --trace-malloc. */
 static int trace_target(const struct mf_options *options)
 {
@@ -369,7 +226,7 @@ static void end_process(struct mf_heap_family *family, struct mf_heap_process *p
 	struct mf_wish *wish = malloc(sizeof(*wish));
 
 	while (wish && process->connection >= 0 &&
-	       mf_door_receive(&family->door, process->connection, wish) > 0)
+	       mf_door_receive(&family->guests.door, process->connection, wish) > 0)
 		hear(family, process, wish);
 	free(wish);
 	process->ended = true;
@@ -402,7 +259,7 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
 	if (process->pidfd < 0)
 		return -errno;
 	process->pid = pid;
-	return watch(family, process->pidfd);
+	return mf_guests_watch(&family->guests, process->pidfd);
 }
 
 /*
@@ -426,7 +283,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 			drop(family, old);
 		return -ECANCELED;
 	}
-	cmd = make_cmd(wish->pid, wish);
+	cmd = mf_executed_command(wish->pid, wish);
 	ret = cmd ? mf_heap_process_create(family->options, cmd, &made, &err) : -ENOMEM;
 	if (ret) {
 		mf_message_say(MF_MESSAGE_PROBLEM, "process %d (%s) is not profiled: %s",
@@ -506,7 +363,8 @@ static int serve_executing(struct mf_heap_family *family, const struct mf_wish *
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish);
 
 /* A process gives a command, and waits; then it may have something to write. */
-static int serve_command(struct mf_heap_family *family, struct guest *guest, const struct mf_wish *wish)
+static int serve_command(struct mf_heap_family *family, struct mf_guest *guest,
+			 const struct mf_wish *wish)
 {
 	__attribute__((cleanup(mf_monitor_free))) struct mf_monitor_file file = { .contents = -1 };
 	struct mf_heap_process *process = find_alive(family, wish->pid);
@@ -525,18 +383,16 @@ static int serve_command(struct mf_heap_family *family, struct guest *guest, con
 	return ret ? ret : EINPROGRESS;
 }
 
-static int serve_written(const struct guest *guest, const struct mf_wish *wish)
+static int serve_written(const struct mf_guest *guest, const struct mf_wish *wish)
 {
 	mf_monitor_tell(wish->path, atoi(wish->args), guest->is_told);
 	return ENOTCONN;
 }
 
-/*
- * Returns 0 and the connection is somebody's, EINPROGRESS if there will be more, ENOTCONN if it is not
- * to be answered, or -errno.
- */
-static int serve_wish(struct mf_heap_family *family, struct guest *guest, const struct mf_wish *wish)
+static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *wish)
 {
+	struct mf_heap_family *family = data;
+
 	switch (wish->request.verb) {
 	case MF_JOIN_EXECUTED:
 		return serve_executed(family, guest->fd, wish);
@@ -560,29 +416,6 @@ static int serve_wish(struct mf_heap_family *family, struct guest *guest, const 
 		return serve_executing(family, wish);
 	}
 	return -EPROTO;
-}
-
-static void serve_guest(struct mf_heap_family *family, struct guest *guest)
-{
-	struct mf_wish *wish = malloc(sizeof(*wish));
-	int ret = wish ? mf_door_receive(&family->door, guest->fd, wish) : -ENOMEM;
-	int fd = guest->fd;
-
-	if (ret > 0)
-		ret = serve_wish(family, guest, wish);
-	else if (!ret)
-		ret = EINPROGRESS;
-	if (ret != EINPROGRESS) {
-		struct guest **at = find_guest(family, fd);
-
-		*at = guest->next;
-		free(guest);
-		if (ret < 0)
-			mf_door_answer(fd, ret, NULL);
-		if (ret)
-			close(fd);
-	}
-	free(wish);
 }
 
 /*
@@ -628,7 +461,7 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_wish *wish = malloc(sizeof(*wish));
-	int ret = wish ? mf_door_receive(&family->door, process->connection, wish) : -ENOMEM;
+	int ret = wish ? mf_door_receive(&family->guests.door, process->connection, wish) : -ENOMEM;
 
 	if (!process->pid) {
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
@@ -710,16 +543,8 @@ static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wi
 
 static void serve_one(struct mf_heap_family *family, int fd)
 {
-	struct guest **guest = find_guest(family, fd);
-
-	if (fd == family->door.listener) {
-		admit(family);
+	if (mf_guests_look(&family->guests, fd))
 		return;
-	}
-	if (*guest) {
-		serve_guest(family, *guest);
-		return;
-	}
 	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
 		if (process->connection == fd) {
 			serve_process(family, process);
@@ -740,8 +565,8 @@ static void serve(struct mf_heap_family *family)
 	int n = 0;
 
 	do {
-		if (family->poller >= 0)
-			n = epoll_wait(family->poller, events, EVENTS, 0);
+		if (family->guests.poller >= 0)
+			n = epoll_wait(family->guests.poller, events, EVENTS, 0);
 		for (int i = 0; i < n; i++)
 			serve_one(family, events[i].data.fd);
 	} while (n == EVENTS);
@@ -827,7 +652,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	size_t left = 0;
 
 	serve(family);
-	close_door(family);
+	mf_guests_close(&family->guests);
 	while ((process = next_ended(family)))
 		write_one(family, process);
 	process = mf_heap_family_launched(family);
