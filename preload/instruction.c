@@ -287,8 +287,9 @@ bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction
 		return false;
 	if (form & MODRM && !read_modrm(&reader))
 		return false;
-	/* An operand of AMD's, and xbegin, whose distance is none of a branch. */
+	/* Operands and prefixes (XOP) of AMD's, and xbegin, whose distance is none of a branch. */
 	if ((map == 1 && opcode == 0x78 && (reader.operand_size || reader.repeats)) ||
+	    (!map && opcode == 0x8f && reader.modrm & 0x38) ||
 	    (!map && opcode == 0xc7 && reader.modrm == 0xf8))
 		return false;
 	/* Processors do not agree on what that is. */

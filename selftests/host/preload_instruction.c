@@ -128,6 +128,18 @@ TEST_F(instruction, as_objdump_has_them)
 }
 
 /* It never looks behind what it is given. */
+/* What begins like a pop to memory, but with another register, is longer than that. */
+TEST(withdrawn)
+{
+	static const uint8_t pop[] = { 0x8f, 0x00, 0x90, 0x90, 0x90, 0x90 };
+	static const uint8_t vprotd[] = { 0x8f, 0xe8, 0x78, 0xc2, 0xc1, 0x07 };
+	struct mf_instruction in;
+
+	EXPECT_TRUE(mf_instruction_read(pop, sizeof(pop), &in));
+	EXPECT_EQ(2, in.length);
+	EXPECT_FALSE(mf_instruction_read(vprotd, sizeof(vprotd), &in));
+}
+
 TEST(cut_off)
 {
 	static const uint8_t code[] = { 0x48, 0x8b, 0x84, 0x24, 0x80, 0x00, 0x00, 0x00 };
