@@ -79,7 +79,7 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	FOLLOW(envp);
-	tell(*path == '/' || fd == AT_FDCWD ? path : NULL, NULL);
+	tell(path && (*path == '/' || fd == AT_FDCWD) ? path : NULL, NULL);
 	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags));
 }
 
