@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_weather SECONDS: threads that allocate, resize and free each other's blocks; threads that come
 // and are cancelled; libraries that are loaded and unloaded; children in every way there is; and signals
-// into all of it. Says what it did. Each process that lives on ends with an allocation so large that it
-// has a snapshot.
+// into all of it. Says what it did. Each process that lives on ends with a large allocation, and a
+// snapshot, which after minutes of this no size of an allocation would bring about.
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -17,6 +17,8 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "preload/massif.h"
 
 #define CHURNERS 5
 #define SLOTS	 2048
@@ -136,6 +138,7 @@ static void end_large(void)
 {
 	free(swap(0, NULL));
 	swap(0, malloc(LAST));
+	massif_snapshot();
 }
 
 static _Noreturn void live(void)
