@@ -5,7 +5,7 @@
 #	suite.sh run DIRECTORY SUITE... -- apt-get|apt-cache ARGUMENT...
 #
 # The archive is the one that the machine's own sources name; apt there takes no package for
-# installed, and changes nothing outside the directory.
+# installed, and changes nothing outside the directory. SUITE_KIND=deb-src is for source packages.
 set -euo pipefail
 
 say() {
@@ -51,8 +51,8 @@ sources() {
 	for suite in "${suites[@]}"; do
 		kind=
 		case $suite in *-security) kind=-security ;; esac
-		printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-			"$(archive "$kind")" "$suite"
+		printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+			"${SUITE_KIND:-deb}" "$(archive "$kind")" "$suite"
 	done
 }
 
