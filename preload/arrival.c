@@ -134,13 +134,14 @@ static void list_changes(void)
 	int saved = errno;
 	bool inside = mf_thread_local.inside;
 
-	if (mf_session_is_active() && is_elsewhere())
-		mf_session_store.header->is_elsewhere = 1;
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
 		/* The session of a child that was just forked comes with its first thread's state. */
-		if (mf_thread_get() && mf_session_is_active())
+		if (mf_thread_get() && mf_session_is_active()) {
+			if (is_elsewhere())
+				mf_session_store.header->is_elsewhere = 1;
 			look();
+		}
 		mf_thread_local.inside = inside;
 	}
 	errno = saved;
