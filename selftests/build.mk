@@ -45,7 +45,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test-modules packages guest-module check check-kernels check-debug-kernel check-random check-sanitize check-storm check-torture bench-kernel demo
+.PHONY: tests test-modules packages sanitized-units guest-module check check-kernels check-debug-kernel check-random check-sanitize check-storm check-torture bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -81,6 +81,7 @@ check:
 	@selftests/tools/packages.sh build guest test
 	@echo 'building'
 	@$(SUBMAKE) all guest-module
+	@$(SUBMAKE) sanitized-units
 	@selftests/tools/fetch-python-tests.sh $(O)/python || echo 'host/heap_foreign will have one test less'
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' KERNELS='$(KERNELS)' selftests/tools/run-tests.sh
 
@@ -132,6 +133,15 @@ SANITIZED_address := ctl_control ctl_defaults ctl_errors ctl_killed ctl_log ctl_
 SANITIZED_thread  := ctl_control ctl_killed heap_children heap_weather heap_xtree symbols_files \
 	symbols_golden
 
+# What host/sanitized runs.
+SANITIZED_units := ctl_outfile model_heap model_ledger model_log model_snapshots model_store model_trie \
+	pages_accounting pages_ring pages_space pages_stream report_filter report_tree
+
+sanitized-units: $(KSELFTEST)
+	@mkdir -p $(O)/sanitize/unit && cp -r $(O)/kselftest $(O)/sanitize/unit/
+	+@$(SUBMAKE) O=$(O)/sanitize/unit SANITIZE=address,undefined CFLAGS='-O1 -g' \
+		$(SANITIZED_units:%=$(O)/sanitize/unit/selftests/host/%)
+
 #: check-sanitize   userland with AddressSanitizer and UBSan, then with ThreadSanitizer, built in $(O)/sanitize
 check-sanitize:
 	@$(SUBMAKE) $(O)/kselftest/kselftest_harness.h
@@ -139,7 +149,7 @@ check-sanitize:
 		dir=$(O)/sanitize/$$kind; mkdir -p $$dir && cp -r $(O)/kselftest $$dir/ && \
 		$(SUBMAKE) O=$$dir SANITIZE=$$kind$$([ $$kind = thread ] || echo ,undefined) programs tests && \
 		MASSIF_BUILD=$(abspath $(O))/sanitize/$$kind MASSIF_LIMIT=1200 \
-			TSAN_OPTIONS=suppressions=$(CURDIR)/selftests/tools/tsan.supp \
+			ASAN_OPTIONS=verify_asan_link_order=0 TSAN_OPTIONS=suppressions=$(CURDIR)/selftests/tools/tsan.supp \
 			TESTS="$$([ $$kind = thread ] && echo '$(SANITIZED_thread:%=host/%)' || \
 				echo '$(SANITIZED_address:%=host/%)')" \
 			selftests/tools/run-tests.sh || status=1; \
