@@ -682,6 +682,29 @@ TEST_F(children, listed)
 	}
 }
 
+#define SOFT 64
+
+static void limit_softly(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = SOFT;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* More processes than massif-ctl could have descriptors for at first; the program's limit stays. */
+TEST_F_TIMEOUT(children, many, 120)
+{
+	ctl_run(&self->result, NULL, limit_softly,
+		ARGS("massif-ctl", "-q", "--time-unit=B", "--massif-out-file=massif.out.ours.%p",
+		     ctl_target("heap_children"), "many", "64"));
+	EXPECT_EQ(7, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	self->n[0] = take_files("massif.out.ours", self->files[0]);
+	EXPECT_EQ(41, self->n[0]);
+}
+
 /* Finds the name at which a massif-ctl lets processes join. */
 static bool find_door(struct sockaddr_un *address, socklen_t *size)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -482,6 +483,36 @@ static int idle(char **argv)
 	return say(&children[0]) == 3 && say(&children[1]) == 3 ? 7 : 97;
 }
 
+#define MANY 40
+
+/* Children that all have a profile at once; and the limit of descriptors is the one that there was. */
+static int many(char **argv)
+{
+	int word[2], ready[2], bad = 0, status;
+	struct rlimit limit;
+	char letters[MANY];
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != (rlim_t)atoi(argv[0]))
+		return 98;
+	if (pipe(word) || pipe(ready))
+		return 93;
+	for (int i = 0; i < MANY; i++) {
+		if (fork())
+			continue;
+		grow(3, 200);
+		close(word[1]);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(4);
+		_exit(read(word[0], letters, 1) == 0 ? 3 : 5);
+	}
+	for (int i = 0; i < MANY; i++)
+		bad |= read(ready[0], letters, 1) != 1;
+	close(word[1]);
+	for (int i = 0; i < MANY; i++)
+		bad |= wait(&status) < 0 || WEXITSTATUS(status) != 3;
+	return bad ? 94 : 7;
+}
+
 #define CHURNERS 4
 
 static volatile int done;
@@ -568,6 +599,7 @@ static const struct {
 	{ "late_thread", late_thread },
 	{ "idle", idle },
 	{ "fork_threads", fork_threads },
+	{ "many", many },
 	{ "stay", stay },
 	{ "daemonise", daemonise },
 };

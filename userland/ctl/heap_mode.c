@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -134,6 +135,17 @@ static int look(void *data, struct mf_error *err)
 	return 0;
 }
 
+/* Each process that joins takes up to three descriptors. The program has its limit already. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static void started(struct mf_run *run)
 {
 	struct heap_state *state = run->state;
@@ -143,6 +155,7 @@ static void started(struct mf_run *run)
 		close(mf_take(state->session, -1));
 	if (state->trace >= 0)
 		close(mf_take(state->trace, -1));
+	raise_limit();
 	first->pid = run->pid;
 	state->first = first;
 	if (state->shim || mf_heap_family_fd(state->family) >= 0) {
