@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// An object's file, mapped for its unwind tables: the right one, and files that are damaged anywhere.
+// An object's file, read for its unwind tables: the right one, one that is cut short meanwhile, and
+// files that are damaged anywhere.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -69,6 +70,12 @@ TEST(damaged_files)
 	ASSERT_EQ(0, mf_elfmap_open(&map, &object));
 	use(&map, 10000);
 	mf_elfmap_close(&map);
+	/* Somebody makes it anew, in place. */
+	ASSERT_EQ(0, mf_elfmap_open(&map, &object));
+	ASSERT_EQ(0, truncate(DAMAGED, 0));
+	use(&map, 10000);
+	mf_elfmap_close(&map);
+	ASSERT_TRUE(write_damaged(size));
 	object.build_id[7] ^= 1;
 	EXPECT_EQ(-ESTALE, mf_elfmap_open(&map, &object));
 	object.build_id[7] ^= 1;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ELF object's file, mapped as the dynamic linker would.
+// An ELF object's unwind tables, in memory as the dynamic linker would have them.
+//
+// They are read, not mapped: who cuts a file short while it is mapped would kill us.
 
 #include "unwind/elfmap.h"
 
@@ -14,12 +16,11 @@
 
 #include "base/cleanup.h"
 
-#define PAGE	    4096ull
 #define SEGMENTS_MAX 64
 #define SPAN_MAX    (1ull << 32) /* link-time addresses in row files have 32 bits, too */
 
 struct segments {
-	uint64_t start, end; /* link-time addresses, whole pages */
+	uint64_t start, end; /* link-time addresses */
 	uint64_t file_size;
 	int n;
 	Elf64_Phdr headers[SEGMENTS_MAX];
@@ -61,23 +62,35 @@ static int read_segments(int fd, struct segments *segments)
 			continue;
 		if (!is_within(header->p_offset, header->p_filesz, segments->file_size) ||
 		    !is_within(header->p_vaddr, header->p_memsz, SPAN_MAX) ||
-		    header->p_filesz > header->p_memsz ||
-		    (header->p_vaddr - header->p_offset) % PAGE)
+		    header->p_filesz > header->p_memsz)
 			return -ENOEXEC;
-		if (header->p_vaddr / PAGE * PAGE < segments->start)
-			segments->start = header->p_vaddr / PAGE * PAGE;
+		if (header->p_vaddr < segments->start)
+			segments->start = header->p_vaddr;
 		if (end > segments->end)
 			segments->end = end;
 	}
 	return segments->start < segments->end ? 0 : -ENOEXEC;
 }
 
-static int map_segments(int fd, const struct segments *segments, struct mf_elfmap *map)
+/* Does what is looked at lie in it: the unwind tables, which are in one piece, or the build id? */
+static bool is_wanted(const struct segments *segments, const Elf64_Phdr *segment)
+{
+	for (int i = 0; i < segments->n; i++) {
+		const Elf64_Phdr *part = &segments->headers[i];
+
+		if ((part->p_type == PT_NOTE || part->p_type == PT_GNU_EH_FRAME) &&
+		    part->p_vaddr - segment->p_vaddr < segment->p_filesz)
+			return true;
+	}
+	return false;
+}
+
+/* The rest is zeros, and costs nothing. */
+static int read_wanted(int fd, const struct segments *segments, struct mf_elfmap *map)
 {
 	map->size = segments->end - segments->start;
-	/* Between segments there is memory, too: zeros. */
-	map->memory = mmap(NULL, map->size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			   -1, 0);
+	map->memory = mmap(NULL, map->size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map->memory == MAP_FAILED) {
 		map->memory = NULL;
 		return -errno;
@@ -87,20 +100,17 @@ static int map_segments(int fd, const struct segments *segments, struct mf_elfma
 	map->object.end = map->object.start + map->size;
 	map->object.header = NULL;
 	for (int i = 0; i < segments->n; i++) {
-		const Elf64_Phdr *header = &segments->headers[i];
-		uint64_t before = header->p_vaddr % PAGE;
+		const Elf64_Phdr *segment = &segments->headers[i];
 
-		if (header->p_type != PT_LOAD || !header->p_filesz)
-			continue;
-		if (mmap((void *)(uintptr_t)(header->p_vaddr - before + map->bias),
-			 header->p_filesz + before, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd,
-			 (off_t)(header->p_offset - before)) == MAP_FAILED)
-			return -errno;
+		if (segment->p_type == PT_LOAD && is_wanted(segments, segment) &&
+		    !read_at(fd, (void *)(uintptr_t)(segment->p_vaddr + map->bias),
+			     segment->p_filesz, segment->p_offset))
+			return -ESTALE;
 	}
 	return 0;
 }
 
-/* Where the @header of a part of the object is mapped; NULL if it is not. */
+/* Where the part of the object that @header tells of is; NULL if it is not in it. */
 static const uint8_t *place_of(const struct segments *segments, const struct mf_elfmap *map,
 			       const Elf64_Phdr *header)
 {
@@ -159,7 +169,7 @@ int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object)
 		return -errno;
 	ret = read_segments(fd, &segments);
 	if (!ret)
-		ret = map_segments(fd, &segments, map);
+		ret = read_wanted(fd, &segments, map);
 	if (!ret)
 		ret = find_parts(&segments, map, object);
 	if (ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An ELF object's file, mapped as the dynamic linker would, for its call frame information. */
+/* An ELF object's unwind tables, read from its file, where they would be if it were loaded. */
 #ifndef MASSIF_UNWIND_ELFMAP_H
 #define MASSIF_UNWIND_ELFMAP_H
 
@@ -11,14 +11,14 @@
 
 struct mf_elfmap {
 	struct mf_rows_object object;
-	uint64_t bias; /* of an address in this mapping against the link-time one */
+	uint64_t bias; /* of an address here against the link-time one */
 	void *memory;
 	size_t size;
 };
 
 /*
- * Maps the file of @object, if it is still the one with its build id. Returns 0 or -errno. Nothing in
- * the file is trusted.
+ * Reads the file of @object, if it is still the one with its build id. Returns 0 or -errno. Nothing in
+ * the file is trusted; and whatever becomes of it later, what was read stays.
  */
 int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object);
 void mf_elfmap_close(struct mf_elfmap *map);
