@@ -97,7 +97,7 @@ check-kernels:
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' KERNELS='$(KERNELS)' EVERYWHERE=yes \
 		selftests/tools/run-tests.sh
 
-# The first time that kernel is built: 2 GB, a quarter of an hour and more.
+# The first time that kernel is built, which takes 2 GB.
 #: check-debug-kernel  the module's guest tests on a 6.12 with KASAN, lockdep and kmemleak (TESTS=)
 check-debug-kernel:
 	@selftests/tools/packages.sh build guest test debug

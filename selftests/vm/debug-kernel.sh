@@ -3,8 +3,8 @@
 # Builds the kernel for debugging: debug-kernel.sh; prints the directory, for run.sh --kernel
 #
 # Of Debian's linux-source-6.12, a tinyconfig with debug.config on top: what the guest tests use, and
-# KASAN, lockdep, kmemleak and the like. It is in build/guest/debug-6.12 and is built once; that takes
-# 2 GB and a quarter of an hour on two processors.
+# KASAN, lockdep, kmemleak and the like. It is in build/guest/debug-6.12 and is built once, which takes
+# 2 GB.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd -P)
