@@ -17,29 +17,51 @@
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
+/* The complete ways stand apart, so that the short ones need not save what these would need. */
+static __attribute__((noinline)) void *tell_malloc(void *pointer, size_t size, const void *frame)
+{
+	MF_TRACE("malloc(%u) = %p", size, pointer);
+	mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
+	return pointer;
+}
+
 EXPORT void *malloc(size_t size)
 {
-	void *pointer = mf_start()->malloc(size);
+	struct mf_shortcut_result told =
+		mf_shortcut_alloc(mf_start()->malloc(size), size, MF_FRAME);
 
-	MF_TRACE("malloc(%u) = %p", size, pointer);
-	mf_track_alloc(pointer, size, &MF_CALLER);
-	return pointer;
+	return __builtin_expect(told.done, 1) ? told.pointer :
+						tell_malloc(told.pointer, size, MF_FRAME);
 }
 
 EXPORT void *calloc(size_t n, size_t size)
 {
-	void *pointer = mf_start()->calloc(n, size);
+	/* If the product overflows, there is no pointer. */
+	struct mf_shortcut_result told =
+		mf_shortcut_alloc(mf_start()->calloc(n, size), n * size, MF_FRAME);
+	void *pointer = told.pointer;
 
+	if (__builtin_expect(told.done, 1))
+		return pointer;
 	MF_TRACE("calloc(%u,%u) = %p", n, size, pointer);
-	/* The product did not overflow, or there would be no pointer. */
 	mf_track_alloc(pointer, n * size, &MF_CALLER);
 	return pointer;
 }
 
-EXPORT void free(void *pointer)
+static __attribute__((noinline)) void free_completely(void *pointer, const void *frame)
 {
 	MF_TRACE("free(%p)", pointer);
-	mf_allocator_free(pointer, mf_start()->free, MF_FRAME);
+	mf_allocator_free(pointer, mf_start()->free, frame);
+}
+
+EXPORT void free(void *pointer)
+{
+	struct mf_shortcut_result told = mf_allocator_begin_free(pointer);
+
+	if (__builtin_expect(told.done, 1))
+		mf_real_functions.free(told.pointer);
+	else
+		free_completely(told.pointer, MF_FRAME);
 }
 
 static void *reallocate_early(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
@@ -128,7 +150,7 @@ EXPORT void *memalign(size_t alignment, size_t size)
 	void *pointer = mf_start()->memalign(alignment, size);
 
 	MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, pointer);
-	mf_track_alloc(pointer, size, &MF_CALLER);
+	mf_allocator_made(pointer, size, MF_FRAME);
 	return pointer;
 }
 
@@ -137,7 +159,7 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
 	void *pointer = mf_start()->aligned_alloc(alignment, size);
 
 	MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, pointer);
-	mf_track_alloc(pointer, size, &MF_CALLER);
+	mf_allocator_made(pointer, size, MF_FRAME);
 	return pointer;
 }
 
@@ -147,7 +169,7 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 
 	if (!code) {
 		MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, *result);
-		mf_track_alloc(*result, size, &MF_CALLER);
+		mf_allocator_made(*result, size, MF_FRAME);
 	}
 	return code;
 }
@@ -157,7 +179,7 @@ EXPORT void *valloc(size_t size)
 	void *pointer = mf_start()->valloc(size);
 
 	MF_TRACE("memalign(al %u, size %u) = %p", (size_t)getpagesize(), size, pointer);
-	mf_track_alloc(pointer, size, &MF_CALLER);
+	mf_allocator_made(pointer, size, MF_FRAME);
 	return pointer;
 }
 
@@ -166,7 +188,7 @@ EXPORT void *pvalloc(size_t size)
 	void *pointer = mf_start()->pvalloc(size);
 
 	MF_TRACE("pvalloc(%u) = %p", size, pointer);
-	mf_track_alloc(pointer, size, &MF_CALLER);
+	mf_allocator_made(pointer, size, MF_FRAME);
 	return pointer;
 }
 

@@ -4,16 +4,31 @@
 #define MASSIF_PRELOAD_ALLOCATOR_H
 
 #include "real.h"
+#include "shortcut.h"
 #include "start.h"
 #include "track.h"
+
+/* The program was given @size bytes at @pointer by the entry point whose MF_FRAME is @frame. */
+static inline __attribute__((always_inline)) void mf_allocator_made(void *pointer, size_t size,
+								    const void *frame)
+{
+	if (__builtin_expect(!mf_shortcut_alloc(pointer, size, frame).done, 0))
+		mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
+}
+
+/* Before a block is freed; done: and need not be told of any more. */
+static inline struct mf_shortcut_result mf_allocator_begin_free(void *pointer)
+{
+	/* The allocator's header is often as far away as our own notes: fetch both at once. */
+	__builtin_prefetch((const char *)pointer - 16);
+	return mf_shortcut_free(pointer);
+}
 
 /* As free(3), which is @real_free, by the entry point whose MF_FRAME is @frame; NULL is allowed. */
 static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), const void *frame)
 {
 	if (__builtin_expect(mf_real_is_early(pointer), 0))
 		return;
-	/* The allocator's header is often as far away as our own notes: fetch both at once. */
-	__builtin_prefetch((const char *)pointer - 16);
 	mf_track_free(pointer, frame);
 	real_free(pointer);
 }

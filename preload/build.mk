@@ -19,7 +19,7 @@ $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeo
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o \
 	$(O)/pic/preload/client.o: CFLAGS += -fno-omit-frame-pointer
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
-$(O)/pic/preload/track.o: CFLAGS += -fno-tree-slp-vectorize
+$(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: CFLAGS += -fno-tree-slp-vectorize
 
 # Its constructor comes before all others, so that what they do is seen.
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)

@@ -71,13 +71,17 @@ static void freeze(struct mf_thread *thread)
 	fork_state.children = 0;
 	fork_state.alone = thread->shares ? NULL : thread;
 	thread->shares = true;
+	mf_thread_set(thread);
 }
 
 static void thaw(void)
 {
 	put_back(false);
-	if (fork_state.alone)
+	if (fork_state.alone) {
 		fork_state.alone->shares = false;
+		if (fork_state.alone == mf_thread_local.thread)
+			mf_thread_set(fork_state.alone);
+	}
 	fork_state.alone = NULL;
 }
 
@@ -184,7 +188,7 @@ static void child(void)
 		/* Its first event finds no state. */
 		survivor = own;
 		surviving_thread = pthread_self();
-		mf_thread_local.thread = NULL;
+		mf_thread_set(NULL);
 		mf_fork_is_newborn = true;
 		mf_session_resume();
 	} else if (!mf_thread_local.inside) {

@@ -19,10 +19,22 @@ extern uint32_t mf_gate_closed MF_HIDDEN;
 extern char __libc_single_threaded __attribute__((weak));
 
 /*
- * Between the two, @thread may change its tally and shard and the slots of its blocks, and must call
- * nothing that could wait. False when somebody is alone, or @thread has no tally: then that is the
- * way to go. Not for a thread that is inside already.
+ * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of
+ * its blocks, and must call nothing that could wait. False when somebody is alone, or @thread has no
+ * tally: then that is the way to go. Not for a thread that is inside already.
+ *
+ * The first is for a thread that has a tally and knows of others.
  */
+static inline bool mf_gate_enter_shared(struct mf_tally *tally)
+{
+	/* Who closes the gate sees that this thread is busy, or this thread sees that it is closed. */
+	__atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST);
+	if (__builtin_expect(!__atomic_load_n(&mf_gate_closed, __ATOMIC_ACQUIRE), 1))
+		return true;
+	__atomic_store_n(&tally->busy, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
 static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (__builtin_expect(!thread->has_tally, 0))
@@ -35,13 +47,9 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 			return true;
 		}
 		thread->shares = true;
+		mf_thread_set(thread);
 	}
-	/* Who closes the gate sees that this thread is busy, or this thread sees that it is closed. */
-	__atomic_exchange_n(&thread->tally->busy, 1, __ATOMIC_SEQ_CST);
-	if (__builtin_expect(!__atomic_load_n(&mf_gate_closed, __ATOMIC_ACQUIRE), 1))
-		return true;
-	__atomic_store_n(&thread->tally->busy, 0, __ATOMIC_RELEASE);
-	return false;
+	return mf_gate_enter_shared(thread->tally);
 }
 
 static inline void mf_gate_leave(struct mf_thread *thread)

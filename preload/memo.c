@@ -6,43 +6,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-/*
- * A node: this head, then its words in groups. They are in the order in which the walk took them, and
- * are compared in that order, each only after those before it: so nothing is read that the walk would
- * not have read. The last group is filled up with its last word.
- */
-struct node {
-	/* The first node of a stack: its sp and pc. Another one: whose child, for which value. */
-	uint64_t above, value;
-	uint32_t number;  /* children know it by this, also when it has been split */
-	uint32_t context; /* of the only stack that leads here; 0: there are children */
-	int32_t branch;	  /* offset of the word that tells which */
-	uint16_t n_words;
-	uint8_t n_groups;
-	uint8_t room; /* groups, when it was made */
-};
-
-#define GROUP 4u
-
-struct group {
-	int32_t offsets[GROUP]; /* from sp */
-	uint64_t values[GROUP];
-};
-
+#define GROUP	     MF_MEMO_GROUP
 #define WORDS_MAX    MF_MEMO_WORDS
-#define NODE_MAX     ((sizeof(struct node) + WORDS_MAX / GROUP * sizeof(struct group)) / sizeof(uint64_t))
+#define NODE_MAX     ((sizeof(struct mf_memo_node) + WORDS_MAX / GROUP * sizeof(struct mf_memo_group)) / sizeof(uint64_t))
 #define SLOTS_FIRST  512u
+#define HEAD_WORDS   (sizeof(struct mf_memo_node) / sizeof(uint64_t))
 #define CHILD_OF     (1ull << 63) /* no sp has that bit */
 #define FP_OFFSET    (-16) /* where the caller's fp is: at the frame address, two words below sp */
 
-#define SCORE_MAX 256u
-#define SCORE_HIT 2u
-
-/*
- * Of so many stacks plus one, while nothing is ever found, one is looked for, which takes some loads
- * from memory that nobody else wants: fewer, the longer that lasts.
- */
-#define IN_VAIN	     31u
+/* While nothing is ever found, see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
 #define IN_VAIN_LONG 64u /* looks, after which there are half as many */
 
@@ -65,9 +37,9 @@ static inline uint32_t tag_of(uint64_t hash)
 	return (uint32_t)hash | 1; /* an empty slot has 0 */
 }
 
-static inline struct group *groups_of(const struct node *node)
+static inline struct mf_memo_group *groups_of(const struct mf_memo_node *node)
 {
-	return (struct group *)(uintptr_t)(node + 1);
+	return (struct mf_memo_group *)(uintptr_t)(node + 1);
 }
 
 static inline uint32_t groups_for(uint32_t n_words)
@@ -75,47 +47,23 @@ static inline uint32_t groups_for(uint32_t n_words)
 	return (n_words + GROUP - 1) / GROUP;
 }
 
-static inline uint64_t word_at(uint64_t sp, int32_t offset)
+static inline uint32_t place_in(const struct mf_memo *memo, const struct mf_memo_node *node)
 {
-	return *(const uint64_t *)(uintptr_t)(sp + (uint64_t)(int64_t)offset);
+	return (uint32_t)((const uint64_t *)node - memo->pool);
 }
 
-static inline bool is_same(const struct group *group, uint32_t i, uint64_t sp)
-{
-	return word_at(sp, group->offsets[i]) == group->values[i];
-}
-
-/* Are the words of @node what they were? */
-static inline bool is_unchanged(const struct node *node, uint64_t sp)
-{
-	const struct group *group = groups_of(node), *end = group + node->n_groups;
-
-	for (; group < end; group++)
-		if (!is_same(group, 0, sp) || !is_same(group, 1, sp) || !is_same(group, 2, sp) ||
-		    !is_same(group, 3, sp))
-			return false;
-	return true;
-}
-
-static inline struct node *find_node(struct mf_memo *memo, uint64_t above, uint64_t value)
+static inline struct mf_memo_node *find_node(struct mf_memo *memo, uint64_t above, uint64_t value)
 {
 	uint64_t hash = hash_of(above, value);
 	uint32_t tag = tag_of(hash), mask = memo->mask;
 
 	for (uint32_t i = place_of(hash, mask); memo->slots[i]; i = (i + 1) & mask) {
-		struct node *node = (struct node *)&memo->pool[memo->slots[i] >> 32];
+		struct mf_memo_node *node = mf_memo_at(memo, (uint32_t)(memo->slots[i] >> 32));
 
 		if ((uint32_t)memo->slots[i] == tag && node->above == above && node->value == value)
 			return node;
 	}
 	return NULL;
-}
-
-static inline void note_hit(struct mf_memo *memo)
-{
-	memo->score += SCORE_HIT;
-	memo->pause = IN_VAIN;
-	memo->in_vain = 0;
 }
 
 /* Whether a stack that is not known is to be remembered. */
@@ -135,18 +83,24 @@ static bool note_miss(struct mf_memo *memo)
 uint32_t mf_memo_find(struct mf_memo *memo, const struct mf_registers *registers)
 {
 	uint64_t sp = registers->sp;
-	struct node *node;
+	struct mf_memo_node *node;
 
 	if (__builtin_expect(!memo->score, 0) && (++memo->asked & memo->pause))
 		return 0;
 	node = find_node(memo, sp, registers->pc);
-	while (node && is_unchanged(node, sp)) {
+	if (node)
+		*mf_memo_root(memo, sp, registers->pc) = place_in(memo, node);
+	while (node && mf_memo_is_unchanged(node, sp)) {
+		struct mf_memo_node *child;
+
 		if (node->context) {
-			if (memo->score < SCORE_MAX)
-				note_hit(memo);
+			mf_memo_note_hit(memo);
 			return node->context;
 		}
-		node = find_node(memo, CHILD_OF | node->number, word_at(sp, node->branch));
+		child = find_node(memo, CHILD_OF | node->number, mf_memo_word(sp, node->branch));
+		if (child)
+			node->latest = place_in(memo, child);
+		node = child;
 	}
 	return 0;
 }
@@ -198,27 +152,31 @@ static void collect(struct words *words, const struct mf_walk *walk)
 }
 
 /* Enters @node into the table, which has room. */
-static void publish(struct mf_memo *memo, const struct node *node)
+static void publish(struct mf_memo *memo, const struct mf_memo_node *node)
 {
 	uint64_t hash = hash_of(node->above, node->value);
 	uint32_t mask = memo->mask, i = place_of(hash, mask);
-	uint64_t place = (uint64_t)((const uint64_t *)node - memo->pool);
 
 	while (memo->slots[i])
 		i = (i + 1) & mask;
-	memo->slots[i] = place << 32 | tag_of(hash);
+	memo->slots[i] = (uint64_t)place_in(memo, node) << 32 | tag_of(hash);
 }
 
-static uint32_t size_of(const struct node *node)
+static uint32_t size_of(const struct mf_memo_node *node)
 {
-	return (sizeof(*node) + node->room * sizeof(struct group)) / sizeof(uint64_t);
+	return (sizeof(*node) + node->room * sizeof(struct mf_memo_group)) / sizeof(uint64_t);
 }
 
+/* At place 0 no node is, but zeroes, which are nobody's registers. */
 static void empty(struct mf_memo *memo)
 {
-	memset(memo->slots, 0, (memo->mask + 1) * sizeof(*memo->slots));
+	if (memo->n_nodes) {
+		memset(memo->slots, 0, (memo->mask + 1) * sizeof(*memo->slots));
+		memset(memo->roots, 0, sizeof(memo->roots));
+	}
 	memo->mask = SLOTS_FIRST - 1;
-	memo->n_nodes = memo->used = 0;
+	memo->n_nodes = 0;
+	memo->used = HEAD_WORDS;
 }
 
 /* For two more nodes, at most half of it is in use. Or else all is forgotten. */
@@ -226,7 +184,7 @@ static void make_room(struct mf_memo *memo)
 {
 	uint32_t size = memo->mask + 1;
 
-	if (memo->used + 2 * NODE_MAX > MF_MEMO_POOL) {
+	if (!memo->used || memo->used + 2 * NODE_MAX > MF_MEMO_POOL) {
 		empty(memo);
 		return;
 	}
@@ -238,8 +196,8 @@ static void make_room(struct mf_memo *memo)
 	}
 	memset(memo->slots, 0, size * sizeof(*memo->slots));
 	memo->mask = 2 * size - 1;
-	for (uint32_t at = 0; at < memo->used;) {
-		const struct node *node = (const struct node *)&memo->pool[at];
+	for (uint32_t at = HEAD_WORDS; at < memo->used;) {
+		const struct mf_memo_node *node = mf_memo_at(memo, at);
 
 		publish(memo, node);
 		at += size_of(node);
@@ -247,13 +205,13 @@ static void make_room(struct mf_memo *memo)
 }
 
 /* @node has @n words, which are there: fills its last group up. */
-static void set_words(struct node *node, uint32_t n_words)
+static void set_words(struct mf_memo_node *node, uint32_t n_words)
 {
-	struct group *last = groups_of(node) + n_words / GROUP;
+	struct mf_memo_group *last = groups_of(node) + n_words / GROUP;
 	uint32_t n = n_words % GROUP;
 
 	node->n_words = (uint16_t)n_words;
-	node->n_groups = (uint8_t)groups_for(n_words);
+	node->n_bytes = groups_for(n_words) * (uint32_t)sizeof(struct mf_memo_group);
 
 	for (uint32_t i = n; n && i < GROUP; i++) {
 		last->offsets[i] = last->offsets[n - 1];
@@ -262,13 +220,13 @@ static void set_words(struct node *node, uint32_t n_words)
 }
 
 /* A node with the words of @words from @first on. */
-static struct node *make_node(struct mf_memo *memo, uint64_t above, uint64_t value,
+static struct mf_memo_node *make_node(struct mf_memo *memo, uint64_t above, uint64_t value,
 			      const struct words *words, uint32_t first)
 {
-	struct node *node = (struct node *)&memo->pool[memo->used];
+	struct mf_memo_node *node = mf_memo_at(memo, memo->used);
 	uint32_t n = words->n - first;
 
-	*node = (struct node){
+	*node = (struct mf_memo_node){
 		.above = above,
 		.value = value,
 		.number = memo->n_nodes++,
@@ -285,13 +243,13 @@ static struct node *make_node(struct mf_memo *memo, uint64_t above, uint64_t val
 }
 
 /* Those below @node agree in @kept words only: what follows goes to a child of it. */
-static void split(struct mf_memo *memo, struct node *node, uint32_t kept)
+static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept)
 {
 	uint64_t values[WORDS_MAX];
 	int32_t offsets[WORDS_MAX];
 	struct words words = { .n = node->n_words, .values = values, .offsets = offsets };
 	uint32_t number = memo->n_nodes;
-	struct node *child;
+	struct mf_memo_node *child;
 
 	for (uint32_t i = kept; i < words.n; i++) {
 		values[i] = groups_of(node)[i / GROUP].values[i % GROUP];
@@ -300,15 +258,17 @@ static void split(struct mf_memo *memo, struct node *node, uint32_t kept)
 	child = make_node(memo, CHILD_OF | number, values[kept], &words, kept + 1);
 	child->context = node->context;
 	child->branch = node->branch;
+	child->latest = node->latest;
 	child->number = node->number;
 	node->number = number;
 	node->context = 0;
+	node->latest = place_in(memo, child);
 	node->branch = offsets[kept];
 	set_words(node, kept);
 }
 
 /* How many words of @node are those of @words from @at on. */
-static uint32_t agree(const struct node *node, const struct words *words, uint32_t at)
+static uint32_t agree(const struct mf_memo_node *node, const struct words *words, uint32_t at)
 {
 	uint32_t i = 0;
 
@@ -326,7 +286,7 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		.sp = registers->sp, .fit = true, .values = memo->values, .offsets = memo->offsets,
 	};
 	uint64_t above = registers->sp, value = registers->pc;
-	struct node *node;
+	struct mf_memo_node *node;
 	uint32_t at = 0;
 
 	if (!note_miss(memo))
@@ -358,7 +318,7 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 void mf_memo_forget(struct mf_memo *memo)
 {
 	empty(memo);
-	memo->score = SCORE_MAX;
-	memo->pause = IN_VAIN;
+	memo->score = MF_MEMO_SCORE_MAX;
+	memo->pause = MF_MEMO_IN_VAIN;
 	memo->in_vain = 0;
 }

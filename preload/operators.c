@@ -58,6 +58,7 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 	EXPORT void *symbol parameters                                      \
 	{                                                                   \
 		void *pointer = allocation;                                 \
+		struct mf_shortcut_result told;                             \
                                                                             \
 		if (__builtin_expect(!pointer, 0)) {                        \
 			type *next = (type *)mf_real_operator(#symbol);     \
@@ -66,6 +67,10 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 				return next arguments;                      \
 			missing;                                            \
 		}                                                           \
+		told = mf_shortcut_alloc(pointer, size, MF_FRAME);          \
+		pointer = told.pointer;                                     \
+		if (__builtin_expect(told.done, 1))                         \
+			return pointer;                                     \
 		trace;                                                      \
 		mf_track_alloc(pointer, size, &MF_CALLER); \
 		return pointer;                                             \
@@ -98,6 +103,13 @@ typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const
 	void symbol(void *pointer, ##__VA_ARGS__);      \
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
+		struct mf_shortcut_result told = mf_allocator_begin_free(pointer); \
+                                                        \
+		pointer = told.pointer;                         \
+		if (__builtin_expect(told.done, 1)) {           \
+			mf_real_functions.program_free(pointer); \
+			return;                                 \
+		}                                               \
 		MF_TRACE(#symbol "(%p)", pointer);      \
 		mf_allocator_free(pointer, mf_start()->program_free, MF_FRAME); \
 	}

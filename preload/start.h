@@ -12,8 +12,8 @@
  */
 static inline const struct mf_real *mf_start(void)
 {
-	if (__builtin_expect(!__atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE), 0) &&
-	    mf_real_resolve())
+	/* Not atomic: it changes while there is one thread. */
+	if (__builtin_expect(!mf_real_state, 0) && mf_real_resolve())
 		mf_session_attach();
 	return &mf_real_functions;
 }

@@ -211,7 +211,7 @@ static __attribute__((noinline)) uintptr_t call(const struct taken *own, uintptr
 			return own->original(a, b, c);                                    \
 		block = call(own, a, b, c);                                               \
 		MF_TRACE(own->function->trace, __VA_ARGS__, (void *)block);               \
-		mf_track_alloc((void *)block, size, &MF_CALLER);                          \
+		mf_allocator_made((void *)block, size, MF_FRAME);                         \
 		return block;                                                             \
 	}
 
@@ -233,7 +233,7 @@ HOOK take_result(uintptr_t result, uintptr_t alignment, uintptr_t size, const st
 		void *block = *(void **)result;
 
 		MF_TRACE(own->function->trace, (size_t)alignment, (size_t)size, block);
-		mf_track_alloc(block, size, &MF_CALLER);
+		mf_allocator_made(block, size, MF_FRAME);
 	}
 	return code;
 }
@@ -280,7 +280,8 @@ HOOK take_free(uintptr_t block, uintptr_t b, uintptr_t c, const struct taken *ow
 	if (is_nested())
 		return own->original(block, b, c);
 	MF_TRACE(own->function->trace, (void *)block);
-	mf_track_free((void *)block, MF_FRAME);
+	if (!mf_allocator_begin_free((void *)block).done)
+		mf_track_free((void *)block, MF_FRAME);
 	return call(own, block, b, c);
 }
 

@@ -12,6 +12,7 @@
 #include "gate.h"
 #include "session.h"
 #include "stack.h"
+#include "trace.h"
 
 __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
 
@@ -21,6 +22,20 @@ static struct mf_thread *ended;
 static struct mf_thread *all; /* atomic */
 static pthread_key_t key;
 static bool has_key;
+
+/* What is different for some threads or sessions, the complete way sees to. */
+static enum mf_shortcut shortcut_of(const struct mf_thread *thread)
+{
+	if (!thread || !thread->has_tally || thread->counts || mf_trace_wanted)
+		return MF_SHORTCUT_NONE;
+	return thread->shares || !&__libc_single_threaded ? MF_SHORTCUT_SHARED : MF_SHORTCUT_ALONE;
+}
+
+void mf_thread_set(struct mf_thread *thread)
+{
+	mf_thread_local.thread = thread;
+	mf_thread_local.shortcut = (uint8_t)shortcut_of(thread);
+}
 
 static bool try_lock(void)
 {
@@ -37,7 +52,7 @@ static void give_back(void *data)
 {
 	struct mf_thread *thread = data;
 
-	mf_thread_local.thread = NULL;
+	mf_thread_set(NULL);
 	mf_fork_thread_ended(thread);
 	if (mf_session_is_active() && !mf_fork_is_newborn) {
 		mf_thread_local.inside = true;
@@ -131,7 +146,7 @@ struct mf_thread *mf_thread_take(void)
 	struct mf_thread *thread = mf_fork_begin();
 
 	if (thread || !mf_session_is_active()) {
-		mf_thread_local.thread = thread;
+		mf_thread_set(thread);
 		return thread;
 	}
 	thread = take_ended();
@@ -150,7 +165,7 @@ struct mf_thread *mf_thread_take(void)
 	thread->depth = (struct mf_depth){ .frozen = thread->depth.frozen };
 	mf_stack_forget(thread);
 	thread->entry = NULL;
-	mf_thread_local.thread = thread;
+	mf_thread_set(thread);
 	if (has_key)
 		pthread_setspecific(key, thread);
 	return thread;

@@ -29,14 +29,17 @@ struct mf_deferred {
 };
 
 struct mf_thread {
+	/* What each event needs. Its part of the accounts; there are MF_SHARDS_MAX of them. */
+	struct mf_desk desk;
+	struct mf_tally *tally; /* stays with this state */
+	uint32_t n_deferred;
+	uint32_t generation; /* of mf_objects_generation that walk, objects, merged and memo go by */
+
 	struct mf_thread *next; /* in the list of those whose threads have ended */
 	struct mf_thread *made_before; /* in the list of all, which only grows */
 
 	struct mf_clock clock;
 
-	/* Its part of the accounts; there are MF_SHARDS_MAX of them. It stays with this state. */
-	struct mf_tally *tally;
-	struct mf_desk desk;
 	uint32_t number;
 	bool has_tally;
 	bool counts; /* time is the instructions that it executes */
@@ -48,12 +51,10 @@ struct mf_thread {
 	/* While it forks: the connection for its child; 0: none. */
 	int child;
 
-	volatile uint32_t n_deferred;
-	struct mf_deferred deferred[MF_DEFERRED_MAX];
+	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* n_deferred of them */
 
 	/* What is known of its stacks; see stack.c. */
 	struct mf_walk walk;
-	uint32_t generation; /* of mf_objects_generation that the next three go by */
 	uint32_t objects[MF_DEPTH_MAX];
 	uint64_t merged[MF_DEPTH_MAX];
 	struct mf_memo memo;
@@ -69,13 +70,24 @@ struct mf_thread {
  */
 struct mf_thread_local {
 	volatile bool inside; /* the thread is in the shim: its events wait */
+	uint8_t shortcut;     /* enum mf_shortcut: what its events may try */
 	bool binds_deep;      /* what its dlopen brings is loaded with RTLD_DEEPBIND; see deepbind.c */
 	uint32_t allocator;   /* where it is in an allocation function of the program; 0: in none */
 	struct mf_thread *thread;
 };
 
+/* See shortcut.h. */
+enum mf_shortcut {
+	MF_SHORTCUT_NONE,
+	MF_SHORTCUT_ALONE,  /* there are no other threads, as far as this one knows */
+	MF_SHORTCUT_SHARED,
+};
+
 extern __thread struct mf_thread_local mf_thread_local
 	__attribute__((tls_model("initial-exec")));
+
+/* @thread, or NULL, is this thread's from now on; or what it may try has changed. */
+void mf_thread_set(struct mf_thread *thread);
 
 /* Makes the state of this thread; NULL if there is no memory for it. While the session is active. */
 struct mf_thread *mf_thread_take(void);

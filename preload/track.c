@@ -181,21 +181,23 @@ static inline void leave(struct mf_thread *thread)
 {
 	mf_thread_local.inside = false;
 	/* Looked at after the door is open: a handler may have come in just before. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	while (__builtin_expect(thread->n_deferred, 0)) {
 		mf_thread_local.inside = true;
 		account_deferred(thread);
 		mf_thread_local.inside = false;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	}
 }
 
 /*
  * Inside the gate, before the tally is looked at: what the thread has executed since its last event.
- * The other units cost nothing here.
+ * False: it is the model's turn. The other units cost nothing here.
  */
-static inline void advance(struct mf_thread *thread)
+static inline bool advance(struct mf_thread *thread)
 {
-	if (__builtin_expect(thread->counts, 0))
-		thread->tally->clock_room -= mf_clock_advance(&thread->clock);
+	return __builtin_expect(!thread->counts, 1) ||
+	       mf_tally_advance(thread->tally, mf_clock_advance(&thread->clock));
 }
 
 static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
@@ -242,8 +244,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	if (!change)
 		return;
 	if (mf_gate_enter(thread)) {
-		advance(thread);
-		done = mf_tally_stacks(&thread->desk, change);
+		done = advance(thread) && mf_tally_stacks(&thread->desk, change);
 		if (done)
 			thread->depth.bytes += (uint64_t)change;
 		mf_gate_leave(thread);
@@ -266,12 +267,48 @@ MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller
 	return !(session & MF_SESSION_NO_HEAP);
 }
 
+/* The context of a stack that was met before, or 0; when it is verified, by the short way, if that goes. */
+MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
+{
+	uint32_t context = 0;
+
+	if (session & MF_SESSION_VERIFIES && thread->generation == mf_objects_generation())
+		context = mf_memo_recall(&thread->memo, caller->sp, caller->pc);
+	return context ? context : mf_stack_known(thread, caller);
+}
+
+/* The event of a thread that is inside. */
+MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t size,
+		       const struct mf_registers *caller, int session)
+{
+	uint32_t context = known_stack(thread, caller, session);
+	bool done = false;
+
+	if (!context)
+		context = find_context(thread, caller);
+	if (session & MF_SESSION_VERIFIES)
+		verify(caller, context);
+	if (mf_gate_enter(thread)) {
+		done = advance(thread) &&
+		       mf_tally_alloc(&thread->desk, address_of(pointer), size, context, true);
+		if (session & MF_SESSION_LEDGER && done)
+			mf_ledger_alloc(&mf_session_store, context, size);
+		mf_gate_leave(thread);
+	}
+	if (__builtin_expect(!done, 0))
+		alloc_alone(thread, address_of(pointer), size, context);
+	leave(thread);
+}
+
+void mf_track_deferred(struct mf_thread *thread)
+{
+	leave(thread);
+}
+
 MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_registers *caller,
 			   int session)
 {
 	struct mf_thread *thread;
-	uint32_t context;
-	bool done = false;
 
 	if (__builtin_expect(mf_thread_local.inside, 0)) {
 		defer(pointer, (struct mf_deferred){ .size = size });
@@ -284,21 +321,7 @@ MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_reg
 		leave(thread);
 		return;
 	}
-	context = mf_stack_known(thread, caller);
-	if (!context)
-		context = find_context(thread, caller);
-	if (session & MF_SESSION_VERIFIES)
-		verify(caller, context);
-	if (mf_gate_enter(thread)) {
-		advance(thread);
-		done = mf_tally_alloc(&thread->desk, address_of(pointer), size, context);
-		if (session & MF_SESSION_LEDGER && done)
-			mf_ledger_alloc(&mf_session_store, context, size);
-		mf_gate_leave(thread);
-	}
-	if (__builtin_expect(!done, 0))
-		alloc_alone(thread, address_of(pointer), size, context);
-	leave(thread);
+	account(thread, pointer, size, caller, session);
 }
 
 static __attribute__((noinline)) void track_alloc_watched(const void *pointer, size_t size,
@@ -328,8 +351,7 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 	if (mf_blocks_capacity(size, mf_model_of(&mf_session_store)->options.alignment) != size)
 		return false;
 	if (mf_gate_enter(thread)) {
-		advance(thread);
-		done = mf_tally_alloc(&thread->desk, address, size, context);
+		done = advance(thread) && mf_tally_alloc(&thread->desk, address, size, context, true);
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_alloc(&mf_session_store, context, size);
 		mf_gate_leave(thread);
@@ -418,8 +440,8 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 	if (session & MF_SESSION_LEDGER)
 		node = find_node(thread, caller);
 	if (mf_gate_enter(thread)) {
-		advance(thread);
-		done = mf_tally_free(&thread->desk, address_of(pointer), &block);
+		done = advance(thread) &&
+		       mf_tally_free(&thread->desk, address_of(pointer), &block, true);
 		if (session & MF_SESSION_LEDGER && done)
 			enter_free(node, &block);
 		mf_gate_leave(thread);
@@ -581,8 +603,8 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 	if (mf_session_has(MF_SESSION_VERIFIES))
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {
-		advance(thread);
-		done = mf_tally_realloc_end(&thread->desk, &state->block, address_of(pointer), size,
+		done = advance(thread) &&
+		       mf_tally_realloc_end(&thread->desk, &state->block, address_of(pointer), size,
 					    context);
 		if (done)
 			thread->resizing = NULL;

@@ -16,6 +16,10 @@
 /* The program was given @size bytes at @pointer; NULL is no event. */
 void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
+/* A thread that is not inside any more accounts what a signal handler has left behind. */
+struct mf_thread;
+void mf_track_deferred(struct mf_thread *thread);
+
 /*
  * The program says that it has made a block of @size bytes at @pointer out of memory of its own: nothing
  * of that is lost to an allocator. NULL is no event.

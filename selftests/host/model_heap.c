@@ -36,8 +36,9 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 {
 	const struct mf_model *model = mf_model_of(&store);
 
-	store.header->snapshot_due = model->options.time_unit == MF_TIME_MS &&
-				     now >= model->next_allowed;
+	store.header->snapshot_due = 0;
+	if (model->options.time_unit == MF_TIME_MS && now >= model->next_allowed)
+		mf_tally_hurry(&store);
 	return n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
 }
 
@@ -46,7 +47,7 @@ static void alloc_event(uint64_t *seed, uint64_t address, uint64_t size, uint32_
 {
 	uint32_t number = turn(seed, now);
 
-	if (n_tallies && mf_tally_alloc(&desks[number], address, size, context)) {
+	if (n_tallies && mf_tally_alloc(&desks[number], address, size, context, true)) {
 		in_tallies++;
 		return;
 	}
@@ -60,7 +61,7 @@ static void free_event(uint64_t *seed, uint64_t address, int64_t now)
 	uint32_t number = turn(seed, now);
 	struct mf_block block;
 
-	if (n_tallies && mf_tally_free(&desks[number], address, &block)) {
+	if (n_tallies && mf_tally_free(&desks[number], address, &block, true)) {
 		in_tallies++;
 		return;
 	}

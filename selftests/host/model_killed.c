@@ -86,7 +86,7 @@ static void write_free(const struct event *event)
 {
 	struct mf_block block;
 
-	if (mf_tally_free(&desks[event->tally], address_of(event->i), &block))
+	if (mf_tally_free(&desks[event->tally], address_of(event->i), &block, true))
 		return;
 	mf_tally_fold(&store);
 	mf_heap_free(&store, address_of(event->i), 0);
@@ -95,7 +95,7 @@ static void write_free(const struct event *event)
 
 static void write_alloc(const struct event *event, uint32_t context)
 {
-	if (mf_tally_alloc(&desks[event->tally], address_of(event->i), event->size, context))
+	if (mf_tally_alloc(&desks[event->tally], address_of(event->i), event->size, context, true))
 		return;
 	mf_tally_fold(&store);
 	mf_heap_alloc(&store, address_of(event->i), event->size, context, 0);

@@ -253,7 +253,7 @@ const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_st
 	if (model->stacks != oracle->stacks)
 		return differ("stacks %lu, not %lu", model->stacks, oracle->stacks);
 	/* Nobody counts bytes for a clock that shows milliseconds. */
-	if (model->clock_mask && model->clock_bytes != oracle->clock)
+	if (model->options.time_unit == MF_TIME_BYTES && model->clock_bytes != oracle->clock)
 		return differ("clock %lu, not %lu", model->clock_bytes, oracle->clock);
 	mf_trie_sum(store, MF_CONTEXT_FIRST, (uint32_t)oracle->n_contexts, bytes);
 	for (int i = 0; i < oracle->n_contexts; i++) {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "model/model.h"
+#include "model/tally.h"
 
 enum {
 	NOT_BEGUN_MS = 1, /* how often to look while the program has not begun, */
@@ -39,7 +40,7 @@ int mf_timekeeper_look(struct mf_store *store)
 	passed = mf_timekeeper_now() - (int64_t)(store->header->first_time_ns / 1000000);
 	if (passed < next)
 		return within(next - passed);
-	__atomic_store_n(&store->header->snapshot_due, 1, __ATOMIC_RELEASE);
+	mf_tally_hurry(store);
 	/* It will be taken with the next event, whenever that is. */
 	return within(model->interval / PART);
 }

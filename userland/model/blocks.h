@@ -67,7 +67,8 @@ static inline uint64_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 struct mf_blocks {
 	const uint32_t *directory;
 	uint64_t *leaves;
-	uint64_t rounding;     /* of a block's size: alignment - 1 */
+	uint64_t rounding;     /* of a block's size: alignment - 1, */
+	uint64_t rounded;      /* and the bits that are left */
 	uint32_t granule_bits;
 	uint32_t upper;	       /* the bit of an address that says which half of a granule; 0: none */
 };
@@ -79,6 +80,7 @@ static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 		.directory = store->regions[MF_REGION_BLOCK_DIRECTORY],
 		.leaves = store->regions[MF_REGION_BLOCK_LEAVES],
 		.rounding = mf_model_of(store)->options.alignment - 1,
+		.rounded = ~(uint64_t)(mf_model_of(store)->options.alignment - 1),
 		.granule_bits = mf_blocks_granule_bits(store),
 		.upper = mf_blocks_granule_bits(store) > MF_BLOCKS_ALIGN_BITS ?
 				 1u << MF_BLOCKS_ALIGN_BITS :
@@ -86,10 +88,9 @@ static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 	};
 }
 
-/* The slot of @address, which is within the table; NULL if nothing near it was ever entered. */
-static inline uint64_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64_t address)
+/* The slot of @granule, whose part of the table is in the directory; NULL if it was never entered. */
+static inline uint64_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64_t granule)
 {
-	uint64_t granule = address >> blocks->granule_bits;
 	uint32_t leaf = __atomic_load_n(&blocks->directory[granule >> MF_BLOCKS_LEAF_BITS],
 					__ATOMIC_ACQUIRE);
 
@@ -104,16 +105,20 @@ static inline uint64_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
 
-	return address >> MF_BLOCKS_ADDRESS_BITS ? NULL : mf_blocks_slot_in(&blocks, address);
+	return address >> MF_BLOCKS_ADDRESS_BITS ?
+		       NULL :
+		       mf_blocks_slot_in(&blocks, address >> blocks.granule_bits);
 }
 
-/* Is @address within the table, and where a usual block may begin? */
-static inline bool mf_blocks_is_usual(uint64_t address)
+/* The same for an address at which a usual block may begin; NULL for others. */
+static inline uint64_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
 {
-	/* The low bits, which must be 0, go to the upper end. */
-	return (address >> MF_BLOCKS_ALIGN_BITS | address << (64 - MF_BLOCKS_ALIGN_BITS)) >>
-		       (MF_BLOCKS_ADDRESS_BITS - MF_BLOCKS_ALIGN_BITS) ==
-	       0;
+	/* The low bits, which must be 0, go to the upper end: then it is beyond the table. */
+	uint64_t turned = address >> MF_BLOCKS_ALIGN_BITS | address << (64 - MF_BLOCKS_ALIGN_BITS);
+
+	if (__builtin_expect(turned >> (MF_BLOCKS_ADDRESS_BITS - MF_BLOCKS_ALIGN_BITS), 0))
+		return NULL;
+	return mf_blocks_slot_in(blocks, address >> blocks->granule_bits);
 }
 
 /* Where in its granule, of one or two places, a usual block at @address lies. */
@@ -130,7 +135,7 @@ static inline uint64_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t 
 
 static inline uint64_t mf_blocks_rounded(const struct mf_blocks *blocks, uint64_t size)
 {
-	return (size + blocks->rounding) & ~blocks->rounding;
+	return (size + blocks->rounding) & blocks->rounded;
 }
 
 /* Bytes of the capacity of the block in @slot above that of a fresh one. */
@@ -198,9 +203,7 @@ static inline uint64_t *mf_blocks_find_usual(const struct mf_store *store, uint6
 	struct mf_blocks blocks = mf_blocks_of(store);
 	uint64_t *slot;
 
-	if (!mf_blocks_is_usual(address))
-		return NULL;
-	slot = mf_blocks_slot_in(&blocks, address);
+	slot = mf_blocks_usual_slot(&blocks, address);
 	if (!slot || !*slot ||
 	    (*slot & (MF_BLOCKS_WIDE | MF_BLOCKS_UPPER)) != mf_blocks_place(&blocks, address))
 		return NULL;

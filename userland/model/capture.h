@@ -24,6 +24,10 @@
 #define MF_CAPTURE_CONTEXT_BITS 23
 #define MF_CAPTURE_NUMBER_BITS	41
 
+/* None of these is ever taken. */
+#define MF_CAPTURE_NEVER     UINT64_MAX
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* has the context of blocks that do not count */
+
 static inline uint64_t mf_capture_number(uint64_t capture)
 {
 	return capture >> MF_CAPTURE_CONTEXT_BITS;

@@ -43,7 +43,6 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 
 	memset(model, 0, sizeof(*model));
 	model->options = *options;
-	model->clock_mask = options->time_unit == MF_TIME_BYTES ? -1 : 0;
 	store->header->logs_steps = options->logs_steps;
 	store->header->snapshot_due = options->time_unit == MF_TIME_MS;
 	publish(model, 0, 0, NO_SLOT);

@@ -43,7 +43,6 @@ struct mf_model {
 	/* The running state. */
 	uint64_t heap, extra, stacks;
 	uint64_t clock_bytes;
-	int64_t clock_mask; /* all ones when the unit is bytes, else 0 */
 	uint64_t peak_total;
 	int64_t next_allowed; /* no normal snapshot before this time */
 	uint32_t interval;    /* 32 bits wide, as in Massif */

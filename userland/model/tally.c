@@ -6,15 +6,6 @@
 /* Half of what there is, so that what is added and taken away cannot overflow. */
 #define PLENTY (INT64_MAX / 2)
 
-void mf_tally_begin(struct mf_store *store, uint32_t number)
-{
-	struct mf_tally *tally = mf_tally_of(store, number);
-
-	tally->in_use = 1;
-	if (number >= store->header->n_tallies)
-		store->header->n_tallies = number + 1;
-}
-
 /* A new allowance leaves the tally as it is. */
 static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_room)
 {
@@ -22,6 +13,18 @@ static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_r
 	tally->clock_room = clock_room;
 	tally->heap_granted += heap_room - tally->heap_room;
 	tally->heap_room = heap_room;
+}
+
+void mf_tally_begin(struct mf_store *store, uint32_t number)
+{
+	struct mf_tally *tally = mf_tally_of(store, number);
+
+	tally->in_use = 1;
+	set_rooms(tally, -1, tally->heap_room);
+	for (uint32_t context = 0; context < MF_CONTEXT_FIRST; context++)
+		mf_trie_cell(store, number, context)->capture = MF_CAPTURE_UNCOUNTED;
+	if (number >= store->header->n_tallies)
+		store->header->n_tallies = number + 1;
 }
 
 void mf_tally_end(struct mf_store *store, uint32_t number)
@@ -64,8 +67,7 @@ void mf_tally_fold(struct mf_store *store)
 		model->stacks += (uint64_t)tally->stacks;
 		if (model->options.time_unit == MF_TIME_BYTES)
 			model->clock_bytes += (uint64_t)clock_of(tally);
-		else
-			header->instructions += (uint64_t)clock_of(tally);
+		header->instructions += (uint64_t)tally->instructions;
 		model->heap_allocs += tally->allocs;
 		model->heap_frees += tally->frees;
 		model->heap_reallocs += tally->reallocs;
@@ -76,6 +78,7 @@ void mf_tally_fold(struct mf_store *store)
 		tally->heap = tally->stacks = 0;
 		tally->heap_granted = tally->heap_room;
 		tally->clock_granted = tally->clock_room;
+		tally->instructions = 0;
 		tally->allocs = tally->frees = tally->reallocs = 0;
 		tally->stack_growths = tally->stack_shrinks = 0;
 	}
@@ -98,29 +101,39 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 		totals.heap += (uint64_t)tally->heap;
 		totals.extra += (uint64_t)extra_of(tally);
 		totals.stacks += (uint64_t)tally->stacks;
-		if (model->options.time_unit != MF_TIME_MS)
+		if (model->options.time_unit == MF_TIME_BYTES)
 			totals.time += clock_of(tally);
+		else
+			totals.time += tally->instructions;
 	}
 	return totals;
 }
 
-/* What the clock may advance by without reaching the next snapshot; below 0 if that is due. */
+/* What the clock may advance by from @now on without reaching the next snapshot; below 0 if that is due. */
+static int64_t left_from(const struct mf_model *model, uint64_t now)
+{
+	int64_t next = model->next_allowed;
+
+	return next > (int64_t)now ? next - (int64_t)now - 1 : -1;
+}
+
+/* The same, in bytes; it is plenty where these are not the clock's unit. */
 static int64_t clock_left(const struct mf_store *store)
 {
 	const struct mf_model *model = mf_model_of(store);
-	int64_t now;
 
-	switch (model->options.time_unit) {
-	case MF_TIME_BYTES:
-		now = (int64_t)model->clock_bytes;
-		break;
-	case MF_TIME_INSTRUCTIONS:
-		now = (int64_t)store->header->instructions;
-		break;
-	default:
-		return PLENTY; /* snapshot_due tells */
-	}
-	return model->next_allowed > now ? model->next_allowed - now - 1 : -1;
+	if (model->options.time_unit == MF_TIME_BYTES)
+		return left_from(model, model->clock_bytes);
+	return store->header->snapshot_due ? -1 : PLENTY;
+}
+
+void mf_tally_hurry(struct mf_store *store)
+{
+	uint32_t n = tallies_in(store);
+
+	__atomic_store_n(&store->header->snapshot_due, 1, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < n; i++)
+		__atomic_store_n(&mf_tally_of(store, i)->clock_room, -1, __ATOMIC_RELAXED);
 }
 
 void mf_tally_grant(struct mf_store *store)
@@ -134,6 +147,7 @@ void mf_tally_grant(struct mf_store *store)
 	/* The user wants to see each event, or what only the allocator knows. */
 	bool all = header->logs_steps || header->real_capacities;
 	int64_t clock_room = all ? -1 : clock_left(store), heap_room = PLENTY;
+	int64_t instructions = left_from(model, header->instructions);
 	uint32_t n = tallies_in(store), users = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -142,6 +156,8 @@ void mf_tally_grant(struct mf_store *store)
 		return;
 	if (clock_room > 0)
 		clock_room /= users;
+	if (instructions > 0)
+		instructions /= users;
 	if (below)
 		heap_room = threshold - total < PLENTY ? (int64_t)(threshold - total) / users : PLENTY;
 	for (uint32_t i = 0; i < n; i++) {
@@ -151,6 +167,9 @@ void mf_tally_grant(struct mf_store *store)
 			continue;
 		mf_capture_make_room(store, i);
 		set_rooms(tally, clock_room, heap_room);
+		tally->instructions_room = tally->instructions + instructions;
+		tally->capture = header->capture;
+		tally->capture_down = below ? header->capture : MF_CAPTURE_NEVER;
 		tally->may_shrink = below;
 	}
 }

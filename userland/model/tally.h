@@ -25,22 +25,26 @@
 #include "model/store.h"
 #include "model/trie.h"
 
-/* Two lines of the cache, since processors fetch lines in pairs. */
+/* Two lines of the cache, since processors fetch lines in pairs. What most events need is in the first. */
 struct mf_tally {
 	_Alignas(128) uint32_t busy; /* its thread is in the middle of an event */
 	uint32_t in_use;
 
-	/* The allowance. Bytes, or the clock's unit; below 0 there is none. */
-	int64_t clock_room;  /* the clock may advance by this much */
-	int64_t heap_room;   /* the total, of stacks, too, may grow by this much */
-	uint32_t may_shrink; /* a decrease makes no peak */
+	/* The allowance. Below 0 there is none. */
+	int64_t clock_room; /* bytes that may come and go; where time is not bytes: plenty, or none */
+	int64_t heap_room;  /* the total, of stacks, too, may grow by this much */
+	uint64_t capture;   /* a context that has this one may be charged, */
+	uint64_t capture_down; /* and with a decrease; MF_CAPTURE_NEVER: that may make a peak */
 
 	/* The tally. How far the clock and the total have come is what is missing in their rooms. */
-	uint32_t allocs, frees, reallocs; /* events that count */
-	int64_t heap;			  /* of the total, what was asked for */
-	int64_t stacks;			  /* of the total, theirs */
+	uint32_t allocs, frees; /* events that count */
+	int64_t heap;		/* of the total, what was asked for */
+	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
+	uint32_t may_shrink; /* a decrease makes no peak */
+	int64_t stacks;	     /* of the total, theirs */
 	int64_t clock_granted, heap_granted;
+	int64_t instructions, instructions_room; /* the clock, where time is these */
 
 	/* The pasts of its shard, see capture.h. */
 	uint32_t first_chunk, last_chunk;
@@ -64,6 +68,13 @@ void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
 
 /*
+ * Time is milliseconds, and that of the next snapshot has come: the next event is the model's. For who
+ * keeps the time, which is not the program. An event that is in the middle of its change may overwrite
+ * this: say it again after a while.
+ */
+void mf_tally_hurry(struct mf_store *store);
+
+/*
  * The totals with what the tallies hold, for a look at a program that runs: exact when nothing
  * happens meanwhile, else off by what does. @now as in mf_model_time().
  */
@@ -81,10 +92,8 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 struct mf_desk {
 	struct mf_tally *tally;
 	struct mf_cell *cells; /* its shard */
-	const struct mf_store_header *header;
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
-	int64_t clock_mask; /* of what an event costs of the clock, see model.h */
 	struct mf_store *store;
 	uint32_t number;
 };
@@ -94,22 +103,14 @@ static inline struct mf_desk mf_desk_of(struct mf_store *store, uint32_t number)
 	return (struct mf_desk){
 		.tally = mf_tally_of(store, number),
 		.cells = mf_trie_cell(store, number, 0),
-		.header = store->header,
 		.blocks = mf_blocks_of(store),
 		.heap_admin = mf_model_of(store)->options.heap_admin,
-		.clock_mask = mf_model_of(store)->clock_mask,
 		.store = store,
 		.number = number,
 	};
 }
 
-/* Does an event that advances the clock by @cost fit the allowance? */
-static inline bool mf_tally_allows(const struct mf_desk *desk, int64_t cost)
-{
-	return desk->tally->clock_room >= cost && !desk->header->snapshot_due;
-}
-
-/* The total grows by @net bytes, of which @heap were asked for. */
+/* The total grows by @net bytes, of which @heap were asked for, and the clock advances by @cost. */
 static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t net, int64_t cost)
 {
 	tally->heap += heap;
@@ -117,12 +118,27 @@ static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t
 	tally->clock_room -= cost;
 }
 
-/* As mf_trie_may_charge() and mf_trie_charge_shard(). */
+/* The thread has executed @n more instructions, which is time. False: it is the model's turn. */
+static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
+{
+	tally->instructions += n;
+	return tally->instructions <= tally->instructions_room;
+}
+
+/*
+ * Sees to it that @context may be charged, which does not know the newest capture, or is none that
+ * counts. Without @keeps that would take a call: false.
+ */
+static inline bool mf_desk_prepare(const struct mf_desk *desk, uint32_t context, bool keeps)
+{
+	return keeps && context >= MF_CONTEXT_FIRST &&
+	       mf_capture_keep(desk->store, desk->number, context);
+}
+
 static inline bool mf_desk_may_charge(const struct mf_desk *desk, uint32_t context)
 {
-	if (__builtin_expect(desk->cells[context].capture == desk->header->capture, 1))
-		return true;
-	return mf_capture_keep(desk->store, desk->number, context);
+	return __builtin_expect(desk->cells[context].capture == desk->tally->capture, 1) ||
+	       mf_desk_prepare(desk, context, true);
 }
 
 static inline void mf_desk_charge(const struct mf_desk *desk, uint32_t context, int64_t bytes)
@@ -133,10 +149,10 @@ static inline void mf_desk_charge(const struct mf_desk *desk, uint32_t context, 
 /* As mf_stacks_change(); or returns false and has done nothing. */
 static inline bool mf_tally_stacks(const struct mf_desk *desk, int64_t change)
 {
-	int64_t cost = (change < 0 ? -change : change) & desk->clock_mask;
+	int64_t cost = change < 0 ? -change : change;
 	struct mf_tally *tally = desk->tally;
 
-	if (!mf_tally_allows(desk, cost) || tally->heap_room < change ||
+	if (tally->clock_room < cost || tally->heap_room < change ||
 	    (change < 0 && !tally->may_shrink))
 		return false;
 	tally->stacks += change;
@@ -149,57 +165,67 @@ static inline bool mf_tally_stacks(const struct mf_desk *desk, int64_t change)
 /*
  * These do what the functions of heap.h do, in the shard and the tally of @desk, and return true; or
  * they return false and have done nothing: then it is the model's turn. Large blocks always are.
- * A free tells which block it was.
+ * A free tells which block it was. Without @keeps nothing is called, and few things more are left to
+ * others.
+ *
+ * Whatever can be is tested at once: a slot that is no usual block's has a context that there is not,
+ * and of a context that does not count the capture is none that there is.
  */
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint32_t context)
+mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint32_t context,
+	       bool keeps)
 {
-	int64_t net = (int64_t)(mf_blocks_rounded(&desk->blocks, size) + desk->heap_admin);
-	int64_t cost = net & desk->clock_mask;
+	uint64_t *slot = mf_blocks_usual_slot(&desk->blocks, address);
 	struct mf_tally *tally = desk->tally;
-	uint64_t *slot;
+	struct mf_cell *cell;
+	int64_t net;
 
-	if (context < MF_CONTEXT_FIRST || size > MF_BLOCKS_ROUNDED_MAX ||
-	    !mf_blocks_is_usual(address) || !mf_tally_allows(desk, cost) || tally->heap_room < net)
+	if (size > MF_BLOCKS_ROUNDED_MAX || __builtin_expect(!slot || *slot, 0))
 		return false;
-	slot = mf_blocks_slot_in(&desk->blocks, address);
-	if (__builtin_expect(!slot || *slot, 0) || !mf_desk_may_charge(desk, context))
+	cell = &desk->cells[context];
+	if (__builtin_expect(cell->capture != tally->capture, 0) &&
+	    !mf_desk_prepare(desk, context, keeps))
+		return false;
+	net = (int64_t)(mf_blocks_rounded(&desk->blocks, size) + desk->heap_admin);
+	if (tally->clock_room < net || tally->heap_room < net)
 		return false;
 	*slot = mf_blocks_fresh(&desk->blocks, address, size, context);
-	mf_desk_charge(desk, context, (int64_t)size);
-	mf_tally_change(tally, (int64_t)size, net, cost);
+	cell->bytes += size;
+	mf_tally_change(tally, (int64_t)size, net, net);
 	tally->allocs++;
 	return true;
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *block)
+mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *block, bool keeps)
 {
+	uint64_t *slot = mf_blocks_usual_slot(&desk->blocks, address), word, size, capacity;
 	struct mf_tally *tally = desk->tally;
-	uint64_t *slot, word, size, capacity;
+	struct mf_cell *cell;
 	uint32_t context;
-	int64_t net, cost;
+	int64_t net;
 
-	if (!mf_blocks_is_usual(address))
-		return false;
-	slot = mf_blocks_slot_in(&desk->blocks, address);
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/* Of a usual block that begins there, no bit above the context's is left. */
 	word = *slot ^ mf_blocks_place(&desk->blocks, address);
 	context = (uint32_t)(word >> MF_BLOCKS_CONTEXT_SHIFT);
 	size = (uint32_t)word;
+	if (context - MF_CONTEXT_FIRST >= (1u << MF_BLOCKS_CONTEXT_BITS) - MF_CONTEXT_FIRST ||
+	    size > MF_BLOCKS_ROUNDED_MAX)
+		return false;
 	capacity = mf_blocks_rounded(&desk->blocks, size) + mf_blocks_more(word);
 	net = (int64_t)(capacity + desk->heap_admin);
-	cost = net & desk->clock_mask;
-	if (context - MF_CONTEXT_FIRST >= (1u << MF_BLOCKS_CONTEXT_BITS) - MF_CONTEXT_FIRST ||
-	    size > MF_BLOCKS_ROUNDED_MAX || !tally->may_shrink || !mf_tally_allows(desk, cost) ||
-	    !mf_desk_may_charge(desk, context))
+	cell = &desk->cells[context];
+	if (__builtin_expect(cell->capture != tally->capture_down, 0) &&
+	    (!tally->may_shrink || !mf_desk_prepare(desk, context, keeps)))
+		return false;
+	if (tally->clock_room < net)
 		return false;
 	*block = (struct mf_block){ address, size, capacity, context };
 	*slot = 0;
-	mf_desk_charge(desk, context, -(int64_t)size);
-	mf_tally_change(tally, -(int64_t)size, -net, cost);
+	cell->bytes -= size;
+	mf_tally_change(tally, -(int64_t)size, -net, net);
 	tally->frees++;
 	return true;
 }
@@ -221,11 +247,11 @@ static inline bool mf_tally_realloc_end(const struct mf_desk *desk, const struct
 {
 	struct mf_block block = mf_heap_reallocated(desk->store, old, address, size, context);
 	int64_t net = (int64_t)(block.capacity - old->capacity);
-	int64_t cost = (net < 0 ? -net : net) & desk->clock_mask;
+	int64_t cost = net < 0 ? -net : net;
 	struct mf_tally *tally = desk->tally;
 
 	if (context < MF_CONTEXT_FIRST || old->context < MF_CONTEXT_FIRST ||
-	    (size < old->size && !tally->may_shrink) || !mf_tally_allows(desk, cost) ||
+	    (size < old->size && !tally->may_shrink) || tally->clock_room < cost ||
 	    tally->heap_room < net || !mf_desk_may_charge(desk, context) ||
 	    !mf_desk_may_charge(desk, old->context) || !mf_blocks_put_usual(desk->store, &block))
 		return false;

@@ -83,19 +83,7 @@ static inline struct mf_cell *mf_trie_cell(const struct mf_store *store, uint32_
 	       shard * mf_trie_contexts_max(store) + context;
 }
 
-/*
- * Whether @context in @shard may be charged, by the shard's thread: not before the newest capture
- * knows its bytes. If it cannot be told them, then alone.
- */
-static inline bool mf_trie_may_charge(struct mf_store *store, uint32_t shard, uint32_t context)
-{
-	if (__builtin_expect(mf_trie_cell(store, shard, context)->capture ==
-			     store->header->capture, 1))
-		return true;
-	return mf_capture_keep(store, shard, context);
-}
-
-/* Adds @bytes (may be negative) to the live bytes of @context in @shard, where it may be charged. */
+/* Adds @bytes (may be negative) to the live bytes of @context in @shard, which must know the newest capture. */
 static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, uint32_t context,
 					int64_t bytes)
 {

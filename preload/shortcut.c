@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+// The short way of an event.
+//
+// Nearly all events are alike: the session is a plain one, the thread is not inside, its stack is one
+// of those that it had last, and the allowance suffices. What these take is all that is here: as few
+// tests as can be, and no call, so that few registers have to be saved. Whatever is otherwise goes the
+// complete way (track.c), which begins at the beginning.
+
+#include "shortcut.h"
+
+#ifdef __x86_64__
+
+#include "model/tally.h"
+#include "gate.h"
+#include "memo.h"
+#include "objects.h"
+#include "thread.h"
+#include "track.h"
+#include "unwind.h"
+
+#define MF_INLINE static inline __attribute__((always_inline))
+
+MF_INLINE struct mf_shortcut_result result(void *pointer, bool done)
+{
+	return (struct mf_shortcut_result){ pointer, done };
+}
+
+static __attribute__((noinline)) struct mf_shortcut_result
+account_deferred(struct mf_thread *thread, void *pointer, bool done)
+{
+	mf_track_deferred(thread);
+	return result(pointer, done);
+}
+
+/* Between the two, a signal handler's events wait. */
+MF_INLINE void enter(void)
+{
+	mf_thread_local.inside = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+MF_INLINE struct mf_shortcut_result leave(struct mf_thread *thread, void *pointer, bool done)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	mf_thread_local.inside = false;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(thread->n_deferred, 0))
+		return account_deferred(thread, pointer, done);
+	return result(pointer, done);
+}
+
+MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void *frame, bool shared)
+{
+	const struct mf_registers caller = MF_CALLER_OF(frame);
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint32_t context = 0;
+	bool done;
+
+	if (__builtin_expect(thread->generation == mf_objects_generation(), 1))
+		context = mf_memo_recall(&thread->memo, caller.sp, caller.pc);
+	if (!context || !pointer ||
+	    (shared && !mf_gate_enter_shared(thread->desk.tally)))
+		return leave(thread, pointer, false);
+	done = mf_tally_alloc(&thread->desk, (uint64_t)(uintptr_t)pointer, size, context, false);
+	if (shared)
+		mf_gate_leave(thread);
+	return done ? leave(thread, pointer, true) : leave(thread, pointer, false);
+}
+
+MF_INLINE struct mf_shortcut_result free_block(void *pointer, bool shared)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+	struct mf_block block;
+	bool done;
+
+	if (shared && !mf_gate_enter_shared(thread->desk.tally))
+		return leave(thread, pointer, false);
+	done = mf_tally_free(&thread->desk, (uint64_t)(uintptr_t)pointer, &block, false);
+	if (shared)
+		mf_gate_leave(thread);
+	return done ? leave(thread, pointer, true) : leave(thread, pointer, false);
+}
+
+/*
+ * All of this is asked once the thread is inside: a signal handler that comes before may fork, and then
+ * it is another session that it returns to, or none.
+ */
+MF_INLINE bool is_plain(void)
+{
+	return __builtin_expect(*mf_session_active_word == MF_SESSION_ACTIVE, 1);
+}
+
+/* Whether that is so is told by the C library, of which the thread knows that it can. */
+MF_INLINE bool is_alone(void)
+{
+	return mf_thread_local.shortcut == MF_SHORTCUT_ALONE && __libc_single_threaded;
+}
+
+/* A thread that was alone and is not any more learns it on the complete way. */
+static bool is_shared(void)
+{
+	return is_plain() && mf_thread_local.shortcut == MF_SHORTCUT_SHARED;
+}
+
+static struct mf_shortcut_result give_up(void *pointer)
+{
+	if (mf_thread_local.thread)
+		return leave(mf_thread_local.thread, pointer, false);
+	mf_thread_local.inside = false;
+	return result(pointer, false);
+}
+
+/* Apart, so that what the compiler does for one does not cost the other. */
+static __attribute__((noinline)) struct mf_shortcut_result alloc_shared(void *pointer, size_t size,
+									const void *frame)
+{
+	return is_shared() ? alloc(pointer, size, frame, true) : give_up(pointer);
+}
+
+static __attribute__((noinline)) struct mf_shortcut_result free_shared(void *pointer)
+{
+	return is_shared() ? free_block(pointer, true) : give_up(pointer);
+}
+
+struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame)
+{
+	if (__builtin_expect(mf_thread_local.inside, 0))
+		return result(pointer, false);
+	enter();
+	if (__builtin_expect(is_plain() && is_alone(), 1))
+		return alloc(pointer, size, frame, false);
+	return alloc_shared(pointer, size, frame);
+}
+
+struct mf_shortcut_result mf_shortcut_free(void *pointer)
+{
+	if (__builtin_expect(mf_thread_local.inside, 0))
+		return result(pointer, false);
+	enter();
+	if (__builtin_expect(is_plain() && is_alone(), 1))
+		return free_block(pointer, false);
+	return free_shared(pointer);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The short way of an event, for those that are nearly all. */
+#ifndef MASSIF_PRELOAD_SHORTCUT_H
+#define MASSIF_PRELOAD_SHORTCUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The block that an entry point has told of. Both are in registers: it need not save what it had. */
+struct mf_shortcut_result {
+	void *pointer;
+	bool done;
+};
+
+/*
+ * The program was given @size bytes at @pointer by the entry point whose MF_FRAME is @frame; or is
+ * about to free the block at @pointer. Not done: this is no such event, nothing was changed, and the
+ * complete way is to be gone (track.h). A free that is done is one of the real allocator's blocks.
+ */
+#ifdef __x86_64__
+struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame);
+struct mf_shortcut_result mf_shortcut_free(void *pointer);
+#else
+static inline struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame)
+{
+	return (struct mf_shortcut_result){ pointer, false };
+}
+
+static inline struct mf_shortcut_result mf_shortcut_free(void *pointer)
+{
+	return (struct mf_shortcut_result){ pointer, false };
+}
+#endif
+
+#endif
