@@ -413,7 +413,7 @@ TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 }
 
 /* Forks while threads allocate, resize and free: nobody waits for ever, and no sum is torn. */
-TEST_F_TIMEOUT(children, forked_among_threads, 300)
+TEST_F_TIMEOUT(children, forked_among_threads, 1000)
 {
 	char name[256], other[300];
 	size_t n = 0;
