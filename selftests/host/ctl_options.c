@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The options of massif-ctl: what is taken, what is refused in which words, the file's first line.
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,66 @@ static void parse(struct __test_metadata *_metadata, struct mf_options *options,
 
 #define PARSE(options, used, ...) \
 	parse(_metadata, options, (const char *const[]){ __VA_ARGS__, NULL }, used)
+
+/* The text of a file of the source, to be freed; hyphens of manual pages as they are seen. */
+static char *read_document(const char *name)
+{
+	char path[PATH_MAX], *text = NULL, *to;
+	size_t length = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/Documentation/%s", getenv("MASSIF_SRC"), name);
+	file = fopen(path, "r");
+	if (!file || getdelim(&text, &length, '\0', file) < 0)
+		return NULL;
+	fclose(file);
+	to = text;
+	for (const char *from = text; (*to = *from); from++)
+		to += *from != '\\';
+	return text;
+}
+
+/* Does @text have @option as a word of its own? */
+static bool tells_of(const char *text, const char *option, size_t length)
+{
+	while ((text = strstr(text, option))) {
+		if (!isalnum((unsigned char)text[length]) && text[length] != '-')
+			return true;
+		text += length;
+	}
+	return false;
+}
+
+/* Each that --help prints stands in the manual page and in options.rst. */
+TEST(all_are_documented)
+{
+	static const char *const documents[] = { "massif-ctl.1", "options.rst" };
+	char *help = NULL, *word;
+	size_t length, room = 0;
+	FILE *output = open_memstream(&help, &room);
+	uint32_t n = 0;
+
+	mf_options_print_help(output);
+	fclose(output);
+	for (size_t i = 0; i < COUNT(documents); i++) {
+		char *text = read_document(documents[i]);
+
+		ASSERT_NE(NULL, text);
+		for (word = help; (word = strstr(word, "\n    -")); word += length) {
+			char option[64];
+
+			word += strlen("\n    ");
+			length = strspn(word, "-abcdefghijklmnopqrstuvwxyz");
+			snprintf(option, sizeof(option), "%.*s", (int)length, word);
+			EXPECT_TRUE(tells_of(text, option, length))
+				TH_LOG("%s does not tell of %s", documents[i], option);
+			n++;
+		}
+		free(text);
+	}
+	EXPECT_LT(90, n);
+	free(help);
+}
 
 TEST(defaults)
 {
