@@ -38,15 +38,14 @@
 static void put_back(bool back)
 {
 	for (struct mf_thread *thread = mf_thread_all(); thread; thread = thread->made_before) {
-		const struct mf_track_realloc *state = thread->resizing;
 		struct mf_block block;
 
-		if (!state)
+		if (thread->resizing.context == MF_CONTEXT_NONE)
 			continue;
 		if (back)
-			mf_heap_realloc_failed(&mf_session_store, &state->block);
+			mf_heap_realloc_failed(&mf_session_store, &thread->resizing);
 		else
-			mf_heap_realloc_begin(&mf_session_store, state->block.address, &block);
+			mf_heap_realloc_begin(&mf_session_store, thread->resizing.address, &block);
 	}
 }
 

@@ -133,7 +133,7 @@ void mf_thread_survive(struct mf_thread *own)
 			continue;
 		if (thread->has_tally)
 			mf_tally_end(&mf_session_store, thread->number);
-		thread->resizing = NULL;
+		thread->resizing.context = MF_CONTEXT_NONE;
 		mf_stacks_drop(&mf_session_store, thread->depth.frozen);
 		thread->depth = (struct mf_depth){ 0 };
 		thread->next = ended;

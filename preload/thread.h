@@ -15,8 +15,6 @@
 
 #define MF_DEFERRED_MAX 32u
 
-struct mf_track_realloc;
-
 /*
  * An event that came while the same thread was already inside the shim: a signal handler interrupted
  * it there. It is accounted when the shim is left.
@@ -45,8 +43,8 @@ struct mf_thread {
 	bool counts; /* time is the instructions that it executes */
 	bool shares; /* there are, or have been, other threads */
 
-	/* Whose block is out of the table; changes where the gate has been entered or closed. */
-	const struct mf_track_realloc *resizing;
+	/* The block that is out of the table; none has no context. Changes where the gate has been entered or closed. */
+	struct mf_block resizing;
 
 	/* While it forks: the connection for its child; 0: none. */
 	int child;

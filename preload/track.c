@@ -497,7 +497,7 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 		state->known = mf_tally_realloc_begin(&mf_session_store, address_of(old),
 						      &state->block);
 		if (state->known)
-			thread->resizing = state;
+			thread->resizing = state->block;
 		mf_gate_leave(thread);
 	}
 	if (!state->known) {
@@ -505,7 +505,7 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 		state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old),
 						     &state->block);
 		if (state->known)
-			thread->resizing = state;
+			thread->resizing = state->block;
 		mf_gate_open();
 	}
 	leave(thread);
@@ -536,7 +536,7 @@ void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct m
 	/* Back for a moment: of two blocks at an address, the later one is freed. */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
-	thread->resizing = NULL;
+	thread->resizing.context = MF_CONTEXT_NONE;
 	if (mf_session_has(MF_SESSION_LEDGER))
 		enter_free(node, &state->block);
 	end_alone(now);
@@ -549,7 +549,7 @@ static void realloc_failed(struct mf_thread *thread, const struct mf_block *bloc
 	int64_t now = begin_alone(thread);
 
 	mf_heap_realloc_failed(&mf_session_store, block);
-	thread->resizing = NULL;
+	thread->resizing.context = MF_CONTEXT_NONE;
 	end_alone(now);
 }
 
@@ -569,7 +569,7 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_realloc(&mf_session_store, context, old, size);
-	thread->resizing = NULL;
+	thread->resizing.context = MF_CONTEXT_NONE;
 	end_alone(now);
 }
 
@@ -607,7 +607,7 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		       mf_tally_realloc_end(&thread->desk, &state->block, address_of(pointer), size,
 					    context);
 		if (done)
-			thread->resizing = NULL;
+			thread->resizing.context = MF_CONTEXT_NONE;
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_realloc(&mf_session_store, context, &state->block, size);
 		mf_gate_leave(thread);
