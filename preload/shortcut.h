@@ -9,7 +9,7 @@
 /* The block that an entry point has told of. Both are in registers: it need not save what it had. */
 struct mf_shortcut_result {
 	void *pointer;
-	bool done;
+	size_t done; /* a bool, as wide as its register: so a result is handed on without a move */
 };
 
 /*
