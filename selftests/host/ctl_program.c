@@ -237,25 +237,35 @@ static void become_nobody(void)
 		_exit(98);
 }
 
+/* A set-uid id(1) as p.setuid, that another user can run. Returns NULL; or why there can be none here. */
+static const char *make_set_uid(void)
+{
+	struct ctl_result result = { 0 };
+	struct statvfs fs;
+	int code;
+
+	if (geteuid() != 0)
+		return "needs root, to make a set-uid program";
+	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
+		return "the file system is mounted nosuid";
+	/* Where one of these fails, so does the test. */
+	copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0);
+	chmod("p.setuid", 04755);
+	chmod(".", 0777);
+	ctl_run(&result, NULL, become_nobody, (const char *const[]){ ctl_path(), "--version", NULL });
+	code = ctl_exit_code(&result);
+	ctl_result_free(&result);
+	return code ? "other users cannot reach massif-ctl here" : NULL;
+}
+
 /* Somebody else's rights: the program has them, and the shim stays out. */
 TEST_F(program, set_uid_one_runs)
 {
 	const char *argv[] = { "massif-ctl", "-q", "./p.setuid", "-u", NULL };
-	struct statvfs fs;
+	const char *why = make_set_uid();
 
-	if (geteuid() != 0)
-		SKIP(return, "needs root, to make a set-uid program");
-	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
-		SKIP(return, "the file system is mounted nosuid");
-	ASSERT_TRUE(copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0));
-	ASSERT_EQ(0, chmod("p.setuid", 04755));
-	ASSERT_EQ(0, chmod(".", 0777));
-
-	ctl_run(&self->result, NULL, become_nobody,
-		(const char *const[]){ ctl_path(), "--version", NULL });
-	if (ctl_exit_code(&self->result) != 0)
-		SKIP(return, "other users cannot reach massif-ctl here");
-	ctl_result_free(&self->result);
+	if (why)
+		SKIP(return, "%s", why);
 	ctl_run(&self->result, NULL, become_nobody, argv);
 	EXPECT_STREQ("0\n", self->result.out);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
@@ -267,21 +277,10 @@ TEST_F(program, set_uid_child_runs)
 {
 	const char *argv[] = { "massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
 			       "./p.setuid -u; ./p.setuid -u; :", NULL };
-	struct statvfs fs;
-	const char *words;
+	const char *why = make_set_uid(), *words;
 
-	if (geteuid() != 0)
-		SKIP(return, "needs root, to make a set-uid program");
-	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
-		SKIP(return, "the file system is mounted nosuid");
-	ASSERT_TRUE(copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0));
-	ASSERT_EQ(0, chmod("p.setuid", 04755));
-	ASSERT_EQ(0, chmod(".", 0777));
-	ctl_run(&self->result, NULL, become_nobody,
-		(const char *const[]){ ctl_path(), "--version", NULL });
-	if (ctl_exit_code(&self->result) != 0)
-		SKIP(return, "other users cannot reach massif-ctl here");
-	ctl_result_free(&self->result);
+	if (why)
+		SKIP(return, "%s", why);
 	ctl_run(&self->result, NULL, become_nobody, argv);
 	EXPECT_STREQ("0\n0\n", self->result.out);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
