@@ -10,8 +10,8 @@
 
 enum {
 	NOT_BEGUN_MS = 1, /* how often to look while the program has not begun, */
-	LONGEST_MS = 50,  /* and at least, */
-	PART = 8,	  /* and when a snapshot is due, in parts of the interval between two */
+	LONGEST_MS = 50,  /* and at least */
+	IDLE_PART = 32,	  /* how late a snapshot may come after a long rest, in parts of that rest */
 };
 
 int64_t mf_timekeeper_now(void)
@@ -41,6 +41,10 @@ int mf_timekeeper_look(struct mf_store *store)
 	if (passed < next)
 		return within(next - passed);
 	mf_tally_hurry(store);
-	/* It will be taken with the next event, whenever that is. */
-	return within(model->interval / PART);
+	/*
+	 * It will be taken with the next event, whenever that is, and the one after it is due no sooner
+	 * than an interval later: so with one look an interval none comes late. Each look wakes a
+	 * processor, though, and a server may rest for long.
+	 */
+	return within(model->interval + (passed - next) / IDLE_PART);
 }
