@@ -312,6 +312,110 @@ TEST_F(files, separate_debug_files)
 	}
 }
 
+static const struct {
+	const char *what, *format;
+} compressed[] = {
+	{ "as the ELF specification says", "zlib" },
+	{ "as GNU's tools did before", "zlib-gnu" },
+};
+
+TEST_F(files, compressed)
+{
+	struct mf_location plain, squeezed;
+
+	if (system("objcopy --version >tools 2>&1"))
+		SKIP(return, "no objcopy");
+	for (size_t i = 0; i < ARRAY_SIZE(compressed); i++) {
+		char command[PATH_MAX + 128];
+
+		snprintf(command, sizeof(command), "objcopy --compress-debug-sections=%s '%s' squeezed",
+			 compressed[i].format, self->program);
+		ASSERT_EQ(0, system(command));
+		self->objects[1].path = self->program;
+		plain = resolve_once(self, (uintptr_t)resolve);
+		EXPECT_LT(0, plain.line);
+		self->objects[1].path = "squeezed";
+		squeezed = resolve_once(self, (uintptr_t)resolve);
+		EXPECT_EQ(plain.line, squeezed.line) {
+			TH_LOG("%s", compressed[i].what);
+		}
+		EXPECT_STREQ("symbols_files.c", squeezed.file ?: "(none)");
+	}
+}
+
+/* What the header of a compressed section, or its first bytes, are replaced by. */
+static const struct {
+	const char *what;
+	uint64_t at; /* from the section's start */
+	uint64_t value;
+} squashed[] = {
+	{ "no such method", offsetof(Elf64_Chdr, ch_type), 77 },
+	{ "nothing in it", offsetof(Elf64_Chdr, ch_size), 0 },
+	{ "less in it", offsetof(Elf64_Chdr, ch_size), 100 },
+	{ "all memory in it", offsetof(Elf64_Chdr, ch_size), UINT64_MAX },
+	{ "more than its bytes can stand for", offsetof(Elf64_Chdr, ch_size), 1ull << 40 },
+	{ "no zlib's header", sizeof(Elf64_Chdr), 0 },
+	{ "damaged", sizeof(Elf64_Chdr) + 16, 0x0123456789abcdef },
+};
+
+/* The start of section @name of the ELF file @path; 0: it has none. */
+static uint64_t find_section(const char *path, const char *name)
+{
+	mf_auto_close int file = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr elf;
+	Elf64_Shdr names, section;
+	char found[64];
+
+	if (pread(file, &elf, sizeof(elf), 0) != sizeof(elf) ||
+	    pread(file, &names, sizeof(names),
+		  (off_t)(elf.e_shoff + elf.e_shstrndx * sizeof(names))) != sizeof(names))
+		return 0;
+	for (unsigned int i = 0; i < elf.e_shnum; i++) {
+		ssize_t n;
+
+		if (pread(file, &section, sizeof(section),
+			  (off_t)(elf.e_shoff + i * sizeof(section))) != sizeof(section))
+			return 0;
+		n = pread(file, found, sizeof(found) - 1,
+			  (off_t)(names.sh_offset + section.sh_name));
+		if (n <= 0)
+			return 0;
+		found[n] = '\0';
+		if (strcmp(found, name) == 0)
+			return section.sh_offset;
+	}
+	return 0;
+}
+
+/* Lines may be lost, names are not. */
+TEST_F(files, compressed_and_damaged)
+{
+	static const char *const names[] = { ".debug_info", ".debug_line", ".debug_abbrev" };
+	char command[PATH_MAX + 128];
+
+	if (system("objcopy --version >tools 2>&1"))
+		SKIP(return, "no objcopy");
+	snprintf(command, sizeof(command), "objcopy --compress-debug-sections=zlib '%s' squeezed",
+		 self->program);
+	ASSERT_EQ(0, system(command));
+	for (size_t i = 0; i < ARRAY_SIZE(squashed) * ARRAY_SIZE(names); i++) {
+		const char *name = names[i % ARRAY_SIZE(names)];
+		uint64_t value = squashed[i / ARRAY_SIZE(names)].value;
+		uint64_t at = find_section("squeezed", name);
+		mf_auto_close int file = -1;
+
+		ASSERT_LT(0, at);
+		ASSERT_TRUE(copy_file("squeezed", "squashed", LLONG_MAX));
+		file = open("squashed", O_WRONLY | O_CLOEXEC);
+		ASSERT_EQ(sizeof(value), pwrite(file, &value, sizeof(value),
+						(off_t)(at + squashed[i / ARRAY_SIZE(names)].at)));
+		self->objects[1].path = "squashed";
+		EXPECT_STREQ("resolve", resolve_once(self, (uintptr_t)resolve).function ?: "(none)") {
+			TH_LOG("%s: %s", name, squashed[i / ARRAY_SIZE(names)].what);
+		}
+	}
+}
+
 #define OBJECTS_MAX 32
 #define ADDRESSES   400 /* of each object */
 

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/cleanup.h"
+#include "base/inflate.h"
 
 #define BLOCK_BYTES 4096ull
 
@@ -151,9 +151,9 @@ static void read_table(struct mf_binary *binary, const ElfW(Phdr) *segment)
 /* The bytes of a section, uncompressed, of malloc; NULL if they cannot be had. */
 static uint8_t *read_section(struct mf_binary *binary, const ElfW(Shdr) *section, size_t *size)
 {
-	mf_auto_free uint8_t *bytes = NULL, *plain = NULL;
+	mf_auto_free uint8_t *bytes = NULL;
 	ElfW(Chdr) header;
-	uLongf length;
+	uint8_t *plain;
 
 	if (section->sh_type == SHT_NOBITS || section->sh_size > CFI_MAX)
 		return NULL;
@@ -169,12 +169,9 @@ static uint8_t *read_section(struct mf_binary *binary, const ElfW(Shdr) *section
 	memcpy(&header, bytes, sizeof(header));
 	if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > CFI_MAX)
 		return NULL;
-	plain = malloc(header.ch_size + 1);
-	length = header.ch_size;
-	if (!plain || uncompress(plain, &length, bytes + sizeof(header), *size - sizeof(header)))
-		return NULL;
-	*size = length;
-	return mf_take(plain, NULL);
+	plain = mf_inflate(bytes + sizeof(header), *size - sizeof(header), header.ch_size);
+	*size = header.ch_size;
+	return plain;
 }
 
 static void add_sections(struct mf_binary *binary, struct mf_cfi_builder *builder)

@@ -5,6 +5,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,6 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/cleanup.h"
 
@@ -86,55 +86,6 @@ static Elf *open_vdso(struct mf_image *image)
 	return elf_memory(image->memory, size);
 }
 
-bool mf_image_has_section(Elf *elf, const char *name)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *found;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		found = elf_strptr(elf, names, header.sh_name);
-		if (found && strcmp(found, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-void mf_image_hide_sections(Elf *elf)
-{
-	static const char *const useless[] = {
-		".debug_loc",	   ".debug_loclists", ".debug_frame",
-		".debug_pubnames", ".debug_macro",    ".debug_macinfo",
-	};
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name;
-		GElf_Shdr header;
-
-		if (!gelf_getshdr(section, &header))
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		for (size_t i = 0; name && i < sizeof(useless) / sizeof(useless[0]); i++) {
-			if (strcmp(name, useless[i]) != 0)
-				continue;
-			/* In memory only: the file is open for reading. */
-			header.sh_type = SHT_NOBITS;
-			header.sh_flags = 0;
-			gelf_update_shdr(section, &header);
-		}
-	}
-}
-
 /* Does @object remember another build id than the one in @elf? */
 static bool was_replaced(Elf *elf, const struct mf_object *object)
 {
@@ -150,12 +101,12 @@ static bool was_replaced(Elf *elf, const struct mf_object *object)
 static bool crc_agrees(int fd, GElf_Word expected)
 {
 	uint8_t buffer[65536];
-	uLong crc = crc32(0, NULL, 0);
+	uint32_t crc = 0;
 	off_t at = 0;
 	ssize_t n;
 
 	while ((n = pread(fd, buffer, sizeof(buffer), at)) > 0) {
-		crc = crc32(crc, buffer, (uInt)n);
+		crc = libdeflate_crc32(crc, buffer, (size_t)n);
 		at += n;
 	}
 	return n == 0 && crc == expected;
@@ -254,8 +205,8 @@ void mf_image_open(struct mf_image *image, const struct mf_object *object)
 		mf_image_close(image);
 		return;
 	}
-	if (object->kind == MF_OBJECT_FILE && (!mf_image_has_section(image->elf, ".symtab") ||
-					       !mf_image_has_section(image->elf, ".debug_info")))
+	if (object->kind == MF_OBJECT_FILE && (!mf_sections_have(image->elf, ".symtab") ||
+					       !mf_sections_have_dwarf(image->elf)))
 		find_debug_file(image, object->path);
 }
 
@@ -263,6 +214,7 @@ void mf_image_close(struct mf_image *image)
 {
 	close_elf(&image->debug_elf, &image->debug_fd);
 	close_elf(&image->elf, &image->fd);
+	mf_sections_deinit(&image->sections);
 	free(image->memory);
 	image->memory = NULL;
 }

@@ -8,12 +8,14 @@
 #include <stdbool.h>
 
 #include "symbols/object.h"
+#include "symbols/sections.h"
 
 struct mf_image {
 	int fd, debug_fd; /* -1: none */
 	void *memory;	  /* a copy of the vdso */
 	Elf *elf;	  /* NULL: the file is not there or is not the one that was mapped */
 	Elf *debug_elf;	  /* NULL: no separate file */
+	struct mf_sections sections; /* of either */
 };
 
 /*
@@ -23,14 +25,5 @@ struct mf_image {
  */
 void mf_image_open(struct mf_image *image, const struct mf_object *object);
 void mf_image_close(struct mf_image *image);
-
-/*
- * Makes libdw, which reads @elf after this, pass over the sections that we have no use for: it would
- * decompress all of them at once.
- */
-void mf_image_hide_sections(Elf *elf);
-
-/* Does @elf have a section of that name with contents? */
-bool mf_image_has_section(Elf *elf, const char *name);
 
 #endif

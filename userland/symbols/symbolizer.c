@@ -156,7 +156,7 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 	return module;
 }
 
-static const struct mf_image *find_image(struct module *module)
+static struct mf_image *find_image(struct module *module)
 {
 	if (!module->image_known) {
 		module->image_known = true;
@@ -183,16 +183,17 @@ static struct mf_symbol *find_symbol(struct module *module, uint64_t address)
 /* NULL if there is no debug information. */
 static struct mf_positions *find_positions(struct module *module)
 {
-	const struct mf_image *image = find_image(module);
+	struct mf_image *image = find_image(module);
 	Elf *const sources[] = { image->elf, image->debug_elf };
 
 	if (module->positions_known)
 		return module->positions;
 	module->positions_known = true;
 	for (size_t i = 0; i < 2 && !module->dwarf; i++) {
-		if (!sources[i] || !mf_image_has_section(sources[i], ".debug_info"))
+		if (!sources[i] || !mf_sections_have_dwarf(sources[i]))
 			continue;
-		mf_image_hide_sections(sources[i]);
+		mf_sections_hide(sources[i]);
+		mf_sections_inflate(&image->sections, sources[i]);
 		module->dwarf = dwarf_begin_elf(sources[i], DWARF_C_READ, NULL);
 	}
 	if (module->dwarf)
