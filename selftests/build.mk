@@ -80,7 +80,7 @@ SUBMAKE = $(MAKE) $(if $(V),,-s) --no-print-directory $(if $(findstring jobserve
 check:
 	@selftests/tools/packages.sh build guest test
 	@echo 'building'
-	@$(SUBMAKE) all guest-module
+	@$(SUBMAKE) all $(if $(filter-out host/%,$(or $(TESTS),all)),guest-module)
 	@$(SUBMAKE) sanitized-units
 	@selftests/tools/fetch-python-tests.sh $(O)/python || echo 'host/heap_foreign will have one test less'
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' KERNELS='$(KERNELS)' selftests/tools/run-tests.sh
