@@ -127,10 +127,10 @@ check-storm:
 # ThreadSanitizer is for those that have threads. Left out are tests that copy their own stack or limit
 # their address space, which the sanitizers do not like, and those that only need more time.
 SANITIZED_address := ctl_control ctl_defaults ctl_errors ctl_killed ctl_log ctl_options ctl_outfile \
-	ctl_reference heap_children heap_weather heap_xtree model_heap model_log model_snapshots \
+	ctl_reference heap_children heap_door heap_weather heap_xtree model_heap model_log model_snapshots \
 	model_store model_trie pages_accounting pages_ring pages_space pages_stream report_filter \
 	preload_definitions report_tree symbols_files symbols_golden unwind_elfmap unwind_rows
-SANITIZED_thread  := ctl_control ctl_killed heap_children heap_weather heap_xtree symbols_files \
+SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather heap_xtree symbols_files \
 	symbols_golden
 
 # What host/sanitized runs.

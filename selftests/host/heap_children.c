@@ -6,13 +6,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,9 +19,6 @@
 
 #define VALGRIND  "/usr/bin/valgrind"
 #define FILES_MAX 512
-#define OTHER	  65534 /* another user */
-#define CROWD	  500
-#define ROOM	  200 /* file descriptors of massif-ctl */
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
@@ -665,156 +658,6 @@ TEST_F_TIMEOUT(children, git, 120)
 	EXPECT_LT(20, self->n[0]);
 	for (size_t i = 0; i < self->n[0]; i++)
 		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
-}
-
-/* All are there to be looked at while they run. */
-TEST_F(children, listed)
-{
-	const char *shell, *itself;
-
-	run_side(self, 0, "--trace-children=yes",
-		 ARGS("sh", "-c", "\"$0\" list; :", ctl_path()));
-	shell = strstr(self->result.out, "sh -c \"$0\" list; : ");
-	itself = strstr(self->result.out, "/massif-ctl list\n");
-	EXPECT_NE(NULL, shell);
-	EXPECT_LT(shell, itself) {
-		TH_LOG("%s", self->result.out);
-	}
-}
-
-#define SOFT 64
-
-static void limit_softly(void)
-{
-	struct rlimit limit;
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = SOFT;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/* More processes than massif-ctl could have descriptors for at first; the program's limit stays. */
-TEST_F_TIMEOUT(children, many, 120)
-{
-#ifdef __SANITIZE_THREAD__
-	SKIP(return, "ThreadSanitizer leaves massif-ctl address space for some 20 profiles, not for 41");
-#endif
-	ctl_run(&self->result, NULL, limit_softly,
-		ARGS("massif-ctl", "-q", "--time-unit=B", "--massif-out-file=massif.out.ours.%p",
-		     ctl_target("heap_children"), "many", "64"));
-	EXPECT_EQ(7, ctl_exit_code(&self->result));
-	EXPECT_STREQ("", self->result.err);
-	self->n[0] = take_files("massif.out.ours", self->files[0]);
-	EXPECT_EQ(41, self->n[0]);
-}
-
-/* Finds the name at which a massif-ctl lets processes join. */
-static bool find_door(struct sockaddr_un *address, socklen_t *size)
-{
-	FILE *file = fopen("/proc/net/unix", "r");
-	char line[512];
-	bool found = false;
-
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		const char *name = strstr(line, "@massif-join/");
-
-		if (!name)
-			continue;
-		*size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strcspn(name, "\n"));
-		address->sun_family = AF_UNIX;
-		address->sun_path[0] = '\0';
-		memcpy(address->sun_path + 1, name + 1, strcspn(name, "\n") - 1);
-		found = true;
-	}
-	if (file)
-		fclose(file);
-	return found;
-}
-
-/* Who does not know the secret gets nothing, and disturbs nobody. */
-TEST_F(children, strangers)
-{
-	static const char *const sent[] = { "", "x", "nioj\0\0\0\0\0\0\0\0\0\0\0\0"
-						     "00000000000000000000000000000000" };
-	static const size_t sizes[] = { 0, 1, 48 };
-	struct sockaddr_un address;
-	socklen_t size;
-	char answer[64];
-	int status;
-	pid_t pid;
-
-	pid = ctl_start(NULL, ARGS("massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
-				   "sleep 1; exit 5"));
-	for (int tries = 0; !find_door(&address, &size) && tries < 100; tries++)
-		usleep(10000);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-		ssize_t n;
-
-		ASSERT_EQ(0, connect(fd, (struct sockaddr *)&address, size));
-		ASSERT_EQ((ssize_t)sizes[i], send(fd, sent[i], sizes[i], MSG_NOSIGNAL));
-		/* Either an answer that is no, or the end. */
-		n = recv(fd, answer, sizeof(answer), 0);
-		EXPECT_TRUE(n <= 0 || ((int *)answer)[1] < 0);
-		close(fd);
-	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(5, WEXITSTATUS(status));
-}
-
-/* Another user, who connects as often as he can and says nothing. */
-static pid_t start_crowd(const struct sockaddr_un *address, socklen_t size)
-{
-	const struct rlimit many = { CROWD + 100, CROWD + 100 };
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	if (setrlimit(RLIMIT_NOFILE, &many) || setuid(OTHER))
-		_exit(1);
-	for (int i = 0; i < CROWD; i++) {
-		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-		if (fd >= 0 && connect(fd, (const struct sockaddr *)address, size))
-			close(fd);
-	}
-	for (;;)
-		pause();
-}
-
-static void limit_descriptors(void)
-{
-	const struct rlimit few = { ROOM, ROOM };
-
-	setrlimit(RLIMIT_NOFILE, &few);
-}
-
-/* They find no room for more descriptors than the family needs. */
-TEST_F_TIMEOUT(children, crowd, 120)
-{
-	struct sockaddr_un address;
-	pid_t pid, others;
-	socklen_t size;
-	int status;
-
-	if (geteuid())
-		SKIP(return, "only root can be another user");
-	setenv("TARGET", ctl_target("heap_children"), 1);
-	pid = ctl_start(limit_descriptors,
-			ARGS("massif-ctl", "-q", "--trace-children=yes", "--time-unit=B",
-			     "--massif-out-file=massif.out.ours.%p", "sh", "-c",
-			     "sleep 2; \"$TARGET\" leaf; exit 5"));
-	for (int tries = 0; !find_door(&address, &size) && tries < 100; tries++)
-		usleep(10000);
-	others = start_crowd(&address, size);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(5, WEXITSTATUS(status));
-	EXPECT_EQ(0, waitpid(others, &status, WNOHANG));
-	kill(others, SIGKILL);
-	waitpid(others, &status, 0);
-	/* The shell, sleep, and the program. */
-	self->n[0] = take_files("massif.out.ours", self->files[0]);
-	EXPECT_EQ(3, self->n[0]);
 }
 
 TEST_HARNESS_MAIN
