@@ -37,25 +37,30 @@ static int open_counter(void)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool start(struct mf_clock *clock)
+/* Of the counter @fd: by its page, or by the descriptor, to which the clock then keeps. */
+static void use_counter(struct mf_clock *clock, int fd)
 {
-	size_t size = (size_t)getauxval(AT_PAGESZ);
-	int fd = open_counter();
-	void *page;
+	void *page = mmap(NULL, (size_t)getauxval(AT_PAGESZ), PROT_READ, MAP_SHARED, fd, 0);
+
+	clock->process = (uint32_t)getpid();
+	clock->page = page == MAP_FAILED ? NULL : page;
+	if (clock->page && clock->page->cap_user_rdpmc)
+		syscall(SYS_close, fd); /* the mapping keeps the counter */
+	else
+		clock->fd = mf_descriptor_move_high(fd);
+}
+
+static void start(struct mf_clock *clock)
+{
+	int saved = errno, fd = open_counter();
 
 	clock->process = COUNTER_NONE;
 	clock->fd = -1;
-	if (fd < 0)
-		return false;
-	clock->process = (uint32_t)getpid();
-	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-	clock->page = page == MAP_FAILED ? NULL : page;
-	if (clock->page && clock->page->cap_user_rdpmc) {
-		syscall(SYS_close, fd); /* the mapping keeps the counter */
-		return true;
-	}
-	clock->fd = mf_descriptor_move_high(fd);
-	return true;
+	if (fd >= 0)
+		use_counter(clock, fd);
+	else
+		__atomic_add_fetch(&mf_session_store.header->counters_missing, 1, __ATOMIC_RELAXED);
+	errno = saved;
 }
 
 #ifdef __x86_64__
@@ -102,25 +107,27 @@ static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 
 #endif
 
-static uint64_t read_counter(const struct mf_clock *clock)
+/* By the kernel. One that cannot be read any more, as the program has closed it, stands still. */
+static uint64_t ask_kernel(const struct mf_clock *clock)
 {
 	uint64_t count;
+	int saved = errno;
 
-	if (clock->fd < 0)
-		return read_page(clock->page);
-	return syscall(SYS_read, clock->fd, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count :
-										   clock->last;
+	if (syscall(SYS_read, clock->fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
+		count = clock->last;
+	errno = saved;
+	return count;
 }
 
 int64_t mf_clock_advance(struct mf_clock *clock)
 {
 	uint64_t count, moved;
 
-	if (!clock->process && !start(clock))
-		__atomic_add_fetch(&mf_session_store.header->counters_missing, 1, __ATOMIC_RELAXED);
+	if (!clock->process)
+		start(clock);
 	if (clock->process == COUNTER_NONE)
 		return 0;
-	count = read_counter(clock);
+	count = clock->fd < 0 ? read_page(clock->page) : ask_kernel(clock);
 	moved = count - clock->last;
 	clock->last = count;
 	return (int64_t)moved;
