@@ -163,22 +163,28 @@ int64_t mf_clock_now(struct mf_clock *clock)
 	}
 }
 
+static bool is_counting(const struct mf_clock *clock)
+{
+	return clock->process && clock->process != COUNTER_NONE;
+}
+
 void mf_clock_end(struct mf_clock *clock)
 {
-	if (!clock->process || clock->process == COUNTER_NONE)
-		return;
-	count_instructions(clock);
-	if (clock->page)
-		munmap((void *)(uintptr_t)clock->page, (size_t)getauxval(AT_PAGESZ));
-	if (clock->fd >= 0)
-		syscall(SYS_close, clock->fd);
+	if (is_counting(clock)) {
+		count_instructions(clock);
+		if (clock->page)
+			munmap((void *)(uintptr_t)clock->page, (size_t)getauxval(AT_PAGESZ));
+		if (clock->fd >= 0)
+			syscall(SYS_close, clock->fd);
+	}
+	/* The next thread with this state may have a counter where this one could not. */
 	*clock = (struct mf_clock){ 0 };
 }
 
 void mf_clock_forget(struct mf_clock *clock)
 {
 	/* The page was not inherited. */
-	if (clock->process && clock->process != COUNTER_NONE && clock->fd >= 0)
+	if (is_counting(clock) && clock->fd >= 0)
 		syscall(SYS_close, clock->fd);
 	*clock = (struct mf_clock){ 0 };
 }

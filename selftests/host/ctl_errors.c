@@ -131,17 +131,6 @@ TEST_F(errors, shim_cannot_be_named)
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 }
 
-/* Massif-ctl cannot count instructions yet; the words depend on the machine. */
-TEST_F(errors, instructions)
-{
-	CTL_RUN(&self->result, "massif-ctl", "--time-unit=i", "echo", "started");
-	EXPECT_STREQ("", self->result.out);
-	EXPECT_EQ(self->result.err,
-		  strstr(self->result.err, "massif-ctl: Bad option: --time-unit=i\nmassif-ctl: "));
-	EXPECT_NE(NULL, strstr(self->result.err, "; use --time-unit=ms or --time-unit=B\n" ADVICE));
-	EXPECT_EQ(1, ctl_exit_code(&self->result));
-}
-
 TEST_F(errors, no_module)
 {
 	char *end;

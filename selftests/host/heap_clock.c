@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit "i", with another of perf's counters in the place of instructions, which this
-// machine may not have: the CPU time of each thread in ns, which is as good to see that threads are
-// added up, that time never goes back, and that the program keeps its descriptors.
+// The time unit "i", with another counter in the place of instructions, which this machine may not
+// have: the CPU time of each thread in ns, which is as good to see that threads are added up, that
+// time never goes back, and that the program keeps its descriptors. It is one of perf's; or pages that
+// a process of the test gives, which count without the kernel, or for rdpmc, which the program
+// executes then.
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,6 +17,7 @@
 #include "kselftest_harness.h"
 
 #include "model/model.h"
+#include "selftests/lib/counter_broker.h"
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/heap_session.h"
 
@@ -80,6 +85,166 @@ TEST_F(heap_clock, threads_add_up)
 	for (uint32_t i = 1; i < n; i++)
 		EXPECT_LE(self->views[i - 1].snapshot.time, self->views[i].snapshot.time);
 	EXPECT_LT(self->views[n - 1].snapshot.time / 2, (int64_t)counted);
+}
+
+#define THREADS	 8
+#define OUT	 "counted.out."
+#define MS_NS	 1000000ull
+#define START_NS (400 * MS_NS) /* at most, until the program can execute rdpmc: wall-clock time counts */
+
+FIXTURE(counted) {
+	struct counter_broker *broker;
+	struct ctl_result result;
+	pid_t pid; /* of the program */
+	uint64_t cpu_ns;
+	unsigned int reads;
+	int descriptors;
+};
+
+FIXTURE_VARIANT(counted) {
+	enum counter_kind kind;
+};
+
+FIXTURE_VARIANT_ADD(counted, by_rdpmc) {
+	.kind = COUNTER_OF_PAGE,
+};
+
+FIXTURE_VARIANT_ADD(counted, by_the_kernel) {
+	.kind = COUNTER_OF_TIME,
+};
+
+FIXTURE_SETUP(counted)
+{
+	const char *obstacle = counter_broker_obstacle(variant->kind);
+
+	if (obstacle)
+		SKIP(return, "%s", obstacle);
+	ctl_remove_files(OUT);
+	self->broker = counter_broker();
+	self->broker->kind = variant->kind;
+}
+
+FIXTURE_TEARDOWN(counted)
+{
+	ctl_result_free(&self->result);
+	ctl_remove_files(OUT);
+}
+
+/* The program's ways are in targets/heap_counted.c. The unit is massif-ctl's choice. */
+static bool run_counted(FIXTURE_DATA(counted) *self, const char *way, const char *n)
+{
+	self->broker->asked = self->broker->ready = 0;
+	ctl_run(&self->result, NULL, counter_broker_begin,
+		(const char *const[]){ "massif-ctl", "--massif-out-file=" OUT "%p",
+				       ctl_target("heap_counted"), way, n, NULL });
+	return ctl_exit_code(&self->result) == 0 &&
+	       sscanf(self->result.out, "%d: %lu ns, %u reads, %d descriptors", &self->pid,
+		      &self->cpu_ns, &self->reads, &self->descriptors) == 4;
+}
+
+/* The time of a file's last snapshot, if it is timed by instructions and time never goes back; or 0. */
+static uint64_t last_time(pid_t process)
+{
+	uint64_t last = 0, time;
+	char name[64], *text;
+	const char *line;
+
+	snprintf(name, sizeof(name), OUT "%d", process);
+	text = ctl_read_file(name);
+	line = text ? strstr(text, "\ntime_unit: i\n") : NULL;
+	while (line && (line = strstr(line + 1, "\ntime="))) {
+		time = strtoull(line + strlen("\ntime="), NULL, 10);
+		if (time < last) {
+			last = 0;
+			break;
+		}
+		last = time;
+	}
+	free(text);
+	return last;
+}
+
+TEST_F(counted, threads_begin_and_end)
+{
+	uint64_t last;
+
+	ASSERT_TRUE(run_counted(self, "threads", "8")) TH_LOG("%s%s", self->result.out, self->result.err);
+	EXPECT_EQ(NULL, strstr(self->result.err, "time"));
+	/* massif-ctl's trial, and each thread, the first one too. */
+	EXPECT_EQ(1 + 1 + THREADS, self->broker->asked);
+	EXPECT_EQ(0, self->broker->asked_else);
+	EXPECT_EQ(0, self->descriptors);
+	last = last_time(self->pid);
+	TH_LOG("%u reads, %lu ns used, the last snapshot at %lu", self->reads, self->cpu_ns, last);
+	EXPECT_LT(self->cpu_ns / 2, last);
+	EXPECT_GT(self->cpu_ns + START_NS, last);
+	/* At each event, if by it at all. */
+	EXPECT_EQ(variant->kind == COUNTER_OF_PAGE, self->reads > 1000);
+	EXPECT_EQ(variant->kind == COUNTER_OF_TIME, self->reads == 0);
+}
+
+/* It goes on from its parent's time, with a counter of its own. */
+TEST_F(counted, child_goes_on)
+{
+	uint64_t parent, child = 0;
+	char name[256];
+
+	ASSERT_TRUE(run_counted(self, "child", NULL)) TH_LOG("%s%s", self->result.out, self->result.err);
+	EXPECT_EQ(1 + 2, self->broker->asked);
+	EXPECT_EQ(0, self->broker->asked_else);
+	parent = last_time(self->pid);
+	EXPECT_LT(self->cpu_ns / 2, parent);
+	snprintf(name, sizeof(name), OUT "%d", self->pid);
+	ASSERT_EQ(0, unlink(name));
+	ASSERT_EQ(1, ctl_find_files(OUT, name));
+	child = last_time(atoi(name + strlen(OUT)));
+	TH_LOG("the parent's last snapshot at %lu, its child's at %lu", parent, child);
+	/* Each works twice as long as before the fork. */
+	EXPECT_LT(self->cpu_ns, child);
+}
+
+TEST_F(counted, executed_program_begins_anew)
+{
+	char name[256];
+
+	ctl_run(&self->result, NULL, counter_broker_begin,
+		(const char *const[]){ "massif-ctl", "--trace-children=yes", "--massif-out-file=" OUT "%p",
+				       ctl_target("heap_children"), "spawn",
+				       ctl_target("heap_children"), "leaf", NULL });
+	EXPECT_EQ(7, ctl_exit_code(&self->result));
+	EXPECT_EQ(2, ctl_find_files(OUT, name));
+	EXPECT_EQ(1 + 2, self->broker->asked);
+	EXPECT_EQ(0, self->broker->asked_else);
+	while (ctl_find_files(OUT, name)) {
+		char *text = ctl_read_file(name);
+
+		EXPECT_TRUE(ctl_is_massif_file(text));
+		EXPECT_NE(NULL, strstr(text, "\ntime_unit: i\n"));
+		EXPECT_NE(NULL, strstr(text, "\ntime=0\n"));
+		free(text);
+		ASSERT_EQ(0, unlink(name));
+	}
+}
+
+/* As of a user who may have no more descriptors. Time goes on by the others. */
+TEST_F(counted, threads_without_a_counter_are_told_of)
+{
+	self->broker->error = EMFILE;
+	self->broker->spared = 1 + 1 + 3;
+	ASSERT_TRUE(run_counted(self, "threads", "8")) TH_LOG("%s%s", self->result.out, self->result.err);
+	EXPECT_NE(NULL, strstr(self->result.err, "massif-ctl: times are too low: 5 threads could have no "
+						 "counter of instructions\n"));
+	EXPECT_LT(self->cpu_ns / 4, last_time(self->pid));
+}
+
+TEST_F(counted, errno_is_the_programs)
+{
+	ASSERT_TRUE(run_counted(self, "errno", "3")) TH_LOG("%d", ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	self->broker->error = EMFILE;
+	self->broker->spared = 1 + 1;
+	ASSERT_TRUE(run_counted(self, "errno", "3")) TH_LOG("%d", ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "times are too low: 3 threads"));
 }
 
 TEST_HARNESS_MAIN
