@@ -149,6 +149,12 @@ SCENARIO(alloc_fn_unknown, "diff_places", ARGS("wraps"),
 SCENARIO(alloc_fn_main, "diff_places", ARGS("ways"),
 	 WITH(ALL_TREES, "--alloc-fn=one_place", "--alloc-fn=one_way", "--alloc-fn=another_way",
 	      "--alloc-fn=ways", "--alloc-fn=main"));
+SCENARIO(alloc_fn_limit, "diff_places", ARGS("limit"),
+	 WITH(ALL_TREES, "--depth=1", "--alloc-fn=wrap_aligned", "--alloc-fn=aligned"));
+SCENARIO(alloc_fn_limit_of_posix_memalign, "diff_places", ARGS("posix_limit"),
+	 WITH(ALL_TREES, "--depth=1", "--alloc-fn=wrap_aligned", "--alloc-fn=aligned"),
+	 .why = "posix_memalign is two functions in Massif, one in another, and one frame less is left",
+	 .their_args = { "limit" });
 
 /* Frames. */
 SCENARIO(inlined, "diff_frames", ARGS("inlined"), WITH(ALL_TREES));

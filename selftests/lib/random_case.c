@@ -144,7 +144,9 @@ static void add_numbers(struct random_case *the, uint64_t *state)
  *    name only, newer ones and ours at all;
  *  - reallocs where some blocks are ignored. Some may be even without --ignore-fn, when a chain
  *    consists of allocation functions for longer than it is captured: then either no reallocs or no
- *    such chains.
+ *    such chains;
+ *  - how much of such a chain is captured when it ends in posix_memalign, which in Valgrind calls its
+ *    memalign.
  */
 static void add_functions(struct random_case *the, uint64_t *state, const struct target *target,
 			  char *rules)
@@ -155,7 +157,7 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)
 			add_option(the, word(the, "--alloc-fn=%s", target->cycle[i]));
-		sprintf(rules, "r%c", target->recursing);
+		sprintf(rules, "rp%c", target->recursing);
 		return;
 	}
 	while (target->functions[n_functions])

@@ -2,6 +2,8 @@
 // Who allocates how much: diff_places MODE [NUMBER]. What a tree shows, merges, sorts and leaves
 // out.
 
+#include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +208,41 @@ static void middles(void)
 	use_wrap();
 }
 
+/* As deep as stacks are captured with --depth=1, and less and more, in an allocation function. */
+static bool is_posix;
+
+static NOINLINE void *aligned(void)
+{
+	void *block = NULL;
+	int ret = is_posix ? posix_memalign(&block, 16, 500) : !(block = memalign(16, 500));
+
+	if (ret)
+		abort();
+	keep(NULL);
+	return block;
+}
+
+static NOINLINE void *wrap_aligned(int level)
+{
+	void *block = level ? wrap_aligned(level - 1) : aligned();
+
+	keep(NULL);
+	return block;
+}
+
+static void limit(void)
+{
+	for (int i = 40; i < 60; i++)
+		keep(wrap_aligned(i));
+	use_wrap();
+}
+
+static void posix_limit(void)
+{
+	is_posix = true;
+	limit();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -214,7 +251,8 @@ static const struct {
 	{ "ways", ways },		  { "zero_places", zero_places },
 	{ "all_freed", all_freed }, { "recursion", recursion },
 	{ "mutual", mutual },	  { "wraps", wraps },
-	{ "middles", middles },
+	{ "middles", middles },	  { "limit", limit },
+	{ "posix_limit", posix_limit },
 };
 
 int main(int argc, char **argv)
