@@ -18,6 +18,7 @@
 
 #include "follow.h"
 #include "join.h"
+#include "limits.h"
 #include "session.h"
 #include "start.h"
 
@@ -29,6 +30,7 @@ static int failed(int result)
 {
 	int saved = errno;
 
+	mf_limits_executing(false);
 	mf_session_executing(false);
 	mf_join_executing(false);
 	errno = saved;
@@ -56,6 +58,7 @@ static const struct mf_real *begin(void)
 
 	mf_session_executing(true);
 	mf_join_executing(true);
+	mf_limits_executing(true);
 	return real;
 }
 

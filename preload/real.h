@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "session.h"
 
@@ -33,7 +34,12 @@
 	X(posix_spawnp, "posix_spawnp", int,                                 \
 	  (pid_t *, const char *, const posix_spawn_file_actions_t *,        \
 	   const posix_spawnattr_t *, char *const *, char *const *))         \
-	X(syscall, "syscall", long, (long, ...))
+	X(syscall, "syscall", long, (long, ...))                            \
+	X(mlockall, "mlockall", int, (int))                                 \
+	X(getrlimit, "getrlimit", int, (__rlimit_resource_t, struct rlimit *)) \
+	X(setrlimit, "setrlimit", int, (__rlimit_resource_t, const struct rlimit *)) \
+	X(prlimit, "prlimit", int,                                           \
+	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *))
 
 /* The program's own, if it has them: what the C++ library's operators would call. */
 #define MF_REAL_PROGRAM(X)                                                  \

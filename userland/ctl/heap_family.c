@@ -213,7 +213,7 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 		process->without = true;
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "process %d (%s) could not take its profile over from its parent and "
-			       "is not profiled: it needs a file descriptor for that",
+			       "is not profiled: its limits leave no room for that (ulimit -n, ulimit -v)",
 			       (int)process->pid, process->cmd);
 		break;
 	}
@@ -284,7 +284,8 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 		return -ECANCELED;
 	}
 	cmd = mf_executed_command(wish->pid, wish);
-	ret = cmd ? mf_heap_process_create(family->options, cmd, &made, &err) : -ENOMEM;
+	ret = cmd ? mf_heap_process_create(family->options, cmd, wish->pid, &made, &err) :
+		    -ENOMEM;
 	if (ret) {
 		mf_message_say(MF_MESSAGE_PROBLEM, "process %d (%s) is not profiled: %s",
 			       (int)wish->pid, wish->path, err.text);

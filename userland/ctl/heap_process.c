@@ -41,13 +41,21 @@ static const struct {
 	{ MF_STORE_FULL_LEDGER, "call stacks of --xtree-memory=full" },
 };
 
-static uint64_t address_budget(void)
+static uint64_t share_of(pid_t pid)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+	if (prlimit(pid, RLIMIT_AS, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
 		return 0;
 	return limit.rlim_cur / ADDRESS_SHARE;
+}
+
+/* In which both we and process @pid have room, or one that we start (0); 0: in any. */
+static uint64_t budget_for(pid_t pid)
+{
+	uint64_t ours = share_of(0), theirs = pid ? share_of(pid) : 0;
+
+	return !ours || (theirs && theirs < ours) ? theirs : ours;
 }
 
 /* Not an option, since it is no part of a profile: tests of the shim set it. */
@@ -123,7 +131,7 @@ static int make_consultant(struct mf_heap_process *process, struct mf_error *err
 	return mf_consultant_create(&process->store, process->options, &process->consultant, err);
 }
 
-int mf_heap_process_create(const struct mf_options *options, const char *cmd,
+int mf_heap_process_create(const struct mf_options *options, const char *cmd, pid_t pid,
 			   struct mf_heap_process **process, struct mf_error *err)
 {
 	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
@@ -131,7 +139,8 @@ int mf_heap_process_create(const struct mf_options *options, const char *cmd,
 
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	ret = mf_store_create(&made->store, address_budget(), &made->memory, err);
+	made->budget = budget_for(pid);
+	ret = mf_store_create(&made->store, made->budget, &made->memory, err);
 	if (ret)
 		return ret;
 	set_up(&made->store, options);
@@ -216,6 +225,7 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->source = from->source ? from->source : from;
+	made->budget = made->source->budget;
 	made->went_on = store_of(made)->header->went_on;
 	made->forked = true;
 	*process = made;
@@ -241,7 +251,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err)
 {
 	const struct mf_heap_process *from = process->source;
-	int ret = mf_store_create(&process->store, address_budget(), &process->memory, err);
+	int ret = mf_store_create(&process->store, process->budget, &process->memory, err);
 
 	if (ret)
 		return ret;
@@ -350,7 +360,7 @@ static void say_losses(const struct mf_heap_process *process)
 		if (header->full & shortages[i].what)
 			complain(process, "the profile is incomplete: there was no more room for %s%s",
 				 shortages[i].words,
-				 address_budget() ? "; raise the limit of address space (ulimit -v)" :
+				 process->budget ? "; raise the limit of address space (ulimit -v)" :
 						    "");
 	}
 	say_missed(process);

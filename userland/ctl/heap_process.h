@@ -18,6 +18,7 @@ struct mf_heap_process {
 	const struct mf_options *options;
 	struct mf_store store;
 	int memory;	/* the store's descriptor */
+	uint64_t budget; /* what it may take of address space; 0: any. All copies take the same */
 	const struct mf_heap_process *source; /* whose store says what this one would; NULL: it has one */
 	uint32_t went_on; /* of that store, when it became so */
 	pid_t pid;	/* 0: not known yet */
@@ -36,8 +37,11 @@ struct mf_heap_process {
 	int64_t watch_at; /* as mf_timekeeper_now() */
 };
 
-/* Makes one with an empty profile. @cmd is copied. Returns 0 or -errno. */
-int mf_heap_process_create(const struct mf_options *options, const char *cmd,
+/*
+ * Makes one with an empty profile, for process @pid or for one that is to be started (0), whose limit of
+ * address space is ours. @cmd is copied. Returns 0 or -errno.
+ */
+int mf_heap_process_create(const struct mf_options *options, const char *cmd, pid_t pid,
 			   struct mf_heap_process **process, struct mf_error *err);
 void mf_heap_process_destroy(struct mf_heap_process *process); /* NULL is allowed */
 

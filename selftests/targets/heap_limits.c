@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+// A program that limits itself: what it says is what it says without a profiler.
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GIB (1ull << 30)
+#define MIB (1ull << 20)
+
+static volatile char *volatile kept[64];
+
+static void say(const char *what)
+{
+	struct rlimit limit, other;
+
+	if (getrlimit(RLIMIT_AS, &limit) || prlimit(0, RLIMIT_AS, NULL, &other))
+		_exit(90);
+	printf("%s: %lld %lld %s\n", what, (long long)limit.rlim_cur, (long long)limit.rlim_max,
+	       memcmp(&limit, &other, sizeof(limit)) ? "differs" : "same");
+}
+
+/* In blocks that make the heap grow, and in one that is mapped. */
+static void allocate(void)
+{
+	for (int i = 0; i < 64; i++)
+		kept[i] = malloc(100000);
+	for (int i = 0; i < 64; i++)
+		if (!kept[i])
+			printf("no block\n");
+	printf("64 MiB: %s\n", malloc(64 * MIB) ? "yes" : "no");
+}
+
+static void set(uint64_t soft, uint64_t hard)
+{
+	const struct rlimit limit = { soft, hard };
+	int ret = setrlimit(RLIMIT_AS, &limit);
+
+	printf("%llu MiB, %llu MiB: %s\n", (unsigned long long)(soft / MIB), (unsigned long long)(hard / MIB),
+	       ret ? strerror(errno) : "set");
+}
+
+static void wait_for(pid_t pid)
+{
+	int status;
+
+	waitpid(pid, &status, 0);
+	printf("child: %d\n", status);
+}
+
+/* The executed shell's soft limit, by each way to come to be another program. */
+static void execute(void)
+{
+	char *argv[] = { "sh", "-c", "ulimit -S -v", NULL };
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		/* One that fails, and then one that does not. */
+		execv("/nonexistent/program", argv);
+		say("still");
+		allocate();
+		fflush(stdout);
+		execvp("sh", argv);
+		_exit(91);
+	}
+	wait_for(pid);
+	fflush(stdout);
+	pid = vfork();
+	if (!pid) {
+		execv("/bin/sh", argv);
+		_exit(91);
+	}
+	wait_for(pid);
+	say("parent");
+}
+
+static int address_space(void)
+{
+	void *huge;
+
+	allocate();
+	set(1 * GIB, 2 * GIB);
+	say("limited");
+	allocate();
+	/* It is a limit. */
+	huge = mmap(NULL, 1ull << 42, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	printf("4 TiB: %s\n", huge == MAP_FAILED ? strerror(errno) : "mapped");
+	set(2 * GIB, 1 * GIB);
+	say("refused");
+	set(2 * GIB, 2 * GIB);
+	say("hard");
+	set(1 * GIB, 2 * GIB);
+	execute();
+	allocate();
+	fflush(stdout);
+	free(malloc(2000000));
+	return 3;
+}
+
+static long locked_kib(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "VmLck: %ld", &kib);
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+/* Everything that it has, and nothing that it has not. */
+static int locked(void)
+{
+	char *map = mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char present[16];
+
+	mmap(NULL, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	allocate();
+	if (mlockall(~0) != -1 || errno != EINVAL)
+		printf("strange flags are taken\n");
+	if (mlockall(MCL_CURRENT)) {
+		printf("mlockall: %s\n", strerror(errno));
+		return 4;
+	}
+	mincore(map + 8 * MIB, 16 * 4096, present);
+	printf("present: %d\n", present[0] & present[15] & 1);
+	printf("locked: %s\n", locked_kib() < 16 * 1024 ? "too little" :
+			       locked_kib() > 256 * 1024 ? "too much" : "fine");
+	free(malloc(2000000));
+	return 3;
+}
+
+int main(int argc, char **argv)
+{
+	return argc > 1 && !strcmp(argv[1], "locked") ? locked() : address_space();
+}
