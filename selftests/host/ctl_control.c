@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -487,6 +488,60 @@ TEST_F_TIMEOUT(control, imposters, SECONDS)
 	fcntl(asked[0], F_SETFL, O_NONBLOCK);
 	EXPECT_EQ(-1, read(asked[0], &byte, 1));
 	EXPECT_EQ(EAGAIN, errno);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
+#define SILENT 4
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Another user's, who lets root wait: for all of them only once, and what there is is shown. */
+TEST_F_TIMEOUT(control, silent_ones, SECONDS)
+{
+	int ready[2], status;
+	double begin;
+	char byte;
+	pid_t pid;
+
+	if (geteuid())
+		SKIP(return, "only root can become somebody else");
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setgid(NOBODY - 1) || setuid(NOBODY - 1))
+			_exit(1);
+		for (int i = 0; i < SILENT; i++) {
+			struct sockaddr_un address = { .sun_family = AF_UNIX };
+			int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+			int n = snprintf(address.sun_path + 1, 64, "massif-ctl/1/%d", i);
+
+			if (bind(fd, (struct sockaddr *)&address,
+				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) ||
+			    listen(fd, 100))
+				_exit(2);
+		}
+		if (write(ready[1], "r", 1) != 1)
+			_exit(3);
+		pause();
+	}
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
+	begin = seconds();
+	RUN("list");
+	/* Each may be waited for ten seconds. */
+	EXPECT_GT(25, seconds() - begin);
+	EXPECT_LT(9, seconds() - begin);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 3\n"));
+	EXPECT_STREQ("massif-ctl: 4 that may be massif-ctls did not answer\n", self->result.err);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 }

@@ -24,11 +24,15 @@ struct mf_profiled {
 struct mf_profiled_list {
 	struct mf_profiled *items;
 	size_t count;
+	size_t n_silent; /* who listen where aggregators do, and did not answer in time */
 };
 
 /* The profiles of this user; for root, of all users. Returns 0 or -errno. */
 int mf_ask_list(struct mf_profiled_list *list, struct mf_error *err);
 void mf_ask_free(struct mf_profiled_list *list);
+
+/* Tells of those that did not answer: what is not in the list may be theirs. */
+void mf_ask_say_silent(const struct mf_profiled_list *list);
 
 /*
  * Asks for a file of @profiled. *@fd has it from its start and is the caller's to close. Returns 0; or

@@ -21,6 +21,7 @@ int mf_command_list(int argc, char **argv)
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 		return 1;
 	}
+	mf_ask_say_silent(&list);
 	if (list.count)
 		printf("%8s %-6s %15s %10s  %s\n", "PID", "MODE", "BYTES", "SECONDS", "COMMAND");
 	for (size_t i = 0; i < list.count; i++) {

@@ -142,6 +142,8 @@ static int take(int argc, char **argv, enum mf_control_verb verb)
 	if (!code) {
 		profiled = choose(&list, request.pid, &err);
 		code = profiled ? 0 : -ESRCH;
+		if (code)
+			mf_ask_say_silent(&list);
 	}
 	if (!code && verb == MF_CONTROL_XTMEMORY)
 		code = choose_format(&request, profiled->pid, &verb, &name, &err);
