@@ -20,6 +20,7 @@
 #include <unwind.h>
 
 #include "cfi.h"
+#include "readable.h"
 #include "rowcache.h"
 
 /* libgcc's unwinder begins with the shim's own frames. */
@@ -196,12 +197,25 @@ enum step {
 	STEP_UNKNOWN, /* it takes a complete unwinder */
 };
 
-/* A guess, but a checked one: nothing is read that is not stack. */
+#define PAGE_BITS 12u
+
+/* Can the words at @address and behind it be read? Near to @sp, below which there is a word, they can. */
+static bool are_there(uint64_t sp, uint64_t address)
+{
+	return (address + 8) >> PAGE_BITS == (sp - 8) >> PAGE_BITS ||
+	       (mf_readable_word(address) && mf_readable_word(address + 8));
+}
+
+/*
+ * A guess, but a checked one. What lies between @registers and the end of the thread's stack need not be
+ * stack, where a coroutine has one of its own.
+ */
 static __attribute__((noinline)) enum step step_by_frame_pointer(struct mf_registers *registers)
 {
 	uint64_t fp = registers->fp;
 
-	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp))
+	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp) ||
+	    !are_there(registers->sp, fp))
 		return STEP_LOST;
 	registers->fp = load(fp);
 	registers->pc = load(fp + 8);
@@ -297,6 +311,52 @@ static inline __attribute__((always_inline)) enum step step(struct mf_registers 
 	registers->sp = cfa;
 	registers->exact = false;
 	return registers->pc ? STEP_DONE : STEP_END;
+}
+
+/*
+ * The same where a guess has led to @registers, so that the frame may be none: can all be read that step()
+ * reads?
+ */
+static bool is_frame(const struct mf_registers *registers)
+{
+	struct mf_cfi_rule rule = rule_of(registers->exact ? registers->pc : registers->pc - 1);
+	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
+
+	switch (rule.cfa) {
+	case MF_CFA_SP:
+		cfa = registers->sp + (uint64_t)(int64_t)rule.cfa_offset;
+		break;
+	case MF_CFA_FP:
+		break;
+	case MF_CFA_FP_INDIRECT:
+		if (!mf_readable_word(cfa))
+			return false;
+		cfa = load(cfa);
+		break;
+	case MF_CFA_SIGNAL:
+		return mf_readable_word(saved_register(registers->sp, REG_RBP)) &&
+		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
+		       mf_readable_word(saved_register(registers->sp, REG_RIP));
+	default:
+		return true; /* nothing is read, or step_by_frame_pointer() sees to it */
+	}
+	if (rule.fp == MF_FP_AT_CFA)
+		fp = cfa + (uint64_t)(int64_t)rule.fp_offset;
+	else if (rule.fp == MF_FP_AT_FP)
+		fp += (uint64_t)(int64_t)rule.fp_offset;
+	else
+		fp = cfa - 8;
+	return mf_readable_word(cfa - 8) && mf_readable_word(fp);
+}
+
+static __attribute__((noinline)) enum step step_carefully(struct mf_registers *registers,
+							  struct mf_walk_frame *frame)
+{
+	struct mf_registers copy = *registers;
+	enum step taken = is_frame(&copy) ? step(&copy, frame) : STEP_LOST;
+
+	*registers = copy;
+	return taken;
 }
 
 /* Do the words at frame @i still lead to the frame outside it? */
@@ -403,7 +463,8 @@ void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t
 		};
 		if (++n == depth)
 			break;
-		taken = step(&registers, frame);
+		taken = __builtin_expect(guessed, 0) ? step_carefully(&registers, frame) :
+						       step(&registers, frame);
 		if (taken == STEP_UNKNOWN) {
 			walk_completely(walk, caller, depth);
 			return;
@@ -420,11 +481,14 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 {
 	struct mf_registers registers = *caller;
 	enum step taken = STEP_DONE;
+	bool guessed = false;
 	uint32_t n = 0;
 
 	while (n < depth && taken != STEP_END && taken != STEP_LOST) {
 		n = merge(pcs, n, registers.pc, longest);
-		taken = step(&registers, &scratch->fresh[0]);
+		taken = guessed ? step_carefully(&registers, &scratch->fresh[0]) :
+				  step(&registers, &scratch->fresh[0]);
+		guessed |= taken == STEP_GUESSED;
 		if (taken == STEP_UNKNOWN)
 			return merge_completely(pcs, caller, depth, longest, scratch);
 	}

@@ -70,6 +70,18 @@ TEST_F(hazards, another_library_at_the_same_place)
 	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
 }
 
+/* Without unwind tables the frame pointer is all that there is to go by, and it may lead anywhere. */
+TEST_F(hazards, frame_pointers_that_are_none)
+{
+	RUN(self, NULL, ctl_target("heap_guess"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("fine\n", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_TRUE(ctl_is_massif_file(self->text));
+}
+
 /* What one allocator gave, only that one may be given back. */
 TEST_F(hazards, a_malloc_of_its_own)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # libgcc's unwinder linked in, as in the shim: libunwind has functions of the same names. Calls of it
 # are counted.
-$(O)/selftests/host/preload_unwind: $(O)/preload/unwind.o $(O)/preload/memo.o \
+$(O)/selftests/host/preload_unwind: $(O)/preload/unwind.o $(O)/preload/readable.o $(O)/preload/memo.o \
 	$(O)/preload/cfi.o $(O)/preload/rowcache.o $(O)/libmassif.a \
 	| $(O)/selftests/targets/libunwind_small.so $(O)/selftests/targets/libunwind_large.so
 # The program has holes between its segments, as many have; the shared objects have none.
