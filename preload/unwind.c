@@ -154,13 +154,25 @@ static __attribute__((noinline)) struct mf_cfi_rule find_rule(uint64_t pc)
 	return rule;
 }
 
-static inline struct mf_cfi_rule rule_of(uint64_t pc)
+/* The number of the rule for @pc plus one; 0 if it is not remembered. */
+static inline uint16_t known_rule(uint64_t pc)
 {
 	uint64_t known = __atomic_load_n(cache_slot(pc), __ATOMIC_ACQUIRE);
 
-	if (__builtin_expect(known >> 16 == pc, 1))
-		return rules[(known & 0xffff) - 1];
-	return find_rule(pc);
+	return __builtin_expect(known >> 16 == pc, 1) ? (uint16_t)known : 0;
+}
+
+static inline struct mf_cfi_rule rule_of(uint64_t pc)
+{
+	uint16_t known = known_rule(pc);
+
+	return __builtin_expect(known, 1) ? rules[known - 1] : find_rule(pc);
+}
+
+/* The address whose rule undoes a frame. */
+static inline uint64_t rule_address(uint64_t pc, bool exact)
+{
+	return exact ? pc : pc - 1;
 }
 
 void mf_unwind_forget(void)
@@ -262,8 +274,15 @@ static enum step step_rarely(struct mf_registers *registers, struct mf_walk_fram
  */
 static inline __attribute__((always_inline)) enum step step(struct mf_registers *registers, struct mf_walk_frame *frame)
 {
-	struct mf_cfi_rule rule = rule_of(registers->exact ? registers->pc : registers->pc - 1);
-	uint64_t cfa, fp = registers->fp;
+	uint64_t cfa, fp = registers->fp, address = rule_address(registers->pc, registers->exact);
+	uint16_t known = known_rule(address);
+	struct mf_cfi_rule rule;
+
+	if (__builtin_expect(known, 1))
+		rule = rules[known - 1];
+	else
+		rule = find_rule(address);
+	frame->rule = known;
 
 	switch (rule.cfa) {
 	case MF_CFA_SP:
@@ -319,7 +338,7 @@ static inline __attribute__((always_inline)) enum step step(struct mf_registers 
  */
 static bool is_frame(const struct mf_registers *registers)
 {
-	struct mf_cfi_rule rule = rule_of(registers->exact ? registers->pc : registers->pc - 1);
+	struct mf_cfi_rule rule = rule_of(rule_address(registers->pc, registers->exact));
 	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
 
 	switch (rule.cfa) {
@@ -359,17 +378,57 @@ static __attribute__((noinline)) enum step step_carefully(struct mf_registers *r
 	return taken;
 }
 
-/* Do the words at frame @i still lead to the frame outside it? */
-static inline bool leads_on(const struct mf_walk *walk, uint32_t i)
+/*
+ * Looks at the outermost @n words, the innermost of them first. Returns 0 if all are what they were;
+ * else the number of the first that is not, counted from 1.
+ */
+static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
+	while (n && load(walk->words[n - 1].slot) == walk->words[n - 1].value)
+		n--;
+	return n;
+}
+
+/* Frame @i, at the place where it was, goes on at @pc now. False if that is undone in another way. */
+static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
+{
+	struct mf_walk_frame *frame = &walk->frames[i];
+	uint16_t rule = known_rule(rule_address(pc, frame->exact));
+
+	if (!rule || rule != frame->rule)
+		return false;
+	frame->pc = pc;
+	if (walk->n_known > i)
+		walk->n_known = i;
+	return true;
+}
+
+/*
+ * Whether the stack is the last walk's but for the addresses at which some callers go on, which are
+ * put right: the same function, from another place of the same caller. If it is not, only frames
+ * from *@at outwards are what they were.
+ */
+static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
+{
+	uint32_t i = walk->n - 1, n = walk->frames[i].n_words;
 	const struct mf_walk_frame *frame = &walk->frames[i];
 
-	if (!i)
-		return !frame->pc_slot || !load(frame->pc_slot);
-	if (frame->other_slot && load(frame->other_slot) != frame->other)
+	if (frame->sp != caller->sp || frame->exact != caller->exact ||
+	    (frame->needs_fp && frame->fp != caller->fp))
 		return false;
-	return load(frame->pc_slot) == frame[-1].pc &&
-	       (!frame[-1].needs_fp || !frame->fp_slot || load(frame->fp_slot) == frame[-1].fp);
+	if (frame->pc != caller->pc && !redirect(walk, i, caller->pc))
+		return false;
+	while ((n = find_changed(walk, n))) {
+		struct mf_walk_word *word = &walk->words[n - 1];
+		uint64_t value = load(word->slot);
+
+		*at = i = walk->owners[n - 1];
+		if (!i || word->slot != walk->frames[i].pc_slot || !redirect(walk, i - 1, value))
+			return false;
+		word->value = value;
+		n--;
+	}
+	return true;
 }
 
 /*
@@ -381,6 +440,7 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 {
 	uint32_t i = *at;
 	const struct mf_walk_frame *frame;
+	uint32_t changed;
 
 	while (i && walk->frames[i - 1].sp < registers->sp)
 		i--;
@@ -392,12 +452,36 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 	    frame->exact != registers->exact ||
 	    (frame->needs_fp && frame->fp != registers->fp))
 		return false;
-	while (leads_on(walk, i - 1))
-		if (!--i)
-			return true;
+	changed = find_changed(walk, frame->n_words);
+	if (!changed) {
+		*at = i;
+		return true;
+	}
 	/* Frames up to this one are what they were, but have another caller now. */
-	*at = i - 1;
+	*at = walk->owners[changed - 1];
 	return false;
+}
+
+/* The words of frame @i, outside of which all is in place. What the walk read first stands last. */
+static inline void add_words(struct mf_walk *walk, uint32_t i)
+{
+	struct mf_walk_frame *frame = &walk->frames[i];
+	uint32_t n = i ? frame[-1].n_words : 0;
+
+	if (frame->fp_slot && i && frame[-1].needs_fp) {
+		walk->owners[n] = (uint8_t)i;
+		walk->words[n++] = (struct mf_walk_word){ frame->fp_slot, frame[-1].fp };
+	}
+	if (frame->pc_slot) {
+		/* That of the outermost one made it the last. */
+		walk->owners[n] = (uint8_t)i;
+		walk->words[n++] = (struct mf_walk_word){ frame->pc_slot, i ? frame[-1].pc : 0 };
+	}
+	if (frame->other_slot) {
+		walk->owners[n] = (uint8_t)i;
+		walk->words[n++] = (struct mf_walk_word){ frame->other_slot, frame->other };
+	}
+	frame->n_words = (uint16_t)n;
 }
 
 /* Puts the @n fresh frames on top of the outermost @kept old ones. */
@@ -411,6 +495,7 @@ static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 		*frame = walk->fresh[n - 1 - i];
 		needs_fp = frame->consumes_fp || (!frame->fp_slot && needs_fp);
 		frame->needs_fp = needs_fp;
+		add_words(walk, kept + i);
 	}
 	walk->n = kept + n;
 	if (walk->n_known > kept)
@@ -429,6 +514,8 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
 		walk->frames[0].other_slot = 0;
 		walk->complete = false;
+		for (uint32_t i = 0; i < kept; i++)
+			add_words(walk, i);
 	}
 	put(walk, kept, n);
 }
@@ -444,6 +531,8 @@ void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t
 
 	if (depth > MF_DEPTH_MAX)
 		depth = MF_DEPTH_MAX;
+	if (at && at <= depth && (walk->complete || at == depth) && goes_again(walk, caller, &at))
+		return;
 	while (taken != STEP_END && taken != STEP_LOST && n < depth) {
 		struct mf_walk_frame *frame = &walk->fresh[n];
 

@@ -47,10 +47,19 @@ struct mf_walk_frame {
 	uint64_t other_slot; /* another word that the way went over */
 	uint64_t other;	     /* what it held */
 	uint32_t node;	     /* of the trie: the owner's, where n_known says that there is one */
-	bool exact;
-	bool consumes_fp;    /* finding the caller took fp */
-	bool needs_fp;	     /* finding this or an outer frame's caller took it: it must be the same */
+	uint16_t n_words;    /* of the walk's: those of this frame and of all outside it */
+	uint16_t rule : 13;  /* which one undoes it; 0: it is not remembered */
+	bool exact : 1;
+	bool consumes_fp : 1; /* finding the caller took fp */
+	bool needs_fp : 1;   /* finding this or an outer frame's caller took it: it must be the same */
 };
+
+/* A word that the way went over, and what it held. */
+struct mf_walk_word {
+	uint64_t slot, value;
+};
+
+#define MF_WALK_WORDS (3 * MF_DEPTH_MAX)
 
 /*
  * A stack, and the one before it: frames[0] is the outermost one. Zero is an empty one, which is how
@@ -63,6 +72,8 @@ struct mf_walk {
 	uint32_t n_known; /* outermost frames that have their nodes; the owner's to raise */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch: innermost first */
+	struct mf_walk_word words[MF_WALK_WORDS]; /* those that count, outermost first */
+	uint8_t owners[MF_WALK_WORDS];		  /* whose they are */
 };
 
 /*

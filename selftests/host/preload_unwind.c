@@ -527,6 +527,128 @@ TEST(stacks_had_before)
 	TH_LOG("%u hits, %u of them without a hash, %u stacks remembered", hits, recalls, n_remembered);
 }
 
+#define TURNS 9
+
+static uint8_t turns[TURNS];
+static volatile int passed;
+
+static FRAME int turn(int n);
+
+static FRAME int turn_small(int n)
+{
+	volatile char room[24];
+
+	room[0] = (char)n;
+	return turn(n - 1) + room[0];
+}
+
+/* As large a frame, with a register saved in it that is nobody's frame register. */
+static FRAME int turn_saving(int n)
+{
+	int value = passed;
+
+	__asm__ volatile("" : "+r"(value) : : "rbp");
+	return turn(n - 1) + value;
+}
+
+static FRAME int turn_large(int n)
+{
+	volatile char room[120];
+
+	room[0] = (char)n;
+	return turn(n - 1) + room[0];
+}
+
+static FRAME int turn_variable(int n, size_t size)
+{
+	volatile char *room = alloca(size);
+
+	room[0] = (char)n;
+	return turn(n - 1) + room[0];
+}
+
+static FRAME int turn_aligned(int n)
+{
+	alignas(64) volatile char line[64];
+
+	line[0] = (char)n;
+	return turn(n - 1) + line[0];
+}
+
+/* Each of these from two places. */
+static FRAME int turn(int n)
+{
+	int sum;
+
+	if (!n)
+		return probe();
+	switch (turns[n - 1]) {
+	case 0:
+		sum = turn_small(n);
+		passed = 1;
+		break;
+	case 1:
+		sum = turn_small(n);
+		passed = 2;
+		break;
+	case 2:
+		sum = turn_saving(n);
+		passed = 3;
+		break;
+	case 3:
+		sum = turn_saving(n);
+		passed = 4;
+		break;
+	case 4:
+		sum = turn_large(n);
+		passed = 5;
+		break;
+	case 5:
+		sum = turn_large(n);
+		passed = 6;
+		break;
+	case 6:
+		sum = turn_variable(n, 16);
+		passed = 7;
+		break;
+	case 7:
+		sum = turn_variable(n, 32);
+		passed = 8;
+		break;
+	case 8:
+		sum = turn_aligned(n);
+		passed = 9;
+		break;
+	default:
+		sum = turn_aligned(n);
+		passed = 10;
+	}
+	return sum;
+}
+
+/* All of a stack but some frames is where it was: these are others, or go on elsewhere; and back again. */
+TEST(other_ways_to_the_same_place)
+{
+	uint8_t before[TURNS];
+	uint32_t wrong = 0;
+
+	for (int i = 0; i < 6000; i++) {
+		if (i % 3 == 2) {
+			memcpy(turns, before, sizeof(turns));
+		} else {
+			memcpy(before, turns, sizeof(turns));
+			for (uint32_t n = 1 + choose(3); n; n--)
+				turns[choose(TURNS)] = (uint8_t)choose(10);
+		}
+		turn(TURNS);
+		wrong += difference(&compared) >= 0;
+	}
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, wrong_after_another);
+	EXPECT_EQ(0, wrong_in_memo);
+	EXPECT_EQ(0, complete_walks);
+}
+
 static jmp_buf escape;
 
 static FRAME __attribute__((noreturn)) void never_returns(void)
