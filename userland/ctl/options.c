@@ -29,6 +29,7 @@ typedef int (*option_parser)(const struct option *option, struct mf_options *opt
 enum {
 	OPTION_CORE = 1u << 0, /* says nothing about the profile: not in the file's first line */
 	OPTION_BARE = 1u << 1, /* may, or must, stand without `=` */
+	OPTION_WIDE = 1u << 2, /* a number of more than 32 bits is out of range, and still one */
 };
 
 struct option {
@@ -69,7 +70,9 @@ static int parse_integer(const struct option *option, struct mf_options *options
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	if (!mf_number_parse_integer(value, &number))
+	/* Most are held in 32 bits with a sign by Massif: what does not fit is no integer to it. */
+	if (!mf_number_parse_integer(value, &number) ||
+	    (!(option->flags & OPTION_WIDE) && number != (int32_t)number))
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
 	if (number < option->min || number > option->max)
 		return mf_error_set(err, -EINVAL,
@@ -181,8 +184,7 @@ static int parse_xtree(const struct option *option, struct mf_options *options, 
 			return 0;
 		}
 	}
-	return mf_error_set(err, -EINVAL,
-			    "Invalid value '%.400s' (should be 'none', 'allocs' or 'full')", value);
+	return -ENOENT;
 }
 
 static int parse_text(const struct option *option, struct mf_options *options, const char *value,
@@ -305,7 +307,7 @@ static const struct option table[] = {
 	  .values = "number", .initial = "1.0",
 	  .meaning = "per cent by which the recorded peak may be too low" },
 	{ .name = "--heap-admin", .parse = parse_integer, .place = AT(model.heap_admin),
-	  .max = 1024,
+	  .max = 1024, .flags = OPTION_WIDE,
 	  .values = "0..1024", .initial = "8",
 	  .meaning = "the allocator's overhead of each block, in bytes" },
 	{ .name = "--heap-extra", .parse = parse_heap_extra,
@@ -380,16 +382,14 @@ static const struct option table[] = {
 	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "keep unwind rules for the next program, in ~/.cache/massif" },
-	{ .name = "--xtree-memory", .parse = parse_xtree, .flags = OPTION_CORE,
+	{ .name = "--xtree-memory", .parse = parse_xtree,
 	  .values = "none|allocs|full", .initial = "none",
 	  .meaning = "write an execution tree, too: of the blocks that live at the end, or with "
 		     "all that was allocated and freed" },
 	{ .name = "--xtree-memory-file", .parse = parse_text, .place = AT(xtree_file),
-	  .flags = OPTION_CORE,
 	  .values = "file", .initial = "xtmemory.kcg.%p",
 	  .meaning = "where to; for Callgrind's readers, or with .ms in its name for ms_print" },
 	{ .name = "--xtree-compress-strings", .parse = parse_boolean, .place = AT(xtree_compress),
-	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "number the names in it" },
 	{ .name = "--num-callers", .parse = parse_integer, .place = AT(no_effect),
