@@ -21,10 +21,14 @@ $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeo
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
 $(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: CFLAGS += -fno-tree-slp-vectorize
 
+# The shim's own calls, which bare.c makes.
+PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getuid kill madvise memfd_create \
+	mmap mprotect munmap pread readlink sched_yield syscall write
+
 # Its constructor comes before all others, so that what they do is seen.
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,initfirst -Wl,-z,defs \
-		-Wl,--exclude-libs,ALL -o $@ $^ -static-libgcc -lgcc_eh
+		-Wl,--exclude-libs,ALL $(PRELOAD_BARE:%=-Wl,--wrap=%) -o $@ $^ -static-libgcc -lgcc_eh
 
 ALL += $(O)/libmassif-preload.so
 INSTALL_INCLUDE += preload/massif.h

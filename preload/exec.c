@@ -142,20 +142,20 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 	return mf_start()->posix_spawnp(pid, file, actions, attributes, argv, envp);
 }
 
-/* How many arguments there are before the NULL that ends them. */
-static size_t count(const char *arg, va_list args)
+/* How many arguments there are before the NULL that ends them, behind which @args is then. */
+static size_t count(const char *arg, va_list *args)
 {
 	size_t n = 0;
 
-	for (; arg; arg = va_arg(args, const char *))
+	for (; arg; arg = va_arg(*args, const char *))
 		n++;
 	return n;
 }
 
 /* Copies them, with the NULL. */
-static void gather(char **argv, const char *arg, va_list args)
+static void gather(char **argv, const char *arg, va_list *args)
 {
-	for (; arg; arg = va_arg(args, const char *))
+	for (; arg; arg = va_arg(*args, const char *))
 		*argv++ = (char *)arg;
 	*argv = NULL;
 }
@@ -167,11 +167,11 @@ static void gather(char **argv, const char *arg, va_list args)
 		size_t n;                                                     \
                                                                               \
 		va_start(words, arg);                                         \
-		n = count(arg, words);                                        \
+		n = count(arg, &words);                                       \
 		va_end(words);                                                \
 		(argv) = alloca((n + 1) * sizeof(*(argv)));                   \
 		va_start(words, arg);                                         \
-		gather(argv, arg, words);                                     \
+		gather(argv, arg, &words);                                    \
 		va_end(words);                                                \
 	} while (0)
 
@@ -198,7 +198,7 @@ EXPORT int execle(const char *path, const char *arg, ...)
 
 	GATHER(argv, arg);
 	va_start(args, arg);
-	count(arg, args);
+	count(arg, &args);
 	envp = va_arg(args, char *const *);
 	va_end(args);
 	return mf_exec_path(path, argv, envp);

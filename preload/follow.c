@@ -67,7 +67,7 @@ size_t mf_follow_room(char *const *environment)
 
 	if (!preload[0] || (found.preload && has_us(found.preload) && found.session))
 		return 0;
-	return (found.n + 3) * sizeof(char *) + sizeof(preload) + 1 +
+	return (found.n + 3) * sizeof(char *) + strlen(preload) + 2 +
 	       (found.preload ? strlen(found.preload) : 0);
 }
 

@@ -6,9 +6,9 @@
 
 #include "syscall.h"
 
-#include <errno.h>
 #include <sys/syscall.h>
 
+#include "bare.h"
 #include "exec.h"
 #include "real.h"
 
@@ -16,26 +16,8 @@
 
 _Static_assert(SYS_execve == 59 && SYS_execveat == 322, "the numbers in the code below");
 
-/* Until the next definition is known: what that would do. */
-static long bare(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long fourth __asm__("r10") = d;
-	register long fifth __asm__("r8") = e;
-	register long sixth __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-			 : "rcx", "r11", "memory");
-	if ((unsigned long)result < -4095ul)
-		return result;
-	errno = (int)-result;
-	return -1;
-}
-
-/* For the code below. */
-long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))bare;
+/* For the code below. Until the next definition is known: what that would do. */
+long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))__wrap_syscall;
 
 long mf_syscall_execute(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
 

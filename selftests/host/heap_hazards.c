@@ -82,6 +82,19 @@ TEST_F(hazards, frame_pointers_that_are_none)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
+/* They are about what the program does. */
+TEST_F(hazards, system_calls_of_its_own)
+{
+	for (int i = 0; i < 2; i++) {
+		ctl_result_free(&self->result);
+		RUN(self, NULL, i ? "--trace-children=yes" : "--trace-children=no",
+		    ctl_target("heap_own_calls"));
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_STREQ("", self->result.out);
+		EXPECT_STREQ("", self->result.err);
+	}
+}
+
 /* What one allocator gave, only that one may be given back. */
 TEST_F(hazards, a_malloc_of_its_own)
 {
