@@ -28,12 +28,22 @@ void mf_stack_forget(struct mf_thread *thread)
 	mf_memo_forget(&thread->memo);
 }
 
-/* The context that ends in @node; whether a new one counts may be another's decision. */
+/* The context that ends in @node, or that of all for which there was no room. */
+static uint32_t make_context(uint32_t node)
+{
+	uint32_t context = MF_CONTEXT_NONE;
+
+	if (node != UINT32_MAX)
+		context = mf_trie_context(&mf_session_store, node);
+	return context != MF_CONTEXT_NONE ? context : mf_trie_overflow(&mf_session_store);
+}
+
+/* The same; whether a new one counts may be another's decision. */
 static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
 {
 	struct mf_store_header *header = mf_session_store.header;
 	uint32_t known = header->n_contexts;
-	uint32_t context = mf_trie_context(&mf_session_store, node);
+	uint32_t context = make_context(node);
 
 	if (__builtin_expect(header->logs_steps >= MF_LOG_FILTERING, 0)) {
 		mf_gate_close();
@@ -42,7 +52,7 @@ static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
 		mf_gate_open();
 	}
 	if (__builtin_expect(header->n_contexts == known || !header->consults, 1) ||
-	    mf_consult_ask(&mf_session_store, context))
+	    context == header->overflow || mf_consult_ask(&mf_session_store, context))
 		return context;
 	mf_trie_ignore(&mf_session_store, node);
 	return MF_CONTEXT_IGNORED;
@@ -151,7 +161,7 @@ static uint32_t insert_walk(struct mf_thread *thread)
 
 	take_trie();
 	node = make_nodes(thread, known, node);
-	context = node == UINT32_MAX ? MF_CONTEXT_NONE : context_of(thread, node);
+	context = context_of(thread, node);
 	mf_lock_give(&trie_lock);
 	return context;
 }
@@ -185,7 +195,7 @@ static uint32_t insert_merged(struct mf_thread *thread, const struct mf_register
 
 	take_trie();
 	node = make_merged_nodes(thread, n);
-	context = node == UINT32_MAX ? MF_CONTEXT_NONE : context_of(thread, node);
+	context = context_of(thread, node);
 	mf_lock_give(&trie_lock);
 	return context;
 }
@@ -239,12 +249,10 @@ uint32_t mf_stack_interrupted_node(void)
 
 uint32_t mf_stack_interrupted(void)
 {
-	uint32_t node, context = MF_CONTEXT_NONE;
+	uint32_t context;
 
 	take_trie();
-	node = interrupted_node();
-	if (node != UINT32_MAX)
-		context = mf_trie_context(&mf_session_store, node);
+	context = make_context(interrupted_node());
 	mf_lock_give(&trie_lock);
 	return context;
 }
@@ -262,7 +270,7 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	 * Code may have gone while the dynamic linker was asked; or each stack is to be told. And the memo
 	 * looks for the frame register where calls leave it.
 	 */
-	if (!caller->exact && thread->walk.repeatable && header->logs_steps < MF_LOG_FILTERING && context != MF_CONTEXT_NONE &&
+	if (!caller->exact && thread->walk.repeatable && header->logs_steps < MF_LOG_FILTERING &&
 	    thread->generation == mf_objects_generation())
 		mf_memo_enter(&thread->memo, caller, &thread->walk, context);
 	return context;

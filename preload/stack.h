@@ -23,8 +23,8 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
 }
 
 /*
- * The same for any stack: MF_CONTEXT_NONE when there is no room for a new one, MF_CONTEXT_IGNORED
- * when the user wants it ignored. Takes the lock of the trie.
+ * The same for any stack: that of all for which there is no room (mf_trie_overflow()) when it is such a
+ * one, MF_CONTEXT_IGNORED when the user wants it ignored. Takes the lock of the trie.
  */
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
 

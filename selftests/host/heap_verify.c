@@ -40,6 +40,14 @@
 	"echo '#include <stdio.h>\nint main(void) { return printf(\"x\"); }' > verify.c && " \
 	"gcc -E verify.c -o verify.i"
 
+#define JSON \
+	"python3 -c 'import json; print(json.dumps([{\"n\": i, \"t\": [str(i), {}]} for i in range(300)]))' " \
+	"> verify.json"
+
+#define XML \
+	"python3 -c 'print(\"<list>\" + \"<item id=\\\"x\\\">text<b/></item>\" * 300 + \"</list>\")' " \
+	"> verify.xml"
+
 FIXTURE(verify) {
 	struct ctl_result result;
 };
@@ -61,7 +69,8 @@ FIXTURE_TEARDOWN(verify)
 
 FIXTURE_VARIANT(verify) {
 	const char *argv[8];
-	const char *target;  /* instead of argv[0]: a program of ours */
+	const char *target;  /* instead of argv[0]: a program of ours, */
+	const char *bench;   /* or one of the benchmark's */
 	bool compiler;	     /* the same: gcc's cc1 */
 	const char *prepare; /* a command before it */
 	const char *option;  /* of massif-ctl */
@@ -85,6 +94,25 @@ FIXTURE_VARIANT_ADD(verify, cc1) {
 	.prepare = COMPILE, .compiler = true,
 	.argv = { "", "-quiet", "-O2", "verify.i", "-o", "verify.s" }, .least = 5000,
 };
+FIXTURE_VARIANT_ADD(verify, jq) {
+	.prepare = JSON, .argv = { "/usr/bin/jq", "-c", "group_by(.n % 7) | map(length)", "verify.json" },
+	.least = 2000,
+};
+FIXTURE_VARIANT_ADD(verify, xmllint) {
+	.prepare = XML, .argv = { "/usr/bin/xmllint", "--noout", "--repeat", "verify.xml" }, .least = 20000,
+};
+FIXTURE_VARIANT_ADD(verify, deep) {
+	.bench = "deep", .argv = { "", "5000" }, .least = 5000,
+};
+FIXTURE_VARIANT_ADD(verify, mt) {
+	.bench = "mt", .argv = { "", "2", "10000" }, .least = 20000,
+};
+FIXTURE_VARIANT_ADD(verify, tree) {
+	.bench = "tree", .argv = { "", "5", "3" }, .least = 9000,
+};
+FIXTURE_VARIANT_ADD(verify, exc) {
+	.bench = "exc", .argv = { "", "500" }, .least = 500,
+};
 FIXTURE_VARIANT_ADD(verify, map) {
 	.target = "heap_map", .argv = { "" }, .status = 3, .least = 10000,
 };
@@ -97,6 +125,15 @@ FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 FIXTURE_VARIANT_ADD(verify, storm) {
 	.target = "heap_storm", .argv = { "", "4", "2000" }, .least = 4000,
 };
+
+/* A program of the benchmark; static storage. */
+static const char *find_bench(const char *name)
+{
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/selftests/bench/%s", getenv("MASSIF_BUILD") ?: "build", name);
+	return path;
+}
 
 /* The compiler proper; static storage. */
 static const char *find_compiler(void)
@@ -122,6 +159,7 @@ TEST_F_TIMEOUT(verify, all_stacks, 200)
 	if (variant->prepare)
 		ASSERT_EQ(0, system(variant->prepare));
 	program = variant->target ? ctl_target(variant->target) :
+		  variant->bench ? find_bench(variant->bench) :
 		  variant->compiler ? find_compiler() : variant->argv[0];
 	if (access(program, X_OK))
 		SKIP(return, "the program is not installed");

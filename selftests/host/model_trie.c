@@ -210,7 +210,8 @@ TEST(full)
 	struct mf_model *model;
 	struct mf_frame frame;
 	struct mf_collection collection;
-	uint32_t i, context, last = 0;
+	struct mf_object note;
+	uint32_t i, context, overflow, last = 0;
 	uint64_t heap = 0;
 
 	ASSERT_EQ(0, start(LEAST));
@@ -250,6 +251,19 @@ TEST(full)
 	ASSERT_EQ(0, mf_collect(&store, NULL, 0, &collection, NULL));
 	EXPECT_EQ(last - MF_CONTEXT_FIRST + 1, collection.profile.n_contexts);
 	mf_collection_release(&collection);
+
+	/* Who wants to count what has no stack can. */
+	overflow = mf_trie_overflow(&store);
+	EXPECT_EQ(last + 1, overflow);
+	EXPECT_EQ(overflow, mf_trie_overflow(&store));
+	ASSERT_EQ(1, mf_trie_frames(&store, overflow, &frame, 1));
+	ASSERT_TRUE(mf_objects_read(&store, frame.object, &note));
+	EXPECT_EQ(MF_OBJECT_NOTE, note.kind);
+	EXPECT_STREQ("[call stacks that found no room]", note.path);
+	mf_heap_alloc(&store, 0x40000000, 16, overflow, 0);
+	EXPECT_EQ(heap, model->heap);
+	frame = numbered_frame(i);
+	EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
 }
 
 /* Blocks beyond the table's room are lost; those in it are still found and freed. */

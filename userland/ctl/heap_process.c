@@ -33,8 +33,8 @@ static const struct {
 	enum mf_store_full what;
 	const char *words;
 } shortages[] = {
-	{ MF_STORE_FULL_NODES, "stack frames" },
-	{ MF_STORE_FULL_CONTEXTS, "call stacks" },
+	{ MF_STORE_FULL_NODES, "stack frames, so some call stacks are not known" },
+	{ MF_STORE_FULL_CONTEXTS, "call stacks, so some are not known" },
 	{ MF_STORE_FULL_CAPTURES, "trees of snapshots" },
 	{ MF_STORE_FULL_BLOCKS, "live blocks" },
 	{ MF_STORE_FULL_OBJECTS, "loaded libraries" },

@@ -29,6 +29,8 @@ static bool enter(struct mf_store *store, const struct mf_block *block)
 {
 	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))
 		return true;
+	/* Who calls has counted it among those that are accounted. */
+	store->header->events--;
 	store->header->events_lost++;
 	return false;
 }

@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 12
+#define MF_STORE_VERSION 13
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -145,6 +145,7 @@ struct mf_store_header {
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_bits, n_hashed; /* size of the table and entries in it; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
+	uint32_t overflow; /* the context of stacks that found no room; 0: all have */
 
 	/* Where rows are kept (unwind/rowfile.h); empty: nowhere. And those that were not there. */
 	char rows_directory[MF_STORE_PATH_MAX];

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "model/blocks.h"
+#include "model/objects.h"
 
 #define HASH_BITS_FIRST 12u
 
@@ -23,6 +24,9 @@
 
 /* Children looked at one by one: a walk of more costs as much as the table. */
 #define ELDEST_MAX 8u
+
+/* Nodes, and contexts, for which there is always room: see mf_trie_overflow(). */
+#define KEPT 1u
 
 static struct mf_node *nodes_of(const struct mf_store *store)
 {
@@ -145,7 +149,7 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 	if (child)
 		return child;
 	n = find_link(store, parent, &link);
-	if (!mf_store_fits(store, MF_REGION_NODES, header->n_nodes, sizeof(*nodes)) ||
+	if (!mf_store_fits(store, MF_REGION_NODES, header->n_nodes + KEPT, sizeof(*nodes)) ||
 	    (n >= ELDEST_MAX && !make_room(store))) {
 		mf_store_set_full(store, MF_STORE_FULL_NODES);
 		return UINT32_MAX;
@@ -167,23 +171,51 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 	return child;
 }
 
-uint32_t mf_trie_context(struct mf_store *store, uint32_t node)
+/* There is room. */
+static uint32_t make_context(struct mf_store *store, uint32_t node)
 {
 	struct mf_store_header *header = store->header;
 	uint32_t *context_nodes = store->regions[MF_REGION_CONTEXT_NODES];
+
+	context_nodes[header->n_contexts] = node;
+	__atomic_store_n(&nodes_of(store)[node].context, header->n_contexts, __ATOMIC_RELEASE);
+	return header->n_contexts++;
+}
+
+uint32_t mf_trie_context(struct mf_store *store, uint32_t node)
+{
+	const struct mf_store_header *header = store->header;
+	uint32_t last = header->n_contexts + KEPT;
 	struct mf_node *nodes = nodes_of(store);
 
 	if (nodes[node].context)
 		return nodes[node].context;
-	if (!mf_store_fits(store, MF_REGION_CONTEXT_NODES, header->n_contexts, sizeof(uint32_t)) ||
-	    header->n_contexts >= mf_trie_contexts_max(store) ||
-	    header->n_contexts >> MF_BLOCKS_CONTEXT_BITS) {
+	if (!mf_store_fits(store, MF_REGION_CONTEXT_NODES, last, sizeof(uint32_t)) ||
+	    last >= mf_trie_contexts_max(store) || last >> MF_BLOCKS_CONTEXT_BITS) {
 		mf_store_set_full(store, MF_STORE_FULL_CONTEXTS);
 		return MF_CONTEXT_NONE;
 	}
-	context_nodes[header->n_contexts] = node;
-	__atomic_store_n(&nodes[node].context, header->n_contexts, __ATOMIC_RELEASE);
-	return header->n_contexts++;
+	return make_context(store, node);
+}
+
+uint32_t mf_trie_overflow(struct mf_store *store)
+{
+	static const struct mf_object note = { .kind = MF_OBJECT_NOTE,
+					       .path = "[call stacks that found no room]" };
+	struct mf_store_header *header = store->header;
+	uint32_t node = header->n_nodes;
+
+	if (header->overflow)
+		return header->overflow;
+	/* Not linked to the root: nobody has to find it. */
+	nodes_of(store)[node] = (struct mf_node){
+		.object = mf_objects_add(store, &note),
+		.parent = MF_NODE_ROOT,
+		.depth = 1,
+	};
+	header->n_nodes++;
+	header->overflow = make_context(store, node);
+	return header->overflow;
 }
 
 void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint64_t *bytes)

@@ -43,6 +43,12 @@ uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node);
 /* The context that ends in @node; made if new. Returns MF_CONTEXT_NONE when the store is full. */
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 
+/*
+ * The context of all stacks for which there is no room any more: of one frame, a note that says so. Room
+ * for it is kept, so there always is one.
+ */
+uint32_t mf_trie_overflow(struct mf_store *store);
+
 /* The blocks of the stack that ends in @node are to be known but not counted, from now on. */
 void mf_trie_ignore(struct mf_store *store, uint32_t node);
 

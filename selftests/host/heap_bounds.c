@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+// More stacks, live blocks and addresses than programs have; and what is left of a profile when the
+// session's memory runs out.
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/heap_session.h"
+#include "selftests/lib/massif_text.h"
+
+#define BYTES 24 /* of each block of the target's */
+
+FIXTURE(limits) {
+	struct heap_session session;
+};
+
+FIXTURE_SETUP(limits)
+{
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	heap_session_end(&self->session);
+}
+
+FIXTURE_VARIANT(limits) {
+	const char *way, *n;
+	const char *variable; /* that may hold another number, for who has the memory and the time */
+	uint64_t live;	      /* of @n blocks so many hundredths */
+	uint64_t contexts;    /* at least */
+};
+
+FIXTURE_VARIANT_ADD(limits, stacks) {
+	.way = "stacks", .n = "1100000", .variable = "MASSIF_STACKS", .live = 100, .contexts = 1100000,
+};
+FIXTURE_VARIANT_ADD(limits, blocks) {
+	.way = "blocks", .n = "5000000", .variable = "MASSIF_BLOCKS", .live = 50,
+};
+FIXTURE_VARIANT_ADD(limits, places) {
+	.way = "places", .n = "200", .variable = "MASSIF_PLACES", .live = 50,
+};
+
+static void hear_requests(struct mf_store *store)
+{
+	store->header->hears_requests = true;
+}
+
+/* Each block is there, in each of the three ways to count them. */
+TEST_F_TIMEOUT(limits, nothing_is_lost, 300)
+{
+	const char *n = getenv(variant->variable) ?: variant->n;
+	const struct mf_store_header *header;
+	struct heap_session_sums sums;
+	uint64_t blocks;
+
+	self->session.prepare = hear_requests;
+	ASSERT_TRUE(heap_session_run(&self->session,
+				     (const char *[]){ ctl_target("heap_bounds"), variant->way, n,
+						       NULL }));
+	ASSERT_TRUE(WIFEXITED(self->session.status));
+	if (WEXITSTATUS(self->session.status) == 2)
+		SKIP(return, "there is not so much memory");
+	EXPECT_EQ(0, WEXITSTATUS(self->session.status));
+	header = self->session.store.header;
+	EXPECT_EQ(0, header->full);
+	EXPECT_EQ(0, header->events_lost);
+	EXPECT_EQ(0, header->overflow);
+	EXPECT_LE(variant->contexts, header->n_contexts);
+
+	/* The C library has some blocks of its own. */
+	blocks = strtoull(n, NULL, 10) * variant->live / 100;
+	EXPECT_EQ(blocks, heap_session_count(&self->session, BYTES));
+	sums = heap_session_sum(&self->session);
+	EXPECT_EQ(sums.model, sums.contexts);
+	EXPECT_EQ(sums.model, sums.blocks);
+	EXPECT_LE(blocks * BYTES, sums.model);
+	EXPECT_GT(blocks * BYTES + 65536, sums.model);
+}
+
+FIXTURE(shortage) {
+	struct ctl_result result;
+	char *text;
+};
+
+FIXTURE_SETUP(shortage)
+{
+}
+
+FIXTURE_TEARDOWN(shortage)
+{
+	ctl_result_free(&self->result);
+	free(self->text);
+}
+
+static void limit_address_space(void)
+{
+	const struct rlimit limit = { 1u << 30, 1u << 30 };
+
+	setrlimit(RLIMIT_AS, &limit);
+}
+
+/* No byte is lost, only whose it was; and the program does not notice. */
+TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
+{
+	const uint64_t bytes = 100000 * BYTES;
+
+	ctl_run(&self->result, NULL, limit_address_space,
+		(const char *[]){ "massif-ctl", "--time-unit=B", "--threshold=0", "--heap-admin=0",
+				  "--massif-out-file=massif.out.shortage", ctl_target("heap_bounds"),
+				  "stacks", "100000", NULL });
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "some call stacks are not known"));
+	EXPECT_NE(NULL, strstr(self->result.err, "ulimit -v"));
+	EXPECT_EQ(NULL, strstr(self->result.err, "not accounted"));
+
+	self->text = ctl_read_file("massif.out.shortage");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_TRUE(ctl_is_massif_file(self->text));
+	EXPECT_TRUE(massif_text_trees_agree(self->text));
+	EXPECT_LE(bytes, massif_text_peak(self->text));
+	EXPECT_GT(bytes + 65536, massif_text_peak(self->text));
+	EXPECT_NE(NULL, strstr(self->text, "[call stacks that found no room]"));
+	EXPECT_NE(NULL, strstr(self->text, ": allocate (heap_bounds.c:"));
+}
+
+/* Those that were lost are counted, the others go on. */
+TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
+{
+	const char *line;
+	uint64_t lost, all;
+
+	ctl_run(&self->result, NULL, limit_address_space,
+		(const char *[]){ "massif-ctl", "--time-unit=B", "--threshold=0", "--heap-admin=0",
+				  "--massif-out-file=massif.out.shortage", ctl_target("heap_bounds"),
+				  "places", "10000", NULL });
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "there was no more room for live blocks"));
+	line = strstr(self->result.err, "the profile is incomplete: 1") ?:
+	       strstr(self->result.err, "the profile is incomplete: 9");
+	ASSERT_NE(NULL, line) {
+		TH_LOG("%s", self->result.err);
+	}
+	ASSERT_EQ(2, sscanf(line, "the profile is incomplete: %lu of %lu allocations", &lost, &all));
+	EXPECT_LT(1000, lost);
+	EXPECT_LT(lost, all);
+	/* 10,000 blocks, 5,000 freed, and what the C library does. */
+	EXPECT_GT(15100, all);
+
+	self->text = ctl_read_file("massif.out.shortage");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_TRUE(ctl_is_massif_file(self->text));
+	EXPECT_TRUE(massif_text_trees_agree(self->text));
+}
+
+TEST_HARNESS_MAIN
