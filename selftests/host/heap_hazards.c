@@ -153,9 +153,17 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 /* It can have no profile, which is said; and its blocks are none of its parent's. */
 TEST_F(hazards, child_without_descriptors)
 {
-	RUN(self, NULL, "--detailed-freq=1", ctl_target("heap_poor_child"));
+	char script[4000];
+
+	/* Of which the message has the beginning. */
+	memset(script, 'x', sizeof(script));
+	memcpy(script, "\n\033[1m", 5);
+	script[sizeof(script) - 1] = '\0';
+	RUN(self, NULL, "--detailed-freq=1", ctl_target("heap_poor_child"), script);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "could not take its profile over from its parent"));
+	EXPECT_EQ(NULL, strchr(self->result.err, '\033'));
+	EXPECT_EQ(strchr(self->result.err, '\n'), strrchr(self->result.err, '\n'));
 	self->text = ctl_read_file("massif.out.hazards");
 	ASSERT_NE(NULL, self->text);
 	EXPECT_EQ(1500, massif_text_peak(self->text));

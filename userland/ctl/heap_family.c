@@ -214,7 +214,7 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "process %d (%s) could not take its profile over from its parent and "
 			       "is not profiled: its limits leave no room for that (ulimit -n, ulimit -v)",
-			       (int)process->pid, process->cmd);
+			       (int)process->pid, process->title);
 		break;
 	}
 	process->executes = wish->request.verb == MF_JOIN_EXECUTES;
@@ -439,7 +439,7 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
 			       "process %d (%s) executed a program that heap mode sees nothing of; "
 			       "its profile ends without a file",
-			       (int)process->pid, process->cmd);
+			       (int)process->pid, process->title);
 		drop(family, process);
 	} else if (sight == MF_SIGHT_ENDING) {
 		process->watch_ms = -1; /* the other descriptor will tell */

@@ -107,6 +107,22 @@ static void destroy(struct mf_heap_process **process)
 	mf_heap_process_destroy(*process);
 }
 
+/* The beginning of a command, which can be a whole script, and have in it what a terminal would obey. */
+static void make_title(struct mf_heap_process *process)
+{
+	static const char more[] = "...";
+	size_t room = sizeof(process->title) - 1, length = strlen(process->cmd);
+	size_t n = length <= room ? length : room - strlen(more);
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)process->cmd[i];
+
+		process->title[i] = (char)(c < ' ' || c == 0x7f ? '?' : c);
+	}
+	if (n < length)
+		memcpy(process->title + n, more, strlen(more));
+}
+
 /* Without a store. */
 static struct mf_heap_process *make(const struct mf_options *options, const char *cmd)
 {
@@ -118,10 +134,12 @@ static struct mf_heap_process *make(const struct mf_options *options, const char
 	made->memory = made->pidfd = made->connection = -1;
 	made->watch_ms = -1;
 	made->cmd = strdup(cmd);
-	if (made->cmd)
-		return made;
-	free(made);
-	return NULL;
+	if (!made->cmd) {
+		free(made);
+		return NULL;
+	}
+	make_title(made);
+	return made;
 }
 
 static int make_consultant(struct mf_heap_process *process, struct mf_error *err)

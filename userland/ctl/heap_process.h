@@ -23,6 +23,7 @@ struct mf_heap_process {
 	uint32_t went_on; /* of that store, when it became so */
 	pid_t pid;	/* 0: not known yet */
 	char *cmd;	/* as the file shows it; owned */
+	char title[64];	/* of that, what messages show */
 	bool launched;	/* massif-ctl started it, not the program */
 	bool forked;	/* it is still the program that its parent is */
 	bool executes;	/* it is about to be another one */
