@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "symbols/symbolizer.h"
+#include "symbols/truncation.h"
 
 /* Functions as an assembler makes them, of 16 bytes each. */
 __asm__(".macro begin name type=function size=16\n"
@@ -287,6 +289,28 @@ static const struct {
 	  "objcopy -S --add-gnu-debuglink=stripped.debug whole stripped &&"
 	  "cp \"$OTHER\" stripped.debug", false },
 };
+
+/* While it is being read: what was read stays, and the rest is not known. */
+TEST_F(files, cut_short)
+{
+	uint64_t pc = (uintptr_t)symbols_code;
+
+	ASSERT_TRUE(copy_file(self->program, "cut_later", LLONG_MAX));
+	self->objects[1].path = "cut_later";
+	ASSERT_STREQ("at_00", resolve(self, pc).function);
+	mf_symbolizer_destroy(self->symbolizer);
+	self->symbolizer = NULL;
+
+	ASSERT_EQ(0, mf_symbolizer_create(self->objects, 2, &(struct mf_symbolizer_options){ 0 },
+					  &self->symbolizer, NULL));
+	EXPECT_STREQ("at_00", mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc, 1 }));
+	mf_truncation_endure();
+	ASSERT_EQ(0, truncate("cut_later", 4096));
+	EXPECT_EQ(NULL, resolve(self, (uintptr_t)copy_file).file);
+	signal(SIGBUS, SIG_DFL);
+	unlink("cut_later");
+}
+
 
 TEST_F(files, separate_debug_files)
 {

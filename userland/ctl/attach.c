@@ -24,6 +24,7 @@
 #include "ctl/recording.h"
 #include "ctl/running.h"
 #include "ctl/signals.h"
+#include "symbols/truncation.h"
 
 enum {
 	STATUS_REFUSED = 1,
@@ -225,6 +226,7 @@ static int attach(struct mf_options *options, const struct request *request)
 		mf_recording_close(&a.recording);
 		return refuse(&err);
 	}
+	mf_truncation_endure();
 	a.process = process;
 	a.timer = timer;
 	status = record(&a);

@@ -18,6 +18,7 @@
 #include "ctl/options.h"
 #include "ctl/output.h"
 #include "ctl/supervise.h"
+#include "symbols/truncation.h"
 
 enum {
 	STATUS_REFUSED = 1,	    /* something is wrong with the options or with massif */
@@ -72,6 +73,8 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	int status = W_EXITCODE(STATUS_REFUSED, 0);
 	int ret;
 
+	/* Not before: the program is to find signals as we did. */
+	mf_truncation_endure();
 	mf_logfile_name(run->log, run->pid);
 	mf_account_begin(run->options, run->pid);
 	mode->started(run);
