@@ -219,12 +219,10 @@ static void set_words(struct mf_memo_node *node, uint32_t n_words)
 	}
 }
 
-/* A node with the words of @words from @first on. */
-static struct mf_memo_node *make_node(struct mf_memo *memo, uint64_t above, uint64_t value,
-			      const struct words *words, uint32_t first)
+/* A node with room for @n words, which are to be put there before it is published. */
+static struct mf_memo_node *make_node(struct mf_memo *memo, uint64_t above, uint64_t value, uint32_t n)
 {
 	struct mf_memo_node *node = mf_memo_at(memo, memo->used);
-	uint32_t n = words->n - first;
 
 	*node = (struct mf_memo_node){
 		.above = above,
@@ -233,9 +231,29 @@ static struct mf_memo_node *make_node(struct mf_memo *memo, uint64_t above, uint
 		.room = (uint8_t)groups_for(n),
 	};
 	memo->used += size_of(node);
+	return node;
+}
+
+static inline int32_t *offset_at(const struct mf_memo_node *node, uint32_t i)
+{
+	return &groups_of(node)[i / GROUP].offsets[i % GROUP];
+}
+
+static inline uint64_t *value_at(const struct mf_memo_node *node, uint32_t i)
+{
+	return &groups_of(node)[i / GROUP].values[i % GROUP];
+}
+
+/* A node with the words of @words from @first on. */
+static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint64_t value,
+				      const struct words *words, uint32_t first)
+{
+	uint32_t n = words->n - first;
+	struct mf_memo_node *node = make_node(memo, above, value, n);
+
 	for (uint32_t i = 0; i < n; i++) {
-		groups_of(node)[i / GROUP].offsets[i % GROUP] = words->offsets[first + i];
-		groups_of(node)[i / GROUP].values[i % GROUP] = words->values[first + i];
+		*offset_at(node, i) = words->offsets[first + i];
+		*value_at(node, i) = words->values[first + i];
 	}
 	set_words(node, n);
 	publish(memo, node);
@@ -245,17 +263,15 @@ static struct mf_memo_node *make_node(struct mf_memo *memo, uint64_t above, uint
 /* Those below @node agree in @kept words only: what follows goes to a child of it. */
 static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept)
 {
-	uint64_t values[WORDS_MAX];
-	int32_t offsets[WORDS_MAX];
-	struct words words = { .n = node->n_words, .values = values, .offsets = offsets };
-	uint32_t number = memo->n_nodes;
-	struct mf_memo_node *child;
+	uint32_t number = memo->n_nodes, n = node->n_words - kept - 1;
+	struct mf_memo_node *child = make_node(memo, CHILD_OF | number, *value_at(node, kept), n);
 
-	for (uint32_t i = kept; i < words.n; i++) {
-		values[i] = groups_of(node)[i / GROUP].values[i % GROUP];
-		offsets[i] = groups_of(node)[i / GROUP].offsets[i % GROUP];
+	for (uint32_t i = 0; i < n; i++) {
+		*offset_at(child, i) = *offset_at(node, kept + 1 + i);
+		*value_at(child, i) = *value_at(node, kept + 1 + i);
 	}
-	child = make_node(memo, CHILD_OF | number, values[kept], &words, kept + 1);
+	set_words(child, n);
+	publish(memo, child);
 	child->context = node->context;
 	child->branch = node->branch;
 	child->latest = node->latest;
@@ -263,7 +279,7 @@ static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept
 	node->number = number;
 	node->context = 0;
 	node->latest = place_in(memo, child);
-	node->branch = offsets[kept];
+	node->branch = *offset_at(node, kept);
 	set_words(node, kept);
 }
 
@@ -312,7 +328,7 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		above = CHILD_OF | node->number;
 		value = words.values[at++];
 	}
-	make_node(memo, above, value, &words, at)->context = context;
+	make_leaf(memo, above, value, &words, at)->context = context;
 }
 
 void mf_memo_forget(struct mf_memo *memo)

@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(hazards)
 		(const char *const[]){ "massif-ctl", "-q", "--time-unit=B", "--threshold=0",      \
 				       "--massif-out-file=massif.out.hazards", __VA_ARGS__, NULL })
 
-TEST_F(hazards, smallest_thread_stacks)
+TEST_F(hazards, smallest_stacks)
 {
 	RUN(self, NULL, ctl_target("heap_small_stacks"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads with the smallest stacks allowed, in turn: each allocates, resizes and frees.
+// Threads with the smallest stacks allowed, in turn: each allocates, resizes and frees. And a coroutine
+// with a smaller one than these, whose stacks have much in common.
 
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
+
+#define COROUTINE 4096
+#define SPACE	  (64 * 1024)
 
 static void *run(void *data)
 {
@@ -15,6 +21,57 @@ static void *run(void *data)
 		block = realloc(block, 100 + (size_t)i * 50);
 	free(block);
 	return data;
+}
+
+static ucontext_t home, away;
+static void *volatile kept;
+
+static __attribute__((noinline)) void allocate(int n)
+{
+	kept = malloc(100 + (size_t)n);
+	free(kept);
+}
+
+static __attribute__((noinline)) void go_between(int n)
+{
+	allocate(n);
+	kept = NULL;
+}
+
+static __attribute__((noinline)) void come_from_here(void)
+{
+	go_between(1);
+	kept = NULL;
+}
+
+static __attribute__((noinline)) void come_from_there(void)
+{
+	go_between(2);
+	kept = NULL;
+}
+
+static void run_coroutine(void)
+{
+	for (int i = 0; i < 100; i++) {
+		come_from_here();
+		come_from_there();
+		go_between(3);
+	}
+}
+
+/* Below it there is nothing. Returns whether it could be made. */
+static int start_coroutine(void)
+{
+	char *space = mmap(NULL, 2 * SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (space == MAP_FAILED || mprotect(space + SPACE, SPACE, PROT_READ | PROT_WRITE) ||
+	    getcontext(&away))
+		return 0;
+	away.uc_stack.ss_sp = space + SPACE;
+	away.uc_stack.ss_size = COROUTINE;
+	away.uc_link = &home;
+	makecontext(&away, run_coroutine, 0);
+	return !swapcontext(&home, &away);
 }
 
 int main(void)
@@ -30,6 +87,8 @@ int main(void)
 		if (pthread_create(&thread, &attributes, run, NULL) || pthread_join(thread, NULL))
 			return 2;
 	}
+	if (!start_coroutine())
+		return 3;
 	puts("fine");
 	return 0;
 }

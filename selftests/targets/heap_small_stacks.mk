@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0
-LDLIBS-heap_small_stacks := -lpthread
+# The dynamic linker takes three KiB to look a function up at its first call.
+LDLIBS-heap_small_stacks := -Wl,-z,now -lpthread
