@@ -112,6 +112,25 @@ TEST_F(errors, lines_and_status)
 	}
 }
 
+/* Who does not know how a verb is used is told, and nothing else happens. */
+TEST_F(errors, help_of_verbs)
+{
+	static const char *const verbs[] = { "list", "snapshot", "detailed_snapshot", "all_snapshots",
+					     "xtmemory", "doctor", "version" };
+
+	for (size_t i = 0; i < 2 * sizeof(verbs) / sizeof(verbs[0]); i++) {
+		const char *verb = verbs[i / 2];
+		char usage[64];
+
+		snprintf(usage, sizeof(usage), "usage: massif-ctl %s", verb);
+		CTL_RUN(&self->result, "massif-ctl", verb, i % 2 ? "-h" : "--help");
+		EXPECT_EQ(self->result.out, strstr(self->result.out, usage));
+		EXPECT_STREQ("", self->result.err);
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		ctl_result_free(&self->result);
+	}
+}
+
 TEST_F(errors, shim_not_found)
 {
 	setenv("MASSIF_PRELOAD", "/none/shim.so", 1);

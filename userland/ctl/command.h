@@ -12,6 +12,9 @@ struct mf_command {
 extern const struct mf_command mf_commands[];
 extern const unsigned int mf_n_commands;
 
+/* What is to be known of one that takes no options of profiles. Returns the exit status. */
+int mf_command_explain(const struct mf_command *command);
+
 int mf_command_run(int argc, char **argv);
 int mf_command_attach(int argc, char **argv);
 int mf_command_list(int argc, char **argv);

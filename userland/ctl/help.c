@@ -7,6 +7,22 @@
 #include "ctl/message.h"
 #include "ctl/options.h"
 
+static int finish(void)
+{
+	if (fflush(stdout)) {
+		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
+		return 1;
+	}
+	return 0;
+}
+
+int mf_command_explain(const struct mf_command *command)
+{
+	printf("usage: massif-ctl %s\n\n  %s; massif-ctl --help has the rest\n", command->usage,
+	       command->summary);
+	return finish();
+}
+
 int mf_command_help(int argc, char **argv)
 {
 	printf("Profiles the memory of a program; ms_print shows the file that it writes.\n\n");
@@ -17,9 +33,5 @@ int mf_command_help(int argc, char **argv)
 	       "  options, with defaults in [ ]:\n",
 	       "[options] [--] program arguments...");
 	mf_options_print_help(stdout);
-	if (fflush(stdout)) {
-		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
-		return 1;
-	}
-	return 0;
+	return finish();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // massif-ctl: finds the verb. Without one it is `run`.
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "ctl/command.h"
@@ -26,14 +27,29 @@ const struct mf_command mf_commands[] = {
 	{ "version", "version", "print the version", mf_command_version },
 };
 
+/* These have options of their own, and take --help as one. */
+static bool has_options(const struct mf_command *command)
+{
+	return command->run == mf_command_run || command->run == mf_command_attach;
+}
+
+static bool is_help(const char *word)
+{
+	return word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
 const unsigned int mf_n_commands = sizeof(mf_commands) / sizeof(mf_commands[0]);
 
 int main(int argc, char **argv)
 {
 	mf_launch_reserve_standard();
 	for (unsigned int i = 0; argc > 1 && i < mf_n_commands; i++) {
-		if (strcmp(argv[1], mf_commands[i].name) == 0)
-			return mf_commands[i].run(argc - 2, argv + 2);
+		const struct mf_command *command = &mf_commands[i];
+
+		if (strcmp(argv[1], command->name))
+			continue;
+		return !has_options(command) && is_help(argv[2]) ? mf_command_explain(command) :
+								   command->run(argc - 2, argv + 2);
 	}
 	return mf_command_run(argc > 0 ? argc - 1 : 0, argc > 0 ? argv + 1 : argv);
 }
