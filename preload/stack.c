@@ -107,21 +107,46 @@ static uint32_t object_of(uint64_t address, uint32_t last)
  * The innermost node that the stack in the walk has, of its first *@known frames. Nodes that are known
  * from the walk before stay.
  */
-static uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
+static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
+	const struct mf_store *store = &mf_session_store;
 	struct mf_walk *walk = &thread->walk;
-	uint32_t n = walk->n_known, object, node;
+	uint32_t n = walk->n_known, node, next = 0;
 
 	/* One that was farther out the last time. */
 	if (n && is_own(walk, n - 1))
 		n--;
-	object = n ? thread->objects[n - 1] : MF_OBJECT_NONE;
-	/* Without the lock: the dynamic linker may have to be asked. */
+	node = n ? walk->frames[n - 1].node : MF_NODE_ROOT;
+	/* Where the last stack went another way: a call that was first met after that one. */
+	if (n < walk->n && walk->frames[n].node)
+		next = mf_trie_next(store, walk->frames[n].node);
+	for (; n < walk->n; n++, next = 0) {
+		uint32_t child = mf_trie_find_mapped(store, node, pc_of(walk, n) - 1, next);
+
+		if (__builtin_expect(!child, 0))
+			break;
+		node = child;
+		keep_node(walk, n, node);
+	}
+	*known = n;
+	return node;
+}
+
+/*
+ * The same from frame *@known on, below @node, by the objects of the frames, which are known then. Without
+ * the lock: the dynamic linker may have to be asked.
+ */
+static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread *thread, uint32_t node,
+								uint32_t *known)
+{
+	const struct mf_store *store = &mf_session_store;
+	struct mf_walk *walk = &thread->walk;
+	uint32_t n = *known, object = node ? mf_trie_node(store, node)->object : MF_OBJECT_NONE;
+
 	for (uint32_t i = n; i < walk->n; i++)
 		object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object);
-	node = n ? walk->frames[n - 1].node : MF_NODE_ROOT;
 	for (; n < walk->n; n++) {
-		uint32_t child = mf_trie_find_child(&mf_session_store, node,
+		uint32_t child = mf_trie_find_child(store, node,
 						    frame_at(pc_of(walk, n), thread->objects[n]));
 
 		if (!child)
@@ -152,6 +177,8 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	const struct mf_store_header *header = mf_session_store.header;
 	uint32_t known, node = find_nodes(thread, &known), context;
 
+	if (__builtin_expect(known < thread->walk.n, 0))
+		node = find_nodes_by_objects(thread, node, &known);
 	/* A context about which somebody is being asked must wait, and one to be told is not known. */
 	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
 		context = mf_trie_find_context(&mf_session_store, node);
@@ -214,6 +241,8 @@ uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *call
 	} else {
 		mf_unwind(&thread->walk, caller, header->depth);
 		node = find_nodes(thread, &n);
+		if (n < thread->walk.n)
+			node = find_nodes_by_objects(thread, node, &n);
 		if (n == thread->walk.n)
 			return node;
 		take_trie();

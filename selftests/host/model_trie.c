@@ -204,6 +204,45 @@ TEST(families)
 	EXPECT_EQ(last, store.header->n_nodes);
 }
 
+/*
+ * By its address alone a child is found if its object is the one that is mapped there: neither that which
+ * was there before, nor none, which nobody can know without asking.
+ */
+TEST(mapped_children)
+{
+	struct mf_object object = { .kind = MF_OBJECT_FILE, .start = 0x1000, .end = 0x9000, .path = "/a" };
+	uint32_t objects[2], parent, nodes[20][2];
+
+	ASSERT_EQ(0, start(0));
+	parent = mf_trie_child(&store, MF_NODE_ROOT, numbered_frame(1));
+	for (uint32_t round = 0; round < 2; round++) {
+		objects[round] = mf_objects_add(&store, &object);
+		ASSERT_NE(MF_OBJECT_NONE, objects[round]);
+		for (uint32_t i = 0; i < 20; i++) {
+			struct mf_frame frame = { .pc = 0x1000 + i, .object = objects[round] };
+
+			EXPECT_EQ(0, mf_trie_find_mapped(&store, parent, frame.pc, 0));
+			nodes[i][round] = mf_trie_child(&store, parent, frame);
+			EXPECT_EQ(nodes[i][round], mf_trie_find_mapped(&store, parent, frame.pc, 0));
+		}
+		for (uint32_t i = 0; i < 20; i++) {
+			for (uint32_t likely = 0; likely < store.header->n_nodes; likely++)
+				EXPECT_EQ(nodes[i][round],
+					  mf_trie_find_mapped(&store, parent, 0x1000 + i, likely));
+			EXPECT_EQ(0, mf_trie_find_mapped(&store, nodes[0][round], 0x1000 + i, nodes[i][round]));
+		}
+		mf_objects_record(&store, objects[round])->retired = 1;
+	}
+	for (uint32_t i = 0; i < 20; i++) {
+		struct mf_frame frame = { .pc = 0x2000 + i, .object = MF_OBJECT_NONE };
+		uint32_t node = mf_trie_child(&store, parent, frame);
+
+		EXPECT_EQ(0, mf_trie_find_mapped(&store, parent, 0x1000 + i, nodes[i][1]));
+		EXPECT_EQ(0, mf_trie_find_mapped(&store, parent, frame.pc, node));
+		EXPECT_EQ(node, mf_trie_find_child(&store, parent, frame));
+	}
+}
+
 /* After the last node or context: known stacks go on, new ones are lost and counted. */
 TEST(full)
 {

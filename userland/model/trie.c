@@ -16,21 +16,12 @@
 
 #define HASH_BITS_FIRST 12u
 
-/*
- * A program that comes by again often goes the same way, and nodes lie in the order in which it went
- * first: so those that are wanted next lie ahead, and the eldest of siblings are those met before.
- */
-#define AHEAD 16u
-
-/* Children looked at one by one: a walk of more costs as much as the table. */
-#define ELDEST_MAX 8u
-
 /* Nodes, and contexts, for which there is always room: see mf_trie_overflow(). */
 #define KEPT 1u
 
 static struct mf_node *nodes_of(const struct mf_store *store)
 {
-	return store->regions[MF_REGION_NODES];
+	return mf_trie_node(store, 0);
 }
 
 /* Behind those of all smaller sizes. */
@@ -48,9 +39,9 @@ void mf_trie_init(struct mf_store *store)
 	header->node_hash_bits = HASH_BITS_FIRST;
 }
 
-static uint32_t hash_of(uint32_t parent, struct mf_frame frame)
+static uint32_t hash_of(uint32_t parent, uint64_t pc)
 {
-	uint64_t hash = frame.pc ^ ((uint64_t)parent << 40) ^ parent ^ ((uint64_t)frame.object << 20);
+	uint64_t hash = pc ^ ((uint64_t)parent << 40) ^ parent;
 
 	/* A finaliser of two multiplications: neighbouring addresses must spread. */
 	hash ^= hash >> 32;
@@ -67,7 +58,7 @@ static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, struct
 	uint32_t *table = table_of(store, bits), mask = (1u << bits) - 1;
 	const struct mf_node *nodes = nodes_of(store);
 
-	for (uint32_t i = hash_of(parent, frame) & mask;; i = (i + 1) & mask) {
+	for (uint32_t i = hash_of(parent, frame.pc) & mask;; i = (i + 1) & mask) {
 		uint32_t number = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
 		const struct mf_node *node = &nodes[number];
 
@@ -97,7 +88,7 @@ static bool make_room(struct mf_store *store)
 
 		if (!old[i])
 			continue;
-		at = hash_of(node->parent, (struct mf_frame){ .pc = node->pc, .object = node->object });
+		at = hash_of(node->parent, node->pc);
 		while (table[at & mask])
 			at++;
 		table[at & mask] = old[i];
@@ -111,9 +102,9 @@ uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struc
 	const struct mf_node *nodes = nodes_of(store);
 	uint32_t child = __atomic_load_n(&nodes[parent].eldest, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; child && i < ELDEST_MAX; i++) {
+	for (uint32_t i = 0; child && i < MF_TRIE_ELDEST_MAX; i++) {
 		if (nodes[child].pc == frame.pc && nodes[child].object == frame.object) {
-			__builtin_prefetch(&nodes[child + AHEAD]);
+			__builtin_prefetch(&nodes[child + MF_TRIE_AHEAD]);
 			return child;
 		}
 		child = __atomic_load_n(&nodes[child].younger, __ATOMIC_ACQUIRE);
@@ -121,9 +112,17 @@ uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struc
 	return child ? *find_slot(store, parent, frame) : 0;
 }
 
-uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node)
+uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint64_t pc)
 {
-	return __atomic_load_n(&nodes_of(store)[node].context, __ATOMIC_ACQUIRE);
+	uint32_t bits = __atomic_load_n(&store->header->node_hash_bits, __ATOMIC_ACQUIRE);
+	const uint32_t *table = table_of(store, bits);
+	uint32_t mask = (1u << bits) - 1, number;
+
+	for (uint32_t i = hash_of(parent, pc);; i++) {
+		number = __atomic_load_n(&table[i & mask], __ATOMIC_ACQUIRE);
+		if (!number || mf_trie_is_mapped_child(store, number, parent, pc))
+			return number;
+	}
 }
 
 /*
@@ -135,7 +134,7 @@ static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_
 	struct mf_node *nodes = nodes_of(store);
 	uint32_t n = 0;
 
-	for (*link = &nodes[parent].eldest; **link && n <= ELDEST_MAX; n++)
+	for (*link = &nodes[parent].eldest; **link && n <= MF_TRIE_ELDEST_MAX; n++)
 		*link = &nodes[**link].younger;
 	return n;
 }
@@ -150,7 +149,7 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 		return child;
 	n = find_link(store, parent, &link);
 	if (!mf_store_fits(store, MF_REGION_NODES, header->n_nodes + KEPT, sizeof(*nodes)) ||
-	    (n >= ELDEST_MAX && !make_room(store))) {
+	    (n >= MF_TRIE_ELDEST_MAX && !make_room(store))) {
 		mf_store_set_full(store, MF_STORE_FULL_NODES);
 		return UINT32_MAX;
 	}
@@ -161,11 +160,11 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 		.parent = parent,
 		.depth = nodes[parent].depth + 1,
 	};
-	if (n >= ELDEST_MAX) {
+	if (n >= MF_TRIE_ELDEST_MAX) {
 		__atomic_store_n(find_slot(store, parent, frame), child, __ATOMIC_RELEASE);
 		header->n_hashed++;
 	}
-	if (n <= ELDEST_MAX)
+	if (n <= MF_TRIE_ELDEST_MAX)
 		__atomic_store_n(link, child, __ATOMIC_RELEASE);
 	header->n_nodes++;
 	return child;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "model/capture.h"
+#include "model/objects.h"
 #include "model/store.h"
 #include "symbols/object.h"
 
@@ -29,6 +30,20 @@ struct mf_node {
 	uint32_t younger; /* the callee's node of the same caller that was made next; 0: none, see trie.c */
 };
 
+/* Children looked at one by one: a walk of more costs as much as the table. */
+#define MF_TRIE_ELDEST_MAX 8u
+
+/*
+ * A program that comes by again often goes the same way, and nodes lie in the order in which it went
+ * first: so those that are wanted next lie ahead, and the eldest of siblings are those met before.
+ */
+#define MF_TRIE_AHEAD 16u
+
+static inline struct mf_node *mf_trie_node(const struct mf_store *store, uint32_t node)
+{
+	return (struct mf_node *)store->regions[MF_REGION_NODES] + node;
+}
+
 void mf_trie_init(struct mf_store *store);
 
 /* The child of @parent for @frame; made if new. Returns UINT32_MAX when the store is full. */
@@ -37,8 +52,52 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 /* The same for a child that is there, also while another thread makes others; 0: look again, alone. */
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
+/* Is @child that of @parent for the frame at @pc, in the object that is mapped there now? */
+static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_t child, uint32_t parent,
+					   uint64_t pc)
+{
+	const struct mf_node *node = mf_trie_node(store, child);
+
+	return node->pc == pc && node->parent == parent && node->object != MF_OBJECT_NONE &&
+	       !mf_objects_record(store, node->object)->retired;
+}
+
+/* The child of @node's parent that was made next, if it is not one of a large family; 0: none. */
+static inline uint32_t mf_trie_next(const struct mf_store *store, uint32_t node)
+{
+	return __atomic_load_n(&mf_trie_node(store, node)->younger, __ATOMIC_ACQUIRE);
+}
+
+/* As mf_trie_find_mapped(), among those of a large family. */
+uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint64_t pc);
+
+/*
+ * The same for the frame at @pc, whichever object is mapped there. 0 also where none was when the child was
+ * made: there may be one now. @likely is a node that is tried first; 0: none.
+ */
+static inline uint32_t mf_trie_find_mapped(const struct mf_store *store, uint32_t parent, uint64_t pc,
+					   uint32_t likely)
+{
+	uint32_t child = likely;
+
+	if (!likely || !mf_trie_is_mapped_child(store, likely, parent, pc)) {
+		child = __atomic_load_n(&mf_trie_node(store, parent)->eldest, __ATOMIC_ACQUIRE);
+		for (uint32_t i = 0; child && !mf_trie_is_mapped_child(store, child, parent, pc); i++) {
+			if (i == MF_TRIE_ELDEST_MAX)
+				return mf_trie_find_hashed(store, parent, pc);
+			child = mf_trie_next(store, child);
+		}
+	}
+	if (child)
+		__builtin_prefetch(mf_trie_node(store, child + MF_TRIE_AHEAD));
+	return child;
+}
+
 /* The context that ends in @node, if it was made; may be asked while another thread makes others. */
-uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node);
+static inline uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node)
+{
+	return __atomic_load_n(&mf_trie_node(store, node)->context, __ATOMIC_ACQUIRE);
+}
 
 /* The context that ends in @node; made if new. Returns MF_CONTEXT_NONE when the store is full. */
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
