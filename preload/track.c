@@ -200,11 +200,16 @@ static inline bool advance(struct mf_thread *thread)
 	       mf_tally_advance(thread->tally, mf_clock_advance(&thread->clock));
 }
 
+/* It takes a while: meanwhile the block's slot comes into the cache. */
 static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
-						       const struct mf_registers *caller)
+						       const struct mf_registers *caller,
+						       const void *pointer)
 {
 	int saved = errno;
-	uint32_t context = mf_stack_context(thread, caller);
+	uint32_t context;
+
+	mf_blocks_prefetch(&thread->desk.blocks, address_of(pointer));
+	context = mf_stack_context(thread, caller);
 
 	errno = saved;
 	return context;
@@ -285,7 +290,7 @@ MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t siz
 	bool done = false;
 
 	if (!context)
-		context = find_context(thread, caller);
+		context = find_context(thread, caller, pointer);
 	if (session & MF_SESSION_VERIFIES)
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {

@@ -121,6 +121,15 @@ static inline uint64_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uin
 	return mf_blocks_slot_in(blocks, address >> blocks->granule_bits);
 }
 
+/* Says that the slot of a usual block at @address will be written. */
+static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t address)
+{
+	uint64_t *slot = mf_blocks_usual_slot(blocks, address);
+
+	if (slot)
+		__builtin_prefetch(slot, 1);
+}
+
 /* Where in its granule, of one or two places, a usual block at @address lies. */
 static inline uint64_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t address)
 {
