@@ -17,6 +17,7 @@
 /* While nothing is ever found, see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
 #define IN_VAIN_LONG 64u /* looks, after which there are half as many */
+#define IN_VAIN_KEPT 256u /* after which all is forgotten: few stacks are looked through faster than many */
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(WORDS_MAX % GROUP == 0 && 2 * NODE_MAX < MF_MEMO_POOL / 8, "nodes are small");
@@ -66,27 +67,11 @@ static inline struct mf_memo_node *find_node(struct mf_memo *memo, uint64_t abov
 	return NULL;
 }
 
-/* Whether a stack that is not known is to be remembered. */
-static bool note_miss(struct mf_memo *memo)
-{
-	if (memo->score) {
-		memo->score--;
-		return true;
-	}
-	if (memo->asked & memo->pause)
-		return false;
-	if (++memo->in_vain % IN_VAIN_LONG == 0 && memo->pause < IN_VAIN_MAX)
-		memo->pause = 2 * memo->pause + 1;
-	return true;
-}
-
 uint32_t mf_memo_find(struct mf_memo *memo, const struct mf_registers *registers)
 {
 	uint64_t sp = registers->sp;
 	struct mf_memo_node *node;
 
-	if (__builtin_expect(!memo->score, 0) && (++memo->asked & memo->pause))
-		return 0;
 	node = find_node(memo, sp, registers->pc);
 	if (node)
 		*mf_memo_root(memo, sp, registers->pc) = place_in(memo, node);
@@ -295,6 +280,19 @@ static uint32_t agree(const struct mf_memo_node *node, const struct words *words
 	return i;
 }
 
+static void note_miss(struct mf_memo *memo)
+{
+	if (memo->score) {
+		memo->score--;
+		return;
+	}
+	memo->in_vain++;
+	if (memo->in_vain % IN_VAIN_LONG == 0 && memo->pause < IN_VAIN_MAX)
+		memo->pause = 2 * memo->pause + 1;
+	if (memo->in_vain % IN_VAIN_KEPT == 0)
+		empty(memo);
+}
+
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context)
 {
@@ -305,8 +303,7 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 	struct mf_memo_node *node;
 	uint32_t at = 0;
 
-	if (!note_miss(memo))
-		return;
+	note_miss(memo);
 	collect(&words, walk);
 	if (!words.fit || above & CHILD_OF)
 		return;

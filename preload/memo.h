@@ -152,7 +152,19 @@ static inline __attribute__((always_inline)) uint32_t mf_memo_recall(struct mf_m
 	return 0;
 }
 
-/* The context of the stack that begins with @registers (MF_CALLER's); 0 if it is not known. */
+/* Whether the next stack, which was not found last, is one that is looked for. */
+static inline bool mf_memo_looks(struct mf_memo *memo)
+{
+	return memo->score || !(++memo->asked & memo->pause);
+}
+
+/* Whether the last stack, which was not found, was looked for. */
+static inline bool mf_memo_has_looked(const struct mf_memo *memo)
+{
+	return memo->score || !(memo->asked & memo->pause);
+}
+
+/* The context of the stack that begins with @registers (MF_CALLER's), which is looked for; 0 if it is not known. */
 uint32_t mf_memo_find(struct mf_memo *memo, const struct mf_registers *registers);
 
 /*

@@ -299,7 +299,8 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	 * Code may have gone while the dynamic linker was asked; or each stack is to be told. And the memo
 	 * looks for the frame register where calls leave it.
 	 */
-	if (!caller->exact && thread->walk.repeatable && header->logs_steps < MF_LOG_FILTERING &&
+	if (mf_memo_has_looked(&thread->memo) && !caller->exact && thread->walk.repeatable &&
+	    header->logs_steps < MF_LOG_FILTERING &&
 	    thread->generation == mf_objects_generation())
 		mf_memo_enter(&thread->memo, caller, &thread->walk, context);
 	return context;

@@ -19,7 +19,7 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
 {
 	if (__builtin_expect(thread->generation != mf_objects_generation(), 0))
 		mf_stack_forget(thread);
-	return mf_memo_find(&thread->memo, caller);
+	return mf_memo_looks(&thread->memo) ? mf_memo_find(&thread->memo, caller) : 0;
 }
 
 /*
