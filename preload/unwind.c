@@ -211,11 +211,12 @@ enum step {
 
 #define PAGE_BITS 12u
 
-/* Can the words at @address and behind it be read? Near to @sp, below which there is a word, they can. */
-static bool are_there(uint64_t sp, uint64_t address)
+/* Can the word at @address be read? Without a system call where it is near to one that can; 0: none is known. */
+static bool is_there(uint64_t address, uint64_t known)
 {
-	return (address + 8) >> PAGE_BITS == (sp - 8) >> PAGE_BITS ||
-	       (mf_readable_word(address) && mf_readable_word(address + 8));
+	return (known && address >> PAGE_BITS == known >> PAGE_BITS &&
+		(address + 7) >> PAGE_BITS == known >> PAGE_BITS) ||
+	       mf_readable_word(address);
 }
 
 /*
@@ -227,7 +228,7 @@ static __attribute__((noinline)) enum step step_by_frame_pointer(struct mf_regis
 	uint64_t fp = registers->fp;
 
 	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp) ||
-	    !are_there(registers->sp, fp))
+	    !is_there(fp, registers->sp - 8) || !is_there(fp + 8, fp))
 		return STEP_LOST;
 	registers->fp = load(fp);
 	registers->pc = load(fp + 8);
@@ -340,6 +341,8 @@ static bool is_frame(const struct mf_registers *registers)
 {
 	struct mf_cfi_rule rule = rule_of(rule_address(registers->pc, registers->exact));
 	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
+	/* The address that led here was read. */
+	uint64_t known = registers->exact ? 0 : registers->sp - 8;
 
 	switch (rule.cfa) {
 	case MF_CFA_SP:
@@ -348,7 +351,7 @@ static bool is_frame(const struct mf_registers *registers)
 	case MF_CFA_FP:
 		break;
 	case MF_CFA_FP_INDIRECT:
-		if (!mf_readable_word(cfa))
+		if (!is_there(cfa, known))
 			return false;
 		cfa = load(cfa);
 		break;
@@ -365,7 +368,7 @@ static bool is_frame(const struct mf_registers *registers)
 		fp += (uint64_t)(int64_t)rule.fp_offset;
 	else
 		fp = cfa - 8;
-	return mf_readable_word(cfa - 8) && mf_readable_word(fp);
+	return is_there(cfa - 8, known) && is_there(fp, cfa - 8);
 }
 
 static __attribute__((noinline)) enum step step_carefully(struct mf_registers *registers,
