@@ -96,6 +96,9 @@ static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *calle
 /* Bytes; larger distances are between different stacks. */
 #define STACK_MAX (1ull << 30)
 
+#define PAGE_BITS 12u
+#define PAGE_SIZE (1ull << PAGE_BITS)
+
 /* The program's first stack: where the kernel put argc. */
 extern void *__libc_stack_end;
 
@@ -187,18 +190,51 @@ static inline uint64_t load(uint64_t address)
 	return *(const uint64_t *)(uintptr_t)address;
 }
 
+/* What is known of the thread's own stack. */
+struct own_stack {
+	uint64_t end;  /* glibc puts a thread's descriptor there, at the upper end of what it maps */
+	uint64_t low;  /* from here on it can be read; pages, as is the next one */
+	uint64_t hole; /* below which it does not go on; 0: not known */
+};
+
+static struct own_stack *own_stack(void)
+{
+	static __thread struct own_stack own __attribute__((tls_model("initial-exec")));
+
+	if (!own.end) {
+		own.end = syscall(SYS_gettid) == getpid() ? (uint64_t)(uintptr_t)__libc_stack_end :
+							    (uint64_t)(uintptr_t)pthread_self();
+		own.low = own.end & ~(PAGE_SIZE - 1);
+	}
+	return &own;
+}
+
 /*
  * Where the stack that @sp lies on ends; @sp itself if that is not known (a coroutine's stack, a
- * signal's). glibc puts a thread's descriptor at the upper end of the stack that it maps.
+ * signal's).
  */
 static uint64_t stack_end(uint64_t sp)
 {
-	static __thread uint64_t end __attribute__((tls_model("initial-exec")));
+	uint64_t end = own_stack()->end;
 
-	if (!end)
-		end = syscall(SYS_gettid) == getpid() ? (uint64_t)(uintptr_t)__libc_stack_end :
-							(uint64_t)(uintptr_t)pthread_self();
 	return sp < end && end - sp < STACK_MAX ? end : sp;
+}
+
+/* Does @address lie on it? It is there as long as its thread is. */
+static bool is_on_own_stack(uint64_t address)
+{
+	struct own_stack *own = own_stack();
+
+	if (address >= own->end || own->end - address >= STACK_MAX || address <= own->hole)
+		return false;
+	while (own->low > address) {
+		if (!mf_readable_word(own->low - PAGE_SIZE)) {
+			own->hole = own->low - 1;
+			return false;
+		}
+		own->low -= PAGE_SIZE;
+	}
+	return true;
 }
 
 enum step {
@@ -209,14 +245,12 @@ enum step {
 	STEP_UNKNOWN, /* it takes a complete unwinder */
 };
 
-#define PAGE_BITS 12u
-
 /* Can the word at @address be read? Without a system call where it is near to one that can; 0: none is known. */
 static bool is_there(uint64_t address, uint64_t known)
 {
 	return (known && address >> PAGE_BITS == known >> PAGE_BITS &&
 		(address + 7) >> PAGE_BITS == known >> PAGE_BITS) ||
-	       mf_readable_word(address);
+	       is_on_own_stack(address) || mf_readable_word(address);
 }
 
 /*
