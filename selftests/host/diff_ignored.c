@@ -60,14 +60,14 @@ SCENARIO(log_ignored_resizes, "diff_ignored", ARGS("resizes"),
 	 WITH("-v", "-v", "-v", "--stats=yes", "--ignore-fn=hidden",
 	      "--ignore-fn=hidden_resize"), .log = true);
 SCENARIO(log_filtering, "diff_ignored", ARGS("resizes"),
-	 WITH("-v", "-v", "-v", "-v", "--ignore-fn=hidden", "--ignore-fn=hidden_resize"),
+	 WITH("-v", "-v", "-v", "-v", "-v", "--ignore-fn=hidden", "--ignore-fn=hidden_resize"),
 	 .log = true);
 SCENARIO(log_filtering_churn, "diff_ignored", ARGS("churn"),
-	 WITH("-v", "-v", "-v", "-v", "--ignore-fn=hidden"), .log = true);
+	 WITH("-v", "-v", "-v", "-v", "-v", "--ignore-fn=hidden"), .log = true);
 SCENARIO(log_filtering_all, "diff_ignored", ARGS("deep"),
-	 WITH("-v", "-v", "-v", "-v", "--depth=10", "--alloc-fn=recurse(int)"), .log = true);
+	 WITH("-v", "-v", "-v", "-v", "-v", "--depth=10", "--alloc-fn=recurse(int)"), .log = true);
 SCENARIO(log_filtering_below_main, "diff_ignored", ARGS("blocks"),
-	 WITH("-v", "-v", "-v", "-v", "--ignore-fn=(below main)", "--alloc-fn=main",
+	 WITH("-v", "-v", "-v", "-v", "-v", "--ignore-fn=(below main)", "--alloc-fn=main",
 	      "--alloc-fn=blocks()", "--alloc-fn=visible(unsigned long)"), .log = true);
 
 TEST_HARNESS_MAIN

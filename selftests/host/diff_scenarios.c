@@ -271,23 +271,24 @@ SCENARIO(log_calls, "diff_calls", ARGS("realloc_shrink"),
 	 WITH("-v", "-v", "-v", "--stats=yes"), .log = true);
 SCENARIO(log_edges, "diff_calls", ARGS("realloc_edges"),
 	 WITH("-v", "-v", "-v", "--stats=yes"), .log = true);
+#define FIVE "-v", "-v", "-v", "-v", "-v"
 SCENARIO(log_filtering, "diff_places", ARGS("wraps"),
-	 WITH("-v", "-v", "-v", "-v", "--alloc-fn=wrap", "--alloc-fn=wrap_deep", "--depth=2"),
+	 WITH(FIVE, "--alloc-fn=wrap", "--alloc-fn=wrap_deep", "--depth=2"),
 	 .log = true);
 SCENARIO(log_filtering_main, "diff_places", ARGS("ways"),
-	 WITH("-v", "-v", "-v", "-v", "--alloc-fn=one_place", "--alloc-fn=one_way",
+	 WITH(FIVE, "--alloc-fn=one_place", "--alloc-fn=one_way",
 	      "--alloc-fn=another_way", "--alloc-fn=ways", "--alloc-fn=main"), .log = true);
 SCENARIO(log_filtering_calls, "diff_calls", ARGS("realloc_edges"),
-	 WITH("-v", "-v", "-v", "-v"), .log = true);
+	 WITH(FIVE), .log = true);
 SCENARIO(log_filtering_peaks, "diff_calls", ARGS("realloc_shrink"),
-	 WITH("-v", "-v", "-v", "-v", "--peak-inaccuracy=0"), .log = true);
+	 WITH(FIVE, "--peak-inaccuracy=0"), .log = true);
 SCENARIO(log_filtering_nothing, "diff_shapes", ARGS("churn_short"),
-	 WITH("-v", "-v", "-v", "-v", "--show-below-main=yes"), .log = true);
-SCENARIO(log_filtering_new, "diff_new", ARGS("forms"), WITH("-v", "-v", "-v", "-v"), .log = true);
+	 WITH(FIVE, "--show-below-main=yes"), .log = true);
+SCENARIO(log_filtering_new, "diff_new", ARGS("forms"), WITH(FIVE), .log = true);
 SCENARIO(log_filtering_mangled, "diff_new", ARGS("objects"),
-	 WITH("-v", "-v", "-v", "-v", "--demangle=no"), .log = true);
+	 WITH(FIVE, "--demangle=no"), .log = true);
 SCENARIO(log_filtering_constructors, "diff_library", ARGS("constructors"),
-	 WITH("-v", "-v", "-v", "-v"), .log = true);
+	 WITH(FIVE), .log = true);
 SCENARIO(log_stats, "diff_new", ARGS("forms"), WITH("--stats=yes"), .log = true);
 
 TEST_HARNESS_MAIN

@@ -190,14 +190,27 @@ static char *make_comparable(const char *text, bool head)
 
 /*
  * Copies a line of the account to @to. How many frames below main were left out depends on what
- * Valgrind finds on the stack below the frame that has no caller.
+ * Valgrind finds on the stack below the frame that has no caller. Its realloc(NULL, n) is its malloc,
+ * called by realloc, and its posix_memalign its memalign: either name stands for both.
  */
 static char *copy_account_line(char *to, const char *line, const char *end)
 {
 	static const char below[] = "main/below main: filtering ";
+	static const struct {
+		const char *line, *copy;
+	} rows[] = {
+		{ "removing top fn realloc from", "removing top fn malloc from stacktrace\n" },
+		{ "removing top fn posix_memalign from", "removing top fn memalign from stacktrace\n" },
+		{ "filtering alloc fn realloc\n", "" },
+		{ "filtering alloc fn posix_memalign\n", "" },
+	};
 
-	if (begins(line, below) && line[strlen(below)] != '0')
+	if (begins(line, below))
 		return to + sprintf(to, "%s+\n", below);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (begins(line, rows[i].line))
+			return stpcpy(to, rows[i].copy);
+	}
 	return mempcpy(to, line, (size_t)(end - line));
 }
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DIFF_WORDS_MAX 12
+#define DIFF_WORDS_MAX 20
 
 /*
  * Both profilers always get --time-unit=B. Valgrind also gets --run-libc-freeres=no and

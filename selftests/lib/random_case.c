@@ -81,6 +81,15 @@ static void add_option(struct random_case *the, const char *option)
 	}
 }
 
+static bool has_option(const struct random_case *the, const char *option)
+{
+	for (size_t i = 0; the->scenario.options[i]; i++) {
+		if (strcmp(the->scenario.options[i], option) == 0)
+			return true;
+	}
+	return false;
+}
+
 static unsigned int pick_depth(uint64_t *state)
 {
 	static const uint8_t usual[] = { 1, 2, 3, 4, 5, 7, 30, 31, 50, 199, 200 };
@@ -145,8 +154,8 @@ static void add_numbers(struct random_case *the, uint64_t *state)
  *  - reallocs where some blocks are ignored. Some may be even without --ignore-fn, when a chain
  *    consists of allocation functions for longer than it is captured: then either no reallocs or no
  *    such chains;
- *  - how much of such a chain is captured when it ends in posix_memalign, which in Valgrind calls its
- *    memalign.
+ *  - how much of such a chain is captured when it ends in posix_memalign or realloc(NULL, n), which in
+ *    Valgrind call its memalign and malloc.
  */
 static void add_functions(struct random_case *the, uint64_t *state, const struct target *target,
 			  char *rules)
@@ -209,6 +218,26 @@ static void add_words(struct random_case *the, uint64_t *state)
 	}
 }
 
+/*
+ * What both say of their work: of snapshots, of each event, of what is left out of stacks, and the sums.
+ * Not with the lines of --trace-malloc, nor of functions that are two in Valgrind.
+ */
+static void add_account(struct random_case *the, uint64_t *state, char *rules)
+{
+	uint32_t level = 2 + pick(state, 3);
+
+	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
+		return;
+	/* After -q. */
+	add_option(the, "-v");
+	while (level--)
+		add_option(the, "-v");
+	add_option(the, "--stats=yes");
+	the->scenario.log = true;
+	if (!strchr(rules, 'p'))
+		strcat(rules, "p");
+}
+
 /* From 10 events on, small programs being as frequent as large ones. */
 static unsigned int pick_events(uint64_t *state)
 {
@@ -233,6 +262,7 @@ void random_case_make(struct random_case *the, uint64_t seed, unsigned int numbe
 	add_words(the, &state);
 	if (percent(&state, 40))
 		strcat(rules, "f");
+	add_account(the, &state, rules);
 	the->scenario.target = target->name;
 	the->scenario.args[0] = word(the, "%" PRIu32, pick(&state, UINT32_MAX));
 	the->scenario.args[1] = word(the, "%u", pick_events(&state));

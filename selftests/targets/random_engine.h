@@ -3,8 +3,8 @@
  * A random program: what it allocates, resizes and frees, how much, when, and along which calls.
  *
  * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. The same words always make the
- * same program, and one with fewer events is its beginning. RULES are letters: r, no realloc; p, no
- * posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, everything is freed at the
+ * same program, and one with fewer events is its beginning. RULES are letters: r, no realloc; p, none
+ * of a block that does not exist, and no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, everything is freed at the
  * end; a digit, many chains end in that function's calling itself; - for none.
  *
  * The file that includes this one brings the functions that the chains lead through: a table of them,
@@ -125,7 +125,7 @@ static struct program {
 	int recursing;	    /* the function that ends many chains, or -1 */
 	uint8_t slop;	    /* bytes less than a multiple of 32, below 16 */
 	uint16_t large;	    /* how many times as large the largest blocks are as the next */
-	bool resizes, has_posix;
+	bool resizes, plain; /* plain: what no function of Valgrind's makes by another one */
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
 	char text[TEXT_MAX + 1];
@@ -175,7 +175,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.state = seed * 0x9e3779b97f4a7c15u + 1;
 	pick(1);
 	program.resizes = !strchr(rules, 'r');
-	program.has_posix = !strchr(rules, 'p');
+	program.plain = strchr(rules, 'p');
 	program.recursing = rules[strcspn(rules, "0123456789")] - '0';
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
@@ -236,7 +236,9 @@ static enum call pick_making(const struct block *block)
 	if ((call == CALL_CALLOC && block->size > MIB) ||
 	    (call == CALL_STRDUP && (block->size == 0 || block->size > TEXT_MAX)))
 		return CALL_MALLOC;
-	return call == CALL_POSIX_MEMALIGN && !program.has_posix ? CALL_MEMALIGN : call;
+	if (program.plain && call == CALL_POSIX_MEMALIGN)
+		return CALL_MEMALIGN;
+	return program.plain && call == CALL_REALLOC ? CALL_MALLOC : call;
 }
 
 static enum call pick_ending(const struct block *block)

@@ -251,7 +251,8 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 			held = step;
 			holds = true;
 			/* The stack is known before the block is, but told of after it. */
-			if (i + 1 < n && steps[i + 1].kind == MF_STEP_ALLOC)
+			if (i + 1 < n && (steps[i + 1].kind == MF_STEP_ALLOC ||
+					  steps[i + 1].kind == MF_STEP_REALLOC))
 				continue;
 		} else if (step.kind < sizeof(tellers) / sizeof(tellers[0])) {
 			tellers[step.kind](pid, &step);

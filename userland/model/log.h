@@ -51,7 +51,7 @@ enum mf_step_kind {
 	MF_STEP_REALLOC_END,  /* @heap and @extra are signed changes */
 	MF_STEP_STACK,	      /* begins: @heap is a signed change of all stacks */
 	MF_STEP_STACK_END,
-	MF_STEP_CAPTURE,      /* of a stack for @entry, just before an ALLOC or after a REALLOC */
+	MF_STEP_CAPTURE,      /* of a stack for @entry, just before an ALLOC, before or after a REALLOC */
 };
 
 #define MF_ENTRY_SIZE 40
