@@ -16,8 +16,9 @@
 /*
  * The first instruction of each hooked function is a place where ftrace can put a call. It gets a
  * call of massif_detour_entry (compat/detour_64.S), which asks massif_detour_route below whether
- * the address space that this call is about could be a target. If not, the function just goes on:
- * that is all there is to pay for the rest of the system, some twenty instructions. Else the call
+ * the address space that this call is about could be a target; or, for the functions called most
+ * often, asks that itself. If not, the function just goes on: that is all there is to pay for the rest
+ * of the system, some ten instructions. Else the call
  * goes to a wrapper instead, which calls enter, the rest of the function, and leave.
  *
  * A wrapper is left when its function returns, and that may sleep, even after the hooks were
@@ -108,62 +109,42 @@ static KEEPS unsigned long turn(unsigned int hook, unsigned long at)
 	return at;
 }
 
-/* The same for calls that are rarer. */
-static KEEPS unsigned long route_others(unsigned long a0, unsigned long a1, unsigned long a2,
-					unsigned long at)
+/* The address space that a call of the hooked function is about. */
+static __always_inline struct mm_struct *mm_of(unsigned int hook, unsigned long a0, unsigned long a1,
+					       unsigned long a2)
 {
-	struct mm_struct *mm;
-	unsigned int hook;
-
-	for (hook = 0; body[hook] != at; hook++)
-		if (hook == MASSIF_HOOK_COUNT - 1)
-			return at;
 	switch (massif_hookpoints[hook].mm) {
 	case MASSIF_MM_CURRENT:
-		mm = current->mm;
-		break;
+		return current->mm;
 	case MASSIF_MM_ARG0:
-		mm = (struct mm_struct *)a0;
-		break;
+		return (struct mm_struct *)a0;
 	case MASSIF_MM_ARG2:
-		mm = (struct mm_struct *)a2;
-		break;
+		return (struct mm_struct *)a2;
 	case MASSIF_MM_VMA0:
-		mm = ((struct vm_area_struct *)a0)->vm_mm;
-		break;
+		return ((struct vm_area_struct *)a0)->vm_mm;
 	case MASSIF_MM_VMA1:
-		mm = ((struct vm_area_struct *)a1)->vm_mm;
-		break;
+		return ((struct vm_area_struct *)a1)->vm_mm;
 	case MASSIF_MM_VMA0_AT:
-		mm = (*(struct vm_area_struct **)a0)->vm_mm;
-		break;
-	default:
-		return at;
+		return (*(struct vm_area_struct **)a0)->vm_mm;
 	}
-	return massif_target_possible(mm) ? turn(hook, at) : at;
+	return NULL;
 }
 
 /*
- * Where a call goes: on (at), or to a wrapper. Runs for every call in the system, in any context
- * that the hooked functions have, and must leave all registers as they are. So whatever it takes to
- * do something is in other functions, and this one saves nothing.
+ * Where a call goes: on (at), or to a wrapper. Runs in any context that the hooked functions have, for
+ * every call in the system of one that massif_detour_entry does not ask about itself; and must leave all
+ * registers as they are. So whatever it takes to do something is in another function.
  */
 KEEPS unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
 					unsigned long a3, unsigned long a4, unsigned long a5,
 					unsigned long at)
 {
-	const struct mm_struct *mm;
+	unsigned int hook;
 
-	if (at == body[MASSIF_HOOK_MMAP] || at == body[MASSIF_HOOK_REMOVE])
-		mm = current->mm;
-	else if (at == body[MASSIF_HOOK_UNMAP])
-		mm = (const struct mm_struct *)MASSIF_UNMAP_MM(a0, a2);
-	else
-		return route_others(a0, a1, a2, at);
-	if (likely(!massif_target_possible(mm)))
-		return at;
-	return turn(at == body[MASSIF_HOOK_MMAP]   ? MASSIF_HOOK_MMAP :
-		    at == body[MASSIF_HOOK_UNMAP] ? MASSIF_HOOK_UNMAP : MASSIF_HOOK_REMOVE, at);
+	for (hook = 0; body[hook] != at; hook++)
+		if (hook == MASSIF_HOOK_COUNT - 1)
+			return at;
+	return massif_target_possible(mm_of(hook, a0, a1, a2)) ? turn(hook, at) : at;
 }
 
 /*
@@ -193,12 +174,23 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 	return result;
 }
 
-/* What massif_detour_entry_fault (compat/detour_64.S) has to know: it asks massif_resident_unlikely(). */
+/* A name for the assembler. */
+#define TELL(name, value)	\
+	asm volatile(".globl massif_detour_" name "\n\t.set massif_detour_" name ", %c0" : : "i" (value))
+
+/*
+ * What compat/detour_64.S has to know: massif_detour_entry asks massif_target_possible(), and
+ * massif_detour_entry_fault massif_resident_unlikely().
+ */
 static void __used tell_assembler(void)
 {
+	BUILD_BUG_ON(MASSIF_TARGET_SHIFT != 8 || MASSIF_TARGET_BITS != 8);
 	BUILD_BUG_ON(MASSIF_CROWD_SHIFT != 8 || MASSIF_CROWD_BITS != 8);
-	asm volatile(".globl massif_detour_vma_mm\n\t"
-		     ".set massif_detour_vma_mm, %c0" : : "i" (offsetof(struct vm_area_struct, vm_mm)));
+	TELL("body_mmap", &body[MASSIF_HOOK_MMAP]);
+	TELL("body_unmap", &body[MASSIF_HOOK_UNMAP]);
+	TELL("body_remove", &body[MASSIF_HOOK_REMOVE]);
+	TELL("task_mm", offsetof(struct task_struct, mm));
+	TELL("vma_mm", offsetof(struct vm_area_struct, vm_mm));
 }
 
 /* Where a kprobe on the function would go, if ftrace owns that place. */

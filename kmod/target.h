@@ -96,6 +96,7 @@ struct massif_target {
 
 /* By mm. Changed under massif_table_lock, read in every hook under RCU: mostly to find nothing. */
 #define MASSIF_TARGET_BITS	8
+#define MASSIF_TARGET_SHIFT	8
 extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
 /*
@@ -104,7 +105,8 @@ extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
  */
 static __always_inline struct hlist_head *massif_target_chain(const struct mm_struct *mm)
 {
-	return &massif_target_table[(unsigned long)mm >> 8 & (BIT(MASSIF_TARGET_BITS) - 1)];
+	return &massif_target_table[(unsigned long)mm >> MASSIF_TARGET_SHIFT &
+				    (BIT(MASSIF_TARGET_BITS) - 1)];
 }
 
 /* Could this be a target's? False is certain, true deserves a closer look. Needs no lock. */

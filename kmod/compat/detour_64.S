@@ -2,10 +2,26 @@
 /* The way of a call into a wrapper of ours and out again: what C cannot say. */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
+#include <asm/asm-offsets.h>
 #include <asm/nospec-branch.h>
+#include <asm/percpu.h>
 #include <asm/unwind_hints.h>
 
 #include "entries.h"
+
+/* current, as this kernel has it; NULL->mm is not asked for. */
+#ifdef X86_current_task
+#define CURRENT	PER_CPU_VAR(pcpu_hot + X86_current_task)
+#else
+#define CURRENT	PER_CPU_VAR(current_task)
+#endif
+
+/* massif_target_possible(), for the second byte of an address space's pointer in eax; else on. */
+.macro possible_or_return
+	cmpq	$0, massif_target_table(,%rax,8)
+	jne	.Lroute
+	RET
+.endm
 
 /*
  * The first instruction of a hooked function calls this: on the stack is where that function goes
@@ -13,12 +29,35 @@
  * massif_detour_route (which keeps all other registers) says: on, or to a wrapper, for which all is
  * as if the caller had called it.
  *
- * A return and not a jump, because then the place need not be marked for indirect branches.
+ * A return and not a jump, because then the place need not be marked for indirect branches. Nor need
+ * this one be, for ftrace's call is a direct one.
+ *
+ * Each mmap and munmap of the system passes here twice or three times, so for the functions that they
+ * call the question is asked here, with rax alone, whether the address space can be a target's.
  */
-SYM_FUNC_START(massif_detour_entry)
-#ifdef ANNOTATE_NOENDBR
-	ANNOTATE_NOENDBR	/* ftrace's call is a direct one */
+SYM_START(massif_detour_entry, SYM_L_GLOBAL, .balign 16)
+#ifdef CONFIG_X86_KERNEL_IBT
+	ANNOTATE_NOENDBR
 #endif
+	movq	(%rsp), %rax
+	cmpq	%rax, massif_detour_body_mmap(%rip)
+	je	.Lcurrent
+	cmpq	%rax, massif_detour_body_remove(%rip)
+	je	.Lcurrent
+	cmpq	%rax, massif_detour_body_unmap(%rip)
+	jne	.Lroute
+#ifdef MASSIF_HAVE_vma_iterator
+	movzbl	%dh, %eax
+#else
+	movl	%edi, %eax
+	movzbl	%ah, %eax
+#endif
+	possible_or_return
+.Lcurrent:
+	movq	CURRENT, %rax
+	movzbl	massif_detour_task_mm + 1(%rax), %eax
+	possible_or_return
+.Lroute:
 	call	massif_detour_route
 	movq	%rax, (%rsp)
 	RET

@@ -18,13 +18,6 @@ enum massif_mm_place {
 	MASSIF_MM_VMA0_AT,
 };
 
-/* UNMAP's, for the compiler: which of its first three arguments is it? */
-#ifdef MASSIF_HAVE_vma_iterator
-#define MASSIF_UNMAP_MM(a0, a2)	(a2)
-#else
-#define MASSIF_UNMAP_MM(a0, a2)	(a0)
-#endif
-
 struct massif_hookpoint {
 	const char *symbol;
 	enum massif_mm_place mm;
