@@ -7,6 +7,7 @@
 
 #include "compat/direct.h"
 #include "compat/hookpoint.h"
+#include "desk.h"
 #include "detour.h"
 #include "fault.h"
 #include "mapping.h"
@@ -263,7 +264,7 @@ void massif_detour_disarm_fault(void)
 {
 	massif_direct_disarm(&fault_direct, &fault_site, 1,
 			     (unsigned long)massif_detour_entry_fault);
-	massif_resident_adopt();
+	massif_desk_adopt();
 }
 
 /* Nobody holds the module for a wrapper; but a thread may still be about to return from one. */

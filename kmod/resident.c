@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 // What is resident of a target, and who changed it: RESIDENT and MOVE records.
-#include <linux/hash.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -12,6 +11,7 @@
 
 #include "compat/rss.h"
 #include "compat/task.h"
+#include "desk.h"
 #include "record.h"
 #include "resident.h"
 #include "session.h"
@@ -41,24 +41,6 @@ static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 #define SPANS_BETWEEN_SUMS	64
 
 atomic_t massif_resident_crowds[1 << MASSIF_CROWD_BITS];
-
-/*
- * Who is handling a fault. So that a fault need not take a lock, nor find its target, before it is
- * known that it changes anything. A task takes one of two desks, writes who is served, and after that
- * counters can change; it gives it back when all is told. task is changed by cmpxchg() only; span is
- * the owner's alone, and the others are not to look at it.
- *
- * Each fault has the module in use, but a reference would cost as much as the desk. So whoever sits at
- * one when the hook has been disarmed gets a reference then (ADOPTED), and puts it.
- */
-#define ADOPTED	1UL
-#define DESK_BITS	6
-static struct massif_desk {
-	unsigned long task;		/* 0: free; bit ADOPTED */
-	struct mm_struct *mm;		/* NULL: not written yet */
-	struct massif_span *span;
-	unsigned long __pad;		/* two are a cache line */
-} desks[1 << DESK_BITS] ____cacheline_aligned;
 
 /* Spans that are queued, of all targets: they are in lists, where a fault does not look otherwise. */
 static atomic_t nr_queued;
@@ -155,65 +137,6 @@ static void prepare(struct massif_rec_resident *rec, struct massif_target *targe
 		massif_stack_explain(&rec->h, target, false);
 }
 
-/* Tells of change at place, by current. */
-static void tell(struct massif_target *target, const struct massif_place *place,
-		 const long *change)
-{
-	struct massif_resident *resident = &target->resident;
-	struct massif_rec_resident rec;
-	unsigned long irq;
-
-	if (nothing(change))
-		return;
-	prepare(&rec, target, place);
-	raw_spin_lock_irqsave(&resident->lock, irq);
-	write(target, &rec, change);
-	raw_spin_unlock_irqrestore(&resident->lock, irq);
-}
-
-/* Current's desk, or the one it would have: the other is next to it. */
-static struct massif_desk *desk_of(const struct task_struct *task)
-{
-	return &desks[hash_ptr(task, DESK_BITS)];
-}
-
-static struct massif_desk *neighbour(struct massif_desk *desk)
-{
-	return &desks[(desk - desks) ^ 1];
-}
-
-static bool is_mine(const struct massif_desk *desk)
-{
-	return (READ_ONCE(desk->task) & ~ADOPTED) == (unsigned long)current;
-}
-
-/* Does current handle a fault of mm? */
-static __always_inline struct massif_span *serving(const struct mm_struct *mm)
-{
-	struct massif_desk *desk = desk_of(current);
-
-	if (!is_mine(desk))
-		desk = neighbour(desk);
-	return is_mine(desk) && desk->mm == mm ? desk->span : NULL;
-}
-
-/* Does any other, or could one? */
-static bool served(const struct mm_struct *mm)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(desks); i++) {
-		const struct mm_struct *whose;
-
-		if (!READ_ONCE(desks[i].task) || is_mine(&desks[i]))
-			continue;
-		whose = READ_ONCE(desks[i].mm);
-		if (!whose || whose == mm)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Nobody is at work, and yet the counters are not what was told: some change was not seen. Tells
  * the difference.
@@ -239,7 +162,7 @@ static noinline void look_for_drift(struct massif_target *target, struct mm_stru
 		return;
 	/* Whoever has changed what was counted still has a desk, for nobody can tell without the lock. */
 	smp_mb();
-	if (served(mm))
+	if (massif_desk_served(mm))
 		return;
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		now[i] -= resident->told[i];
@@ -255,6 +178,30 @@ static void maybe_look_for_drift(struct massif_target *target, struct mm_struct 
 	lockdep_assert_held(&resident->lock);
 	if (!resident->until_drift || !--resident->until_drift)
 		look_for_drift(target, mm);
+}
+
+/* Tells of change at place, by current. ends: a span that is not in the list ends with it. */
+static __always_inline void tell(struct massif_target *target, const struct massif_place *place,
+				 const long *change, bool ends)
+{
+	struct massif_resident *resident = &target->resident;
+	struct massif_rec_resident rec MASSIF_RAW;
+	unsigned long irq;
+
+	if (nothing(change))
+		return;
+	prepare(&rec, target, place);
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	write(target, &rec, change);
+	if (ends)
+		maybe_look_for_drift(target, target->mm);
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+}
+
+static noinline void tell_amid(struct massif_target *target, const struct massif_place *place,
+			       const long *change)
+{
+	tell(target, place, change, false);
 }
 
 /* What the span has changed since it was cut, or began. last: it is not cut again. */
@@ -292,7 +239,7 @@ static void cut_and_tell(struct massif_span *span, struct massif_target *target,
 	long change[NR_MM_COUNTERS];
 
 	cut(span, target, change, false);
-	tell(target, place, change);
+	tell_amid(target, place, change);
 }
 
 /* Current's span in the list. */
@@ -311,7 +258,7 @@ static struct massif_span *find_locked(struct massif_resident *resident)
 static struct massif_span *find(struct massif_target *target)
 {
 	struct massif_resident *resident = &target->resident;
-	struct massif_span *span = serving(target->mm);
+	struct massif_span *span = massif_desk_serving(target->mm);
 	unsigned long irq;
 
 	if (span)
@@ -400,7 +347,7 @@ static struct massif_span *find_or_start(struct massif_target *target,
 					 const struct massif_place *place, bool *new)
 {
 	struct massif_resident *resident = &target->resident;
-	struct massif_span *span = serving(target->mm);
+	struct massif_span *span = massif_desk_serving(target->mm);
 	unsigned long irq;
 
 	*new = false;
@@ -463,17 +410,15 @@ static bool queue(struct massif_span *span, struct massif_target *target)
  */
 bool massif_resident_enter(struct massif_span *span, struct mm_struct *mm, unsigned long addr)
 {
-	struct massif_desk *desk = desk_of(current);
+	struct massif_desk *desk;
 	int i;
 
 	/* It may have a span in the list. And a fault within a fault there is not. */
-	if (unlikely(atomic_read(&nr_queued)) || is_mine(desk) || is_mine(neighbour(desk)))
+	if (unlikely(atomic_read(&nr_queued)))
 		return false;
-	if (cmpxchg(&desk->task, 0, (unsigned long)current)) {
-		desk = neighbour(desk);
-		if (cmpxchg(&desk->task, 0, (unsigned long)current))
-			return false;
-	}
+	desk = massif_desk_take();
+	if (!desk)
+		return false;
 	span->own = true;
 	span->lasts = true;
 	span->depth = 0;
@@ -492,61 +437,29 @@ bool massif_resident_enter(struct massif_span *span, struct mm_struct *mm, unsig
 		if (MASSIF_RSS_BY_THREAD)
 			span->collected[i] = massif_rss_collected(i);
 	}
-	desk->span = span;
-	WRITE_ONCE(desk->mm, mm);
+	massif_desk_serve(desk, mm, span);
 	return true;
 }
 
 /* The fault has been handled. True: it had a reference to the module, which is to be put last. */
 bool massif_resident_leave(struct massif_span *span)
 {
-	const unsigned long task = (unsigned long)current;
-	struct massif_desk *desk = span->desk;
 	struct massif_target *target;
-	struct massif_rec_resident rec MASSIF_RAW;
 	long change[NR_MM_COUNTERS] MASSIF_RAW;
-	unsigned long irq;
 	bool adopted;
 
 	rcu_read_lock();
 	target = find_target(span->mm);
 	if (target) {
 		cut(span, target, change, true);
-		if (!nothing(change)) {
-			prepare(&rec, target, &span->place);
-			raw_spin_lock_irqsave(&target->resident.lock, irq);
-			write(target, &rec, change);
-			maybe_look_for_drift(target, span->mm);
-			raw_spin_unlock_irqrestore(&target->resident.lock, irq);
-		}
+		tell(target, &span->place, change, true);
 	}
-	WRITE_ONCE(desk->mm, NULL);
-	/* With cmpxchg() of the next, and served(). */
-	adopted = cmpxchg(&desk->task, task, 0) != task;
-	if (unlikely(adopted))
-		smp_store_release(&desk->task, 0);
+	adopted = massif_desk_give_back(span->desk);
 	/* For run(), which can sleep. */
 	if (target && unlikely(!READ_ONCE(target->resident.zap)))
 		massif_resident_touch(target, &nowhere);
 	rcu_read_unlock();
 	return adopted;
-}
-
-/* No fault is entered any more: who is amid one shall hold the module. */
-void massif_resident_adopt(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(desks); i++) {
-		unsigned long task = READ_ONCE(desks[i].task);
-
-		if (!task || task & ADOPTED)
-			continue;
-		/* The session's file is open, so the module has a user already. */
-		__module_get(THIS_MODULE);
-		if (cmpxchg(&desks[i].task, task, task | ADOPTED) != task)
-			module_put(THIS_MODULE);
-	}
 }
 
 /* Current is about to bring pages at place in, until it returns to user mode or the next place. */
@@ -596,7 +509,7 @@ void massif_resident_end(struct massif_target *target, const struct massif_place
 		return;
 	cut(span, target, change, false);
 	if (span->lasts)
-		tell(target, range, change);
+		tell_amid(target, range, change);
 	else
 		kfree(leave(span, target, range, change));
 }
@@ -610,7 +523,7 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 
 	change[member] = by;
 	if (current->mm != mm) {
-		tell(target, &nowhere, change);
+		tell_amid(target, &nowhere, change);
 	} else if (massif_task_has_user(current)) {
 		span = find_or_start(target, &nowhere, &new);
 		if (span && queue(span, target))
@@ -646,7 +559,7 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
  */
 void massif_resident_changed(struct mm_struct *mm, int member)
 {
-	struct massif_span *span = serving(mm);
+	struct massif_span *span = massif_desk_serving(mm);
 	struct massif_target *target;
 	long by;
 

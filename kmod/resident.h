@@ -19,6 +19,7 @@
 #define MASSIF_RAW
 #endif
 
+struct massif_desk;
 struct massif_session;
 struct massif_target;
 struct massif_zap;
@@ -58,7 +59,7 @@ struct massif_place {
  * the kernel adds it to the shared part: that adds to one what it takes from the other.
  *
  * Only the task itself touches its span, but for the list. That of a fault is on the task's stack, and
- * in no list: resident.c has a table of these.
+ * in no list, but in a table (desk.h).
  */
 struct massif_span {
 	struct task_struct *task;	/* if in the list */
@@ -114,7 +115,6 @@ void massif_resident_crowd(struct mm_struct *mm, int by);
 /* In a hook, for current's own address space. */
 bool massif_resident_enter(struct massif_span *span, struct mm_struct *mm, unsigned long addr);
 bool massif_resident_leave(struct massif_span *span);
-void massif_resident_adopt(void);
 
 /* All under RCU, in hooks. */
 void massif_resident_touch(struct massif_target *target, const struct massif_place *place);
