@@ -2,6 +2,7 @@
 // What massif.ko adds to a path through the kernel: guest instructions, one line a path and state.
 #include <fcntl.h>
 #include <linux/massif.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -148,11 +149,7 @@ static void enrol(int fd)
 		die("enrol");
 }
 
-/*
- * A session of this process's own. The ring is not mapped, so that the address space is the same in
- * every state.
- */
-static int begin(const struct state *state)
+static int open_session(const struct state *state)
 {
 	struct massif_setup setup = {
 		.size = sizeof(setup),
@@ -166,9 +163,32 @@ static int begin(const struct state *state)
 
 	if (fd < 0 || ioctl(fd, MASSIF_IOC_SETUP, &setup))
 		die("session");
-	if (!state->child)
-		enrol(fd);
 	return fd;
+}
+
+/*
+ * A session, if there is to be one. The address space must be the same in every state, or the kernel's
+ * tree of mappings has another shape, and searches it longer or shorter. So the ring is not mapped; and
+ * as the module tries its hooks in the address space of who opens, that is one that only has its
+ * descriptors in common with this one.
+ */
+static int begin(const struct state *state)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+	int status;
+
+	if (pid < 0)
+		die("opener");
+	if (!pid)
+		_exit(state ? open_session(state) : 0);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+	    (state && WEXITSTATUS(status) <= STDERR_FILENO))
+		exit(1);
+	if (!state)
+		return -1;
+	if (!state->child)
+		enrol(WEXITSTATUS(status));
+	return WEXITSTATUS(status);
 }
 
 /*
@@ -269,7 +289,7 @@ int main(int argc, char **argv)
 {
 	const struct state *state = NULL;
 	size_t i;
-	int fd = -1, err;
+	int fd, err;
 	pid_t child;
 
 	if (argc != 2) {
@@ -279,8 +299,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		if (!strcmp(argv[1], states[i].name))
 			state = &states[i];
-	if (state)
-		fd = begin(state);
+	fd = begin(state);
 	child = make_child(state, fd);
 
 	/* Once for what only happens the first time. */
