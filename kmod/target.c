@@ -195,6 +195,12 @@ struct mm_struct *massif_target_mmget(struct massif_target *target)
 	return mm;
 }
 
+/* The consumer has been told of every change, but not of each file's name: a resync is due, no more. */
+void massif_target_unnamed(struct massif_target *target)
+{
+	atomic_inc(&target->lost_gen);
+}
+
 /* What the consumer knows of the target is not the truth any more: a resync is due. */
 void massif_target_desync(struct massif_target *target)
 {

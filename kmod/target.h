@@ -131,6 +131,7 @@ void massif_target_put(struct massif_target *target);
 void massif_target_exit(void);
 struct mm_struct *massif_target_mmget(struct massif_target *target);
 
+void massif_target_unnamed(struct massif_target *target);
 void massif_target_desync(struct massif_target *target);
 void massif_target_desync_all(struct massif_session *session);
 bool massif_target_synced(struct massif_target *target);

@@ -202,8 +202,12 @@ void massif_visit_name(struct massif_target *target, unsigned long addr, unsigne
 {
 	struct massif_visit *visit = get(current, target);
 
-	if (!visit || visit->nr_names == MAX_NAMES) {
+	if (!visit) {
 		massif_target_desync(target);
+		return;
+	}
+	if (visit->nr_names == MAX_NAMES) {
+		massif_target_unnamed(target);
 		return;
 	}
 	visit->names[visit->nr_names].addr = addr;
