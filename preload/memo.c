@@ -8,10 +8,11 @@
 
 #define GROUP	     MF_MEMO_GROUP
 #define WORDS_MAX    MF_MEMO_WORDS
-#define NODE_MAX     ((sizeof(struct mf_memo_node) + WORDS_MAX / GROUP * sizeof(struct mf_memo_group)) / sizeof(uint64_t))
+#define NODE_MAX     (HEAD_WORDS + WORDS_MAX / GROUP * sizeof(struct mf_memo_group) / sizeof(uint64_t) + LINE_WORDS)
 #define SLOTS_FIRST  512u
 #define HEAD_WORDS   (sizeof(struct mf_memo_node) / sizeof(uint64_t))
-#define CHILD_OF     (1ull << 63) /* no sp has that bit */
+#define CHILD_OF     MF_MEMO_CHILD_OF
+#define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
 #define FP_OFFSET    (-16) /* where the caller's fp is: at the frame address, two words below sp */
 
 /* While nothing is ever found, see MF_MEMO_IN_VAIN. */
@@ -20,6 +21,7 @@
 #define IN_VAIN_KEPT 256u /* after which all is forgotten: few stacks are looked through faster than many */
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
+_Static_assert(sizeof(struct mf_memo_node) == MF_MEMO_LINE, "a head is a line");
 _Static_assert(WORDS_MAX % GROUP == 0 && 2 * NODE_MAX < MF_MEMO_POOL / 8, "nodes are small");
 
 static inline uint64_t hash_of(uint64_t above, uint64_t value)
@@ -48,11 +50,6 @@ static inline uint32_t groups_for(uint32_t n_words)
 	return (n_words + GROUP - 1) / GROUP;
 }
 
-static inline uint32_t place_in(const struct mf_memo *memo, const struct mf_memo_node *node)
-{
-	return (uint32_t)((const uint64_t *)node - memo->pool);
-}
-
 static inline struct mf_memo_node *find_node(struct mf_memo *memo, uint64_t above, uint64_t value)
 {
 	uint64_t hash = hash_of(above, value);
@@ -67,24 +64,32 @@ static inline struct mf_memo_node *find_node(struct mf_memo *memo, uint64_t abov
 	return NULL;
 }
 
-uint32_t mf_memo_find(struct mf_memo *memo, const struct mf_registers *registers)
+uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 {
-	uint64_t sp = registers->sp;
+	uint32_t path[MF_MEMO_PATH] = { 0 }, n = 0;
 	struct mf_memo_node *node;
 
-	node = find_node(memo, sp, registers->pc);
+	node = find_node(memo, sp, pc);
 	if (node)
-		*mf_memo_root(memo, sp, registers->pc) = place_in(memo, node);
+		*mf_memo_root(memo, sp, pc) = mf_memo_place(memo, node);
 	while (node && mf_memo_is_unchanged(node, sp)) {
 		struct mf_memo_node *child;
 
+		if (n < MF_MEMO_PATH)
+			path[n] = mf_memo_place(memo, node);
+		n++;
 		if (node->context) {
+			if (n >= MF_MEMO_PATH) /* the last one stays 0 */
+				memset(path, 0, sizeof(path));
+			memcpy(node->path, path, sizeof(path));
+			if (n > 1)
+				mf_memo_follow(memo, node);
 			mf_memo_note_hit(memo);
 			return node->context;
 		}
 		child = find_node(memo, CHILD_OF | node->number, mf_memo_word(sp, node->branch));
 		if (child)
-			node->latest = place_in(memo, child);
+			node->latest = mf_memo_place(memo, child);
 		node = child;
 	}
 	return 0;
@@ -144,12 +149,14 @@ static void publish(struct mf_memo *memo, const struct mf_memo_node *node)
 
 	while (memo->slots[i])
 		i = (i + 1) & mask;
-	memo->slots[i] = (uint64_t)place_in(memo, node) << 32 | tag_of(hash);
+	memo->slots[i] = (uint64_t)mf_memo_place(memo, node) << 32 | tag_of(hash);
 }
 
 static uint32_t size_of(const struct mf_memo_node *node)
 {
-	return (sizeof(*node) + node->room * sizeof(struct mf_memo_group)) / sizeof(uint64_t);
+	uint32_t words = (sizeof(*node) + node->room * sizeof(struct mf_memo_group)) / sizeof(uint64_t);
+
+	return (words + LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
 }
 
 /* At place 0 no node is, but zeroes, which are nobody's registers. */
@@ -161,6 +168,7 @@ static void empty(struct mf_memo *memo)
 	}
 	memo->mask = SLOTS_FIRST - 1;
 	memo->n_nodes = 0;
+	memo->last = memo->guess = 0;
 	memo->used = HEAD_WORDS;
 }
 
@@ -263,7 +271,7 @@ static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept
 	child->number = node->number;
 	node->number = number;
 	node->context = 0;
-	node->latest = place_in(memo, child);
+	node->latest = mf_memo_place(memo, child);
 	node->branch = *offset_at(node, kept);
 	set_words(node, kept);
 }

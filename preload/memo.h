@@ -4,14 +4,17 @@
 #define MASSIF_PRELOAD_MEMO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "unwind.h"
 
 #define MF_MEMO_ROOTS (1u << 11) /* a power of two */
 #define MF_MEMO_SLOTS (1u << 16) /* of the table, at most; a power of two */
-#define MF_MEMO_POOL  (1u << 19) /* words */
+#define MF_MEMO_POOL  (1u << 20) /* words */
 #define MF_MEMO_WORDS 480u	 /* of a walk; one that read more is not remembered */
+#define MF_MEMO_PATH  6u
+#define MF_MEMO_LINE  64u	 /* nodes begin at multiples of these bytes: a head is a line of the cache */
 
 /*
  * A thread's memo. Zero is an empty one.
@@ -25,9 +28,13 @@
  * which they differ; its value leads to the next node, by a table. However many stacks begin with
  * the same registers, each word is compared once.
  *
- * Nodes lie one behind the other in a pool. When that is full, everything is forgotten. The node that
- * was found last is tried first, from the registers on (the roots) and from each node: what a program
- * has just done, it mostly does again, and then no hash is needed.
+ * Nodes lie one behind the other in a pool. When that is full, everything is forgotten.
+ *
+ * What a program has just done, it mostly does again, and then no hash is needed. Of the registers the
+ * first node that was found last is tried first (the roots). Where several stacks begin with it, the one
+ * is tried that came after the stack before, when that was here the last time; or, if that one begins
+ * with others, the child that was found last from each node. The stack before and the one after it are
+ * those with several nodes: who has one needs no guess.
  */
 struct mf_memo {
 	uint32_t mask; /* of the table: slots in use, less one */
@@ -36,11 +43,13 @@ struct mf_memo {
 	uint32_t score; /* hits of late; without, few stacks are looked for */
 	uint32_t asked;
 	uint32_t pause, in_vain; /* then: how few, and how long it has been so */
+	uint32_t last;			/* place of the last node of the stack that was found last, */
+	uint32_t guess;			/* and of that which came after it; 0: not known */
 	uint32_t roots[MF_MEMO_ROOTS];	/* places of first nodes */
 	uint64_t values[MF_MEMO_WORDS]; /* scratch: those of a walk */
 	int32_t offsets[MF_MEMO_WORDS];
 	uint64_t slots[MF_MEMO_SLOTS]; /* open-addressed: a node's place << 32 | tag */
-	uint64_t pool[MF_MEMO_POOL];
+	_Alignas(MF_MEMO_LINE) uint64_t pool[MF_MEMO_POOL];
 };
 
 /*
@@ -54,11 +63,21 @@ struct mf_memo_node {
 	uint32_t number;  /* children know it by this, also when it has been split */
 	uint32_t context; /* of the only stack that leads here; 0: there are children */
 	int32_t branch;	  /* offset of the word that tells which */
-	uint32_t latest;  /* place of the child that was found last */
+	union {
+		uint32_t latest; /* place of the child that was found last */
+		uint32_t after;	 /* a stack's last node: place of that of the stack found after it */
+	};
 	uint32_t n_bytes; /* of its groups */
 	uint16_t n_words;
 	uint8_t room; /* groups, when it was made */
+	/*
+	 * A stack's last node: places of all its nodes, the first one's first, then 0; none, if these are
+	 * too many, or not known. Another node may have come between two of them since, or be the last one now.
+	 */
+	uint32_t path[MF_MEMO_PATH];
 };
+
+#define MF_MEMO_CHILD_OF (1ull << 63) /* above, and a number; no sp has that bit */
 
 #define MF_MEMO_GROUP 4u
 
@@ -121,35 +140,9 @@ static inline void mf_memo_note_hit(struct mf_memo *memo)
 	memo->in_vain = 0;
 }
 
-/*
- * The context of the stack that begins with @sp and @pc (MF_CALLER's), if it is one of those found last;
- * else 0, and mf_memo_find() may find it.
- */
-static inline __attribute__((always_inline)) uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp,
-								     uint64_t pc)
+static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf_memo_node *node)
 {
-	const struct mf_memo_node *node;
-
-	if (__builtin_expect(!memo->score, 0))
-		return 0;
-	node = mf_memo_at(memo, *mf_memo_root(memo, sp, pc));
-	if (node->above != sp || node->value != pc)
-		return 0;
-	while (mf_memo_is_unchanged(node, sp)) {
-		uint64_t word;
-
-		if (node->context) {
-			/* The score is not worth a register meanwhile. */
-			__atomic_signal_fence(__ATOMIC_SEQ_CST);
-			mf_memo_note_hit(memo);
-			return node->context;
-		}
-		word = mf_memo_word(sp, node->branch);
-		node = mf_memo_at(memo, node->latest);
-		if (node->value != word)
-			return 0;
-	}
-	return 0;
+	return (uint32_t)((const uint64_t *)node - memo->pool);
 }
 
 /* Whether the next stack, which was not found last, is one that is looked for. */
@@ -164,8 +157,69 @@ static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 	return memo->score || !(memo->asked & memo->pause);
 }
 
-/* The context of the stack that begins with @registers (MF_CALLER's), which is looked for; 0 if it is not known. */
-uint32_t mf_memo_find(struct mf_memo *memo, const struct mf_registers *registers);
+/* The stack was found whose last node, of several, is @node. The one that came after it may be needed soon. */
+static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_node *node)
+{
+	uint32_t place = mf_memo_place(memo, node), guess = node->after;
+
+	mf_memo_at(memo, memo->last)->after = place;
+	memo->last = place;
+	memo->guess = guess;
+	__builtin_prefetch(mf_memo_at(memo, guess));
+	__builtin_prefetch(mf_memo_at(memo, guess) + 1);
+}
+
+/*
+ * The first node, with its words unchanged, of the stack that begins with @sp and @pc (MF_CALLER's), if it is
+ * the one that is tried first; else NULL. If the node has a context that is the stack's, and
+ * mf_memo_note_hit() is to be told; if not, mf_memo_recall_below() may know more.
+ */
+static inline __attribute__((always_inline)) const struct mf_memo_node *
+mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
+{
+	const struct mf_memo_node *node = mf_memo_at(memo, *mf_memo_root(memo, sp, pc));
+
+	if (__builtin_expect(!memo->score, 0) || node->above != sp || node->value != pc ||
+	    !mf_memo_is_unchanged(node, sp))
+		return NULL;
+	return node;
+}
+
+/* From there: the context of the stack, if it is one of those that are tried first; else 0. */
+static inline uint32_t mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node,
+					    uint64_t sp)
+{
+	const uint32_t *path = mf_memo_at(memo, memo->guess)->path;
+	bool is_guess = *path == mf_memo_place(memo, node);
+
+	do {
+		uint64_t word = mf_memo_word(sp, node->branch);
+		uint64_t above = MF_MEMO_CHILD_OF | node->number;
+
+		node = mf_memo_at(memo, is_guess ? *++path : node->latest);
+		if (node->value != word || node->above != above || !mf_memo_is_unchanged(node, sp))
+			return 0;
+	} while (!node->context);
+	mf_memo_follow(memo, node);
+	mf_memo_note_hit(memo);
+	return node->context;
+}
+
+/* The context of the stack that begins with @sp and @pc, which is looked for; 0 if it is not known. */
+uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc);
+
+/* The context of the stack that begins with @sp and @pc, if it is one of those that are tried first; else 0. */
+static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_t pc)
+{
+	const struct mf_memo_node *node = mf_memo_recall_root(memo, sp, pc);
+
+	if (!node)
+		return 0;
+	if (!node->context)
+		return mf_memo_recall_below(memo, node, sp);
+	mf_memo_note_hit(memo);
+	return node->context;
+}
 
 /*
  * Remembers that @walk, which begins with @registers, has @context (not 0). After it was looked for

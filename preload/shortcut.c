@@ -75,23 +75,57 @@ free_keeping(struct mf_thread *thread, void *pointer, bool shared)
 	return leave(thread, pointer, done);
 }
 
-MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void *frame, bool shared)
+MF_INLINE struct mf_shortcut_result alloc_at(struct mf_thread *thread, uint64_t *slot, void *pointer,
+					     size_t size, uint32_t context, bool shared)
+{
+	if (!pointer || (shared && !mf_gate_enter_shared(thread->desk.tally)))
+		return leave(thread, pointer, false);
+	if (__builtin_expect(!mf_tally_alloc_in(&thread->desk, slot, (uint64_t)(uintptr_t)pointer, size,
+						context, false), 0))
+		return alloc_keeping(thread, pointer, size, context, shared);
+	if (shared)
+		mf_gate_leave(thread);
+	return leave(thread, pointer, true);
+}
+
+/* Several stacks begin as this one, as far as @node; or, if there is none, others. */
+static __attribute__((noinline)) struct mf_shortcut_result
+alloc_below(const struct mf_memo_node *node, uint64_t *slot, void *pointer, size_t size,
+	    const void *frame, bool shared)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t context = 0;
 
-	if (__builtin_expect(thread->generation == mf_objects_generation(), 1))
-		context = mf_memo_recall(&thread->memo, caller.sp, caller.pc);
-	if (!context || !pointer ||
-	    (shared && !mf_gate_enter_shared(thread->desk.tally)))
+	if (node)
+		context = mf_memo_recall_below(&thread->memo, node, caller.sp);
+	if (!context && mf_memo_looks(&thread->memo))
+		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
+	if (!context) {
+		thread->is_new = true;
 		return leave(thread, pointer, false);
-	if (__builtin_expect(!mf_tally_alloc(&thread->desk, (uint64_t)(uintptr_t)pointer, size, context,
-					     false), 0))
-		return alloc_keeping(thread, pointer, size, context, shared);
-	if (shared)
-		mf_gate_leave(thread);
-	return leave(thread, pointer, true);
+	}
+	return alloc_at(thread, slot, pointer, size, context, shared);
+}
+
+MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void *frame, bool shared)
+{
+	const struct mf_registers caller = MF_CALLER_OF(frame);
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	const struct mf_memo_node *node;
+
+	/* Of a heap larger than the caches it is far away. It comes while the stack is compared. */
+	__builtin_prefetch(slot, 1);
+	if (__builtin_expect(thread->generation != mf_objects_generation(), 0))
+		return leave(thread, pointer, false);
+	node = mf_memo_recall_root(&thread->memo, caller.sp, caller.pc);
+	if (!node || !node->context)
+		return alloc_below(node, slot, pointer, size, frame, shared);
+	/* The score is not worth a register meanwhile. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	mf_memo_note_hit(&thread->memo);
+	return alloc_at(thread, slot, pointer, size, node->context, shared);
 }
 
 MF_INLINE struct mf_shortcut_result free_block(void *pointer, bool shared)

@@ -123,7 +123,7 @@ static void recall(struct mf_memo *memo, const struct mf_registers *caller,
 	if (context)
 		recalls++;
 	else
-		context = mf_memo_find(memo, caller);
+		context = mf_memo_find(memo, caller->sp, caller->pc);
 	if (!context) {
 		remember(memo, caller, walk);
 		return;

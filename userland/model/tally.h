@@ -172,10 +172,9 @@ static inline bool mf_tally_stacks(const struct mf_desk *desk, int64_t change)
  * and of a context that does not count the capture is none that there is.
  */
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint32_t context,
-	       bool keeps)
+mf_tally_alloc_in(const struct mf_desk *desk, uint64_t *slot, uint64_t address, uint64_t size,
+		  uint32_t context, bool keeps)
 {
-	uint64_t *slot = mf_blocks_usual_slot(&desk->blocks, address);
 	struct mf_tally *tally = desk->tally;
 	struct mf_cell *cell;
 	int64_t net;
@@ -194,6 +193,14 @@ mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint
 	mf_tally_change(tally, (int64_t)size, net, net);
 	tally->allocs++;
 	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint32_t context,
+	       bool keeps)
+{
+	return mf_tally_alloc_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, size,
+				 context, keeps);
 }
 
 static inline __attribute__((always_inline)) bool
