@@ -104,6 +104,7 @@ reallocate(void *old, size_t size, mf_allocator_resizer *resize, const void *dat
 		mf_track_alloc(pointer, size, caller);
 		return pointer;
 	}
+	mf_allocator_fetch(old);
 	mf_track_realloc_begin(&state, old);
 	pointer = resize(old, size, data);
 	if (__builtin_expect(mf_trace_wanted, 0))

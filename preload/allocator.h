@@ -16,11 +16,16 @@ static inline __attribute__((always_inline)) void mf_allocator_made(void *pointe
 		mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
 }
 
+/* The allocator's header of a block is often as far away as our own notes: fetch both at once. */
+static inline void mf_allocator_fetch(const void *pointer)
+{
+	__builtin_prefetch((const char *)pointer - 16);
+}
+
 /* Before a block is freed; done: and need not be told of any more. */
 static inline struct mf_shortcut_result mf_allocator_begin_free(void *pointer)
 {
-	/* The allocator's header is often as far away as our own notes: fetch both at once. */
-	__builtin_prefetch((const char *)pointer - 16);
+	mf_allocator_fetch(pointer);
 	return mf_shortcut_free(pointer);
 }
 

@@ -272,14 +272,21 @@ MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller
 	return !(session & MF_SESSION_NO_HEAP);
 }
 
-/* The context of a stack that was met before, or 0; when it is verified, by the short way, if that goes. */
-MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
+/* The context of a stack that was met before, or 0. */
+MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	uint32_t context = 0;
 
-	if (session & MF_SESSION_VERIFIES && thread->generation == mf_objects_generation())
+	if (__builtin_expect(thread->generation == mf_objects_generation(), 1))
 		context = mf_memo_recall(&thread->memo, caller->sp, caller->pc);
 	return context ? context : mf_stack_known(thread, caller);
+}
+
+/* The same; in a plain session, after the short way has failed; when it is verified, as that would have it. */
+MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
+{
+	return session & MF_SESSION_VERIFIES ? recall_stack(thread, caller) :
+					       mf_stack_known(thread, caller);
 }
 
 /* The event of a thread that is inside. */
@@ -483,6 +490,17 @@ void mf_track_free_at(const void *pointer, const struct mf_registers *caller)
 		track_free_watched(pointer, caller, session);
 }
 
+/* Member by member: what was just written in parts would have to wait if it were read as a whole. */
+MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *block)
+{
+	struct mf_block *resizing = &thread->resizing;
+
+	__atomic_store_n(&resizing->address, block->address, __ATOMIC_RELAXED);
+	__atomic_store_n(&resizing->size, block->size, __ATOMIC_RELAXED);
+	__atomic_store_n(&resizing->capacity, block->capacity, __ATOMIC_RELAXED);
+	__atomic_store_n(&resizing->context, block->context, __ATOMIC_RELAXED);
+}
+
 void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 {
 	struct mf_thread *thread;
@@ -499,10 +517,10 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 	if (!thread)
 		return;
 	if (mf_gate_enter(thread)) {
-		state->known = mf_tally_realloc_begin(&mf_session_store, address_of(old),
+		state->known = mf_tally_realloc_begin(&thread->desk, address_of(old),
 						      &state->block);
 		if (state->known)
-			thread->resizing = state->block;
+			note_resizing(thread, &state->block);
 		mf_gate_leave(thread);
 	}
 	if (!state->known) {
@@ -510,7 +528,7 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 		state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old),
 						     &state->block);
 		if (state->known)
-			thread->resizing = state->block;
+			note_resizing(thread, &state->block);
 		mf_gate_open();
 	}
 	leave(thread);
@@ -601,7 +619,7 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		return;
 	}
 	watch(thread, caller, *mf_session_active_word);
-	context = mf_stack_known(thread, caller);
+	context = recall_stack(thread, caller);
 	/* One that shrinks may make a peak, which comes before its context. */
 	if (!context && size >= state->block.size)
 		context = mf_stack_context(thread, caller);

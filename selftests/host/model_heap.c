@@ -85,7 +85,7 @@ static void stacks_event(uint64_t *seed, int64_t change, int64_t now)
 
 static bool realloc_begin_event(uint64_t address, struct mf_block *block)
 {
-	return (n_tallies && mf_tally_realloc_begin(&store, address, block)) ||
+	return (n_tallies && mf_tally_realloc_begin(&desks[0], address, block)) ||
 	       mf_heap_realloc_begin(&store, address, block);
 }
 

@@ -106,7 +106,7 @@ static void write_realloc(const struct event *event, uint32_t context)
 {
 	struct mf_block block;
 
-	if (!mf_tally_realloc_begin(&store, address_of(event->i), &block))
+	if (!mf_tally_realloc_begin(&desks[event->tally], address_of(event->i), &block))
 		mf_heap_realloc_begin(&store, address_of(event->i), &block);
 	if (mf_tally_realloc_end(&desks[event->tally], &block, address_of(event->i), event->size,
 				 context))

@@ -93,7 +93,7 @@ static struct mf_block unpack_at(const struct mf_store *store, uint64_t address,
 	address &= ~((1ull << mf_blocks_granule_bits(store)) - 1);
 	if (slot & MF_BLOCKS_UPPER)
 		address |= 1u << MF_BLOCKS_ALIGN_BITS;
-	return mf_blocks_unpack(store, address, slot);
+	return mf_blocks_unpack(address, slot, mf_model_of(store)->options.alignment);
 }
 
 void mf_blocks_set_distance(struct mf_store *store, uint32_t bytes)

@@ -178,10 +178,8 @@ static inline uint64_t mf_blocks_pack(const struct mf_store *store, const struct
 	       more >> MF_BLOCKS_ALIGN_BITS << MF_BLOCKS_MORE_SHIFT | block->size;
 }
 
-static inline struct mf_block mf_blocks_unpack(const struct mf_store *store, uint64_t address,
-					       uint64_t slot)
+static inline struct mf_block mf_blocks_unpack(uint64_t address, uint64_t slot, uint32_t alignment)
 {
-	uint32_t alignment = mf_model_of(store)->options.alignment;
 	uint64_t size = slot & ((1ull << MF_BLOCKS_MORE_SHIFT) - 1);
 
 	return (struct mf_block){
@@ -206,17 +204,15 @@ static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_b
 }
 
 /* The slot of the block at @address, and the block; NULL if it is not of the usual kind. */
-static inline uint64_t *mf_blocks_find_usual(const struct mf_store *store, uint64_t address,
+static inline uint64_t *mf_blocks_find_usual(const struct mf_blocks *blocks, uint64_t address,
 					     struct mf_block *block)
 {
-	struct mf_blocks blocks = mf_blocks_of(store);
-	uint64_t *slot;
+	uint64_t *slot = mf_blocks_usual_slot(blocks, address);
 
-	slot = mf_blocks_usual_slot(&blocks, address);
 	if (!slot || !*slot ||
-	    (*slot & (MF_BLOCKS_WIDE | MF_BLOCKS_UPPER)) != mf_blocks_place(&blocks, address))
+	    (*slot & (MF_BLOCKS_WIDE | MF_BLOCKS_UPPER)) != mf_blocks_place(blocks, address))
 		return NULL;
-	*block = mf_blocks_unpack(store, address, *slot);
+	*block = mf_blocks_unpack(address, *slot, (uint32_t)blocks->rounding + 1);
 	return slot;
 }
 

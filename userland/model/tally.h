@@ -238,10 +238,10 @@ mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *blo
 }
 
 /* Takes the block out of the table, which changes no totals. */
-static inline bool mf_tally_realloc_begin(struct mf_store *store, uint64_t address,
+static inline bool mf_tally_realloc_begin(const struct mf_desk *desk, uint64_t address,
 					  struct mf_block *block)
 {
-	uint64_t *slot = mf_blocks_find_usual(store, address, block);
+	uint64_t *slot = mf_blocks_find_usual(&desk->blocks, address, block);
 
 	if (!slot)
 		return false;
