@@ -104,15 +104,20 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_AS, &limit);
 }
 
+static void run_within_limits(struct ctl_result *result, const char *way, const char *n)
+{
+	ctl_run(result, NULL, limit_address_space,
+		(const char *[]){ "massif-ctl", "--time-unit=B", "--threshold=0", "--heap-admin=0",
+				  "--massif-out-file=massif.out.shortage", ctl_target("heap_bounds"),
+				  way, n, NULL });
+}
+
 /* No byte is lost, only whose it was; and the program does not notice. */
 TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 {
 	const uint64_t bytes = 100000 * BYTES;
 
-	ctl_run(&self->result, NULL, limit_address_space,
-		(const char *[]){ "massif-ctl", "--time-unit=B", "--threshold=0", "--heap-admin=0",
-				  "--massif-out-file=massif.out.shortage", ctl_target("heap_bounds"),
-				  "stacks", "100000", NULL });
+	run_within_limits(&self->result, "stacks", "100000");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "some call stacks are not known"));
 	EXPECT_NE(NULL, strstr(self->result.err, "ulimit -v"));
@@ -134,10 +139,7 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 	const char *line;
 	uint64_t lost, all;
 
-	ctl_run(&self->result, NULL, limit_address_space,
-		(const char *[]){ "massif-ctl", "--time-unit=B", "--threshold=0", "--heap-admin=0",
-				  "--massif-out-file=massif.out.shortage", ctl_target("heap_bounds"),
-				  "places", "10000", NULL });
+	run_within_limits(&self->result, "places", "10000");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "there was no more room for live blocks"));
 	line = strstr(self->result.err, "the profile is incomplete: 1") ?:

@@ -575,53 +575,31 @@ static FRAME int turn_aligned(int n)
 	return turn(n - 1) + line[0];
 }
 
+/* One place to call from. What stands behind the call keeps it apart from the others, and no tail call. */
+#define TURN(number, call)             \
+	case number:                   \
+		sum = (call);          \
+		passed = (number) + 1; \
+		break
+
 /* Each of these from two places. */
 static FRAME int turn(int n)
 {
-	int sum;
+	int sum = 0;
 
 	if (!n)
 		return probe();
 	switch (turns[n - 1]) {
-	case 0:
-		sum = turn_small(n);
-		passed = 1;
-		break;
-	case 1:
-		sum = turn_small(n);
-		passed = 2;
-		break;
-	case 2:
-		sum = turn_saving(n);
-		passed = 3;
-		break;
-	case 3:
-		sum = turn_saving(n);
-		passed = 4;
-		break;
-	case 4:
-		sum = turn_large(n);
-		passed = 5;
-		break;
-	case 5:
-		sum = turn_large(n);
-		passed = 6;
-		break;
-	case 6:
-		sum = turn_variable(n, 16);
-		passed = 7;
-		break;
-	case 7:
-		sum = turn_variable(n, 32);
-		passed = 8;
-		break;
-	case 8:
-		sum = turn_aligned(n);
-		passed = 9;
-		break;
-	default:
-		sum = turn_aligned(n);
-		passed = 10;
+	TURN(0, turn_small(n));
+	TURN(1, turn_small(n));
+	TURN(2, turn_saving(n));
+	TURN(3, turn_saving(n));
+	TURN(4, turn_large(n));
+	TURN(5, turn_large(n));
+	TURN(6, turn_variable(n, 16));
+	TURN(7, turn_variable(n, 32));
+	TURN(8, turn_aligned(n));
+	TURN(9, turn_aligned(n));
 	}
 	return sum;
 }
