@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/inflate.h"
 
 /* The next section after @section, its header and name; NULL after the last. */
@@ -75,20 +77,26 @@ void mf_sections_hide(Elf *elf)
 	}
 }
 
-/* What @section holds when zlib has compressed it, of malloc; NULL if it has not, or cannot be undone. */
-static uint8_t *inflate(Elf *elf, Elf_Scn *section, uint64_t *size)
+/*
+ * What @section holds when zlib has compressed it, of malloc; NULL if it has not, or cannot be undone.
+ * It is read, though libelf has the file mapped: pages of a mapping would stay ours until its end.
+ */
+static uint8_t *inflate(Elf *elf, int fd, Elf_Scn *section, const GElf_Shdr *place, uint64_t *size)
 {
-	size_t n_header = gelf_fsize(elf, ELF_T_CHDR, 1, EV_CURRENT);
-	const Elf_Data *data;
+	size_t n_header = gelf_fsize(elf, ELF_T_CHDR, 1, EV_CURRENT), n;
+	mf_auto_free uint8_t *compressed = NULL;
 	GElf_Chdr header;
 
-	if (!gelf_getchdr(section, &header) || header.ch_type != ELFCOMPRESS_ZLIB)
+	if (!gelf_getchdr(section, &header) || header.ch_type != ELFCOMPRESS_ZLIB ||
+	    place->sh_size < n_header)
 		return NULL;
-	data = elf_rawdata(section, NULL);
-	if (!data || !data->d_buf || data->d_size < n_header)
+	n = place->sh_size - n_header;
+	compressed = malloc(n + 1);
+	if (!compressed ||
+	    pread(fd, compressed, n, (off_t)(place->sh_offset + n_header)) != (ssize_t)n)
 		return NULL;
 	*size = header.ch_size;
-	return mf_inflate((const uint8_t *)data->d_buf + n_header, data->d_size - n_header, *size);
+	return mf_inflate(compressed, n, *size);
 }
 
 /* Libelf hands out the same descriptor of the data again, to libdw, too. */
@@ -116,7 +124,7 @@ static bool keep(struct mf_sections *sections, uint8_t *contents)
 	return true;
 }
 
-void mf_sections_inflate(struct mf_sections *sections, Elf *elf)
+void mf_sections_inflate(struct mf_sections *sections, Elf *elf, int fd)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -129,7 +137,7 @@ void mf_sections_inflate(struct mf_sections *sections, Elf *elf)
 		if (header.sh_type == SHT_NOBITS || !(header.sh_flags & SHF_COMPRESSED) ||
 		    strncmp(name, ".debug_", strlen(".debug_")) != 0)
 			continue;
-		contents = inflate(elf, section, &size);
+		contents = inflate(elf, fd, section, &header, &size);
 		if (contents && keep(sections, contents))
 			replace(section, &header, contents, size);
 		else

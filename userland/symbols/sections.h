@@ -26,9 +26,9 @@ void mf_sections_hide(Elf *elf);
 
 /*
  * Decompresses the sections that libdw will want, sooner than it would do it. Those that cannot be are
- * left to it. What is in @sections must stay until @elf is closed.
+ * left to it. What is in @sections must stay until @elf, which is that of the file @fd, is closed.
  */
-void mf_sections_inflate(struct mf_sections *sections, Elf *elf);
+void mf_sections_inflate(struct mf_sections *sections, Elf *elf, int fd);
 void mf_sections_deinit(struct mf_sections *sections);
 
 #endif

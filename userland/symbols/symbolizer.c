@@ -22,7 +22,7 @@
 #include "symbols/symtab.h"
 
 #define THREADS_MAX 2
-#define DWARF_BYTES_MAX (8u << 20) /* of units that libdw has read; it keeps what it made of them */
+#define DWARF_BYTES_MAX (6u << 20) /* of units that libdw has read; it keeps what it made of them */
 #define PATIENCE_S 1 /* before progress is told of */
 #define PERIOD_MS 200
 
@@ -185,6 +185,7 @@ static struct mf_positions *find_positions(struct module *module)
 {
 	struct mf_image *image = find_image(module);
 	Elf *const sources[] = { image->elf, image->debug_elf };
+	const int fds[] = { image->fd, image->debug_fd };
 
 	if (module->positions_known)
 		return module->positions;
@@ -193,7 +194,7 @@ static struct mf_positions *find_positions(struct module *module)
 		if (!sources[i] || !mf_sections_have_dwarf(sources[i]))
 			continue;
 		mf_sections_hide(sources[i]);
-		mf_sections_inflate(&image->sections, sources[i]);
+		mf_sections_inflate(&image->sections, sources[i], fds[i]);
 		module->dwarf = dwarf_begin_elf(sources[i], DWARF_C_READ, NULL);
 	}
 	if (module->dwarf)
