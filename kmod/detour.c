@@ -16,11 +16,10 @@
 
 /*
  * The first instruction of each hooked function is a place where ftrace can put a call. It gets a
- * call of massif_detour_entry (compat/detour_64.S), which asks massif_detour_route below whether
- * the address space that this call is about could be a target; or, for the functions called most
- * often, asks that itself. If not, the function just goes on: that is all there is to pay for the rest
- * of the system, some ten instructions. Else the call
- * goes to a wrapper instead, which calls enter, the rest of the function, and leave.
+ * call of massif_detour_entry (compat/detour_64.S), which asks whether the address space that this call
+ * is about could be a target. If not, the function just goes on: that is all there is to pay for the
+ * rest of the system, some ten instructions. Else massif_detour_route below sends the call to a wrapper
+ * instead, which calls enter, the rest of the function, and leave.
  *
  * A wrapper is left when its function returns, and that may sleep, even after the hooks were
  * disarmed. So each wrapper holds the module while it is in it: rmmod is refused until the last
@@ -48,7 +47,7 @@ asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, 
 #define WORDS	unsigned long a0, unsigned long a1, unsigned long a2, unsigned long a3, \
 		unsigned long a4, unsigned long a5, unsigned long a6
 
-/* Where each hooked function goes on after the call. Constant while armed, and never emptied. */
+/* Where each hooked function goes on after the call: 0, not hooked. Constant while armed, never emptied. */
 static unsigned long body[MASSIF_HOOK_COUNT];
 static unsigned long sites[MASSIF_HOOK_COUNT];
 static unsigned int nr_sites;
@@ -93,59 +92,28 @@ static unsigned long (*const wrappers[MASSIF_HOOK_COUNT])(WORDS) = {
 	MASSIF_EACH_HOOK(WRAPPER_OF)
 };
 
-/* Of functions that leave all registers as they are. */
+/* Of a function that leaves all registers as they are. */
 #define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
 
 /*
- * The function at is called for what may be a target. Nothing has to be done when REMOVE returns, and
- * it is called for each mmap: so that one has no wrapper.
- */
-static KEEPS unsigned long turn(unsigned int hook, unsigned long at)
-{
-	struct massif_call call = {};
-
-	if (hook != MASSIF_HOOK_REMOVE)
-		return (unsigned long)wrappers[hook];
-	massif_mapping_enter(hook, &call);
-	return at;
-}
-
-/* The address space that a call of the hooked function is about. */
-static __always_inline struct mm_struct *mm_of(unsigned int hook, unsigned long a0, unsigned long a1,
-					       unsigned long a2)
-{
-	switch (massif_hookpoints[hook].mm) {
-	case MASSIF_MM_CURRENT:
-		return current->mm;
-	case MASSIF_MM_ARG0:
-		return (struct mm_struct *)a0;
-	case MASSIF_MM_ARG2:
-		return (struct mm_struct *)a2;
-	case MASSIF_MM_VMA0:
-		return ((struct vm_area_struct *)a0)->vm_mm;
-	case MASSIF_MM_VMA1:
-		return ((struct vm_area_struct *)a1)->vm_mm;
-	case MASSIF_MM_VMA0_AT:
-		return (*(struct vm_area_struct **)a0)->vm_mm;
-	}
-	return NULL;
-}
-
-/*
- * Where a call goes: on (at), or to a wrapper. Runs in any context that the hooked functions have, for
- * every call in the system of one that massif_detour_entry does not ask about itself; and must leave all
- * registers as they are. So whatever it takes to do something is in another function.
+ * Where a call goes that is about what may be a target: on (at), or to a wrapper. Runs in any context
+ * that the hooked functions have. Nothing has to be done when REMOVE returns, and it is called for each
+ * mmap: so that one has no wrapper.
  */
 KEEPS unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
 					unsigned long a3, unsigned long a4, unsigned long a5,
 					unsigned long at)
 {
+	struct massif_call call = {};
 	unsigned int hook;
 
 	for (hook = 0; body[hook] != at; hook++)
 		if (hook == MASSIF_HOOK_COUNT - 1)
 			return at;
-	return massif_target_possible(mm_of(hook, a0, a1, a2)) ? turn(hook, at) : at;
+	if (hook != MASSIF_HOOK_REMOVE)
+		return (unsigned long)wrappers[hook];
+	massif_mapping_enter(hook, &call);
+	return at;
 }
 
 /*
@@ -180,8 +148,8 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 	asm volatile(".globl massif_detour_" name "\n\t.set massif_detour_" name ", %c0" : : "i" (value))
 
 /*
- * What compat/detour_64.S has to know: massif_detour_entry asks massif_target_possible(), and
- * massif_detour_entry_fault massif_resident_unlikely().
+ * What compat/detour_64.S has to know: massif_detour_entry asks whether massif_target_chain() is empty,
+ * and massif_detour_entry_fault massif_resident_unlikely().
  */
 static void __used tell_assembler(void)
 {
@@ -190,6 +158,13 @@ static void __used tell_assembler(void)
 	TELL("body_mmap", &body[MASSIF_HOOK_MMAP]);
 	TELL("body_unmap", &body[MASSIF_HOOK_UNMAP]);
 	TELL("body_remove", &body[MASSIF_HOOK_REMOVE]);
+	TELL("body_grow", &body[MASSIF_HOOK_GROW]);
+	TELL("body_extend", &body[MASSIF_HOOK_EXTEND]);
+	TELL("body_brk", &body[MASSIF_HOOK_BRK]);
+	TELL("body_stack", &body[MASSIF_HOOK_STACK]);
+	TELL("body_copy", &body[MASSIF_HOOK_COPY]);
+	TELL("body_special", &body[MASSIF_HOOK_SPECIAL]);
+	TELL("body_exit", &body[MASSIF_HOOK_EXIT]);
 	TELL("task_mm", offsetof(struct task_struct, mm));
 	TELL("vma_mm", offsetof(struct vm_area_struct, vm_mm));
 }

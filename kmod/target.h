@@ -100,19 +100,14 @@ struct massif_target {
 extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
 /*
- * The chain of mm. Each call of a hooked function in the system comes here, so the hash must be had
- * with what a register has: those of struct mm_struct are some hundred bytes apart.
+ * The chain of mm. Each call of a hooked function in the system asks whether it is empty
+ * (compat/detour_64.S), so the hash must be had with what a register has: those of struct mm_struct are
+ * some hundred bytes apart.
  */
 static __always_inline struct hlist_head *massif_target_chain(const struct mm_struct *mm)
 {
 	return &massif_target_table[(unsigned long)mm >> MASSIF_TARGET_SHIFT &
 				    (BIT(MASSIF_TARGET_BITS) - 1)];
-}
-
-/* Could this be a target's? False is certain, true deserves a closer look. Needs no lock. */
-static __always_inline bool massif_target_possible(const struct mm_struct *mm)
-{
-	return READ_ONCE(massif_target_chain(mm)->first);
 }
 
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp);

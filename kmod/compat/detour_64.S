@@ -16,7 +16,13 @@
 #define CURRENT	PER_CPU_VAR(current_task)
 #endif
 
-/* massif_target_possible(), for the second byte of an address space's pointer in eax; else on. */
+/* Is it this hook's function? Then its place says whose address space the call is about. */
+.macro whose hook, place
+	cmpq	%rax, massif_detour_body_\hook(%rip)
+	je	.L\place
+.endm
+
+/* On, if there is no target of the hash in eax: the second byte of the address space's pointer. */
 .macro possible_or_return
 	cmpq	$0, massif_target_table(,%rax,8)
 	jne	.Lroute
@@ -32,30 +38,52 @@
  * A return and not a jump, because then the place need not be marked for indirect branches. Nor need
  * this one be, for ftrace's call is a direct one.
  *
- * Each mmap and munmap of the system passes here twice or three times, so for the functions that they
- * call the question is asked here, with rax alone, whether the address space can be a target's.
+ * Each mmap and munmap of the system passes here, up to five times. So it is asked here, with rax
+ * alone, whether the address space can be a target's: first of the functions that are called most
+ * often. What is not hooked on this kernel has a body of 0.
  */
 SYM_START(massif_detour_entry, SYM_L_GLOBAL, .balign 16)
 #ifdef CONFIG_X86_KERNEL_IBT
 	ANNOTATE_NOENDBR
 #endif
 	movq	(%rsp), %rax
-	cmpq	%rax, massif_detour_body_mmap(%rip)
-	je	.Lcurrent
-	cmpq	%rax, massif_detour_body_remove(%rip)
-	je	.Lcurrent
-	cmpq	%rax, massif_detour_body_unmap(%rip)
-	jne	.Lroute
-#ifdef MASSIF_HAVE_vma_iterator
-	movzbl	%dh, %eax
+	whose	mmap, current
+#if defined(MASSIF_HAVE_vma_iterator) && !defined(MASSIF_HAVE_mas_munmap)
+	whose	remove, current
+	whose	unmap, unmap
 #else
-	movl	%edi, %eax
-	movzbl	%ah, %eax
+	whose	unmap, unmap
+	whose	grow, vma0
 #endif
-	possible_or_return
+	whose	brk, current
+	whose	stack, vma0
+	whose	exit, arg0
+	whose	special, arg0
+	whose	copy, vma0_at
+	whose	extend, vma1
+	RET
 .Lcurrent:
 	movq	CURRENT, %rax
 	movzbl	massif_detour_task_mm + 1(%rax), %eax
+	possible_or_return
+.Lunmap:
+#ifdef MASSIF_HAVE_vma_iterator
+	movzbl	%dh, %eax
+	possible_or_return
+#endif
+.Larg0:
+	movl	%edi, %eax
+	movzbl	%ah, %eax
+	possible_or_return
+.Lvma0_at:
+	movq	(%rdi), %rax
+	movzbl	massif_detour_vma_mm + 1(%rax), %eax
+	possible_or_return
+.Lvma0:
+	movzbl	massif_detour_vma_mm + 1(%rdi), %eax
+	possible_or_return
+.Lvma1:
+	movzbl	massif_detour_vma_mm + 1(%rsi), %eax
 	possible_or_return
 .Lroute:
 	call	massif_detour_route

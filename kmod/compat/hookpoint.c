@@ -112,26 +112,27 @@ static void decode_exit(const unsigned long *arg, struct massif_change *change)
 	change->mm = (struct mm_struct *)ARG(0);
 }
 
+/* detour_64.S has which argument says whose address space it is. */
 const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
-	[MASSIF_HOOK_MMAP]	= { "mmap_region", MASSIF_MM_CURRENT, decode_mmap },
+	[MASSIF_HOOK_MMAP]	= { "mmap_region", decode_mmap },
 #if !defined(MASSIF_HAVE_vma_iterator)
-	[MASSIF_HOOK_UNMAP]	= { "__do_munmap", MASSIF_MM_ARG0, decode_unmap_mm },
-	[MASSIF_HOOK_GROW]	= { "__vma_adjust", MASSIF_MM_VMA0, decode_grow },
-	[MASSIF_HOOK_BRK]	= { "do_brk_flags", MASSIF_MM_CURRENT, decode_brk_addr },
+	[MASSIF_HOOK_UNMAP]	= { "__do_munmap", decode_unmap_mm },
+	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk_addr },
 #elif defined(MASSIF_HAVE_mas_munmap)
-	[MASSIF_HOOK_UNMAP]	= { "do_mas_align_munmap", MASSIF_MM_ARG2, decode_unmap },
-	[MASSIF_HOOK_GROW]	= { "__vma_adjust", MASSIF_MM_VMA0, decode_grow },
-	[MASSIF_HOOK_BRK]	= { "do_brk_flags", MASSIF_MM_CURRENT, decode_brk },
+	[MASSIF_HOOK_UNMAP]	= { "do_mas_align_munmap", decode_unmap },
+	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk },
 #else
-	[MASSIF_HOOK_UNMAP]	= { "do_vmi_align_munmap", MASSIF_MM_ARG2, decode_unmap },
-	[MASSIF_HOOK_REMOVE]	= { "vms_complete_munmap_vmas", MASSIF_MM_CURRENT, decode_remove },
-	[MASSIF_HOOK_EXTEND]	= { "vma_merge_extend", MASSIF_MM_VMA1, decode_extend },
-	[MASSIF_HOOK_BRK]	= { "do_brk_flags", MASSIF_MM_CURRENT, decode_brk },
+	[MASSIF_HOOK_UNMAP]	= { "do_vmi_align_munmap", decode_unmap },
+	[MASSIF_HOOK_REMOVE]	= { "vms_complete_munmap_vmas", decode_remove },
+	[MASSIF_HOOK_EXTEND]	= { "vma_merge_extend", decode_extend },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk },
 #endif
-	[MASSIF_HOOK_STACK]	= { "expand_downwards", MASSIF_MM_VMA0, decode_stack },
-	[MASSIF_HOOK_COPY]	= { "copy_vma", MASSIF_MM_VMA0_AT, decode_copy },
-	[MASSIF_HOOK_SPECIAL]	= { "_install_special_mapping", MASSIF_MM_ARG0, decode_special },
-	[MASSIF_HOOK_EXIT]	= { "exit_mmap", MASSIF_MM_ARG0, decode_exit },
+	[MASSIF_HOOK_STACK]	= { "expand_downwards", decode_stack },
+	[MASSIF_HOOK_COPY]	= { "copy_vma", decode_copy },
+	[MASSIF_HOOK_SPECIAL]	= { "_install_special_mapping", decode_special },
+	[MASSIF_HOOK_EXIT]	= { "exit_mmap", decode_exit },
 };
 
 /* __mm_populate(start, len, ...): MAP_POPULATE, MAP_LOCKED, mlock, and growth of what is locked */
@@ -155,7 +156,7 @@ static void decode_faultin(const unsigned long *arg, struct massif_change *chang
 
 /* Each under all its names; kernels without any of the second have no MADV_POPULATE. */
 const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
-	{ "__mm_populate", MASSIF_MM_CURRENT, decode_populate },
-	{ "faultin_vma_page_range", MASSIF_MM_CURRENT, decode_faultin },
-	{ "faultin_page_range", MASSIF_MM_CURRENT, decode_faultin },
+	{ "__mm_populate", decode_populate },
+	{ "faultin_vma_page_range", decode_faultin },
+	{ "faultin_page_range", decode_faultin },
 };

@@ -5,22 +5,8 @@
 
 #include "mapping.h"
 
-/*
- * Where a call says which address space it is about: for the question that must be cheap. AT: the
- * argument points at the pointer. detour.c has a case for each.
- */
-enum massif_mm_place {
-	MASSIF_MM_CURRENT,
-	MASSIF_MM_ARG0,
-	MASSIF_MM_ARG2,
-	MASSIF_MM_VMA0,
-	MASSIF_MM_VMA1,
-	MASSIF_MM_VMA0_AT,
-};
-
 struct massif_hookpoint {
 	const char *symbol;
-	enum massif_mm_place mm;
 	/* arg: the first six, each as a word. */
 	void (*decode)(const unsigned long *arg, struct massif_change *change);
 };
