@@ -14,11 +14,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "objects.h"
 #include "patch.h"
 #include "requests.h"
 #include "session.h"
 #include "takeover.h"
 #include "thread.h"
+#include "unwind.h"
 
 /* What debuggers write over the instruction where they want to stop. */
 #define BREAKPOINT 0xcc
@@ -140,6 +142,7 @@ static void list_changes(void)
 		if (mf_thread_get() && mf_session_is_active()) {
 			if (is_elsewhere())
 				mf_session_store.header->is_elsewhere = 1;
+			mf_objects_come();
 			look();
 		}
 		mf_thread_local.inside = inside;
@@ -176,5 +179,9 @@ int mf_arrival_start(void)
 	code = mf_patch_prepare(site, (const void *)list_changes, &via);
 	if (!code)
 		code = mf_patch_seal();
-	return code ? code : mf_patch_jump(site, via);
+	if (!code)
+		code = mf_patch_jump(site, via);
+	if (!code)
+		mf_unwind_hears_of_objects();
+	return code;
 }

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#define PAGE_SIZE 4096u
+
 static bool holds(const struct dl_find_object *object, const void *address)
 {
 	return address >= object->dlfo_map_start && address < object->dlfo_map_end;
@@ -29,16 +31,23 @@ static struct mf_rows_object find_object(uint64_t pc)
 	return (struct mf_rows_object){ object.dlfo_map_start, object.dlfo_map_end, header };
 }
 
-bool mf_cfi_is_start(uint64_t pc)
+/* Does the description of some code begin at @pc, exactly? @before holds the address before it, if any does. */
+static bool is_start(uint64_t pc, const struct mf_rows_object *before)
 {
-	struct mf_rows_object object = find_object(pc);
+	struct mf_rows_object object = *before;
 
+	/* Objects begin with a page. */
+	if (!(pc & (PAGE_SIZE - 1)))
+		object = find_object(pc);
 	return mf_rows_is_start(&object, pc);
 }
 
-struct mf_cfi_rule mf_cfi_find(uint64_t pc)
+bool mf_cfi_find(uint64_t pc, struct mf_cfi_rule *rule)
 {
 	struct mf_rows_object object = find_object(pc);
 
-	return mf_rows_find(&object, pc).rule;
+	*rule = mf_rows_find(&object, pc).rule;
+	if (rule->cfa == MF_CFA_NONE && is_start(pc + 1, &object))
+		rule->cfa = MF_CFA_BORDER;
+	return object.start;
 }

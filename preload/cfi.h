@@ -8,10 +8,10 @@
 
 #include "unwind/rows.h"
 
-/* The rule for the code at @pc (not a return address: subtract 1 from one). Takes no lock. */
-struct mf_cfi_rule mf_cfi_find(uint64_t pc);
-
-/* Does the description of some code begin at @pc, exactly? */
-bool mf_cfi_is_start(uint64_t pc);
+/*
+ * The rule for the code at @pc (not a return address: subtract 1 from one). Takes no lock. Returns whether
+ * the code is an object's, and the rule holds as long as that is there.
+ */
+bool mf_cfi_find(uint64_t pc, struct mf_cfi_rule *rule);
 
 #endif

@@ -193,6 +193,14 @@ void mf_objects_scan(void)
 	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
 }
 
+void mf_objects_come(void)
+{
+	if (!mf_unwind_has_guessed())
+		return;
+	mf_unwind_forget();
+	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
+}
+
 void mf_objects_reset(void)
 {
 	if (scanning)

@@ -16,7 +16,13 @@ void mf_objects_scan(void);
 /* The object that holds @address; scans if it is in none that is known. */
 uint32_t mf_objects_of(uint64_t address);
 
-/* Changes whenever an object was retired: what was remembered of addresses is then void. */
+/*
+ * New objects have been mapped, of which nothing has run yet. Whoever calls it calls it for all of them;
+ * see mf_unwind_hears_of_objects().
+ */
+void mf_objects_come(void);
+
+/* Changes whenever what was remembered of addresses is void: an object was retired, or came where none was. */
 static inline uint32_t mf_objects_generation(void)
 {
 	return __atomic_load_n(&mf_objects_retired, __ATOMIC_ACQUIRE);

@@ -92,14 +92,21 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t object)
 	return mf_trie_child(&mf_session_store, parent, frame_at(pc, object));
 }
 
-/* The object that holds @address, which is likely to be that of the frame before, @last. */
-static uint32_t object_of(uint64_t address, uint32_t last)
+/*
+ * The object that holds @address, which is likely to be that of the frame before, @last. The dynamic linker
+ * is asked once for a stack, *@asked: all that it goes through is there now.
+ */
+static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
 {
 	const struct mf_object_record *record = mf_objects_record(&mf_session_store, last);
 
 	if (last != MF_OBJECT_NONE && !record->retired && address >= record->start &&
 	    address < record->end)
 		return last;
+	last = mf_objects_find(&mf_session_store, address);
+	if (last != MF_OBJECT_NONE || *asked)
+		return last;
+	*asked = true;
 	return mf_objects_of(address);
 }
 
@@ -142,9 +149,10 @@ static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread
 	const struct mf_store *store = &mf_session_store;
 	struct mf_walk *walk = &thread->walk;
 	uint32_t n = *known, object = node ? mf_trie_node(store, node)->object : MF_OBJECT_NONE;
+	bool asked = false;
 
 	for (uint32_t i = n; i < walk->n; i++)
-		object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object);
+		object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object, &asked);
 	for (; n < walk->n; n++) {
 		uint32_t child = mf_trie_find_child(store, node,
 						    frame_at(pc_of(walk, n), thread->objects[n]));

@@ -60,7 +60,7 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };
 	walk->frames[walk->n - 1].exact = caller->exact;
 	walk->n_known = 0;
-	walk->complete = false;
+	walk->complete = walk->lost = false;
 	walk->repeatable = false;
 }
 
@@ -115,6 +115,10 @@ static struct mf_cfi_rule rules[RULES_MAX];
 static uint32_t n_rules;
 static uint32_t rules_lock;
 
+/* Code of no object may be an object's another time: what is remembered of it must be forgotten then. */
+static bool hears_of_objects;
+static bool has_guessed; /* atomic; set before anything is remembered */
+
 static uint64_t *cache_slot(uint64_t pc)
 {
 	return &cache[(pc * 0x9e3779b97f4a7c15ull) >> (64 - CACHE_BITS)];
@@ -141,16 +145,17 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 static __attribute__((noinline)) struct mf_cfi_rule find_rule(uint64_t pc)
 {
 	struct mf_cfi_rule rule;
+	bool lasts = true;
 	uint32_t number;
 
 	if (!mf_rowcache_find(pc, &rule)) {
-		rule = mf_cfi_find(pc);
+		lasts = mf_cfi_find(pc, &rule);
 		mf_rowcache_note(pc, &rule);
 	}
-
-	/* Code that is unknown now may be mapped and known the next time. */
-	if (rule.cfa == MF_CFA_UNKNOWN || rule.cfa == MF_CFA_NONE || pc >> 48)
+	if ((!lasts && !hears_of_objects) || pc >> 48)
 		return rule;
+	if (!lasts)
+		__atomic_store_n(&has_guessed, true, __ATOMIC_SEQ_CST);
 	number = intern(&rule);
 	if (number < RULES_MAX)
 		__atomic_store_n(cache_slot(pc), pc << 16 | (number + 1), __ATOMIC_RELEASE);
@@ -183,6 +188,16 @@ void mf_unwind_forget(void)
 	mf_rowcache_forget();
 	for (uint32_t i = 0; i < 1u << CACHE_BITS; i++)
 		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+}
+
+void mf_unwind_hears_of_objects(void)
+{
+	hears_of_objects = true;
+}
+
+bool mf_unwind_has_guessed(void)
+{
+	return __atomic_exchange_n(&has_guessed, false, __ATOMIC_SEQ_CST);
 }
 
 static inline uint64_t load(uint64_t address)
@@ -240,10 +255,21 @@ static bool is_on_own_stack(uint64_t address)
 enum step {
 	STEP_DONE,
 	STEP_END,     /* there is no caller */
-	STEP_GUESSED, /* done, but other code might be found there another time */
+	STEP_GUESSED, /* done: from here on, frames may be none */
 	STEP_LOST,    /* the caller cannot be found */
+	STEP_ASTRAY,  /* the same, now: there is no memory where it should be found */
 	STEP_UNKNOWN, /* it takes a complete unwinder */
 };
+
+static inline bool is_end(enum step taken)
+{
+	return taken == STEP_END || taken == STEP_LOST || taken == STEP_ASTRAY;
+}
+
+static inline bool is_guess(enum step taken)
+{
+	return taken == STEP_GUESSED || taken == STEP_LOST || taken == STEP_ASTRAY;
+}
 
 /* Can the word at @address be read? Without a system call where it is near to one that can; 0: none is known. */
 static bool is_there(uint64_t address, uint64_t known)
@@ -257,15 +283,20 @@ static bool is_there(uint64_t address, uint64_t known)
  * A guess, but a checked one. What lies between @registers and the end of the thread's stack need not be
  * stack, where a coroutine has one of its own.
  */
-static __attribute__((noinline)) enum step step_by_frame_pointer(struct mf_registers *registers)
+static __attribute__((noinline)) enum step step_by_frame_pointer(struct mf_registers *registers,
+								 struct mf_walk_frame *frame)
 {
 	uint64_t fp = registers->fp;
 
-	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp) ||
-	    !is_there(fp, registers->sp - 8) || !is_there(fp + 8, fp))
+	frame->consumes_fp = true;
+	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp))
 		return STEP_LOST;
-	registers->fp = load(fp);
-	registers->pc = load(fp + 8);
+	if (!is_there(fp, registers->sp - 8) || !is_there(fp + 8, fp))
+		return STEP_ASTRAY;
+	frame->fp_slot = fp;
+	frame->pc_slot = fp + 8;
+	registers->fp = load(frame->fp_slot);
+	registers->pc = load(frame->pc_slot);
 	registers->sp = fp + 16;
 	registers->exact = false;
 	return registers->pc ? STEP_GUESSED : STEP_LOST;
@@ -296,7 +327,8 @@ static __attribute__((noinline)) enum step leave_signal_frame(struct mf_register
 static enum step step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa)
 {
 	struct mf_registers copy = *registers;
-	enum step taken = cfa == MF_CFA_SIGNAL ? leave_signal_frame(&copy, frame) : step_by_frame_pointer(&copy);
+	enum step taken = cfa == MF_CFA_SIGNAL ? leave_signal_frame(&copy, frame) :
+						step_by_frame_pointer(&copy, frame);
 
 	*registers = copy;
 	return taken;
@@ -336,14 +368,15 @@ static inline __attribute__((always_inline)) enum step step(struct mf_registers 
 		break;
 	case MF_CFA_END:
 		return STEP_END;
-	case MF_CFA_NONE:
+	case MF_CFA_BORDER:
 		/*
 		 * Behind no code, but where some begins: nobody called that. makecontext has put its
 		 * address there, to be returned to, and there is nothing beyond.
 		 */
-		if (!registers->exact && mf_cfi_is_start(registers->pc))
+		if (!registers->exact)
 			return STEP_END;
 		return step_rarely(registers, frame, rule.cfa);
+	case MF_CFA_NONE:
 	case MF_CFA_SIGNAL:
 		return step_rarely(registers, frame, rule.cfa);
 	default:
@@ -409,10 +442,29 @@ static __attribute__((noinline)) enum step step_carefully(struct mf_registers *r
 							  struct mf_walk_frame *frame)
 {
 	struct mf_registers copy = *registers;
-	enum step taken = is_frame(&copy) ? step(&copy, frame) : STEP_LOST;
+	enum step taken = is_frame(&copy) ? step(&copy, frame) : STEP_ASTRAY;
 
 	*registers = copy;
 	return taken;
+}
+
+/* Will what was read to find @frame's caller be there as long as the thread is? */
+static bool lasts(const struct mf_walk_frame *frame)
+{
+	return (!frame->pc_slot || is_on_own_stack(frame->pc_slot)) &&
+	       (!frame->fp_slot || is_on_own_stack(frame->fp_slot)) &&
+	       (!frame->other_slot || is_on_own_stack(frame->other_slot));
+}
+
+/*
+ * And what the last walk read to find those of its outermost @n frames? Else they are not to be looked at
+ * behind a guess, which may lead to where they were.
+ */
+static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
+{
+	while (n && lasts(&walk->frames[n - 1]))
+		n--;
+	return !n;
 }
 
 /*
@@ -550,7 +602,7 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
 		walk->frames[0].other_slot = 0;
-		walk->complete = false;
+		walk->complete = walk->lost = false;
 		for (uint32_t i = 0; i < kept; i++)
 			add_words(walk, i);
 	}
@@ -563,20 +615,20 @@ void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t
 		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .exact = caller->exact,
 	};
 	uint32_t at = walk->repeatable ? walk->n : 0, n = 0;
+	bool guessed = false, repeatable = true;
 	enum step taken = STEP_DONE;
-	bool guessed = false;
 
 	if (depth > MF_DEPTH_MAX)
 		depth = MF_DEPTH_MAX;
-	if (at && at <= depth && (walk->complete || at == depth) && goes_again(walk, caller, &at))
+	if (at && at <= depth && (walk->complete || walk->lost || at == depth) && goes_again(walk, caller, &at))
 		return;
-	while (taken != STEP_END && taken != STEP_LOST && n < depth) {
+	while (!is_end(taken) && n < depth) {
 		struct mf_walk_frame *frame = &walk->fresh[n];
 
 		if (at && meets(walk, &registers, &at)) {
-			if (walk->complete || n + at >= depth) {
+			if (walk->complete || walk->lost || n + at >= depth) {
 				take_over(walk, at, n, depth);
-				walk->repeatable = !guessed;
+				walk->repeatable = repeatable;
 				return;
 			}
 			at = 0; /* it was cut where this one goes on */
@@ -595,11 +647,20 @@ void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t
 			walk_completely(walk, caller, depth);
 			return;
 		}
-		guessed |= taken == STEP_GUESSED || taken == STEP_LOST;
+		if (__builtin_expect(is_guess(taken), 0)) {
+			if (!guessed && !all_last(walk, at))
+				at = 0;
+			guessed = true;
+			/* Else other code may be there another time. */
+			repeatable &= frame->rule && taken != STEP_ASTRAY;
+		}
+		if (__builtin_expect(guessed, 0))
+			repeatable &= lasts(frame);
 	}
 	put(walk, 0, n);
 	walk->complete = taken == STEP_END;
-	walk->repeatable = !guessed;
+	walk->lost = taken == STEP_LOST;
+	walk->repeatable = repeatable;
 }
 
 uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
@@ -610,7 +671,7 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 	bool guessed = false;
 	uint32_t n = 0;
 
-	while (n < depth && taken != STEP_END && taken != STEP_LOST) {
+	while (n < depth && !is_end(taken)) {
 		n = merge(pcs, n, registers.pc, longest);
 		taken = guessed ? step_carefully(&registers, &scratch->fresh[0]) :
 				  step(&registers, &scratch->fresh[0]);
@@ -636,6 +697,15 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 
 void mf_unwind_forget(void)
 {
+}
+
+void mf_unwind_hears_of_objects(void)
+{
+}
+
+bool mf_unwind_has_guessed(void)
+{
+	return false;
 }
 
 #endif

@@ -68,7 +68,8 @@ struct mf_walk_word {
 struct mf_walk {
 	uint32_t n;
 	bool complete;	 /* frames[0] is the stack's end, not just as deep as was asked for */
-	bool repeatable; /* the words tell all: nothing was guessed, and libgcc not asked */
+	bool lost;	 /* nor is there a way on from it */
+	bool repeatable; /* the words tell all, and can be read again: libgcc was not asked */
 	uint32_t n_known; /* outermost frames that have their nodes; the owner's to raise */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch: innermost first */
@@ -95,5 +96,11 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 
 /* Code was unmapped: other code may come to lie at its addresses. */
 void mf_unwind_forget(void);
+
+/* From now on mf_unwind_has_guessed() is asked before the code of an object that comes is run. */
+void mf_unwind_hears_of_objects(void);
+
+/* Is there any guess that an object that comes may make void? Then mf_unwind_forget() is to be called. */
+bool mf_unwind_has_guessed(void);
 
 #endif

@@ -70,6 +70,25 @@ TEST_F(hazards, another_library_at_the_same_place)
 	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
 }
 
+/* What was code of no object, and known again by the words on the stack, may be a library's function. */
+TEST_F(hazards, a_library_in_the_place_of_made_code)
+{
+	const char *peak;
+
+	RUN(self, NULL, ctl_target("heap_made_code"), self->paths[1]);
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	/* Or the test shows nothing. */
+	EXPECT_STREQ("fine\n", self->result.out);
+
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	peak = strstr(self->text, "heap_tree=peak");
+	ASSERT_NE(NULL, peak);
+	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
+	EXPECT_NE(NULL, strstr(peak, "allocate_in_a"));
+}
+
 /* Without unwind tables the frame pointer is all that there is to go by, and it may lead anywhere. */
 TEST_F(hazards, frame_pointers_that_are_none)
 {

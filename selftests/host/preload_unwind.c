@@ -567,6 +567,9 @@ static FRAME int turn_variable(int n, size_t size)
 	return turn(n - 1) + room[0];
 }
 
+/* Code that no table describes, with a frame pointer: as a JIT makes it. */
+static int (*made[3])(int (*function)(int), int n);
+
 static FRAME int turn_aligned(int n)
 {
 	alignas(64) volatile char line[64];
@@ -600,31 +603,97 @@ static FRAME int turn(int n)
 	TURN(7, turn_variable(n, 32));
 	TURN(8, turn_aligned(n));
 	TURN(9, turn_aligned(n));
+	TURN(10, made[0](turn, n - 1));
+	TURN(11, made[1](turn, n - 1));
+	TURN(12, made[2](turn, n - 1));
 	}
 	return sum;
 }
 
-/* All of a stack but some frames is where it was: these are others, or go on elsewhere; and back again. */
-TEST(other_ways_to_the_same_place)
+/*
+ * All of a stack but some frames is where it was: these are others, of the first @kinds, or go on elsewhere;
+ * and back again. Returns how many differ from a complete unwinder's; or, if not 0, do not have @n frames.
+ */
+static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
 	uint8_t before[TURNS];
 	uint32_t wrong = 0;
 
-	for (int i = 0; i < 6000; i++) {
+	for (int i = 0; i < times; i++) {
 		if (i % 3 == 2) {
 			memcpy(turns, before, sizeof(turns));
 		} else {
 			memcpy(before, turns, sizeof(turns));
-			for (uint32_t n = 1 + choose(3); n; n--)
-				turns[choose(TURNS)] = (uint8_t)choose(10);
+			for (uint32_t changes = 1 + choose(3); changes; changes--)
+				turns[choose(TURNS)] = (uint8_t)choose(kinds);
 		}
 		turn(TURNS);
-		wrong += difference(&compared) >= 0;
+		wrong += n ? compared.n_ours != n : difference(&compared) >= 0;
 	}
-	EXPECT_EQ(0, wrong);
+	return wrong;
+}
+
+TEST(other_ways_to_the_same_place)
+{
+	EXPECT_EQ(0, turn_about(6000, 10, 0));
 	EXPECT_EQ(0, wrong_after_another);
 	EXPECT_EQ(0, wrong_in_memo);
 	EXPECT_EQ(0, complete_walks);
+}
+
+static void make_code(void)
+{
+	static const uint8_t codes[][32] = {
+		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
+		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
+		/* The same from another place, with a frame of the same size. */
+		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
+		/* And with sub $32,%rsp and leave. */
+		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff,
+		  0xd0, 0xc9, 0xc3 },
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		memcpy(code, codes[i], sizeof(codes[i]));
+		made[i] = (int (*)(int (*)(int), int))code;
+	}
+}
+
+/* Frames behind one that was guessed are known again as others are; but not before objects are heard of. */
+TEST(ways_through_made_code)
+{
+	uint32_t n;
+
+	EXPECT_EQ(0, turn_about(9, 10, 0));
+	n = compared.n_ours;
+	hits = 0;
+
+	make_code();
+	memset(turns, 10, sizeof(turns));
+	for (int i = 0; i < 9; i++)
+		turn(TURNS);
+	EXPECT_FALSE(knowledge[0].after_another.repeatable);
+	EXPECT_EQ(0, hits);
+	EXPECT_FALSE(mf_unwind_has_guessed());
+
+	mf_unwind_hears_of_objects();
+	for (int i = 0; i < 9; i++)
+		turn(TURNS);
+	EXPECT_TRUE(knowledge[0].after_another.repeatable);
+	EXPECT_LT(0, hits);
+	EXPECT_TRUE(mf_unwind_has_guessed());
+	EXPECT_FALSE(mf_unwind_has_guessed());
+
+	/* They go by other guesses, but no kind is two frames. */
+	EXPECT_EQ(0, turn_about(6000, 13, n));
+	EXPECT_EQ(0, wrong_after_another);
+	EXPECT_EQ(0, wrong_in_memo);
+	EXPECT_EQ(0, complete_walks);
+	EXPECT_LT(1000, hits);
+	TH_LOG("%u hits, %u of them without a hash", hits, recalls);
 }
 
 static jmp_buf escape;
