@@ -19,6 +19,7 @@
 #include "follow.h"
 #include "join.h"
 #include "limits.h"
+#include "readable.h"
 #include "session.h"
 #include "start.h"
 
@@ -37,10 +38,10 @@ static int failed(int result)
 	return result;
 }
 
-/* @path is NULL where it is not known. */
+/* Of a path that the kernel cannot read nothing is told: that is an error, which the kernel finds. */
 static void tell(const char *path, const char *directories)
 {
-	if (path && mf_follow_is_on())
+	if (path && mf_follow_is_on() && mf_readable_text(path))
 		mf_join_starts(path, directories);
 }
 
@@ -82,7 +83,8 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	FOLLOW(envp);
-	tell(path && (*path == '/' || fd == AT_FDCWD) ? path : NULL, NULL);
+	if (fd == AT_FDCWD || (path && mf_readable_text(path) && *path == '/'))
+		tell(path, NULL);
 	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags));
 }
 
@@ -120,7 +122,9 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	FOLLOW(envp);
+	/* Which is an error there, and nowhere else. */
+	if (envp)
+		FOLLOW(envp);
 	return failed(begin()->fexecve(fd, argv, envp));
 }
 

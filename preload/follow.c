@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/join.h"
+#include "readable.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
@@ -63,9 +64,13 @@ static struct found find(char *const *environment)
 
 size_t mf_follow_room(char *const *environment)
 {
-	struct found found = find(environment);
+	struct found found;
 
-	if (!preload[0] || (found.preload && has_us(found.preload) && found.session))
+	/* What the kernel cannot read it finds an error, and nothing is executed. */
+	if (!preload[0] || (environment && !mf_readable_texts(environment)))
+		return 0;
+	found = find(environment);
+	if (found.preload && has_us(found.preload) && found.session)
 		return 0;
 	return (found.n + 3) * sizeof(char *) + strlen(preload) + 2 +
 	       (found.preload ? strlen(found.preload) : 0);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define PAGE_BYTES 4096u
 #define NO_SUCH_WAY (-1) /* to change the set of signals */
 
 bool mf_readable_word(uint64_t address)
@@ -22,4 +23,52 @@ bool mf_readable_word(uint64_t address)
 	readable = errno != EFAULT;
 	errno = saved;
 	return readable;
+}
+
+/* The page that was asked about last. Page 0 is nobody's. */
+struct asked {
+	uint64_t page;
+};
+
+static bool is_readable(struct asked *asked, const void *at)
+{
+	uint64_t page = (uint64_t)at & ~(uint64_t)(PAGE_BYTES - 1);
+
+	if (page == asked->page)
+		return page;
+	if (!mf_readable_word(page))
+		return false;
+	asked->page = page;
+	return page;
+}
+
+static bool is_readable_text(struct asked *asked, const char *text)
+{
+	do
+		if (!is_readable(asked, text))
+			return false;
+	while (*text++);
+	return true;
+}
+
+bool mf_readable_text(const char *text)
+{
+	struct asked asked = { 0 };
+
+	return is_readable_text(&asked, text);
+}
+
+bool mf_readable_texts(char *const *texts)
+{
+	struct asked array = { 0 }, words = { 0 };
+
+	for (;; texts++) {
+		if (!is_readable(&array, texts) ||
+		    !is_readable(&array, (const char *)(texts + 1) - 1))
+			return false;
+		if (!*texts)
+			return true;
+		if (!is_readable_text(&words, *texts))
+			return false;
+	}
 }

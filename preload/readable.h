@@ -9,4 +9,10 @@
 /* Can the word at @address be read now? Takes a system call; keeps errno. */
 bool mf_readable_word(uint64_t address);
 
+/* Can the characters up to the first NUL be read? A call for each page. */
+bool mf_readable_text(const char *text);
+
+/* Can the pointers up to the first NULL be read, and their texts? A call for each page, if they lie in order. */
+bool mf_readable_texts(char *const *texts);
+
 #endif

@@ -235,6 +235,34 @@ TEST_F_TIMEOUT(children, traced_without_environment, 120)
 	EXPECT_EQ(2, self->n[0]);
 }
 
+/* What the kernel cannot read is an error, as it is without us, and what it just so can is none. */
+TEST_F(children, misused)
+{
+	static const char *const traces[] = { "--trace-children=no", "--trace-children=yes" };
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	for (size_t i = 0; i < 2; i++) {
+		TH_LOG("%s", traces[i]);
+		ctl_run(&self->theirs, NULL, NULL, ARGS(target, "misused", "/usr/bin/env"));
+		EXPECT_EQ(0, ctl_exit_code(&self->theirs));
+		EXPECT_NE(NULL, strstr(self->theirs.out, "bad path: Bad address\n"));
+		run_side(self, 0, traces[i], ARGS(target, "misused", "/usr/bin/env"));
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_STREQ("", self->result.err);
+		if (i) {
+			/* Behind our two words. */
+			char *words = strstr(self->result.out, "LD_PRELOAD="),
+			     *edge = strstr(self->result.out, "EDGE=1\n");
+
+			ASSERT_NE(NULL, words);
+			ASSERT_NE(NULL, edge);
+			memmove(words, edge, strlen(edge) + 1);
+		}
+		EXPECT_STREQ(self->theirs.out, self->result.out);
+		forget_files(self);
+	}
+}
+
 /*
  * A relative name leads to where massif-ctl is. Massif's leads to where each program was executed: there
  * the files would get into what a git or a make works on.

@@ -2,11 +2,14 @@
 // heap_children WAY [PROGRAM [ARGUMENT]...]: allocates, and comes to another process or program in one of
 // many ways. Ends with what that ended with.
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -568,6 +571,62 @@ static int fork_threads(char **argv)
 	return bad;
 }
 
+/* Bytes behind which nothing can be read. */
+static char *last_bytes(size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE))
+		_exit(92);
+	return pages + page - n;
+}
+
+static void tell_result(const char *what, int error)
+{
+	printf("%s: %s\n", what, strerror(error));
+}
+
+/* The kernel is given what it cannot read, in each place; then what it just so can. */
+static int misused(char **argv)
+{
+	char *volatile no_path = NULL;
+	char *nowhere = last_bytes(0), *endless = last_bytes(3);
+	char *bad_word[] = { "A=b", nowhere, NULL }, *endless_word[] = { endless, NULL };
+	char **endless_words = (char **)(void *)last_bytes(sizeof(char *));
+	char *const *const bad[] = { (char **)(void *)nowhere, (char *const *)8, bad_word, endless_word,
+				     endless_words };
+	char *edge_word = last_bytes(sizeof("EDGE=1")), *edge_path = last_bytes(strlen(argv[0]) + 1);
+	char **edge_words = (char **)(void *)last_bytes(2 * sizeof(char *));
+	int fd = open(argv[0], O_RDONLY | O_CLOEXEC);
+
+	memcpy(endless, "A=b", 3);
+	endless_words[0] = "A=b";
+	tell_result("no path", execve(no_path, argv, environ) ? errno : 0);
+	tell_result("bad path", execve(nowhere, argv, environ) ? errno : 0);
+	tell_result("endless path", execv(endless, argv) ? errno : 0);
+	tell_result("bad path at", execveat(AT_FDCWD, nowhere, argv, environ, 0) ? errno : 0);
+	tell_result("bad path by number", syscall(SYS_execve, nowhere, argv, environ) ? errno : 0);
+	tell_result("bad path spawned", posix_spawn(NULL, nowhere, NULL, NULL, argv, environ));
+	tell_result("bad arguments", execve(argv[0], (char **)(void *)nowhere, environ) ? errno : 0);
+	tell_result("descriptor without environment", fexecve(fd, argv, NULL) ? errno : 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		tell_result("bad environment", execve(argv[0], argv, bad[i]) ? errno : 0);
+		tell_result("with a name", execvpe(argv[0], argv, bad[i]) ? errno : 0);
+		tell_result("at", execveat(AT_FDCWD, argv[0], argv, bad[i], 0) ? errno : 0);
+		tell_result("by descriptor", fexecve(fd, argv, bad[i]) ? errno : 0);
+		tell_result("by number", syscall(SYS_execve, argv[0], argv, bad[i]) ? errno : 0);
+		tell_result("spawned", posix_spawn(NULL, argv[0], NULL, NULL, argv, bad[i]));
+	}
+	fflush(stdout);
+	strcpy(edge_word, "EDGE=1");
+	edge_words[0] = edge_word;
+	edge_words[1] = NULL;
+	strcpy(edge_path, argv[0]);
+	execve(edge_path, argv, edge_words);
+	return 91;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(char **argv);
@@ -585,6 +644,7 @@ static const struct {
 	{ "exec_at_descriptor", exec_at_descriptor },
 	{ "exec_number", exec_number },
 	{ "exec_at_number", exec_at_number },
+	{ "misused", misused },
 	{ "cleared", cleared },
 	{ "elsewhere", elsewhere },
 	{ "killed", killed },
