@@ -83,6 +83,7 @@ static void settle(const struct mf_definitions *object, uint64_t number, const c
 
 void mf_deepbind_bind(const struct mf_definitions *object, const char *name, const void *ours)
 {
+	mf_patch_begin();
 	for (uint32_t i = 0; i < MF_DEFINITIONS_RELOCATIONS; i++) {
 		const ElfW(Rela) *table = object->relocations[i].table;
 		uint64_t n = object->relocations[i].size / sizeof(*table);
@@ -91,6 +92,7 @@ void mf_deepbind_bind(const struct mf_definitions *object, const char *name, con
 			if (ELF64_R_SYM(table[j].r_info))
 				settle(object, ELF64_R_SYM(table[j].r_info), name, ours);
 	}
+	mf_patch_end();
 }
 
 #else

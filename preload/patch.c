@@ -53,6 +53,22 @@ static int protect(uint64_t start, uint64_t end, int protection)
 	return code;
 }
 
+/* Of several writes, the mapping of the last one; what we change of it for one, we change back. */
+static struct mf_map seen;
+static bool keeps_seen;
+
+void mf_patch_begin(void)
+{
+	seen = (struct mf_map){ 0 };
+	keeps_seen = true;
+}
+
+void mf_patch_end(void)
+{
+	seen = (struct mf_map){ 0 };
+	keeps_seen = false;
+}
+
 /* The parts of mappings that a range of up to two pages lies in. */
 struct parts {
 	struct mf_map maps[2];
@@ -64,8 +80,13 @@ static int find_parts(uint64_t start, uint64_t end, struct parts *parts)
 	struct mf_maps maps;
 	struct mf_map map;
 	uint64_t at = start;
-	int code = mf_maps_open(&maps);
+	int code;
 
+	if (seen.start <= start && end <= seen.end) {
+		*parts = (struct parts){ { { start, end, seen.protection } }, 1 };
+		return 0;
+	}
+	code = mf_maps_open(&maps);
 	if (code)
 		return code;
 	parts->n = 0;
@@ -74,6 +95,8 @@ static int find_parts(uint64_t start, uint64_t end, struct parts *parts)
 			continue;
 		if (map.start > at)
 			break;
+		if (keeps_seen)
+			seen = map;
 		parts->maps[parts->n++] = (struct mf_map){
 			.start = at,
 			.end = map.end < end ? map.end : end,
@@ -111,8 +134,9 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 		const struct mf_map *map = &parts.maps[made];
 
 		/* What cannot be undone harms nobody. */
-		if (!(map->protection & PROT_WRITE))
-			protect(map->start, map->end, map->protection);
+		if (!(map->protection & PROT_WRITE) &&
+		    protect(map->start, map->end, map->protection))
+			seen = (struct mf_map){ 0 };
 	}
 	return code;
 }

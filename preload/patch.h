@@ -20,6 +20,13 @@
 /* Bytes of code at a site that its jump takes. */
 #define MF_PATCH_BYTES MF_JUMP_BYTES
 
+/*
+ * Between the two nobody else changes how code is mapped, so that what has been found out about it holds
+ * for the next site as well. Otherwise each write asks the kernel, which lists all mappings then.
+ */
+void mf_patch_begin(void);
+void mf_patch_end(void);
+
 /* Writes @n @bytes, at most a page, over the code at @site. Its pages stay protected as they are. */
 int mf_patch_write(void *site, const void *bytes, size_t n);
 

@@ -232,6 +232,7 @@ static void redirect(const struct code *code)
 		if (list)
 			sealed = mf_patch_seal();
 	}
+	mf_patch_begin();
 	for (struct mf_trampoline *i = list; i; i = i->next) {
 		int written = sealed ? sealed : mf_patch_jump(mf_trampoline_site(i), i);
 
@@ -240,6 +241,7 @@ static void redirect(const struct code *code)
 			failed++;
 		}
 	}
+	mf_patch_end();
 	if (failed)
 		count_missed(failed, error);
 	if (!origin || !list || sealed)

@@ -524,6 +524,7 @@ static void place(void)
 {
 	int code = mf_patch_seal();
 
+	mf_patch_begin();
 	for (uint32_t i = 0; i < n_taken; i++) {
 		struct taken *own = &taken[i];
 		int failed = code;
@@ -541,6 +542,7 @@ static void place(void)
 						      .address = own->detour.site },
 			     failed);
 	}
+	mf_patch_end();
 }
 
 void mf_takeover_done(void)

@@ -121,6 +121,35 @@ TEST(code_on_two_pages)
 	EXPECT_EQ(PROT_READ | PROT_WRITE | PROT_EXEC, protection_of(code + PAGE));
 }
 
+/* Of several writes, the first finds the mapping; no later than the end of them it is forgotten. */
+TEST(several_writes)
+{
+	uint8_t *code = map_code(0, 3, 0, PROT_READ | PROT_EXEC), byte = 0xc3;
+
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(0, mprotect(code + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (int turn = 0; turn < 2; turn++) {
+		mf_patch_begin();
+		for (uint32_t at = 0; at < 3 * PAGE; at += PAGE / 2) {
+			ASSERT_EQ(0, mf_patch_write(code + at, &byte, 1));
+			EXPECT_EQ(byte, code[at]);
+		}
+		/* Across the border of two mappings. */
+		ASSERT_EQ(0, mf_patch_write(code + 2 * PAGE - 1, "ab", 2));
+		EXPECT_EQ(0, memcmp(code + 2 * PAGE - 1, "ab", 2));
+		mf_patch_end();
+		EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(code));
+		EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(code + PAGE));
+		EXPECT_EQ(PROT_READ | PROT_WRITE | PROT_EXEC, protection_of(code + 2 * PAGE));
+		byte = 0x90;
+	}
+	mf_patch_begin();
+	ASSERT_EQ(0, mf_patch_write(code, &byte, 1));
+	mf_patch_end();
+	ASSERT_EQ(0, munmap(code, PAGE));
+	EXPECT_EQ(-EFAULT, mf_patch_write(code, &byte, 1));
+}
+
 TEST(code_that_ends_in_the_middle)
 {
 	uint8_t *code = map_code(0, 2, 0, PROT_READ | PROT_EXEC);
