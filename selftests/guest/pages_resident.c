@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 // Resident pages of real programs: at many moments the profile has what the kernel has.
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/massif.h>
-
 #include "kselftest_harness.h"
-#include "model/model.h"
-#include "model/trie.h"
 #include "pages/pages.h"
+#include "selftests/lib/pages_truth.h"
 
 #define MOMENTS_MAX 40
 
@@ -33,52 +28,6 @@ static const char sql[] =
 	"with recursive c(x) as (select 1 union all select x+1 from c where x<60000)"
 	"insert into t select x, hex(x)||'abcdefghijklmnop' from c;"
 	"create index i on t(b); select count(*) from t;";
-
-/* What the kernel has, in bytes. */
-struct truth {
-	uint64_t rss, anon, vm;
-};
-
-static uint64_t field(const char *path, const char *name)
-{
-	char text[16384];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t used = 0, got;
-	const char *at;
-
-	while (fd >= 0 && used < (ssize_t)sizeof(text) - 1 &&
-	       (got = read(fd, text + used, sizeof(text) - 1 - (size_t)used)) > 0)
-		used += got;
-	close(fd);
-	text[used] = '\0';
-	at = strstr(text, name);
-	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
-}
-
-static struct truth read_truth(pid_t pid)
-{
-	char status[64], rollup[64];
-
-	snprintf(status, sizeof(status), "/proc/%d/status", pid);
-	snprintf(rollup, sizeof(rollup), "/proc/%d/smaps_rollup", pid);
-	return (struct truth){
-		.rss = field(rollup, "\nRss:"),
-		.anon = field(rollup, "\nAnonymous:"),
-		.vm = field(status, "\nVmSize:"),
-	};
-}
-
-/* The sum over all stacks. */
-static uint64_t sum_of(const struct mf_store *store)
-{
-	uint64_t sum = 0, bytes;
-
-	for (uint32_t i = MF_CONTEXT_FIRST; i < store->header->n_contexts; i++) {
-		mf_trie_sum(store, i, 1, &bytes);
-		sum += bytes;
-	}
-	return sum;
-}
 
 FIXTURE(resident)
 {
@@ -112,17 +61,6 @@ VARIANT(every_way_both, MF_PAGES_BOTH, { NULL }, 1);
 VARIANT(threads, MF_PAGES_RESIDENT, { NULL, "threads" }, 3);
 VARIANT(threads_both, MF_PAGES_BOTH, { NULL, "threads" }, 3);
 
-static bool has_resident(void)
-{
-	struct massif_query query = { .size = sizeof(query) };
-	int fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
-	bool has = fd >= 0 && !ioctl(fd, MASSIF_IOC_QUERY, &query) &&
-		   query.features & MASSIF_FEATURE_RESIDENT;
-
-	close(fd);
-	return has;
-}
-
 FIXTURE_SETUP(resident)
 {
 	struct mf_pages_options options = {
@@ -137,7 +75,7 @@ FIXTURE_SETUP(resident)
 		.ring_bytes = variant->loses ? 256 << 10 : 0,
 	};
 
-	if (!has_resident())
+	if (!mf_truth_has_resident())
 		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
 	snprintf(self->target, sizeof(self->target), "%s/selftests/targets/resident",
 		 getenv("MASSIF_BUILD") ?: "build");
@@ -150,48 +88,6 @@ FIXTURE_SETUP(resident)
 FIXTURE_TEARDOWN(resident)
 {
 	mf_pages_close(self->pages);
-}
-
-static const struct mf_pages_process *find(const struct mf_pages *pages, pid_t pid)
-{
-	for (size_t i = 0; i < mf_pages_count(pages); i++)
-		if (mf_pages_process(pages, i)->pid == pid)
-			return mf_pages_process(pages, i);
-	return NULL;
-}
-
-/* Nothing moves in the program: is the profile right? What does not agree is read anew. */
-static void compare(struct __test_metadata *_metadata, FIXTURE_DATA(resident) *self,
-		    const FIXTURE_VARIANT(resident) *variant, pid_t pid)
-{
-	const struct mf_pages_process *process;
-	const struct mf_model *model;
-	struct truth truth = { 0 };
-	bool right = false;
-
-	for (int i = 0; i < 20 && !right; i++) {
-		ASSERT_EQ(0, mf_pages_drain(self->pages, &self->err)) {
-			TH_LOG("%s", self->err.text);
-		}
-		process = find(self->pages, pid);
-		/* Before its exec. */
-		if (!process)
-			return;
-		model = mf_model_of(process->store);
-		truth = read_truth(pid);
-		right = model->heap == truth.rss && sum_of(process->store) ==
-							    model->heap + model->extra &&
-			(variant->what == MF_PAGES_RESIDENT ? model->extra == 0 :
-							      model->heap + model->extra == truth.vm);
-	}
-	self->moments++;
-	if (right)
-		return;
-	self->wrong++;
-	TH_LOG("moment %d: kernel rss %" PRIu64 " vm %" PRIu64 ", model %" PRIu64 " + %" PRIu64
-	       ", tree %" PRIu64,
-	       self->moments, truth.rss, truth.vm, model->heap, model->extra,
-	       sum_of(process->store));
 }
 
 TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
@@ -236,7 +132,11 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 		ASSERT_EQ(pid, waitpid(pid, &status, i < MOMENTS_MAX ? WUNTRACED : 0));
 		if (!WIFSTOPPED(status))
 			break;
-		compare(_metadata, self, variant, pid);
+		self->moments += mf_truth_find(self->pages, pid) != NULL;
+		if (!mf_truth_is_told(self->pages, pid, variant->what, &self->err)) {
+			TH_LOG("moment %d: %s", self->moments, self->err.text);
+			self->wrong++;
+		}
 		kill(pid, SIGCONT);
 	}
 	EXPECT_EQ(0, status);
@@ -248,9 +148,9 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 		usleep(20000);
 	}
 	ASSERT_EQ(0, mf_pages_end(self->pages, &self->err));
-	ASSERT_NE(NULL, find(self->pages, pid));
-	EXPECT_EQ(!variant->loses, find(self->pages, pid)->exact);
-	EXPECT_EQ(variant->loses, find(self->pages, pid)->lost > 0);
+	ASSERT_NE(NULL, mf_truth_find(self->pages, pid));
+	EXPECT_EQ(!variant->loses, mf_truth_find(self->pages, pid)->exact);
+	EXPECT_EQ(variant->loses, mf_truth_find(self->pages, pid)->lost > 0);
 }
 
 TEST_HARNESS_MAIN

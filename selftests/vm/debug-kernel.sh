@@ -48,9 +48,11 @@ fetch() {
 	trap - EXIT
 }
 
-# Kconfig drops silently what it cannot have.
+# Kconfig drops silently what it cannot have. What was asked for is kept: a clone's files are as new as
+# the clone, so their time says nothing.
 configure() {
 	local line missing=
+	rm -f "$tree/.config.asked"
 	build tinyconfig
 	# What is said twice makes Kconfig talk.
 	sed -n 's/^\(CONFIG_.*\)=.*/\1/p' "$here/debug.config" > "$tree/.config.named"
@@ -64,10 +66,11 @@ configure() {
 		esac
 	done < "$here/debug.config"
 	[ -z "$missing" ] || die "this source has no$missing"
+	cp "$here/debug.config" "$tree/.config.asked"
 }
 
 [ -s "$tree/Makefile" ] || fetch
-if [ ! -s "$tree/.config" ] || [ "$tree/.config" -ot "$here/debug.config" ]; then
+if ! cmp -s "$here/debug.config" "$tree/.config.asked"; then
 	configure
 fi
 # Module.symvers comes with the modules, of which there are none.

@@ -310,8 +310,21 @@ struct removal {
 	bool begun;
 };
 
+/* The model's totals are those of the tree, whatever is resident and, with both, what is not. */
+static void follow(struct mf_accounting *a)
+{
+	const struct mf_resident *resident = &a->resident;
+	struct mf_model *model = mf_model_of(&a->store);
+	uint64_t pages = 0;
+
+	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
+		pages += resident->pages[i];
+	mf_model_change(model, (int64_t)(pages * PAGE_BYTES - model->heap),
+			(int64_t)(resident->absent * PAGE_BYTES - model->extra));
+}
+
 /*
- * What is not resident goes; pages that were have gone before. No page is a block here, and one
+ * What is not resident goes; pages that are go before, or after it. No page is a block here, and one
  * snapshot is attempted for all, by who removes.
  */
 static void part_left_resident(const struct mf_interval *part, struct removal *removal)
@@ -323,31 +336,16 @@ static void part_left_resident(const struct mf_interval *part, struct removal *r
 	removal->begun = true;
 	mf_resident_unmapped(&a->resident, part);
 	if (a->what == MF_PAGES_BOTH)
-		mf_model_change(mf_model_of(&a->store), 0, -(int64_t)(part->end - part->start));
+		follow(a);
 }
 
-/* The end of a removal of what is resident. */
-static int settle(struct mf_accounting *a, const struct removal *removal)
+static int settle(struct mf_accounting *a)
 {
-	int code;
+	int code = mf_resident_settle(&a->resident);
 
-	if (a->what == MF_PAGES_VIRTUAL || !removal->begun)
-		return 0;
-	code = mf_resident_settle(&a->resident);
 	if (a->what == MF_PAGES_BOTH)
-		attempt(a, MF_OCCASION_FREE, removal->time_ns);
+		follow(a);
 	return code;
-}
-
-static int map_resident(struct mf_accounting *a, const struct mf_interval *interval,
-			uint64_t time_ns)
-{
-	if (a->what != MF_PAGES_BOTH)
-		return 0;
-	mf_resident_mapped(&a->resident, interval);
-	mf_model_change(mf_model_of(&a->store), 0, (int64_t)(interval->end - interval->start));
-	attempt(a, MF_OCCASION_ALLOC, time_ns);
-	return 0;
 }
 
 /* As Massif: a peak is looked for before the first page goes, a snapshot after it; then silence. */
@@ -379,18 +377,33 @@ static void part_left(const struct mf_interval *part, void *data)
 		charge(a, part->context, -(int64_t)bytes);
 }
 
+static int map_resident(struct mf_accounting *a, const struct mf_interval *interval,
+			const struct removal *removal)
+{
+	const bool both = a->what == MF_PAGES_BOTH;
+	int code;
+
+	if (both && removal->begun)
+		attempt(a, MF_OCCASION_FREE, removal->time_ns);
+	code = mf_resident_mapped(&a->resident, interval);
+	if (both) {
+		follow(a);
+		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
+	}
+	/* Now that what has come is counted, it is a place to be. */
+	return code || !removal->begun ? code : settle(a);
+}
+
 /* As Massif: all pages of a region are added, then a snapshot is attempted. */
 int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interval, uint64_t time_ns)
 {
 	struct removal removal = {.accounting = a, .time_ns = time_ns};
 	int code = mf_space_add(&a->space, interval, part_left, &removal);
 
-	if (!code)
-		code = settle(a, &removal);
 	if (code)
 		return code;
 	if (a->what != MF_PAGES_VIRTUAL)
-		return map_resident(a, interval, time_ns);
+		return map_resident(a, interval, &removal);
 	if (!counts(a, interval->context)) {
 		mf_model_of(&a->store)->ignored_allocs +=
 			(uint32_t)((interval->end - interval->start) / PAGE_BYTES);
@@ -409,16 +422,32 @@ int mf_accounting_unmap(struct mf_accounting *a, uint64_t start, uint64_t end, u
 	int code;
 
 	code = mf_space_remove(&a->space, start, end, part_left, &removal);
-	return code ? code : settle(a, &removal);
+	if (code || a->what == MF_PAGES_VIRTUAL || !removal.begun)
+		return code;
+	code = settle(a);
+	if (a->what == MF_PAGES_BOTH)
+		attempt(a, MF_OCCASION_FREE, time_ns);
+	return code;
 }
 
-static uint64_t resident_bytes(const struct mf_resident *resident)
+int mf_accounting_land(struct mf_accounting *a, uint64_t from, uint64_t to)
 {
-	uint64_t pages = 0;
+	int code = mf_resident_land(&a->resident, from, to);
 
-	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
-		pages += resident->pages[i];
-	return pages * PAGE_BYTES;
+	if (a->what != MF_PAGES_VIRTUAL)
+		follow(a);
+	return code;
+}
+
+int mf_accounting_turn(struct mf_accounting *a, uint32_t thread)
+{
+	int code;
+
+	if (a->what == MF_PAGES_VIRTUAL)
+		return 0;
+	code = mf_resident_turn(&a->resident, thread);
+	follow(a);
+	return code;
 }
 
 int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resident *record,
@@ -439,13 +468,13 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 	code = mf_resident_take(&a->resident, record, site);
 	if (code)
 		return code;
-	if (resident_bytes(&a->resident) != after)
+	follow(a);
+	if (model->heap != after)
 		return -EPROTO; /* never: agree() has seen to it */
 	if (change < 0)
 		model->heap_frees += (uint32_t)(-change / (int64_t)PAGE_BYTES);
 	else
 		model->heap_allocs += (uint32_t)(change / (int64_t)PAGE_BYTES);
-	mf_model_change(model, change, a->what == MF_PAGES_BOTH ? -change : 0);
 	if (record->cause == MASSIF_RESIDENT_BASE)
 		mf_accounting_taken_over(a, record->h.time_ns);
 	attempt(a, change < 0 ? MF_OCCASION_FREE : MF_OCCASION_ALLOC, record->h.time_ns);

@@ -111,6 +111,12 @@ int mf_accounting_map(struct mf_accounting *accounting, const struct mf_interval
 int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64_t end,
 			uint64_t time_ns);
 
+/* What was lifted from @from on (mf_resident_lift) is at @to now. */
+int mf_accounting_land(struct mf_accounting *accounting, uint64_t from, uint64_t to);
+
+/* What comes next is the doing of @thread; it is no RESIDENT record. */
+int mf_accounting_turn(struct mf_accounting *accounting, uint32_t thread);
+
 /* A RESIDENT record, explained by @site (0: it has no stack). */
 int mf_accounting_resident(struct mf_accounting *accounting,
 			   const struct massif_rec_resident *record, uint32_t site);

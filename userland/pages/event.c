@@ -137,9 +137,7 @@ static int account_copy(struct mf_target *target, struct mf_event *event, struct
 	code = mf_resident_lift(&target->accounting->resident, from, length);
 	if (!code)
 		code = account_map(target, event, err);
-	if (!code)
-		code = mf_resident_land(&target->accounting->resident, from, event->start);
-	return code;
+	return code ? code : mf_accounting_land(target->accounting, from, event->start);
 }
 
 static int account_resident(struct mf_target *target, struct mf_event *event, struct mf_error *err)
@@ -154,10 +152,10 @@ static int account_resident(struct mf_target *target, struct mf_event *event, st
 static int account_move_only(struct mf_target *target, struct mf_event *event,
 			     struct mf_error *err)
 {
-	struct mf_resident *resident = &target->accounting->resident;
-	int code = mf_resident_lift(resident, event->from, event->end - event->start);
+	struct mf_accounting *a = target->accounting;
+	int code = mf_resident_lift(&a->resident, event->from, event->end - event->start);
 
-	return code ? code : mf_resident_land(resident, event->from, event->start);
+	return code ? code : mf_accounting_land(a, event->from, event->start);
 }
 
 static int account_name(struct mf_target *target, struct mf_event *event, struct mf_error *err)
@@ -228,7 +226,11 @@ int mf_event_run(struct mf_target *target, struct mf_error *err)
 		}
 		if (err)
 			err->text[0] = '\0';
-		code = account[event->type](target, event, err);
+		code = event->type == MF_EVENT_RESIDENT ?
+			       0 :
+			       mf_accounting_turn(target->accounting, event->thread);
+		if (!code)
+			code = account[event->type](target, event, err);
 		if (code && err && !err->text[0])
 			mf_error_set(err, code,
 				     "cannot account what process %d mapped at %#" PRIx64
@@ -254,6 +256,7 @@ struct mf_event *mf_event_append(struct mf_target *target, enum mf_event_type ty
 	event->type = type;
 	if (record) {
 		event->flags = record->flags;
+		event->thread = record->tid;
 		if (record->flags & MASSIF_RF_KNOWN)
 			event->known = record->capture;
 		else

@@ -35,6 +35,7 @@ struct mf_event {
 	struct mf_event *next;
 	enum mf_event_type type;
 	uint32_t flags;	  /* MASSIF_RF_* */
+	uint32_t thread;  /* 0: nobody's doing */
 	uint32_t capture; /* of the system call; UNMAP: if another record of it has one */
 	uint32_t known;	  /* number of the stack; 0: it is not a known one */
 	uint64_t time_ns;

@@ -13,10 +13,6 @@
 #define PAGE_BYTES 4096ull
 #define HUGE_PAGES 512u
 
-/* No address of a program. */
-#define NOWHERE	    (1ull << 60)
-#define NOWHERE_END (1ull << 61)
-
 static const char *const kind_words[MF_PAGE_KINDS] = {
 	[MF_PAGE_ANON] = "[anonymous pages]",
 	[MF_PAGE_FILE] = "[file pages]",
@@ -50,6 +46,7 @@ void mf_resident_deinit(struct mf_resident *r)
 {
 	mf_windows_deinit(&r->windows);
 	free(r->homeless.pages);
+	free(r->going.pages);
 	free(r->inherited.pages);
 	free(r->moving.pages);
 	*r = (struct mf_resident){0};
@@ -96,8 +93,10 @@ static void charge(struct mf_resident *r, uint32_t context, int64_t pages)
 /* The same for what is not resident, of the mapping that @site made. */
 static void charge_absent(struct mf_resident *r, uint32_t site, bool touched, int64_t pages)
 {
-	if (r->both && pages)
-		charge(r, context_of(r, site, touched ? MF_PAGE_ABSENT : MF_PAGE_UNTOUCHED), pages);
+	if (!r->both || !pages)
+		return;
+	charge(r, context_of(r, site, touched ? MF_PAGE_ABSENT : MF_PAGE_UNTOUCHED), pages);
+	r->absent += (uint64_t)pages;
 }
 
 static void charge_absent_at(struct mf_resident *r, uint64_t address, bool touched, int64_t pages)
@@ -116,7 +115,7 @@ static void count(struct mf_resident *r, uint8_t kind, int64_t pages)
 		r->huge += (uint64_t)pages;
 }
 
-/* Puts @page where there is none. */
+/* Puts @page where there is none, in a mapping. */
 static int place(struct mf_resident *r, const struct mf_page *page)
 {
 	struct mf_window *window = mf_windows_make(&r->windows, page->address);
@@ -128,6 +127,7 @@ static int place(struct mf_resident *r, const struct mf_page *page)
 	charge_absent_at(r, page->address, window->touched & bit, -1);
 	charge(r, page->context, 1);
 	count(r, page->kind, 1);
+	r->placed++;
 	window->context[i] = page->context;
 	window->kind[i] = page->kind;
 	window->touched |= bit;
@@ -150,6 +150,7 @@ static struct mf_page take(struct mf_resident *r, struct mf_window *window, unsi
 
 	charge(r, page.context, -1);
 	count(r, page.kind, -1);
+	r->placed--;
 	window->kind[i] = MF_PAGE_NONE;
 	window->uncertain &= (uint16_t)~bit;
 	charge_absent_at(r, page.address, true, 1);
@@ -161,6 +162,34 @@ static bool is_free(const struct mf_resident *r, uint64_t address)
 	const struct mf_window *window = mf_windows_find(&r->windows, address);
 
 	return !window || !window->kind[mf_window_index(address)];
+}
+
+static bool is_mapped(const struct mf_resident *r, uint64_t address)
+{
+	return mf_space_find(&r->accounting->space, address);
+}
+
+/* Is there a place for one more? */
+static bool has_room(const struct mf_resident *r)
+{
+	return r->placed < r->accounting->space.total / PAGE_BYTES;
+}
+
+/* @page, which counts, is put into one of the two lists. No memory: the next record puts it right. */
+static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
+{
+	if (!add_page(list, page))
+		return;
+	charge(r, page->context, -1);
+	count(r, page->kind, -1);
+}
+
+/* @page has come, and nothing is mapped where it could be. */
+static void come_outside(struct mf_resident *r, const struct mf_page *page)
+{
+	charge(r, page->context, 1);
+	count(r, page->kind, 1);
+	keep_outside(r, &r->homeless, page);
 }
 
 /* Puts up to @n pages like @page into free places from @start to @end; *@n is how many remain. */
@@ -209,21 +238,54 @@ static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 		code = fill_mapped(r, &page, 0, from, &file, &n);
 	if (!code && n)
 		code = fill_mapped(r, &page, 0, UINT64_MAX, &other, &n);
-	/* More than what is mapped, because mappings are being told of later: out of the way. */
-	if (!code && n)
-		code = fill(r, page, NOWHERE, NOWHERE_END, &n);
+	/* More than what is mapped, because of what mappings are told of later. */
+	for (; !code && n; n--)
+		come_outside(r, &page);
 	return code;
 }
 
-/* A page that has to leave its place goes near it, or anywhere. */
+/* A page without a place, that is not counted, is put near where it was, or anywhere. */
 static int resettle(struct mf_resident *r, struct mf_page page)
 {
 	uint64_t start = page.address & ~(MF_WINDOW_BYTES - 1), n = 1;
 	int code;
 
 	page.uncertain = true;
+	if (!has_room(r)) {
+		come_outside(r, &page);
+		return 0;
+	}
 	code = fill_mapped(r, &page, start, start + MF_WINDOW_BYTES, NULL, &n);
 	return code || !n ? code : fill_anywhere(r, page, n);
+}
+
+/*
+ * Whatever is homeless goes where it was, if that is mapped by now; and else, if @anywhere, to where
+ * there is room.
+ */
+static int settle(struct mf_resident *r, bool anywhere)
+{
+	struct mf_page_list list = r->homeless;
+	int code = 0;
+
+	if (!list.n || (anywhere && !has_room(r)))
+		return 0;
+	r->homeless = (struct mf_page_list){0};
+	for (uint32_t i = 0; i < list.n && !code; i++) {
+		const struct mf_page *page = &list.pages[i];
+		bool own = is_mapped(r, page->address) && is_free(r, page->address);
+
+		charge(r, page->context, -1);
+		count(r, page->kind, -1);
+		if (own)
+			code = place(r, page);
+		else if (anywhere)
+			code = resettle(r, *page);
+		else
+			come_outside(r, page);
+	}
+	free(list.pages);
+	return code;
 }
 
 /* Where a fault at @address brought @n pages of one kind: where the block of them begins. */
@@ -248,13 +310,18 @@ static int come_at(struct mf_resident *r, struct mf_page page, uint64_t address,
 	struct mf_page former = {0};
 	int code;
 
+	page.address = address;
+	if (!i) {
+		for (; n; n--, page.address += PAGE_BYTES)
+			come_outside(r, &page);
+		return 0;
+	}
 	if (window && window->kind[mf_window_index(address)])
 		former = take(r, window, mf_window_index(address));
-	page.address = address;
 	code = place(r, &page);
 	n--;
-	low = i ? i->start : start;
-	high = i ? i->end : address + PAGE_BYTES;
+	low = i->start;
+	high = i->end;
 	end = start + (certain ? (n + 1) * PAGE_BYTES : MF_WINDOW_BYTES);
 	page.uncertain = !certain;
 	if (!code && n)
@@ -292,21 +359,69 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 	return search->n;
 }
 
+/* The same of a list, from @start to @end. */
+static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct mf_page *page = &list->pages[i];
+
+		if (!search->n || counter_of(page->kind) != search->counter || page->address < start ||
+		    page->address >= end) {
+			list->pages[left++] = *page;
+			continue;
+		}
+		charge(search->resident, page->context, -1);
+		count(search->resident, page->kind, -1);
+		search->n--;
+	}
+	list->n = left;
+}
+
 /* @n pages of @counter went from @start to @end, or from what was taken to be somewhere else. */
 static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start, uint64_t end,
 		    uint64_t n)
 {
 	struct search search = {.resident = r, .counter = counter, .n = n};
 
+	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	search.uncertain = true;
 	if (search.n)
 		mf_windows_each(&r->windows, start, end, take_some, &search);
+	take_outside(&search, &r->homeless, 0, UINT64_MAX);
 	if (search.n)
 		mf_windows_each(&r->windows, 0, UINT64_MAX, take_some, &search);
+	take_outside(&search, &r->going, 0, UINT64_MAX);
 	search.uncertain = false;
 	if (search.n)
 		mf_windows_each(&r->windows, 0, UINT64_MAX, take_some, &search);
+}
+
+/* @thread (0: all) is not amid an unmapping any more: what has not gone with it was somewhere else. */
+static void stop_going(struct mf_resident *r, uint32_t thread)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < r->going.n; i++) {
+		struct mf_page *page = &r->going.pages[i];
+
+		if (!thread || page->thread == thread)
+			keep_outside(r, &r->homeless, page);
+		else
+			r->going.pages[left++] = *page;
+	}
+	r->going.n = left;
+}
+
+int mf_resident_turn(struct mf_resident *r, uint32_t thread)
+{
+	r->thread = thread;
+	if (!r->going.n)
+		return 0;
+	stop_going(r, thread);
+	return settle(r, true);
 }
 
 static uint32_t site_of_words(struct mf_resident *r, const struct massif_rec_resident *record)
@@ -356,8 +471,7 @@ static int come_home(struct mf_resident *r, const struct massif_rec_resident *re
 		const struct mf_page *page = &r->inherited.pages[i];
 
 		if (r->pages[counter_of(page->kind)] < record->rss[counter_of(page->kind)] &&
-		    mf_space_find(&r->accounting->space, page->address) &&
-		    is_free(r, page->address))
+		    is_mapped(r, page->address) && is_free(r, page->address))
 			code = place(r, page);
 	}
 	free(r->inherited.pages);
@@ -396,27 +510,27 @@ int mf_resident_take(struct mf_resident *r, const struct massif_rec_resident *re
 {
 	int code = 0;
 
+	/* All mappings have been told, and all that was on its way. */
 	if (record->cause == MASSIF_RESIDENT_BASE) {
-		/* What had no place, for want of mappings, gets one now. */
-		struct search search = {.resident = r, .uncertain = true};
-
-		for (search.counter = 0; search.counter < MF_RESIDENT_COUNTERS; search.counter++) {
-			search.n = UINT64_MAX;
-			mf_windows_each(&r->windows, NOWHERE, NOWHERE_END, take_some, &search);
-		}
-		code = come_home(r, record);
+		stop_going(r, 0);
+		code = settle(r, true);
+		if (!code)
+			code = come_home(r, record);
 	}
 	/* What goes, goes first: it may be the same place. */
 	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
 		if (record->change[i] < 0)
 			go_from(r, i, record->addr, record->addr + record->len,
 				(uint64_t) - (int64_t)record->change[i]);
+	stop_going(r, record->h.tid);
 	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS && !code; i++)
 		if (record->change[i] > 0)
 			code = come(r, record, i, site, (uint64_t)record->change[i]);
 	r->faults += record->cause == MASSIF_RESIDENT_FAULT;
 	r->swapped = record->rss[MASSIF_RSS_SWAP];
-	return code ? code : agree(r, record);
+	if (!code)
+		code = agree(r, record);
+	return code ? code : settle(r, true);
 }
 
 struct arriving {
@@ -433,8 +547,8 @@ static bool arrive(struct mf_window *window, uint16_t pages, void *data)
 	return true;
 }
 
-/* A fault can be told of before the mapping is, where that is only told with a resync. */
-void mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval)
+/* What is resident of it can have been told before, where the mapping is only told with a resync. */
+int mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval)
 {
 	int64_t pages = (int64_t)((interval->end - interval->start) / PAGE_BYTES);
 	struct arriving arriving = {0};
@@ -443,34 +557,38 @@ void mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interva
 	charge_absent(r, interval->context, false, pages - (int64_t)arriving.touched);
 	charge_absent(r, interval->context, true,
 		      (int64_t)(arriving.touched - arriving.resident));
+	return settle(r, false);
 }
 
 struct leaving {
 	struct mf_resident *resident;
-	uint32_t site; /* of the mapping */
-	uint64_t touched;
+	uint64_t pages, touched;
 };
 
+/*
+ * Of a page that is still here when its mapping goes, the kernel will tell that it goes, too. If it was
+ * only taken to be here, it is somewhere else.
+ */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {
 	struct leaving *leaving = data;
 	struct mf_resident *r = leaving->resident;
 
-	/* Of a page that was taken to be here and has not been told to go: it is somewhere else. */
 	for (unsigned int i = 0; i < MF_WINDOW_PAGES; i++) {
 		struct mf_page page = {
 			.address = window->address + i * PAGE_BYTES,
 			.context = window->context[i],
 			.kind = window->kind[i],
+			.uncertain = window->uncertain & 1u << i,
+			.thread = r->thread,
 		};
 
 		if (!(pages & 1u << i) || !page.kind)
 			continue;
-		charge(r, page.context, -1);
-		charge_absent(r, leaving->site, true, 1);
-		count(r, page.kind, -1);
 		window->kind[i] = MF_PAGE_NONE;
-		add_page(&r->homeless, &page); /* no memory: the next record puts it right */
+		r->placed--;
+		leaving->pages++;
+		keep_outside(r, page.uncertain ? &r->homeless : &r->going, &page);
 	}
 	leaving->touched += (uint64_t)__builtin_popcount(window->touched & pages);
 	window->touched &= (uint16_t)~pages;
@@ -480,22 +598,17 @@ static bool leave(struct mf_window *window, uint16_t pages, void *data)
 
 void mf_resident_unmapped(struct mf_resident *r, const struct mf_interval *part)
 {
-	struct leaving leaving = {.resident = r, .site = part->context};
+	struct leaving leaving = {.resident = r};
 	int64_t pages = (int64_t)((part->end - part->start) / PAGE_BYTES);
 
 	mf_windows_each(&r->windows, part->start, part->end, leave, &leaving);
-	charge_absent(r, part->context, true, -(int64_t)leaving.touched);
+	charge_absent(r, part->context, true, (int64_t)(leaving.pages - leaving.touched));
 	charge_absent(r, part->context, false, (int64_t)leaving.touched - pages);
 }
 
 int mf_resident_settle(struct mf_resident *r)
 {
-	int code = 0;
-
-	for (uint32_t i = 0; i < r->homeless.n && !code; i++)
-		code = resettle(r, r->homeless.pages[i]);
-	r->homeless.n = 0;
-	return code;
+	return settle(r, true);
 }
 
 static bool lift(struct mf_window *window, uint16_t pages, void *data)
@@ -535,7 +648,7 @@ int mf_resident_land(struct mf_resident *r, uint64_t from, uint64_t to)
 		uint16_t bit;
 
 		page.address += to - from;
-		if (page.kind && is_free(r, page.address)) {
+		if (page.kind && is_mapped(r, page.address) && is_free(r, page.address)) {
 			code = place(r, &page);
 			continue;
 		}

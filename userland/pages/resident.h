@@ -31,6 +31,7 @@ enum mf_page_kind {
 struct mf_page {
 	uint64_t address;
 	uint32_t context;
+	uint32_t thread; /* that is unmapping it */
 	uint8_t kind;
 	bool uncertain, touched;
 };
@@ -52,14 +53,18 @@ struct mf_resident {
 	bool both; /* what is mapped and not resident is charged, too, to who mapped it */
 	struct mf_windows windows;
 	uint64_t pages[MF_RESIDENT_COUNTERS]; /* by MASSIF_RSS_* */
+	uint64_t placed;		      /* of them, where something is mapped */
+	uint64_t absent;		      /* mapped, and not resident; with both only */
 	uint64_t huge;			      /* of them */
 	uint64_t swapped;
 	uint64_t faults;	/* records of pages that came */
 	uint64_t unattributed;	/* pages that were never told of by whom */
 	uint32_t objects[MF_PAGE_KINDS]; /* the store's, of the kinds' words; 0: not yet */
+	uint32_t thread; /* whose turn it is */
 	uint64_t cursor; /* where a place was last found for a page of which it is not known */
 	const char *base_words; /* for what is resident at a BASE that nobody touched */
-	struct mf_page_list homeless; /* the mapping under them went, and they were not there */
+	struct mf_page_list homeless; /* no place is known, and there was no room for a guess */
+	struct mf_page_list going; /* their mapping went, and they are about to */
 	struct mf_page_list inherited; /* by a fork, until the child's BASE */
 	struct mf_page_list moving;
 };
@@ -67,14 +72,17 @@ struct mf_resident {
 void mf_resident_init(struct mf_resident *resident, struct mf_accounting *accounting, bool both);
 void mf_resident_deinit(struct mf_resident *resident);
 
+/* @thread is about to do something else than a RESIDENT record says. */
+int mf_resident_turn(struct mf_resident *resident, uint32_t thread);
+
 /* A RESIDENT record, whose stack is that of @site; 0: none, and words take its place. */
 int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resident *record,
 		     uint32_t site);
 
 /* @interval was mapped: nobody has touched it. */
-void mf_resident_mapped(struct mf_resident *resident, const struct mf_interval *interval);
+int mf_resident_mapped(struct mf_resident *resident, const struct mf_interval *interval);
 
-/* @part of a mapping goes. Called while the space is changed; afterwards call the second. */
+/* @part of a mapping goes. Called while the space is changed; when it is whole, call the second. */
 void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval *part);
 int mf_resident_settle(struct mf_resident *resident);
 
