@@ -336,6 +336,101 @@ TEST_F(files, separate_debug_files)
 	}
 }
 
+/* Of the build id that the linker gave this program. */
+static int take_build_id(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct mf_object *object = data;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const char *at = (const char *)(info->dlpi_addr + header->p_vaddr);
+		const char *end = at + header->p_memsz;
+
+		while (header->p_type == PT_NOTE && at < end) {
+			const ElfW(Nhdr) *note = (const void *)at;
+
+			at += sizeof(*note) + (note->n_namesz + 3) / 4 * 4;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= MF_BUILD_ID_MAX) {
+				object->build_id_size = (uint8_t)note->n_descsz;
+				memcpy(object->build_id, at, note->n_descsz);
+			}
+			at += (note->n_descsz + 3) / 4 * 4;
+		}
+	}
+	return 1; /* the program is the first */
+}
+
+/* What the next symbolizer says of @pc. Its copies of this program are there only if @path is. */
+static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_names *names,
+				       const char *path, uint64_t pc)
+{
+	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true,
+						       .names = names };
+
+	unlink("next");
+	if (path && !copy_file(path, "next", LLONG_MAX))
+		return (struct mf_location){ 0 };
+	self->objects[1].path = "next";
+	mf_symbolizer_destroy(self->symbolizer);
+	self->symbolizer = NULL;
+	if (mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL))
+		return (struct mf_location){ 0 };
+	return resolve(self, pc);
+}
+
+/* A file that was looked into need not be there for the next symbolizer; but no other stands for it. */
+TEST_F(files, names_for_the_next)
+{
+	struct mf_names *names = mf_names_create();
+	const uint64_t pc = (uintptr_t)resolve;
+	struct mf_location found, kept;
+
+	ASSERT_NE(NULL, names);
+	dl_iterate_phdr(take_build_id, &self->objects[1]);
+	ASSERT_NE(0, self->objects[1].build_id_size);
+	/* Of one process, nothing is kept. */
+	EXPECT_STREQ("resolve", resolve_next(self, names, self->program, pc).function ?: "(none)");
+	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
+
+	mf_names_begin(names);
+	/* Nor that it could not be read. */
+	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
+	found = resolve_next(self, names, self->program, pc + 1);
+	EXPECT_STREQ("resolve", found.function ?: "(none)");
+	kept = resolve_next(self, names, NULL, pc + 1);
+	EXPECT_STREQ("resolve", kept.function ?: "(none)");
+	EXPECT_STREQ("symbols_files.c", kept.file ?: "(none)");
+	EXPECT_NE(NULL, kept.directory);
+	EXPECT_STREQ("next", kept.object ?: "(none)");
+	EXPECT_EQ(found.line, kept.line);
+	EXPECT_EQ(1, kept.offset);
+	/* Only the function was asked for. */
+	resolve_next(self, names, self->program, pc + 1);
+	mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc + 2, 1 });
+	kept = resolve_next(self, names, NULL, pc + 2);
+	EXPECT_STREQ("resolve", kept.function ?: "(none)");
+	EXPECT_EQ(2, kept.offset);
+	EXPECT_EQ(NULL, kept.file);
+	/* More than there was room for at first. */
+	resolve_next(self, names, self->program, pc + 1);
+	for (size_t at = 0; at < 4096; at++)
+		resolve(self, (uintptr_t)symbols_code + at % 256 + at / 256 * 4096);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		kept = resolve_next(self, names, NULL, (uintptr_t)symbols_code + known[i].offset);
+		EXPECT_STREQ(known[i].function ?: "(none)", kept.function ?: "(none)");
+		EXPECT_EQ(known[i].from_start, kept.offset);
+	}
+
+	self->objects[1].build_id[0] ^= 1;
+	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc + 1).function ?: "(none)");
+	self->objects[1].build_id_size = 0;
+	EXPECT_STREQ("resolve", resolve_next(self, names, self->program, pc + 1).function ?: "(none)");
+	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc + 1).function ?: "(none)");
+	mf_symbolizer_destroy(self->symbolizer);
+	self->symbolizer = NULL;
+	mf_names_destroy(names);
+}
+
 static const struct {
 	const char *what, *format;
 } compressed[] = {

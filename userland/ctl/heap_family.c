@@ -247,6 +247,8 @@ static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t p
 
 static void add(struct mf_heap_family *family, struct mf_heap_process *process, int connection)
 {
+	/* There will be several files, of much the same code. */
+	mf_names_begin(family->options->symbolizer.names);
 	process->connection = connection;
 	process->next = family->processes;
 	family->processes = process;

@@ -535,7 +535,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 			.heap_admin = 8,
 			.alignment = 16,
 		},
-		.symbolizer = { .demangle = true, .inlines = true },
+		.symbolizer = { .demangle = true, .inlines = true, .names = mf_names_create() },
 		.alloc_fns = calloc(room, sizeof(char *)),
 		.ignore_fns = calloc(room, sizeof(char *)),
 		.fullpath_after = calloc(room, sizeof(char *)),
@@ -546,7 +546,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 	options->report.ignore_fns.items = options->ignore_fns;
 	options->report.fullpath_after.items = options->fullpath_after;
 	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after ||
-	    !options->owned) {
+	    !options->owned || !options->symbolizer.names) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -555,6 +555,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 
 void mf_options_deinit(struct mf_options *options)
 {
+	mf_names_destroy(options->symbolizer.names);
 	free(options->desc);
 	free(options->alloc_fns);
 	free(options->ignore_fns);

@@ -17,7 +17,7 @@
 struct mf_judge {
 	const struct mf_store *store;
 	const struct mf_report_options *options;
-	const struct mf_symbolizer_options *names;
+	struct mf_symbolizer_options naming;
 	bool pages;
 
 	/* Made anew when the program has loaded more objects. */
@@ -53,7 +53,7 @@ static int learn_objects(struct mf_judge *judge, struct mf_error *err)
 	if (!ret)
 		ret = mf_frames_create(profile->objects, profile->n_objects, &judge->frames, err);
 	if (!ret)
-		ret = mf_symbolizer_create(profile->objects, profile->n_objects, judge->names,
+		ret = mf_symbolizer_create(profile->objects, profile->n_objects, &judge->naming,
 					   &judge->symbolizer, err);
 	if (!ret)
 		ret = mf_filter_create(judge->options, judge->pages, judge->frames, judge->symbolizer,
@@ -75,7 +75,8 @@ int mf_judge_create(const struct mf_store *store, bool pages,
 	made->store = store;
 	made->pages = pages;
 	made->options = options;
-	made->names = names;
+	made->naming = *names;
+	made->naming.names = NULL; /* this may be a thread of its own */
 	*judge = made;
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum mf_object_kind {
 	MF_OBJECT_UNKNOWN, /* code that belongs to no file: JIT, already unmapped, ... */
@@ -25,6 +26,14 @@ struct mf_object {
 	uint8_t build_id_size;	/* 0: unknown */
 	bool unloaded;		/* before the program ended */
 };
+
+/* Are both mappings of one file? */
+static inline bool mf_object_same_file(const struct mf_object *a, const struct mf_object *b)
+{
+	return a->kind == b->kind && a->path && b->path && strcmp(a->path, b->path) == 0 &&
+	       a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
+}
 
 /*
  * One frame of a stack. @pc is as Massif prints it: the return address minus one, or the exact

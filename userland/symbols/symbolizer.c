@@ -30,6 +30,7 @@
 struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of those */
+	struct mf_names_file *known; /* NULL: nothing is */
 	struct mf_image image;
 	struct mf_symtab symtab;
 	Dwarf *dwarf;
@@ -125,13 +126,6 @@ void mf_symbolizer_destroy(struct mf_symbolizer *s)
 	free(s);
 }
 
-static bool same_file(const struct mf_object *a, const struct mf_object *b)
-{
-	return a->kind == b->kind && a->path && b->path && strcmp(a->path, b->path) == 0 &&
-	       a->build_id_size == b->build_id_size &&
-	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
-}
-
 /* The module of object @number; NULL if memory is short. */
 static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 {
@@ -141,7 +135,7 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 	if (s->module_of[number])
 		return s->module_of[number];
 	for (module = s->modules; module; module = module->next) {
-		if (same_file(module->object, object))
+		if (mf_object_same_file(module->object, object))
 			break;
 	}
 	if (!module) {
@@ -149,6 +143,7 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 		if (!module)
 			return NULL;
 		module->object = object;
+		module->known = mf_names_file(s->options.names, object);
 		module->next = s->modules;
 		s->modules = module;
 	}
@@ -269,6 +264,29 @@ static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, 
 	return find_module(s, frame.object);
 }
 
+/* Did another symbolizer find it? */
+static bool recall_function(const struct module *module, uint64_t address, struct answer *answer)
+{
+	const struct mf_names_answer *known = mf_names_find(module->known, address);
+
+	if (!known || !known->function_known)
+		return false;
+	answer->function = known->function;
+	answer->offset = known->offset;
+	return true;
+}
+
+static bool recall_locations(const struct module *module, uint64_t address, struct answer *answer)
+{
+	const struct mf_names_answer *known = mf_names_find(module->known, address);
+
+	if (!known || !known->locations)
+		return false;
+	answer->locations = known->locations;
+	answer->n_locations = known->n_locations;
+	return true;
+}
+
 static void find_function(struct mf_symbolizer *s, struct answer *answer)
 {
 	struct mf_symbol *symbol;
@@ -279,11 +297,15 @@ static void find_function(struct mf_symbolizer *s, struct answer *answer)
 		return;
 	answer->function_known = true;
 	module = find_code(s, answer->frame, &address);
-	symbol = module ? find_symbol(module, address) : NULL;
-	if (!symbol)
+	if (!module || recall_function(module, address, answer))
 		return;
-	answer->function = shown_name(s, symbol);
-	answer->offset = address - symbol->start;
+	symbol = find_symbol(module, address);
+	if (symbol) {
+		answer->function = shown_name(s, symbol);
+		answer->offset = address - symbol->start;
+	}
+	if (module->image.elf)
+		mf_names_keep_function(module->known, address, answer->function, answer->offset);
 }
 
 const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame frame)
@@ -342,6 +364,8 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 	size_t count = 1;
 
 	module = find_code(s, answer->frame, &address);
+	if (module && recall_locations(module, address, answer))
+		return;
 	arena = module ? &module->arena : &s->arena;
 	source = module ? find_positions(module) : NULL;
 	if (source)
@@ -366,6 +390,8 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 		locations[0] = (struct mf_location){ .note = object->path };
 	answer->locations = locations;
 	answer->n_locations = count;
+	if (module && module->image.elf)
+		mf_names_keep_locations(module->known, address, locations, count);
 }
 
 size_t mf_symbolizer_resolve(struct mf_symbolizer *s, struct mf_frame frame,

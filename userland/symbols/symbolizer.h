@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbols/names.h"
 #include "symbols/object.h"
 
 /* One source position; a frame with inlined calls has several, innermost first. */
@@ -29,6 +30,7 @@ struct mf_symbolizer_options {
 	 * @done == @total if it was called before; may be NULL.
 	 */
 	void (*progress)(size_t done, size_t total);
+	struct mf_names *names; /* what others found out; may be NULL */
 };
 
 struct mf_symbolizer;
