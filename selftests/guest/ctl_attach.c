@@ -76,7 +76,7 @@ static void before_ctl(void)
 
 static bool wait_for_words(const char *words)
 {
-	for (int i = 0; i < 400; i++) {
+	for (unsigned int i = 0; i < 400 * patience(); i++) {
 		char *text = ctl_read_file("a.err");
 		bool there = text && strstr(text, words);
 
@@ -213,7 +213,7 @@ TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 static const struct {
 	const char *name;
 	const char *argv[6];
-	unsigned long grows;	/* bytes, at least, in some seconds */
+	unsigned long grows;	/* bytes, at least, while it is attached to */
 	const char *stack;	/* in a tree; NULL: it has no names to offer */
 } programs[] = {
 	{ "python3", { "python3", "-c", "import time\nl = []\nwhile True:\n"
@@ -260,6 +260,33 @@ static bool equals_proc(const char *pid)
 	return same;
 }
 
+/* Of what is mapped. */
+static unsigned long bytes_of(const char *pid)
+{
+	unsigned long pages = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/statm", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * 4096;
+}
+
+/* For a second, and then until it has grown, however slow the machine is. */
+static void let_grow(const char *pid, unsigned long bytes)
+{
+	unsigned long from = bytes_of(pid);
+
+	sleep(1);
+	for (unsigned int i = 0; i < 200 * patience() && bytes_of(pid) < from + 2 * bytes; i++)
+		usleep(100000);
+}
+
 static void dump_intervals(void)
 {
 	before_ctl();
@@ -287,7 +314,7 @@ TEST_F_TIMEOUT(attach, programs_of_every_kind, 280)
 		ctl = ctl_start(dump_intervals, (const char *const[]){
 			"massif-ctl", "attach", self->pid, "--detailed-freq=1", NULL });
 		EXPECT_TRUE(wait_for_words("attached to process "));
-		sleep(3);
+		let_grow(self->pid, programs[i].grows);
 		/* Stopped; a second for what is on its way. */
 		kill(pid, SIGSTOP);
 		sleep(1);

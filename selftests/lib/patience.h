@@ -6,12 +6,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The harness sets a case's limit with alarm(). */
-static inline unsigned int patient_alarm(unsigned int seconds)
+/* How many times as long as usual something may take before it is given up. */
+static inline unsigned int patience(void)
 {
 	const char *factor = getenv("MASSIF_PATIENCE");
 
-	return alarm(seconds * (factor ? atoi(factor) : 1));
+	return factor ? (unsigned int)atoi(factor) : 1;
+}
+
+/* The harness sets a case's limit with alarm(). */
+static inline unsigned int patient_alarm(unsigned int seconds)
+{
+	return alarm(seconds * patience());
 }
 
 #define alarm patient_alarm
