@@ -3,10 +3,12 @@
 //
 // Nearly all events are alike: the session is a plain one, the thread is not inside, its stack is one
 // of those that it had last, and the allowance suffices. What these take is all that is here: as few
-// tests as can be, and no call, so that few registers have to be saved. Whatever is otherwise goes the
-// complete way (track.c), which begins at the beginning.
+// tests as can be, and no call, so that few registers have to be saved. A stack that is not known is walked
+// from here, too. Whatever is otherwise goes the complete way (track.c), which begins at the beginning.
 
 #include "shortcut.h"
+
+#include <errno.h>
 
 #ifdef __x86_64__
 
@@ -14,6 +16,7 @@
 #include "gate.h"
 #include "memo.h"
 #include "objects.h"
+#include "stack.h"
 #include "thread.h"
 #include "track.h"
 #include "unwind.h"
@@ -88,6 +91,17 @@ MF_INLINE struct mf_shortcut_result alloc_at(struct mf_thread *thread, uint64_t 
 	return leave(thread, pointer, true);
 }
 
+/* One that is not known. The block's slot comes into the cache meanwhile. */
+static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
+						       const struct mf_registers *caller)
+{
+	int saved = errno;
+	uint32_t context = mf_stack_context(thread, caller);
+
+	errno = saved;
+	return context;
+}
+
 /* Several stacks begin as this one, as far as @node; or, if there is none, others. */
 static __attribute__((noinline)) struct mf_shortcut_result
 alloc_below(const struct mf_memo_node *node, uint64_t *slot, void *pointer, size_t size,
@@ -101,10 +115,8 @@ alloc_below(const struct mf_memo_node *node, uint64_t *slot, void *pointer, size
 		context = mf_memo_recall_below(&thread->memo, node, caller.sp);
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
-	if (!context) {
-		thread->is_new = true;
-		return leave(thread, pointer, false);
-	}
+	if (!context && pointer)
+		context = find_context(thread, &caller);
 	return alloc_at(thread, slot, pointer, size, context, shared);
 }
 

@@ -118,24 +118,23 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
 	const struct mf_store *store = &mf_session_store;
 	struct mf_walk *walk = &thread->walk;
-	uint32_t n = walk->n_known, node, next = 0;
+	/* An own one is left to find_nodes_by_objects(). */
+	uint32_t end = walk->n - walk->frames[walk->n - 1].exact, next = 0;
+	uint32_t n = walk->n_known < end ? walk->n_known : end;
+	struct mf_walk_frame *frame = &walk->frames[n];
+	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
 
-	/* One that was farther out the last time. */
-	if (n && is_own(walk, n - 1))
-		n--;
-	node = n ? walk->frames[n - 1].node : MF_NODE_ROOT;
 	/* Where the last stack went another way: a call that was first met after that one. */
-	if (n < walk->n && walk->frames[n].node)
-		next = mf_trie_next(store, walk->frames[n].node);
-	for (; n < walk->n; n++, next = 0) {
-		uint32_t child = mf_trie_find_mapped(store, node, pc_of(walk, n) - 1, next);
+	if (n < end && frame->node)
+		next = mf_trie_next(store, frame->node);
+	for (; n < end; n++, frame++, next = 0) {
+		uint32_t child = mf_trie_find_mapped(store, node, frame->pc - 1, next);
 
 		if (__builtin_expect(!child, 0))
 			break;
-		node = child;
-		keep_node(walk, n, node);
+		frame->node = node = child;
 	}
-	*known = n;
+	walk->n_known = *known = n;
 	return node;
 }
 

@@ -19,11 +19,6 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
 {
 	if (__builtin_expect(thread->generation != mf_objects_generation(), 0))
 		mf_stack_forget(thread);
-	if (thread->is_new) {
-		/* (It may be another event's, of a signal handler: then that one is walked in vain.) */
-		thread->is_new = false;
-		return 0;
-	}
 	return mf_memo_looks(&thread->memo) ? mf_memo_find(&thread->memo, caller->sp, caller->pc) : 0;
 }
 

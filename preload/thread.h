@@ -42,7 +42,6 @@ struct mf_thread {
 	bool has_tally;
 	bool counts; /* time is the instructions that it executes */
 	bool shares; /* there are, or have been, other threads */
-	bool is_new; /* the stack of the event that now goes the complete way was looked for in vain */
 
 	/* The block that is out of the table; none has no context. Changes where the gate has been entered or closed. */
 	struct mf_block resizing;

@@ -473,9 +473,11 @@ static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint3
  */
 static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
-	while (n && load(walk->words[n - 1].slot) == walk->words[n - 1].value)
-		n--;
-	return n;
+	const struct mf_walk_word *word = walk->words + n;
+
+	while (word != walk->words && load(word[-1].slot) == word[-1].value)
+		word--;
+	return (uint32_t)(word - walk->words);
 }
 
 /* Frame @i, at the place where it was, goes on at @pc now. False if that is undone in another way. */
@@ -609,19 +611,17 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	put(walk, kept, n);
 }
 
-void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
+/* Only the outermost @at frames of the last walk are what they were. */
+static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const struct mf_registers *caller,
+						uint32_t depth, uint32_t at)
 {
 	struct mf_registers registers = {
 		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .exact = caller->exact,
 	};
-	uint32_t at = walk->repeatable ? walk->n : 0, n = 0;
 	bool guessed = false, repeatable = true;
 	enum step taken = STEP_DONE;
+	uint32_t n = 0;
 
-	if (depth > MF_DEPTH_MAX)
-		depth = MF_DEPTH_MAX;
-	if (at && at <= depth && (walk->complete || walk->lost || at == depth) && goes_again(walk, caller, &at))
-		return;
 	while (!is_end(taken) && n < depth) {
 		struct mf_walk_frame *frame = &walk->fresh[n];
 
@@ -661,6 +661,17 @@ void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t
 	walk->complete = taken == STEP_END;
 	walk->lost = taken == STEP_LOST;
 	walk->repeatable = repeatable;
+}
+
+void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
+{
+	uint32_t at = walk->repeatable ? walk->n : 0;
+
+	if (depth > MF_DEPTH_MAX)
+		depth = MF_DEPTH_MAX;
+	if (!at || at > depth || (!walk->complete && !walk->lost && at < depth) ||
+	    !goes_again(walk, caller, &at))
+		walk_anew(walk, caller, depth, at);
 }
 
 uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
