@@ -301,6 +301,11 @@ static void note_miss(struct mf_memo *memo)
 		empty(memo);
 }
 
+void mf_memo_pass(struct mf_memo *memo)
+{
+	note_miss(memo);
+}
+
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context)
 {

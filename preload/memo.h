@@ -232,6 +232,9 @@ static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context);
 
+/* The stack that was looked for in vain is not worth remembering. */
+void mf_memo_pass(struct mf_memo *memo);
+
 /* All of it: code has gone, or contexts have. */
 void mf_memo_forget(struct mf_memo *memo);
 

@@ -296,7 +296,7 @@ uint32_t mf_stack_interrupted(void)
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	const struct mf_store_header *header = mf_session_store.header;
-	uint32_t context;
+	uint32_t n_contexts = __atomic_load_n(&header->n_contexts, __ATOMIC_RELAXED), context;
 
 	if (__builtin_expect(header->merge_recursive, 0))
 		return insert_merged(thread, caller);
@@ -306,9 +306,14 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	 * Code may have gone while the dynamic linker was asked; or each stack is to be told. And the memo
 	 * looks for the frame register where calls leave it.
 	 */
-	if (mf_memo_has_looked(&thread->memo) && !caller->exact && thread->walk.repeatable &&
-	    header->logs_steps < MF_LOG_FILTERING &&
-	    thread->generation == mf_objects_generation())
+	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||
+	    header->logs_steps >= MF_LOG_FILTERING ||
+	    thread->generation != mf_objects_generation())
+		return context;
+	/* Many stacks are met once and never again. */
+	if (context >= n_contexts)
+		mf_memo_pass(&thread->memo);
+	else
 		mf_memo_enter(&thread->memo, caller, &thread->walk, context);
 	return context;
 }
