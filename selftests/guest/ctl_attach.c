@@ -197,9 +197,12 @@ TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
 /* To its end: the file is that of a whole life from there on. */
 TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 {
+	char mappings[16];
 	int status;
 
-	START(ctl_target("ctl_mappings"), "300");
+	/* Long enough to be attached to. */
+	snprintf(mappings, sizeof(mappings), "%u", 300 * patience());
+	START(ctl_target("ctl_mappings"), mappings);
 	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_EQ(NULL, strstr(self->result.err, "not exact"));

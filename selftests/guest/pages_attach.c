@@ -14,7 +14,7 @@
 #include "selftests/lib/pages_truth.h"
 
 /* Times that it attaches; MASSIF_ATTACHES in the environment says another number. */
-#define ATTACHES 12
+#define ATTACHES 6
 #define MOMENTS	 3
 
 FIXTURE(attach)

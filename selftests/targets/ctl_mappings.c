@@ -24,10 +24,11 @@ __attribute__((noinline)) static int grow(long i)
 
 int main(int argc, char **argv)
 {
+	const char *patience = getenv("MASSIF_PATIENCE");
 	long most = argc > 1 ? atol(argv[1]) : 0;
 
 	/* A test that forgets it shall not leave it behind. */
-	alarm(120);
+	alarm(120 * (patience ? (unsigned int)atoi(patience) : 1));
 	for (long i = 0; !most || i < most; i++) {
 		if (!grow(i))
 			return 1;
