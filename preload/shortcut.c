@@ -16,6 +16,7 @@
 #include "gate.h"
 #include "memo.h"
 #include "objects.h"
+#include "real.h"
 #include "stack.h"
 #include "thread.h"
 #include "track.h"
@@ -120,15 +121,12 @@ alloc_below(const struct mf_memo_node *node, uint64_t *slot, void *pointer, size
 	return alloc_at(thread, slot, pointer, size, context, shared);
 }
 
-MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void *frame, bool shared)
+MF_INLINE struct mf_shortcut_result alloc_settled(struct mf_thread *thread, uint64_t *slot, void *pointer,
+						  size_t size, const void *frame, bool shared)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);
-	struct mf_thread *thread = mf_thread_local.thread;
-	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
 	const struct mf_memo_node *node;
 
-	/* Of a heap larger than the caches it is far away. It comes while the stack is compared. */
-	__builtin_prefetch(slot, 1);
 	if (__builtin_expect(thread->generation != mf_objects_generation(), 0))
 		return leave(thread, pointer, false);
 	node = mf_memo_recall_root(&thread->memo, caller.sp, caller.pc);
@@ -140,9 +138,34 @@ MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void
 	return alloc_at(thread, slot, pointer, size, node->context, shared);
 }
 
-MF_INLINE struct mf_shortcut_result free_block(void *pointer, bool shared)
+/* The same when what was put off needs more than the usual. */
+static __attribute__((noinline)) struct mf_shortcut_result alloc_settling(struct mf_thread *thread,
+									  void *pointer, size_t size,
+									  const void *frame)
+{
+	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+
+	if (!mf_tally_settle_in(&thread->desk, thread->put_off, true))
+		return leave(thread, pointer, false);
+	return alloc_settled(thread, slot, pointer, size, frame, false);
+}
+
+/* What the thread's last event has put off comes first; where there are others, nothing was. */
+MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void *frame, bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
+	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+
+	/* Of a heap larger than the caches it is far away. It comes while the stack is compared. */
+	__builtin_prefetch(slot, 1);
+	if (!shared &&
+	    __builtin_expect(!mf_tally_settle_in(&thread->desk, thread->put_off, false), 0))
+		return alloc_settling(thread, pointer, size, frame);
+	return alloc_settled(thread, slot, pointer, size, frame, shared);
+}
+
+MF_INLINE struct mf_shortcut_result free_now(struct mf_thread *thread, void *pointer, bool shared)
+{
 	struct mf_block block;
 
 	if (shared && !mf_gate_enter_shared(thread->desk.tally))
@@ -152,6 +175,45 @@ MF_INLINE struct mf_shortcut_result free_block(void *pointer, bool shared)
 	if (shared)
 		mf_gate_leave(thread);
 	return leave(thread, pointer, true);
+}
+
+static __attribute__((noinline)) struct mf_shortcut_result free_now_alone(struct mf_thread *thread,
+									  void *pointer)
+{
+	return free_now(thread, pointer, false);
+}
+
+MF_INLINE struct mf_shortcut_result free_settled(struct mf_thread *thread, uint64_t *slot, void *pointer)
+{
+	/* That of the early arena is no block of the allocator's. */
+	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
+		return leave(thread, pointer, false);
+	if (__builtin_expect(!mf_tally_put_off(&thread->desk, (uint64_t)(uintptr_t)pointer), 0))
+		return free_now_alone(thread, pointer);
+	thread->put_off = slot;
+	return leave(thread, pointer, true);
+}
+
+static __attribute__((noinline)) struct mf_shortcut_result free_settling(struct mf_thread *thread,
+									 void *pointer)
+{
+	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+
+	if (!mf_tally_settle_in(&thread->desk, thread->put_off, true))
+		return leave(thread, pointer, false);
+	return free_settled(thread, slot, pointer);
+}
+
+/* Of a thread that is alone: mostly it only says which block is free, and has its slot fetched. */
+MF_INLINE struct mf_shortcut_result free_alone(void *pointer)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+
+	__builtin_prefetch(slot, 1);
+	if (__builtin_expect(!mf_tally_settle_in(&thread->desk, thread->put_off, false), 0))
+		return free_settling(thread, pointer);
+	return free_settled(thread, slot, pointer);
 }
 
 /*
@@ -192,7 +254,7 @@ static __attribute__((noinline)) struct mf_shortcut_result alloc_shared(void *po
 
 static __attribute__((noinline)) struct mf_shortcut_result free_shared(void *pointer)
 {
-	return is_shared() ? free_block(pointer, true) : give_up(pointer);
+	return is_shared() ? free_now(mf_thread_local.thread, pointer, true) : give_up(pointer);
 }
 
 struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame)
@@ -211,7 +273,7 @@ struct mf_shortcut_result mf_shortcut_free(void *pointer)
 		return result(pointer, false);
 	enter();
 	if (__builtin_expect(is_plain() && is_alone(), 1))
-		return free_block(pointer, false);
+		return free_alone(pointer);
 	return free_shared(pointer);
 }
 

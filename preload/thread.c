@@ -156,8 +156,11 @@ struct mf_thread *mf_thread_take(void)
 		return NULL;
 	if (thread->has_tally) {
 		mf_gate_close();
+		/* A thread that was alone may have put something off. */
+		mf_tally_fold(&mf_session_store);
 		mf_tally_begin(&mf_session_store, thread->number);
 		thread->desk = mf_desk_of(&mf_session_store, thread->number);
+		mf_tally_grant(&mf_session_store);
 		mf_gate_open();
 	}
 	thread->counts = mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_INSTRUCTIONS;

@@ -163,6 +163,25 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 	errno = saved;
 }
 
+/* Before its next event: what the thread has put off. */
+static __attribute__((noinline)) void settle(struct mf_thread *thread)
+{
+	int saved = errno;
+	bool done = false;
+
+	if (mf_gate_enter(thread)) {
+		done = mf_tally_settle(&thread->desk, true);
+		mf_gate_leave(thread);
+	}
+	if (!done) {
+		mf_gate_close();
+		mf_tally_fold(&mf_session_store);
+		mf_tally_grant(&mf_session_store);
+		mf_gate_open();
+	}
+	errno = saved;
+}
+
 /* From here to leave(), the thread's other events wait. NULL: the event is lost, do not leave. */
 static inline struct mf_thread *enter(void)
 {
@@ -173,6 +192,8 @@ static inline struct mf_thread *enter(void)
 	if (__builtin_expect(!thread, 0)) {
 		mf_thread_local.inside = false;
 		lose();
+	} else if (thread->has_tally && thread->tally->put_off) {
+		settle(thread);
 	}
 	return thread;
 }

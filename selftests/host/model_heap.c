@@ -5,6 +5,7 @@
 #include "kselftest_harness.h"
 #include "model/heap.h"
 #include "model/model.h"
+#include "model/rewind.h"
 #include "model/stacks.h"
 #include "model/tally.h"
 #include "model/trie.h"
@@ -16,14 +17,14 @@ static struct mf_store store;
 static struct oracle oracle;
 static uint32_t contexts[ORACLE_CONTEXTS]; /* of the store, by the oracle's number */
 
-/* Threads that take turns; and the events that their tallies could hold. */
-static uint32_t n_tallies, in_tallies;
+/* Threads that take turns; and the events that their tallies could hold, and that they put off. */
+static uint32_t n_tallies, in_tallies, put_off;
 static struct mf_desk desks[MF_SHARDS_MAX];
 
 static void start_tallies(uint32_t n)
 {
 	n_tallies = n;
-	in_tallies = 0;
+	in_tallies = put_off = 0;
 	for (uint32_t i = 0; i < n; i++)
 		mf_tally_begin(&store, i);
 	for (uint32_t i = 0; i < n; i++)
@@ -31,15 +32,40 @@ static void start_tallies(uint32_t n)
 	mf_tally_grant(&store);
 }
 
+/* As a thread does before each of its events. */
+static void settle(uint32_t number)
+{
+	if (!n_tallies || mf_tally_settle(&desks[number], true))
+		return;
+	mf_tally_fold(&store);
+	mf_tally_grant(&store);
+}
+
+static bool somebody_has_put_off(void)
+{
+	for (uint32_t i = 0; i < n_tallies; i++)
+		if (desks[i].tally->put_off)
+			return true;
+	return false;
+}
+
 /* What whoever keeps the time says before an event at @now. Returns whose turn it is. */
 static uint32_t turn(uint64_t *seed, int64_t now)
 {
 	const struct mf_model *model = mf_model_of(&store);
+	uint32_t number;
 
 	store.header->snapshot_due = 0;
 	if (model->options.time_unit == MF_TIME_MS && now >= model->next_allowed)
 		mf_tally_hurry(&store);
-	return n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
+	number = n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
+	settle(number);
+	/* Whoever puts something off is alone: this is another one's beginning. */
+	if (somebody_has_put_off()) {
+		mf_tally_fold(&store);
+		mf_tally_grant(&store);
+	}
+	return number;
 }
 
 static void alloc_event(uint64_t *seed, uint64_t address, uint64_t size, uint32_t context,
@@ -61,6 +87,10 @@ static void free_event(uint64_t *seed, uint64_t address, int64_t now)
 	uint32_t number = turn(seed, now);
 	struct mf_block block;
 
+	if (n_tallies && oracle_below(seed, 2) && mf_tally_put_off(&desks[number], address)) {
+		put_off++;
+		return;
+	}
 	if (n_tallies && mf_tally_free(&desks[number], address, &block, true)) {
 		in_tallies++;
 		return;
@@ -85,6 +115,8 @@ static void stacks_event(uint64_t *seed, int64_t change, int64_t now)
 
 static bool realloc_begin_event(uint64_t address, struct mf_block *block)
 {
+	for (uint32_t i = 0; i < n_tallies; i++)
+		settle(i);
 	return (n_tallies && mf_tally_realloc_begin(&desks[0], address, block)) ||
 	       mf_heap_realloc_begin(&store, address, block);
 }
@@ -359,6 +391,7 @@ TEST_F(heap, equals_naive_list)
 {
 	uint64_t seed = variant->seed;
 	const char *difference = NULL;
+	struct mf_tally_totals look;
 	int64_t now = 0;
 
 	for (uint32_t i = 0; i < variant->events; i++) {
@@ -391,6 +424,12 @@ TEST_F(heap, equals_naive_list)
 		} else {
 			ASSERT_TRUE(realloc_somehow(&seed, now));
 		}
+		look = mf_tally_look(&store, now);
+		ASSERT_EQ(oracle.heap, look.heap);
+		ASSERT_EQ(oracle.extra, look.extra);
+		/* What was put off stays so, often. */
+		if (i % 64 && oracle_below(&seed, 4))
+			continue;
 		mf_tally_fold(&store);
 		difference = oracle_totals_differ(&oracle, &store);
 		if (!difference && i % 64 == 0)
@@ -402,11 +441,12 @@ TEST_F(heap, equals_naive_list)
 			TH_LOG("event %u: %s", i, difference);
 		}
 	}
+	mf_tally_fold(&store);
 	EXPECT_EQ(NULL, oracle_snapshots_differ(&oracle, &store));
 	EXPECT_EQ(NULL, oracle_blocks_differ(&oracle, &store));
 	EXPECT_EQ(0, store.header->events_lost);
 	EXPECT_EQ(0, store.header->full);
-	TH_LOG("%u of %u events were in tallies", in_tallies, variant->events);
+	TH_LOG("%u of %u events were in tallies, %u were put off", in_tallies, variant->events, put_off);
 	EXPECT_LE(variant->tallies ? variant->events / 20 : 0, in_tallies);
 
 	/* All freed: nothing is left but the clock. */
@@ -424,6 +464,121 @@ TEST_F(heap, equals_naive_list)
 }
 
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
+
+/* A free that is put off has happened for whoever looks, and is counted when the program ends. */
+FIXTURE(put_off)
+{
+	uint32_t context;
+};
+
+FIXTURE_SETUP(put_off)
+{
+	static const struct mf_model_options slow = { 1, 100, 10, MF_TIME_MS, 8, 16 };
+
+	ASSERT_EQ(0, start(&slow));
+	self->context = context_of(0);
+	/* A peak, and what is far below it. */
+	mf_heap_alloc(&store, 0x20000, 100000, self->context, 0);
+	mf_heap_free(&store, 0x20000, 0);
+	mf_heap_alloc(&store, 0x10000, 40, self->context, 0);
+	mf_heap_alloc(&store, 0x10040, 8, self->context, 0);
+	store.header->snapshot_due = 0;
+	start_tallies(2);
+	ASSERT_TRUE(mf_tally_put_off(&desks[0], 0x10000));
+}
+
+FIXTURE_TEARDOWN(put_off)
+{
+	mf_store_detach(&store);
+}
+
+TEST_F(put_off, has_happened_for_who_looks)
+{
+	uint64_t bytes[1] = { 0 };
+
+	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
+	EXPECT_EQ(16, mf_tally_look(&store, 0).extra);
+	ASSERT_EQ(1, mf_rewind_present(&store, bytes, 1));
+	EXPECT_EQ(8, bytes[0]);
+	EXPECT_EQ(48, mf_model_of(&store)->heap);
+	mf_tally_fold(&store);
+	EXPECT_EQ(8, mf_model_of(&store)->heap);
+	EXPECT_EQ(2, mf_model_of(&store)->heap_frees);
+	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
+}
+
+TEST_F(put_off, is_counted_at_the_end)
+{
+	mf_tally_close(&store);
+	EXPECT_EQ(2, mf_model_of(&store)->heap_frees);
+	EXPECT_EQ(1, store.header->events);
+	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
+}
+
+/* Time has come meanwhile: that is the next event's matter. */
+TEST_F(put_off, leaves_the_snapshot_to_the_next_event)
+{
+	uint32_t before = mf_model_of(&store)->real_snapshots;
+
+	mf_tally_hurry(&store);
+	EXPECT_FALSE(mf_tally_settle(&desks[0], true));
+	mf_tally_fold(&store);
+	EXPECT_EQ(8, mf_model_of(&store)->heap);
+	EXPECT_EQ(before, mf_model_of(&store)->real_snapshots);
+}
+
+TEST_F(put_off, not_where_time_is_bytes)
+{
+	mf_tally_fold(&store);
+	mf_model_of(&store)->options.time_unit = MF_TIME_BYTES;
+	mf_tally_grant(&store);
+	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x10040));
+}
+
+TEST_F(put_off, not_when_it_may_make_a_peak)
+{
+	ASSERT_TRUE(mf_tally_settle(&desks[0], true));
+	mf_tally_fold(&store);
+	mf_heap_alloc(&store, 0x30000, 200000, self->context, 0);
+	mf_tally_grant(&store);
+	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x30000));
+}
+
+/* What a program has written there by mistake leads nowhere. */
+TEST_F(put_off, takes_whatever_is_there)
+{
+	uint64_t seed = 77, bytes[1];
+
+	for (int i = 0; i < 100000; i++) {
+		uint64_t bits = oracle_below(&seed, 65);
+		uint64_t wild = oracle_below(&seed, UINT64_MAX) & (bits ? ~0ull >> (64 - bits) : 0);
+		uint64_t *slot = mf_blocks_slot(&store, 0x10000);
+		uint32_t *directory = store.regions[MF_REGION_BLOCK_DIRECTORY];
+
+		switch (i % 4) {
+		case 0:
+			desks[0].tally->put_off = wild;
+			break;
+		case 1:
+			*slot = wild;
+			break;
+		case 2:
+			*slot = MF_BLOCKS_WIDE | wild;
+			break;
+		default:
+			directory[0x10000 >> 4 >> MF_BLOCKS_LEAF_BITS] = (uint32_t)wild;
+			break;
+		}
+		mf_tally_look(&store, 0);
+		mf_rewind_present(&store, bytes, 1);
+		mf_tally_close(&store);
+		desks[0].tally->put_off = 0x10000;
+		directory[0x10000 >> 4 >> MF_BLOCKS_LEAF_BITS] = 1;
+		store.header->granule_bits = (uint32_t)oracle_below(&seed, 70);
+		mf_tally_look(&store, 0);
+		store.header->granule_bits = 4;
+	}
+}
 
 /* Of two blocks registered at one address the later one goes first. */
 TEST(one_address_twice)

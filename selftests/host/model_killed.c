@@ -82,9 +82,27 @@ static uint32_t context_of(int number)
 	return mf_trie_insert(&store, &frame, 1);
 }
 
+/* Whoever puts something off is alone. */
+static void settle(const struct event *event)
+{
+	bool done = mf_tally_settle(&desks[event->tally], true);
+
+	for (uint32_t i = 0; i < TALLIES; i++)
+		done = done && !desks[i].tally->put_off;
+	if (done)
+		return;
+	mf_tally_fold(&store);
+	mf_tally_grant(&store);
+}
+
+/* Half of the frees are put off, if they can be. */
 static void write_free(const struct event *event)
 {
 	struct mf_block block;
+
+	settle(event);
+	if (event->i % 2 && mf_tally_put_off(&desks[event->tally], address_of(event->i)))
+		return;
 
 	if (mf_tally_free(&desks[event->tally], address_of(event->i), &block, true))
 		return;
@@ -95,6 +113,7 @@ static void write_free(const struct event *event)
 
 static void write_alloc(const struct event *event, uint32_t context)
 {
+	settle(event);
 	if (mf_tally_alloc(&desks[event->tally], address_of(event->i), event->size, context, true))
 		return;
 	mf_tally_fold(&store);
@@ -106,6 +125,7 @@ static void write_realloc(const struct event *event, uint32_t context)
 {
 	struct mf_block block;
 
+	settle(event);
 	if (!mf_tally_realloc_begin(&desks[event->tally], address_of(event->i), &block))
 		mf_heap_realloc_begin(&store, address_of(event->i), &block);
 	if (mf_tally_realloc_end(&desks[event->tally], &block, address_of(event->i), event->size,

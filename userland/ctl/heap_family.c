@@ -585,7 +585,7 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	if (process->source && !settle(family, process))
 		return;
 	mf_consultant_destroy(mf_take(process->consultant, NULL));
-	mf_tally_fold(&process->store);
+	mf_tally_close(&process->store);
 	mf_heap_process_write(process);
 	drop(family, process);
 }

@@ -161,6 +161,22 @@ bool mf_blocks_take(struct mf_store *store, uint64_t address, struct mf_block *b
 	return true;
 }
 
+struct find {
+	uint64_t address;
+	struct mf_block *block;
+	bool found;
+};
+
+static void compare(const struct mf_block *block, void *data)
+{
+	struct find *find = data;
+
+	if (find->found || block->address != find->address)
+		return;
+	*find->block = *block;
+	find->found = true;
+}
+
 static void walk_slot(const struct mf_store *store, uint64_t address, uint64_t slot,
 		      void (*visit)(const struct mf_block *block, void *data), void *data)
 {
@@ -183,6 +199,31 @@ static void walk_slot(const struct mf_store *store, uint64_t address, uint64_t s
 					   wide[i].context };
 		visit(&block, data);
 	}
+}
+
+bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_block *block)
+{
+	const uint32_t *directory = store->regions[MF_REGION_BLOCK_DIRECTORY];
+	unsigned int granule_bits = mf_blocks_granule_bits(store);
+	struct find find = { .address = address, .block = block };
+	uint64_t granule, part, slot;
+	uint32_t leaf;
+
+	if (granule_bits != MF_BLOCKS_ALIGN_BITS && granule_bits != MF_BLOCKS_ALIGN_BITS + 1)
+		return false;
+	granule = address >> granule_bits;
+	part = granule >> MF_BLOCKS_LEAF_BITS;
+	if (!mf_store_fits(store, MF_REGION_BLOCK_DIRECTORY, part, sizeof(*directory)))
+		return false;
+	leaf = __atomic_load_n(&directory[part], __ATOMIC_ACQUIRE);
+	if (!leaf || !mf_store_fits(store, MF_REGION_BLOCK_LEAVES, leaf,
+				    MF_BLOCKS_LEAF_SLOTS * sizeof(uint64_t)))
+		return false;
+	slot = __atomic_load_n(&mf_blocks_leaf(store, leaf)[granule % MF_BLOCKS_LEAF_SLOTS],
+			       __ATOMIC_RELAXED);
+	if (slot)
+		walk_slot(store, address, slot, compare, &find);
+	return find.found;
 }
 
 void mf_blocks_walk(const struct mf_store *store,

@@ -223,6 +223,12 @@ bool mf_blocks_put(struct mf_store *store, const struct mf_block *block);
 bool mf_blocks_take(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
+ * Copies the latest block at @address to @block. Returns false if there is none. Takes whatever the memory
+ * holds: for readers of what another program writes.
+ */
+bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_block *block);
+
+/*
  * Calls @visit for every live block, in no particular order. For tests and reports: it reads the
  * whole table.
  */

@@ -88,6 +88,24 @@ bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_bloc
 	return true;
 }
 
+bool mf_heap_free_put_off(struct mf_store *store, uint64_t address)
+{
+	struct mf_model *model = mf_model_of(store);
+	struct mf_block block;
+
+	if (!mf_blocks_take(store, address, &block))
+		return false;
+	if (is_counted(&block)) {
+		model->heap_frees++;
+		model->skipped_snapshots++;
+		mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
+		mf_trie_charge(store, block.context, -(int64_t)block.size);
+	} else {
+		model->ignored_frees++;
+	}
+	return true;
+}
+
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now)
 {
 	struct mf_block block;

@@ -29,6 +29,12 @@ void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_block *block, int64_t now);
 
 /*
+ * Does a free that has happened before, of which it is known that it makes no snapshot (see
+ * mf_tally_put_off()). False if the block is not known.
+ */
+bool mf_heap_free_put_off(struct mf_store *store, uint64_t address);
+
+/*
  * A reallocation has two halves, since other threads may be given the old address before it has
  * returned: the first takes the block out of the table (false: it is not known), the second enters
  * it at its new address and size, or puts it back as it was when the reallocation failed.

@@ -110,11 +110,27 @@ uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *byte
 	return n;
 }
 
+struct present {
+	uint64_t *bytes;
+	uint32_t n;
+};
+
+static void subtract(const struct mf_block *block, void *data)
+{
+	const struct present *present = data;
+
+	if (block->context - MF_CONTEXT_FIRST < present->n)
+		present->bytes[block->context - MF_CONTEXT_FIRST] -= block->size;
+}
+
 uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32_t max)
 {
 	uint32_t n = contexts_in(store);
+	struct present present = { .bytes = bytes, .n = n < max ? n : max };
 
-	if (n)
-		mf_trie_sum(store, MF_CONTEXT_FIRST, n < max ? n : max, bytes);
+	if (!n)
+		return 0;
+	mf_trie_sum(store, MF_CONTEXT_FIRST, present.n, bytes);
+	mf_tally_walk_put_off(store, subtract, &present);
 	return n;
 }

@@ -52,7 +52,7 @@ static uint32_t tallies_in(const struct mf_store *store)
 	return n < MF_SHARDS_MAX ? n : MF_SHARDS_MAX;
 }
 
-void mf_tally_fold(struct mf_store *store)
+static void add_up(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
 	struct mf_model *model = mf_model_of(store);
@@ -84,29 +84,98 @@ void mf_tally_fold(struct mf_store *store)
 	}
 }
 
+void mf_tally_fold(struct mf_store *store)
+{
+	uint32_t n = tallies_in(store);
+
+	add_up(store);
+	for (uint32_t i = 0; i < n; i++) {
+		struct mf_tally *tally = mf_tally_of(store, i);
+
+		if (!tally->put_off)
+			continue;
+		store->header->events += mf_heap_free_put_off(store, tally->put_off);
+		tally->put_off = 0;
+	}
+}
+
+void mf_tally_walk_put_off(const struct mf_store *store,
+			   void (*visit)(const struct mf_block *block, void *data), void *data)
+{
+	uint32_t n = tallies_in(store);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t address = __atomic_load_n(&mf_tally_of(store, i)->put_off, __ATOMIC_RELAXED);
+		struct mf_block block;
+
+		if (address && mf_blocks_find(store, address, &block))
+			visit(&block, data);
+	}
+}
+
+static void count_free(const struct mf_block *block, void *data)
+{
+	struct mf_store *store = data;
+	struct mf_model *model = mf_model_of(store);
+
+	store->header->events++;
+	if (block->context >= MF_CONTEXT_FIRST) {
+		model->heap_frees++;
+		model->skipped_snapshots++;
+	} else {
+		model->ignored_frees++;
+	}
+}
+
+void mf_tally_close(struct mf_store *store)
+{
+	add_up(store);
+	mf_tally_walk_put_off(store, count_free, store);
+}
+
+struct look {
+	struct mf_tally_totals totals;
+	uint64_t heap_admin;
+};
+
+/* A free that was put off has happened; time is not bytes then. */
+static void look_beyond(const struct mf_block *block, void *data)
+{
+	struct look *look = data;
+
+	if (block->context < MF_CONTEXT_FIRST)
+		return;
+	look->totals.heap -= block->size;
+	look->totals.extra -= block->capacity - block->size + look->heap_admin;
+}
+
 struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 {
 	const struct mf_model *model = mf_model_of(store);
-	struct mf_tally_totals totals = {
-		.heap = model->heap,
-		.extra = model->extra,
-		.stacks = model->stacks,
-		.time = mf_model_time(model, now),
+	struct look look = {
+		.totals = {
+			.heap = model->heap,
+			.extra = model->extra,
+			.stacks = model->stacks,
+			.time = mf_model_time(model, now),
+		},
+		.heap_admin = model->options.heap_admin,
 	};
 	uint32_t n = tallies_in(store);
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mf_tally *tally = mf_tally_of(store, i);
 
-		totals.heap += (uint64_t)tally->heap;
-		totals.extra += (uint64_t)extra_of(tally);
-		totals.stacks += (uint64_t)tally->stacks;
+		look.totals.heap += (uint64_t)tally->heap;
+		look.totals.extra += (uint64_t)extra_of(tally);
+		look.totals.stacks += (uint64_t)tally->stacks;
 		if (model->options.time_unit == MF_TIME_BYTES)
-			totals.time += clock_of(tally);
+			look.totals.time += clock_of(tally);
 		else
-			totals.time += tally->instructions;
+			look.totals.time += tally->instructions;
 	}
-	return totals;
+	mf_tally_walk_put_off(store, look_beyond, &look);
+	return look.totals;
 }
 
 /* What the clock may advance by from @now on without reaching the next snapshot; below 0 if that is due. */
@@ -171,5 +240,7 @@ void mf_tally_grant(struct mf_store *store)
 		tally->capture = header->capture;
 		tally->capture_down = below ? header->capture : MF_CAPTURE_NEVER;
 		tally->may_shrink = below;
+		tally->may_put_off =
+			below && !all && model->options.time_unit == MF_TIME_MS;
 	}
 }

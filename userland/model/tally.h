@@ -39,16 +39,18 @@ struct mf_tally {
 	/* The tally. How far the clock and the total have come is what is missing in their rooms. */
 	uint32_t allocs, frees; /* events that count */
 	int64_t heap;		/* of the total, what was asked for */
+	uint64_t put_off;	/* the address of a block that is free, and in the table yet; 0: none */
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
-	uint32_t may_shrink; /* a decrease makes no peak */
+	uint16_t pasts_room; /* of its shard, see below: in the last chunk */
+	uint8_t may_shrink;  /* a decrease makes no peak, */
+	uint8_t may_put_off; /* and can wait for the next event */
 	int64_t stacks;	     /* of the total, theirs */
 	int64_t clock_granted, heap_granted;
 	int64_t instructions, instructions_room; /* the clock, where time is these */
 
 	/* The pasts of its shard, see capture.h. */
 	uint32_t first_chunk, last_chunk;
-	uint32_t pasts_room; /* in the last chunk */
 };
 
 static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_t number)
@@ -61,11 +63,21 @@ void mf_tally_begin(struct mf_store *store, uint32_t number);
 void mf_tally_end(struct mf_store *store, uint32_t number);
 
 /*
- * Before and after an event that the model handles itself, alone: the totals become exact; and the
- * allowances are made anew. The first is also for the reader of a program that has ended.
+ * Before and after an event that the model handles itself, alone: the totals become exact, what was put
+ * off is done; and the allowances are made anew.
  */
 void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
+
+/*
+ * For the reader of a program that has ended: what it did is added up. Nothing is done any more: a block
+ * whose free was put off is counted among those that were freed, and the looks below know of it.
+ */
+void mf_tally_close(struct mf_store *store);
+
+/* Calls @visit for each block that is in the table, but whose free was put off. */
+void mf_tally_walk_put_off(const struct mf_store *store,
+			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
  * Time is milliseconds, and that of the next snapshot has come: the next event is the model's. For who
@@ -204,10 +216,11 @@ mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *block, bool keeps)
+mf_tally_free_in(const struct mf_desk *desk, uint64_t *slot, uint64_t address, struct mf_block *block,
+		 bool keeps)
 {
-	uint64_t *slot = mf_blocks_usual_slot(&desk->blocks, address), word, size, capacity;
 	struct mf_tally *tally = desk->tally;
+	uint64_t word, size, capacity;
 	struct mf_cell *cell;
 	uint32_t context;
 	int64_t net;
@@ -235,6 +248,49 @@ mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *blo
 	mf_tally_change(tally, -(int64_t)size, -net, net);
 	tally->frees++;
 	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *block, bool keeps)
+{
+	return mf_tally_free_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, block, keeps);
+}
+
+/*
+ * A free waits for its block's slot, which is far away in a heap that is larger than the caches; but
+ * nothing waits for the free. So it can be put off until the thread's next event, before which it is done
+ * (the thread settles). For a thread that is alone and has settled: before another one begins, all is folded.
+ * False: it has to be done now, since it may make a snapshot.
+ */
+static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_desk *desk,
+								   uint64_t address)
+{
+	struct mf_tally *tally = desk->tally;
+
+	if (__builtin_expect(!tally->may_put_off || tally->clock_room < 0, 0))
+		return false;
+	tally->put_off = address;
+	return true;
+}
+
+/* Does what the thread has put off, if anything: of the block in @slot; or returns false, as mf_tally_free() does. */
+static inline __attribute__((always_inline)) bool
+mf_tally_settle_in(const struct mf_desk *desk, uint64_t *slot, bool keeps)
+{
+	struct mf_tally *tally = desk->tally;
+	struct mf_block block;
+
+	if (!tally->put_off)
+		return true;
+	if (__builtin_expect(!mf_tally_free_in(desk, slot, tally->put_off, &block, keeps), 0))
+		return false;
+	tally->put_off = 0;
+	return true;
+}
+
+static inline bool mf_tally_settle(const struct mf_desk *desk, bool keeps)
+{
+	return mf_tally_settle_in(desk, mf_blocks_usual_slot(&desk->blocks, desk->tally->put_off), keeps);
 }
 
 /* Takes the block out of the table, which changes no totals. */

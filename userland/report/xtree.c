@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "model/blocks.h"
 #include "model/objects.h"
+#include "model/tally.h"
 #include "model/trie.h"
 #include "report/filter.h"
 #include "report/frames.h"
@@ -54,6 +55,16 @@ static void add_block(const struct mf_block *block, void *data)
 	sums->contexts[block->context].values[MF_LEDGER_BLOCKS]++;
 }
 
+static void subtract_block(const struct mf_block *block, void *data)
+{
+	struct sums *sums = data;
+
+	if (block->context >= sums->n || !sums->contexts[block->context].values[MF_LEDGER_BLOCKS])
+		return;
+	sums->contexts[block->context].values[MF_LEDGER_BYTES] -= block->size;
+	sums->contexts[block->context].values[MF_LEDGER_BLOCKS]--;
+}
+
 /* The contexts of the blocks that live. */
 static bool collect_blocks(const struct mf_store *store, struct mf_xtree *xtree)
 {
@@ -66,6 +77,7 @@ static bool collect_blocks(const struct mf_store *store, struct mf_xtree *xtree)
 	if (!sums.contexts)
 		return false;
 	mf_blocks_walk(store, add_block, &sums);
+	mf_tally_walk_put_off(store, subtract_block, &sums);
 	xtree->n_events = EVENTS_ALLOCS;
 	xtree->contexts = sums.contexts;
 	for (uint32_t i = 0; i < sums.n; i++) {
