@@ -77,16 +77,7 @@ static void run_for(struct mf_pages *pages, unsigned int ms, struct mf_error *er
 static void attach_once(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self,
 			const FIXTURE_VARIANT(attach) *variant, int time)
 {
-	struct mf_pages_options options = {
-		.model = {
-			.peak_inaccuracy = 1.0,
-			.max_snapshots = 100,
-			.detailed_freq = 10,
-			.time_unit = MF_TIME_BYTES,
-		},
-		.what = variant->what,
-		.depth = 30,
-	};
+	struct mf_pages_options options = mf_truth_options(variant->what);
 	struct mf_pages *pages;
 	struct mf_error err;
 

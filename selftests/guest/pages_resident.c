@@ -63,18 +63,9 @@ VARIANT(threads_both, MF_PAGES_BOTH, { NULL, "threads" }, 3);
 
 FIXTURE_SETUP(resident)
 {
-	struct mf_pages_options options = {
-		.model = {
-			.peak_inaccuracy = 1.0,
-			.max_snapshots = 100,
-			.detailed_freq = 10,
-			.time_unit = MF_TIME_BYTES,
-		},
-		.what = variant->what,
-		.depth = 30,
-		.ring_bytes = variant->loses ? 256 << 10 : 0,
-	};
+	struct mf_pages_options options = mf_truth_options(variant->what);
 
+	options.ring_bytes = variant->loses ? 256 << 10 : 0;
 	if (!mf_truth_has_resident())
 		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
 	snprintf(self->target, sizeof(self->target), "%s/selftests/targets/resident",

@@ -74,6 +74,20 @@ bool mf_truth_has_resident(void)
 	return has;
 }
 
+struct mf_pages_options mf_truth_options(enum mf_pages_what what)
+{
+	return (struct mf_pages_options){
+		.model = {
+			.peak_inaccuracy = 1.0,
+			.max_snapshots = 100,
+			.detailed_freq = 10,
+			.time_unit = MF_TIME_BYTES,
+		},
+		.what = what,
+		.depth = 30,
+	};
+}
+
 const struct mf_pages_process *mf_truth_find(const struct mf_pages *pages, pid_t pid)
 {
 	for (size_t i = 0; i < mf_pages_count(pages); i++)

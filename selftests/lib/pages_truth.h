@@ -13,6 +13,9 @@
 /* Can this kernel say what is resident? */
 bool mf_truth_has_resident(void);
 
+/* What a session of @what is opened with, as massif-ctl does with --time-unit=B. */
+struct mf_pages_options mf_truth_options(enum mf_pages_what what);
+
 /* The process @pid of the session, or NULL. */
 const struct mf_pages_process *mf_truth_find(const struct mf_pages *pages, pid_t pid);
 
