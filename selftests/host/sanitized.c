@@ -47,6 +47,7 @@ SANITIZED(pages_space);
 SANITIZED(pages_stream);
 SANITIZED(report_filter);
 SANITIZED(report_tree);
+SANITIZED(symbols_namefile);
 
 TEST_F_TIMEOUT(sanitized, passes, 900)
 {

@@ -16,6 +16,9 @@ cd "$source" || exit 1
 mkdir -p "$MASSIF_BUILD/selftests" "$MASSIF_BUILD/guest"
 results=$(mktemp -d "$MASSIF_BUILD/guest/tests.XXXXXX") || exit 1
 trap 'rm -rf "$results"' EXIT
+# What an older version has found out shall not hide what this one would.
+export XDG_CACHE_HOME=$results/cache
+mkdir "$XDG_CACHE_HOME"
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 

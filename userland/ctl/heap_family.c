@@ -4,6 +4,7 @@
 #include "ctl/heap_family.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cachedir.h"
 #include "base/cleanup.h"
 #include "base/join.h"
 #include "ctl/account.h"
@@ -41,6 +43,17 @@ struct mf_heap_family {
 
 static mf_guests_serve serve_wish;
 
+/* What earlier runs found out is known; inlined calls are part of it. */
+static void know_names(const struct mf_options *options)
+{
+	char path[PATH_MAX];
+
+	if (!options->unwind_cache || !options->symbolizer.inlines)
+		return;
+	mf_cachedir_locate(path, sizeof(path));
+	mf_names_begin_with(options->symbolizer.names, path, options->symbolizer.demangle);
+}
+
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  struct mf_heap_family **family, struct mf_error *err)
 {
@@ -50,6 +63,7 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
+	know_names(options);
 	mf_guests_init(&made->guests, serve_wish, made);
 	ret = mf_options_look_inside(options) ? mf_guests_open(&made->guests) : 0;
 	if (ret) {
@@ -680,4 +694,5 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		mf_heap_process_write(process);
 		drop(family, process);
 	}
+	mf_names_save(family->options->symbolizer.names);
 }

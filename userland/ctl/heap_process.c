@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cachedir.h"
 #include "base/cleanup.h"
 #include "ctl/account.h"
 #include "ctl/clock.h"
@@ -99,7 +100,7 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	if (options->somalloc)
 		memcpy(header->somalloc, options->somalloc, strcspn(options->somalloc, ","));
 	if (options->unwind_cache)
-		mf_rowcache_locate(header->rows_directory, sizeof(header->rows_directory));
+		mf_cachedir_locate(header->rows_directory, sizeof(header->rows_directory));
 }
 
 static void destroy(struct mf_heap_process **process)
@@ -473,7 +474,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (process->options->unwind_cache) {
 		char path[MF_STORE_PATH_MAX];
 
-		mf_rowcache_locate(path, sizeof(path));
+		mf_cachedir_locate(path, sizeof(path));
 		mf_rowcache_learn(&process->store, path);
 	}
 }

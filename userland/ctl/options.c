@@ -381,7 +381,7 @@ static const struct option table[] = {
 	{ .name = "--unwind-cache", .parse = parse_boolean, .place = AT(unwind_cache),
 	  .flags = OPTION_CORE,
 	  .values = "yes|no", .initial = "yes",
-	  .meaning = "keep unwind rules for the next program, in ~/.cache/massif" },
+	  .meaning = "keep unwind rules and names for the next run, in ~/.cache/massif" },
 	{ .name = "--xtree-memory", .parse = parse_xtree,
 	  .values = "none|allocs|full", .initial = "none",
 	  .meaning = "write an execution tree, too: of the blocks that live at the end, or with "

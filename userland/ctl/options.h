@@ -51,7 +51,7 @@ struct mf_options {
 	const char *somalloc; /* up to a comma: pattern of objects whose functions count; NULL: all */
 	const char *xtree_file;	  /* its name, with its % still in it */
 	bool xtree_compress;	  /* numbers for names that it had before */
-	bool unwind_cache;	  /* keep unwind rules for the next program, see rowcache.h */
+	bool unwind_cache;	  /* keep rules and names for the next run, see cachedir.h */
 	bool child_silent;	  /* nothing is said of processes that are only forked */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
 	uint32_t no_effect;	  /* of options that bear on nothing */

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 // The user's directory of row files.
 //
-// They are written here, not by the program: after its end, where nobody waits. A file is written
-// beside its name and renamed; of two that are written at the same time, the later one stays, and the
-// rows of the other are found again by the next program that needs them.
+// They are written here, not by the program: after its end, where nobody waits. Of two that are written
+// at the same time, the later one stays, and the rows of the other are found again by the next program
+// that needs them.
 
 #include "ctl/rowcache.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/cachedir.h"
 #include "base/cleanup.h"
 #include "model/objects.h"
 #include "unwind/elfmap.h"
@@ -26,143 +20,6 @@
 
 /* New rules of an object; reading a file takes as long as finding some ten. */
 #define NEW_LEAST 16u
-
-/* Files; then the oldest quarter goes. Each program that is built anew leaves one. */
-#define FILES_MAX 512u
-
-#define NAME_SIZE 256u
-#define SUFFIX	  ".rows" /* and behind it a number, where a file was being written */
-
-void mf_rowcache_locate(char *path, size_t size)
-{
-	const char *base = getenv("XDG_CACHE_HOME"), *below = "massif";
-
-	path[0] = '\0';
-	if (getauxval(AT_SECURE))
-		return;
-	if (!base || base[0] != '/') {
-		base = getenv("HOME");
-		below = ".cache/massif";
-	}
-	if (!base || base[0] != '/')
-		return;
-	if ((size_t)snprintf(path, size, "%s/%s", base, below) >= size)
-		path[0] = '\0';
-}
-
-/* Only where the user, and nobody else, can write. */
-static int open_own(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	struct stat status;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) || status.st_uid != geteuid() ||
-	    status.st_mode & (S_IWGRP | S_IWOTH)) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
-}
-
-/* Makes the last two parts of @path at most: what is above them is the user's to make. */
-static int make_directory(const char *path)
-{
-	int fd = open_own(path);
-	char above[MF_STORE_PATH_MAX];
-	char *slash;
-
-	if (fd != -ENOENT)
-		return fd;
-	snprintf(above, sizeof(above), "%s", path);
-	slash = strrchr(above, '/');
-	*slash = '\0';
-	if ((mkdir(above, 0700) && errno != EEXIST) || (mkdir(path, 0700) && errno != EEXIST))
-		return -errno;
-	return open_own(path);
-}
-
-struct entry {
-	struct timespec changed;
-	char name[NAME_SIZE];
-};
-
-static int by_age(const void *a, const void *b)
-{
-	const struct timespec *one = &((const struct entry *)a)->changed;
-	const struct timespec *other = &((const struct entry *)b)->changed;
-
-	if (one->tv_sec != other->tv_sec)
-		return one->tv_sec < other->tv_sec ? -1 : 1;
-	return (one->tv_nsec > other->tv_nsec) - (one->tv_nsec < other->tv_nsec);
-}
-
-/* Before a file is made that was not there. */
-static void make_room(int directory)
-{
-	mf_auto_free struct entry *entries = NULL;
-	size_t n = 0, room = 0;
-	struct dirent *found;
-	DIR *list = fdopendir(dup(directory));
-
-	if (!list)
-		return;
-	rewinddir(list);
-	while ((found = readdir(list))) {
-		struct stat status;
-
-		if (n == room) {
-			struct entry *more;
-
-			room = room ? 2 * room : 64;
-			more = realloc(entries, room * sizeof(*entries));
-			if (!more)
-				break;
-			entries = more;
-		}
-		if (!strstr(found->d_name, SUFFIX) ||
-		    fstatat(directory, found->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(status.st_mode))
-			continue;
-		entries[n].changed = status.st_mtim;
-		snprintf(entries[n++].name, NAME_SIZE, "%s", found->d_name);
-	}
-	closedir(list);
-	if (n < FILES_MAX)
-		return;
-	qsort(entries, n, sizeof(*entries), by_age);
-	for (size_t i = 0; i < n / 4; i++)
-		unlinkat(directory, entries[i].name, 0);
-}
-
-static bool write_all(int fd, const char *from, size_t size)
-{
-	for (size_t n = 0; n < size;) {
-		ssize_t written = write(fd, from + n, size - n);
-
-		if (written <= 0)
-			return false;
-		n += (size_t)written;
-	}
-	return true;
-}
-
-static void write_file(int directory, const char *name, const struct mf_rowfile *file)
-{
-	char beside[NAME_SIZE];
-	bool done;
-	int fd;
-
-	snprintf(beside, sizeof(beside), "%s.%ld", name, (long)getpid());
-	fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return;
-	done = write_all(fd, (const char *)file, mf_rowfile_size(file->n_rows));
-	done = !close(fd) && done;
-	if (!done || renameat(directory, beside, directory, name))
-		unlinkat(directory, beside, 0);
-}
 
 static int by_start(const void *a, const void *b)
 {
@@ -244,10 +101,8 @@ static void learn_object(const struct mf_object *object, int directory, const ui
 		added = add_rows(&map, old, addresses, n, made->rows + kept);
 		tidy(made, kept + added);
 		mf_rowfile_seal(made);
-		if (!old)
-			make_room(directory);
 		if (added && made->n_rows <= MF_ROWFILE_ROWS_MAX)
-			write_file(directory, name, made);
+			mf_cachedir_write(directory, name, made, mf_rowfile_size(made->n_rows));
 	}
 	if (old)
 		munmap(old, size);
@@ -298,7 +153,7 @@ void mf_rowcache_learn(const struct mf_store *store, const char *path)
 		    object.kind != MF_OBJECT_FILE || object.build_id_size < MF_ROWFILE_ID_LEAST)
 			continue;
 		if (directory < 0)
-			directory = make_directory(path);
+			directory = mf_cachedir_make(path);
 		if (directory < 0)
 			return;
 		learn_object(&object, directory, addresses + i, end - i);

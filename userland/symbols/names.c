@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// What one symbolizer found out about code, for the next one.
+// What one symbolizer found out about code, for the next one, of this run or another.
 
 #include "symbols/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "symbols/arena.h"
+#include "symbols/demangle.h"
+#include "symbols/image.h"
+#include "symbols/namefile.h"
 #include "symbols/symbolizer.h"
 
 #define ROOM_FIRST 64
@@ -16,12 +20,20 @@ struct mf_names_file {
 	struct mf_object object; /* with a path of its own */
 	struct mf_names_answer *answers; /* hash table, open addressing; address 0: free */
 	size_t n_answers, room; /* room: a power of two, or 0 */
+	struct mf_namefile *saved; /* by earlier runs; what was asked for is among the answers, too */
+	struct mf_image_identity made_from;
+	bool identified; /* made_from is known */
+	bool mixed;	 /* and is not all that the answers come from */
+	bool grown;	 /* by answers that are not saved */
+	bool demangle;	 /* what was saved */
 	struct mf_arena arena;
 };
 
 struct mf_names {
 	struct mf_names_file *files;
 	bool keeps;
+	bool demangle;
+	char *directory; /* NULL: for this run only */
 };
 
 struct mf_names *mf_names_create(void)
@@ -33,6 +45,7 @@ static void free_file(struct mf_names_file *file)
 {
 	mf_arena_deinit(&file->arena);
 	free(file->answers);
+	free(file->saved);
 	free((char *)file->object.path);
 	free(file);
 }
@@ -47,6 +60,7 @@ void mf_names_destroy(struct mf_names *names)
 		names->files = file->next;
 		free_file(file);
 	}
+	free(names->directory);
 	free(names);
 }
 
@@ -54,6 +68,28 @@ void mf_names_begin(struct mf_names *names)
 {
 	if (names)
 		names->keeps = true;
+}
+
+void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle)
+{
+	if (!names || !path[0])
+		return;
+	names->keeps = true;
+	names->demangle = demangle;
+	free(names->directory);
+	names->directory = strdup(path);
+}
+
+static void read_saved(const struct mf_names *names, struct mf_names_file *file)
+{
+	if (!names->directory)
+		return;
+	file->demangle = names->demangle;
+	file->saved = mf_namefile_read(names->directory, &file->object);
+	if (!file->saved)
+		return;
+	file->made_from = file->saved->made_from;
+	file->identified = true;
 }
 
 static struct mf_names_file *add_file(struct mf_names *names, const struct mf_object *object)
@@ -68,6 +104,7 @@ static struct mf_names_file *add_file(struct mf_names *names, const struct mf_ob
 		free(file);
 		return NULL;
 	}
+	read_saved(names, file);
 	file->next = names->files;
 	names->files = file;
 	return file;
@@ -86,6 +123,19 @@ struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_obje
 	return add_file(names, object);
 }
 
+void mf_names_made_from(struct mf_names_file *file, const struct mf_image_identity *identity)
+{
+	if (!file)
+		return;
+	/* If it became another one in the middle of the run, too. */
+	if (!identity || (file->identified && memcmp(&file->made_from, identity, sizeof(*identity)) != 0)) {
+		file->mixed = true;
+		return;
+	}
+	file->made_from = *identity;
+	file->identified = true;
+}
+
 static struct mf_names_answer *slot_of(struct mf_names_answer *answers, size_t room, uint64_t address)
 {
 	size_t slot = (size_t)(address * 0x9e3779b97f4a7c15ull >> 24) & (room - 1);
@@ -93,16 +143,6 @@ static struct mf_names_answer *slot_of(struct mf_names_answer *answers, size_t r
 	while (answers[slot].address && answers[slot].address != address)
 		slot = (slot + 1) & (room - 1);
 	return &answers[slot];
-}
-
-const struct mf_names_answer *mf_names_find(const struct mf_names_file *file, uint64_t address)
-{
-	const struct mf_names_answer *answer;
-
-	if (!file || !file->room || !address)
-		return NULL;
-	answer = slot_of(file->answers, file->room, address);
-	return answer->address ? answer : NULL;
 }
 
 static bool grow(struct mf_names_file *file)
@@ -146,15 +186,90 @@ static bool copy(struct mf_arena *arena, const char *text, const char **to)
 	return !text || made;
 }
 
-void mf_names_keep_function(struct mf_names_file *file, uint64_t address, const char *function,
-			    uint64_t offset)
+/* The locations that @record of what was saved has; NULL if there are none, or memory is short. */
+static struct mf_location *load_locations(struct mf_names_file *file,
+					  const struct mf_namefile_record *record,
+					  const struct mf_names_answer *answer)
+{
+	struct mf_location *locations = NULL;
+
+	if (record->count)
+		locations = mf_arena_alloc(&file->arena, record->count * sizeof(*locations));
+	if (!locations)
+		return NULL;
+	for (uint32_t i = 0; i < record->count; i++) {
+		const struct mf_namefile_position *position =
+			mf_namefile_position(file->saved, record, i);
+
+		locations[i] = (struct mf_location){
+			.function = mf_namefile_text(file->saved, position->function),
+			.directory = mf_namefile_text(file->saved, position->directory),
+			.file = mf_namefile_text(file->saved, position->file),
+			.line = position->line,
+			.object = file->object.path,
+		};
+	}
+	locations[record->count - 1].function = answer->function;
+	locations[record->count - 1].offset = answer->offset;
+	return locations;
+}
+
+/* @symbol as it is shown. */
+static const char *show(struct mf_names_file *file, const char *symbol)
+{
+	mf_auto_free char *shown = symbol && file->demangle ? mf_demangle(symbol) : NULL;
+	const char *kept;
+
+	return copy(&file->arena, shown, &kept) && kept ? kept : symbol;
+}
+
+/* The answer that was saved for @address; NULL: none. */
+static const struct mf_names_answer *load(struct mf_names_file *file, uint64_t address)
+{
+	const struct mf_namefile_record *record = NULL;
+	struct mf_names_answer *answer;
+
+	if (file->saved)
+		record = mf_namefile_find(file->saved, address);
+	answer = record ? make_answer(file, address) : NULL;
+	if (!answer)
+		return NULL;
+	answer->symbol = mf_namefile_text(file->saved, record->function);
+	answer->function = show(file, answer->symbol);
+	answer->offset = record->offset;
+	answer->function_known = true;
+	answer->locations = load_locations(file, record, answer);
+	answer->n_locations = answer->locations ? record->count : 0;
+	return answer;
+}
+
+const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address)
+{
+	const struct mf_names_answer *answer;
+
+	if (!file || !address)
+		return NULL;
+	if (file->room) {
+		answer = slot_of(file->answers, file->room, address);
+		if (answer->address)
+			return answer;
+	}
+	return load(file, address);
+}
+
+void mf_names_keep_function(struct mf_names_file *file, uint64_t address, const char *symbol,
+			    const char *function, uint64_t offset)
 {
 	struct mf_names_answer *answer = make_answer(file, address);
 
-	if (!answer || !copy(&file->arena, function, &answer->function))
+	if (!answer || !copy(&file->arena, symbol, &answer->symbol))
+		return;
+	answer->function = answer->symbol;
+	if (function != symbol && !copy(&file->arena, function, &answer->function))
 		return;
 	answer->offset = offset;
 	answer->function_known = true;
+	file->grown = true;
 }
 
 void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,
@@ -175,4 +290,62 @@ void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,
 	}
 	answer->locations = copies;
 	answer->n_locations = n;
+	file->grown = true;
+}
+
+static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_answer *answer)
+{
+	mf_namefile_add_record(draft, answer->address, mf_namefile_add_text(draft, answer->symbol),
+			       answer->offset);
+	for (size_t i = 0; i < answer->n_locations; i++) {
+		const struct mf_location *location = &answer->locations[i];
+		bool inlined = i + 1 < answer->n_locations; /* the last one's is the symbol */
+
+		mf_namefile_add_position(draft, (struct mf_namefile_position){
+			.function = inlined ? mf_namefile_add_text(draft, location->function) : 0,
+			.directory = mf_namefile_add_text(draft, location->directory),
+			.file = mf_namefile_add_text(draft, location->file),
+			.line = location->line,
+		});
+	}
+}
+
+/* Of what earlier runs saved and this one did not ask for, all or nothing. NULL: it is too large. */
+static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool others, size_t *size)
+{
+	struct mf_namefile_draft draft = { 0 };
+	struct mf_namefile *made;
+
+	for (size_t i = 0; i < file->room; i++) {
+		if (file->answers[i].address && file->answers[i].function_known)
+			add_answer(&draft, &file->answers[i]);
+	}
+	if (others)
+		mf_namefile_add_others(&draft, file->saved);
+	made = mf_namefile_make(&draft, &file->object, &file->made_from, size);
+	mf_namefile_draft_deinit(&draft);
+	return made;
+}
+
+static void save_file(const struct mf_names *names, const struct mf_names_file *file)
+{
+	mf_auto_free struct mf_namefile *made = NULL;
+	size_t size;
+
+	if (!file->grown || !file->identified || file->mixed || !mf_namefile_is_for(&file->object))
+		return;
+	if (file->saved)
+		made = make_namefile(file, true, &size);
+	if (!made)
+		made = make_namefile(file, false, &size);
+	if (made)
+		mf_namefile_write(names->directory, made, size);
+}
+
+void mf_names_save(const struct mf_names *names)
+{
+	if (!names || !names->directory)
+		return;
+	for (const struct mf_names_file *file = names->files; file; file = file->next)
+		save_file(names, file);
 }

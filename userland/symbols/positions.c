@@ -40,6 +40,7 @@ struct mf_positions {
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
 	size_t weight; /* bytes of units that were read */
+	bool split;    /* one of them is the skeleton of one in another file */
 };
 
 struct mf_positions *mf_positions_create(Dwarf *dwarf)
@@ -54,6 +55,11 @@ struct mf_positions *mf_positions_create(Dwarf *dwarf)
 size_t mf_positions_weight(const struct mf_positions *positions)
 {
 	return positions->weight;
+}
+
+bool mf_positions_are_split(const struct mf_positions *positions)
+{
+	return positions->split;
 }
 
 void mf_positions_destroy(struct mf_positions *positions)
@@ -163,8 +169,11 @@ static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
 	unit->code = unit->die;
 	unit->directory = compilation_directory(&unit->die);
 	if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-	    type == DW_UT_skeleton && split.addr)
-		unit->code = split;
+	    type == DW_UT_skeleton) {
+		positions->split = true;
+		if (split.addr)
+			unit->code = split;
+	}
 	if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->n_lines))
 		unit->n_lines = 0;
 	if (dwarf_getsrcfiles(&unit->code, &unit->files, &unit->n_files) &&

@@ -30,6 +30,9 @@ void mf_positions_destroy(struct mf_positions *positions);
 /* How many bytes of .debug_info belong to the units that were read so far. */
 size_t mf_positions_weight(const struct mf_positions *positions);
 
+/* Do positions that were asked for come from files beside that of the debug information (.dwo)? */
+bool mf_positions_are_split(const struct mf_positions *positions);
+
 /*
  * The positions of the link-time @address, innermost first, of which the last one is the function
  * in the symbol table; inlined calls only if @inlines. Returns how many of @list are filled, at

@@ -153,10 +153,15 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 
 static struct mf_image *find_image(struct module *module)
 {
-	if (!module->image_known) {
-		module->image_known = true;
-		mf_image_open(&module->image, module->object);
-	}
+	struct mf_image_identity identity;
+
+	if (module->image_known)
+		return &module->image;
+	module->image_known = true;
+	mf_image_open(&module->image, module->object);
+	if (module->known)
+		mf_names_made_from(module->known, mf_image_identify(&module->image, &identity) ?
+							  &identity : NULL);
 	return &module->image;
 }
 
@@ -264,7 +269,7 @@ static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, 
 	return find_module(s, frame.object);
 }
 
-/* Did another symbolizer find it? */
+/* Did another symbolizer find it, or another run? */
 static bool recall_function(const struct module *module, uint64_t address, struct answer *answer)
 {
 	const struct mf_names_answer *known = mf_names_find(module->known, address);
@@ -289,6 +294,7 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 
 static void find_function(struct mf_symbolizer *s, struct answer *answer)
 {
+	const char *name = NULL;
 	struct mf_symbol *symbol;
 	struct module *module;
 	uint64_t address;
@@ -301,11 +307,13 @@ static void find_function(struct mf_symbolizer *s, struct answer *answer)
 		return;
 	symbol = find_symbol(module, address);
 	if (symbol) {
+		name = symbol->name;
 		answer->function = shown_name(s, symbol);
 		answer->offset = address - symbol->start;
 	}
 	if (module->image.elf)
-		mf_names_keep_function(module->known, address, answer->function, answer->offset);
+		mf_names_keep_function(module->known, address, name, answer->function,
+				       answer->offset);
 }
 
 const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame frame)
@@ -370,6 +378,8 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 	source = module ? find_positions(module) : NULL;
 	if (source)
 		count = mf_positions_find(source, address, s->options.inlines, positions);
+	if (source && mf_positions_are_split(source))
+		mf_names_made_from(module->known, NULL);
 
 	locations = mf_arena_alloc(arena, count * sizeof(*locations));
 	if (!locations)

@@ -1,0 +1,707 @@
+// SPDX-License-Identifier: GPL-2.0
+// Names that are kept for the next run: they are used, they are the same, and a file that is not right, or
+// not the user's own, or no longer true, is as if it were not there.
+//
+// That a file is used is seen by one that lies.
+
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "base/cleanup.h"
+#include "symbols/namefile.h"
+#include "symbols/symbolizer.h"
+
+#define PLACE	"namefile.tmp"
+#define CACHE	PLACE "/massif"
+#define PROGRAM PLACE "/program" /* a copy of this one, to be changed */
+#define AT_ONCE 4
+
+extern const ElfW(Ehdr) __ehdr_start;
+
+static uint64_t seed;
+
+static uint64_t below(uint64_t n)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (seed >> 33) % n;
+}
+
+static int inlined_once(const char *text)
+{
+	return atoi(text) + 1;
+}
+
+/* A place with an inlined call around it, and one without. */
+__attribute__((noinline)) static int caller(const char *text)
+{
+	return inlined_once(text) * 3;
+}
+
+/* Its name depends on who asks. */
+__attribute__((noinline, used)) static int mangled(int n) __asm__("_ZN2at7mangledEi");
+static int mangled(int n)
+{
+	return n * 5;
+}
+
+FIXTURE(names) {
+	char program[PATH_MAX];
+	struct mf_object objects[2];
+	struct mf_symbolizer *symbolizer;
+	struct mf_names *names;
+	uint64_t pcs[64];
+	size_t n_pcs;
+};
+
+static bool copy_program(const char *from)
+{
+	char command[PATH_MAX + 128];
+
+	snprintf(command, sizeof(command), "cp '%s' " PROGRAM ".new && mv " PROGRAM ".new " PROGRAM,
+		 from);
+	return system(command) == 0;
+}
+
+static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct mf_object *object = data;
+
+	object->bias = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const char *at = (const char *)(info->dlpi_addr + header->p_vaddr);
+		const char *end = at + header->p_memsz;
+
+		while (header->p_type == PT_NOTE && at < end) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof(*note);
+
+			at = name + (note->n_namesz + 3u) / 4 * 4;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    memcmp(name, "GNU", 4) == 0 && note->n_descsz <= MF_BUILD_ID_MAX) {
+				memcpy(object->build_id, at, note->n_descsz);
+				object->build_id_size = (uint8_t)note->n_descsz;
+			}
+			at += (note->n_descsz + 3u) / 4 * 4;
+		}
+	}
+	return 1;
+}
+
+FIXTURE_SETUP(names)
+{
+	ssize_t length = readlink("/proc/self/exe", self->program, sizeof(self->program) - 1);
+
+	seed = 1;
+	ASSERT_LT(0, length);
+	self->program[length] = '\0';
+	ASSERT_EQ(0, system("rm -rf " PLACE));
+	ASSERT_EQ(0, mkdir(PLACE, 0755));
+	ASSERT_TRUE(copy_program(self->program));
+	memset(self->objects, 0, sizeof(self->objects));
+	ASSERT_EQ(1, dl_iterate_phdr(find_build_id, &self->objects[1]));
+	if (!self->objects[1].build_id_size)
+		SKIP(return, "this program has no build id");
+	self->objects[1].kind = MF_OBJECT_FILE;
+	self->objects[1].path = PROGRAM;
+	self->objects[1].end = UINT64_MAX;
+	self->symbolizer = NULL;
+	self->names = NULL;
+	self->n_pcs = 0;
+	for (uint64_t i = 0; i < 24; i++)
+		self->pcs[self->n_pcs++] = (uintptr_t)caller + i;
+	for (uint64_t i = 0; i < 24; i++)
+		self->pcs[self->n_pcs++] = (uintptr_t)below + 8 * i;
+	for (uint64_t i = 0; i < 2; i++)
+		self->pcs[self->n_pcs++] = (uintptr_t)mangled + i;
+	/* Nothing is there. */
+	self->pcs[self->n_pcs++] = (uintptr_t)&__ehdr_start;
+}
+
+FIXTURE_TEARDOWN(names)
+{
+	mf_symbolizer_destroy(self->symbolizer);
+	mf_names_destroy(self->names);
+	if (system("rm -rf " PLACE))
+		abort();
+}
+
+/* A symbolizer as in a new run. */
+static bool begin(FIXTURE_DATA(names) *self, const char *cache, bool demangle)
+{
+	struct mf_symbolizer_options options = { .demangle = demangle, .inlines = true };
+
+	mf_symbolizer_destroy(mf_take(self->symbolizer, NULL));
+	mf_names_destroy(mf_take(self->names, NULL));
+	self->names = mf_names_create();
+	if (!self->names)
+		return false;
+	mf_names_begin_with(self->names, cache ?: "", demangle);
+	options.names = self->names;
+	return mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL) == 0;
+}
+
+/* All that is said of the addresses, as text, in a new run; it is kept if @keep. */
+static char *tell_as(FIXTURE_DATA(names) *self, const char *cache, bool demangle, bool keep)
+{
+	mf_auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out || !begin(self, cache, demangle))
+		return NULL;
+	for (size_t i = 0; i < self->n_pcs; i++)
+		mf_symbolizer_want(self->symbolizer, (struct mf_frame){ self->pcs[i], 1 });
+	mf_symbolizer_prepare(self->symbolizer);
+	for (size_t i = 0; i < self->n_pcs; i++) {
+		const struct mf_location *found;
+		size_t n = mf_symbolizer_resolve(self->symbolizer,
+						 (struct mf_frame){ self->pcs[i], 1 }, &found);
+
+		for (size_t k = 0; k < n; k++)
+			fprintf(out, "%s %s %s %u %s %lu|", found[k].function ?: "-",
+				found[k].directory ?: "-", found[k].file ?: "-", found[k].line,
+				found[k].object ?: "-", (unsigned long)found[k].offset);
+		fputc('\n', out);
+	}
+	if (keep)
+		mf_names_save(self->names);
+	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
+}
+
+static char *tell(FIXTURE_DATA(names) *self, const char *cache, bool keep)
+{
+	return tell_as(self, cache, true, keep);
+}
+
+static int files(void)
+{
+	FILE *list = popen("ls -A " CACHE " 2>&- | wc -l", "r");
+	int n = -1;
+
+	if (!list || fscanf(list, "%d", &n) != 1)
+		n = -1;
+	if (list)
+		pclose(list);
+	return n;
+}
+
+static void path_of(FIXTURE_DATA(names) *self, char path[256])
+{
+	int at = sprintf(path, CACHE "/");
+
+	for (int i = 0; i < self->objects[1].build_id_size; i++)
+		at += sprintf(path + at, "%02x", self->objects[1].build_id[i]);
+	strcpy(path + at, ".names");
+}
+
+/* A file that says "a_lie" of each address, as if made now. */
+static struct mf_namefile *make_lie(FIXTURE_DATA(names) *self, size_t *size)
+{
+	struct mf_namefile_draft draft = { 0 };
+	struct mf_image_identity now;
+	struct mf_namefile *file;
+
+	for (size_t i = 0; i < self->n_pcs; i++) {
+		uint32_t text = mf_namefile_add_text(&draft, "a_lie");
+		size_t same = 0;
+
+		/* One function may be near another. */
+		while (self->pcs[same] != self->pcs[i])
+			same++;
+		if (same < i)
+			continue;
+		mf_namefile_add_record(&draft, self->pcs[i] - self->objects[1].bias, text, 0);
+		mf_namefile_add_position(&draft, (struct mf_namefile_position){ 0 });
+	}
+	mf_image_look(&self->objects[1], &now);
+	now.debug = (struct mf_image_file){ 0 };
+	file = mf_namefile_make(&draft, &self->objects[1], &now, size);
+	mf_namefile_draft_deinit(&draft);
+	return file;
+}
+
+static bool write_lie(FIXTURE_DATA(names) *self)
+{
+	size_t size;
+	mf_auto_free struct mf_namefile *file = make_lie(self, &size);
+
+	if (file)
+		mf_namefile_write(CACHE, file, size);
+	return file;
+}
+
+static bool believes(FIXTURE_DATA(names) *self)
+{
+	mf_auto_free char *text = tell(self, CACHE, false);
+
+	return text && strstr(text, "a_lie");
+}
+
+TEST_F(names, cold_and_warm)
+{
+	mf_auto_free char *without = tell(self, NULL, true);
+	mf_auto_free char *cold = NULL, *warm = NULL, *more = NULL;
+	struct stat before, status;
+	char path[256];
+
+	ASSERT_NE(NULL, strstr(without, "caller "));
+	ASSERT_NE(NULL, strstr(without, "inlined_once "));
+	ASSERT_NE(NULL, strstr(without, " symbols_namefile.c "));
+	EXPECT_EQ(0, files());
+	cold = tell(self, CACHE, true);
+	EXPECT_STREQ(without, cold);
+	EXPECT_EQ(1, files());
+	path_of(self, path);
+	ASSERT_EQ(0, stat(path, &before));
+	EXPECT_EQ(0600, before.st_mode & 07777);
+	ASSERT_EQ(0, stat(CACHE, &status));
+	EXPECT_EQ(0700, status.st_mode & 07777);
+
+	warm = tell(self, CACHE, true);
+	EXPECT_STREQ(without, warm);
+	/* Nothing is new, and nothing is written. */
+	ASSERT_EQ(0, stat(path, &status));
+	EXPECT_EQ(before.st_ino, status.st_ino);
+
+	/* Other addresses come to those that are there. */
+	for (size_t i = 0; i < self->n_pcs; i++)
+		self->pcs[i] += 24;
+	more = tell(self, CACHE, true);
+	free(mf_take(without, NULL));
+	without = tell(self, NULL, false);
+	EXPECT_STREQ(without, more);
+	ASSERT_EQ(0, stat(path, &status));
+	EXPECT_LT(before.st_size, status.st_size);
+	/* All is in it now: what the debug information would say does not matter. */
+	for (size_t i = 0; i < self->n_pcs; i++)
+		self->pcs[i] -= 24;
+	free(mf_take(warm, NULL));
+	warm = tell(self, CACHE, true);
+	EXPECT_STREQ(cold, warm);
+}
+
+TEST_F(names, is_used)
+{
+	mf_auto_free char *text = NULL;
+
+	EXPECT_FALSE(believes(self));
+	ASSERT_TRUE(write_lie(self));
+	EXPECT_TRUE(believes(self));
+	/* Of another object, or of none. */
+	self->objects[1].build_id[0] ^= 1;
+	EXPECT_FALSE(believes(self));
+	self->objects[1].build_id_size = 0;
+	free(mf_take(text, NULL));
+	text = tell(self, CACHE, true);
+	EXPECT_NE(NULL, strstr(text, "caller "));
+	EXPECT_EQ(1, files());
+}
+
+/* They are kept as they stand in the file. */
+TEST_F(names, demangled_or_not)
+{
+	mf_auto_free char *plain = tell_as(self, NULL, false, false);
+	mf_auto_free char *shown = tell_as(self, NULL, true, false);
+	mf_auto_free char *text = NULL;
+
+	ASSERT_NE(NULL, strstr(plain, "\n_ZN2at7mangledEi "));
+	ASSERT_NE(NULL, strstr(shown, "\nat::mangled(int) "));
+	for (int i = 0; i < 4; i++) {
+		free(mf_take(text, NULL));
+		text = tell_as(self, CACHE, i % 2, true);
+		EXPECT_STREQ(i % 2 ? shown : plain, text);
+		EXPECT_EQ(1, files());
+	}
+}
+
+/* A second symbolizer of the run has what the first one found, and what was saved. */
+TEST_F(names, of_the_run_and_saved)
+{
+	struct mf_symbolizer_options options = { .demangle = true, .inlines = true };
+	mf_auto_free char *without = tell(self, NULL, false), *text = NULL;
+	const struct mf_location *found;
+	struct stat before, after;
+	size_t n = self->n_pcs;
+	char path[256];
+
+	self->n_pcs = 20;
+	free(tell(self, CACHE, true));
+	path_of(self, path);
+	ASSERT_EQ(0, stat(path, &before));
+	ASSERT_TRUE(begin(self, CACHE, true));
+	options.names = self->names;
+	for (size_t i = 0; i < n; i++)
+		mf_symbolizer_resolve(self->symbolizer, (struct mf_frame){ self->pcs[i], 1 }, &found);
+	/* Nobody can look anything up now. */
+	mf_symbolizer_destroy(mf_take(self->symbolizer, NULL));
+	ASSERT_EQ(0, rename(PROGRAM, PLACE "/away"));
+	ASSERT_EQ(0, mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL));
+	EXPECT_STREQ("caller", mf_symbolizer_function(self->symbolizer,
+						      (struct mf_frame){ self->pcs[4], 1 }));
+	EXPECT_STREQ("at::mangled(int)",
+		     mf_symbolizer_function(self->symbolizer, (struct mf_frame){ self->pcs[n - 2], 1 }));
+	ASSERT_EQ(0, rename(PLACE "/away", PROGRAM));
+	mf_names_save(self->names);
+	ASSERT_EQ(0, stat(path, &after));
+	EXPECT_LT(before.st_size, after.st_size);
+	self->n_pcs = n;
+	text = tell(self, CACHE, true);
+	EXPECT_STREQ(without, text);
+}
+
+/* Only the function is asked for first, the rest in another run. */
+TEST_F(names, functions_first)
+{
+	const struct mf_frame frame = { self->pcs[4], 1 };
+	mf_auto_free char *without = tell(self, NULL, false), *text = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(begin(self, CACHE, true));
+		EXPECT_STREQ("caller", mf_symbolizer_function(self->symbolizer, frame));
+		mf_names_save(self->names);
+		EXPECT_EQ(1, files());
+	}
+	for (int i = 0; i < 2; i++) {
+		free(mf_take(text, NULL));
+		text = tell(self, CACHE, true);
+		EXPECT_STREQ(without, text);
+	}
+}
+
+TEST_F(names, no_longer_true)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 1 } };
+	struct mf_image_identity then = { .file = { 1, 2, 3, 4 }, .debug = { 5, 6, 7, 8 } }, now = then;
+
+	ASSERT_TRUE(write_lie(self));
+	EXPECT_TRUE(believes(self));
+	ASSERT_EQ(0, utimensat(AT_FDCWD, PROGRAM, times, 0));
+	EXPECT_FALSE(believes(self));
+	ASSERT_TRUE(write_lie(self));
+	EXPECT_TRUE(believes(self));
+	/* The same contents in another file. */
+	ASSERT_TRUE(copy_program(self->program));
+	EXPECT_FALSE(believes(self));
+	ASSERT_TRUE(write_lie(self));
+	ASSERT_EQ(0, truncate(PROGRAM, 8192));
+	EXPECT_FALSE(believes(self));
+	ASSERT_EQ(0, unlink(PROGRAM));
+	EXPECT_FALSE(believes(self));
+
+	/* A separate debug file that has come, gone or changed. */
+	EXPECT_TRUE(mf_image_is_still(&then, &now));
+	now.debug.changed_ns++;
+	EXPECT_FALSE(mf_image_is_still(&then, &now));
+	now.debug = (struct mf_image_file){ 0 };
+	EXPECT_FALSE(mf_image_is_still(&then, &now));
+	/* It was not looked for, and would not be. */
+	then.debug = now.debug;
+	now.debug.size = 1;
+	EXPECT_TRUE(mf_image_is_still(&then, &now));
+	now.file.inode++;
+	EXPECT_FALSE(mf_image_is_still(&then, &now));
+}
+
+/* Debug information can still be installed for it, or is in files that nobody looks at here. */
+static const struct {
+	const char *what, *commands;
+} not_kept[] = {
+	{ "no debug information", "objcopy -S program stripped && mv stripped program" },
+	{ "no symbols", "strip --strip-debug program" },
+	{ "debug information beside it", "objcopy --only-keep-debug program program.debug && "
+	  "objcopy -S --add-gnu-debuglink=program.debug program stripped && mv stripped program" },
+	{ "a third file", "head -c 32 /dev/zero >alt && "
+	  "objcopy --add-section .gnu_debugaltlink=alt program more && mv more program" },
+};
+
+TEST_F(names, only_where_it_is_told_by_the_files)
+{
+	if (system("objcopy --version >/dev/null 2>&1"))
+		SKIP(return, "no objcopy");
+	for (size_t i = 0; i < ARRAY_SIZE(not_kept); i++) {
+		mf_auto_free char *without = NULL, *with = NULL;
+		char commands[512];
+
+		ASSERT_TRUE(copy_program(self->program));
+		snprintf(commands, sizeof(commands), "cd " PLACE " && %s", not_kept[i].commands);
+		ASSERT_EQ(0, system(commands));
+		without = tell(self, NULL, false);
+		with = tell(self, CACHE, true);
+		EXPECT_STREQ(without, with);
+		EXPECT_EQ(0, files()) {
+			TH_LOG("%s", not_kept[i].what);
+		}
+	}
+}
+
+#define BUILD "gcc -g -O1 -no-pie -Wl,--build-id=0x0123456789abcdef01234567 "
+
+/* The rest of it can change, or go, and nobody would see it from the program. */
+TEST_F(names, split)
+{
+	static const struct {
+		const char *command;
+		int files;
+	} builds[] = {
+		{ BUILD "-gsplit-dwarf -o program split.c", 0 },
+		{ BUILD "-o program split.c", 1 },
+	};
+	FILE *source = fopen(PLACE "/split.c", "w");
+
+	if (!source || system("gcc --version >/dev/null 2>&1"))
+		SKIP(return, "no gcc");
+	fputs("int f(int n) { return n * 3; }\nint main(int n, char **v) { return f(n) - 3; }\n", source);
+	fclose(source);
+	memcpy(self->objects[1].build_id, "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67", 12);
+	self->objects[1].build_id_size = 12;
+	self->objects[1].bias = 0;
+	/* Somewhere in there is its code. */
+	for (size_t i = 0; i < self->n_pcs; i++)
+		self->pcs[i] = 0x401000 + 8 * i;
+	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
+		mf_auto_free char *without = NULL, *with = NULL;
+		char command[256];
+
+		snprintf(command, sizeof(command), "cd " PLACE " && %s", builds[i].command);
+		ASSERT_EQ(0, system(command));
+		without = tell(self, NULL, false);
+		EXPECT_NE(NULL, strstr(without, " split.c "));
+		with = tell(self, CACHE, true);
+		EXPECT_STREQ(without, with);
+		EXPECT_EQ(builds[i].files, files());
+	}
+}
+
+static bool is_right(FIXTURE_DATA(names) *self, const struct mf_namefile *file, size_t size,
+		     const struct mf_image_identity *now)
+{
+	/* Of just this size: what is behind it may not be read. */
+	mf_auto_free struct mf_namefile *copy = malloc(size ?: 1);
+
+	memcpy(copy, file, size);
+	return mf_namefile_is_right(copy, size, self->objects[1].build_id,
+				    self->objects[1].build_id_size, now);
+}
+
+static void seal(struct mf_namefile *file, size_t size)
+{
+	file->sum = 0;
+	file->sum = libdeflate_crc32(0, file, size);
+}
+
+/* Everything that the file says can be read. */
+static size_t read_all(const struct mf_namefile *file)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < file->n_records; i++) {
+		const struct mf_namefile_record *record = &file->records[i];
+
+		if (mf_namefile_find(file, record->address) != record)
+			return 0;
+		n += strlen(mf_namefile_text(file, record->function) ?: "");
+		for (uint32_t k = 0; k < record->count; k++) {
+			const struct mf_namefile_position *position =
+				mf_namefile_position(file, record, k);
+
+			n += strlen(mf_namefile_text(file, position->function) ?: "");
+			n += strlen(mf_namefile_text(file, position->directory) ?: "");
+			n += strlen(mf_namefile_text(file, position->file) ?: "");
+		}
+	}
+	return n;
+}
+
+TEST_F(names, damaged)
+{
+	mf_auto_free char *without = tell(self, CACHE, true);
+	mf_auto_free struct mf_namefile *right = mf_namefile_read(CACHE, &self->objects[1]);
+	struct mf_image_identity now;
+	size_t size, accepted = 0;
+	struct stat status;
+	char path[256];
+
+	path_of(self, path);
+	ASSERT_NE(NULL, right);
+	ASSERT_EQ(0, stat(path, &status));
+	size = (size_t)status.st_size;
+	mf_image_look(&self->objects[1], &now);
+	ASSERT_TRUE(is_right(self, right, size, &now));
+	EXPECT_LT(100, read_all(right));
+	for (size_t i = 0; i < size; i++) {
+		unsigned char *byte = (unsigned char *)right + i, was = *byte;
+
+		*byte ^= (unsigned char)(1 + below(255));
+		EXPECT_FALSE(is_right(self, right, size, &now));
+		*byte = was;
+	}
+	for (size_t n = 0; n < size; n++)
+		EXPECT_FALSE(is_right(self, right, n, &now));
+
+	/* Damage that the sum agrees with: what is taken for right can be read, to its end. */
+	for (int i = 0; i < 20000; i++) {
+		mf_auto_free struct mf_namefile *wrong = malloc(size);
+
+		memcpy(wrong, right, size);
+		for (uint64_t n = 1 + below(4); n; n--)
+			((unsigned char *)wrong)[below(i % 2 ? sizeof(*wrong) + 512 : size)] ^=
+				(unsigned char)(1 + below(255));
+		seal(wrong, size);
+		if (mf_namefile_is_right(wrong, size, self->objects[1].build_id,
+					 self->objects[1].build_id_size, &now)) {
+			read_all(wrong);
+			accepted++;
+		}
+	}
+	EXPECT_LT(0, accepted);
+	EXPECT_GT(20000, accepted);
+
+	/* On disk: it is made anew. */
+	for (int i = 0; i < 8; i++) {
+		mf_auto_free char *text = NULL;
+		mf_auto_close int fd = -1;
+		unsigned char byte;
+		off_t at = (off_t)below(size);
+
+		ASSERT_TRUE(write_lie(self));
+		ASSERT_EQ(0, stat(path, &status));
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		at %= status.st_size;
+		ASSERT_EQ(1, pread(fd, &byte, 1, at));
+		byte ^= (unsigned char)(1 + below(255));
+		ASSERT_EQ(1, pwrite(fd, &byte, 1, at));
+		if (i % 3 == 2)
+			ASSERT_EQ(0, ftruncate(fd, at));
+		text = tell(self, CACHE, true);
+		EXPECT_STREQ(without, text);
+		free(right);
+		right = mf_namefile_read(CACHE, &self->objects[1]);
+		ASSERT_NE(NULL, right);
+	}
+}
+
+TEST_F(names, foreign)
+{
+	char path[256];
+
+	path_of(self, path);
+	ASSERT_TRUE(write_lie(self));
+	ASSERT_EQ(0, chmod(path, 0620));
+	EXPECT_FALSE(believes(self));
+	ASSERT_EQ(0, chmod(path, 0602));
+	EXPECT_FALSE(believes(self));
+	ASSERT_EQ(0, chmod(path, 0600));
+	EXPECT_TRUE(believes(self));
+	ASSERT_EQ(0, rename(path, PLACE "/elsewhere"));
+	ASSERT_EQ(0, symlink("../elsewhere", path));
+	EXPECT_FALSE(believes(self));
+	ASSERT_EQ(0, rename(PLACE "/elsewhere", path));
+	EXPECT_TRUE(believes(self));
+	ASSERT_EQ(0, chmod(CACHE, 0777));
+	EXPECT_FALSE(believes(self));
+	ASSERT_EQ(0, unlink(path));
+	free(tell(self, CACHE, true));
+	EXPECT_EQ(0, files());
+	ASSERT_EQ(0, symlink("/dev/zero", path));
+	ASSERT_EQ(0, chmod(CACHE, 0700));
+	EXPECT_FALSE(believes(self));
+	if (geteuid())
+		SKIP(return, "only root can give files away");
+	ASSERT_EQ(0, unlink(path));
+	ASSERT_TRUE(write_lie(self));
+	ASSERT_EQ(0, chown(path, 65534, 65534));
+	EXPECT_FALSE(believes(self));
+}
+
+TEST_F(names, at_once)
+{
+	mf_auto_free char *without = tell(self, NULL, false);
+	pid_t pids[AT_ONCE];
+	int status;
+
+	for (int i = 0; i < AT_ONCE; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		/* Each has some addresses first, and all of them then. */
+		for (size_t n = self->n_pcs, round = 0; round < 40; round++) {
+			self->n_pcs = 1 + (round * 7 + (size_t)i * 11) % n;
+			free(tell(self, CACHE, true));
+			self->n_pcs = n;
+			if (strcmp(tell(self, CACHE, false) ?: "", without) != 0)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < AT_ONCE; i++) {
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	EXPECT_EQ(1, files());
+}
+
+/* One record of each of @n addresses from @first on; NULL if that is too many. */
+static struct mf_namefile *make_many(FIXTURE_DATA(names) *self, uint32_t first, uint32_t n,
+				     const struct mf_namefile *others, size_t *size)
+{
+	const struct mf_image_identity none = { 0 };
+	struct mf_namefile_draft draft = { 0 };
+	struct mf_namefile *file;
+
+	for (uint32_t i = 0; i < n; i++)
+		mf_namefile_add_record(&draft, first + n - i, mf_namefile_add_text(&draft, "text"), i);
+	if (others)
+		mf_namefile_add_others(&draft, others);
+	file = mf_namefile_make(&draft, &self->objects[1], &none, size);
+	mf_namefile_draft_deinit(&draft);
+	return file;
+}
+
+TEST_F(names, has_a_bound)
+{
+	const struct mf_image_identity none = { 0 };
+	mf_auto_free struct mf_namefile *half = NULL, *same = NULL, *more = NULL;
+	size_t size;
+
+	half = make_many(self, 0, MF_NAMEFILE_RECORDS_MAX / 2 + 1, NULL, &size);
+	ASSERT_NE(NULL, half);
+	EXPECT_TRUE(is_right(self, half, size, &none));
+	same = make_many(self, 0, MF_NAMEFILE_RECORDS_MAX / 2 + 1, half, &size);
+	ASSERT_NE(NULL, same);
+	EXPECT_EQ(half->n_records, same->n_records);
+	more = make_many(self, 100000, MF_NAMEFILE_RECORDS_MAX / 2 + 1, half, &size);
+	EXPECT_EQ(NULL, more);
+	EXPECT_EQ(NULL, make_many(self, 0, 0, NULL, &size));
+}
+
+/* Large ones, of which no few make too many bytes; a file that is replaced makes no more of them. */
+TEST_F(names, directory_has_a_bound)
+{
+	char path[256];
+
+	ASSERT_EQ(0, mkdir(CACHE, 0700));
+	for (int i = 0; i < 40; i++) {
+		snprintf(path, sizeof(path), CACHE "/%040d.names", i);
+		ASSERT_EQ(0, close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)));
+		ASSERT_EQ(0, truncate(path, MF_NAMEFILE_BYTES_MAX));
+	}
+	free(tell(self, CACHE, true));
+	/* 48 MiB, and the new one. */
+	EXPECT_EQ(13, files());
+	path_of(self, path);
+	EXPECT_EQ(0, access(path, F_OK));
+}
+
+TEST_HARNESS_MAIN
