@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+// Names that take long: somebody is told how far it is, from the second second on, and of the end.
+
+#include <dlfcn.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "symbols/symbolizer.h"
+
+static unsigned int delay_s;
+
+/* Instead of libelf's: a disk that is slow. */
+Elf *elf_begin(int fd, Elf_Cmd command, Elf *of)
+{
+	Elf *(*begin)(int, Elf_Cmd, Elf *) =
+		(Elf * (*)(int, Elf_Cmd, Elf *))dlsym(RTLD_NEXT, "elf_begin");
+
+	sleep(delay_s);
+	return begin(fd, command, of);
+}
+
+static size_t calls, last_done, last_total;
+static bool went_back, told_the_end;
+
+static void hear(size_t done, size_t total)
+{
+	went_back |= calls && done < last_done;
+	told_the_end |= done == total;
+	calls++;
+	last_done = done;
+	last_total = total;
+}
+
+/* Looks up two addresses of this program. */
+static void look_up(struct __test_metadata *_metadata)
+{
+	const struct mf_symbolizer_options options = { .progress = hear };
+	const struct mf_object objects[] = {
+		{ 0 },
+		{ .kind = MF_OBJECT_FILE, .path = "/proc/self/exe", .end = UINT64_MAX },
+	};
+	struct mf_symbolizer *symbolizer;
+
+	calls = 0;
+	told_the_end = went_back = false;
+	ASSERT_EQ(0, mf_symbolizer_create(objects, 2, &options, &symbolizer, NULL));
+	mf_symbolizer_want(symbolizer, (struct mf_frame){ 0x1000, 1 });
+	mf_symbolizer_want(symbolizer, (struct mf_frame){ 0x2000, 1 });
+	mf_symbolizer_prepare(symbolizer);
+	mf_symbolizer_destroy(symbolizer);
+}
+
+TEST(fast)
+{
+	look_up(_metadata);
+	EXPECT_EQ(0, calls);
+}
+
+TEST(slow)
+{
+	delay_s = 3;
+	look_up(_metadata);
+	/* Each fifth of a second; the machine may have other things to do. */
+	EXPECT_LE(2, calls);
+	EXPECT_GE(20, calls);
+	EXPECT_TRUE(told_the_end);
+	EXPECT_EQ(2, last_done);
+	EXPECT_EQ(2, last_total);
+	EXPECT_FALSE(went_back);
+}
+
+TEST_HARNESS_MAIN
