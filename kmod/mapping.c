@@ -106,11 +106,18 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 	target->last_total = after;
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
+	/*
+	 * REMOVE comes before the pages go, and UNMAP when they have gone. Whoever listens to that has
+	 * done so from before the call: to begin takes the lock.
+	 */
+	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.zap))
+		rec.h.flags |= MASSIF_RF_GONE;
 	rec.h.total_vm = target->last_total;
 	massif_record_write(target->session, target, &rec.h, false);
 
 	/* No stack is due for this, but somebody must say what was lost. */
-	if (unlikely(!massif_target_synced(target)) && !rec.h.flags &&
+	if (unlikely(!massif_target_synced(target)) &&
+	    !(rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC)) &&
 	    massif_task_has_user(current))
 		massif_visit_resync(target, current, MASSIF_RESYNC_LOST);
 }

@@ -267,6 +267,67 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 		self->replay->stacks, self->replay->count);
 }
 
+/* A mapping that goes with all its pages. */
+#define UNMAPPED	8
+
+static int unmap_one(void *arg)
+{
+	char *at = mmap((void *)MARKS, UNMAPPED * PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (at == MAP_FAILED)
+		return 1;
+	memset(at, 1, UNMAPPED * PAGE);
+	return munmap(at, UNMAPPED * PAGE) ? errno : 0;
+}
+
+struct unmapping {
+	int unmaps;
+	bool told_before;	/* says the UNMAP */
+	int gone_before, gone_behind;	/* pages */
+};
+
+static int take_unmapping(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_resident *resident = (const void *)rec;
+	const struct massif_rec_map *map = (const void *)rec;
+	struct unmapping *seen = arg;
+
+	if (rec->type == MASSIF_REC_UNMAP && map->addr == MARKS) {
+		seen->unmaps++;
+		seen->told_before = rec->flags & MASSIF_RF_GONE;
+	}
+	if (rec->type == MASSIF_REC_RESIDENT && resident->cause == MASSIF_RESIDENT_GONE &&
+	    resident->addr == MARKS)
+		*(seen->unmaps ? &seen->gone_behind : &seen->gone_before) -= resident->change[MASSIF_RSS_ANON];
+	return 0;
+}
+
+/* Which comes first depends on the kernel; the UNMAP knows. */
+TEST(pages_go_before_their_mapping_or_behind_it)
+{
+	struct unmapping seen = {};
+	struct kmod_session session;
+	pid_t pid;
+	int code;
+
+	if (!has_resident())
+		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+	ASSERT_EQ(0, kmod_session_open_as(&session, &(struct massif_setup){
+		.ring_bytes = 1 << 20,
+		.flags = MASSIF_SETUP_RESIDENT,
+	}));
+	pid = kmod_session_call(&session, unmap_one, NULL);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(0, kmod_session_drain(&session, 20 * 1000, take_unmapping, &seen));
+	ASSERT_EQ(pid, waitpid(pid, &code, 0));
+	kmod_session_close(&session);
+	ASSERT_EQ(0, code);
+	ASSERT_EQ(1, seen.unmaps);
+	EXPECT_EQ(seen.told_before ? UNMAPPED : 0, seen.gone_before);
+	EXPECT_EQ(seen.told_before ? 0 : UNMAPPED, seen.gone_behind);
+}
+
 /* Three mappings, two pages apart, that one call moves by as much: what it returns is the exit status. */
 #define MANY		3
 #define APART		4

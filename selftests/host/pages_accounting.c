@@ -146,7 +146,7 @@ static void random_mappings(struct __test_metadata *_metadata, oracle_t *self,
 			ASSERT_EQ(mf_accounting_map(self->ours, &interval, 0), 0);
 			oracle_map(self, first, n, context);
 		} else {
-			ASSERT_EQ(mf_accounting_unmap(self->ours, start, start + n * PAGE, 0), 0);
+			ASSERT_EQ(mf_accounting_unmap(self->ours, start, start + n * PAGE, false, 0), 0);
 			oracle_unmap(self, first, n);
 		}
 		ASSERT_EQ(mf_model_of(&self->ours->store)->heap, mf_model_of(&self->theirs)->heap);
@@ -199,7 +199,7 @@ TEST_F(accounting, a_big_unmapping_shows_one_page_first)
 
 	interval.context = mf_accounting_note(self->ours, "[a]");
 	ASSERT_EQ(mf_accounting_map(self->ours, &interval, 0), 0);
-	ASSERT_EQ(mf_accounting_unmap(self->ours, BASE, BASE + 100 * PAGE, 0), 0);
+	ASSERT_EQ(mf_accounting_unmap(self->ours, BASE, BASE + 100 * PAGE, false, 0), 0);
 	ASSERT_EQ(mf_model_view(&self->ours->store, views), 3);
 	EXPECT_EQ(views[0].snapshot.heap, 100 * PAGE);
 	EXPECT_EQ(views[1].tree, MF_TREE_PEAK);

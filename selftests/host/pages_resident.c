@@ -14,6 +14,7 @@
 #define BASE   0x7f0000000000ull
 #define SITES  4u
 #define THREAD 7u
+#define OTHER  8u /* another of its threads */
 
 /* One page as the kernel has it, and as a user would tell of it. */
 struct page {
@@ -121,11 +122,11 @@ static bool is_right(kernel_t *kernel)
 	return sums_up(kernel) && model->heap + model->extra == mapped * PAGE;
 }
 
-static int tell(kernel_t *kernel, uint32_t cause, uint32_t first, uint32_t n, uint32_t counter,
-		int32_t change, uint32_t site)
+static int tell_by(kernel_t *kernel, uint32_t thread, uint32_t cause, uint32_t first, uint32_t n,
+		   uint32_t counter, int32_t change, uint32_t site)
 {
 	struct massif_rec_resident record = {
-		.h.tid = THREAD,
+		.h.tid = thread,
 		.addr = BASE + first * PAGE,
 		.len = n * PAGE,
 		.cause = cause,
@@ -135,6 +136,12 @@ static int tell(kernel_t *kernel, uint32_t cause, uint32_t first, uint32_t n, ui
 	kernel->rss[counter] += (uint64_t)(int64_t)change;
 	memcpy(record.rss, kernel->rss, sizeof(record.rss));
 	return mf_accounting_resident(kernel->ours, &record, site);
+}
+
+static int tell(kernel_t *kernel, uint32_t cause, uint32_t first, uint32_t n, uint32_t counter,
+		int32_t change, uint32_t site)
+{
+	return tell_by(kernel, THREAD, cause, first, n, counter, change, site);
 }
 
 /* What is resident of @n pages goes. */
@@ -160,7 +167,7 @@ static int unmap(struct __test_metadata *_metadata, kernel_t *kernel, bool unmap
 		code = mf_accounting_turn(kernel->ours, THREAD);
 	if (!code)
 		code = mf_accounting_unmap(kernel->ours, BASE + first * PAGE, BASE + (first + n) * PAGE,
-					   0);
+					   !unmap_first, 0);
 	EXPECT_TRUE(sums_up(kernel));
 	if (!code && unmap_first)
 		code = take_away(kernel, first, n);
@@ -214,7 +221,8 @@ static int move(struct __test_metadata *_metadata, kernel_t *kernel, uint32_t fr
 	code = mf_resident_lift(&kernel->ours->resident, BASE + from * PAGE, n * PAGE);
 	memset(&kernel->pages[from], 0, n * sizeof(*pages));
 	if (!code)
-		code = mf_accounting_unmap(kernel->ours, BASE + from * PAGE, BASE + (from + n) * PAGE, 0);
+		code = mf_accounting_unmap(kernel->ours, BASE + from * PAGE, BASE + (from + n) * PAGE,
+					   false, 0);
 	EXPECT_TRUE(sums_up(kernel));
 	if (!code)
 		code = map(kernel, to, n, site);
@@ -284,7 +292,7 @@ TEST_F(resident, what_was_there_before_finds_a_place)
 	ASSERT_EQ(0, mf_accounting_turn(self->ours, THREAD));
 	if (!variant->unmap_first)
 		ASSERT_EQ(0, tell(self, MASSIF_RESIDENT_GONE, shared, n, MASSIF_RSS_SHMEM, -(int)n / 2, 0));
-	ASSERT_EQ(0, mf_accounting_unmap(self->ours, BASE, BASE + n * PAGE, 0));
+	ASSERT_EQ(0, mf_accounting_unmap(self->ours, BASE, BASE + n * PAGE, !variant->unmap_first, 0));
 	EXPECT_TRUE(sums_up(self));
 	if (variant->unmap_first)
 		ASSERT_EQ(0, tell(self, MASSIF_RESIDENT_GONE, shared, n, MASSIF_RSS_SHMEM, -(int)n / 2, 0));
@@ -317,6 +325,58 @@ TEST_F(resident, a_page_that_is_told_of_too_early)
 	EXPECT_TRUE(is_right(self));
 	ASSERT_EQ(0, take_away(self, 0, 10));
 	EXPECT_TRUE(is_right(self));
+}
+
+/* Unmaps @n pages, of which only @told are told to go. */
+static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, bool unmap_first, uint32_t n,
+			  int32_t told)
+{
+	int code = 0;
+
+	if (!unmap_first && told)
+		code = tell(kernel, MASSIF_RESIDENT_GONE, 0, n, MASSIF_RSS_ANON, -told, 0);
+	if (!code)
+		code = mf_accounting_turn(kernel->ours, THREAD);
+	if (!code)
+		code = mf_accounting_unmap(kernel->ours, BASE, BASE + n * PAGE, !unmap_first, 0);
+	if (!code && unmap_first && told)
+		code = tell(kernel, MASSIF_RESIDENT_GONE, 0, n, MASSIF_RSS_ANON, -told, 0);
+	EXPECT_TRUE(sums_up(kernel));
+	return code;
+}
+
+/*
+ * Counters that two threads change at once: one is charged with what both did. Nothing more is told of
+ * that until they do something else, and here they rest.
+ */
+TEST_F(resident, pages_that_another_brings_amid_an_unmapping)
+{
+	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
+	ASSERT_EQ(0, map(self, 200, 100, self->sites[1]));
+	ASSERT_EQ(0, touch(self, 0, 100, self->sites[0]));
+	/* The other has brought 50. */
+	ASSERT_EQ(0, unmap_of_which(_metadata, self, variant->unmap_first, 100, 50));
+	EXPECT_EQ(tree(self), 100 * PAGE);
+	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
+	ASSERT_EQ(0, tell_by(self, OTHER, MASSIF_RESIDENT_GONE, 200, 100, MASSIF_RSS_ANON, -50, 0));
+	EXPECT_EQ(tree(self), 100 * PAGE);
+	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 0);
+}
+
+TEST_F(resident, an_unmapping_that_another_tells_of)
+{
+	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
+	ASSERT_EQ(0, map(self, 200, 100, self->sites[1]));
+	ASSERT_EQ(0, touch(self, 0, 50, self->sites[0]));
+	ASSERT_EQ(0, tell_by(self, OTHER, MASSIF_RESIDENT_OTHER, 0, 0, MASSIF_RSS_ANON, 30, 0));
+	if (!variant->unmap_first)
+		ASSERT_EQ(0, tell_by(self, OTHER, MASSIF_RESIDENT_FAULT, 200, 1, MASSIF_RSS_ANON, -50, 0));
+	ASSERT_EQ(0, unmap_of_which(_metadata, self, variant->unmap_first, 100, 0));
+	if (variant->unmap_first)
+		ASSERT_EQ(0, tell_by(self, OTHER, MASSIF_RESIDENT_FAULT, 200, 1, MASSIF_RSS_ANON, -50, 0));
+	EXPECT_TRUE(sums_up(self));
+	EXPECT_EQ(tree(self), 100 * PAGE);
+	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 30 * PAGE);
 }
 
 TEST_HARNESS_MAIN

@@ -307,6 +307,7 @@ static bool counts(struct mf_accounting *a, uint32_t context)
 struct removal {
 	struct mf_accounting *accounting;
 	uint64_t time_ns;
+	bool gone; /* what was resident there has been told to go */
 	bool begun;
 };
 
@@ -334,7 +335,7 @@ static void part_left_resident(const struct mf_interval *part, struct removal *r
 	if (a->what == MF_PAGES_BOTH && !removal->begun)
 		check_peak(a, removal->time_ns);
 	removal->begun = true;
-	mf_resident_unmapped(&a->resident, part);
+	mf_resident_unmapped(&a->resident, part, removal->gone);
 	if (a->what == MF_PAGES_BOTH)
 		follow(a);
 }
@@ -416,9 +417,10 @@ int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interva
 	return 0;
 }
 
-int mf_accounting_unmap(struct mf_accounting *a, uint64_t start, uint64_t end, uint64_t time_ns)
+int mf_accounting_unmap(struct mf_accounting *a, uint64_t start, uint64_t end, bool gone,
+			uint64_t time_ns)
 {
-	struct removal removal = {.accounting = a, .time_ns = time_ns};
+	struct removal removal = {.accounting = a, .time_ns = time_ns, .gone = gone};
 	int code;
 
 	code = mf_space_remove(&a->space, start, end, part_left, &removal);

@@ -105,10 +105,13 @@ int64_t mf_accounting_time(const struct mf_accounting *accounting, uint64_t time
  */
 void mf_accounting_taken_over(struct mf_accounting *accounting, uint64_t time_ns);
 
-/* Addresses are bytes, multiples of the page size. All return 0, -EINVAL or -ENOMEM. */
+/*
+ * Addresses are bytes, multiples of the page size; @gone as for mf_resident_unmapped(). All return 0,
+ * -EINVAL or -ENOMEM.
+ */
 int mf_accounting_map(struct mf_accounting *accounting, const struct mf_interval *interval,
 		      uint64_t time_ns);
-int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64_t end,
+int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64_t end, bool gone,
 			uint64_t time_ns);
 
 /* What was lifted from @from on (mf_resident_lift) is at @to now. */

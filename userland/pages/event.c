@@ -52,6 +52,12 @@ static bool is_source(const struct mf_event *copy, const struct mf_event *unmap)
 	       (unmap->end <= copy->start || unmap->start >= copy->end);
 }
 
+static int remove_mapped(struct mf_accounting *a, const struct mf_event *unmap)
+{
+	return mf_accounting_unmap(a, unmap->start, unmap->end, unmap->flags & MASSIF_RF_GONE,
+				   unmap->time_ns);
+}
+
 /*
  * A move by mremap: the kernel makes the copy first but counts it only once. So the source goes
  * first, as much is added at the new place, then, as a region of its own, what it grew by.
@@ -65,7 +71,7 @@ static int account_move(struct mf_target *target, struct mf_event *copy, struct 
 		.context = context_of(target, copy),
 	};
 	uint64_t moved = unmap->end - unmap->start;
-	int code = mf_accounting_unmap(a, unmap->start, unmap->end, unmap->time_ns);
+	int code = remove_mapped(a, unmap);
 
 	if (!code && moved < copy->end - copy->start) {
 		interval.end = copy->start + moved;
@@ -102,8 +108,7 @@ static int account_map(struct mf_target *target, struct mf_event *event, struct 
 
 static int account_unmap(struct mf_target *target, struct mf_event *event, struct mf_error *err)
 {
-	int code =
-		mf_accounting_unmap(target->accounting, event->start, event->end, event->time_ns);
+	int code = remove_mapped(target->accounting, event);
 
 	target->process.events++;
 	compare(target, event);

@@ -387,13 +387,19 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 
 	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
+	/*
+	 * Another thread can be charged with what one takes away, which then tells less of it, or
+	 * nothing. That is so if it is more than the range has, and likely if it is not there.
+	 */
+	if (search.n > (end - start) / PAGE_BYTES)
+		take_outside(&search, &r->going, 0, UINT64_MAX);
 	search.uncertain = true;
 	if (search.n)
 		mf_windows_each(&r->windows, start, end, take_some, &search);
+	take_outside(&search, &r->going, 0, UINT64_MAX);
 	take_outside(&search, &r->homeless, 0, UINT64_MAX);
 	if (search.n)
 		mf_windows_each(&r->windows, 0, UINT64_MAX, take_some, &search);
-	take_outside(&search, &r->going, 0, UINT64_MAX);
 	search.uncertain = false;
 	if (search.n)
 		mf_windows_each(&r->windows, 0, UINT64_MAX, take_some, &search);
@@ -407,10 +413,12 @@ static void stop_going(struct mf_resident *r, uint32_t thread)
 	for (uint32_t i = 0; i < r->going.n; i++) {
 		struct mf_page *page = &r->going.pages[i];
 
-		if (!thread || page->thread == thread)
-			keep_outside(r, &r->homeless, page);
-		else
+		if (thread && page->thread != thread) {
 			r->going.pages[left++] = *page;
+			continue;
+		}
+		page->uncertain = true;
+		keep_outside(r, &r->homeless, page);
 	}
 	r->going.n = left;
 }
@@ -562,12 +570,14 @@ int mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval
 
 struct leaving {
 	struct mf_resident *resident;
+	bool gone;
 	uint64_t pages, touched;
 };
 
 /*
  * Of a page that is still here when its mapping goes, the kernel will tell that it goes, too. If it was
- * only taken to be here, it is somewhere else.
+ * only taken to be here, or has told already what goes from here, the page is somewhere else: threads
+ * that come and go at the same time can be charged with each other's pages.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {
@@ -579,7 +589,7 @@ static bool leave(struct mf_window *window, uint16_t pages, void *data)
 			.address = window->address + i * PAGE_BYTES,
 			.context = window->context[i],
 			.kind = window->kind[i],
-			.uncertain = window->uncertain & 1u << i,
+			.uncertain = leaving->gone || window->uncertain & 1u << i,
 			.thread = r->thread,
 		};
 
@@ -596,9 +606,9 @@ static bool leave(struct mf_window *window, uint16_t pages, void *data)
 	return true;
 }
 
-void mf_resident_unmapped(struct mf_resident *r, const struct mf_interval *part)
+void mf_resident_unmapped(struct mf_resident *r, const struct mf_interval *part, bool gone)
 {
-	struct leaving leaving = {.resident = r};
+	struct leaving leaving = {.resident = r, .gone = gone};
 	int64_t pages = (int64_t)((part->end - part->start) / PAGE_BYTES);
 
 	mf_windows_each(&r->windows, part->start, part->end, leave, &leaving);

@@ -82,8 +82,11 @@ int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resid
 /* @interval was mapped: nobody has touched it. */
 int mf_resident_mapped(struct mf_resident *resident, const struct mf_interval *interval);
 
-/* @part of a mapping goes. Called while the space is changed; when it is whole, call the second. */
-void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval *part);
+/*
+ * @part of a mapping goes; @gone: all that was resident there has been told to go before, and else it
+ * will be. Called while the space is changed; when it is whole, call the second.
+ */
+void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval *part, bool gone);
 int mf_resident_settle(struct mf_resident *resident);
 
 /* What is resident from @from on is to be @to; the mappings change between the two calls. */

@@ -101,7 +101,7 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 
 	if (start >= end || !next || next->start >= end)
 		return 0;
-	return mf_accounting_unmap(a, start, end, time_ns);
+	return mf_accounting_unmap(a, start, end, false, time_ns);
 }
 
 /* Words for what is resident now and nobody was seen touching. */

@@ -119,7 +119,8 @@
  *		pages, or pages of a file that the kernel maps around it, more than one came.
  *	POPULATE the thread asked for [addr, addr + len) to be there: MAP_POPULATE, mlock, ...
  *	GONE	something was taken from [addr, addr + len): unmapped, given back with madvise,
- *		truncated, swapped out, reclaimed, ... It precedes the UNMAP of the same call.
+ *		truncated, swapped out, reclaimed, ... It precedes the UNMAP of the same call if that
+ *		has MASSIF_RF_GONE, and no more is to come; or else follows it.
  *	OTHER	the kernel did it for the thread, or (MASSIF_RF_EXTERNAL) for another; where is
  *		not known: len is 0.
  *	DRIFT	nobody was seen doing it. Only said when nothing is under way in the target.
@@ -364,6 +365,7 @@ enum massif_record_type {
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* there should be a stack; no room for it */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not that of what was told: do not compare */
 #define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a known stack */
+#define MASSIF_RF_GONE		(1U << 5)	/* UNMAP: what was resident there was told to go before */
 
 struct massif_record {
 	__u32 type;		/* MASSIF_REC_* */
