@@ -79,7 +79,7 @@ free_keeping(struct mf_thread *thread, void *pointer, bool shared)
 	return leave(thread, pointer, done);
 }
 
-MF_INLINE struct mf_shortcut_result alloc_at(struct mf_thread *thread, uint64_t *slot, void *pointer,
+MF_INLINE struct mf_shortcut_result alloc_at(struct mf_thread *thread, uint32_t *slot, void *pointer,
 					     size_t size, uint32_t context, bool shared)
 {
 	if (!pointer || (shared && !mf_gate_enter_shared(thread->desk.tally)))
@@ -105,7 +105,7 @@ static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
 
 /* Several stacks begin as this one, as far as @node; or, if there is none, others. */
 static __attribute__((noinline)) struct mf_shortcut_result
-alloc_below(const struct mf_memo_node *node, uint64_t *slot, void *pointer, size_t size,
+alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
 	    const void *frame, bool shared)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);
@@ -121,7 +121,7 @@ alloc_below(const struct mf_memo_node *node, uint64_t *slot, void *pointer, size
 	return alloc_at(thread, slot, pointer, size, context, shared);
 }
 
-MF_INLINE struct mf_shortcut_result alloc_settled(struct mf_thread *thread, uint64_t *slot, void *pointer,
+MF_INLINE struct mf_shortcut_result alloc_settled(struct mf_thread *thread, uint32_t *slot, void *pointer,
 						  size_t size, const void *frame, bool shared)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);
@@ -143,7 +143,7 @@ static __attribute__((noinline)) struct mf_shortcut_result alloc_settling(struct
 									  void *pointer, size_t size,
 									  const void *frame)
 {
-	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
 
 	if (!mf_tally_settle_in(&thread->desk, thread->put_off, true))
 		return leave(thread, pointer, false);
@@ -154,7 +154,7 @@ static __attribute__((noinline)) struct mf_shortcut_result alloc_settling(struct
 MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void *frame, bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
-	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
 
 	/* Of a heap larger than the caches it is far away. It comes while the stack is compared. */
 	__builtin_prefetch(slot, 1);
@@ -183,7 +183,7 @@ static __attribute__((noinline)) struct mf_shortcut_result free_now_alone(struct
 	return free_now(thread, pointer, false);
 }
 
-MF_INLINE struct mf_shortcut_result free_settled(struct mf_thread *thread, uint64_t *slot, void *pointer)
+MF_INLINE struct mf_shortcut_result free_settled(struct mf_thread *thread, uint32_t *slot, void *pointer)
 {
 	/* That of the early arena is no block of the allocator's. */
 	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
@@ -197,7 +197,7 @@ MF_INLINE struct mf_shortcut_result free_settled(struct mf_thread *thread, uint6
 static __attribute__((noinline)) struct mf_shortcut_result free_settling(struct mf_thread *thread,
 									 void *pointer)
 {
-	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
 
 	if (!mf_tally_settle_in(&thread->desk, thread->put_off, true))
 		return leave(thread, pointer, false);
@@ -208,7 +208,7 @@ static __attribute__((noinline)) struct mf_shortcut_result free_settling(struct 
 MF_INLINE struct mf_shortcut_result free_alone(void *pointer)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
-	uint64_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
 
 	__builtin_prefetch(slot, 1);
 	if (__builtin_expect(!mf_tally_settle_in(&thread->desk, thread->put_off, false), 0))

@@ -30,7 +30,7 @@ struct mf_thread {
 	/* What each event needs. Its part of the accounts; there are MF_SHARDS_MAX of them. */
 	struct mf_desk desk;
 	struct mf_tally *tally; /* stays with this state */
-	uint64_t *put_off; /* the slot of the block whose free its tally has put off, if any */
+	uint32_t *put_off; /* the slot of the block whose free its tally has put off, if any */
 	uint32_t n_deferred;
 	uint32_t generation; /* of mf_objects_generation that walk, objects, merged and memo go by */
 

@@ -552,7 +552,7 @@ TEST_F(put_off, takes_whatever_is_there)
 	for (int i = 0; i < 100000; i++) {
 		uint64_t bits = oracle_below(&seed, 65);
 		uint64_t wild = oracle_below(&seed, UINT64_MAX) & (bits ? ~0ull >> (64 - bits) : 0);
-		uint64_t *slot = mf_blocks_slot(&store, 0x10000);
+		uint32_t *slot = mf_blocks_slot(&store, 0x10000);
 		uint32_t *directory = store.regions[MF_REGION_BLOCK_DIRECTORY];
 
 		switch (i % 4) {
@@ -560,10 +560,11 @@ TEST_F(put_off, takes_whatever_is_there)
 			desks[0].tally->put_off = wild;
 			break;
 		case 1:
-			*slot = wild;
+			slot[0] = (uint32_t)wild;
+			slot[1] = (uint32_t)(wild >> 32);
 			break;
 		case 2:
-			*slot = MF_BLOCKS_WIDE | wild;
+			*slot = MF_BLOCKS_WIDE | (uint32_t)wild;
 			break;
 		default:
 			directory[0x10000 >> 4 >> MF_BLOCKS_LEAF_BITS] = (uint32_t)wild;
@@ -573,7 +574,7 @@ TEST_F(put_off, takes_whatever_is_there)
 		mf_rewind_present(&store, bytes, 1);
 		mf_tally_close(&store);
 		desks[0].tally->put_off = 0x10000;
-		directory[0x10000 >> 4 >> MF_BLOCKS_LEAF_BITS] = 1;
+		directory[0x10000 >> 4 >> MF_BLOCKS_LEAF_BITS] = mf_blocks_leaf_line(1);
 		store.header->granule_bits = (uint32_t)oracle_below(&seed, 70);
 		mf_tally_look(&store, 0);
 		store.header->granule_bits = 4;
@@ -594,6 +595,72 @@ TEST(one_address_twice)
 	ASSERT_TRUE(mf_blocks_take(&store, 0x10000, &block));
 	EXPECT_EQ(10, block.size);
 	EXPECT_FALSE(mf_blocks_take(&store, 0x10000, &block));
+}
+
+/*
+ * Blocks whose slots touch: each is found as it was entered, whichever comes or goes first. Those of 64 bytes
+ * and more have two slots; 0x400000 is where another leaf begins if granules are of 16 bytes, and 0x800000 if they
+ * are of 32.
+ */
+static const struct touching {
+	const char *what;
+	struct mf_block blocks[2];
+} touching[] = {
+	{ "neighbours", { { 0x10000, 63, 64, 5 }, { 0x10040, 64, 64, 6 } } },
+	{ "two in 32 bytes", { { 0x10000, 8, 16, 5 }, { 0x10010, 8, 16, 6 } } },
+	{ "a block's second granule", { { 0x10000, 64, 64, 5 }, { 0x10010, 200, 208, 6 } } },
+	{ "a block's second granule of 32", { { 0x10010, 1000, 1008, 5 }, { 0x10020, 3, 16, 6 } } },
+	{ "not aligned, within a block", { { 0x10000, 1000, 1008, 5 }, { 0x10018, 100, 112, 6 } } },
+	{ "a leaf's last granule", { { 0x3ffff0, 5000, 5008, 5 }, { 0x400000, 200, 208, 6 } } },
+	{ "the same of 32", { { 0x7ffff0, 5000, 5008, 5 }, { 0x800000, 20, 32, 6 } } },
+	{ "shrunk", { { 0x10000, 20, 1024, 65535 }, { 0x10010, 100, 208, 6 } } },
+	{ "shrunk, a context above", { { 0x10000, 20, 1024, 65536 }, { 0x10020, 0, 16, 65536 } } },
+	{ "shrunk by more", { { 0x10000, 20, 2048, 5 }, { 0x10020, 100, 5000, 6 } } },
+	{ "the last context", { { 0x10000, 1, 16, (1u << MF_BLOCKS_CONTEXT_BITS) - 1 },
+				{ 0x10010, 64, 64, (1u << MF_BLOCKS_CONTEXT_BITS) - 1 } } },
+	{ "large", { { 0x10000, MF_BLOCKS_ROUNDED_MAX, MF_BLOCKS_ROUNDED_MAX + 16, 5 },
+		     { 0x10040, MF_BLOCKS_ROUNDED_MAX + 1, MF_BLOCKS_ROUNDED_MAX + 5000, 6 } } },
+};
+
+static bool blocks_differ(const struct mf_block *a, const struct mf_block *b)
+{
+	return a->address != b->address || a->size != b->size || a->capacity != b->capacity ||
+	       a->context != b->context;
+}
+
+TEST(blocks_that_touch)
+{
+	for (unsigned int i = 0; i < 8 * ARRAY_SIZE(touching); i++) {
+		const struct touching *row = &touching[i / 8];
+		const struct mf_block *blocks = row->blocks;
+		unsigned int first = i & 1, gone = i >> 1 & 1;
+		struct mf_block block;
+
+		ASSERT_EQ(0, start(&plain));
+		mf_blocks_set_distance(&store, i & 4 ? 32 : 16);
+		ASSERT_TRUE(mf_blocks_put(&store, &blocks[first]));
+		ASSERT_TRUE(mf_blocks_put(&store, &blocks[!first]));
+		for (unsigned int j = 0; j < 2; j++) {
+			EXPECT_TRUE(mf_blocks_find(&store, blocks[j].address, &block));
+			EXPECT_FALSE(blocks_differ(&blocks[j], &block))
+			{
+				TH_LOG("%s (%u): %lu bytes, %lu usable, context %u", row->what, i,
+				       block.size, block.capacity, block.context);
+			}
+		}
+		EXPECT_FALSE(mf_blocks_find(&store, blocks[0].address + 1, &block));
+		EXPECT_TRUE(mf_blocks_take(&store, blocks[gone].address, &block));
+		EXPECT_FALSE(blocks_differ(&blocks[gone], &block));
+		EXPECT_FALSE(mf_blocks_take(&store, blocks[gone].address, &block));
+		EXPECT_TRUE(mf_blocks_take(&store, blocks[!gone].address, &block));
+		EXPECT_FALSE(blocks_differ(&blocks[!gone], &block));
+		/* Nothing is left: each granule can have a block again. */
+		for (uint64_t address = blocks[0].address; address < blocks[0].address + 96; address += 16)
+			EXPECT_FALSE(mf_blocks_take(&store, address, &block));
+		EXPECT_EQ(0, *mf_blocks_slot(&store, blocks[0].address));
+		EXPECT_EQ(0, *mf_blocks_slot(&store, blocks[1].address));
+		mf_store_detach(&store);
+	}
 }
 
 /* What the rules of the capacity cost, observed with Massif 3.19. */

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 // The live blocks of the heap: a radix table over addresses.
 //
-// The directory has an entry for each leaf's part of the address space: the number of the leaf. A
-// leaf has a slot of 8 bytes for each granule of 16 bytes of addresses, since that is how allocators
+// The directory has an entry for each leaf's part of the address space: where the leaf begins. A
+// leaf has a slot of 4 bytes for each granule of 16 bytes of addresses, since that is how allocators
 // align, or of 32, where they keep a header of that size. A slot holds
 //
 //     0                                          no block
-//     0 << 63 | upper << 62 | context << 39 | more << 32 | size
-//                                                the usual block, at the granule's first byte, or at
-//                                                its upper half's; its capacity is @more times 16
-//                                                bytes above what follows from its size (a realloc
+//     0 << 31 | upper << 30 | context << 7 | size << 1
+//                                                the usual block, of less than 64 bytes, at the
+//                                                granule's first byte, or at its upper half's
+//     0 << 31 | upper << 30 | context << 7 | 1   the usual block of 64 bytes and more: it reaches
+//                                                beyond the next granule's beginning, or to its end, so
+//                                                that no other block begins there, and that one's
+//                                                slot has
+//     3 << 30 | size                             its size
+//     0 << 31 | upper << 30 | 1 << 29 | context << 13 | more << 7 | size << 1
+//     0 << 31 | upper << 30 | 1 << 29 | context << 7 | more << 1 | 1
+//                                                the same two where the capacity is @more times 16
+//                                                bytes above what follows from the size (a realloc
 //                                                keeps it when it shrinks)
-//     1 << 63 | index                            a chain of wide blocks: anything else
+//     2 << 30 | index                            a chain of wide blocks: anything else
 //
-// Leaf 0 is no leaf: it lists the parts of the others.
+// Leaf 0 is no leaf: it lists the parts of the others. Behind the slots of a leaf there are some that
+// are of no granule, for the size of a block that begins in the last one.
 //
-// The chain serves what is rare: huge blocks, addresses not a multiple of 16, and several blocks in
-// one granule.
+// The chain serves what is rare: huge blocks, addresses not a multiple of 16, several blocks in one
+// granule, and blocks within blocks, as an allocator has them that takes its memory from another.
 
 #include "model/blocks.h"
 
@@ -34,22 +43,23 @@ static struct mf_wide_block *wide_of(const struct mf_store *store)
 	return store->regions[MF_REGION_WIDE_BLOCKS];
 }
 
-static uint64_t *make_slot(struct mf_store *store, uint64_t address)
+static uint32_t *make_slot(struct mf_store *store, uint64_t address)
 {
 	uint32_t *directory = store->regions[MF_REGION_BLOCK_DIRECTORY];
-	uint64_t *slot = mf_blocks_slot(store, address), part;
+	uint32_t *slot = mf_blocks_slot(store, address);
+	uint64_t part;
 
 	if (slot || address >> MF_BLOCKS_ADDRESS_BITS)
 		return slot;
 	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, store->header->n_leaves,
-			   MF_BLOCKS_LEAF_SLOTS * sizeof(uint64_t))) {
+			   MF_BLOCKS_LEAF_BYTES)) {
 		mf_store_set_full(store, MF_STORE_FULL_BLOCKS);
 		return NULL;
 	}
 	part = address >> mf_blocks_granule_bits(store) >> MF_BLOCKS_LEAF_BITS;
-	mf_blocks_leaf(store, 0)[store->header->n_leaves] = part;
+	mf_blocks_leaf(store, 0)[store->header->n_leaves] = (uint32_t)part;
 	/* Other threads may be looking. */
-	__atomic_store_n(&directory[part], store->header->n_leaves++, __ATOMIC_RELEASE);
+	__atomic_store_n(&directory[part], mf_blocks_leaf_line(store->header->n_leaves++), __ATOMIC_RELEASE);
 	return mf_blocks_slot(store, address);
 }
 
@@ -70,7 +80,7 @@ static uint32_t take_wide(struct mf_store *store)
 	return header->n_wide++;
 }
 
-static bool push_wide(struct mf_store *store, uint64_t *slot, const struct mf_block *block)
+static bool push_wide(struct mf_store *store, uint32_t *slot, const struct mf_block *block)
 {
 	uint32_t index = take_wide(store);
 
@@ -81,19 +91,32 @@ static bool push_wide(struct mf_store *store, uint64_t *slot, const struct mf_bl
 		.size = block->size,
 		.capacity = block->capacity,
 		.context = block->context,
-		.next = *slot & MF_BLOCKS_WIDE ? (uint32_t)*slot : 0,
+		.next = *slot & ~MF_BLOCKS_KIND,
 	};
 	*slot = MF_BLOCKS_WIDE | index;
 	return true;
 }
 
-/* The usual block in @slot, which is that of @address. */
-static struct mf_block unpack_at(const struct mf_store *store, uint64_t address, uint64_t slot)
+/* The usual block in the slot of @address. */
+static struct mf_block unpack_at(const struct mf_store *store, uint64_t address, struct mf_usual usual)
 {
 	address &= ~((1ull << mf_blocks_granule_bits(store)) - 1);
-	if (slot & MF_BLOCKS_UPPER)
+	if (usual.first & MF_BLOCKS_UPPER)
 		address |= 1u << MF_BLOCKS_ALIGN_BITS;
-	return mf_blocks_unpack(address, slot, mf_model_of(store)->options.alignment);
+	return mf_blocks_unpack(address, usual, mf_model_of(store)->options.alignment);
+}
+
+/* The usual block in @slot, which is that of @address, becomes the only one of a chain. */
+static bool make_wide(struct mf_store *store, uint32_t *slot, uint64_t address)
+{
+	struct mf_block block = unpack_at(store, address, mf_blocks_read(slot));
+	uint32_t chain = 0;
+
+	if (!push_wide(store, &chain, &block))
+		return false;
+	mf_blocks_clear(slot, *slot);
+	*slot = chain;
+	return true;
 }
 
 void mf_blocks_set_distance(struct mf_store *store, uint32_t bytes)
@@ -105,43 +128,38 @@ void mf_blocks_set_distance(struct mf_store *store, uint32_t bytes)
 
 bool mf_blocks_put(struct mf_store *store, const struct mf_block *block)
 {
-	uint64_t *slot = make_slot(store, block->address);
+	uint32_t *slot = make_slot(store, block->address);
 
 	if (!slot)
 		return false;
-	if (!*slot) {
-		*slot = mf_blocks_pack(store, block);
-		if (*slot)
-			return true;
-	}
-	if (*slot && !(*slot & MF_BLOCKS_WIDE)) {
-		/* The granule has a usual block already: it becomes the chain's first. */
-		struct mf_block first = unpack_at(store, block->address, *slot);
-		uint64_t chain = 0;
-
-		if (!push_wide(store, &chain, &first))
-			return false;
-		*slot = chain;
-	}
+	/* It begins within a long block, which has to give the slot away. */
+	if ((*slot & MF_BLOCKS_KIND) == MF_BLOCKS_SIZE &&
+	    !make_wide(store, slot - 1,
+		       block->address - (1ull << mf_blocks_granule_bits(store))))
+		return false;
+	if (mf_blocks_put_usual(store, block))
+		return true;
+	if (*slot && !(*slot & MF_BLOCKS_WIDE) && !make_wide(store, slot, block->address))
+		return false;
 	return push_wide(store, slot, block);
 }
 
 bool mf_blocks_take(struct mf_store *store, uint64_t address, struct mf_block *block)
 {
 	struct mf_wide_block *wide = wide_of(store);
-	uint64_t *slot = mf_blocks_slot(store, address);
+	uint32_t *slot = mf_blocks_slot(store, address);
 	uint32_t *link = NULL, index;
 
-	if (!slot || !*slot)
+	if (!slot || !*slot || (*slot & MF_BLOCKS_KIND) == MF_BLOCKS_SIZE)
 		return false;
 	if (!(*slot & MF_BLOCKS_WIDE)) {
-		*block = unpack_at(store, address, *slot);
+		*block = unpack_at(store, address, mf_blocks_read(slot));
 		if (block->address != address)
 			return false;
-		*slot = 0;
+		mf_blocks_clear(slot, *slot);
 		return true;
 	}
-	for (index = (uint32_t)*slot; index && wide[index].address != address;
+	for (index = *slot & ~MF_BLOCKS_KIND; index && wide[index].address != address;
 	     index = wide[index].next)
 		link = &wide[index].next;
 	if (!index)
@@ -177,23 +195,28 @@ static void compare(const struct mf_block *block, void *data)
 	find->found = true;
 }
 
-static void walk_slot(const struct mf_store *store, uint64_t address, uint64_t slot,
+/* @slot is that of @address, and not empty. */
+static void walk_slot(const struct mf_store *store, uint64_t address, const uint32_t *slot,
 		      void (*visit)(const struct mf_block *block, void *data), void *data)
 {
 	const struct mf_wide_block *wide = wide_of(store);
 	uint32_t n_wide = store->header->n_wide;
+	struct mf_usual usual;
 	struct mf_block block;
 
 	if (!mf_store_fits(store, MF_REGION_WIDE_BLOCKS, n_wide - 1, sizeof(*wide)))
 		n_wide = 0;
-
-	if (!(slot & MF_BLOCKS_WIDE)) {
-		block = unpack_at(store, address, slot);
+	usual.first = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	usual.second = __atomic_load_n(&slot[usual.first & MF_BLOCKS_LONG], __ATOMIC_RELAXED);
+	if (!usual.first || (usual.first & MF_BLOCKS_KIND) == MF_BLOCKS_SIZE)
+		return;
+	if (!(usual.first & MF_BLOCKS_WIDE)) {
+		block = unpack_at(store, address, usual);
 		visit(&block, data);
 		return;
 	}
 	/* The program may be writing to it, or have died amid that: no chain is longer than all. */
-	for (uint32_t i = (uint32_t)slot, left = n_wide; i && i < n_wide && left--;
+	for (uint32_t i = usual.first & ~MF_BLOCKS_KIND, left = n_wide; i && i < n_wide && left--;
 	     i = wide[i].next) {
 		block = (struct mf_block){ wide[i].address, wide[i].size, wide[i].capacity,
 					   wide[i].context };
@@ -206,7 +229,7 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 	const uint32_t *directory = store->regions[MF_REGION_BLOCK_DIRECTORY];
 	unsigned int granule_bits = mf_blocks_granule_bits(store);
 	struct find find = { .address = address, .block = block };
-	uint64_t granule, part, slot;
+	uint64_t granule, part;
 	uint32_t leaf;
 
 	if (granule_bits != MF_BLOCKS_ALIGN_BITS && granule_bits != MF_BLOCKS_ALIGN_BITS + 1)
@@ -215,14 +238,11 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 	part = granule >> MF_BLOCKS_LEAF_BITS;
 	if (!mf_store_fits(store, MF_REGION_BLOCK_DIRECTORY, part, sizeof(*directory)))
 		return false;
-	leaf = __atomic_load_n(&directory[part], __ATOMIC_ACQUIRE);
-	if (!leaf || !mf_store_fits(store, MF_REGION_BLOCK_LEAVES, leaf,
-				    MF_BLOCKS_LEAF_SLOTS * sizeof(uint64_t)))
+	leaf = __atomic_load_n(&directory[part], __ATOMIC_ACQUIRE) / mf_blocks_leaf_line(1);
+	if (!leaf || !mf_store_fits(store, MF_REGION_BLOCK_LEAVES, leaf, MF_BLOCKS_LEAF_BYTES))
 		return false;
-	slot = __atomic_load_n(&mf_blocks_leaf(store, leaf)[granule % MF_BLOCKS_LEAF_SLOTS],
-			       __ATOMIC_RELAXED);
-	if (slot)
-		walk_slot(store, address, slot, compare, &find);
+	walk_slot(store, address, &mf_blocks_leaf(store, leaf)[granule % MF_BLOCKS_LEAF_GRANULES],
+		  compare, &find);
 	return find.found;
 }
 
@@ -232,15 +252,15 @@ void mf_blocks_walk(const struct mf_store *store,
 	uint32_t n_leaves = store->header->n_leaves;
 
 	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, n_leaves - 1,
-			   MF_BLOCKS_LEAF_SLOTS * sizeof(uint64_t)))
+			   MF_BLOCKS_LEAF_BYTES))
 		n_leaves = 0;
 	for (uint32_t i = 1; i < n_leaves; i++) {
-		const uint64_t *leaf = mf_blocks_leaf(store, i);
-		uint64_t first = mf_blocks_leaf(store, 0)[i] << MF_BLOCKS_LEAF_BITS;
+		const uint32_t *leaf = mf_blocks_leaf(store, i);
+		uint64_t first = (uint64_t)mf_blocks_leaf(store, 0)[i] << MF_BLOCKS_LEAF_BITS;
 
-		for (uint64_t j = 0; j < MF_BLOCKS_LEAF_SLOTS; j++)
+		for (uint64_t j = 0; j < MF_BLOCKS_LEAF_GRANULES; j++)
 			if (leaf[j])
 				walk_slot(store, (first + j) << mf_blocks_granule_bits(store),
-					  leaf[j], visit, data);
+					  &leaf[j], visit, data);
 	}
 }

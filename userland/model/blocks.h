@@ -37,36 +37,46 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 }
 
 /*
- * The table's form; blocks.c tells it. A slot of the usual kind is written and read by the thread
+ * The table's form; blocks.c tells it. The slots of a usual block are written and read by the thread
  * that has the block, without a lock: nobody else has a block there at that time.
  */
 #define MF_BLOCKS_ALIGN_BITS   4  /* of a usual block's address */
-#define MF_BLOCKS_LEAF_BITS    18 /* slots of one leaf */
-#define MF_BLOCKS_LEAF_SLOTS   (1u << MF_BLOCKS_LEAF_BITS)
+#define MF_BLOCKS_LEAF_BITS    18 /* granules of one leaf */
+#define MF_BLOCKS_LEAF_GRANULES (1u << MF_BLOCKS_LEAF_BITS)
+#define MF_BLOCKS_LINE_SLOTS   16u /* of a cache line */
+#define MF_BLOCKS_LEAF_SLOTS   (MF_BLOCKS_LEAF_GRANULES + MF_BLOCKS_LINE_SLOTS)
+#define MF_BLOCKS_LEAF_BYTES   (MF_BLOCKS_LEAF_SLOTS * sizeof(uint32_t))
 #define MF_BLOCKS_ADDRESS_BITS 48
 
-#define MF_BLOCKS_MORE_SHIFT	32 /* and the bits of a size */
-#define MF_BLOCKS_MORE_MAX	127u
-#define MF_BLOCKS_CONTEXT_SHIFT 39
-#define MF_BLOCKS_CONTEXT_BITS	23
-#define MF_BLOCKS_UPPER		(1ull << 62)
-#define MF_BLOCKS_WIDE		(1ull << 63)
+#define MF_BLOCKS_LONG		1u /* there is a second slot */
+#define MF_BLOCKS_LOW_SHIFT	1  /* of a size; or, of a long block, of more */
+#define MF_BLOCKS_LOW_MAX	63u
+#define MF_BLOCKS_CONTEXT_SHIFT 7
+#define MF_BLOCKS_CONTEXT_BITS	22
+#define MF_BLOCKS_SHRUNK	(1u << 29) /* a capacity above a fresh block's */
+#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* of the context of such a block that is not long */
+#define MF_BLOCKS_SHRUNK_BITS	16
+#define MF_BLOCKS_KIND		(3u << 30)
+#define MF_BLOCKS_UPPER		(1u << 30)
+#define MF_BLOCKS_WIDE		(2u << 30)
+#define MF_BLOCKS_SIZE		(3u << 30) /* and a size */
+#define MF_BLOCKS_SIZE_MAX	(~MF_BLOCKS_KIND)
 
 static inline unsigned int mf_blocks_granule_bits(const struct mf_store *store)
 {
 	return store->header->granule_bits;
 }
 
-static inline uint64_t *mf_blocks_leaf(const struct mf_store *store, uint32_t leaf)
+static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t leaf)
 {
-	return (uint64_t *)store->regions[MF_REGION_BLOCK_LEAVES] +
+	return (uint32_t *)store->regions[MF_REGION_BLOCK_LEAVES] +
 	       (uint64_t)leaf * MF_BLOCKS_LEAF_SLOTS;
 }
 
 /* What finding a slot takes, none of which changes once there are blocks. */
 struct mf_blocks {
 	const uint32_t *directory;
-	uint64_t *leaves;
+	uint32_t *leaves;
 	uint64_t rounding;     /* of a block's size: alignment - 1, */
 	uint64_t rounded;      /* and the bits that are left */
 	uint32_t granule_bits;
@@ -88,20 +98,26 @@ static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 	};
 }
 
-/* The slot of @granule, whose part of the table is in the directory; NULL if it was never entered. */
-static inline uint64_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64_t granule)
+/* As the directory says where a leaf begins: in cache lines. */
+static inline uint32_t mf_blocks_leaf_line(uint32_t leaf)
 {
-	uint32_t leaf = __atomic_load_n(&blocks->directory[granule >> MF_BLOCKS_LEAF_BITS],
+	return leaf * (MF_BLOCKS_LEAF_SLOTS / MF_BLOCKS_LINE_SLOTS);
+}
+
+/* The slot of @granule, whose part of the table is in the directory; NULL if it was never entered. */
+static inline uint32_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64_t granule)
+{
+	uint32_t line = __atomic_load_n(&blocks->directory[granule >> MF_BLOCKS_LEAF_BITS],
 					__ATOMIC_ACQUIRE);
 
-	if (__builtin_expect(!leaf, 0))
+	if (__builtin_expect(!line, 0))
 		return NULL;
-	return blocks->leaves + (uint64_t)leaf * MF_BLOCKS_LEAF_SLOTS +
-	       granule % MF_BLOCKS_LEAF_SLOTS;
+	return blocks->leaves + (uint64_t)line * MF_BLOCKS_LINE_SLOTS +
+	       granule % MF_BLOCKS_LEAF_GRANULES;
 }
 
 /* The same for any address. */
-static inline uint64_t *mf_blocks_slot(const struct mf_store *store, uint64_t address)
+static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t address)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
 
@@ -111,7 +127,7 @@ static inline uint64_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 }
 
 /* The same for an address at which a usual block may begin; NULL for others. */
-static inline uint64_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
+static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
 {
 	/* The low bits, which must be 0, go to the upper end: then it is beyond the table. */
 	uint64_t turned = address >> MF_BLOCKS_ALIGN_BITS | address << (64 - MF_BLOCKS_ALIGN_BITS);
@@ -124,16 +140,16 @@ static inline uint64_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uin
 /* Says that the slot of a usual block at @address will be written. */
 static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t address)
 {
-	uint64_t *slot = mf_blocks_usual_slot(blocks, address);
+	uint32_t *slot = mf_blocks_usual_slot(blocks, address);
 
 	if (slot)
 		__builtin_prefetch(slot, 1);
 }
 
 /* Where in its granule, of one or two places, a usual block at @address lies. */
-static inline uint64_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t address)
+static inline uint32_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t address)
 {
-	return (address & blocks->upper) * (MF_BLOCKS_UPPER >> MF_BLOCKS_ALIGN_BITS);
+	return ((uint32_t)address & blocks->upper) * (MF_BLOCKS_UPPER >> MF_BLOCKS_ALIGN_BITS);
 }
 
 /*
@@ -147,72 +163,174 @@ static inline uint64_t mf_blocks_rounded(const struct mf_blocks *blocks, uint64_
 	return (size + blocks->rounding) & blocks->rounded;
 }
 
-/* Bytes of the capacity of the block in @slot above that of a fresh one. */
-static inline uint64_t mf_blocks_more(uint64_t slot)
+/* Whether a block of @size bytes has a second slot (as an index), which has its size. */
+static inline uint32_t mf_blocks_is_long(uint64_t size)
 {
-	return (slot >> MF_BLOCKS_MORE_SHIFT & MF_BLOCKS_MORE_MAX) << MF_BLOCKS_ALIGN_BITS;
+	return size > MF_BLOCKS_LOW_MAX;
 }
 
-/* A usual block, whose capacity is that of a fresh one, as a slot. */
-static inline uint64_t mf_blocks_fresh(const struct mf_blocks *blocks, uint64_t address,
-				       uint64_t size, uint32_t context)
+/* A usual block, whose capacity is that of a fresh one. */
+static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_t *slot, uint64_t address,
+					 uint64_t size, uint32_t context)
 {
-	return mf_blocks_place(blocks, address) | (uint64_t)context << MF_BLOCKS_CONTEXT_SHIFT |
-	       size;
+	uint32_t first = mf_blocks_place(blocks, address) | context << MF_BLOCKS_CONTEXT_SHIFT;
+
+	if (mf_blocks_is_long(size)) {
+		slot[1] = MF_BLOCKS_SIZE | (uint32_t)size;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		slot[0] = first | MF_BLOCKS_LONG;
+	} else {
+		slot[0] = first | (uint32_t)size << MF_BLOCKS_LOW_SHIFT;
+	}
 }
 
-/* @block as a slot of the usual kind; 0 if it is not of that kind. */
-static inline uint64_t mf_blocks_pack(const struct mf_store *store, const struct mf_block *block)
+/* The block of @first is in that slot no more. */
+static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
+{
+	uint32_t is_long = first & MF_BLOCKS_LONG;
+
+	slot[0] = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot[is_long] = 0;
+}
+
+/*
+ * The same for a thread that is the only one, which has read @second from the next granule's slot, of
+ * whichever block that is. Where it reads and writes does not depend on what it has read, so that nobody who
+ * comes by next has to wait for that. A signal handler that has a block there finds its slot as it left it.
+ */
+static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_t second)
+{
+	uint32_t goes = second & -(first & MF_BLOCKS_LONG);
+
+	slot[0] = 0;
+#ifdef __x86_64__
+	__asm__ volatile("xorl %1, %0" : "+m"(slot[1]) : "r"(goes) : "cc");
+#else
+	if (goes)
+		slot[1] = 0;
+#endif
+}
+
+/* A usual block in its slots: the first of them, and of a long one the second. */
+struct mf_usual {
+	uint32_t first, second;
+};
+
+/* @block in that form; first is 0 if it is not of that kind. */
+static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const struct mf_block *block)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
-	uint32_t alignment = mf_model_of(store)->options.alignment;
-	uint64_t more = block->capacity - mf_blocks_capacity(block->size, alignment);
+	uint64_t more = block->capacity -
+			mf_blocks_capacity(block->size, mf_model_of(store)->options.alignment);
+	bool is_long = mf_blocks_is_long(block->size);
+	uint32_t steps = (uint32_t)(more >> MF_BLOCKS_ALIGN_BITS);
+	unsigned int bits = !is_long && more ? MF_BLOCKS_SHRUNK_BITS : MF_BLOCKS_CONTEXT_BITS;
+	struct mf_usual usual = {0};
 
-	if (block->address % (1u << MF_BLOCKS_ALIGN_BITS) ||
-	    block->size >> MF_BLOCKS_MORE_SHIFT || block->context >> MF_BLOCKS_CONTEXT_BITS ||
-	    more % (1u << MF_BLOCKS_ALIGN_BITS) ||
-	    more >> MF_BLOCKS_ALIGN_BITS > MF_BLOCKS_MORE_MAX)
-		return 0;
-	return mf_blocks_place(&blocks, block->address) |
-	       (uint64_t)block->context << MF_BLOCKS_CONTEXT_SHIFT |
-	       more >> MF_BLOCKS_ALIGN_BITS << MF_BLOCKS_MORE_SHIFT | block->size;
+	if (block->address % (1u << MF_BLOCKS_ALIGN_BITS) || more % (1u << MF_BLOCKS_ALIGN_BITS) ||
+	    block->size > MF_BLOCKS_ROUNDED_MAX || more >> MF_BLOCKS_ALIGN_BITS > MF_BLOCKS_LOW_MAX ||
+	    block->context >> bits)
+		return usual;
+	usual.first = mf_blocks_place(&blocks, block->address) | (more ? MF_BLOCKS_SHRUNK : 0);
+	if (is_long) {
+		usual.first |= block->context << MF_BLOCKS_CONTEXT_SHIFT |
+			       steps << MF_BLOCKS_LOW_SHIFT | MF_BLOCKS_LONG;
+		usual.second = MF_BLOCKS_SIZE | (uint32_t)block->size;
+	} else {
+		usual.first |= (uint32_t)block->size << MF_BLOCKS_LOW_SHIFT;
+		usual.first |= more ? block->context << MF_BLOCKS_SHRUNK_SHIFT |
+					      steps << MF_BLOCKS_CONTEXT_SHIFT :
+				      block->context << MF_BLOCKS_CONTEXT_SHIFT;
+	}
+	return usual;
 }
 
-static inline struct mf_block mf_blocks_unpack(uint64_t address, uint64_t slot, uint32_t alignment)
-{
-	uint64_t size = slot & ((1ull << MF_BLOCKS_MORE_SHIFT) - 1);
+/* What slots say of their block, whose @first is without the kind. */
+struct mf_usual_block {
+	uint32_t size, more, context; /* more: bytes of the capacity above a fresh block's */
+};
 
-	return (struct mf_block){
-		.address = address,
-		.size = size,
-		.capacity = mf_blocks_capacity(size, alignment) + mf_blocks_more(slot),
-		.context = (uint32_t)(slot >> MF_BLOCKS_CONTEXT_SHIFT) &
-			   ((1u << MF_BLOCKS_CONTEXT_BITS) - 1),
+/*
+ * For most blocks. Any bits are taken: of what is no such block, the context has more than
+ * MF_BLOCKS_CONTEXT_BITS.
+ */
+static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32_t second)
+{
+	uint32_t low = first >> MF_BLOCKS_LOW_SHIFT & MF_BLOCKS_LOW_MAX;
+	uint32_t if_long = -(first & MF_BLOCKS_LONG);
+
+	return (struct mf_usual_block){
+		/* Not by a branch: which block is freed next nobody foresees. A long one has 0 there. */
+		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
+		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,
 	};
 }
 
-/* Enters @block where that takes no more than writing its slot; else returns false. */
+/* For all. */
+static inline struct mf_usual_block mf_blocks_parse(uint32_t first, uint32_t second)
+{
+	uint32_t low = first >> MF_BLOCKS_LOW_SHIFT & MF_BLOCKS_LOW_MAX, steps;
+	struct mf_usual_block block;
+
+	if (!(first & MF_BLOCKS_SHRUNK))
+		return mf_blocks_parse_fresh(first, second);
+	first &= ~MF_BLOCKS_SHRUNK;
+	block.context = first >> MF_BLOCKS_CONTEXT_SHIFT;
+	if (first & MF_BLOCKS_LONG) {
+		block.size = second & MF_BLOCKS_SIZE_MAX;
+		steps = low;
+	} else {
+		block.size = low;
+		steps = block.context & MF_BLOCKS_LOW_MAX;
+		block.context = first >> MF_BLOCKS_SHRUNK_SHIFT;
+	}
+	block.more = steps << MF_BLOCKS_ALIGN_BITS;
+	return block;
+}
+
+static inline struct mf_block mf_blocks_unpack(uint64_t address, struct mf_usual usual, uint32_t alignment)
+{
+	struct mf_usual_block block = mf_blocks_parse(usual.first & ~MF_BLOCKS_KIND, usual.second);
+
+	return (struct mf_block){
+		.address = address,
+		.size = block.size,
+		.capacity = mf_blocks_capacity(block.size, alignment) + block.more,
+		.context = block.context,
+	};
+}
+
+/* What is in @slot, which has a block's beginning. */
+static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
+{
+	uint32_t first = *slot;
+
+	return (struct mf_usual){ first, slot[first & MF_BLOCKS_LONG] };
+}
+
+/* Enters @block where that takes no more than writing its slots; else returns false. */
 static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_block *block)
 {
-	uint64_t *slot = mf_blocks_slot(store, block->address);
-	uint64_t packed = mf_blocks_pack(store, block);
+	uint32_t *slot = mf_blocks_slot(store, block->address);
+	struct mf_usual usual = mf_blocks_pack(store, block);
 
-	if (!slot || *slot || !packed)
+	if (!slot || !usual.first || slot[0] || slot[usual.first & MF_BLOCKS_LONG])
 		return false;
-	*slot = packed;
+	slot[usual.first & MF_BLOCKS_LONG] = usual.second;
+	slot[0] = usual.first;
 	return true;
 }
 
 /* The slot of the block at @address, and the block; NULL if it is not of the usual kind. */
-static inline uint64_t *mf_blocks_find_usual(const struct mf_blocks *blocks, uint64_t address,
+static inline uint32_t *mf_blocks_find_usual(const struct mf_blocks *blocks, uint64_t address,
 					     struct mf_block *block)
 {
-	uint64_t *slot = mf_blocks_usual_slot(blocks, address);
+	uint32_t *slot = mf_blocks_usual_slot(blocks, address);
 
-	if (!slot || !*slot ||
-	    (*slot & (MF_BLOCKS_WIDE | MF_BLOCKS_UPPER)) != mf_blocks_place(blocks, address))
+	if (!slot || !*slot || (*slot & MF_BLOCKS_KIND) != mf_blocks_place(blocks, address))
 		return NULL;
-	*block = mf_blocks_unpack(address, *slot, (uint32_t)blocks->rounding + 1);
+	*block = mf_blocks_unpack(address, mf_blocks_read(slot), (uint32_t)blocks->rounding + 1);
 	return slot;
 }
 

@@ -184,14 +184,15 @@ static inline bool mf_tally_stacks(const struct mf_desk *desk, int64_t change)
  * and of a context that does not count the capture is none that there is.
  */
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc_in(const struct mf_desk *desk, uint64_t *slot, uint64_t address, uint64_t size,
+mf_tally_alloc_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, uint64_t size,
 		  uint32_t context, bool keeps)
 {
 	struct mf_tally *tally = desk->tally;
 	struct mf_cell *cell;
 	int64_t net;
 
-	if (size > MF_BLOCKS_ROUNDED_MAX || __builtin_expect(!slot || *slot, 0))
+	if (size > MF_BLOCKS_ROUNDED_MAX || __builtin_expect(!slot || slot[0], 0) ||
+	    (mf_blocks_is_long(size) && __builtin_expect(slot[1], 0)))
 		return false;
 	cell = &desk->cells[context];
 	if (__builtin_expect(cell->capture != tally->capture, 0) &&
@@ -200,7 +201,7 @@ mf_tally_alloc_in(const struct mf_desk *desk, uint64_t *slot, uint64_t address, 
 	net = (int64_t)(mf_blocks_rounded(&desk->blocks, size) + desk->heap_admin);
 	if (tally->clock_room < net || tally->heap_room < net)
 		return false;
-	*slot = mf_blocks_fresh(&desk->blocks, address, size, context);
+	mf_blocks_write_fresh(&desk->blocks, slot, address, size, context);
 	cell->bytes += size;
 	mf_tally_change(tally, (int64_t)size, net, net);
 	tally->allocs++;
@@ -216,36 +217,42 @@ mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free_in(const struct mf_desk *desk, uint64_t *slot, uint64_t address, struct mf_block *block,
-		 bool keeps)
+mf_tally_free_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, struct mf_block *block,
+		 bool keeps, bool alone)
 {
 	struct mf_tally *tally = desk->tally;
-	uint64_t word, size, capacity;
+	struct mf_usual_block usual;
 	struct mf_cell *cell;
-	uint32_t context;
+	uint32_t first, second;
+	uint64_t capacity;
 	int64_t net;
 
 	if (__builtin_expect(!slot, 0))
 		return false;
-	/* Of a usual block that begins there, no bit above the context's is left. */
-	word = *slot ^ mf_blocks_place(&desk->blocks, address);
-	context = (uint32_t)(word >> MF_BLOCKS_CONTEXT_SHIFT);
-	size = (uint32_t)word;
-	if (context - MF_CONTEXT_FIRST >= (1u << MF_BLOCKS_CONTEXT_BITS) - MF_CONTEXT_FIRST ||
-	    size > MF_BLOCKS_ROUNDED_MAX)
+	/* Of a usual block that begins there, which never is a large one, no bit above the context's is left. */
+	first = *slot ^ mf_blocks_place(&desk->blocks, address);
+	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];
+	usual = mf_blocks_parse_fresh(first, second);
+	if (keeps && first & MF_BLOCKS_SHRUNK && !(first & MF_BLOCKS_KIND))
+		usual = mf_blocks_parse(first, second);
+	if (usual.context - MF_CONTEXT_FIRST >=
+	    (1u << MF_BLOCKS_CONTEXT_BITS) - MF_CONTEXT_FIRST)
 		return false;
-	capacity = mf_blocks_rounded(&desk->blocks, size) + mf_blocks_more(word);
+	capacity = mf_blocks_rounded(&desk->blocks, usual.size) + usual.more;
 	net = (int64_t)(capacity + desk->heap_admin);
-	cell = &desk->cells[context];
+	cell = &desk->cells[usual.context];
 	if (__builtin_expect(cell->capture != tally->capture_down, 0) &&
-	    (!tally->may_shrink || !mf_desk_prepare(desk, context, keeps)))
+	    (!tally->may_shrink || !mf_desk_prepare(desk, usual.context, keeps)))
 		return false;
 	if (tally->clock_room < net)
 		return false;
-	*block = (struct mf_block){ address, size, capacity, context };
-	*slot = 0;
-	cell->bytes -= size;
-	mf_tally_change(tally, -(int64_t)size, -net, net);
+	*block = (struct mf_block){ address, usual.size, capacity, usual.context };
+	if (alone)
+		mf_blocks_clear_alone(slot, first, second);
+	else
+		mf_blocks_clear(slot, first);
+	cell->bytes -= usual.size;
+	mf_tally_change(tally, -(int64_t)usual.size, -net, net);
 	tally->frees++;
 	return true;
 }
@@ -253,7 +260,8 @@ mf_tally_free_in(const struct mf_desk *desk, uint64_t *slot, uint64_t address, s
 static inline __attribute__((always_inline)) bool
 mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *block, bool keeps)
 {
-	return mf_tally_free_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, block, keeps);
+	return mf_tally_free_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, block, keeps,
+				false);
 }
 
 /*
@@ -275,14 +283,14 @@ static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct 
 
 /* Does what the thread has put off, if anything: of the block in @slot; or returns false, as mf_tally_free() does. */
 static inline __attribute__((always_inline)) bool
-mf_tally_settle_in(const struct mf_desk *desk, uint64_t *slot, bool keeps)
+mf_tally_settle_in(const struct mf_desk *desk, uint32_t *slot, bool keeps)
 {
 	struct mf_tally *tally = desk->tally;
 	struct mf_block block;
 
 	if (!tally->put_off)
 		return true;
-	if (__builtin_expect(!mf_tally_free_in(desk, slot, tally->put_off, &block, keeps), 0))
+	if (__builtin_expect(!mf_tally_free_in(desk, slot, tally->put_off, &block, keeps, true), 0))
 		return false;
 	tally->put_off = 0;
 	return true;
@@ -297,11 +305,11 @@ static inline bool mf_tally_settle(const struct mf_desk *desk, bool keeps)
 static inline bool mf_tally_realloc_begin(const struct mf_desk *desk, uint64_t address,
 					  struct mf_block *block)
 {
-	uint64_t *slot = mf_blocks_find_usual(&desk->blocks, address, block);
+	uint32_t *slot = mf_blocks_find_usual(&desk->blocks, address, block);
 
 	if (!slot)
 		return false;
-	*slot = 0;
+	mf_blocks_clear(slot, *slot);
 	return true;
 }
 
