@@ -6,7 +6,9 @@ heap.py [--rows NAME,...] [--tools NAME,...] [--pairs N]
 
 CPU time is user and system time of the program and of everything that was started for it. A ratio
 is that of a run to the run alone of the same round; of the rounds the median is shown, with the
-least and the greatest.
+least and the greatest. massif-ctl keeps unwind rules and names from one round to the next, as it does for
+its users (options.rst, --unwind-cache): the first round is a first run, and TOOLS="massif first" has
+nothing but such.
 """
 
 import argparse
@@ -27,6 +29,9 @@ BENCH = os.path.join(BUILD, "bench")
 PROGRAMS = os.path.join(BUILD, "selftests/bench")
 CTL = os.path.join(BUILD, "massif-ctl")
 START_ROUNDS = 30
+
+# What massif-ctl keeps between runs: nothing in the first round.
+CACHE = os.path.join(BENCH, "cache")
 
 
 def source(name):
@@ -62,14 +67,16 @@ ROWS = [
     ("mt", "stress", [built("mt"), "2", "12000000"], {}),
     ("tree", "stress", [built("tree"), "8", "80"], {}),
     ("exc", "stress", [built("exc"), "300000"], {}),
-    # Nothing but names to look up, in 47 MB of debug information, plain and compressed.
-    ("names", "names", [built("names")], {}),
-    ("names-z", "names", [built("names-z")], {}),
+    # Nothing but names to look up, in 47 MB of debug information, plain and compressed; each time.
+    ("names", "names", [built("names")], {"environment": {"XDG_CACHE_HOME": "/nonexistent"}}),
+    ("names-z", "names", [built("names-z")], {"environment": {"XDG_CACHE_HOME": "/nonexistent"}}),
 ]
 
 # Name: how the table calls it, what stands before the program's words, whether that is ours.
 TOOLS = {
     "massif": ("massif", [CTL, "-q", "--massif-out-file=" + made("massif.out")], True),
+    "first": ("massif --unwind-cache=no", [CTL, "-q", "--unwind-cache=no",
+                                           "--massif-out-file=" + made("first.out")], True),
     "exact": ("massif --peak-inaccuracy=0", [CTL, "-q", "--peak-inaccuracy=0",
                                              "--massif-out-file=" + made("exact.out")], True),
     "valgrind": ("Valgrind's Massif", ["valgrind", "-q", "--tool=massif",
@@ -86,7 +93,8 @@ def run(words, options, below):
     """Runs @words once. What measure.c tells of it."""
     result = made("result")
     environment = {k: v for k, v in os.environ.items() if k not in ("MASSIF_OPTS", "VALGRIND_OPTS")}
-    environment.update(options.get("environment", {}), LC_ALL="C.UTF-8", HOME="/nonexistent")
+    environment.update(LC_ALL="C.UTF-8", HOME="/nonexistent", XDG_CACHE_HOME=CACHE)
+    environment.update(options.get("environment", {}))
     with open(options.get("stdin", os.devnull)) as stdin:
         subprocess.run([built("measure")] + (["--below"] if below else []) + [result] + words,
                        stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -194,6 +202,8 @@ def main():
             sys.exit("%s is not there" % TOOLS[tool][1][0])
 
     inputs.prepare(BENCH)
+    shutil.rmtree(CACHE, ignore_errors=True)
+    os.mkdir(CACHE, 0o700)
     result = {"machine": machine.describe(), "tools": tools, "start": measure_start(tools),
               "rows": [{"name": name, "group": group, "words": words, "options": options, "runs": {}}
                        for name, group, words, options in ROWS if name in rows]}

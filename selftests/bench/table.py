@@ -31,7 +31,7 @@ def grid(head, rows):
 
 
 def cpu_table(result, titles):
-    others = [tool for tool in result["tools"] if tool not in ("massif", "exact")]
+    others = [tool for tool in result["tools"] if tool not in ("massif", "first", "exact")]
     compares = "massif" in result["tools"]
     head = ["program", "alone, s"] + [titles[tool] for tool in result["tools"]]
     if compares:
