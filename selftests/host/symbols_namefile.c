@@ -210,7 +210,7 @@ static void path_of(FIXTURE_DATA(names) *self, char path[256])
 static struct mf_namefile *make_lie(FIXTURE_DATA(names) *self, size_t *size)
 {
 	struct mf_namefile_draft draft = { 0 };
-	struct mf_image_identity now;
+	struct mf_sources sources = { 0 };
 	struct mf_namefile *file;
 
 	for (size_t i = 0; i < self->n_pcs; i++) {
@@ -225,9 +225,10 @@ static struct mf_namefile *make_lie(FIXTURE_DATA(names) *self, size_t *size)
 		mf_namefile_add_record(&draft, self->pcs[i] - self->objects[1].bias, text, 0);
 		mf_namefile_add_position(&draft, (struct mf_namefile_position){ 0 });
 	}
-	mf_image_look(&self->objects[1], &now);
-	now.debug = (struct mf_image_file){ 0 };
-	file = mf_namefile_make(&draft, &self->objects[1], &now, size);
+	mf_sources_add(&sources, PROGRAM);
+	mf_sources_add(&sources, PLACE "/absent");
+	file = mf_namefile_make(&draft, &self->objects[1], &sources, size);
+	mf_sources_deinit(&sources);
 	mf_namefile_draft_deinit(&draft);
 	return file;
 }
@@ -383,13 +384,17 @@ TEST_F(names, functions_first)
 TEST_F(names, no_longer_true)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 1 } };
-	struct mf_image_identity then = { .file = { 1, 2, 3, 4 }, .debug = { 5, 6, 7, 8 } }, now = then;
 
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
 	ASSERT_EQ(0, utimensat(AT_FDCWD, PROGRAM, times, 0));
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
+	EXPECT_TRUE(believes(self));
+	/* What was not there has come, and gone. */
+	ASSERT_EQ(0, symlink("program", PLACE "/absent"));
+	EXPECT_FALSE(believes(self));
+	ASSERT_EQ(0, unlink(PLACE "/absent"));
 	EXPECT_TRUE(believes(self));
 	/* The same contents in another file. */
 	ASSERT_TRUE(copy_program(self->program));
@@ -399,49 +404,62 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PROGRAM));
 	EXPECT_FALSE(believes(self));
-
-	/* A separate debug file that has come, gone or changed. */
-	EXPECT_TRUE(mf_image_is_still(&then, &now));
-	now.debug.changed_ns++;
-	EXPECT_FALSE(mf_image_is_still(&then, &now));
-	now.debug = (struct mf_image_file){ 0 };
-	EXPECT_FALSE(mf_image_is_still(&then, &now));
-	/* It was not looked for, and would not be. */
-	then.debug = now.debug;
-	now.debug.size = 1;
-	EXPECT_TRUE(mf_image_is_still(&then, &now));
-	now.file.inode++;
-	EXPECT_FALSE(mf_image_is_still(&then, &now));
+	/* The same file in another place, beside which there are other files. */
+	ASSERT_TRUE(copy_program(self->program));
+	ASSERT_TRUE(write_lie(self));
+	self->objects[1].path = PLACE "/./program";
+	EXPECT_FALSE(believes(self));
 }
 
-/* Debug information can still be installed for it, or is in files that nobody looks at here. */
+/* What is known of the program that the commands leave, and of what is in its place after more of them. */
 static const struct {
-	const char *what, *commands;
-} not_kept[] = {
-	{ "no debug information", "objcopy -S program stripped && mv stripped program" },
-	{ "no symbols", "strip --strip-debug program" },
-	{ "debug information beside it", "objcopy --only-keep-debug program program.debug && "
-	  "objcopy -S --add-gnu-debuglink=program.debug program stripped && mv stripped program" },
+	const char *what, *commands, *then;
+	int files;
+} places[] = {
+	{ "stripped", "objcopy -S program stripped && mv stripped program", NULL, 1 },
+	{ "no debug information", "strip --strip-debug program", NULL, 1 },
+	{ "debug information comes",
+	  "objcopy --only-keep-debug program whole && objcopy -S program stripped && "
+	  "cp whole program.debug && objcopy --add-gnu-debuglink=program.debug stripped program && "
+	  "rm program.debug",
+	  "mkdir .debug && mv whole .debug/program.debug", 1 },
+	{ "debug information goes",
+	  "objcopy --only-keep-debug program program.debug && "
+	  "objcopy -S --add-gnu-debuglink=program.debug program stripped && mv stripped program",
+	  "rm program.debug", 1 },
 	{ "a third file", "head -c 32 /dev/zero >alt && "
-	  "objcopy --add-section .gnu_debugaltlink=alt program more && mv more program" },
+	  "objcopy --add-section .gnu_debugaltlink=alt program more && mv more program", NULL, 0 },
 };
 
-TEST_F(names, only_where_it_is_told_by_the_files)
+TEST_F(names, what_has_a_say)
 {
 	if (system("objcopy --version >/dev/null 2>&1"))
 		SKIP(return, "no objcopy");
-	for (size_t i = 0; i < ARRAY_SIZE(not_kept); i++) {
-		mf_auto_free char *without = NULL, *with = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		char commands[512];
 
+		ASSERT_EQ(0, system("rm -rf " CACHE " " PLACE "/.debug " PLACE "/program.debug"));
 		ASSERT_TRUE(copy_program(self->program));
-		snprintf(commands, sizeof(commands), "cd " PLACE " && %s", not_kept[i].commands);
-		ASSERT_EQ(0, system(commands));
-		without = tell(self, NULL, false);
-		with = tell(self, CACHE, true);
-		EXPECT_STREQ(without, with);
-		EXPECT_EQ(0, files()) {
-			TH_LOG("%s", not_kept[i].what);
+		for (const char *next = places[i].commands; next; next = next == places[i].then ?
+									  NULL : places[i].then) {
+			mf_auto_free char *without = NULL, *cold = NULL, *warm = NULL;
+
+			snprintf(commands, sizeof(commands), "cd " PLACE " && %s", next);
+			ASSERT_EQ(0, system(commands));
+			without = tell(self, NULL, false);
+			cold = tell(self, CACHE, true);
+			warm = tell(self, CACHE, true);
+			EXPECT_STREQ(without, cold) {
+				TH_LOG("%s", places[i].what);
+			}
+			EXPECT_STREQ(without, warm);
+			EXPECT_EQ(places[i].files, files()) {
+				TH_LOG("%s", places[i].what);
+			}
+			/* It is there in the one case and not in the other. */
+			if (places[i].then)
+				EXPECT_EQ(!strstr(places[i].what, "comes") == (next != places[i].then),
+					  strstr(without, " symbols_namefile.c ") != NULL);
 		}
 	}
 }
@@ -484,15 +502,13 @@ TEST_F(names, split)
 	}
 }
 
-static bool is_right(FIXTURE_DATA(names) *self, const struct mf_namefile *file, size_t size,
-		     const struct mf_image_identity *now)
+static bool is_right(FIXTURE_DATA(names) *self, const struct mf_namefile *file, size_t size)
 {
 	/* Of just this size: what is behind it may not be read. */
 	mf_auto_free struct mf_namefile *copy = malloc(size ?: 1);
 
 	memcpy(copy, file, size);
-	return mf_namefile_is_right(copy, size, self->objects[1].build_id,
-				    self->objects[1].build_id_size, now);
+	return mf_namefile_is_right(copy, size, &self->objects[1]);
 }
 
 static void seal(struct mf_namefile *file, size_t size)
@@ -504,8 +520,12 @@ static void seal(struct mf_namefile *file, size_t size)
 /* Everything that the file says can be read. */
 static size_t read_all(const struct mf_namefile *file)
 {
+	struct mf_sources sources;
 	size_t n = 0;
 
+	mf_namefile_sources(file, &sources);
+	for (uint32_t i = 0; i < sources.count; i++)
+		n += strlen(sources.paths[i]);
 	for (uint32_t i = 0; i < file->n_records; i++) {
 		const struct mf_namefile_record *record = &file->records[i];
 
@@ -528,7 +548,6 @@ TEST_F(names, damaged)
 {
 	mf_auto_free char *without = tell(self, CACHE, true);
 	mf_auto_free struct mf_namefile *right = mf_namefile_read(CACHE, &self->objects[1]);
-	struct mf_image_identity now;
 	size_t size, accepted = 0;
 	struct stat status;
 	char path[256];
@@ -537,18 +556,17 @@ TEST_F(names, damaged)
 	ASSERT_NE(NULL, right);
 	ASSERT_EQ(0, stat(path, &status));
 	size = (size_t)status.st_size;
-	mf_image_look(&self->objects[1], &now);
-	ASSERT_TRUE(is_right(self, right, size, &now));
+	ASSERT_TRUE(is_right(self, right, size));
 	EXPECT_LT(100, read_all(right));
 	for (size_t i = 0; i < size; i++) {
 		unsigned char *byte = (unsigned char *)right + i, was = *byte;
 
 		*byte ^= (unsigned char)(1 + below(255));
-		EXPECT_FALSE(is_right(self, right, size, &now));
+		EXPECT_FALSE(is_right(self, right, size));
 		*byte = was;
 	}
 	for (size_t n = 0; n < size; n++)
-		EXPECT_FALSE(is_right(self, right, n, &now));
+		EXPECT_FALSE(is_right(self, right, n));
 
 	/* Damage that the sum agrees with: what is taken for right can be read, to its end. */
 	for (int i = 0; i < 20000; i++) {
@@ -559,8 +577,7 @@ TEST_F(names, damaged)
 			((unsigned char *)wrong)[below(i % 2 ? sizeof(*wrong) + 512 : size)] ^=
 				(unsigned char)(1 + below(255));
 		seal(wrong, size);
-		if (mf_namefile_is_right(wrong, size, self->objects[1].build_id,
-					 self->objects[1].build_id_size, &now)) {
+		if (mf_namefile_is_right(wrong, size, &self->objects[1])) {
 			read_all(wrong);
 			accepted++;
 		}
@@ -656,7 +673,7 @@ TEST_F(names, at_once)
 static struct mf_namefile *make_many(FIXTURE_DATA(names) *self, uint32_t first, uint32_t n,
 				     const struct mf_namefile *others, size_t *size)
 {
-	const struct mf_image_identity none = { 0 };
+	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };
 	struct mf_namefile_draft draft = { 0 };
 	struct mf_namefile *file;
 
@@ -664,20 +681,19 @@ static struct mf_namefile *make_many(FIXTURE_DATA(names) *self, uint32_t first, 
 		mf_namefile_add_record(&draft, first + n - i, mf_namefile_add_text(&draft, "text"), i);
 	if (others)
 		mf_namefile_add_others(&draft, others);
-	file = mf_namefile_make(&draft, &self->objects[1], &none, size);
+	file = mf_namefile_make(&draft, &self->objects[1], &sources, size);
 	mf_namefile_draft_deinit(&draft);
 	return file;
 }
 
 TEST_F(names, has_a_bound)
 {
-	const struct mf_image_identity none = { 0 };
 	mf_auto_free struct mf_namefile *half = NULL, *same = NULL, *more = NULL;
 	size_t size;
 
 	half = make_many(self, 0, MF_NAMEFILE_RECORDS_MAX / 2 + 1, NULL, &size);
 	ASSERT_NE(NULL, half);
-	EXPECT_TRUE(is_right(self, half, size, &none));
+	EXPECT_TRUE(is_right(self, half, size));
 	same = make_many(self, 0, MF_NAMEFILE_RECORDS_MAX / 2 + 1, half, &size);
 	ASSERT_NE(NULL, same);
 	EXPECT_EQ(half->n_records, same->n_records);

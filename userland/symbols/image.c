@@ -119,6 +119,7 @@ static bool try_debug_file(struct mf_image *image, const char *path,
 	const void *build_id;
 	size_t size;
 
+	mf_sources_add(&image->sources, path);
 	image->debug_elf = open_elf(path, &image->debug_fd);
 	if (!image->debug_elf)
 		return false;
@@ -134,29 +135,19 @@ static bool try_debug_file(struct mf_image *image, const char *path,
 	return false;
 }
 
-#define ID_PATH_SIZE (sizeof(DEBUG_ROOT) + 2 * 64 + 32)
-
-/* Where the debug file is by that build id. Returns false if it is no sound one. */
-static bool make_id_path(char path[static ID_PATH_SIZE], const uint8_t *bytes, size_t size)
-{
-	size_t at;
-
-	if (size < 2 || size > 64)
-		return false;
-	at = (size_t)snprintf(path, ID_PATH_SIZE, DEBUG_ROOT "/.build-id/%02x/", bytes[0]);
-	for (size_t i = 1; i < size; i++)
-		at += (size_t)snprintf(path + at, ID_PATH_SIZE - at, "%02x", bytes[i]);
-	snprintf(path + at, ID_PATH_SIZE - at, ".debug");
-	return true;
-}
-
 static bool find_by_build_id(struct mf_image *image, const struct identity *identity)
 {
-	char path[ID_PATH_SIZE];
+	char path[sizeof(DEBUG_ROOT) + 2 * 64 + 32];
+	const uint8_t *bytes = identity->build_id;
+	size_t at;
 
-	image->found_by_build_id = make_id_path(path, identity->build_id, identity->build_id_size) &&
-				   try_debug_file(image, path, identity);
-	return image->found_by_build_id;
+	if (identity->build_id_size < 2 || identity->build_id_size > 64)
+		return false;
+	at = (size_t)snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", bytes[0]);
+	for (size_t i = 1; i < identity->build_id_size; i++)
+		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", bytes[i]);
+	snprintf(path + at, sizeof(path) - at, ".debug");
+	return try_debug_file(image, path, identity);
 }
 
 /* Where GDB's documentation says that a linked debug file may be, relative to the object. */
@@ -200,20 +191,22 @@ static void find_debug_file(struct mf_image *image, const char *object_path)
 	find_by_link(image, object_path, name, &identity);
 }
 
-/* Is no separate file looked for? */
-static bool is_complete(Elf *elf)
+/* Is some of it in a third file, with what several have in common? libdw looks for that. */
+static bool is_shared(Elf *elf)
 {
-	return mf_sections_have(elf, ".symtab") && mf_sections_have_dwarf(elf);
+	return elf && mf_sections_have(elf, ".gnu_debugaltlink");
 }
 
 void mf_image_open(struct mf_image *image, const struct mf_object *object)
 {
 	*image = (struct mf_image){ .fd = -1, .debug_fd = -1 };
 
-	if (object->kind == MF_OBJECT_VDSO)
+	if (object->kind == MF_OBJECT_VDSO) {
 		image->elf = open_vdso(image);
-	else if (object->kind == MF_OBJECT_FILE && object->path)
+	} else if (object->kind == MF_OBJECT_FILE && object->path) {
+		mf_sources_add(&image->sources, object->path);
 		image->elf = open_elf(object->path, &image->fd);
+	}
 	if (!image->elf)
 		return;
 
@@ -221,8 +214,10 @@ void mf_image_open(struct mf_image *image, const struct mf_object *object)
 		mf_image_close(image);
 		return;
 	}
-	if (object->kind == MF_OBJECT_FILE && !is_complete(image->elf))
+	if (object->kind == MF_OBJECT_FILE && (!mf_sections_have(image->elf, ".symtab") ||
+					       !mf_sections_have_dwarf(image->elf)))
 		find_debug_file(image, object->path);
+	image->sources.others |= is_shared(image->elf) || is_shared(image->debug_elf);
 }
 
 void mf_image_close(struct mf_image *image)
@@ -230,67 +225,7 @@ void mf_image_close(struct mf_image *image)
 	close_elf(&image->debug_elf, &image->debug_fd);
 	close_elf(&image->elf, &image->fd);
 	mf_sections_deinit(&image->sections);
+	mf_sources_deinit(&image->sources);
 	free(image->memory);
 	image->memory = NULL;
-}
-
-static int64_t ns_of(const struct timespec *time)
-{
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
-static struct mf_image_file file_of(const struct stat *status)
-{
-	return (struct mf_image_file){
-		.inode = status->st_ino,
-		.size = (uint64_t)status->st_size,
-		.modified_ns = ns_of(&status->st_mtim),
-		.changed_ns = ns_of(&status->st_ctim),
-	};
-}
-
-bool mf_image_identify(const struct mf_image *image, struct mf_image_identity *identity)
-{
-	Elf *const elves[] = { image->elf, image->debug_elf };
-	struct stat status;
-
-	*identity = (struct mf_image_identity){ 0 };
-	for (size_t i = 0; i < 2; i++) {
-		/* A third file, with what several debug files have in common. */
-		if (elves[i] && mf_sections_have(elves[i], ".gnu_debugaltlink"))
-			return false;
-	}
-	if (image->fd < 0 || fstat(image->fd, &status))
-		return false;
-	identity->file = file_of(&status);
-	if (!image->debug_elf)
-		return is_complete(image->elf);
-	if (!image->found_by_build_id || fstat(image->debug_fd, &status))
-		return false;
-	identity->debug = file_of(&status);
-	return true;
-}
-
-void mf_image_look(const struct mf_object *object, struct mf_image_identity *identity)
-{
-	char path[ID_PATH_SIZE];
-	struct stat status;
-
-	*identity = (struct mf_image_identity){ 0 };
-	if (object->kind != MF_OBJECT_FILE || !object->path || stat(object->path, &status))
-		return;
-	identity->file = file_of(&status);
-	if (make_id_path(path, object->build_id, object->build_id_size) && !stat(path, &status))
-		identity->debug = file_of(&status);
-}
-
-bool mf_image_is_still(const struct mf_image_identity *then, const struct mf_image_identity *now)
-{
-	static const struct mf_image_file none;
-
-	if (memcmp(&then->file, &now->file, sizeof(then->file)) != 0)
-		return false;
-	/* What was complete needs no separate file, be there one or not. */
-	return memcmp(&then->debug, &none, sizeof(none)) == 0 ||
-	       memcmp(&then->debug, &now->debug, sizeof(then->debug)) == 0;
 }

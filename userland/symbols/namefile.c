@@ -13,12 +13,13 @@
 #include "symbols/positions.h"
 
 #define MAGIC	0x73656d616e73616dull /* "masnames" */
-#define VERSION 1u /* also of how names are found: what is printed must not depend on the file */
+#define VERSION 2u /* also of how names are found: what is printed must not depend on the file */
 
 #define ID_LEAST 8u /* bytes of a build id; a shorter one is a name, not an identity */
 
-_Static_assert(sizeof(struct mf_namefile) == 120 && sizeof(struct mf_namefile_record) == 32 &&
-		       sizeof(struct mf_namefile_position) == 16,
+_Static_assert(sizeof(struct mf_namefile) == 56 && sizeof(struct mf_namefile_record) == 32 &&
+		       sizeof(struct mf_namefile_position) == 16 &&
+		       sizeof(struct mf_namefile_source) == 40,
 	       "the file's form has changed: so must its version");
 
 static const struct mf_namefile_position *positions_of(const struct mf_namefile *file)
@@ -26,15 +27,21 @@ static const struct mf_namefile_position *positions_of(const struct mf_namefile 
 	return (const void *)(file->records + file->n_records);
 }
 
-static const char *text_of(const struct mf_namefile *file)
+static const struct mf_namefile_source *sources_of(const struct mf_namefile *file)
 {
 	return (const void *)(positions_of(file) + file->n_positions);
 }
 
-static size_t size_of(uint32_t n_records, uint32_t n_positions, uint32_t n_text)
+static const char *text_of(const struct mf_namefile *file)
+{
+	return (const void *)(sources_of(file) + file->n_sources);
+}
+
+static size_t size_of(uint32_t n_records, uint32_t n_positions, uint32_t n_sources, uint32_t n_text)
 {
 	return sizeof(struct mf_namefile) + n_records * sizeof(struct mf_namefile_record) +
-	       n_positions * sizeof(struct mf_namefile_position) + n_text;
+	       n_positions * sizeof(struct mf_namefile_position) +
+	       n_sources * sizeof(struct mf_namefile_source) + n_text;
 }
 
 static uint32_t sum_of(const struct mf_namefile *file, size_t size)
@@ -47,15 +54,15 @@ static uint32_t sum_of(const struct mf_namefile *file, size_t size)
 	return libdeflate_crc32(sum, file->records, size - sizeof(head));
 }
 
-static bool has_right_head(const struct mf_namefile *file, size_t size, const uint8_t *build_id,
-			   uint8_t build_id_size)
+static bool has_right_head(const struct mf_namefile *file, size_t size, const struct mf_object *object)
 {
 	return size >= sizeof(*file) && size <= MF_NAMEFILE_BYTES_MAX && file->magic == MAGIC &&
 	       file->version == VERSION && file->n_records <= MF_NAMEFILE_BYTES_MAX &&
-	       file->n_positions <= MF_NAMEFILE_BYTES_MAX && file->n_text <= MF_NAMEFILE_BYTES_MAX &&
-	       size == size_of(file->n_records, file->n_positions, file->n_text) &&
-	       build_id_size <= sizeof(file->build_id) && file->build_id_size == build_id_size &&
-	       memcmp(file->build_id, build_id, build_id_size) == 0;
+	       file->n_positions <= MF_NAMEFILE_BYTES_MAX && file->n_sources <= MF_SOURCES_MAX &&
+	       file->n_text <= MF_NAMEFILE_BYTES_MAX &&
+	       size == size_of(file->n_records, file->n_positions, file->n_sources, file->n_text) &&
+	       file->build_id_size == object->build_id_size &&
+	       memcmp(file->build_id, object->build_id, object->build_id_size) == 0;
 }
 
 static bool has_right_records(const struct mf_namefile *file)
@@ -72,23 +79,44 @@ static bool has_right_records(const struct mf_namefile *file)
 	return true;
 }
 
-bool mf_namefile_is_right(const struct mf_namefile *file, size_t size, const uint8_t *build_id,
-			  uint8_t build_id_size, const struct mf_image_identity *now)
+static bool has_right_positions(const struct mf_namefile *file)
 {
-	const struct mf_namefile_position *positions;
+	const struct mf_namefile_position *positions = positions_of(file);
 
-	if (!has_right_head(file, size, build_id, build_id_size) ||
-	    !mf_image_is_still(&file->made_from, now) || file->sum != sum_of(file, size) ||
-	    !file->n_text || text_of(file)[0] || text_of(file)[file->n_text - 1] ||
-	    !has_right_records(file))
-		return false;
-	positions = positions_of(file);
 	for (uint32_t i = 0; i < file->n_positions; i++) {
 		if (positions[i].function >= file->n_text ||
 		    positions[i].directory >= file->n_text || positions[i].file >= file->n_text)
 			return false;
 	}
 	return true;
+}
+
+/* The first is the object itself; what else there is can depend on where that is. */
+static bool has_right_sources(const struct mf_namefile *file, const struct mf_object *object)
+{
+	const struct mf_namefile_source *sources = sources_of(file);
+
+	for (uint32_t i = 0; i < file->n_sources; i++) {
+		if (!sources[i].path || sources[i].path >= file->n_text)
+			return false;
+	}
+	return file->n_sources && strcmp(text_of(file) + sources[0].path, object->path) == 0;
+}
+
+bool mf_namefile_is_right(const struct mf_namefile *file, size_t size, const struct mf_object *object)
+{
+	return has_right_head(file, size, object) && file->sum == sum_of(file, size) && file->n_text &&
+	       !text_of(file)[0] && !text_of(file)[file->n_text - 1] && has_right_records(file) &&
+	       has_right_positions(file) && has_right_sources(file, object);
+}
+
+void mf_namefile_sources(const struct mf_namefile *file, struct mf_sources *sources)
+{
+	*sources = (struct mf_sources){ .count = file->n_sources };
+	for (uint32_t i = 0; i < file->n_sources; i++) {
+		sources->files[i] = sources_of(file)[i].file;
+		sources->paths[i] = text_of(file) + sources_of(file)[i].path;
+	}
 }
 
 static void make_name(char name[MF_NAMEFILE_NAME_SIZE], const uint8_t *build_id, uint8_t size)
@@ -100,7 +128,8 @@ static void make_name(char name[MF_NAMEFILE_NAME_SIZE], const uint8_t *build_id,
 
 bool mf_namefile_is_for(const struct mf_object *object)
 {
-	return object->kind == MF_OBJECT_FILE && object->build_id_size >= ID_LEAST;
+	return object->kind == MF_OBJECT_FILE && object->path && object->build_id_size >= ID_LEAST &&
+	       object->build_id_size <= MF_BUILD_ID_MAX;
 }
 
 struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *object)
@@ -108,7 +137,7 @@ struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *o
 	mf_auto_free struct mf_namefile *file = NULL;
 	char name[MF_NAMEFILE_NAME_SIZE];
 	mf_auto_close int directory = -1;
-	struct mf_image_identity now;
+	struct mf_sources sources;
 	size_t size;
 
 	if (!mf_namefile_is_for(object))
@@ -118,12 +147,10 @@ struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *o
 		return NULL;
 	make_name(name, object->build_id, object->build_id_size);
 	file = mf_cachedir_read(directory, name, MF_NAMEFILE_BYTES_MAX, &size);
-	if (!file)
+	if (!file || !mf_namefile_is_right(file, size, object))
 		return NULL;
-	mf_image_look(object, &now);
-	if (!mf_namefile_is_right(file, size, object->build_id, object->build_id_size, &now))
-		return NULL;
-	return mf_take(file, NULL);
+	mf_namefile_sources(file, &sources);
+	return mf_sources_are_still(&sources) ? mf_take(file, NULL) : NULL;
 }
 
 const struct mf_namefile_record *mf_namefile_find(const struct mf_namefile *file, uint64_t address)
@@ -308,19 +335,28 @@ void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_nam
 	}
 }
 
-struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const struct mf_object *object,
-				     const struct mf_image_identity *made_from, size_t *size)
+static void *append(void *to, const void *from, size_t size)
 {
-	struct mf_namefile *file;
-	char *at;
+	if (size)
+		memcpy(to, from, size);
+	return (char *)to + size;
+}
 
-	/* Even with no text there is the place that is none. */
-	if (!draft->n_text)
-		append_text(draft, "", 1);
+struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const struct mf_object *object,
+				     const struct mf_sources *sources, size_t *size)
+{
+	struct mf_namefile_source places[MF_SOURCES_MAX] = { 0 };
+	struct mf_namefile *file;
+	void *at;
+
+	for (uint32_t i = 0; i < sources->count; i++) {
+		places[i].file = sources->files[i];
+		places[i].path = mf_namefile_add_text(draft, sources->paths[i]);
+	}
 	if (draft->failed || !draft->n_records || draft->n_records > MF_NAMEFILE_RECORDS_MAX)
 		return NULL;
 	qsort(draft->records, draft->n_records, sizeof(*draft->records), by_address);
-	*size = size_of(draft->n_records, draft->n_positions, draft->n_text);
+	*size = size_of(draft->n_records, draft->n_positions, sources->count, draft->n_text);
 	if (*size > MF_NAMEFILE_BYTES_MAX)
 		return NULL;
 	file = calloc(1, *size);
@@ -328,17 +364,16 @@ struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const stru
 		return NULL;
 	file->magic = MAGIC;
 	file->version = VERSION;
-	file->made_from = *made_from;
 	memcpy(file->build_id, object->build_id, object->build_id_size);
 	file->build_id_size = object->build_id_size;
 	file->n_records = draft->n_records;
 	file->n_positions = draft->n_positions;
+	file->n_sources = sources->count;
 	file->n_text = draft->n_text;
-	memcpy(file->records, draft->records, draft->n_records * sizeof(*draft->records));
-	at = (char *)(file->records + file->n_records);
-	if (draft->n_positions)
-		memcpy(at, draft->positions, draft->n_positions * sizeof(*draft->positions));
-	memcpy(at + draft->n_positions * sizeof(*draft->positions), draft->text, draft->n_text);
+	at = append(file->records, draft->records, draft->n_records * sizeof(*draft->records));
+	at = append(at, draft->positions, draft->n_positions * sizeof(*draft->positions));
+	at = append(at, places, sources->count * sizeof(*places));
+	append(at, draft->text, draft->n_text);
 	file->sum = sum_of(file, *size);
 	return file;
 }

@@ -3,10 +3,10 @@
  * What is known of addresses of one object, in a file of the user's cache directory (base/cachedir.h): so
  * that the next run that prints them needs neither symbol tables nor debug information.
  *
- * A file is named by the object's build id. It says, too, which files it was made from, and is right only
- * while these are what they were: debug information that was installed, changed or removed since has
- * other names. It is right or it is as if it were not there: sum, form, and each reference are looked at
- * before any of it is used.
+ * A file is named by the object's build id. It says, too, which files it was made from (sources.h), and is
+ * true only while these are what they were: debug information that was installed, changed or removed since
+ * has other names. It is right or it is as if it were not there: sum, form, and each reference are looked
+ * at before any of it is used.
  */
 #ifndef MASSIF_SYMBOLS_NAMEFILE_H
 #define MASSIF_SYMBOLS_NAMEFILE_H
@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/image.h"
 #include "symbols/object.h"
+#include "symbols/sources.h"
 
 #define MF_NAMEFILE_NAME_SIZE	(2 * MF_BUILD_ID_MAX + sizeof(".names"))
 #define MF_NAMEFILE_BYTES_MAX	(4u << 20)
@@ -37,27 +37,36 @@ struct mf_namefile_record {
 	uint32_t reserved;
 };
 
+struct mf_namefile_source {
+	struct mf_source file;
+	uint32_t path;
+	uint32_t reserved;
+};
+
 struct mf_namefile {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t sum; /* over everything else */
-	struct mf_image_identity made_from;
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];
-	uint32_t n_records, n_positions, n_text;
-	uint32_t reserved_too;
-	struct mf_namefile_record records[]; /* by address; then positions, then text */
+	uint32_t n_records, n_positions, n_sources, n_text;
+	struct mf_namefile_record records[]; /* by address; then positions, then sources, then text */
 };
 
 /* Can there be a file of @object? */
 bool mf_namefile_is_for(const struct mf_object *object);
 
-/* Are the @size bytes at @file, of malloc, that of the object with that build id, and still true? */
-bool mf_namefile_is_right(const struct mf_namefile *file, size_t size, const uint8_t *build_id,
-			  uint8_t build_id_size, const struct mf_image_identity *now);
+/* Are the @size bytes at @file, of malloc, that of @object? If it is still true, its sources tell. */
+bool mf_namefile_is_right(const struct mf_namefile *file, size_t size, const struct mf_object *object);
 
-/* Reads that of @object in the directory @path, to be released with free(); NULL: there is none. */
+/* What it was made from; the paths are the file's memory. */
+void mf_namefile_sources(const struct mf_namefile *file, struct mf_sources *sources);
+
+/*
+ * Reads that of @object in the directory @path, to be released with free(); NULL: there is none that is
+ * right and still true.
+ */
 struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *object);
 
 /* NULL if the file does not say. */
@@ -96,7 +105,7 @@ void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_nam
  * large, or memory was short.
  */
 struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const struct mf_object *object,
-				     const struct mf_image_identity *made_from, size_t *size);
+				     const struct mf_sources *sources, size_t *size);
 
 /* Puts it there. What goes wrong costs the next run some time and is not told. */
 void mf_namefile_write(const char *path, const struct mf_namefile *file, size_t size);

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "symbols/arena.h"
 #include "symbols/demangle.h"
-#include "symbols/image.h"
 #include "symbols/namefile.h"
+#include "symbols/sources.h"
 #include "symbols/symbolizer.h"
 
 #define ROOM_FIRST 64
@@ -21,11 +21,9 @@ struct mf_names_file {
 	struct mf_names_answer *answers; /* hash table, open addressing; address 0: free */
 	size_t n_answers, room; /* room: a power of two, or 0 */
 	struct mf_namefile *saved; /* by earlier runs; what was asked for is among the answers, too */
-	struct mf_image_identity made_from;
-	bool identified; /* made_from is known */
-	bool mixed;	 /* and is not all that the answers come from */
-	bool grown;	 /* by answers that are not saved */
-	bool demangle;	 /* what was saved */
+	struct mf_sources sources; /* of all answers; others: and of some, others. Paths of @arena or @saved */
+	bool grown;    /* by answers that are not saved */
+	bool demangle; /* what was saved */
 	struct mf_arena arena;
 };
 
@@ -86,10 +84,8 @@ static void read_saved(const struct mf_names *names, struct mf_names_file *file)
 		return;
 	file->demangle = names->demangle;
 	file->saved = mf_namefile_read(names->directory, &file->object);
-	if (!file->saved)
-		return;
-	file->made_from = file->saved->made_from;
-	file->identified = true;
+	if (file->saved)
+		mf_namefile_sources(file->saved, &file->sources);
 }
 
 static struct mf_names_file *add_file(struct mf_names *names, const struct mf_object *object)
@@ -121,19 +117,6 @@ struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_obje
 		if (mf_object_same_file(&file->object, object))
 			return file;
 	return add_file(names, object);
-}
-
-void mf_names_made_from(struct mf_names_file *file, const struct mf_image_identity *identity)
-{
-	if (!file)
-		return;
-	/* If it became another one in the middle of the run, too. */
-	if (!identity || (file->identified && memcmp(&file->made_from, identity, sizeof(*identity)) != 0)) {
-		file->mixed = true;
-		return;
-	}
-	file->made_from = *identity;
-	file->identified = true;
 }
 
 static struct mf_names_answer *slot_of(struct mf_names_answer *answers, size_t room, uint64_t address)
@@ -184,6 +167,24 @@ static bool copy(struct mf_arena *arena, const char *text, const char **to)
 		memcpy(made, text, bytes);
 	*to = made;
 	return !text || made;
+}
+
+void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources)
+{
+	if (!file)
+		return;
+	if (!sources || sources->others) {
+		file->sources.others = true;
+	} else if (!file->sources.count) {
+		file->sources = *sources;
+		for (uint32_t i = 0; i < sources->count; i++) {
+			if (!copy(&file->arena, sources->paths[i], &file->sources.paths[i]))
+				file->sources.others = true;
+		}
+	} else if (!mf_sources_are_same(&file->sources, sources)) {
+		/* They changed in the middle of the run. */
+		file->sources.others = true;
+	}
 }
 
 /* The locations that @record of what was saved has; NULL if there are none, or memory is short. */
@@ -322,7 +323,7 @@ static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool 
 	}
 	if (others)
 		mf_namefile_add_others(&draft, file->saved);
-	made = mf_namefile_make(&draft, &file->object, &file->made_from, size);
+	made = mf_namefile_make(&draft, &file->object, &file->sources, size);
 	mf_namefile_draft_deinit(&draft);
 	return made;
 }
@@ -332,7 +333,8 @@ static void save_file(const struct mf_names *names, const struct mf_names_file *
 	mf_auto_free struct mf_namefile *made = NULL;
 	size_t size;
 
-	if (!file->grown || !file->identified || file->mixed || !mf_namefile_is_for(&file->object))
+	if (!file->grown || !file->sources.count || file->sources.others ||
+	    !mf_namefile_is_for(&file->object))
 		return;
 	if (file->saved)
 		made = make_namefile(file, true, &size);

@@ -16,10 +16,10 @@
 
 #include "symbols/object.h"
 
-struct mf_image_identity;
 struct mf_location;
 struct mf_names;
 struct mf_names_file;
+struct mf_sources;
 
 /* Of the code at one link-time address. */
 struct mf_names_answer {
@@ -55,7 +55,7 @@ struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_obje
  * What the answers that are kept from now on come from; NULL: that is not all that they come from, and they
  * are not for another run. Here and below, @file may be NULL.
  */
-void mf_names_made_from(struct mf_names_file *file, const struct mf_image_identity *identity);
+void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 
 /* NULL: nothing is known. Valid until the next answer is asked for or kept. */
 const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address);

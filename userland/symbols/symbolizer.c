@@ -153,15 +153,11 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 
 static struct mf_image *find_image(struct module *module)
 {
-	struct mf_image_identity identity;
-
-	if (module->image_known)
-		return &module->image;
-	module->image_known = true;
-	mf_image_open(&module->image, module->object);
-	if (module->known)
-		mf_names_made_from(module->known, mf_image_identify(&module->image, &identity) ?
-							  &identity : NULL);
+	if (!module->image_known) {
+		module->image_known = true;
+		mf_image_open(&module->image, module->object);
+		mf_names_made_from(module->known, &module->image.sources);
+	}
 	return &module->image;
 }
 
