@@ -163,10 +163,14 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* Where the program writes faster than is read, the end may be far: the module has some back before. */
+#define RELEASE_BYTES	(1 << 20)
+
 int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 		       int (*each)(const struct massif_record *rec, void *arg), void *arg)
 {
 	long end = now_ms() + timeout_ms * patience();
+	uint64_t released = session->tail;
 
 	while (now_ms() < end) {
 		struct pollfd pfd = { .fd = session->fd, .events = POLLIN };
@@ -179,8 +183,13 @@ int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 			err = each(rec, arg);
 			if (err)
 				return err;
+			if (session->tail - released < RELEASE_BYTES)
+				continue;
+			kmod_session_release(session);
+			released = session->tail;
 		}
 		kmod_session_release(session);
+		released = session->tail;
 		/*
 		 * The end was said before the last records were read: nothing can be behind them.
 		 */

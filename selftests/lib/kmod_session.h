@@ -43,8 +43,9 @@ const struct massif_record *kmod_session_next(struct kmod_session *session);
 void kmod_session_release(struct kmod_session *session);
 
 /*
- * Reads records with each() until the module says that no process and no target is left, or
- * timeout_ms pass, MASSIF_PATIENCE times (-ETIMEDOUT), or each() returns non-zero (which is returned).
+ * Reads records with each(), which keeps none, until the module says that no process and no target is
+ * left, or timeout_ms pass, MASSIF_PATIENCE times (-ETIMEDOUT), or each() returns non-zero (which is
+ * returned).
  */
 int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 		       int (*each)(const struct massif_record *rec, void *arg), void *arg);
