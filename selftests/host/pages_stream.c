@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
+#include "model/model.h"
 #include "model/objects.h"
 #include "model/trie.h"
 #include "pages/pages.h"
@@ -231,6 +232,52 @@ TEST_F(stream, flags_have_words)
 	EXPECT_EQ(bytes_of(process, 0, "[exec]"), 2 * STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0, "[no stack]"), 3 * STREAM_PAGE);
 	EXPECT_EQ(process->no_stack, 1);
+}
+
+/* Mapped and resident, as the model has it, in pages. */
+static uint64_t in_all(FIXTURE_DATA(stream) * self)
+{
+	const struct mf_model *model = mf_model_of(process_of(self, MAIN)->store);
+
+	return (model->heap + model->extra) / STREAM_PAGE;
+}
+
+/* A mapping of which four pages are touched, and then two told to go: another thread brought two. */
+static void touch_and_tell(FIXTURE_DATA(stream) * self)
+{
+	stream_map(&self->stream, 2, 100, 10, MASSIF_MAP_MMAP, 25);
+	for (uint64_t i = 0; i < 4; i++)
+		stream_resident(&self->stream, 2, MASSIF_RESIDENT_FAULT, 100 + i, 1, 1, 1 + i);
+	stream_resident(&self->stream, 2, MASSIF_RESIDENT_GONE, 100, 10, -2, 2);
+}
+
+/* Without the word that this was all, two more can be told to go. */
+TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
+{
+	struct mf_pages_options both = options;
+
+	both.what = MF_PAGES_BOTH;
+	mf_pages_close(self->pages);
+	ASSERT_EQ(mf_pages_attach(&both, &self->stream.control, &self->stream.consumer, self->stream.data,
+				  &self->pages, &self->err),
+		  0);
+	stream_resident(&self->stream, 2, MASSIF_RESIDENT_BASE, 0, 0, 0, 0);
+	touch_and_tell(self);
+	self->stream.flags = MASSIF_RF_GONE;
+	stream_unmap(&self->stream, 2, 100, 10, 15);
+	self->stream.flags = 0;
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_EQ(in_all(self), 15);
+
+	stream_resident(&self->stream, 2, MASSIF_RESIDENT_GONE, 16, 10, -2, 0);
+	touch_and_tell(self);
+	stream_unmap(&self->stream, 2, 100, 10, 15);
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_EQ(in_all(self), 15 + 2);
+	stream_resident(&self->stream, 2, MASSIF_RESIDENT_GONE, 100, 10, -2, 0);
+	ASSERT_EQ(drain(self), 0);
+	EXPECT_EQ(in_all(self), 15);
+	EXPECT_EQ(process_of(self, MAIN)->mismatches, 0);
 }
 
 /* The kernel copies first, but counts the move once: our total must never have been the sum. */

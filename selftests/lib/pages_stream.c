@@ -128,6 +128,20 @@ struct massif_record *stream_unmap(struct stream *stream, uint32_t target, uint6
 	return &record->h;
 }
 
+struct massif_record *stream_resident(struct stream *stream, uint32_t target, uint32_t cause, uint64_t page,
+				      uint64_t n_pages, int32_t change, uint64_t resident)
+{
+	struct massif_rec_resident *record =
+		put(stream, MASSIF_REC_RESIDENT, sizeof(*record), target, 0);
+
+	record->addr = page * STREAM_PAGE;
+	record->len = n_pages * STREAM_PAGE;
+	record->cause = cause;
+	record->change[MASSIF_RSS_ANON] = change;
+	record->rss[MASSIF_RSS_ANON] = resident;
+	return &record->h;
+}
+
 static struct massif_record *put_vma(struct stream *stream, uint32_t type, uint32_t target,
 				     uint64_t page, uint64_t n_pages, const char *name)
 {
