@@ -129,13 +129,15 @@ check-storm:
 SANITIZED_address := ctl_control ctl_defaults ctl_errors ctl_killed ctl_log ctl_options ctl_outfile \
 	ctl_reference heap_children heap_door heap_weather heap_xtree model_heap model_log model_snapshots \
 	model_store model_trie pages_accounting pages_ring pages_space pages_stream report_filter \
-	preload_definitions report_tree symbols_files symbols_golden symbols_namefile unwind_elfmap unwind_rows
+	preload_definitions report_tree symbols_files symbols_golden symbols_namefile symbols_symtab \
+	unwind_elfmap unwind_rows
 SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather heap_xtree symbols_files \
 	symbols_golden
 
 # What host/sanitized runs.
 SANITIZED_units := ctl_outfile model_heap model_ledger model_log model_snapshots model_store model_trie \
-	pages_accounting pages_ring pages_space pages_stream report_filter report_tree symbols_namefile
+	pages_accounting pages_ring pages_space pages_stream report_filter report_tree symbols_namefile \
+	symbols_symtab
 
 sanitized-units: $(KSELFTEST)
 	@mkdir -p $(O)/sanitize/unit && cp -r $(O)/kselftest $(O)/sanitize/unit/

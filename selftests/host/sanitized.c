@@ -48,6 +48,7 @@ SANITIZED(pages_stream);
 SANITIZED(report_filter);
 SANITIZED(report_tree);
 SANITIZED(symbols_namefile);
+SANITIZED(symbols_symtab);
 
 TEST_F_TIMEOUT(sanitized, passes, 900)
 {

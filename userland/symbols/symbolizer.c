@@ -96,12 +96,6 @@ static void close_positions(struct module *module)
 
 static void close_module(struct module *module)
 {
-	for (size_t i = 0; i < module->symtab.count; i++) {
-		const struct mf_symbol *symbol = &module->symtab.symbols[i];
-
-		if (symbol->shown != symbol->name)
-			free((char *)symbol->shown);
-	}
 	mf_symtab_deinit(&module->symtab);
 	close_positions(module);
 	if (module->image_known)

@@ -7,8 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
+/* One section of symbols. */
+struct mf_symtab_source {
+	Elf *elf;
+	Elf_Data *data;
+	const bool *code; /* of each section of the file; shared with the source before, or owned */
+	size_t n_sections, n_symbols;
+	size_t strings; /* the section of the names */
+	bool owns_code, wide; /* wide: entries are Elf64_Sym */
+};
+
+struct mf_symtab_entry {
+	uint64_t start;
+	uint32_t source, number;
+};
+
+struct mf_symtab_interval {
+	uint32_t first; /* of its entries; they end where the next one's begin */
+	uint32_t count; /* of symbols; before that, of entries that are still to be dealt */
+	struct mf_symbol *symbols; /* by start, size, and name; NULL: nobody has asked yet */
+};
+
+enum {
+	SYMBOLS_EACH = 8, /* in an interval, if all are alike */
+	INTERVALS_MAX = 1 << 20,
+};
+
 /* Which sections of @elf hold code, one flag each; NULL if memory is short. */
-static bool *find_code_sections(Elf *elf, size_t *n_sections)
+static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sections)
 {
 	Elf_Scn *section = NULL;
 	bool *code;
@@ -19,11 +47,17 @@ static bool *find_code_sections(Elf *elf, size_t *n_sections)
 	if (!code)
 		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
 		size_t number = elf_ndxscn(section);
+		GElf_Shdr header;
 
-		if (number < *n_sections && gelf_getshdr(section, &header))
-			code[number] = header.sh_flags & SHF_EXECINSTR;
+		if (number >= *n_sections || !gelf_getshdr(section, &header) ||
+		    !(header.sh_flags & SHF_EXECINSTR))
+			continue;
+		code[number] = true;
+		if (!table->high || header.sh_addr < table->low)
+			table->low = header.sh_addr;
+		if (header.sh_addr + header.sh_size > table->high)
+			table->high = header.sh_addr + header.sh_size;
 	}
 	return code;
 }
@@ -41,66 +75,70 @@ static bool is_function(const GElf_Sym *symbol)
 	}
 }
 
-static bool append(struct mf_symtab *table, const struct mf_symbol *symbol)
+/* The first one owns the flags of the file's sections. */
+static void add_source(struct mf_symtab *table, struct mf_symtab_source *source, const GElf_Shdr *header)
 {
-	if (table->count == table->room) {
-		size_t room = table->room ? table->room * 2 : 1024;
-		struct mf_symbol *symbols = reallocarray(table->symbols, room, sizeof(*symbols));
+	struct mf_symtab_source *sources;
 
-		if (!symbols)
-			return false;
-		table->symbols = symbols;
-		table->room = room;
-	}
-	table->symbols[table->count++] = *symbol;
-	return true;
-}
-
-static void add_section(struct mf_symtab *table, Elf *elf, Elf_Scn *section,
-			const GElf_Shdr *header, const bool *code, size_t n_sections)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t n;
-
-	if (!data || !header->sh_entsize)
+	if (!source->data || !header->sh_entsize)
 		return;
-	n = data->d_size / header->sh_entsize;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Sym symbol;
-		struct mf_symbol entry;
-
-		if (!gelf_getsym(data, (int)i, &symbol))
-			return;
-		if (!is_function(&symbol) || symbol.st_shndx >= n_sections ||
-		    !code[symbol.st_shndx])
-			continue;
-		entry = (struct mf_symbol){
-			.start = symbol.st_value,
-			.size = symbol.st_size,
-			.name = elf_strptr(elf, header->sh_link, symbol.st_name),
-		};
-		if (entry.name && *entry.name && !append(table, &entry))
-			return;
-	}
+	source->n_symbols = source->data->d_size / header->sh_entsize;
+	source->strings = header->sh_link;
+	source->wide = gelf_getclass(source->elf) == ELFCLASS64 && source->data->d_type == ELF_T_SYM;
+	if (source->wide && source->n_symbols > source->data->d_size / sizeof(Elf64_Sym))
+		source->n_symbols = source->data->d_size / sizeof(Elf64_Sym);
+	if (source->n_symbols > UINT32_MAX)
+		return;
+	sources = reallocarray(table->sources, table->n_sources + 1, sizeof(*sources));
+	if (!sources)
+		return;
+	table->sources = sources;
+	sources[table->n_sources++] = *source;
+	source->owns_code = false;
 }
 
 void mf_symtab_add(struct mf_symtab *table, Elf *elf)
 {
-	size_t n_sections;
-	bool *code = find_code_sections(elf, &n_sections);
+	struct mf_symtab_source source = { .elf = elf, .owns_code = true };
 	Elf_Scn *section = NULL;
 
-	if (!code)
+	source.code = find_code_sections(table, elf, &source.n_sections);
+	if (!source.code)
 		return;
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
 
-		if (!gelf_getshdr(section, &header))
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
 			continue;
-		if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-			add_section(table, elf, section, &header, code, n_sections);
+		source.data = elf_getdata(section, NULL);
+		add_source(table, &source, &header);
 	}
-	free(code);
+	if (source.owns_code)
+		free((bool *)source.code);
+}
+
+/* Number @number of @source, if that is a function. */
+static bool read_symbol(const struct mf_symtab_source *source, size_t number, GElf_Sym *symbol)
+{
+	/* The file may have it at any place. */
+	if (source->wide)
+		memcpy(symbol, (const char *)source->data->d_buf + number * sizeof(*symbol),
+		       sizeof(*symbol));
+	else if (!gelf_getsym(source->data, (int)number, symbol))
+		return false;
+	return is_function(symbol) && symbol->st_shndx < source->n_sections &&
+	       source->code[symbol->st_shndx];
+}
+
+static size_t interval_of(const struct mf_symtab *table, uint64_t address)
+{
+	size_t number;
+
+	if (address < table->low)
+		return 0;
+	number = (size_t)((address - table->low) >> table->shift);
+	return number < table->n_intervals ? number : table->n_intervals - 1;
 }
 
 static bool is_blank(const char *name)
@@ -136,54 +174,172 @@ static int compare_symbols(const void *left, const void *right)
 	return compare_names(a->name, b->name);
 }
 
-void mf_symtab_finish(struct mf_symtab *table)
+/* How many intervals there are, and how large. */
+static bool divide(struct mf_symtab *table)
 {
-	size_t kept = 0;
+	size_t n = 0, wanted;
 
-	if (!table->count)
-		return;
-	qsort(table->symbols, table->count, sizeof(*table->symbols), compare_symbols);
-	for (size_t i = 1; i < table->count; i++) {
-		if (table->symbols[i].start == table->symbols[kept].start &&
-		    table->symbols[i].size == table->symbols[kept].size)
-			continue;
-		table->symbols[++kept] = table->symbols[i];
-	}
-	table->count = kept + 1;
+	for (size_t i = 0; i < table->n_sources; i++)
+		n += table->sources[i].n_symbols;
+	if (!n || n > UINT32_MAX || table->high <= table->low)
+		return false;
+	wanted = n / SYMBOLS_EACH + 1 < INTERVALS_MAX ? n / SYMBOLS_EACH + 1 : INTERVALS_MAX;
+	while (table->shift < 63 && (table->high - table->low - 1) >> table->shift >= wanted)
+		table->shift++;
+	table->n_intervals = (size_t)((table->high - table->low - 1) >> table->shift) + 1;
+	/* One more, where the last one ends. */
+	table->intervals = calloc(table->n_intervals + 1, sizeof(*table->intervals));
+	return table->intervals;
 }
 
-/*
- * Where symbols overlap, one ends where the next starts, and its rest after the next belongs to
- * nobody; of those that start together the shorter ones come first. So only the symbols with the
- * nearest start below the address have to be looked at.
- */
-struct mf_symbol *mf_symtab_find(struct mf_symtab *table, uint64_t address)
+/* Counts the symbols of each interval, or deals to each as many as were counted. */
+static void go_through(struct mf_symtab *table, bool deal)
 {
-	size_t low = 0, high = table->count;
-	uint64_t start;
+	for (size_t i = 0; i < table->n_sources; i++) {
+		for (size_t k = 0; k < table->sources[i].n_symbols; k++) {
+			struct mf_symtab_interval *interval;
+			GElf_Sym symbol;
+
+			if (!read_symbol(&table->sources[i], k, &symbol))
+				continue;
+			interval = &table->intervals[interval_of(table, symbol.st_value)];
+			if (!deal)
+				interval->count++;
+			else if (interval->count) /* the file may be changing */
+				table->entries[interval->first + --interval->count] =
+					(struct mf_symtab_entry){
+						.start = symbol.st_value,
+						.source = (uint32_t)i,
+						.number = (uint32_t)k,
+					};
+		}
+	}
+}
+
+void mf_symtab_finish(struct mf_symtab *table)
+{
+	uint32_t n = 0;
+
+	if (!divide(table))
+		return;
+	go_through(table, false);
+	for (size_t i = 0; i <= table->n_intervals; i++) {
+		table->intervals[i].first = n;
+		n += table->intervals[i].count;
+	}
+	table->entries = calloc(n + 1, sizeof(*table->entries));
+	if (!table->entries) {
+		free(mf_take(table->intervals, NULL));
+		return;
+	}
+	go_through(table, true);
+	for (size_t i = 0; i < table->n_intervals; i++)
+		table->intervals[i].count = 0;
+}
+
+/* Reads and sorts the symbols of an interval. False if memory is short. */
+static bool sort_interval(const struct mf_symtab *table, struct mf_symtab_interval *interval)
+{
+	uint32_t n = interval[1].first - interval->first;
+
+	if (interval->symbols)
+		return true;
+	interval->symbols = calloc(n + 1, sizeof(*interval->symbols));
+	if (!interval->symbols)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mf_symtab_entry *entry = &table->entries[interval->first + i];
+		const struct mf_symtab_source *source = &table->sources[entry->source];
+		GElf_Sym symbol;
+		const char *name;
+
+		if (!read_symbol(source, entry->number, &symbol) || symbol.st_value != entry->start)
+			continue;
+		name = elf_strptr(source->elf, source->strings, symbol.st_name);
+		if (name && *name)
+			interval->symbols[interval->count++] = (struct mf_symbol){
+				.start = entry->start,
+				.size = symbol.st_size,
+				.name = name,
+			};
+	}
+	qsort(interval->symbols, interval->count, sizeof(*interval->symbols), compare_symbols);
+	return true;
+}
+
+/* How many symbols of @interval begin at @address or before. */
+static uint32_t count_below(const struct mf_symtab_interval *interval, uint64_t address)
+{
+	uint32_t low = 0, high = interval->count;
 
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2;
 
-		if (table->symbols[middle].start <= address)
+		if (interval->symbols[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
-		return NULL;
-	start = table->symbols[low - 1].start;
-	while (low > 0 && table->symbols[low - 1].start == start)
+	return low;
+}
+
+/*
+ * Where symbols overlap, one ends where the next starts, and its rest after the next belongs to
+ * nobody; of those that start together the shorter ones come first, and of aliases the one whose name is
+ * shown. So only the symbols with the nearest start below the address have to be looked at.
+ */
+static struct mf_symbol *find_among(const struct mf_symtab_interval *interval, uint32_t low,
+				    uint64_t address)
+{
+	uint64_t start = interval->symbols[low - 1].start;
+
+	while (low > 0 && interval->symbols[low - 1].start == start)
 		low--;
-	for (; low < table->count && table->symbols[low].start == start; low++) {
-		if (address - start < table->symbols[low].size)
-			return &table->symbols[low];
+	for (; low < interval->count && interval->symbols[low].start == start; low++) {
+		if (address - start < interval->symbols[low].size)
+			return &interval->symbols[low];
 	}
 	return NULL;
 }
 
+struct mf_symbol *mf_symtab_find(struct mf_symtab *table, uint64_t address)
+{
+	struct mf_symtab_interval *interval;
+	uint32_t low;
+
+	if (!table->intervals)
+		return NULL;
+	interval = &table->intervals[interval_of(table, address)];
+	for (;;) {
+		if (!sort_interval(table, interval))
+			return NULL;
+		low = count_below(interval, address);
+		if (low)
+			return find_among(interval, low, address);
+		if (!interval->first)
+			return NULL;
+		/* The next one below that has any. */
+		interval = &table->intervals[interval_of(table, table->entries[interval->first - 1].start)];
+	}
+}
+
 void mf_symtab_deinit(struct mf_symtab *table)
 {
-	free(table->symbols);
+	for (size_t i = 0; table->intervals && i < table->n_intervals; i++) {
+		struct mf_symtab_interval *interval = &table->intervals[i];
+
+		for (uint32_t k = 0; k < interval->count; k++) {
+			if (interval->symbols[k].shown != interval->symbols[k].name)
+				free((char *)interval->symbols[k].shown);
+		}
+		free(interval->symbols);
+	}
+	for (size_t i = 0; i < table->n_sources; i++) {
+		if (table->sources[i].owns_code)
+			free((bool *)table->sources[i].code);
+	}
+	free(table->sources);
+	free(table->entries);
+	free(table->intervals);
 	*table = (struct mf_symtab){ 0 };
 }
