@@ -460,11 +460,18 @@ static int compare_tasks(const void *left, const void *right)
 	return a->count > b->count ? -1 : a->count < b->count;
 }
 
+/* Is all of the answer known from before? That takes no thread. */
+static bool recall(const struct module *module, uint64_t address, struct answer *answer)
+{
+	if (!answer->function_known)
+		answer->function_known = recall_function(module, address, answer);
+	return answer->function_known && recall_locations(module, address, answer);
+}
+
 /* The wanted answers that are not known yet, with their modules made. False if memory is short. */
 static bool collect_wanted(struct work *work)
 {
 	struct mf_symbolizer *s = work->symbolizer;
-	uint64_t address;
 
 	work->answers = calloc(s->n_answers + 1, sizeof(*work->answers));
 	work->tasks = calloc(s->n_answers + 1, sizeof(*work->tasks));
@@ -472,9 +479,13 @@ static bool collect_wanted(struct work *work)
 		return false;
 	for (size_t i = 0; i < s->room; i++) {
 		struct answer *answer = &s->answers[i];
+		const struct module *module;
+		uint64_t address;
 
-		if (answer->used && answer->wanted && !answer->locations &&
-		    find_code(s, answer->frame, &address))
+		if (!answer->used || !answer->wanted || answer->locations)
+			continue;
+		module = find_code(s, answer->frame, &address);
+		if (module && !recall(module, address, answer))
 			work->answers[work->n_answers++] = answer;
 	}
 	return true;
