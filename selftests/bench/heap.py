@@ -68,8 +68,8 @@ ROWS = [
     ("tree", "stress", [built("tree"), "8", "80"], {}),
     ("exc", "stress", [built("exc"), "300000"], {}),
     # Nothing but names to look up, in 47 MB of debug information, plain and compressed; each time.
-    ("names", "names", [built("names")], {"environment": {"XDG_CACHE_HOME": "/nonexistent"}}),
-    ("names-z", "names", [built("names-z")], {"environment": {"XDG_CACHE_HOME": "/nonexistent"}}),
+    ("names", "names", [built("names")], {"environment": {"XDG_CACHE_HOME": "/dev/null"}}),
+    ("names-z", "names", [built("names-z")], {"environment": {"XDG_CACHE_HOME": "/dev/null"}}),
 ]
 
 # Name: how the table calls it, what stands before the program's words, whether that is ours.
@@ -93,7 +93,7 @@ def run(words, options, below):
     """Runs @words once. What measure.c tells of it."""
     result = made("result")
     environment = {k: v for k, v in os.environ.items() if k not in ("MASSIF_OPTS", "VALGRIND_OPTS")}
-    environment.update(LC_ALL="C.UTF-8", HOME="/nonexistent", XDG_CACHE_HOME=CACHE)
+    environment.update(LC_ALL="C.UTF-8", HOME="/dev/null", XDG_CACHE_HOME=CACHE)
     environment.update(options.get("environment", {}))
     with open(options.get("stdin", os.devnull)) as stdin:
         subprocess.run([built("measure")] + (["--below"] if below else []) + [result] + words,

@@ -316,7 +316,7 @@ static void commands(void)
 		{ "det commands.short ignored", 0 },
 		{ "all_snapshots commands.all", 0 },
 		{ " snapshot  commands.blanks ", 0 },
-		{ "snapshot /nonexistent/commands", 0 },
+		{ "snapshot /dev/null/commands", 0 },
 		{ "xtmemory commands.xt.ms", 0 },
 		{ "xtmemory commands.xt.%n.ms", 0 },
 		{ "xtmemory commands.xt.%n.ms", 0 },
