@@ -318,6 +318,8 @@ static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_b
 	if (!slot || !usual.first || slot[0] || slot[usual.first & MF_BLOCKS_LONG])
 		return false;
 	slot[usual.first & MF_BLOCKS_LONG] = usual.second;
+	/* Whoever ends here leaves no block without a size: the second comes first, and goes last. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot[0] = usual.first;
 	return true;
 }
