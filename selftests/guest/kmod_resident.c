@@ -267,6 +267,29 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 		self->replay->stacks, self->replay->count);
 }
 
+/*
+ * Calls run in a child that is followed with its resident pages, and each for every record. What waitpid()
+ * tells of the child; -1: it could not be followed.
+ */
+static int follow(int (*run)(void *arg), int (*each)(const struct massif_record *rec, void *arg), void *arg)
+{
+	struct kmod_session session;
+	int code = -1;
+	pid_t pid;
+
+	if (kmod_session_open_as(&session, &(struct massif_setup){
+		    .ring_bytes = 1 << 20,
+		    .flags = MASSIF_SETUP_RESIDENT,
+	    }))
+		return -1;
+	pid = kmod_session_call(&session, run, NULL);
+	if (pid > 0 && (kmod_session_drain(&session, 20 * 1000, each, arg) ||
+			waitpid(pid, &code, 0) != pid))
+		code = -1;
+	kmod_session_close(&session);
+	return code;
+}
+
 /* A mapping that goes with all its pages. */
 #define UNMAPPED	8
 
@@ -307,22 +330,10 @@ static int take_unmapping(const struct massif_record *rec, void *arg)
 TEST(pages_go_before_their_mapping_or_behind_it)
 {
 	struct unmapping seen = {};
-	struct kmod_session session;
-	pid_t pid;
-	int code;
 
 	if (!has_resident())
 		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
-	ASSERT_EQ(0, kmod_session_open_as(&session, &(struct massif_setup){
-		.ring_bytes = 1 << 20,
-		.flags = MASSIF_SETUP_RESIDENT,
-	}));
-	pid = kmod_session_call(&session, unmap_one, NULL);
-	ASSERT_LT(0, pid);
-	EXPECT_EQ(0, kmod_session_drain(&session, 20 * 1000, take_unmapping, &seen));
-	ASSERT_EQ(pid, waitpid(pid, &code, 0));
-	kmod_session_close(&session);
-	ASSERT_EQ(0, code);
+	ASSERT_EQ(0, follow(unmap_one, take_unmapping, &seen));
 	ASSERT_EQ(1, seen.unmaps);
 	EXPECT_EQ(seen.told_before ? UNMAPPED : 0, seen.gone_before);
 	EXPECT_EQ(seen.told_before ? 0 : UNMAPPED, seen.gone_behind);
@@ -369,22 +380,13 @@ static int take_move(const struct massif_record *rec, void *arg)
 /* Each is said by itself, with what is resident in it. */
 TEST(a_move_of_many)
 {
-	struct kmod_session session;
 	struct moves moves = {};
-	pid_t pid;
 	int code;
 
 	if (!has_resident())
 		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
-	ASSERT_EQ(0, kmod_session_open_as(&session, &(struct massif_setup){
-		.ring_bytes = 1 << 20,
-		.flags = MASSIF_SETUP_RESIDENT,
-	}));
-	pid = kmod_session_call(&session, move_many, NULL);
-	ASSERT_LT(0, pid);
-	EXPECT_EQ(0, kmod_session_drain(&session, 20 * 1000, take_move, &moves));
-	ASSERT_EQ(pid, waitpid(pid, &code, 0));
-	kmod_session_close(&session);
+	code = follow(move_many, take_move, &moves);
+	ASSERT_LE(0, code);
 	if (WIFEXITED(code) && WEXITSTATUS(code) == EFAULT)
 		SKIP(return, "this kernel moves one mapping a call");
 	ASSERT_EQ(0, code);

@@ -19,6 +19,8 @@
 #include "symbols/symbolizer.h"
 #include "symbols/truncation.h"
 
+#include "selftests/lib/own_build_id.h"
+
 /* Functions as an assembler makes them, of 16 bytes each. */
 __asm__(".macro begin name type=function size=16\n"
 	".globl \\name\n"
@@ -336,30 +338,6 @@ TEST_F(files, separate_debug_files)
 	}
 }
 
-/* Of the build id that the linker gave this program. */
-static int take_build_id(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct mf_object *object = data;
-
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		const char *at = (const char *)(info->dlpi_addr + header->p_vaddr);
-		const char *end = at + header->p_memsz;
-
-		while (header->p_type == PT_NOTE && at < end) {
-			const ElfW(Nhdr) *note = (const void *)at;
-
-			at += sizeof(*note) + (note->n_namesz + 3) / 4 * 4;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= MF_BUILD_ID_MAX) {
-				object->build_id_size = (uint8_t)note->n_descsz;
-				memcpy(object->build_id, at, note->n_descsz);
-			}
-			at += (note->n_descsz + 3) / 4 * 4;
-		}
-	}
-	return 1; /* the program is the first */
-}
-
 /* What the next symbolizer says of @pc. Its copies of this program are there only if @path is. */
 static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_names *names,
 				       const char *path, uint64_t pc)
@@ -386,7 +364,7 @@ TEST_F(files, names_for_the_next)
 	struct mf_location found, kept;
 
 	ASSERT_NE(NULL, names);
-	dl_iterate_phdr(take_build_id, &self->objects[1]);
+	dl_iterate_phdr(own_build_id, &self->objects[1]);
 	ASSERT_NE(0, self->objects[1].build_id_size);
 	/* Of one process, nothing is kept. */
 	EXPECT_STREQ("resolve", resolve_next(self, names, self->program, pc).function ?: "(none)");

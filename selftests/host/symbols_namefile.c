@@ -24,6 +24,8 @@
 #include "symbols/namefile.h"
 #include "symbols/symbolizer.h"
 
+#include "selftests/lib/own_build_id.h"
+
 #define PLACE	"namefile.tmp"
 #define CACHE	PLACE "/massif"
 #define PROGRAM PLACE "/program" /* a copy of this one, to be changed */
@@ -87,32 +89,6 @@ static bool copy_program(const char *from)
 	return system(command) == 0;
 }
 
-static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct mf_object *object = data;
-
-	object->bias = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		const char *at = (const char *)(info->dlpi_addr + header->p_vaddr);
-		const char *end = at + header->p_memsz;
-
-		while (header->p_type == PT_NOTE && at < end) {
-			const ElfW(Nhdr) *note = (const void *)at;
-			const char *name = at + sizeof(*note);
-
-			at = name + (note->n_namesz + 3u) / 4 * 4;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			    memcmp(name, "GNU", 4) == 0 && note->n_descsz <= MF_BUILD_ID_MAX) {
-				memcpy(object->build_id, at, note->n_descsz);
-				object->build_id_size = (uint8_t)note->n_descsz;
-			}
-			at += (note->n_descsz + 3u) / 4 * 4;
-		}
-	}
-	return 1;
-}
-
 FIXTURE_SETUP(names)
 {
 	ssize_t length = readlink("/proc/self/exe", self->program, sizeof(self->program) - 1);
@@ -124,7 +100,7 @@ FIXTURE_SETUP(names)
 	ASSERT_EQ(0, mkdir(PLACE, 0755));
 	ASSERT_TRUE(copy_program(self->program));
 	memset(self->objects, 0, sizeof(self->objects));
-	ASSERT_EQ(1, dl_iterate_phdr(find_build_id, &self->objects[1]));
+	ASSERT_EQ(1, dl_iterate_phdr(own_build_id, &self->objects[1]));
 	if (!self->objects[1].build_id_size)
 		SKIP(return, "this program has no build id");
 	self->objects[1].kind = MF_OBJECT_FILE;
