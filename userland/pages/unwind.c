@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/callsite.h"
+
 /* The call in an entry point is not further from it; that of ld.so has no unwind rules. */
 #define ENTRY_BYTES 64
 
@@ -319,41 +321,13 @@ static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 /* Whether the code before @ip, of a file, is a call; *@target: of whom, 0 if that is not in it. */
 static bool follows_call(struct mf_unwinder *u, uint64_t ip, uint64_t *target)
 {
-	*target = 0;
-#if defined(__x86_64__)
-	uint8_t code[7], *end = code + sizeof(code);
-	int32_t distance;
+	uint8_t code[MF_CALLSITE_BYTES];
+	int64_t distance = 0;
+	bool follows = read_file(u, ip - sizeof(code), code, sizeof(code)) &&
+		       mf_callsite_ends(code + sizeof(code), sizeof(code), &distance);
 
-	if (!read_file(u, ip - sizeof(code), code, sizeof(code)))
-		return false;
-	if (end[-5] == 0xe8) {
-		memcpy(&distance, end - 4, sizeof(distance));
-		*target = ip + (uint64_t)(int64_t)distance;
-		return true;
-	}
-	/* ff /2: its length follows from the operand. */
-	for (size_t length = 2; length <= sizeof(code); length++) {
-		uint8_t mode = end[-length + 1] >> 6, operand = end[-length + 1] & 7;
-		size_t expected = 2;
-
-		if (end[-length] != 0xff || (end[-length + 1] >> 3 & 7) != 2)
-			continue;
-		if (mode != 3 && operand == 4)
-			expected += length > 2 && !mode && (end[-length + 2] & 7) == 5 ? 5 : 1;
-		else if (!mode && operand == 5)
-			expected += 4;
-		expected += mode == 1 ? 1 : mode == 2 ? 4 : 0;
-		if (expected == length)
-			return true;
-	}
-	return false;
-#elif defined(__aarch64__)
-	uint32_t code;
-
-	/* bl, blr */
-	return read_file(u, ip - sizeof(code), &code, sizeof(code)) &&
-	       (code >> 26 == 0x25 || (code & 0xfffffc1f) == 0xd63f0000);
-#endif
+	*target = distance ? ip + (uint64_t)distance : 0;
+	return follows;
 }
 
 /* A frame that is not known from rules. */
