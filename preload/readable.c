@@ -19,6 +19,9 @@ bool mf_readable_word(uint64_t address)
 	int saved = errno;
 	bool readable;
 
+	/* For the kernel, that is no set. */
+	if (!address)
+		return false;
 	syscall(SYS_rt_sigprocmask, NO_SUCH_WAY, address, NULL, sizeof(uint64_t));
 	readable = errno != EFAULT;
 	errno = saved;

@@ -128,7 +128,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 	if (n < end && frame->node)
 		next = mf_trie_next(store, frame->node);
 	for (; n < end; n++, frame++, next = 0) {
-		uint32_t child = mf_trie_find_mapped(store, node, frame->pc - 1, next);
+		uint32_t child = __builtin_expect(frame->is_link, 0) ? node :
+				 mf_trie_find_mapped(store, node, frame->pc - 1, next);
 
 		if (__builtin_expect(!child, 0))
 			break;
@@ -151,12 +152,14 @@ static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread
 	bool asked = false;
 
 	for (uint32_t i = n; i < walk->n; i++)
-		object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object, &asked);
+		if (!walk->frames[i].is_link)
+			object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object, &asked);
 	for (; n < walk->n; n++) {
-		uint32_t child = mf_trie_find_child(store, node,
-						    frame_at(pc_of(walk, n), thread->objects[n]));
+		struct mf_frame frame = frame_at(pc_of(walk, n), thread->objects[n]);
+		uint32_t child = walk->frames[n].is_link ? node :
+				 mf_trie_find_child(store, node, frame);
 
-		if (!child)
+		if (!child && !walk->frames[n].is_link)
 			break;
 		node = child;
 		keep_node(walk, n, node);
@@ -171,7 +174,8 @@ static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t no
 	struct mf_walk *walk = &thread->walk;
 
 	for (uint32_t i = known; i < walk->n && node != UINT32_MAX; i++) {
-		node = child_of(node, pc_of(walk, i), thread->objects[i]);
+		if (!walk->frames[i].is_link)
+			node = child_of(node, pc_of(walk, i), thread->objects[i]);
 		if (node != UINT32_MAX)
 			keep_node(walk, i, node);
 	}

@@ -22,6 +22,7 @@
 #include "cfi.h"
 #include "readable.h"
 #include "rowcache.h"
+#include "unwind/callsite.h"
 
 /* libgcc's unwinder begins with the shim's own frames. */
 #define OWN_FRAMES_MAX 16u
@@ -108,12 +109,20 @@ extern void *__libc_stack_end;
  * in a large program.
  */
 #define CACHE_BITS 15u
-#define RULES_MAX  4096u
+#define RULES_MAX  2047u /* with one added, they fit where frames note them */
 
 static uint64_t cache[1u << CACHE_BITS];
 static struct mf_cfi_rule rules[RULES_MAX];
 static uint32_t n_rules;
 static uint32_t rules_lock;
+
+/*
+ * Addresses to which a guess led, and in the lowest bit, whether there is a call before them: each in one
+ * word, too.
+ */
+#define LINK_BITS 10u
+
+static uint64_t links[1u << LINK_BITS];
 
 /* Code of no object may be an object's another time: what is remembered of it must be forgotten then. */
 static bool hears_of_objects;
@@ -188,6 +197,8 @@ void mf_unwind_forget(void)
 	mf_rowcache_forget();
 	for (uint32_t i = 0; i < 1u << CACHE_BITS; i++)
 		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < 1u << LINK_BITS; i++)
+		__atomic_store_n(&links[i], 0, __ATOMIC_RELAXED);
 }
 
 void mf_unwind_hears_of_objects(void)
@@ -224,11 +235,7 @@ static struct own_stack *own_stack(void)
 	return &own;
 }
 
-/*
- * Where the stack that @sp lies on ends; @sp itself if that is not known (a coroutine's stack, a
- * signal's).
- */
-static uint64_t stack_end(uint64_t sp)
+uint64_t mf_unwind_stack_end(uint64_t sp)
 {
 	uint64_t end = own_stack()->end;
 
@@ -279,6 +286,41 @@ static bool is_there(uint64_t address, uint64_t known)
 	       is_on_own_stack(address) || mf_readable_word(address);
 }
 
+/* Does the code before @pc, if there is any, end in a call? */
+static bool follows_call(uint64_t pc)
+{
+	uint64_t page = (pc - 1) & ~(PAGE_SIZE - 1);
+	size_t size = MF_CALLSITE_BYTES;
+	int64_t distance;
+
+	if (!mf_readable_word(page))
+		return false;
+	/* Code may begin with a page. */
+	if (pc - size < page && !mf_readable_word(page - PAGE_SIZE))
+		size = pc - page;
+	return mf_callsite_ends((const uint8_t *)(uintptr_t)pc, size, &distance);
+}
+
+/*
+ * Can somebody be going to return to @pc, to which a guess has led? What a JIT keeps beside the frame pointer
+ * that it saves need not be that, and what rbp holds need not be a frame pointer.
+ */
+static __attribute__((noinline)) bool is_return_address(uint64_t pc)
+{
+	uint64_t *slot = &links[(pc * 0x9e3779b97f4a7c15ull) >> (64 - LINK_BITS)];
+	uint64_t known = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	bool follows;
+
+	if (known && known >> 1 == pc)
+		return known & 1;
+	follows = !(pc >> 47) && follows_call(pc);
+	if (hears_of_objects && !(pc >> 47)) {
+		__atomic_store_n(&has_guessed, true, __ATOMIC_SEQ_CST);
+		__atomic_store_n(slot, pc << 1 | follows, __ATOMIC_RELAXED);
+	}
+	return follows;
+}
+
 /*
  * A guess, but a checked one. What lies between @registers and the end of the thread's stack need not be
  * stack, where a coroutine has one of its own.
@@ -289,7 +331,7 @@ static __attribute__((noinline)) enum step step_by_frame_pointer(struct mf_regis
 	uint64_t fp = registers->fp;
 
 	frame->consumes_fp = true;
-	if (fp & 7 || fp < registers->sp || fp + 16 > stack_end(registers->sp))
+	if (fp & 7 || fp < registers->sp || fp + 16 > mf_unwind_stack_end(registers->sp))
 		return STEP_LOST;
 	if (!is_there(fp, registers->sp - 8) || !is_there(fp + 8, fp))
 		return STEP_ASTRAY;
@@ -442,7 +484,8 @@ static __attribute__((noinline)) enum step step_carefully(struct mf_registers *r
 							  struct mf_walk_frame *frame)
 {
 	struct mf_registers copy = *registers;
-	enum step taken = is_frame(&copy) ? step(&copy, frame) : STEP_ASTRAY;
+	enum step taken = frame->is_link ? step_by_frame_pointer(&copy, frame) :
+			  is_frame(&copy) ? step(&copy, frame) : STEP_ASTRAY;
 
 	*registers = copy;
 	return taken;
@@ -486,7 +529,7 @@ static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 	struct mf_walk_frame *frame = &walk->frames[i];
 	uint16_t rule = known_rule(rule_address(pc, frame->exact));
 
-	if (!rule || rule != frame->rule)
+	if (!rule || rule != frame->rule || (frame->is_guessed && !is_return_address(pc)))
 		return false;
 	frame->pc = pc;
 	if (walk->n_known > i)
@@ -527,7 +570,8 @@ static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *c
  * if it is there, at *@at, and the rest of the stack is as it was; otherwise *@at is where to go on
  * looking for the next frame.
  */
-static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, uint32_t *at)
+static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, bool is_guessed,
+		  uint32_t *at)
 {
 	uint32_t i = *at;
 	const struct mf_walk_frame *frame;
@@ -540,7 +584,7 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		return false;
 	frame = &walk->frames[i - 1];
 	if (frame->sp != registers->sp || frame->pc != registers->pc ||
-	    frame->exact != registers->exact ||
+	    frame->exact != registers->exact || frame->is_guessed != is_guessed ||
 	    (frame->needs_fp && frame->fp != registers->fp))
 		return false;
 	changed = find_changed(walk, frame->n_words);
@@ -625,7 +669,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 	while (!is_end(taken) && n < depth) {
 		struct mf_walk_frame *frame = &walk->fresh[n];
 
-		if (at && meets(walk, &registers, &at)) {
+		if (at && meets(walk, &registers, taken == STEP_GUESSED, &at)) {
 			if (walk->complete || walk->lost || n + at >= depth) {
 				take_over(walk, at, n, depth);
 				walk->repeatable = repeatable;
@@ -638,6 +682,8 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			.pc = registers.pc,
 			.fp = registers.fp,
 			.exact = registers.exact,
+			.is_guessed = taken == STEP_GUESSED,
+			.is_link = taken == STEP_GUESSED && !is_return_address(registers.pc),
 		};
 		if (++n == depth)
 			break;
@@ -652,7 +698,8 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				at = 0;
 			guessed = true;
 			/* Else other code may be there another time. */
-			repeatable &= frame->rule && taken != STEP_ASTRAY;
+			repeatable &= (frame->is_link ? hears_of_objects : frame->rule != 0) &&
+				      taken != STEP_ASTRAY;
 		}
 		if (__builtin_expect(guessed, 0))
 			repeatable &= lasts(frame);
@@ -678,14 +725,16 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			  uint32_t longest, struct mf_walk *scratch)
 {
 	struct mf_registers registers = *caller;
+	struct mf_walk_frame *frame = &scratch->fresh[0];
 	enum step taken = STEP_DONE;
 	bool guessed = false;
 	uint32_t n = 0;
 
 	while (n < depth && !is_end(taken)) {
-		n = merge(pcs, n, registers.pc, longest);
-		taken = guessed ? step_carefully(&registers, &scratch->fresh[0]) :
-				  step(&registers, &scratch->fresh[0]);
+		frame->is_link = taken == STEP_GUESSED && !is_return_address(registers.pc);
+		if (!frame->is_link)
+			n = merge(pcs, n, registers.pc, longest);
+		taken = guessed ? step_carefully(&registers, frame) : step(&registers, frame);
 		guessed |= taken == STEP_GUESSED;
 		if (taken == STEP_UNKNOWN)
 			return merge_completely(pcs, caller, depth, longest, scratch);
@@ -704,6 +753,11 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			  uint32_t longest, struct mf_walk *scratch)
 {
 	return merge_completely(pcs, caller, depth, longest, scratch);
+}
+
+uint64_t mf_unwind_stack_end(uint64_t sp)
+{
+	return sp;
 }
 
 void mf_unwind_forget(void)

@@ -48,10 +48,12 @@ struct mf_walk_frame {
 	uint64_t other;	     /* what it held */
 	uint32_t node;	     /* of the trie: the owner's, where n_known says that there is one */
 	uint16_t n_words;    /* of the walk's: those of this frame and of all outside it */
-	uint16_t rule : 13;  /* which one undoes it; 0: it is not remembered */
+	uint16_t rule : 11;  /* which one undoes it; 0: it is not remembered */
 	bool exact : 1;
 	bool consumes_fp : 1; /* finding the caller took fp */
 	bool needs_fp : 1;   /* finding this or an outer frame's caller took it: it must be the same */
+	bool is_guessed : 1; /* the way to it was a guess */
+	bool is_link : 1;    /* and it is no frame, only a link of the chain that leads to the next one */
 };
 
 /* A word that the way went over, and what it held. */
@@ -81,7 +83,7 @@ struct mf_walk {
  * Walks from @caller on, at most @depth (up to MF_DEPTH_MAX) frames, at least one. Frames that are as
  * they were in the walk before are taken over with their nodes, if they had any. Needs
  * no frame pointers (but goes by them in code without unwind tables), allocates nothing and takes no
- * lock.
+ * lock. A link that is no frame is among the frames, and counts; but the innermost one never is that.
  */
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
 
@@ -93,6 +95,12 @@ void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t
  */
 uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
 			  uint32_t longest, struct mf_walk *scratch);
+
+/*
+ * Where the stack that @sp lies on ends; @sp itself if that is not known (a coroutine's stack, a
+ * signal's).
+ */
+uint64_t mf_unwind_stack_end(uint64_t sp);
 
 /* Code was unmapped: other code may come to lie at its addresses. */
 void mf_unwind_forget(void);

@@ -7,8 +7,14 @@
 #include "verify.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #include "model/trie.h"
+#include "unwind/callsite.h"
 #include "session.h"
 
 #ifdef __x86_64__
@@ -25,34 +31,136 @@ static struct {
 	int (*init_local)(unw_cursor_t *cursor, unw_context_t *context);
 	int (*get_reg)(unw_cursor_t *cursor, int reg, unw_word_t *value);
 	int (*step)(unw_cursor_t *cursor);
+	int (*get_proc_info)(unw_cursor_t *cursor, unw_proc_info_t *info);
+	int (*get_proc_info_by_ip)(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
+				   void *data);
+	unw_addr_space_t *space;
 } libunwind;
+
+/* A walk: libunwind's as far as there are rules. Its cursor points into the context. */
+struct reference {
+	unw_cursor_t cursor;
+	unw_context_t context;
+	uint32_t n_links; /* passed over: see mf_unwind() */
+	uint64_t pc;	  /* 0: the end */
+};
 
 bool mf_verify_start(void)
 {
 	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	const struct {
+		const char *name;
+		void **function;
+	} functions[] = {
+		{ "_Ux86_64_getcontext", (void **)&libunwind.get_context },
+		{ NAME(unw_init_local), (void **)&libunwind.init_local },
+		{ NAME(unw_get_reg), (void **)&libunwind.get_reg },
+		{ NAME(unw_step), (void **)&libunwind.step },
+		{ NAME(unw_get_proc_info), (void **)&libunwind.get_proc_info },
+		{ NAME(unw_get_proc_info_by_ip), (void **)&libunwind.get_proc_info_by_ip },
+		{ NAME(unw_local_addr_space), (void **)&libunwind.space },
+	};
 
-	if (handle) {
-		libunwind.get_context = (int (*)(unw_context_t *))dlsym(handle, "_Ux86_64_getcontext");
-		libunwind.init_local = (int (*)(unw_cursor_t *, unw_context_t *))
-			dlsym(handle, NAME(unw_init_local));
-		libunwind.get_reg = (int (*)(unw_cursor_t *, int, unw_word_t *))
-			dlsym(handle, NAME(unw_get_reg));
-		libunwind.step = (int (*)(unw_cursor_t *))dlsym(handle, NAME(unw_step));
-	}
-	if (!libunwind.get_context || !libunwind.init_local || !libunwind.get_reg ||
-	    !libunwind.step) {
-		mf_session_store.header->verify = MF_VERIFY_IMPOSSIBLE;
-		return false;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		*functions[i].function = handle ? dlsym(handle, functions[i].name) : NULL;
+		if (!*functions[i].function) {
+			mf_session_store.header->verify = MF_VERIFY_IMPOSSIBLE;
+			return false;
+		}
 	}
 	return true;
 }
 
-/* The next return address; 0 at the end. */
-static uint64_t next(unw_cursor_t *cursor)
+/* Reads what may not be there: slowly, and as nobody else does. */
+static bool read_memory(uint64_t address, void *to, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
+
+	return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1ul, &remote, 1ul, 0ul) ==
+	       (long)size;
+}
+
+static bool follows_call(uint64_t pc)
+{
+	uint8_t code[MF_CALLSITE_BYTES];
+	size_t size = sizeof(code);
+	int64_t distance;
+
+	/* Code may begin less before it. */
+	while (size && !read_memory(pc - size, code + sizeof(code) - size, size))
+		size--;
+	return mf_callsite_ends(code + sizeof(code), size, &distance);
+}
+
+/* Does libunwind know rules for the frame? Of code without any, it says that it is a byte long. */
+static bool has_rules(struct reference *reference)
+{
+	unw_proc_info_t info;
+
+	return !libunwind.get_proc_info(&reference->cursor, &info) &&
+	       info.end_ip - info.start_ip > 1;
+}
+
+/* Is @pc where the rules of some code begin, so that nobody called what is before it? */
+static bool is_start(uint64_t pc)
+{
+	unw_proc_info_t info;
+
+	return !libunwind.get_proc_info_by_ip(*libunwind.space, pc, &info, NULL) &&
+	       info.start_ip == pc;
+}
+
+static void step_by_rules(struct reference *reference)
 {
 	unw_word_t pc;
 
-	return libunwind.step(cursor) > 0 && !libunwind.get_reg(cursor, UNW_REG_IP, &pc) ? pc : 0;
+	if (libunwind.step(&reference->cursor) > 0 &&
+	    !libunwind.get_reg(&reference->cursor, UNW_REG_IP, &pc))
+		reference->pc = pc;
+	else
+		reference->pc = 0;
+}
+
+/*
+ * Out of code without rules, by the chain of frame pointers, to what can be returned to. Not as libunwind
+ * does it: that forgets how large the frame was, and then looks for the next return address where it is
+ * not.
+ */
+static void step_by_frame_pointer(struct reference *reference)
+{
+	unw_word_t sp, fp;
+	uint64_t link[2], bound;
+
+	if (is_start(reference->pc) || libunwind.get_reg(&reference->cursor, UNW_REG_SP, &sp) ||
+	    libunwind.get_reg(&reference->cursor, UNW_X86_64_RBP, &fp)) {
+		reference->pc = 0;
+		return;
+	}
+	bound = mf_unwind_stack_end(sp);
+	for (;; reference->n_links++) {
+		if (fp < sp || fp & 7 || fp + sizeof(link) > bound ||
+		    !read_memory(fp, link, sizeof(link)) || !link[1]) {
+			reference->pc = 0;
+			return;
+		}
+		sp = fp + sizeof(link);
+		fp = link[0];
+		if (follows_call(link[1]))
+			break;
+	}
+	reference->pc = link[1];
+	reference->context.uc_mcontext.gregs[REG_RIP] = (greg_t)link[1];
+	reference->context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+	reference->context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
+	libunwind.init_local(&reference->cursor, &reference->context);
+}
+
+static void go_on(struct reference *reference)
+{
+	if (has_rules(reference))
+		step_by_rules(reference);
+	else
+		step_by_frame_pointer(reference);
 }
 
 void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
@@ -60,25 +168,23 @@ void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
 	struct mf_store_header *header = mf_session_store.header;
 	struct mf_frame frames[MF_DEPTH_MAX];
 	uint32_t n = mf_trie_frames(&mf_session_store, context, frames, MF_DEPTH_MAX), i = 0;
-	unw_context_t here;
-	unw_cursor_t cursor;
-	uint64_t pc = 1;
+	struct reference reference = { .pc = 1 };
 
-	libunwind.get_context(&here);
-	libunwind.init_local(&cursor, &here);
+	libunwind.get_context(&reference.context);
+	libunwind.init_local(&reference.cursor, &reference.context);
 	/* The shim's own frames. */
-	while (pc && pc != caller->pc)
-		pc = next(&cursor);
-	for (; i < n && pc && frames[i].pc == pc - 1; i++)
-		pc = next(&cursor);
+	while (reference.pc && reference.pc != caller->pc)
+		step_by_rules(&reference);
+	for (; i < n && reference.pc && frames[i].pc == reference.pc - 1; i++)
+		go_on(&reference);
 	__atomic_add_fetch(&header->verified, 1, __ATOMIC_RELAXED);
 	/* A stack that was cut to its depth goes on. */
-	if (i == n && (!pc || n == header->depth))
+	if (i == n && (!reference.pc || n + reference.n_links >= header->depth))
 		return;
 	if (!__atomic_fetch_add(&header->verify_differs, 1, __ATOMIC_RELAXED)) {
 		header->differs_context = context;
 		header->differs_frame = i;
-		header->differs_pc = pc;
+		header->differs_pc = reference.pc;
 	}
 }
 

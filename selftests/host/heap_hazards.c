@@ -101,6 +101,28 @@ TEST_F(hazards, frame_pointers_that_are_none)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
+/* And words beside them may be none to return to: they are no frames, and the stack does not end there. */
+TEST_F(hazards, links_that_are_no_frames)
+{
+	const char *peak, *unknown;
+
+	RUN(self, NULL, ctl_target("heap_links"));
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	peak = strstr(self->text, "heap_tree=peak");
+	ASSERT_NE(NULL, peak);
+	EXPECT_NE(NULL, strstr(peak, "n1: 1000000 0x"));
+	/* The made code is the only frame without a name. */
+	unknown = strstr(peak, ": ???\n");
+	ASSERT_NE(NULL, unknown);
+	EXPECT_EQ(NULL, strstr(unknown + 1, ": ???\n"));
+	EXPECT_NE(NULL, strstr(unknown, "n1: 1000000 0x"));
+	EXPECT_NE(NULL, strstr(unknown, ": call_made (heap_links.c:"));
+	EXPECT_NE(NULL, strstr(unknown, ": main (heap_links.c:"));
+}
+
 /* They are about what the program does. */
 TEST_F(hazards, system_calls_of_its_own)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each stack of these programs is what a fresh walk by libunwind finds.
+// Each stack of these programs is what a fresh walk by libunwind finds, as far as there are unwind tables.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -121,6 +121,13 @@ FIXTURE_VARIANT_ADD(verify, stacks) {
 };
 FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
+};
+/* libunwind alone would go astray behind the made code. */
+FIXTURE_VARIANT_ADD(verify, links) {
+	.target = "heap_links", .argv = { "" }, .least = 1000,
+};
+FIXTURE_VARIANT_ADD(verify, links_cut_short) {
+	.target = "heap_links", .argv = { "" }, .option = "--depth=1", .least = 1000,
 };
 FIXTURE_VARIANT_ADD(verify, storm) {
 	.target = "heap_storm", .argv = { "", "4", "2000" }, .least = 4000,
