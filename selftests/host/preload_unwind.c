@@ -12,186 +12,23 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
-#include <unwind.h>
-
-#define UNW_LOCAL_ONLY
-#include <libunwind.h>
 
 #include "kselftest_harness.h"
-#include "preload/memo.h"
-#include "preload/unwind.h"
-
-#define THEIRS_MAX 1024u
-
-/* Not inlined, not cloned, and no calls made into jumps. */
-#define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
-
-struct comparison {
-	uint64_t ours[MF_DEPTH_MAX], theirs[THEIRS_MAX];
-	uint32_t n_ours, n_theirs;
-	uint64_t caller;
-};
-
-static struct comparison compared;
-static uint32_t depth = MF_DEPTH_MAX;
-
-/* What a thread knows of its stacks; its signal handlers, who may come in between, know their own. */
-struct knowledge {
-	struct mf_walk fresh, after_another;
-	struct mf_memo memo;
-};
-
-#define REMEMBERED_MAX 20000u
-
-static __thread struct knowledge knowledge[2];
-static __thread bool in_handler;
-
-/* The stacks in the memos, by context. */
-static struct {
-	uint32_t n, depth;
-	uint64_t pcs[64];
-} remembered[REMEMBERED_MAX];
-static uint32_t n_remembered;
-
-/* Stacks of which the walk that starts in another's frames, or the memo, has something else. */
-static uint32_t wrong_after_another, wrong_in_memo, hits, recalls;
-
-/* Walks that the shim's own rules could not finish. */
-static uint32_t complete_walks;
-
-_Unwind_Reason_Code __real__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
-_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
-
-_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data)
-{
-	complete_walks++;
-	return __real__Unwind_Backtrace(visit, data);
-}
-
-static void walk_theirs(struct comparison *c)
-{
-	unw_context_t context;
-	unw_cursor_t cursor;
-	unw_word_t pc;
-
-	c->n_theirs = 0;
-	unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_NONE);
-	unw_getcontext(&context);
-	unw_init_local(&cursor, &context);
-	do {
-		unw_get_reg(&cursor, UNW_REG_IP, &pc);
-		if (pc && (c->n_theirs || pc == c->caller) && c->n_theirs < THEIRS_MAX)
-			c->theirs[c->n_theirs++] = pc;
-	} while (unw_step(&cursor) > 0);
-}
-
-static void copy(const struct mf_walk *walk, struct comparison *c)
-{
-	c->n_ours = walk->n;
-	for (uint32_t i = 0; i < walk->n; i++)
-		c->ours[i] = walk->frames[walk->n - 1 - i].pc;
-}
-
-static bool is_same(const struct mf_walk *walk)
-{
-	if (walk->n != compared.n_ours)
-		return false;
-	for (uint32_t i = 0; i < walk->n; i++)
-		if (walk->frames[walk->n - 1 - i].pc != compared.ours[i])
-			return false;
-	return true;
-}
-
-static void remember(struct mf_memo *memo, const struct mf_registers *caller,
-		     const struct mf_walk *walk)
-{
-	uint32_t context = __atomic_add_fetch(&n_remembered, 1, __ATOMIC_RELAXED);
-
-	if (!walk->repeatable || compared.n_ours > 64 || context >= REMEMBERED_MAX)
-		return;
-	remembered[context].n = compared.n_ours;
-	remembered[context].depth = depth;
-	memcpy(remembered[context].pcs, compared.ours, compared.n_ours * sizeof(uint64_t));
-	mf_memo_enter(memo, caller, walk, context);
-}
-
-static void recall(struct mf_memo *memo, const struct mf_registers *caller,
-		   const struct mf_walk *walk)
-{
-	uint32_t context = mf_memo_recall(memo, caller->sp, caller->pc);
-
-	if (context)
-		recalls++;
-	else
-		context = mf_memo_find(memo, caller->sp, caller->pc);
-	if (!context) {
-		remember(memo, caller, walk);
-		return;
-	}
-	hits++;
-	if (remembered[context].depth == depth &&
-	    (remembered[context].n != compared.n_ours ||
-	     memcmp(remembered[context].pcs, compared.ours, compared.n_ours * sizeof(uint64_t))))
-		wrong_in_memo++;
-}
-
-static void walk_ours(const struct mf_registers *caller)
-{
-	struct knowledge *known = &knowledge[in_handler];
-
-	known->fresh.n = 0;
-	mf_unwind(&known->fresh, caller, depth);
-	copy(&known->fresh, &compared);
-	mf_unwind(&known->after_another, caller, depth);
-	wrong_after_another += !is_same(&known->after_another);
-	recall(&known->memo, caller, &known->after_another);
-}
-
-/* The innermost frame of every scenario: takes the stack in all ways. */
-static FRAME __attribute__((optimize("no-omit-frame-pointer"))) int probe(void)
-{
-	compared.caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
-	walk_ours(&MF_CALLER);
-	walk_theirs(&compared);
-	return 1;
-}
-
-/* The first frame in which the two differ, -1 if none. */
-static int difference(const struct comparison *c)
-{
-	uint32_t expected = c->n_theirs < depth ? c->n_theirs : depth;
-
-	for (uint32_t i = 0; i < expected && i < c->n_ours; i++)
-		if (c->ours[i] != c->theirs[i])
-			return (int)i;
-	return c->n_ours == expected ? -1 : (int)(c->n_ours < expected ? c->n_ours : expected);
-}
-
-/* @least: frames that there must be at least, so that two empty stacks are no success. */
-#define EXPECT_SAME(least)                                                                        \
-	do {                                                                                      \
-		EXPECT_LE(least, (int)compared.n_theirs);                                         \
-		EXPECT_EQ(-1, difference(&compared))                                              \
-		{                                                                                 \
-			TH_LOG("%u frames, not %u", compared.n_ours, compared.n_theirs);          \
-		}                                                                                 \
-		EXPECT_EQ(0, wrong_after_another);                                                \
-		EXPECT_EQ(0, wrong_in_memo);                                                      \
-	} while (0)
+#include "selftests/lib/stack_walks.h"
 
 static FRAME int recurse(int n)
 {
 	volatile char pad[24];
 
 	pad[0] = (char)n;
-	return (n ? recurse(n - 1) : probe()) + pad[0];
+	return (n ? recurse(n - 1) : walks_probe()) + pad[0];
 }
 
 TEST(recursion)
 {
 	recurse(60);
 	EXPECT_SAME(63);
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 	recurse(3);
 	EXPECT_SAME(6);
 }
@@ -201,23 +38,23 @@ TEST(depth_limits)
 	static const uint32_t limits[] = { 1, 2, 80, 255, 256 };
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
-		depth = limits[i];
+		walks.depth = limits[i];
 		recurse(400);
-		EXPECT_EQ(limits[i], compared.n_ours);
+		EXPECT_EQ(limits[i], walks.compared.n_ours);
 		EXPECT_SAME(400);
 	}
 	/* More than there is room for is as much as there is room for. */
-	depth = 100000;
+	walks.depth = 100000;
 	recurse(400);
-	EXPECT_EQ(MF_DEPTH_MAX, compared.n_ours);
-	EXPECT_EQ(0, memcmp(compared.ours, compared.theirs, MF_DEPTH_MAX * sizeof(uint64_t)));
+	EXPECT_EQ(MF_DEPTH_MAX, walks.compared.n_ours);
+	EXPECT_EQ(0, memcmp(walks.compared.ours, walks.compared.theirs, MF_DEPTH_MAX * sizeof(uint64_t)));
 }
 
 static FRAME int compare_integers(const void *a, const void *b)
 {
 	const int *x = a, *y = b;
 
-	return probe() - 1 + (*x > *y) - (*x < *y);
+	return walks_probe() - 1 + (*x > *y) - (*x < *y);
 }
 
 /* Through functions of the C library that call back. */
@@ -236,20 +73,20 @@ static uint32_t wrong_in_handler;
 
 static void on_signal(int number)
 {
-	in_handler = true;
-	handled += probe();
-	in_handler = false;
-	wrong_in_handler += difference(&compared) >= 0;
+	walks_in_handler = true;
+	handled += walks_probe();
+	walks_in_handler = false;
+	wrong_in_handler += walks_difference(&walks.compared) >= 0;
 }
 
 static void on_illegal(int number, siginfo_t *info, void *data)
 {
 	ucontext_t *context = data;
 
-	in_handler = true;
-	handled += probe();
-	in_handler = false;
-	wrong_in_handler += difference(&compared) >= 0;
+	walks_in_handler = true;
+	handled += walks_probe();
+	walks_in_handler = false;
+	wrong_in_handler += walks_difference(&walks.compared) >= 0;
 	context->uc_mcontext.gregs[REG_RIP] += 2; /* behind the ud2 */
 }
 
@@ -323,7 +160,7 @@ TEST(signal_handler)
 	raise(SIGUSR1);
 	EXPECT_EQ(1, handled);
 	EXPECT_SAME(7);
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 }
 
 TEST(signal_handler_on_its_own_stack)
@@ -348,7 +185,7 @@ TEST(interrupted_leaf)
 	}
 	EXPECT_EQ(6, handled);
 	EXPECT_EQ(0, wrong_in_handler);
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 }
 
 static FRAME int busy_compare(const void *a, const void *b)
@@ -383,8 +220,8 @@ TEST(interrupted_anywhere)
 	setitimer(ITIMER_REAL, &often, NULL);
 	EXPECT_LT(500, handled);
 	EXPECT_EQ(0, wrong_in_handler);
-	EXPECT_EQ(0, wrong_after_another);
-	EXPECT_EQ(0, wrong_in_memo);
+	EXPECT_EQ(0, walks.wrong_after_another);
+	EXPECT_EQ(0, walks.wrong_in_memo);
 }
 
 static FRAME int aligned(int n)
@@ -392,7 +229,7 @@ static FRAME int aligned(int n)
 	alignas(64) volatile char line[64];
 
 	line[0] = (char)n;
-	return (n ? aligned(n - 1) : probe()) + line[0];
+	return (n ? aligned(n - 1) : walks_probe()) + line[0];
 }
 
 static FRAME int aligned_and_variable(int n)
@@ -401,14 +238,14 @@ static FRAME int aligned_and_variable(int n)
 	volatile char *room = alloca((size_t)n * 24 + 1);
 
 	line[0] = room[0] = (char)n;
-	return (n ? aligned_and_variable(n - 1) : probe()) + line[0] + room[0];
+	return (n ? aligned_and_variable(n - 1) : walks_probe()) + line[0] + room[0];
 }
 
 static FRAME __attribute__((force_align_arg_pointer)) int realigned(int n)
 {
 	volatile int value = n;
 
-	return (n ? realigned(n - 1) : probe()) + value;
+	return (n ? realigned(n - 1) : walks_probe()) + value;
 }
 
 typedef int vector __attribute__((vector_size(32)));
@@ -417,7 +254,7 @@ static FRAME __attribute__((target("avx2"))) int with_vectors(int n)
 {
 	volatile vector value = { n, n, n, n, n, n, n, n };
 
-	return (n ? with_vectors(n - 1) : probe()) + value[0];
+	return (n ? with_vectors(n - 1) : walks_probe()) + value[0];
 }
 
 TEST(realigned_stacks)
@@ -428,12 +265,12 @@ TEST(realigned_stacks)
 	EXPECT_SAME(9);
 	realigned(5);
 	EXPECT_SAME(9);
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 	if (!__builtin_cpu_supports("avx2"))
 		SKIP(return, "this processor has no AVX2");
 	with_vectors(5);
 	EXPECT_SAME(9);
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 }
 
 static FRAME int variable(int n)
@@ -442,265 +279,21 @@ static FRAME int variable(int n)
 	volatile char *room = alloca((size_t)n + 1);
 
 	array[n] = room[n] = 1;
-	return (n ? variable(n - 1) : probe()) + array[n] + room[n];
+	return (n ? variable(n - 1) : walks_probe()) + array[n] + room[n];
 }
 
 TEST(variable_frames)
 {
 	variable(20);
 	EXPECT_SAME(24);
-	EXPECT_EQ(0, complete_walks);
-}
-
-static uint32_t seed = 1;
-static uint32_t wrong_on_the_way;
-
-static uint32_t choose(uint32_t n)
-{
-	seed = seed * 1103515245u + 12345u;
-	return (seed >> 16) % n;
-}
-
-static FRAME int wander(int n);
-
-static FRAME int wander_aside(int n)
-{
-	volatile char room[40];
-
-	room[0] = (char)n;
-	return wander(n) + room[0];
-}
-
-static FRAME int wander_aligned(int n)
-{
-	alignas(64) volatile char line[64];
-
-	line[0] = (char)n;
-	return wander(n) + line[0];
-}
-
-static FRAME int wander_variable(int n)
-{
-	volatile char *room = alloca(choose(3) * 16 + 1);
-
-	room[0] = (char)n;
-	return wander(n) + room[0];
-}
-
-/* The same frames again and again, each from several places, and changed now inside, now outside. */
-static FRAME int wander(int n)
-{
-	int sum = 0;
-
-	for (uint32_t i = 0; n && i < 2; i++) {
-		switch (choose(5)) {
-		case 0:
-			sum += wander_aside(n - 1);
-			break;
-		case 1:
-			sum += wander_aligned(n - 1);
-			break;
-		case 2:
-			sum += wander_variable(n - 1);
-			break;
-		case 3:
-			sum += wander(n - 1);
-			break;
-		default:
-			sum += wander_aside(n - 1);
-		}
-	}
-	sum += probe();
-	wrong_on_the_way += difference(&compared) >= 0;
-	return sum;
-}
-
-TEST(stacks_had_before)
-{
-	for (int i = 0; i < 300; i++)
-		wander(1 + i % 7);
-	EXPECT_EQ(0, wrong_on_the_way);
-	EXPECT_EQ(0, wrong_after_another);
-	EXPECT_EQ(0, wrong_in_memo);
-	EXPECT_LT(1000, hits);
-	EXPECT_LT(1000, recalls);
-	TH_LOG("%u hits, %u of them without a hash, %u stacks remembered", hits, recalls, n_remembered);
-}
-
-#define TURNS 9
-
-static uint8_t turns[TURNS];
-static volatile int passed;
-
-static FRAME int turn(int n);
-
-static FRAME int turn_small(int n)
-{
-	volatile char room[24];
-
-	room[0] = (char)n;
-	return turn(n - 1) + room[0];
-}
-
-/* As large a frame, with a register saved in it that is nobody's frame register. */
-static FRAME int turn_saving(int n)
-{
-	int value = passed;
-
-	__asm__ volatile("" : "+r"(value) : : "rbp");
-	return turn(n - 1) + value;
-}
-
-static FRAME int turn_large(int n)
-{
-	volatile char room[120];
-
-	room[0] = (char)n;
-	return turn(n - 1) + room[0];
-}
-
-static FRAME int turn_variable(int n, size_t size)
-{
-	volatile char *room = alloca(size);
-
-	room[0] = (char)n;
-	return turn(n - 1) + room[0];
-}
-
-/* Code that no table describes, with a frame pointer: as a JIT makes it. */
-static int (*made[3])(int (*function)(int), int n);
-
-static FRAME int turn_aligned(int n)
-{
-	alignas(64) volatile char line[64];
-
-	line[0] = (char)n;
-	return turn(n - 1) + line[0];
-}
-
-/* One place to call from. What stands behind the call keeps it apart from the others, and no tail call. */
-#define TURN(number, call)             \
-	case number:                   \
-		sum = (call);          \
-		passed = (number) + 1; \
-		break
-
-/* Each of these from two places. */
-static FRAME int turn(int n)
-{
-	int sum = 0;
-
-	if (!n)
-		return probe();
-	switch (turns[n - 1]) {
-	TURN(0, turn_small(n));
-	TURN(1, turn_small(n));
-	TURN(2, turn_saving(n));
-	TURN(3, turn_saving(n));
-	TURN(4, turn_large(n));
-	TURN(5, turn_large(n));
-	TURN(6, turn_variable(n, 16));
-	TURN(7, turn_variable(n, 32));
-	TURN(8, turn_aligned(n));
-	TURN(9, turn_aligned(n));
-	TURN(10, made[0](turn, n - 1));
-	TURN(11, made[1](turn, n - 1));
-	TURN(12, made[2](turn, n - 1));
-	}
-	return sum;
-}
-
-/*
- * All of a stack but some frames is where it was: these are others, of the first @kinds, or go on elsewhere;
- * and back again. Returns how many differ from a complete unwinder's; or, if not 0, do not have @n frames.
- */
-static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
-{
-	uint8_t before[TURNS];
-	uint32_t wrong = 0;
-
-	for (int i = 0; i < times; i++) {
-		if (i % 3 == 2) {
-			memcpy(turns, before, sizeof(turns));
-		} else {
-			memcpy(before, turns, sizeof(turns));
-			for (uint32_t changes = 1 + choose(3); changes; changes--)
-				turns[choose(TURNS)] = (uint8_t)choose(kinds);
-		}
-		turn(TURNS);
-		wrong += n ? compared.n_ours != n : difference(&compared) >= 0;
-	}
-	return wrong;
-}
-
-TEST(other_ways_to_the_same_place)
-{
-	EXPECT_EQ(0, turn_about(6000, 10, 0));
-	EXPECT_EQ(0, wrong_after_another);
-	EXPECT_EQ(0, wrong_in_memo);
-	EXPECT_EQ(0, complete_walks);
-}
-
-static void make_code(void)
-{
-	static const uint8_t codes[][32] = {
-		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
-		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* The same from another place, with a frame of the same size. */
-		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* And with sub $32,%rsp and leave. */
-		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff,
-		  0xd0, 0xc9, 0xc3 },
-	};
-
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-		void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		memcpy(code, codes[i], sizeof(codes[i]));
-		made[i] = (int (*)(int (*)(int), int))code;
-	}
-}
-
-/* Frames behind one that was guessed are known again as others are; but not before objects are heard of. */
-TEST(ways_through_made_code)
-{
-	uint32_t n;
-
-	EXPECT_EQ(0, turn_about(9, 10, 0));
-	n = compared.n_ours;
-	hits = 0;
-
-	make_code();
-	memset(turns, 10, sizeof(turns));
-	for (int i = 0; i < 9; i++)
-		turn(TURNS);
-	EXPECT_FALSE(knowledge[0].after_another.repeatable);
-	EXPECT_EQ(0, hits);
-	EXPECT_FALSE(mf_unwind_has_guessed());
-
-	mf_unwind_hears_of_objects();
-	for (int i = 0; i < 9; i++)
-		turn(TURNS);
-	EXPECT_TRUE(knowledge[0].after_another.repeatable);
-	EXPECT_LT(0, hits);
-	EXPECT_TRUE(mf_unwind_has_guessed());
-	EXPECT_FALSE(mf_unwind_has_guessed());
-
-	/* They go by other guesses, but no kind is two frames. */
-	EXPECT_EQ(0, turn_about(6000, 13, n));
-	EXPECT_EQ(0, wrong_after_another);
-	EXPECT_EQ(0, wrong_in_memo);
-	EXPECT_EQ(0, complete_walks);
-	EXPECT_LT(1000, hits);
-	TH_LOG("%u hits, %u of them without a hash", hits, recalls);
+	EXPECT_EQ(0, walks.complete_walks);
 }
 
 static jmp_buf escape;
 
 static FRAME __attribute__((noreturn)) void never_returns(void)
 {
-	probe();
+	walks_probe();
 	longjmp(escape, 1);
 }
 
@@ -715,7 +308,7 @@ TEST(noreturn_call_at_the_end)
 	if (!setjmp(escape))
 		ends_in_call();
 	EXPECT_SAME(5);
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 }
 
 static void *run_thread(void *data)
@@ -731,21 +324,21 @@ TEST(thread)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_thread, NULL));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_SAME(9); /* and start_thread, clone3 */
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 }
 
-static struct comparison before_main;
+static struct walks_comparison before_main;
 
 static __attribute__((constructor)) void construct(void)
 {
 	recurse(2);
-	before_main = compared;
+	before_main = walks.compared;
 }
 
 TEST(constructor)
 {
 	EXPECT_LE(6, before_main.n_theirs);
-	EXPECT_EQ(-1, difference(&before_main));
+	EXPECT_EQ(-1, walks_difference(&before_main));
 }
 
 static ucontext_t main_context, coroutine_context;
@@ -792,19 +385,17 @@ TEST(unloaded_library)
 		if (address && address != (void *)call_back)
 			SKIP(return, "the dynamic linker took another address");
 		address = (void *)call_back;
-		EXPECT_EQ(2, call_back(probe));
+		EXPECT_EQ(2, call_back(walks_probe));
 		EXPECT_SAME(5);
 		dlclose(handle);
-		mf_unwind_forget();
-		memset(&knowledge[0].after_another, 0, sizeof(knowledge[0].after_another));
-		mf_memo_forget(&knowledge[0].memo);
+		walks_forget();
 	}
-	EXPECT_EQ(0, complete_walks);
+	EXPECT_EQ(0, walks.complete_walks);
 }
 
 static FRAME int probe_and_return(void)
 {
-	return probe() + 1;
+	return walks_probe() + 1;
 }
 
 /* Code that no table describes: there is no more to know than the caller, and nothing crashes. */
@@ -829,12 +420,12 @@ TEST(code_without_tables)
 		ASSERT_NE(MAP_FAILED, code);
 		memcpy(code, codes[i], sizeof(codes[i]));
 		EXPECT_EQ(2, function(probe_and_return));
-		EXPECT_LE(1, compared.n_ours);
-		EXPECT_EQ(compared.caller, compared.ours[0]);
+		EXPECT_LE(1, walks.compared.n_ours);
+		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);
 		/* Called from there directly, the caller itself is unknown code. */
-		EXPECT_EQ(1, function(probe));
-		EXPECT_LE(1, compared.n_ours);
-		EXPECT_EQ(compared.caller, compared.ours[0]);
+		EXPECT_EQ(1, function(walks_probe));
+		EXPECT_LE(1, walks.compared.n_ours);
+		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);
 		munmap(code, 4096);
 	}
 }
@@ -929,10 +520,10 @@ FIXTURE_TEARDOWN(fallback)
 
 TEST_F(fallback, complete_unwinder)
 {
-	complete_walks = 0;
+	walks.complete_walks = 0;
 	EXPECT_EQ(2, variant->function(probe_and_return));
 	EXPECT_SAME(5);
-	EXPECT_EQ(2, complete_walks);
+	EXPECT_EQ(2, walks.complete_walks);
 }
 
 TEST_HARNESS_MAIN

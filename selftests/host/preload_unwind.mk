@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # libgcc's unwinder linked in, as in the shim: libunwind has functions of the same names. Calls of it
 # are counted.
-$(O)/selftests/host/preload_unwind: $(O)/preload/unwind.o $(O)/preload/readable.o $(O)/preload/memo.o \
-	$(O)/preload/cfi.o $(O)/preload/rowcache.o $(O)/libmassif.a \
+STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/unwind.o $(O)/preload/readable.o \
+	$(O)/preload/memo.o $(O)/preload/cfi.o $(O)/preload/rowcache.o $(O)/libmassif.a
+LDLIBS-STACK_WALKS := -Wl,--wrap=_Unwind_Backtrace -static-libgcc -lgcc_eh -lunwind -lpthread -ldl
+$(O)/selftests/lib/stack_walks.o: MF_CFLAGS += -fomit-frame-pointer
+
+$(O)/selftests/host/preload_unwind: $(STACK_WALKS) \
 	| $(O)/selftests/targets/libunwind_small.so $(O)/selftests/targets/libunwind_large.so
 # The program has holes between its segments, as many have; the shared objects have none.
-LDLIBS-preload_unwind := -Wl,-z,max-page-size=0x200000 -Wl,-z,separate-code -Wl,--wrap=_Unwind_Backtrace -static-libgcc -lgcc_eh -lunwind -lpthread -ldl
+LDLIBS-preload_unwind := -Wl,-z,max-page-size=0x200000 -Wl,-z,separate-code $(LDLIBS-STACK_WALKS)
 $(O)/selftests/host/preload_unwind.o: MF_CFLAGS += -fomit-frame-pointer -Wno-vla
+
+$(O)/selftests/host/preload_ways: $(STACK_WALKS)
+LDLIBS-preload_ways = $(LDLIBS-STACK_WALKS)
+$(O)/selftests/host/preload_ways.o: MF_CFLAGS += -fomit-frame-pointer

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+// The present stack, taken in all ways that the shim has, and by libunwind.
+
+#include "selftests/lib/stack_walks.h"
+
+#include <string.h>
+#include <unwind.h>
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include "preload/memo.h"
+
+struct walks walks = { .depth = MF_DEPTH_MAX };
+
+__thread bool walks_in_handler;
+
+/* What a thread knows of its stacks. */
+struct knowledge {
+	struct mf_walk fresh, after_another;
+	struct mf_memo memo;
+};
+
+#define REMEMBERED_MAX 20000u
+
+static __thread struct knowledge knowledge[2];
+
+/* The stacks in the memos, by context. */
+static struct {
+	uint32_t n, depth;
+	uint64_t pcs[64];
+} remembered[REMEMBERED_MAX];
+
+_Unwind_Reason_Code __real__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
+_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
+
+_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data)
+{
+	walks.complete_walks++;
+	return __real__Unwind_Backtrace(visit, data);
+}
+
+static void walk_theirs(struct walks_comparison *c)
+{
+	unw_context_t context;
+	unw_cursor_t cursor;
+	unw_word_t pc;
+
+	c->n_theirs = 0;
+	unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_NONE);
+	unw_getcontext(&context);
+	unw_init_local(&cursor, &context);
+	do {
+		unw_get_reg(&cursor, UNW_REG_IP, &pc);
+		if (pc && (c->n_theirs || pc == c->caller) && c->n_theirs < WALKS_THEIRS_MAX)
+			c->theirs[c->n_theirs++] = pc;
+	} while (unw_step(&cursor) > 0);
+}
+
+/* The walk's frames, without what is none; returns their number. */
+static uint32_t copy(const struct mf_walk *walk, uint64_t pcs[MF_DEPTH_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = walk->n; i-- > 0;)
+		if (!walk->frames[i].is_link)
+			pcs[n++] = walk->frames[i].pc;
+	return n;
+}
+
+static bool is_same(const struct mf_walk *walk)
+{
+	uint64_t pcs[MF_DEPTH_MAX];
+	uint32_t n = copy(walk, pcs);
+
+	return n == walks.compared.n_ours && !memcmp(pcs, walks.compared.ours, n * sizeof(*pcs));
+}
+
+static void remember(struct mf_memo *memo, const struct mf_registers *caller,
+		     const struct mf_walk *walk)
+{
+	uint32_t context = __atomic_add_fetch(&walks.n_remembered, 1, __ATOMIC_RELAXED);
+
+	if (!walk->repeatable || walks.compared.n_ours > 64 || context >= REMEMBERED_MAX)
+		return;
+	remembered[context].n = walks.compared.n_ours;
+	remembered[context].depth = walks.depth;
+	memcpy(remembered[context].pcs, walks.compared.ours, walks.compared.n_ours * sizeof(uint64_t));
+	mf_memo_enter(memo, caller, walk, context);
+}
+
+static void recall(struct mf_memo *memo, const struct mf_registers *caller,
+		   const struct mf_walk *walk)
+{
+	uint32_t context = mf_memo_recall(memo, caller->sp, caller->pc);
+
+	if (context)
+		walks.recalls++;
+	else
+		context = mf_memo_find(memo, caller->sp, caller->pc);
+	if (!context) {
+		remember(memo, caller, walk);
+		return;
+	}
+	walks.hits++;
+	if (remembered[context].depth == walks.depth &&
+	    (remembered[context].n != walks.compared.n_ours ||
+	     memcmp(remembered[context].pcs, walks.compared.ours,
+		    walks.compared.n_ours * sizeof(uint64_t))))
+		walks.wrong_in_memo++;
+}
+
+static void walk_ours(const struct mf_registers *caller)
+{
+	struct knowledge *known = &knowledge[walks_in_handler];
+
+	known->fresh.n = 0;
+	mf_unwind(&known->fresh, caller, walks.depth);
+	walks.compared.n_ours = copy(&known->fresh, walks.compared.ours);
+	mf_unwind(&known->after_another, caller, walks.depth);
+	walks.wrong_after_another += !is_same(&known->after_another);
+	recall(&known->memo, caller, &known->after_another);
+}
+
+FRAME __attribute__((optimize("no-omit-frame-pointer"))) int walks_probe(void)
+{
+	walks.compared.caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	walk_ours(&MF_CALLER);
+	walk_theirs(&walks.compared);
+	return 1;
+}
+
+int walks_difference(const struct walks_comparison *c)
+{
+	uint32_t expected = c->n_theirs < walks.depth ? c->n_theirs : walks.depth;
+
+	for (uint32_t i = 0; i < expected && i < c->n_ours; i++)
+		if (c->ours[i] != c->theirs[i])
+			return (int)i;
+	return c->n_ours == expected ? -1 : (int)(c->n_ours < expected ? c->n_ours : expected);
+}
+
+bool walks_repeatable(void)
+{
+	return knowledge[walks_in_handler].after_another.repeatable;
+}
+
+void walks_forget(void)
+{
+	mf_unwind_forget();
+	memset(&knowledge[0].after_another, 0, sizeof(knowledge[0].after_another));
+	mf_memo_forget(&knowledge[0].memo);
+}
