@@ -7,7 +7,8 @@ PRELOAD_SRCS := $(wildcard preload/*.c) \
 	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
 	userland/model/heap.c userland/model/consult.c \
 	userland/model/tally.c userland/model/ledger.c userland/model/stacks.c \
-	userland/unwind/callsite.c userland/unwind/rows.c userland/unwind/rowfile.c
+	userland/unwind/callsite.c userland/unwind/request_site.c \
+	userland/unwind/rows.c userland/unwind/rowfile.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 
 # C++ exceptions thrown by the library's operator new pass through ours.

@@ -5,6 +5,9 @@
 // segment that holds both: where constants lie beside the code, only what an unwind table tells of is
 // taken for code.
 //
+// In a large program the search takes longer than all else at the start: each page of its code has to be
+// mapped for it. That there is no request in an object is kept for the next program (rowcache.h).
+//
 // An object that is loaded again often comes to lie where it was. Then its sites are where they were,
 // and lead to the same trampolines.
 
@@ -18,6 +21,7 @@
 
 #include "command.h"
 #include "patch.h"
+#include "rowcache.h"
 #include "session.h"
 #include "thread.h"
 #include "track.h"
@@ -25,6 +29,9 @@
 #include "unwind.h"
 
 #define ORIGINS_MAX 512u
+
+/* Of code: less is looked through in less time than a file takes to be written. */
+#define NOTED_LEAST (256u << 10)
 
 /* Code that had requests when it came, with its trampolines, in the order of their sites. */
 struct origin {
@@ -147,6 +154,7 @@ struct code {
 	const uint8_t *at, *end;
 	bool mixed; /* constants may be among it: the ELF header is, */
 	const struct table *table; /* and this tells what is code */
+	bool any; /* something was there that looks like a request */
 };
 
 static struct origin *find_origin(uint64_t start, uint64_t end)
@@ -161,36 +169,37 @@ static struct origin *find_origin(uint64_t start, uint64_t end)
 }
 
 /* The first request from @at on, or NULL. */
-static const uint8_t *find_request(const struct code *code, const uint8_t *at)
+static const uint8_t *find_request(struct code *code, const uint8_t *at)
 {
-	while ((at = mf_trampoline_find_site(at, (size_t)(code->end - at)))) {
+	while ((at = mf_request_site_find(at, (size_t)(code->end - at)))) {
+		code->any = true;
 		if (!code->mixed || is_told_of(code->object, code->table, (uintptr_t)at))
 			return at;
-		at += MF_TRAMPOLINE_SITE_BYTES;
+		at += MF_REQUEST_SITE_BYTES;
 	}
 	return NULL;
 }
 
 /* Are the requests those that @list is for? */
-static bool are_known(const struct mf_trampoline *list, const struct code *code)
+static bool are_known(const struct mf_trampoline *list, struct code *code)
 {
 	const uint8_t *at = code->at;
 
 	for (; list && (at = find_request(code, at)); list = list->next) {
 		if (mf_trampoline_site(list) != at)
 			return false;
-		at += MF_TRAMPOLINE_SITE_BYTES;
+		at += MF_REQUEST_SITE_BYTES;
 	}
 	return !list && !find_request(code, at);
 }
 
 /* A list of trampolines for all requests. *@failed of them could not be made, because of *@error. */
-static struct mf_trampoline *make_trampolines(const struct code *code, uint32_t *failed, int *error)
+static struct mf_trampoline *make_trampolines(struct code *code, uint32_t *failed, int *error)
 {
 	struct mf_trampoline *list = NULL, **last = &list;
 	const uint8_t *at = code->at;
 
-	for (; (at = find_request(code, at)); at += MF_TRAMPOLINE_SITE_BYTES) {
+	for (; (at = find_request(code, at)); at += MF_REQUEST_SITE_BYTES) {
 		void *room;
 		int made = mf_patch_room(at, sizeof(struct mf_trampoline), &room);
 
@@ -220,7 +229,7 @@ static void count_missed(uint32_t n, int code)
 	mf_thread_local.inside = inside;
 }
 
-static void redirect(const struct code *code)
+static void redirect(struct code *code)
 {
 	struct origin *origin = find_origin((uintptr_t)code->at, (uintptr_t)code->end);
 	struct mf_trampoline *list = origin ? origin->first : NULL;
@@ -250,21 +259,48 @@ static void redirect(const struct code *code)
 	origin->first = list;
 }
 
+static bool is_code(const ElfW(Phdr) *header)
+{
+	return header->p_type == PT_LOAD && (header->p_flags & (PF_R | PF_X)) == (PF_R | PF_X);
+}
+
+/* How much code there is, and where some of it lies. */
+static uint64_t code_bytes(const struct dl_phdr_info *info, uint64_t *address)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (!is_code(header))
+			continue;
+		bytes += header->p_filesz;
+		*address = info->dlpi_addr + header->p_vaddr;
+	}
+	return bytes;
+}
+
 void mf_requests_arrived(const struct dl_phdr_info *info)
 {
 	struct code code = { .object = info };
+	uint64_t bytes, address = 0;
 
 	if (!wanted)
+		return;
+	bytes = code_bytes(info, &address);
+	if (mf_rowcache_has_no_request(address, bytes))
 		return;
 	code.table = find_table(info);
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 
-		if (header->p_type != PT_LOAD || (header->p_flags & (PF_R | PF_X)) != (PF_R | PF_X))
+		if (!is_code(header))
 			continue;
 		code.at = (const uint8_t *)(info->dlpi_addr + header->p_vaddr);
 		code.end = code.at + header->p_filesz;
 		code.mixed = !header->p_offset;
 		redirect(&code);
 	}
+	if (!code.any && bytes >= NOTED_LEAST)
+		mf_rowcache_note_searched(address);
 }

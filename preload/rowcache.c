@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rules that earlier programs found.
+// What earlier programs found in their objects.
 
 #include "rowcache.h"
 
@@ -12,7 +12,7 @@
 #include "model/objects.h"
 #include "unwind/rowfile.h"
 
-#define OBJECTS_MAX 64u
+#define OBJECTS_MAX 256u
 
 struct known {
 	uint64_t start, end, bias;
@@ -85,18 +85,36 @@ bool mf_rowcache_find(uint64_t pc, struct mf_cfi_rule *rule)
 	return found;
 }
 
+static void note(const struct known *object, uint32_t what)
+{
+	uint64_t *notes_of_all = notes->regions[MF_REGION_NEW_RULES];
+	uint32_t n = __atomic_fetch_add(&notes->header->n_new_rules, 1, __ATOMIC_RELAXED);
+
+	if (mf_store_fits(notes, MF_REGION_NEW_RULES, n, sizeof(*notes_of_all)))
+		notes_of_all[n] = (uint64_t)object->object << 32 | what;
+}
+
 void mf_rowcache_note(uint64_t pc, const struct mf_cfi_rule *rule)
 {
 	const struct known *object = find_known(pc);
-	uint64_t *addresses;
-	uint32_t n;
 
-	if (!object || !mf_rowfile_holds(rule) || (pc - object->bias) >> 32)
-		return;
-	addresses = notes->regions[MF_REGION_NEW_RULES];
-	n = __atomic_fetch_add(&notes->header->n_new_rules, 1, __ATOMIC_RELAXED);
-	if (mf_store_fits(notes, MF_REGION_NEW_RULES, n, sizeof(*addresses)))
-		addresses[n] = (uint64_t)object->object << 32 | (pc - object->bias);
+	if (object && mf_rowfile_holds(rule) && pc - object->bias < MF_NEW_RULE_SEARCHED)
+		note(object, (uint32_t)(pc - object->bias));
+}
+
+bool mf_rowcache_has_no_request(uint64_t address, uint64_t bytes)
+{
+	const struct known *object = find_known(address);
+
+	return object && object->file && bytes && object->file->searched_bytes == bytes;
+}
+
+void mf_rowcache_note_searched(uint64_t address)
+{
+	const struct known *object = find_known(address);
+
+	if (object)
+		note(object, MF_NEW_RULE_SEARCHED);
 }
 
 void mf_rowcache_forget(void)

@@ -162,11 +162,11 @@ static void attach(char **environment)
 		mf_fork_start();
 	mf_session_store.header->first_time_ns = monotonic_ns();
 	mf_objects_scan();
+	mf_rowcache_open(&mf_session_store);
 	mf_requests_start();
 	mf_session_store.header->late_objects_error = mf_arrival_start();
 	mf_blocks_set_distance(&mf_session_store,
 			       mf_takeover_is_any() ? MF_TAKEOVER_DISTANCE : mf_real_distance());
-	mf_rowcache_open(&mf_session_store);
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
 	mf_trace_start(mf_session_store.header->trace_fd,

@@ -170,24 +170,6 @@ void mf_trampoline_start(mf_trampoline_answer *answer)
 	measure_state();
 }
 
-/*
- * rol $3, %rdi; rol $13, %rdi; rol $61, %rdi; rol $51, %rdi; xchg %rbx, %rbx. All bits turned over,
- * so that this is none itself.
- */
-static const uint8_t inverse[MF_TRAMPOLINE_SITE_BYTES] = {
-	0xb7, 0x3e, 0x38, 0xfc, 0xb7, 0x3e, 0x38, 0xf2, 0xb7, 0x3e,
-	0x38, 0xc2, 0xb7, 0x3e, 0x38, 0xcc, 0xb7, 0x78, 0x24,
-};
-
-const uint8_t *mf_trampoline_find_site(const uint8_t *code, size_t n)
-{
-	uint8_t sequence[sizeof(inverse)];
-
-	for (size_t i = 0; i < sizeof(inverse); i++)
-		sequence[i] = (uint8_t)~inverse[i];
-	return memmem(code, n, sequence, sizeof(sequence));
-}
-
 void mf_trampoline_make(struct mf_trampoline *trampoline, const uint8_t *site)
 {
 	/* lea -128(%rsp), %rsp; call *entry(%rip); lea 128(%rsp), %rsp; jmp back */
@@ -200,7 +182,7 @@ void mf_trampoline_make(struct mf_trampoline *trampoline, const uint8_t *site)
 		       "where the code finds them");
 	memcpy(trampoline->code, code, sizeof(code));
 	trampoline->entry = (uintptr_t)mf_trampoline_entry;
-	trampoline->back = (uintptr_t)site + MF_TRAMPOLINE_SITE_BYTES;
+	trampoline->back = (uintptr_t)site + MF_REQUEST_SITE_BYTES;
 	mf_jump_encode(trampoline->code + sizeof(code), (uintptr_t)trampoline->code + sizeof(code),
 		       trampoline->back);
 }
@@ -209,11 +191,6 @@ void mf_trampoline_make(struct mf_trampoline *trampoline, const uint8_t *site)
 
 void mf_trampoline_start(mf_trampoline_answer *answer)
 {
-}
-
-const uint8_t *mf_trampoline_find_site(const uint8_t *code, size_t n)
-{
-	return NULL;
 }
 
 void mf_trampoline_make(struct mf_trampoline *trampoline, const uint8_t *site)

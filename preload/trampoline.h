@@ -9,12 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A request in the program's code: the instructions that valgrind.h makes. 0: we know of none here. */
-#if defined(__x86_64__)
-#define MF_TRAMPOLINE_SITE_BYTES 19u
-#else
-#define MF_TRAMPOLINE_SITE_BYTES 0u
-#endif
+#include "unwind/request_site.h"
 
 /* What the program asks for: valgrind.h's VG_USERREQ__. trampoline.c knows them, too. */
 enum mf_request {
@@ -44,15 +39,12 @@ typedef uint64_t mf_trampoline_answer(const struct mf_trampoline_frame *frame, u
 /* Before the first trampoline is made. */
 void mf_trampoline_start(mf_trampoline_answer *answer);
 
-/* The first site in @n bytes of @code, or NULL. */
-const uint8_t *mf_trampoline_find_site(const uint8_t *code, size_t n);
-
 /* Makes that of @site. */
 void mf_trampoline_make(struct mf_trampoline *trampoline, const uint8_t *site);
 
 static inline uint8_t *mf_trampoline_site(const struct mf_trampoline *trampoline)
 {
-	return (uint8_t *)(uintptr_t)trampoline->back - MF_TRAMPOLINE_SITE_BYTES;
+	return (uint8_t *)(uintptr_t)trampoline->back - MF_REQUEST_SITE_BYTES;
 }
 
 #endif

@@ -77,9 +77,12 @@ static uint32_t add_rows(const struct mf_elfmap *map, const struct mf_rowfile *o
 	return added;
 }
 
-/* @addresses as they are in the store, all of one object. */
+/*
+ * @addresses as they are in the store, all of one object; @searched: its code was looked through for client
+ * requests, too.
+ */
 static void learn_object(const struct mf_object *object, int directory, const uint64_t *addresses,
-			 size_t n)
+			 size_t n, bool searched)
 {
 	mf_auto_free struct mf_rowfile *made = NULL;
 	char name[MF_ROWFILE_NAME_SIZE];
@@ -96,12 +99,22 @@ static void learn_object(const struct mf_object *object, int directory, const ui
 	made = malloc(mf_rowfile_size(kept + (uint32_t)n));
 	if (made) {
 		mf_rowfile_init(made, object->build_id, object->build_id_size);
+		made->searched_bytes = old ? old->searched_bytes : 0;
 		if (old)
 			memcpy(made->rows, old->rows, kept * sizeof(*old->rows));
+		if (searched && !made->searched_bytes)
+			made->searched_bytes = mf_elfmap_search(&map);
 		added = add_rows(&map, old, addresses, n, made->rows + kept);
 		tidy(made, kept + added);
+		if (made->n_rows > MF_ROWFILE_ROWS_MAX) {
+			/* No more of them. */
+			made->n_rows = kept;
+			if (old)
+				memcpy(made->rows, old->rows, kept * sizeof(*made->rows));
+			added = 0;
+		}
 		mf_rowfile_seal(made);
-		if (added && made->n_rows <= MF_ROWFILE_ROWS_MAX)
+		if (added || made->searched_bytes != (old ? old->searched_bytes : 0))
 			mf_cachedir_write(directory, name, made, mf_rowfile_size(made->n_rows));
 	}
 	if (old)
@@ -135,7 +148,7 @@ void mf_rowcache_learn(const struct mf_store *store, const char *path)
 	mf_auto_free uint64_t *addresses = NULL;
 	struct mf_object object;
 
-	if (n < NEW_LEAST || !path[0])
+	if (!n || !path[0])
 		return;
 	if (n > store->sizes[MF_REGION_NEW_RULES] / sizeof(*addresses))
 		n = (uint32_t)(store->sizes[MF_REGION_NEW_RULES] / sizeof(*addresses));
@@ -146,16 +159,18 @@ void mf_rowcache_learn(const struct mf_store *store, const char *path)
 	n = (uint32_t)sort(addresses, n);
 	for (size_t i = 0, end; i < n; i = end) {
 		uint32_t number = (uint32_t)(addresses[i] >> 32);
+		bool searched;
 
 		for (end = i; end < n && addresses[end] >> 32 == number;)
 			end++;
-		if (end - i < NEW_LEAST || !mf_objects_read(store, number, &object) ||
+		searched = (uint32_t)addresses[end - 1] == MF_NEW_RULE_SEARCHED;
+		if ((end - i < NEW_LEAST && !searched) || !mf_objects_read(store, number, &object) ||
 		    object.kind != MF_OBJECT_FILE || object.build_id_size < MF_ROWFILE_ID_LEAST)
 			continue;
 		if (directory < 0)
 			directory = mf_cachedir_make(path);
 		if (directory < 0)
 			return;
-		learn_object(&object, directory, addresses + i, end - i);
+		learn_object(&object, directory, addresses + i, end - i - searched, searched);
 	}
 }

@@ -42,9 +42,12 @@ enum mf_region_id {
 	MF_REGION_TALLIES,	  /* struct mf_tally[], see tally.h */
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: the entry of each node's stack */
-	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address whose rule was looked for */
+	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address whose rule was looked for; or the next */
 	MF_REGION_COUNT,
 };
+
+/* Instead of an address: the object's code was looked through, and no client request is in it. */
+#define MF_NEW_RULE_SEARCHED UINT32_MAX
 
 struct mf_region {
 	uint64_t offset; /* in the file, a multiple of the page size */

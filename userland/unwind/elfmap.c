@@ -9,14 +9,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "unwind/request_site.h"
 
 #define SEGMENTS_MAX 64
+#define CHUNK	     (1u << 20) /* bytes of code at a time */
 #define SPAN_MAX    (1ull << 32) /* link-time addresses in row files have 32 bits, too */
 
 struct segments {
@@ -158,22 +161,40 @@ static int find_parts(const struct segments *segments, struct mf_elfmap *map,
 	return same ? 0 : -ESTALE;
 }
 
+/* One that has more than there is room for has none that is known. */
+static void note_code(const struct segments *segments, struct mf_elfmap *map)
+{
+	for (int i = 0; i < segments->n; i++) {
+		const Elf64_Phdr *segment = &segments->headers[i];
+
+		if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_R | PF_X)) != (PF_R | PF_X))
+			continue;
+		if (map->n_code == MF_ELFMAP_CODE_MAX) {
+			map->n_code = 0;
+			return;
+		}
+		map->code[map->n_code++] =
+			(struct mf_elfmap_part){ segment->p_offset, segment->p_filesz };
+	}
+}
+
 int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object)
 {
-	mf_auto_close int fd = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct segments segments;
 	int ret;
 
-	map->memory = NULL;
-	if (fd < 0)
+	*map = (struct mf_elfmap){ .fd = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
+	if (map->fd < 0)
 		return -errno;
-	ret = read_segments(fd, &segments);
+	ret = read_segments(map->fd, &segments);
 	if (!ret)
-		ret = read_wanted(fd, &segments, map);
+		ret = read_wanted(map->fd, &segments, map);
 	if (!ret)
 		ret = find_parts(&segments, map, object);
 	if (ret)
 		mf_elfmap_close(map);
+	else
+		note_code(&segments, map);
 	return ret;
 }
 
@@ -181,5 +202,38 @@ void mf_elfmap_close(struct mf_elfmap *map)
 {
 	if (map->memory)
 		munmap(map->memory, map->size);
+	if (map->fd >= 0)
+		close(map->fd);
 	map->memory = NULL;
+	map->fd = -1;
+}
+
+/* The chunks overlap by less than a request. */
+static bool has_request(int fd, const struct mf_elfmap_part *part, uint8_t *chunk)
+{
+	uint64_t done = 0;
+
+	while (done < part->size) {
+		size_t size = part->size - done < CHUNK ? part->size - done : CHUNK;
+
+		if (!read_at(fd, chunk, size, part->offset + done) || mf_request_site_find(chunk, size))
+			return true;
+		done += size;
+		if (done < part->size)
+			done -= MF_REQUEST_SITE_BYTES - 1;
+	}
+	return false;
+}
+
+uint64_t mf_elfmap_search(const struct mf_elfmap *map)
+{
+	mf_auto_free uint8_t *chunk = malloc(CHUNK);
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < map->n_code; i++) {
+		if (!chunk || has_request(map->fd, &map->code[i], chunk))
+			return 0;
+		bytes += map->code[i].size;
+	}
+	return bytes;
 }

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define MAGIC	0x73776f726673616dull /* "masfrows" */
-#define VERSION 1u /* also of what the numbers of struct mf_cfi_rule mean */
+#define VERSION 2u /* also of what the numbers of struct mf_cfi_rule mean */
 
 #define FACTOR 0x9e3779b97f4a7c15ull
 
-_Static_assert(sizeof(struct mf_rowfile) == 48 && sizeof(struct mf_rowfile_row) == 16 &&
+_Static_assert(sizeof(struct mf_rowfile) == 56 && sizeof(struct mf_rowfile_row) == 16 &&
 		       sizeof(struct mf_cfi_rule) == 8,
 	       "the file's form has changed: so must its version");
 _Static_assert(MF_CFA_SIGNAL == 6 && MF_FP_AT_FP == 2, "and what is in it");

@@ -2,6 +2,9 @@
 /*
  * Rows of one object in a file, so that the next program that has it need not find them again.
  *
+ * And whether its code has been looked through for client requests (preload/requests.h), in vain: then it
+ * says how much code that is.
+ *
  * A file is named by the object's build id: whatever its path and its time are, an object with this
  * id has these rows. It holds those that were ever asked for, sorted, at link-time addresses of 32
  * bits. A file is right or it is as if it were not there: its form, its build id, each row and the sum
@@ -32,6 +35,7 @@ struct mf_rowfile {
 	uint32_t version;
 	uint32_t n_rows;
 	uint64_t sum; /* over everything else */
+	uint64_t searched_bytes; /* of segments with code, all of them, and no request in them; 0: not known */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];

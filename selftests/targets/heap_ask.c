@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+// heap_ask: much code, and in it a request that tells of a block of 50,000,000 bytes.
+
+#include <stdlib.h>
+
+#include <valgrind/valgrind.h>
+
+__asm__(".text\n"
+	"	.fill 1300000, 1, 0x90\n");
+
+int main(void)
+{
+#ifndef QUIET
+	VALGRIND_MALLOCLIKE_BLOCK(main, 50000000, 0, 0);
+	VALGRIND_FREELIKE_BLOCK(main, 0);
+#endif
+	/* A peak. */
+	free(malloc(1000));
+	return 0;
+}
