@@ -57,25 +57,31 @@ enum kind {
 #define SIZE_ALIGNMENT(symbol) { #symbol, KIND_SIZE_ALIGNMENT, #symbol "(size %u, al %u) = %p" }
 #define ALIGNED(symbol, kind)  { #symbol, kind, "memalign(al %u, size %u) = %p" }
 #define FREE(symbol)	       { #symbol, KIND_FREE, #symbol "(%p)" }
+#define FREE_ANY(symbol)       { #symbol, KIND_FREE, #symbol "(%p)", true }
 
 static const struct function {
 	const char *name;
 	enum kind kind;
 	const char *trace;
+	/*
+	 * It can only be a call of another one, whoever's that is: what an object that has no others gives
+	 * to systems without it (libbsd, with which all of X11's programs are linked, has reallocarray).
+	 */
+	bool is_built_on_others;
 } functions[] = {
 	SIZE(malloc),
 	{ "calloc", KIND_ELEMENTS, "calloc(%u,%u) = %p" },
 	{ "realloc", KIND_RESIZE, NULL },
-	{ "reallocarray", KIND_RESIZE_ELEMENTS, NULL },
+	{ "reallocarray", KIND_RESIZE_ELEMENTS, NULL, true },
 	ALIGNED(memalign, KIND_ALIGNMENT_SIZE),
 	ALIGNED(aligned_alloc, KIND_ALIGNMENT_SIZE),
 	ALIGNED(posix_memalign, KIND_RESULT),
 	ALIGNED(valloc, KIND_PAGES),
 	SIZE(pvalloc),
 	FREE(free),
-	FREE(cfree),
-	FREE(free_sized),
-	FREE(free_aligned_sized),
+	FREE_ANY(cfree),
+	FREE_ANY(free_sized),
+	FREE_ANY(free_aligned_sized),
 	SIZE(_Znwm),
 	SIZE(_Znam),
 	SIZE(_ZnwmRKSt9nothrow_t),
@@ -109,6 +115,7 @@ struct taken {
 	original *original;
 	struct mf_detour detour;
 	bool is_new; /* its jump is not there yet */
+	bool is_dispensable; /* without the jump ours does the same */
 };
 
 #define TAKEN_MAX 1024u
@@ -305,6 +312,7 @@ static struct {
 	void *next; /* the one that would be called without us, beside the executable's; NULL: none */
 	bool next_is_system;
 	bool next_uncounted; /* which the user wants to be left alone */
+	bool next_is_built;  /* on others', whose calls count */
 } known[FUNCTIONS];
 
 /* The object that defines what there is; more than one, or one that cannot tell: no capacities. */
@@ -321,6 +329,7 @@ enum owner {
 	OWNER_LINKER,	 /* which has an allocator for itself, before there is another */
 	OWNER_PROGRAM,
 	OWNER_UNCOUNTED, /* the program, too; left alone */
+	OWNER_OTHERS,	 /* what it defines is built on others' */
 };
 
 /* An object that is being looked at. */
@@ -328,6 +337,7 @@ struct arrival {
 	const struct mf_definitions *definitions;
 	enum owner owner;
 	bool is_executable;
+	bool defines, allocates; /* any function, and one that is not built on others */
 };
 
 static bool is_named(const char *soname, const char *pattern)
@@ -455,17 +465,36 @@ static void found(const struct mf_definition *definition, void *data)
 									definition->address;
 		known[definition->name].next_is_system = arrival->owner == OWNER_SYSTEM;
 		known[definition->name].next_uncounted = arrival->owner == OWNER_UNCOUNTED;
+		known[definition->name].next_is_built = arrival->owner == OWNER_OTHERS;
 	}
 }
 
-static void look_into_file(struct arrival *arrival)
+static void note_kind(const struct mf_definition *definition, void *data)
+{
+	struct arrival *arrival = data;
+
+	arrival->defines = true;
+	arrival->allocates |= !functions[definition->name].is_built_on_others;
+}
+
+static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
 {
 	const char *names[FUNCTIONS];
 
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
 		names[i] = functions[i].name;
 	mf_definitions_find_in_file(arrival->definitions, names, FUNCTIONS,
-				    mf_session_store.header->has_somalloc, found, arrival);
+				    mf_session_store.header->has_somalloc, tell, arrival);
+}
+
+static void look(struct arrival *arrival, mf_definitions_found *tell)
+{
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		mf_definitions_find(arrival->definitions, functions[i].name, i, tell, arrival);
+	/* What it keeps for itself: as Massif, of libraries only where one is named. */
+	if (arrival->owner == OWNER_PROGRAM &&
+	    (arrival->is_executable || mf_session_store.header->has_somalloc))
+		look_into_file(arrival, tell);
 }
 
 /* What it would find is the system's, to which ours lead. */
@@ -487,12 +516,11 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 	arrival.owner = owner_of(&definitions);
 	if (arrival.owner == OWNER_LINKER)
 		return;
-	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		mf_definitions_find(&definitions, functions[i].name, i, found, &arrival);
-	/* What it keeps for itself: as Massif, of libraries only where one is named. */
-	if (arrival.owner == OWNER_PROGRAM &&
-	    (arrival.is_executable || mf_session_store.header->has_somalloc))
-		look_into_file(&arrival);
+	look(&arrival, note_kind);
+	if (arrival.defines && !arrival.allocates)
+		arrival.owner = OWNER_OTHERS;
+	if (arrival.defines)
+		look(&arrival, found);
 	if (arrival.owner == OWNER_US)
 		ours_came = true;
 	else if (started && mf_deepbind_is_wanted())
@@ -508,14 +536,17 @@ static void lead_on(uint32_t i)
 
 	if (!known[i].ours || !known[i].next || n_taken == TAKEN_MAX)
 		return;
+	if (!is_any && !known[i].next_is_built)
+		return;
 	own->function = &functions[i];
 	own->original = next ? next->original : (original *)known[i].next;
-	if (known[i].next_uncounted)
+	if (known[i].next_uncounted || known[i].next_is_built)
 		code = mf_detour_replace(&own->detour, known[i].ours, known[i].next, NULL);
 	else
 		code = mf_detour_replace(&own->detour, known[i].ours,
 					 (const void *)hooks[own->function->kind], own);
 	own->is_new = true;
+	own->is_dispensable = known[i].next_is_built;
 	if (!code)
 		n_taken++;
 }
@@ -537,7 +568,7 @@ static void place(void)
 		/* We are not to count what we call. */
 		if (!failed && !started && own->detour.original)
 			mf_real_redirect(own->detour.site, own->detour.original);
-		if (failed)
+		if (failed && !own->is_dispensable)
 			miss(&(struct mf_definition){ .name = (uint32_t)(own->function - functions),
 						      .address = own->detour.site },
 			     failed);
@@ -547,9 +578,8 @@ static void place(void)
 
 void mf_takeover_done(void)
 {
-	if (is_any && !started)
-		for (uint32_t i = 0; i < FUNCTIONS; i++)
-			lead_on(i);
+	for (uint32_t i = 0; i < FUNCTIONS && !started; i++)
+		lead_on(i);
 	place();
 	mf_deepbind_done();
 	started = true;

@@ -44,6 +44,7 @@ SCENARIO(new_fails, "own_new", ARGS("fails"), WITH(ALL_TREES),
 SCENARIO(library, "own_linked", WITH(BIG_PLACES));
 SCENARIO(library_bound, "own_linked_bound", WITH(BIG_PLACES));
 SCENARIO(library_versions, "own_linked_versions", WITH(BIG_PLACES));
+SCENARIO(library_of_others_malloc, "own_linked_others", WITH(BIG_PLACES));
 SCENARIO(library_named, "own_linked", WITH(BIG_PLACES, ONLY("NONE")));
 SCENARIO(library_left_alone, "own_linked", WITH(ALL_TREES, ONLY("nouserintercepts")));
 SCENARIO(library_bound_left_alone, "own_linked_bound", WITH(ALL_TREES, ONLY("nouserintercepts")));

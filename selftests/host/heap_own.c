@@ -167,6 +167,16 @@ TEST_F(own, real_capacities_of_one_that_does_not_tell)
 	EXPECT_NE(NULL, strstr(self->result.err, "extra bytes are modelled"));
 }
 
+/* A library's reallocarray is no allocator: the C library tells what its blocks take. */
+TEST_F(own, real_capacities_beside_a_reallocarray)
+{
+	RUN(self, "--heap-extra=real", ctl_target("own_linked_others"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	EXPECT_LT(5000, massif_text_peak(self->text));
+}
+
 TEST_F(own, static_pie_is_told)
 {
 	RUN(self, ctl_target("own_static_pie"));

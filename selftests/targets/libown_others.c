@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+// A library that has no allocator, but functions of that kind that are built on whoever's there is.
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+void *reallocarray(void *old, size_t n, size_t size)
+{
+	if (size && n > SIZE_MAX / size) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(old, n * size);
+}
+
+void cfree(void *block);
+
+void cfree(void *block)
+{
+	free(block);
+}
+
+void free_sized(void *block, size_t size);
+
+void free_sized(void *block, size_t size)
+{
+	(void)size;
+	free(block);
+}
