@@ -91,11 +91,22 @@ static void play_all(struct mf_model *model, uint32_t size)
 		play(model, n);
 }
 
+/* The winner so far is at hand: on its way up, only what it meets has to be looked up. */
 static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64_t span)
 {
+	uint32_t winner = i;
+
 	model->spans[i] = span;
-	for (uint32_t n = (size + i) / 2; n; n /= 2)
-		play(model, n);
+	for (uint32_t n = size + i; n > 1; n /= 2) {
+		uint32_t other = model->winners[n ^ 1];
+		int64_t its = model->spans[other];
+		bool loses = (n % 2 && its == span) | (its < span);
+
+		/* Which of them is better nobody foresees. */
+		winner = loses ? other : winner;
+		span = loses ? its : span;
+		model->winners[n / 2] = (uint16_t)winner;
+	}
 }
 
 /* Between the neighbours of the @i-th; the largest if it must stay. */
