@@ -166,11 +166,16 @@ MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void
 
 MF_INLINE struct mf_shortcut_result free_now(struct mf_thread *thread, void *pointer, bool shared)
 {
+	uint64_t address = (uint64_t)(uintptr_t)pointer;
+	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, address);
 	struct mf_block block;
 
+	/* No load that comes after the gate's exchange is begun before that has ended. */
+	if (shared)
+		__builtin_prefetch(slot, 1);
 	if (shared && !mf_gate_enter_shared(thread->desk.tally))
 		return leave(thread, pointer, false);
-	if (__builtin_expect(!mf_tally_free(&thread->desk, (uint64_t)(uintptr_t)pointer, &block, false), 0))
+	if (__builtin_expect(!mf_tally_free_in(&thread->desk, slot, address, &block, false, false), 0))
 		return free_keeping(thread, pointer, shared);
 	if (shared)
 		mf_gate_leave(thread);
