@@ -7,6 +7,7 @@
 
 #include "compat/direct.h"
 #include "compat/hookpoint.h"
+#include "compat/task.h"
 #include "desk.h"
 #include "detour.h"
 #include "fault.h"
@@ -18,8 +19,8 @@
  * The first instruction of each hooked function is a place where ftrace can put a call. It gets a
  * call of massif_detour_entry (compat/detour_64.S), which asks whether the address space that this call
  * is about could be a target. If not, the function just goes on: that is all there is to pay for the
- * rest of the system, some ten instructions. Else massif_detour_route below sends the call to a wrapper
- * instead, which calls enter, the rest of the function, and leave.
+ * rest of the system, some ten instructions. Else the call goes to a wrapper instead, which calls enter,
+ * the rest of the function, and leave.
  *
  * A wrapper is left when its function returns, and that may sleep, even after the hooks were
  * disarmed. So each wrapper holds the module while it is in it: rmmod is refused until the last
@@ -36,9 +37,8 @@ asmlinkage unsigned long massif_detour_call_fault(unsigned long vma, unsigned lo
 						  unsigned long at);
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs);
-asmlinkage unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
-					     unsigned long a3, unsigned long a4, unsigned long a5,
-					     unsigned long at);
+asmlinkage void massif_detour_remove(void);
+asmlinkage bool massif_detour_wants_grow(void);
 asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, unsigned long a2,
 					    unsigned long a3, unsigned long a4, unsigned long a5,
 					    unsigned long a6, unsigned long at);
@@ -81,39 +81,28 @@ static __always_inline unsigned long wrap(enum massif_hook hook, WORDS)
 }
 
 #define WRAPPER(HOOK)						\
-static unsigned long wrap_##HOOK(WORDS)				\
+asmlinkage unsigned long massif_detour_wrap_##HOOK(WORDS);	\
+asmlinkage unsigned long massif_detour_wrap_##HOOK(WORDS)	\
 {								\
 	return wrap(HOOK, a0, a1, a2, a3, a4, a5, a6);		\
 }
 MASSIF_EACH_HOOK(WRAPPER)
 
-#define WRAPPER_OF(HOOK)	[HOOK] = wrap_##HOOK,
-static unsigned long (*const wrappers[MASSIF_HOOK_COUNT])(WORDS) = {
-	MASSIF_EACH_HOOK(WRAPPER_OF)
-};
-
 /* Of a function that leaves all registers as they are. */
 #define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
 
-/*
- * Where a call goes that is about what may be a target: on (at), or to a wrapper. Runs in any context
- * that the hooked functions have. Nothing has to be done when REMOVE returns, and it is called for each
- * mmap: so that one has no wrapper.
- */
-KEEPS unsigned long massif_detour_route(unsigned long a0, unsigned long a1, unsigned long a2,
-					unsigned long a3, unsigned long a4, unsigned long a5,
-					unsigned long at)
+/* MASSIF_HOOK_REMOVE, of what may be a target. Runs in any context that the hooked functions have. */
+KEEPS void massif_detour_remove(void)
 {
 	struct massif_call call = {};
-	unsigned int hook;
 
-	for (hook = 0; body[hook] != at; hook++)
-		if (hook == MASSIF_HOOK_COUNT - 1)
-			return at;
-	if (hook != MASSIF_HOOK_REMOVE)
-		return (unsigned long)wrappers[hook];
-	massif_mapping_enter(hook, &call);
-	return at;
+	massif_mapping_enter(MASSIF_HOOK_REMOVE, &call);
+}
+
+/* MASSIF_HOOK_GROW, of what may be a target: is it worth a wrapper? */
+KEEPS bool massif_detour_wants_grow(void)
+{
+	return massif_task_calls_mremap();
 }
 
 /*
@@ -147,6 +136,8 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 #define TELL(name, value)	\
 	asm volatile(".globl massif_detour_" name "\n\t.set massif_detour_" name ", %c0" : : "i" (value))
 
+#define TELL_BODY(HOOK)	TELL("body_" #HOOK, &body[HOOK]);
+
 /*
  * What compat/detour_64.S has to know: massif_detour_entry asks whether massif_target_chain() is empty,
  * and massif_detour_entry_fault massif_resident_unlikely().
@@ -155,16 +146,7 @@ static void __used tell_assembler(void)
 {
 	BUILD_BUG_ON(MASSIF_TARGET_SHIFT != 8 || MASSIF_TARGET_BITS != 8);
 	BUILD_BUG_ON(MASSIF_CROWD_SHIFT != 8 || MASSIF_CROWD_BITS != 8);
-	TELL("body_mmap", &body[MASSIF_HOOK_MMAP]);
-	TELL("body_unmap", &body[MASSIF_HOOK_UNMAP]);
-	TELL("body_remove", &body[MASSIF_HOOK_REMOVE]);
-	TELL("body_grow", &body[MASSIF_HOOK_GROW]);
-	TELL("body_extend", &body[MASSIF_HOOK_EXTEND]);
-	TELL("body_brk", &body[MASSIF_HOOK_BRK]);
-	TELL("body_stack", &body[MASSIF_HOOK_STACK]);
-	TELL("body_copy", &body[MASSIF_HOOK_COPY]);
-	TELL("body_special", &body[MASSIF_HOOK_SPECIAL]);
-	TELL("body_exit", &body[MASSIF_HOOK_EXIT]);
+	MASSIF_EACH_HOOK(TELL_BODY)
 	TELL("task_mm", offsetof(struct task_struct, mm));
 	TELL("vma_mm", offsetof(struct vm_area_struct, vm_mm));
 }

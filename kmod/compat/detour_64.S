@@ -16,24 +16,40 @@
 #define CURRENT	PER_CPU_VAR(current_task)
 #endif
 
-/* Is it this hook's function? Then its place says whose address space the call is about. */
-.macro whose hook, place
+/* Is it this hook's function? */
+.macro whose hook
 	cmpq	%rax, massif_detour_body_\hook(%rip)
-	je	.L\place
+	je	.L\hook
 .endm
 
 /* On, if there is no target of the hash in eax: the second byte of the address space's pointer. */
-.macro possible_or_return
+.macro on_unless_possible
 	cmpq	$0, massif_target_table(,%rax,8)
-	jne	.Lroute
+	jne	1f
 	RET
+1:
+.endm
+
+/* Into the hook's wrapper, if there is a target of the hash in eax. */
+.macro wrap_if_possible hook
+	on_unless_possible
+	movq	$massif_detour_wrap_\hook, (%rsp)
+	RET
+.endm
+
+/* The hash of the address space: of the thread, or of the mapping that a register points to. */
+.macro hash_of_current
+	movq	CURRENT, %rax
+	movzbl	massif_detour_task_mm + 1(%rax), %eax
+.endm
+.macro hash_of_vma reg
+	movzbl	massif_detour_vma_mm + 1(\reg), %eax
 .endm
 
 /*
  * The first instruction of a hooked function calls this: on the stack is where that function goes
- * on, then the return address of its caller; its arguments are where they were. Returns to where
- * massif_detour_route (which keeps all other registers) says: on, or to a wrapper, for which all is
- * as if the caller had called it.
+ * on, then the return address of its caller; its arguments are where they were. Returns there, or to
+ * the hook's wrapper, for which all is as if the caller had called it.
  *
  * A return and not a jump, because then the place need not be marked for indirect branches. Nor need
  * this one be, for ftrace's call is a direct one.
@@ -47,48 +63,73 @@ SYM_START(massif_detour_entry, SYM_L_GLOBAL, .balign 16)
 	ANNOTATE_NOENDBR
 #endif
 	movq	(%rsp), %rax
-	whose	mmap, current
+	whose	MASSIF_HOOK_MMAP
 #if defined(MASSIF_HAVE_vma_iterator) && !defined(MASSIF_HAVE_mas_munmap)
-	whose	remove, current
-	whose	unmap, unmap
+	whose	MASSIF_HOOK_REMOVE
+	whose	MASSIF_HOOK_UNMAP
 #else
-	whose	unmap, unmap
-	whose	grow, vma0
+	whose	MASSIF_HOOK_UNMAP
+	whose	MASSIF_HOOK_GROW
 #endif
-	whose	brk, current
-	whose	stack, vma0
-	whose	exit, arg0
-	whose	special, arg0
-	whose	copy, vma0_at
-	whose	extend, vma1
+	whose	MASSIF_HOOK_BRK
+	whose	MASSIF_HOOK_STACK
+	whose	MASSIF_HOOK_EXIT
+	whose	MASSIF_HOOK_SPECIAL
+	whose	MASSIF_HOOK_COPY
+	whose	MASSIF_HOOK_EXTEND
 	RET
-.Lcurrent:
-	movq	CURRENT, %rax
-	movzbl	massif_detour_task_mm + 1(%rax), %eax
-	possible_or_return
-.Lunmap:
+.LMASSIF_HOOK_MMAP:
+	hash_of_current
+	wrap_if_possible MASSIF_HOOK_MMAP
+.LMASSIF_HOOK_UNMAP:
 #ifdef MASSIF_HAVE_vma_iterator
 	movzbl	%dh, %eax
-	possible_or_return
-#endif
-.Larg0:
+#else
 	movl	%edi, %eax
 	movzbl	%ah, %eax
-	possible_or_return
-.Lvma0_at:
+#endif
+	wrap_if_possible MASSIF_HOOK_UNMAP
+.LMASSIF_HOOK_BRK:
+	hash_of_current
+	wrap_if_possible MASSIF_HOOK_BRK
+.LMASSIF_HOOK_STACK:
+	hash_of_vma %rdi
+	wrap_if_possible MASSIF_HOOK_STACK
+.LMASSIF_HOOK_EXIT:
+	movl	%edi, %eax
+	movzbl	%ah, %eax
+	wrap_if_possible MASSIF_HOOK_EXIT
+.LMASSIF_HOOK_SPECIAL:
+	movl	%edi, %eax
+	movzbl	%ah, %eax
+	wrap_if_possible MASSIF_HOOK_SPECIAL
+.LMASSIF_HOOK_COPY:
 	movq	(%rdi), %rax
-	movzbl	massif_detour_vma_mm + 1(%rax), %eax
-	possible_or_return
-.Lvma0:
-	movzbl	massif_detour_vma_mm + 1(%rdi), %eax
-	possible_or_return
-.Lvma1:
-	movzbl	massif_detour_vma_mm + 1(%rsi), %eax
-	possible_or_return
-.Lroute:
-	call	massif_detour_route
-	movq	%rax, (%rsp)
+	hash_of_vma %rax
+	wrap_if_possible MASSIF_HOOK_COPY
+.LMASSIF_HOOK_EXTEND:
+	hash_of_vma %rsi
+	wrap_if_possible MASSIF_HOOK_EXTEND
+
+#if defined(MASSIF_HAVE_vma_iterator) && !defined(MASSIF_HAVE_mas_munmap)
+/* Nothing has to be done when it returns, and it is called for each mmap: it has no wrapper. */
+.LMASSIF_HOOK_REMOVE:
+	hash_of_current
+	on_unless_possible
+	call	massif_detour_remove
 	RET
+#else
+/* It is called for each mapping that is merged or split, and only looked at within an mremap. */
+.LMASSIF_HOOK_GROW:
+	hash_of_vma %rdi
+	on_unless_possible
+	call	massif_detour_wants_grow
+	testb	%al, %al
+	jne	1f
+	RET
+1:	movq	$massif_detour_wrap_MASSIF_HOOK_GROW, (%rsp)
+	RET
+#endif
 SYM_FUNC_END(massif_detour_entry)
 
 #if !defined(MASSIF_HAVE_ftrace_direct_ops) && !defined(MASSIF_HAVE_ftrace_direct_multi)

@@ -129,12 +129,18 @@ bool massif_task_in_free_mmap(void)
 #endif
 
 /* Is the current thread in a system call mremap? */
+bool massif_task_calls_mremap(void)
+{
+	return massif_task_has_user(current) && is_mremap(syscall_get_nr(current, task_pt_regs(current)));
+}
+
+/* And in which? */
 bool massif_task_in_any_mremap(struct massif_mremap *call)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 	unsigned long args[6];
 
-	if (!massif_task_has_user(current) || !is_mremap(syscall_get_nr(current, regs)))
+	if (!massif_task_calls_mremap())
 		return false;
 	syscall_get_arguments(current, regs, args);
 	call->addr = args[0];

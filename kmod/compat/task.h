@@ -34,6 +34,7 @@ static inline bool massif_task_has_user(struct task_struct *task)
 
 bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm);
 struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm);
+bool massif_task_calls_mremap(void);
 bool massif_task_in_mremap(struct massif_mremap *call);
 bool massif_task_in_any_mremap(struct massif_mremap *call);
 bool massif_task_in_free_mmap(void);
