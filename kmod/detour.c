@@ -13,6 +13,7 @@
 #include "fault.h"
 #include "mapping.h"
 #include "resident.h"
+#include "span.h"
 #include "target.h"
 
 /*
@@ -118,9 +119,9 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 	unsigned long result;
 
 	if (massif_fault_own(mm) && regs) {
-		if (massif_resident_enter(&span, mm, addr & PAGE_MASK)) {
+		if (massif_span_enter(&span, mm, addr & PAGE_MASK)) {
 			result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
-			if (unlikely(massif_resident_leave(&span)))
+			if (unlikely(massif_span_leave(&span)))
 				module_put(THIS_MODULE);
 			return result;
 		}

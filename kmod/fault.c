@@ -16,6 +16,7 @@
 #include "hookset.h"
 #include "probe.h"
 #include "resident.h"
+#include "span.h"
 #include "target.h"
 
 /*
@@ -42,7 +43,7 @@ static void note(enum event event)
 		set_bit(event, &seen);
 }
 
-/* current's own fault at addr is about to be handled, and has no span of massif_resident_enter()'s. */
+/* current's own fault at addr is about to be handled, and has no span of massif_span_enter()'s. */
 void massif_fault_touch(unsigned long addr)
 {
 	const struct massif_place place = {
@@ -55,7 +56,7 @@ void massif_fault_touch(unsigned long addr)
 	rcu_read_lock();
 	target = massif_resident_find(current->mm);
 	if (target)
-		massif_resident_touch(target, &place);
+		massif_span_touch(target, &place);
 	rcu_read_unlock();
 }
 
@@ -98,7 +99,7 @@ MASSIF_RSS_STAT_PROBE(on_change, mm, member)
 	if (massif_resident_unlikely(mm))
 		return;
 	note(EVENT_CHANGE);
-	massif_resident_changed(mm, member);
+	massif_span_changed(mm, member);
 }
 
 static struct {
@@ -131,7 +132,7 @@ static int on_populate(struct kprobe *probe, struct pt_regs *regs)
 	rcu_read_lock();
 	target = massif_resident_find(change.mm);
 	if (target)
-		massif_resident_touch(target, &place);
+		massif_span_touch(target, &place);
 	rcu_read_unlock();
 	return 0;
 }

@@ -5,9 +5,10 @@
 #include "detour.h"
 #include "device.h"
 #include "release.h"
-#include "resident.h"
+#include "span.h"
 #include "target.h"
 #include "visit.h"
+#include "zap.h"
 
 static int __init massif_init(void)
 {
@@ -19,7 +20,8 @@ static int __init massif_init(void)
 static void __exit massif_exit(void)
 {
 	massif_device_exit();
-	massif_resident_exit();
+	massif_zap_exit();
+	massif_spans_exit();
 	massif_visit_exit();
 	massif_detour_exit();
 	massif_target_exit();

@@ -84,6 +84,7 @@ bool massif_target_remove(struct massif_target *target)
 	if (alive) {
 		target->alive = false;
 		hlist_del_init_rcu(&target->node);
+		massif_resident_hide(target);
 		if (session) {
 			list_del_init(&target->list);
 			session->nr_targets--;

@@ -118,6 +118,16 @@ bool massif_target_remove(struct massif_target *target);
 void massif_target_remove_all(struct massif_session *session);
 
 struct massif_target *massif_target_find(struct mm_struct *mm);
+
+/* The same, if what is resident of it is followed. */
+static inline struct massif_target *massif_target_find_resident(struct mm_struct *mm)
+{
+	struct massif_target *target = massif_target_find(mm);
+
+	/* With massif_resident_attach(). */
+	return target && smp_load_acquire(&target->resident.attached) ? target : NULL;
+}
+
 struct massif_target *massif_target_next(struct massif_session *session,
 					 struct massif_target *prev);
 struct massif_target *massif_target_get(struct massif_target *target);

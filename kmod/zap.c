@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // What is taken from a target's page tables: unmapped, given back, truncated, reclaimed.
 #include <linux/err.h>
-#include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/slab.h>
 
 #include "resident.h"
+#include "session.h"
+#include "span.h"
 #include "zap.h"
 
 #ifdef CONFIG_MMU_NOTIFIER
@@ -14,37 +15,35 @@
 const bool massif_zap_available = true;
 
 /*
- * A listener on one address space. Only that one pays for it. It knows its address space and
- * nothing of the target, which is looked up: so it may well outlive it.
+ * A listener on one address space. Only that one pays for it. It may well outlive its target, which then
+ * is not its target any more.
  */
 struct massif_zap {
 	struct mmu_notifier notifier;
+	struct massif_target *target;	/* changed under massif_table_lock, read under RCU; or NULL */
 };
 
-static bool place_of(const struct mmu_notifier_range *range, struct massif_place *place)
+/* Whose pages go. It is looked up in the moment in which it has got its listener. Under RCU. */
+static struct massif_target *target_of(struct mmu_notifier *notifier, struct mm_struct *mm)
 {
-	if (range->start >= range->end)
-		return false;
-	*place = (struct massif_place){
-		.addr = range->start & PAGE_MASK,
-		.len = PAGE_ALIGN(range->end) - (range->start & PAGE_MASK),
-		.cause = MASSIF_RESIDENT_GONE,
-	};
-	return true;
+	struct massif_zap *zap = container_of(notifier, struct massif_zap, notifier);
+	/* With massif_zap_aim(). */
+	struct massif_target *target = smp_load_acquire(&zap->target);
+
+	return likely(target) ? target : massif_resident_find(mm);
 }
 
 /* Called for nothing else but to learn what follows: never blocks, never refuses. */
 static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
 {
 	struct massif_target *target;
-	struct massif_place place;
 
-	if (!place_of(range, &place))
+	if (range->start >= range->end)
 		return 0;
 	rcu_read_lock();
-	target = massif_resident_find(range->mm);
+	target = target_of(notifier, range->mm);
 	if (target)
-		massif_resident_begin(target, &place);
+		massif_span_begin(target, range->start, range->end);
 	rcu_read_unlock();
 	return 0;
 }
@@ -52,14 +51,13 @@ static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_
 static void range_end(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
 {
 	struct massif_target *target;
-	struct massif_place place;
 
-	if (!place_of(range, &place))
+	if (range->start >= range->end)
 		return;
 	rcu_read_lock();
-	target = massif_resident_find(range->mm);
+	target = target_of(notifier, range->mm);
 	if (target)
-		massif_resident_end(target, &place);
+		massif_span_end(target, range->start, range->end);
 	rcu_read_unlock();
 }
 
@@ -90,6 +88,17 @@ struct massif_zap *massif_zap_create(struct mm_struct *mm)
 	return zap;
 }
 
+/*
+ * From now on what goes is target's (NULL: nobody's). Under massif_table_lock, and only as long as target
+ * is in the table: who has found it there uses it under RCU.
+ */
+void massif_zap_aim(struct massif_zap *zap, struct massif_target *target)
+{
+	lockdep_assert_held(&massif_table_lock);
+	/* With target_of(). */
+	smp_store_release(&zap->target, target);
+}
+
 /* It holds its address space (mm_count) until it is freed, so this may come at any time. */
 void massif_zap_put(struct massif_zap *zap)
 {
@@ -109,6 +118,10 @@ const bool massif_zap_available;
 struct massif_zap *massif_zap_create(struct mm_struct *mm)
 {
 	return NULL;
+}
+
+void massif_zap_aim(struct massif_zap *zap, struct massif_target *target)
+{
 }
 
 void massif_zap_put(struct massif_zap *zap)

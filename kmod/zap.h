@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct massif_target;
 struct massif_zap;
 struct mm_struct;
 
@@ -12,6 +13,7 @@ struct mm_struct;
 extern const bool massif_zap_available;
 
 struct massif_zap *massif_zap_create(struct mm_struct *mm);
+void massif_zap_aim(struct massif_zap *zap, struct massif_target *target);
 void massif_zap_put(struct massif_zap *zap);
 void massif_zap_exit(void);
 

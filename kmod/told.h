@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How it is told that pages came or went: RESIDENT records. In a header, for each fault writes one. */
+#ifndef MASSIF_TOLD_H
+#define MASSIF_TOLD_H
+
+#include <linux/massif.h>
+#include <linux/minmax.h>
+
+#include "record.h"
+#include "resident.h"
+#include "stack.h"
+#include "target.h"
+
+/* In which order the records have the counters. */
+static const int massif_told_members[MASSIF_RSS_COUNT] = {
+	[MASSIF_RSS_ANON]  = MM_ANONPAGES,
+	[MASSIF_RSS_FILE]  = MM_FILEPAGES,
+	[MASSIF_RSS_SHMEM] = MM_SHMEMPAGES,
+	[MASSIF_RSS_SWAP]  = MM_SWAPENTS,
+};
+
+/* Fills all but who did it, and what massif_told_write() does. */
+static inline void massif_told_fill(struct massif_rec_resident *rec, struct massif_target *target,
+				    const struct massif_place *place)
+{
+	rec->addr = place->addr;
+	rec->len = place->len;
+	rec->cause = place->cause;
+	rec->__pad = 0;
+	massif_record_init(&rec->h, MASSIF_REC_RESIDENT, sizeof(*rec), target->session, target);
+}
+
+/* Adds change (NULL: none) to what was told, and tells it. */
+static __always_inline void massif_told_write(struct massif_target *target,
+					      struct massif_rec_resident *rec, const long *change)
+{
+	struct massif_resident *resident = &target->resident;
+	int i;
+
+	lockdep_assert_held(&resident->lock);
+	massif_each(i, MASSIF_RSS_COUNT) {
+		long *told = &resident->told[massif_told_members[i]];
+
+		if (change)
+			*told += change[massif_told_members[i]];
+		rec->change[i] = change ? change[massif_told_members[i]] : 0;
+		/* What one thread takes away can be told before what another had brought. */
+		rec->rss[i] = max(*told, 0L);
+	}
+	massif_record_write_irqsoff(target->session, target, &rec->h, false);
+}
+
+static inline bool massif_told_nothing(const long *change)
+{
+	long any = 0;
+	int i;
+
+	massif_each(i, NR_MM_COUNTERS)
+		any |= change[i];
+	return !any;
+}
+
+/*
+ * A span that has changed something has ended: now and then that is when to look for drift. Most times it
+ * is not, and shall not pay for that.
+ */
+static inline void massif_told_ended(struct massif_target *target)
+{
+	struct massif_resident *resident = &target->resident;
+
+	lockdep_assert_held(&resident->lock);
+	if (!resident->until_drift || !--resident->until_drift)
+		massif_resident_look_for_drift(target, target->mm);
+}
+
+/* Tells of change at place, by current. ends: a span that is in no list ends with it. */
+static __always_inline void massif_told_change(struct massif_target *target,
+					       const struct massif_place *place, const long *change,
+					       bool ends)
+{
+	struct massif_resident *resident = &target->resident;
+	struct massif_rec_resident rec MASSIF_RAW;
+	unsigned long irq;
+
+	if (massif_told_nothing(change))
+		return;
+	massif_told_fill(&rec, target, place);
+	/* As for an UNMAP: what goes is taken from those who brought it. */
+	if (place->cause != MASSIF_RESIDENT_GONE)
+		massif_stack_explain(&rec.h, target, false);
+	raw_spin_lock_irqsave(&resident->lock, irq);
+	massif_told_write(target, &rec, change);
+	if (ends)
+		massif_told_ended(target);
+	raw_spin_unlock_irqrestore(&resident->lock, irq);
+}
+
+#endif
