@@ -82,7 +82,7 @@ static __always_inline void cut(struct massif_span *span, const struct massif_ta
 static __always_inline bool has_moved(const struct massif_span *span, const struct massif_target *target)
 {
 	bool own = span->own && current->mm == target->mm;
-	long any = 0;
+	long any = span->robbed;
 	int i;
 
 	massif_each(i, NR_MM_COUNTERS) {
@@ -93,6 +93,7 @@ static __always_inline bool has_moved(const struct massif_span *span, const stru
 	return any;
 }
 
+/* As in massif_span_leave(), where it is no call. */
 static noinline void tell(struct massif_target *target, const struct massif_place *place,
 			  const long *change, bool ends)
 {
@@ -105,7 +106,8 @@ static void cut_and_tell(struct massif_span *span, struct massif_target *target,
 	long change[NR_MM_COUNTERS];
 
 	cut(span, target, change, false);
-	tell(target, place, change, false);
+	if (!massif_told_nothing(change))
+		tell(target, place, change, false);
 }
 
 /* Current's span in the list. */
@@ -147,6 +149,17 @@ static struct massif_span *find(struct massif_target *target)
 }
 
 /*
+ * Who follows the records takes what was unmapped to be about to go, until its GONE; so that is written also
+ * if another thread's record has what this one took away.
+ */
+static bool worth_telling(const struct massif_span *span, const struct massif_place *place,
+			  const long *change)
+{
+	return !massif_told_nothing(change) ||
+	       (span->robbed && place->cause == MASSIF_RESIDENT_GONE);
+}
+
+/*
  * Ends a span in the list that was at place with what it has changed (NULL: the target is not followed
  * any more). A span that nobody has a use for is kept for the next; otherwise it is returned, to be freed.
  */
@@ -154,7 +167,7 @@ static struct massif_span *leave(struct massif_span *span, struct massif_target 
 				 const struct massif_place *place, const long *change)
 {
 	struct massif_resident *resident = &target->resident;
-	bool tells = change && !massif_told_nothing(change);
+	bool tells = change && worth_telling(span, place, change);
 	unsigned long irq;
 
 	/* First, or somebody would find a change that nobody is at. */
@@ -206,6 +219,7 @@ static void start(struct massif_span *span, struct massif_target *target,
 	span->task = current;
 	span->own = current->mm == target->mm;
 	span->lasts = false;
+	span->robbed = false;
 	span->depth = 0;
 	span->place = *place;
 	span->desk = NULL;
@@ -287,6 +301,7 @@ bool massif_span_enter(struct massif_span *span, struct mm_struct *mm, unsigned 
 		return false;
 	span->own = true;
 	span->lasts = true;
+	span->robbed = false;
 	span->depth = 0;
 	span->place = (struct massif_place){
 		.addr = addr,
@@ -318,7 +333,8 @@ bool massif_span_leave(struct massif_span *span)
 	target = massif_target_find_resident(span->mm);
 	if (target) {
 		cut(span, target, change, true);
-		massif_told_change(target, &span->place, change, true);
+		if (!massif_told_nothing(change))
+			massif_told_change(target, &span->place, change, true);
 	}
 	adopted = massif_desk_give_back(span->desk);
 	/* For run(), which can sleep. */
@@ -410,21 +426,26 @@ static noinline void end_other(struct massif_target *target, unsigned long start
 
 	if (!span || !span->depth || --span->depth)
 		return;
-	if (span->lasts) {
-		cut_and_tell(span, target, &range);
-	} else {
-		cut(span, target, change, true);
+	cut(span, target, change, false);
+	if (!span->lasts) {
 		kfree(leave(span, target, &range, change));
+		return;
 	}
+	if (worth_telling(span, &range, change))
+		tell(target, &range, change, false);
+	span->robbed = false;
 }
 
 static noinline void tell_taken(struct massif_target *target, unsigned long start, unsigned long end)
 {
+	struct massif_span *taker = &target->resident.spans.taker;
 	const struct massif_place range = place_of(start, end);
 	long change[NR_MM_COUNTERS];
 
-	cut(&target->resident.spans.taker, target, change, false);
-	tell(target, &range, change, true);
+	cut(taker, target, change, false);
+	if (worth_telling(taker, &range, change))
+		tell(target, &range, change, true);
+	taker->robbed = false;
 }
 
 /* It has been. */
@@ -474,10 +495,14 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
 	if (!span)
 		span = find_locked(resident);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
-	if (span)
-		span->change[member] += by;
-	else if (by)
-		changed_alone(target, mm, member, by);
+	if (!span) {
+		if (by)
+			changed_alone(target, mm, member, by);
+		return;
+	}
+	span->change[member] += by;
+	if (!by)
+		span->robbed = true;
 }
 
 /*

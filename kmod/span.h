@@ -40,6 +40,7 @@ struct massif_span {
 	struct task_struct *task;	/* unless it is a fault's */
 	bool own;			/* a thread of the target's, so that collected counts */
 	bool lasts;			/* does not end with the range */
+	bool robbed;			/* of a change of its, with which another was charged */
 	unsigned int depth;		/* of ranges that are being taken away */
 	struct massif_place place;	/* of what happens outside of them */
 	long change[NR_MM_COUNTERS];	/* of the shared counters, since it was cut */

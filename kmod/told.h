@@ -82,8 +82,6 @@ static __always_inline void massif_told_change(struct massif_target *target,
 	struct massif_rec_resident rec MASSIF_RAW;
 	unsigned long irq;
 
-	if (massif_told_nothing(change))
-		return;
 	massif_told_fill(&rec, target, place);
 	/* As for an UNMAP: what goes is taken from those who brought it. */
 	if (place->cause != MASSIF_RESIDENT_GONE)

@@ -44,6 +44,7 @@ struct replay {
 	uint64_t moves;
 	uint64_t lost;
 	uint64_t wrong;		/* rss that is not the one before and the change */
+	uint64_t empty;		/* GONE whose pages another was charged with */
 };
 
 static struct resident *find(struct replay *replay, uint32_t target)
@@ -60,7 +61,7 @@ static struct resident *find(struct replay *replay, uint32_t target)
 static void take(struct replay *replay, const struct massif_rec_resident *rec)
 {
 	struct resident *resident = find(replay, rec->h.target);
-	bool base = rec->cause == MASSIF_RESIDENT_BASE;
+	bool base = rec->cause == MASSIF_RESIDENT_BASE, changed = base;
 
 	replay->causes[rec->cause < 8 ? rec->cause : 0]++;
 	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {
@@ -69,6 +70,7 @@ static void take(struct replay *replay, const struct massif_rec_resident *rec)
 			replay->wrong++;
 		if (base && rec->change[i])
 			replay->wrong++;
+		changed |= rec->change[i] != 0;
 		if (rec->cause == MASSIF_RESIDENT_DRIFT)
 			replay->drifted += (uint64_t)llabs(rec->change[i]);
 		if (i == MASSIF_RSS_SWAP && rec->change[i] > 0)
@@ -76,6 +78,10 @@ static void take(struct replay *replay, const struct massif_rec_resident *rec)
 		resident->rss[i] = rec->rss[i];
 	}
 	resident->told = true;
+	if (!changed && rec->cause == MASSIF_RESIDENT_GONE)
+		replay->empty++;
+	else if (!changed)
+		replay->wrong++;
 	if (rec->h.capture)
 		replay->captures++;
 	else if (rec->cause <= MASSIF_RESIDENT_POPULATE)
@@ -250,17 +256,20 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 	EXPECT_EQ(0, self->replay->wrong);
 	EXPECT_EQ(0, self->replay->lost);
 	EXPECT_EQ(0, self->replay->no_stack);
-	if (variant->swaps)
+	if (variant->swaps) {
 		EXPECT_LT(0, self->replay->swapped);
+	} else if (!variant->word) {
+		EXPECT_EQ(0, self->replay->empty);
+	}
 	EXPECT_LT(0, self->replay->moves);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
 	EXPECT_EQ(0, status.pending);
-	fprintf(stderr, "# fault %" PRIu64 " populate %" PRIu64 " gone %" PRIu64 " other %" PRIu64
-			" drift %" PRIu64 " (%" PRIu64 " pages) base %" PRIu64 " captures %" PRIu64
+	fprintf(stderr, "# fault %" PRIu64 " populate %" PRIu64 " gone %" PRIu64 " (%" PRIu64
+			" empty) other %" PRIu64 " drift %" PRIu64 " (%" PRIu64 " pages) base %" PRIu64 " captures %" PRIu64
 			" stacks %" PRIu64 " targets %zu\n",
 		self->replay->causes[MASSIF_RESIDENT_FAULT],
 		self->replay->causes[MASSIF_RESIDENT_POPULATE],
-		self->replay->causes[MASSIF_RESIDENT_GONE],
+		self->replay->causes[MASSIF_RESIDENT_GONE], self->replay->empty,
 		self->replay->causes[MASSIF_RESIDENT_OTHER],
 		self->replay->causes[MASSIF_RESIDENT_DRIFT], self->replay->drifted,
 		self->replay->causes[MASSIF_RESIDENT_BASE], self->replay->captures,

@@ -379,4 +379,20 @@ TEST_F(resident, an_unmapping_that_another_tells_of)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 30 * PAGE);
 }
 
+/* As many as the other has brought at that moment, so that neither's record has them: but it has an end. */
+TEST_F(resident, an_unmapping_that_nothing_is_told_of)
+{
+	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
+	ASSERT_EQ(0, map(self, 200, 100, self->sites[1]));
+	ASSERT_EQ(0, touch(self, 0, 50, self->sites[0]));
+	ASSERT_EQ(0, unmap_of_which(_metadata, self, variant->unmap_first, 100, 0));
+	if (variant->unmap_first) {
+		EXPECT_EQ(tree(self), 150 * PAGE);
+		ASSERT_EQ(0, tell(self, MASSIF_RESIDENT_GONE, 0, 100, MASSIF_RSS_ANON, 0, 0));
+	}
+	EXPECT_TRUE(sums_up(self));
+	EXPECT_EQ(tree(self), 100 * PAGE);
+	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
+}
+
 TEST_HARNESS_MAIN

@@ -113,14 +113,15 @@
  * Resident pages. With MASSIF_SETUP_RESIDENT, RESIDENT records say how the target's resident set
  * changes: the figures of RssAnon, RssFile, RssShmem and VmSwap in /proc/PID/status, in pages.
  * change is what this cause did to them; rss is what they are with it, the sum of all that was told
- * since BASE. No record is written where nothing changed.
+ * since BASE. No record is written where nothing changed (but see GONE).
  *
  *	FAULT	the thread touched the page at addr, in user mode or in a system call. With huge
  *		pages, or pages of a file that the kernel maps around it, more than one came.
  *	POPULATE the thread asked for [addr, addr + len) to be there: MAP_POPULATE, mlock, ...
  *	GONE	something was taken from [addr, addr + len): unmapped, given back with madvise,
  *		truncated, swapped out, reclaimed, ... It precedes the UNMAP of the same call if that
- *		has MASSIF_RF_GONE, and no more is to come; or else follows it.
+ *		has MASSIF_RF_GONE, and no more is to come; or else follows it. change is 0 if another
+ *		thread, which did something at the same moment, was charged with all of it.
  *	OTHER	the kernel did it for the thread, or (MASSIF_RF_EXTERNAL) for another; where is
  *		not known: len is 0.
  *	DRIFT	nobody was seen doing it. Only said when nothing is under way in the target.
