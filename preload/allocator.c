@@ -130,9 +130,39 @@ static inline __attribute__((always_inline)) void *resize_really(void *old, size
 	return ((const struct mf_real *)real)->realloc(old, size);
 }
 
+static __attribute__((noinline)) void *tell_realloc(void *old, void *pointer, size_t size, const void *frame)
+{
+	struct mf_track_realloc state;
+
+	if (__builtin_expect(mf_trace_wanted, 0))
+		trace_realloc(old, size, pointer);
+	if (!old) {
+		mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
+		return pointer;
+	}
+	mf_track_realloc_begin(&state, old);
+	mf_track_realloc_end(&state, old, pointer, size, &MF_CALLER_OF(frame));
+	return pointer;
+}
+
+static __attribute__((noinline)) void *realloc_completely(void *old, size_t size, const void *frame)
+{
+	return reallocate(old, size, resize_really, mf_start(), &MF_CALLER_OF(frame));
+}
+
 EXPORT void *realloc(void *old, size_t size)
 {
-	return reallocate(old, size, resize_really, mf_start(), &MF_CALLER);
+	struct mf_shortcut_result told;
+
+	if (!old) {
+		told = mf_shortcut_alloc(mf_start()->realloc(NULL, size), size, MF_FRAME);
+	} else {
+		if (!size || mf_real_is_early(old) || !mf_shortcut_may_realloc(old))
+			return realloc_completely(old, size, MF_FRAME);
+		mf_allocator_fetch(old);
+		told = mf_shortcut_realloc(old, mf_start()->realloc(old, size), size, MF_FRAME);
+	}
+	return __builtin_expect(told.done, 1) ? told.pointer : tell_realloc(old, told.pointer, size, MF_FRAME);
 }
 
 EXPORT void *reallocarray(void *old, size_t n, size_t size)

@@ -282,4 +282,49 @@ struct mf_shortcut_result mf_shortcut_free(void *pointer)
 	return free_shared(pointer);
 }
 
+bool mf_shortcut_may_realloc(const void *old)
+{
+	if (mf_thread_local.inside || !is_plain() || !is_alone())
+		return false;
+	mf_blocks_prefetch(&mf_thread_local.thread->desk.blocks, (uint64_t)(uintptr_t)old);
+	return true;
+}
+
+/* The block is out of the table for a moment: it changes its size, or its place, or both. */
+MF_INLINE bool resize(const struct mf_desk *desk, const void *old, const void *pointer, size_t size,
+		      uint32_t context)
+{
+	struct mf_block block;
+
+	if (!mf_tally_realloc_begin(desk, (uint64_t)(uintptr_t)old, &block))
+		return false;
+	if (mf_tally_realloc_end(desk, &block, (uint64_t)(uintptr_t)pointer, size, context))
+		return true;
+	mf_blocks_put_usual(desk->store, &block);
+	return false;
+}
+
+struct mf_shortcut_result mf_shortcut_realloc(const void *old, void *pointer, size_t size,
+					      const void *frame)
+{
+	const struct mf_registers caller = MF_CALLER_OF(frame);
+	struct mf_thread *thread;
+	uint32_t context = 0;
+
+	if (__builtin_expect(mf_thread_local.inside, 0))
+		return result(pointer, false);
+	enter();
+	if (!is_plain() || !is_alone())
+		return give_up(pointer);
+	thread = mf_thread_local.thread;
+	if (!pointer || thread->generation != mf_objects_generation() ||
+	    !mf_tally_settle_in(&thread->desk, thread->put_off, true))
+		return leave(thread, pointer, false);
+	context = mf_memo_recall(&thread->memo, caller.sp, caller.pc);
+	if (!context && mf_memo_looks(&thread->memo))
+		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
+	/* One that is walked may be made anew, but not before a peak that the block's end makes. */
+	return leave(thread, pointer, context && resize(&thread->desk, old, pointer, size, context));
+}
+
 #endif

@@ -20,6 +20,14 @@ struct mf_shortcut_result {
 #ifdef __x86_64__
 struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame);
 struct mf_shortcut_result mf_shortcut_free(void *pointer);
+
+/*
+ * Whether the block at @old may be resized before that is told: nobody else is given its address meanwhile.
+ * Then mf_shortcut_realloc() is told that it has become the one at @pointer, of @size bytes, not 0.
+ */
+bool mf_shortcut_may_realloc(const void *old);
+struct mf_shortcut_result mf_shortcut_realloc(const void *old, void *pointer, size_t size,
+					      const void *frame);
 #else
 static inline struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame)
 {
@@ -27,6 +35,17 @@ static inline struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t 
 }
 
 static inline struct mf_shortcut_result mf_shortcut_free(void *pointer)
+{
+	return (struct mf_shortcut_result){ pointer, false };
+}
+
+static inline bool mf_shortcut_may_realloc(const void *old)
+{
+	return false;
+}
+
+static inline struct mf_shortcut_result mf_shortcut_realloc(const void *old, void *pointer, size_t size,
+							    const void *frame)
 {
 	return (struct mf_shortcut_result){ pointer, false };
 }
