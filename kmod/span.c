@@ -97,7 +97,7 @@ static __always_inline bool has_moved(const struct massif_span *span, const stru
 static noinline void tell(struct massif_target *target, const struct massif_place *place,
 			  const long *change, bool ends)
 {
-	massif_told_change(target, place, change, ends);
+	massif_told_change(target, place, change, ends, true);
 }
 
 static void cut_and_tell(struct massif_span *span, struct massif_target *target,
@@ -333,8 +333,7 @@ bool massif_span_leave(struct massif_span *span)
 	target = massif_target_find_resident(span->mm);
 	if (target) {
 		cut(span, target, change, true);
-		if (!massif_told_nothing(change))
-			massif_told_change(target, &span->place, change, true);
+		massif_told_change(target, &span->place, change, true, false);
 	}
 	adopted = massif_desk_give_back(span->desk);
 	/* For run(), which can sleep. */

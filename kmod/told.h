@@ -73,15 +73,20 @@ static inline void massif_told_ended(struct massif_target *target)
 		massif_resident_look_for_drift(target, target->mm);
 }
 
-/* Tells of change at place, by current. ends: a span that is in no list ends with it. */
+/*
+ * Tells of change at place, by current. ends: a span that is in no list ends with it. always: also if it is
+ * none.
+ */
 static __always_inline void massif_told_change(struct massif_target *target,
 					       const struct massif_place *place, const long *change,
-					       bool ends)
+					       bool ends, bool always)
 {
 	struct massif_resident *resident = &target->resident;
 	struct massif_rec_resident rec MASSIF_RAW;
 	unsigned long irq;
 
+	if (!always && massif_told_nothing(change))
+		return;
 	massif_told_fill(&rec, target, place);
 	/* As for an UNMAP: what goes is taken from those who brought it. */
 	if (place->cause != MASSIF_RESIDENT_GONE)
