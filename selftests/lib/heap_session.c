@@ -36,6 +36,17 @@ static uint64_t nanoseconds(struct timeval time)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
 }
 
+static bool wait_for(struct heap_session *session, pid_t pid, struct rusage *usage)
+{
+	pid_t ended;
+
+	while (!(ended = wait4(pid, &session->status, session->meanwhile ? WNOHANG : 0, usage))) {
+		session->meanwhile(&session->store);
+		usleep(1000);
+	}
+	return ended == pid;
+}
+
 bool heap_session_run(struct heap_session *session, const char *const *argv)
 {
 	static const struct mf_model_options options = {
@@ -63,7 +74,7 @@ bool heap_session_run(struct heap_session *session, const char *const *argv)
 	if (pid == 0)
 		execute(fd, session->preload, argv);
 	close(fd);
-	if (pid < 0 || wait4(pid, &session->status, 0, &usage) != pid) {
+	if (pid < 0 || !wait_for(session, pid, &usage)) {
 		perror("fork");
 		return false;
 	}
