@@ -208,10 +208,11 @@ static bool make_room(struct mf_filter *filter, uint32_t number)
 	return true;
 }
 
-/* Answers the question of bit @known about @frame: its facts, or -ENOMEM. */
-static int ask(struct mf_filter *filter, struct mf_frame frame, uint8_t known)
+/* Answers the question of bit @known about frame @at of @context: its facts, or -ENOMEM. */
+static int ask(struct mf_filter *filter, const struct mf_context *context, uint32_t at, uint8_t known)
 {
-	uint32_t number = mf_frames_intern(filter->frames, frame);
+	struct mf_frame frame = context->frames[at];
+	uint32_t number = mf_frames_intern_at(filter->frames, frame, context->n_frames - 1 - at);
 
 	if (number == MF_FRAMES_NONE || !make_room(filter, number))
 		return -ENOMEM;
@@ -231,12 +232,12 @@ static void tell(const struct mf_filter_listener *listener, enum mf_filter_decis
 		listener->hear(listener->data, decision, function, count);
 }
 
-/* Drops allocation functions from the innermost end of frames[span]. */
-static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frames,
+/* Drops allocation functions from the innermost end of @span of @context. */
+static int drop_alloc_fns(struct mf_filter *filter, const struct mf_context *context,
 			  const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
 	while (span->count) {
-		int facts = ask(filter, frames[span->first], ALLOC_KNOWN);
+		int facts = ask(filter, context, span->first, ALLOC_KNOWN);
 
 		if (facts < 0)
 			return facts;
@@ -245,7 +246,7 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frame
 		if (listener)
 			tell(listener, MF_FILTER_ALLOC_FN,
 			     shown(filter, mf_symbolizer_function(filter->symbolizer,
-								  frames[span->first])), 1);
+								  context->frames[span->first])), 1);
 		span->first++;
 		span->count--;
 	}
@@ -253,20 +254,20 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_frame *frame
 }
 
 /* Empties @span if what allocates, the innermost function with a name, is an ignored one. */
-static int drop_ignored(struct mf_filter *filter, const struct mf_frame *frames,
+static int drop_ignored(struct mf_filter *filter, const struct mf_context *context,
 			const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
 	if (!filter->ignore_fns.count)
 		return 0;
 	for (uint32_t i = 0; i < span->count; i++) {
-		int facts = ask(filter, frames[span->first + i], IGNORE_KNOWN);
+		int facts = ask(filter, context, span->first + i, IGNORE_KNOWN);
 
 		if (facts < 0)
 			return facts;
 		if (facts & IS_IGNORE) {
 			if (listener)
 				tell(listener, MF_FILTER_IGNORE_FN,
-				     innermost(filter, frames[span->first + i]), span->count);
+				     innermost(filter, context->frames[span->first + i]), span->count);
 			span->count = 0;
 		}
 		if (facts & HAS_NAME)
@@ -280,13 +281,13 @@ static int drop_ignored(struct mf_filter *filter, const struct mf_frame *frames,
  * or else the last. The search covers all @count frames, also those already dropped: where main
  * itself is an allocation function, what is below it must not appear.
  */
-static int find_end(struct mf_filter *filter, const struct mf_frame *frames, uint32_t count,
+static int find_end(struct mf_filter *filter, const struct mf_context *context, uint32_t count,
 		    uint32_t *end)
 {
 	uint32_t below = count - 1;
 
 	for (uint32_t i = count; i-- > 0;) {
-		int facts = ask(filter, frames[i], KIND_KNOWN);
+		int facts = ask(filter, context, i, KIND_KNOWN);
 
 		if (facts < 0)
 			return facts;
@@ -301,7 +302,7 @@ static int find_end(struct mf_filter *filter, const struct mf_frame *frames, uin
 	return 0;
 }
 
-static int drop_below_main(struct mf_filter *filter, const struct mf_frame *frames, uint32_t count,
+static int drop_below_main(struct mf_filter *filter, const struct mf_context *context, uint32_t count,
 			   const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
 	uint32_t end;
@@ -309,7 +310,7 @@ static int drop_below_main(struct mf_filter *filter, const struct mf_frame *fram
 
 	if (filter->options->show_below_main || !span->count)
 		return 0;
-	rc = find_end(filter, frames, count, &end);
+	rc = find_end(filter, context, count, &end);
 	if (rc)
 		return rc;
 	/* One frame always stays: an empty span would mean that the block is ignored. */
@@ -327,7 +328,6 @@ int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 		    const struct mf_filter_listener *listener, struct mf_filter_span *span,
 		    struct mf_error *err)
 {
-	const struct mf_frame *frames = context->frames;
 	uint32_t count = context->n_frames;
 	int rc;
 
@@ -335,11 +335,11 @@ int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 		count = filter->capture_max;
 	*span = (struct mf_filter_span){ 0, count };
 
-	rc = filter->options->whole_stacks ? 0 : drop_alloc_fns(filter, frames, listener, span);
+	rc = filter->options->whole_stacks ? 0 : drop_alloc_fns(filter, context, listener, span);
 	if (!rc && !filter->options->whole_stacks)
-		rc = drop_ignored(filter, frames, listener, span);
+		rc = drop_ignored(filter, context, listener, span);
 	if (!rc)
-		rc = drop_below_main(filter, frames, count, listener, span);
+		rc = drop_below_main(filter, context, count, listener, span);
 	if (rc)
 		return mf_error_set(err, rc, "out of memory for the filter");
 	if (span->count > filter->options->depth && !filter->options->whole_stacks) {

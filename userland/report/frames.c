@@ -10,12 +10,18 @@
 
 #include "report/index.h"
 
+#define POSITIONS 256u
+
 struct mf_frames {
 	uint32_t *same; /* of each object, one with the same code: that which is still loaded, or the first */
 	size_t n_objects;
 	struct mf_frame *list;
 	uint32_t count, room;
 	struct mf_index index; /* (pc, object) -> number */
+	struct last {
+		struct mf_frame frame;
+		uint32_t next; /* its number plus one; 0: there was none */
+	} last[POSITIONS]; /* at each position of a stack */
 };
 
 static int compare_code(const struct mf_object *a, const struct mf_object *b)
@@ -122,6 +128,16 @@ uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame)
 	if (*value == frames->count)
 		frames->list[frames->count++] = frame;
 	return *value;
+}
+
+uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, uint32_t position)
+{
+	struct last *last = &frames->last[position % POSITIONS];
+
+	if (!last->next || last->frame.pc != frame.pc || last->frame.object != frame.object)
+		*last = (struct last){ frame, mf_frames_intern(frames, frame) + 1 };
+	/* MF_FRAMES_NONE is the one before 0. */
+	return last->next - 1;
 }
 
 uint32_t mf_frames_count(const struct mf_frames *frames)

@@ -27,6 +27,12 @@ void mf_frames_destroy(struct mf_frames *frames);
 /* The number of @frame, a new one if it was never seen; MF_FRAMES_NONE if memory is short. */
 uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame);
 
+/*
+ * The same, of the frame at @position of a stack, counted from the outermost one: stacks that are asked about
+ * one after the other have most of their outer frames in common.
+ */
+uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, uint32_t position);
+
 /* How many numbers were given. */
 uint32_t mf_frames_count(const struct mf_frames *frames);
 

@@ -87,7 +87,8 @@ static int add_context(struct mf_tree *tree, const struct mf_profile *profile, u
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < span.count; i++) {
-		uint32_t frame = mf_frames_intern(frames, stack[span.first + i]);
+		uint32_t at = span.first + i;
+		uint32_t frame = mf_frames_intern_at(frames, stack[at], context.n_frames - 1 - at);
 
 		if (frame == MF_FRAMES_NONE || !add_number(tree, frame))
 			return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");

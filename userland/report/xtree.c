@@ -296,7 +296,7 @@ static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32
 	if (rc || !span.count)
 		return rc;
 	for (uint32_t i = span.first + span.count; i-- > span.first;) {
-		uint32_t frame = mf_frames_intern(c->frames, stack[i]);
+		uint32_t frame = mf_frames_intern_at(c->frames, stack[i], context.n_frames - 1 - i);
 
 		path = frame == MF_FRAMES_NONE ? 0 : find_path(c, path, frame);
 		if (!path)
