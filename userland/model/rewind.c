@@ -32,7 +32,7 @@ size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
 	/* What comes later is in none of the captures. */
 	rewind->n_contexts = contexts_in(store);
 	rewind->n_shards = shards_in(store);
-	return (size_t)rewind->n_contexts * rewind->n_shards;
+	return (size_t)rewind->n_contexts * (rewind->n_shards + 1);
 }
 
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
@@ -41,6 +41,7 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
 	uint64_t chunks = store->sizes[MF_REGION_CAPTURES] / sizeof(struct mf_chunk);
 
 	rewind->cells = cells;
+	rewind->sums = cells + (size_t)rewind->n_contexts * rewind->n_shards;
 	for (uint32_t shard = 0; shard < rewind->n_shards; shard++) {
 		const struct mf_cell *from = mf_trie_cell(store, shard, MF_CONTEXT_FIRST);
 		uint64_t *to = cells + (size_t)shard * rewind->n_contexts;
@@ -49,8 +50,10 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
 		for (uint32_t i = 0; i < rewind->n_contexts; i++) {
 			uint64_t bytes = __atomic_load_n(&from[i].bytes, __ATOMIC_RELAXED);
 
-			if (bytes)
-				to[i] = bytes;
+			if (!bytes)
+				continue;
+			to[i] = bytes;
+			rewind->sums[i] += bytes;
 		}
 	}
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -78,8 +81,10 @@ static void rewind_shard(struct mf_rewind *rewind, uint32_t shard, uint64_t numb
 
 			if (until && until < number)
 				goto out;
-			if (until && past->since < number && context < rewind->n_contexts)
-				cells[context] = past->bytes;
+			if (!until || past->since >= number || context >= rewind->n_contexts)
+				continue;
+			rewind->sums[context] += past->bytes - cells[context];
+			cells[context] = past->bytes;
 		}
 		if (!rewind->steps) {
 			chunk = 0;
@@ -100,13 +105,9 @@ uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *byte
 
 	if (n > rewind->n_contexts)
 		n = rewind->n_contexts;
-	for (uint32_t shard = 0; shard < rewind->n_shards; shard++) {
-		const uint64_t *cells = rewind->cells + (size_t)shard * rewind->n_contexts;
-
+	for (uint32_t shard = 0; shard < rewind->n_shards; shard++)
 		rewind_shard(rewind, shard, mf_capture_number(capture));
-		for (uint32_t i = 0; i < n && i < max; i++)
-			bytes[i] = (shard ? bytes[i] : 0) + cells[i];
-	}
+	memcpy(bytes, rewind->sums, (n < max ? n : max) * sizeof(*bytes));
 	return n;
 }
 

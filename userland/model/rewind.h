@@ -18,6 +18,7 @@ struct mf_rewind {
 	const struct mf_store *store;
 	uint32_t n_contexts, n_shards;
 	uint64_t *cells; /* n_contexts for each shard, as they were when we are */
+	uint64_t *sums;	 /* of all shards, for each context */
 	uint64_t steps;	 /* chunks that there can be to look at: damaged chains end */
 	/* What was looked at so far: the pasts of @chunk and older ones, from number @left down, not. */
 	struct {
