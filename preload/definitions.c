@@ -81,13 +81,20 @@ static bool is_there(const struct dl_phdr_info *object, uint32_t rights, uint64_
 	return false;
 }
 
+static bool is_function(const ElfW(Sym) *symbol)
+{
+	uint32_t type = ELF64_ST_TYPE(symbol->st_info);
+
+	return type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
 static void tell(const struct mf_definitions *definitions, const ElfW(Sym) *symbol, uint32_t number,
 		 bool locals, mf_definitions_found *found, void *data)
 {
 	uint64_t address = definitions->object->dlpi_addr + symbol->st_value;
-	uint32_t type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
+	uint32_t binding = ELF64_ST_BIND(symbol->st_info);
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
+	if (!is_function(symbol) || symbol->st_shndx == SHN_UNDEF ||
 	    !symbol->st_value || (!locals && binding != STB_GLOBAL && binding != STB_WEAK) ||
 	    !is_there(definitions->object, PF_R | PF_X, address, symbol->st_size))
 		return;
@@ -95,7 +102,7 @@ static void tell(const struct mf_definitions *definitions, const ElfW(Sym) *symb
 		      .address = (void *)(uintptr_t)address,
 		      .size = symbol->st_size,
 		      .name = number,
-		      .chosen_late = type == STT_GNU_IFUNC,
+		      .chosen_late = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
 	      },
 	      data);
 }
@@ -227,18 +234,48 @@ static bool map_file(struct file *file, const char *path)
 	return true;
 }
 
-/* The number of @name among @names, where a version may follow it; @n: it is none of them. */
-static uint32_t number_of(const char *name, const char *const *names, uint32_t n)
+/* A set of names, of which most that others ask about are told by four characters to be none. */
+#define BEGINNING 4u
+
+struct wanted {
+	const char *const *names;
+	uint32_t n;
+	bool beginnings[1u << 10]; /* by their hash: is there such a name? */
+};
+
+static uint32_t beginning_of(const char *name)
+{
+	uint32_t word;
+
+	memcpy(&word, name, BEGINNING);
+	return word * 0x9e3779b1u >> 22;
+}
+
+/* All of them have as many characters. */
+static struct wanted want(const char *const *names, uint32_t n)
+{
+	struct wanted wanted = { .names = names, .n = n };
+
+	for (uint32_t i = 0; i < n; i++)
+		wanted.beginnings[beginning_of(names[i])] = true;
+	return wanted;
+}
+
+/*
+ * The number of @name, of which @size bytes may be read, and where a version may follow; the number of all:
+ * it is none of them.
+ */
+static uint32_t number_of(const struct wanted *wanted, const char *name, uint64_t size)
 {
 	size_t length;
 
-	if (!*name || !strchr("_acfmprv", *name))
-		return n;
+	if (size < BEGINNING || !wanted->beginnings[beginning_of(name)])
+		return wanted->n;
 	length = strcspn(name, "@");
-	for (uint32_t i = 0; i < n; i++)
-		if (!strncmp(names[i], name, length) && !names[i][length])
+	for (uint32_t i = 0; i < wanted->n; i++)
+		if (!strncmp(wanted->names[i], name, length) && !wanted->names[i][length])
 			return i;
-	return n;
+	return wanted->n;
 }
 
 static void find_in_section(const struct mf_definitions *definitions, const struct file *file,
@@ -246,6 +283,7 @@ static void find_in_section(const struct mf_definitions *definitions, const stru
 			    const char *const *names, uint32_t n, bool locals,
 			    mf_definitions_found *found, void *data)
 {
+	const struct wanted wanted = want(names, n);
 	const ElfW(Sym) *symbols;
 	const char *text;
 
@@ -259,8 +297,10 @@ static void find_in_section(const struct mf_definitions *definitions, const stru
 	for (uint64_t i = 1; i < table->sh_size / sizeof(*symbols); i++) {
 		uint32_t number = n;
 
-		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < strings->sh_size)
-			number = number_of(text + symbols[i].st_name, names, n);
+		if (symbols[i].st_shndx != SHN_UNDEF && is_function(&symbols[i]) &&
+		    symbols[i].st_name < strings->sh_size)
+			number = number_of(&wanted, text + symbols[i].st_name,
+					   strings->sh_size - symbols[i].st_name);
 		if (number < n)
 			tell(definitions, &symbols[i], number, locals, found, data);
 	}

@@ -42,9 +42,9 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 			 mf_definitions_found *found, void *data);
 
 /*
- * The same for those of the @n @names that only the symbol table of the object's file has (.symtab):
- * what an executable keeps for itself. With @locals those that are private to a part of it, too. It
- * finds the others again.
+ * The same for those of the @n @names, of four characters at least, that only the symbol table of the
+ * object's file has (.symtab): what an executable keeps for itself. With @locals those that are private
+ * to a part of it, too. It finds the others again.
  */
 void mf_definitions_find_in_file(const struct mf_definitions *definitions, const char *const *names,
 				 uint32_t n, bool locals, mf_definitions_found *found, void *data);

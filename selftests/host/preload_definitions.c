@@ -78,7 +78,6 @@ TEST_F(definitions, in_the_file)
 	struct mf_definition found = { 0 };
 
 	errno = 77;
-	/* Names begin like those of allocation functions, or are not looked for. */
 	mf_definitions_find_in_file(&self->all, names, 2, true, keep, &found);
 	EXPECT_EQ(1, found.name);
 	ASSERT_NE(NULL, found.address);
@@ -87,6 +86,19 @@ TEST_F(definitions, in_the_file)
 	mf_definitions_find_in_file(&self->all, names, 2, false, keep, &found);
 	EXPECT_EQ(NULL, found.address);
 	EXPECT_EQ(77, errno);
+}
+
+/* Whole names, not what begins as they do. */
+TEST_F(definitions, in_the_file_by_whole_names)
+{
+	static const char *const near[] = { "allo", "allocate_in", "allocate_in_a_", "allocate_in_b",
+					    "bllocate_in_a", "plugin_allocat" };
+	struct mf_definition found = { 0 };
+
+	mf_definitions_find_in_file(&self->all, near, sizeof(near) / sizeof(*near), true, keep, &found);
+	EXPECT_EQ(NULL, found.address);
+	mf_definitions_find_in_file(&self->all, &names[2], 1, false, keep, &found);
+	EXPECT_EQ(dlsym(self->handle, "plugin_allocate"), found.address);
 }
 
 /* It was exchanged, or is gone, or is none. */
