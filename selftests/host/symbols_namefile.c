@@ -420,6 +420,14 @@ static const struct {
 	  "objcopy --only-keep-debug program program.debug && "
 	  "objcopy -S --add-gnu-debuglink=program.debug program stripped && mv stripped program",
 	  "rm program.debug", 1 },
+	{ "a third file, of which nothing is used", "head -c 32 /dev/zero >alt && strip --strip-debug program && "
+	  "objcopy --add-section .gnu_debugaltlink=alt program more && mv more program", NULL, 1 },
+	{ "debug information comes, and a third file",
+	  "head -c 32 /dev/zero >alt && objcopy --add-section .gnu_debugaltlink=alt program more && "
+	  "objcopy --only-keep-debug more whole && objcopy -S more stripped && "
+	  "cp whole program.debug && objcopy --add-gnu-debuglink=program.debug stripped program && "
+	  "rm program.debug",
+	  "mkdir .debug && mv whole .debug/program.debug", 1 },
 	{ "a third file", "head -c 32 /dev/zero >alt && "
 	  "objcopy --add-section .gnu_debugaltlink=alt program more && mv more program", NULL, 0 },
 };

@@ -191,10 +191,13 @@ static void find_debug_file(struct mf_image *image, const char *object_path)
 	find_by_link(image, object_path, name, &identity);
 }
 
-/* Is some of it in a third file, with what several have in common? libdw looks for that. */
+/*
+ * Is some of it in a third file, with what several have in common? libdw looks for that, if there is
+ * anything here that refers to it: a stripped object still names it.
+ */
 static bool is_shared(Elf *elf)
 {
-	return elf && mf_sections_have(elf, ".gnu_debugaltlink");
+	return elf && mf_sections_have(elf, ".gnu_debugaltlink") && mf_sections_have_dwarf(elf);
 }
 
 void mf_image_open(struct mf_image *image, const struct mf_object *object)
