@@ -581,6 +581,46 @@ TEST_F(put_off, takes_whatever_is_there)
 	}
 }
 
+static void count_blocks(const struct mf_block *block, void *data)
+{
+	uint32_t *counts = data;
+
+	counts[0]++;
+	counts[1] += block->address % 8 || block->size != (block->address % 16 ? 8 : 7);
+}
+
+/* As some allocators put small blocks: each has a slot of its own, and none needs a chain. */
+TEST(eight_bytes_apart)
+{
+	struct mf_block block = { .context = MF_CONTEXT_FIRST, .capacity = 16 };
+	uint32_t counts[2] = { 0, 0 }, n_wide;
+
+	ASSERT_EQ(0, start(&plain));
+	n_wide = store.header->n_wide;
+	for (uint64_t i = 0; i < 1000000; i++) {
+		block.address = 0x7ffff0000000 + 8 * i;
+		block.size = 7 + i % 2;
+		ASSERT_TRUE(mf_blocks_put(&store, &block));
+	}
+#ifdef __x86_64__
+	EXPECT_EQ(n_wide, store.header->n_wide);
+#endif
+	mf_blocks_walk(&store, count_blocks, counts);
+	EXPECT_EQ(1000000, counts[0]);
+	EXPECT_EQ(0, counts[1]);
+	for (uint64_t i = 0; i < 1000000; i += 3) {
+		ASSERT_TRUE(mf_blocks_find(&store, 0x7ffff0000000 + 8 * i, &block));
+		ASSERT_TRUE(mf_blocks_take(&store, 0x7ffff0000000 + 8 * i, &block));
+		ASSERT_EQ(0x7ffff0000000 + 8 * i, block.address);
+		ASSERT_EQ(7 + i % 2, block.size);
+		ASSERT_FALSE(mf_blocks_find(&store, 0x7ffff0000000 + 8 * i, &block));
+	}
+	/* What is no address of a program's has no place, and is nobody else's. */
+	block.address = 0x10000 + MF_BLOCKS_ODD;
+	EXPECT_EQ(!MF_BLOCKS_ODD, mf_blocks_put(&store, &block));
+	mf_store_detach(&store);
+}
+
 /* Of two blocks registered at one address the later one goes first. */
 TEST(one_address_twice)
 {

@@ -24,7 +24,9 @@
 // Leaf 0 is no leaf: it lists the parts of the others. Behind the slots of a leaf there are some that
 // are of no granule, for the size of a block that begins in the last one.
 //
-// The chain serves what is rare: huge blocks, addresses not a multiple of 16, several blocks in one
+// Blocks at odd multiples of 8 are entered as if they were 8 bytes before, in an address space of their own.
+//
+// The chain serves what is rare: huge blocks, addresses not a multiple of 8, several blocks in one
 // granule, and blocks within blocks, as an allocator has them that takes its memory from another.
 
 #include "model/blocks.h"
@@ -56,7 +58,7 @@ static uint32_t *make_slot(struct mf_store *store, uint64_t address)
 		mf_store_set_full(store, MF_STORE_FULL_BLOCKS);
 		return NULL;
 	}
-	part = address >> mf_blocks_granule_bits(store) >> MF_BLOCKS_LEAF_BITS;
+	part = mf_blocks_key(address) >> mf_blocks_granule_bits(store) >> MF_BLOCKS_LEAF_BITS;
 	mf_blocks_leaf(store, 0)[store->header->n_leaves] = (uint32_t)part;
 	/* Other threads may be looking. */
 	__atomic_store_n(&directory[part], mf_blocks_leaf_line(store->header->n_leaves++), __ATOMIC_RELEASE);
@@ -100,9 +102,12 @@ static bool push_wide(struct mf_store *store, uint32_t *slot, const struct mf_bl
 /* The usual block in the slot of @address. */
 static struct mf_block unpack_at(const struct mf_store *store, uint64_t address, struct mf_usual usual)
 {
+	bool is_odd = mf_blocks_is_odd(address);
+
 	address &= ~((1ull << mf_blocks_granule_bits(store)) - 1);
 	if (usual.first & MF_BLOCKS_UPPER)
 		address |= 1u << MF_BLOCKS_ALIGN_BITS;
+	address += is_odd ? 8 : 0;
 	return mf_blocks_unpack(address, usual, mf_model_of(store)->options.alignment);
 }
 
@@ -234,7 +239,7 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 
 	if (granule_bits != MF_BLOCKS_ALIGN_BITS && granule_bits != MF_BLOCKS_ALIGN_BITS + 1)
 		return false;
-	granule = address >> granule_bits;
+	granule = mf_blocks_key(address) >> granule_bits;
 	part = granule >> MF_BLOCKS_LEAF_BITS;
 	if (!mf_store_fits(store, MF_REGION_BLOCK_DIRECTORY, part, sizeof(*directory)))
 		return false;
@@ -244,6 +249,11 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 	walk_slot(store, address, &mf_blocks_leaf(store, leaf)[granule % MF_BLOCKS_LEAF_GRANULES],
 		  compare, &find);
 	return find.found;
+}
+
+static uint64_t address_of(uint64_t key)
+{
+	return key & MF_BLOCKS_ODD ? key - MF_BLOCKS_ODD + 8 : key;
 }
 
 void mf_blocks_walk(const struct mf_store *store,
@@ -260,7 +270,8 @@ void mf_blocks_walk(const struct mf_store *store,
 
 		for (uint64_t j = 0; j < MF_BLOCKS_LEAF_GRANULES; j++)
 			if (leaf[j])
-				walk_slot(store, (first + j) << mf_blocks_granule_bits(store),
+				walk_slot(store,
+					  address_of((first + j) << mf_blocks_granule_bits(store)),
 					  &leaf[j], visit, data);
 	}
 }

@@ -46,7 +46,29 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 #define MF_BLOCKS_LINE_SLOTS   16u /* of a cache line */
 #define MF_BLOCKS_LEAF_SLOTS   (MF_BLOCKS_LEAF_GRANULES + MF_BLOCKS_LINE_SLOTS)
 #define MF_BLOCKS_LEAF_BYTES   (MF_BLOCKS_LEAF_SLOTS * sizeof(uint32_t))
+
+/*
+ * A block's place in the table is that of its address. But some allocators (jemalloc, tcmalloc) put blocks of 8
+ * bytes beside each other: those at odd multiples of 8 have the half for themselves in which there are no
+ * addresses of programs, if there is such a half.
+ */
+#ifdef __x86_64__
+#define MF_BLOCKS_ADDRESS_BITS 47
+#define MF_BLOCKS_ODD	       (1ull << MF_BLOCKS_ADDRESS_BITS)
+#else
 #define MF_BLOCKS_ADDRESS_BITS 48
+#define MF_BLOCKS_ODD	       0ull
+#endif
+
+static inline bool mf_blocks_is_odd(uint64_t address)
+{
+	return MF_BLOCKS_ODD && address % (1u << MF_BLOCKS_ALIGN_BITS) == 8;
+}
+
+static inline uint64_t mf_blocks_key(uint64_t address)
+{
+	return mf_blocks_is_odd(address) ? address - 8 + MF_BLOCKS_ODD : address;
+}
 
 #define MF_BLOCKS_LONG		1u /* there is a second slot */
 #define MF_BLOCKS_LOW_SHIFT	1  /* of a size; or, of a long block, of more */
@@ -123,7 +145,7 @@ static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 
 	return address >> MF_BLOCKS_ADDRESS_BITS ?
 		       NULL :
-		       mf_blocks_slot_in(&blocks, address >> blocks.granule_bits);
+		       mf_blocks_slot_in(&blocks, mf_blocks_key(address) >> blocks.granule_bits);
 }
 
 /* The same for an address at which a usual block may begin; NULL for others. */
@@ -132,8 +154,11 @@ static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uin
 	/* The low bits, which must be 0, go to the upper end: then it is beyond the table. */
 	uint64_t turned = address >> MF_BLOCKS_ALIGN_BITS | address << (64 - MF_BLOCKS_ALIGN_BITS);
 
-	if (__builtin_expect(turned >> (MF_BLOCKS_ADDRESS_BITS - MF_BLOCKS_ALIGN_BITS), 0))
-		return NULL;
+	if (__builtin_expect(turned >> (MF_BLOCKS_ADDRESS_BITS - MF_BLOCKS_ALIGN_BITS), 0)) {
+		if (!mf_blocks_is_odd(address) || address >> MF_BLOCKS_ADDRESS_BITS)
+			return NULL;
+		address = mf_blocks_key(address);
+	}
 	return mf_blocks_slot_in(blocks, address >> blocks->granule_bits);
 }
 
@@ -228,7 +253,7 @@ static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const
 	unsigned int bits = !is_long && more ? MF_BLOCKS_SHRUNK_BITS : MF_BLOCKS_CONTEXT_BITS;
 	struct mf_usual usual = {0};
 
-	if (block->address % (1u << MF_BLOCKS_ALIGN_BITS) || more % (1u << MF_BLOCKS_ALIGN_BITS) ||
+	if (mf_blocks_key(block->address) % (1u << MF_BLOCKS_ALIGN_BITS) || more % (1u << MF_BLOCKS_ALIGN_BITS) ||
 	    block->size > MF_BLOCKS_ROUNDED_MAX || more >> MF_BLOCKS_ALIGN_BITS > MF_BLOCKS_LOW_MAX ||
 	    block->context >> bits)
 		return usual;

@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 16
+#define MF_STORE_VERSION 17
 
 #define MF_STORE_PATH_MAX 512u
 
