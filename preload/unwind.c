@@ -97,6 +97,9 @@ static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *calle
 /* Bytes; larger distances are between different stacks. */
 #define STACK_MAX (1ull << 30)
 
+/* The same between a frame and the next, on a stack of which nothing is known. */
+#define FRAME_MAX (1ull << 20)
+
 #define PAGE_BITS 12u
 #define PAGE_SIZE (1ull << PAGE_BITS)
 
@@ -239,7 +242,7 @@ uint64_t mf_unwind_stack_end(uint64_t sp)
 {
 	uint64_t end = own_stack()->end;
 
-	return sp < end && end - sp < STACK_MAX ? end : sp;
+	return sp < end && end - sp < STACK_MAX ? end : sp + FRAME_MAX;
 }
 
 /* Does @address lie on it? It is there as long as its thread is. */

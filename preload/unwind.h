@@ -97,8 +97,8 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			  uint32_t longest, struct mf_walk *scratch);
 
 /*
- * Where the stack that @sp lies on ends; @sp itself if that is not known (a coroutine's stack, a
- * signal's).
+ * Where the stack that @sp lies on ends, at the latest; if nothing is known of it (a coroutine's stack, a
+ * signal's), how far from there the next frame may be.
  */
 uint64_t mf_unwind_stack_end(uint64_t sp);
 

@@ -4,8 +4,10 @@
 
 #include <alloca.h>
 #include <stdalign.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include "kselftest_harness.h"
 #include "selftests/lib/stack_walks.h"
@@ -303,6 +305,52 @@ TEST(links_that_are_no_frames)
 	}
 	EXPECT_LT(100, walks.hits);
 	EXPECT_EQ(0, walks.complete_walks);
+}
+
+static ucontext_t outside, inside;
+
+static void turn_inside(void)
+{
+	turn(TURNS);
+}
+
+/* On a stack of its own, which is neither the thread's nor near to it. */
+static uint32_t turn_on_another_stack(char *stack, size_t size)
+{
+	getcontext(&inside);
+	inside.uc_stack.ss_sp = stack;
+	inside.uc_stack.ss_size = size;
+	inside.uc_link = &outside;
+	makecontext(&inside, turn_inside, 0);
+	swapcontext(&outside, &inside);
+	return walks.compared.n_ours;
+}
+
+/* A guess goes on there, too; but other memory may come to lie there, so it is not known again. */
+TEST(made_code_on_another_stack)
+{
+	size_t size = 1 << 18;
+	char *stack = malloc(size);
+	uint32_t n;
+
+	make_code();
+	mf_unwind_hears_of_objects();
+	memset(turns, 0, sizeof(turns));
+	n = turn_on_another_stack(stack, size);
+	EXPECT_EQ(-1, walks_difference(&walks.compared));
+	EXPECT_LT(2 * TURNS, n);
+	EXPECT_TRUE(walks_repeatable());
+	for (int i = 0; i < 1000; i++) {
+		for (uint32_t j = 0; j < TURNS; j++)
+			turns[j] = (uint8_t)choose(15);
+		turns[choose(TURNS)] = (uint8_t)(10 + choose(5));
+		word = words[choose(sizeof(words) / sizeof(*words))];
+		EXPECT_EQ(n, turn_on_another_stack(stack, size));
+		EXPECT_FALSE(walks_repeatable());
+	}
+	EXPECT_EQ(0, walks.wrong_after_another);
+	EXPECT_EQ(0, walks.wrong_in_memo);
+	free(stack);
 }
 
 TEST_HARNESS_MAIN
