@@ -15,6 +15,7 @@
 
 #include "model/trie.h"
 #include "unwind/callsite.h"
+#include "cfi.h"
 #include "session.h"
 
 #ifdef __x86_64__
@@ -36,6 +37,13 @@ static struct {
 				   void *data);
 	unw_addr_space_t *space;
 } libunwind;
+
+/*
+ * Threads that are in libunwind, which has locks of its own. A child that is forked meanwhile finds them taken
+ * for ever.
+ */
+static uint32_t walking;
+static int32_t walking_pid; /* whose they are */
 
 /* A walk: libunwind's as far as there are rules. Its cursor points into the context. */
 struct reference {
@@ -68,6 +76,7 @@ bool mf_verify_start(void)
 			return false;
 		}
 	}
+	walking_pid = mf_session_store.header->pid;
 	return true;
 }
 
@@ -92,11 +101,18 @@ static bool follows_call(uint64_t pc)
 	return mf_callsite_ends(code + sizeof(code), size, &distance);
 }
 
-/* Does libunwind know rules for the frame? Of code without any, it says that it is a byte long. */
+/*
+ * Does libunwind know rules for the frame? Of code without any, it says that it is a byte long. It looks
+ * through all objects for that, so it is not asked where we know some.
+ */
 static bool has_rules(struct reference *reference)
 {
 	unw_proc_info_t info;
+	struct mf_cfi_rule rule;
 
+	mf_cfi_find(reference->pc - 1, &rule);
+	if (rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER)
+		return true;
 	return !libunwind.get_proc_info(&reference->cursor, &info) &&
 	       info.end_ip - info.start_ip > 1;
 }
@@ -163,7 +179,25 @@ static void go_on(struct reference *reference)
 		step_by_frame_pointer(reference);
 }
 
-void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
+/* False: in this process nobody may. */
+static bool begin(void)
+{
+	struct mf_store_header *header = mf_session_store.header;
+
+	/* A child has a session of its own, which it begins alone. */
+	if (walking_pid != header->pid) {
+		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
+			header->verify = MF_VERIFY_FORKED;
+		walking = 0;
+		walking_pid = header->pid;
+	}
+	if (header->verify != MF_VERIFY_STACKS)
+		return false;
+	__atomic_add_fetch(&walking, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void verify(const struct mf_registers *caller, uint32_t context)
 {
 	struct mf_store_header *header = mf_session_store.header;
 	struct mf_frame frames[MF_DEPTH_MAX];
@@ -186,6 +220,14 @@ void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
 		header->differs_frame = i;
 		header->differs_pc = reference.pc;
 	}
+}
+
+void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
+{
+	if (!begin())
+		return;
+	verify(caller, context);
+	__atomic_sub_fetch(&walking, 1, __ATOMIC_SEQ_CST);
 }
 
 #else

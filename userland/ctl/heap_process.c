@@ -419,6 +419,9 @@ static void say_verified(const struct mf_heap_process *process)
 
 	if (header->verify == MF_VERIFY_IMPOSSIBLE)
 		complain(process, "stacks could not be verified: there is no libunwind.so.8");
+	else if (header->verify == MF_VERIFY_FORKED)
+		complain(process, "stacks could not be verified: this child was forked while "
+				  "another thread's were");
 	else if (header->verify)
 		complain(process, "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
 			 header->verified, header->verify_differs);
