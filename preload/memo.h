@@ -9,7 +9,7 @@
 
 #include "unwind.h"
 
-#define MF_MEMO_ROOTS (1u << 11) /* a power of two */
+#define MF_MEMO_ROOTS (1u << 13) /* a power of two */
 #define MF_MEMO_SLOTS (1u << 16) /* of the table, at most; a power of two */
 #define MF_MEMO_POOL  (1u << 20) /* words */
 #define MF_MEMO_WORDS 480u	 /* of a walk; one that read more is not remembered */
