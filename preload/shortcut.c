@@ -284,10 +284,13 @@ struct mf_shortcut_result mf_shortcut_free(void *pointer)
 
 bool mf_shortcut_may_realloc(const void *old)
 {
-	if (mf_thread_local.inside || !is_plain() || !is_alone())
+	if (__builtin_expect(mf_thread_local.inside, 0))
 		return false;
+	enter();
+	if (!is_plain() || !is_alone())
+		return give_up(NULL).done;
 	mf_blocks_prefetch(&mf_thread_local.thread->desk.blocks, (uint64_t)(uintptr_t)old);
-	return true;
+	return leave(mf_thread_local.thread, NULL, true).done;
 }
 
 /* The block is out of the table for a moment: it changes its size, or its place, or both. */
