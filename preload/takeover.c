@@ -477,24 +477,24 @@ static void note_kind(const struct mf_definition *definition, void *data)
 	arrival->allocates |= !functions[definition->name].is_built_on_others;
 }
 
+static void look_into_object(struct arrival *arrival, mf_definitions_found *tell)
+{
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		mf_definitions_find(arrival->definitions, functions[i].name, i, tell, arrival);
+}
+
+/* What it keeps for itself: as Massif, of libraries only where one is named. All its names have to be read. */
 static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
 {
 	const char *names[FUNCTIONS];
 
+	if (arrival->owner != OWNER_PROGRAM ||
+	    !(arrival->is_executable || mf_session_store.header->has_somalloc))
+		return;
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
 		names[i] = functions[i].name;
 	mf_definitions_find_in_file(arrival->definitions, names, FUNCTIONS,
 				    mf_session_store.header->has_somalloc, tell, arrival);
-}
-
-static void look(struct arrival *arrival, mf_definitions_found *tell)
-{
-	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		mf_definitions_find(arrival->definitions, functions[i].name, i, tell, arrival);
-	/* What it keeps for itself: as Massif, of libraries only where one is named. */
-	if (arrival->owner == OWNER_PROGRAM &&
-	    (arrival->is_executable || mf_session_store.header->has_somalloc))
-		look_into_file(arrival, tell);
 }
 
 /* What it would find is the system's, to which ours lead. */
@@ -516,11 +516,15 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 	arrival.owner = owner_of(&definitions);
 	if (arrival.owner == OWNER_LINKER)
 		return;
-	look(&arrival, note_kind);
+	look_into_object(&arrival, note_kind);
+	if (!arrival.allocates)
+		look_into_file(&arrival, note_kind);
 	if (arrival.defines && !arrival.allocates)
 		arrival.owner = OWNER_OTHERS;
-	if (arrival.defines)
-		look(&arrival, found);
+	if (arrival.defines) {
+		look_into_object(&arrival, found);
+		look_into_file(&arrival, found);
+	}
 	if (arrival.owner == OWNER_US)
 		ours_came = true;
 	else if (started && mf_deepbind_is_wanted())
