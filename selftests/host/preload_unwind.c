@@ -341,8 +341,6 @@ TEST(constructor)
 	EXPECT_EQ(-1, walks_difference(&before_main));
 }
 
-static ucontext_t main_context, coroutine_context;
-
 static void run_coroutine(void)
 {
 	recurse(5);
@@ -353,12 +351,7 @@ TEST(coroutine)
 	size_t size = 1 << 18;
 	char *stack = malloc(size);
 
-	getcontext(&coroutine_context);
-	coroutine_context.uc_stack.ss_sp = stack;
-	coroutine_context.uc_stack.ss_size = size;
-	coroutine_context.uc_link = &main_context;
-	makecontext(&coroutine_context, run_coroutine, 0);
-	swapcontext(&main_context, &coroutine_context);
+	walks_call_on(stack, size, run_coroutine);
 	EXPECT_SAME(7);
 	free(stack);
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include "kselftest_harness.h"
 #include "selftests/lib/stack_walks.h"
@@ -307,8 +306,6 @@ TEST(links_that_are_no_frames)
 	EXPECT_EQ(0, walks.complete_walks);
 }
 
-static ucontext_t outside, inside;
-
 static void turn_inside(void)
 {
 	turn(TURNS);
@@ -317,12 +314,7 @@ static void turn_inside(void)
 /* On a stack of its own, which is neither the thread's nor near to it. */
 static uint32_t turn_on_another_stack(char *stack, size_t size)
 {
-	getcontext(&inside);
-	inside.uc_stack.ss_sp = stack;
-	inside.uc_stack.ss_size = size;
-	inside.uc_link = &outside;
-	makecontext(&inside, turn_inside, 0);
-	swapcontext(&outside, &inside);
+	walks_call_on(stack, size, turn_inside);
 	return walks.compared.n_ours;
 }
 

@@ -4,6 +4,7 @@
 #include "selftests/lib/stack_walks.h"
 
 #include <string.h>
+#include <ucontext.h>
 #include <unwind.h>
 
 #define UNW_LOCAL_ONLY
@@ -150,4 +151,16 @@ void walks_forget(void)
 	mf_unwind_forget();
 	memset(&knowledge[0].after_another, 0, sizeof(knowledge[0].after_another));
 	mf_memo_forget(&knowledge[0].memo);
+}
+
+void walks_call_on(void *stack, size_t size, void (*run)(void))
+{
+	static ucontext_t outside, inside;
+
+	getcontext(&inside);
+	inside.uc_stack.ss_sp = stack;
+	inside.uc_stack.ss_size = size;
+	inside.uc_link = &outside;
+	makecontext(&inside, run, 0);
+	swapcontext(&outside, &inside);
 }

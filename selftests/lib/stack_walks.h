@@ -7,6 +7,7 @@
 #define MASSIF_SELFTESTS_STACK_WALKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/unwind.h"
@@ -50,16 +51,19 @@ bool walks_repeatable(void);
 /* Code has gone. */
 void walks_forget(void);
 
+/* Calls @run on a stack of its own, of @size bytes at @stack, as a coroutine that never rests. */
+void walks_call_on(void *stack, size_t size, void (*run)(void));
+
 /* @least: frames that there must be at least, so that two empty stacks are no success. */
-#define EXPECT_SAME(least)                                                                        \
-	do {                                                                                      \
-		EXPECT_LE(least, (int)walks.compared.n_theirs);                                         \
-		EXPECT_EQ(-1, walks_difference(&walks.compared))                                              \
-		{                                                                                 \
-			TH_LOG("%u frames, not %u", walks.compared.n_ours, walks.compared.n_theirs);          \
-		}                                                                                 \
-		EXPECT_EQ(0, walks.wrong_after_another);                                                \
-		EXPECT_EQ(0, walks.wrong_in_memo);                                                      \
+#define EXPECT_SAME(least)								\
+	do {										\
+		EXPECT_LE(least, (int)walks.compared.n_theirs);				\
+		EXPECT_EQ(-1, walks_difference(&walks.compared))			\
+		{									\
+			TH_LOG("%u frames, not %u", walks.compared.n_ours, walks.compared.n_theirs); \
+		}									\
+		EXPECT_EQ(0, walks.wrong_after_another);				\
+		EXPECT_EQ(0, walks.wrong_in_memo);					\
 	} while (0)
 
 #endif
