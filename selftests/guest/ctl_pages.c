@@ -90,12 +90,23 @@ TEST_F_TIMEOUT(pages, comes_first, SECONDS)
 
 TEST_F_TIMEOUT(pages, killed, SECONDS)
 {
-	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap=yes", "sh", "-c",
-		"kill -KILL $$");
+	const char *at, *last = "";
+	char *text;
+
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap=yes", "--detailed-freq=100",
+		"sh", "-c", "kill -KILL $$");
 	EXPECT_TRUE(WIFSIGNALED(self->result.status));
 	EXPECT_EQ(SIGKILL, WTERMSIG(self->result.status));
 	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
 	expect_file(_metadata, self->name);
+	/* By the rules of snapshots the last would have none. */
+	text = ctl_read_file(self->name);
+	ASSERT_NE(NULL, text);
+	for (at = text; (at = strstr(at, "heap_tree=")); at++)
+		last = at;
+	EXPECT_EQ(NULL, strstr(last, "heap_tree=empty"));
+	EXPECT_NE(NULL, strstr(last, " (page allocation syscalls) mmap/mremap/brk, "));
+	free(text);
 }
 
 /* No preloading here: it does not matter how the program was linked. */

@@ -86,26 +86,51 @@ static const char *last(const char *text, const char *words)
 	return found ? found : "";
 }
 
-/* Fifty blocks make fifty snapshots, none of which is culled: the last one has all of them. */
+/*
+ * Fifty blocks make fifty snapshots, none of which is culled, and the end makes another: the last two have
+ * all of them, and the last one a tree, which is the peak though nothing was ever freed.
+ */
 TEST_F(killed, has_everything)
 {
 	struct ctl_result printed;
+	const char *tree;
 
 	ASSERT_TRUE(start(self, "50"));
 	ASSERT_TRUE(kill_it(self));
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
-	EXPECT_EQ(50, atoi(last(self->text, "snapshot=")));
+	EXPECT_EQ(51, atoi(last(self->text, "snapshot=")));
 	EXPECT_EQ(50000, atoi(last(self->text, "mem_heap_B=")));
 	EXPECT_EQ(50 * (8 + 8), atoi(last(self->text, "mem_heap_extra_B=")));
-	EXPECT_NE(NULL, strstr(self->text, ": grow (ctl_grow.c:"));
-	EXPECT_NE(NULL, strstr(self->text, ": main (ctl_grow.c:"));
+	EXPECT_EQ(atoi(last(self->text, "time=")), 50000 + 50 * (8 + 8));
+	tree = last(self->text, "heap_tree=");
+	EXPECT_EQ(tree, strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
+	EXPECT_NE(NULL, strstr(tree, ": 50000 (heap allocation functions) "));
+	EXPECT_NE(NULL, strstr(tree, ": 50000 0x"));
+	EXPECT_NE(NULL, strstr(tree, ": grow (ctl_grow.c:"));
+	EXPECT_NE(NULL, strstr(tree, ": main (ctl_grow.c:"));
 
 	CTL_RUN(&printed, ms_print, FILE_NAME);
 	EXPECT_EQ(0, ctl_exit_code(&printed));
 	EXPECT_STREQ("", printed.err);
-	EXPECT_NE(NULL, strstr(printed.out, "(49,000B) (heap allocation functions) "));
+	EXPECT_NE(NULL, strstr(printed.out, "(50,000B) (heap allocation functions) "));
+	EXPECT_NE(NULL, strstr(printed.out, ", 51 (peak)]"));
 	ctl_result_free(&printed);
+}
+
+/* Another signal leaves the file that Massif leaves: no more than the rules of its snapshots allow. */
+TEST_F(killed, not_by_others)
+{
+	int status;
+
+	ASSERT_TRUE(start(self, "50"));
+	kill(self->program, SIGTERM);
+	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
+	EXPECT_EQ(SIGTERM, WTERMSIG(status));
+	self->text = ctl_read_file(FILE_NAME);
+	ASSERT_NE(NULL, self->text);
+	EXPECT_EQ(50, atoi(last(self->text, "snapshot=")));
+	EXPECT_EQ(NULL, strstr(self->text, "heap_tree=peak\n"));
 }
 
 /* In the middle of anything that the accounting does. */

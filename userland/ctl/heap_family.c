@@ -691,6 +691,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	while ((process = family->processes)) {
 		if (process->source && !settle(family, process))
 			continue;
+		process->cut_off = true;
 		mf_heap_process_write(process);
 		drop(family, process);
 	}

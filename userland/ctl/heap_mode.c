@@ -170,13 +170,17 @@ static void started(struct mf_run *run)
 	mf_heap_process_start(first);
 }
 
-/* Its file has what came before that. It said so itself, unless it called the kernel past the C library. */
+/* It said so itself, unless it called the kernel past the C library. */
+static bool executed_another(const struct heap_state *state)
+{
+	return state->watch.replaced_by || state->first->store.header->executes;
+}
+
+/* Its file has what came before that. */
 static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
 {
 	const char *path = state->watch.replaced_by;
 
-	if (!path && !state->first->store.header->executes)
-		return;
 	mf_message_say(MF_MESSAGE_PROBLEM, "%s executed another program%s%s, which heap mode does not follow; %s",
 		       run->program->path, path ? ", " : "", path ?: "",
 		       run->options->trace_children ? "profile that one itself" :
@@ -198,7 +202,12 @@ static void finish(struct mf_run *run)
 			/* The snapshot of the start is all that a program leaves that cannot be seen. */
 			mf_model_attempt(&first->store, 0);
 		}
-		tell_of_another_program(run, state);
+		if (executed_another(state))
+			tell_of_another_program(run, state);
+		else
+			first->cut_off = first->store.header->pid && mf_run_was_cut_off(run);
+	} else if (first) {
+		first->cut_off = mf_run_was_cut_off(run);
 	}
 	mf_heap_family_end(state->family);
 }

@@ -445,6 +445,21 @@ static int64_t age_ms(const struct mf_store_header *header)
 	return (int64_t)((now - header->first_time_ns) / 1000000);
 }
 
+static struct mf_output_of output_of(const struct mf_heap_process *process)
+{
+	const struct mf_store *store = store_of(process);
+
+	return (struct mf_output_of){
+		.store = store,
+		.cmd = process->cmd,
+		.pid = process->pid,
+		.cut_off = process->cut_off,
+		.now = process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
+			       (int64_t)store->header->instructions :
+			       age_ms(store->header),
+	};
+}
+
 static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
 {
 	return (struct mf_xtree_of){
@@ -457,7 +472,8 @@ static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
 
 void mf_heap_process_write(struct mf_heap_process *process)
 {
-	const struct mf_xtree_of of = xtree_of(process);
+	const struct mf_output_of output = output_of(process);
+	const struct mf_xtree_of xtree = xtree_of(process);
 	struct mf_error err;
 
 	if (process->forked && process->options->child_silent)
@@ -467,10 +483,9 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	say_losses(process);
 	say_verified(process);
 	/* As Massif, before the other file. */
-	if (process->options->xtree && mf_xtree_output(process->options, &of, &err))
+	if (process->options->xtree && mf_xtree_output(process->options, &xtree, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
-	if (mf_output_write(process->options, process->cmd, &process->store, process->pid, false,
-			    NULL, &err))
+	if (mf_output_write(process->options, &output, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_set_level(process->options->verbosity);
 	/* The program could have changed what the header says. */
@@ -498,20 +513,16 @@ int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_cont
 		[MF_CONTROL_DETAILED_SNAPSHOT] = MF_OUTPUT_DETAILED,
 		[MF_CONTROL_ALL_SNAPSHOTS] = MF_OUTPUT_KEPT,
 	};
-	const struct mf_store_header *header = store_of(process)->header;
-	int64_t now = process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
-			      (int64_t)header->instructions :
-			      age_ms(header);
+	const struct mf_output_of output = output_of(process);
 
-	if (!header->pid)
+	if (!output.store->header->pid)
 		return mf_error_set(err, -EAGAIN, "error: cannot take snapshot before execution has "
 						  "started");
 	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS) {
-		const struct mf_xtree_of of = xtree_of(process);
+		const struct mf_xtree_of xtree = xtree_of(process);
 
-		return mf_xtree_print(process->options, &of, verb == MF_CONTROL_XTMEMORY_MS, out,
+		return mf_xtree_print(process->options, &xtree, verb == MF_CONTROL_XTMEMORY_MS, out,
 				      err);
 	}
-	return mf_output_print(process->options, process->cmd, store_of(process), false, parts[verb],
-			       now, out, err);
+	return mf_output_print(process->options, &output, parts[verb], out, err);
 }

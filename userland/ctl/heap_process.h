@@ -27,6 +27,7 @@ struct mf_heap_process {
 	bool launched;	/* massif-ctl started it, not the program */
 	bool forked;	/* it is still the program that its parent is */
 	bool executes;	/* it is about to be another one */
+	bool cut_off;	/* its profile ends before the program came to an end of its own */
 	bool without;	/* it could not take its profile over, and has none */
 	struct mf_consultant *consultant; /* NULL: every context counts */
 	unsigned int n_xtrees; /* with a number in their names, that its own commands have led to */

@@ -3,8 +3,10 @@
 #ifndef MASSIF_CTL_MODE_H
 #define MASSIF_CTL_MODE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include "base/error.h"
 #include "ctl/control.h"
@@ -27,8 +29,18 @@ struct mf_run {
 	struct mf_supervision supervision;
 	struct mf_signals signals;
 	pid_t pid;   /* once it is started */
+	int status;  /* as of waitpid(2), once it has ended */
 	void *state; /* the mode's own */
 };
+
+/*
+ * Did somebody end the program, the OOM killer for one, so that it could do nothing about it? Massif would
+ * have left no file then. What it held last is what the user wants to know.
+ */
+static inline bool mf_run_was_cut_off(const struct mf_run *run)
+{
+	return WIFSIGNALED(run->status) && WTERMSIG(run->status) == SIGKILL;
+}
 
 struct mf_mode {
 	/* Before the program is started. Returns 0 or -errno. */

@@ -13,7 +13,6 @@
 #include "ctl/outfile.h"
 #include "ctl/outname.h"
 #include "model/model.h"
-#include "model/tally.h"
 #include "report/collect.h"
 #include "report/massif_file.h"
 #include "symbols/symbolizer.h"
@@ -69,8 +68,18 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 	return mf_outfile_commit(&file, err);
 }
 
-int mf_output_write(const struct mf_options *options, const char *cmd,
-		    const struct mf_store *store, pid_t pid, bool pages, const char *remark,
+/* What the store does not say, or not reliably: the program can write into it. */
+static void describe(struct mf_profile *profile, const struct mf_options *options,
+		     const struct mf_output_of *of)
+{
+	profile->desc = options->desc;
+	profile->cmd = of->cmd;
+	profile->pages = of->pages;
+	profile->what = of->pages ? options->pages : MF_PAGES_VIRTUAL;
+	profile->time_unit = options->model.time_unit;
+}
+
+int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
 		    struct mf_error *err)
 {
 	__attribute__((cleanup(mf_collection_release))) struct mf_collection collection = { 0 };
@@ -78,20 +87,17 @@ int mf_output_write(const struct mf_options *options, const char *cmd,
 	mf_auto_free char *name = NULL, *desc = NULL;
 	int ret;
 
-	if (remark && asprintf(&desc, "%s [%s]", options->desc, remark) < 0)
+	if (of->remark && asprintf(&desc, "%s [%s]", options->desc, of->remark) < 0)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	ret = mf_outname_expand(options->out_file, pid, 1, &name, err);
+	ret = mf_outname_expand(options->out_file, of->pid, 1, &name, err);
 	if (ret)
 		return ret;
-	ret = mf_collect(store, NULL, 0, &collection, err);
+	ret = mf_collect(of->store, of->cut_off ? &of->now : NULL, &collection, err);
 	if (ret)
 		return ret;
-	profile->desc = desc ? desc : options->desc;
-	profile->cmd = cmd;
-	profile->pages = pages;
-	profile->what = pages ? options->pages : MF_PAGES_VIRTUAL;
-	/* Not from the store, into which the program can write. */
-	profile->time_unit = options->model.time_unit;
+	describe(profile, options, of);
+	if (desc)
+		profile->desc = desc;
 	ret = write_profile(options, profile, name, err);
 	if (ret)
 		return ret;
@@ -122,9 +128,8 @@ int mf_output_check(const struct mf_options *options, bool *own, struct mf_error
 	return mf_outfile_check(name, err);
 }
 
-int mf_output_print(const struct mf_options *options, const char *cmd,
-		    const struct mf_store *store, bool pages, enum mf_output_part part,
-		    int64_t now, FILE *out, struct mf_error *err)
+int mf_output_print(const struct mf_options *options, const struct mf_output_of *of,
+		    enum mf_output_part part, FILE *out, struct mf_error *err)
 {
 	__attribute__((cleanup(mf_collection_release))) struct mf_collection collection = { 0 };
 	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
@@ -132,17 +137,13 @@ int mf_output_print(const struct mf_options *options, const char *cmd,
 	int ret;
 
 	if (part == MF_OUTPUT_KEPT)
-		ret = mf_collect(store, NULL, 0, &collection, err);
+		ret = mf_collect(of->store, NULL, &collection, err);
 	else
-		ret = mf_collect_present(store, mf_tally_look(store, now).time,
-					 part == MF_OUTPUT_DETAILED, &collection, err);
+		ret = mf_collect_present(of->store, of->now, part == MF_OUTPUT_DETAILED, &collection,
+					 err);
 	if (ret)
 		return ret;
-	profile->desc = options->desc;
-	profile->cmd = cmd;
-	profile->pages = pages;
-	profile->what = pages ? options->pages : MF_PAGES_VIRTUAL;
-	profile->time_unit = options->model.time_unit;
+	describe(profile, options, of);
 	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &options->symbolizer,
 				   &symbolizer, err);
 	if (ret)

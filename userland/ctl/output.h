@@ -18,14 +18,22 @@
  */
 int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err);
 
+/* The profile of a process, and what its file says of it. */
+struct mf_output_of {
+	const struct mf_store *store; /* somebody may be writing to it */
+	const char *cmd;
+	pid_t pid;
+	bool pages;	    /* then only its owner may read the file */
+	const char *remark; /* what a reader should know, for the end of the line desc; NULL: none */
+	bool cut_off;	    /* before its program came to an end of its own: ends with a tree, see mf_collect() */
+	int64_t now;	    /* of the outside clock, in the profile's unit */
+};
+
 /*
- * Writes the profile in @store as the file of process @pid and says so. With @pages only its owner
- * may read it. @remark (NULL: none) is what a reader of it should know, for the end of the line
- * desc. Somebody may still be writing to the store. Returns 0; or -errno, with words in @err, and there
- * is no new file.
+ * Writes the profile as the file of its process and says so. Returns 0; or -errno, with words in @err,
+ * and there is no new file.
  */
-int mf_output_write(const struct mf_options *options, const char *cmd,
-		    const struct mf_store *store, pid_t pid, bool pages, const char *remark,
+int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
 		    struct mf_error *err);
 
 /* What of a profile to print while it grows. */
@@ -35,12 +43,8 @@ enum mf_output_part {
 	MF_OUTPUT_DETAILED, /* the same with a tree */
 };
 
-/*
- * Prints a file of the profile in @store, to which somebody may be writing. @now is the outside
- * clock's time in the profile's unit. Returns 0 or -errno.
- */
-int mf_output_print(const struct mf_options *options, const char *cmd,
-		    const struct mf_store *store, bool pages, enum mf_output_part part,
-		    int64_t now, FILE *out, struct mf_error *err);
+/* Prints a file of the profile, to which somebody may be writing. Returns 0 or -errno. */
+int mf_output_print(const struct mf_options *options, const struct mf_output_of *of,
+		    enum mf_output_part part, FILE *out, struct mf_error *err);
 
 #endif

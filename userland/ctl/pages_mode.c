@@ -42,6 +42,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	ret = mf_recording_open(recording, run->options, run->cmd, err);
 	if (ret)
 		return ret;
+	recording->keeps_first = true;
 	run->launch.enrol = enrol;
 	run->launch.enrol_error = mf_pages_enrol_error;
 	run->launch.enrol_data = recording->pages;
@@ -88,6 +89,7 @@ static void finish(struct mf_run *run)
 
 	if (!recording->broken)
 		read_on(recording);
+	mf_recording_end_first(recording, mf_run_was_cut_off(run));
 	/* Nobody shall have to wait for a daemon. */
 	left = mf_pages_count(recording->pages);
 	if (recording->first_ended && left)

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "ctl/account.h"
 #include "ctl/children.h"
 #include "ctl/consultant.h"
@@ -25,6 +26,14 @@ enum {
 static uint64_t moment(const struct mf_pages_process *process, uint64_t ns)
 {
 	return ns > process->start_ns ? (ns - process->start_ns) / 1000000 : 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* "4 events lost at 10-20 ms, 7 at 30-31 ms"; NULL if none were. */
@@ -89,8 +98,30 @@ static const char *cmd_of(const struct mf_recording *recording,
 	return process->cmd ? process->cmd : recording->cmd;
 }
 
-static void end_process(struct mf_recording *recording, const struct mf_pages_process *process)
+static struct mf_output_of output_of(const struct mf_recording *recording,
+				     const struct mf_pages_process *process, uint64_t at_ns)
 {
+	return (struct mf_output_of){
+		.store = process->store,
+		.cmd = cmd_of(recording, process),
+		.pid = process->pid,
+		.pages = true,
+		.now = (int64_t)moment(process, at_ns),
+	};
+}
+
+/* Of one that still runs its last event may be long ago. */
+static uint64_t end_of(const struct mf_recording *recording, const struct mf_pages_process *process)
+{
+	if (process->state == MF_PAGES_STOPPED && recording->end_ns > process->end_ns)
+		return recording->end_ns;
+	return process->end_ns;
+}
+
+static void end_process(struct mf_recording *recording, const struct mf_pages_process *process,
+			bool killed)
+{
+	struct mf_output_of output = output_of(recording, process, end_of(recording, process));
 	char losses[REMARK_BYTES];
 	struct mf_error err;
 
@@ -111,9 +142,9 @@ static void end_process(struct mf_recording *recording, const struct mf_pages_pr
 	default:
 		mf_account_end(recording->options, process->store, process->pid);
 		say_quality(process);
-		if (mf_output_write(recording->options,
-				    cmd_of(recording, process), process->store,
-				    process->pid, true, describe_losses(process, losses), &err))
+		output.remark = describe_losses(process, losses);
+		output.cut_off = process->state == MF_PAGES_STOPPED || killed;
+		if (mf_output_write(recording->options, &output, &err))
 			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	}
 }
@@ -125,9 +156,24 @@ static void write_ended(struct mf_recording *recording)
 
 	while ((process = mf_pages_next_ended(recording->pages))) {
 		recording->first_ended |= process->launched && !process->followed;
-		end_process(recording, process);
+		if (process->launched && process->state == MF_PAGES_EXITED && recording->keeps_first) {
+			recording->first = process;
+			continue;
+		}
+		end_process(recording, process, false);
 		mf_pages_release(recording->pages, process);
 	}
+}
+
+void mf_recording_end_first(struct mf_recording *recording, bool killed)
+{
+	struct mf_pages_process *process = mf_take(recording->first, NULL);
+
+	recording->keeps_first = false;
+	if (!process)
+		return;
+	end_process(recording, process, killed);
+	mf_pages_release(recording->pages, process);
 }
 
 static bool skips(void *data, const char *path, const char *args, size_t n_bytes)
@@ -196,24 +242,15 @@ void mf_recording_end(struct mf_recording *recording)
 	struct mf_error err;
 
 	hurry_no_more(recording);
+	recording->end_ns = now_ns();
 	if (mf_pages_end(recording->pages, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	write_ended(recording);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static int64_t age_ms(const struct mf_pages_process *process)
 {
-	uint64_t now = now_ns();
-
-	return now > process->start_ns ? (int64_t)((now - process->start_ns) / 1000000) : 0;
+	return (int64_t)moment(process, now_ns());
 }
 
 static void print_one(const struct mf_recording *recording, const struct mf_pages_process *process,
@@ -255,13 +292,12 @@ int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_
 						      "heap mode");
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
 		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
+		const struct mf_output_of output = output_of(recording, process, now_ns());
 
 		if (process->state != MF_PAGES_RUNNING ||
 		    (pid ? process->pid != pid : !process->launched))
 			continue;
-		return mf_output_print(recording->options, cmd_of(recording, process),
-				       process->store, true, parts[verb], age_ms(process), out,
-				       err);
+		return mf_output_print(recording->options, &output, parts[verb], out, err);
 	}
 	if (!pid)
 		return mf_error_set(err, -ESRCH, "error: cannot take snapshot before execution has "

@@ -18,6 +18,9 @@ struct mf_recording {
 	const char *cmd; /* of the first process, as the file shows it */
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is done with */
+	bool keeps_first; /* until mf_recording_end_first(): its last record comes before its status */
+	struct mf_pages_process *first; /* what waits for that */
+	uint64_t end_ns;  /* of the session, CLOCK_MONOTONIC */
 	bool broken;	  /* the records make no sense any more */
 	bool hurries;	  /* this thread comes before others */
 	int nice;	  /* what it was before */
@@ -29,6 +32,9 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 
 /* Takes in what there is and writes the files of all profiles that are complete. 0 or -errno. */
 int mf_recording_drain(struct mf_recording *recording, struct mf_error *err);
+
+/* Writes the first process's file, if its profile is complete; @killed: by SIGKILL. */
+void mf_recording_end_first(struct mf_recording *recording, bool killed);
 
 /* Ends what still runs and writes its files. Says itself what goes wrong. */
 void mf_recording_end(struct mf_recording *recording);

@@ -70,8 +70,9 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 {
 	struct mf_control *control = NULL;
 	struct mf_error err;
-	int status = W_EXITCODE(STATUS_REFUSED, 0);
 	int ret;
+
+	run->status = W_EXITCODE(STATUS_REFUSED, 0);
 
 	/* Not before: the program is to find signals as we did. */
 	mf_truncation_endure();
@@ -87,12 +88,12 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	run->supervision.serve = serve;
 	run->supervision.control = control;
 	run->supervision.pid = run->pid;
-	ret = mf_supervise(&run->supervision, &status, &err);
+	ret = mf_supervise(&run->supervision, &run->status, &err);
 	if (ret)
 		refuse(STATUS_REFUSED, &err);
 	mf_control_close(control);
 	mode->finish(run);
-	return status;
+	return run->status;
 }
 
 static int run_program(struct mf_run *run)

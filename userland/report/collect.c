@@ -128,19 +128,79 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 	return 0;
 }
 
+/* What @store holds now, at @now of the outside clock; @bytes has room for all contexts. */
+static int collect_now(const struct mf_store *store, int64_t now, bool detailed,
+		       struct mf_collection *collection, uint64_t *bytes,
+		       struct mf_profile_snapshot *snapshot)
+{
+	struct mf_tally_totals totals = mf_tally_look(store, now);
+	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts, n;
+	size_t first = collection->n_leaves;
+
+	*snapshot = (struct mf_profile_snapshot){
+		.time = totals.time,
+		.heap_bytes = totals.heap,
+		.extra_bytes = totals.extra,
+		.stack_bytes = totals.stacks,
+	};
+	if (!detailed)
+		return 0;
+	n = mf_rewind_present(store, bytes, n_contexts);
+	if (n > n_contexts)
+		n = n_contexts;
+	/* Read between what one thread has added and another has taken away. */
+	for (uint32_t i = 0; i < n; i++)
+		if ((int64_t)bytes[i] < 0)
+			bytes[i] = 0;
+	if (add_leaves(collection, bytes, n))
+		return -ENOMEM;
+	snapshot->tree = MF_TREE_DETAILED;
+	snapshot->n_seen = n;
+	snapshot->n_leaves = collection->n_leaves - first;
+	return 0;
+}
+
+/* Memory goes down after the last snapshot of a profile that was cut off: with all of it. */
+static void mark_peak(const struct mf_store *store, struct mf_profile_snapshot *snapshots, uint32_t n)
+{
+	struct mf_profile_snapshot *last = &snapshots[n - 1];
+	uint64_t total = last->heap_bytes + last->extra_bytes + last->stack_bytes;
+
+	if (last->tree == MF_TREE_EMPTY || total <= mf_model_peak_threshold(mf_model_of(store)))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (snapshots[i].tree == MF_TREE_PEAK)
+			snapshots[i].tree = MF_TREE_DETAILED;
+	last->tree = MF_TREE_PEAK;
+}
+
+/* The last snapshot of a profile that was cut off, which is no earlier than the one before. */
+static int collect_end(const struct mf_store *store, int64_t end, struct mf_collection *collection,
+		       uint64_t *bytes, struct mf_profile_snapshot *snapshot, int64_t last_time)
+{
+	bool detailed = !mf_model_of(store)->options.no_trees;
+	int ret = collect_now(store, end, detailed, collection, bytes, snapshot);
+
+	if (snapshot->time < last_time)
+		snapshot->time = last_time;
+	return ret;
+}
+
 /* Trees are read from the newest back to the oldest, and so their leaves lie. */
-static int collect_snapshots(const struct mf_store *store, struct mf_collection *collection)
+static int collect_snapshots(const struct mf_store *store, const int64_t *end,
+			     struct mf_collection *collection)
 {
 	struct mf_snapshot_view *views = allocate(collection, MF_SNAPSHOTS_MAX, sizeof(*views));
 	mf_auto_free uint64_t *bytes = NULL, *cells = NULL;
 	struct mf_profile_snapshot *snapshots;
 	struct mf_rewind rewind;
+	uint32_t n, n_kept;
 	size_t used = 0;
-	uint32_t n;
 
 	if (!views)
 		return -ENOMEM;
-	n = mf_model_view(store, views);
+	n_kept = mf_model_view(store, views);
+	n = n_kept + (end ? 1 : 0);
 	/* After the snapshots, which have no more contexts than there are now. */
 	collection->profile.n_contexts = contexts_in(store);
 	snapshots = allocate(collection, n, sizeof(*snapshots));
@@ -148,8 +208,11 @@ static int collect_snapshots(const struct mf_store *store, struct mf_collection 
 	cells = calloc(mf_rewind_prepare(&rewind, store) + 1, sizeof(*cells));
 	if (!snapshots || !bytes || !cells)
 		return -ENOMEM;
+	if (end && collect_end(store, *end, collection, bytes, &snapshots[n_kept],
+			       n_kept ? views[n_kept - 1].snapshot.time : 0))
+		return -ENOMEM;
 	mf_rewind_begin(&rewind, cells);
-	for (uint32_t i = n; i-- > 0;) {
+	for (uint32_t i = n_kept; i-- > 0;) {
 		snapshots[i] = (struct mf_profile_snapshot){
 			.time = views[i].snapshot.time,
 			.heap_bytes = views[i].snapshot.heap,
@@ -170,42 +233,23 @@ static int collect_snapshots(const struct mf_store *store, struct mf_collection 
 		snapshots[i].leaves = collection->leaves + used;
 		used += snapshots[i].n_leaves;
 	}
+	if (end)
+		mark_peak(store, snapshots, n);
 	collection->profile.snapshots = snapshots;
 	collection->profile.n_snapshots = n;
 	return 0;
 }
 
-static int collect_present(const struct mf_store *store, int64_t time, bool detailed,
+static int collect_present(const struct mf_store *store, int64_t now, bool detailed,
 			   struct mf_collection *collection)
 {
-	struct mf_tally_totals totals = mf_tally_look(store, 0);
-	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts, n;
 	struct mf_profile_snapshot *snapshot = allocate(collection, 1, sizeof(*snapshot));
-	mf_auto_free uint64_t *bytes = calloc((size_t)n_contexts + 1, sizeof(*bytes));
+	mf_auto_free uint64_t *bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
 
-	if (!snapshot || !bytes)
+	if (!snapshot || !bytes ||
+	    collect_now(store, now, detailed, collection, bytes, snapshot))
 		return -ENOMEM;
-	n = mf_rewind_present(store, bytes, n_contexts);
-	if (n > n_contexts)
-		n = n_contexts;
-	*snapshot = (struct mf_profile_snapshot){
-		.time = time,
-		.heap_bytes = totals.heap,
-		.extra_bytes = totals.extra,
-		.stack_bytes = totals.stacks,
-	};
-	/* Read between what one thread has added and another has taken away. */
-	for (uint32_t i = 0; i < n; i++)
-		if ((int64_t)bytes[i] < 0)
-			bytes[i] = 0;
-	if (detailed) {
-		if (add_leaves(collection, bytes, n))
-			return -ENOMEM;
-		snapshot->tree = MF_TREE_DETAILED;
-		snapshot->n_seen = n;
-		snapshot->leaves = collection->leaves;
-		snapshot->n_leaves = collection->n_leaves;
-	}
+	snapshot->leaves = collection->leaves;
 	collection->profile.snapshots = snapshot;
 	collection->profile.n_snapshots = 1;
 	return 0;
@@ -240,8 +284,8 @@ static uint32_t moves_at_rest(const struct mf_store *store)
 	return moves;
 }
 
-static int collect_once(const struct mf_store *store, const struct mf_object *objects,
-			size_t n_objects, struct mf_collection *collection, struct mf_error *err)
+static int collect_once(const struct mf_store *store, const int64_t *end,
+			struct mf_collection *collection, struct mf_error *err)
 {
 	int code;
 
@@ -250,18 +294,14 @@ static int collect_once(const struct mf_store *store, const struct mf_object *ob
 	collection->store = store;
 	collection->profile.read_context = read_context;
 	collection->profile.source = collection;
-	code = collect_snapshots(store, collection);
-	if (objects) {
-		collection->profile.objects = objects;
-		collection->profile.n_objects = n_objects;
-	} else if (!code) {
+	code = collect_snapshots(store, end, collection);
+	if (!code)
 		code = take_objects(store, collection);
-	}
 	return code ? give_up(collection, code, err) : 0;
 }
 
-int mf_collect(const struct mf_store *store, const struct mf_object *objects, size_t n_objects,
-	       struct mf_collection *collection, struct mf_error *err)
+int mf_collect(const struct mf_store *store, const int64_t *end, struct mf_collection *collection,
+	       struct mf_error *err)
 {
 	int code = 0;
 
@@ -269,7 +309,7 @@ int mf_collect(const struct mf_store *store, const struct mf_object *objects, si
 	for (int i = 0; i < LOOK_TRIES; i++) {
 		uint32_t moves = moves_at_rest(store);
 
-		code = collect_once(store, objects, n_objects, collection, err);
+		code = collect_once(store, end, collection, err);
 		if (code || moves == mf_capture_moves(store))
 			goto out;
 		mf_collection_release(collection);
@@ -281,7 +321,7 @@ out:
 	return code;
 }
 
-int mf_collect_present(const struct mf_store *store, int64_t time, bool detailed,
+int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
 		       struct mf_collection *collection, struct mf_error *err)
 {
 	int code;
@@ -294,7 +334,7 @@ int mf_collect_present(const struct mf_store *store, int64_t time, bool detailed
 	collection->profile.n_contexts = contexts_in(store);
 	code = take_objects(store, collection);
 	if (!code)
-		code = collect_present(store, time, detailed, collection);
+		code = collect_present(store, now, detailed, collection);
 	return code ? give_up(collection, code, err) : 0;
 }
 

@@ -23,19 +23,21 @@ struct mf_collection {
 };
 
 /*
- * Makes @collection of what @store holds, which must live as long: contexts, and with @objects NULL
- * the objects' paths, are read there when they are needed; both only ever become more. Set
- * profile.desc and profile.cmd yourself. Returns 0 or -errno. Whatever a dying or broken
- * program left in the store, the result is a profile without wild references.
+ * Makes @collection of what @store holds, which must live as long: contexts and the objects' paths are
+ * read there when they are needed; both only ever become more. With @end the profile was cut off at *@end
+ * of the outside clock, in the profile's unit, before its program had come to an end of its own: then its
+ * last snapshot is of that moment, has a tree, and is the peak if it is higher by as much as the model asks
+ * for. Set profile.desc and profile.cmd yourself. Returns 0 or -errno. Whatever a dying or broken program
+ * left in the store, the result is a profile without wild references.
  */
-int mf_collect(const struct mf_store *store, const struct mf_object *objects, size_t n_objects,
-	       struct mf_collection *collection, struct mf_error *err);
+int mf_collect(const struct mf_store *store, const int64_t *end, struct mf_collection *collection,
+	       struct mf_error *err);
 
 /*
- * The same with one snapshot, of what the store holds now, at @time: with a tree if @detailed. While
+ * The same with one snapshot, of what the store holds now, at @now: with a tree if @detailed. While
  * its program runs the parts of it are of slightly different moments.
  */
-int mf_collect_present(const struct mf_store *store, int64_t time, bool detailed,
+int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
 		       struct mf_collection *collection, struct mf_error *err);
 
 /* Only the objects of @store, in the same way; the rest of the profile is empty. */
