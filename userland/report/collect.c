@@ -174,16 +174,26 @@ static void mark_peak(const struct mf_store *store, struct mf_profile_snapshot *
 	last->tree = MF_TREE_PEAK;
 }
 
-/* The last snapshot of a profile that was cut off, which is no earlier than the one before. */
-static int collect_end(const struct mf_store *store, int64_t end, struct mf_collection *collection,
-		       uint64_t *bytes, struct mf_profile_snapshot *snapshot, int64_t last_time)
+/*
+ * Adds the last snapshot of a profile that was cut off at @end, after the @n of @snapshots, whose trees are
+ * to come; @views: what these are of. Not where the clock has not moved since one with a tree, as that of
+ * bytes does not while nothing happens: there is nothing to add. Returns how many there are now, or -errno.
+ */
+static int add_end(const struct mf_store *store, int64_t end, const struct mf_snapshot_view *views,
+		   uint32_t n, struct mf_collection *collection, uint64_t *bytes,
+		   struct mf_profile_snapshot *snapshots)
 {
 	bool detailed = !mf_model_of(store)->options.no_trees;
-	int ret = collect_now(store, end, detailed, collection, bytes, snapshot);
+	const struct mf_snapshot_view *last = n ? &views[n - 1] : NULL;
+	int64_t time = mf_tally_look(store, end).time;
 
-	if (snapshot->time < last_time)
-		snapshot->time = last_time;
-	return ret;
+	if (last && last->tree != MF_TREE_EMPTY && time <= last->snapshot.time)
+		return (int)n;
+	if (collect_now(store, end, detailed, collection, bytes, &snapshots[n]))
+		return -ENOMEM;
+	if (last && time < last->snapshot.time)
+		snapshots[n].time = last->snapshot.time;
+	return (int)n + 1;
 }
 
 /* Trees are read from the newest back to the oldest, and so their leaves lie. */
@@ -194,23 +204,23 @@ static int collect_snapshots(const struct mf_store *store, const int64_t *end,
 	mf_auto_free uint64_t *bytes = NULL, *cells = NULL;
 	struct mf_profile_snapshot *snapshots;
 	struct mf_rewind rewind;
-	uint32_t n, n_kept;
 	size_t used = 0;
+	uint32_t n_kept;
+	int n;
 
 	if (!views)
 		return -ENOMEM;
 	n_kept = mf_model_view(store, views);
-	n = n_kept + (end ? 1 : 0);
 	/* After the snapshots, which have no more contexts than there are now. */
 	collection->profile.n_contexts = contexts_in(store);
-	snapshots = allocate(collection, n, sizeof(*snapshots));
+	snapshots = allocate(collection, n_kept + 1, sizeof(*snapshots));
 	bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
 	cells = calloc(mf_rewind_prepare(&rewind, store) + 1, sizeof(*cells));
 	if (!snapshots || !bytes || !cells)
 		return -ENOMEM;
-	if (end && collect_end(store, *end, collection, bytes, &snapshots[n_kept],
-			       n_kept ? views[n_kept - 1].snapshot.time : 0))
-		return -ENOMEM;
+	n = end ? add_end(store, *end, views, n_kept, collection, bytes, snapshots) : (int)n_kept;
+	if (n < 0)
+		return n;
 	mf_rewind_begin(&rewind, cells);
 	for (uint32_t i = n_kept; i-- > 0;) {
 		snapshots[i] = (struct mf_profile_snapshot){
@@ -229,14 +239,14 @@ static int collect_snapshots(const struct mf_store *store, const int64_t *end,
 	}
 	mf_store_let_go(store, MF_REGION_CONTEXT_BYTES);
 	/* All of them are there: they move no more. */
-	for (uint32_t i = n; i-- > 0;) {
+	for (int i = n; i-- > 0;) {
 		snapshots[i].leaves = collection->leaves + used;
 		used += snapshots[i].n_leaves;
 	}
-	if (end)
-		mark_peak(store, snapshots, n);
+	if ((uint32_t)n > n_kept)
+		mark_peak(store, snapshots, (uint32_t)n);
 	collection->profile.snapshots = snapshots;
-	collection->profile.n_snapshots = n;
+	collection->profile.n_snapshots = (size_t)n;
 	return 0;
 }
 
