@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+// The OOM killer ends the program: the file says what held the memory just then.
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define SECONDS 120
+#define LIMIT	(48ul << 20)
+#define GROUP	"a.groups/leak"
+#define FILE_NAME "massif.out.oom"
+
+FIXTURE(oom) {
+	struct ctl_result result;
+	bool mounted;
+	char *text;
+};
+
+static bool say(const char *path, const char *words)
+{
+	FILE *file = fopen(path, "w");
+	bool said;
+
+	if (!file)
+		return false;
+	said = fputs(words, file) >= 0;
+	return !fclose(file) && said;
+}
+
+FIXTURE_SETUP(oom)
+{
+	char limit[32];
+
+	ctl_remove_files("massif.out");
+	mkdir("a.groups", 0755);
+	ASSERT_EQ(0, mount("none", "a.groups", "cgroup2", 0, NULL));
+	self->mounted = true;
+	if (!say("a.groups/cgroup.subtree_control", "+memory"))
+		SKIP(return, "this kernel has no control groups of memory");
+	ASSERT_EQ(0, mkdir(GROUP, 0755));
+	snprintf(limit, sizeof(limit), "%lu", LIMIT);
+	ASSERT_TRUE(say(GROUP "/memory.max", limit));
+}
+
+FIXTURE_TEARDOWN(oom)
+{
+	rmdir(GROUP);
+	if (self->mounted)
+		umount2("a.groups", MNT_DETACH);
+	rmdir("a.groups");
+	ctl_remove_files("massif.out");
+	ctl_result_free(&self->result);
+	free(self->text);
+}
+
+static unsigned long number_after(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+
+	return at ? strtoul(at + strlen(label), NULL, 10) : 0;
+}
+
+/* Runs it to its end. Returns the text of the file's last snapshot. */
+static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *self, const char *option)
+{
+	const char *at, *last = "";
+	char *events;
+
+	CTL_RUN(&self->result, "massif-ctl", "-q", option, "--massif-out-file=" FILE_NAME,
+		ctl_target("ctl_oom"), GROUP "/cgroup.procs");
+	EXPECT_EQ(128 + SIGKILL, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	events = ctl_read_file(GROUP "/memory.events");
+	EXPECT_EQ(1, number_after(events ?: "", "oom_kill "));
+	free(events);
+	self->text = ctl_read_file(FILE_NAME);
+	EXPECT_NE(NULL, self->text);
+	if (!self->text)
+		return last;
+	EXPECT_TRUE(ctl_is_massif_file(self->text));
+	for (at = self->text; (at = strstr(at, "snapshot=")); at++)
+		last = at;
+	return last;
+}
+
+/* The bytes of the first line of @tree that has @words. */
+static unsigned long bytes_at(const char *tree, const char *words)
+{
+	const char *at = strstr(tree, words);
+
+	while (at && at > tree && at[-1] != '\n')
+		at--;
+	at = at ? strchr(at, ':') : NULL;
+	return at ? strtoul(at + 1, NULL, 10) : 0;
+}
+
+static void expect_leak(struct __test_metadata *_metadata, const char *last)
+{
+	unsigned long heap = number_after(last, "mem_heap_B=");
+
+	/* The shim's own memory is in the group, too. */
+	EXPECT_LT(LIMIT / 100 * 80, heap);
+	EXPECT_LT(heap / 100 * 90, bytes_at(last, ": leak (ctl_oom.c:")) {
+		TH_LOG("%lu bytes:\n%s", heap, last);
+	}
+}
+
+TEST_F_TIMEOUT(oom, of_heap, SECONDS)
+{
+	const char *last = run(_metadata, self, "--heap=yes");
+
+	EXPECT_GT(LIMIT, number_after(last, "mem_heap_B="));
+	EXPECT_NE(NULL, strstr(last, "heap_tree=peak\n"));
+	expect_leak(_metadata, last);
+}
+
+TEST_F_TIMEOUT(oom, of_pages, SECONDS)
+{
+	const char *last = run(_metadata, self, "--pages-as-heap=yes");
+
+	EXPECT_NE(NULL, strstr(last, "heap_tree=peak\n"));
+	expect_leak(_metadata, last);
+}
+
+/* Of which some go to the disk and back meanwhile: it need not be the peak. */
+TEST_F_TIMEOUT(oom, of_resident_pages, SECONDS)
+{
+	const char *last = run(_metadata, self, "--pages=resident");
+
+	EXPECT_EQ(NULL, strstr(last, "heap_tree=empty\n"));
+	expect_leak(_metadata, last);
+}
+
+TEST_HARNESS_MAIN
