@@ -48,6 +48,12 @@
 	"python3 -c 'print(\"<list>\" + \"<item id=\\\"x\\\">text<b/></item>\" * 300 + \"</list>\")' " \
 	"> verify.xml"
 
+/* Commits of a file that changes. */
+#define HISTORY                                                                                     \
+	"rm -rf verify.git && git init -q verify.git && cd verify.git && "                          \
+	"git config user.name tester && git config user.email tester@example.org && "               \
+	"for i in $(seq 8); do seq $i 3 900 > lines && git add lines && git commit -qm \"commit $i\" || exit 1; done"
+
 FIXTURE(verify) {
 	struct ctl_result result;
 };
@@ -63,6 +69,7 @@ FIXTURE_SETUP(verify)
 FIXTURE_TEARDOWN(verify)
 {
 	ctl_remove_files("massif.out");
+	EXPECT_EQ(0, system("rm -rf verify.git"));
 	ctl_remove_files("verify.");
 	ctl_result_free(&self->result);
 }
@@ -90,6 +97,9 @@ FIXTURE_VARIANT_ADD(verify, perl) {
 FIXTURE_VARIANT_ADD(verify, git) {
 	.argv = { "/usr/bin/git", "-c", "help.autocorrect=0", "config", "--list" }, .least = 20,
 };
+FIXTURE_VARIANT_ADD(verify, git_log) {
+	.prepare = HISTORY, .argv = { "/usr/bin/git", "-C", "verify.git", "log", "-p" }, .least = 500,
+};
 FIXTURE_VARIANT_ADD(verify, cc1) {
 	.prepare = COMPILE, .compiler = true,
 	.argv = { "", "-quiet", "-O2", "verify.i", "-o", "verify.s" }, .least = 5000,
@@ -100,6 +110,9 @@ FIXTURE_VARIANT_ADD(verify, jq) {
 };
 FIXTURE_VARIANT_ADD(verify, xmllint) {
 	.prepare = XML, .argv = { "/usr/bin/xmllint", "--noout", "--repeat", "verify.xml" }, .least = 20000,
+};
+FIXTURE_VARIANT_ADD(verify, churn) {
+	.bench = "churn", .argv = { "", "1" }, .least = 50000,
 };
 FIXTURE_VARIANT_ADD(verify, deep) {
 	.bench = "deep", .argv = { "", "5000" }, .least = 5000,

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0
 $(O)/selftests/host/heap_verify: $(O)/selftests/lib/ctl_run.o | $(O)/selftests/targets/heap_stacks $(O)/selftests/targets/heap_links \
-	$(addprefix $(O)/selftests/bench/,deep mt tree exc)
+	$(addprefix $(O)/selftests/bench/,churn deep mt tree exc)
