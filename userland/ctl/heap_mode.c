@@ -202,13 +202,11 @@ static void finish(struct mf_run *run)
 			/* The snapshot of the start is all that a program leaves that cannot be seen. */
 			mf_model_attempt(&first->store, 0);
 		}
-		if (executed_another(state))
-			tell_of_another_program(run, state);
-		else
-			first->cut_off = first->store.header->pid && mf_run_was_cut_off(run);
-	} else if (first) {
-		first->cut_off = mf_run_was_cut_off(run);
 	}
+	if (first && first == state->first && executed_another(state))
+		tell_of_another_program(run, state);
+	else if (first)
+		first->cut_off = first->store.header->pid && mf_run_was_cut_off(run);
 	mf_heap_family_end(state->family);
 }
 

@@ -34,8 +34,8 @@ struct mf_run {
 };
 
 /*
- * Did somebody end the program, the OOM killer for one, so that it could do nothing about it? Massif would
- * have left no file then. What it held last is what the user wants to know.
+ * Did somebody end the program, the OOM killer for one, so that it could do nothing about it? Then what it
+ * held last is what the user wants to know. (One that did it itself looks the same.)
  */
 static inline bool mf_run_was_cut_off(const struct mf_run *run)
 {

@@ -27,8 +27,8 @@ struct mf_collection {
  * read there when they are needed; both only ever become more. With @end the profile was cut off at *@end
  * of the outside clock, in the profile's unit, before its program had come to an end of its own: then its
  * last snapshot is of that moment and has a tree; one that is added is the peak if it is higher by as much as
- * the model asks for. Set profile.desc and profile.cmd yourself. Returns 0 or -errno. Whatever a dying or broken program
- * left in the store, the result is a profile without wild references.
+ * the model asks for. Set profile.desc and profile.cmd yourself. Returns 0 or -errno. Whatever a dying or
+ * broken program left in the store, the result is a profile without wild references.
  */
 int mf_collect(const struct mf_store *store, const int64_t *end, struct mf_collection *collection,
 	       struct mf_error *err);
