@@ -95,11 +95,7 @@ static bool runs(pid_t pid)
 
 static unsigned long last_of(const char *text, const char *label)
 {
-	const char *at, *last = NULL;
-
-	for (at = text; (at = strstr(at, label)); at++)
-		last = at;
-	return last ? strtoul(last + strlen(label), NULL, 10) : 0;
+	return strtoul(ctl_last(text, label), NULL, 10);
 }
 
 static char *read_profile(struct __test_metadata *_metadata, pid_t pid)
@@ -200,8 +196,8 @@ TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
  */
 TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 {
-	const char *at, *last = "";
 	unsigned long most = 0;
+	const char *at, *last;
 	char *text;
 
 	START("python3", "-c", "import time\nl = []\nwhile True:\n l.append(bytearray(1 << 20))\n"
@@ -212,11 +208,11 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	EXPECT_TRUE(runs(self->target));
 	text = read_profile(_metadata, self->target);
 	for (at = text; (at = strstr(at, "\nmem_heap_B=")); at++) {
-		unsigned long bytes = strtoul(at + strlen("\nmem_heap_B="), NULL, 10);
+		unsigned long bytes = ctl_number(at, "mem_heap_B=");
 
 		most = bytes > most ? bytes : most;
-		last = at;
 	}
+	last = ctl_last(text, "snapshot=");
 	EXPECT_EQ(most, last_of(text, "mem_heap_B="));
 	/* Of the last snapshot and of no other one. */
 	EXPECT_EQ(strstr(text, "heap_tree=peak\n"), strstr(last, "heap_tree=peak\n"));

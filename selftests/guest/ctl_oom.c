@@ -61,17 +61,9 @@ FIXTURE_TEARDOWN(oom)
 	free(self->text);
 }
 
-static unsigned long number_after(const char *text, const char *label)
-{
-	const char *at = strstr(text, label);
-
-	return at ? strtoul(at + strlen(label), NULL, 10) : 0;
-}
-
 /* Runs it to its end. Returns the text of the file's last snapshot. */
 static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *self, const char *option)
 {
-	const char *at, *last = "";
 	char *events;
 
 	CTL_RUN(&self->result, "massif-ctl", "-q", option, "--massif-out-file=" FILE_NAME,
@@ -79,16 +71,14 @@ static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *sel
 	EXPECT_EQ(128 + SIGKILL, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	events = ctl_read_file(GROUP "/memory.events");
-	EXPECT_EQ(1, number_after(events ?: "", "oom_kill "));
+	EXPECT_EQ(1, ctl_number(events ?: "", "oom_kill "));
 	free(events);
 	self->text = ctl_read_file(FILE_NAME);
 	EXPECT_NE(NULL, self->text);
 	if (!self->text)
-		return last;
+		return "";
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
-	for (at = self->text; (at = strstr(at, "snapshot=")); at++)
-		last = at;
-	return last;
+	return ctl_last(self->text, "snapshot=");
 }
 
 /* The bytes of the first line of @tree that has @words. */
@@ -104,7 +94,7 @@ static unsigned long bytes_at(const char *tree, const char *words)
 
 static void expect_leak(struct __test_metadata *_metadata, const char *last)
 {
-	unsigned long heap = number_after(last, "mem_heap_B=");
+	unsigned long heap = ctl_number(last, "mem_heap_B=");
 
 	/* The shim's own memory is in the group, too. */
 	EXPECT_LT(LIMIT / 100 * 80, heap);
@@ -117,7 +107,7 @@ TEST_F_TIMEOUT(oom, of_heap, SECONDS)
 {
 	const char *last = run(_metadata, self, "--heap=yes");
 
-	EXPECT_GT(LIMIT, number_after(last, "mem_heap_B="));
+	EXPECT_GT(LIMIT, ctl_number(last, "mem_heap_B="));
 	EXPECT_NE(NULL, strstr(last, "heap_tree=peak\n"));
 	expect_leak(_metadata, last);
 }

@@ -90,7 +90,7 @@ TEST_F_TIMEOUT(pages, comes_first, SECONDS)
 
 TEST_F_TIMEOUT(pages, killed, SECONDS)
 {
-	const char *at, *last = "";
+	const char *last;
 	char *text;
 
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap=yes", "--detailed-freq=100",
@@ -102,9 +102,8 @@ TEST_F_TIMEOUT(pages, killed, SECONDS)
 	/* By the rules of snapshots the last would have none. */
 	text = ctl_read_file(self->name);
 	ASSERT_NE(NULL, text);
-	for (at = text; (at = strstr(at, "heap_tree=")); at++)
-		last = at;
-	EXPECT_EQ(NULL, strstr(last, "heap_tree=empty"));
+	last = ctl_last(text, "snapshot=");
+	EXPECT_EQ(NULL, strstr(last, "heap_tree=empty\n"));
 	EXPECT_NE(NULL, strstr(last, " (page allocation syscalls) mmap/mremap/brk, "));
 	free(text);
 }
@@ -117,14 +116,6 @@ TEST_F_TIMEOUT(pages, static_program, SECONDS)
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
 	expect_file(_metadata, self->name);
-}
-
-/* The number behind @label in @text, or 0. */
-static unsigned long number_of(const char *text, const char *label)
-{
-	const char *at = strstr(text, label);
-
-	return at ? strtoul(at + strlen(label), NULL, 10) : 0;
 }
 
 static unsigned int count(const char *text, const char *part)
@@ -152,11 +143,11 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 		"--time-unit=B", "--max-snapshots=1000", "--massif-out-file=massif.out.one",
 		ctl_target("ctl_static"));
 	err = self->result.err;
-	EXPECT_EQ(number_of(err, "Massif: real snapshots:"),
+	EXPECT_EQ(ctl_number(err, "Massif: real snapshots:"),
 		  count(err, "Massif:   alloc S") + count(err, "Massif: dealloc S") +
 			  count(err, "Massif: de-PEAK S") + count(err, "Massif: startup S"));
-	EXPECT_EQ(0, number_of(err, "Massif: skipped snapshots:"));
-	EXPECT_EQ(number_of(err, "Massif: peak snapshots:"), count(err, "de-PEAK Sp"));
+	EXPECT_EQ(0, ctl_number(err, "Massif: skipped snapshots:"));
+	EXPECT_EQ(ctl_number(err, "Massif: peak snapshots:"), count(err, "de-PEAK Sp"));
 	EXPECT_EQ(1, count(err, "startup S"));
 	text = ctl_read_file("massif.out.one");
 	ASSERT_NE(NULL, text);
@@ -164,8 +155,8 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 		last = at;
 	/* The last event may have been a region, of which the file shows the first page's going. */
-	EXPECT_GE(number_of(last, "mem_heap_B="),
-		  4096 * (number_of(err, "heap allocs:") - number_of(err, "heap frees:")));
+	EXPECT_GE(ctl_number(last, "mem_heap_B="),
+		  4096 * (ctl_number(err, "heap allocs:") - ctl_number(err, "heap frees:")));
 	free(text);
 }
 

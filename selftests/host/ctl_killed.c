@@ -76,16 +76,6 @@ static bool kill_it(struct _test_data_killed *self)
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/* The text behind the last @words of the file. */
-static const char *last(const char *text, const char *words)
-{
-	const char *found = NULL;
-
-	for (; (text = strstr(text, words)); text += strlen(words))
-		found = text + strlen(words);
-	return found ? found : "";
-}
-
 /*
  * Fifty blocks make fifty snapshots, none of which is culled, and the end makes another: the last two have
  * all of them, and the last one a tree, which is the peak though nothing was ever freed.
@@ -99,11 +89,11 @@ TEST_F(killed, has_everything)
 	ASSERT_TRUE(kill_it(self));
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
-	EXPECT_EQ(51, atoi(last(self->text, "snapshot=")));
-	EXPECT_EQ(50000, atoi(last(self->text, "mem_heap_B=")));
-	EXPECT_EQ(50 * (8 + 8), atoi(last(self->text, "mem_heap_extra_B=")));
-	EXPECT_EQ(atoi(last(self->text, "time=")), 50000 + 50 * (8 + 8));
-	tree = last(self->text, "heap_tree=");
+	EXPECT_EQ(51, atoi(ctl_last(self->text, "snapshot=")));
+	EXPECT_EQ(50000, atoi(ctl_last(self->text, "mem_heap_B=")));
+	EXPECT_EQ(50 * (8 + 8), atoi(ctl_last(self->text, "mem_heap_extra_B=")));
+	EXPECT_EQ(atoi(ctl_last(self->text, "time=")), 50000 + 50 * (8 + 8));
+	tree = ctl_last(self->text, "heap_tree=");
 	EXPECT_EQ(tree, strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
 	EXPECT_NE(NULL, strstr(tree, ": 50000 (heap allocation functions) "));
 	EXPECT_NE(NULL, strstr(tree, ": 50000 0x"));
@@ -129,7 +119,7 @@ TEST_F(killed, not_by_others)
 	EXPECT_EQ(SIGTERM, WTERMSIG(status));
 	self->text = ctl_read_file(FILE_NAME);
 	ASSERT_NE(NULL, self->text);
-	EXPECT_EQ(50, atoi(last(self->text, "snapshot=")));
+	EXPECT_EQ(50, atoi(ctl_last(self->text, "snapshot=")));
 	EXPECT_EQ(NULL, strstr(self->text, "heap_tree=peak\n"));
 }
 

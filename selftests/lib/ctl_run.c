@@ -187,6 +187,22 @@ void ctl_write_file(const char *path, const char *text, mode_t mode)
 	need(chmod(path, mode) == 0, path);
 }
 
+const char *ctl_last(const char *text, const char *label)
+{
+	const char *found = NULL;
+
+	for (; (text = strstr(text, label)); text += strlen(label))
+		found = text + strlen(label);
+	return found ? found : "";
+}
+
+unsigned long ctl_number(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+
+	return at ? strtoul(at + strlen(label), NULL, 10) : 0;
+}
+
 size_t ctl_find_files(const char *prefix, char name[256])
 {
 	DIR *directory = opendir(".");

@@ -40,6 +40,12 @@ int ctl_exit_code(const struct ctl_result *result);
 char *ctl_read_file(const char *path);
 void ctl_write_file(const char *path, const char *text, mode_t mode);
 
+/* What stands behind the last @label of @text; "" if there is none. */
+const char *ctl_last(const char *text, const char *label);
+
+/* The number behind the first @label of @text, or 0. */
+unsigned long ctl_number(const char *text, const char *label);
+
 /* How many files of the current directory begin with @prefix; the name of one is put to @name. */
 size_t ctl_find_files(const char *prefix, char name[256]);
 
