@@ -413,6 +413,46 @@ TEST_F(stack, finds_rules_without_a_table)
 	}
 }
 
+static void *(*library_allocate)(size_t size, void *(*allocate)(size_t));
+
+static void *take_in_allocation(size_t size)
+{
+	take();
+	return &capture;
+}
+
+static __attribute__((noinline)) int call_code_before_entries(void)
+{
+	return library_allocate(1, take_in_allocation) == &capture;
+}
+
+/* Code of a file that stands before all that .eh_frame_hdr has entries for is as code without rules. */
+TEST_F(stack, goes_on_before_the_first_entry)
+{
+	char path[PATH_MAX];
+	void *library;
+	uint32_t n;
+
+	snprintf(path, sizeof(path), "%s/selftests/targets/libheap_no_rules.so", getenv("MASSIF_BUILD"));
+	library = dlopen(path, RTLD_NOW);
+	ASSERT_NE(library, NULL) {
+		TH_LOG("%s", dlerror());
+	}
+	library_allocate = (void *(*)(size_t, void *(*)(size_t)))dlsym(library, "library_allocate");
+	innermost = call_code_before_entries;
+	nest(3);
+	n = walk(&capture.stack);
+	EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
+	/* take, take_in_allocation, three of the library, call_code_before_entries, four of nest, main and so on. */
+	ASSERT_LT(10, n);
+	for (uint32_t i = 0; i < n; i++)
+		EXPECT_EQ(walked.guessed[i], i >= 3 && i <= 5);
+	EXPECT_LT(walked.addresses[5] - (uint64_t)call_code_before_entries, 64);
+	EXPECT_LT(walked.addresses[6] - (uint64_t)nest, 256);
+	EXPECT_LT(walked.addresses[9] - (uint64_t)nest, 256);
+	dlclose(library);
+}
+
 /*
  * What the trace names decides, all of it and nothing else: any other word of the stack, and any
  * other register, may change, and the walk remains the same.

@@ -144,6 +144,40 @@ TEST(instructions)
 	}
 }
 
+/* Bytes of the header of .eh_frame_hdr, as make() writes it. */
+enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
+
+/* The tables describe other code than this, or none at all. Only if nobody can read them is it unknown. */
+TEST(code_without_a_description)
+{
+	static const struct {
+		const char *what;
+		uint8_t at, value;
+		enum mf_cfa_kind wanted;
+	} headers[] = {
+		{ "one entry", COUNT, 1, MF_CFA_SP },
+		{ "an empty table", COUNT, 0, MF_CFA_NONE },
+		{ "no count", COUNT_ENCODING, 0xff, MF_CFA_UNKNOWN },
+		{ "no table", TABLE_ENCODING, 0xff, MF_CFA_UNKNOWN },
+		{ "a table of another form", TABLE_ENCODING, 0x1b, MF_CFA_UNKNOWN },
+		{ "more entries than the object has bytes", COUNT + 3, 1, MF_CFA_UNKNOWN },
+	};
+	struct object object;
+
+	make(&object, false, NULL, 0);
+	EXPECT_EQ(MF_CFA_SP, find(&object, 0).rule.cfa);
+	/* The last byte before the first FDE's code, and one far before it. */
+	EXPECT_EQ(MF_CFA_NONE, find(&object, -1ull).rule.cfa);
+	EXPECT_EQ(MF_CFA_NONE, find(&object, -1000ull).rule.cfa);
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		make(&object, false, NULL, 0);
+		object.bytes[headers[i].at] = headers[i].value;
+		EXPECT_EQ(headers[i].wanted, find(&object, 10).rule.cfa) {
+			TH_LOG("%s", headers[i].what);
+		}
+	}
+}
+
 /* Whatever the instructions are, and wherever the tables point to: nobody reads outside the object. */
 TEST(any_bytes)
 {

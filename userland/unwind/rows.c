@@ -14,7 +14,10 @@
 /* DWARF's numbers of the registers that matter. */
 enum { REGISTER_RBP = 6, REGISTER_RSP = 7, REGISTER_RA = 16 };
 
-enum { ENCODING_TABLE = 0x3b }; /* datarel | sdata4: the sorted table of .eh_frame_hdr */
+enum {
+	ENCODING_TABLE = 0x3b, /* datarel | sdata4: the sorted table of .eh_frame_hdr */
+	ENCODING_OMITTED = 0xff,
+};
 
 #define STATES_MAX 16
 
@@ -381,8 +384,13 @@ static bool read_cie(const struct mf_rows_object *object, const uint8_t *at, str
 	return true;
 }
 
-/* The FDE whose code begins at or before @pc, by the sorted table of .eh_frame_hdr; or NULL. */
-static const uint8_t *search_table(const struct mf_rows_object *object, uint64_t pc)
+/*
+ * Searches the sorted table of .eh_frame_hdr for the FDE whose code begins at or before @pc. Returns
+ * MF_CFA_SP with it in *@fde; MF_CFA_NONE if all code that has an FDE lies behind @pc, or no code has one;
+ * MF_CFA_UNKNOWN if the table has a form that we do not read.
+ */
+static enum mf_cfa_kind search_table(const struct mf_rows_object *object, uint64_t pc,
+				     const uint8_t **fde)
 {
 	const uint8_t *header = object->header;
 	struct cursor cursor = cursor_in(object, header, UINT64_MAX);
@@ -392,13 +400,14 @@ static const uint8_t *search_table(const struct mf_rows_object *object, uint64_t
 	} entry;
 	uint64_t count, low = 0, high;
 
-	if (cursor.end - cursor.at < 4 || header[0] != 1 || header[3] != ENCODING_TABLE)
-		return NULL;
+	if (cursor.end - cursor.at < 4 || header[0] != 1 || header[2] == ENCODING_OMITTED ||
+	    header[3] != ENCODING_TABLE)
+		return MF_CFA_UNKNOWN;
 	cursor.at += 4;
 	read_encoded(&cursor, header[1]);
 	count = read_encoded(&cursor, header[2]);
 	if (count > (uint64_t)(cursor.end - cursor.at) / sizeof(entry))
-		return NULL;
+		return MF_CFA_UNKNOWN;
 	for (high = count; low < high;) {
 		uint64_t middle = low + (high - low) / 2;
 
@@ -409,9 +418,10 @@ static const uint8_t *search_table(const struct mf_rows_object *object, uint64_t
 			high = middle;
 	}
 	if (!low)
-		return NULL;
+		return MF_CFA_NONE;
 	memcpy(&entry, cursor.at + (low - 1) * sizeof(entry), sizeof(entry));
-	return header + entry.fde;
+	*fde = header + entry.fde;
+	return MF_CFA_SP;
 }
 
 static bool fits(int64_t value, int64_t least, int64_t most)
@@ -465,12 +475,13 @@ static enum mf_cfa_kind find_description(const struct mf_rows_object *object, ui
 					 struct description *found)
 {
 	const uint8_t *fde, *cie;
+	enum mf_cfa_kind kind;
 
 	if (!object->header)
 		return MF_CFA_NONE;
-	fde = search_table(object, pc);
-	if (!fde)
-		return MF_CFA_UNKNOWN;
+	kind = search_table(object, pc, &fde);
+	if (kind != MF_CFA_SP)
+		return kind;
 	found->program = read_entry(object, fde);
 	/* The distance of the CIE, from here. */
 	cie = found->program.at;

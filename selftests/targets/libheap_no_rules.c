@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+// A library in which the functions that allocate keep frame pointers but have no FDE; one behind them has.
+// heap_no_rules.c.
+
+#include <stddef.h>
+
+void *library_allocate(size_t size, void *(*allocate)(size_t));
+int library_described(void);
+
+/* .text.unlikely comes before .text. */
+#define FUNCTION(name, call)                                         \
+	".section .text.unlikely, \"ax\"\n"                          \
+	".type " name ", @function\n" name ":\n"                     \
+	"push %rbp\n"                                                \
+	"mov %rsp, %rbp\n"                                           \
+	"push %rdi\n"                                                \
+	"push %rsi\n"                                                \
+	call "\n"                                                    \
+	"leave\n"                                                    \
+	"ret\n"                                                      \
+	".size " name ", . - " name "\n"                             \
+	".previous\n"
+
+__asm__(FUNCTION("allocate_inner", "call *%rsi"));
+__asm__(FUNCTION("allocate_middle", "call allocate_inner"));
+__asm__(".globl library_allocate\n" FUNCTION("library_allocate", "call allocate_middle"));
+
+int library_described(void)
+{
+	return 1;
+}
