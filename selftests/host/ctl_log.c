@@ -209,7 +209,7 @@ TEST_F(own, levels)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		RUN(cases[i].option, ctl_target("heap_example"));
-		EXPECT_EQ(cases[i].notes, !!strstr(self->result.err, "massif-ctl: wrote "));
+		EXPECT_EQ(cases[i].notes, !!strstr(self->result.err, "; wrote "));
 		EXPECT_EQ(cases[i].lists, !!strstr(self->result.err, "alloc-fns:"));
 		EXPECT_EQ(cases[i].steps, !!strstr(self->result.err, " startup S.  0 "));
 		ctl_result_free(&self->result);
@@ -258,7 +258,7 @@ TEST_F(own, log_file)
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	line = strstr(self->log, "heap allocs:");
 	ASSERT_NE(NULL, line);
-	EXPECT_NE(NULL, strstr(line, "massif-ctl: wrote /dev/null ("));
+	EXPECT_NE(NULL, strstr(line, "; wrote /dev/null\n"));
 	EXPECT_EQ(0, ctl_find_files(".massif-log", name));
 }
 
@@ -319,7 +319,7 @@ TEST_F(own, log_fd)
 {
 	RUN("--log-file=log.not", "--log-fd=1", ctl_target("heap_example"));
 	EXPECT_STREQ("", self->result.err);
-	EXPECT_NE(NULL, strstr(self->result.out, "massif-ctl: wrote /dev/null ("));
+	EXPECT_NE(NULL, strstr(self->result.out, "; wrote /dev/null\n"));
 	EXPECT_NE(0, access("log.not", F_OK));
 }
 

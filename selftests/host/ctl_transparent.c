@@ -297,7 +297,7 @@ TEST_F(transparent, head_of_the_file)
 		"a  b", "", "#c");
 	EXPECT_STREQ("a  b  #c\n", self->profiled.out);
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
-	snprintf(expected, sizeof(expected), "massif-ctl: wrote %s (", name);
+	snprintf(expected, sizeof(expected), "; wrote %s\n", name);
 	EXPECT_NE(NULL, strstr(self->profiled.err, expected));
 	text = ctl_read_file(name);
 	ASSERT_NE(NULL, text);

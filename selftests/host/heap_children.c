@@ -470,9 +470,9 @@ TEST_F(children, silent)
 		"--child-silent-after-fork=yes", target, "forked");
 	self->n[0] = take_files("massif.out", self->files[0]);
 	EXPECT_EQ(2, self->n[0]);
-	EXPECT_NE(NULL, strstr(self->result.err, "massif-ctl: wrote massif.out."));
-	EXPECT_EQ(NULL, strstr(strstr(self->result.err, "massif-ctl: wrote massif.out.") + 1,
-			       "massif-ctl: wrote massif.out."));
+	EXPECT_NE(NULL, strstr(self->result.err, "; wrote massif.out."));
+	EXPECT_EQ(NULL, strstr(strstr(self->result.err, "; wrote massif.out.") + 1,
+			       "; wrote massif.out."));
 	EXPECT_EQ(NULL, strstr(self->result.err, "malloc(700)"));
 	EXPECT_NE(NULL, strstr(self->result.err, "malloc(300)"));
 }

@@ -221,7 +221,7 @@ static int attach(struct mf_options *options, const struct request *request)
 	    mf_running_open(&process, request->pid, &err))
 		return refuse(&err);
 	mf_logfile_name(&log, request->pid);
-	if (mf_recording_open(&a.recording, options, process.cmd, &err) ||
+	if (mf_recording_open(&a.recording, options, NULL, process.cmd, &err) ||
 	    make_timer(request->duration, &timer, &err) || mf_signals_take(&a.signals, &err)) {
 		mf_recording_close(&a.recording);
 		return refuse(&err);

@@ -300,7 +300,8 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 		return -ECANCELED;
 	}
 	cmd = mf_executed_command(wish->pid, wish);
-	ret = cmd ? mf_heap_process_create(family->options, cmd, wish->pid, &made, &err) :
+	ret = cmd ? mf_heap_process_create(family->options, wish->path, cmd, wish->pid, &made,
+					   &err) :
 		    -ENOMEM;
 	if (ret) {
 		mf_message_say(MF_MESSAGE_PROBLEM, "process %d (%s) is not profiled: %s",

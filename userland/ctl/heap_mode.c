@@ -84,7 +84,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	state->trace = -1;
 	run->state = state;
 
-	ret = mf_heap_process_create(run->options, run->cmd, 0, &first, err);
+	ret = mf_heap_process_create(run->options, program->path, run->cmd, 0, &first, err);
 	if (ret)
 		return ret;
 	ret = mf_heap_family_create(run->options, first, &state->family, err);

@@ -150,14 +150,15 @@ static int make_consultant(struct mf_heap_process *process, struct mf_error *err
 	return mf_consultant_create(&process->store, process->options, &process->consultant, err);
 }
 
-int mf_heap_process_create(const struct mf_options *options, const char *cmd, pid_t pid,
-			   struct mf_heap_process **process, struct mf_error *err)
+int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
+			   pid_t pid, struct mf_heap_process **process, struct mf_error *err)
 {
 	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
 	int ret;
 
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
+	mf_output_make_name(&made->name, path, strlen(path));
 	made->budget = budget_for(pid);
 	ret = mf_store_create(&made->store, made->budget, &made->memory, err);
 	if (ret)
@@ -243,6 +244,7 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->name = from->name;
 	made->source = from->source ? from->source : from;
 	made->budget = made->source->budget;
 	made->went_on = store_of(made)->header->went_on;
@@ -452,6 +454,7 @@ static struct mf_output_of output_of(const struct mf_heap_process *process)
 	return (struct mf_output_of){
 		.store = store,
 		.cmd = process->cmd,
+		.name = process->name.text,
 		.pid = process->pid,
 		.cut_off = process->cut_off,
 		.now = process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?

@@ -11,6 +11,7 @@
 #include "ctl/consultant.h"
 #include "ctl/control.h"
 #include "ctl/options.h"
+#include "ctl/output.h"
 #include "model/store.h"
 
 struct mf_heap_process {
@@ -24,6 +25,7 @@ struct mf_heap_process {
 	pid_t pid;	/* 0: not known yet */
 	char *cmd;	/* as the file shows it; owned */
 	char title[64];	/* of that, what messages show */
+	struct mf_output_name name; /* of the program */
 	bool launched;	/* massif-ctl started it, not the program */
 	bool forked;	/* it is still the program that its parent is */
 	bool executes;	/* it is about to be another one */
@@ -41,10 +43,10 @@ struct mf_heap_process {
 
 /*
  * Makes one with an empty profile, for process @pid or for one that is to be started (0), whose limit of
- * address space is ours. @cmd is copied. Returns 0 or -errno.
+ * address space is ours. @path is that of its program; it and @cmd are copied. Returns 0 or -errno.
  */
-int mf_heap_process_create(const struct mf_options *options, const char *cmd, pid_t pid,
-			   struct mf_heap_process **process, struct mf_error *err);
+int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
+			   pid_t pid, struct mf_heap_process **process, struct mf_error *err);
 void mf_heap_process_destroy(struct mf_heap_process *process); /* NULL is allowed */
 
 /*

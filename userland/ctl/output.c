@@ -4,7 +4,6 @@
 #include "ctl/output.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +11,8 @@
 #include "ctl/message.h"
 #include "ctl/outfile.h"
 #include "ctl/outname.h"
-#include "model/model.h"
+#include "ctl/quantity.h"
+#include "model/tally.h"
 #include "report/collect.h"
 #include "report/massif_file.h"
 #include "symbols/symbolizer.h"
@@ -28,18 +28,54 @@ static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
 		mf_symbolizer_destroy(*symbolizer);
 }
 
-static uint64_t peak_of(const struct mf_profile *profile)
+/* The most that a profile knows to have been held, and when that was first so. */
+struct summit {
+	uint64_t bytes;
+	int64_t time;
+};
+
+static struct summit summit_of(const struct mf_profile *profile, uint64_t held, int64_t end)
 {
-	uint64_t peak = 0;
+	struct summit summit = { 0 };
 
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		const struct mf_profile_snapshot *s = &profile->snapshots[i];
 		uint64_t total = s->heap_bytes + s->extra_bytes + s->stack_bytes;
 
-		if (total > peak)
-			peak = total;
+		if (total > summit.bytes)
+			summit = (struct summit){ total, s->time };
 	}
-	return peak;
+	/* The snapshots may be lower by the inaccuracy that is allowed. */
+	return held > summit.bytes ? (struct summit){ held, end } : summit;
+}
+
+void mf_output_make_name(struct mf_output_name *name, const char *path, size_t length)
+{
+	const char *slash = memrchr(path, '/', length);
+	size_t skipped = slash ? (size_t)(slash - path) + 1 : 0, i = 0;
+
+	if (skipped == length)
+		skipped = 0;
+	for (; i < length - skipped && i < sizeof(name->text) - 1; i++) {
+		unsigned char c = (unsigned char)path[skipped + i];
+
+		name->text[i] = (char)(c < ' ' || c == 0x7f ? '?' : c);
+	}
+	name->text[i] = '\0';
+}
+
+/* The answer to what everybody asks first. Its form is a promise: massif-ctl(1), "Messages". */
+static void say_written(const struct mf_output_of *of, const struct mf_profile *profile,
+			const char *file)
+{
+	struct mf_tally_totals end = mf_tally_look(of->store, of->now);
+	uint64_t held = end.heap + end.extra + end.stacks;
+	struct summit summit = summit_of(profile, held, end.time);
+
+	mf_message_say(MF_MESSAGE_NOTE, "%s (pid %d): peak %s at %s; %s held at the end; wrote %s",
+		       of->name, (int)of->pid, mf_quantity_bytes(summit.bytes).text,
+		       mf_quantity_time(summit.time, profile->time_unit).text,
+		       mf_quantity_bytes(held).text, file);
 }
 
 static void tell_names(size_t done, size_t total)
@@ -101,8 +137,7 @@ int mf_output_write(const struct mf_options *options, const struct mf_output_of 
 	ret = write_profile(options, profile, name, err);
 	if (ret)
 		return ret;
-	mf_message_say(MF_MESSAGE_NOTE, "wrote %s (%zu snapshot%s, peak %" PRIu64 " bytes)", name,
-		       profile->n_snapshots, profile->n_snapshots == 1 ? "" : "s", peak_of(profile));
+	say_written(of, profile, name);
 	return 0;
 }
 

@@ -18,10 +18,19 @@
  */
 int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err);
 
+/* What messages call a program. */
+struct mf_output_name {
+	char text[64];
+};
+
+/* Makes @name the last part of @path, of @length bytes, with nothing in it that a terminal obeys. */
+void mf_output_make_name(struct mf_output_name *name, const char *path, size_t length);
+
 /* The profile of a process, and what its file says of it. */
 struct mf_output_of {
 	const struct mf_store *store; /* somebody may be writing to it */
 	const char *cmd;
+	const char *name; /* of the program, for messages */
 	pid_t pid;
 	bool pages;	    /* then only its owner may read the file */
 	const char *remark; /* what a reader should know, for the end of the line desc; NULL: none */

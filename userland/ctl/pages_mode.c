@@ -39,7 +39,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 			       "capabilities), so massif.ko leaves it alone; run it as a user who "
 			       "has them",
 			       run->program->image ? run->program->image : run->program->path);
-	ret = mf_recording_open(recording, run->options, run->cmd, err);
+	ret = mf_recording_open(recording, run->options, run->program->path, run->cmd, err);
 	if (ret)
 		return ret;
 	recording->keeps_first = true;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -99,11 +100,18 @@ static const char *cmd_of(const struct mf_recording *recording,
 }
 
 static struct mf_output_of output_of(const struct mf_recording *recording,
-				     const struct mf_pages_process *process, uint64_t at_ns)
+				     const struct mf_pages_process *process, uint64_t at_ns,
+				     struct mf_output_name *name)
 {
+	*name = recording->name;
+	if (process->path)
+		mf_output_make_name(name, process->path, strlen(process->path));
+	else if (process->cmd)
+		mf_output_make_name(name, process->cmd, strcspn(process->cmd, " "));
 	return (struct mf_output_of){
 		.store = process->store,
 		.cmd = cmd_of(recording, process),
+		.name = name->text,
 		.pid = process->pid,
 		.pages = true,
 		.now = (int64_t)moment(process, at_ns),
@@ -121,7 +129,9 @@ static uint64_t end_of(const struct mf_recording *recording, const struct mf_pag
 static void end_process(struct mf_recording *recording, const struct mf_pages_process *process,
 			bool killed)
 {
-	struct mf_output_of output = output_of(recording, process, end_of(recording, process));
+	struct mf_output_name name;
+	struct mf_output_of output =
+		output_of(recording, process, end_of(recording, process), &name);
 	char losses[REMARK_BYTES];
 	struct mf_error err;
 
@@ -182,7 +192,7 @@ static bool skips(void *data, const char *path, const char *args, size_t n_bytes
 }
 
 int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
-		      const char *cmd, struct mf_error *err)
+		      const char *path, const char *cmd, struct mf_error *err)
 {
 	struct mf_pages_options pages = {
 		.model = options->model,
@@ -198,6 +208,7 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 		pages.names = &options->symbolizer;
 	}
 	*recording = (struct mf_recording){ .options = options, .cmd = cmd };
+	mf_output_make_name(&recording->name, path ?: cmd, path ? strlen(path) : strcspn(cmd, " "));
 	pages.model.heap_admin = 0;
 	pages.model.logs_steps = mf_account_log_level(options);
 	return mf_pages_open(&pages, &recording->pages, err);
@@ -292,7 +303,8 @@ int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_
 						      "heap mode");
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
 		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
-		const struct mf_output_of output = output_of(recording, process, now_ns());
+		struct mf_output_name name;
+		const struct mf_output_of output = output_of(recording, process, now_ns(), &name);
 
 		if (process->state != MF_PAGES_RUNNING ||
 		    (pid ? process->pid != pid : !process->launched))

@@ -11,11 +11,13 @@
 #include "base/error.h"
 #include "ctl/control.h"
 #include "ctl/options.h"
+#include "ctl/output.h"
 #include "pages/pages.h"
 
 struct mf_recording {
 	const struct mf_options *options;
 	const char *cmd; /* of the first process, as the file shows it */
+	struct mf_output_name name; /* of its program */
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is done with */
 	bool keeps_first; /* until mf_recording_end_first(): its last record comes before its status */
@@ -26,9 +28,12 @@ struct mf_recording {
 	int nice;	  /* what it was before */
 };
 
-/* Opens the session. All three must outlive it. Returns 0, or -errno with what to do in @err. */
+/*
+ * Opens the session. @path is that of the first process's program (NULL: the first word of @cmd). All three
+ * must outlive it. Returns 0, or -errno with what to do in @err.
+ */
 int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
-		      const char *cmd, struct mf_error *err);
+		      const char *path, const char *cmd, struct mf_error *err);
 
 /* Takes in what there is and writes the files of all profiles that are complete. 0 or -errno. */
 int mf_recording_drain(struct mf_recording *recording, struct mf_error *err);
