@@ -6,10 +6,14 @@ PRELOAD_SRCS := $(wildcard preload/*.c) \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
 	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
 	userland/model/heap.c userland/model/consult.c \
-	userland/model/tally.c userland/model/ledger.c userland/model/stacks.c \
+	userland/model/tally.c userland/model/tolerance.c userland/model/ledger.c userland/model/stacks.c \
 	userland/unwind/callsite.c userland/unwind/request_site.c \
 	userland/unwind/rows.c userland/unwind/rowfile.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
+
+# The program's floating-point and vector registers, their flags and their modes are not the shim's: it has
+# only integers, and moves memory with general registers.
+$(PRELOAD_OBJS): CFLAGS += -mgeneral-regs-only
 
 # C++ exceptions thrown by the library's operator new pass through ours.
 $(O)/pic/preload/operators.o: CFLAGS += -fexceptions

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/capture.h"
+#include "model/tolerance.h"
 
 #define NO_SLOT UINT32_MAX
 
@@ -299,11 +300,8 @@ void mf_model_take(struct mf_store *store, int64_t now)
 
 uint64_t mf_model_peak_threshold(const struct mf_model *model)
 {
-	double excess = (double)model->peak_total * model->options.peak_inaccuracy / 100;
-	/* A negative one is allowed; C leaves its conversion to an unsigned integer open. */
-	uint64_t tolerance = excess < 0 ? (uint64_t)(int64_t)excess : (uint64_t)excess;
-
-	return model->peak_total + tolerance;
+	return model->peak_total +
+	       mf_tolerance_bytes(model->peak_total, &model->options.peak_inaccuracy);
 }
 
 void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)

@@ -3,6 +3,8 @@
 
 #include "model/tally.h"
 
+#include "model/tolerance.h"
+
 /* Half of what there is, so that what is added and taken away cannot overflow. */
 #define PLENTY (INT64_MAX / 2)
 
@@ -212,7 +214,8 @@ void mf_tally_grant(struct mf_store *store)
 	uint64_t total = model->heap + model->extra + model->stacks;
 	uint64_t threshold = mf_model_peak_threshold(model);
 	/* A negative inaccuracy makes any threshold: the model shall look at each decrease. */
-	bool below = total <= threshold && model->options.peak_inaccuracy >= 0;
+	bool below = total <= threshold &&
+		     !mf_tolerance_is_negative(&model->options.peak_inaccuracy);
 	/* The user wants to see each event, or what only the allocator knows. */
 	bool all = header->logs_steps || header->real_capacities;
 	int64_t clock_room = all ? -1 : clock_left(store), heap_room = PLENTY;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is the program's own stays as it is: each target compares it, and is run alone and under
+// massif-ctl with every option that has the shim do something else.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define WORDS 6
+
+static const struct {
+	const char *target;
+	const char *arguments[WORDS];
+} programs[] = {
+	{ "untouched_fp", { NULL } },
+};
+
+/* At most two options each. */
+static const char *const modes[][2] = {
+	{ "--time-unit=ms" },
+	{ "--time-unit=B" },
+	{ "--time-unit=B", "--peak-inaccuracy=0.3" },
+	{ "--stacks=yes" },
+	{ "--ignore-fn=nobody" },
+	{ "--xtree-memory=full", "--xtree-memory-file=/dev/null" },
+	{ "--heap-extra=real" },
+	{ "--trace-children=yes" },
+	{ "--heap=no", "--stacks=yes" },
+};
+
+FIXTURE(untouched) {
+	struct ctl_result alone, profiled;
+};
+
+FIXTURE_SETUP(untouched)
+{
+}
+
+FIXTURE_TEARDOWN(untouched)
+{
+	ctl_remove_files("massif.out");
+}
+
+/* The profile begins, and has more snapshots than the first: the program was seen. */
+static bool is_profile(void)
+{
+	char *text = ctl_read_file("massif.out.untouched");
+	bool ret = text && ctl_is_massif_file(text) && strstr(text, "snapshot=1\n");
+
+	free(text);
+	return ret;
+}
+
+TEST_F_TIMEOUT(untouched, as_alone, 600)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		const char *argv[WORDS + 8] = { "massif-ctl", "-q",
+						"--massif-out-file=massif.out.untouched" };
+
+		argv[5] = ctl_target(programs[i].target);
+		memcpy(argv + 6, programs[i].arguments, sizeof(programs[i].arguments));
+		ctl_run(&self->alone, NULL, NULL, argv + 5);
+		EXPECT_EQ(0, ctl_exit_code(&self->alone)) {
+			TH_LOG("%s: %s", programs[i].target, self->alone.err);
+		}
+		for (size_t k = 0; k < ARRAY_SIZE(modes); k++) {
+			argv[3] = modes[k][0];
+			argv[4] = modes[k][1] ?: "-q";
+			ctl_run(&self->profiled, NULL, NULL, argv);
+			EXPECT_TRUE(self->alone.status == self->profiled.status &&
+				    !strcmp(self->alone.out, self->profiled.out) &&
+				    !strcmp(self->alone.err, self->profiled.err) && is_profile()) {
+				TH_LOG("%s %s, %s %s: status %x\n%s%s", programs[i].target,
+				       programs[i].arguments[0] ?: "", argv[3], argv[4],
+				       self->profiled.status, self->profiled.out,
+				       self->profiled.err);
+			}
+			ctl_result_free(&self->profiled);
+			ctl_remove_files("massif.out");
+		}
+		ctl_result_free(&self->alone);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+// The peak's tolerance: three operations of IEEE 754 double precision, with integers.
+
+#include "model/tolerance.h"
+
+#include <string.h>
+
+#define FRACTION_BITS	 52 /* of a double, without the leading 1 */
+#define PRECISION	 53 /* with it */
+#define EXPONENT_MASK	 0x7ffu
+#define EXPONENT_BIAS	 1075 /* of a mantissa that is an integer */
+#define SIGN		 (1ull << 63)
+#define LEADING_ONE	 (1ull << FRACTION_BITS)
+/* To keep a quotient's bits: a mantissa times this still fits in a word, and is much more than 100. */
+#define QUOTIENT_SHIFT	 11
+
+/* mantissa * 2^exponent. */
+struct number {
+	uint64_t mantissa; /* below 2^53 */
+	int exponent;
+};
+
+static int width_of(unsigned __int128 value)
+{
+	uint64_t high = (uint64_t)(value >> 64), low = (uint64_t)value;
+
+	return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
+}
+
+/* Rounds @value * 2^@exponent to 53 bits; to the even one of two that are equally near. */
+static struct number round_to_nearest(unsigned __int128 value, int exponent)
+{
+	int excess = width_of(value) - PRECISION;
+	unsigned __int128 rest, half;
+	uint64_t mantissa;
+
+	if (excess <= 0)
+		return (struct number){ (uint64_t)value, exponent };
+	half = (unsigned __int128)1 << (excess - 1);
+	rest = value & (2 * half - 1);
+	mantissa = (uint64_t)(value >> excess);
+	exponent += excess;
+	mantissa += rest > half || (rest == half && mantissa & 1);
+	if (mantissa >> PRECISION) {
+		mantissa >>= 1;
+		exponent++;
+	}
+	return (struct number){ mantissa, exponent };
+}
+
+static uint64_t bits_of(const double *number)
+{
+	uint64_t bits;
+
+	memcpy(&bits, number, sizeof(bits));
+	return bits;
+}
+
+static struct number magnitude_of(uint64_t bits)
+{
+	int exponent = (int)(bits >> FRACTION_BITS & EXPONENT_MASK);
+	uint64_t fraction = bits & (LEADING_ONE - 1);
+
+	/* Subnormal numbers have the least exponent and no leading 1. */
+	if (!exponent)
+		return (struct number){ fraction, 1 - EXPONENT_BIAS };
+	return (struct number){ fraction | LEADING_ONE, exponent - EXPONENT_BIAS };
+}
+
+static struct number multiply(struct number a, struct number b)
+{
+	return round_to_nearest((unsigned __int128)a.mantissa * b.mantissa, a.exponent + b.exponent);
+}
+
+static struct number divide_by_100(struct number a)
+{
+	uint64_t scaled, quotient;
+
+	if (!a.mantissa)
+		return a;
+	/* A short mantissa is made long first, so that the quotient has at least 55 bits. */
+	while (!(a.mantissa & LEADING_ONE)) {
+		a.mantissa <<= 1;
+		a.exponent--;
+	}
+	scaled = a.mantissa << QUOTIENT_SHIFT;
+	quotient = scaled / 100;
+	/* A remainder is all that tells a tie from more than half; no tie ends in this bit. */
+	return round_to_nearest((unsigned __int128)quotient << 1 | (scaled % 100 != 0),
+				a.exponent - QUOTIENT_SHIFT - 1);
+}
+
+/* The integer part; 0 if it does not fit in 64 bits. */
+static uint64_t truncate(struct number a)
+{
+	if (!a.mantissa)
+		return 0;
+	if (a.exponent >= 0)
+		return width_of(a.mantissa) + a.exponent > 64 ? 0 : a.mantissa << a.exponent;
+	return a.exponent <= -64 ? 0 : a.mantissa >> -a.exponent;
+}
+
+/* A negative number's integer part as x86-64 converts it: the least one if it does not fit. */
+static uint64_t truncate_negative(struct number a)
+{
+	uint64_t magnitude = truncate(a);
+	bool fits = width_of(a.mantissa) + a.exponent < 64;
+
+	return !a.mantissa || fits ? -magnitude : SIGN;
+}
+
+uint64_t mf_tolerance_bytes(uint64_t total, const double *per_cent)
+{
+	uint64_t bits = bits_of(per_cent);
+	struct number factor = magnitude_of(bits), excess;
+
+	excess = divide_by_100(multiply(round_to_nearest(total, 0), factor));
+	return bits & SIGN ? truncate_negative(excess) : truncate(excess);
+}
+
+bool mf_tolerance_is_negative(const double *per_cent)
+{
+	return bits_of(per_cent) > SIGN;
+}
