@@ -70,6 +70,9 @@ includedir := $(DESTDIR)$(PREFIX)/include/massif
 pcdir      := $(DESTDIR)$(PREFIX)/lib/pkgconfig
 mandir     := $(DESTDIR)$(PREFIX)/share/man
 
+# Below PREFIX: folders that a system need not have had before the installation.
+OWN_DIRS := lib/pkgconfig $(sort $(foreach file,$(INSTALL_MAN),share/man/man$(subst .,,$(suffix $(file)))))
+
 #: install          into DESTDIR/PREFIX
 install: programs
 	$(foreach file,$(INSTALL_BIN),install -D -m 755 -t $(bindir) $(file) &&) \
@@ -86,6 +89,13 @@ uninstall:
 	rm -rf $(libdir) $(includedir)
 	rm -f $(foreach file,$(INSTALL_PC),$(pcdir)/$(notdir $(file:.in=)))
 	rm -f $(foreach file,$(INSTALL_MAN),$(mandir)/man$(subst .,,$(suffix $(file)))/$(notdir $(file)))
+	@# Folders that are empty now go, too, but never those that every system has.
+	-@cd $(DESTDIR)$(PREFIX) 2>/dev/null && \
+		rmdir $(OWN_DIRS) 2>/dev/null; \
+		case "$(DESTDIR)$(PREFIX)" in /usr | /usr/local) ;; *) \
+			rmdir lib include share/man share bin 2>/dev/null; \
+			cd "$(DESTDIR)/" && rmdir -p --ignore-fail-on-non-empty "./$(PREFIX)" 2>/dev/null ;; \
+		esac; :
 
 #: clean            remove what was built, keep what was downloaded
 clean:

@@ -19,6 +19,8 @@ usage: run.sh [options] [--] command [argument...]
   --timeout SECONDS for the command, boot excluded (600)
   --env NAME[=VALUE] pass this variable on; MASSIF_*, LANG, LC_ALL and TESTS always are
   --results DIR     what the guest may write to, MASSIF_RESULTS there (build/guest/results)
+                    Without this option massif-ctl's files go there by default, and files that
+                    the command leaves there are listed at the end.
   --console FILE    where the kernel's console goes (build/guest/console.log)
   --keep            keep the control directory, and say where it is
   --qemu WORDS      more words for QEMU's command line
@@ -43,7 +45,7 @@ build=${MASSIF_BUILD:-$source/build}
 export MASSIF_BUILD=$build
 
 smp=2 mem=1536 append='' limit=600 keep='' more=''
-results=${MASSIF_RESULTS:-$build/guest/results}
+results=
 console=$build/guest/console.log
 names=(LANG LC_ALL TESTS "${!MASSIF_@}")
 boot_limit=120
@@ -82,6 +84,10 @@ for dir in "$source" "$PWD" "$build"; do
 	esac
 done
 
+# Whoever names no folder for results is told what has come there.
+lists_results=''
+[ -n "$results" ] || lists_results=yes
+results=${results:-${MASSIF_RESULTS:-$build/guest/results}}
 mkdir -p "$build/guest" "$results" "$(dirname "$console")"
 results=$(cd "$results" && pwd -P)
 
@@ -125,6 +131,10 @@ for name in "${names[@]}"; do
 	*) [ -z "${!name+set}" ] || environment+=("$name=${!name}") ;;
 	esac
 done
+# A file in the current directory would vanish with the guest.
+if [ -n "$lists_results" ] && [ -z "${MASSIF_OPTS+set}" ]; then
+	environment+=("MASSIF_OPTS='--massif-out-file=$results/massif.out.%p'")
+fi
 # The initrd's shell reads this file, too, so plain assignments come first and quoted for any sh.
 quote() {
 	printf "'%s'" "${1//\'/\'\\\'\'}"
@@ -174,12 +184,21 @@ tails+=($!)
 tail -q -n +1 -s 0.1 -f --pid=$qemu "$control/stderr" >&2 &
 tails+=($!)
 
+# Lists the files that the command has written to the results folder.
+list_results() {
+	local files
+	files=$(find "$results" -type f -newer "$control/config" | sort)
+	[ -z "$files" ] || say "files that the guest has left here:
+$files"
+}
+
 ended=0
 wait "$qemu" || ended=$?
 qemu=''
 wait "${tails[@]}" || :
 tails=()
 
+[ -z "$lists_results" ] || list_results
 if [ -s "$control/status" ]; then
 	read -r status < "$control/status"
 	if [ "$status" -eq 124 ]; then
