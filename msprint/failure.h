@@ -3,6 +3,8 @@
 #ifndef MF_MSPRINT_FAILURE_H
 #define MF_MSPRINT_FAILURE_H
 
+#include <stdint.h>
+
 #include "text.h"
 
 /*
@@ -27,6 +29,13 @@ void mf_failure_deinit(struct mf_failure *failure);
 /* Sets the status and replaces the words; returns -EINVAL, so that callers can return it. */
 int mf_failure_set(struct mf_failure *failure, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The same for something that is wrong with the file @path, in @line (0: in no line of its own). The
+ * words begin with both, and a newline is added.
+ */
+int mf_failure_set_in(struct mf_failure *failure, const char *path, uint64_t line, int status,
+		      const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Adds raw bytes of the input to the words. */
 void mf_failure_quote(struct mf_failure *failure, const char *bytes, size_t len);

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "failure.h"
 #include "label.h"
 #include "memory.h"
 #include "output.h"
@@ -28,20 +27,16 @@
 /* What a cell shows. Of two bars in one column the one with the higher rank is seen. */
 enum { NORMAL = ':', DETAILED = '@', PEAK = '#' };
 
-/* Columns farther away than this are all the same to every rule, but do not overflow. */
-#define FAR 1e15
-
 struct canvas {
 	unsigned int width;
 	unsigned int height;
 	char *cells;		/* rows of width + 1 */
-	int64_t columns;	/* rightmost column that was ever touched, plus 1 */
 	struct mf_number *rows;	/* [y]: the bytes that a bar must have to reach row y */
 };
 
 /* A bar, as the line to the next one needs it. */
 struct bar {
-	int64_t x;
+	unsigned int x;
 	unsigned int y;		/* its top, 0 if it reaches no row */
 	char mark;
 };
@@ -67,7 +62,6 @@ static void init(struct canvas *canvas, unsigned int width, unsigned int height,
 
 	canvas->width = width;
 	canvas->height = height;
-	canvas->columns = width + 1;
 	mf_memory_grow((void **)&canvas->cells, &room, size, 1);
 	memset(canvas->cells, ' ', size);
 	room = 0;
@@ -82,66 +76,26 @@ static void init(struct canvas *canvas, unsigned int width, unsigned int height,
 	*cell(canvas, 0, height) = '^';
 }
 
-static int fail_time(struct mf_failure *failure)
-{
-	/* The reference says "Died at <its source line>." or something about arrays. */
-	return mf_failure_set(failure, MF_FAILURE_OTHER,
-			      "Died at a snapshot's time that cannot be drawn.\n");
-}
-
-/* The column of a time, from 1; beyond the width for a time after the end. */
-static int find_column(const struct canvas *canvas, struct mf_number time, struct mf_number end,
-		       int64_t *x, struct mf_failure *failure)
+/*
+ * The column of a time, from 1. Of two large times that differ by less than a double can show, the
+ * earlier one may come behind the last column: it is not drawn.
+ */
+static unsigned int find_column(const struct canvas *canvas, struct mf_number time, struct mf_number end)
 {
 	double position = trunc(mf_number_double(mf_number_divide(time, end)) * canvas->width) + 1;
 
-	*x = 0;
 	/* The end itself would be one column too far right. */
-	if (mf_number_equal(time, end)) {
-		if (position != canvas->width + 1)
-			return fail_time(failure);
-		position = canvas->width;
-	}
-	if (isnan(position))
-		return fail_time(failure);
-	*x = position > FAR ? FAR : position < -FAR ? -FAR : position;
-	return 0;
-}
-
-/* Finds the real column of a negative one, and remembers the rightmost. */
-static int touch(struct canvas *canvas, int64_t *x, struct mf_failure *failure)
-{
-	if (*x < 0)
-		*x += canvas->columns;
-	if (*x < 0)
-		return fail_time(failure);
-	if (*x >= canvas->columns)
-		canvas->columns = *x + 1;
-	return 0;
+	return mf_number_equal(time, end) ? canvas->width : (unsigned int)position;
 }
 
 /* Draws over whatever is there, in the columns first to last of one row; last may be less. */
-static int draw_line(struct canvas *canvas, int64_t first, int64_t last, const struct bar *bar,
-		     struct mf_failure *failure)
+static void draw_line(struct canvas *canvas, unsigned int first, unsigned int last,
+		      const struct bar *bar)
 {
-	int64_t width = canvas->width;
-	int64_t x = first;
-
-	if (!bar->y || first > last)
-		return 0;
-	if (x < 0) {
-		if (touch(canvas, &x, failure))
-			return -EINVAL;
-		/* Negative columns: only those that fall on the canvas count. */
-		for (; x <= width && x - canvas->columns <= last && x < canvas->columns; x++)
-			*cell(canvas, x, bar->y) = bar->mark;
-		x = 0;
-	}
-	for (; x <= last && x <= width; x++)
+	if (!bar->y)
+		return;
+	for (unsigned int x = first; x <= last && x <= canvas->width; x++)
 		*cell(canvas, x, bar->y) = bar->mark;
-	if (last >= canvas->columns)
-		canvas->columns = last + 1;
-	return 0;
 }
 
 static int rank(char mark)
@@ -149,10 +103,8 @@ static int rank(char mark)
 	return mark == PEAK ? 2 : mark == DETAILED ? 1 : 0;
 }
 
-static int draw_bar(struct canvas *canvas, struct mf_number total, struct bar *bar,
-		    struct mf_failure *failure)
+static void draw_bar(struct canvas *canvas, struct mf_number total, struct bar *bar)
 {
-	int64_t x = bar->x;
 	unsigned int y;
 	char *at;
 
@@ -160,37 +112,30 @@ static int draw_bar(struct canvas *canvas, struct mf_number total, struct bar *b
 	for (y = 1; y <= canvas->height; y++) {
 		if (!mf_number_at_least(total, canvas->rows[y]))
 			break;
-		if (y == 1 && touch(canvas, &x, failure))
-			return -EINVAL;
 		bar->y = y;
-		if (x > canvas->width)
+		if (bar->x > canvas->width)
 			continue;
-		at = cell(canvas, x, y);
+		at = cell(canvas, bar->x, y);
 		if (rank(bar->mark) >= rank(*at))
 			*at = bar->mark;
 	}
-	return 0;
 }
 
-static int draw(struct canvas *canvas, const struct mf_profile *profile, struct mf_number end,
-		struct mf_failure *failure)
+static void draw(struct canvas *canvas, const struct mf_profile *profile, struct mf_number end)
 {
 	const struct mf_snapshot *snapshot;
 	struct bar bar = { .mark = NORMAL };
-	int64_t x;
+	unsigned int x;
 	size_t i;
 
 	for (i = 0; i < profile->count; i++) {
 		snapshot = &profile->snapshots[i];
-		if (find_column(canvas, snapshot->time, end, &x, failure) ||
-		    draw_line(canvas, bar.x + 1, x - 1, &bar, failure))
-			return -EINVAL;
+		x = find_column(canvas, snapshot->time, end);
+		draw_line(canvas, bar.x + 1, x - 1, &bar);
 		bar.x = x;
 		bar.mark = snapshot->is_peak ? PEAK : snapshot->has_tree ? DETAILED : NORMAL;
-		if (draw_bar(canvas, snapshot->total, &bar, failure))
-			return -EINVAL;
+		draw_bar(canvas, snapshot->total, &bar);
 	}
-	return 0;
 }
 
 static void print(struct canvas *canvas, const struct mf_label *bytes, const struct mf_label *time,
@@ -221,34 +166,19 @@ static struct mf_number at_least_one(struct mf_number number)
 	return mf_number_is_true(number) ? number : mf_number_of(1);
 }
 
-int mf_graph_print(const struct mf_profile *profile, const struct mf_text *unit,
-		   unsigned int width, unsigned int height, struct mf_output *out,
-		   struct mf_failure *failure)
+void mf_graph_print(const struct mf_profile *profile, const struct mf_text *unit,
+		    unsigned int width, unsigned int height, struct mf_output *out)
 {
 	__attribute__((cleanup(deinit))) struct canvas canvas = {};
 	struct mf_text bytes = { .data = "B", .len = 1 };
 	struct mf_number largest = at_least_one(profile->largest);
+	struct mf_number end = at_least_one(profile->snapshots[profile->count - 1].time);
 	struct mf_label byte_label;
 	struct mf_label time_label;
-	struct mf_number end;
 
-	if (!profile->count)
-		return mf_failure_set(failure, MF_FAILURE_OTHER,
-				      "Died at the end of a file without a snapshot.\n");
-	end = profile->snapshots[profile->count - 1].time;
-	if (!mf_number_at_least(end, mf_number_of(0)))
-		return fail_time(failure);
-	end = at_least_one(end);
 	init(&canvas, width, height, largest);
-	if (draw(&canvas, profile, end, failure))
-		return -EINVAL;
+	draw(&canvas, profile, end);
 	mf_label_make(&byte_label, largest, &bytes);
-	if (mf_label_make(&time_label, end, unit)) {
-		mf_failure_set(failure, MF_FAILURE_OTHER, "bad time_unit: ");
-		mf_failure_quote(failure, unit->data, unit->len);
-		mf_failure_quote(failure, "\n", 1);
-		return -EINVAL;
-	}
+	mf_label_make(&time_label, end, unit);
 	print(&canvas, &byte_label, &time_label, out);
-	return 0;
 }

@@ -3,17 +3,12 @@
 #ifndef MF_MSPRINT_GRAPH_H
 #define MF_MSPRINT_GRAPH_H
 
-struct mf_failure;
 struct mf_output;
 struct mf_profile;
 struct mf_text;
 
-/*
- * Draws and prints it, in that many columns and rows; unit is that of the times. Prints nothing
- * if it fails.
- */
-int mf_graph_print(const struct mf_profile *profile, const struct mf_text *unit,
-		   unsigned int width, unsigned int height, struct mf_output *out,
-		   struct mf_failure *failure);
+/* Draws and prints a checked profile, in that many columns and rows; unit is that of the times. */
+void mf_graph_print(const struct mf_profile *profile, const struct mf_text *unit,
+		    unsigned int width, unsigned int height, struct mf_output *out);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "expand.h"
 #include "failure.h"
 #include "memory.h"
 
@@ -24,50 +25,18 @@ static int fail_read(const char *path, int error, struct mf_failure *failure)
 	 * The reference takes a failed read for the end of the file, and so may print a part of
 	 * a profile as if it were all. The status is the same where it does notice.
 	 */
-	return mf_failure_set(failure, error, "Cannot read %s: %s\n", path, strerror(error));
+	return mf_failure_set_in(failure, path, 0, error, "cannot be read: %s", strerror(error));
 }
 
-/* Reads once, also if a signal comes. Returns the bytes read, 0 at the end, or -errno. */
-static ssize_t read_some(int fd, void *data, size_t len)
+/* Replaces the descriptor by one of anonymous memory with the same bytes, uncompressed. */
+static int copy_to_memory(struct mf_input *input, const char **why)
 {
-	ssize_t got;
-
-	do {
-		got = read(fd, data, len);
-	} while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
-}
-
-static int write_all(int fd, const char *data, size_t len)
-{
-	ssize_t done;
-
-	for (; len; data += done, len -= done) {
-		done = write(fd, data, len);
-		if (done < 0 && errno == EINTR)
-			done = 0;
-		else if (done < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-/* Replaces a descriptor that cannot be rewound by one of anonymous memory with the same bytes. */
-static int copy_to_memory(struct mf_input *input)
-{
-	ssize_t got;
-	int copy;
+	int copy = memfd_create("ms_print", MFD_CLOEXEC);
 	int ret;
 
-	copy = memfd_create("ms_print", MFD_CLOEXEC);
 	if (copy < 0)
 		return -errno;
-	for (;;) {
-		got = read_some(input->fd, input->data, input->room);
-		ret = got > 0 ? write_all(copy, input->data, got) : (int)got;
-		if (got <= 0 || ret)
-			break;
-	}
+	ret = mf_expand(input->fd, copy, why);
 	close(input->fd);
 	input->fd = copy;
 	if (!ret && lseek(copy, 0, SEEK_SET) < 0)
@@ -75,23 +44,58 @@ static int copy_to_memory(struct mf_input *input)
 	return ret;
 }
 
+/* Files that somebody may take for a massif.out file, by how they begin. */
+static const struct {
+	const char *beginning, *what;
+} others[] = {
+	{ "# callgrind format", "this is a file for callgrind_annotate(1) and KCachegrind; an execution "
+	  "tree that ms_print reads has .ms in its name (--xtree-memory-file=NAME.ms)" },
+	{ "\177ELF", "this is a program or library, not a massif.out file" },
+	{ "heaptrack", "this is a file of heaptrack's, for heaptrack_print(1)" },
+};
+
+/* Says what a file is that can be told at its beginning not to be a profile. */
+static int recognise(const struct mf_input *input, struct mf_failure *failure)
+{
+	char start[64];
+	ssize_t got = pread(input->fd, start, sizeof(start), 0);
+
+	if (got < 0)
+		return fail_read(input->path, errno, failure);
+	if (!got)
+		return mf_failure_set_in(failure, input->path, 0, MF_FAILURE_OTHER,
+					 "the file is empty");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		size_t length = strlen(others[i].beginning);
+
+		if ((size_t)got >= length && !memcmp(start, others[i].beginning, length))
+			return mf_failure_set_in(failure, input->path, 0, MF_FAILURE_FORMAT, "%s",
+						 others[i].what);
+	}
+	return 0;
+}
+
 int mf_input_open(struct mf_input *input, const char *path, struct mf_failure *failure)
 {
+	const char *why = NULL;
 	struct stat status;
 	int ret = 0;
 
 	*input = (struct mf_input){ .path = path };
 	input->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (input->fd < 0)
-		return mf_failure_set(failure, errno, "Cannot open %s for reading\n", path);
+		return mf_failure_set_in(failure, path, 0, errno, "cannot be opened: %s",
+					 strerror(errno));
 	mf_memory_grow((void **)&input->data, &input->room, BUFFER, 1);
 	if (fstat(input->fd, &status))
 		ret = -errno;
-	else if (!S_ISREG(status.st_mode))
-		ret = copy_to_memory(input);
+	else if (!S_ISREG(status.st_mode) || mf_expand_is_needed(input->fd))
+		ret = copy_to_memory(input, &why);
+	if (why)
+		return mf_failure_set_in(failure, path, 0, MF_FAILURE_FORMAT, "%s", why);
 	if (ret)
 		return fail_read(path, -ret, failure);
-	return 0;
+	return recognise(input, failure);
 }
 
 void mf_input_close(struct mf_input *input)
@@ -143,7 +147,7 @@ static void fill(struct mf_input *input)
 		input->next = 0;
 	}
 	mf_memory_grow((void **)&input->data, &input->room, input->end + 1, 1);
-	got = read_some(input->fd, input->data + input->end, input->room - input->end);
+	got = mf_expand_read(input->fd, input->data + input->end, input->room - input->end);
 	if (got < 0)
 		input->error = -got;
 	if (got <= 0)

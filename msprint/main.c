@@ -18,6 +18,10 @@ static int run(int argc, char **argv, struct mf_failure *failure)
 	int ret;
 
 	ret = mf_options_parse(&options, argc, argv, failure);
+	if (!ret && options.answer) {
+		mf_output_string(&out, options.answer);
+		return 0;
+	}
 	if (!ret)
 		ret = mf_input_open(&input, options.path, failure);
 	if (!ret)

@@ -13,17 +13,21 @@
 #error "MASSIF_VERSION must be defined"
 #endif
 
-static int fail_usage(struct mf_failure *failure)
+#define USAGE                                                                          \
+	"usage: ms_print [options] massif-out-file\n"                                    \
+	"\n"                                                                             \
+	"  Prints a profile that massif wrote. The file may be compressed with gzip or zstd.\n" \
+	"  The options, with defaults in [ ], are:\n"                                    \
+	"    -h --help             print this text\n"                                    \
+	"    --version             print the version\n"                                  \
+	"    --threshold=<m.n>     hide what is below this percentage of a snapshot [1]\n" \
+	"    --x=<4..1000>         columns of the graph [72]\n"                          \
+	"    --y=<4..1000>         rows of the graph [20]\n"
+
+/* What is wrong, and then the usage. */
+static int fail_usage(struct mf_failure *failure, const char *what, const char *arg)
 {
-	return mf_failure_set(failure, MF_FAILURE_OTHER, "%s",
-		"usage: ms_print [options] massif-out-file\n"
-		"\n"
-		"  Prints a profile that massif wrote. The options, with defaults in [ ], are:\n"
-		"    -h --help             print this text\n"
-		"    --version             print the version\n"
-		"    --threshold=<m.n>     hide what is below this percentage of a snapshot [1]\n"
-		"    --x=<4..1000>         columns of the graph [72]\n"
-		"    --y=<4..1000>         rows of the graph [20]\n");
+	return mf_failure_set(failure, MF_FAILURE_OTHER, "ms_print: %s%s\n" USAGE, what, arg);
 }
 
 /* Sets the option from a value of len bytes; -EINVAL if it is not one. */
@@ -78,18 +82,21 @@ static int parse_option(struct mf_options *options, const char *arg, struct mf_f
 	size_t prefix;
 	size_t i;
 
-	/* One newline at the end of an option does not count: so it is with the reference. */
-	if (len && arg[len - 1] == '\n')
-		len--;
-	if (len == strlen("--version") && !strncmp(arg, "--version", len))
-		return mf_failure_set(failure, MF_FAILURE_OTHER, "ms_print-" MASSIF_VERSION "\n");
+	if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0)
+		options->answer = USAGE;
+	else if (strcmp(arg, "--version") == 0)
+		options->answer = "ms_print-" MASSIF_VERSION "\n";
+	if (options->answer)
+		return 0;
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		prefix = strlen(table[i].prefix);
-		if (len >= prefix && !strncmp(arg, table[i].prefix, prefix) &&
-		    !table[i].set(options, arg + prefix, len - prefix))
+		if (len < prefix || strncmp(arg, table[i].prefix, prefix))
+			continue;
+		if (!table[i].set(options, arg + prefix, len - prefix))
 			return 0;
+		return fail_usage(failure, "bad value: ", arg);
 	}
-	return fail_usage(failure);
+	return fail_usage(failure, "unknown option: ", arg);
 }
 
 int mf_options_parse(struct mf_options *options, int argc, char **argv,
@@ -106,17 +113,15 @@ int mf_options_parse(struct mf_options *options, int argc, char **argv,
 		mf_text_append_string(&options->args, argv[i]);
 		if (argv[i][0] == '-') {
 			ret = parse_option(options, argv[i], failure);
-			if (ret)
+			if (ret || options->answer)
 				return ret;
-		} else if (!options->path) {
-			/*
-			 * The name is taken as it is. The reference drops blanks around it and
-			 * gives "&" and " -" at its beginning a meaning.
-			 */
+		} else if (options->path) {
+			return fail_usage(failure, "one file at a time, not also: ", argv[i]);
+		} else {
 			options->path = argv[i];
 		}
 	}
-	return options->path ? 0 : fail_usage(failure);
+	return options->path ? 0 : fail_usage(failure, "no file was named", "");
 }
 
 void mf_options_deinit(struct mf_options *options)

@@ -13,12 +13,13 @@ struct mf_options {
 	unsigned int width;		/* of the graph, columns */
 	unsigned int height;		/* of the graph, rows */
 	const char *path;
+	const char *answer;		/* NULL, or what to print instead of a report */
 	struct mf_text args;		/* all arguments, with a blank before each */
 };
 
 #define MF_OPTIONS_AUTO __attribute__((cleanup(mf_options_deinit))) struct mf_options
 
-/* Fails with the usage or the version, too, which are shown where an error would be. */
+/* Returns 0, also if the user asks for the usage or the version (answer); or fails with words. */
 int mf_options_parse(struct mf_options *options, int argc, char **argv,
 		     struct mf_failure *failure);
 void mf_options_deinit(struct mf_options *options);

@@ -68,7 +68,7 @@ int mf_output_flush(struct mf_output *out, struct mf_failure *failure)
 	out->len = 0;
 	if (!out->error)
 		return 0;
-	return mf_failure_set(failure, MF_FAILURE_WRITE, "Unable to write standard output: %s\n",
+	return mf_failure_set(failure, MF_FAILURE_WRITE, "ms_print: cannot write to standard output: %s\n",
 			      strerror(out->error));
 }
 

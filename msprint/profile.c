@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "failure.h"
 #include "memory.h"
 #include "syntax.h"
 
@@ -31,12 +32,21 @@ void mf_profile_add(struct mf_profile *profile, const struct mf_record *record,
 	}
 }
 
-void mf_profile_finish(struct mf_profile *profile)
+int mf_profile_finish(struct mf_profile *profile, const char *path, struct mf_failure *failure)
 {
+	const struct mf_snapshot *snapshots = profile->snapshots;
 	size_t i;
 
+	if (!profile->count)
+		return mf_failure_set_in(failure, path, 0, MF_FAILURE_OTHER,
+					 "the file has no snapshot: it is cut off");
+	for (i = 0; i < profile->count; i++)
+		if (mf_number_less(snapshots[profile->count - 1].time, snapshots[i].time))
+			return mf_failure_set_in(failure, path, 0, MF_FAILURE_FORMAT,
+						 "snapshot %zu is later than the last one", i);
 	for (i = 0; profile->has_peak && i < profile->count; i++)
 		profile->snapshots[i].is_peak = mf_number_equal(mf_number_of(i), profile->peak);
+	return 0;
 }
 
 void mf_profile_deinit(struct mf_profile *profile)

@@ -8,6 +8,7 @@
 
 #include "number.h"
 
+struct mf_failure;
 struct mf_record;
 
 struct mf_snapshot {
@@ -32,8 +33,11 @@ struct mf_profile {
 void mf_profile_add(struct mf_profile *profile, const struct mf_record *record,
 		    struct mf_number total);
 
-/* Finds the peak, after the last snapshot. */
-void mf_profile_finish(struct mf_profile *profile);
+/*
+ * Finds the peak, after the last snapshot. Fails if there is none, or if one is later than the last:
+ * such a profile cannot be drawn.
+ */
+int mf_profile_finish(struct mf_profile *profile, const char *path, struct mf_failure *failure);
 void mf_profile_deinit(struct mf_profile *profile);
 
 #endif

@@ -100,8 +100,7 @@ static int read_snapshots(struct report *report, struct mf_failure *failure)
 		if (ret < 0)
 			break;
 	}
-	mf_profile_finish(&report->profile);
-	return ret;
+	return ret ?: mf_profile_finish(&report->profile, report->input->path, failure);
 }
 
 static int read_all(struct report *report, struct mf_failure *failure)
@@ -118,8 +117,8 @@ static int read_all(struct report *report, struct mf_failure *failure)
 static int fail_changed(const struct mf_input *input, struct mf_failure *failure)
 {
 	return mf_input_check(input, failure) ?:
-	       mf_failure_set(failure, MF_FAILURE_OTHER, "%s changed while it was read\n",
-			      input->path);
+	       mf_failure_set_in(failure, input->path, 0, MF_FAILURE_OTHER,
+				 "the file changed while it was read");
 }
 
 static int print_rest(struct report *report, struct mf_output *out, struct mf_failure *failure)
@@ -158,10 +157,7 @@ int mf_report_print(const struct mf_options *options, struct mf_input *input,
 	if (ret)
 		return ret;
 	mf_summary_print_preamble(&report.header, &options->args, out);
-	ret = mf_graph_print(&report.profile, &report.header.time_unit, options->width,
-			     options->height, out, failure);
-	if (ret)
-		return ret;
+	mf_graph_print(&report.profile, &report.header.time_unit, options->width, options->height, out);
 	mf_summary_print_list(&report.profile, out);
 	mf_output_copy(out, &kept);
 	return report.is_full ? print_rest(&report, out, failure) : 0;

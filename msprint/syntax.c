@@ -46,8 +46,9 @@ static void quote_line(struct mf_failure *failure, const struct mf_line *line)
 static int fail_line(const struct mf_input *input, const struct mf_line *line, bool at_end,
 		     const char *what, struct mf_failure *failure)
 {
-	return mf_failure_set(failure, at_end ? MF_FAILURE_OTHER : line_status(line),
-			      "Line %llu: %s\n", (unsigned long long)input->line, what);
+	return mf_failure_set_in(failure, input->path, input->line,
+				 at_end ? MF_FAILURE_OTHER : line_status(line), "%s%s", what,
+				 at_end ? ": the file is cut off" : "");
 }
 
 static bool begins_with(const struct mf_line *line, const char *word, size_t len)
@@ -68,6 +69,11 @@ static bool take_value(const struct mf_line *line, const char *word, struct mf_t
 	return true;
 }
 
+static bool is_unit(const struct mf_text *text)
+{
+	return mf_text_equals(text, "i") || mf_text_equals(text, "ms") || mf_text_equals(text, "B");
+}
+
 int mf_syntax_header_read(struct mf_input *input, struct mf_header *header,
 			  struct mf_failure *failure)
 {
@@ -81,10 +87,17 @@ int mf_syntax_header_read(struct mf_input *input, struct mf_header *header,
 		mf_text_append(&header->desc, "\n", line.newline);
 	}
 	if (!more || !take_value(&line, "cmd:", &header->command))
-		return fail_line(input, &line, !more, "missing 'cmd' line", failure);
+		return fail_line(input, &line, !more,
+				 more ? "missing 'cmd' line: this is not a massif.out file" :
+					"missing 'cmd' line", failure);
 	more = mf_input_next(input, &line);
 	if (!more || !take_value(&line, "time_unit:", &header->time_unit))
 		return fail_line(input, &line, !more, "missing 'time_unit' line", failure);
+	if (!is_unit(&header->time_unit))
+		return mf_failure_set_in(failure, input->path, input->line, MF_FAILURE_OTHER,
+					 "unknown unit of time, not i, ms or B: %.*s",
+					 (int)(header->time_unit.len < 40 ? header->time_unit.len : 40),
+					 header->time_unit.data ?: "");
 	return 0;
 }
 
@@ -104,10 +117,52 @@ static int take_field(struct mf_input *input, const struct mf_line *line, const 
 		mf_text_set(value, line->data + len + 1, line->len - len - 1);
 		return 0;
 	}
-	mf_failure_set(failure, line_status(line), "Line %llu: expected \"%s\" line, got:\n",
-		       (unsigned long long)input->line, name);
+	mf_failure_set_in(failure, input->path, input->line, line_status(line),
+			  "expected \"%s\" line, got:", name);
 	quote_line(failure, line);
 	return -EINVAL;
+}
+
+/* Takes digits; the number is UINT64_MAX if it is that or more. NULL if there is no digit. */
+static const char *take_digits(const char *at, const char *end, uint64_t *number)
+{
+	const char *first = at;
+	const char *safe = end - at > 19 ? at + 19 : end;	/* 19 digits always fit */
+	uint64_t value = 0;
+
+	for (; at < safe && is_digit(*at); at++)
+		value = value * 10 + (*at - '0');
+	for (; at < end && is_digit(*at); at++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *at - '0', &value)) {
+			value = UINT64_MAX;
+			while (at < end && is_digit(*at))
+				at++;
+			break;
+		}
+	}
+	*number = value;
+	return at > first ? at : NULL;
+}
+
+/* A value that is no number would be drawn, and printed, as something that it is not. */
+static int check_number(const struct mf_input *input, const struct mf_line *line,
+			const struct mf_text *value, struct mf_failure *failure)
+{
+	size_t digits = 0, end;
+	bool fits = true;
+	uint64_t number = 0;
+
+	for (; digits < value->len && is_digit(value->data[digits]); digits++)
+		fits = fits && !__builtin_mul_overflow(number, 10, &number) &&
+		       !__builtin_add_overflow(number, value->data[digits] - '0', &number);
+	for (end = digits; end < value->len && is_blank(value->data[end]); end++)
+		;
+	if (digits && end == value->len && fits)
+		return 0;
+	return mf_failure_set_in(failure, input->path, input->line, line_status(line), "%s: %.*s",
+				 fits ? "expected a number, got" : "a number that is too large",
+				 (int)(line->len < 200 ? line->len : 200), line->data);
 }
 
 int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
@@ -122,11 +177,13 @@ int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
 		if (!mf_input_next(input, &line)) {
 			if (i == 0)
 				return 0;
-			return mf_failure_set(failure, MF_FAILURE_OTHER,
-					      "Line %llu: expected \"%s\" line, got end of file\n",
-					      (unsigned long long)input->line, field_names[i]);
+			return mf_failure_set_in(failure, input->path, input->line, MF_FAILURE_OTHER,
+						 "expected \"%s\" line, got end of file: the file is "
+						 "cut off", field_names[i]);
 		}
 		ret = take_field(input, &line, field_names[i], &record->fields[i], failure);
+		if (!ret && i != MF_FIELD_TREE)
+			ret = check_number(input, &line, &record->fields[i], failure);
 		if (ret)
 			return ret;
 	}
@@ -161,28 +218,6 @@ struct mf_number mf_syntax_record_total(const struct mf_record *record)
 	return mf_number_add(total, field_number(record, MF_FIELD_STACKS));
 }
 
-/* Takes digits; the number is UINT64_MAX if it is that or more. NULL if there is no digit. */
-static const char *take_digits(const char *at, const char *end, uint64_t *number)
-{
-	const char *first = at;
-	const char *safe = end - at > 19 ? at + 19 : end;	/* 19 digits always fit */
-	uint64_t value = 0;
-
-	for (; at < safe && is_digit(*at); at++)
-		value = value * 10 + (*at - '0');
-	for (; at < end && is_digit(*at); at++) {
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, *at - '0', &value)) {
-			value = UINT64_MAX;
-			while (at < end && is_digit(*at))
-				at++;
-			break;
-		}
-	}
-	*number = value;
-	return at > first ? at : NULL;
-}
-
 static bool take_node(const struct mf_line *line, struct mf_node *node)
 {
 	const char *at = line->data + line->blanks;
@@ -211,24 +246,21 @@ static bool take_node(const struct mf_line *line, struct mf_node *node)
 int mf_syntax_node_read(struct mf_input *input, struct mf_number total, struct mf_node *node,
 			struct mf_failure *failure)
 {
-	unsigned long long number;
 	struct mf_line line;
 	bool more;
 
 	more = mf_input_next(input, &line);
-	number = input->line;
-	if (!more || !take_node(&line, node)) {
-		mf_failure_set(failure, more ? line_status(&line) : MF_FAILURE_OTHER,
-			       "Line %llu: expected a tree node line, got:\n", number);
-		if (more)
-			mf_failure_quote(failure, line.data, line.len);
-		mf_failure_quote(failure, "\n\n", more && line.newline ? 2 : 1);
+	if (!more)
+		return mf_failure_set_in(failure, input->path, input->line, MF_FAILURE_OTHER,
+					 "expected a tree node line, got end of file: the file is cut off");
+	if (!take_node(&line, node)) {
+		mf_failure_set_in(failure, input->path, input->line, line_status(&line),
+				  "expected a tree node line, got:");
+		quote_line(failure, &line);
 		return -EINVAL;
 	}
 	if (!mf_number_at_least(total, node->bytes))
-		/* The reference says "Died at <its source line>, <INPUTFILE> line <n>." only. */
-		return mf_failure_set(failure, line_status(&line),
-				      "Died at a tree node that is larger than its snapshot, "
-				      "<INPUTFILE> line %llu.\n", number);
+		return mf_failure_set_in(failure, input->path, input->line, line_status(&line),
+					 "a tree node is larger than its snapshot");
 	return 0;
 }

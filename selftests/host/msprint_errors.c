@@ -17,54 +17,60 @@
 #define NUMBERS "snapshot=0\ntime=5\nmem_heap_B=10\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
 #define TREE HEADER NUMBERS "heap_tree=detailed\n"
 
-/* How much of the reference's words has to be the same. */
-enum words {
-	SAME,		/* all but its warnings */
-	BEGINNING,	/* it goes on with the place in its own source */
-	OWN,		/* it has only the place in its own source, or none at all */
-};
-
 static const struct {
 	const char *file;
-	const char *words;	/* standard error, whole */
-	enum words compare;
+	const char *words;	/* standard error, behind the names of program and file */
+	bool is_ours;		/* the reference prints nonsense instead, or has other words for it */
 } bad_files[] = {
-	{ "", "Line 0: missing 'cmd' line\n", SAME },
-	{ "\n# only\n", "Line 2: missing 'cmd' line\n", SAME },
-	{ "desc: a\ndesc: b\n", "Line 2: missing 'cmd' line\n", SAME },
-	{ "desc: a", "Line 1: missing 'cmd' line\n", SAME },
-	{ "desc: a\n cmd: x\n", "Line 2: missing 'cmd' line\n", SAME },
-	{ "0", "Line 1: missing 'cmd' line\n", SAME },
-	{ "cmd: a\n", "Line 1: missing 'time_unit' line\n", SAME },
-	{ "cmd: a\ncmd: b\n", "Line 2: missing 'time_unit' line\n", SAME },
-	{ HEADER, "Died at the end of a file without a snapshot.\n", OWN },
-	{ HEADER "time=0\n", "Line 4: expected \"snapshot\" line, got:\ntime=0\n", SAME },
-	{ HEADER " snapshot=0\n", "Line 4: expected \"snapshot\" line, got:\n snapshot=0\n", SAME },
-	{ HEADER "snapshot=0\n", "Line 4: expected \"time\" line, got end of file\n", SAME },
-	{ HEADER "snapshot=0\nt", "Line 5: expected \"time\" line, got:\nt\n", BEGINNING },
+	{ "", "the file is empty\n" },
+	{ "\n# only\n", "line 2: missing 'cmd' line: the file is cut off\n" },
+	{ "desc: a\ndesc: b\n", "line 2: missing 'cmd' line: the file is cut off\n" },
+	{ "desc: a", "line 1: missing 'cmd' line: the file is cut off\n" },
+	{ "desc: a\n cmd: x\n", "line 2: missing 'cmd' line: this is not a massif.out file\n" },
+	{ "0", "line 1: missing 'cmd' line: this is not a massif.out file\n" },
+	{ "cmd: a\n", "line 1: missing 'time_unit' line: the file is cut off\n" },
+	{ "cmd: a\ncmd: b\n", "line 2: missing 'time_unit' line\n" },
+	{ HEADER, "the file has no snapshot: it is cut off\n" },
+	{ HEADER "time=0\n", "line 4: expected \"snapshot\" line, got:\ntime=0\n" },
+	{ HEADER " snapshot=0\n", "line 4: expected \"snapshot\" line, got:\n snapshot=0\n" },
+	{ HEADER "snapshot=0\n",
+	  "line 4: expected \"time\" line, got end of file: the file is cut off\n" },
+	{ HEADER "snapshot=0\nt", "line 5: expected \"time\" line, got:\nt\n" },
 	{ HEADER "snapshot=0\ntime=1\nx # y\n",
-	  "Line 6: expected \"mem_heap_B\" line, got:\nx \n", SAME },
+	  "line 6: expected \"mem_heap_B\" line, got:\nx \n" },
 	{ HEADER "snapshot=0\ntime=1\nmem_heap_B=1\nmem_heap_B=1\n",
-	  "Line 7: expected \"mem_heap_extra_B\" line, got:\nmem_heap_B=1\n", SAME },
-	{ HEADER NUMBERS, "Line 8: expected \"heap_tree\" line, got end of file\n", SAME },
+	  "line 7: expected \"mem_heap_extra_B\" line, got:\nmem_heap_B=1\n" },
+	{ HEADER NUMBERS, "line 8: expected \"heap_tree\" line, got end of file: the file is cut off\n" },
 	{ HEADER NUMBERS "heap_tree=emptyy\n",
-	  "Line 9: expected 'empty' or '...' after 'heap_tree='\n", SAME },
+	  "line 9: expected 'empty' or '...' after 'heap_tree='\n" },
 	{ HEADER NUMBERS "heap_tree=empty\r\n",
-	  "Line 9: expected 'empty' or '...' after 'heap_tree='\n", SAME },
-	{ TREE, "Line 9: expected a tree node line, got:\n\n", SAME },
-	{ TREE "x0: 5 y\n", "Line 10: expected a tree node line, got:\nx0: 5 y\n\n", SAME },
-	{ TREE "n0: 5 y\nz", "Line 11: expected \"snapshot\" line, got:\nz\n", BEGINNING },
-	{ TREE "n1: 5 y\n", "Line 10: expected a tree node line, got:\n\n", SAME },
-	{ TREE "n2: 5 y\n n0: 1 a\n n0 2 b", "Line 12: expected a tree node line, got:\n n0 2 b\n",
-	  SAME },
+	  "line 9: expected 'empty' or '...' after 'heap_tree='\n" },
+	{ TREE, "line 9: expected a tree node line, got end of file: the file is cut off\n" },
+	{ TREE "x0: 5 y\n", "line 10: expected a tree node line, got:\nx0: 5 y\n" },
+	{ TREE "n0: 5 y\nz", "line 11: expected \"snapshot\" line, got:\nz\n" },
+	{ TREE "n1: 5 y\n", "line 10: expected a tree node line, got end of file: the file is cut off\n" },
+	{ TREE "n2: 5 y\n n0: 1 a\n n0 2 b", "line 12: expected a tree node line, got:\n n0 2 b\n" },
 	{ TREE "n99999999999999999999: 5 y\n n18446744073709551615: 5 z\n",
-	  "Line 11: expected a tree node line, got:\n\n", SAME },
-	{ TREE "n0: 11 y\n",
-	  "Died at a tree node that is larger than its snapshot, <INPUTFILE> line 10.\n", OWN },
-	{ "cmd: x\ntime_unit: s\n" NUMBERS "heap_tree=empty\n", "bad time_unit: s\n", SAME },
-	{ "cmd: x\ntime_unit: B\r\n" NUMBERS "heap_tree=empty\n", "bad time_unit: B\r\n", SAME },
-	{ HEADER "snapshot=0\ntime=-5\nmem_heap_B=1\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
-	  "heap_tree=empty\n", "Died at a snapshot's time that cannot be drawn.\n", OWN },
+	  "line 11: expected a tree node line, got end of file: the file is cut off\n" },
+	{ TREE "n0: 11 y\n", "line 10: a tree node is larger than its snapshot\n" },
+	{ "cmd: x\ntime_unit: s\n" NUMBERS "heap_tree=empty\n",
+	  "line 2: unknown unit of time, not i, ms or B: s\n" },
+	{ "cmd: x\ntime_unit: B\r\n" NUMBERS "heap_tree=empty\n",
+	  "line 2: unknown unit of time, not i, ms or B: B\r\n" },
+	{ HEADER "snapshot=0\ntime=-5\n", "line 5: expected a number, got: time=-5\n", true },
+	{ HEADER "snapshot=0\ntime=banana\n", "line 5: expected a number, got: time=banana\n", true },
+	{ HEADER "snapshot=0\ntime=\n", "line 5: expected a number, got: time=\n", true },
+	{ HEADER "snapshot=0\ntime=1.5\n", "line 5: expected a number, got: time=1.5\n", true },
+	{ HEADER "snapshot=0\ntime=1\nmem_heap_B=1e3\n",
+	  "line 6: expected a number, got: mem_heap_B=1e3\n", true },
+	{ HEADER "snapshot=0\ntime=18446744073709551616\n",
+	  "line 5: a number that is too large: time=18446744073709551616\n", true },
+	{ HEADER NUMBERS "heap_tree=empty\n" "snapshot=1\ntime=4\nmem_heap_B=0\nmem_heap_extra_B=0\n"
+	  "mem_stacks_B=0\nheap_tree=empty\n", "snapshot 0 is later than the last one\n", true },
+	{ "# callgrind format\nversion: 1\n", "this is a file for callgrind_annotate(1) and KCachegrind; "
+	  "an execution tree that ms_print reads has .ms in its name "
+	  "(--xtree-memory-file=NAME.ms)\n", true },
+	{ "\177ELF", "this is a program or library, not a massif.out file\n", true },
 };
 
 #define FILES (sizeof(bad_files) / sizeof(bad_files[0]))
@@ -76,29 +82,10 @@ static bool save(const char *path, const char *text)
 	return file && fputs(text, file) >= 0 && !fclose(file);
 }
 
-/* The reference's words without the interpreter's warnings, in place. */
-static char *without_warnings(char *words)
-{
-	static const char *const marks[] = { "Use of uninitialized", "Argument \"" };
-	size_t i;
-
-	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		while (!strncmp(words, marks[i], strlen(marks[i])) && strchr(words, '\n'))
-			words = strchr(words, '\n') + 1;
-	}
-	return words;
-}
-
-static bool begins_with(const char *text, const char *beginning)
-{
-	/* The reference has a blank where our line ends. */
-	return !strncmp(text, beginning, strlen(beginning) - 1);
-}
-
 TEST(file_that_is_wrong)
 {
 	const char *const args[] = { "bad", NULL };
-	const char *theirs;
+	char words[1024];
 	size_t i;
 
 	if (msprint_missing())
@@ -106,71 +93,96 @@ TEST(file_that_is_wrong)
 	for (i = 0; i < FILES; i++) {
 		ASSERT_TRUE(save("bad", bad_files[i].file));
 		MSPRINT_RUN_AUTO ours = msprint_run(msprint_ours(), args);
-		MSPRINT_RUN_AUTO reference = msprint_run(MSPRINT_REFERENCE, args);
 
-		EXPECT_EQ(reference.status, ours.status) {
-			TH_LOG("file %zu: %s", i, bad_files[i].words);
-		}
+		snprintf(words, sizeof(words), "ms_print: bad: %s", bad_files[i].words);
 		EXPECT_NE(0, ours.status);
-		EXPECT_STREQ(reference.out, ours.out);
-		EXPECT_STREQ(bad_files[i].words, ours.err);
-		theirs = without_warnings(reference.err);
-		if (bad_files[i].compare == SAME) {
-			EXPECT_STREQ(theirs, ours.err);
-		} else if (bad_files[i].compare == BEGINNING) {
-			EXPECT_TRUE(begins_with(theirs, ours.err));
+		EXPECT_STREQ("", ours.out);
+		EXPECT_STREQ(words, ours.err);
+		if (!bad_files[i].is_ours) {
+			MSPRINT_RUN_AUTO reference = msprint_run(MSPRINT_REFERENCE, args);
+
+			EXPECT_NE(0, reference.status);
 		}
 	}
 }
 
-static const char *const bad_args[][3] = {
-	{ NULL }, { "-h" }, { "--help" }, { "-" }, { "--" }, { "--x" }, { "--x=" }, { "--x=3" },
-	{ "--x=1001" }, { "--x=7a" }, { "--x=-7" }, { "--x= 7" }, { "--y=3" }, { "--y=1001" },
-	{ "--y=99999999999999999999999" }, { "--threshold=" }, { "--threshold=%" },
-	{ "--threshold=101" }, { "--threshold=100.01" }, { "--threshold=-1" },
-	{ "--threshold=1e1" }, { "--threshold=5%%" }, { "--x=5", "--nonsense", "good" },
-	{ "good", "--version=1" }, { "good", "-v" }, { "--X=5", "good" },
+#define USAGE "usage: ms_print [options] massif-out-file\n"
+
+static const struct {
+	const char *args[3];
+	const char *words;
+} bad_args[] = {
+	{ { NULL }, "no file was named" },
+	{ { "-" }, "unknown option: -" },
+	{ { "--" }, "unknown option: --" },
+	{ { "--x" }, "unknown option: --x" },
+	{ { "--x=" }, "bad value: --x=" },
+	{ { "--x=3" }, "bad value: --x=3" },
+	{ { "--x=1001" }, "bad value: --x=1001" },
+	{ { "--x=7a" }, "bad value: --x=7a" },
+	{ { "--x=-7" }, "bad value: --x=-7" },
+	{ { "--x= 7" }, "bad value: --x= 7" },
+	{ { "--y=3" }, "bad value: --y=3" },
+	{ { "--y=1001" }, "bad value: --y=1001" },
+	{ { "--y=99999999999999999999999" }, "bad value: --y=99999999999999999999999" },
+	{ { "--threshold=" }, "bad value: --threshold=" },
+	{ { "--threshold=%" }, "bad value: --threshold=%" },
+	{ { "--threshold=101" }, "bad value: --threshold=101" },
+	{ { "--threshold=100.01" }, "bad value: --threshold=100.01" },
+	{ { "--threshold=-1" }, "bad value: --threshold=-1" },
+	{ { "--threshold=1e1" }, "bad value: --threshold=1e1" },
+	{ { "--threshold=5%%" }, "bad value: --threshold=5%%" },
+	{ { "--x=5", "--nonsense", "good" }, "unknown option: --nonsense" },
+	{ { "good", "--version=1" }, "unknown option: --version=1" },
+	{ { "good", "-v" }, "unknown option: -v" },
+	{ { "--X=5", "good" }, "unknown option: --X=5" },
+	{ { "good", "better" }, "one file at a time, not also: better" },
 };
 
 TEST(arguments_that_are_wrong)
 {
-	static const char *const shown[] = {
-		"usage: ms_print [options] massif-out-file\n", "-h --help", "--version",
-		"--threshold=<m.n>", "[1]\n", "--x=<4..1000>", "[72]\n", "--y=<4..1000>", "[20]\n",
-	};
+	char words[256];
 	size_t i;
-	size_t j;
 
-	if (msprint_missing())
-		SKIP(return, "%s", msprint_missing());
 	ASSERT_TRUE(save("good", HEADER NUMBERS "heap_tree=empty\n"));
 	for (i = 0; i < sizeof(bad_args) / sizeof(bad_args[0]); i++) {
-		const char *args[4] = { bad_args[i][0], bad_args[i][1], bad_args[i][2], NULL };
+		const char *const *given = bad_args[i].args;
+		const char *args[4] = { given[0], given[1], given[2], NULL };
 		MSPRINT_RUN_AUTO ours = msprint_run(msprint_ours(), args);
-		MSPRINT_RUN_AUTO reference = msprint_run(MSPRINT_REFERENCE, args);
 
-		EXPECT_EQ(255, reference.status);
-		EXPECT_EQ(255, ours.status) {
-			TH_LOG("%s", args[0] ?: "no argument");
-		}
+		snprintf(words, sizeof(words), "ms_print: %s\n" USAGE, bad_args[i].words);
+		EXPECT_EQ(255, ours.status);
 		EXPECT_STREQ("", ours.out);
-		/* The text is our own, but both show the same things. */
-		for (j = 0; j < sizeof(shown) / sizeof(shown[0]); j++) {
-			EXPECT_NE(NULL, strstr(reference.err, shown[j]));
-			EXPECT_NE(NULL, strstr(ours.err, shown[j]));
+		EXPECT_EQ(ours.err, strstr(ours.err, words)) {
+			TH_LOG("%s: %s", args[0] ?: "no argument", ours.err);
 		}
-		EXPECT_EQ(ours.err, strstr(ours.err, shown[0]));
 	}
 }
 
-TEST(version)
+/* What the user asked for goes to standard output, with status 0, also behind a file's name. */
+TEST(help_and_version)
 {
-	const char *const args[] = { "good", "--version", "--nonsense", NULL };
-	MSPRINT_RUN_AUTO ours = msprint_run(msprint_ours(), args);
+	static const char *const shown[] = {
+		"-h --help", "--version", "--threshold=<m.n>", "[1]\n", "--x=<4..1000>", "[72]\n",
+		"--y=<4..1000>", "[20]\n",
+	};
+	static const char *const asked[][3] = { { "-h" }, { "--help" }, { "good", "--help" } };
+	const char *const version[] = { "good", "--version", "--nonsense", NULL };
+	MSPRINT_RUN_AUTO told = msprint_run(msprint_ours(), version);
 
-	EXPECT_EQ(255, ours.status);
-	EXPECT_STREQ("", ours.out);
-	EXPECT_STREQ("ms_print-" MASSIF_VERSION "\n", ours.err);
+	EXPECT_EQ(0, told.status);
+	EXPECT_STREQ("ms_print-" MASSIF_VERSION "\n", told.out);
+	EXPECT_STREQ("", told.err);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		const char *args[] = { asked[i][0], asked[i][1], NULL };
+		MSPRINT_RUN_AUTO ours = msprint_run(msprint_ours(), args);
+
+		EXPECT_EQ(0, ours.status);
+		EXPECT_STREQ("", ours.err);
+		EXPECT_EQ(ours.out, strstr(ours.out, USAGE));
+		for (size_t j = 0; j < sizeof(shown) / sizeof(shown[0]); j++)
+			EXPECT_NE(NULL, strstr(ours.out, shown[j]));
+	}
 }
 
 TEST(file_that_cannot_be_read)
@@ -180,11 +192,11 @@ TEST(file_that_cannot_be_read)
 		int status;	/* the errno */
 		const char *words;
 	} paths[] = {
-		{ "nowhere", 2, "Cannot open nowhere for reading\n" },
-		{ "", 2, "Cannot open  for reading\n" },
-		{ "good/below", 20, "Cannot open good/below for reading\n" },
+		{ "nowhere", 2, "ms_print: nowhere: cannot be opened: No such file or directory\n" },
+		{ "", 2, "ms_print: : cannot be opened: No such file or directory\n" },
+		{ "good/below", 20, "ms_print: good/below: cannot be opened: Not a directory\n" },
 		/* The reference takes a directory for an empty file. */
-		{ "/", 21, "Cannot read /: Is a directory\n" },
+		{ "/", 21, "ms_print: /: cannot be read: Is a directory\n" },
 	};
 	size_t i;
 
@@ -200,9 +212,6 @@ TEST(file_that_cannot_be_read)
 		EXPECT_EQ(paths[i].status, ours.status);
 		EXPECT_STREQ("", ours.out);
 		EXPECT_STREQ(paths[i].words, ours.err);
-		if (paths[i].status != 21) {
-			EXPECT_STREQ(reference.err, ours.err);
-		}
 	}
 }
 
@@ -223,10 +232,10 @@ TEST(output_that_cannot_be_written)
 		const char *words;
 	} outputs[] = {
 		{ "$ms_print good > /dev/full",
-		  "Unable to write standard output: No space left on device\n" },
-		{ "$ms_print good >&-", "Unable to write standard output: Bad file descriptor\n" },
+		  "ms_print: cannot write to standard output: No space left on device\n" },
+		{ "$ms_print good >&-", "ms_print: cannot write to standard output: Bad file descriptor\n" },
 		{ "ulimit -f 1; trap '' XFSZ; $ms_print good > out",
-		  "Unable to write standard output: File too large\n" },
+		  "ms_print: cannot write to standard output: File too large\n" },
 	};
 	size_t i;
 
@@ -250,6 +259,50 @@ TEST(pipe_as_input)
 	EXPECT_NE(0, file.out_len);
 	EXPECT_STREQ("", pipe.err);
 	EXPECT_STREQ(file.out, pipe.out);
+}
+
+/* Compressed files, in files and in pipes, of one and of several parts; and damaged ones. */
+TEST(compressed)
+{
+	static const struct {
+		const char *how;	/* what makes "packed" of "good" */
+		const char *words;	/* NULL: it is read as "good" is */
+	} cases[] = {
+		{ "gzip -c good > packed", NULL },
+		{ "zstd -qc good > packed", NULL },
+		{ "(head -c 99 good | gzip; tail -c +100 good | gzip) > packed", NULL },
+		{ "(head -c 99 good | zstd -q; tail -c +100 good | zstd -q) > packed", NULL },
+		{ "gzip -c good | head -c 40 > packed", "the gzip file is cut off\n" },
+		{ "gzip -c good | head -c 2 > packed", "the gzip file is cut off\n" },
+		{ "zstd -qc good | head -c 40 > packed", "the zstd file is cut off\n" },
+		{ "zstd -qc good | head -c 4 > packed", "the zstd file is cut off\n" },
+		{ "(gzip -c good; echo more) > packed", "the gzip file is damaged\n" },
+		{ "(zstd -qc good; echo more) > packed", "the zstd file is damaged\n" },
+		{ "printf '\\037\\213nonsense' > packed", "the gzip file is damaged\n" },
+		{ "gzip -c /dev/null > packed", "the file is empty\n" },
+	};
+
+	ASSERT_TRUE(save("good", TREE "n1: 10 a, a line that is long enough to be more than a part\n"
+				 " n0: 10 b\n"));
+	MSPRINT_RUN_AUTO good = run_shell("$ms_print good");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		MSPRINT_RUN_AUTO made = run_shell(cases[i].how);
+		MSPRINT_RUN_AUTO file = run_shell("$ms_print packed | sed s,packed,good,");
+		MSPRINT_RUN_AUTO pipe = run_shell("(head -c 1 packed; sleep 0.05; tail -c +2 packed) | "
+						  "$ms_print /dev/stdin | sed s,/dev/stdin,good,");
+
+		EXPECT_EQ(0, made.status);
+		EXPECT_STREQ(cases[i].words ? "" : good.out, file.out);
+		EXPECT_STREQ(cases[i].words ? "" : good.out, pipe.out);
+		if (cases[i].words) {
+			EXPECT_EQ(0, strncmp(file.err, "ms_print: packed: ", 18));
+			EXPECT_STREQ(cases[i].words, file.err + 18);
+			EXPECT_NE(NULL, strstr(pipe.err, cases[i].words));
+		} else {
+			EXPECT_STREQ("", file.err);
+			EXPECT_STREQ("", pipe.err);
+		}
+	}
 }
 
 /* The reference recurses, so this is about ours alone. */

@@ -132,7 +132,7 @@ bool msprint_same(const char *const *args, int *status)
 
 	if (status)
 		*status = ours.status;
-	if (tell_difference(&ours, &reference))
+	if (ours.status ? ours.out_len != 0 : tell_difference(&ours, &reference))
 		same = false;
 	if (!ours.status != !reference.status || ours.status < 0 || ours.status >= 1000) {
 		printf("# status: ours %d, reference %d\n#      ours: %s# reference: %s",

@@ -33,8 +33,9 @@ void msprint_run_free(struct msprint_run *run);
 #define MSPRINT_RUN_AUTO __attribute__((cleanup(msprint_run_free))) struct msprint_run
 
 /*
- * Runs both and compares standard output, and whether the status is zero. Tells the first
- * difference on standard output, as a comment. *status, if not NULL, is our status.
+ * Runs both and compares standard output, and whether the status is zero; a file that is refused must
+ * have no output of ours, where the reference may have begun. Tells the first difference on standard
+ * output, as a comment. *status, if not NULL, is our status.
  */
 bool msprint_same(const char *const *args, int *status);
 
