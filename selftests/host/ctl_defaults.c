@@ -136,7 +136,6 @@ SETUP(desc, .variable = "--redzone-size=16 --num-callers=3 --stats=no --alignmen
 			 "--heap=yes --log-fd=2 --demangle=no -v -q");
 SETUP(bad_value, .home = "--depth=1", .here = "--depth=0");
 SETUP(bad_variable, .variable = "--nonsense");
-SETUP(comment, .home = "# --depth=1\n");
 SETUP(no_option, .home = "--depth=1 depth");
 
 /* Replaces the reference's name by ours at the start of each line. To be freed. */
@@ -162,6 +161,16 @@ static char *with_our_name(const char *text)
 	return result;
 }
 
+/* Removes the line that only ours has: where the option was set. */
+static void remove_origin(char *text)
+{
+	char *line = strstr(text, "massif-ctl: This was set in ");
+	char *next = line ? strchr(line, '\n') : NULL;
+
+	if (next)
+		memmove(line, next + 1, strlen(next + 1) + 1);
+}
+
 TEST_F_TIMEOUT(defaults, same, SECONDS)
 {
 	char *expected;
@@ -174,8 +183,49 @@ TEST_F_TIMEOUT(defaults, same, SECONDS)
 	EXPECT_STREQ(self->their_desc, self->our_desc);
 	EXPECT_EQ(ctl_exit_code(&self->theirs), ctl_exit_code(&self->ours));
 	expected = with_our_name(self->theirs.err);
+	remove_origin(self->ours.err);
 	EXPECT_STREQ(expected, self->ours.err);
 	free(expected);
+}
+
+/* An option that is refused is shown with the place where it was set. */
+TEST(origins)
+{
+	static const struct {
+		const char *home, *variable, *here, *origin;
+	} cases[] = {
+		{ "--depth=0", NULL, NULL, "d.home/.massifrc, line 1" },
+		{ NULL, "--depth=0", NULL, "MASSIF_OPTS" },
+		{ NULL, NULL, "--depth=0", "./.massifrc, line 1" },
+		{ NULL, NULL, "--depth=5\n\n# --depth=0\n  --depth=6 --depth=0\n", "./.massifrc, line 4" },
+		{ "'--alloc-fn=a\nb'\n--depth=0\n", NULL, NULL, "d.home/.massifrc, line 3" },
+		{ "--depth=1", "--depth=2", "--nonsense", "./.massifrc, line 1" },
+		{ "--depth=1", "--time-unit=x", "--depth=3", "MASSIF_OPTS" },
+		{ NULL, "depth", NULL, "MASSIF_OPTS" },
+	};
+	char expected[128];
+
+	mkdir("d.home", 0755);
+	setenv("HOME", "d.home", 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ctl_result result = { 0 };
+
+		unsetenv("MASSIF_OPTS");
+		if (cases[i].variable)
+			setenv("MASSIF_OPTS", cases[i].variable, 1);
+		put("d.home/.massifrc", cases[i].home);
+		put(".massifrc", cases[i].here);
+		CTL_RUN(&result, "massif-ctl", "true");
+		snprintf(expected, sizeof(expected), "\nmassif-ctl: This was set in %s.\n", cases[i].origin);
+		EXPECT_EQ(1, ctl_exit_code(&result));
+		EXPECT_NE(NULL, strstr(result.err, expected)) {
+			TH_LOG("case %zu: %s", i, result.err);
+		}
+		ctl_result_free(&result);
+	}
+	unsetenv("MASSIF_OPTS");
+	put("d.home/.massifrc", NULL);
+	put(".massifrc", NULL);
 }
 
 /* Files that others may have written. */
@@ -266,6 +316,20 @@ TEST_F(trust, homeless)
 	ctl_write_file(".massifrc", "--depth=2", 0644);
 	run_plain(self);
 	EXPECT_STREQ("desc: --depth=2 --time-unit=B --massif-out-file=" OUT, self->desc);
+}
+
+/* A comment is what follows a # at the beginning of a word, in files only. */
+TEST_F(trust, comments)
+{
+	ctl_write_file(".massifrc",
+		       "# all of it --depth=1\n--depth=2 # behind\n#\n--alloc-fn=a#b\n--depth=3 #--depth=4", 0644);
+	run_plain(self);
+	EXPECT_STREQ("desc: --depth=2 --alloc-fn=a#b --depth=3 --time-unit=B --massif-out-file=" OUT, self->desc);
+	ctl_remove_files(".massifrc");
+	setenv("MASSIF_OPTS", "# --depth=1", 1);
+	CTL_RUN(&self->result, "massif-ctl", "true");
+	EXPECT_NE(NULL, strstr(self->result.err, "massif-ctl: Unknown option: #\n"));
+	unsetenv("MASSIF_OPTS");
 }
 
 /* A long file: every word is there. */

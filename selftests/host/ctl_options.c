@@ -245,9 +245,8 @@ static const struct {
 	{ "--depth=- 5", "Invalid integer value '- 5'" },
 	{ "--depth=--5", "Invalid integer value '--5'" },
 	{ "--depth=99999999999999999999", "Invalid integer value '99999999999999999999'" },
-	{ "--depth", NULL },
+	{ "--depth", "'--depth' needs = and a value: --depth=1..200" },
 	{ "--dep=5", NULL },
-	{ "--depthx=5", NULL },
 	{ "--heap-admin=1025", "'--heap-admin' argument must be between 0 and 1024" },
 	{ "--heap-admin=-1", "'--heap-admin' argument must be between 0 and 1024" },
 	{ "--max-snapshots=", "'--max-snapshots' argument must be between 10 and 1000" },
@@ -274,13 +273,13 @@ static const struct {
 	{ "--pages-as-heap=", "Invalid boolean value '' (should be 'yes' or 'no')" },
 	{ "--pages-as-heap=Yes", "Invalid boolean value 'Yes' (should be 'yes' or 'no')" },
 	{ "--pages-as-heap=yess", "Invalid boolean value 'yess' (should be 'yes' or 'no')" },
-	{ "--time-unit=", NULL },
-	{ "--time-unit=s", NULL },
-	{ "--time-unit=b", NULL },
-	{ "--time-unit=MS", NULL },
-	{ "-q=1", NULL },
+	{ "--time-unit=", "'--time-unit' can be i, ms or B" },
+	{ "--time-unit=s", "'--time-unit' can be i, ms or B" },
+	{ "--time-unit=b", "'--time-unit' can be i, ms or B" },
+	{ "--time-unit=MS", "'--time-unit' can be i, ms or B" },
+	{ "-q=1", "'-q' takes no value" },
 	{ "-qq", NULL },
-	{ "--help=yes", NULL },
+	{ "--help=yes", "'--help' takes no value" },
 	{ "-x", NULL },
 	{ "-", NULL },
 	{ "--heap", "Missing boolean value, did you mean '--heap=yes'?" },
@@ -291,7 +290,10 @@ static const struct {
 	{ "--redzone-size=4097", "'--redzone-size' argument must be between 0 and 4096" },
 	{ "--num-callers=0", "'--num-callers' argument must be between 1 and 500" },
 	{ "--tool=memcheck", "massif is the only tool here" },
-	{ "--log-file", NULL },
+	{ "--log-file", "'--log-file' needs = and a value: --log-file=file" },
+	{ "--pages=all", "'--pages' can be virtual, resident or both" },
+	{ "--heap-extra=", "'--heap-extra' can be massif or real" },
+	{ "--xtree-memory=some", "'--xtree-memory' can be none, allocs or full" },
 	{ "--log-fd=x", "Invalid integer value 'x'" },
 	{ "--trace-malloc=1", "Invalid boolean value '1' (should be 'yes' or 'no')" },
 };
@@ -315,6 +317,58 @@ TEST(refusals)
 		EXPECT_EQ(-EINVAL,
 			  mf_options_parse(&options, 3, (char *const *)words, &used, &err));
 		EXPECT_STREQ(expected, err.text);
+		mf_options_deinit(&options);
+	}
+}
+
+/* A word that is misspelt by a letter in four has its option named; another has not. */
+TEST(suggestions)
+{
+	static const struct {
+		const char *arg, *meant;
+	} cases[] = {
+		{ "--depthx=5", "--depth" },	      { "--dept=5", "--depth" },
+		{ "--dpeth=5", "--depth" },	      { "--Depth", "--depth" },
+		{ "--time-units=B", "--time-unit" },  { "--thresold=3", "--threshold" },
+		{ "--alloc_fn=f", "--alloc-fn" },     { "--trace-childern=yes", "--trace-children" },
+		{ "--massif-outfile=x", "--massif-out-file" },
+		{ "--deep=5", NULL },		      { "--xyz", NULL },
+		{ "--x", NULL },		      { "-", NULL },
+		{ "-qq", NULL },		      { "--", "" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *words[] = { cases[i].arg, "prog" };
+		struct mf_options options;
+		struct mf_error err = { "" };
+		char expected[1024] = "";
+		int used;
+
+		if (cases[i].meant && *cases[i].meant)
+			snprintf(expected, sizeof(expected), "Unknown option: %s\nDid you mean '%s'?" ADVICE,
+				 cases[i].arg, cases[i].meant);
+		else if (!cases[i].meant)
+			snprintf(expected, sizeof(expected), "Unknown option: %s" ADVICE, cases[i].arg);
+		ASSERT_EQ(0, mf_options_init(&options, 2, &err));
+		mf_options_parse(&options, 2, (char *const *)words, &used, &err);
+		EXPECT_STREQ(expected, err.text);
+		mf_options_deinit(&options);
+	}
+}
+
+/* Words as long as the search for a similar one allows, longer, and ten times as long. */
+TEST(suggestions_for_long_words)
+{
+	for (size_t length = 63; length <= 640; length = length < 66 ? length + 1 : length * 9 / 2) {
+		char word[1024] = "--", *words[] = { word };
+		struct mf_options options;
+		struct mf_error err = { "" };
+		int used;
+
+		memset(word + 2, 'a', length - 2);
+		ASSERT_EQ(0, mf_options_init(&options, 1, &err));
+		EXPECT_EQ(-EINVAL, mf_options_parse(&options, 1, words, &used, &err));
+		EXPECT_EQ(NULL, strstr(err.text, "Did you mean"));
 		mf_options_deinit(&options);
 	}
 }

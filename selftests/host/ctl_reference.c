@@ -213,7 +213,15 @@ TEST_F_TIMEOUT(reference, options, SECONDS)
 		EXPECT_EQ(ctl_exit_code(&self->theirs), ctl_exit_code(&self->ours)) {
 			TH_LOG("%s", options[i]);
 		}
-		EXPECT_STREQ(expected, self->ours.err);
+		/* Where Massif calls an option unknown because of its value, ours says what the value can be. */
+		if (strstr(expected, "Unknown option: ")) {
+			char *name = strstr(expected, "option: ");
+
+			name[strcspn(name, "\n")] = '\0';
+			EXPECT_NE(NULL, strstr(self->ours.err, name));
+		} else {
+			EXPECT_STREQ(expected, self->ours.err);
+		}
 		ctl_result_free(&self->theirs);
 		ctl_result_free(&self->ours);
 	}
@@ -250,9 +258,6 @@ TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 		char with_value[80], unknown[128];
 
 		snprintf(with_value, sizeof(with_value), "%s%s", name, *at == '=' ? "=?" : "");
-		/* A value that they do not have makes these unknown as a whole, to both. */
-		if (strcmp(name, "--time-unit") == 0 || strcmp(name, "--xtree-memory") == 0)
-			continue;
 		CTL_RUN(&self->ours, "massif-ctl", with_value);
 		snprintf(unknown, sizeof(unknown), "Unknown option: %s", with_value);
 		EXPECT_EQ(NULL, strstr(self->ours.err, unknown)) {

@@ -385,7 +385,7 @@ TEST_F(options, the_file_has_a_name_of_its_own)
 TEST_F(options, are_refused_with_a_reason)
 {
 	static const char *const refused[][3] = {
-		{ "--xtree-memory=most", NULL, "Unknown option: --xtree-memory=most" },
+		{ "--xtree-memory=most", NULL, "'--xtree-memory' can be none, allocs or full" },
 		{ "--xtree-memory=full", "--pages-as-heap=yes", "pages mode has none" },
 		{ "--xtree-memory=allocs", "--pages-as-heap=yes", "pages mode has none" },
 		{ "--xtree-compress-strings=2", NULL, "should be 'yes' or 'no'" },

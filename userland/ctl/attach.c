@@ -245,7 +245,7 @@ static int attach_with(struct mf_options *options, const struct mf_defaults *def
 	n = sort_words(argc, argv, &request, words, &err);
 	if (n < 0)
 		return refuse(&err);
-	if (mf_options_parse_defaults(options, defaults->words, defaults->count, &err) ||
+	if (mf_options_parse_defaults(options, defaults, &err) ||
 	    mf_options_parse(options, n, words, &used, &err))
 		return refuse(&err);
 	if (options->wish == MF_OPTIONS_HELP)

@@ -43,31 +43,69 @@ static const char *copy_word(const char *text, FILE *out)
 	return text;
 }
 
-static bool add_word(struct mf_defaults *defaults, char *word)
+/* Text that is split into words, and where it came from. */
+struct source {
+	const char *name;
+	bool is_file; /* it has lines and comments */
+	unsigned int line;
+};
+
+/* Takes ownership of @word if it succeeds. */
+static int add_word(struct mf_defaults *defaults, char *word, const struct source *source)
 {
-	char **more = realloc(defaults->words, (defaults->count + 2) * sizeof(*more));
+	struct mf_default *more = reallocarray(defaults->items, defaults->count + 1, sizeof(*more));
+	char *origin;
+	int length;
 
 	if (!more)
-		return false;
-	defaults->words = more;
-	more[defaults->count++] = word;
-	more[defaults->count] = NULL;
-	return true;
+		return -ENOMEM;
+	defaults->items = more;
+	length = source->is_file ? asprintf(&origin, "%s, line %u", source->name, source->line) :
+				   asprintf(&origin, "%s", source->name);
+	if (length < 0)
+		return -ENOMEM;
+	more[defaults->count++] = (struct mf_default){ .word = word, .origin = origin };
+	return 0;
 }
 
-static int add_words(struct mf_defaults *defaults, const char *text)
+static unsigned int count_lines(const char *from, const char *to)
 {
-	for (text += strspn(text, BLANKS); *text; text += strspn(text, BLANKS)) {
+	unsigned int n = 0;
+
+	for (; from < to; from++)
+		n += *from == '\n';
+	return n;
+}
+
+/* Skips blanks and, in a file, comments. */
+static const char *next_word(const char *text, const struct source *source)
+{
+	text += strspn(text, BLANKS);
+	while (source->is_file && *text == '#') {
+		text += strcspn(text, "\n");
+		text += strspn(text, BLANKS);
+	}
+	return text;
+}
+
+static int add_words(struct mf_defaults *defaults, const char *text, struct source source)
+{
+	const char *at = next_word(text, &source), *counted = text;
+
+	while (*at) {
 		mf_auto_free char *word = NULL;
 		size_t size;
 		FILE *out = open_memstream(&word, &size);
 
 		if (!out)
 			return -ENOMEM;
-		text = copy_word(text, out);
-		if (fclose(out) || !add_word(defaults, word))
+		source.line += count_lines(counted, at);
+		counted = at;
+		at = copy_word(at, out);
+		if (fclose(out) || add_word(defaults, word, &source))
 			return -ENOMEM;
 		word = NULL;
+		at = next_word(at, &source);
 	}
 	return 0;
 }
@@ -123,7 +161,7 @@ static int add_file(struct mf_defaults *defaults, const char *directory)
 	if (!is_trusted(fd))
 		return add_refused(defaults, path);
 	text = read_all(fd);
-	return text ? add_words(defaults, text) : 0;
+	return text ? add_words(defaults, text, (struct source){ path, true, 1 }) : 0;
 }
 
 static bool is_here(const char *directory)
@@ -144,7 +182,7 @@ static int add_all(struct mf_defaults *defaults)
 	if (home)
 		ret = add_file(defaults, home);
 	if (!ret && variable)
-		ret = add_words(defaults, variable);
+		ret = add_words(defaults, variable, (struct source){ VARIABLE, false, 1 });
 	if (!ret && !(home && is_here(home)))
 		ret = add_file(defaults, ".");
 	return ret;
@@ -154,8 +192,8 @@ int mf_defaults_read(struct mf_defaults *defaults, struct mf_error *err)
 {
 	int ret;
 
-	*defaults = (struct mf_defaults){ .words = calloc(1, sizeof(char *)) };
-	ret = defaults->words ? add_all(defaults) : -ENOMEM;
+	*defaults = (struct mf_defaults){ 0 };
+	ret = add_all(defaults);
 	if (!ret)
 		return 0;
 	mf_defaults_free(defaults);
@@ -164,9 +202,11 @@ int mf_defaults_read(struct mf_defaults *defaults, struct mf_error *err)
 
 void mf_defaults_free(struct mf_defaults *defaults)
 {
-	for (size_t i = 0; i < defaults->count; i++)
-		free(defaults->words[i]);
-	free(defaults->words);
+	for (size_t i = 0; i < defaults->count; i++) {
+		free(defaults->items[i].word);
+		free(defaults->items[i].origin);
+	}
+	free(defaults->items);
 	for (size_t i = 0; i < MF_DEFAULTS_FILES; i++)
 		free(defaults->refused[i]);
 	*defaults = (struct mf_defaults){ 0 };

@@ -9,13 +9,21 @@
 
 #define MF_DEFAULTS_FILES 2
 
+/* An option that was set up beforehand, and where: "MASSIF_OPTS" or "./.massifrc, line 3". Both owned. */
+struct mf_default {
+	char *word, *origin;
+};
+
 struct mf_defaults {
-	char **words; /* ends with NULL */
+	struct mf_default *items;
 	size_t count;
 	char *refused[MF_DEFAULTS_FILES]; /* files that were not read, NULL behind the last */
 };
 
-/* Returns 0 or -ENOMEM. A file that is not there, or cannot be read, has no words. */
+/*
+ * Reads all three. In a file, # at the beginning of a word starts a comment, up to the end of the line.
+ * Returns 0 or -ENOMEM. A file that does not exist, or cannot be read, has no words.
+ */
 int mf_defaults_read(struct mf_defaults *defaults, struct mf_error *err);
 void mf_defaults_free(struct mf_defaults *defaults);
 

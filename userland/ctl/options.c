@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "ctl/foreign.h"
 #include "ctl/message.h"
+#include "ctl/nearest.h"
 #include "ctl/number.h"
 #include "model/store.h"
 
@@ -21,7 +23,7 @@ struct option;
 
 /*
  * Takes the text after the `=` (NULL: there was none). Returns 0; -EINVAL with the reason in @err;
- * or -ENOENT for a value that makes the option as a whole unknown.
+ * or -EDOM for a value that is none of those in the table, which the caller then lists.
  */
 typedef int (*option_parser)(const struct option *option, struct mf_options *options,
 			     const char *value, struct mf_error *err);
@@ -138,14 +140,14 @@ static int parse_time_unit(const struct option *option, struct mf_options *optio
 			return 0;
 		}
 	}
-	return -ENOENT;
+	return -EDOM;
 }
 
 static int parse_heap_extra(const struct option *option, struct mf_options *options,
 			    const char *value, struct mf_error *err)
 {
 	if (strcmp(value, "massif") != 0 && strcmp(value, "real") != 0)
-		return -ENOENT;
+		return -EDOM;
 	options->heap_extra_real = strcmp(value, "real") == 0;
 	return 0;
 }
@@ -166,7 +168,7 @@ static int parse_pages(const struct option *option, struct mf_options *options, 
 		options->pages_as_heap = true;
 		return 0;
 	}
-	return -ENOENT;
+	return -EDOM;
 }
 
 static int parse_xtree(const struct option *option, struct mf_options *options, const char *value,
@@ -184,7 +186,7 @@ static int parse_xtree(const struct option *option, struct mf_options *options, 
 			return 0;
 		}
 	}
-	return -ENOENT;
+	return -EDOM;
 }
 
 static int parse_text(const struct option *option, struct mf_options *options, const char *value,
@@ -230,7 +232,7 @@ static int parse_step(const struct option *option, struct mf_options *options, c
 		      struct mf_error *err)
 {
 	if (value)
-		return -ENOENT;
+		return -EDOM;
 	*(int *)place_of(option, options) += (int)option->max;
 	return 0;
 }
@@ -255,7 +257,7 @@ static int parse_wish(const struct option *option, struct mf_options *options, c
 		      struct mf_error *err)
 {
 	if (value)
-		return -ENOENT;
+		return -EDOM;
 	/* The first one counts. */
 	if (options->wish == MF_OPTIONS_RUN)
 		options->wish = (enum mf_options_wish)option->max;
@@ -449,12 +451,6 @@ static const struct option table[] = {
 
 #define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
 
-/* Without a value a boolean that needs one is told so; any other is unknown. */
-static bool may_stand(const struct option *option, const char *value)
-{
-	return value || option->flags & OPTION_BARE || option->parse == parse_boolean;
-}
-
 /* The option that @arg names, by its whole name; *@value is the text after `=`, or NULL. */
 static const struct option *find_option(const char *arg, const char **value)
 {
@@ -465,7 +461,7 @@ static const struct option *find_option(const char *arg, const char **value)
 		const struct option *option = &table[i];
 
 		if (strlen(option->name) == length && strncmp(option->name, arg, length) == 0)
-			return may_stand(option, *value) ? option : NULL;
+			return option;
 	}
 	return NULL;
 }
@@ -493,9 +489,56 @@ void mf_options_explain(struct mf_error *err, const char *arg, const char *reaso
 	mf_error_set(err, 0, "Bad option: %.400s\n%s\n" ADVICE, arg, reason);
 }
 
+/* The name in the table that looks most like that of @arg; NULL if none does. */
+static const char *suggest(const char *arg)
+{
+	size_t length = strcspn(arg, "=");
+	struct mf_nearest nearest = { .word = arg, .length = length };
+
+	for (size_t i = 0; i < TABLE_SIZE; i++)
+		mf_nearest_consider(&nearest, table[i].name);
+	return nearest.found;
+}
+
 static int refuse_unknown(const char *arg, struct mf_error *err)
 {
+	const char *name = suggest(arg);
+
+	if (name)
+		return mf_error_set(err, -EINVAL, "Unknown option: %.800s\nDid you mean '%s'?\n" ADVICE,
+				    arg, name);
 	return mf_error_set(err, -EINVAL, "Unknown option: %.900s\n" ADVICE, arg);
+}
+
+/* "a|b|c" as "a, b or c". */
+static void put_choices(FILE *out, const char *values)
+{
+	for (const char *bar; (bar = strchr(values, '|')); values = bar + 1)
+		fprintf(out, "%.*s%s", (int)(bar - values), values, strchr(bar + 1, '|') ? ", " : " or ");
+	fputs(values, out);
+}
+
+/* The value of @option is missing, is none of those that it can have, or should not be there. */
+static int refuse_value(const struct option *option, const char *arg, const char *value,
+			struct mf_error *err)
+{
+	char reason[256] = "";
+	FILE *out = fmemopen(reason, sizeof(reason), "w");
+
+	if (!out)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (!option->values) {
+		fprintf(out, "'%s' takes no value", option->name);
+	} else if (!value) {
+		fprintf(out, "'%s' needs = and a value: %s=%s", option->name, option->name,
+			option->values);
+	} else {
+		fprintf(out, "'%s' can be ", option->name);
+		put_choices(out, option->values);
+	}
+	fclose(out);
+	mf_options_explain(err, arg, reason);
+	return -EINVAL;
 }
 
 /* Appends @arg as it was given: the file's reader may want to repeat the run. */
@@ -581,9 +624,11 @@ static int parse_plain(struct mf_options *options, const char *arg, struct mf_er
 		mf_options_explain(err, arg, foreign);
 		return -EINVAL;
 	}
+	if (!value && !(option->flags & OPTION_BARE) && option->parse != parse_boolean)
+		return refuse_value(option, arg, value, err);
 	ret = option->parse(option, options, value, &reason);
-	if (ret == -ENOENT)
-		return refuse_unknown(arg, err);
+	if (ret == -EDOM)
+		return refuse_value(option, arg, value, err);
 	if (ret) {
 		mf_options_explain(err, arg, reason.text);
 		return ret;
@@ -631,19 +676,33 @@ bool mf_options_has_command_line_only(int argc, char *const *argv)
 	return only;
 }
 
-int mf_options_parse_defaults(struct mf_options *options, char *const *words, size_t count,
+/* Adds to a message, before the advice at its end, where the option was set. */
+static void name_origin(struct mf_error *err, const char *origin)
+{
+	char *advice = strstr(err->text, ADVICE);
+	mf_auto_free char *text = NULL;
+
+	if (!advice || asprintf(&text, "%.*sThis was set in %s.\n" ADVICE, (int)(advice - err->text),
+				err->text, origin) < 0)
+		return;
+	mf_error_set(err, 0, "%s", text);
+}
+
+int mf_options_parse_defaults(struct mf_options *options, const struct mf_defaults *defaults,
 			      struct mf_error *err)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < defaults->count; i++) {
+		const struct mf_default *item = &defaults->items[i];
 		int ret;
 
-		if (strcmp(words[i], "--") == 0)
+		if (strcmp(item->word, "--") == 0)
 			continue;
-		if (words[i][0] != '-')
-			return refuse_unknown(words[i], err);
-		ret = parse_one(options, words[i], err);
-		if (ret)
+		ret = item->word[0] == '-' ? parse_one(options, item->word, err) :
+					     refuse_unknown(item->word, err);
+		if (ret) {
+			name_origin(err, item->origin);
 			return ret;
+		}
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "ctl/defaults.h"
 #include "model/model.h"
 #include "pages/what.h"
 #include "report/options.h"
@@ -82,10 +83,11 @@ static inline bool mf_options_look_inside(const struct mf_options *options)
 }
 
 /*
- * Reads the @count @words of options that were set up beforehand: a word that is none is refused, and
- * `--` is skipped. The words must outlive @options. Returns as the next does.
+ * Reads the options that were set up beforehand: a word that is no option is refused, and `--` is
+ * skipped. @defaults must outlive @options. Returns as mf_options_parse() does; the message says where
+ * the option was set.
  */
-int mf_options_parse_defaults(struct mf_options *options, char *const *words, size_t count,
+int mf_options_parse_defaults(struct mf_options *options, const struct mf_defaults *defaults,
 			      struct mf_error *err);
 
 /* Whether the options at the start of @argv say that there are to be no others. */
@@ -93,8 +95,8 @@ bool mf_options_has_command_line_only(int argc, char *const *argv);
 
 /*
  * Reads the options at the start of @argv, up to a `--` or the first word without a `-`. *@used is
- * how many words that were, the `--` included. Returns 0; or -EINVAL, with all three (or two) lines
- * for the user in @err.
+ * how many words that were, the `--` included. Returns 0; or -EINVAL, with all lines for the user in
+ * @err: what is wrong, why or what is allowed, and where help is.
  */
 int mf_options_parse(struct mf_options *options, int argc, char *const *argv, int *used,
 		     struct mf_error *err);

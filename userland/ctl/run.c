@@ -134,7 +134,7 @@ static int run_with(struct mf_options *options, const struct mf_defaults *defaul
 	struct mf_error err;
 	int used, ret;
 
-	if (mf_options_parse_defaults(options, defaults->words, defaults->count, &err) ||
+	if (mf_options_parse_defaults(options, defaults, &err) ||
 	    mf_options_parse(options, argc, argv, &used, &err))
 		return refuse(STATUS_REFUSED, &err);
 	if (options->wish == MF_OPTIONS_HELP)
