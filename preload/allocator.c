@@ -198,10 +198,9 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 {
 	int code = mf_start()->posix_memalign(result, alignment, size);
 
-	if (!code) {
+	if (!code)
 		MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, *result);
-		mf_allocator_made(*result, size, MF_FRAME);
-	}
+	mf_allocator_made(code ? NULL : *result, size, MF_FRAME);
 	return code;
 }
 

@@ -134,7 +134,7 @@ static bool is_elsewhere(void)
 static void list_changes(void)
 {
 	int saved = errno;
-	bool inside = mf_thread_local.inside;
+	uint8_t inside = mf_thread_local.inside;
 
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;

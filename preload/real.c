@@ -178,9 +178,3 @@ uint32_t mf_real_distance(void)
 	/* Each block of glibc's begins with a size of its own, and holds three words at least. */
 	return is_glibc ? 32 : 16;
 }
-
-void *mf_real_operator(const char *symbol)
-{
-	/* Not in the table: a failing dlsym leaves a message that the program's dlerror would find. */
-	return dlsym(RTLD_NEXT, symbol);
-}

@@ -70,9 +70,6 @@ bool mf_real_resolve(void);
 /* Where @from was found, @to is called from now on. While there is one thread. */
 void mf_real_redirect(void *from, void *to);
 
-/* The next definition of a C++ operator, looked up when it is needed; NULL: no C++ library. */
-void *mf_real_operator(const char *symbol);
-
 /*
  * What the block at @pointer takes from the allocator in use, in bytes: usable ones and, where it is
  * glibc's, the header.

@@ -218,7 +218,7 @@ static struct mf_trampoline *make_trampolines(struct code *code, uint32_t *faile
 
 static void count_missed(uint32_t n, int code)
 {
-	bool inside = mf_thread_local.inside;
+	uint8_t inside = mf_thread_local.inside;
 
 	/* A forked child has its profile from here on; or none. The first objects come before there is one. */
 	mf_thread_local.inside = true;

@@ -18,6 +18,7 @@
 #include "follow.h"
 #include "fork.h"
 #include "join.h"
+#include "library.h"
 #include "objects.h"
 #include "real.h"
 #include "requests.h"
@@ -233,6 +234,7 @@ void mf_session_attach(void)
 		return;
 	mf_thread_local.inside = true;
 	mf_syscall_start();
+	mf_library_start();
 	attach(initial_environment());
 	mf_thread_local.inside = false;
 	errno = saved;

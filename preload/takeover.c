@@ -191,7 +191,7 @@ _Unwind_Reason_Code mf_takeover_unwound(int version, _Unwind_Action actions,
 static __attribute__((noinline)) uintptr_t call(const struct taken *own, uintptr_t a, uintptr_t b,
 						uintptr_t c)
 {
-	bool inside = mf_thread_local.inside;
+	uint8_t inside = mf_thread_local.inside;
 	uintptr_t result;
 
 #ifdef __x86_64__

@@ -68,11 +68,18 @@ struct mf_thread {
  * part of every thread's stack, and stacks can be small.
  */
 struct mf_thread_local {
-	volatile bool inside; /* the thread is in the shim: its events wait */
+	volatile uint8_t inside; /* MF_INSIDE_...; 0: its next event counts */
 	uint8_t shortcut;     /* enum mf_shortcut: what its events may try */
 	bool binds_deep;      /* what its dlopen brings is loaded with RTLD_DEEPBIND; see deepbind.c */
+	bool is_absorbed;     /* the library's operator new has allocated; see mf_track_absorb() */
 	uint32_t allocator;   /* where it is in an allocation function of the program; 0: in none */
 	struct mf_thread *thread;
+};
+
+/* Why a thread's events are not accounted as they come. */
+enum mf_inside {
+	MF_INSIDE_SHIM = 1,    /* it is in the shim: they wait */
+	MF_INSIDE_LIBRARY = 2, /* it is in a C++ library's operator: the first event is the operator's own */
 };
 
 /* See shortcut.h. */

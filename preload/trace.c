@@ -95,7 +95,8 @@ void mf_trace_line(const char *format, ...)
 	int saved = errno;
 	va_list args;
 
-	if (!mf_session_is_active())
+	/* A C++ library's operator new that calls malloc() is one call. */
+	if (!mf_session_is_active() || mf_thread_local.inside == MF_INSIDE_LIBRARY)
 		return;
 	/* A forked child learns here whether it may say anything. */
 	note_name(format);

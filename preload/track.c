@@ -107,11 +107,22 @@ static void end_alone(int64_t now)
 	mf_gate_open();
 }
 
+/* An event is absorbed; one that failed (@pointer is NULL) only ends the waiting for it. */
+static __attribute__((noinline)) void absorb(const void *pointer)
+{
+	mf_thread_local.is_absorbed = pointer != NULL;
+	mf_thread_local.inside = 0;
+}
+
 static void defer(const void *pointer, struct mf_deferred event)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t n = thread ? thread->n_deferred : MF_DEFERRED_MAX;
 
+	if (mf_track_is_absorbing()) {
+		absorb(pointer);
+		return;
+	}
 	/* A part of what the program's own allocation function does; see takeover.h. */
 	if (mf_thread_local.allocator || mf_session_has(MF_SESSION_NO_HEAP))
 		return;
@@ -122,6 +133,25 @@ static void defer(const void *pointer, struct mf_deferred event)
 	event.address = address_of(pointer);
 	thread->deferred[n] = event;
 	thread->n_deferred = n + 1;
+}
+
+bool mf_track_absorb(void)
+{
+	if (!mf_session_is_active() || mf_thread_local.inside)
+		return false;
+	mf_thread_local.is_absorbed = false;
+	mf_thread_local.inside = MF_INSIDE_LIBRARY;
+	return true;
+}
+
+bool mf_track_absorbed(void)
+{
+	bool absorbed = mf_thread_local.is_absorbed || mf_track_is_absorbing();
+
+	mf_thread_local.is_absorbed = false;
+	if (mf_track_is_absorbing())
+		mf_thread_local.inside = 0;
+	return absorbed;
 }
 
 /* @node is where the stack of who frees ends, if there is a ledger. */
@@ -368,8 +398,11 @@ void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers 
 {
 	int session = *mf_session_active_word;
 
-	if (!pointer)
+	if (!pointer) {
+		if (mf_track_is_absorbing())
+			absorb(NULL);
 		return;
+	}
 	if (__builtin_expect(session == MF_SESSION_ACTIVE, 1))
 		track_alloc(pointer, size, caller, MF_SESSION_ACTIVE);
 	else if (session && !(session & MF_SESSION_STOPPED))

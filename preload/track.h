@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "model/blocks.h"
+#include "thread.h"
 #include "unwind.h"
 
 /*
@@ -19,6 +20,22 @@ void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers 
 /* A thread that is not inside any more accounts what a signal handler has left behind. */
 struct mf_thread;
 void mf_track_deferred(struct mf_thread *thread);
+
+/*
+ * Around a call of the C++ library's operator new or delete, which comes back to malloc() or free(): between
+ * the two, the thread's first event is the operator's own and is not accounted. If that allocation fails,
+ * all that follows is accounted as usual: new-handlers run then.
+ *
+ * The first returns false, and does nothing, if the thread's events are not accounted as they come. The
+ * second returns whether the block is still to be accounted.
+ */
+bool mf_track_absorb(void);
+bool mf_track_absorbed(void);
+
+static inline bool mf_track_is_absorbing(void)
+{
+	return mf_thread_local.inside == MF_INSIDE_LIBRARY;
+}
 
 /*
  * The program says that it has made a block of @size bytes at @pointer out of memory of its own: nothing
