@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,23 +233,69 @@ TEST_F_TIMEOUT(pages, children_skipped, SECONDS)
 	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
 }
 
+static void end_of_fifo(void)
+{
+	int fd = open("p.fifo", O_WRONLY);
+
+	close(fd);
+}
+
+static bool is_gone_soon(pid_t pid)
+{
+	for (int i = 0; i < 3000 && kill(pid, 0) == 0; i++)
+		usleep(20000);
+	return kill(pid, 0) != 0;
+}
+
 /* The forked shell waits for the pipe, and outlives the program. */
 TEST_F_TIMEOUT(pages, left_behind, SECONDS)
 {
-	int fd;
+	pid_t background;
+	char file[64];
 
 	ASSERT_EQ(0, mkfifo("p.fifo", 0600));
-	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",
-		"(exec >/dev/null 2>&1; read x <p.fifo) & exit 4");
+	for (int told = 0; told < 2; told++) {
+		struct ctl_result list;
+		pid_t shell;
+
+		CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "sh", "-c",
+			"(exec >/dev/null 2>&1; read x <p.fifo; :) & exit 4");
+		EXPECT_EQ(4, ctl_exit_code(&self->result));
+		background = (pid_t)ctl_number(self->result.err, "in massif-ctl (pid ");
+		shell = atoi(ctl_last(self->result.err, "massif-ctl: sh (pid "));
+		ASSERT_LT(0, background) {
+			TH_LOG("%s", self->result.err);
+		}
+		EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
+		CTL_RUN(&list, "massif-ctl", "list");
+		EXPECT_EQ(shell, (pid_t)ctl_number(list.out, "COMMAND\n")) {
+			TH_LOG("%s", list.out);
+		}
+		ctl_result_free(&list);
+		if (told)
+			kill(background, SIGTERM);
+		else
+			end_of_fifo();
+		EXPECT_TRUE(is_gone_soon(background));
+		snprintf(file, sizeof(file), "massif.out.%d", (int)shell);
+		expect_file(_metadata, file);
+		EXPECT_EQ(2, ctl_find_files("massif.out", NULL));
+		if (told)
+			end_of_fifo();
+		ctl_remove_files("massif.");
+		ctl_result_free(&self->result);
+	}
+}
+
+/* The same in the foreground: nothing of the shell's end is lost, and the status is the program's. */
+TEST_F_TIMEOUT(pages, waited_for, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "--wait=yes", "sh", "-c",
+		"(exec >/dev/null 2>&1; sleep 1; :) & exit 4");
 	EXPECT_EQ(4, ctl_exit_code(&self->result));
-	EXPECT_STREQ("massif-ctl: 1 of the processes that the program started still run; their "
-		     "profiles end here\n",
-		     self->result.err);
 	EXPECT_EQ(2, ctl_find_files("massif.out", self->name));
 	expect_file(_metadata, self->name);
-	fd = open("p.fifo", O_WRONLY);
-	EXPECT_LE(0, fd);
-	close(fd);
+	EXPECT_NE(NULL, strstr(self->result.err, "waiting for that, as --wait=yes says\n"));
 }
 
 static void become_nobody(void)

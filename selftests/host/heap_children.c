@@ -601,20 +601,6 @@ TEST_F_TIMEOUT(children, killed_child, 60)
 	unsetenv("CHILD_SIGNAL");
 }
 
-/* Nobody has to wait for it; its file is there, too. */
-TEST_F(children, daemon)
-{
-	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
-	run_side(self, 0, "--trace-children=yes", ARGS(target, "daemonise", target, "stay"));
-	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	EXPECT_NE(NULL, strstr(self->result.err, "1 of the processes that the program started still "
-						 "run; their profiles end here\n"));
-	/* Also one of the process between. */
-	ASSERT_EQ(3, self->n[0]);
-	for (size_t i = 0; i < 3; i++)
-		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
-}
-
 /* A program into which the shim cannot get runs all the same. */
 TEST_F(children, static_one)
 {

@@ -255,29 +255,6 @@ static int stay(char **argv)
 	return 95;
 }
 
-/* Its child's child lives on, for a while. */
-static int daemonise(char **argv)
-{
-	pid_t pid;
-	int ends[2];
-	char ready;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return 93;
-	pid = fork();
-	if (pid == 0) {
-		if (fork())
-			_exit(0);
-		setsid();
-		dup2(ends[1], STDOUT_FILENO);
-		dup2(open("/dev/null", O_RDWR), STDERR_FILENO);
-		_exit(exec_over(argv));
-	}
-	if (wait_for(pid) || read(ends[0], &ready, 1) != 1)
-		return 94;
-	return 0;
-}
-
 /* Each goes on with what there was. */
 static int forked(char **argv)
 {
@@ -661,7 +638,6 @@ static const struct {
 	{ "fork_threads", fork_threads },
 	{ "many", many },
 	{ "stay", stay },
-	{ "daemonise", daemonise },
 };
 
 int main(int argc, char **argv)

@@ -70,6 +70,8 @@ int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
 	sigset_t all, before;
 	int ret;
 
+	/* It may have been another process until now. */
+	__atomic_store_n(&consultant->store->header->consultant, getpid(), __ATOMIC_RELEASE);
 	/* Signals are the first thread's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -88,14 +90,20 @@ int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
 	return 0;
 }
 
+void mf_consultant_stop(struct mf_consultant *consultant)
+{
+	if (!consultant->started)
+		return;
+	__atomic_store_n(&consultant->stop, true, __ATOMIC_RELEASE);
+	pthread_join(consultant->thread, NULL);
+	consultant->started = consultant->stop = false;
+}
+
 void mf_consultant_destroy(struct mf_consultant *consultant)
 {
 	if (!consultant)
 		return;
-	if (consultant->started) {
-		__atomic_store_n(&consultant->stop, true, __ATOMIC_RELEASE);
-		pthread_join(consultant->thread, NULL);
-	}
+	mf_consultant_stop(consultant);
 	mf_judge_destroy(consultant->judge);
 	free(consultant);
 }

@@ -19,8 +19,12 @@ bool mf_consultant_is_needed(const struct mf_options *options);
 int mf_consultant_create(struct mf_store *store, const struct mf_options *options,
 			 struct mf_consultant **consultant, struct mf_error *err);
 
-/* After this process has forked for the last time. Returns 0 or -errno. */
+/*
+ * Starts the thread, which a fork of this process would not copy. Returns 0 or -errno. Before a fork it can
+ * be stopped; until the child starts it again the program waits for its answers.
+ */
 int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err);
+void mf_consultant_stop(struct mf_consultant *consultant);
 
 /* Ends the thread, if it was started; NULL is allowed. */
 void mf_consultant_destroy(struct mf_consultant *consultant);

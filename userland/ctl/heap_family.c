@@ -32,6 +32,8 @@ enum {
 	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
 	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
 	LAST_WATCH_MS = 500, /* and how late at most */
+	POLL_MS = 10,
+	JOIN_PATIENCE_MS = 1000, /* for a program that is being executed to join, and a forked child to be born */
 };
 
 struct mf_heap_family {
@@ -39,6 +41,8 @@ struct mf_heap_family {
 	struct mf_heap_process *processes; /* the newest first */
 	struct mf_guests guests; /* with the poller of all of the family's descriptors */
 	struct mf_obstacles obstacles;
+	unsigned int n_expected; /* programs that were about to be executed and have not joined yet, */
+	int64_t expected_until;	 /* as mf_timekeeper_now(): some cannot join and never will */
 };
 
 static mf_guests_serve serve_wish;
@@ -210,9 +214,21 @@ static void look_ahead(struct mf_heap_family *family, const struct mf_wish *wish
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
 	struct mf_error err;
 
-	if (!mf_program_resolve(&program, wish->path, wish->args, &err) &&
-	    !mf_children_skips(family->options, program.path, "", 0))
-		mf_obstacles_say(&family->obstacles, &program);
+	if (mf_program_resolve(&program, wish->path, wish->args, &err) ||
+	    mf_children_skips(family->options, program.path, "", 0))
+		return;
+	mf_obstacles_say(&family->obstacles, &program);
+	if (!mf_obstacle_of(program.kind)) {
+		family->n_expected++;
+		family->expected_until = mf_timekeeper_now() + JOIN_PATIENCE_MS;
+	}
+}
+
+/* A program that was to be executed has joined, or could not be executed. */
+static void expect_no_more(struct mf_heap_family *family)
+{
+	if (family->n_expected)
+		family->n_expected--;
 }
 
 /* What a process says on its connection, where it waits for no answer. */
@@ -231,6 +247,8 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 			       (int)process->pid, process->title);
 		break;
 	}
+	if (wish->request.verb == MF_JOIN_STAYS)
+		expect_no_more(family);
 	process->executes = wish->request.verb == MF_JOIN_EXECUTES;
 }
 
@@ -290,6 +308,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	struct mf_error err = { "" };
 	int ret;
 
+	expect_no_more(family);
 	if (!family->options->trace_children)
 		return -EPERM;
 	if (mf_children_skips(family->options, wish->path, wish->args, wish->request.args_bytes)) {
@@ -664,6 +683,84 @@ void mf_heap_family_list(const struct mf_heap_family *family, FILE *out)
 	}
 }
 
+static bool is_unborn(const struct mf_heap_family *family)
+{
+	const struct mf_heap_process *process = family->processes;
+
+	while (process && process->pid)
+		process = process->next;
+	return process;
+}
+
+/* Waits for children that were just forked, and programs that are being executed: they are survivors, too. */
+static void await_joining(struct mf_heap_family *family)
+{
+	int64_t born_until = mf_timekeeper_now() + JOIN_PATIENCE_MS, now;
+
+	serve(family);
+	while (now = mf_timekeeper_now(),
+	       (is_unborn(family) && now < born_until) ||
+		       (family->n_expected && now < family->expected_until)) {
+		struct pollfd polled = { .fd = family->guests.poller, .events = POLLIN };
+
+		if (poll(&polled, 1, POLL_MS) > 0)
+			serve(family);
+	}
+	family->n_expected = 0;
+}
+
+void mf_heap_family_end_launched(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process;
+
+	await_joining(family);
+	while ((process = next_ended(family)))
+		write_one(family, process);
+	process = mf_heap_family_launched(family);
+	if (process)
+		write_one(family, process);
+}
+
+size_t mf_heap_family_survivors(struct mf_heap_family *family, mf_survivor_say *say, void *data)
+{
+	struct mf_heap_process *process;
+	size_t n = 0;
+
+	await_joining(family);
+	while ((process = next_ended(family)))
+		write_one(family, process);
+	for (process = family->processes; process; process = process->next) {
+		if (!process->pid)
+			continue;
+		n++;
+		if (say)
+			say(data, process->pid, process->title);
+	}
+	return n + is_unborn(family);
+}
+
+bool mf_heap_family_is_empty(struct mf_heap_family *family)
+{
+	if (family->processes)
+		return false;
+	await_joining(family);
+	return !family->processes;
+}
+
+void mf_heap_family_pause(struct mf_heap_family *family)
+{
+	for (struct mf_heap_process *process = family->processes; process; process = process->next)
+		if (process->consultant)
+			mf_consultant_stop(process->consultant);
+}
+
+void mf_heap_family_resume(struct mf_heap_family *family)
+{
+	for (struct mf_heap_process *process = family->processes; process; process = process->next)
+		if (process->pid && !process->ended)
+			mf_heap_process_start(process);
+}
+
 void mf_heap_family_end(struct mf_heap_family *family)
 {
 	struct mf_heap_process *process, *next;
@@ -673,9 +770,6 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	mf_guests_close(&family->guests);
 	while ((process = next_ended(family)))
 		write_one(family, process);
-	process = mf_heap_family_launched(family);
-	if (process)
-		write_one(family, process);
 	for (process = family->processes; process; process = next) {
 		next = process->next;
 		if (process->pid)
@@ -683,12 +777,11 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		else
 			drop(family, process); /* not born yet */
 	}
-	/* Nobody shall have to wait for a daemon. */
 	if (left)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "%zu of the processes that the program started still run; their "
-			       "profiles end here",
-			       left);
+			       "%zu process%s of the program still run%s; %s profile%s here", left,
+			       left == 1 ? "" : "es", left == 1 ? "s" : "",
+			       left == 1 ? "its" : "their", left == 1 ? " ends" : "s end");
 	while ((process = family->processes)) {
 		if (process->source && !settle(family, process))
 			continue;

@@ -6,12 +6,14 @@
 #ifndef MASSIF_CTL_HEAP_FAMILY_H
 #define MASSIF_CTL_HEAP_FAMILY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "ctl/heap_process.h"
 #include "ctl/options.h"
+#include "ctl/survivor.h"
 
 struct mf_heap_family;
 
@@ -40,7 +42,26 @@ struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family,
 
 void mf_heap_family_list(const struct mf_heap_family *family, FILE *out);
 
-/* The launched process has ended: writes its file, and those of whoever is left. */
+/* The launched process has ended: writes its file, and those of others that have ended. */
+void mf_heap_family_end_launched(struct mf_heap_family *family);
+
+/*
+ * Calls @say, if it is not NULL, for each process that still runs. Waits a moment for children that are
+ * being forked and for programs that are being executed. Returns how many there are.
+ */
+size_t mf_heap_family_survivors(struct mf_heap_family *family, mf_survivor_say *say, void *data);
+
+/* Whether no process of the run is left. */
+bool mf_heap_family_is_empty(struct mf_heap_family *family);
+
+/*
+ * Ends all threads of the family, so that this process can fork; and starts them again, in the process
+ * that goes on with the family.
+ */
+void mf_heap_family_pause(struct mf_heap_family *family);
+void mf_heap_family_resume(struct mf_heap_family *family);
+
+/* Writes the files of the processes that still run, as they are now. */
 void mf_heap_family_end(struct mf_heap_family *family);
 
 #endif

@@ -124,7 +124,7 @@ static int look(void *data, struct mf_error *err)
 	int period = mf_heap_family_look(state->family);
 	int64_t now = mf_timekeeper_now();
 
-	/* One that was followed to another program has a profile of that. */
+	/* A process that was followed to another program has a profile of that. */
 	if (mf_heap_family_launched(state->family) != state->first)
 		state->watch.period_ms = -1;
 	if (state->watch.period_ms >= 0 && now >= state->watch_at) {
@@ -133,6 +133,14 @@ static int look(void *data, struct mf_error *err)
 	}
 	run->supervision.period_ms = sooner(period, state->watch.period_ms);
 	return 0;
+}
+
+static bool is_done(void *data)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+
+	return mf_heap_family_is_empty(state->family);
 }
 
 /* Each process that joins takes up to three descriptors. The program has its limit already. */
@@ -164,6 +172,7 @@ static void started(struct mf_run *run)
 			state->watch.period_ms = -1;
 		run->supervision.period_ms = 1;
 		run->supervision.drain = look;
+		run->supervision.is_done = is_done;
 		run->supervision.fd = mf_heap_family_fd(state->family);
 		run->supervision.data = run;
 	}
@@ -187,7 +196,7 @@ static void tell_of_another_program(const struct mf_run *run, const struct heap_
 						      "--trace-children=yes does");
 }
 
-static void finish(struct mf_run *run)
+static void ended(struct mf_run *run)
 {
 	struct heap_state *state = run->state;
 	struct mf_heap_process *first = mf_heap_family_launched(state->family);
@@ -207,6 +216,36 @@ static void finish(struct mf_run *run)
 		tell_of_another_program(run, state);
 	else if (first)
 		first->cut_off = first->store.header->pid && mf_run_was_cut_off(run);
+	mf_heap_family_end_launched(state->family);
+	state->watch.period_ms = -1;
+}
+
+static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
+{
+	struct heap_state *state = run->state;
+
+	return mf_heap_family_survivors(state->family, say, data);
+}
+
+static void pause_threads(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+
+	mf_heap_family_pause(state->family);
+}
+
+static int resume_threads(struct mf_run *run, struct mf_error *err)
+{
+	struct heap_state *state = run->state;
+
+	mf_heap_family_resume(state->family);
+	return 0;
+}
+
+static void finish(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+
 	mf_heap_family_end(state->family);
 }
 
@@ -250,6 +289,10 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 const struct mf_mode mf_mode_heap = {
 	.prepare = prepare,
 	.started = started,
+	.ended = ended,
+	.survivors = survivors,
+	.pause = pause_threads,
+	.resume = resume_threads,
 	.finish = finish,
 	.cleanup = cleanup,
 	.control = { .list = list, .snapshot = snapshot },

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -146,6 +147,31 @@ void mf_logfile_name(struct mf_logfile *log, pid_t pid)
 	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_say(MF_MESSAGE_ERROR, "the log is in %s", log->temporary);
 	free(mf_take(log->temporary, NULL));
+}
+
+bool mf_logfile_is_file(void)
+{
+	struct stat st;
+
+	return fstat(mf_message_target(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error *err)
+{
+	int ret;
+
+	if (!mf_logfile_is_file()) {
+		mf_message_set_late_target(name);
+		if (log->fd >= 0)
+			close(mf_take(log->fd, -1));
+		return 0;
+	}
+	if (log->fd >= 0)
+		return 0;
+	ret = keep(log, mf_message_target());
+	return ret ? mf_error_set(err, ret, "no file descriptor is left for messages: %s",
+				  strerror(-ret)) :
+		     0;
 }
 
 void mf_logfile_close(struct mf_logfile *log)

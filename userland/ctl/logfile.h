@@ -3,6 +3,7 @@
 #ifndef MASSIF_CTL_LOGFILE_H
 #define MASSIF_CTL_LOGFILE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -23,6 +24,16 @@ int mf_logfile_open(struct mf_logfile *log, const struct mf_options *options,
 
 /* Gives the file its name, now that @pid is known. Says itself what went wrong. */
 void mf_logfile_name(struct mf_logfile *log, pid_t pid);
+
+/* Do messages go to a regular file, which nobody waits for? */
+bool mf_logfile_is_file(void);
+
+/*
+ * Messages go on to where they go, if that is a regular file, by a descriptor above those of standard input
+ * and output; otherwise to the file @name, which must stay, and which is created for the first one that says
+ * what is wrong. Returns 0 or -errno.
+ */
+int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error *err);
 
 /* Also of one that was never opened, if it is all zero but for @fd. Sends messages back. */
 void mf_logfile_close(struct mf_logfile *log);

@@ -3,6 +3,7 @@
 
 #include "ctl/message.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 static int message_level = MF_MESSAGE_NOTE;
 static int message_fd = STDERR_FILENO;
+static const char *late_path; /* of the file that is to be created; NULL: none is */
 
 void mf_message_set_level(int level)
 {
@@ -26,6 +28,22 @@ int mf_message_is_heard(enum mf_message_level level)
 void mf_message_set_target(int fd)
 {
 	message_fd = fd;
+	late_path = NULL;
+}
+
+void mf_message_set_late_target(const char *path)
+{
+	message_fd = -1;
+	late_path = path;
+}
+
+/* Nothing is overwritten, and no link of somebody else's followed. */
+static void create_late_target(void)
+{
+	message_fd = open(late_path,
+			  O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
+			  0600);
+	late_path = NULL;
 }
 
 int mf_message_target(void)
@@ -49,6 +67,8 @@ void mf_message_tell(pid_t pid, const char *format, ...)
 	va_list args;
 	int length;
 
+	if (late_path)
+		create_late_target();
 	va_start(args, format);
 	length = vsnprintf(text + n, room, format, args);
 	va_end(args);
@@ -68,6 +88,8 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 
 	if (!mf_message_is_heard(level))
 		return;
+	if (late_path && level != MF_MESSAGE_NOTE)
+		create_late_target();
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);

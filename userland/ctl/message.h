@@ -26,7 +26,14 @@ int mf_message_is_heard(enum mf_message_level level);
 
 /* From now on messages go to descriptor @fd, which stays the caller's. */
 void mf_message_set_target(int fd);
-int mf_message_target(void);
+int mf_message_target(void); /* -1: a file that is not there yet */
+
+/*
+ * From now on messages go to the file @path, which is created, with mode 0600, for the first message that
+ * says what is wrong, or that was asked for with -v or --stats. What comes before is not kept. @path must
+ * stay.
+ */
+void mf_message_set_late_target(const char *path);
 
 /* Prints the text if @level is not above the level set; each line of it gets `massif-ctl: `. */
 void mf_message_say(enum mf_message_level level, const char *format, ...)

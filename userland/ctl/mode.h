@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/error.h"
+#include "ctl/background.h"
 #include "ctl/control.h"
 #include "ctl/launch.h"
 #include "ctl/logfile.h"
@@ -16,10 +17,11 @@
 #include "ctl/program.h"
 #include "ctl/signals.h"
 #include "ctl/supervise.h"
+#include "ctl/survivor.h"
 
 /* One run; the modes fill @launch and @supervision. */
 struct mf_run {
-	const struct mf_options *options;
+	struct mf_options *options;
 	const struct mf_program *program;
 	const char *cmd;	/* as the file shows it */
 	struct mf_logfile *log;
@@ -28,6 +30,7 @@ struct mf_run {
 	struct mf_launch launch;
 	struct mf_supervision supervision;
 	struct mf_signals signals;
+	struct mf_background background; /* of the processes that the program leaves behind */
 	pid_t pid;   /* once it is started */
 	int status;  /* as of waitpid(2), once it has ended */
 	void *state; /* the mode's own */
@@ -47,11 +50,21 @@ struct mf_mode {
 	int (*prepare)(struct mf_run *run, struct mf_error *err);
 	/* The program is running. */
 	void (*started)(struct mf_run *run);
-	/* The program has ended: writes what is to be written, and says what went wrong itself. */
+	/* The program has ended: writes its file, and says what went wrong itself. */
+	void (*ended)(struct mf_run *run);
+	/* Calls @say, if it is not NULL, for each profiled process that still runs. Returns how many. */
+	size_t (*survivors)(struct mf_run *run, mf_survivor_say *say, void *data);
+	/*
+	 * Around a fork of this process: @pause ends its threads; @resume starts them again and maps what a
+	 * fork does not copy, in the process that goes on. Returns 0 or -errno.
+	 */
+	void (*pause)(struct mf_run *run);
+	int (*resume)(struct mf_run *run, struct mf_error *err);
+	/* Writes the files of the processes that still run, as they are now. */
 	void (*finish)(struct mf_run *run);
 	/* Releases what @prepare made, also after it failed. */
 	void (*cleanup)(struct mf_run *run);
-	struct mf_control_ops control; /* on the run, as data, between @started and @finish */
+	struct mf_control_ops control; /* on the run, as data, between @started and @cleanup */
 };
 
 extern const struct mf_mode mf_mode_heap;

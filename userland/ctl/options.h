@@ -54,6 +54,7 @@ struct mf_options {
 	bool xtree_compress;	  /* numbers for names that it had before */
 	bool unwind_cache;	  /* keep rules and names for the next run, see cachedir.h */
 	bool child_silent;	  /* nothing is said of processes that are only forked */
+	bool wait;		  /* for the processes that the program leaves behind */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
 	uint32_t no_effect;	  /* of options that bear on nothing */
 	struct mf_model_options model;

@@ -25,6 +25,13 @@ static int enrol(void *data)
 	return mf_pages_enrol(data);
 }
 
+static bool is_done(void *data)
+{
+	struct mf_recording *recording = data;
+
+	return mf_pages_done(recording->pages) || !mf_pages_count(recording->pages);
+}
+
 static int prepare(struct mf_run *run, struct mf_error *err)
 {
 	struct mf_recording *recording = calloc(1, sizeof(*recording));
@@ -49,6 +56,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	run->supervision.fd = mf_pages_fd(recording->pages);
 	run->supervision.period_ms = MF_PAGES_POLL_MS;
 	run->supervision.drain = drain;
+	run->supervision.is_done = is_done;
 	run->supervision.data = recording;
 	return 0;
 }
@@ -82,21 +90,56 @@ static void read_on(struct mf_recording *recording)
 	}
 }
 
-static void finish(struct mf_run *run)
+static void ended(struct mf_run *run)
 {
 	struct mf_recording *recording = run->state;
-	size_t left;
 
 	if (!recording->broken)
 		read_on(recording);
 	mf_recording_end_first(recording, mf_run_was_cut_off(run));
-	/* Nobody shall have to wait for a daemon. */
-	left = mf_pages_count(recording->pages);
-	if (recording->first_ended && left)
+}
+
+static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
+{
+	const struct mf_recording *recording = run->state;
+	size_t n = 0;
+
+	/* Without the first process's end, the records are not to be trusted. */
+	if (!recording->first_ended || recording->broken)
+		return 0;
+	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
+		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
+
+		if (process->state != MF_PAGES_RUNNING)
+			continue;
+		n++;
+		if (say)
+			say(data, process->pid, process->cmd ? process->cmd : process->comm);
+	}
+	return n;
+}
+
+static void pause_threads(struct mf_run *run)
+{
+}
+
+static int resume(struct mf_run *run, struct mf_error *err)
+{
+	struct mf_recording *recording = run->state;
+
+	return mf_pages_forked(recording->pages, err);
+}
+
+static void finish(struct mf_run *run)
+{
+	struct mf_recording *recording = run->state;
+	size_t left = survivors(run, NULL, NULL);
+
+	if (left)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "%zu of the processes that the program started still run; their "
-			       "profiles end here",
-			       left);
+			       "%zu process%s of the program still run%s; %s profile%s here", left,
+			       left == 1 ? "" : "es", left == 1 ? "s" : "",
+			       left == 1 ? "its" : "their", left == 1 ? " ends" : "s end");
 	mf_recording_end(recording);
 	if (!recording->first_ended)
 		mf_message_say(MF_MESSAGE_PROBLEM,
@@ -130,6 +173,10 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 const struct mf_mode mf_mode_pages = {
 	.prepare = prepare,
 	.started = started,
+	.ended = ended,
+	.survivors = survivors,
+	.pause = pause_threads,
+	.resume = resume,
 	.finish = finish,
 	.cleanup = cleanup,
 	.control = { .list = list, .snapshot = snapshot },

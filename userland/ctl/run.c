@@ -91,8 +91,9 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	ret = mf_supervise(&run->supervision, &run->status, &err);
 	if (ret)
 		refuse(STATUS_REFUSED, &err);
+	mode->ended(run);
+	mf_survivor_follow(run, mode);
 	mf_control_close(control);
-	mode->finish(run);
 	return run->status;
 }
 
@@ -124,13 +125,20 @@ static int run_program(struct mf_run *run)
 	return end_like(status);
 }
 
+static void release(struct mf_run *run)
+{
+	mf_background_deinit(&run->background);
+}
+
 static int run_with(struct mf_options *options, const struct mf_defaults *defaults, int argc,
 		    char **argv)
 {
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
 	mf_auto_free char *cmd = NULL;
 	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
-	struct mf_run run = { .options = options, .program = &program, .log = &log };
+	__attribute__((cleanup(release))) struct mf_run run = {
+		.options = options, .program = &program, .log = &log,
+	};
 	struct mf_error err;
 	int used, ret;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Accompanies the program to its end: signals, job control, and a source of events beside.
+// Accompanies the program, and what it leaves behind: signals, job control, a source of events.
 
 #include "ctl/supervise.h"
 
@@ -69,32 +69,74 @@ static void handle_signals(const struct mf_supervision *supervision, struct watc
 	}
 }
 
+/* Waits for what happens next and handles all but signals. Returns whether a signal has come, or -errno. */
+static int wait_for_events(const struct mf_supervision *supervision, int *drained, struct mf_error *err)
+{
+	struct pollfd polled[] = {
+		{ .fd = supervision->signals->fd, .events = POLLIN },
+		{ .fd = *drained ? -1 : supervision->fd, .events = POLLIN },
+		{ .fd = supervision->control_fd, .events = POLLIN },
+	};
+	int period = *drained ? -1 : supervision->period_ms;
+
+	if (poll(polled, 3, period) < 0 && errno != EINTR)
+		return mf_error_set(err, -errno, "poll: %s", strerror(errno));
+	/* The program does not suffer from an error of drain(). */
+	if (!*drained && supervision->drain)
+		*drained = supervision->drain(supervision->data, err);
+	if (polled[2].revents)
+		supervision->serve(supervision->control);
+	return polled[0].revents != 0;
+}
+
 int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_error *err)
 {
 	struct watch watch = { .pid = supervision->pid };
-	struct pollfd polled[] = {
-		{ .fd = supervision->signals->fd, .events = POLLIN },
-		{ .fd = supervision->fd, .events = POLLIN },
-		{ .fd = supervision->control_fd, .events = POLLIN },
-	};
-	int ret = 0;
+	int drained = 0;
 
 	while (!watch.ended) {
-		int period = ret ? -1 : supervision->period_ms;
+		int ret = wait_for_events(supervision, &drained, err);
 
-		if (poll(polled, 3, period) < 0 && errno != EINTR)
-			return mf_error_set(err, -errno, "poll: %s", strerror(errno));
-		if (!ret && supervision->drain) {
-			ret = supervision->drain(supervision->data, err);
-			/* The program does not suffer from it; and a negative one is not polled. */
-			if (ret)
-				polled[1].fd = -1;
-		}
-		if (polled[2].revents)
-			supervision->serve(supervision->control);
-		if (polled[0].revents)
+		if (ret < 0)
+			return ret;
+		if (ret)
 			handle_signals(supervision, &watch);
 	}
 	*status = watch.status;
-	return ret;
+	return drained;
+}
+
+/* Was this process told to stop? The terminal can still suspend it, while it is in the foreground. */
+static bool told_to_stop(const struct mf_supervision *supervision)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct signalfd_siginfo info;
+	struct sigaction action;
+	bool stop = false;
+
+	while (mf_signals_next(supervision->signals, &info)) {
+		int number = (int)info.ssi_signo;
+
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			stop |= number == ends[i] && !sigaction(number, NULL, &action) &&
+				action.sa_handler != SIG_IGN; /* nohup(1) */
+		if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
+			mf_signals_stop_self(number);
+	}
+	return stop;
+}
+
+int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_error *err)
+{
+	int drained = 0;
+
+	while (!drained && !supervision->is_done(supervision->data)) {
+		int ret = wait_for_events(supervision, &drained, err);
+
+		if (ret < 0)
+			return ret;
+		if (ret && told_to_stop(supervision))
+			return 0;
+	}
+	return drained;
 }

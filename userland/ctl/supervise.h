@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Accompanies the program to its end: signals, job control, and a source of events beside. */
+/* Accompanies the program, and what it leaves behind: signals, job control, a source of events. */
 #ifndef MASSIF_CTL_SUPERVISE_H
 #define MASSIF_CTL_SUPERVISE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@ struct mf_supervision {
 	/* @drain is called at least this often, -1: only when @fd is readable. It may change it. */
 	int period_ms;
 	int (*drain)(void *data, struct mf_error *err); /* after an error it is not called again */
+	bool (*is_done)(void *data); /* whether no process of the run is left */
 	void *data;
 	/* Another source, -1: none. @serve is called when it is readable. */
 	int control_fd;
@@ -27,5 +29,11 @@ struct mf_supervision {
  * if it failed; or the -errno of a system call that must not fail, at once.
  */
 int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_error *err);
+
+/*
+ * Accompanies the processes that the program left behind, until @is_done or until SIGINT, SIGTERM, SIGHUP
+ * or SIGQUIT arrives. Returns as mf_supervise().
+ */
+int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_error *err);
 
 #endif

@@ -226,6 +226,11 @@ void mf_pages_close(struct mf_pages *pages)
 	free(pages);
 }
 
+int mf_pages_forked(struct mf_pages *pages, struct mf_error *err)
+{
+	return mf_ring_forked(&pages->ring, err);
+}
+
 int mf_pages_enrol(const struct mf_pages *pages)
 {
 	return mf_ring_enrol(&pages->ring);

@@ -141,6 +141,9 @@ int mf_pages_attach(const struct mf_pages_options *options, const struct massif_
 /* Ends the session and frees everything, the processes included. NULL is allowed. */
 void mf_pages_close(struct mf_pages *pages);
 
+/* In a child that this process forked, and that goes on with the session in its place. 0 or -errno. */
+int mf_pages_forked(struct mf_pages *pages, struct mf_error *err);
+
 /* Enrols the calling process; for a child between fork and exec: async-signal-safe. 0 or -errno. */
 int mf_pages_enrol(const struct mf_pages *pages);
 

@@ -134,6 +134,24 @@ static void *map_part(int fd, size_t bytes, int prot, unsigned int page)
 	return address == MAP_FAILED ? NULL : address;
 }
 
+/* Maps the ring of the session. Returns 0 or -errno; what is mapped then, mf_ring_close() unmaps. */
+static int map_ring(struct mf_ring *ring, struct mf_error *err)
+{
+	ring->control = map_part(ring->fd, ring->page_bytes, PROT_READ, MASSIF_MMAP_CONTROL);
+	ring->consumer = map_part(ring->fd, ring->page_bytes, PROT_READ | PROT_WRITE,
+				  MASSIF_MMAP_CONSUMER);
+	ring->data = map_part(ring->fd, ring->data_bytes, PROT_READ, MASSIF_MMAP_DATA);
+	if (ring->control && ring->consumer && ring->data)
+		return 0;
+	return mf_error_set(err, -errno, "cannot map the ring of massif.ko: %s", strerror(errno));
+}
+
+int mf_ring_forked(struct mf_ring *ring, struct mf_error *err)
+{
+	/* The module keeps the mappings out of forked processes. */
+	return map_ring(ring, err);
+}
+
 int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_setup *setup,
 		 struct mf_error *err)
 {
@@ -153,12 +171,7 @@ int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_
 		code = mf_hooktest_run(fd, err);
 	if (!code) {
 		ring->data_bytes = setup->ring_bytes;
-		ring->control = map_part(fd, page, PROT_READ, MASSIF_MMAP_CONTROL);
-		ring->consumer = map_part(fd, page, PROT_READ | PROT_WRITE, MASSIF_MMAP_CONSUMER);
-		ring->data = map_part(fd, setup->ring_bytes, PROT_READ, MASSIF_MMAP_DATA);
-		if (!ring->control || !ring->consumer || !ring->data)
-			code = mf_error_set(err, -errno, "cannot map the ring of %s: %s", device,
-					    strerror(errno));
+		code = map_ring(ring, err);
 	}
 	if (code) {
 		mf_ring_close(ring);

@@ -50,6 +50,12 @@ int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_
 int mf_ring_attach(struct mf_ring *ring, const struct massif_control *control,
 		   struct massif_consumer *consumer, const uint8_t *data, struct mf_error *err);
 
+/*
+ * In a child that this process forked, and that reads the ring from now on in its place. Returns 0 or
+ * -errno.
+ */
+int mf_ring_forked(struct mf_ring *ring, struct mf_error *err);
+
 void mf_ring_close(struct mf_ring *ring);
 
 /*

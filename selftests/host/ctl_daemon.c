@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: GPL-2.0
+// Processes that outlive the program: massif-ctl ends with the program, and goes on in the background.
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+enum {
+	SECONDS = 300, /* a busy machine needs minutes for what takes seconds */
+	STEP_MS = 20,
+	STEPS = 60000 / STEP_MS,
+};
+
+/* All snapshots are kept, so the last one is of the last event. */
+#define OPTIONS	     "--time-unit=B", "--max-snapshots=1000"
+#define OPTIONS_TEXT "--time-unit=B --max-snapshots=1000"
+
+FIXTURE(daemon) {
+	struct ctl_result result, other;
+	pid_t daemon, background;
+	char pid[16];
+	char file[64]; /* where the daemon writes its number */
+	char name[256];
+};
+
+static char target[PATH_MAX];
+
+static void pass_time(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = STEP_MS * 1000000l }, NULL);
+}
+
+FIXTURE_SETUP(daemon)
+{
+	char directory[PATH_MAX];
+
+	ctl_remove_files("massif.");
+	ctl_remove_files("d.");
+	ASSERT_NE(NULL, realpath(ctl_target("ctl_daemon"), target));
+	/* The daemon is elsewhere. */
+	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
+	ASSERT_EQ(0, setenv("D_FILE", directory, 1));
+}
+
+static bool is_there(pid_t pid)
+{
+	char path[64], state = 'X';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	/* Nobody may be there who takes its status. */
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'X';
+	fclose(file);
+	return state != 'Z' && state != 'X';
+}
+
+static bool is_gone_soon(pid_t pid)
+{
+	for (int i = 0; i < STEPS && is_there(pid); i++)
+		pass_time();
+	return !is_there(pid);
+}
+
+/* The number that the daemon has written, which is taken away. */
+static pid_t await_number(void)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < STEPS && !pid; i++) {
+		char *text = ctl_read_file("d.pid");
+
+		if (text)
+			pid = atoi(text);
+		else
+			pass_time();
+		free(text);
+	}
+	unlink("d.pid");
+	return pid;
+}
+
+FIXTURE_TEARDOWN(daemon)
+{
+	if (self->daemon > 0)
+		kill(self->daemon, SIGKILL);
+	if (self->background > 0)
+		EXPECT_TRUE(is_gone_soon(self->background));
+	ctl_result_free(&self->result);
+	ctl_result_free(&self->other);
+	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
+	ctl_remove_files("massif.");
+	ctl_remove_files("d.");
+}
+
+static pid_t background_of(const char *err)
+{
+	return (pid_t)ctl_number(err, "in the background, in massif-ctl (pid ");
+}
+
+static const char *number_file(void)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/d.pid", getenv("D_FILE"));
+	return path;
+}
+
+/* Runs massif-ctl and takes note of whom it left. */
+#define RUN(...) do {									\
+	CTL_RUN(&self->result, "massif-ctl", OPTIONS, __VA_ARGS__);		\
+	self->background = background_of(self->result.err);				\
+	self->daemon = await_number();							\
+	ASSERT_LT(0, self->daemon);							\
+	snprintf(self->pid, sizeof(self->pid), "%d", (int)self->daemon);		\
+	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);	\
+} while (0)
+
+#define WAY(way) target, way, number_file()
+
+#define ASK(...) do {						\
+	ctl_result_free(&self->other);				\
+	CTL_RUN(&self->other, "massif-ctl", __VA_ARGS__);	\
+} while (0)
+
+/* The daemon ends by itself, then whoever profiles it. */
+static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *self)
+{
+	kill(self->daemon, SIGTERM);
+	EXPECT_TRUE(is_gone_soon(self->daemon));
+	if (self->background)
+		EXPECT_TRUE(is_gone_soon(self->background));
+	self->daemon = self->background = 0;
+}
+
+/* Its file says that @bytes were there at the end. */
+static void expect_profile(struct __test_metadata *_metadata, const char *name, int bytes)
+{
+	char *text = ctl_read_file(name);
+
+	ASSERT_NE(NULL, text) {
+		TH_LOG("no %s", name);
+	}
+	EXPECT_TRUE(ctl_is_massif_file(text));
+	EXPECT_EQ(bytes, atoi(ctl_last(text, "mem_heap_B=")));
+	free(text);
+}
+
+/* Two forks, a session of its own, no descriptors, another directory. */
+TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
+{
+	char words[512];
+
+	RUN(WAY("daemon"));
+	EXPECT_EQ(5, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.out);
+	ASSERT_LT(0, self->background);
+	EXPECT_TRUE(is_there(self->background));
+	EXPECT_NE(NULL, strstr(self->result.err, ") still runs; its profile will be written to massif.out."));
+	snprintf(words, sizeof(words),
+		 "massif-ctl: profiling goes on in the background, in massif-ctl (pid %d), which "
+		 "reports problems in massif.log.%d; 'kill %d' ends it, and writes the file\n",
+		 (int)self->background, (int)self->background, (int)self->background);
+	EXPECT_NE(NULL, strstr(self->result.err, words)) {
+		TH_LOG("%s", self->result.err);
+	}
+	EXPECT_NE(0, access(self->name, F_OK));
+
+	/* It is asked as ever. */
+	ASK("list");
+	snprintf(words, sizeof(words), "%8d heap            100000 ", (int)self->daemon);
+	EXPECT_NE(NULL, strstr(self->other.out, words)) {
+		TH_LOG("%s", self->other.out);
+	}
+	ASK("snapshot", "--pid", self->pid, "d.snapshot");
+	EXPECT_EQ(0, ctl_exit_code(&self->other));
+	expect_profile(_metadata, "d.snapshot", 100000);
+	kill(self->daemon, SIGUSR1);
+	ASSERT_EQ(self->daemon, await_number());
+	ASK("detailed_snapshot", "--pid", self->pid, "d.detailed");
+	EXPECT_EQ(0, ctl_exit_code(&self->other));
+	expect_profile(_metadata, "d.detailed", 300000);
+	ASK("all_snapshots", "--pid", self->pid, "d.all");
+	EXPECT_EQ(0, ctl_exit_code(&self->other));
+
+	end_daemon(_metadata, self);
+	expect_profile(_metadata, self->name, 300000);
+	/* Those of the program and of the process between them. */
+	EXPECT_EQ(3, ctl_find_files("massif.out.", NULL));
+	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
+}
+
+/* A link of /proc/@pid, and what it leads to. */
+static const char *link_of(pid_t pid, const char *name)
+{
+	static char text[PATH_MAX];
+	char path[512];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	n = readlink(path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+/* What @pid has open, other than /dev/null and what has no name: a pipe, a terminal, a file. */
+static size_t count_held(pid_t pid)
+{
+	char path[64];
+	DIR *directory;
+	struct dirent *entry;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		char name[300];
+		const char *leads;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "fd/%s", entry->d_name);
+		leads = link_of(pid, name);
+		if ((*leads == '/' && strcmp(leads, "/dev/null") != 0 && strncmp(leads, "/memfd:", 7) != 0) ||
+		    strncmp(leads, "pipe:", 5) == 0) {
+			printf("# %s is %s\n", name, leads);
+			n++;
+		}
+	}
+	if (!directory)
+		return 99;
+	closedir(directory);
+	return n;
+}
+
+static void give_many(void)
+{
+	int ends[2];
+
+	/* What massif-ctl does not know of goes on to the program, too. */
+	if (pipe(ends) || dup2(ends[0], 60) < 0 || dup2(ends[1], 61) < 0)
+		_exit(97);
+}
+
+TEST_F_TIMEOUT(daemon, holds_nothing, SECONDS)
+{
+	const char *argv[] = { "massif-ctl", OPTIONS, WAY("daemon"), NULL };
+	int group = 0, session = 0, terminal = -1, parent = 0;
+	char path[64];
+	FILE *file;
+
+	ctl_run(&self->result, NULL, give_many, argv);
+	self->background = background_of(self->result.err);
+	self->daemon = await_number();
+	ASSERT_LT(0, self->background);
+	EXPECT_EQ(0, count_held(self->background));
+	EXPECT_STREQ("/", link_of(self->background, "cwd"));
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)self->background);
+	file = fopen(path, "r");
+	ASSERT_NE(NULL, file);
+	EXPECT_EQ(4, fscanf(file, "%*d (%*[^)]) %*c %d %d %d %d", &parent, &group, &session, &terminal));
+	fclose(file);
+	EXPECT_EQ(self->background, session);
+	EXPECT_EQ(self->background, group);
+	EXPECT_EQ(0, terminal);
+	/* Whoever takes care of orphans here. */
+	EXPECT_NE(self->result.pid, parent);
+	end_daemon(_metadata, self);
+}
+
+/* Shells wait for the ends of pipes. */
+TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
+{
+	static const char *const scripts[] = {
+		"\"$0\" " OPTIONS_TEXT " \"$@\" 2>d.err | cat",
+		"\"$0\" " OPTIONS_TEXT " \"$@\" 2>&1 | cat >d.err",
+		"x=$(\"$0\" " OPTIONS_TEXT " \"$@\" 2>d.err); echo $?",
+		"x=$(\"$0\" " OPTIONS_TEXT " \"$@\" 2>&1 | tee d.err)",
+	};
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		char *err;
+
+		TH_LOG("%s", scripts[i]);
+		CTL_RUN(&self->result, "timeout", "-k", "1", "120", "sh", "-c", scripts[i], ctl_path(),
+			WAY("daemon"));
+		self->daemon = await_number();
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_STREQ(i == 2 ? "5\n" : "", self->result.out);
+		EXPECT_TRUE(is_there(self->daemon));
+		err = ctl_read_file("d.err");
+		ASSERT_NE(NULL, err);
+		self->background = background_of(err);
+		EXPECT_TRUE(is_there(self->background));
+		free(err);
+		end_daemon(_metadata, self);
+		ctl_result_free(&self->result);
+	}
+}
+
+/* A child that lets go of nothing holds the pipes itself, as it does alone: massif-ctl adds nobody. */
+TEST_F_TIMEOUT(daemon, child_left, SECONDS)
+{
+	CTL_RUN(&self->result, "sh", "-c", "\"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
+		ctl_path(), WAY("leave"));
+	self->daemon = await_number();
+	EXPECT_EQ(5, ctl_exit_code(&self->result));
+	free(self->result.err);
+	self->result.err = ctl_read_file("d.err");
+	self->background = background_of(self->result.err);
+	ASSERT_LT(0, self->background);
+	/* Messages go to a file, which keeps nobody waiting: they still do. */
+	EXPECT_NE(NULL, strstr(self->result.err, "whose messages come here, too"));
+	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
+	end_daemon(_metadata, self);
+	expect_profile(_metadata, self->name, 100000);
+	free(self->result.err);
+	self->result.err = ctl_read_file("d.err");
+	EXPECT_NE(NULL, strstr(self->result.err, self->name));
+	EXPECT_NE(NULL, strstr(ctl_last(self->result.err, "wrote "), self->name));
+}
+
+TEST_F_TIMEOUT(daemon, log_file, SECONDS)
+{
+	char *log;
+
+	RUN("--log-file=d.log", WAY("daemon"));
+	EXPECT_STREQ("", self->result.err);
+	log = ctl_read_file("d.log");
+	ASSERT_NE(NULL, log);
+	self->background = background_of(log);
+	EXPECT_LT(0, self->background);
+	free(log);
+	end_daemon(_metadata, self);
+	log = ctl_read_file("d.log");
+	EXPECT_NE(NULL, strstr(ctl_last(log, "wrote "), self->name));
+	free(log);
+}
+
+/* What is wrong is said in a file of its own, if there is no other. */
+TEST_F_TIMEOUT(daemon, own_log, SECONDS)
+{
+	char name[256];
+	char *log;
+
+	ASSERT_EQ(0, mkdir("d.directory", 0777));
+	RUN("--massif-out-file=d.directory/massif.out.%p", WAY("daemon"));
+	EXPECT_EQ(5, ctl_exit_code(&self->result));
+	ASSERT_LT(0, self->background);
+	snprintf(name, sizeof(name), "d.directory/massif.log.%d", (int)self->background);
+	EXPECT_NE(NULL, strstr(self->result.err, name));
+	EXPECT_NE(0, access(name, F_OK));
+	/* A problem: it is not the daemon's end that ends its profile. */
+	kill(self->background, SIGTERM);
+	EXPECT_TRUE(is_gone_soon(self->background));
+	log = ctl_read_file(name);
+	ASSERT_NE(NULL, log);
+	EXPECT_NE(NULL, strstr(log, "1 process of the program still runs; its profile ends here\n"));
+	free(log);
+	self->background = 0;
+	CTL_RUN(&self->other, "rm", "-r", "d.directory");
+}
+
+/* A reader of the file sees what was there when it was asked for; and the daemon does not notice. */
+TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		char *text;
+
+		RUN(WAY("daemon"));
+		kill(self->background, signals[i]);
+		EXPECT_TRUE(is_gone_soon(self->background));
+		self->background = 0;
+		text = ctl_read_file(self->name);
+		ASSERT_NE(NULL, text);
+		EXPECT_EQ(100000, atoi(ctl_last(text, "mem_heap_B=")));
+		/* Cut off: the end has a tree. */
+		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
+		free(text);
+		/* It goes on, and is asked no more. */
+		kill(self->daemon, SIGUSR1);
+		EXPECT_EQ(self->daemon, await_number());
+		kill(self->daemon, SIGTERM);
+		EXPECT_TRUE(is_gone_soon(self->daemon));
+		self->daemon = 0;
+		ctl_remove_files("massif.");
+		ctl_result_free(&self->result);
+	}
+}
+
+/* Starts massif-ctl as the leader of a session on the terminal at @fd. */
+static pid_t start_on_terminal(int fd)
+{
+	const char *argv[] = { ctl_path(), OPTIONS, WAY("daemon"), NULL };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	setsid();
+	ioctl(fd, TIOCSCTTY, 0);
+	for (int i = 0; i < 3; i++)
+		dup2(fd, i);
+	execv(argv[0], (char *const *)argv);
+	_exit(99);
+}
+
+TEST_F_TIMEOUT(daemon, hangup, SECONDS)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), fd, status;
+	char text[8192];
+	size_t n = 0;
+	ssize_t got;
+	pid_t pid;
+
+	ASSERT_LE(0, master);
+	ASSERT_EQ(0, grantpt(master));
+	ASSERT_EQ(0, unlockpt(master));
+	fd = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	pid = start_on_terminal(fd);
+	close(fd);
+	/* An error says that nobody has it open any more: neither the daemon nor massif-ctl. */
+	while (n < sizeof(text) - 1 && (got = read(master, text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(5, WEXITSTATUS(status));
+	self->background = background_of(text);
+	self->daemon = await_number();
+	ASSERT_LT(0, self->background);
+	close(master);
+	pass_time();
+	EXPECT_TRUE(is_there(self->background));
+	EXPECT_TRUE(is_there(self->daemon));
+	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
+	end_daemon(_metadata, self);
+	expect_profile(_metadata, self->name, 100000);
+}
+
+/* In the foreground until the last has ended; or until it is told to stop. */
+TEST_F_TIMEOUT(daemon, wait, SECONDS)
+{
+	for (int stops = 0; stops < 2; stops++) {
+		int fd = open("d.err", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), status;
+		int saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+		pid_t pid;
+		char *err;
+
+		dup2(fd, STDERR_FILENO);
+		pid = ctl_start(NULL, (const char *const[]){ "massif-ctl", OPTIONS, "--wait=yes",
+							     WAY("daemon"), NULL });
+		dup2(saved, STDERR_FILENO);
+		close(saved);
+		close(fd);
+		self->daemon = await_number();
+		snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
+		usleep(300000);
+		EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+		kill(stops ? pid : self->daemon, SIGTERM);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFEXITED(status));
+		EXPECT_EQ(5, WEXITSTATUS(status));
+		expect_profile(_metadata, self->name, 100000);
+		EXPECT_EQ(!!stops, is_there(self->daemon));
+		err = ctl_read_file("d.err");
+		EXPECT_NE(NULL, strstr(err, "waiting for that, as --wait=yes says\n"));
+		EXPECT_EQ(0, background_of(err));
+		free(err);
+		end_daemon(_metadata, self);
+	}
+}
+
+/* How the launched program ends is how massif-ctl ends, whoever is left. */
+TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
+{
+	CTL_RUN(&self->result, "sh", "-c", "exec \"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
+		ctl_path(), WAY("die"));
+	EXPECT_EQ(128 + SIGKILL, ctl_exit_code(&self->result));
+	free(self->result.err);
+	self->result.err = ctl_read_file("d.err");
+	self->background = background_of(self->result.err);
+	self->daemon = await_number();
+	ASSERT_LT(0, self->background);
+	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
+	end_daemon(_metadata, self);
+	expect_profile(_metadata, self->name, 100000);
+}
+
+/* Another program, by exec() or while the launched one is already gone. */
+TEST_F_TIMEOUT(daemon, executed, SECONDS)
+{
+	static const char *const scripts[] = { "execute", "spawn" };
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		char *text, command[PATH_MAX + 64];
+
+		TH_LOG("%s", scripts[i]);
+		CTL_RUN(&self->result, "sh", "-c",
+			"exec \"$0\" " OPTIONS_TEXT " --trace-children=yes \"$@\" >/dev/null 2>d.err",
+			ctl_path(), WAY(scripts[i]));
+		EXPECT_EQ(5, ctl_exit_code(&self->result));
+		free(self->result.err);
+		self->result.err = ctl_read_file("d.err");
+		self->background = background_of(self->result.err);
+		self->daemon = await_number();
+		ASSERT_LT(0, self->background) {
+			TH_LOG("%s", self->result.err);
+		}
+		snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
+		end_daemon(_metadata, self);
+		expect_profile(_metadata, self->name, 100000);
+		text = ctl_read_file(self->name);
+		snprintf(command, sizeof(command), "cmd: /proc/self/exe live %s\n", number_file());
+		EXPECT_NE(NULL, strstr(text, command)) {
+			TH_LOG("%.500s", text);
+		}
+		free(text);
+		ctl_remove_files("massif.");
+		ctl_result_free(&self->result);
+	}
+}
+
+/* New stacks are asked about for as long as there are any: by whom it is answered does not matter. */
+TEST_F_TIMEOUT(daemon, ignored_function, SECONDS)
+{
+	RUN("--ignore-fn=take_late", WAY("daemon"));
+	ASSERT_LT(0, self->background);
+	kill(self->daemon, SIGUSR1);
+	ASSERT_EQ(self->daemon, await_number());
+	end_daemon(_metadata, self);
+	expect_profile(_metadata, self->name, 100000);
+}
+
+TEST_F_TIMEOUT(daemon, several, SECONDS)
+{
+	pid_t pids[7] = { 0 };
+	char *list;
+
+	CTL_RUN(&self->result, "sh", "-c", "exec \"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
+		ctl_path(), target, "several", number_file(), "7");
+	EXPECT_EQ(5, ctl_exit_code(&self->result));
+	free(self->result.err);
+	self->result.err = ctl_read_file("d.err");
+	self->background = background_of(self->result.err);
+	ASSERT_LT(0, self->background);
+	EXPECT_NE(NULL, strstr(self->result.err, "and so do 2 more; 'massif-ctl list' shows them\n"));
+	usleep(300000);
+	ASK("list");
+	list = self->other.out;
+	for (int i = 0; i < 7; i++) {
+		char *at = strstr(list, target);
+
+		ASSERT_NE(NULL, at);
+		while (at > list && at[-1] != '\n')
+			at--;
+		pids[i] = atoi(at);
+		list = strstr(at, target) + 1;
+	}
+	for (int i = 0; i < 7; i++)
+		kill(pids[i], SIGTERM);
+	EXPECT_TRUE(is_gone_soon(self->background));
+	self->background = 0;
+	EXPECT_EQ(8, ctl_find_files("massif.out.", NULL));
+}
+
+/* The names of files are those of where it was started, whatever that is called. */
+TEST_F_TIMEOUT(daemon, directory, SECONDS)
+{
+	char path[PATH_MAX];
+
+	ASSERT_EQ(0, mkdir("d.100%p %", 0777));
+	CTL_RUN(&self->result, "sh", "-c", "cd 'd.100%p %' && exec \"$@\"", "sh",
+		realpath(ctl_path(), path), OPTIONS, "--massif-out-file=../d.100%%p %%/o.%p",
+		WAY("daemon"));
+	self->background = background_of(self->result.err);
+	self->daemon = await_number();
+	ASSERT_LT(0, self->background);
+	snprintf(self->name, sizeof(self->name), "d.100%%p %%/o.%d", (int)self->daemon);
+	end_daemon(_metadata, self);
+	expect_profile(_metadata, self->name, 100000);
+	CTL_RUN(&self->other, "rm", "-r", "d.100%p %");
+}
+
+/* With --quiet nothing is said, and it is the same. */
+TEST_F_TIMEOUT(daemon, quiet, SECONDS)
+{
+	CTL_RUN(&self->result, "massif-ctl", "-q", OPTIONS, WAY("daemon"));
+	self->daemon = await_number();
+	EXPECT_EQ(5, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
+	kill(self->daemon, SIGTERM);
+	for (int i = 0; i < STEPS && access(self->name, F_OK); i++)
+		pass_time();
+	expect_profile(_metadata, self->name, 100000);
+	self->daemon = 0;
+}
+
+static pid_t read_pid(const char *name)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < STEPS && !pid; i++) {
+		char *text = ctl_read_file(name);
+
+		pid = text ? atoi(text) : 0;
+		free(text);
+		if (!pid)
+			pass_time();
+	}
+	return pid;
+}
+
+/* Its one process is the daemon. It says nothing of its own. */
+TEST_F_TIMEOUT(daemon, redis, SECONDS)
+{
+	char directory[PATH_MAX], words[64];
+	struct ctl_result plain;
+
+	if (access("/usr/bin/redis-server", X_OK))
+		SKIP(return, "redis-server is not installed");
+	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
+	for (int profiled = 0; profiled < 2; profiled++) {
+		struct ctl_result *result = profiled ? &self->result : &plain;
+
+		/* What massif-ctl has to say is in a file. */
+		CTL_RUN(result, "sh", "-c", "\"$@\" 2>&1 | cat", "sh",
+			profiled ? ctl_path() : "env", profiled ? "--log-file=d.log" : "A=b",
+			"redis-server", "--daemonize", "yes", "--port", "0", "--save", "",
+			"--unixsocket", "d.socket", "--pidfile", "d.pid", "--dir", directory,
+			"--logfile", "d.redis");
+		self->daemon = read_pid("d.pid");
+		ASSERT_LT(0, self->daemon);
+		usleep(200000);
+		kill(self->daemon, SIGTERM);
+		EXPECT_TRUE(is_gone_soon(self->daemon));
+		unlink("d.pid");
+	}
+	EXPECT_EQ(ctl_exit_code(&plain), ctl_exit_code(&self->result));
+	EXPECT_STREQ(plain.out, self->result.out);
+	ctl_result_free(&plain);
+	ctl_result_free(&self->other);
+	self->other.out = ctl_read_file("d.log");
+	self->background = background_of(self->other.out);
+	ASSERT_LT(0, self->background);
+	EXPECT_TRUE(is_gone_soon(self->background));
+	snprintf(words, sizeof(words), "redis-server (pid %d) still runs; ", (int)self->daemon);
+	EXPECT_NE(NULL, strstr(self->other.out, words));
+	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
+	free(self->other.out);
+	self->other.out = ctl_read_file(self->name);
+	ASSERT_NE(NULL, self->other.out);
+	EXPECT_TRUE(ctl_is_massif_file(self->other.out));
+	EXPECT_NE(NULL, strstr(self->other.out, ": aeCreateEventLoop (")) {
+		TH_LOG("%s", self->other.out);
+	}
+	self->daemon = 0;
+}
+
+/* A master that is a daemon, and its workers. */
+TEST_F_TIMEOUT(daemon, nginx, SECONDS)
+{
+	char directory[PATH_MAX - 64], config[PATH_MAX], text[4 * PATH_MAX];
+	pid_t pid;
+
+	if (access("/usr/sbin/nginx", X_OK))
+		SKIP(return, "nginx is not installed");
+	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
+	snprintf(text, sizeof(text),
+		 "daemon on; worker_processes 2; pid %s/d.pid; error_log %s/d.error warn;\n"
+		 "events {} http { access_log off; server { listen unix:%s/d.socket; } }\n",
+		 directory, directory, directory);
+	ctl_write_file("d.config", text, 0644);
+	snprintf(config, sizeof(config), "%s/d.config", directory);
+	CTL_RUN(&self->result, "sh", "-c", "PATH=$PATH:/usr/sbin; \"$@\" 2>&1 | cat", "sh", ctl_path(),
+		"nginx", "-p", directory, "-c", config, "-e", "d.error");
+	self->background = background_of(self->result.out);
+	pid = read_pid("d.pid");
+	ASSERT_LT(0, self->background) {
+		TH_LOG("%s", self->result.out);
+	}
+	self->daemon = pid;
+	usleep(300000);
+	kill(self->daemon, SIGQUIT);
+	EXPECT_TRUE(is_gone_soon(self->daemon));
+	EXPECT_TRUE(is_gone_soon(self->background));
+	/* The program, the master and the workers. */
+	EXPECT_EQ(4, ctl_find_files("massif.out.", NULL));
+	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
+	unlink("d.socket");
+	self->daemon = self->background = 0;
+}
+
+TEST_HARNESS_MAIN
