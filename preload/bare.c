@@ -8,12 +8,15 @@
 #include "bare.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "libc.h"
 
 #ifdef __x86_64__
 
@@ -30,6 +33,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 			 : "rcx", "r11", "memory");
 	if ((unsigned long)result < -4095ul)
 		return result;
+	/* The program may make a call before its first event. */
+	mf_libc_bind();
 	errno = (int)-result;
 	return -1;
 }
@@ -60,7 +65,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 BARE(int, close, SYS_close, (int fd), W(fd))
 BARE(int, fcntl, SYS_fcntl, (int fd, int command, long more), W(fd), W(command), more)
-BARE(int, fstat, SYS_fstat, (int fd, struct stat *status), W(fd), W(status))
+/* As glibc makes it: some sandboxes know no other. */
+BARE(int, fstat, SYS_newfstatat, (int fd, struct stat *status), W(fd), W(""), W(status), W(AT_EMPTY_PATH))
 BARE(int, ftruncate, SYS_ftruncate, (int fd, off_t size), W(fd), W(size))
 BARE(int, getrlimit, SYS_getrlimit, (int resource, struct rlimit *limit), W(resource), W(limit))
 BARE(int, kill, SYS_kill, (pid_t pid, int number), W(pid), W(number))

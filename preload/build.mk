@@ -2,7 +2,7 @@
 # The preload shim. libgcc's unwinder is linked in and hidden: the program keeps its own.
 
 PRELOAD_SRCS := $(wildcard preload/*.c) \
-	userland/base/error.c userland/base/pattern.c \
+	userland/base/pattern.c \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
 	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
 	userland/model/heap.c userland/model/consult.c \
@@ -20,6 +20,8 @@ $(O)/pic/preload/operators.o: CFLAGS += -fexceptions
 # The names of the entry points are the C library's; calls between them must stay calls.
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o: \
 	CFLAGS += -fno-builtin
+# They are what the compiler would have them call.
+$(O)/pic/preload/freestanding.o: CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 # They know their caller's registers by their own frame.
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o \
 	$(O)/pic/preload/client.o: CFLAGS += -fno-omit-frame-pointer
@@ -30,10 +32,13 @@ $(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: CFLAGS += -fno-tree-slp-ve
 PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getuid kill madvise memfd_create \
 	mmap mprotect munmap pread readlink sched_yield syscall write
 
-# Its constructor comes before all others, so that what they do is seen.
+# Its constructor comes before all others, so that what they do is seen. Of the compiler's start files it has only
+# the last one, which ends .eh_frame: the others call __gmon_start__ and more, if the program defines it. No call
+# leaves it by a symbol: see libc.h and selftests/host/preload_symbols.c.
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,initfirst -Wl,-z,defs \
-		-Wl,--exclude-libs,ALL $(PRELOAD_BARE:%=-Wl,--wrap=%) -o $@ $^ -static-libgcc -lgcc_eh
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -nostartfiles -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,initfirst -Wl,-z,defs -Wl,-Bsymbolic-functions \
+		-Wl,--exclude-libs,ALL $(PRELOAD_BARE:%=-Wl,--wrap=%) -o $@ $^ -static-libgcc -lgcc_eh \
+		$(shell $(CC) -print-file-name=crtendS.o)
 
 ALL += $(O)/libmassif-preload.so
 INSTALL_INCLUDE += preload/massif.h

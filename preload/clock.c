@@ -8,7 +8,9 @@
 
 #include "clock.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <link.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "definitions.h"
 #include "descriptor.h"
 #include "session.h"
 
@@ -141,14 +144,65 @@ static int64_t count_instructions(struct mf_clock *clock)
 	return (int64_t)header->instructions;
 }
 
+/*
+ * Milliseconds: the kernel's clock of ticks, which lags by one at most (4 ms at 250 a second), or what
+ * massif-ctl saw last on the exact clock, whichever is later. massif-ctl looks when a snapshot is due, and
+ * every millisecond while snapshots are that close; see mf_timekeeper_look().
+ *
+ * An exact clock in the program would take the time-stamp counter, which a program can forbid itself
+ * (PR_SET_TSC, strict seccomp), or a system call, which a sandbox may answer with death. The kernel's own
+ * clock_gettime() in the vDSO reads this clock from memory.
+ */
+static int (*vdso_clock)(clockid_t clock, struct timespec *time);
+
+static uint64_t ns_of(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000ull + (uint64_t)time->tv_nsec;
+}
+
 static int64_t count_milliseconds(void)
 {
+	const struct mf_store_header *header = mf_session_store.header;
+	int64_t seen = __atomic_load_n(&header->seen_ms, __ATOMIC_RELAXED), ms;
 	struct timespec now;
-	uint64_t ns;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-	return (int64_t)((ns - mf_session_store.header->first_time_ns) / 1000000);
+	if (!vdso_clock || vdso_clock(CLOCK_MONOTONIC_COARSE, &now) || ns_of(&now) < header->first_time_ns)
+		return seen;
+	ms = (int64_t)((ns_of(&now) - header->first_time_ns) / 1000000);
+	return ms > seen ? ms : seen;
+}
+
+static void keep_function(const struct mf_definition *definition, void *data)
+{
+	vdso_clock = (int (*)(clockid_t, struct timespec *))definition->address;
+}
+
+static void find_vdso_clock(void)
+{
+	const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct mf_definitions definitions;
+	struct dl_phdr_info object = { .dlpi_name = "" };
+
+	if (!header)
+		return;
+	object.dlpi_phdr = (const void *)((uintptr_t)header + header->e_phoff);
+	object.dlpi_phnum = header->e_phnum;
+	object.dlpi_addr = (uintptr_t)header;
+	for (int i = 0; i < object.dlpi_phnum; i++)
+		if (object.dlpi_phdr[i].p_type == PT_LOAD)
+			object.dlpi_addr = (uintptr_t)header - object.dlpi_phdr[i].p_vaddr;
+	if (mf_definitions_open(&definitions, &object))
+		mf_definitions_find(&definitions, "__vdso_clock_gettime", 0, keep_function, NULL);
+}
+
+void mf_clock_start(void)
+{
+	struct timespec now = { 0 };
+
+	find_vdso_clock();
+	/* At the start all calls are the dynamic linker's still. */
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	mf_session_store.header->first_time_ns = ns_of(&now);
 }
 
 int64_t mf_clock_now(struct mf_clock *clock)

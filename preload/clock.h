@@ -15,6 +15,9 @@ struct mf_clock {
 	uint64_t last;	  /* its value at the thread's latest event */
 };
 
+/* At the start of the session: time is counted from here. */
+void mf_clock_start(void);
+
 /*
  * The present time. For a thread that is alone, since it adds up all threads: a thread's instructions
  * count from its first event on. Costs nothing when the unit is bytes.

@@ -13,7 +13,6 @@
 #include <link.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,7 +62,10 @@ static const char *path_of(const struct dl_phdr_info *info)
 	    !getcwd(buffer, PATH_MAX))
 		return info->dlpi_name;
 	length = strlen(buffer);
-	snprintf(buffer + length, sizeof(buffer) - length, "/%s", info->dlpi_name);
+	buffer[length++] = '/';
+	if (strlen(info->dlpi_name) >= sizeof(buffer) - length)
+		return info->dlpi_name;
+	strcpy(buffer + length, info->dlpi_name);
 	return buffer;
 }
 

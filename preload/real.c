@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libc.h"
+
 #define EARLY_ALIGN 64u
 
 _Alignas(EARLY_ALIGN) unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
@@ -125,8 +127,10 @@ bool mf_real_resolve(void)
 {
 	static int started;
 	struct mf_real found;
-	int saved = errno;
+	int saved;
 
+	mf_libc_bind();
+	saved = errno;
 	/*
 	 * The first event comes while there is one thread. A second arrival is dlsym's own
 	 * allocation, which the early functions serve.

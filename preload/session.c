@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/join.h"
 #include "model/blocks.h"
 #include "model/model.h"
 #include "arrival.h"
+#include "clock.h"
 #include "follow.h"
 #include "fork.h"
 #include "join.h"
@@ -87,14 +87,6 @@ static void clean_environment(char **environment)
 		remove_variable(environment, "LD_PRELOAD");
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 static int *make_active_word(void)
 {
 	size_t size = (size_t)getauxval(AT_PAGESZ);
@@ -161,7 +153,7 @@ static void attach(char **environment)
 		mf_session_store.header->trace_fd = trace;
 	if (rest)
 		mf_fork_start();
-	mf_session_store.header->first_time_ns = monotonic_ns();
+	mf_clock_start();
 	mf_objects_scan();
 	mf_rowcache_open(&mf_session_store);
 	mf_requests_start();

@@ -16,6 +16,8 @@ static const struct {
 	const char *arguments[WORDS];
 } programs[] = {
 	{ "untouched_fp", { NULL } },
+	{ "untouched_names", { NULL } },
+	{ "untouched_tsc", { NULL } },
 };
 
 /* At most two options each. */

@@ -27,6 +27,15 @@ static int within(int64_t period)
 	return period < 1 ? 1 : period > LONGEST_MS ? LONGEST_MS : (int)period;
 }
 
+/* Since the first event, with the precision that the program's own look at the clock does not have. */
+static int64_t passed_since(uint64_t first_time_ns)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)first_time_ns) / 1000000;
+}
+
 int mf_timekeeper_look(struct mf_store *store)
 {
 	const struct mf_model *model = mf_model_of(store);
@@ -37,7 +46,8 @@ int mf_timekeeper_look(struct mf_store *store)
 	if (!__atomic_load_n(&store->header->pid, __ATOMIC_ACQUIRE))
 		return NOT_BEGUN_MS;
 	next = __atomic_load_n(&model->next_allowed, __ATOMIC_RELAXED);
-	passed = mf_timekeeper_now() - (int64_t)(store->header->first_time_ns / 1000000);
+	passed = passed_since(store->header->first_time_ns);
+	__atomic_store_n(&store->header->seen_ms, passed, __ATOMIC_RELAXED);
 	if (passed < next)
 		return within(next - passed);
 	mf_tally_hurry(store);

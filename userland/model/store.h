@@ -99,6 +99,7 @@ struct mf_store_header {
 	 * Unit of milliseconds: the aggregator looks at the clock, so that the program need not, and
 	 * says here that the time of the next snapshot has come.
 	 */
+	int64_t seen_ms; /* and this is what it saw last: since first_time_ns, exactly */
 	uint32_t snapshot_due;
 	uint32_t n_tallies; /* that were ever in use: the first ones */
 	uint32_t granule_bits; /* of the table of blocks, see blocks.h */

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+// The C library's functions that need nothing of the C library: the shim has its own.
+//
+// The program may define functions of these names, or preload a library that does (thread and memory
+// sanitizers define most of them): the shim must not run that code, and that code must not see the shim's
+// calls. All of these are hidden, so the linker binds the shim's calls to them, including those that the
+// compiler makes of loops and copies, and those of libgcc's unwinder.
+
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bare.h"
+
+#ifdef __x86_64__
+
+/* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Of the dynamic linker. */
+extern void *__libc_stack_end;
+
+void *memcpy(void *to, const void *from, size_t size)
+{
+	void *start = to;
+
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+	return start;
+}
+
+void *memmove(void *to, const void *from, size_t size)
+{
+	unsigned char *target = to;
+	const unsigned char *source = from;
+
+	if ((uintptr_t)to - (uintptr_t)from >= size)
+		return memcpy(to, from, size);
+	while (size--)
+		target[size] = source[size];
+	return to;
+}
+
+void *memset(void *to, int byte, size_t size)
+{
+	void *start = to;
+
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(byte) : "memory");
+	return start;
+}
+
+int memcmp(const void *a, const void *b, size_t size)
+{
+	const unsigned char *left = a, *right = b;
+
+	for (size_t i = 0; i < size; i++)
+		if (left[i] != right[i])
+			return left[i] - right[i];
+	return 0;
+}
+
+void *memchr(const void *bytes, int byte, size_t size)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		if (at[i] == (unsigned char)byte)
+			return (void *)(uintptr_t)(at + i);
+	return NULL;
+}
+
+size_t strnlen(const char *text, size_t most)
+{
+	size_t length = 0;
+
+	while (length < most && text[length])
+		length++;
+	return length;
+}
+
+size_t strlen(const char *text)
+{
+	return strnlen(text, SIZE_MAX);
+}
+
+int strncmp(const char *a, const char *b, size_t most)
+{
+	for (size_t i = 0; i < most; i++) {
+		if (a[i] != b[i])
+			return (unsigned char)a[i] - (unsigned char)b[i];
+		if (!a[i])
+			break;
+	}
+	return 0;
+}
+
+int strcmp(const char *a, const char *b)
+{
+	return strncmp(a, b, SIZE_MAX);
+}
+
+char *strchr(const char *text, int character)
+{
+	for (;; text++) {
+		if (*text == (char)character)
+			return (char *)(uintptr_t)text;
+		if (!*text)
+			return NULL;
+	}
+}
+
+size_t strcspn(const char *text, const char *rejected)
+{
+	size_t length = 0;
+
+	while (text[length] && !strchr(rejected, text[length]))
+		length++;
+	return length;
+}
+
+char *strstr(const char *text, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	for (;; text++) {
+		if (!strncmp(text, wanted, length))
+			return (char *)(uintptr_t)text;
+		if (!*text)
+			return NULL;
+	}
+}
+
+char *stpcpy(char *to, const char *from)
+{
+	size_t length = strlen(from);
+
+	memcpy(to, from, length + 1);
+	return to + length;
+}
+
+char *strcpy(char *to, const char *from)
+{
+	stpcpy(to, from);
+	return to;
+}
+
+char *strncpy(char *to, const char *from, size_t size)
+{
+	size_t length = strnlen(from, size);
+
+	memcpy(to, from, length);
+	memset(to + length, 0, size - length);
+	return to;
+}
+
+/* Words for errors are made by massif-ctl. */
+char *strerror(int number)
+{
+	static char none[] = "";
+
+	return none;
+}
+
+char *getenv(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (char **at = environ; at && *at; at++)
+		if (!strncmp(*at, name, length) && (*at)[length] == '=')
+			return *at + length + 1;
+	return NULL;
+}
+
+/* Behind the environment as it was at the start: what the program has in its place later may be shorter. */
+static const ElfW(auxv_t) *find_vector(void)
+{
+	long argc = *(long *)__libc_stack_end;
+	char **environment = (char **)__libc_stack_end + 1 + argc + 1;
+
+	while (*environment)
+		environment++;
+	return (const void *)(environment + 1);
+}
+
+unsigned long getauxval(unsigned long type)
+{
+	static const ElfW(auxv_t) *vector; /* set while there is one thread */
+
+	if (!vector)
+		vector = find_vector();
+	for (const ElfW(auxv_t) *entry = vector; entry->a_type != AT_NULL; entry++)
+		if (entry->a_type == type)
+			return entry->a_un.a_val;
+	return 0;
+}
+
+int getpagesize(void)
+{
+	return 4096;
+}
+
+/* What glibc calls a thread is the address of its descriptor, to which the thread pointer points. */
+pthread_t pthread_self(void)
+{
+	return (pthread_t)__builtin_thread_pointer();
+}
+
+void _exit(int status)
+{
+	for (;;)
+		__wrap_syscall(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+// The C library's own functions, found without the program's symbols.
+//
+// The dynamic linker binds a call to the first definition of the name, which may be the program's or that
+// of a library that it preloads. So these are looked up in the symbol tables of libc.so.6 and of the
+// dynamic linker themselves, which the linker's list for debuggers (_r_debug) leads to.
+
+#include "libc.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "definitions.h"
+
+#ifdef __x86_64__
+
+#define LIBC "libc.so.6"
+
+#define FUNCTIONS(X) \
+	X(__errno_location) \
+	X(__pthread_key_create) \
+	X(__register_atfork) \
+	X(_dl_find_object) \
+	X(abort) \
+	X(dl_iterate_phdr) \
+	X(dladdr) \
+	X(dladdr1) \
+	X(dlsym) \
+	X(pthread_key_create) \
+	X(pthread_mutex_lock) \
+	X(pthread_mutex_unlock) \
+	X(pthread_once) \
+	X(pthread_setcancelstate) \
+	X(pthread_setspecific)
+
+/* The entry of each function jumps to where its variable points. */
+#define ENTRY(function)                                    \
+	void *mf_libc_##function MF_HIDDEN;                         \
+	__asm__(".text\n"                                           \
+		".p2align 4\n"                                      \
+		".globl " #function "\n"                            \
+		".hidden " #function "\n"                           \
+		".type " #function ", @function\n" #function ":\n"  \
+		"	.cfi_startproc\n"                           \
+		"	jmp	*mf_libc_" #function "(%rip)\n"     \
+		"	.cfi_endproc\n"                             \
+		".size " #function ", . - " #function "\n");
+FUNCTIONS(ENTRY)
+
+static const struct {
+	const char *name;
+	void **address;
+} functions[] = {
+#define ROW(function) { #function, &mf_libc_##function },
+	FUNCTIONS(ROW)
+#undef ROW
+};
+
+#define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+/* For pthread_atfork(), which glibc links in: what tells it of which object a function is. */
+void *const __dso_handle MF_HIDDEN = (void *)&__dso_handle;
+
+static void fail(const char *what)
+{
+	static const char text[] = "massif: no such function in the C library: ";
+
+	/* Nothing that runs later would find it. */
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 || write(STDERR_FILENO, what, strlen(what)) < 0 ||
+	    write(STDERR_FILENO, "\n", 1) < 0)
+		_exit(127);
+	_exit(127);
+}
+
+static void keep_address(const struct mf_definition *definition, void *data)
+{
+	/* The versions of one name have one address; a function that chooses another is none of them. */
+	if (!definition->chosen_late)
+		*(void **)data = definition->address;
+}
+
+/* An object of the list as its program headers tell: it begins with its ELF header. */
+static bool describe(const struct link_map *map, struct dl_phdr_info *object)
+{
+	const ElfW(Ehdr) *header = (const void *)map->l_addr;
+
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG))
+		return false;
+	*object = (struct dl_phdr_info){
+		.dlpi_addr = map->l_addr,
+		.dlpi_name = map->l_name,
+		.dlpi_phdr = (const void *)(map->l_addr + header->e_phoff),
+		.dlpi_phnum = header->e_phnum,
+	};
+	return true;
+}
+
+/* The object's name for the dynamic linker, from its dynamic section alone: others may not begin with a header. */
+static bool has_name(const struct link_map *map, const char *name)
+{
+	const char *names = NULL;
+	ElfW(Xword) soname = 0;
+
+	for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_SONAME)
+			soname = entry->d_un.d_val;
+		else if (entry->d_tag == DT_STRTAB)
+			names = (const char *)(entry->d_un.d_ptr < map->l_addr ?
+						       entry->d_un.d_ptr + map->l_addr :
+						       entry->d_un.d_ptr);
+	}
+	return soname && names && !strcmp(names + soname, name);
+}
+
+void mf_libc_bind(void)
+{
+	const struct link_map *map = _r_debug.r_map;
+	struct mf_definitions definitions;
+	struct dl_phdr_info object;
+
+	if (mf_libc_abort)
+		return;
+	while (map && !has_name(map, LIBC))
+		map = map->l_next;
+	if (!map || !describe(map, &object) || !mf_definitions_open(&definitions, &object))
+		fail(LIBC);
+	for (uint32_t i = 0; i < N_FUNCTIONS; i++) {
+		mf_definitions_find(&definitions, functions[i].name, i, keep_address,
+				    functions[i].address);
+		if (!*functions[i].address)
+			fail(functions[i].name);
+	}
+}
+
+#else
+
+void mf_libc_bind(void)
+{
+}
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// The shim calls no function that the program, or a library that it preloads, could define.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+/* All that the dynamic linker binds in the shim: data, which is not called, and why that is asked for. */
+static const struct {
+	const char *name, *reason;
+} allowed[] = {
+	{ "__libc_single_threaded", "whether there are other threads: the program may have a copy of it" },
+	{ "__libc_stack_end", "where the arguments and the environment are, before libc knows" },
+	{ "_r_debug", "the list of objects, and through it libc's own functions" },
+	{ "environ", "the program's environment, for PATH" },
+	{ "__environ", "the same" },
+};
+
+static bool is_allowed(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+		if (!strcmp(allowed[i].name, name))
+			return true;
+	return false;
+}
+
+/* The symbols that @script prints of the shim, without their versions, as far as they are not allowed. */
+static size_t others(const char *script)
+{
+	struct ctl_result result;
+	char shim[4096], *line;
+	size_t n = 0;
+
+	snprintf(shim, sizeof(shim), "%s/libmassif-preload.so", getenv("MASSIF_BUILD"));
+	CTL_RUN(&result, "sh", "-c", script, "sh", shim);
+	for (line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n")) {
+		line[strcspn(line, "@")] = '\0';
+		if (is_allowed(line))
+			continue;
+		fprintf(stderr, "# %s\n", line);
+		n++;
+	}
+	n += strlen(result.err);
+	ctl_result_free(&result);
+	return n;
+}
+
+TEST(undefined)
+{
+	EXPECT_EQ(0, others("LC_ALL=C nm -D --undefined-only \"$1\" | awk '{ print $NF }'"));
+}
+
+/* Those that it defines itself and still has bound to whoever comes first, too. */
+TEST(bound_at_the_start)
+{
+	EXPECT_EQ(0, others("LC_ALL=C readelf -rW \"$1\" | awk '$3 ~ /^R_/ && $3 !~ /RELATIVE|TPOFF|DTPMOD/ "
+			    "{ print $5 }'"));
+	EXPECT_LT(0, others("LC_ALL=C readelf -rW \"$1\" | awk '$3 ~ /RELATIVE/ { print $4 }'"));
+}
+
+TEST(are_no_functions)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
+		struct ctl_result result;
+
+		CTL_RUN(&result, "sh", "-c",
+			"LC_ALL=C readelf --dyn-syms -W $(ldd /bin/true | awk '/libc\\.so|ld-linux/ "
+			"{ print $(NF - 1) }') | grep -wE \"OBJECT.* $1(@.*)?\"",
+			"sh", allowed[i].name);
+		EXPECT_EQ(0, ctl_exit_code(&result)) {
+			TH_LOG("%s (%s)", allowed[i].name, allowed[i].reason);
+		}
+		ctl_result_free(&result);
+	}
+}
+
+TEST_HARNESS_MAIN
