@@ -176,6 +176,7 @@ $(O)/selftests/bench/kernel_paths $(O)/selftests/bench/own: %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 include selftests/bench/build.mk
+include selftests/search/build.mk
 
 #: demo             install what is missing, build, show a heap and a pages report of a real program
 demo:

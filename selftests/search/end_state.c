@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+// What /proc shows of a process that is about to end, without what massif has put there.
+
+#include "selftests/search/end_state.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Lines of /proc/PID/status that the program itself decides. */
+static const char *const status_lines[] = {
+	"Umask:",  "Uid:",    "Gid:",	     "Groups:",	 "SigPnd:",  "ShdPnd:",	   "SigBlk:",
+	"SigIgn:", "SigCgt:", "CapInh:",     "CapPrm:",	 "CapEff:",  "CapBnd:",	   "CapAmb:",
+	"Seccomp:", "THP_enabled:", "NoNewPrivs:", "Speculation_Store_Bypass:",
+};
+
+/* Files that are printed as they are. */
+static const char *const whole_files[] = {
+	"limits", "timers", "coredump_filter", "timerslack_ns", "personality", "oom_score_adj",
+};
+
+/* Where it is printed, and the name of the process's executable, with which every line begins. */
+static FILE *to;
+static const char *name;
+
+__attribute__((format(printf, 2, 3))) static void say(const char *what, const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(to, "%s: %s ", name, what);
+	va_start(arguments, format);
+	vfprintf(to, format, arguments);
+	va_end(arguments);
+}
+
+static FILE *open_proc(pid_t pid, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	return fopen(path, "re");
+}
+
+/*
+ * What massif puts into a process. The two variables are not in its environment any more (the pointers to
+ * them are gone), but their bytes still lie on its initial stack, which is what /proc shows.
+ */
+static bool is_ours(const char *text)
+{
+	return strstr(text, "libmassif-preload.so") || strstr(text, "memfd:massif-") ||
+	       strstr(text, "MASSIF_SESSION=");
+}
+
+static void print_status(pid_t pid)
+{
+	FILE *file = open_proc(pid, "status");
+	char line[1024];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		for (size_t i = 0; i < sizeof(status_lines) / sizeof(status_lines[0]); i++) {
+			if (!strncmp(line, status_lines[i], strlen(status_lines[i])))
+				say("status", "%s", line);
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+static void print_whole(pid_t pid, const char *what)
+{
+	FILE *file = open_proc(pid, what);
+	char line[1024];
+
+	while (file && fgets(line, sizeof(line), file))
+		say(what, "%s", line);
+	if (file)
+		fclose(file);
+}
+
+/* Strings with a NUL behind each: command line and environment. */
+static void print_strings(pid_t pid, const char *what)
+{
+	FILE *file = open_proc(pid, what);
+	char *string = NULL;
+	size_t size = 0;
+
+	while (file && getdelim(&string, &size, '\0', file) > 0) {
+		/* Longer values of ours may have left their ends behind. */
+		if (!is_ours(string) && (strcmp(what, "environ") || strchr(string, '=')))
+			say(what, "%s\n", string);
+	}
+	free(string);
+	if (file)
+		fclose(file);
+}
+
+/* Which file it is; of a pipe or socket only the kind, since its number is never the same. */
+static void print_descriptor(pid_t pid, const char *number)
+{
+	char path[PATH_MAX], link[PATH_MAX];
+	ssize_t length;
+	char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%s", pid, number);
+	length = readlink(path, link, sizeof(link) - 1);
+	if (length <= 0)
+		return;
+	link[length] = '\0';
+	end = strstr(link, ":[");
+	if (end)
+		*end = '\0';
+	/* The connection of a forked or followed process to massif-ctl (differences.rst, A descriptor more). */
+	if (!strcmp(link, "socket") && atoi(number) >= 1000)
+		return;
+	if (!is_ours(link))
+		say("descriptor", "%s %s\n", number, link);
+}
+
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	return atoi((*a)->d_name) - atoi((*b)->d_name);
+}
+
+static void print_descriptors(pid_t pid)
+{
+	struct dirent **entries;
+	char path[64];
+	int count;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	count = scandir(path, &entries, NULL, by_number);
+	for (int i = 0; i < count; i++) {
+		if (entries[i]->d_name[0] != '.')
+			print_descriptor(pid, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+/* Permissions and file of each mapping of a file; their addresses are random. */
+static void print_maps(pid_t pid)
+{
+	FILE *file = open_proc(pid, "maps");
+	char line[PATH_MAX + 128];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *permissions = strchr(line, ' '), *path = strchr(line, '/');
+
+		if (path && permissions && !is_ours(line))
+			say("mapped", "%.5s %s", permissions + 1, path);
+	}
+	if (file)
+		fclose(file);
+}
+
+void end_state_print(pid_t pid, FILE *where)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t length;
+
+	to = where;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, pid);
+	if (access(path, F_OK))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	length = readlink(path, exe, sizeof(exe) - 1);
+	exe[length > 0 ? length : 0] = '\0';
+	if (strstr(exe, "/massif-ctl"))
+		return;
+	name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
+	say("process", "%s\n", exe);
+	print_strings(pid, "cmdline");
+	print_strings(pid, "environ");
+	print_status(pid);
+	for (size_t i = 0; i < sizeof(whole_files) / sizeof(whole_files[0]); i++)
+		print_whole(pid, whole_files[i]);
+	print_descriptors(pid);
+	print_maps(pid);
+	fflush(to);
+}

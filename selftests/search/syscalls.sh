@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Compares a command's system calls alone and under massif: syscalls.sh DIRECTORY SECONDS PREPARATION COMMAND
+#
+# For commands that have one process with one thread. The calls' names and arguments, in their order, with
+# numbers and addresses masked, are the same but for those that syscalls.allowed allows to be added. Where
+# two runs alone differ only names are compared, and where these differ nothing is.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}
+work=$1/syscalls seconds=$2 preparation=$3 command=$4
+rm -rf "$work"
+mkdir -p "$work"
+
+trace() {
+	local run=$1 prefix=$2
+	rm -rf "${work:?}/now"
+	mkdir -p "$work/now/home/tmp" "$work/$run"
+	(
+		cd "$work/now/home" || exit 125
+		export HOME=$PWD TMPDIR=$PWD/tmp XDG_CACHE_HOME=$work/cache LC_ALL=C.UTF-8
+		export PATH=/usr/sbin:/usr/bin:/sbin:/bin SEARCH=$here
+		sh -c "$preparation" < /dev/null > /dev/null 2>&1
+		"$build/selftests/search/contain" -t $((seconds * 10)) -d "$work/now" -- \
+			sh -c "exec strace -ff -s 64 -o '$work/$run/trace' $prefix $command"
+	)
+}
+
+# The calls of the program itself, from its execve on.
+calls() {
+	local file
+	for file in "$work/$1"/trace.*; do
+		grep -q '^execve(' "$file" || continue
+		# massif-ctl's own trace begins with its execve, and the program's child has none of it.
+		! head -1 "$file" | grep -q '^execve("[^"]*/massif-ctl"' || continue
+		sed -n '/^execve(/,$p' "$file"
+	done | sed -E 's/0x[0-9a-f]+/X/g; s/\b[0-9]{3,}\b/N/g; s/ +(= )/ \1/; s/(getrandom\()[^)]*/\1/; s/( = |[=\[, ])[0-9]+(\)?$)/\1N\2/;
+		s#/\* [0-9N]+ vars \*/##; s/tv_n?sec=[0-9N]+/T/g; s/st_[mac]time=[^,}]*//g'
+}
+
+names() {
+	sed 's/(.*//' "$1"
+}
+
+trace alone1 ''
+trace alone2 ''
+trace ours "$build/massif-ctl -q --massif-out-file=$work/profile.%p --log-file=$work/log --"
+for run in alone1 alone2 ours; do calls "$run" > "$work/$run.calls"; done
+if [ ! -s "$work/ours.calls" ] || [ ! -s "$work/alone1.calls" ]; then
+	printf 'random\tnot traced\n'
+	exit
+fi
+how='names and arguments'
+if ! cmp -s "$work/alone1.calls" "$work/alone2.calls"; then
+	how='names only'
+	for run in alone1 alone2 ours; do
+		names "$work/$run.calls" > "$work/$run.names"
+		mv "$work/$run.names" "$work/$run.calls"
+	done
+	sed 's/\\(.*//; s/\t.*//' "$here/syscalls.allowed" > "$work/allowed.names"
+	cmp -s "$work/alone1.calls" "$work/alone2.calls" || {
+		printf 'random\tnot the same calls in two runs alone\n'
+		exit
+	}
+fi
+diff "$work/alone1.calls" "$work/ours.calls" > "$work/difference"
+# Calls that are made elsewhere, as mmap for the same memory, have moved; the rest is missing or more.
+missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$work/ours.calls"))
+if [ "$how" = 'names only' ]; then
+	added=$(LC_ALL=C comm -13 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$work/ours.calls") |
+		grep -vE "$(grep -oE '^\^[a-z0-9]+' "$here/syscalls.allowed" | sort -u | paste -sd '|')")
+else
+	added=$(LC_ALL=C comm -13 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$work/ours.calls") |
+		grep -vE -f <(grep -v '^#' "$here/syscalls.allowed" | cut -f 1))
+fi
+# The allocator's own share depends on where it stands.
+missing=$(printf '%s\n' "$missing" | grep -vE '^(brk|mmap|munmap|mprotect|execve|$)')
+added=$(printf '%s\n' "$added" | grep -vE '^(execve|$)')
+total=$(wc -l < "$work/alone1.calls")
+if [ -n "$missing$added" ]; then
+	printf 'differs\t%s: missing: %s; added: %s\n' "$how" "$(printf '%s' "$missing" | head -3 | paste -sd ';')" \
+		"$(printf '%s' "$added" | head -3 | paste -sd ';')"
+	exit 1
+fi
+printf 'equal\t%s of %s calls; %s more\n' "$how" "$total" "$(($(wc -l < "$work/ours.calls") - total))"
