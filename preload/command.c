@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,13 @@ static int copy(struct scratch *scratch, int to)
 	return n < 0 ? -errno : 0;
 }
 
+static bool is_regular(int fd)
+{
+	struct stat status;
+
+	return !syscall(SYS_fstat, fd, &status) && S_ISREG(status.st_mode);
+}
+
 static int write_file(struct scratch *scratch)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, scratch->file.name,
@@ -56,6 +64,9 @@ static int write_file(struct scratch *scratch)
 	if (fd < 0)
 		return -errno;
 	code = copy(scratch, fd);
+	/* massif-ctl has all of it, and half a file is of no use. */
+	if (code && is_regular(fd))
+		syscall(SYS_unlinkat, AT_FDCWD, scratch->file.name, 0);
 	syscall(SYS_close, fd);
 	return code;
 }

@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(control, which_one, SECONDS)
 	EXPECT_FAILS("--pid: the number of a process must follow", "snapshot", "--pid=x");
 	EXPECT_FAILS("Unknown option: --detailed", "snapshot", "--detailed");
 	EXPECT_FAILS("one file at a time: b", "snapshot", "a", "b");
-	EXPECT_FAILS("cannot write the output file './no/c.file'", "snapshot", "./no/c.file");
+	EXPECT_FAILS("cannot write './no/c.file': No such file or directory\n", "snapshot", "./no/c.file");
 }
 
 /* A connection to the only aggregator there is, or -1. */

@@ -121,7 +121,7 @@ TEST_F(outfile, failed_write_leaves_nothing)
 	for (int i = 0; i < 64; i++)
 		fwrite(block, 1, sizeof(block), file.stream);
 	EXPECT_NE(0, mf_outfile_commit(&file, &self->err));
-	EXPECT_NE(NULL, strstr(self->err.text, "cannot write the output file 'f.old': "));
+	EXPECT_NE(NULL, strstr(self->err.text, "cannot write 'f.old': "));
 	EXPECT_TRUE(holds("f.old", "old\n"));
 }
 
@@ -182,7 +182,7 @@ TEST_F(outfile, device)
 	EXPECT_EQ(0, write_whole("/dev/null", "gone\n", 0644, &self->err));
 	EXPECT_TRUE(S_ISCHR(mode_of("/dev/null")));
 	EXPECT_EQ(-ENOSPC, write_whole("/dev/full", "nowhere to go\n", 0644, &self->err));
-	EXPECT_STREQ("cannot write the output file '/dev/full': No space left on device",
+	EXPECT_STREQ("cannot write '/dev/full': No space left on device",
 		     self->err.text);
 }
 
@@ -221,7 +221,7 @@ TEST_F(outfile, rights)
 	EXPECT_EQ(-EACCES, write_whole("f.readonly", "new\n", 0644, err));
 	EXPECT_EQ(-EACCES, mf_outfile_check("f.directory/x", err));
 	EXPECT_EQ(-EACCES, write_whole("f.directory/x", "new\n", 0644, err));
-	EXPECT_STREQ("cannot write the output file 'f.directory/x': Permission denied", err->text);
+	EXPECT_STREQ("cannot write 'f.directory/x': Permission denied", err->text);
 	EXPECT_TRUE(holds("f.readonly", "old\n"));
 	rmdir("f.directory");
 }

@@ -57,7 +57,7 @@ TEST(files_are_massifs)
 {
 	static char *ours[N_FILES], *theirs[N_FILES];
 	struct ctl_result result;
-	char target[4096];
+	char target[4096], *saved;
 
 	if (access(VALGRIND, X_OK))
 		SKIP(return, "valgrind is not installed");
@@ -74,6 +74,10 @@ TEST(files_are_massifs)
 		"--massif-out-file=massif.out", target, "commands");
 	EXPECT_EQ(0, ctl_exit_code(&result));
 	EXPECT_NE(NULL, strstr(result.err, "'/dev/null/commands'"));
+	saved = ctl_saved_file(result.err);
+	EXPECT_NE(NULL, saved);
+	EXPECT_EQ(0, saved ? unlink(saved) : -1);
+	free(saved);
 	ctl_result_free(&result);
 	collect(ours);
 	EXPECT_EQ(-1, access("commands.nothing", F_OK));

@@ -403,15 +403,21 @@ TEST_F(options, are_refused_with_a_reason)
 	memset(&self->result, 0, sizeof(self->result));
 }
 
-/* The other file is written all the same. */
+/* The other file is written all the same, and this one elsewhere. */
 TEST_F(options, a_file_that_cannot_be_written)
 {
-	CTL_RUN(&self->result, "massif-ctl", "--xtree-memory=allocs",
-		"--xtree-memory-file=no/such/directory", ctl_target("heap_xtree"));
-	EXPECT_NE(NULL, strstr(self->result.err, "no/such/directory")) {
+	char *saved;
+
+	CTL_RUN(&self->result, "massif-ctl", "--xtree-memory=allocs", "--xtree-memory-file=/dev/full",
+		ctl_target("heap_xtree"));
+	EXPECT_EQ(1, ctl_find_files("massif.out.", (char[256]){ 0 }));
+	saved = ctl_saved_file(self->result.err);
+	ASSERT_NE(NULL, saved) {
 		TH_LOG("%s", self->result.err);
 	}
-	EXPECT_EQ(1, ctl_find_files("massif.out.", (char[256]){ 0 }));
+	EXPECT_NE(NULL, strstr(saved, "/xtmemory.kcg."));
+	EXPECT_EQ(0, unlink(saved));
+	free(saved);
 }
 
 TEST_HARNESS_MAIN

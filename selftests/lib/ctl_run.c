@@ -307,3 +307,15 @@ bool ctl_is_massif_file(const char *text)
 	}
 	return n > 0;
 }
+
+char *ctl_saved_file(const char *err)
+{
+	static const char label[] = "; saved as ", end[] = " instead\n";
+	const char *start = strstr(err, label);
+	const char *stop = start ? strstr(start, end) : NULL;
+
+	if (!stop)
+		return NULL;
+	start += strlen(label);
+	return strndup(start, (size_t)(stop - start));
+}

@@ -52,6 +52,9 @@ size_t ctl_find_files(const char *prefix, char name[256]);
 /* Removes every file of the current directory that begins with @prefix. */
 void ctl_remove_files(const char *prefix);
 
+/* The file that a message says was saved instead of another, the first in @err; to be freed; NULL: none. */
+char *ctl_saved_file(const char *err);
+
 /* Does a massif.out file hold together: header, snapshots numbered from 0, trees complete? */
 bool ctl_is_massif_file(const char *text);
 

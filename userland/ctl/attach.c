@@ -28,6 +28,7 @@
 
 enum {
 	STATUS_REFUSED = 1,
+	STATUS_LOST = 125,	   /* a file could be written nowhere */
 	DURATION_MAX = 1000000000, /* seconds */
 };
 
@@ -190,6 +191,7 @@ static int record(struct attachment *a)
 		ret = mf_error_set(&err, -ESRCH, "process %d has ended just now", (int)pid);
 	if (ret)
 		return refuse(&err);
+	mf_output_reserve(a->options, pid);
 	mf_message_say(MF_MESSAGE_NOTE, "attached to process %d (%.*s)%s", (int)pid,
 		       (int)strcspn(a->process.cmd, "\n"), a->process.cmd,
 		       a->timer < 0 ? "; Ctrl-C detaches" : "");
@@ -230,6 +232,8 @@ static int attach(struct mf_options *options, const struct request *request)
 	a.process = process;
 	a.timer = timer;
 	status = record(&a);
+	if (mf_outputs_are_lost(options->outputs))
+		status = STATUS_LOST;
 	mf_recording_close(&a.recording);
 	mf_signals_release(&a.signals);
 	return status;

@@ -40,13 +40,21 @@ int mf_guests_open(struct mf_guests *guests)
 	return guests->poller < 0 ? -errno : mf_guests_watch(guests, guests->door.listener);
 }
 
-static void dismiss(struct mf_guest **at)
+/* Takes the guest out. Its connection stays. */
+static void forget(struct mf_guest **at)
 {
 	struct mf_guest *guest = *at;
 
 	*at = guest->next;
-	close(guest->fd);
+	if (guest->contents >= 0)
+		close(guest->contents);
 	free(guest);
+}
+
+static void dismiss(struct mf_guest **at)
+{
+	close((*at)->fd);
+	forget(at);
 }
 
 void mf_guests_close(struct mf_guests *guests)
@@ -78,10 +86,7 @@ static void serve(struct mf_guests *guests, struct mf_guest *guest)
 	else if (!ret)
 		ret = EINPROGRESS;
 	if (ret != EINPROGRESS) {
-		struct mf_guest **at = find(guests, fd);
-
-		*at = guest->next;
-		free(guest);
+		forget(find(guests, fd));
 		if (ret < 0)
 			mf_door_answer(fd, ret, NULL);
 		if (ret)
@@ -138,7 +143,7 @@ static void admit(struct mf_guests *guests)
 		return;
 	}
 	*guest = (struct mf_guest){
-		.next = guests->first, .fd = fd, .is_stranger = is_stranger(fd),
+		.next = guests->first, .fd = fd, .is_stranger = is_stranger(fd), .contents = -1,
 	};
 	guests->first = guest;
 	if (guest->is_stranger)

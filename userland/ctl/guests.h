@@ -14,6 +14,7 @@ struct mf_guest {
 	struct mf_guest *next;
 	int fd;		  /* the connection */
 	bool is_told;	  /* it writes a file, of which the user is told */
+	int contents;	  /* of that file, should it fail; owned; -1: none */
 	bool is_stranger; /* another user's, and not root */
 };
 

@@ -415,14 +415,20 @@ static int serve_command(struct mf_heap_family *family, struct mf_guest *guest,
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (ret)
 		return ret;
-	guest->is_told = file.is_told;
 	ret = mf_door_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
+	if (guest->contents >= 0)
+		close(guest->contents);
+	guest->is_told = file.is_told;
+	guest->contents = mf_take(file.contents, -1);
 	return ret ? ret : EINPROGRESS;
 }
 
-static int serve_written(const struct mf_guest *guest, const struct mf_wish *wish)
+static int serve_written(struct mf_heap_family *family, const struct mf_guest *guest,
+			 const struct mf_wish *wish)
 {
-	mf_monitor_tell(wish->path, atoi(wish->args), guest->is_told);
+	const struct mf_monitor_file file = { .is_told = guest->is_told, .contents = guest->contents };
+
+	mf_monitor_written(&file, wish->path, -atoi(wish->args), family->options->outputs);
 	return ENOTCONN;
 }
 
@@ -447,7 +453,7 @@ static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *
 	case MF_JOIN_COMMAND:
 		return serve_command(family, guest, wish);
 	case MF_JOIN_WRITTEN:
-		return serve_written(guest, wish);
+		return serve_written(family, guest, wish);
 	case MF_JOIN_EXECUTES:
 	case MF_JOIN_STAYS:
 		return serve_executing(family, wish);

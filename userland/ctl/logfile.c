@@ -85,8 +85,9 @@ static int open_file(struct mf_logfile *log, struct mf_error *err)
 	bool depends;
 	int ret = depends_on_pid(log->pattern, &depends, err);
 
+	/* The program has no number yet: %p stays in the name. */
 	if (!ret)
-		ret = expand(log->pattern, getpid(), &name, err);
+		ret = expand(log->pattern, 0, &name, err);
 	if (ret)
 		return ret;
 	if (depends) {
@@ -115,6 +116,7 @@ int mf_logfile_open(struct mf_logfile *log, const struct mf_options *options,
 	int flags, ret;
 
 	log->pattern = options->log_file;
+	log->outputs = options->outputs;
 	if (log->pattern)
 		return open_file(log, err);
 	if (options->log_fd == STDERR_FILENO)
@@ -130,19 +132,27 @@ int mf_logfile_open(struct mf_logfile *log, const struct mf_options *options,
 	return 0;
 }
 
+/* Gives what has had another name until now its own. Returns 0 or -errno. */
+static int rename_to(struct mf_logfile *log, const char *name, struct mf_error *err)
+{
+	if (!log->temporary)
+		return 0;
+	if (rename(log->temporary, name) < 0)
+		return explain(name, -errno, err);
+	free(mf_take(log->temporary, NULL));
+	return 0;
+}
+
 void mf_logfile_name(struct mf_logfile *log, pid_t pid)
 {
 	mf_auto_free char *name = NULL;
 	struct mf_error err;
 
-	if (!log->temporary)
+	if (!log->pattern || log->fd < 0)
 		return;
-	if (!expand(log->pattern, pid, &name, &err)) {
-		if (rename(log->temporary, name) == 0) {
-			free(mf_take(log->temporary, NULL));
-			return;
-		}
-		explain(name, -errno, &err);
+	if (!expand(log->pattern, pid, &name, &err) && !rename_to(log, name, &err)) {
+		mf_outputs_reserve(log->outputs, MF_OUTPUT_LOG, name, pid);
+		return;
 	}
 	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_say(MF_MESSAGE_ERROR, "the log is in %s", log->temporary);
@@ -177,7 +187,8 @@ int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error 
 void mf_logfile_close(struct mf_logfile *log)
 {
 	/* No program was started: the number is our own. */
-	mf_logfile_name(log, getpid());
+	if (log->temporary)
+		mf_logfile_name(log, getpid());
 	if (log->fd < 0)
 		return;
 	mf_message_set_target(STDERR_FILENO);

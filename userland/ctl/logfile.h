@@ -12,6 +12,7 @@
 struct mf_logfile {
 	const char *pattern; /* the option's text */
 	char *temporary;     /* until the program's number is known, if the name depends on it */
+	struct mf_outputs *outputs; /* of which the file is one */
 	int fd;		     /* -1: messages go to standard error */
 };
 

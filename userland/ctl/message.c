@@ -3,6 +3,7 @@
 
 #include "ctl/message.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,12 +52,35 @@ int mf_message_target(void)
 	return message_fd;
 }
 
-/* In one write: the program's lines shall not come between. If it fails, whom to tell? */
+/* In one write: the program's lines shall not come between. Returns 0 or -errno. */
+static int put_to(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* What a log cannot take goes to standard error, and so does the rest. If that fails, whom to tell? */
 static void put(const char *text, size_t size)
 {
-	ssize_t written = write(message_fd, text, size);
+	int code = message_fd < 0 ? 0 : put_to(message_fd, text, size);
+	char why[256];
 
-	(void)written;
+	if (!code || message_fd == STDERR_FILENO)
+		return;
+	message_fd = STDERR_FILENO;
+	snprintf(why, sizeof(why), PREFIX "cannot write to the log: %s; messages go on here\n",
+		 strerror(-code));
+	put_to(STDERR_FILENO, why, strlen(why));
+	put_to(STDERR_FILENO, text, size);
 }
 
 void mf_message_tell(pid_t pid, const char *format, ...)

@@ -122,14 +122,28 @@ void mf_monitor_free(struct mf_monitor_file *file)
 	*file = (struct mf_monitor_file){ .contents = -1 };
 }
 
-void mf_monitor_tell(const char *path, int code, bool is_told)
+/* The process could not write it: we may be able to. */
+static void save(const struct mf_monitor_file *file, const char *path, int code,
+		 struct mf_outputs *outputs)
 {
+	int contents = file->contents;
+	const struct mf_outfile_source source = {
+		.fill = mf_outfile_fill_from, .data = &contents, .stem = "massif.vgdb.out",
+	};
+	mf_auto_free char *saved = NULL;
 	struct mf_error err;
 
-	if (code) {
-		mf_outfile_explain(path, -code, &err);
-		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
-	} else if (is_told) {
+	mf_outfile_explain(path, code, &err);
+	if (contents >= 0 && mf_outfile_save(path, &source, &saved, &err))
+		mf_outputs_lose(outputs);
+	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+}
+
+void mf_monitor_written(const struct mf_monitor_file *file, const char *path, int code,
+			struct mf_outputs *outputs)
+{
+	if (code)
+		save(file, path, code, outputs);
+	else if (file->is_told)
 		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", path);
-	}
 }

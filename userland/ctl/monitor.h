@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ctl/heap_process.h"
+#include "ctl/outputs.h"
 
 /* What a command leads to: nothing, or a file, which the process is to write. */
 struct mf_monitor_file {
@@ -23,7 +24,11 @@ int mf_monitor_execute(struct mf_heap_process *process, const char *text,
 		       struct mf_monitor_file *file, struct mf_error *err);
 void mf_monitor_free(struct mf_monitor_file *file);
 
-/* Says that the file at @path was written, or with errno @code was not. */
-void mf_monitor_tell(const char *path, int code, bool is_told);
+/*
+ * The process has written @file to @path, or with @code, a -errno, has not: then it is written to $TMPDIR
+ * or /tmp, and that is said.
+ */
+void mf_monitor_written(const struct mf_monitor_file *file, const char *path, int code,
+			struct mf_outputs *outputs);
 
 #endif

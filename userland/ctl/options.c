@@ -582,6 +582,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 			.alignment = 16,
 		},
 		.symbolizer = { .demangle = true, .inlines = true, .names = mf_names_create() },
+		.outputs = mf_outputs_create(),
 		.alloc_fns = calloc(room, sizeof(char *)),
 		.ignore_fns = calloc(room, sizeof(char *)),
 		.fullpath_after = calloc(room, sizeof(char *)),
@@ -592,7 +593,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 	options->report.ignore_fns.items = options->ignore_fns;
 	options->report.fullpath_after.items = options->fullpath_after;
 	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after ||
-	    !options->owned || !options->symbolizer.names) {
+	    !options->owned || !options->symbolizer.names || !options->outputs) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -602,6 +603,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 void mf_options_deinit(struct mf_options *options)
 {
 	mf_names_destroy(options->symbolizer.names);
+	mf_outputs_destroy(options->outputs);
 	free(options->desc);
 	free(options->alloc_fns);
 	free(options->ignore_fns);

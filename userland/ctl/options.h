@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ctl/defaults.h"
+#include "ctl/outputs.h"
 #include "model/model.h"
 #include "pages/what.h"
 #include "report/options.h"
@@ -60,6 +61,8 @@ struct mf_options {
 	struct mf_model_options model;
 	struct mf_report_options report;
 	struct mf_symbolizer_options symbolizer;
+
+	struct mf_outputs *outputs; /* the output files of this run; owned */
 
 	char *desc; /* the options that the file mentions, as given, or "(none)"; owned */
 	char **owned; /* words that were made of others; owned, as they are */

@@ -26,7 +26,10 @@ static int expand_percent(struct expansion *e, struct mf_error *err)
 
 static int expand_pid(struct expansion *e, struct mf_error *err)
 {
-	fprintf(e->out, "%d", (int)e->pid);
+	if (e->pid)
+		fprintf(e->out, "%d", (int)e->pid);
+	else
+		fputs("%p", e->out);
 	return 0;
 }
 

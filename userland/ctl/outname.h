@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 /*
- * Expands @pattern for process @pid. The first %n is @number, each further one is one more, as in
+ * Expands @pattern for process @pid; 0: it is not known yet, and %p stays as it is. The first %n is @number, each further one is one more, as in
  * Massif. *@name is to be released with free(). Returns 0, -ENOMEM, or -EINVAL with the reason in
  * @err, in Massif's words.
  */

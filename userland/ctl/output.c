@@ -4,6 +4,7 @@
 #include "ctl/output.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "ctl/message.h"
 #include "ctl/outfile.h"
 #include "ctl/outname.h"
+#include "ctl/outputs.h"
 #include "ctl/quantity.h"
 #include "model/tally.h"
 #include "report/collect.h"
@@ -83,25 +85,44 @@ static void tell_names(size_t done, size_t total)
 	mf_message_progress("looking up names", done, total);
 }
 
+/* What a profile's file is made of. */
+struct profile_source {
+	const struct mf_options *options;
+	const struct mf_profile *profile;
+	struct mf_symbolizer *symbolizer;
+};
+
+static int fill_profile(FILE *out, void *data, struct mf_error *err)
+{
+	const struct profile_source *source = data;
+
+	return mf_massif_file_write(out, source->profile, &source->options->report,
+				    source->symbolizer, err);
+}
+
+/* As mf_outputs_write(). */
 static int write_profile(const struct mf_options *options, const struct mf_profile *profile,
-			 const char *name, struct mf_error *err)
+			 const char *path, pid_t pid, char **name, struct mf_error *err)
 {
 	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
-	__attribute__((cleanup(mf_outfile_discard))) struct mf_outfile file = { 0 };
 	struct mf_symbolizer_options names = options->symbolizer;
+	struct profile_source contents = { .options = options, .profile = profile };
+	char stem[32];
+	const struct mf_outfile_source source = {
+		.fill = fill_profile,
+		.data = &contents,
+		.mode = profile->pages ? MODE_PAGES : MODE_HEAP,
+		.stem = stem,
+	};
 	int ret;
 
+	snprintf(stem, sizeof(stem), "massif.out.%d", (int)pid);
 	names.progress = tell_names;
 	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &names, &symbolizer, err);
 	if (ret)
 		return ret;
-	ret = mf_outfile_open(&file, name, profile->pages ? MODE_PAGES : MODE_HEAP, err);
-	if (ret)
-		return ret;
-	ret = mf_massif_file_write(file.stream, profile, &options->report, symbolizer, err);
-	if (ret)
-		return ret == -ENOMEM ? ret : mf_outfile_explain(name, ret, err);
-	return mf_outfile_commit(&file, err);
+	contents.symbolizer = symbolizer;
+	return mf_outputs_write(options->outputs, MF_OUTPUT_PROFILE, path, pid, &source, name, err);
 }
 
 /* What the store does not say, or not reliably: the program can write into it. */
@@ -115,17 +136,18 @@ static void describe(struct mf_profile *profile, const struct mf_options *option
 	profile->time_unit = options->model.time_unit;
 }
 
-int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
-		    struct mf_error *err)
+/* Collects the profile and writes it. */
+static int write_store(const struct mf_options *options, const struct mf_output_of *of,
+		       struct mf_error *err)
 {
 	__attribute__((cleanup(mf_collection_release))) struct mf_collection collection = { 0 };
 	struct mf_profile *profile = &collection.profile;
-	mf_auto_free char *name = NULL, *desc = NULL;
+	mf_auto_free char *path = NULL, *name = NULL, *desc = NULL;
 	int ret;
 
 	if (of->remark && asprintf(&desc, "%s [%s]", options->desc, of->remark) < 0)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	ret = mf_outname_expand(options->out_file, of->pid, 1, &name, err);
+	ret = mf_outname_expand(options->out_file, of->pid, 1, &path, err);
 	if (ret)
 		return ret;
 	ret = mf_collect(of->store, of->cut_off ? &of->now : NULL, &collection, err);
@@ -134,33 +156,91 @@ int mf_output_write(const struct mf_options *options, const struct mf_output_of 
 	describe(profile, options, of);
 	if (desc)
 		profile->desc = desc;
-	ret = write_profile(options, profile, name, err);
+	ret = write_profile(options, profile, path, of->pid, &name, err);
 	if (ret)
 		return ret;
 	say_written(of, profile, name);
 	return 0;
 }
 
-int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err)
+int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
+		    struct mf_error *err)
+{
+	int ret = write_store(options, of, err);
+
+	if (ret)
+		mf_outputs_lose(options->outputs);
+	return ret;
+}
+
+/* The files that are written at the end. */
+static const struct {
+	enum mf_output_kind kind;
+	const char *option;
+	size_t place; /* of its text, in struct mf_options */
+} files[] = {
+	{ MF_OUTPUT_PROFILE, "--massif-out-file", offsetof(struct mf_options, out_file) },
+	{ MF_OUTPUT_XTREE, "--xtree-memory-file", offsetof(struct mf_options, xtree_file) },
+};
+
+#define FILES (sizeof(files) / sizeof(files[0]))
+
+/* The text of file @i with its % in it; NULL: it is not written. */
+static const char *pattern_of(const struct mf_options *options, size_t i)
+{
+	if (files[i].kind == MF_OUTPUT_XTREE && !options->xtree)
+		return NULL;
+	return *(const char *const *)((const char *)options + files[i].place);
+}
+
+static int check_file(const char *pattern, const char *option, bool *own, struct mf_error *err)
 {
 	mf_auto_free char *arg = NULL, *name = NULL;
 	struct mf_error reason;
 	const char *number;
 	int ret;
 
-	/* The program has no number yet; any is as good to see whether the directory is there. */
-	ret = mf_outname_expand(options->out_file, 0, 1, &name, &reason);
+	/* The program has no number yet, and it makes no difference but to the name of a directory. */
+	ret = mf_outname_expand(pattern, 0, 1, &name, &reason);
 	if (ret) {
-		if (asprintf(&arg, "--massif-out-file=%s", options->out_file) < 0)
+		if (asprintf(&arg, "%s=%s", option, pattern) < 0)
 			return mf_error_set(err, -ENOMEM, "out of memory");
 		mf_options_explain(err, arg, reason.text);
 		return ret;
 	}
-	*own = mf_outfile_needs_descriptors(name);
-	number = strstr(options->out_file, "%p");
+	*own |= mf_outfile_needs_descriptors(name);
+	number = strstr(pattern, "%p");
 	if (number && strchr(number, '/'))
 		return 0;
-	return mf_outfile_check(name, err);
+	ret = mf_outfile_check(name, &reason);
+	return ret ? mf_error_set(err, ret, "%.900s; choose another file with %s", reason.text, option) :
+		     0;
+}
+
+int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err)
+{
+	int ret = 0;
+
+	*own = false;
+	for (size_t i = 0; i < FILES && !ret; i++) {
+		const char *pattern = pattern_of(options, i);
+
+		if (pattern)
+			ret = check_file(pattern, files[i].option, own, err);
+	}
+	return ret;
+}
+
+void mf_output_reserve(const struct mf_options *options, pid_t pid)
+{
+	for (size_t i = 0; i < FILES; i++) {
+		const char *pattern = pattern_of(options, i);
+		mf_auto_free char *name = NULL;
+		struct mf_error err;
+
+		if (pattern && !mf_outname_expand(pattern, pid, 1, &name, &err))
+			mf_outputs_reserve(options->outputs, files[i].kind, name, pid);
+	}
 }
 
 int mf_output_print(const struct mf_options *options, const struct mf_output_of *of,

@@ -13,10 +13,13 @@
 #include "model/store.h"
 
 /*
- * Finds early what can be wrong with the output file, though only opening it will tell for sure.
- * *@own: it is one of our descriptors, which are to be kept for it. Returns 0 or -errno.
+ * Finds early what is wrong with the names of the output files. *@own: one of them is one of our
+ * descriptors, which are to be kept for it. Returns 0 or -errno.
  */
 int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err);
+
+/* Keeps the names of its output files for @pid, the process that the user asked for. */
+void mf_output_reserve(const struct mf_options *options, pid_t pid);
 
 /* What messages call a program. */
 struct mf_output_name {
@@ -39,8 +42,8 @@ struct mf_output_of {
 };
 
 /*
- * Writes the profile as the file of its process and says so. Returns 0; or -errno, with words in @err,
- * and there is no new file.
+ * Writes the profile as the file of its process and says so, as mf_outputs_write() does. Returns 0; or
+ * -errno, with words in @err, and the profile is lost.
  */
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
 		    struct mf_error *err);

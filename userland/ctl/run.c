@@ -22,6 +22,7 @@
 
 enum {
 	STATUS_REFUSED = 1,	    /* something is wrong with the options or with massif */
+	STATUS_LOST = 125,	    /* a file could be written nowhere */
 	STATUS_NOT_EXECUTABLE = 126, /* as env(1) has them */
 	STATUS_NOT_FOUND = 127,
 };
@@ -78,6 +79,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	mf_truncation_endure();
 	mf_logfile_name(run->log, run->pid);
 	mf_account_begin(run->options, run->pid);
+	mf_output_reserve(run->options, run->pid);
 	mode->started(run);
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
@@ -122,6 +124,8 @@ static int run_program(struct mf_run *run)
 	}
 	status = accompany(run, mode);
 	mode->cleanup(run);
+	if (mf_outputs_are_lost(run->options->outputs))
+		return STATUS_LOST;
 	return end_like(status);
 }
 

@@ -2,6 +2,7 @@
 // massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: a file of a profile that grows.
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,22 +97,22 @@ static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid
 	return NULL;
 }
 
-static int copy(int fd, const char *path, mode_t mode, struct mf_error *err)
+/* Returns 0, and has said where it is if it is elsewhere. */
+static int save(int fd, const char *path, mode_t mode, struct mf_error *err)
 {
-	__attribute__((cleanup(mf_outfile_discard))) struct mf_outfile file = { 0 };
-	char buffer[65536];
-	ssize_t size;
-	int code = mf_outfile_open(&file, path, mode, err);
+	const struct mf_outfile_source source = {
+		.fill = mf_outfile_fill_from, .data = &fd, .mode = mode, .stem = DEFAULT_FILE,
+	};
+	mf_auto_free char *saved = NULL;
+	int code;
 
-	if (code)
-		return code;
-	while ((size = read(fd, buffer, sizeof(buffer))) > 0) {
-		if (fwrite(buffer, 1, (size_t)size, file.stream) != (size_t)size)
-			return mf_outfile_explain(path, -errno, err);
-	}
-	if (size < 0 || fflush(file.stream))
-		return mf_outfile_explain(path, -errno, err);
-	return mf_outfile_commit(&file, err);
+	/* It is an error of the write then, and what was written goes again. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	code = mf_outfile_write(path, &source, &saved, err);
+	if (saved)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return code;
 }
 
 /* The name of an execution tree is expanded, and says which of two formats it has. */
@@ -147,11 +148,13 @@ static int take(int argc, char **argv, enum mf_control_verb verb)
 	}
 	if (!code && verb == MF_CONTROL_XTMEMORY)
 		code = choose_format(&request, profiled->pid, &verb, &name, &err);
-	if (!code)
-		code = mf_ask_file(profiled, verb, &fd, &err);
 	file = name ? name : request.file ? request.file : DEFAULT_FILE;
 	if (!code)
-		code = copy(fd, file,
+		code = mf_outfile_check(file, &err);
+	if (!code)
+		code = mf_ask_file(profiled, verb, &fd, &err);
+	if (!code)
+		code = save(fd, file,
 			    strcmp(profiled->mode, "heap") == 0 ? MODE_HEAP : MODE_PAGES, &err);
 	/* As Massif, nothing is said of snapshots that went well. */
 	if (code)

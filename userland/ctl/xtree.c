@@ -10,6 +10,7 @@
 #include "ctl/message.h"
 #include "ctl/outfile.h"
 #include "ctl/outname.h"
+#include "ctl/outputs.h"
 #include "report/xtree.h"
 #include "symbols/symbolizer.h"
 
@@ -46,22 +47,37 @@ int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *o
 	return mf_xtree_write(out, &xtree, &file, &options->report, symbolizer, err);
 }
 
+/* What the file at the end is made of. */
+struct xtree_source {
+	const struct mf_options *options;
+	const struct mf_xtree_of *of;
+	bool massif;
+};
+
+static int fill_xtree(FILE *out, void *data, struct mf_error *err)
+{
+	const struct xtree_source *source = data;
+
+	return mf_xtree_print(source->options, source->of, source->massif, out, err);
+}
+
 int mf_xtree_output(const struct mf_options *options, const struct mf_xtree_of *of,
 		    struct mf_error *err)
 {
-	__attribute__((cleanup(mf_outfile_discard))) struct mf_outfile file = { 0 };
-	mf_auto_free char *name = NULL;
+	mf_auto_free char *path = NULL, *name = NULL;
+	struct xtree_source contents = { .options = options, .of = of };
+	char stem[32];
+	const struct mf_outfile_source source = {
+		.fill = fill_xtree, .data = &contents, .mode = MODE, .stem = stem,
+	};
 	int ret;
 
-	ret = mf_outname_expand(options->xtree_file, of->pid, 1, &name, err);
-	if (!ret)
-		ret = mf_outfile_open(&file, name, MODE, err);
+	ret = mf_outname_expand(options->xtree_file, of->pid, 1, &path, err);
 	if (ret)
 		return ret;
-	ret = mf_xtree_print(options, of, mf_xtree_is_massif(name), file.stream, err);
-	if (ret)
-		return ret == -ENOMEM ? ret : mf_outfile_explain(name, ret, err);
-	ret = mf_outfile_commit(&file, err);
+	snprintf(stem, sizeof(stem), "xtmemory.kcg.%d", (int)of->pid);
+	contents.massif = mf_xtree_is_massif(path);
+	ret = mf_outputs_write(options->outputs, MF_OUTPUT_XTREE, path, of->pid, &source, &name, err);
 	if (!ret)
 		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", name);
 	return ret;
