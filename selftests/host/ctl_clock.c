@@ -94,17 +94,17 @@ TEST_F(clock, of_instructions_is_refused_with_the_reason)
 	EXPECT_EQ(0, self->broker->asked_else);
 }
 
-/* Without the option: one line that says so, and the program runs. */
+/* Without the option the program runs, and -v says why the unit is another. */
 TEST_F(clock, is_of_milliseconds_where_there_is_no_counter)
 {
 	char text[512];
 
 	for (size_t i = 0; i < REFUSALS; i++) {
 		self->broker->error = refusals[i].error;
-		RUN(self, "sh", "-c", "exit 3");
+		RUN(self, "-v", "sh", "-c", "exit 3");
 		snprintf(text, sizeof(text), "massif-ctl: time is in ms, not in instructions: %s%s)\n",
 			 refusals[i].reason, strerror(refusals[i].error));
-		EXPECT_EQ(self->result.err, strstr(self->result.err, text));
+		EXPECT_NE(NULL, strstr(self->result.err, text));
 		EXPECT_EQ(3, ctl_exit_code(&self->result));
 		ASSERT_NE(NULL, self->text);
 		EXPECT_EQ(self->text, strstr(self->text, "desc: --massif-out-file=" OUT "\n"));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -158,7 +159,8 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	RUN("snapshot");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.out);
-	EXPECT_STREQ("", self->result.err);
+	snprintf(expected, sizeof(expected), "massif-ctl: ctl_grow (pid %s): wrote massif.vgdb.out\n", self->pid);
+	EXPECT_STREQ(expected, self->result.err);
 	snprintf(expected, sizeof(expected),
 		 "desc: --time-unit=B\ncmd: %s 500\ntime_unit: B\n#-----------\nsnapshot=0\n"
 		 "#-----------\ntime=508000\nmem_heap_B=500000\nmem_heap_extra_B=8000\n"
@@ -166,6 +168,11 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	expect_file(_metadata, "massif.vgdb.out", expected, "heap_tree=empty\n");
 	ASSERT_EQ(0, stat("massif.vgdb.out", &st));
 	EXPECT_EQ(strlen(expected), st.st_size);
+
+	RUN("snapshot", "-");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ(expected, self->result.out);
+	EXPECT_STREQ("", self->result.err);
 
 	RUN("detailed_snapshot", "--pid", self->pid, "c.detailed");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
@@ -294,8 +301,8 @@ TEST_F_TIMEOUT(control, while_threads_allocate, SECONDS)
 
 TEST_F_TIMEOUT(control, which_one, SECONDS)
 {
+	char pid[16], candidate[PATH_MAX];
 	pid_t first;
-	char pid[16];
 
 	EXPECT_FAILS("no profile of this user is running\n", "snapshot");
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "1");
@@ -303,7 +310,11 @@ TEST_F_TIMEOUT(control, which_one, SECONDS)
 	strcpy(pid, self->pid);
 	remove("c.out");
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "2");
-	EXPECT_FAILS("2 profiles are running; choose one with --pid", "snapshot");
+	snprintf(candidate, sizeof(candidate), "\nmassif-ctl:   --pid %s  %s 1\n", pid, ctl_target("ctl_grow"));
+	EXPECT_FAILS("2 profiles are running; choose one of\n", "snapshot");
+	EXPECT_NE(NULL, strstr(self->result.err, candidate));
+	snprintf(candidate, sizeof(candidate), "\nmassif-ctl:   --pid %s  %s 2\n", self->pid, ctl_target("ctl_grow"));
+	EXPECT_NE(NULL, strstr(self->result.err, candidate));
 	EXPECT_EQ(0, ctl_find_files("massif.vgdb", NULL));
 	RUN("snapshot", "--pid", self->pid, "c.second");
 	expect_file(_metadata, "c.second", "desc: ", "\nmem_heap_B=2000\n");

@@ -100,7 +100,7 @@ static char *filtered(const struct mf_report_options *options, bool pages, const
 
 static struct mf_strings strings(const char *const *items)
 {
-	struct mf_strings result = { items, 0 };
+	struct mf_strings result = { .items = items };
 
 	while (result.count < 3 && items[result.count])
 		result.count++;
@@ -165,7 +165,7 @@ TEST(frames_beyond_the_limit_are_not_seen)
 
 		mf_report_options_init(&options);
 		options.depth = 3;
-		options.alloc_fns = (struct mf_strings){ names, 1 };
+		options.alloc_fns = (struct mf_strings){ .items = names, .count = 1 };
 		kept = filtered(&options, limits[i].pages, stack);
 		EXPECT_STREQ(limits[i].kept, kept) {
 			TH_LOG("%u recursions", limits[i].recursions);

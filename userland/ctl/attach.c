@@ -253,7 +253,7 @@ static int attach_with(struct mf_options *options, const struct mf_defaults *def
 	    mf_options_parse(options, n, words, &used, &err))
 		return refuse(&err);
 	if (options->wish == MF_OPTIONS_HELP)
-		return mf_command_help(0, argv + argc);
+		return mf_command_explain("attach");
 	if (options->wish == MF_OPTIONS_VERSION)
 		return mf_command_version(0, argv + argc);
 	if (!request.pid) {

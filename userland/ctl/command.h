@@ -3,17 +3,21 @@
 #ifndef MASSIF_CTL_COMMAND_H
 #define MASSIF_CTL_COMMAND_H
 
+#include <stdbool.h>
+
 struct mf_command {
 	const char *name, *usage, *summary;
 	/* @argv starts behind the verb and ends with NULL. Returns the exit status. */
 	int (*run)(int argc, char **argv);
+	const char *details; /* for its --help: paragraphs; NULL: the summary says it all */
+	bool has_options;    /* it takes the options of profiles, too */
 };
 
 extern const struct mf_command mf_commands[];
 extern const unsigned int mf_n_commands;
 
-/* What is to be known of one that takes no options of profiles. Returns the exit status. */
-int mf_command_explain(const struct mf_command *command);
+/* Prints the help of a single verb, which is named @name. Returns the exit status. */
+int mf_command_explain(const char *name);
 
 int mf_command_run(int argc, char **argv);
 int mf_command_attach(int argc, char **argv);

@@ -2,6 +2,7 @@
 // massif-ctl help: the verbs and options.
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ctl/command.h"
 #include "ctl/message.h"
@@ -16,10 +17,25 @@ static int finish(void)
 	return 0;
 }
 
-int mf_command_explain(const struct mf_command *command)
+static void print_options(void)
 {
-	printf("usage: massif-ctl %s\n\n  %s; massif-ctl --help has the rest\n", command->usage,
-	       command->summary);
+	printf("\n  options, with defaults in [ ]:\n");
+	mf_options_print_help(stdout);
+}
+
+int mf_command_explain(const char *name)
+{
+	const struct mf_command *command = mf_commands;
+
+	while (strcmp(command->name, name) != 0)
+		command++;
+	printf("usage: massif-ctl %s\n\n  %s\n", command->usage, command->summary);
+	if (command->details)
+		printf("\n%s", command->details);
+	if (command->has_options)
+		print_options();
+	else
+		printf("\n  massif-ctl --help lists the other commands.\n");
 	return finish();
 }
 
@@ -29,9 +45,7 @@ int mf_command_help(int argc, char **argv)
 	for (unsigned int i = 0; i < mf_n_commands; i++)
 		printf("%s massif-ctl %-42s %s\n", i ? "      " : "usage:", mf_commands[i].usage,
 		       mf_commands[i].summary);
-	printf("       massif-ctl %-42s the same as run\n\n"
-	       "  options, with defaults in [ ]:\n",
-	       "[options] [--] program arguments...");
-	mf_options_print_help(stdout);
+	printf("       massif-ctl %-42s the same as run\n", "[options] [--] program arguments...");
+	print_options();
 	return finish();
 }

@@ -587,13 +587,17 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		.ignore_fns = calloc(room, sizeof(char *)),
 		.fullpath_after = calloc(room, sizeof(char *)),
 		.owned = calloc(room, sizeof(char *)),
+		.matched = calloc(2 * room, sizeof(bool)),
 	};
 	mf_report_options_init(&options->report);
 	options->report.alloc_fns.items = options->alloc_fns;
+	options->report.alloc_fns.matched = options->matched;
+	options->report.ignore_fns.matched = options->matched + room;
 	options->report.ignore_fns.items = options->ignore_fns;
 	options->report.fullpath_after.items = options->fullpath_after;
 	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after ||
-	    !options->owned || !options->symbolizer.names || !options->outputs) {
+	    !options->owned || !options->matched || !options->symbolizer.names ||
+	    !options->outputs) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -605,6 +609,7 @@ void mf_options_deinit(struct mf_options *options)
 	mf_names_destroy(options->symbolizer.names);
 	mf_outputs_destroy(options->outputs);
 	free(options->desc);
+	free(options->matched);
 	free(options->alloc_fns);
 	free(options->ignore_fns);
 	free(options->fullpath_after);

@@ -68,6 +68,7 @@ struct mf_options {
 	char **owned; /* words that were made of others; owned, as they are */
 	size_t n_owned;
 	const char **alloc_fns, **ignore_fns, **fullpath_after; /* behind report's lists; owned */
+	bool *matched; /* the same */
 };
 
 /* Sets the defaults and allocates for @argc words of options, all in all. Returns 0 or -ENOMEM. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -12,6 +13,7 @@
 #include "ctl/account.h"
 #include "ctl/command.h"
 #include "ctl/defaults.h"
+#include "ctl/hints.h"
 #include "ctl/logfile.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
@@ -66,9 +68,18 @@ static void serve(void *control)
 	mf_control_serve(control);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* From the program's start to its end. Returns its status as of waitpid(2). */
 static int accompany(struct mf_run *run, const struct mf_mode *mode)
 {
+	int64_t took_ms = now_ms();
 	struct mf_control *control = NULL;
 	struct mf_error err;
 	int ret;
@@ -93,7 +104,9 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	ret = mf_supervise(&run->supervision, &run->status, &err);
 	if (ret)
 		refuse(STATUS_REFUSED, &err);
+	took_ms = now_ms() - took_ms;
 	mode->ended(run);
+	mf_hints_say(run->options, took_ms);
 	mf_survivor_follow(run, mode);
 	mf_control_close(control);
 	return run->status;
@@ -116,7 +129,7 @@ static int run_program(struct mf_run *run)
 		return refuse(STATUS_REFUSED, &err);
 	}
 	if (run->note.text[0])
-		mf_message_say(MF_MESSAGE_NOTE, "%s", run->note.text);
+		mf_message_say(MF_MESSAGE_DETAIL, "%s", run->note.text);
 	ret = mf_launch_start(&run->launch, &run->pid, &refused, &err);
 	if (ret) {
 		mode->cleanup(run);

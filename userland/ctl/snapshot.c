@@ -16,6 +16,7 @@
 #include "ctl/number.h"
 #include "ctl/outfile.h"
 #include "ctl/outname.h"
+#include "ctl/output.h"
 #include "report/xtree.h"
 
 #define DEFAULT_FILE "massif.vgdb.out"
@@ -67,6 +68,27 @@ static int parse(int argc, char **argv, struct request *request, struct mf_error
 	return code;
 }
 
+/* Adds a line for each profile that was launched or attached to, as many as the message has room for. */
+static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
+{
+	size_t used = strlen(err->text);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct mf_profiled *item = &list->items[i];
+		size_t room = sizeof(err->text) - used;
+		int length;
+
+		if (!item->is_first)
+			continue;
+		length = snprintf(err->text + used, room, "\n  --pid %d  %.80s", (int)item->pid, item->cmd);
+		if (length < 0 || (size_t)length >= room) {
+			err->text[used] = '\0';
+			return;
+		}
+		used += (size_t)length;
+	}
+}
+
 /* The one that is meant; NULL, with words, if that is not clear. */
 static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid_t pid,
 					struct mf_error *err)
@@ -81,24 +103,40 @@ static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid
 		if (pid ? item->pid == pid : item->is_first && !chosen)
 			chosen = item;
 	}
-	if (!list->count)
+	if (!list->count) {
 		mf_error_set(err, -ESRCH, "no profile of this user is running");
-	else if (!chosen)
+	} else if (!chosen) {
 		mf_error_set(err, -ESRCH,
 			     "process %d is not profiled now; massif-ctl list shows those that are",
 			     (int)pid);
-	else if (!pid && n_first > 1)
-		mf_error_set(err, -EINVAL,
-			     "%zu profiles are running; choose one with --pid, massif-ctl list "
-			     "shows them",
-			     n_first);
-	else
+	} else if (!pid && n_first > 1) {
+		mf_error_set(err, -EINVAL, "%zu profiles are running; choose one of", n_first);
+		list_candidates(list, err);
+	} else {
 		return chosen;
+	}
 	return NULL;
 }
 
-/* Returns 0, and has said where it is if it is elsewhere. */
-static int save(int fd, const char *path, mode_t mode, struct mf_error *err)
+static bool is_standard_output(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+static int copy_to_output(int fd, struct mf_error *err)
+{
+	char buffer[65536];
+	ssize_t size;
+
+	while ((size = read(fd, buffer, sizeof(buffer))) > 0)
+		fwrite(buffer, 1, (size_t)size, stdout);
+	if (size < 0 || fflush(stdout) || ferror(stdout))
+		return mf_error_set(err, -errno, "cannot write to standard output: %s", strerror(errno));
+	return 0;
+}
+
+/* Returns 0; *@elsewhere: it was written to another place, and the user was told where. */
+static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct mf_error *err)
 {
 	const struct mf_outfile_source source = {
 		.fill = mf_outfile_fill_from, .data = &fd, .mode = mode, .stem = DEFAULT_FILE,
@@ -110,6 +148,7 @@ static int save(int fd, const char *path, mode_t mode, struct mf_error *err)
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	code = mf_outfile_write(path, &source, &saved, err);
+	*elsewhere = saved;
 	if (saved)
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
 	return code;
@@ -126,6 +165,21 @@ static int choose_format(const struct request *request, pid_t pid, enum mf_contr
 	return code;
 }
 
+/* Massif's words for an execution tree go where Massif's go. */
+static void say_written(const struct mf_profiled *profiled, const char *file, bool is_xtree)
+{
+	struct mf_output_name program;
+
+	if (is_standard_output(file))
+		return;
+	mf_output_make_name(&program, profiled->cmd, strcspn(profiled->cmd, " "));
+	if (is_xtree)
+		printf("xtree memory report: %s\n", file);
+	else
+		mf_message_say(MF_MESSAGE_NOTE, "%s (pid %d): wrote %s", program.text,
+			       (int)profiled->pid, file);
+}
+
 static int take(int argc, char **argv, enum mf_control_verb verb)
 {
 	const char *file = NULL;
@@ -134,6 +188,7 @@ static int take(int argc, char **argv, enum mf_control_verb verb)
 	struct request request = { 0 };
 	const struct mf_profiled *profiled = NULL;
 	mf_auto_close int fd = -1;
+	bool elsewhere = false;
 	struct mf_error err;
 	int code;
 
@@ -149,18 +204,19 @@ static int take(int argc, char **argv, enum mf_control_verb verb)
 	if (!code && verb == MF_CONTROL_XTMEMORY)
 		code = choose_format(&request, profiled->pid, &verb, &name, &err);
 	file = name ? name : request.file ? request.file : DEFAULT_FILE;
-	if (!code)
+	if (!code && !is_standard_output(file))
 		code = mf_outfile_check(file, &err);
 	if (!code)
 		code = mf_ask_file(profiled, verb, &fd, &err);
-	if (!code)
-		code = save(fd, file,
-			    strcmp(profiled->mode, "heap") == 0 ? MODE_HEAP : MODE_PAGES, &err);
-	/* As Massif, nothing is said of snapshots that went well. */
+	if (!code && is_standard_output(file))
+		code = copy_to_output(fd, &err);
+	else if (!code)
+		code = save(fd, file, strcmp(profiled->mode, "heap") == 0 ? MODE_HEAP : MODE_PAGES,
+			    &elsewhere, &err);
 	if (code)
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
-	else if (name)
-		printf("xtree memory report: %s\n", name);
+	else if (!elsewhere)
+		say_written(profiled, file, name);
 	return code ? 1 : 0;
 }
 

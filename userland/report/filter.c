@@ -33,7 +33,9 @@ static const char *const default_alloc_fns[] = {
 };
 #define N_DEFAULT_ALLOC_FNS (sizeof(default_alloc_fns) / sizeof(*default_alloc_fns))
 
-const struct mf_strings mf_filter_alloc_fns = { default_alloc_fns, N_DEFAULT_ALLOC_FNS };
+const struct mf_strings mf_filter_alloc_fns = {
+	.items = default_alloc_fns, .count = N_DEFAULT_ALLOC_FNS,
+};
 
 /* What is known of a frame's functions; a frame is asked about at most once for each. */
 enum {
@@ -47,8 +49,13 @@ enum {
 	HAS_NAME = 1 << 7,
 };
 
+struct name {
+	const char *text;
+	bool *matched; /* to be set when a frame has this name; NULL: nobody wants to know */
+};
+
 struct names {
-	const char **sorted;
+	struct name *sorted;
 	size_t count;
 };
 
@@ -64,28 +71,38 @@ struct mf_filter {
 
 static int compare_names(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	const struct name *one = a, *other = b;
+
+	return strcmp(one->text, other->text);
 }
 
 static bool has_name(const struct names *names, const char *function)
 {
+	const struct name key = { .text = function };
+	const struct name *found;
+
 	if (!function || !names->count)
 		return false;
-	return bsearch(&function, names->sorted, names->count, sizeof(*names->sorted),
-		       compare_names);
+	found = bsearch(&key, names->sorted, names->count, sizeof(*names->sorted), compare_names);
+	/* Filters of several threads can have the same names. */
+	if (found && found->matched)
+		__atomic_store_n(found->matched, true, __ATOMIC_RELAXED);
+	return found;
 }
 
 /* Returns false if memory is short. */
 static bool collect_names(struct names *names, const char *const *builtin, size_t n_builtin,
 			  const struct mf_strings *given)
 {
-	names->sorted = malloc((n_builtin + given->count + 1) * sizeof(*names->sorted));
+	names->sorted = calloc(n_builtin + given->count + 1, sizeof(*names->sorted));
 	if (!names->sorted)
 		return false;
 	for (size_t i = 0; i < n_builtin; i++)
-		names->sorted[names->count++] = builtin[i];
+		names->sorted[names->count++].text = builtin[i];
 	for (size_t i = 0; i < given->count; i++)
-		names->sorted[names->count++] = given->items[i];
+		names->sorted[names->count++] = (struct name){
+			.text = given->items[i], .matched = given->matched ? &given->matched[i] : NULL,
+		};
 	qsort(names->sorted, names->count, sizeof(*names->sorted), compare_names);
 	return true;
 }

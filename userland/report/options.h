@@ -11,6 +11,7 @@
 struct mf_strings {
 	const char *const *items;
 	size_t count;
+	bool *matched; /* of each item: some frame had this name; NULL: nobody wants to know */
 };
 
 struct mf_report_options {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+// Allocates in a function that is called by another one.
+
+#include <stdlib.h>
+
+static __attribute__((noinline)) void *leaf(size_t size)
+{
+	void *volatile block = malloc(size);
+
+	return block;
+}
+
+static __attribute__((noinline)) void *inner(size_t size)
+{
+	void *volatile block = malloc(size);
+
+	free(leaf(size));
+	return block;
+}
+
+int main(void)
+{
+	free(inner(1000));
+	return 0;
+}
