@@ -113,4 +113,25 @@ TEST_F(hints, short_run)
 	EXPECT_SAYS(false, hint);
 }
 
+/* A script whose work others do; not one that does it itself, nor one whose forked children have profiles. */
+TEST_F(hints, programs_that_start_others)
+{
+	static const char hint[] = "massif-ctl: programs that this one started used most of the memory; "
+				   "--trace-children=yes profiles them, too\n";
+	static const char large[] = "perl -e '$x = q(x) x 50000000'";
+	char script[256];
+
+	snprintf(script, sizeof(script), "%s; :", large);
+	RUN("--time-unit=B", "sh", "-c", script);
+	EXPECT_SAYS(true, hint);
+	RUN("--time-unit=B", "--trace-children=yes", "sh", "-c", script);
+	EXPECT_SAYS(false, hint);
+	RUN("-q", "--time-unit=B", "sh", "-c", script);
+	EXPECT_SAYS(false, hint);
+	RUN("--time-unit=B", "perl", "-e", "$x = q(x) x 50000000; system 'true'");
+	EXPECT_SAYS(false, hint);
+	RUN("--time-unit=B", "perl", "-e", "fork or do { $x = q(x) x 50000000; exit }; wait");
+	EXPECT_SAYS(false, hint);
+}
+
 TEST_HARNESS_MAIN

@@ -6,8 +6,10 @@
 #include <stddef.h>
 
 #include "ctl/message.h"
+#include "ctl/outputs.h"
 
 #define SHORT_RUN_MS	100
+#define FAULTS_RATIO	2 /* of the children to the program itself */
 #define UNMATCHED_SHOWN 5u /* names of each option in messages */
 
 /* A misspelt name would otherwise be taken for one that does not allocate. */
@@ -37,9 +39,23 @@ static void say_short(const struct mf_options *options, int64_t took_ms)
 			       "allocated");
 }
 
-void mf_hints_say(const struct mf_options *options, int64_t took_ms)
+/*
+ * The user of a compiler's driver or a shell script asks about the memory of what these start. Children
+ * that are only forked have profiles: then the user knows of them.
+ */
+static void say_others(const struct mf_options *options, const struct mf_faults *faults)
+{
+	if (!options->trace_children && faults->children > FAULTS_RATIO * faults->own &&
+	    mf_outputs_count(options->outputs, MF_OUTPUT_PROFILE) <= 1)
+		mf_message_say(MF_MESSAGE_NOTE,
+			       "programs that this one started used most of the memory; "
+			       "--trace-children=yes profiles them, too");
+}
+
+void mf_hints_say(const struct mf_options *options, const struct mf_run_facts *facts)
 {
 	say_unmatched("--alloc-fn", &options->report.alloc_fns);
 	say_unmatched("--ignore-fn", &options->report.ignore_fns);
-	say_short(options, took_ms);
+	say_others(options, &facts->faults);
+	say_short(options, facts->took_ms);
 }

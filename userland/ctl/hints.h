@@ -6,8 +6,15 @@
 #include <stdint.h>
 
 #include "ctl/options.h"
+#include "ctl/supervise.h"
 
-/* @took_ms is how long the program ran. Call it after the profiles were written. */
-void mf_hints_say(const struct mf_options *options, int64_t took_ms);
+/* What is known of a program that has ended. */
+struct mf_run_facts {
+	int64_t took_ms; /* how long it ran */
+	struct mf_faults faults;
+};
+
+/* Call it after the program's profile was written. */
+void mf_hints_say(const struct mf_options *options, const struct mf_run_facts *facts);
 
 #endif

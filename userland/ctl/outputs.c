@@ -206,6 +206,15 @@ int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const
 	return 0;
 }
 
+size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < outputs->n_claims; i++)
+		n += outputs->claims[i].kind == kind && outputs->claims[i].written;
+	return n;
+}
+
 void mf_outputs_lose(struct mf_outputs *outputs)
 {
 	outputs->lost = true;

@@ -7,6 +7,7 @@
 #define MASSIF_CTL_OUTPUTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -40,6 +41,9 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
  */
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);
+
+/* How many files of this kind were written under names of their own. */
+size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind);
 
 /* A file is lost that mf_outputs_write() never saw. */
 void mf_outputs_lose(struct mf_outputs *outputs);

@@ -79,7 +79,7 @@ static int64_t now_ms(void)
 /* From the program's start to its end. Returns its status as of waitpid(2). */
 static int accompany(struct mf_run *run, const struct mf_mode *mode)
 {
-	int64_t took_ms = now_ms();
+	struct mf_run_facts facts = { .took_ms = now_ms() };
 	struct mf_control *control = NULL;
 	struct mf_error err;
 	int ret;
@@ -101,12 +101,12 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	run->supervision.serve = serve;
 	run->supervision.control = control;
 	run->supervision.pid = run->pid;
-	ret = mf_supervise(&run->supervision, &run->status, &err);
+	ret = mf_supervise(&run->supervision, &run->status, &facts.faults, &err);
 	if (ret)
 		refuse(STATUS_REFUSED, &err);
-	took_ms = now_ms() - took_ms;
+	facts.took_ms = now_ms() - facts.took_ms;
 	mode->ended(run);
-	mf_hints_say(run->options, took_ms);
+	mf_hints_say(run->options, &facts);
 	mf_survivor_follow(run, mode);
 	mf_control_close(control);
 	return run->status;

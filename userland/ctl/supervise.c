@@ -4,23 +4,55 @@
 #include "ctl/supervise.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+
+#include "base/cleanup.h"
 
 /* Where the program is. */
 struct watch {
 	pid_t pid;
 	bool ended, stopped;
 	int status;
+	struct mf_faults faults; /* of one that has ended */
 };
+
+/* A process that has ended, and was not waited for: what the kernel says of it. */
+static struct mf_faults faults_of(pid_t pid)
+{
+	char path[64], line[1024], *behind = NULL;
+	struct mf_faults faults = { 0 };
+	mf_auto_fclose FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (file && fgets(line, sizeof(line), file))
+		behind = strrchr(line, ')'); /* the command's name can have anything in it */
+	if (!behind || sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %" SCNu64, &faults.own,
+			      &faults.children) != 2)
+		return (struct mf_faults){ 0 };
+	return faults;
+}
+
+/* Once the program is reaped, the kernel knows nothing of it. */
+static void note_end(struct watch *watch)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)watch->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+		watch->faults = faults_of(watch->pid);
+}
 
 /* Takes in what has happened to the program. Returns the signal that stopped it just now, or 0. */
 static int look(struct watch *watch)
 {
 	int status, stopped_by = 0;
 
+	note_end(watch);
 	while (waitpid(watch->pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == watch->pid) {
 		if (WIFSTOPPED(status)) {
 			watch->stopped = true;
@@ -89,7 +121,8 @@ static int wait_for_events(const struct mf_supervision *supervision, int *draine
 	return polled[0].revents != 0;
 }
 
-int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_error *err)
+int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_faults *faults,
+		 struct mf_error *err)
 {
 	struct watch watch = { .pid = supervision->pid };
 	int drained = 0;
@@ -103,6 +136,7 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 			handle_signals(supervision, &watch);
 	}
 	*status = watch.status;
+	*faults = watch.faults;
 	return drained;
 }
 

@@ -4,6 +4,7 @@
 #define MASSIF_CTL_SUPERVISE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -25,10 +26,19 @@ struct mf_supervision {
 };
 
 /*
- * Returns 0 and the status as of waitpid(2) when the program has ended; the -errno of @drain then,
+ * Page faults of the program itself, and of the children for which it has waited: a measure of whose the
+ * memory was. Both are 0 if they cannot be known.
+ */
+struct mf_faults {
+	uint64_t own, children;
+};
+
+/*
+ * Returns 0, with the status as of waitpid(2), when the program has ended; the -errno of @drain then,
  * if it failed; or the -errno of a system call that must not fail, at once.
  */
-int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_error *err);
+int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_faults *faults,
+		 struct mf_error *err);
 
 /*
  * Accompanies the processes that the program left behind, until @is_done or until SIGINT, SIGTERM, SIGHUP
