@@ -100,21 +100,21 @@ static __attribute__((noinline)) bool find_bounds(struct mf_thread *thread,
 	uint64_t first = (uint64_t)(uintptr_t)__libc_stack_end, size = main_size(), low;
 
 	if (is_within(caller->sp, first - size, first)) {
-		thread->depth.low = first - size;
-		thread->depth.base = first;
+		thread->private->depth.low = first - size;
+		thread->private->depth.base = first;
 		return true;
 	}
 	low = find_low(descriptor);
 	if (!low || !is_within(caller->sp, low, descriptor))
 		return false;
-	thread->depth.low = low;
-	thread->depth.base = find_base(thread, caller, descriptor);
+	thread->private->depth.low = low;
+	thread->private->depth.base = find_base(thread, caller, descriptor);
 	return true;
 }
 
 int64_t mf_depth_change(struct mf_thread *thread, const struct mf_registers *caller)
 {
-	const struct mf_depth *depth = &thread->depth;
+	const struct mf_depth *depth = &thread->private->depth;
 
 	if (!depth->base && !find_bounds(thread, caller))
 		return 0;

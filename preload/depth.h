@@ -27,7 +27,7 @@ struct mf_depth {
 };
 
 /*
- * By how much @thread's stack has grown, or shrunk, since @thread->depth.bytes; 0 also where @caller
+ * By how much @thread's stack has grown, or shrunk, since the model last knew of it; 0 also where @caller
  * is on another stack.
  */
 int64_t mf_depth_change(struct mf_thread *thread, const struct mf_registers *caller);

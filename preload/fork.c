@@ -30,6 +30,7 @@
 #include "lock.h"
 #include "objects.h"
 #include "session.h"
+#include "slots.h"
 #include "stack.h"
 #include "thread.h"
 #include "track.h"
@@ -37,15 +38,15 @@
 /* Blocks that threads have taken out of the table, to resize them, are in it for a moment. */
 static void put_back(bool back)
 {
-	for (struct mf_thread *thread = mf_thread_all(); thread; thread = thread->made_before) {
+	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		struct mf_block block;
 
-		if (thread->resizing.context == MF_CONTEXT_NONE)
+		if (private->resizing.context == MF_CONTEXT_NONE)
 			continue;
 		if (back)
-			mf_heap_realloc_failed(&mf_session_store, &thread->resizing);
+			mf_heap_realloc_failed(&mf_session_store, &private->resizing);
 		else
-			mf_heap_realloc_begin(&mf_session_store, thread->resizing.address, &block);
+			mf_heap_realloc_begin(&mf_session_store, private->resizing.address, &block);
 	}
 }
 
@@ -58,7 +59,8 @@ static struct {
 /* In a child. */
 bool mf_fork_is_newborn;
 static struct mf_lock newborn_lock;
-static struct mf_thread *survivor; /* the state of the only thread, which that does not know of yet */
+static struct mf_thread_private *survivor; /* the state of the only thread, which that does not know of yet */
+static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
 /* With the gate held: from now on every event needs it closed. */
@@ -102,8 +104,8 @@ static void announce(struct mf_thread *thread)
 	mf_stack_hold();
 	if (mf_gate_hold())
 		freeze(thread);
-	thread->child = mf_join_fork();
-	if (thread->child > 0)
+	thread->private->child = mf_join_fork();
+	if (thread->private->child > 0)
 		fork_state.children++;
 	/* Also where nobody can be told: then the next event needs no time. */
 	mf_gate_freeze();
@@ -114,9 +116,15 @@ static void prepare(void)
 {
 	int saved = errno;
 
-	/* A signal handler that interrupted us cannot have the locks. */
-	if (!mf_session_is_active() || mf_thread_local.inside)
+	if (!mf_session_is_active())
 		return;
+	/* A signal handler that interrupted us cannot have the locks. */
+	if (mf_thread_local.inside) {
+		if (mf_thread_local.thread)
+			mf_slots_save(mf_thread_local.thread->private);
+		errno = saved;
+		return;
+	}
 	mf_thread_local.inside = true;
 	if (mf_fork_is_newborn) {
 		/* Its children begin with the same. */
@@ -129,24 +137,29 @@ static void prepare(void)
 	errno = saved;
 }
 
-static void forget(struct mf_thread *thread)
+static void forget(struct mf_thread_private *private)
 {
-	if (thread->child > 0)
-		syscall(SYS_close, thread->child);
-	thread->child = 0;
+	if (private->child > 0)
+		syscall(SYS_close, private->child);
+	private->child = 0;
 }
 
-static struct mf_thread *own_state(void)
+static struct mf_thread_private *own_state(void)
 {
-	return mf_fork_is_newborn ? survivor : mf_thread_local.thread;
+	if (mf_fork_is_newborn)
+		return survivor;
+	return mf_thread_local.thread ? mf_thread_local.thread->private : NULL;
 }
 
 static void parent(void)
 {
+	struct mf_thread_private *own = own_state();
 	int saved = errno;
 
-	if (own_state())
-		forget(own_state());
+	if (own) {
+		forget(own);
+		mf_slots_drop(own);
+	}
 	errno = saved;
 }
 
@@ -169,12 +182,14 @@ static void go_on_unseen(void)
 
 static void child(void)
 {
-	struct mf_thread *own = own_state();
+	struct mf_thread_private *own = own_state();
+	bool was_newborn = mf_fork_is_newborn;
 	int saved = errno;
 
 	/* Whether or not it is profiled: the other threads are gone, and what they held. */
 	mf_stack_reset();
 	mf_gate_reset();
+	mf_thread_reset();
 	mf_objects_reset();
 	mf_join_leave();
 	newborn_lock = (struct mf_lock){ 0 };
@@ -182,23 +197,28 @@ static void child(void)
 	survivor = NULL;
 	if (own && own->child > 0 && !mf_thread_local.inside && mf_join_born(own->child)) {
 		own->child = 0;
-		if (fork_state.alone == own)
-			own->shares = false;
-		/* Its first event finds no state. */
+		/* Its first event finds no state: what there is of it is its parent's. */
 		survivor = own;
+		if (!was_newborn)
+			survivor_was_alone = fork_state.alone == own->thread;
 		surviving_thread = pthread_self();
 		mf_thread_set(NULL);
 		mf_fork_is_newborn = true;
 		mf_session_resume();
 	} else if (!mf_thread_local.inside) {
+		mf_thread_set(NULL);
 		mf_store_detach(&mf_session_store);
 	} else if (mf_session_store.header) {
 		go_on_unseen();
+		if (own)
+			mf_slots_restore(own);
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
 	/* Of threads that were about to fork, too. */
-	for (struct mf_thread *thread = mf_thread_all(); thread; thread = thread->made_before)
-		forget(thread);
+	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
+		forget(private);
+		mf_slots_drop(private);
+	}
 	errno = saved;
 }
 
@@ -215,7 +235,7 @@ static bool copy(void)
 	if (memory >= 0)
 		syscall(SYS_close, memory);
 	if (continued) {
-		mf_thread_survive(survivor);
+		mf_thread_survive(survivor, survivor_was_alone);
 		put_back(false);
 		mf_tally_grant(&mf_session_store);
 		mf_session_activate();
@@ -241,12 +261,12 @@ struct mf_thread *mf_fork_begin(void)
 	errno = saved;
 	if (!survivor || !pthread_equal(surviving_thread, pthread_self()))
 		return NULL;
-	return mf_take(survivor, NULL);
+	return mf_take(survivor, NULL)->thread;
 }
 
-void mf_fork_thread_ended(const struct mf_thread *thread)
+void mf_fork_thread_ended(const struct mf_thread_private *private)
 {
-	if (survivor == thread)
+	if (survivor == private)
 		survivor = NULL;
 }
 

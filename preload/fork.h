@@ -8,6 +8,7 @@
 #include "session.h"
 
 struct mf_thread;
+struct mf_thread_private;
 
 /* Before any handler of the program's own: theirs run outside of ours, and may allocate. */
 void mf_fork_start(void);
@@ -24,7 +25,7 @@ extern bool mf_fork_is_newborn MF_HIDDEN;
  */
 struct mf_thread *mf_fork_begin(void);
 
-/* The thread of @thread has ended. */
-void mf_fork_thread_ended(const struct mf_thread *thread);
+/* The thread that has the state @private has ended. */
+void mf_fork_thread_ended(const struct mf_thread_private *private);
 
 #endif

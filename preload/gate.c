@@ -3,7 +3,8 @@
 
 #include "gate.h"
 
-#include <sched.h>
+#include <errno.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,26 +12,57 @@
 #include "fork.h"
 #include "lock.h"
 
-/* Looks at a busy thread before the processor is given to it, and before that is not enough. */
-#define SPINS  200u
-#define YIELDS 100u
+/* Looks at a busy tally before the processor is left to others. */
+#define SPINS 200u
 
 uint32_t mf_gate_closed;
 bool mf_gate_is_frozen; /* changes under the lock; and the gate is closed then */
 static struct mf_lock lock;
 
-/* Events are short, but the thread may not be running. */
+/*
+ * Sleeps for a moment, by the one system call for that which an allocator makes, too: in a sandbox it is
+ * allowed.
+ */
+static void sleep_a_moment(void)
+{
+	static const uint32_t word;
+	const struct timespec pause = { .tv_nsec = 1000 };
+
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &pause, NULL, 0);
+}
+
+/*
+ * Whether to look again at a tally that was still busy after @spins looks. Events are short, but the
+ * thread may not be running. In a child that a signal handler has forked in the middle of an event there is
+ * no such thread, and no profile.
+ */
+static bool looks_again(uint32_t spins)
+{
+	if (spins < SPINS) {
+#ifdef __x86_64__
+		__builtin_ia32_pause();
+#endif
+		return true;
+	}
+	sleep_a_moment();
+	return mf_session_is_active();
+}
+
 static void wait_for(const struct mf_tally *tally)
 {
-	const struct timespec pause = { .tv_nsec = 50000 };
+	for (uint32_t i = 0; __atomic_load_n(&tally->busy, __ATOMIC_ACQUIRE); i++)
+		if (!looks_again(i))
+			return;
+}
 
-	for (uint32_t i = 0; __atomic_load_n(&tally->busy, __ATOMIC_ACQUIRE); i++) {
-		if (i > SPINS + YIELDS)
-			/* The C library's is a place where threads are cancelled. */
-			syscall(SYS_nanosleep, &pause, NULL);
-		else if (i > SPINS)
-			sched_yield();
-	}
+void mf_gate_take_turn(struct mf_tally *tally)
+{
+	int saved = errno;
+
+	do
+		wait_for(tally);
+	while (__atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST) && mf_session_is_active());
+	errno = saved;
 }
 
 bool mf_gate_hold(void)

@@ -20,15 +20,31 @@ extern char __libc_single_threaded __attribute__((weak));
 
 /*
  * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of
- * its blocks, and must call nothing that could wait. False when somebody is alone, or @thread has no
- * tally: then that is the way to go. Not for a thread that is inside already.
+ * its blocks, and must call nothing that could wait. A tally that is busy is locked: other threads that
+ * share it wait, and so does a thread that closes the gate. False when the gate is closed: then the thread
+ * has to close it itself. Not for a thread that has entered already.
  *
- * The first is for a thread that has a tally and knows of others.
+ * The first is for a thread that knows of others. It is false, too, when another thread is in the tally.
  */
-static inline bool mf_gate_enter_shared(struct mf_tally *tally)
+static inline bool mf_gate_try_shared(struct mf_tally *tally)
 {
 	/* Who closes the gate sees that this thread is busy, or this thread sees that it is closed. */
-	__atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST);
+	uint32_t was_busy = __atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST);
+
+	if (__builtin_expect(!(was_busy | __atomic_load_n(&mf_gate_closed, __ATOMIC_ACQUIRE)), 1))
+		return true;
+	if (!was_busy)
+		__atomic_store_n(&tally->busy, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* Waits until no other thread is in @tally, and makes it busy. */
+void mf_gate_take_turn(struct mf_tally *tally);
+
+static inline bool mf_gate_enter_shared(struct mf_tally *tally)
+{
+	if (__builtin_expect(__atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST), 0))
+		mf_gate_take_turn(tally);
 	if (__builtin_expect(!__atomic_load_n(&mf_gate_closed, __ATOMIC_ACQUIRE), 1))
 		return true;
 	__atomic_store_n(&tally->busy, 0, __ATOMIC_RELEASE);
@@ -37,24 +53,22 @@ static inline bool mf_gate_enter_shared(struct mf_tally *tally)
 
 static inline bool mf_gate_enter(struct mf_thread *thread)
 {
-	if (__builtin_expect(!thread->has_tally, 0))
-		return false;
 	if (!thread->shares) {
 		/* Its value before any other thread came: from then on, they watch each other. */
 		if (&__libc_single_threaded && __libc_single_threaded) {
-			thread->tally->busy = 1;
+			thread->desk.tally->busy = 1;
 			__atomic_signal_fence(__ATOMIC_SEQ_CST);
 			return true;
 		}
 		thread->shares = true;
 		mf_thread_set(thread);
 	}
-	return mf_gate_enter_shared(thread->tally);
+	return mf_gate_enter_shared(thread->desk.tally);
 }
 
 static inline void mf_gate_leave(struct mf_thread *thread)
 {
-	__atomic_store_n(&thread->tally->busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&thread->desk.tally->busy, 0, __ATOMIC_RELEASE);
 }
 
 /* Between the two, the calling thread is alone. Not recursive; nothing foreign is called in between. */

@@ -10,6 +10,7 @@
 #define WORDS_MAX    MF_MEMO_WORDS
 #define NODE_MAX     (HEAD_WORDS + WORDS_MAX / GROUP * sizeof(struct mf_memo_group) / sizeof(uint64_t) + LINE_WORDS)
 #define SLOTS_FIRST  512u
+#define FEW_NODES    512u
 #define HEAD_WORDS   (sizeof(struct mf_memo_node) / sizeof(uint64_t))
 #define CHILD_OF     MF_MEMO_CHILD_OF
 #define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
@@ -22,7 +23,9 @@
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(sizeof(struct mf_memo_node) == MF_MEMO_LINE, "a head is a line");
-_Static_assert(WORDS_MAX % GROUP == 0 && 2 * NODE_MAX < MF_MEMO_POOL / 8, "nodes are small");
+_Static_assert(2 * NODE_MAX <= MF_MEMO_CHANGE, "a stack adds two nodes at most");
+_Static_assert(SLOTS_FIRST <= MF_MEMO_ROOM_LEAST / MF_MEMO_WORDS_PER_SLOT, "the first table fits");
+_Static_assert(WORDS_MAX % GROUP == 0 && 2 * NODE_MAX < MF_MEMO_ROOM_LEAST / 8, "nodes are small");
 
 static inline uint64_t hash_of(uint64_t above, uint64_t value)
 {
@@ -52,13 +55,14 @@ static inline uint32_t groups_for(uint32_t n_words)
 
 static inline struct mf_memo_node *find_node(struct mf_memo *memo, uint64_t above, uint64_t value)
 {
+	const uint64_t *slots = mf_memo_slots(memo);
 	uint64_t hash = hash_of(above, value);
 	uint32_t tag = tag_of(hash), mask = memo->mask;
 
-	for (uint32_t i = place_of(hash, mask); memo->slots[i]; i = (i + 1) & mask) {
-		struct mf_memo_node *node = mf_memo_at(memo, (uint32_t)(memo->slots[i] >> 32));
+	for (uint32_t i = place_of(hash, mask); slots[i]; i = (i + 1) & mask) {
+		struct mf_memo_node *node = mf_memo_at(memo, (uint32_t)(slots[i] >> 32));
 
-		if ((uint32_t)memo->slots[i] == tag && node->above == above && node->value == value)
+		if ((uint32_t)slots[i] == tag && node->above == above && node->value == value)
 			return node;
 	}
 	return NULL;
@@ -144,12 +148,12 @@ static void collect(struct words *words, const struct mf_walk *walk)
 /* Enters @node into the table, which has room. */
 static void publish(struct mf_memo *memo, const struct mf_memo_node *node)
 {
-	uint64_t hash = hash_of(node->above, node->value);
+	uint64_t *slots = mf_memo_slots(memo), hash = hash_of(node->above, node->value);
 	uint32_t mask = memo->mask, i = place_of(hash, mask);
 
-	while (memo->slots[i])
+	while (slots[i])
 		i = (i + 1) & mask;
-	memo->slots[i] = (uint64_t)mf_memo_place(memo, node) << 32 | tag_of(hash);
+	slots[i] = (uint64_t)mf_memo_place(memo, node) << 32 | tag_of(hash);
 }
 
 static uint32_t size_of(const struct mf_memo_node *node)
@@ -159,12 +163,28 @@ static uint32_t size_of(const struct mf_memo_node *node)
 	return (words + LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
 }
 
+/* Of a memo with few nodes only the roots that it has used: a short thread touches few pages. */
+static void clear_roots(struct mf_memo *memo)
+{
+	if (memo->n_nodes > FEW_NODES) {
+		memset(memo->roots, 0, sizeof(memo->roots));
+		return;
+	}
+	for (uint32_t at = HEAD_WORDS; at < memo->used;) {
+		const struct mf_memo_node *node = mf_memo_at(memo, at);
+
+		if (!(node->above & CHILD_OF))
+			*mf_memo_root(memo, node->above, node->value) = 0;
+		at += size_of(node);
+	}
+}
+
 /* At place 0 no node is, but zeroes, which are nobody's registers. */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {
-		memset(memo->slots, 0, (memo->mask + 1) * sizeof(*memo->slots));
-		memset(memo->roots, 0, sizeof(memo->roots));
+		memset(mf_memo_slots(memo), 0, (memo->mask + 1) * sizeof(uint64_t));
+		clear_roots(memo);
 	}
 	memo->mask = SLOTS_FIRST - 1;
 	memo->n_nodes = 0;
@@ -177,17 +197,17 @@ static void make_room(struct mf_memo *memo)
 {
 	uint32_t size = memo->mask + 1;
 
-	if (!memo->used || memo->used + 2 * NODE_MAX > MF_MEMO_POOL) {
+	if (!memo->used || memo->used + 2 * NODE_MAX > memo->room) {
 		empty(memo);
 		return;
 	}
 	if (memo->n_nodes + 2 <= size / 2)
 		return;
-	if (size == MF_MEMO_SLOTS) {
+	if (size == memo->room / MF_MEMO_WORDS_PER_SLOT) {
 		empty(memo);
 		return;
 	}
-	memset(memo->slots, 0, size * sizeof(*memo->slots));
+	memset(mf_memo_slots(memo), 0, size * sizeof(uint64_t));
 	memo->mask = 2 * size - 1;
 	for (uint32_t at = HEAD_WORDS; at < memo->used;) {
 		const struct mf_memo_node *node = mf_memo_at(memo, at);

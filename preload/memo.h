@@ -10,14 +10,13 @@
 #include "unwind.h"
 
 #define MF_MEMO_ROOTS (1u << 13) /* a power of two */
-#define MF_MEMO_SLOTS (1u << 16) /* of the table, at most; a power of two */
-#define MF_MEMO_POOL  (1u << 20) /* words */
 #define MF_MEMO_WORDS 480u	 /* of a walk; one that read more is not remembered */
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes begin at multiples of these bytes: a head is a line of the cache */
 
 /*
- * A thread's memo. Zero is an empty one.
+ * A thread's memo: this, and behind it the pool and the table, for which there is memory of
+ * mf_memo_size(room) bytes in all. mf_memo_forget() makes an empty memo of zeroes with a room.
  *
  * A stack is known again by the words that its walk read: where the registers that it began with and
  * all these words are the same, the walk would go the same way. Comparing less would be wrong, since
@@ -37,6 +36,7 @@
  * those with several nodes: who has one needs no guess.
  */
 struct mf_memo {
+	uint32_t room; /* words of the pool: a power of two, from MF_MEMO_ROOM_LEAST on */
 	uint32_t mask; /* of the table: slots in use, less one */
 	uint32_t n_nodes;
 	uint32_t used;	/* words of the pool */
@@ -47,10 +47,31 @@ struct mf_memo {
 	uint32_t guess;			/* and of that which came after it; 0: not known */
 	uint32_t roots[MF_MEMO_ROOTS];	/* places of first nodes */
 	uint64_t values[MF_MEMO_WORDS]; /* scratch: those of a walk */
-	int32_t offsets[MF_MEMO_WORDS];
-	uint64_t slots[MF_MEMO_SLOTS]; /* open-addressed: a node's place << 32 | tag */
-	_Alignas(MF_MEMO_LINE) uint64_t pool[MF_MEMO_POOL];
+	_Alignas(MF_MEMO_LINE) int32_t offsets[MF_MEMO_WORDS]; /* a multiple of a line: the pool follows */
 };
+
+_Static_assert(sizeof(struct mf_memo) % MF_MEMO_LINE == 0, "the pool begins at a line");
+
+#define MF_MEMO_ROOM_LEAST     (1u << 15)
+#define MF_MEMO_CHANGE	       2048u /* words, more than are added for one stack */
+#define MF_MEMO_WORDS_PER_SLOT 16u /* of the table, when it has become as large as it can */
+
+static inline uint64_t *mf_memo_pool(const struct mf_memo *memo)
+{
+	return (uint64_t *)(uintptr_t)(memo + 1);
+}
+
+/* The table, which is open-addressed. A slot is a node's place << 32 | tag. */
+static inline uint64_t *mf_memo_slots(const struct mf_memo *memo)
+{
+	return mf_memo_pool(memo) + memo->room;
+}
+
+static inline size_t mf_memo_size(uint32_t room)
+{
+	return sizeof(struct mf_memo) +
+	       ((size_t)room + room / MF_MEMO_WORDS_PER_SLOT) * sizeof(uint64_t);
+}
 
 /*
  * A node: this head, then its words in groups. They are in the order in which the walk took them, and
@@ -97,7 +118,7 @@ struct mf_memo_group {
 
 static inline struct mf_memo_node *mf_memo_at(struct mf_memo *memo, uint32_t place)
 {
-	return (struct mf_memo_node *)&memo->pool[place];
+	return (struct mf_memo_node *)(mf_memo_pool(memo) + place);
 }
 
 static inline uint32_t *mf_memo_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
@@ -146,7 +167,7 @@ static inline void mf_memo_note_hit(struct mf_memo *memo)
 
 static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf_memo_node *node)
 {
-	return (uint32_t)((const uint64_t *)node - memo->pool);
+	return (uint32_t)((const uint64_t *)node - mf_memo_pool(memo));
 }
 
 /* Whether the next stack, which was not found last, is one that is looked for. */

@@ -82,7 +82,7 @@ free_keeping(struct mf_thread *thread, void *pointer, bool shared)
 MF_INLINE struct mf_shortcut_result alloc_at(struct mf_thread *thread, uint32_t *slot, void *pointer,
 					     size_t size, uint32_t context, bool shared)
 {
-	if (!pointer || (shared && !mf_gate_enter_shared(thread->desk.tally)))
+	if (!pointer || (shared && !mf_gate_try_shared(thread->desk.tally)))
 		return leave(thread, pointer, false);
 	if (__builtin_expect(!mf_tally_alloc_in(&thread->desk, slot, (uint64_t)(uintptr_t)pointer, size,
 						context, false), 0))
@@ -173,7 +173,7 @@ MF_INLINE struct mf_shortcut_result free_now(struct mf_thread *thread, void *poi
 	/* No load that comes after the gate's exchange is begun before that has ended. */
 	if (shared)
 		__builtin_prefetch(slot, 1);
-	if (shared && !mf_gate_enter_shared(thread->desk.tally))
+	if (shared && !mf_gate_try_shared(thread->desk.tally))
 		return leave(thread, pointer, false);
 	if (__builtin_expect(!mf_tally_free_in(&thread->desk, slot, address, &block, false, false), 0))
 		return free_keeping(thread, pointer, shared);

@@ -137,11 +137,11 @@ static void leave(void)
 
 	mf_thread_local.inside = false;
 	mf_thread_local.allocator = 0;
-	if (!thread || thread->resizing.context == MF_CONTEXT_NONE)
+	if (!thread || thread->private->resizing.context == MF_CONTEXT_NONE)
 		return;
 	/* Its block will not come back. */
 	mf_gate_close();
-	thread->resizing.context = MF_CONTEXT_NONE;
+	thread->private->resizing.context = MF_CONTEXT_NONE;
 	mf_gate_open();
 }
 

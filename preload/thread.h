@@ -26,41 +26,54 @@ struct mf_deferred {
 	bool is_made; /* by the program, see mf_track_made() */
 };
 
+/*
+ * What each event needs, and what is known of the thread's stacks. In memory that a forked child shares with
+ * its parent (slots.h), until the child has a session of its own.
+ */
 struct mf_thread {
-	/* What each event needs. Its part of the accounts; there are MF_SHARDS_MAX of them. */
-	struct mf_desk desk;
-	struct mf_tally *tally; /* stays with this state */
-	uint32_t *put_off; /* the slot of the block whose free its tally has put off, if any */
+	struct mf_desk desk; /* the thread's tally and shard, which it may share with others */
+	uint32_t *put_off;   /* the slot of the block whose free its tally has put off, if any */
 	uint32_t n_deferred;
 	uint32_t generation; /* of mf_objects_generation that walk, objects, merged and memo go by */
-
-	struct mf_thread *next; /* in the list of those whose threads have ended */
-	struct mf_thread *made_before; /* in the list of all, which only grows */
-
-	struct mf_clock clock;
-
-	uint32_t number;
-	bool has_tally;
 	bool counts; /* time is the instructions that it executes */
 	bool shares; /* there are, or have been, other threads */
 
-	/* The block that is out of the table; none has no context. Changes where the gate has been entered or closed. */
-	struct mf_block resizing;
-
-	/* While it forks: the connection for its child; 0: none. */
-	int child;
+	struct mf_thread_private *private;
+	const char *entry; /* what the program called last, if that is told; see trace.h */
 
 	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* n_deferred of them */
 
 	/* What is known of its stacks; see stack.c. */
-	struct mf_walk walk;
 	uint32_t objects[MF_DEPTH_MAX];
+	struct mf_walk walk;
 	uint64_t merged[MF_DEPTH_MAX];
-	struct mf_memo memo;
+	struct mf_memo memo; /* the last member: its pool follows */
+};
 
+/*
+ * The rest of a thread's state, which a child needs as it was when its process forked: private memory. Stays
+ * with one struct mf_thread, also while no thread has the two.
+ */
+struct mf_thread_private {
+	struct mf_thread *thread;
+	struct mf_thread_private *next; /* in the list of those whose threads have ended */
+	struct mf_thread_private *made_before; /* in the list of all, which only grows */
+
+	struct mf_clock clock;
 	struct mf_depth depth; /* of its stack, if that counts */
 
-	const char *entry; /* what the program called last, if that is told; see trace.h */
+	/* The block that is out of the table; none has no context. Changes where the gate has been entered or closed. */
+	struct mf_block resizing;
+
+	uint32_t tally; /* its number, while a thread has this state */
+	uint32_t room;	/* of the memo */
+
+	/* While it forks: the connection for its child; 0: none. */
+	int child;
+
+	/* While a signal handler forks that has interrupted an event; see slots.h. */
+	void *saved;
+	size_t saved_bytes;
 };
 
 /*
@@ -87,6 +100,7 @@ enum mf_shortcut {
 	MF_SHORTCUT_NONE,
 	MF_SHORTCUT_ALONE,  /* there are no other threads, as far as this one knows */
 	MF_SHORTCUT_SHARED,
+	MF_SHORTCUT_ENDING, /* none: the thread gives its state back after each event */
 };
 
 extern __thread struct mf_thread_local mf_thread_local
@@ -98,14 +112,23 @@ void mf_thread_set(struct mf_thread *thread);
 /* Makes the state of this thread; NULL if there is no memory for it. While the session is active. */
 struct mf_thread *mf_thread_take(void);
 
-/* The newest of all that were made, also for threads that have ended. */
-struct mf_thread *mf_thread_all(void);
+/* The newest of all states that were made, also of threads that have ended. */
+struct mf_thread_private *mf_thread_all(void);
+
+/* After an event of a thread that is ending: gives its state back, which nothing else would. */
+void mf_thread_release(void);
 
 /* With the gate held: what a child may have a copy of is what there is now. */
 void mf_thread_frozen(void);
 
-/* In a forked child, of which this is the only thread: @own goes on, the others have ended. */
-void mf_thread_survive(struct mf_thread *own);
+/* In a forked child: nobody holds the locks. */
+void mf_thread_reset(void);
+
+/*
+ * In a forked child that has its own session: @own, which may be NULL, is the state of its only thread, the
+ * others have ended. @alone: there was no other thread before, either.
+ */
+void mf_thread_survive(struct mf_thread_private *own, bool alone);
 
 /* The state of this thread, made at its first call; NULL if there is no memory for it. */
 static inline struct mf_thread *mf_thread_get(void)

@@ -94,7 +94,7 @@ static int64_t begin_alone(struct mf_thread *thread)
 	mf_gate_close();
 	mf_tally_fold(&mf_session_store);
 	mf_session_store.header->events++;
-	return mf_clock_now(&thread->clock);
+	return mf_clock_now(&thread->private->clock);
 }
 
 static void end_alone(int64_t now)
@@ -222,7 +222,7 @@ static inline struct mf_thread *enter(void)
 	if (__builtin_expect(!thread, 0)) {
 		mf_thread_local.inside = false;
 		lose();
-	} else if (thread->has_tally && thread->tally->put_off) {
+	} else if (thread->desk.tally->put_off) {
 		settle(thread);
 	}
 	return thread;
@@ -233,12 +233,14 @@ static inline void leave(struct mf_thread *thread)
 	mf_thread_local.inside = false;
 	/* Looked at after the door is open: a handler may have come in just before. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	while (__builtin_expect(thread->n_deferred, 0)) {
+	while (__builtin_expect(thread->n_deferred, 0) && mf_session_is_active()) {
 		mf_thread_local.inside = true;
 		account_deferred(thread);
 		mf_thread_local.inside = false;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	}
+	if (__builtin_expect(mf_thread_local.shortcut == MF_SHORTCUT_ENDING, 0))
+		mf_thread_release();
 }
 
 /*
@@ -248,7 +250,7 @@ static inline void leave(struct mf_thread *thread)
 static inline bool advance(struct mf_thread *thread)
 {
 	return __builtin_expect(!thread->counts, 1) ||
-	       mf_tally_advance(thread->tally, mf_clock_advance(&thread->clock));
+	       mf_tally_advance(thread->desk.tally, mf_clock_advance(&thread->private->clock));
 }
 
 /* It takes a while: meanwhile the block's slot comes into the cache. */
@@ -302,14 +304,14 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	if (mf_gate_enter(thread)) {
 		done = advance(thread) && mf_tally_stacks(&thread->desk, change);
 		if (done)
-			thread->depth.bytes += (uint64_t)change;
+			thread->private->depth.bytes += (uint64_t)change;
 		mf_gate_leave(thread);
 	}
 	if (!done) {
 		now = begin_alone(thread);
 		mf_session_store.header->events--; /* it is that of the call we are in */
 		mf_stacks_change(&mf_session_store, change, now);
-		thread->depth.bytes += (uint64_t)change;
+		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);
 	}
 	errno = saved;
@@ -547,7 +549,7 @@ void mf_track_free_at(const void *pointer, const struct mf_registers *caller)
 /* Member by member: what was just written in parts would have to wait if it were read as a whole. */
 MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *block)
 {
-	struct mf_block *resizing = &thread->resizing;
+	struct mf_block *resizing = &thread->private->resizing;
 
 	__atomic_store_n(&resizing->address, block->address, __ATOMIC_RELAXED);
 	__atomic_store_n(&resizing->size, block->size, __ATOMIC_RELAXED);
@@ -613,7 +615,7 @@ void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct m
 	/* Back for a moment: of two blocks at an address, the later one is freed. */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
-	thread->resizing.context = MF_CONTEXT_NONE;
+	thread->private->resizing.context = MF_CONTEXT_NONE;
 	if (mf_session_has(MF_SESSION_LEDGER))
 		enter_free(node, &state->block);
 	end_alone(now);
@@ -626,7 +628,7 @@ static void realloc_failed(struct mf_thread *thread, const struct mf_block *bloc
 	int64_t now = begin_alone(thread);
 
 	mf_heap_realloc_failed(&mf_session_store, block);
-	thread->resizing.context = MF_CONTEXT_NONE;
+	thread->private->resizing.context = MF_CONTEXT_NONE;
 	end_alone(now);
 }
 
@@ -646,7 +648,7 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_realloc(&mf_session_store, context, old, size);
-	thread->resizing.context = MF_CONTEXT_NONE;
+	thread->private->resizing.context = MF_CONTEXT_NONE;
 	end_alone(now);
 }
 
@@ -684,7 +686,7 @@ void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old,
 		       mf_tally_realloc_end(&thread->desk, &state->block, address_of(pointer), size,
 					    context);
 		if (done)
-			thread->resizing.context = MF_CONTEXT_NONE;
+			thread->private->resizing.context = MF_CONTEXT_NONE;
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_realloc(&mf_session_store, context, &state->block, size);
 		mf_gate_leave(thread);

@@ -202,13 +202,18 @@ FIXTURE_VARIANT_ADD(replay, two_in_turn) { 1, 100, 3, "2", "30000", "one" };
 FIXTURE_VARIANT_ADD(replay, two_in_turn_exact) { 0, 100, 10, "2", "30000", "one" };
 FIXTURE_VARIANT_ADD(replay, eight_in_turn) { 1, 200, 2, "8", "8000", "one" };
 FIXTURE_VARIANT_ADD(replay, eight_in_turn_exact) { 0, 40, 2, "8", "8000", "one" };
+FIXTURE_VARIANT_ADD(replay, hundred_in_turn) { 1, 100, 3, "100", "900", "one" };
+FIXTURE_VARIANT_ADD(replay, hundred_in_turn_exact) { 0, 100, 10, "100", "900", "one" };
 FIXTURE_VARIANT_ADD(replay, two_at_once) { 1, 100, 10, "2", "60000", "all" };
 FIXTURE_VARIANT_ADD(replay, two_at_once_exact) { 0, 100, 10, "2", "60000", "all" };
 FIXTURE_VARIANT_ADD(replay, eight_at_once) { 1, 100, 2, "8", "30000", "all" };
 FIXTURE_VARIANT_ADD(replay, eight_at_once_exact) { 0, 100, 10, "8", "30000", "all" };
+FIXTURE_VARIANT_ADD(replay, thousand_at_once) { 1, 100, 2, "1000", "300", "all" };
+FIXTURE_VARIANT_ADD(replay, hundred_at_once_exact) { 0, 100, 10, "100", "2000", "all" };
 FIXTURE_VARIANT_ADD(replay, one_thread_ms) { 1, 100, 10, "1", "60000", "one", true };
 FIXTURE_VARIANT_ADD(replay, one_thread_exact_ms) { 0, 100, 10, "1", "60000", "one", true };
 FIXTURE_VARIANT_ADD(replay, two_in_turn_ms) { 1, 100, 3, "2", "30000", "one", true };
+FIXTURE_VARIANT_ADD(replay, hundred_at_once_ms) { 1, 100, 2, "100", "3000", "all", true };
 FIXTURE_VARIANT_ADD(replay, eight_at_once_ms) { 1, 100, 2, "8", "30000", "all", true };
 
 FIXTURE_SETUP(replay)

@@ -381,7 +381,7 @@ static bool make_store(const struct mf_model_options *options)
 		return false;
 	close(fd);
 	for (int i = 0; i < MF_REGION_COUNT; i++)
-		if (madvise(store.regions[i], store.sizes[i], MADV_DOFORK))
+		if (store.regions[i] && madvise(store.regions[i], store.sizes[i], MADV_DOFORK))
 			return false;
 	mf_model_init(&store, options);
 	mf_model_attempt(&store, 0);

@@ -13,7 +13,7 @@
 #define HEAP_LOG_BYTES (256u << 20)
 
 #define HEAP_LOG_SITES	 17  /* 0: none of the program's own */
-#define HEAP_LOG_THREADS 64
+#define HEAP_LOG_THREADS 1024
 #define HEAP_LOG_SPAN	 256 /* bytes of code of a site at most */
 
 enum heap_log_what {

@@ -14,6 +14,7 @@ struct heap_session {
 	void (*prepare)(struct mf_store *store); /* before the program runs; may be NULL */
 	void (*meanwhile)(struct mf_store *store); /* once in a millisecond or so; may be NULL */
 	const char *preload; /* below the shim; may be NULL */
+	uint64_t budget; /* of the session's address space; 0: any */
 	int status;	 /* as of waitpid(2) */
 	uint64_t cpu_ns; /* that the program and its children used */
 };

@@ -16,10 +16,13 @@ struct walks walks = { .depth = MF_DEPTH_MAX };
 
 __thread bool walks_in_handler;
 
+#define MEMO_ROOM (1u << 20)
+
 /* What a thread knows of its stacks. */
 struct knowledge {
 	struct mf_walk fresh, after_another;
 	struct mf_memo memo;
+	uint64_t pool_and_table[MEMO_ROOM + MEMO_ROOM / MF_MEMO_WORDS_PER_SLOT]; /* of the memo */
 };
 
 #define REMEMBERED_MAX 20000u
@@ -115,6 +118,7 @@ static void walk_ours(const struct mf_registers *caller)
 {
 	struct knowledge *known = &knowledge[walks_in_handler];
 
+	known->memo.room = MEMO_ROOM;
 	known->fresh.n = 0;
 	mf_unwind(&known->fresh, caller, walks.depth);
 	walks.compared.n_ours = copy(&known->fresh, walks.compared.ours);

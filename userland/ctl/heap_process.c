@@ -212,7 +212,7 @@ static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *
 		off_t start = (off_t)header->regions[i].offset;
 		int ret;
 
-		if (!lives && !to->options->xtree && is_of_blocks(i))
+		if (i == MF_REGION_THREADS || (!lives && !to->options->xtree && is_of_blocks(i)))
 			continue;
 		if (regions[i].offset != header->regions[i].offset ||
 		    regions[i].size != header->regions[i].size)

@@ -47,6 +47,7 @@ static const struct {
 	[MF_REGION_LEDGER] = { 1 * GIB, 1 * MIB },
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
+	[MF_REGION_THREADS] = { 8 * GIB, 32 * MIB },
 };
 
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
@@ -63,10 +64,12 @@ static uint64_t sum_of(const uint64_t *sizes)
 }
 
 /* Halves what can be halved until the sum is within @budget. Returns false if it never is. */
-static bool plan_sizes(uint64_t *sizes, uint64_t budget)
+static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++)
 		sizes[i] = region_sizes[i].wanted;
+	if (!has_threads)
+		sizes[MF_REGION_THREADS] = 0;
 
 	while (budget && sum_of(sizes) > budget) {
 		bool shrunk = false;
@@ -95,18 +98,23 @@ static uint64_t budget_within_limits(uint64_t budget)
 	return budget;
 }
 
-/* To the addresses in @places, or wherever there is room. */
+/* To the addresses in @places, or wherever there is room. Its maker has no use for the threads' region. */
 static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,
-		   void *const *places)
+		   void *const *places, bool makes)
 {
 	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 
 	if (places)
 		flags |= MAP_FIXED;
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
-		void *address = mmap(places ? places[i] : NULL, regions[i].size,
-				     PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd,
-				     fd >= 0 ? (off_t)regions[i].offset : 0);
+		void *address;
+
+		store->sizes[i] = regions[i].size;
+		if (makes && i == MF_REGION_THREADS)
+			continue;
+		address = mmap(places ? places[i] : NULL, regions[i].size,
+			       PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd,
+			       fd >= 0 ? (off_t)regions[i].offset : 0);
 
 		if (address == MAP_FAILED) {
 			int code = -errno;
@@ -115,7 +123,6 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 			return code;
 		}
 		store->regions[i] = address;
-		store->sizes[i] = regions[i].size;
 		/* Not the program's memory: not in its core dumps. */
 		if (fd >= 0)
 			madvise(address, regions[i].size, MADV_DONTDUMP);
@@ -157,7 +164,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 	int made = -1, code;
 
 	memset(store, 0, sizeof(*store));
-	if (!plan_sizes(sizes, budget_within_limits(budget)))
+	if (!plan_sizes(sizes, budget_within_limits(budget), fd))
 		return mf_error_set(err, -ENOMEM,
 				    "the limits on address space or file size (ulimit -v, ulimit -f) "
 				    "leave less than the 350 MiB that a profile needs; raise them");
@@ -171,7 +178,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 		if (code)
 			return code;
 	}
-	code = map_all(store, made, regions, NULL);
+	code = map_all(store, made, regions, NULL, true);
 	if (code) {
 		if (made >= 0)
 			close(made);
@@ -230,7 +237,7 @@ int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err)
 	code = read_regions(fd, regions);
 	if (code)
 		return mf_error_set(err, code, "descriptor %d is not a massif session", fd);
-	code = map_all(store, fd, regions, NULL);
+	code = map_all(store, fd, regions, NULL, false);
 	if (code)
 		return mf_error_set(err, code, "cannot map the session memory: %s", strerror(-code));
 	return 0;
@@ -248,7 +255,7 @@ int mf_store_attach_again(struct mf_store *store, int fd)
 	if (code)
 		return code;
 	memset(store, 0, sizeof(*store));
-	return map_all(store, fd, regions, old.regions);
+	return map_all(store, fd, regions, old.regions, false);
 }
 
 int mf_store_keep_changes(struct mf_store *store, int fd)

@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 17
+#define MF_STORE_VERSION 18
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -43,6 +43,7 @@ enum mf_region_id {
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: the entry of each node's stack */
 	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address whose rule was looked for; or the next */
+	MF_REGION_THREADS,	  /* the shim's alone, see preload/state.h; no part of the profile */
 	MF_REGION_COUNT,
 };
 
@@ -162,7 +163,11 @@ struct mf_store_header {
 	uint32_t capture_moves;		  /* odd while they are moved */
 };
 
-/* One process's view of a store. The header is the first region. */
+/*
+ * One process's view of a store. The header is the first region. The threads' region is in the file, so that
+ * it is one shared mapping, which counts to no limit of private memory and is there from the start; only a
+ * process that attaches maps it. A store without a file has none.
+ */
 struct mf_store {
 	struct mf_store_header *header;
 	void *regions[MF_REGION_COUNT];

@@ -17,11 +17,29 @@ static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_r
 	tally->heap_room = heap_room;
 }
 
+static uint32_t tallies_in(const struct mf_store *store)
+{
+	uint32_t n = store->header->n_tallies;
+
+	return n < MF_SHARDS_MAX ? n : MF_SHARDS_MAX;
+}
+
+uint32_t mf_tally_least_used(const struct mf_store *store)
+{
+	uint32_t least = 0;
+
+	for (uint32_t i = 1; i < MF_SHARDS_MAX && mf_tally_of(store, least)->users; i++)
+		if (mf_tally_of(store, i)->users < mf_tally_of(store, least)->users)
+			least = i;
+	return least;
+}
+
 void mf_tally_begin(struct mf_store *store, uint32_t number)
 {
 	struct mf_tally *tally = mf_tally_of(store, number);
 
-	tally->in_use = 1;
+	if (tally->users++)
+		return;
 	set_rooms(tally, -1, tally->heap_room);
 	for (uint32_t context = 0; context < MF_CONTEXT_FIRST; context++)
 		mf_trie_cell(store, number, context)->capture = MF_CAPTURE_UNCOUNTED;
@@ -33,7 +51,8 @@ void mf_tally_end(struct mf_store *store, uint32_t number)
 {
 	struct mf_tally *tally = mf_tally_of(store, number);
 
-	tally->in_use = 0;
+	if (--tally->users)
+		return;
 	set_rooms(tally, -1, tally->heap_room);
 }
 
@@ -47,11 +66,18 @@ static int64_t extra_of(const struct mf_tally *tally)
 	return tally->heap_granted - tally->heap_room - tally->heap - tally->stacks;
 }
 
-static uint32_t tallies_in(const struct mf_store *store)
+void mf_tally_end_all(struct mf_store *store)
 {
-	uint32_t n = store->header->n_tallies;
+	uint32_t n = tallies_in(store);
 
-	return n < MF_SHARDS_MAX ? n : MF_SHARDS_MAX;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mf_tally *tally = mf_tally_of(store, i);
+
+		/* The copy may have been made while a thread found the gate closed. */
+		tally->busy = 0;
+		tally->users = 0;
+		set_rooms(tally, -1, tally->heap_room);
+	}
 }
 
 static void add_up(struct mf_store *store)
@@ -222,8 +248,9 @@ void mf_tally_grant(struct mf_store *store)
 	int64_t instructions = left_from(model, header->instructions);
 	uint32_t n = tallies_in(store), users = 0;
 
+	/* Tallies, not threads: those that share one share its allowance. */
 	for (uint32_t i = 0; i < n; i++)
-		users += mf_tally_of(store, i)->in_use;
+		users += mf_tally_of(store, i)->users > 0;
 	if (!users)
 		return;
 	if (clock_room > 0)
@@ -235,7 +262,7 @@ void mf_tally_grant(struct mf_store *store)
 	for (uint32_t i = 0; i < n; i++) {
 		struct mf_tally *tally = mf_tally_of(store, i);
 
-		if (!tally->in_use)
+		if (!tally->users)
 			continue;
 		mf_capture_make_room(store, i);
 		set_rooms(tally, clock_room, heap_room);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tallies: what each thread of the program has changed since the model last looked.
+ * Tallies: what the threads of the program have changed since the model last looked. A thread begins with
+ * the tally that has the fewest users. So up to MF_SHARDS_MAX threads have one each, and more threads share
+ * them: a tally is changed by one thread at a time.
  *
  * Massif's model is a sequence of events: each one changes the totals, and then asks whether a
  * snapshot is due or a peak was passed. Nearly always the answer is no, and it can be known
@@ -10,7 +12,7 @@
  * Whatever the model decides, it decides on exact totals; and what it decides is what it would have
  * decided had it seen each event.
  *
- * A thread's share of each context's bytes is its own, too (a shard): the tree of a snapshot is the
+ * A tally's share of each context's bytes is its own, too (a shard): the tree of a snapshot is the
  * sum over the shards at a moment when no thread is in the middle of an event.
  */
 #ifndef MASSIF_MODEL_TALLY_H
@@ -27,8 +29,8 @@
 
 /* Two lines of the cache, since processors fetch lines in pairs. What most events need is in the first. */
 struct mf_tally {
-	_Alignas(128) uint32_t busy; /* its thread is in the middle of an event */
-	uint32_t in_use;
+	_Alignas(128) uint32_t busy; /* one of its threads is in the middle of an event: a lock, see gate.h */
+	uint32_t users;		     /* threads that have it */
 
 	/* The allowance. Below 0 there is none. */
 	int64_t clock_room; /* bytes that may come and go; where time is not bytes: plenty, or none */
@@ -58,9 +60,15 @@ static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_
 	return (struct mf_tally *)store->regions[MF_REGION_TALLIES] + number;
 }
 
-/* Starts and ends the use of tally @number (below MF_SHARDS_MAX). Alone, between events. */
+/* The tally with the fewest users, of these the first. Alone. */
+uint32_t mf_tally_least_used(const struct mf_store *store);
+
+/* A thread starts and ends its use of tally @number (below MF_SHARDS_MAX). Alone, between events. */
 void mf_tally_begin(struct mf_store *store, uint32_t number);
 void mf_tally_end(struct mf_store *store, uint32_t number);
+
+/* For the copy of a forked process, which has none of the threads that used the tallies: nobody uses any. */
+void mf_tally_end_all(struct mf_store *store);
 
 /*
  * Before and after an event that the model handles itself, alone: the totals become exact, what was put
