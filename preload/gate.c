@@ -27,8 +27,11 @@ static void sleep_a_moment(void)
 {
 	static const uint32_t word;
 	const struct timespec pause = { .tv_nsec = 1000 };
+	/* The program's. The call ends with ETIMEDOUT or EINTR. */
+	int saved = errno;
 
 	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &pause, NULL, 0);
+	errno = saved;
 }
 
 /*

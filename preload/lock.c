@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A lock on a futex.
+// A lock on a futex. errno, which is the program's, stays as it is.
 
 #include "lock.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,12 +13,16 @@
 void mf_lock_take(struct mf_lock *lock)
 {
 	uint32_t expected = 0;
+	int saved;
 
 	if (__atomic_compare_exchange_n(&lock->word, &expected, 1, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED))
 		return;
+	saved = errno;
+	/* The wait fails with EAGAIN if the lock was given meanwhile. */
 	while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE))
 		syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	errno = saved;
 }
 
 void mf_lock_give(struct mf_lock *lock)

@@ -15,6 +15,7 @@ static const struct {
 	const char *target;
 	const char *arguments[WORDS];
 } programs[] = {
+	{ "untouched_errno", { NULL } },
 	{ "untouched_fp", { NULL } },
 	{ "untouched_names", { NULL } },
 	{ "untouched_tsc", { NULL } },

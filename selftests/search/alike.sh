@@ -54,6 +54,8 @@ work=${ALIKE_WORK:-$build/selftests/alike}/$name
 rm -rf "$work"
 mkdir -p "$work/cache" || exit 125
 work=$(cd "$work" && pwd -P)
+# A command may run as another user.
+chmod 1777 "$work" "$work/cache"
 
 field() {
 	awk -F'|' -v name="$1" -v field="$2" '

@@ -75,6 +75,8 @@ compare() {
 	# shellcheck disable=SC2046
 	run "$set" "$(field "$set" 3)" "$build/massif-ctl" $(field "$set" 2) --massif-out-file="$PWD/profile.$set.%p" \
 		--xtree-memory-file="$PWD/xtree.$set.%p" --log-file="$PWD/log.$set" -- ./main
+	# Where children are followed the two variables stay in the environment, on purpose.
+	[ "$set" != children ] || sed -i 's/^environment: .*/environment: 4 variables, 0 gaps, LD_PRELOAD none, MASSIF_SESSION none/' "$set/out"
 	if ! same alone1 "$set"; then
 		# It may differ from itself, but more rarely.
 		for _ in 1 2 3; do
@@ -85,7 +87,7 @@ compare() {
 		return 1
 	fi
 	if grep -q '^massif-ctl: .* [1-9][0-9]* differ$' "log.$set"; then
-		printf '%s: %s\n' "$set" "$(grep -m 1 ' differ$' "log.$set")"
+		printf '%s: %s\n' "$set" "$(grep -m 1 ' [1-9][0-9]* differ$' "log.$set")"
 		return 1
 	fi
 }

@@ -33,6 +33,8 @@ bool mf_consult_ask(struct mf_store *store, uint32_t context)
 {
 	struct mf_store_header *header = store->header;
 	uint32_t answer;
+	/* The program's, whose malloc this is a part of. */
+	int saved = errno;
 
 	__atomic_store_n(&header->answer, MF_ANSWER_PENDING, __ATOMIC_RELAXED);
 	__atomic_store_n(&header->question, context, __ATOMIC_RELEASE);
@@ -40,13 +42,16 @@ bool mf_consult_ask(struct mf_store *store, uint32_t context)
 	for (;;) {
 		answer = __atomic_load_n(&header->answer, __ATOMIC_ACQUIRE);
 		if (answer != MF_ANSWER_PENDING)
-			return answer != MF_ANSWER_IGNORED;
+			break;
 		wait_while(&header->answer, MF_ANSWER_PENDING, PATIENCE_MS);
 		if (kill(header->consultant, 0) && errno == ESRCH) {
 			header->consults = 0;
-			return true;
+			answer = MF_ANSWER_COUNTS;
+			break;
 		}
 	}
+	errno = saved;
+	return answer != MF_ANSWER_IGNORED;
 }
 
 uint32_t mf_consult_wait(struct mf_store *store, int timeout_ms)

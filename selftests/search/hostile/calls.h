@@ -192,9 +192,9 @@ UNUSED static uint64_t piece_longjmp(unsigned int p)
 /* Code that was made at run time, has no unwind rules, and keeps anything in rbp. */
 UNUSED static uint64_t piece_made_code(unsigned int p)
 {
-	/* push rbp; mov rbp, imm64; push rbp; mov rax, imm64; call rax; pop rcx; pop rbp; ret */
-	static const unsigned char code[] = { 0x55, 0x48, 0xbd, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0xb8, 0, 0,
-					      0,    0,	  0,	0, 0, 0, 0xff, 0xd0, 0x59, 0x5d, 0xc3 };
+	/* push rbp; mov rbp, imm64; push rbp; push rbp; mov rax, imm64; call rax; pop rcx; pop rcx; pop rbp; ret */
+	static const unsigned char code[] = { 0x55, 0x48, 0xbd, 0, 0, 0, 0, 0,	  0,	0,    0,    0x55, 0x55, 0x48, 0xb8,
+					      0,    0,	  0,	0, 0, 0, 0, 0, 0xff, 0xd0, 0x59, 0x59, 0x5d, 0xc3 };
 	unsigned char *page = (unsigned char *)mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t bases[] = { 0, 8, (uint64_t)-1, 0x7fffffffff00, (uint64_t)page, (uint64_t)&bases, 0xdeadbeefdeadbeef };
@@ -206,10 +206,9 @@ UNUSED static uint64_t piece_made_code(unsigned int p)
 		uint64_t base = bases[(i + p) % 7];
 		void *block;
 
-		/* A stack that is a multiple of 16 at the call: entry is 8 off, two pushes. */
 		memcpy(page, code, sizeof(code));
 		memcpy(page + 3, &base, 8);
-		memcpy(page + 14, &target, 8);
+		memcpy(page + 15, &target, 8);
 		block = checked((void *)page, i * 10 + 1, 0, 0);
 		fill(block, i * 10 + 1, i);
 		sum = mix(sum, sum_of(block, i * 10 + 1));

@@ -12,9 +12,11 @@ typedef uint64_t plug_function(unsigned int p);
 
 UNUSED static int see_object(struct dl_phdr_info *info, size_t size, void *data)
 {
-	/* The shim's is the only one that is not there alone. */
-	if (!strstr(info->dlpi_name, "libmassif-preload"))
-		*(uint64_t *)data = mix(*(uint64_t *)data, sum_of(info->dlpi_name, strlen(info->dlpi_name)));
+	/* Only the shim, and libunwind where it verifies, are not there alone. */
+	if (!strstr(info->dlpi_name, "libmassif-preload") && !strstr(info->dlpi_name, "libunwind") &&
+	    !strstr(info->dlpi_name, "liblzma"))
+		/* In any order: the dynamic linker, which the shim needs, comes before libraries of libraries. */
+		*(uint64_t *)data += sum_of(info->dlpi_name, strlen(info->dlpi_name));
 	free(malloc(strlen(info->dlpi_name) + 1));
 	return 0;
 }

@@ -141,8 +141,8 @@ UNUSED static uint64_t piece_environment(unsigned int p)
 	unsigned int count = 0, gaps = 0;
 
 	for (char **at = environ; at && *at; at++) {
-		/* What the check itself sets for massif-ctl is not there alone. */
-		if (strncmp(*at, "MASSIF_VERIFY=", 14)) {
+		/* What the check sets for massif-ctl, and what stays where children are followed. */
+		if (strncmp(*at, "MASSIF_", 7) && strncmp(*at, "LD_PRELOAD=", 11)) {
 			sum = mix(sum, sum_of(*at, strlen(*at)));
 			count++;
 		}

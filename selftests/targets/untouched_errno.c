@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+// Sets errno before each call of the allocator and looks whether it is still so: in threads that wait for
+// each other at new stacks and new peaks, and that signals interrupt meanwhile.
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS	40
+#define ROUNDS	3000
+#define OWN	12345
+#define BLOCKS	200
+
+static unsigned int changes, last, ended;
+
+static void on_signal(int signal)
+{
+}
+
+static void look(void)
+{
+	if (errno == OWN)
+		return;
+	__atomic_store_n(&last, (unsigned int)errno, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&changes, 1, __ATOMIC_RELAXED);
+}
+
+#define LOOK(expression)       \
+	do {                   \
+		errno = OWN;   \
+		(expression);  \
+		look();        \
+	} while (0)
+
+/* A stack of its own for each number: the bits decide from which of two places the next frame is called. */
+static __attribute__((noinline)) void *descend(unsigned int number, unsigned int depth, size_t size)
+{
+	void *volatile block;
+
+	if (!depth)
+		return malloc(size);
+	if (number & 1)
+		block = descend(number >> 1, depth - 1, size);
+	else
+		block = descend(number >> 1, depth - 1, size + 1);
+	return block;
+}
+
+static void *work(void *data)
+{
+	unsigned int number = (unsigned int)(size_t)data * ROUNDS;
+	void *blocks[BLOCKS] = { NULL };
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		void **block = &blocks[i % BLOCKS];
+
+		LOOK(free(*block));
+		LOOK(*block = descend(number + i, 16, 100 + i));
+		if (i % 4 == 0)
+			LOOK(*block = realloc(*block, 3 * i + 1));
+	}
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		LOOK(free(blocks[i]));
+	__atomic_add_fetch(&ended, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	pthread_t threads[THREADS];
+
+	sigaction(SIGUSR1, &action, NULL);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, work, (void *)i);
+	while (__atomic_load_n(&ended, __ATOMIC_RELAXED) < THREADS) {
+		for (size_t i = 0; i < THREADS; i++)
+			pthread_kill(threads[i], SIGUSR1);
+		usleep(100);
+	}
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	printf("%u changes%s%s\n", changes, changes ? ", the last to " : "",
+	       changes ? strerror((int)last) : "");
+	return 0;
+}
