@@ -42,13 +42,16 @@ static bool is_within(uint64_t sp, uint64_t low, uint64_t base)
 	return sp >= low && sp <= base;
 }
 
-static uint64_t main_size(void)
+static uint64_t main_size;
+
+void mf_depth_start(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur < MAIN_GAP)
-		return MAIN_GAP;
-	return limit.rlim_cur < UNLIMITED ? limit.rlim_cur : UNLIMITED;
+		main_size = MAIN_GAP;
+	else
+		main_size = limit.rlim_cur < UNLIMITED ? limit.rlim_cur : UNLIMITED;
 }
 
 /* The lowest address of the stack whose descriptor is at @descriptor; 0 if it is not told. */
@@ -97,7 +100,7 @@ static __attribute__((noinline)) bool find_bounds(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {
 	uint64_t descriptor = (uint64_t)(uintptr_t)__builtin_thread_pointer();
-	uint64_t first = (uint64_t)(uintptr_t)__libc_stack_end, size = main_size(), low;
+	uint64_t first = (uint64_t)(uintptr_t)__libc_stack_end, size = main_size, low;
 
 	if (is_within(caller->sp, first - size, first)) {
 		thread->private->depth.low = first - size;

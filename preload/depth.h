@@ -26,6 +26,9 @@ struct mf_depth {
 	uint64_t frozen;    /* the same in the copy that a child has, see fork.c */
 };
 
+/* At the start of the session: how far the main thread's stack may reach. Later that would take a system call. */
+void mf_depth_start(void);
+
 /*
  * By how much @thread's stack has grown, or shrunk, since the model last knew of it; 0 also where @caller
  * is on another stack.

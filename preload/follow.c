@@ -9,6 +9,7 @@
 
 #include "base/join.h"
 #include "readable.h"
+#include "sandbox.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
@@ -38,7 +39,7 @@ bool mf_follow_is_on(void)
 	return preload[0];
 }
 
-static bool has_us(const char *word)
+static char *has_us(const char *word)
 {
 	return strstr(word, preload + strlen(PRELOAD));
 }
@@ -70,10 +71,37 @@ size_t mf_follow_room(char *const *environment)
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
+	/* The restrictions hold in what is executed, too, and it could not ask for a session. */
+	if (mf_sandbox_is_on())
+		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
 	if (found.preload && has_us(found.preload) && found.session)
 		return 0;
 	return (found.n + 3) * sizeof(char *) + strlen(preload) + 2 +
 	       (found.preload ? strlen(found.preload) : 0);
+}
+
+/* The same without us; of LD_PRELOAD what they want to have loaded stays. */
+static char *const *leave(char *const *environment, const struct found *found, char **words)
+{
+	char *text = (char *)(words + found->n + 1);
+	size_t used = 0;
+
+	for (size_t i = 0; i < found->n; i++) {
+		char *word = environment[i], *others;
+
+		if (begins(word, SESSION))
+			continue;
+		if (word == found->preload && has_us(word)) {
+			others = strchr(has_us(word), ':');
+			if (!others)
+				continue;
+			strcpy(stpcpy(text, PRELOAD), others + 1);
+			word = text;
+		}
+		words[used++] = word;
+	}
+	words[used] = NULL;
+	return words;
 }
 
 char *const *mf_follow_add(char *const *environment, void *room)
@@ -82,6 +110,8 @@ char *const *mf_follow_add(char *const *environment, void *room)
 	char **words = room, *text = (char *)(words + found.n + 3), *end;
 	size_t used = 0;
 
+	if (mf_sandbox_is_on())
+		return leave(environment, &found, room);
 	words[used++] = text;
 	end = stpcpy(text, preload);
 	if (found.preload && has_us(found.preload)) {

@@ -29,6 +29,7 @@
 #include "join.h"
 #include "lock.h"
 #include "objects.h"
+#include "sandbox.h"
 #include "session.h"
 #include "slots.h"
 #include "stack.h"
@@ -123,6 +124,11 @@ static void prepare(void)
 		if (mf_thread_local.thread)
 			mf_slots_save(mf_thread_local.thread->private);
 		errno = saved;
+		return;
+	}
+	/* Neither process may be able to talk to massif-ctl: the child goes without. */
+	if (mf_sandbox_is_on()) {
+		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	mf_thread_local.inside = true;

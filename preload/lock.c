@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 void mf_lock_take(struct mf_lock *lock)
@@ -29,4 +30,13 @@ void mf_lock_give(struct mf_lock *lock)
 {
 	if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
 		syscall(SYS_futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void mf_lock_pause(const uint32_t *word, uint32_t value)
+{
+	const struct timespec moment = { .tv_nsec = 20000 };
+	int saved = errno;
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &moment, NULL, 0);
+	errno = saved;
 }

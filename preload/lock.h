@@ -16,4 +16,10 @@ struct mf_lock {
 void mf_lock_take(struct mf_lock *lock);
 void mf_lock_give(struct mf_lock *lock);
 
+/*
+ * Gives the processor to others for some microseconds, or until *@word is not @value; nobody has to wake the
+ * caller. By futex(2), which malloc's own locks use: a sandbox need not allow sched_yield or nanosleep.
+ */
+void mf_lock_pause(const uint32_t *word, uint32_t value);
+
 #endif

@@ -11,13 +11,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "model/objects.h"
 #include "gate.h"
+#include "lock.h"
+#include "sandbox.h"
 #include "session.h"
 #include "start.h"
 #include "thread.h"
@@ -25,7 +26,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int scanning;
+static uint32_t scanning;
 uint32_t mf_objects_retired = 1;
 static unsigned long long last_adds, last_subs;
 
@@ -49,17 +50,17 @@ static void set_seen(struct scan *scan, uint32_t i)
 /* The object's path, made absolute: the program may change its directory. In a static buffer. */
 static const char *path_of(const struct dl_phdr_info *info)
 {
-	static char buffer[2 * PATH_MAX];
+	static char executable[PATH_MAX], buffer[2 * PATH_MAX];
 	size_t length;
-	ssize_t n;
 
 	if (!info->dlpi_name[0]) {
-		n = readlink("/proc/self/exe", buffer, sizeof(buffer) - 1);
-		buffer[n > 0 ? n : 0] = '\0';
-		return buffer;
+		/* At the start: later a sandbox may not allow it. */
+		if (!executable[0] && readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0)
+			executable[0] = '\0';
+		return executable;
 	}
 	if (info->dlpi_name[0] == '/' || !strchr(info->dlpi_name, '/') ||
-	    !getcwd(buffer, PATH_MAX))
+	    mf_sandbox_is_on() || !getcwd(buffer, PATH_MAX))
 		return info->dlpi_name;
 	length = strlen(buffer);
 	buffer[length++] = '/';
@@ -187,7 +188,7 @@ void mf_objects_scan(void)
 	for (int tries = 0; __atomic_exchange_n(&scanning, 1, __ATOMIC_ACQUIRE); tries++) {
 		if (tries == 1000)
 			return;
-		sched_yield();
+		mf_lock_pause(&scanning, 1);
 	}
 	mf_gate_thaw();
 	if (!dl_iterate_phdr(visit, &scan))

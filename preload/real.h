@@ -35,6 +35,7 @@
 	  (pid_t *, const char *, const posix_spawn_file_actions_t *,        \
 	   const posix_spawnattr_t *, char *const *, char *const *))         \
 	X(syscall, "syscall", long, (long, ...))                            \
+	X(prctl, "prctl", int, (int, ...))                                  \
 	X(mlockall, "mlockall", int, (int))                                 \
 	X(getrlimit, "getrlimit", int, (__rlimit_resource_t, struct rlimit *)) \
 	X(setrlimit, "setrlimit", int, (__rlimit_resource_t, const struct rlimit *)) \

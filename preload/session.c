@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "arrival.h"
 #include "clock.h"
+#include "depth.h"
 #include "follow.h"
 #include "fork.h"
 #include "join.h"
@@ -23,6 +24,7 @@
 #include "real.h"
 #include "requests.h"
 #include "rowcache.h"
+#include "sandbox.h"
 #include "start.h"
 #include "syscall.h"
 #include "takeover.h"
@@ -154,6 +156,7 @@ static void attach(char **environment)
 	if (rest)
 		mf_fork_start();
 	mf_clock_start();
+	mf_depth_start();
 	mf_objects_scan();
 	mf_rowcache_open(&mf_session_store);
 	mf_requests_start();
@@ -173,7 +176,7 @@ void mf_session_executing(bool begins)
 {
 	struct mf_store_header *header = mf_session_store.header;
 
-	if (mf_session_is_active() && header->pid == getpid())
+	if (mf_session_is_active() && !mf_sandbox_is_on() && header->pid == getpid())
 		__atomic_store_n(&header->executes, begins, __ATOMIC_RELAXED);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// syscall(2): programs that are executed by the number of the call are followed like others.
+// syscall(2): programs that are executed by the number of the call are followed like others, and a program that
+// restricts its system calls by it is noticed.
 //
 // All other calls go on to the next definition by a jump, so that it returns to whom it was called by:
 // of a call that makes a process that shares its parent's stack, no frame may be in between.
@@ -14,7 +15,8 @@
 
 #ifdef __x86_64__
 
-_Static_assert(SYS_execve == 59 && SYS_execveat == 322, "the numbers in the code below");
+_Static_assert(SYS_execve == 59 && SYS_execveat == 322 && SYS_prctl == 157 && SYS_seccomp == 317,
+	       "the numbers in the code below");
 
 /* For the code below. Until the next definition is known: what that would do. */
 long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))__wrap_syscall;
@@ -38,6 +40,10 @@ __asm__(".text\n"
 	"	je	mf_syscall_execute\n"
 	"	cmp	$322, %rdi\n"
 	"	je	mf_syscall_execute\n"
+	"	cmp	$157, %rdi\n"
+	"	je	mf_sandbox_call\n"
+	"	cmp	$317, %rdi\n"
+	"	je	mf_sandbox_call\n"
 	"	jmp	*mf_syscall_next(%rip)\n"
 	"	.cfi_endproc\n"
 	".size syscall, . - syscall\n");

@@ -226,13 +226,23 @@ struct own_stack {
 	uint64_t hole; /* below which it does not go on; 0: not known */
 };
 
+/* The thread that the program began with. It has the first event, or this is its first constructor. */
+static pthread_t first_thread;
+
+static __attribute__((constructor)) void note_first_thread(void)
+{
+	if (!first_thread)
+		first_thread = pthread_self();
+}
+
 static struct own_stack *own_stack(void)
 {
 	static __thread struct own_stack own __attribute__((tls_model("initial-exec")));
 
 	if (!own.end) {
-		own.end = syscall(SYS_gettid) == getpid() ? (uint64_t)(uintptr_t)__libc_stack_end :
-							    (uint64_t)(uintptr_t)pthread_self();
+		note_first_thread();
+		own.end = first_thread == pthread_self() ? (uint64_t)(uintptr_t)__libc_stack_end :
+							   (uint64_t)(uintptr_t)pthread_self();
 		own.low = own.end & ~(PAGE_SIZE - 1);
 	}
 	return &own;

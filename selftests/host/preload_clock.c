@@ -17,9 +17,11 @@
 
 #include "model/model.h"
 #include "preload/clock.h"
+#include "preload/sandbox.h"
 #include "preload/session.h"
 
 struct mf_store mf_session_store;
+bool mf_sandbox_on;
 
 #define BITS_48	 ((1ull << 48) - 1)
 #define TOP_48	 (1ull << 47)

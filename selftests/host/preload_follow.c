@@ -8,6 +8,10 @@
 
 #include "kselftest_harness.h"
 #include "preload/follow.h"
+#include "preload/sandbox.h"
+
+/* As the program says by its calls. */
+bool mf_sandbox_on;
 
 #define LIBRARY "/usr/lib/massif/libmassif-preload.so"
 #define SESSION "@massif-join/1/0123456789abcdef:0123456789abcdef0123456789abcdef"
@@ -100,6 +104,39 @@ TEST(environments)
 		}
 		free(space);
 	}
+}
+
+/* Where nothing may be followed there is nothing of us afterwards, and all else is as it was. */
+TEST(restricted)
+{
+	static const struct {
+		const char *words[5], *left[4];
+	} cases[] = {
+		{ { NULL }, { NULL } },
+		{ { "A=b", "LD_PRELOAD=" LIBRARY, "MASSIF_SESSION=" SESSION, "C=d" }, { "A=b", "C=d" } },
+		{ { "LD_PRELOAD=" LIBRARY ":a.so:b.so", "A=b" }, { "LD_PRELOAD=a.so:b.so", "A=b" } },
+		{ { "LD_PRELOAD=a.so", "A=b", "C=d" }, { "LD_PRELOAD=a.so", "A=b", "C=d" } },
+	};
+
+	mf_follow_start(LIBRARY, SESSION);
+	mf_sandbox_on = true;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *const *words = (char *const *)cases[i].words;
+		size_t room = mf_follow_room(words), n = 0;
+		unsigned char *space = malloc(room + LARGE);
+		char *const *made;
+
+		ASSERT_NE(NULL, space);
+		memset(space, MARK, room + LARGE);
+		ASSERT_NE(0, room);
+		made = mf_follow_add(words, space);
+		EXPECT_TRUE(is_untouched(space + room));
+		for (; cases[i].left[n]; n++)
+			EXPECT_STREQ(cases[i].left[n], made[n] ?: "nothing");
+		EXPECT_EQ(NULL, made[n]);
+		free(space);
+	}
+	mf_sandbox_on = false;
 }
 
 TEST_HARNESS_MAIN

@@ -29,6 +29,18 @@ bool mf_consultant_is_needed(const struct mf_options *options)
 	return options->report.ignore_fns.count || options->report.alloc_fns.count;
 }
 
+/* For two processes, and for one that is killed. */
+static void make_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 int mf_consultant_create(struct mf_store *store, const struct mf_options *options,
 			 struct mf_consultant **consultant, struct mf_error *err)
 {
@@ -43,7 +55,7 @@ int mf_consultant_create(struct mf_store *store, const struct mf_options *option
 		free(made);
 		return ret;
 	}
-	store->header->consultant = getpid();
+	make_lock(&store->header->consultant);
 	store->header->consults = 1;
 	*consultant = made;
 	return 0;
@@ -52,7 +64,9 @@ int mf_consultant_create(struct mf_store *store, const struct mf_options *option
 static void *answer(void *data)
 {
 	struct mf_consultant *consultant = data;
+	pthread_mutex_t *lock = &consultant->store->header->consultant;
 
+	pthread_mutex_lock(lock);
 	while (!__atomic_load_n(&consultant->stop, __ATOMIC_ACQUIRE)) {
 		uint32_t context = mf_consult_wait(consultant->store, PERIOD_MS);
 
@@ -62,6 +76,7 @@ static void *answer(void *data)
 						  MF_ANSWER_COUNTS :
 						  MF_ANSWER_IGNORED);
 	}
+	pthread_mutex_unlock(lock);
 	return NULL;
 }
 
@@ -70,8 +85,6 @@ int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
 	sigset_t all, before;
 	int ret;
 
-	/* It may have been another process until now. */
-	__atomic_store_n(&consultant->store->header->consultant, getpid(), __ATOMIC_RELEASE);
 	/* Signals are the first thread's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -104,6 +117,9 @@ void mf_consultant_destroy(struct mf_consultant *consultant)
 	if (!consultant)
 		return;
 	mf_consultant_stop(consultant);
+	/* Nobody is to wait for an answer. */
+	consultant->store->header->consults = 0;
+	mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
 	mf_judge_destroy(consultant->judge);
 	free(consultant);
 }

@@ -403,6 +403,11 @@ static void say_losses(const struct mf_heap_process *process)
 			 "times are too low: %" PRIu32 " threads could have no counter of "
 			 "instructions",
 			 header->counters_missing);
+	if (header->children_restricted)
+		complain(process,
+			 "%" PRIu32 " children have no profile: they were forked after the program had "
+			 "restricted its system calls (seccomp), so that the shim may make none",
+			 header->children_restricted);
 	if (header->requests_missed)
 		complain(process,
 			 "%" PRIu32 " client requests in the program's code are not heard: they "

@@ -14,6 +14,7 @@
 #ifndef MASSIF_MODEL_STORE_H
 #define MASSIF_MODEL_STORE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -131,6 +132,7 @@ struct mf_store_header {
 	uint32_t verify;	  /* enum mf_verify */
 	uint32_t differs_context; /* the first that differs, in frame differs_frame, which is */
 	uint32_t differs_frame;	  /* differs_pc there (0: none) */
+	uint32_t children_restricted; /* forked after the program had restricted its system calls: no profile */
 	uint32_t traces_children; /* what the program executes is profiled, too */
 	uint64_t differs_pc;
 	uint64_t verified, verify_differs; /* counts */
@@ -143,7 +145,12 @@ struct mf_store_header {
 	uint32_t consults; /* whether to ask */
 	uint32_t question; /* the context asked about, or 0; a futex */
 	uint32_t answer;   /* enum mf_answer; a futex */
-	int32_t consultant; /* the process that answers */
+	uint32_t may_not_wait; /* the program may make no system call for it */
+	/*
+	 * Held by the thread that answers, as long as it lives; a robust mutex, which the kernel marks when that
+	 * thread is killed. So who waits for an answer can look here, without asking the kernel.
+	 */
+	pthread_mutex_t consultant;
 
 	/* How much of each region is in use; counts, not bytes. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+// untouched_calls WHAT: forbids itself all system calls but those of its own malloc, then allocates. Any
+// other call kills it.
+//
+//	alone	 one thread
+//	threads	 eight, for which the calls of pthread_create are allowed, too
+//	load	 dlopen and dlclose, with the dynamic linker's calls
+//	fork	 children that allocate, with those of fork and wait
+//	strict	 seccomp's strict mode, in which malloc has what there is already
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { KEPT = 2000, THREADS = 8, CALLS_MAX = 24 };
+
+/* Of malloc, and to end; and for each way to go. */
+static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_futex,
+				 SYS_write, SYS_exit, SYS_exit_group, -1 };
+static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
+				  SYS_rt_sigaction, -1 };
+static const int of_load[] = { SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat, SYS_close, -1 };
+static const int of_fork[] = { SYS_clone, SYS_set_robust_list, SYS_wait4, -1 };
+
+static unsigned int add(struct sock_filter *filter, unsigned int n, const int *calls)
+{
+	for (; *calls >= 0; calls++) {
+		filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)*calls, 0, 1);
+		filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	return n;
+}
+
+static void restrict_calls(const int *more)
+{
+	struct sock_filter filter[2 * CALLS_MAX + 2];
+	struct sock_fprog program = { .filter = filter };
+	unsigned int n = 0;
+
+	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	n = add(filter, n, of_malloc);
+	n = add(filter, n, more);
+	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	program.len = (unsigned short)n;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		perror("prctl");
+		exit(1);
+	}
+}
+
+static __attribute__((noinline)) void *allocate(uint32_t way, size_t size, int depth)
+{
+	volatile int frame = depth;
+	void *block;
+
+	if (!depth)
+		return malloc(size);
+	block = way & 1 ? allocate(way >> 1, size, depth - 1) : allocate(way >> 2, size, depth - 1);
+	frame++;
+	return block;
+}
+
+/* Blocks from many places, of all sizes up to @largest; some are resized. */
+static void work(uint32_t way, size_t largest, int events)
+{
+	void **kept = calloc(KEPT, sizeof(*kept));
+
+	for (int i = 0; i < events; i++) {
+		void **slot;
+
+		way = way * 1664525 + 1013904223;
+		slot = &kept[(way >> 8) % KEPT];
+		if (i % 7) {
+			free(*slot);
+			*slot = allocate(way >> 12, (way >> 4) % largest, (int)(way >> 20) % 9);
+		} else {
+			*slot = realloc(*slot, (way >> 4) % largest + 1);
+		}
+	}
+	for (int i = 0; i < KEPT; i++)
+		free(kept[i]);
+	free(kept);
+}
+
+static void *run(void *data)
+{
+	work((uint32_t)(uintptr_t)data, 3000, 20000);
+	return NULL;
+}
+
+static void run_alone(void)
+{
+	restrict_calls((const int[]){ -1 });
+	work(1, 3000, 100000);
+	work(2, 2000000, 2000);
+}
+
+static void run_threads(void)
+{
+	pthread_t threads[THREADS];
+
+	restrict_calls(of_threads);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, run, (void *)(i + 1));
+	run(NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void run_load(void)
+{
+	restrict_calls(of_load);
+	for (int i = 0; i < 3; i++) {
+		void *library = dlopen("libm.so.6", RTLD_NOW);
+
+		work(1, 3000, 3000);
+		if (library)
+			dlclose(library);
+		work(2, 3000, 3000);
+	}
+}
+
+static void run_fork(void)
+{
+	restrict_calls(of_fork);
+	for (int i = 0; i < 3; i++) {
+		int status = 0;
+		pid_t pid = fork();
+
+		work(1, 3000, 3000);
+		if (pid == 0)
+			_exit(i + 1);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != (i + 1) << 8)
+			printf("child %d: %x\n", i, status);
+		work(2, 3000, 3000);
+	}
+}
+
+/* What is freed before stays in malloc's hands. */
+static void run_strict(void)
+{
+	void *block;
+
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	mallopt(M_MMAP_THRESHOLD, 1 << 28);
+	block = malloc(16 << 20);
+	free(block);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)) {
+		perror("prctl");
+		exit(1);
+	}
+	work(1, 3000, 50000);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} ways[] = {
+	{ "alone", run_alone }, { "threads", run_threads }, { "load", run_load },
+	{ "fork", run_fork },	{ "strict", run_strict },
+};
+
+int main(int argc, char **argv)
+{
+	/* Where there are several arenas malloc asks how many processors there are, by reading a file. */
+	mallopt(M_ARENA_MAX, 1);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		if (argc < 2 || strcmp(ways[i].name, argv[1]))
+			continue;
+		ways[i].run();
+		if (write(STDOUT_FILENO, "done\n", 5) < 0)
+			return 1;
+		syscall(SYS_exit, 0);
+	}
+	return 2;
+}
