@@ -131,20 +131,33 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 
 /* The child shares our memory until it executes, and what is on our stack. */
 
+static int spawned(int code, const pid_t *pid)
+{
+	if (!code)
+		mf_limits_spawned(*pid);
+	return code;
+}
+
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
+	pid_t own;
+
 	FOLLOW(envp);
 	tell(path, NULL);
-	return mf_start()->posix_spawn(pid, path, actions, attributes, argv, envp);
+	return spawned(mf_start()->posix_spawn(pid ? pid : &own, path, actions, attributes, argv, envp),
+		       pid ? pid : &own);
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
+	pid_t own;
+
 	FOLLOW(envp);
 	tell_name(file);
-	return mf_start()->posix_spawnp(pid, file, actions, attributes, argv, envp);
+	return spawned(mf_start()->posix_spawnp(pid ? pid : &own, file, actions, attributes, argv, envp),
+		       pid ? pid : &own);
 }
 
 /* How many arguments there are before the NULL that ends them, behind which @args is then. */

@@ -27,6 +27,7 @@
 #include "model/tally.h"
 #include "gate.h"
 #include "join.h"
+#include "limits.h"
 #include "lock.h"
 #include "objects.h"
 #include "sandbox.h"
@@ -214,6 +215,7 @@ static void child(void)
 	} else if (!mf_thread_local.inside) {
 		mf_thread_set(NULL);
 		mf_store_detach(&mf_session_store);
+		mf_limits_settle();
 	} else if (mf_session_store.header) {
 		go_on_unseen();
 		if (own)

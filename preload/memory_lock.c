@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "footprint.h"
 #include "maps.h"
 #include "session.h"
 #include "start.h"
@@ -17,17 +18,6 @@
 
 /* Above are the kernel's own. */
 #define ADDRESS_MAX (1ull << 47)
-
-static bool is_ours(const struct mf_map *map)
-{
-	for (int i = 0; i < MF_REGION_COUNT; i++) {
-		uint64_t start = (uintptr_t)mf_session_store.regions[i];
-
-		if (map->start >= start && map->start - start < mf_session_store.sizes[i])
-			return true;
-	}
-	return false;
-}
 
 /* Returns 0 or -errno. That pages cannot be had, as of memory without rights, is no error here. */
 static int lock(const struct mf_map *map, int flags)
@@ -50,7 +40,7 @@ static int lock_all(int flags)
 	if (code)
 		return code;
 	while (!code && mf_maps_next(&maps, &map))
-		if (map.start < ADDRESS_MAX && !is_ours(&map))
+		if (map.start < ADDRESS_MAX && !mf_footprint_has(map.start))
 			code = lock(&map, flags);
 	mf_maps_close(&maps);
 	return code;

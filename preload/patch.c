@@ -186,6 +186,11 @@ static int find_place(uint64_t site, uint64_t *place)
 	return *place ? 0 : -ENOMEM;
 }
 
+size_t mf_patch_bytes(void)
+{
+	return (size_t)n_pools * POOL_BYTES;
+}
+
 static int make_pool(uint64_t site)
 {
 	uint64_t place;

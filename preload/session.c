@@ -17,9 +17,11 @@
 #include "clock.h"
 #include "depth.h"
 #include "follow.h"
+#include "footprint.h"
 #include "fork.h"
 #include "join.h"
 #include "library.h"
+#include "limits.h"
 #include "objects.h"
 #include "real.h"
 #include "requests.h"
@@ -96,6 +98,7 @@ static int *make_active_word(void)
 
 	if (page == MAP_FAILED || madvise(page, size, MADV_WIPEONFORK))
 		return NULL;
+	mf_footprint_add(size);
 	return page;
 }
 
@@ -135,12 +138,16 @@ static void attach(char **environment)
 {
 	char *value = find_variable(environment, MF_JOIN_VARIABLE), *rest = NULL;
 	int fd, trace, *active;
+	bool is_attached;
 
 	if (!value)
 		return;
+	mf_limits_raise();
 	fd = find_memory(value, &rest, &trace);
 	active = make_active_word();
-	if (fd < 0 || !active || mf_store_attach(&mf_session_store, fd, NULL)) {
+	is_attached = fd >= 0 && active && !mf_store_attach(&mf_session_store, fd, NULL);
+	mf_limits_settle();
+	if (!is_attached) {
 		/* massif-ctl sees that nobody attached and says so. */
 		clean_environment(environment);
 		close(fd);

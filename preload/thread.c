@@ -10,6 +10,7 @@
 
 #include "model/model.h"
 #include "model/stacks.h"
+#include "footprint.h"
 #include "fork.h"
 #include "gate.h"
 #include "lock.h"
@@ -140,6 +141,7 @@ static bool find_fresh(void)
 	chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (chunk == MAP_FAILED)
 		return false;
+	mf_footprint_add(CHUNK_BYTES);
 	/* After mlockall(MCL_FUTURE), the program may want to lock that much. */
 	syscall(SYS_munlock, chunk, CHUNK_BYTES);
 	fresh = chunk;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that limit themselves, where the session takes what they have not: address space, and
-// memory that they lock.
+// Programs that are limited, where the session takes what they have not: address space, data, and memory
+// that they lock.
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +93,101 @@ TEST_F(limits, locked_memory)
 	if (ctl_exit_code(&self->alone) == 4)
 		SKIP(return, "this user may not lock so much memory");
 	compare(_metadata, self);
+}
+
+FIXTURE(room) {
+	struct ctl_result alone, result;
+};
+
+/* Who sets the limit. Where the hard limit is higher, the shim raises the soft one. */
+enum who {
+	PROGRAM,
+	PARENT_SOFT,
+	PARENT,
+};
+
+FIXTURE_VARIANT(room) {
+	const char *resource, *threads, *mib;
+	enum who who;
+	unsigned int less; /* KiB that a limit which cannot be raised leaves the program less */
+};
+
+FIXTURE_VARIANT_ADD(room, of_addresses) { "as", "0", "64" };
+FIXTURE_VARIANT_ADD(room, of_addresses_64_threads) { "as", "64", "64" };
+FIXTURE_VARIANT_ADD(room, of_addresses_65_threads) { "as", "65", "64" };
+FIXTURE_VARIANT_ADD(room, of_addresses_640_threads) { "as", "640", "64" };
+FIXTURE_VARIANT_ADD(room, of_addresses_of_its_parents) { "as", "65", "512", PARENT_SOFT };
+FIXTURE_VARIANT_ADD(room, of_data) { "data", "0", "64" };
+FIXTURE_VARIANT_ADD(room, of_data_64_threads) { "data", "64", "64" };
+FIXTURE_VARIANT_ADD(room, of_data_65_threads) { "data", "65", "64" };
+FIXTURE_VARIANT_ADD(room, of_data_640_threads) { "data", "640", "64" };
+FIXTURE_VARIANT_ADD(room, of_data_of_its_parents) { "data", "65", "64", PARENT_SOFT };
+FIXTURE_VARIANT_ADD(room, of_data_that_cannot_be_raised) { "data", "65", "64", PARENT, 1024 };
+FIXTURE_VARIANT_ADD(room, of_locked_memory) { "memlock", "0", "4" };
+FIXTURE_VARIANT_ADD(room, of_locked_memory_65_threads) { "memlock", "65", "4" };
+FIXTURE_VARIANT_ADD(room, of_locked_memory_300_threads) { "memlock", "300", "8" };
+
+FIXTURE_SETUP(room)
+{
+	unsetenv("MASSIF_OPTS");
+}
+
+FIXTURE_TEARDOWN(room)
+{
+	ctl_result_free(&self->alone);
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.out");
+}
+
+static int resource_of_parent;
+static uint64_t bytes_of_parent;
+static bool is_hard;
+
+static void limit_child(void)
+{
+	struct rlimit limit;
+
+	if (!bytes_of_parent || getrlimit(resource_of_parent, &limit))
+		return;
+	limit.rlim_cur = bytes_of_parent;
+	if (is_hard)
+		limit.rlim_max = bytes_of_parent;
+	setrlimit(resource_of_parent, &limit);
+}
+
+/* The program has as much as alone, within 1 %, and reads the same limits. */
+TEST_F_TIMEOUT(room, is_what_it_is_alone, 60)
+{
+	const char *target = ctl_target("heap_limits");
+	const char *mib = variant->who == PROGRAM ? variant->mib : NULL;
+	unsigned long alone, with;
+
+	resource_of_parent = strcmp(variant->resource, "as") ? RLIMIT_DATA : RLIMIT_AS;
+	bytes_of_parent = mib ? 0 : strtoull(variant->mib, NULL, 10) << 20;
+	is_hard = variant->who == PARENT;
+	ctl_run(&self->alone, NULL, limit_child,
+		(const char *const[]){ target, "room", variant->resource, variant->threads, mib, NULL });
+	ctl_run(&self->result, NULL, limit_child,
+		(const char *const[]){ "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=massif.out.%p", target,
+				       "room", variant->resource, variant->threads, mib, NULL });
+	if (ctl_exit_code(&self->alone) == 90)
+		SKIP(return, "this user's limits are lower than %s MiB", variant->mib);
+	EXPECT_EQ(3, ctl_exit_code(&self->alone)) {
+		TH_LOG("%s", self->alone.out);
+	}
+	EXPECT_EQ(3, ctl_exit_code(&self->result)) {
+		TH_LOG("%s%s", self->result.out, self->result.err);
+	}
+	EXPECT_STREQ("", self->result.err);
+	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
+	alone = ctl_number(self->alone.out, "room ");
+	with = ctl_number(self->result.out, "room ");
+	EXPECT_LT(1000, alone);
+	EXPECT_GE(alone + alone / 100, with);
+	EXPECT_LE(alone, with + alone / 100 + variant->less) {
+		TH_LOG("%lu KiB alone, %lu", alone, with);
+	}
+	EXPECT_STREQ(ctl_last(self->alone.out, "limits "), ctl_last(self->result.out, "limits "));
 }
 
 TEST_HARNESS_MAIN

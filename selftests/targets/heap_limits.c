@@ -2,6 +2,7 @@
 // A program that limits itself: what it says is what it says without a profiler.
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +141,77 @@ static int locked(void)
 	return 3;
 }
 
+static pthread_barrier_t begun, ended;
+
+static void *run(void *data)
+{
+	free(malloc(100));
+	pthread_barrier_wait(&begun);
+	pthread_barrier_wait(&ended);
+	return data;
+}
+
+/* Threads that have allocated, and stay. */
+static void start_threads(unsigned int n)
+{
+	pthread_attr_t attr;
+
+	pthread_barrier_init(&begun, NULL, n + 1);
+	pthread_barrier_init(&ended, NULL, n + 1);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 16 << 10);
+	while (n--) {
+		pthread_t thread;
+		int code = pthread_create(&thread, &attr, run, NULL);
+
+		if (code) {
+			printf("pthread_create: %s\n", strerror(code));
+			fflush(stdout);
+			_exit(5);
+		}
+	}
+	pthread_barrier_wait(&begun);
+}
+
+/* One who may lock all that there is has no limit. */
+static void lock_what_comes(void)
+{
+	if (!getuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+		_exit(6);
+	if (mlockall(MCL_FUTURE)) {
+		printf("mlockall: %s\n", strerror(errno));
+		fflush(stdout);
+		_exit(4);
+	}
+}
+
+/* room as|data|memlock THREADS [MIB]: how much the program may map, below a limit of its own or of its parent's. */
+static int room(char **argv)
+{
+	int resource = !strcmp(argv[0], "as") ? RLIMIT_AS : !strcmp(argv[0], "data") ? RLIMIT_DATA : RLIMIT_MEMLOCK;
+	const uint64_t mib = argv[2] ? strtoull(argv[2], NULL, 10) * MIB : 0;
+	const struct rlimit limit = { mib, mib };
+	struct rlimit seen;
+	uint64_t pages = 0;
+
+	free(malloc(100));
+	if (mib && setrlimit(resource, &limit))
+		return 90;
+	if (resource == RLIMIT_MEMLOCK)
+		lock_what_comes();
+	start_threads((unsigned int)atoi(argv[1]));
+	while (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+		pages++;
+	getrlimit(resource, &seen);
+	/* printf() would allocate. */
+	dprintf(STDOUT_FILENO, "room %llu KiB, limits %lld %lld\n", (unsigned long long)pages * 4,
+		(long long)seen.rlim_cur, (long long)seen.rlim_max);
+	_exit(3);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 3 && !strcmp(argv[1], "room"))
+		return room(argv + 2);
 	return argc > 1 && !strcmp(argv[1], "locked") ? locked() : address_space();
 }

@@ -84,6 +84,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	state->trace = -1;
 	run->state = state;
 
+	mf_launch_lift_limit(&run->launch);
 	ret = mf_heap_process_create(run->options, program->path, run->cmd, 0, &first, err);
 	if (ret)
 		return ret;

@@ -59,6 +59,20 @@ void mf_launch_reserve_standard(void)
 		close(fd);
 }
 
+void mf_launch_lift_limit(struct mf_launch *launch)
+{
+	static const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur == RLIM_INFINITY)
+		return;
+	launch->address_space = most;
+	most.rlim_cur = most.rlim_max;
+	/* Only root's programs are sure to have the same privileges as we have. */
+	if (geteuid() || setrlimit(RLIMIT_AS, &none))
+		setrlimit(RLIMIT_AS, &most);
+}
+
 /* As execvp() does for what is no format of the kernel's. */
 static void exec_by_shell(const struct mf_launch *launch, char **arguments)
 {
@@ -87,6 +101,8 @@ static void run_child(const struct mf_launch *launch, int report, char **argumen
 				fcntl(launch->inherited[i], F_SETFD, 0);
 		}
 		mf_signals_restore(launch->signals);
+		if (launch->address_space.rlim_max)
+			setrlimit(RLIMIT_AS, &launch->address_space);
 		execve(launch->program->path, launch->argv, launch->environment);
 		failure.stage = STAGE_EXEC;
 		failure.code = -errno;

@@ -4,6 +4,7 @@
 #define MASSIF_CTL_LAUNCH_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -18,6 +19,7 @@ struct mf_launch {
 	char *const *environment;
 	const struct mf_signals *signals;
 	int inherited[MF_LAUNCH_INHERITED_MAX]; /* to leave open in the program; -1: none */
+	struct rlimit address_space; /* its limit, which we may have raised for ourselves; no hard limit: not */
 
 	/* In the child just before exec; async-signal-safe. Returns 0 or -errno. NULL: nothing */
 	int (*enrol)(void *data);
@@ -33,6 +35,12 @@ int mf_launch_move_high(int fd);
 
 /* Descriptors 0, 1 and 2 are open afterwards, so that no file of ours takes their place. */
 void mf_launch_reserve_standard(void);
+
+/*
+ * Raises massif-ctl's own limit of address space, in which it maps the session of each process, as far as it
+ * may. *@launch keeps what the program is to have.
+ */
+void mf_launch_lift_limit(struct mf_launch *launch);
 
 /*
  * Starts it. Returns 0 once the program is running; or -errno, with words, and nothing is left.

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What of the process's address space is the shim's own. */
+#ifndef MASSIF_PRELOAD_FOOTPRINT_H
+#define MASSIF_PRELOAD_FOOTPRINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* As the kernel counts for RLIMIT_AS: all that is mapped; for RLIMIT_DATA: what is private and writable. */
+uint64_t mf_footprint_address_space(void);
+uint64_t mf_footprint_data(void);
+
+/* The shim has mapped @bytes of private memory, for good. */
+void mf_footprint_add(size_t bytes);
+
+/* Is there something at @address that the shim has mapped, or that was mapped for it? Not the small mappings. */
+bool mf_footprint_has(uint64_t address);
+
+#endif
