@@ -6,6 +6,7 @@
 
 #include "ctl/command.h"
 #include "ctl/launch.h"
+#include "ctl/main_stack.h"
 
 /* Of the verbs that look at a profile that grows. */
 #define SNAPSHOT_DETAILS(file)                                                                     \
@@ -53,9 +54,8 @@ static bool is_help(const char *word)
 
 const unsigned int mf_n_commands = sizeof(mf_commands) / sizeof(mf_commands[0]);
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	mf_launch_reserve_standard();
 	for (unsigned int i = 0; argc > 1 && i < mf_n_commands; i++) {
 		const struct mf_command *command = &mf_commands[i];
 
@@ -67,4 +67,10 @@ int main(int argc, char **argv)
 		return command->run(argc - 2, argv + 2);
 	}
 	return mf_command_run(argc > 0 ? argc - 1 : 0, argc > 0 ? argv + 1 : argv);
+}
+
+int main(int argc, char **argv)
+{
+	mf_launch_reserve_standard();
+	return mf_main_stack_run(run, argc, argv);
 }
