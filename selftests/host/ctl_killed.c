@@ -108,8 +108,8 @@ TEST_F(killed, has_everything)
 	ctl_result_free(&printed);
 }
 
-/* Another signal leaves the file that Massif leaves: no more than the rules of its snapshots allow. */
-TEST_F(killed, not_by_others)
+/* Another signal is no other end. */
+TEST_F(killed, by_others_too)
 {
 	int status;
 
@@ -119,8 +119,10 @@ TEST_F(killed, not_by_others)
 	EXPECT_EQ(SIGTERM, WTERMSIG(status));
 	self->text = ctl_read_file(FILE_NAME);
 	ASSERT_NE(NULL, self->text);
-	EXPECT_EQ(50, atoi(ctl_last(self->text, "snapshot=")));
-	EXPECT_EQ(NULL, strstr(self->text, "heap_tree=peak\n"));
+	EXPECT_EQ(51, atoi(ctl_last(self->text, "snapshot=")));
+	EXPECT_EQ(50000, atoi(ctl_last(self->text, "mem_heap_B=")));
+	EXPECT_EQ(ctl_last(self->text, "heap_tree="),
+		  strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
 }
 
 /* In the middle of anything that the accounting does. */

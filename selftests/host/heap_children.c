@@ -15,6 +15,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/diff_end.h"
 #include "selftests/lib/massif_text.h"
 
 #define VALGRIND  "/usr/bin/valgrind"
@@ -82,6 +83,29 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 	return n;
 }
 
+/* The same of Valgrind's, each with the end that c.end.PID has, or its last snapshot; see diff_end.h. */
+static size_t take_their_files(const char *prefix, const char *const *options, char *files[FILES_MAX])
+{
+	char name[256], end_name[256];
+	size_t n = 0;
+	bool added;
+
+	while (n < FILES_MAX && ctl_find_files(prefix, name)) {
+		char *text = ctl_read_file(name), *end;
+
+		snprintf(end_name, sizeof(end_name), "c.end%s", strrchr(name, '.'));
+		end = ctl_read_file(end_name);
+		files[n] = diff_end_add(text, end, NULL, options, &added);
+		blank_addresses(files[n++]);
+		unlink(name);
+		free(text);
+		free(end);
+	}
+	qsort(files, n, sizeof(files[0]), compare);
+	ctl_remove_files("c.end.");
+	return n;
+}
+
 /* How often @words stand in @text. */
 static size_t count(const char *text, const char *words)
 {
@@ -105,6 +129,17 @@ static size_t count_lines(const struct _test_data_children *self, const char *li
 	return n;
 }
 
+/* In the child that becomes Valgrind. */
+static void preload_end(void)
+{
+	char path[4096];
+
+	if (!getcwd(path, sizeof(path) - 16))
+		_exit(98);
+	setenv("DIFF_END", strcat(path, "/c.end.%p"), 1);
+	setenv("LD_PRELOAD", ctl_target("libdiff_end.so"), 1);
+}
+
 static void run_side(struct _test_data_children *self, int side, const char *trace,
 		     const char *const *args)
 {
@@ -116,20 +151,21 @@ static void run_side(struct _test_data_children *self, int side, const char *tra
 		argv[n++] = VALGRIND;
 		argv[n++] = "--tool=massif";
 		argv[n++] = "--run-libc-freeres=no";
-		argv[n++] = "--run-cxx-freeres=no";
 	} else {
 		argv[n++] = "massif-ctl";
 	}
 	argv[n++] = "-q";
 	argv[n++] = trace;
 	argv[n++] = "--time-unit=B";
+	/* So that the last snapshot has a tree. */
+	argv[n++] = "--detailed-freq=1";
 	argv[n++] = "--massif-out-file=massif.out.%q{SIDE}.%p";
 	while (*args)
 		argv[n++] = *args++;
 	setenv("SIDE", side ? "theirs" : "ours", 1);
-	ctl_run(result, NULL, NULL, argv);
-	self->n[side] = take_files(side ? "massif.out.theirs" : "massif.out.ours",
-				   self->files[side]);
+	ctl_run(result, NULL, side ? preload_end : NULL, argv);
+	self->n[side] = side ? take_their_files("massif.out.theirs", argv, self->files[side]) :
+			       take_files("massif.out.ours", self->files[side]);
 }
 
 /* Runs both and holds ours to theirs. */

@@ -250,7 +250,7 @@ static int read_all(const struct mf_store *store)
 
 	if (mf_model_view(store, views) > MF_SNAPSHOTS_MAX)
 		return -ERANGE;
-	code = mf_collect(store, NULL, &collection, NULL);
+	code = mf_collect(store, (struct mf_end){ 0 }, &collection, NULL);
 	if (code)
 		return code == -ENOMEM ? 0 : code;
 	for (size_t i = 0; i < collection.profile.n_contexts; i++) {

@@ -287,7 +287,7 @@ TEST(full)
 	frame = numbered_frame(last - MF_CONTEXT_FIRST);
 	EXPECT_TRUE(reads_back(last, &frame, 1));
 
-	ASSERT_EQ(0, mf_collect(&store, NULL, &collection, NULL));
+	ASSERT_EQ(0, mf_collect(&store, (struct mf_end){ 0 }, &collection, NULL));
 	EXPECT_EQ(last - MF_CONTEXT_FIRST + 1, collection.profile.n_contexts);
 	mf_collection_release(&collection);
 

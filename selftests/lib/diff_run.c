@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/diff_end.h"
 
 #define VALGRIND "/usr/bin/valgrind"
 
@@ -25,6 +26,9 @@ struct run {
 	pid_t pid;
 	int status;
 	char *text, *log; /* comparable */
+	char *raw;	  /* the text before that; of ours only */
+	bool ends;	  /* with a snapshot of the end */
+	const char *const *options;
 };
 
 bool diff_can_run(void)
@@ -36,10 +40,21 @@ bool diff_can_run(void)
 static enum side starting;
 static char *preload;
 
+/* The path of the file to which libdiff_end.so writes what there was at the end. */
+static const char *end_file(enum side side, char *path, size_t size)
+{
+	char directory[4000];
+
+	if (!getcwd(directory, sizeof(directory)))
+		abort();
+	snprintf(path, size, "%s/massif.out.%s.end", directory, side_names[side]);
+	return path;
+}
+
 /* In the child. The option that names the file is the same for all, so that desc is, too. */
 static void set_up(void)
 {
-	char log[64];
+	char log[64], end[4096];
 	int null = open("/dev/null", O_RDWR), fd;
 
 	snprintf(log, sizeof(log), "log.%s", side_names[starting]);
@@ -55,6 +70,7 @@ static void set_up(void)
 	unsetenv("MASSIF_OPTS");
 	setenv("HOME", "/nonexistent", 1);
 	setenv("SIDE", side_names[starting], 1);
+	setenv("DIFF_END", end_file(starting, end, sizeof(end)), 1);
 	if (preload)
 		setenv("LD_PRELOAD", preload, 1);
 }
@@ -66,25 +82,42 @@ static const char *const *add_words(const char **to, const char *const *words)
 	return to;
 }
 
+/* The shared objects to preload for Valgrind: ours that tells of the end, and @library, unless it is NULL. */
+static char *make_preload(const char *library)
+{
+	char *first = strdup(ctl_target("libdiff_end.so")), *both;
+
+	if (!library)
+		return first;
+	if (asprintf(&both, "%s:%s", first, ctl_target(library)) < 0)
+		abort();
+	free(first);
+	return both;
+}
+
+/* @library: to be preloaded, too, or NULL. */
 static void start(struct run *run, enum side side, const char *const *options, const char *target,
-		  const char *const *args)
+		  const char *const *args, const char *library)
 {
 	static const char *const common[] = { "-q", "--time-unit=B",
 					      "--massif-out-file=massif.out.%q{SIDE}", NULL };
 	static const char *const ours[] = { "massif-ctl", NULL };
 	static const char *const theirs[] = { VALGRIND, "--tool=massif", "--run-libc-freeres=no",
-					      "--run-cxx-freeres=no", NULL };
+					      NULL };
 	const char *argv[4 * DIFF_WORDS_MAX] = { NULL };
 	const char **end = argv;
 
+	starting = side;
+	preload = side == OURS ? NULL : make_preload(library);
 	end = (const char **)add_words(end, side == OURS ? ours : theirs);
 	end = (const char **)add_words(end, common);
 	end = (const char **)add_words(end, options);
 	*end++ = ctl_target(target);
 	add_words(end, args);
 	run->side = side;
-	starting = side;
+	run->options = options;
 	run->pid = ctl_start(set_up, argv);
+	free(preload);
 }
 
 static const char *next_line(const char *line)
@@ -243,8 +276,28 @@ static char *extract_account(const char *log)
 	return account;
 }
 
-/* Waits for the run's end and reads what it wrote. */
-static bool finish(struct run *run, const struct diff_scenario *scenario)
+/* Ours has the end, in the file and in the account; theirs is given it in the file. */
+static char *equalise_end(struct run *run, char *text, const struct run *ours)
+{
+	char path[4096], *end, *with_end;
+
+	if (run->side == OURS) {
+		run->ends = strstr(run->log, "endPEAK ");
+		diff_end_remove_from_log(run->log);
+		run->raw = strdup(text);
+		return text;
+	}
+	end = ctl_read_file(end_file(run->side, path, sizeof(path)));
+	if (end)
+		diff_end_uncount(run->log);
+	with_end = diff_end_add(text, end, ours->raw, run->options, &run->ends);
+	free(end);
+	free(text);
+	return with_end;
+}
+
+/* Waits for the run's end and reads what it wrote. @ours has been. */
+static bool finish(struct run *run, const struct diff_scenario *scenario, const struct run *ours)
 {
 	char name[64], *text, *log;
 
@@ -263,6 +316,7 @@ static bool finish(struct run *run, const struct diff_scenario *scenario)
 		return !text;
 	}
 	if (text && ctl_is_massif_file(text)) {
+		text = equalise_end(run, text, ours);
 		run->text = make_comparable(text, !scenario->why);
 		free(text);
 		free(log);
@@ -405,7 +459,8 @@ static bool compare(const struct diff_scenario *scenario, const struct run *runs
 			(unsigned int)adapted->status);
 		return false;
 	}
-	if (scenario->log && (!*theirs->log || !are_equal(ours->log, theirs->log)))
+	if (scenario->log && (!*theirs->log || !are_equal(ours->log, theirs->log) ||
+			      ours->ends != theirs->ends))
 		return false;
 	if (!scenario->why)
 		return are_equal(ours->text, theirs->text);
@@ -428,25 +483,23 @@ bool diff_run(const struct diff_scenario *scenario)
 	ctl_remove_files("massif.out.");
 	/* At once: Valgrind's takes most of the time. */
 	if (!scenario->options_are_new)
-		start(&runs[THEIRS], THEIRS, options, scenario->target, args);
-	start(&runs[OURS], OURS, options, scenario->target, args);
-	if (scenario->their_library)
-		preload = strdup(ctl_target(scenario->their_library));
+		start(&runs[THEIRS], THEIRS, options, scenario->target, args, NULL);
+	start(&runs[OURS], OURS, options, scenario->target, args, NULL);
 	if (adapted)
 		start(&runs[THEIRS_ADAPTED], THEIRS_ADAPTED,
 		      scenario->their_options[0] ? scenario->their_options : options,
-		      scenario->target, scenario->their_args[0] ? scenario->their_args : args);
-	free(preload);
-	preload = NULL;
+		      scenario->target, scenario->their_args[0] ? scenario->their_args : args,
+		      scenario->their_library);
 	fine = true;
 	for (int side = 0; side < N_SIDES; side++) {
-		if (runs[side].pid && !finish(&runs[side], scenario))
+		if (runs[side].pid && !finish(&runs[side], scenario, &runs[OURS]))
 			fine = false;
 	}
 	fine = fine && compare(scenario, runs);
 	for (int side = 0; side < N_SIDES; side++) {
 		free(runs[side].text);
 		free(runs[side].log);
+		free(runs[side].raw);
 	}
 	return fine;
 }

@@ -9,9 +9,10 @@
 #define DIFF_WORDS_MAX 20
 
 /*
- * Both profilers always get --time-unit=B. Valgrind also gets --run-libc-freeres=no and
- * --run-cxx-freeres=no: the memory that a library would free at the very end, if asked to, we leave
- * as the program does without a profiler (Documentation/differences.rst).
+ * Both profilers always get --time-unit=B. Valgrind also gets --run-libc-freeres=no and libdiff_end.so: the
+ * memory that a library would free at the very end, if asked to, we leave as the program does without a
+ * profiler. But we look for a peak there, and Valgrind, if nothing is freed, does not
+ * (Documentation/differences.rst): so its file is compared with that of the end added, see diff_end.h.
  */
 struct diff_scenario {
 	const char *target;		     /* of selftests/targets */

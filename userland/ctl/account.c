@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "ctl/message.h"
@@ -25,6 +26,8 @@ static const char *const occasions[] = {
 	[MF_OCCASION_STACK_GROWS] = "stk-new",
 	[MF_OCCASION_STACK_SHRINKS] = "stk-die",
 	[MF_OCCASION_PEAK_BEFORE_STACK] = "stkPEAK",
+	[MF_OCCASION_PEAK_AT_END] = "endPEAK",
+	[MF_OCCASION_END] = "    end",
 };
 
 enum mf_log_level mf_account_log_level(const struct mf_options *options)
@@ -231,18 +234,14 @@ static void destroy_judge(struct mf_judge **judge)
 	mf_judge_destroy(*judge);
 }
 
-static void tell_steps(const struct mf_options *options, const struct mf_store *store, pid_t pid)
+static void tell_steps(const struct mf_options *options, const struct mf_store *store,
+		       struct mf_judge *judge, pid_t pid)
 {
-	__attribute__((cleanup(destroy_judge))) struct mf_judge *judge = NULL;
 	struct mf_step held = { 0 };
-	const struct mf_step *steps;
 	bool holds = false;
 	uint32_t n;
+	const struct mf_step *steps = mf_log_view(store, &n);
 
-	if (mf_judge_create(store, mf_options_has_pages(options), &options->report,
-			    &options->symbolizer, &judge, NULL))
-		return;
-	steps = mf_log_view(store, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		/* A copy, which nobody changes between the check and the use. */
 		struct mf_step step = steps[i];
@@ -290,10 +289,23 @@ static void tell_statistics(const struct mf_model *model, pid_t pid)
 		mf_message_tell(pid, "%-22s %" PRIu32, lines[i].label, lines[i].value);
 }
 
-void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid)
+void mf_account_end(const struct mf_options *options, const struct mf_store *store,
+		    struct mf_end end, pid_t pid)
 {
-	if (mf_account_log_level(options))
-		tell_steps(options, store, pid);
+	__attribute__((cleanup(destroy_judge))) struct mf_judge *judge = NULL;
+	mf_auto_free struct mf_ending *ending = NULL;
+
+	if (!mf_account_log_level(options) && !options->stats)
+		return;
+	ending = calloc(1, sizeof(*ending));
+	if (!ending || mf_judge_create(store, mf_options_has_pages(options), &options->report,
+				       &options->symbolizer, &judge, NULL))
+		return;
+	mf_ending_make(ending, store, end);
+	if (mf_account_log_level(options)) {
+		tell_steps(options, store, judge, pid);
+		tell_steps(options, &ending->store, judge, pid);
+	}
 	if (options->stats)
-		tell_statistics(mf_model_of(store), pid);
+		tell_statistics(&ending->model, pid);
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "ctl/options.h"
+#include "model/ending.h"
 #include "model/log.h"
 #include "model/store.h"
 
@@ -13,10 +14,11 @@
 void mf_account_begin(const struct mf_options *options, pid_t pid);
 
 /*
- * At its end: the snapshots that were taken and culled (-v -v), each event (-v -v -v), what was left out
- * of stacks (-v -v -v -v), and the counters (--stats).
+ * At its end, which is @end: the snapshots that were taken and culled (-v -v), each event (-v -v -v), what was
+ * left out of stacks (-v -v -v -v), and the counters (--stats).
  */
-void mf_account_end(const struct mf_options *options, const struct mf_store *store, pid_t pid);
+void mf_account_end(const struct mf_options *options, const struct mf_store *store,
+		    struct mf_end end, pid_t pid);
 
 /* What the model has to keep for that. */
 enum mf_log_level mf_account_log_level(const struct mf_options *options);

@@ -261,6 +261,7 @@ static void end_process(struct mf_heap_family *family, struct mf_heap_process *p
 	       mf_door_receive(&family->guests.door, process->connection, wish) > 0)
 		hear(family, process, wish);
 	free(wish);
+	mf_heap_process_note_end(process);
 	process->ended = true;
 	close(mf_take(process->pidfd, -1));
 }

@@ -118,6 +118,12 @@ static int sooner(int one, int other)
 	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
+/* The program says that it executes another, which was not seen yet; or that failed. */
+static bool executes_unseen(const struct heap_state *state)
+{
+	return !state->watch.replaced_by && state->first->store.header->executes;
+}
+
 static int look(void *data, struct mf_error *err)
 {
 	struct mf_run *run = data;
@@ -128,9 +134,11 @@ static int look(void *data, struct mf_error *err)
 	/* A process that was followed to another program has a profile of that. */
 	if (mf_heap_family_launched(state->family) != state->first)
 		state->watch.period_ms = -1;
-	if (state->watch.period_ms >= 0 && now >= state->watch_at) {
+	if (state->watch.period_ms >= 0 && (now >= state->watch_at || executes_unseen(state))) {
 		mf_image_watch_look(&state->watch);
 		state->watch_at = now + state->watch.period_ms;
+		if (state->watch.replaced_by)
+			mf_heap_process_note_end(state->first);
 	}
 	run->supervision.period_ms = sooner(period, state->watch.period_ms);
 	return 0;
@@ -202,6 +210,8 @@ static void ended(struct mf_run *run)
 	struct heap_state *state = run->state;
 	struct mf_heap_process *first = mf_heap_family_launched(state->family);
 
+	if (first)
+		mf_heap_process_note_end(first);
 	if (first && first == state->first) {
 		if (!first->store.header->pid) {
 			if (state->shim)

@@ -439,32 +439,55 @@ static void say_verified(const struct mf_heap_process *process)
 			 header->differs_context, header->differs_frame, header->differs_pc);
 }
 
-/* Since the first event, as the shim tells time. */
-static int64_t age_ms(const struct mf_store_header *header)
+static uint64_t now_ns(void)
 {
 	struct timespec time;
-	uint64_t now;
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
-	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-	if (!header->first_time_ns || now < header->first_time_ns)
-		return 0;
-	return (int64_t)((now - header->first_time_ns) / 1000000);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void mf_heap_process_note_end(struct mf_heap_process *process)
+{
+	if (!process->end_ns)
+		process->end_ns = now_ns();
+}
+
+/* From the first event, as the shim tells time, until the end, or now. */
+static int64_t age_ms(const struct mf_heap_process *process)
+{
+	uint64_t first = store_of(process)->header->first_time_ns;
+	uint64_t end = process->end_ns ? process->end_ns : now_ns();
+
+	return first && end > first ? (int64_t)((end - first) / 1000000) : 0;
+}
+
+static int64_t time_of(const struct mf_heap_process *process)
+{
+	return process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
+		       (int64_t)store_of(process)->header->instructions :
+		       age_ms(process);
+}
+
+/* Of a program that was never seen there is nothing to say at its end, either. */
+static struct mf_end end_of(const struct mf_heap_process *process)
+{
+	return (struct mf_end){
+		.rule = store_of(process)->header->pid ?
+				mf_output_end_rule(process->options, process->cut_off) :
+				MF_END_NOTHING,
+		.now = time_of(process),
+	};
 }
 
 static struct mf_output_of output_of(const struct mf_heap_process *process)
 {
-	const struct mf_store *store = store_of(process);
-
 	return (struct mf_output_of){
-		.store = store,
+		.store = store_of(process),
 		.cmd = process->cmd,
 		.name = process->name.text,
 		.pid = process->pid,
-		.cut_off = process->cut_off,
-		.now = process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
-			       (int64_t)store->header->instructions :
-			       age_ms(store->header),
+		.end = end_of(process),
 	};
 }
 
@@ -474,7 +497,7 @@ static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
 		.store = store_of(process),
 		.cmd = process->cmd,
 		.pid = process->pid,
-		.time_ms = age_ms(store_of(process)->header),
+		.time_ms = age_ms(process),
 	};
 }
 
@@ -487,7 +510,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (process->forked && process->options->child_silent)
 		mf_message_set_level(MF_MESSAGE_ERROR);
 	else
-		mf_account_end(process->options, &process->store, process->pid);
+		mf_account_end(process->options, &process->store, output.end, process->pid);
 	say_losses(process);
 	say_verified(process);
 	/* As Massif, before the other file. */
@@ -510,7 +533,7 @@ void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)
 	const struct mf_store *store = store_of(process);
 
 	mf_control_print_profile(out, process->pid, "heap", mf_tally_look(store, 0).heap,
-				 age_ms(store->header), process->cmd);
+				 age_ms(process), process->cmd);
 }
 
 int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,

@@ -37,6 +37,7 @@ struct mf_heap_process {
 	/* Of those that joined. */
 	int pidfd, connection; /* -1: none */
 	bool ended;
+	uint64_t end_ns; /* CLOCK_MONOTONIC when that was noticed; 0: it is now */
 	int watch_ms;	  /* how often to see whether it is still the same program; -1: not */
 	int64_t watch_at; /* as mf_timekeeper_now() */
 };
@@ -71,6 +72,9 @@ void mf_heap_process_start(struct mf_heap_process *process);
  * does meanwhile may be in it or not.
  */
 void mf_heap_process_write(struct mf_heap_process *process);
+
+/* The process, or the program that it was, has ended just now: its profile's time ends here. */
+void mf_heap_process_note_end(struct mf_heap_process *process);
 
 /* What struct mf_control_ops asks for. */
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out);

@@ -40,6 +40,7 @@ struct mf_options {
 	const char *out_file; /* with its % still in it */
 	const char *log_file; /* the same; NULL: messages go to @log_fd */
 	uint32_t log_fd;
+	bool end_snapshot;    /* each profile ends with a tree */
 	bool stats;	      /* print the model's counters at the end */
 	bool trace_malloc;    /* print each call */
 	bool client_requests; /* those in the program's code are heard */

@@ -70,7 +70,7 @@ void mf_output_make_name(struct mf_output_name *name, const char *path, size_t l
 static void say_written(const struct mf_output_of *of, const struct mf_profile *profile,
 			const char *file)
 {
-	struct mf_tally_totals end = mf_tally_look(of->store, of->now);
+	struct mf_tally_totals end = mf_tally_look(of->store, of->end.now);
 	uint64_t held = end.heap + end.extra + end.stacks;
 	struct summit summit = summit_of(profile, held, end.time);
 
@@ -150,7 +150,7 @@ static int write_store(const struct mf_options *options, const struct mf_output_
 	ret = mf_outname_expand(options->out_file, of->pid, 1, &path, err);
 	if (ret)
 		return ret;
-	ret = mf_collect(of->store, of->cut_off ? &of->now : NULL, &collection, err);
+	ret = mf_collect(of->store, of->end, &collection, err);
 	if (ret)
 		return ret;
 	describe(profile, options, of);
@@ -252,9 +252,9 @@ int mf_output_print(const struct mf_options *options, const struct mf_output_of 
 	int ret;
 
 	if (part == MF_OUTPUT_KEPT)
-		ret = mf_collect(of->store, NULL, &collection, err);
+		ret = mf_collect(of->store, (struct mf_end){ 0 }, &collection, err);
 	else
-		ret = mf_collect_present(of->store, of->now, part == MF_OUTPUT_DETAILED, &collection,
+		ret = mf_collect_present(of->store, of->end.now, part == MF_OUTPUT_DETAILED, &collection,
 					 err);
 	if (ret)
 		return ret;

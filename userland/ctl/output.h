@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ctl/options.h"
+#include "model/ending.h"
 #include "model/store.h"
 
 /*
@@ -37,9 +38,17 @@ struct mf_output_of {
 	pid_t pid;
 	bool pages;	    /* then only its owner may read the file */
 	const char *remark; /* what a reader should know, for the end of the line desc; NULL: none */
-	bool cut_off;	    /* before its program came to an end of its own: ends with a tree, see mf_collect() */
-	int64_t now;	    /* of the outside clock, in the profile's unit */
+	struct mf_end end;  /* of the profile; until then, the present */
 };
+
+/*
+ * How the profile of a process ends that came to an end of its own; or, @cut_off, before that: then what
+ * it holds is the question, and nobody looked for it yet.
+ */
+static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *options, bool cut_off)
+{
+	return cut_off || options->end_snapshot ? MF_END_TREE : MF_END_PEAK;
+}
 
 /*
  * Writes the profile as the file of its process and says so, as mf_outputs_write() does. Returns 0; or

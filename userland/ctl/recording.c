@@ -114,7 +114,7 @@ static struct mf_output_of output_of(const struct mf_recording *recording,
 		.name = name->text,
 		.pid = process->pid,
 		.pages = true,
-		.now = (int64_t)moment(process, at_ns),
+		.end = { .now = (int64_t)moment(process, at_ns) },
 	};
 }
 
@@ -150,10 +150,11 @@ static void end_process(struct mf_recording *recording, const struct mf_pages_pr
 			       (int)process->pid, process->comm);
 		return;
 	default:
-		mf_account_end(recording->options, process->store, process->pid);
+		output.end.rule = mf_output_end_rule(recording->options,
+						     process->state == MF_PAGES_STOPPED || killed);
+		mf_account_end(recording->options, process->store, output.end, process->pid);
 		say_quality(process);
 		output.remark = describe_losses(process, losses);
-		output.cut_off = process->state == MF_PAGES_STOPPED || killed;
 		if (mf_output_write(recording->options, &output, &err))
 			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	}

@@ -27,6 +27,7 @@
 /* None of these is ever taken. */
 #define MF_CAPTURE_NEVER     UINT64_MAX
 #define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* has the context of blocks that do not count */
+#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the contexts as they are: of a profile's end */
 
 static inline uint64_t mf_capture_number(uint64_t capture)
 {

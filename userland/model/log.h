@@ -24,6 +24,8 @@ enum mf_occasion {
 	MF_OCCASION_STACK_GROWS,
 	MF_OCCASION_STACK_SHRINKS,
 	MF_OCCASION_PEAK_BEFORE_STACK,
+	MF_OCCASION_PEAK_AT_END,
+	MF_OCCASION_END,
 };
 
 /* What header->logs_steps asks for. */

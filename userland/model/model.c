@@ -245,8 +245,9 @@ static uint32_t free_slot(struct mf_model *model)
 	return NO_SLOT;
 }
 
-static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time, bool detailed,
-		 bool is_peak)
+/* @capture: of the contexts, 0 for a snapshot without a tree. */
+static void keep(struct mf_store *store, enum mf_occasion occasion, int64_t time, uint64_t capture,
+		 bool detailed, bool is_peak)
 {
 	struct mf_model *model = mf_model_of(store);
 	uint32_t which = which_of(model->published), peak = peak_of(model->published);
@@ -261,7 +262,7 @@ static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time
 		.heap = model->heap,
 		.extra = model->extra,
 		.stacks = model->stacks,
-		.capture = detailed && !model->options.no_trees ? mf_capture_take(store) : 0,
+		.capture = capture,
 	};
 	model->order[which][count] = (uint16_t)slot;
 	publish(model, which, count + 1, is_peak ? slot : peak);
@@ -279,6 +280,14 @@ static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time
 	if (count + 1 >= model->options.max_snapshots)
 		cull(store);
 	model->next_allowed = time + model->interval;
+}
+
+static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time, bool detailed,
+		 bool is_peak)
+{
+	bool has_tree = detailed && !mf_model_of(store)->options.no_trees;
+
+	keep(store, occasion, time, has_tree ? mf_capture_take(store) : 0, detailed, is_peak);
 }
 
 void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)
@@ -304,14 +313,23 @@ uint64_t mf_model_peak_threshold(const struct mf_model *model)
 	       mf_tolerance_bytes(model->peak_total, &model->options.peak_inaccuracy);
 }
 
+static uint64_t total_of(const struct mf_model *model)
+{
+	return model->heap + model->extra + model->stacks;
+}
+
+static bool is_peak_now(const struct mf_model *model)
+{
+	return total_of(model) > mf_model_peak_threshold(model);
+}
+
 void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)
 {
 	struct mf_model *model = mf_model_of(store);
-	uint64_t total = model->heap + model->extra + model->stacks;
 
-	if (total <= mf_model_peak_threshold(model))
+	if (!is_peak_now(model))
 		return;
-	model->peak_total = total;
+	model->peak_total = total_of(model);
 	take(store, occasion, mf_model_time(model, now), true, true);
 }
 
@@ -364,6 +382,7 @@ static uint32_t view_once(const struct mf_model *model, uint64_t published,
 		views[n].tree = !views[n].snapshot.capture ? MF_TREE_EMPTY :
 				slot == peak_of(published) ? MF_TREE_PEAK :
 							     MF_TREE_DETAILED;
+		views[n].is_peak = slot == peak_of(published);
 		n++;
 	}
 	return n;
@@ -390,4 +409,56 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
 	} while (before != generation_of(model, published) && ++tries < VIEW_TRIES);
 	return n;
+}
+
+/* Fills @model with the @n snapshots of @views, and makes room for one more. */
+static void take_over(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n)
+{
+	struct mf_model *model = mf_model_of(copy);
+	uint32_t peak = NO_SLOT;
+
+	if (n > model->options.max_snapshots)
+		n = model->options.max_snapshots;
+	for (uint32_t i = 0; i < n; i++) {
+		model->slots[i] = views[i].snapshot;
+		model->slot_used[i] = 1;
+		model->order[0][i] = (uint16_t)i;
+		if (views[i].is_peak)
+			peak = i;
+	}
+	publish(model, 0, n, peak);
+	/* The program was killed between a snapshot and the culling that it led to. */
+	if (n == model->options.max_snapshots)
+		cull(copy);
+}
+
+/* Whether the last snapshot has a tree, and nothing has happened since, not even time. */
+static bool ends_with_tree(const struct mf_model *model, int64_t time)
+{
+	uint32_t count = count_of(model->published);
+	const struct mf_snapshot *last;
+
+	if (!count)
+		return false;
+	last = &model->slots[model->order[which_of(model->published)][count - 1]];
+	return last->capture && last->time >= time;
+}
+
+void mf_model_end(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n,
+		  enum mf_end_rule rule, int64_t time)
+{
+	struct mf_model *model = mf_model_of(copy);
+	uint64_t capture = model->options.no_trees ? 0 : MF_CAPTURE_PRESENT;
+
+	take_over(copy, views, n);
+	if (n && time < views[n - 1].snapshot.time)
+		time = views[n - 1].snapshot.time;
+	if (rule == MF_END_NOTHING)
+		return;
+	if (is_peak_now(model)) {
+		model->peak_total = total_of(model);
+		keep(copy, MF_OCCASION_PEAK_AT_END, time, capture, true, true);
+	} else if (rule == MF_END_TREE && !ends_with_tree(model, time)) {
+		keep(copy, MF_OCCASION_END, time, capture, true, false);
+	}
 }

@@ -133,6 +133,7 @@ bool mf_model_drop_trees(struct mf_store *store);
 struct mf_snapshot_view {
 	struct mf_snapshot snapshot;
 	enum mf_tree_kind tree;
+	bool is_peak; /* also of one that has no tree */
 };
 
 /*
@@ -140,5 +141,19 @@ struct mf_snapshot_view {
  * number. Safe against memory that a dying or broken program left behind.
  */
 uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views);
+
+/* How a profile ends, which is a decrease to nothing. */
+enum mf_end_rule {
+	MF_END_NOTHING, /* without a snapshot of the end */
+	MF_END_PEAK,	/* with a peak check, as before any decrease */
+	MF_END_TREE,	/* with one, and where it finds no peak, with a snapshot that has a tree */
+};
+
+/*
+ * Gives @copy, a model without snapshots, the @n of @views and the end at @time, in its unit. What has a
+ * tree then has MF_CAPTURE_PRESENT. See ending.h.
+ */
+void mf_model_end(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n,
+		  enum mf_end_rule rule, int64_t time);
 
 #endif

@@ -128,24 +128,14 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 	return 0;
 }
 
-/* What @store holds now, at @now of the outside clock; @bytes has room for all contexts. */
-static int collect_now(const struct mf_store *store, int64_t now, bool detailed,
-		       struct mf_collection *collection, uint64_t *bytes,
-		       struct mf_profile_snapshot *snapshot)
+/* What the contexts of @store hold now; @bytes has room for all of them. */
+static int collect_present_tree(const struct mf_store *store, struct mf_collection *collection,
+				uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {
-	struct mf_tally_totals totals = mf_tally_look(store, now);
-	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts, n;
+	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts;
 	size_t first = collection->n_leaves;
+	uint32_t n = mf_rewind_present(store, bytes, n_contexts);
 
-	*snapshot = (struct mf_profile_snapshot){
-		.time = totals.time,
-		.heap_bytes = totals.heap,
-		.extra_bytes = totals.extra,
-		.stack_bytes = totals.stacks,
-	};
-	if (!detailed)
-		return 0;
-	n = mf_rewind_present(store, bytes, n_contexts);
 	if (n > n_contexts)
 		n = n_contexts;
 	/* Read between what one thread has added and another has taken away. */
@@ -154,75 +144,77 @@ static int collect_now(const struct mf_store *store, int64_t now, bool detailed,
 			bytes[i] = 0;
 	if (add_leaves(collection, bytes, n))
 		return -ENOMEM;
-	snapshot->tree = MF_TREE_DETAILED;
 	snapshot->n_seen = n;
 	snapshot->n_leaves = collection->n_leaves - first;
 	return 0;
 }
 
-/* Memory goes down after the last snapshot of a profile that was cut off: with all of it. */
-static void mark_peak(const struct mf_store *store, struct mf_profile_snapshot *snapshots, uint32_t n)
+/* Fills @views with the snapshots of the profile that ends as @end says. Returns their number, or -errno. */
+static int view_snapshots(const struct mf_store *store, struct mf_end end,
+			  struct mf_snapshot_view *views)
 {
-	struct mf_profile_snapshot *last = &snapshots[n - 1];
-	uint64_t total = last->heap_bytes + last->extra_bytes + last->stack_bytes;
+	struct mf_ending *ending;
+	int n;
 
-	if (last->tree == MF_TREE_EMPTY || total <= mf_model_peak_threshold(mf_model_of(store)))
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		if (snapshots[i].tree == MF_TREE_PEAK)
-			snapshots[i].tree = MF_TREE_DETAILED;
-	last->tree = MF_TREE_PEAK;
+	if (end.rule == MF_END_NOTHING)
+		return (int)mf_model_view(store, views);
+	ending = calloc(1, sizeof(*ending));
+	if (!ending)
+		return -ENOMEM;
+	mf_ending_make(ending, store, end);
+	n = (int)mf_model_view(&ending->store, views);
+	free(ending);
+	return n;
 }
 
-/*
- * Adds the last snapshot of a profile that was cut off at @end, after the @n of @snapshots, whose trees are
- * to come; @views: what these are of. Not where the clock has not moved since one with a tree, as that of
- * bytes does not while nothing happens: there is nothing to add. Returns how many there are now, or -errno.
- */
-static int add_end(const struct mf_store *store, int64_t end, const struct mf_snapshot_view *views,
-		   uint32_t n, struct mf_collection *collection, uint64_t *bytes,
-		   struct mf_profile_snapshot *snapshots)
+/* The newest tree, if it is of the present, comes before what is rewound. */
+static int collect_trees(const struct mf_store *store, const struct mf_snapshot_view *views, size_t n,
+			 struct mf_collection *collection, struct mf_profile_snapshot *snapshots)
 {
-	bool detailed = !mf_model_of(store)->options.no_trees;
-	const struct mf_snapshot_view *last = n ? &views[n - 1] : NULL;
-	int64_t time = mf_tally_look(store, end).time;
+	mf_auto_free uint64_t *bytes = NULL, *cells = NULL;
+	struct mf_rewind rewind;
+	int code = 0;
 
-	if (last && last->tree != MF_TREE_EMPTY && time <= last->snapshot.time)
-		return (int)n;
-	if (collect_now(store, end, detailed, collection, bytes, &snapshots[n]))
+	bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
+	cells = calloc(mf_rewind_prepare(&rewind, store) + 1, sizeof(*cells));
+	if (!bytes || !cells)
 		return -ENOMEM;
-	if (last && time < last->snapshot.time)
-		snapshots[n].time = last->snapshot.time;
-	return (int)n + 1;
+	if (n && views[n - 1].snapshot.capture == MF_CAPTURE_PRESENT) {
+		n--;
+		code = collect_present_tree(store, collection, bytes, &snapshots[n]);
+	}
+	mf_rewind_begin(&rewind, cells);
+	while (!code && n-- > 0) {
+		if (views[n].tree != MF_TREE_EMPTY)
+			code = collect_tree(&rewind, collection, views[n].snapshot.capture, bytes,
+					    &snapshots[n]);
+		/* With many contexts, the trees' pasts are most of the session's memory. */
+		mf_store_let_go(store, MF_REGION_CAPTURES);
+	}
+	mf_store_let_go(store, MF_REGION_CONTEXT_BYTES);
+	return code;
 }
 
 /* Trees are read from the newest back to the oldest, and so their leaves lie. */
-static int collect_snapshots(const struct mf_store *store, const int64_t *end,
+static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 			     struct mf_collection *collection)
 {
 	struct mf_snapshot_view *views = allocate(collection, MF_SNAPSHOTS_MAX, sizeof(*views));
-	mf_auto_free uint64_t *bytes = NULL, *cells = NULL;
 	struct mf_profile_snapshot *snapshots;
-	struct mf_rewind rewind;
 	size_t used = 0;
-	uint32_t n_kept;
-	int n;
+	int n, code;
 
 	if (!views)
 		return -ENOMEM;
-	n_kept = mf_model_view(store, views);
-	/* After the snapshots, which have no more contexts than there are now. */
-	collection->profile.n_contexts = contexts_in(store);
-	snapshots = allocate(collection, n_kept + 1, sizeof(*snapshots));
-	bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
-	cells = calloc(mf_rewind_prepare(&rewind, store) + 1, sizeof(*cells));
-	if (!snapshots || !bytes || !cells)
-		return -ENOMEM;
-	n = end ? add_end(store, *end, views, n_kept, collection, bytes, snapshots) : (int)n_kept;
+	n = view_snapshots(store, end, views);
 	if (n < 0)
 		return n;
-	mf_rewind_begin(&rewind, cells);
-	for (uint32_t i = n_kept; i-- > 0;) {
+	/* After the snapshots, which have no more contexts than there are now. */
+	collection->profile.n_contexts = contexts_in(store);
+	snapshots = allocate(collection, (size_t)n, sizeof(*snapshots));
+	if (!snapshots)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++)
 		snapshots[i] = (struct mf_profile_snapshot){
 			.time = views[i].snapshot.time,
 			.heap_bytes = views[i].snapshot.heap,
@@ -230,21 +222,14 @@ static int collect_snapshots(const struct mf_store *store, const int64_t *end,
 			.stack_bytes = views[i].snapshot.stacks,
 			.tree = views[i].tree,
 		};
-		if (views[i].tree != MF_TREE_EMPTY &&
-		    collect_tree(&rewind, collection, views[i].snapshot.capture, bytes,
-				 &snapshots[i]))
-			return -ENOMEM;
-		/* With many contexts, the trees' pasts are most of the session's memory. */
-		mf_store_let_go(store, MF_REGION_CAPTURES);
-	}
-	mf_store_let_go(store, MF_REGION_CONTEXT_BYTES);
+	code = collect_trees(store, views, (size_t)n, collection, snapshots);
+	if (code)
+		return code;
 	/* All of them are there: they move no more. */
 	for (int i = n; i-- > 0;) {
 		snapshots[i].leaves = collection->leaves + used;
 		used += snapshots[i].n_leaves;
 	}
-	if ((uint32_t)n > n_kept)
-		mark_peak(store, snapshots, (uint32_t)n);
 	collection->profile.snapshots = snapshots;
 	collection->profile.n_snapshots = (size_t)n;
 	return 0;
@@ -255,9 +240,18 @@ static int collect_present(const struct mf_store *store, int64_t now, bool detai
 {
 	struct mf_profile_snapshot *snapshot = allocate(collection, 1, sizeof(*snapshot));
 	mf_auto_free uint64_t *bytes = calloc(collection->profile.n_contexts + 1, sizeof(*bytes));
+	struct mf_tally_totals totals = mf_tally_look(store, now);
 
-	if (!snapshot || !bytes ||
-	    collect_now(store, now, detailed, collection, bytes, snapshot))
+	if (!snapshot || !bytes)
+		return -ENOMEM;
+	*snapshot = (struct mf_profile_snapshot){
+		.time = totals.time,
+		.heap_bytes = totals.heap,
+		.extra_bytes = totals.extra,
+		.stack_bytes = totals.stacks,
+		.tree = detailed ? MF_TREE_DETAILED : MF_TREE_EMPTY,
+	};
+	if (detailed && collect_present_tree(store, collection, bytes, snapshot))
 		return -ENOMEM;
 	snapshot->leaves = collection->leaves;
 	collection->profile.snapshots = snapshot;
@@ -294,7 +288,7 @@ static uint32_t moves_at_rest(const struct mf_store *store)
 	return moves;
 }
 
-static int collect_once(const struct mf_store *store, const int64_t *end,
+static int collect_once(const struct mf_store *store, struct mf_end end,
 			struct mf_collection *collection, struct mf_error *err)
 {
 	int code;
@@ -310,7 +304,7 @@ static int collect_once(const struct mf_store *store, const int64_t *end,
 	return code ? give_up(collection, code, err) : 0;
 }
 
-int mf_collect(const struct mf_store *store, const int64_t *end, struct mf_collection *collection,
+int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collection *collection,
 	       struct mf_error *err)
 {
 	int code = 0;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/ending.h"
 #include "model/store.h"
 #include "report/profile.h"
 
@@ -24,13 +25,11 @@ struct mf_collection {
 
 /*
  * Makes @collection of what @store holds, which must live as long: contexts and the objects' paths are
- * read there when they are needed; both only ever become more. With @end the profile was cut off at *@end
- * of the outside clock, in the profile's unit, before its program had come to an end of its own: then its
- * last snapshot is of that moment and has a tree; one that is added is the peak if it is higher by as much as
- * the model asks for. Set profile.desc and profile.cmd yourself. Returns 0 or -errno. Whatever a dying or
+ * read there when they are needed; both only ever become more. The profile ends as @end says; @store itself
+ * does not change. Set profile.desc and profile.cmd yourself. Returns 0 or -errno. Whatever a dying or
  * broken program left in the store, the result is a profile without wild references.
  */
-int mf_collect(const struct mf_store *store, const int64_t *end, struct mf_collection *collection,
+int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collection *collection,
 	       struct mf_error *err);
 
 /*

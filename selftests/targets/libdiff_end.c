@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+// A shared object for a program under Valgrind's Massif: writes down what the program holds at its end, with
+// its tree, to the file that $DIFF_END names; a %p at the end of that stands for the process.
+//
+// At a program's end Valgrind has it call this function of the C++ library, which is to free what is the
+// library's own. This one frees nothing, and so there is no event.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <valgrind/valgrind.h>
+
+void free_all(void) __asm__("_ZN9__gnu_cxx9__freeresEv");
+
+void free_all(void)
+{
+	const char *path = getenv("DIFF_END");
+	char command[4200];
+	size_t length;
+
+	if (!path)
+		return;
+	length = strlen(path);
+	if (length > 2 && strcmp(path + length - 2, "%p") == 0)
+		snprintf(command, sizeof(command), "detailed_snapshot %.*s%d", (int)length - 2, path,
+			 (int)getpid());
+	else
+		snprintf(command, sizeof(command), "detailed_snapshot %s", path);
+	VALGRIND_MONITOR_COMMAND(command);
+}
