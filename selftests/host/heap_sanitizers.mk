@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# The same program by each compiler and sanitizer. clang need not be there.
+SANITIZERS := $(addprefix $(O)/selftests/targets/sanitizers-,gcc-address gcc-address-static gcc-thread gcc-undefined \
+	gcc-leak clang-address clang-address-shared clang-thread clang-leak)
+comma := ,
+# Of clang's shared run-time library, which is in a directory of its own.
+CLANG_RPATH = -Wl$(comma)-rpath$(comma)$(dir $(shell clang++ -print-file-name=libclang_rt.asan-x86_64.so))
+
+$(O)/selftests/targets/sanitizers-gcc-%: selftests/targets/sanitizers.cc
+	@mkdir -p $(@D)
+	$(CXX) -g -O1 -fsanitize=$(subst -static, -static-libasan,$*) -o $@ $< -lpthread
+
+$(O)/selftests/targets/sanitizers-clang-%: selftests/targets/sanitizers.cc
+	@mkdir -p $(@D)
+	$(if $(shell command -v clang++),clang++ -g -O1 \
+		-fsanitize=$(subst -shared, -shared-libsan $(CLANG_RPATH),$*) -o $@ $< -lpthread,@:)
+
+$(O)/selftests/host/heap_sanitizers: $(O)/selftests/lib/ctl_run.o | $(SANITIZERS)
