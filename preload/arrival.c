@@ -13,14 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "objects.h"
 #include "patch.h"
 #include "requests.h"
+#include "rules.h"
 #include "session.h"
 #include "takeover.h"
 #include "thread.h"
-#include "unwind.h"
 
 /* What debuggers write over the instruction where they want to stop. */
 #define BREAKPOINT 0xcc
@@ -39,20 +40,38 @@ static const struct visitor visitors[] = {
 #define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
 
 /* Those that have been looked at. An object is known by where it is and where its headers are. */
-#define KNOWN_MAX 8192u
-
 struct known {
 	uintptr_t bias, headers;
 	uint32_t round; /* in which it was there last */
 };
 
-static struct known known[KNOWN_MAX];
-static uint32_t n_known, this_round;
+/* The first ones; more are in memory that is mapped when they come. */
+#define KNOWN_FIRST 256u
+
+static struct known first_known[KNOWN_FIRST];
+static struct known *known = first_known;
+static uint32_t n_known, room = KNOWN_FIRST, this_round;
 
 struct round {
 	uint32_t at; /* where the next one is likely to be: the list keeps its order */
 	bool any;
 };
+
+/* Makes room for twice as many. False if there is no memory. */
+static bool grow(void)
+{
+	struct known *larger = mmap(NULL, 2 * room * sizeof(*known), PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (larger == MAP_FAILED)
+		return false;
+	memcpy(larger, known, n_known * sizeof(*known));
+	if (known != first_known)
+		munmap(known, room * sizeof(*known));
+	known = larger;
+	room *= 2;
+	return true;
+}
 
 /* Whether it is new; then it is known from now on. */
 static bool is_new(const struct dl_phdr_info *object, struct round *round)
@@ -70,7 +89,7 @@ static bool is_new(const struct dl_phdr_info *object, struct round *round)
 		round->at = (uint32_t)(one - known) + 1;
 		return false;
 	}
-	if (n_known == KNOWN_MAX)
+	if (n_known == room && !grow())
 		return false;
 	known[n_known++] = fresh;
 	return true;
@@ -143,6 +162,7 @@ static void list_changes(void)
 			if (is_elsewhere())
 				mf_session_store.header->is_elsewhere = 1;
 			mf_objects_come();
+			mf_objects_scan();
 			look();
 		}
 		mf_thread_local.inside = inside;
@@ -182,6 +202,6 @@ int mf_arrival_start(void)
 	if (!code)
 		code = mf_patch_jump(site, via);
 	if (!code)
-		mf_unwind_hears_of_objects();
+		mf_rules_keep_guesses = true;
 	return code;
 }

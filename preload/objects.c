@@ -9,15 +9,19 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "model/objects.h"
 #include "gate.h"
 #include "lock.h"
+#include "rules.h"
 #include "sandbox.h"
 #include "session.h"
 #include "start.h"
@@ -30,21 +34,30 @@ static uint32_t scanning;
 uint32_t mf_objects_retired = 1;
 static unsigned long long last_adds, last_subs;
 
+/*
+ * All records, retired ones too, by path and address: an object that is loaded again where it was is the one
+ * that it was, so that its frames have the nodes that they had, and the table does not grow.
+ */
+#define ALIKE_BITS 13u
+
+static uint32_t alike[1u << ALIKE_BITS];
+
 struct scan {
-	uint8_t seen[16384 / 8]; /* a bit for each record that is still mapped */
+	uint32_t round;
+	uint32_t at;	/* record that the next object is likely to have: the list keeps its order */
+	bool any_gone;	/* since the last scan; then an object may be another at the same address */
+	bool any_new;
 	bool first;
-	bool gone;
 };
 
-static bool is_seen(const struct scan *scan, uint32_t i)
-{
-	return i / 8 < sizeof(scan->seen) && (scan->seen[i / 8] >> i % 8 & 1);
-}
+#define HASH_FIRST 0xcbf29ce484222325ull
+#define HASH_PRIME 0x100000001b3ull
 
-static void set_seen(struct scan *scan, uint32_t i)
+static uint64_t hash_text(uint64_t hash, const char *text)
 {
-	if (i / 8 < sizeof(scan->seen))
-		scan->seen[i / 8] |= (uint8_t)(1u << i % 8);
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * HASH_PRIME;
+	return hash;
 }
 
 /* The object's path, made absolute: the program may change its directory. In a static buffer. */
@@ -70,8 +83,12 @@ static const char *path_of(const struct dl_phdr_info *info)
 	return buffer;
 }
 
-static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *header,
-			  struct mf_object *object)
+struct build_id {
+	uint8_t bytes[MF_BUILD_ID_MAX];
+	uint8_t size;
+};
+
+static void read_note(const struct dl_phdr_info *info, const ElfW(Phdr) *header, struct build_id *id)
 {
 	const char *note = (const char *)(info->dlpi_addr + header->p_vaddr);
 	const char *end = note + header->p_filesz;
@@ -82,13 +99,36 @@ static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *hea
 		const char *description = name + ((head->n_namesz + 3) & ~3u);
 
 		if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 &&
-		    !memcmp(name, "GNU", 4) && head->n_descsz <= sizeof(object->build_id) &&
+		    !memcmp(name, "GNU", 4) && head->n_descsz <= sizeof(id->bytes) &&
 		    description + head->n_descsz <= end) {
-			memcpy(object->build_id, description, head->n_descsz);
-			object->build_id_size = (uint8_t)head->n_descsz;
+			memcpy(id->bytes, description, head->n_descsz);
+			id->size = (uint8_t)head->n_descsz;
 		}
 		note = description + ((head->n_descsz + 3) & ~3u);
 	}
+}
+
+static struct build_id read_build_id(const struct dl_phdr_info *info)
+{
+	struct build_id id = { .size = 0 };
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_NOTE)
+			read_note(info, &info->dlpi_phdr[i], &id);
+	return id;
+}
+
+/* Which file it is, for objects without a build id. */
+static void read_identity(struct mf_object *object)
+{
+	struct stat status;
+
+	if (object->kind != MF_OBJECT_FILE || mf_sandbox_is_on() ||
+	    syscall(SYS_newfstatat, AT_FDCWD, object->path, &status, 0))
+		return;
+	object->device = status.st_dev;
+	object->inode = status.st_ino;
+	object->modified_ns = status.st_mtim.tv_sec * 1000000000ll + status.st_mtim.tv_nsec;
 }
 
 /* The object's extent: from its first loadable byte to its last. */
@@ -100,89 +140,190 @@ static struct mf_object describe(const struct dl_phdr_info *info)
 		.bias = info->dlpi_addr,
 		.path = path_of(info),
 	};
+	struct build_id id = read_build_id(info);
 
+	memcpy(object.build_id, id.bytes, sizeof(object.build_id));
+	object.build_id_size = id.size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 		uint64_t start = info->dlpi_addr + header->p_vaddr;
 
-		if (header->p_type == PT_LOAD) {
-			if (start < object.start)
-				object.start = start;
-			if (start + header->p_memsz > object.end)
-				object.end = start + header->p_memsz;
-		} else if (header->p_type == PT_NOTE) {
-			read_build_id(info, header, &object);
-		}
+		if (header->p_type != PT_LOAD)
+			continue;
+		if (start < object.start)
+			object.start = start;
+		if (start + header->p_memsz > object.end)
+			object.end = start + header->p_memsz;
 	}
 	if (!strncmp(object.path, "linux-vdso", 10) || !strncmp(object.path, "linux-gate", 10)) {
 		object.kind = MF_OBJECT_VDSO;
 		object.path = "[vdso]";
 	}
+	read_identity(&object);
 	return object;
 }
 
-/* Whether record @i is that of @object: the same file at the same place. */
-static bool is_record_of(uint32_t i, const struct mf_object *object)
+static struct mf_object_record *record_of(uint32_t number)
 {
-	const struct mf_object_record *record = mf_objects_record(&mf_session_store, i);
-	struct mf_object known;
-
-	return !record->retired && record->start == object->start && record->bias == object->bias &&
-	       mf_objects_read(&mf_session_store, i, &known) && known.path &&
-	       known.build_id_size == object->build_id_size &&
-	       !memcmp(known.build_id, object->build_id, sizeof(known.build_id)) &&
-	       !strcmp(known.path, object->path);
+	return mf_objects_record(&mf_session_store, number);
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *data)
+/* Is @info the object of @record, which was mapped when the last scan was made? */
+static bool is_record_of(const struct mf_object_record *record, const struct dl_phdr_info *info,
+			 bool thoroughly)
 {
-	uint32_t n = mf_session_store.header->n_objects;
+	struct build_id id;
+
+	if (record->bias != info->dlpi_addr || record->headers != (uintptr_t)info->dlpi_phdr)
+		return false;
+	if (!thoroughly)
+		return true;
+	id = read_build_id(info);
+	return record->name_hash == (uint32_t)hash_text(HASH_FIRST, info->dlpi_name) &&
+	       record->build_id_size == id.size &&
+	       !memcmp(record->build_id, id.bytes, sizeof(id.bytes));
+}
+
+/* The record of @info in the list of mapped objects, looked for from scan->at on; MF_OBJECT_NONE: it is new. */
+static uint32_t find_mapped(struct scan *scan, const struct dl_phdr_info *info)
+{
+	uint32_t from = scan->at, i = from;
+
+	do {
+		if (i == MF_OBJECT_NONE)
+			i = mf_objects_first(&mf_session_store);
+		if (i == MF_OBJECT_NONE)
+			break;
+		if (is_record_of(record_of(i), info, scan->any_gone)) {
+			scan->at = mf_objects_next(&mf_session_store, i);
+			return i;
+		}
+		i = mf_objects_next(&mf_session_store, i);
+	} while (i != from);
+	return MF_OBJECT_NONE;
+}
+
+static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
+{
 	struct scan *scan = data;
-	struct mf_object object;
+	uint32_t number;
 
 	/* Nothing came or went since the last scan: one call of this function is all it costs. */
 	if (scan->first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(last_subs)) {
 		if (info->dlpi_adds == last_adds && info->dlpi_subs == last_subs)
 			return 1;
+		scan->any_gone = info->dlpi_subs != last_subs;
 		last_adds = info->dlpi_adds;
 		last_subs = info->dlpi_subs;
 	}
 	scan->first = false;
+	number = find_mapped(scan, info);
+	if (number == MF_OBJECT_NONE)
+		scan->any_new = true;
+	else
+		record_of(number)->round = scan->round;
+	return 0;
+}
+
+/* Is @record, which is retired, that of @object: the same file at the same place? */
+static bool is_same_object(const struct mf_object_record *record, uint32_t number,
+			   const struct mf_object *object)
+{
+	struct mf_object known;
+
+	return record->retired && record->start == object->start && record->bias == object->bias &&
+	       record->end == object->end && mf_objects_read(&mf_session_store, number, &known) &&
+	       known.path && known.build_id_size == object->build_id_size &&
+	       !memcmp(known.build_id, object->build_id, sizeof(known.build_id)) &&
+	       (known.build_id_size ||
+		(known.inode && known.inode == object->inode && known.device == object->device &&
+		 known.modified_ns == object->modified_ns)) &&
+	       !strcmp(known.path, object->path);
+}
+
+static uint32_t *alike_head(const struct mf_object *object)
+{
+	uint64_t hash = hash_text(HASH_FIRST ^ object->start, object->path);
+
+	return &alike[hash * HASH_PRIME >> (64 - ALIKE_BITS)];
+}
+
+/* The record of @object, which is mapped now: the one that it had before, or a new one. */
+static uint32_t enter_object(const struct mf_object *object)
+{
+	uint32_t *head = alike_head(object), number;
+
+	for (number = *head; number != MF_OBJECT_NONE; number = record_of(number)->next_alike) {
+		if (is_same_object(record_of(number), number, object)) {
+			mf_objects_revive(&mf_session_store, number);
+			return number;
+		}
+	}
+	number = mf_objects_add(&mf_session_store, object);
+	if (number != MF_OBJECT_NONE) {
+		record_of(number)->next_alike = *head;
+		*head = number;
+	}
+	return number;
+}
+
+static int enter_new(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct scan *scan = data;
+	struct mf_object_record *record;
+	struct mf_object object;
+	uint32_t number;
+
+	if (find_mapped(scan, info) != MF_OBJECT_NONE)
+		return 0;
 	object = describe(info);
 	if (object.end <= object.start)
 		return 0;
-	for (uint32_t i = 1; i < n; i++) {
-		if (is_record_of(i, &object)) {
-			set_seen(scan, i);
-			return 0;
-		}
-	}
-	set_seen(scan, mf_objects_add(&mf_session_store, &object));
+	number = enter_object(&object);
+	if (number == MF_OBJECT_NONE)
+		return 0;
+	record = record_of(number);
+	record->headers = (uintptr_t)info->dlpi_phdr;
+	record->name_hash = (uint32_t)hash_text(HASH_FIRST, info->dlpi_name);
 	return 0;
 }
 
 static void retire_the_gone(const struct scan *scan)
 {
-	uint32_t n = mf_session_store.header->n_objects;
+	uint32_t number = mf_objects_first(&mf_session_store);
 	bool any = false;
 
-	for (uint32_t i = 1; i < n; i++) {
-		struct mf_object_record *record = mf_objects_record(&mf_session_store, i);
+	while (number != MF_OBJECT_NONE) {
+		uint32_t next = mf_objects_next(&mf_session_store, number);
 
-		if (record->retired || record->kind == MF_OBJECT_NOTE || is_seen(scan, i))
-			continue;
-		record->retired = 1;
-		any = true;
+		if (record_of(number)->round != scan->round) {
+			mf_objects_retire(&mf_session_store, number);
+			mf_unwind_forget(record_of(number)->start, record_of(number)->end);
+			any = true;
+		}
+		number = next;
 	}
-	if (!any)
+	if (any)
+		__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
+}
+
+/* What has gone is retired before what has come is entered: it may lie at the same addresses. */
+static void scan_list(void)
+{
+	static uint32_t round;
+	struct scan scan = { .round = ++round, .first = true };
+
+	if (dl_iterate_phdr(mark_mapped, &scan))
 		return;
-	mf_unwind_forget();
-	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
+	retire_the_gone(&scan);
+	scan.at = MF_OBJECT_NONE;
+	if (scan.any_new)
+		dl_iterate_phdr(enter_new, &scan);
 }
 
 void mf_objects_scan(void)
 {
-	struct scan scan = { .first = true };
+	int saved = errno;
 
 	/* Another thread's scan will find what we look for; but do not wait for it for ever. */
 	for (int tries = 0; __atomic_exchange_n(&scanning, 1, __ATOMIC_ACQUIRE); tries++) {
@@ -191,16 +332,16 @@ void mf_objects_scan(void)
 		mf_lock_pause(&scanning, 1);
 	}
 	mf_gate_thaw();
-	if (!dl_iterate_phdr(visit, &scan))
-		retire_the_gone(&scan);
+	scan_list();
 	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
+	errno = saved;
 }
 
 void mf_objects_come(void)
 {
-	if (!mf_unwind_has_guessed())
+	if (!mf_rules_has_guessed())
 		return;
-	mf_unwind_forget();
+	mf_unwind_forget(0, UINT64_MAX);
 	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 

@@ -20,7 +20,7 @@
 #endif
 
 #define POOL_BYTES  65536u
-#define POOLS_MAX   64u
+#define POOLS_MAX   4096u
 #define ROOM_ALIGN  16u
 #define LOWEST	    65536u /* below it, nothing is mapped: a null pointer's members are there */
 

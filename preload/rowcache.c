@@ -63,13 +63,14 @@ void mf_rowcache_open(struct mf_store *store)
 	errno = saved;
 }
 
+/* None of them has gone where another one is: all were there when the program began. */
 static const struct known *find_known(uint64_t pc)
 {
 	uint32_t n = __atomic_load_n(&n_known, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (pc - known[i].start < known[i].end - known[i].start)
-			return &known[i];
+			return mf_objects_record(notes, known[i].object)->retired ? NULL : &known[i];
 	return NULL;
 }
 
@@ -115,11 +116,4 @@ void mf_rowcache_note_searched(uint64_t address)
 
 	if (object)
 		note(object, MF_NEW_RULE_SEARCHED);
-}
-
-void mf_rowcache_forget(void)
-{
-	for (uint32_t i = 0; i < n_known; i++)
-		if (mf_objects_record(notes, known[i].object)->retired)
-			__atomic_store_n(&known[i].end, known[i].start, __ATOMIC_RELEASE);
 }

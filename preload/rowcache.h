@@ -31,7 +31,4 @@ bool mf_rowcache_has_no_request(uint64_t address, uint64_t bytes);
 /* It was not, and there is none. */
 void mf_rowcache_note_searched(uint64_t address);
 
-/* Code has gone: files of objects that are retired are not used any more. */
-void mf_rowcache_forget(void);
-
 #endif

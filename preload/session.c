@@ -27,6 +27,7 @@
 #include "requests.h"
 #include "rowcache.h"
 #include "sandbox.h"
+#include "stack.h"
 #include "start.h"
 #include "syscall.h"
 #include "takeover.h"
@@ -164,6 +165,7 @@ static void attach(char **environment)
 		mf_fork_start();
 	mf_clock_start();
 	mf_depth_start();
+	mf_stack_start();
 	mf_objects_scan();
 	mf_rowcache_open(&mf_session_store);
 	mf_requests_start();

@@ -263,17 +263,24 @@ uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *call
 	return node;
 }
 
+/* The frame of events whose stack cannot be known. */
+static uint32_t interrupted_object;
+
+void mf_stack_start(void)
+{
+	static const struct mf_object note = {
+		.kind = MF_OBJECT_NOTE, .path = "[in a signal handler that interrupted an allocation]",
+	};
+
+	interrupted_object = mf_objects_add(&mf_session_store, &note);
+	mf_trie_prepare_overflow(&mf_session_store);
+}
+
 /* With the lock. */
 static uint32_t interrupted_node(void)
 {
-	static uint32_t object;
-	struct mf_object note = { .kind = MF_OBJECT_NOTE,
-				  .path = "[in a signal handler that interrupted an allocation]" };
-	struct mf_frame frame = { 0 };
+	struct mf_frame frame = { .object = interrupted_object };
 
-	if (!object)
-		object = mf_objects_add(&mf_session_store, &note);
-	frame.object = object;
 	return mf_trie_child(&mf_session_store, MF_NODE_ROOT, frame);
 }
 

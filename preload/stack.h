@@ -8,6 +8,12 @@
 #include "objects.h"
 #include "thread.h"
 
+/*
+ * Adds the objects that stacks may need besides those that are loaded. Once, while there is one thread: later
+ * objects are added under the scan's lock, for which nobody may wait with that of the trie.
+ */
+void mf_stack_start(void);
+
 /* The next stack of @thread is walked from the start: its past is no longer to be trusted. */
 void mf_stack_forget(struct mf_thread *thread);
 

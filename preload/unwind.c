@@ -19,9 +19,8 @@
 #include <string.h>
 #include <unwind.h>
 
-#include "cfi.h"
 #include "readable.h"
-#include "rowcache.h"
+#include "rules.h"
 #include "unwind/callsite.h"
 
 /* libgcc's unwinder begins with the shim's own frames. */
@@ -107,19 +106,6 @@ static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *calle
 extern void *__libc_stack_end;
 
 /*
- * Rules by address: each word holds the address's 48 bits and the number of its rule plus one, so
- * that one load or store is consistent without a lock. There are few different rules: some hundred
- * in a large program.
- */
-#define CACHE_BITS 15u
-#define RULES_MAX  2047u /* with one added, they fit where frames note them */
-
-static uint64_t cache[1u << CACHE_BITS];
-static struct mf_cfi_rule rules[RULES_MAX];
-static uint32_t n_rules;
-static uint32_t rules_lock;
-
-/*
  * Addresses to which a guess led, and in the lowest bit, whether there is a call before them: each in one
  * word, too.
  */
@@ -127,91 +113,17 @@ static uint32_t rules_lock;
 
 static uint64_t links[1u << LINK_BITS];
 
-/* Code of no object may be an object's another time: what is remembered of it must be forgotten then. */
-static bool hears_of_objects;
-static bool has_guessed; /* atomic; set before anything is remembered */
-
-static uint64_t *cache_slot(uint64_t pc)
-{
-	return &cache[(pc * 0x9e3779b97f4a7c15ull) >> (64 - CACHE_BITS)];
-}
-
-/* The number of @rule; RULES_MAX if it cannot be had now, which costs only the cache's help. */
-static uint32_t intern(const struct mf_cfi_rule *rule)
-{
-	uint32_t i;
-
-	if (__atomic_exchange_n(&rules_lock, 1, __ATOMIC_ACQUIRE))
-		return RULES_MAX;
-	for (i = 0; i < n_rules; i++)
-		if (!memcmp(&rules[i], rule, sizeof(*rule)))
-			break;
-	if (i == n_rules && n_rules < RULES_MAX) {
-		rules[i] = *rule;
-		n_rules++;
-	}
-	__atomic_store_n(&rules_lock, 0, __ATOMIC_RELEASE);
-	return i;
-}
-
-static __attribute__((noinline)) struct mf_cfi_rule find_rule(uint64_t pc)
-{
-	struct mf_cfi_rule rule;
-	bool lasts = true;
-	uint32_t number;
-
-	if (!mf_rowcache_find(pc, &rule)) {
-		lasts = mf_cfi_find(pc, &rule);
-		mf_rowcache_note(pc, &rule);
-	}
-	if ((!lasts && !hears_of_objects) || pc >> 48)
-		return rule;
-	if (!lasts)
-		__atomic_store_n(&has_guessed, true, __ATOMIC_SEQ_CST);
-	number = intern(&rule);
-	if (number < RULES_MAX)
-		__atomic_store_n(cache_slot(pc), pc << 16 | (number + 1), __ATOMIC_RELEASE);
-	return rule;
-}
-
-/* The number of the rule for @pc plus one; 0 if it is not remembered. */
-static inline uint16_t known_rule(uint64_t pc)
-{
-	uint64_t known = __atomic_load_n(cache_slot(pc), __ATOMIC_ACQUIRE);
-
-	return __builtin_expect(known >> 16 == pc, 1) ? (uint16_t)known : 0;
-}
-
-static inline struct mf_cfi_rule rule_of(uint64_t pc)
-{
-	uint16_t known = known_rule(pc);
-
-	return __builtin_expect(known, 1) ? rules[known - 1] : find_rule(pc);
-}
-
 /* The address whose rule undoes a frame. */
 static inline uint64_t rule_address(uint64_t pc, bool exact)
 {
 	return exact ? pc : pc - 1;
 }
 
-void mf_unwind_forget(void)
+void mf_unwind_forget(uint64_t start, uint64_t end)
 {
-	mf_rowcache_forget();
-	for (uint32_t i = 0; i < 1u << CACHE_BITS; i++)
-		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+	mf_rules_forget(start, end);
 	for (uint32_t i = 0; i < 1u << LINK_BITS; i++)
-		__atomic_store_n(&links[i], 0, __ATOMIC_RELAXED);
-}
-
-void mf_unwind_hears_of_objects(void)
-{
-	hears_of_objects = true;
-}
-
-bool mf_unwind_has_guessed(void)
-{
-	return __atomic_exchange_n(&has_guessed, false, __ATOMIC_SEQ_CST);
+		mf_rules_clear(&links[i], 1, start, end);
 }
 
 static inline uint64_t load(uint64_t address)
@@ -327,8 +239,8 @@ static __attribute__((noinline)) bool is_return_address(uint64_t pc)
 	if (known && known >> 1 == pc)
 		return known & 1;
 	follows = !(pc >> 47) && follows_call(pc);
-	if (hears_of_objects && !(pc >> 47)) {
-		__atomic_store_n(&has_guessed, true, __ATOMIC_SEQ_CST);
+	if (mf_rules_keep_guesses && !(pc >> 47)) {
+		mf_rules_note_guess();
 		__atomic_store_n(slot, pc << 1 | follows, __ATOMIC_RELAXED);
 	}
 	return follows;
@@ -397,13 +309,13 @@ static enum step step_rarely(struct mf_registers *registers, struct mf_walk_fram
 static inline __attribute__((always_inline)) enum step step(struct mf_registers *registers, struct mf_walk_frame *frame)
 {
 	uint64_t cfa, fp = registers->fp, address = rule_address(registers->pc, registers->exact);
-	uint16_t known = known_rule(address);
+	uint16_t known = mf_rules_known(address);
 	struct mf_cfi_rule rule;
 
 	if (__builtin_expect(known, 1))
-		rule = rules[known - 1];
+		rule = mf_rules_table[known - 1];
 	else
-		rule = find_rule(address);
+		rule = mf_rules_find(address);
 	frame->rule = known;
 
 	switch (rule.cfa) {
@@ -461,7 +373,7 @@ static inline __attribute__((always_inline)) enum step step(struct mf_registers 
  */
 static bool is_frame(const struct mf_registers *registers)
 {
-	struct mf_cfi_rule rule = rule_of(rule_address(registers->pc, registers->exact));
+	struct mf_cfi_rule rule = mf_rules_of(rule_address(registers->pc, registers->exact));
 	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
 	/* The address that led here was read. */
 	uint64_t known = registers->exact ? 0 : registers->sp - 8;
@@ -540,7 +452,7 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
-	uint16_t rule = known_rule(rule_address(pc, frame->exact));
+	uint16_t rule = mf_rules_known(rule_address(pc, frame->exact));
 
 	if (!rule || rule != frame->rule || (frame->is_guessed && !is_return_address(pc)))
 		return false;
@@ -711,7 +623,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				at = 0;
 			guessed = true;
 			/* Else other code may be there another time. */
-			repeatable &= (frame->is_link ? hears_of_objects : frame->rule != 0) &&
+			repeatable &= (frame->is_link ? mf_rules_keep_guesses : frame->rule != 0) &&
 				      taken != STEP_ASTRAY;
 		}
 		if (__builtin_expect(guessed, 0))
@@ -773,17 +685,8 @@ uint64_t mf_unwind_stack_end(uint64_t sp)
 	return sp;
 }
 
-void mf_unwind_forget(void)
+void mf_unwind_forget(uint64_t start, uint64_t end)
 {
-}
-
-void mf_unwind_hears_of_objects(void)
-{
-}
-
-bool mf_unwind_has_guessed(void)
-{
-	return false;
 }
 
 #endif

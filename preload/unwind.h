@@ -102,13 +102,7 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
  */
 uint64_t mf_unwind_stack_end(uint64_t sp);
 
-/* Code was unmapped: other code may come to lie at its addresses. */
-void mf_unwind_forget(void);
-
-/* From now on mf_unwind_has_guessed() is asked before the code of an object that comes is run. */
-void mf_unwind_hears_of_objects(void);
-
-/* Is there any guess that an object that comes may make void? Then mf_unwind_forget() is to be called. */
-bool mf_unwind_has_guessed(void);
+/* Forgets what was remembered of the addresses in [@start, @end]: other code may come to lie there. */
+void mf_unwind_forget(uint64_t start, uint64_t end);
 
 #endif

@@ -231,7 +231,7 @@ TEST(mapped_children)
 					  mf_trie_find_mapped(&store, parent, 0x1000 + i, likely));
 			EXPECT_EQ(0, mf_trie_find_mapped(&store, nodes[0][round], 0x1000 + i, nodes[i][round]));
 		}
-		mf_objects_record(&store, objects[round])->retired = 1;
+		mf_objects_retire(&store, objects[round]);
 	}
 	for (uint32_t i = 0; i < 20; i++) {
 		struct mf_frame frame = { .pc = 0x2000 + i, .object = MF_OBJECT_NONE };

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "kselftest_harness.h"
+#include "preload/rules.h"
 #include "selftests/lib/stack_walks.h"
 
 static uint32_t seed = 1;
@@ -260,15 +261,15 @@ TEST(ways_through_made_code)
 		turn(TURNS);
 	EXPECT_FALSE(walks_repeatable());
 	EXPECT_EQ(0, walks.hits);
-	EXPECT_FALSE(mf_unwind_has_guessed());
+	EXPECT_FALSE(mf_rules_has_guessed());
 
-	mf_unwind_hears_of_objects();
+	mf_rules_keep_guesses = true;
 	for (int i = 0; i < 9; i++)
 		turn(TURNS);
 	EXPECT_TRUE(walks_repeatable());
 	EXPECT_LT(0, walks.hits);
-	EXPECT_TRUE(mf_unwind_has_guessed());
-	EXPECT_FALSE(mf_unwind_has_guessed());
+	EXPECT_TRUE(mf_rules_has_guessed());
+	EXPECT_FALSE(mf_rules_has_guessed());
 
 	/* They go by other guesses, but no kind is two frames. */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
@@ -300,7 +301,7 @@ TEST(links_that_are_no_frames)
 		EXPECT_EQ(0, turn_about(3000, 15, n));
 		EXPECT_EQ(0, walks.wrong_after_another);
 		EXPECT_EQ(0, walks.wrong_in_memo);
-		mf_unwind_hears_of_objects();
+		mf_rules_keep_guesses = true;
 	}
 	EXPECT_LT(100, walks.hits);
 	EXPECT_EQ(0, walks.complete_walks);
@@ -326,7 +327,7 @@ TEST(made_code_on_another_stack)
 	uint32_t n;
 
 	make_code();
-	mf_unwind_hears_of_objects();
+	mf_rules_keep_guesses = true;
 	memset(turns, 0, sizeof(turns));
 	n = turn_on_another_stack(stack, size);
 	EXPECT_EQ(-1, walks_difference(&walks.compared));

@@ -152,7 +152,7 @@ bool walks_repeatable(void)
 
 void walks_forget(void)
 {
-	mf_unwind_forget();
+	mf_unwind_forget(0, UINT64_MAX);
 	memset(&knowledge[0].after_another, 0, sizeof(knowledge[0].after_another));
 	mf_memo_forget(&knowledge[0].memo);
 }

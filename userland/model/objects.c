@@ -11,6 +11,54 @@ void mf_objects_init(struct mf_store *store)
 	store->header->n_string_bytes = 1; /* string 0 is empty */
 }
 
+/* The record of an object that is there; NULL: @number is none of them. */
+static struct mf_object_record *existing_record(const struct mf_store *store, uint32_t number)
+{
+	if (number == MF_OBJECT_NONE ||
+	    !mf_store_fits(store, MF_REGION_OBJECTS, number, sizeof(struct mf_object_record)))
+		return NULL;
+	return mf_objects_record(store, number);
+}
+
+uint32_t mf_objects_first(const struct mf_store *store)
+{
+	return __atomic_load_n(&store->header->first_object, __ATOMIC_ACQUIRE);
+}
+
+uint32_t mf_objects_next(const struct mf_store *store, uint32_t number)
+{
+	return __atomic_load_n(&mf_objects_record(store, number)->next, __ATOMIC_ACQUIRE);
+}
+
+/* To the end of the list: it is in the order of the dynamic linker's. */
+static void link_object(struct mf_store *store, uint32_t number)
+{
+	struct mf_store_header *header = store->header;
+	uint32_t *link = header->last_object ? &mf_objects_record(store, header->last_object)->next :
+					       &header->first_object;
+
+	__atomic_store_n(&mf_objects_record(store, number)->next, MF_OBJECT_NONE, __ATOMIC_RELAXED);
+	__atomic_store_n(link, number, __ATOMIC_RELEASE);
+	header->last_object = number;
+}
+
+/* Its own link stays: a reader that stands at it goes on from there. */
+static void unlink_object(struct mf_store *store, uint32_t number)
+{
+	struct mf_store_header *header = store->header;
+	uint32_t *link = &header->first_object, before = MF_OBJECT_NONE;
+
+	while (*link != number && *link != MF_OBJECT_NONE) {
+		before = *link;
+		link = &mf_objects_record(store, before)->next;
+	}
+	if (*link != number)
+		return;
+	__atomic_store_n(link, mf_objects_record(store, number)->next, __ATOMIC_RELEASE);
+	if (header->last_object == number)
+		header->last_object = before;
+}
+
 uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object)
 {
 	struct mf_store_header *header = store->header;
@@ -27,6 +75,9 @@ uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object)
 		.start = object->start,
 		.end = object->end,
 		.bias = object->bias,
+		.device = object->device,
+		.inode = object->inode,
+		.modified_ns = object->modified_ns,
 		.path = path_size ? header->n_string_bytes : 0,
 		.path_size = (uint32_t)path_size,
 		.build_id_size = object->build_id_size,
@@ -38,16 +89,34 @@ uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object)
 	header->n_string_bytes += (uint32_t)path_size;
 	/* Readers of the table take no lock. */
 	__atomic_store_n(&header->n_objects, header->n_objects + 1, __ATOMIC_RELEASE);
+	if (object->kind != MF_OBJECT_NOTE)
+		link_object(store, header->n_objects - 1);
 	return header->n_objects - 1;
+}
+
+void mf_objects_retire(struct mf_store *store, uint32_t number)
+{
+	mf_objects_record(store, number)->retired = 1;
+	unlink_object(store, number);
+}
+
+void mf_objects_revive(struct mf_store *store, uint32_t number)
+{
+	mf_objects_record(store, number)->retired = 0;
+	link_object(store, number);
 }
 
 uint32_t mf_objects_find(const struct mf_store *store, uint64_t address)
 {
-	for (uint32_t i = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE); i-- > 1;) {
-		const struct mf_object_record *record = mf_objects_record(store, i);
+	uint32_t left = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE);
+	uint32_t number = mf_objects_first(store);
+	const struct mf_object_record *record;
 
+	/* While objects are relinked a reader may meet some twice. */
+	for (; left && (record = existing_record(store, number)); left--) {
 		if (!record->retired && address >= record->start && address < record->end)
-			return i;
+			return number;
+		number = mf_objects_next(store, number);
 	}
 	return MF_OBJECT_NONE;
 }
@@ -65,6 +134,9 @@ bool mf_objects_read(const struct mf_store *store, uint32_t number, struct mf_ob
 	object->end = record->end;
 	object->bias = record->bias;
 	object->unloaded = record->retired;
+	object->device = record->device;
+	object->inode = record->inode;
+	object->modified_ns = record->modified_ns;
 	if (record->path_size && record->path < n_strings &&
 	    record->path_size <= n_strings - record->path &&
 	    !strings[record->path + record->path_size - 1])

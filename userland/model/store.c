@@ -40,7 +40,7 @@ static const struct {
 	[MF_REGION_BLOCK_DIRECTORY] = { 256 * MIB, 256 * MIB },
 	[MF_REGION_BLOCK_LEAVES] = { 64 * GIB, 32 * MIB },
 	[MF_REGION_WIDE_BLOCKS] = { 1 * GIB, 1 * MIB },
-	[MF_REGION_OBJECTS] = { 8 * MIB, 256 * KIB },
+	[MF_REGION_OBJECTS] = { 64 * MIB, 256 * KIB },
 	[MF_REGION_STRINGS] = { 64 * MIB, 1 * MIB },
 	[MF_REGION_STEPS] = { 64 * MIB, 64 * KIB },
 	[MF_REGION_TALLIES] = { 8 * KIB, 8 * KIB },

@@ -154,11 +154,13 @@ struct mf_store_header {
 
 	/* How much of each region is in use; counts, not bytes. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
+	uint32_t first_object, last_object; /* of the list of mapped objects, see objects.h */
 	uint32_t n_string_bytes, n_ledger;
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_bits, n_hashed; /* size of the table and entries in it; see trie.c */
 	uint32_t free_chunk, free_wide; /* heads of the free lists, 0: empty */
 	uint32_t overflow; /* the context of stacks that found no room; 0: all have */
+	uint32_t overflow_object; /* the note that is its frame; 0: not made yet */
 
 	/* Where rows are kept (unwind/rowfile.h); empty: nowhere. And those that were not there. */
 	char rows_directory[MF_STORE_PATH_MAX];

@@ -2,10 +2,10 @@
 // The trie of stacks.
 //
 // A node is found among its parent's eldest children; the others of a large family are found by hashing
-// parent and frame. The table of their numbers is open-addressed and only grows: a table of twice the
-// size is laid out behind the old one and filled anew. Nothing that was ever published is changed, but
-// for a slot that was empty: so one can look while another thread makes nodes, and at worst not find
-// what is being made.
+// parent and address. The table of their numbers is open-addressed and only grows: a table of twice the
+// size is laid out behind the old one and filled anew. It has the newest node of an address; that one leads
+// to those of objects that were mapped there before, which in a program that loads and unloads libraries
+// may be many. So one can look while another thread makes nodes, and at worst not find what is being made.
 
 #include "model/trie.h"
 
@@ -51,19 +51,18 @@ static uint32_t hash_of(uint32_t parent, uint64_t pc)
 	return (uint32_t)(hash >> 32);
 }
 
-/* The slot of the table where the child is, or where it belongs. */
-static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
+/* The slot of the table where children for @pc are, or where they belong. */
+static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, uint64_t pc)
 {
 	uint32_t bits = __atomic_load_n(&store->header->node_hash_bits, __ATOMIC_ACQUIRE);
 	uint32_t *table = table_of(store, bits), mask = (1u << bits) - 1;
 	const struct mf_node *nodes = nodes_of(store);
 
-	for (uint32_t i = hash_of(parent, frame.pc) & mask;; i = (i + 1) & mask) {
+	for (uint32_t i = hash_of(parent, pc) & mask;; i = (i + 1) & mask) {
 		uint32_t number = __atomic_load_n(&table[i], __ATOMIC_ACQUIRE);
 		const struct mf_node *node = &nodes[number];
 
-		if (!number || (node->parent == parent && node->pc == frame.pc &&
-				node->object == frame.object))
+		if (!number || (node->parent == parent && node->pc == pc))
 			return &table[i];
 	}
 }
@@ -97,6 +96,21 @@ static bool make_room(struct mf_store *store)
 	return true;
 }
 
+/* The child for @frame in the table, or 0. */
+static uint32_t find_older(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
+{
+	const struct mf_node *nodes = nodes_of(store);
+	uint32_t child;
+
+	/* New objects have no nodes, however many objects were there before. */
+	if (frame.object != MF_OBJECT_NONE && !mf_objects_record(store, frame.object)->has_nodes)
+		return 0;
+	child = __atomic_load_n(find_slot(store, parent, frame.pc), __ATOMIC_ACQUIRE);
+	while (child && nodes[child].object != frame.object)
+		child = mf_trie_next(store, child);
+	return child;
+}
+
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
 {
 	const struct mf_node *nodes = nodes_of(store);
@@ -109,20 +123,16 @@ uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struc
 		}
 		child = __atomic_load_n(&nodes[child].younger, __ATOMIC_ACQUIRE);
 	}
-	return child ? *find_slot(store, parent, frame) : 0;
+	return child ? find_older(store, parent, frame) : 0;
 }
 
 uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint64_t pc)
 {
-	uint32_t bits = __atomic_load_n(&store->header->node_hash_bits, __ATOMIC_ACQUIRE);
-	const uint32_t *table = table_of(store, bits);
-	uint32_t mask = (1u << bits) - 1, number;
+	uint32_t child = __atomic_load_n(find_slot(store, parent, pc), __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = hash_of(parent, pc);; i++) {
-		number = __atomic_load_n(&table[i & mask], __ATOMIC_ACQUIRE);
-		if (!number || mf_trie_is_mapped_child(store, number, parent, pc))
-			return number;
-	}
+	for (uint32_t i = 0; child && !mf_trie_is_mapped_child(store, child, parent, pc); i++)
+		child = i < MF_TRIE_ELDEST_MAX ? mf_trie_next(store, child) : 0;
+	return child;
 }
 
 /*
@@ -160,9 +170,14 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 		.parent = parent,
 		.depth = nodes[parent].depth + 1,
 	};
+	if (frame.object != MF_OBJECT_NONE)
+		mf_objects_record(store, frame.object)->has_nodes = 1;
 	if (n >= MF_TRIE_ELDEST_MAX) {
-		__atomic_store_n(find_slot(store, parent, frame), child, __ATOMIC_RELEASE);
-		header->n_hashed++;
+		uint32_t *slot = find_slot(store, parent, frame.pc);
+
+		header->n_hashed += !*slot;
+		nodes[child].younger = *slot;
+		__atomic_store_n(slot, child, __ATOMIC_RELEASE);
 	}
 	if (n <= MF_TRIE_ELDEST_MAX)
 		__atomic_store_n(link, child, __ATOMIC_RELEASE);
@@ -197,18 +212,26 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node)
 	return make_context(store, node);
 }
 
-uint32_t mf_trie_overflow(struct mf_store *store)
+void mf_trie_prepare_overflow(struct mf_store *store)
 {
 	static const struct mf_object note = { .kind = MF_OBJECT_NOTE,
 					       .path = "[call stacks that found no room]" };
+
+	if (store->header->overflow_object == MF_OBJECT_NONE)
+		store->header->overflow_object = mf_objects_add(store, &note);
+}
+
+uint32_t mf_trie_overflow(struct mf_store *store)
+{
 	struct mf_store_header *header = store->header;
 	uint32_t node = header->n_nodes;
 
 	if (header->overflow)
 		return header->overflow;
+	mf_trie_prepare_overflow(store);
 	/* Not linked to the root: nobody has to find it. */
 	nodes_of(store)[node] = (struct mf_node){
-		.object = mf_objects_add(store, &note),
+		.object = header->overflow_object,
 		.parent = MF_NODE_ROOT,
 		.depth = 1,
 	};

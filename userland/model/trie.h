@@ -27,7 +27,11 @@ struct mf_node {
 	uint32_t context; /* that ends here, or MF_CONTEXT_NONE */
 	uint32_t depth;	  /* frames from the root, this one included */
 	uint32_t eldest;  /* of its callees' nodes; 0: none */
-	uint32_t younger; /* the callee's node of the same caller that was made next; 0: none, see trie.c */
+	/*
+	 * The callee's node of the same caller that was made next; in a large family, that was made before for the
+	 * same address. 0: none, see trie.c.
+	 */
+	uint32_t younger;
 };
 
 /* Children looked at one by one: a walk of more costs as much as the table. */
@@ -68,7 +72,7 @@ static inline uint32_t mf_trie_next(const struct mf_store *store, uint32_t node)
 	return __atomic_load_n(&mf_trie_node(store, node)->younger, __ATOMIC_ACQUIRE);
 }
 
-/* As mf_trie_find_mapped(), among those of a large family. */
+/* As mf_trie_find_mapped(), among those of a large family. 0 also if many objects were mapped there since. */
 uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint64_t pc);
 
 /*
@@ -107,6 +111,12 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
  * for it is kept, so there always is one.
  */
 uint32_t mf_trie_overflow(struct mf_store *store);
+
+/*
+ * Adds that note to the table of objects now. Needed where another thread adds objects while the trie is
+ * changed.
+ */
+void mf_trie_prepare_overflow(struct mf_store *store);
 
 /* The blocks of the stack that ends in @node are to be known but not counted, from now on. */
 void mf_trie_ignore(struct mf_store *store, uint32_t node);

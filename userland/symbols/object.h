@@ -25,6 +25,9 @@ struct mf_object {
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;	/* 0: unknown */
 	bool unloaded;		/* before the program ended */
+	/* Of the file at @path when the object was loaded, as stat(2) has them; inode 0: unknown. */
+	uint64_t device, inode;
+	int64_t modified_ns;
 };
 
 /* Are both mappings of one file? */

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+// However many libraries are loaded, at once or one after another: all bytes stand under the right names.
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+FIXTURE(libraries) {
+	struct ctl_result result;
+	char *text;
+	char directory[4096];
+};
+
+FIXTURE_SETUP(libraries)
+{
+	snprintf(self->directory, sizeof(self->directory), "%s", ctl_target(""));
+}
+
+FIXTURE_TEARDOWN(libraries)
+{
+	ctl_remove_files("massif.out");
+	ctl_result_free(&self->result);
+	free(self->text);
+}
+
+/* The peak of a run of @target; NULL if the run or the file is not right. @before: see ctl_run(). */
+static const char *profile(struct _test_data_libraries *self, void (*before)(void), const char *target,
+			   const char *const *arguments)
+{
+	const char *argv[16] = {
+		"massif-ctl", "-q", "--time-unit=B", "--threshold=0", "--peak-inaccuracy=0",
+		"--massif-out-file=massif.out.libraries", target,
+	};
+
+	for (int i = 0; arguments[i]; i++)
+		argv[7 + i] = arguments[i];
+	ctl_run(&self->result, NULL, before, argv);
+	free(self->text);
+	self->text = ctl_read_file("massif.out.libraries");
+	if (ctl_exit_code(&self->result) || self->result.err[0] || !self->text)
+		return NULL;
+	return strstr(self->text, "heap_tree=peak");
+}
+
+/* The sum over the lines of @text for the function @name, and how many lines those are. */
+static unsigned long bytes_of(const char *text, const char *name, unsigned int *lines)
+{
+	unsigned long bytes = 0;
+	char label[64];
+
+	snprintf(label, sizeof(label), ": %s (", name);
+	*lines = 0;
+	for (const char *at = text; (at = strstr(at, label)); at++) {
+		const char *line = at;
+
+		while (*line != '\n')
+			line--;
+		bytes += strtoul(strchr(line, ':') + 1, NULL, 10);
+		++*lines;
+	}
+	return bytes;
+}
+
+/* The limit was 16,384, with each time counted that a library was loaded. */
+TEST_F_TIMEOUT(libraries, one_after_another, 600)
+{
+	static const char *const times[] = { "1", "16384", "16385", "163840" };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		const char *peak = profile(self, NULL, ctl_target("heap_reload"),
+					   (const char *const[]){ times[i], self->directory, "libheap_plugin_a.so",
+								  "libheap_plugin_b.so", NULL });
+		unsigned int lines;
+
+		ASSERT_NE(NULL, peak) {
+			TH_LOG("%s: %s", times[i], self->result.err);
+		}
+		EXPECT_EQ(100 * strtoul(times[i], NULL, 10), bytes_of(peak, "allocate_in_a", &lines));
+		EXPECT_EQ(1, lines);
+		EXPECT_EQ(600000, bytes_of(peak, "allocate_in_b", &lines));
+		EXPECT_EQ(1, lines);
+		EXPECT_EQ(NULL, strstr(peak, "???"));
+	}
+}
+
+static void limit_address_space(void)
+{
+	const struct rlimit limit = { 1u << 30, 1u << 30 };
+
+	setrlimit(RLIMIT_AS, &limit);
+}
+
+/* A library that is loaded again where it was is the object that it was: the smallest table is enough. */
+TEST_F(libraries, the_same_again)
+{
+	const char *peak = profile(self, limit_address_space, ctl_target("heap_reload"),
+				   (const char *const[]){ "once", self->directory, "libheap_plugin_a.so",
+							  "libheap_plugin_b.so", NULL });
+	unsigned int lines;
+
+	ASSERT_NE(NULL, peak);
+	EXPECT_EQ(500000, bytes_of(peak, "allocate_in_a", &lines));
+	EXPECT_EQ(600000, bytes_of(peak, "allocate_in_b", &lines));
+	EXPECT_EQ(NULL, strstr(peak, "???"));
+}
+
+/* What is looked for in the code of each is found: there was room for 8,192, and for 1,024 with requests. */
+TEST_F_TIMEOUT(libraries, at_once, 600)
+{
+	static const char *const times[] = { "256", "257", "1024", "1025", "2560" };
+	char library[4200];
+
+	snprintf(library, sizeof(library), "%slibheap_requests.so", self->directory);
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		const char *peak = profile(self, NULL, ctl_target("heap_load_many"),
+					   (const char *const[]){ library, times[i], NULL });
+		unsigned int lines;
+
+		ASSERT_NE(NULL, peak) {
+			TH_LOG("%s: %s", times[i], self->result.err);
+		}
+		EXPECT_EQ(1000 * strtoul(times[i], NULL, 10), bytes_of(peak, "heap_requests_make", &lines));
+		EXPECT_EQ(strtoul(times[i], NULL, 10), lines);
+		ctl_remove_files("massif.out");
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+// heap_reload TIMES DIRECTORY/ LIBRARY-A LIBRARY-B: TIMES times opens LIBRARY-A of DIRECTORY, each time by another
+// spelling of its path, has it allocate a block, which stays, and closes it; then the same once with LIBRARY-B.
+// TIMES "once" opens LIBRARY-A by one spelling 5,000 times.
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BITS 20
+
+static void use(const char *path, size_t size)
+{
+	void *(*allocate)(size_t) = NULL;
+	void *library = dlopen(path, RTLD_NOW);
+
+	if (library)
+		allocate = (void *(*)(size_t))dlsym(library, "plugin_allocate");
+	if (!allocate || !allocate(size)) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	dlclose(library);
+}
+
+/* A path of the same file for each number. */
+static const char *spell(char *path, const char *directory, const char *library, unsigned long number)
+{
+	char *end = stpcpy(path, directory);
+
+	for (int i = 0; i < BITS; i++)
+		end = stpcpy(end, number >> i & 1 ? "./" : "/");
+	strcpy(end, library);
+	return path;
+}
+
+int main(int argc, char **argv)
+{
+	static char path[8192];
+	void *volatile last;
+	unsigned long times, n;
+	bool once;
+
+	if (argc < 5 || strlen(argv[2]) + strlen(argv[3]) > 4000)
+		return 2;
+	once = !strcmp(argv[1], "once");
+	n = once ? 5000 : strtoul(argv[1], NULL, 10);
+	for (times = 0; times < n; times++)
+		use(spell(path, argv[2], argv[3], once ? 0 : times), 100);
+	use(spell(path, argv[2], argv[4], 0), 600000);
+	/* A peak. */
+	last = malloc(1000);
+	free(last);
+	return 0;
+}
