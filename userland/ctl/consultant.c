@@ -5,10 +5,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "model/consult.h"
 #include "report/judge.h"
@@ -20,6 +20,8 @@ struct mf_consultant {
 	struct mf_store *store;
 	struct mf_judge *judge;
 	pthread_t thread;
+	struct mf_consult_seat seat;
+	sem_t seated;
 	bool started;
 	bool stop; /* atomic */
 };
@@ -27,18 +29,6 @@ struct mf_consultant {
 bool mf_consultant_is_needed(const struct mf_options *options)
 {
 	return options->report.ignore_fns.count || options->report.alloc_fns.count;
-}
-
-/* For two processes, and for one that is killed. */
-static void make_lock(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attributes;
-
-	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(lock, &attributes);
-	pthread_mutexattr_destroy(&attributes);
 }
 
 int mf_consultant_create(struct mf_store *store, const struct mf_options *options,
@@ -55,7 +45,7 @@ int mf_consultant_create(struct mf_store *store, const struct mf_options *option
 		free(made);
 		return ret;
 	}
-	make_lock(&store->header->consultant);
+	store->header->consultant = 0;
 	store->header->consults = 1;
 	*consultant = made;
 	return 0;
@@ -64,9 +54,9 @@ int mf_consultant_create(struct mf_store *store, const struct mf_options *option
 static void *answer(void *data)
 {
 	struct mf_consultant *consultant = data;
-	pthread_mutex_t *lock = &consultant->store->header->consultant;
 
-	pthread_mutex_lock(lock);
+	mf_consult_sit(consultant->store, &consultant->seat);
+	sem_post(&consultant->seated);
 	while (!__atomic_load_n(&consultant->stop, __ATOMIC_ACQUIRE)) {
 		uint32_t context = mf_consult_wait(consultant->store, PERIOD_MS);
 
@@ -76,7 +66,7 @@ static void *answer(void *data)
 						  MF_ANSWER_COUNTS :
 						  MF_ANSWER_IGNORED);
 	}
-	pthread_mutex_unlock(lock);
+	mf_consult_leave(consultant->store, &consultant->seat);
 	return NULL;
 }
 
@@ -86,6 +76,7 @@ int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
 	int ret;
 
 	/* Signals are the first thread's. */
+	sem_init(&consultant->seated, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ret = pthread_create(&consultant->thread, NULL, answer, consultant);
@@ -100,6 +91,9 @@ int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
 				    strerror(ret));
 	}
 	consultant->started = true;
+	/* Should this process be killed when the program has its session, then the program knows. */
+	while (sem_wait(&consultant->seated))
+		;
 	return 0;
 }
 
@@ -116,10 +110,13 @@ void mf_consultant_destroy(struct mf_consultant *consultant)
 {
 	if (!consultant)
 		return;
-	mf_consultant_stop(consultant);
-	/* Nobody is to wait for an answer. */
-	consultant->store->header->consults = 0;
-	mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
+	/* One that was stopped was handed over to a child: there the program is answered. */
+	if (consultant->started) {
+		mf_consultant_stop(consultant);
+		/* Nobody is to wait for an answer. */
+		consultant->store->header->consults = 0;
+		mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
+	}
 	mf_judge_destroy(consultant->judge);
 	free(consultant);
 }

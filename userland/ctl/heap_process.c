@@ -263,7 +263,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 	header->n_new_rules = 0;
 	header->verified = header->verify_differs = 0;
 	header->requests_missed = 0;
-	header->question = 0;
+	header->question = header->unanswered = 0;
 	if (process->options->child_silent)
 		header->trace_fd = 0;
 	return make_consultant(process, err);
@@ -413,6 +413,9 @@ static void say_losses(const struct mf_heap_process *process)
 			 "%" PRIu32 " client requests in the program's code are not heard: they "
 			 "could not be redirected: %s",
 			 header->requests_missed, strerror(header->requests_error));
+	if (header->unanswered)
+		complain(process, "what --ignore-fn and --alloc-fn name was not left out of all of the "
+				  "profile: massif-ctl was not there, or did not answer");
 	if (header->events_lost)
 		complain(process,
 			 "the profile is incomplete: %" PRIu64 " of %" PRIu64

@@ -8,6 +8,11 @@
  *
  * The writer of the store puts the context's number into header->question and wakes; the consultant
  * puts the answer into header->answer, 0 into header->question, and wakes.
+ *
+ * The consultant can be killed at any moment. So header->consultant has the number of its thread, in the
+ * form of a robust futex: when the thread dies, however that comes about, the kernel sets
+ * FUTEX_OWNER_DIED there, and the program waits no longer. It sees this by a load, without a system call that
+ * a sandbox could forbid. 0 says that there is no consultant yet, or for a moment.
  */
 #ifndef MASSIF_MODEL_CONSULT_H
 #define MASSIF_MODEL_CONSULT_H
@@ -23,9 +28,28 @@ enum mf_answer {
 	MF_ANSWER_IGNORED,
 };
 
+/* The seat of a consultant's thread, in memory that the program cannot change. */
+struct mf_consult_seat {
+	struct {
+		void *next;
+	} entry;
+	struct {
+		void *next;
+		long offset;
+		void *pending;
+	} list; /* as struct robust_list_head of linux/futex.h */
+};
+
+/*
+ * In the thread that answers from now on: takes the seat, which must stay until it is left, and has no other
+ * robust futex. If the thread ends without leaving, the program knows.
+ */
+void mf_consult_sit(struct mf_store *store, struct mf_consult_seat *seat);
+void mf_consult_leave(struct mf_store *store, struct mf_consult_seat *seat);
+
 /*
  * In the program, by the store's one writer: asks about @context and waits for the answer. A context
- * counts when nobody answers any more; the consultant is then not asked again. Keeps errno not.
+ * counts when nobody answers any more; the consultant is then not asked again.
  */
 bool mf_consult_ask(struct mf_store *store, uint32_t context);
 

@@ -14,7 +14,6 @@
 #ifndef MASSIF_MODEL_STORE_H
 #define MASSIF_MODEL_STORE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -146,11 +145,8 @@ struct mf_store_header {
 	uint32_t question; /* the context asked about, or 0; a futex */
 	uint32_t answer;   /* enum mf_answer; a futex */
 	uint32_t may_not_wait; /* the program may make no system call for it */
-	/*
-	 * Held by the thread that answers, as long as it lives; a robust mutex, which the kernel marks when that
-	 * thread is killed. So who waits for an answer can look here, without asking the kernel.
-	 */
-	pthread_mutex_t consultant;
+	uint32_t consultant; /* whether somebody answers; see consult.h */
+	uint32_t unanswered; /* nobody did, so all contexts counted from then on */
 
 	/* How much of each region is in use; counts, not bytes. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;

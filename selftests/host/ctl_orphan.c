@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl is killed by SIGKILL at any moment: the program does what it does alone, in the time it takes.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+enum {
+	SECONDS = 900,
+	RUNS = 25,
+	SLACK_MS = 6000, /* less than the program waits for a massif-ctl that is there and does not answer */
+};
+
+FIXTURE(orphan) {
+	char *expected; /* output */
+	int duration_ms; /* of the program under massif-ctl that is left alone */
+};
+
+FIXTURE_SETUP(orphan)
+{
+	struct ctl_result result;
+
+	/* Orphans are ours. */
+	ASSERT_EQ(0, prctl(PR_SET_CHILD_SUBREAPER, 1));
+	ctl_remove_files("massif.");
+	ctl_remove_files("o.");
+	CTL_RUN(&result, ctl_target("ctl_orphan"));
+	ASSERT_EQ(7, ctl_exit_code(&result));
+	self->expected = result.out;
+	free(result.err);
+}
+
+FIXTURE_TEARDOWN(orphan)
+{
+	free(self->expected);
+	ctl_remove_files("massif.");
+	ctl_remove_files(".massif-");
+	ctl_remove_files("o.");
+}
+
+static int now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+static void to_files(void)
+{
+	dup2(open("o.out", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO);
+	dup2(open("o.err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
+}
+
+/* The program's status, once all that is left of it has ended. */
+static int reap(pid_t ctl)
+{
+	int status, found = -1;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, 0)) > 0)
+		if (pid != ctl || WIFEXITED(status))
+			found = status;
+	return found;
+}
+
+static const char *const options[][2] = {
+	{ "-q", "-q" },
+	{ "--ignore-fn=right", "-q" },
+	{ "--trace-children=yes", "-q" },
+	{ "--ignore-fn=right", "--trace-children=yes" },
+	{ "--time-unit=ms", "--xtree-memory=full" },
+	{ "--stacks=yes", "--trace-children=yes" },
+};
+
+#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
+
+/* Whether the program has ended as it does alone; massif-ctl is killed after @ms, unless that is negative. */
+static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *self,
+		       size_t which, int ms, int *duration_ms)
+{
+	const char *argv[] = { "massif-ctl", "--command-line-only=yes", "--time-unit=B", options[which][0],
+			       options[which][1], ctl_target("ctl_orphan"), NULL };
+	int begin = now_ms(), status;
+	char *out;
+	pid_t pid;
+	bool fine;
+
+	pid = ctl_start(to_files, argv);
+	if (ms >= 0) {
+		const struct timespec moment = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
+
+		nanosleep(&moment, NULL);
+		kill(pid, SIGKILL);
+	}
+	status = reap(pid);
+	*duration_ms = now_ms() - begin;
+	out = ctl_read_file("o.out");
+	fine = WIFEXITED(status) && WEXITSTATUS(status) == 7 && out && !strcmp(out, self->expected);
+	/* Killed before the program was there, or when it had taken its status. */
+	if (ms >= 0 && status == -1)
+		fine = out && (!*out || !strcmp(out, self->expected));
+	if (!fine)
+		TH_LOG("%s %s, killed after %d ms: status 0x%x, said \"%s\"", options[which][0],
+		       options[which][1], ms, (unsigned int)status, out);
+	free(out);
+	ctl_remove_files("massif.");
+	return fine;
+}
+
+static void at_any_moment(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *self, size_t which)
+{
+	int alone_ms, ms;
+
+	ASSERT_TRUE(fares_well(_metadata, self, which, -1, &alone_ms));
+	for (int i = 0; i < RUNS; i++) {
+		ASSERT_TRUE(fares_well(_metadata, self, which, alone_ms * i / RUNS, &ms));
+		EXPECT_GT(alone_ms + SLACK_MS, ms) {
+			TH_LOG("%s %s, killed after %d of %d ms", options[which][0], options[which][1],
+			       alone_ms * i / RUNS, alone_ms);
+		}
+	}
+}
+
+TEST_F_TIMEOUT(orphan, at_any_moment, SECONDS)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		at_any_moment(_metadata, self, i);
+}
+
+TEST_HARNESS_MAIN
