@@ -25,7 +25,7 @@ cat > smb.conf <<EOF
 	guest ok = yes
 	read only = no
 EOF
-"$@" smbd -F --no-process-group -s "$PWD/smb.conf" -l "$PWD" > smbd.out 2>&1 &
+"$@" smbd -F -s "$PWD/smb.conf" -l "$PWD" > smbd.out 2>&1 &
 server=$!
 client() { smbclient -s "$PWD/smb.conf" -N -p "$port" //127.0.0.1/share "$@"; }
 until_it_works 60 client -c ls
