@@ -104,9 +104,18 @@ struct words {
 	uint64_t sp;
 	uint32_t n;
 	bool fit;
-	uint64_t *values;
-	int32_t *offsets;
+	struct mf_memo_group *groups;
 };
+
+static inline int32_t *offset_of(const struct words *words, uint32_t i)
+{
+	return &words->groups[i / GROUP].offsets[i % GROUP];
+}
+
+static inline uint64_t *value_of(const struct words *words, uint32_t i)
+{
+	return &words->groups[i / GROUP].values[i % GROUP];
+}
 
 static inline void add(struct words *words, uint64_t address, uint64_t value)
 {
@@ -116,8 +125,8 @@ static inline void add(struct words *words, uint64_t address, uint64_t value)
 		words->fit = false;
 		return;
 	}
-	words->values[words->n] = value;
-	words->offsets[words->n++] = (int32_t)offset;
+	*value_of(words, words->n) = value;
+	*offset_of(words, words->n++) = (int32_t)offset;
 }
 
 /*
@@ -265,8 +274,8 @@ static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint
 	struct mf_memo_node *node = make_node(memo, above, value, n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		*offset_at(node, i) = words->offsets[first + i];
-		*value_at(node, i) = words->values[first + i];
+		*offset_at(node, i) = *offset_of(words, first + i);
+		*value_at(node, i) = *value_of(words, first + i);
 	}
 	set_words(node, n);
 	publish(memo, node);
@@ -302,8 +311,8 @@ static uint32_t agree(const struct mf_memo_node *node, const struct words *words
 	uint32_t i = 0;
 
 	while (i < node->n_words && at + i < words->n &&
-	       groups_of(node)[i / GROUP].values[i % GROUP] == words->values[at + i] &&
-	       groups_of(node)[i / GROUP].offsets[i % GROUP] == words->offsets[at + i])
+	       groups_of(node)[i / GROUP].values[i % GROUP] == *value_of(words, at + i) &&
+	       groups_of(node)[i / GROUP].offsets[i % GROUP] == *offset_of(words, at + i))
 		i++;
 	return i;
 }
@@ -330,7 +339,7 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context)
 {
 	struct words words = {
-		.sp = registers->sp, .fit = true, .values = memo->values, .offsets = memo->offsets,
+		.sp = registers->sp, .fit = true, .groups = memo->walked,
 	};
 	uint64_t above = registers->sp, value = registers->pc;
 	struct mf_memo_node *node;
@@ -349,14 +358,14 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		if (at == words.n)
 			return;
 		if (n < node->n_words) {
-			if (groups_of(node)[n / GROUP].offsets[n % GROUP] != words.offsets[at])
+			if (groups_of(node)[n / GROUP].offsets[n % GROUP] != *offset_of(&words, at))
 				return;
 			split(memo, node, n);
-		} else if (node->context || node->branch != words.offsets[at]) {
+		} else if (node->context || node->branch != *offset_of(&words, at)) {
 			return;
 		}
 		above = CHILD_OF | node->number;
-		value = words.values[at++];
+		value = *value_of(&words, at++);
 	}
 	make_leaf(memo, above, value, &words, at)->context = context;
 }

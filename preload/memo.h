@@ -14,6 +14,13 @@
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes begin at multiples of these bytes: a head is a line of the cache */
 
+#define MF_MEMO_GROUP 4u
+
+struct mf_memo_group {
+	int32_t offsets[MF_MEMO_GROUP]; /* from sp */
+	uint64_t values[MF_MEMO_GROUP];
+};
+
 /*
  * A thread's memo: this, and behind it the pool and the table, for which there is memory of
  * mf_memo_size(room) bytes in all. mf_memo_forget() makes an empty memo of zeroes with a room.
@@ -45,9 +52,9 @@ struct mf_memo {
 	uint32_t pause, in_vain; /* then: how few, and how long it has been so */
 	uint32_t last;			/* place of the last node of the stack that was found last, */
 	uint32_t guess;			/* and of that which came after it; 0: not known */
-	uint32_t roots[MF_MEMO_ROOTS];	/* places of first nodes */
-	uint64_t values[MF_MEMO_WORDS]; /* scratch: those of a walk */
-	_Alignas(MF_MEMO_LINE) int32_t offsets[MF_MEMO_WORDS]; /* a multiple of a line: the pool follows */
+	/* Scratch: the words of a walk. Beside the above, since the first page is in use anyhow. */
+	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
+	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS]; /* places of first nodes */
 };
 
 _Static_assert(sizeof(struct mf_memo) % MF_MEMO_LINE == 0, "the pool begins at a line");
@@ -99,13 +106,6 @@ struct mf_memo_node {
 };
 
 #define MF_MEMO_CHILD_OF (1ull << 63) /* above, and a number; no sp has that bit */
-
-#define MF_MEMO_GROUP 4u
-
-struct mf_memo_group {
-	int32_t offsets[MF_MEMO_GROUP]; /* from sp */
-	uint64_t values[MF_MEMO_GROUP];
-};
 
 #define MF_MEMO_SCORE_MAX 256u
 #define MF_MEMO_SCORE_HIT 2u

@@ -73,10 +73,10 @@ struct mf_walk {
 	bool lost;	 /* nor is there a way on from it */
 	bool repeatable; /* the words tell all, and can be read again: libgcc was not asked */
 	uint32_t n_known; /* outermost frames that have their nodes; the owner's to raise */
+	uint8_t owners[MF_WALK_WORDS];		  /* whose the words are */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch: innermost first */
 	struct mf_walk_word words[MF_WALK_WORDS]; /* those that count, outermost first */
-	uint8_t owners[MF_WALK_WORDS];		  /* whose they are */
 };
 
 /*

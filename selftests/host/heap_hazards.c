@@ -191,6 +191,18 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
+/* The same while the parent goes on, too, and both change what they know of their stacks. */
+TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
+{
+	RUN(self, NULL, ctl_target("heap_fork_handler"), "at_once");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.err, "a signal handler forked it in the middle of an "
+						 "allocation"));
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_TRUE(ctl_is_massif_file(self->text));
+}
+
 /* It can have no profile, which is said; and its blocks are none of its parent's. */
 TEST_F(hazards, child_without_descriptors)
 {

@@ -31,6 +31,8 @@ FIXTURE_VARIANT(storm) {
 FIXTURE_VARIANT_ADD(storm, one_thread) { "1", "400000" };
 FIXTURE_VARIANT_ADD(storm, two_threads) { "2", "200000" };
 FIXTURE_VARIANT_ADD(storm, eight_threads) { "8", "100000" };
+FIXTURE_VARIANT_ADD(storm, hundred_threads) { "100", "8000" };
+FIXTURE_VARIANT_ADD(storm, hundred_watched_threads) { "100", "8000", .watched = true };
 FIXTURE_VARIANT_ADD(storm, one_watched_thread) { "1", "400000", .watched = true };
 FIXTURE_VARIANT_ADD(storm, eight_watched_threads) { "8", "100000", .watched = true };
 

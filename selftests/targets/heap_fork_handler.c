@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A signal handler forks, wherever it interrupts the program: parent and child go on from there.
+// heap_fork_handler [at_once]: a signal handler forks, wherever it interrupts the program, and parent and
+// child go on from there: one after the other, or at once.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #define FORKS 60
 
 static volatile sig_atomic_t is_child, forks, bad;
+static int at_once;
 
 /* Once, or it would be pending when the handler returns, and come again at the same place. */
 static void come_again(void)
@@ -30,26 +32,35 @@ static void fork_here(int signal)
 	pid = fork();
 	if (!pid)
 		is_child = 1;
-	else if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+	else if (pid < 0 || (!at_once && (waitpid(pid, &status, 0) != pid || status)))
 		bad++;
 	if (pid)
 		come_again();
 }
 
-static __attribute__((noipa)) void *deeper(int n, size_t size)
+/* By @way, from two places at each step: so nearly each stack is a new one. */
+static __attribute__((noipa)) void *deeper(int n, unsigned int way, size_t size)
 {
-	void *block = n ? deeper(n - 1, size) : malloc(size);
+	void *block;
 
+	if (!n)
+		block = malloc(size);
+	else if (way & 1)
+		block = deeper(n - 1, way >> 1, size);
+	else
+		block = deeper(n - 1, way >> 1, size + 1);
 	__asm__ volatile("" : : "r"(block));
 	return block;
 }
 
-int main(void)
+int main(int argc, char **argv __attribute__((unused)))
 {
 	struct sigaction action = { .sa_handler = fork_here, .sa_flags = SA_RESTART };
 	void *blocks[64] = { NULL };
 	unsigned int random = 1, left = 2000;
+	int status;
 
+	at_once = argc > 1;
 	sigaction(SIGALRM, &action, NULL);
 	come_again();
 	while (is_child ? left-- : forks < FORKS) {
@@ -57,12 +68,14 @@ int main(void)
 
 		if (random >> 30) {
 			free(*block);
-			*block = deeper((int)(random >> 12 & 31), 1 + (random >> 20));
+			*block = deeper((int)(random >> 12 & 31), random >> 5, 1 + (random >> 20));
 		} else {
 			*block = realloc(*block, 1 + (random >> 18));
 		}
 	}
 	if (is_child)
 		_exit(0);
+	while (at_once && wait(&status) > 0)
+		bad += status != 0;
 	return bad;
 }

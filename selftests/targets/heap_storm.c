@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[1]) : 4;
 	struct itimerval timer = { { 0, 1000 }, { 0, 1000 } };
-	pthread_t threads[64];
+	pthread_t threads[256];
 
 	rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 100000;
 	signal(SIGVTALRM, on_alarm);
