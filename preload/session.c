@@ -16,6 +16,7 @@
 #include "arrival.h"
 #include "clock.h"
 #include "depth.h"
+#include "environment.h"
 #include "follow.h"
 #include "footprint.h"
 #include "fork.h"
@@ -44,53 +45,8 @@ static int attach_started;
 static int *active_word; /* the same, for writing */
 static int active_value; /* what it is, or was in the parent */
 
-/* The initial stack: argc, the arguments, NULL, the environment, NULL. Set by the dynamic linker
- * before any malloc, where libc's own environ may not be yet. */
+/* The initial stack, which begins with the number of arguments and these. */
 extern void *__libc_stack_end;
-
-static char **initial_environment(void)
-{
-	long argc = *(long *)__libc_stack_end;
-
-	return (char **)__libc_stack_end + 1 + argc + 1;
-}
-
-static char *find_variable(char **environment, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; *environment; environment++)
-		if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
-			return *environment + length + 1;
-	return NULL;
-}
-
-static void remove_variable(char **environment, const char *name)
-{
-	size_t length = strlen(name);
-	char **to = environment;
-
-	for (; *environment; environment++)
-		if (strncmp(*environment, name, length) || (*environment)[length] != '=')
-			*to++ = *environment;
-	*to = NULL;
-}
-
-/*
- * massif-ctl put the shim first in LD_PRELOAD: what follows it is the user's own and stays. The
- * strings are shortened in place: libc's environ points to the same ones, now or later.
- */
-static void clean_environment(char **environment)
-{
-	char *preload = find_variable(environment, "LD_PRELOAD");
-	char *own = preload ? strchr(preload, ':') : NULL;
-
-	remove_variable(environment, MF_JOIN_VARIABLE);
-	if (own)
-		memmove(preload, own + 1, strlen(own + 1) + 1);
-	else
-		remove_variable(environment, "LD_PRELOAD");
-}
 
 static int *make_active_word(void)
 {
@@ -135,9 +91,9 @@ static int wanted(void)
 	       (header->leaves_heap ? MF_SESSION_NO_HEAP : 0);
 }
 
-static void attach(char **environment)
+static void attach(void)
 {
-	char *value = find_variable(environment, MF_JOIN_VARIABLE), *rest = NULL;
+	char *value = mf_environment_find(MF_JOIN_VARIABLE), *rest = NULL;
 	int fd, trace, *active;
 	bool is_attached;
 
@@ -150,15 +106,15 @@ static void attach(char **environment)
 	mf_limits_settle();
 	if (!is_attached) {
 		/* massif-ctl sees that nobody attached and says so. */
-		clean_environment(environment);
+		mf_environment_clean();
 		close(fd);
 		return;
 	}
 	close(fd);
 	if (rest && mf_session_store.header->traces_children)
-		keep_environment(value, rest, find_variable(environment, "LD_PRELOAD"));
+		keep_environment(value, rest, mf_environment_find("LD_PRELOAD"));
 	else
-		clean_environment(environment);
+		mf_environment_clean();
 	if (trace >= 0)
 		mf_session_store.header->trace_fd = trace;
 	if (rest)
@@ -239,7 +195,7 @@ void mf_session_attach(void)
 	mf_thread_local.inside = true;
 	mf_syscall_start();
 	mf_library_start();
-	attach(initial_environment());
+	attach();
 	mf_thread_local.inside = false;
 	errno = saved;
 }
@@ -254,7 +210,7 @@ __attribute__((constructor)) static void start(void)
 	 * Not before: the dynamic linker must be ready to load another object. That has the C library's
 	 * constructor run, with the environment that it knows of.
 	 */
-	environ = initial_environment();
+	environ = mf_environment();
 	if (mf_verify_start()) {
 		active_value |= MF_SESSION_VERIFIES;
 		*active_word = active_value;

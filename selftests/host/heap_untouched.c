@@ -101,4 +101,42 @@ TEST_F_TIMEOUT(untouched, as_alone, 600)
 	}
 }
 
+static void set_preload(void)
+{
+	setenv("LD_PRELOAD", "libm.so.6", 1);
+	setenv("AFTER", "that", 1);
+}
+
+static void set_preloads(void)
+{
+	setenv("LD_PRELOAD", "libm.so.6:libdl.so.2", 1);
+	setenv("AFTER", "that", 1);
+}
+
+static void unset_preload(void)
+{
+	unsetenv("LD_PRELOAD");
+}
+
+/* The strings of the arguments and variables, the array, and what the kernel put behind that. */
+TEST_F(untouched, environment)
+{
+	static void (*const befores[])(void) = { unset_preload, set_preload, set_preloads };
+
+	for (size_t i = 0; i < ARRAY_SIZE(befores); i++) {
+		const char *argv[] = { "massif-ctl", "-q", "--massif-out-file=massif.out.untouched",
+				       ctl_target("untouched_environ"), "one", "", "three", NULL };
+
+		ctl_run(&self->alone, NULL, befores[i], argv + 3);
+		ctl_run(&self->profiled, NULL, befores[i], argv);
+		EXPECT_EQ(0, ctl_exit_code(&self->alone));
+		EXPECT_EQ(0, ctl_exit_code(&self->profiled));
+		EXPECT_STREQ(self->alone.out, self->profiled.out);
+		EXPECT_STREQ("", self->profiled.err);
+		EXPECT_TRUE(is_profile());
+		ctl_result_free(&self->alone);
+		ctl_result_free(&self->profiled);
+	}
+}
+
 TEST_HARNESS_MAIN

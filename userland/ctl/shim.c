@@ -93,7 +93,7 @@ int mf_shim_make_environment(char *const *environment, const char *path, int ses
 {
 	__attribute__((cleanup(cleanup_environment))) char **copy = NULL;
 	const char *old = NULL; /* value of LD_PRELOAD */
-	size_t size = 0, n = 0, at = 0;
+	size_t size = 0, n = 0;
 
 	while (environment[size])
 		size++;
@@ -106,22 +106,20 @@ int mf_shim_make_environment(char *const *environment, const char *path, int ses
 		copy[n] = strdup(environment[i]);
 		if (!copy[n])
 			return mf_error_set(err, -ENOMEM, "out of memory");
-		if (!old && strncmp(environment[i], PRELOAD, strlen(PRELOAD)) == 0) {
+		if (strncmp(environment[i], PRELOAD, strlen(PRELOAD)) == 0)
 			old = environment[i] + strlen(PRELOAD);
-			at = n;
-		}
 		n++;
 	}
 
-	/* In its old place, if there is one, so that the shim can leave the order as it was. */
-	if (!old)
-		at = n;
-	free(mf_take(copy[at], NULL));
-	if (asprintf(&copy[at], PRELOAD "%s%s%s", path, old ? ":" : "", old ? old : "") < 0) {
-		copy[at] = NULL;
+	/*
+	 * Behind all others, also where there is an LD_PRELOAD already: the dynamic linker takes the last one, and
+	 * the shim can take ours away without moving anything.
+	 */
+	if (asprintf(&copy[n], PRELOAD "%s%s%s", path, old ? ":" : "", old ? old : "") < 0) {
+		copy[n] = NULL;
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
-	n += !old;
+	n++;
 	if (asprintf(&copy[n], SESSION "%d%s%s", session, address ? "@" : "",
 		     address ? address : "") < 0) {
 		copy[n] = NULL;
