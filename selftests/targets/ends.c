@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// ends HOW MS BLOCKS [SIZE]: allocates and frees little for MS milliseconds, then takes BLOCKS blocks of SIZE
-// bytes (1 MB) at once, which it holds to its end. That comes about as HOW says.
+// ends HOW MS BLOCKS [SIZE [drop]]: allocates and frees little for MS milliseconds, then takes BLOCKS blocks of
+// SIZE bytes (1 MB) at once, which it holds to its end, or all but the last. It ends as HOW says.
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -48,6 +49,13 @@ static int status_from_main = -1;
 
 static void end_by_return(void)
 {
+	status_from_main = 3;
+}
+
+/* The C library has a buffer then. */
+static void end_by_print(void)
+{
+	puts("as ever");
 	status_from_main = 3;
 }
 
@@ -111,7 +119,8 @@ static const struct ending {
 	const char *how;
 	void (*end)(void);
 } endings[] = {
-	{ "return", end_by_return },	   { "exit", end_by_exit },
+	{ "return", end_by_return },	   { "print", end_by_print },
+	{ "exit", end_by_exit },
 	{ "_exit", end_by_exit_now },	   { "quick_exit", end_by_quick_exit },
 	{ "abort", end_by_abort },	   { "sigterm", end_by_sigterm },
 	{ "sigsegv", end_by_sigsegv },	   { "sigkill", end_by_sigkill },
@@ -146,8 +155,14 @@ int main(int argc, char **argv)
 		return 2;
 	churn(atof(argv[2]));
 	burst(atol(argv[3]), size);
+	if (argc > 5)
+		free(kept);
 	if (!ending) {
-		if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+		/* Not to a stream, whose buffer would be a block, too. */
+		char line[32];
+		int length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
+
+		if (write(STDOUT_FILENO, line, (size_t)length) != length)
 			return 2;
 		for (;;)
 			pause();
