@@ -29,8 +29,8 @@ $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeo
 $(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: CFLAGS += -fno-tree-slp-vectorize
 
 # The shim's own calls, which bare.c makes.
-PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getuid kill madvise memfd_create \
-	mmap mprotect munmap pread readlink sched_yield syscall write
+PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getuid madvise memfd_create \
+	mmap mprotect munmap pread readlink syscall write
 
 # Its constructor comes before all others, so that what they do is seen. Of the compiler's start files it has only
 # the last one, which ends .eh_frame: the others call __gmon_start__ and more, if the program defines it. No call

@@ -95,6 +95,27 @@ TEST_F_TIMEOUT(sanitizers, profiled_as_without, 120)
 	EXPECT_GE(without + without / 100, with);
 }
 
+/* What MemorySanitizer says of memory that was not written includes the shim's, if the shim calls its functions. */
+TEST(memory_sanitizer)
+{
+	unsigned long with, without;
+	struct ctl_result result;
+
+	if (access(ctl_target("sanitizers-memory"), X_OK))
+		SKIP(return, "clang is not installed");
+	CTL_RUN(&result, "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=" OUT,
+		ctl_target("sanitizers-memory"));
+	EXPECT_EQ(0, result.status);
+	EXPECT_STREQ("", result.err);
+	ctl_result_free(&result);
+	with = peak();
+	CTL_RUN(&result, "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=" OUT, ctl_target("heap_example"));
+	without = peak();
+	EXPECT_EQ(without, with);
+	ctl_result_free(&result);
+	ctl_remove_files("massif.out");
+}
+
 /* The last word of a report, which says what and where. */
 static const char *summary(const char *text)
 {
