@@ -24,6 +24,7 @@ static const struct {
 	{ "untouched_calls", { "threads" } },
 	{ "untouched_calls", { "load" } },
 	{ "untouched_calls", { "fork" }, "3 children have no profile" },
+	{ "untouched_calls", { "exec" } },
 	{ "untouched_calls", { "strict" } },
 };
 

@@ -6,6 +6,7 @@
 //	threads	 eight, for which the calls of pthread_create are allowed, too
 //	load	 dlopen and dlclose, with the dynamic linker's calls
 //	fork	 children that allocate, with those of fork and wait
+//	exec	 executes itself, with what a program needs to start
 //	strict	 seccomp's strict mode, in which malloc has what there is already
 
 #define _GNU_SOURCE
@@ -28,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KEPT = 2000, THREADS = 8, CALLS_MAX = 24 };
+enum { KEPT = 2000, THREADS = 8, CALLS_MAX = 40 };
 
 /* Of malloc, and to end; and for each way to go. */
 static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_futex,
@@ -37,6 +38,10 @@ static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SY
 				  SYS_rt_sigaction, -1 };
 static const int of_load[] = { SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat, SYS_close, -1 };
 static const int of_fork[] = { SYS_clone, SYS_set_robust_list, SYS_wait4, -1 };
+
+static const int of_exec[] = { SYS_execve, SYS_access, SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat,
+			       SYS_close, SYS_arch_prctl, SYS_set_tid_address, SYS_set_robust_list, SYS_rseq,
+			       SYS_prlimit64, SYS_getrandom, -1 };
 
 static unsigned int add(struct sock_filter *filter, unsigned int n, const int *calls)
 {
@@ -152,6 +157,26 @@ static void run_fork(void)
 	}
 }
 
+/* The program that is executed finds itself restricted. */
+static void run_exec(void)
+{
+	char *const argv[] = { "untouched_calls", "end", NULL };
+
+	restrict_calls(of_exec);
+	work(1, 3000, 3000);
+	if (execv("/nonexistent", argv) != -1 || errno != ENOENT)
+		exit(1);
+	work(2, 3000, 3000);
+	execv("/proc/self/exe", argv);
+	perror("execv");
+	exit(1);
+}
+
+static void end(void)
+{
+	work(1, 3000, 3000);
+}
+
 /* What is freed before stays in malloc's hands. */
 static void run_strict(void)
 {
@@ -173,7 +198,8 @@ static const struct {
 	void (*run)(void);
 } ways[] = {
 	{ "alone", run_alone }, { "threads", run_threads }, { "load", run_load },
-	{ "fork", run_fork },	{ "strict", run_strict },
+	{ "fork", run_fork },	{ "exec", run_exec },	    { "end", end },
+	{ "strict", run_strict },
 };
 
 int main(int argc, char **argv)
