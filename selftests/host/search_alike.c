@@ -78,7 +78,7 @@ HARM(library, "export LD_PRELOAD=libm.so.6", "\tdiffers\tin: end;");
 TEST_F_TIMEOUT(alike, finds, 60)
 {
 	const char *source = getenv("MASSIF_SRC");
-	char script[1024], path[4096];
+	char script[8192], path[4096];
 
 	snprintf(script, sizeof(script), STAND_IN, variant->harm);
 	ctl_write_file("t.build/massif-ctl", script, 0755);

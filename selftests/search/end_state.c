@@ -158,14 +158,29 @@ static void print_maps(pid_t pid)
 		fclose(file);
 }
 
+/* /proc knows threads by their numbers, too. */
+static bool is_first_thread(pid_t pid)
+{
+	FILE *file = open_proc(pid, "status");
+	char line[1024];
+	int group = 0;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Tgid: %d", &group) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return group == pid;
+}
+
 void end_state_print(pid_t pid, FILE *where)
 {
 	char path[64], exe[PATH_MAX];
 	ssize_t length;
 
 	to = where;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, pid);
-	if (access(path, F_OK))
+	if (!is_first_thread(pid))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	length = readlink(path, exe, sizeof(exe) - 1);

@@ -43,6 +43,12 @@ names() {
 	sed 's/(.*//' "$1"
 }
 
+# added_to FILE REASONS: the calls in FILE that are not made alone, and not allowed for such reasons.
+added_to() {
+	LC_ALL=C comm -13 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$1") |
+		grep -vE -f <(grep -v '^#' "$here/syscalls.allowed" | awk -F'\t' -v reasons="$2" '$2 ~ reasons { print $1 }')
+}
+
 trace alone1 ''
 trace alone2 ''
 trace ours "$build/massif-ctl -q --massif-out-file=$work/profile.%p --log-file=$work/log --"
@@ -58,7 +64,6 @@ if ! cmp -s "$work/alone1.calls" "$work/alone2.calls"; then
 		names "$work/$run.calls" > "$work/$run.names"
 		mv "$work/$run.names" "$work/$run.calls"
 	done
-	sed 's/\\(.*//; s/\t.*//' "$here/syscalls.allowed" > "$work/allowed.names"
 	cmp -s "$work/alone1.calls" "$work/alone2.calls" || {
 		printf 'random\tnot the same calls in two runs alone\n'
 		exit
@@ -71,8 +76,15 @@ if [ "$how" = 'names only' ]; then
 	added=$(LC_ALL=C comm -13 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$work/ours.calls") |
 		grep -vE "$(grep -oE '^\^[a-z0-9]+' "$here/syscalls.allowed" | sort -u | paste -sd '|')")
 else
-	added=$(LC_ALL=C comm -13 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$work/ours.calls") |
-		grep -vE -f <(grep -v '^#' "$here/syscalls.allowed" | cut -f 1))
+	# The shim's start ends when it has read which objects there are.
+	start=$(grep -n '^openat(AT_FDCWD, "/proc/self/maps"' "$work/ours.calls" | head -1 | cut -d: -f1)
+	head -n "${start:-0}" "$work/ours.calls" > "$work/ours.start"
+	tail -n "+$((${start:-0} + 1))" "$work/ours.calls" > "$work/ours.later"
+	added=$({
+		added_to "$work/ours.start" '.'
+		# What it reads of that file comes before it is closed.
+		added_to <(sed '1,/^close/d' "$work/ours.later") '^later: '
+	})
 fi
 # The allocator's own share depends on where it stands.
 missing=$(printf '%s\n' "$missing" | grep -vE '^(brk|mmap|munmap|mprotect|execve|$)')
