@@ -24,7 +24,7 @@ $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeo
 $(O)/pic/preload/freestanding.o: CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 # They know their caller's registers by their own frame.
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o \
-	$(O)/pic/preload/client.o: CFLAGS += -fno-omit-frame-pointer
+	$(O)/pic/preload/client.o $(O)/pic/preload/verify.o: CFLAGS += -fno-omit-frame-pointer
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
 $(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: CFLAGS += -fno-tree-slp-vectorize
 

@@ -68,6 +68,8 @@ struct mf_thread_private {
 	uint32_t tally; /* its number, while a thread has this state */
 	uint32_t room;	/* of the memo */
 
+	void *verifier; /* memory in which its stacks are verified; NULL: none yet */
+
 	/* While it forks: the connection for its child; 0: none. */
 	int child;
 

@@ -3,11 +3,19 @@
 //
 // It is loaded by dlopen, since what it exports must not come before libgcc's functions of the same
 // names; and only when it is asked for.
+//
+// libunwind needs more of a stack than threads and coroutines may have, so each thread has memory in which its
+// stacks are verified. And libunwind makes system calls that an allocator would not make: in a program that has
+// restricted its own, nothing is verified any more.
 
 #include "verify.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <ucontext.h>
@@ -16,7 +24,10 @@
 #include "model/trie.h"
 #include "unwind/callsite.h"
 #include "cfi.h"
+#include "readable.h"
+#include "sandbox.h"
 #include "session.h"
+#include "thread.h"
 
 #ifdef __x86_64__
 
@@ -53,6 +64,17 @@ struct reference {
 	uint64_t pc;	  /* 0: the end */
 };
 
+/* What a thread's stacks are verified in; behind it, the stack for that. */
+struct verification {
+	struct reference reference;
+	const struct mf_registers *caller;
+	uint32_t context;
+	struct mf_frame frames[MF_DEPTH_MAX]; /* of the context, */
+	uint64_t pcs[MF_DEPTH_MAX + 1];	      /* and what they should be */
+};
+
+#define MEMORY_BYTES (512u << 10)
+
 bool mf_verify_start(void)
 {
 	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
@@ -80,13 +102,20 @@ bool mf_verify_start(void)
 	return true;
 }
 
-/* Reads what may not be there: slowly, and as nobody else does. */
+/* Reads memory that may be unmapped. Slow, and independent of the code under test where the kernel allows that. */
 static bool read_memory(uint64_t address, void *to, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
 
-	return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1ul, &remote, 1ul, 0ul) ==
-	       (long)size;
+	if (syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1ul, &remote, 1ul, 0ul) ==
+	    (long)size)
+		return true;
+	if (errno != EPERM && errno != ENOSYS)
+		return false;
+	if (!mf_readable_word(address) || !mf_readable_word(address + size - sizeof(uint64_t)))
+		return false;
+	memcpy(to, (const void *)(uintptr_t)address, size);
+	return true;
 }
 
 static bool follows_call(uint64_t pc)
@@ -179,7 +208,20 @@ static void go_on(struct reference *reference)
 		step_by_frame_pointer(reference);
 }
 
-/* False: in this process nobody may. */
+/*
+ * libunwind's locks block all signals, by the C library's function. That unblocks the two signals which the C
+ * library keeps for itself; one of them ends its own thread for timers (SIGEV_THREAD), which has it blocked.
+ */
+static bool has_blocked_internal_signals(void)
+{
+	const uint64_t internal = 1ull << (32 - 1) | 1ull << (33 - 1);
+	uint64_t blocked = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
+	return blocked & internal;
+}
+
+/* False: in this process, or this thread, nobody may. */
 static bool begin(void)
 {
 	struct mf_store_header *header = mf_session_store.header;
@@ -191,42 +233,102 @@ static bool begin(void)
 		walking = 0;
 		walking_pid = header->pid;
 	}
-	if (header->verify != MF_VERIFY_STACKS)
+	if (header->verify == MF_VERIFY_STACKS && mf_sandbox_is_on())
+		header->verify = MF_VERIFY_RESTRICTED;
+	if (header->verify != MF_VERIFY_STACKS || has_blocked_internal_signals())
 		return false;
 	__atomic_add_fetch(&walking, 1, __ATOMIC_SEQ_CST);
 	return true;
 }
 
-static void verify(const struct mf_registers *caller, uint32_t context)
+/* Adds @pc to the @n addresses at @pcs, and takes away the shortest cycle of up to @longest that it closes. */
+static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
+{
+	pcs[n] = pc;
+	for (uint32_t length = 1; length <= longest && length <= n; length++)
+		if (pcs[n - length] == pc)
+			return n - length + 1;
+	return n + 1;
+}
+
+/* The stack as the options want it, cut to its depth: links count only where nothing is merged. */
+static uint32_t collect(struct verification *v)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t longest = header->merge_recursive, depth = header->depth, n = 0;
+
+	if (depth > MF_DEPTH_MAX)
+		depth = MF_DEPTH_MAX;
+	while (v->reference.pc && n + (longest ? 0 : v->reference.n_links) < depth) {
+		n = add(v->pcs, n, v->reference.pc, longest);
+		go_on(&v->reference);
+	}
+	return n;
+}
+
+static void verify(void *data)
 {
 	struct mf_store_header *header = mf_session_store.header;
-	struct mf_frame frames[MF_DEPTH_MAX];
-	uint32_t n = mf_trie_frames(&mf_session_store, context, frames, MF_DEPTH_MAX), i = 0;
-	struct reference reference = { .pc = 1 };
+	struct verification *v = data;
+	uint32_t n = mf_trie_frames(&mf_session_store, v->context, v->frames, MF_DEPTH_MAX);
+	uint32_t wanted, i = 0;
 
-	libunwind.get_context(&reference.context);
-	libunwind.init_local(&reference.cursor, &reference.context);
+	libunwind.init_local(&v->reference.cursor, &v->reference.context);
+	v->reference.pc = 1;
+	v->reference.n_links = 0;
 	/* The shim's own frames. */
-	while (reference.pc && reference.pc != caller->pc)
-		step_by_rules(&reference);
-	for (; i < n && reference.pc && frames[i].pc == reference.pc - 1; i++)
-		go_on(&reference);
+	while (v->reference.pc && v->reference.pc != v->caller->pc)
+		step_by_rules(&v->reference);
+	wanted = collect(v);
+	while (i < n && i < wanted && v->frames[i].pc == v->pcs[i] - 1)
+		i++;
 	__atomic_add_fetch(&header->verified, 1, __ATOMIC_RELAXED);
-	/* A stack that was cut to its depth goes on. */
-	if (i == n && (!reference.pc || n + reference.n_links >= header->depth))
+	if (i == n && i == wanted)
 		return;
 	if (!__atomic_fetch_add(&header->verify_differs, 1, __ATOMIC_RELAXED)) {
-		header->differs_context = context;
+		header->differs_context = v->context;
 		header->differs_frame = i;
-		header->differs_pc = reference.pc;
+		header->differs_pc = i < wanted ? v->pcs[i] : 0;
 	}
+}
+
+/* Calls @function with the stack pointer at @top. A debugger finds its way by this function's frame pointer. */
+static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(void *data), void *data)
+{
+	__asm__ volatile("mov	%%rsp, %%rbx\n"
+			 "	mov	%1, %%rsp\n"
+			 "	call	*%2\n"
+			 "	mov	%%rbx, %%rsp\n"
+			 : "+D"(data)
+			 : "r"(top), "r"(function)
+			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+/* The memory of the present thread's state, which stays with that; NULL: there is none. */
+static struct verification *own_memory(void)
+{
+	void **memory = &mf_thread_local.thread->private->verifier, *made;
+
+	if (!*memory) {
+		made = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (made == MAP_FAILED)
+			return NULL;
+		*memory = made;
+	}
+	return *memory;
 }
 
 void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
 {
-	if (!begin())
+	struct verification *v = own_memory();
+
+	if (!v || !begin())
 		return;
-	verify(caller, context);
+	v->caller = caller;
+	v->context = context;
+	libunwind.get_context(&v->reference.context);
+	call_on_stack((char *)v + MEMORY_BYTES, verify, v);
 	__atomic_sub_fetch(&walking, 1, __ATOMIC_SEQ_CST);
 }
 

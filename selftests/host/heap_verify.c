@@ -146,6 +146,35 @@ FIXTURE_VARIANT_ADD(verify, storm) {
 	.target = "heap_storm", .argv = { "", "4", "2000" }, .least = 4000,
 };
 
+/* Where libunwind could do harm, or the stacks of the options are not those of a plain walk. */
+FIXTURE_VARIANT_ADD(verify, timer) {
+	.target = "heap_verify_where", .argv = { "", "timer" }, .least = 2000,
+};
+FIXTURE_VARIANT_ADD(verify, small_stacks) {
+	.target = "heap_verify_where", .argv = { "", "small" }, .least = 2000,
+};
+FIXTURE_VARIANT_ADD(verify, small_coroutine) {
+	.target = "heap_small_stacks", .argv = { "" }, .least = 50000,
+};
+FIXTURE_VARIANT_ADD(verify, sandbox) {
+	.target = "heap_verify_where", .argv = { "", "sandbox" }, .least = 200,
+};
+FIXTURE_VARIANT_ADD(verify, merged_by_one) {
+	.target = "heap_verify_where", .argv = { "", "recursive" }, .option = "--merge-recursive-frames=1",
+	.least = 3000,
+};
+FIXTURE_VARIANT_ADD(verify, merged_by_two) {
+	.target = "heap_verify_where", .argv = { "", "recursive" }, .option = "--merge-recursive-frames=2",
+	.least = 3000,
+};
+FIXTURE_VARIANT_ADD(verify, merged_by_forty) {
+	.target = "heap_verify_where", .argv = { "", "recursive" }, .option = "--merge-recursive-frames=40",
+	.least = 3000,
+};
+FIXTURE_VARIANT_ADD(verify, merged_stacks) {
+	.target = "heap_stacks", .argv = { "", "300" }, .option = "--merge-recursive-frames=3", .least = 10000,
+};
+
 /* A program of the benchmark; static storage. */
 static const char *find_bench(const char *name)
 {

@@ -435,6 +435,9 @@ static void say_verified(const struct mf_heap_process *process)
 	else if (header->verify)
 		complain(process, "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
 			 header->verified, header->verify_differs);
+	if (header->verify == MF_VERIFY_RESTRICTED)
+		complain(process, "later stacks could not be verified: the program restricted its system calls "
+				  "(seccomp)");
 	if (header->verify_differs)
 		complain(process,
 			 "the first that differs: context %" PRIu32 ", frame %" PRIu32

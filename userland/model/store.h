@@ -72,6 +72,7 @@ enum mf_verify {
 	MF_VERIFY_NOTHING,
 	MF_VERIFY_STACKS,
 	MF_VERIFY_IMPOSSIBLE, /* no libunwind in the program's reach */
+	MF_VERIFY_RESTRICTED, /* until the program restricted its own system calls */
 	MF_VERIFY_FORKED, /* begun, but libunwind was in use elsewhere when this process was forked */
 };
 
