@@ -447,7 +447,7 @@ TEST_F(children, copied_late)
 	EXPECT_EQ(3, take_files("massif.out", self->files[0]));
 }
 
-/* Without %p the last one writes it, and writes it whole. */
+/* Without %p the last one writes it, and writes it whole; here the first process, and the child beside it. */
 TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 {
 	static const char *const argv[2][8] = {
@@ -464,6 +464,11 @@ TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 
 		ctl_run(result, NULL, NULL, argv[side]);
 		EXPECT_EQ(7, ctl_exit_code(result));
+		if (!side) {
+			ASSERT_EQ(1, take_files("massif.out.one.", self->files[side]));
+			EXPECT_TRUE(ctl_is_massif_file(self->files[side][0]));
+			free(self->files[side][0]);
+		}
 		self->n[side] = take_files("massif.out", self->files[side]);
 		ASSERT_EQ(1, self->n[side]);
 	}

@@ -129,7 +129,7 @@ TEST_F(hazards, system_calls_of_its_own)
 	for (int i = 0; i < 2; i++) {
 		ctl_result_free(&self->result);
 		RUN(self, NULL, i ? "--trace-children=yes" : "--trace-children=no",
-		    ctl_target("heap_own_calls"));
+		    "--massif-out-file=massif.out.hazards.%p", ctl_target("heap_own_calls"));
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		EXPECT_STREQ("", self->result.out);
 		EXPECT_STREQ("", self->result.err);

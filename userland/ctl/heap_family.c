@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -32,6 +33,8 @@ enum {
 	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
 	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
 	LAST_WATCH_MS = 500, /* and how late at most */
+	FIRST_FILES_MS = 1, /* the same for files that were mapped */
+	LAST_FILES_MS = 500,
 	POLL_MS = 10,
 	JOIN_PATIENCE_MS = 1000, /* for a program that is being executed to join, and a forked child to be born */
 };
@@ -39,6 +42,7 @@ enum {
 struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* the newest first */
+	int files_ms; /* after how long to look again for files that were mapped */
 	struct mf_guests guests; /* with the poller of all of the family's descriptors */
 	struct mf_obstacles obstacles;
 	unsigned int n_expected; /* programs that were about to be executed and have not joined yet, */
@@ -67,6 +71,7 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
+	made->files_ms = FIRST_FILES_MS;
 	know_names(options);
 	mf_guests_init(&made->guests, serve_wish, made);
 	ret = mf_options_look_inside(options) ? mf_guests_open(&made->guests) : 0;
@@ -282,6 +287,7 @@ static void add(struct mf_heap_family *family, struct mf_heap_process *process, 
 {
 	/* There will be several files, of much the same code. */
 	mf_names_begin(family->options->symbolizer.names);
+	family->files_ms = FIRST_FILES_MS;
 	process->connection = connection;
 	process->next = family->processes;
 	family->processes = process;
@@ -295,6 +301,15 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
 		return -errno;
 	process->pid = pid;
 	return mf_guests_watch(&family->guests, process->pidfd);
+}
+
+/* It waits, so it is there. */
+static void hold_program(struct mf_heap_process *process)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)process->pid);
+	mf_mapped_program(&process->mapped, link);
 }
 
 /*
@@ -338,6 +353,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	made->launched = launched;
 	add(family, made, fd);
 	mf_account_begin(family->options, made->pid);
+	hold_program(made);
 	mf_heap_process_start(made);
 	/* If it does not arrive, the guest is gone. */
 	mf_door_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
@@ -652,6 +668,7 @@ int mf_heap_family_look(struct mf_heap_family *family)
 {
 	struct mf_heap_process *process, *next;
 	int64_t now = mf_timekeeper_now();
+	bool any = false, mapped = false;
 	int period = -1;
 
 	serve(family);
@@ -666,9 +683,17 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			continue;
 		}
 		period = sooner(period, process->watch_ms);
+		mapped |= mf_heap_process_look(process);
+		any = true;
 		if (!process->source)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
+	/* Objects mostly come together, and a process that has just begun will map some. */
+	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
+	if (family->files_ms > LAST_FILES_MS)
+		family->files_ms = LAST_FILES_MS;
+	if (any)
+		period = sooner(period, family->files_ms);
 	/* One at a time: others may be waiting to join. */
 	process = next_ended(family);
 	if (process)

@@ -69,6 +69,14 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state,
 	return prepare_trace(run, state, first, err);
 }
 
+/* The file that the kernel executes for @program, if that can be told. */
+static const char *first_image(const struct mf_program *program)
+{
+	if (program->kind == MF_PROGRAM_UNKNOWN)
+		return NULL;
+	return program->image ? program->image : program->path;
+}
+
 static int prepare(struct mf_run *run, struct mf_error *err)
 {
 	const struct mf_program *program = run->program;
@@ -88,6 +96,9 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	ret = mf_heap_process_create(run->options, program->path, run->cmd, 0, &first, err);
 	if (ret)
 		return ret;
+	/* It may be deleted as soon as it runs. */
+	if (first_image(program))
+		mf_mapped_program(&first->mapped, first_image(program));
 	ret = mf_heap_family_create(run->options, first, &state->family, err);
 	if (ret) {
 		mf_heap_process_destroy(first);
@@ -103,14 +114,6 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	mf_message_say(MF_MESSAGE_PROBLEM, "%s %s",
 		       program->image ? program->image : program->path, obstacle);
 	return 0;
-}
-
-/* The file that the kernel executes for @program, if that can be told. */
-static const char *first_image(const struct mf_program *program)
-{
-	if (program->kind == MF_PROGRAM_UNKNOWN)
-		return NULL;
-	return program->image ? program->image : program->path;
 }
 
 static int sooner(int one, int other)

@@ -134,6 +134,7 @@ static struct mf_heap_process *make(const struct mf_options *options, const char
 	made->options = options;
 	made->memory = made->pidfd = made->connection = -1;
 	made->watch_ms = -1;
+	mf_mapped_init(&made->mapped, options->held);
 	made->cmd = strdup(cmd);
 	if (!made->cmd) {
 		free(made);
@@ -164,6 +165,7 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 	if (ret)
 		return ret;
 	set_up(&made->store, options);
+	mf_mapped_look(&made->mapped, &made->store, 0);
 	ret = make_consultant(made, err);
 	if (!ret)
 		*process = mf_take(made, NULL);
@@ -282,6 +284,7 @@ int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_
 				    strerror(-ret));
 	if (!is_true(process))
 		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
+	mf_mapped_copy(&process->mapped, &process->store, &from->mapped, &from->store);
 	process->source = NULL;
 	return make_own(process, err);
 }
@@ -293,6 +296,8 @@ int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_proc
 		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
 	mf_consultant_destroy(mf_take(source->consultant, NULL));
 	process->store = source->store;
+	process->mapped = source->mapped;
+	mf_mapped_init(&source->mapped, source->options->held);
 	process->memory = mf_take(source->memory, -1);
 	memset(&source->store, 0, sizeof(source->store));
 	process->source = NULL;
@@ -304,6 +309,7 @@ void mf_heap_process_destroy(struct mf_heap_process *process)
 	if (!process)
 		return;
 	mf_consultant_destroy(process->consultant);
+	mf_mapped_deinit(&process->mapped, &process->store);
 	if (process->store.header)
 		mf_store_detach(&process->store);
 	if (process->memory >= 0)
@@ -507,12 +513,20 @@ static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
 	};
 }
 
+bool mf_heap_process_look(struct mf_heap_process *process)
+{
+	if (process->source)
+		return false;
+	return mf_mapped_look(&process->mapped, &process->store, process->ended ? 0 : process->pid);
+}
+
 void mf_heap_process_write(struct mf_heap_process *process)
 {
 	const struct mf_output_of output = output_of(process);
 	const struct mf_xtree_of xtree = xtree_of(process);
 	struct mf_error err;
 
+	mf_heap_process_look(process);
 	if (process->forked && process->options->child_silent)
 		mf_message_set_level(MF_MESSAGE_ERROR);
 	else

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ctl/consultant.h"
 #include "ctl/control.h"
+#include "ctl/mapped.h"
 #include "ctl/options.h"
 #include "ctl/output.h"
 #include "model/store.h"
@@ -31,6 +32,7 @@ struct mf_heap_process {
 	bool executes;	/* it is about to be another one */
 	bool cut_off;	/* its profile ends before the program came to an end of its own */
 	bool without;	/* it could not take its profile over, and has none */
+	struct mf_mapped mapped; /* of the store's objects */
 	struct mf_consultant *consultant; /* NULL: every context counts */
 	unsigned int n_xtrees; /* with a number in their names, that its own commands have led to */
 
@@ -75,6 +77,9 @@ void mf_heap_process_write(struct mf_heap_process *process);
 
 /* The process, or the program that it was, has ended just now: its profile's time ends here. */
 void mf_heap_process_note_end(struct mf_heap_process *process);
+
+/* Opens the files that the process has mapped since. Returns whether there were any. */
+bool mf_heap_process_look(struct mf_heap_process *process);
 
 /* What struct mf_control_ops asks for. */
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out);

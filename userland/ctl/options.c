@@ -15,6 +15,7 @@
 #include "ctl/message.h"
 #include "ctl/nearest.h"
 #include "ctl/number.h"
+#include "ctl/unnamed.h"
 #include "model/store.h"
 
 #define ADVICE "Use --help for more information or consult the user manual."
@@ -584,7 +585,9 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 			.heap_admin = 8,
 			.alignment = 16,
 		},
-		.symbolizer = { .demangle = true, .inlines = true, .names = mf_names_create() },
+		.symbolizer = { .demangle = true, .inlines = true, .names = mf_names_create(),
+				.unreadable = mf_unnamed_say },
+		.held = mf_held_create(MF_HELD_MAX),
 		.outputs = mf_outputs_create(),
 		.alloc_fns = calloc(room, sizeof(char *)),
 		.ignore_fns = calloc(room, sizeof(char *)),
@@ -600,7 +603,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 	options->report.fullpath_after.items = options->fullpath_after;
 	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after ||
 	    !options->owned || !options->matched || !options->symbolizer.names ||
-	    !options->outputs) {
+	    !options->held || !options->outputs) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -610,6 +613,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 void mf_options_deinit(struct mf_options *options)
 {
 	mf_names_destroy(options->symbolizer.names);
+	mf_held_destroy(options->held);
 	mf_outputs_destroy(options->outputs);
 	free(options->desc);
 	free(options->matched);

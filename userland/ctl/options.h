@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "pages/what.h"
 #include "report/options.h"
+#include "symbols/held.h"
 #include "symbols/symbolizer.h"
 
 /* Options that ask for something else than a run. */
@@ -63,6 +64,7 @@ struct mf_options {
 	struct mf_report_options report;
 	struct mf_symbolizer_options symbolizer;
 
+	struct mf_held *held; /* files that processes of this run have mapped; owned */
 	struct mf_outputs *outputs; /* the output files of this run; owned */
 
 	char *desc; /* the options that the file mentions, as given, or "(none)"; owned */

@@ -137,6 +137,8 @@ bool mf_objects_read(const struct mf_store *store, uint32_t number, struct mf_ob
 	object->device = record->device;
 	object->inode = record->inode;
 	object->modified_ns = record->modified_ns;
+	if (store->files)
+		object->held = __atomic_load_n(&store->files[number], __ATOMIC_ACQUIRE);
 	if (record->path_size && record->path < n_strings &&
 	    record->path_size <= n_strings - record->path &&
 	    !strings[record->path + record->path_size - 1])

@@ -179,6 +179,7 @@ struct mf_store {
 	void *regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT];
 	bool has_file; /* the memory is a memfd's, not this process's own */
+	struct mf_held_file **files; /* what this process holds open of each object; NULL: of none */
 };
 
 /*

@@ -15,6 +15,7 @@
 #include "model/rewind.h"
 #include "model/tally.h"
 #include "model/trie.h"
+#include "symbols/held.h"
 
 /* A look at what is being moved, and how long to wait until it lies still: a dead writer moves nothing. */
 #define LOOK_TRIES 100
@@ -40,6 +41,11 @@ static void resolve_path(struct mf_collection *collection, struct mf_object *obj
 
 	if (object->kind != MF_OBJECT_FILE)
 		return;
+	/* By now, links may lead elsewhere. */
+	if (object->held) {
+		object->path = object->held->path;
+		return;
+	}
 	resolved = realpath(object->path, NULL);
 	if (!resolved)
 		return;

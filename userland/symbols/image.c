@@ -4,6 +4,7 @@
 #include "symbols/image.h"
 
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
 #include <link.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "symbols/held.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
@@ -27,24 +29,26 @@ struct identity {
 	GElf_Word crc;
 };
 
-/* A regular file as ELF; NULL and *fd = -1 if it is none. */
-static Elf *open_elf(const char *path, int *fd)
+/* A descriptor of a regular file, or -errno. */
+static int open_path(const char *path)
 {
-	mf_auto_close int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
-	Elf *elf;
 
-	*fd = -1;
-	if (file < 0 || fstat(file, &status) || !S_ISREG(status.st_mode))
-		return NULL;
-	elf = elf_begin(file, ELF_C_READ_MMAP, NULL);
-	if (!elf)
-		return NULL;
-	if (elf_kind(elf) != ELF_K_ELF) {
+	if (fd < 0 || fstat(fd, &status))
+		return -errno;
+	return S_ISREG(status.st_mode) ? mf_take(fd, -1) : -EINVAL;
+}
+
+/* The file @fd as ELF; NULL if it is none, or -errno. */
+static Elf *begin_elf(int fd)
+{
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+
+	if (elf && elf_kind(elf) != ELF_K_ELF) {
 		elf_end(elf);
 		return NULL;
 	}
-	*fd = mf_take(file, -1);
 	return elf;
 }
 
@@ -120,9 +124,12 @@ static bool try_debug_file(struct mf_image *image, const char *path,
 	size_t size;
 
 	mf_sources_add(&image->sources, path);
-	image->debug_elf = open_elf(path, &image->debug_fd);
-	if (!image->debug_elf)
+	image->debug_fd = open_path(path);
+	image->debug_elf = begin_elf(image->debug_fd);
+	if (!image->debug_elf) {
+		close_elf(&image->debug_elf, &image->debug_fd);
 		return false;
+	}
 	size = find_build_id(image->debug_elf, &build_id);
 	if (size && identity->build_id_size) {
 		if (size == identity->build_id_size &&
@@ -200,23 +207,84 @@ static bool is_shared(Elf *elf)
 	return elf && mf_sections_have(elf, ".gnu_debugaltlink") && mf_sections_have_dwarf(elf);
 }
 
+/* The names are of what is open, and the next run finds what the path leads to. */
+static void check_source(struct mf_image *image)
+{
+	struct stat status;
+
+	if (image->sources.count && image->fd >= 0 &&
+	    (fstat(image->fd, &status) || status.st_ino != image->sources.files[0].inode))
+		image->sources.others = true;
+}
+
+/* Why a file that could not be opened because of @code, a -errno, has no names. */
+static const char *why_not_opened(int code)
+{
+	return code == -ESTALE ? "another file has its name by now" : strerrordesc_np(-code);
+}
+
+/* Is the file @fd another than the shim has seen when @object was loaded, or of another time? */
+static bool was_written(const struct mf_object *object, int fd)
+{
+	struct stat status;
+
+	return object->inode &&
+	       (fstat(fd, &status) || status.st_ino != object->inode ||
+		(int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec != object->modified_ns);
+}
+
+/* Why the file that was opened has not the names of @object; NULL: it has, or nobody could have. */
+static const char *why_not_that(const struct mf_image *image, const struct mf_object *object, int fd)
+{
+	bool changed = object->held && mf_held_is_of(object->held, fd) &&
+		       mf_held_has_changed(object->held, fd);
+
+	/* Without a build id, it is the same file only if nobody has written to it. */
+	if (!object->build_id_size && (changed || was_written(object, fd)))
+		return "it was written to or replaced while it was mapped, and it has no build id";
+	if (!object->build_id_size)
+		return NULL;
+	if (image->elf && !was_replaced(image->elf, object))
+		return NULL;
+	return changed ? "it was overwritten while it was mapped" : "another file has its name by now";
+}
+
+/* Takes over @fd, a descriptor or -errno, as the file of @object, if it is that. */
+static void take_file(struct mf_image *image, const struct mf_object *object, int fd)
+{
+	image->fd = fd < 0 ? -1 : fd;
+	check_source(image);
+	image->elf = begin_elf(fd);
+	image->why = fd < 0 ? why_not_opened(fd) : why_not_that(image, object, fd);
+	if (!image->elf || image->why)
+		close_elf(&image->elf, &image->fd);
+}
+
+static void open_file(struct mf_image *image, const struct mf_object *object)
+{
+	const char *why;
+
+	mf_sources_add(&image->sources, object->path);
+	take_file(image, object, object->held ? mf_held_open(object->held) : open_path(object->path));
+	if (!image->why || !object->held || !object->build_id_size)
+		return;
+	/* The same build may be at its name; the first reason is the one to tell. */
+	why = image->why;
+	take_file(image, object, open_path(object->path));
+	if (image->why)
+		image->why = why;
+}
+
 void mf_image_open(struct mf_image *image, const struct mf_object *object)
 {
 	*image = (struct mf_image){ .fd = -1, .debug_fd = -1 };
 
-	if (object->kind == MF_OBJECT_VDSO) {
+	if (object->kind == MF_OBJECT_VDSO)
 		image->elf = open_vdso(image);
-	} else if (object->kind == MF_OBJECT_FILE && object->path) {
-		mf_sources_add(&image->sources, object->path);
-		image->elf = open_elf(object->path, &image->fd);
-	}
+	else if (object->kind == MF_OBJECT_FILE && object->path)
+		open_file(image, object);
 	if (!image->elf)
 		return;
-
-	if (was_replaced(image->elf, object)) {
-		mf_image_close(image);
-		return;
-	}
 	if (object->kind == MF_OBJECT_FILE && (!mf_sections_have(image->elf, ".symtab") ||
 					       !mf_sections_have_dwarf(image->elf)))
 		find_debug_file(image, object->path);

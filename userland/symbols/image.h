@@ -15,15 +15,16 @@ struct mf_image {
 	int fd, debug_fd; /* -1: none */
 	void *memory;	  /* a copy of the vdso */
 	Elf *elf;	  /* NULL: the file is not there or is not the one that was mapped */
+	const char *why;  /* its names are lost; NULL: they are not, or it cannot have any */
 	Elf *debug_elf;	  /* NULL: no separate file */
 	struct mf_sections sections; /* of either */
 	struct mf_sources sources;   /* what has a say in its names */
 };
 
 /*
- * Opens what @object was mapped from. If the file has another build id than @object, it was
- * replaced since, and its names would be wrong: then, as for any file that cannot be read,
- * image->elf is NULL.
+ * Opens what @object was mapped from: what is held of it, or else what its path leads to. If the file has
+ * another build id than @object, it was replaced since, and its names would be wrong; without a build id, so
+ * it is if it was written to since it is held. Then, as for any file that cannot be read, image->elf is NULL.
  */
 void mf_image_open(struct mf_image *image, const struct mf_object *object);
 void mf_image_close(struct mf_image *image);

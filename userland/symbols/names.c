@@ -95,6 +95,7 @@ static struct mf_names_file *add_file(struct mf_names *names, const struct mf_ob
 	if (!file)
 		return NULL;
 	file->object = *object;
+	file->object.held = NULL;
 	file->object.path = strdup(object->path);
 	if (!file->object.path) {
 		free(file);

@@ -16,6 +16,8 @@ enum mf_object_kind {
 
 #define MF_BUILD_ID_MAX 20
 
+struct mf_held_file; /* held.h */
+
 /* Object 0 of every table is the unknown one. Strings belong to the table's owner. */
 struct mf_object {
 	enum mf_object_kind kind;
@@ -28,14 +30,23 @@ struct mf_object {
 	/* Of the file at @path when the object was loaded, as stat(2) has them; inode 0: unknown. */
 	uint64_t device, inode;
 	int64_t modified_ns;
+	const struct mf_held_file *held; /* what is held open of it; NULL: nothing. The table's owner's */
 };
+
+/* Are both the same file, as far as that is known? */
+static inline bool mf_object_same_identity(const struct mf_object *a, const struct mf_object *b)
+{
+	return a->held == b->held && a->device == b->device && a->inode == b->inode &&
+	       a->modified_ns == b->modified_ns;
+}
 
 /* Are both mappings of one file? */
 static inline bool mf_object_same_file(const struct mf_object *a, const struct mf_object *b)
 {
 	return a->kind == b->kind && a->path && b->path && strcmp(a->path, b->path) == 0 &&
 	       a->build_id_size == b->build_id_size &&
-	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
+	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 &&
+	       (a->build_id_size || mf_object_same_identity(a, b));
 }
 
 /*

@@ -145,20 +145,22 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 	return module;
 }
 
-static struct mf_image *find_image(struct module *module)
+static struct mf_image *find_image(const struct mf_symbolizer *s, struct module *module)
 {
 	if (!module->image_known) {
 		module->image_known = true;
 		mf_image_open(&module->image, module->object);
 		mf_names_made_from(module->known, &module->image.sources);
+		if (module->image.why && s->options.unreadable)
+			s->options.unreadable(module->object->path, module->image.why);
 	}
 	return &module->image;
 }
 
-static struct mf_symbol *find_symbol(struct module *module, uint64_t address)
+static struct mf_symbol *find_symbol(const struct mf_symbolizer *s, struct module *module, uint64_t address)
 {
 	if (!module->symtab_known) {
-		const struct mf_image *image = find_image(module);
+		const struct mf_image *image = find_image(s, module);
 
 		module->symtab_known = true;
 		if (image->elf)
@@ -171,9 +173,9 @@ static struct mf_symbol *find_symbol(struct module *module, uint64_t address)
 }
 
 /* NULL if there is no debug information. */
-static struct mf_positions *find_positions(struct module *module)
+static struct mf_positions *find_positions(const struct mf_symbolizer *s, struct module *module)
 {
-	struct mf_image *image = find_image(module);
+	struct mf_image *image = find_image(s, module);
 	Elf *const sources[] = { image->elf, image->debug_elf };
 	const int fds[] = { image->fd, image->debug_fd };
 
@@ -295,7 +297,7 @@ static void find_function(struct mf_symbolizer *s, struct answer *answer)
 	module = find_code(s, answer->frame, &address);
 	if (!module || recall_function(module, address, answer))
 		return;
-	symbol = find_symbol(module, address);
+	symbol = find_symbol(s, module, address);
 	if (symbol) {
 		name = symbol->name;
 		answer->function = shown_name(s, symbol);
@@ -365,7 +367,7 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 	if (module && recall_locations(module, address, answer))
 		return;
 	arena = module ? &module->arena : &s->arena;
-	source = module ? find_positions(module) : NULL;
+	source = module ? find_positions(s, module) : NULL;
 	if (source)
 		count = mf_positions_find(source, address, s->options.inlines, positions);
 	if (source && mf_positions_are_split(source))

@@ -31,6 +31,11 @@ struct mf_symbolizer_options {
 	 */
 	void (*progress)(size_t done, size_t total);
 	struct mf_names *names; /* what others found out; may be NULL */
+	/*
+	 * Called when names of the file @path are wanted and it cannot be read, or is another than was mapped;
+	 * from any thread, and perhaps several times for one file. May be NULL.
+	 */
+	void (*unreadable)(const char *path, const char *why);
 };
 
 struct mf_symbolizer;
