@@ -128,6 +128,38 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_STREQ(ctl_target("ctl_static"), self->program.image);
 }
 
+/* As many as the kernel follows are followed; with one more, and with ten times as many, it refuses. */
+TEST_F(program, scripts_of_scripts)
+{
+	static const struct {
+		int scripts;
+		bool runs;
+	} chains[] = { { 4, true }, { 5, true }, { 6, false }, { 50, false } };
+	struct ctl_result alone, profiled;
+	char name[64], line[64];
+
+	for (int i = 1; i <= 50; i++) {
+		snprintf(name, sizeof(name), "p.chain%d", i);
+		if (i == 1)
+			strcpy(line, "#!/bin/cat\n");
+		else
+			snprintf(line, sizeof(line), "#!./p.chain%d\n", i - 1);
+		ctl_write_file(name, line, 0755);
+	}
+	for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
+		snprintf(name, sizeof(name), "./p.chain%d", chains[i].scripts);
+		CTL_RUN(&alone, name);
+		CTL_RUN(&profiled, "massif-ctl", "-q", "--massif-out-file=/dev/null", name);
+		EXPECT_EQ(chains[i].runs, alone.status == 0);
+		EXPECT_EQ(chains[i].runs, profiled.status == 0);
+		EXPECT_EQ(!chains[i].runs, strstr(profiled.err, "too many interpreters") != NULL);
+		if (chains[i].runs)
+			EXPECT_STREQ(alone.out, profiled.out);
+		ctl_result_free(&alone);
+		ctl_result_free(&profiled);
+	}
+}
+
 TEST_F(program, script_without_interpreter)
 {
 	ctl_write_file("p.bare", "exit 3\n", 0755);

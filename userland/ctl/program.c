@@ -146,7 +146,7 @@ static int classify(struct mf_program *program, const char *path, struct mf_erro
 {
 	char head[HEAD_SIZE + 1];
 
-	for (int i = 0; i < INTERPRETERS_MAX; i++) {
+	for (int i = 0; i <= INTERPRETERS_MAX; i++) {
 		mf_auto_free char *interpreter = NULL;
 		ssize_t size = read_head(path, head);
 		int ret;
