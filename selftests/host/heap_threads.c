@@ -2,6 +2,7 @@
 // Any number of threads: alive at once, in turn, with destructors that allocate, and while forking. Every
 // block is accounted, with each option that sends events another way.
 
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/heap_session.h"
 #include "selftests/targets/heap_threads.h"
+
+#define SMALL_SESSION (400ull << 20) /* bytes of address space */
 
 FIXTURE(threads) {
 	struct heap_session session;
@@ -38,6 +41,7 @@ enum wanted {
 	LEDGER,
 	MERGED,
 	REAL_CAPACITIES,
+	CPU_TIME, /* in the place of instructions, as in heap_clock.c */
 };
 
 FIXTURE_VARIANT(threads) {
@@ -62,13 +66,17 @@ FIXTURE_VARIANT_ADD(threads, alive_640_exact_peak) { "alive", 640, EXACT_PEAK };
 FIXTURE_VARIANT_ADD(threads, alive_640_ledger) { "alive", 640, LEDGER };
 FIXTURE_VARIANT_ADD(threads, alive_640_merged) { "alive", 640, MERGED };
 FIXTURE_VARIANT_ADD(threads, alive_640_real_capacities) { "alive", 640, REAL_CAPACITIES };
+FIXTURE_VARIANT_ADD(threads, alive_100_cpu_time) { "alive", 100, CPU_TIME };
 FIXTURE_VARIANT_ADD(threads, in_turn_65) { "in_turn", MF_SHARDS_MAX + 1 };
 FIXTURE_VARIANT_ADD(threads, in_turn_20000) { "in_turn", 20000 };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_milliseconds) { "in_turn", 2000, MILLISECONDS };
+FIXTURE_VARIANT_ADD(threads, in_turn_2000_cpu_time) { "in_turn", 2000, CPU_TIME };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_stacks) { "in_turn", 2000, STACKS };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_ledger) { "in_turn", 2000, LEDGER };
-/* More than the states for which a small session has room. */
-FIXTURE_VARIANT_ADD(threads, alive_640_in_a_small_session) { "alive", 640, .budget = 400ull << 20 };
+/* As many states as a small session has room for, with the first thread's; one more, and ten times as many. */
+FIXTURE_VARIANT_ADD(threads, alive_65_in_a_small_session) { "alive", 65, .budget = SMALL_SESSION };
+FIXTURE_VARIANT_ADD(threads, alive_66_in_a_small_session) { "alive", 66, .budget = SMALL_SESSION };
+FIXTURE_VARIANT_ADD(threads, alive_660_in_a_small_session) { "alive", 660, .budget = SMALL_SESSION };
 
 static enum wanted wanted;
 
@@ -78,13 +86,17 @@ static void prepare(struct mf_store *store)
 		.peak_inaccuracy = wanted == EXACT_PEAK ? 0 : 1,
 		.max_snapshots = 100,
 		.detailed_freq = 10,
-		.time_unit = wanted == MILLISECONDS ? MF_TIME_MS : MF_TIME_BYTES,
+		.time_unit = wanted == MILLISECONDS ? MF_TIME_MS :
+			     wanted == CPU_TIME	    ? MF_TIME_INSTRUCTIONS :
+						      MF_TIME_BYTES,
 		.least_interval = wanted == MILLISECONDS,
 		.heap_admin = 8,
 		.alignment = 16,
 	};
 
 	mf_model_init(store, &options);
+	store->header->counter_type = PERF_TYPE_SOFTWARE;
+	store->header->counter_config = PERF_COUNT_SW_TASK_CLOCK;
 	store->header->counts_stacks = wanted == STACKS;
 	store->header->keeps_ledger = wanted == LEDGER;
 	store->header->merge_recursive = wanted == MERGED ? 3 : 0;
@@ -131,6 +143,8 @@ TEST_F_TIMEOUT(threads, every_block_is_accounted, 120)
 	EXPECT_EQ(1, users(store));
 	EXPECT_EQ(wanted == STACKS, mf_model_of(store)->stacks > 0);
 	EXPECT_GT(8192, mf_model_of(store)->stacks);
+	/* Where perf_event_open(2) is not to be had, or descriptors run out, time stands still, which is noted. */
+	EXPECT_TRUE(wanted != CPU_TIME || store->header->counters_missing || store->header->instructions);
 }
 
 FIXTURE(ctl) {

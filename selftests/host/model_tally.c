@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+// Threads that share tallies: who gets which one, and what of the allowance it has.
+
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+#include "model/model.h"
+#include "model/tally.h"
+
+FIXTURE(tally) {
+	struct mf_store store;
+};
+
+FIXTURE_SETUP(tally)
+{
+	const struct mf_model_options options = {
+		.peak_inaccuracy = 1,
+		.max_snapshots = 100,
+		.detailed_freq = 10,
+		.time_unit = MF_TIME_BYTES,
+		.heap_admin = 8,
+		.alignment = 16,
+	};
+
+	ASSERT_EQ(0, mf_store_create(&self->store, 512ull << 20, NULL, NULL));
+	mf_model_init(&self->store, &options);
+}
+
+FIXTURE_TEARDOWN(tally)
+{
+	mf_store_detach(&self->store);
+}
+
+static uint32_t begin_one(struct mf_store *store)
+{
+	uint32_t number = mf_tally_least_used(store);
+
+	mf_tally_begin(store, number);
+	return number;
+}
+
+/* As many threads as there are tallies have one each; the next ones begin from the first again. */
+TEST_F(tally, is_shared_evenly)
+{
+	for (uint32_t i = 0; i < 10 * MF_SHARDS_MAX; i++)
+		ASSERT_EQ(i % MF_SHARDS_MAX, begin_one(&self->store));
+	EXPECT_EQ(MF_SHARDS_MAX, self->store.header->n_tallies);
+	for (uint32_t i = 0; i < MF_SHARDS_MAX; i++)
+		EXPECT_EQ(10, mf_tally_of(&self->store, i)->users);
+	/* A place that becomes free is the next one's. */
+	mf_tally_end(&self->store, 17);
+	EXPECT_EQ(17, begin_one(&self->store));
+}
+
+/* Few threads use few tallies, however many come and go. */
+TEST_F(tally, is_used_again)
+{
+	for (uint32_t i = 0; i < 1000; i++) {
+		ASSERT_EQ(0, begin_one(&self->store));
+		mf_tally_end(&self->store, 0);
+	}
+	EXPECT_EQ(1, self->store.header->n_tallies);
+}
+
+/* It has an allowance while somebody uses it, and the allowance is divided by tallies, not by threads. */
+TEST_F(tally, has_an_allowance)
+{
+	struct mf_tally *first = mf_tally_of(&self->store, 0), *second = mf_tally_of(&self->store, 1);
+	int64_t of_one;
+
+	/* A snapshot now: the next one is not due at once. */
+	mf_model_of(&self->store)->next_allowed = 1 << 20;
+	mf_tally_begin(&self->store, 0);
+	mf_tally_grant(&self->store);
+	of_one = first->clock_room;
+	EXPECT_LT(1000, of_one);
+	mf_tally_begin(&self->store, 0);
+	mf_tally_grant(&self->store);
+	EXPECT_EQ(of_one, first->clock_room);
+	mf_tally_begin(&self->store, 1);
+	mf_tally_grant(&self->store);
+	EXPECT_EQ(of_one / 2, first->clock_room);
+	EXPECT_EQ(of_one / 2, second->clock_room);
+
+	mf_tally_end(&self->store, 0);
+	EXPECT_EQ(of_one / 2, first->clock_room);
+	mf_tally_end(&self->store, 0);
+	EXPECT_EQ(-1, first->clock_room);
+	mf_tally_grant(&self->store);
+	EXPECT_EQ(-1, first->clock_room);
+	EXPECT_EQ(of_one, second->clock_room);
+}
+
+/* In a forked child nobody uses any, and none is locked by a thread that is not there. */
+TEST_F(tally, is_nobodys_in_a_child)
+{
+	for (uint32_t i = 0; i < 100; i++)
+		begin_one(&self->store);
+	mf_tally_grant(&self->store);
+	mf_tally_of(&self->store, 5)->busy = 1;
+	mf_tally_end_all(&self->store);
+	for (uint32_t i = 0; i < MF_SHARDS_MAX; i++) {
+		EXPECT_EQ(0, mf_tally_of(&self->store, i)->users);
+		EXPECT_EQ(0, mf_tally_of(&self->store, i)->busy);
+		EXPECT_EQ(-1, mf_tally_of(&self->store, i)->clock_room);
+	}
+	EXPECT_EQ(0, begin_one(&self->store));
+}
+
+TEST_HARNESS_MAIN
