@@ -14,6 +14,7 @@
 #include "start.h"
 #include "trace.h"
 #include "track.h"
+#include "xstate.h"
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
@@ -64,18 +65,6 @@ EXPORT void free(void *pointer)
 		free_completely(told.pointer, MF_FRAME);
 }
 
-static void *reallocate_early(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
-			      const struct mf_registers *caller)
-{
-	void *pointer = resize(NULL, size, data);
-	size_t kept = mf_real_early_size(old);
-
-	if (pointer)
-		memcpy(pointer, old, kept < size ? kept : size);
-	mf_track_alloc(pointer, size, caller);
-	return pointer;
-}
-
 static void trace_realloc(const void *old, size_t size, const void *pointer)
 {
 	if (!old)
@@ -86,51 +75,58 @@ static void trace_realloc(const void *old, size_t size, const void *pointer)
 		mf_trace_line("realloc(%p,%u) = %p", old, size, pointer);
 }
 
-static inline __attribute__((always_inline)) void *
-reallocate(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
-	   const struct mf_registers *caller)
+MF_ALIGNED_STACK void mf_allocator_resize_begin(struct mf_allocator_resize *resize)
 {
-	struct mf_track_realloc state;
+	resize->is_early = mf_real_is_early(resize->old);
+	if (resize->is_early)
+		return;
+	/* An allocation; or a free, after which some allocators return a block all the same. */
+	resize->is_new = !resize->old || (!resize->size && !mf_track_realloc_zero_keeps());
+	if (resize->is_new) {
+		mf_track_free_at(resize->old, resize->caller);
+		return;
+	}
+	mf_allocator_fetch(resize->old);
+	mf_track_realloc_begin(&resize->state, resize->old, resize->caller);
+	resize->is_resized = resize->state.known;
+}
+
+MF_ALIGNED_STACK void mf_allocator_resize_end(struct mf_allocator_resize *resize, void *pointer)
+{
+	size_t kept;
+
+	if (resize->is_early) {
+		kept = mf_real_early_size(resize->old);
+		if (pointer)
+			memcpy(pointer, resize->old, kept < resize->size ? kept : resize->size);
+		mf_track_alloc(pointer, resize->size, resize->caller);
+		return;
+	}
+	if (__builtin_expect(mf_trace_wanted, 0))
+		trace_realloc(resize->old, resize->size, pointer);
+	if (resize->is_new)
+		mf_track_alloc(pointer, resize->size, resize->caller);
+	else if (pointer)
+		mf_track_realloc_end(&resize->state, resize->old, pointer, resize->size ? resize->size : 1,
+				     resize->caller);
+	else if (resize->size)
+		mf_track_realloc_end(&resize->state, resize->old, NULL, resize->size, resize->caller);
+	else
+		mf_track_realloc_freed(&resize->state, resize->caller);
+}
+
+static void *reallocate(void *old, size_t size, const struct mf_registers *caller)
+{
+	struct mf_allocator_resize resize = { .old = old, .size = size, .caller = caller };
 	void *pointer;
 
-	if (__builtin_expect(mf_real_is_early(old), 0))
-		return reallocate_early(old, size, resize, data, caller);
-	if (!old || (!size && !mf_track_realloc_zero_keeps())) {
-		/* An allocation; or a free, after which some allocators return a block all the same. */
-		mf_track_free_at(old, caller);
-		pointer = resize(old, size, data);
-		if (__builtin_expect(mf_trace_wanted, 0))
-			trace_realloc(old, size, pointer);
-		mf_track_alloc(pointer, size, caller);
-		return pointer;
-	}
-	mf_allocator_fetch(old);
-	mf_track_realloc_begin(&state, old);
-	pointer = resize(old, size, data);
-	if (__builtin_expect(mf_trace_wanted, 0))
-		trace_realloc(old, size, pointer);
-	if (size)
-		mf_track_realloc_end(&state, old, pointer, size, caller);
-	else if (pointer)
-		mf_track_realloc_end(&state, old, pointer, 1, caller);
-	else
-		mf_track_realloc_freed(&state, caller);
+	mf_allocator_resize_begin(&resize);
+	pointer = mf_start()->realloc(resize.is_early ? NULL : old, size);
+	mf_allocator_resize_end(&resize, pointer);
 	return pointer;
 }
 
-void *mf_allocator_resize(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
-			  const struct mf_registers *caller)
-{
-	return reallocate(old, size, resize, data, caller);
-}
-
-static inline __attribute__((always_inline)) void *resize_really(void *old, size_t size,
-								  const void *real)
-{
-	return ((const struct mf_real *)real)->realloc(old, size);
-}
-
-static __attribute__((noinline)) void *tell_realloc(void *old, void *pointer, size_t size, const void *frame)
+MF_ALIGNED_STACK void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame)
 {
 	struct mf_track_realloc state;
 
@@ -138,16 +134,21 @@ static __attribute__((noinline)) void *tell_realloc(void *old, void *pointer, si
 		trace_realloc(old, size, pointer);
 	if (!old) {
 		mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
-		return pointer;
+		return;
 	}
-	mf_track_realloc_begin(&state, old);
+	mf_track_realloc_begin(&state, old, &MF_CALLER_OF(frame));
 	mf_track_realloc_end(&state, old, pointer, size, &MF_CALLER_OF(frame));
+}
+
+static __attribute__((noinline)) void *tell_realloc(void *old, void *pointer, size_t size, const void *frame)
+{
+	mf_allocator_resized(old, pointer, size, frame);
 	return pointer;
 }
 
 static __attribute__((noinline)) void *realloc_completely(void *old, size_t size, const void *frame)
 {
-	return reallocate(old, size, resize_really, mf_start(), &MF_CALLER_OF(frame));
+	return reallocate(old, size, &MF_CALLER_OF(frame));
 }
 
 EXPORT void *realloc(void *old, size_t size)
@@ -173,7 +174,7 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return reallocate(old, product, resize_really, mf_start(), &MF_CALLER);
+	return reallocate(old, product, &MF_CALLER);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)

@@ -38,10 +38,22 @@ static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), c
 	real_free(pointer);
 }
 
-/* realloc(3) of @old as the real one, @resize with @data, does it; @caller is who wants it. */
-typedef void *mf_allocator_resizer(void *old, size_t size, const void *data);
+/* A realloc(3) of @old to @size bytes, which @caller wants, before and after the real one. */
+struct mf_allocator_resize {
+	void *old;
+	size_t size;
+	const struct mf_registers *caller;
 
-void *mf_allocator_resize(void *old, size_t size, mf_allocator_resizer *resize, const void *data,
-			  const struct mf_registers *caller);
+	bool is_early; /* set by the first: the block is of the shim's early arena; the real one is to get NULL */
+	bool is_new;   /* the old block, if any, is freed */
+	bool is_resized; /* it is out of the table meanwhile: state.block */
+	struct mf_track_realloc state;
+};
+
+void mf_allocator_resize_begin(struct mf_allocator_resize *resize);
+void mf_allocator_resize_end(struct mf_allocator_resize *resize, void *pointer);
+
+/* The same in one, when it has been done: for a thread that is alone. @old may be NULL. */
+void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame);
 
 #endif

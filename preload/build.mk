@@ -18,13 +18,12 @@ $(PRELOAD_OBJS): CFLAGS += -mgeneral-regs-only
 # C++ exceptions thrown by the library's operator new pass through ours.
 $(O)/pic/preload/operators.o: CFLAGS += -fexceptions
 # The names of the entry points are the C library's; calls between them must stay calls.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o: \
-	CFLAGS += -fno-builtin
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/hook.o: CFLAGS += -fno-builtin
 # They are what the compiler would have them call.
 $(O)/pic/preload/freestanding.o: CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 # They know their caller's registers by their own frame.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/takeover.o \
-	$(O)/pic/preload/client.o $(O)/pic/preload/verify.o: CFLAGS += -fno-omit-frame-pointer
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/client.o \
+	$(O)/pic/preload/verify.o: CFLAGS += -fno-omit-frame-pointer
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
 $(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: CFLAGS += -fno-tree-slp-vectorize
 

@@ -104,12 +104,13 @@ static int execute(const char *text, const char *name, struct scratch *scratch, 
 /* Returns 0 or -errno. Nothing is written without *@written being changed. */
 static int perform(const char *text, const char *name, int *written)
 {
+	uint8_t inside = mf_thread_local.inside;
 	struct scratch *scratch;
 	int saved = errno, code = -EAGAIN;
 
-	if (!mf_session_is_active() || mf_thread_local.inside)
+	if (!mf_session_is_active() || inside & MF_INSIDE_SHIM)
 		return -ESRCH;
-	mf_thread_local.inside = true;
+	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 	/* A forked child has its profile from here on. */
 	mf_thread_get();
 	scratch = mmap(NULL, sizeof(*scratch), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -118,7 +119,7 @@ static int perform(const char *text, const char *name, int *written)
 		code = execute(text, name, scratch, written);
 		munmap(scratch, sizeof(*scratch));
 	}
-	mf_thread_local.inside = false;
+	mf_thread_local.inside = inside;
 	errno = saved;
 	return code;
 }

@@ -125,3 +125,14 @@ int64_t mf_depth_change(struct mf_thread *thread, const struct mf_registers *cal
 		return 0;
 	return (int64_t)(depth->base - caller->sp) - (int64_t)depth->bytes;
 }
+
+bool mf_depth_is_own_stack(uint64_t sp)
+{
+	uint64_t descriptor = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+	uint64_t first = (uint64_t)(uintptr_t)__libc_stack_end, low;
+
+	if (is_within(sp, first - MAIN_GAP, first))
+		return true;
+	low = find_low(descriptor);
+	return low && is_within(sp, low, descriptor);
+}

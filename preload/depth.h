@@ -13,6 +13,7 @@
 #ifndef MASSIF_PRELOAD_DEPTH_H
 #define MASSIF_PRELOAD_DEPTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind.h"
@@ -34,5 +35,11 @@ void mf_depth_start(void);
  * is on another stack.
  */
 int64_t mf_depth_change(struct mf_thread *thread, const struct mf_registers *caller);
+
+/*
+ * Does @sp lie on the present thread's own stack? False also where that is not known; the kernel is not
+ * asked.
+ */
+bool mf_depth_is_own_stack(uint64_t sp);
 
 #endif

@@ -18,7 +18,7 @@
 #ifdef __x86_64__
 
 #define COPY_MAX 128u /* more than what 5 bytes and one instruction grow to */
-#define LOAD_MAX 16u
+#define ENTRY_MAX 16u
 #define ALIGNMENT 16u /* of functions, at most: between them is padding */
 
 /* Code that is being written. */
@@ -210,14 +210,18 @@ static void put_original(struct writer *writer, const uint8_t *site, size_t size
 	put_jump(writer, (uintptr_t)at);
 }
 
-/* Where the jump leads: movabs $datum, %rcx; then to @target, as far away as it may be. */
-static void put_load(struct writer *writer, const void *target, const void *datum)
+/*
+ * Where the jump leads: to @target, as far away as it may be, with rbp and @datum below the return address;
+ * or, without @datum, as if the function were @target.
+ */
+static void put_entry(struct writer *writer, const void *target, const void *datum)
 {
-	uint64_t value = (uintptr_t)datum;
 	uint8_t jump[MF_JUMP_FAR_BYTES];
 
-	put(writer, "\x48\xb9", 2);
-	put(writer, &value, sizeof(value));
+	if (datum) {
+		put(writer, "\x55", 1);
+		put_push(writer, (uintptr_t)datum);
+	}
 	mf_jump_encode_far(jump, (uintptr_t)target);
 	put(writer, jump, sizeof(jump));
 }
@@ -247,7 +251,7 @@ bool mf_detour_fits(const struct mf_detour *detour, size_t size)
 static int make(struct mf_detour *detour, void *site, size_t size, const void *target,
 		const void *datum, bool keep)
 {
-	size_t room_bytes = LOAD_MAX + MF_JUMP_FAR_BYTES + (keep ? COPY_MAX : 0);
+	size_t room_bytes = ENTRY_MAX + MF_JUMP_FAR_BYTES + (keep ? COPY_MAX : 0);
 	struct writer writer;
 	void *room;
 	int code = mf_patch_room(site, room_bytes, &room);
@@ -256,7 +260,7 @@ static int make(struct mf_detour *detour, void *site, size_t size, const void *t
 		return code;
 	writer = (struct writer){ .at = room, .end = (uint8_t *)room + room_bytes };
 	*detour = (struct mf_detour){ .site = site, .via = room, .code = hash_of(site, size) };
-	put_load(&writer, target, datum);
+	put_entry(&writer, target, datum);
 	if (keep) {
 		detour->original = writer.at;
 		put_original(&writer, site, size);

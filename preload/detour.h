@@ -15,16 +15,20 @@ struct mf_detour {
 };
 
 /*
- * Makes ready that calls of the function at @site, of @size bytes, go to @target, which gets @datum as
- * its fourth argument (the function has three at most). The first instructions are copied elsewhere,
- * with what in them depends on where they are; all others are read, so that none is found later that
- * leads into the middle of the jump. Returns 0; -ENOEXEC if that cannot be made out or done; or as
- * patch.h. The rest is patch.h's: seal, and only then mf_detour_place().
+ * Makes ready that calls of the function at @site, of @size bytes, go to @target. All registers are as they
+ * were at the call, but rbp and @datum have been pushed: from the stack pointer up there are @datum, rbp and
+ * the return address. The function's first instructions are copied elsewhere, with what in them depends on
+ * where they are; all others are read, so that none is found later that leads into the middle of the
+ * jump. Returns 0; -ENOEXEC if that cannot be made out or done; or as patch.h. The rest is patch.h's: seal,
+ * and only then mf_detour_place().
  */
 int mf_detour_prepare(struct mf_detour *detour, void *site, size_t size, const void *target,
 		      const void *datum);
 
-/* The same for a function that is never to run again: there is no original. */
+/*
+ * The same for a function that is never to run again: there is no original. Without @datum nothing is
+ * pushed.
+ */
 int mf_detour_replace(struct mf_detour *detour, void *site, const void *target, const void *datum);
 
 /*

@@ -116,12 +116,13 @@ static void announce(struct mf_thread *thread)
 
 static void prepare(void)
 {
+	uint8_t inside = mf_thread_local.inside;
 	int saved = errno;
 
 	if (!mf_session_is_active())
 		return;
 	/* A signal handler that interrupted us cannot have the locks. */
-	if (mf_thread_local.inside) {
+	if (inside & MF_INSIDE_SHIM) {
 		if (mf_thread_local.thread)
 			mf_slots_save(mf_thread_local.thread->private);
 		errno = saved;
@@ -132,7 +133,7 @@ static void prepare(void)
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	mf_thread_local.inside = true;
+	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 	if (mf_fork_is_newborn) {
 		/* Its children begin with the same. */
 		if (survivor)
@@ -140,7 +141,7 @@ static void prepare(void)
 	} else if (mf_thread_get()) {
 		announce(mf_thread_local.thread);
 	}
-	mf_thread_local.inside = false;
+	mf_thread_local.inside = inside;
 	errno = saved;
 }
 
@@ -202,7 +203,7 @@ static void child(void)
 	newborn_lock = (struct mf_lock){ 0 };
 	mf_fork_is_newborn = false;
 	survivor = NULL;
-	if (own && own->child > 0 && !mf_thread_local.inside && mf_join_born(own->child)) {
+	if (own && own->child > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) && mf_join_born(own->child)) {
 		own->child = 0;
 		/* Its first event finds no state: what there is of it is its parent's. */
 		survivor = own;
@@ -212,7 +213,7 @@ static void child(void)
 		mf_thread_set(NULL);
 		mf_fork_is_newborn = true;
 		mf_session_resume();
-	} else if (!mf_thread_local.inside) {
+	} else if (!(mf_thread_local.inside & MF_INSIDE_SHIM)) {
 		mf_thread_set(NULL);
 		mf_store_detach(&mf_session_store);
 		mf_limits_settle();

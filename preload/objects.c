@@ -370,13 +370,14 @@ uint32_t mf_objects_of(uint64_t address)
 EXPORT int dlclose(void *handle)
 {
 	int result = mf_start()->dlclose(handle);
+	uint8_t inside = mf_thread_local.inside;
 	int saved = errno;
 
-	if (mf_session_is_active() && !mf_thread_local.inside) {
-		mf_thread_local.inside = true;
+	if (mf_session_is_active() && !(inside & MF_INSIDE_SHIM)) {
+		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 		if (mf_thread_get())
 			mf_objects_scan();
-		mf_thread_local.inside = false;
+		mf_thread_local.inside = inside;
 	}
 	errno = saved;
 	return result;

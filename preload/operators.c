@@ -116,7 +116,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 		return;
 	}
 	/* Its first attempt failed, and a new-handler found memory: the second one was counted. */
-	mf_track_realloc_begin(&state, pointer);
+	mf_track_realloc_begin(&state, pointer, &MF_CALLER_OF(frame));
 	mf_track_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
 }
 

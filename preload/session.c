@@ -35,6 +35,7 @@
 #include "thread.h"
 #include "trace.h"
 #include "verify.h"
+#include "xstate.h"
 
 struct mf_store mf_session_store;
 
@@ -195,6 +196,7 @@ void mf_session_attach(void)
 	mf_thread_local.inside = true;
 	mf_syscall_start();
 	mf_library_start();
+	mf_xstate_start();
 	attach();
 	mf_thread_local.inside = false;
 	errno = saved;

@@ -5,6 +5,9 @@
 // of those that it had last, and the allowance suffices. What these take is all that is here: as few
 // tests as can be, and no call, so that few registers have to be saved. A stack that is not known is walked
 // from here, too. Whatever is otherwise goes the complete way (track.c), which begins at the beginning.
+//
+// A hook (hook.c) must not change the program's vector registers, nor rely on an aligned stack. So what is here
+// calls nothing outside the shim but by functions that see to both.
 
 #include "shortcut.h"
 
@@ -21,6 +24,7 @@
 #include "thread.h"
 #include "track.h"
 #include "unwind.h"
+#include "xstate.h"
 
 #define MF_INLINE static inline __attribute__((always_inline))
 
@@ -29,10 +33,19 @@ MF_INLINE struct mf_shortcut_result result(void *pointer, bool done)
 	return (struct mf_shortcut_result){ pointer, done };
 }
 
+static uint64_t track_deferred(const void *data, uint64_t more)
+{
+	mf_track_deferred(mf_thread_local.thread);
+	return 0;
+}
+
 static __attribute__((noinline)) struct mf_shortcut_result
 account_deferred(struct mf_thread *thread, void *pointer, bool done)
 {
-	mf_track_deferred(thread);
+	if (mf_thread_local.in_hook)
+		mf_xstate_call(track_deferred, NULL, 0);
+	else
+		mf_track_deferred(thread);
 	return result(pointer, done);
 }
 
@@ -92,15 +105,19 @@ MF_INLINE struct mf_shortcut_result alloc_at(struct mf_thread *thread, uint32_t 
 	return leave(thread, pointer, true);
 }
 
-/* One that is not known. The block's slot comes into the cache meanwhile. */
-static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
-						       const struct mf_registers *caller)
+static MF_ALIGNED_STACK uint64_t walk(const void *data, uint64_t more)
 {
 	int saved = errno;
-	uint32_t context = mf_stack_context(thread, caller);
+	uint32_t context = mf_stack_context(mf_thread_local.thread, data);
 
 	errno = saved;
 	return context;
+}
+
+/* One that is not known. The block's slot comes into the cache meanwhile. */
+static __attribute__((noinline)) uint32_t find_context(const struct mf_registers *caller)
+{
+	return (uint32_t)(mf_thread_local.in_hook ? mf_xstate_call(walk, caller, 0) : walk(caller, 0));
 }
 
 /* Several stacks begin as this one, as far as @node; or, if there is none, others. */
@@ -117,7 +134,7 @@ alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
 	if (!context && pointer)
-		context = find_context(thread, &caller);
+		context = find_context(&caller);
 	return alloc_at(thread, slot, pointer, size, context, shared);
 }
 

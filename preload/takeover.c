@@ -7,8 +7,7 @@
 // The program's memory stays with the program's allocator: what was allocated before we came can be
 // freed, and what it tells of itself remains true.
 //
-// Allocation functions call each other, and what they call is not counted: a thread that is inside of
-// one is known by the place on its stack where it went in, and its other events are not taken in.
+// Allocation functions call each other, and what they call is not counted (nesting.h).
 //
 // Our own exported functions stand before those of libraries, and do what the C library's would do. In
 // a program that has others they are led on to the next definition at their first instruction: so a
@@ -17,51 +16,30 @@
 #include "takeover.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include <unwind.h>
 
 #include "base/pattern.h"
-#include "allocator.h"
 #include "deepbind.h"
 #include "definitions.h"
 #include "detour.h"
 #include "gate.h"
+#include "hook.h"
 #include "patch.h"
 #include "real.h"
 #include "session.h"
-#include "thread.h"
-#include "trace.h"
-#include "track.h"
-
-/* What a function's arguments and result are. */
-enum kind {
-	KIND_SIZE,	     /* (size, ...) */
-	KIND_SIZE_ALIGNMENT, /* (size, alignment, ...) */
-	KIND_ALIGNMENT_SIZE, /* (alignment, size) */
-	KIND_PAGES,	     /* (size), aligned to pages */
-	KIND_ELEMENTS,	     /* (n, size) */
-	KIND_RESIZE,	     /* (block, size) */
-	KIND_RESIZE_ELEMENTS, /* (block, n, size) */
-	KIND_RESULT,	     /* (&result, alignment, size) */
-	KIND_FREE,	     /* (block, ...) */
-	KINDS,
-};
 
 /* @trace is for mf_trace_line(); its arguments are the kind's. */
-#define SIZE(symbol)	       { #symbol, KIND_SIZE, #symbol "(%u) = %p" }
-#define SIZE_ALIGNMENT(symbol) { #symbol, KIND_SIZE_ALIGNMENT, #symbol "(size %u, al %u) = %p" }
+#define SIZE(symbol)	       { #symbol, MF_HOOK_SIZE, #symbol "(%u) = %p" }
+#define SIZE_ALIGNMENT(symbol) { #symbol, MF_HOOK_SIZE_ALIGNMENT, #symbol "(size %u, al %u) = %p" }
 #define ALIGNED(symbol, kind)  { #symbol, kind, "memalign(al %u, size %u) = %p" }
-#define FREE(symbol)	       { #symbol, KIND_FREE, #symbol "(%p)" }
-#define FREE_ANY(symbol)       { #symbol, KIND_FREE, #symbol "(%p)", true }
+#define FREE(symbol)	       { #symbol, MF_HOOK_FREE, #symbol "(%p)" }
+#define FREE_ANY(symbol)       { #symbol, MF_HOOK_FREE, #symbol "(%p)", true }
 
 static const struct function {
 	const char *name;
-	enum kind kind;
+	enum mf_hook_kind kind;
 	const char *trace;
 	/*
 	 * It can only be a call of another one, whoever's that is: what an object that has no others gives
@@ -70,13 +48,13 @@ static const struct function {
 	bool is_built_on_others;
 } functions[] = {
 	SIZE(malloc),
-	{ "calloc", KIND_ELEMENTS, "calloc(%u,%u) = %p" },
-	{ "realloc", KIND_RESIZE, NULL },
-	{ "reallocarray", KIND_RESIZE_ELEMENTS, NULL, true },
-	ALIGNED(memalign, KIND_ALIGNMENT_SIZE),
-	ALIGNED(aligned_alloc, KIND_ALIGNMENT_SIZE),
-	ALIGNED(posix_memalign, KIND_RESULT),
-	ALIGNED(valloc, KIND_PAGES),
+	{ "calloc", MF_HOOK_ELEMENTS, "calloc(%u,%u) = %p" },
+	{ "realloc", MF_HOOK_RESIZE, NULL },
+	{ "reallocarray", MF_HOOK_RESIZE_ELEMENTS, NULL, true },
+	ALIGNED(memalign, MF_HOOK_ALIGNMENT_SIZE),
+	ALIGNED(aligned_alloc, MF_HOOK_ALIGNMENT_SIZE),
+	ALIGNED(posix_memalign, MF_HOOK_RESULT),
+	ALIGNED(valloc, MF_HOOK_PAGES),
 	SIZE(pvalloc),
 	FREE(free),
 	FREE_ANY(cfree),
@@ -106,13 +84,10 @@ static const struct function {
 
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* All have three arguments at most; the fourth register has ours. */
-typedef uintptr_t original(uintptr_t a, uintptr_t b, uintptr_t c);
-
 /* A definition that is taken over, or one of our own functions that leads on to one. */
 struct taken {
+	struct mf_hook hook;
 	const struct function *function;
-	original *original;
 	struct mf_detour detour;
 	bool is_new; /* its jump is not there yet */
 	bool is_dispensable; /* without the jump ours does the same */
@@ -123,188 +98,6 @@ struct taken {
 static struct taken taken[TAKEN_MAX];
 static uint32_t n_taken;
 static bool is_any;
-
-/* Inside of an allocation function: the place on the stack, in units of 16 bytes. */
-static inline uint32_t place_here(void)
-{
-	return (uint32_t)((uintptr_t)__builtin_frame_address(0) >> 4);
-}
-
-/* Nothing of an allocation function is on the stack any more: this thread's events are its own again. */
-static void leave(void)
-{
-	struct mf_thread *thread = mf_thread_local.thread;
-
-	mf_thread_local.inside = false;
-	mf_thread_local.allocator = 0;
-	if (!thread || thread->private->resizing.context == MF_CONTEXT_NONE)
-		return;
-	/* Its block will not come back. */
-	mf_gate_close();
-	thread->private->resizing.context = MF_CONTEXT_NONE;
-	mf_gate_open();
-}
-
-/*
- * Whether a function that is entered @here is a part of the call at @place. One that was left without a
- * word, by longjmp, lies beyond the present end of the stack. A signal handler's own stack can be
- * anywhere.
- */
-static __attribute__((noinline)) bool is_within(uint32_t place, uint32_t here)
-{
-	stack_t stack;
-
-	if ((int32_t)(place - here) > 0 ||
-	    (!syscall(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK))
-		return true;
-	leave();
-	return false;
-}
-
-static inline bool is_nested(void)
-{
-	uint32_t place = mf_thread_local.allocator;
-
-	return __builtin_expect(place, 0) && is_within(place, place_here());
-}
-
-/*
- * In the place of a personality: an exception leaves the function that calls the original, and with it
- * the allocation. It asks nothing of the unwinder, whoever's that may be.
- */
-_Unwind_Reason_Code mf_takeover_unwound(int version, _Unwind_Action actions,
-					_Unwind_Exception_Class class,
-					struct _Unwind_Exception *exception,
-					struct _Unwind_Context *context);
-
-_Unwind_Reason_Code mf_takeover_unwound(int version, _Unwind_Action actions,
-					_Unwind_Exception_Class class,
-					struct _Unwind_Exception *exception,
-					struct _Unwind_Context *context)
-{
-	if (actions & _UA_CLEANUP_PHASE)
-		leave();
-	return _URC_CONTINUE_UNWIND;
-}
-
-/* The outermost call: what the function calls is a part of it. */
-static __attribute__((noinline)) uintptr_t call(const struct taken *own, uintptr_t a, uintptr_t b,
-						uintptr_t c)
-{
-	uint8_t inside = mf_thread_local.inside;
-	uintptr_t result;
-
-#ifdef __x86_64__
-	/* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
-	__asm__ volatile(".cfi_personality 0x1b, mf_takeover_unwound");
-#endif
-	mf_thread_local.allocator = place_here();
-	mf_thread_local.inside = true;
-	result = own->original(a, b, c);
-	mf_thread_local.inside = inside;
-	mf_thread_local.allocator = 0;
-	return result;
-}
-
-#define HOOK static __attribute__((noinline)) uintptr_t
-
-/* One that returns a block, of @size bytes. What it was called with is traced as the rest says. */
-#define TAKE(hook, size, ...)                                                             \
-	HOOK hook(uintptr_t a, uintptr_t b, uintptr_t c, const struct taken *own)         \
-	{                                                                                 \
-		uintptr_t block;                                                          \
-                                                                                          \
-		if (is_nested())                                                          \
-			return own->original(a, b, c);                                    \
-		block = call(own, a, b, c);                                               \
-		MF_TRACE(own->function->trace, __VA_ARGS__, (void *)block);               \
-		mf_allocator_made((void *)block, size, MF_FRAME);                         \
-		return block;                                                             \
-	}
-
-TAKE(take_size, a, (size_t)a)
-TAKE(take_size_alignment, a, (size_t)a, (size_t)b)
-TAKE(take_alignment_size, b, (size_t)a, (size_t)b)
-TAKE(take_pages, a, (size_t)getpagesize(), (size_t)a)
-/* The product did not overflow, or it is theirs to tell what there is. */
-TAKE(take_elements, a * b, (size_t)a, (size_t)b)
-
-HOOK take_result(uintptr_t result, uintptr_t alignment, uintptr_t size, const struct taken *own)
-{
-	uintptr_t code;
-
-	if (is_nested())
-		return own->original(result, alignment, size);
-	code = call(own, result, alignment, size);
-	if (!(int)code) {
-		void *block = *(void **)result;
-
-		MF_TRACE(own->function->trace, (size_t)alignment, (size_t)size, block);
-		mf_allocator_made(block, size, MF_FRAME);
-	}
-	return code;
-}
-
-static void *resize(void *block, size_t size, const void *own)
-{
-	return (void *)call(own, (uintptr_t)block, size, 0);
-}
-
-HOOK take_resize(uintptr_t block, uintptr_t size, uintptr_t c, const struct taken *own)
-{
-	if (is_nested())
-		return own->original(block, size, c);
-	return (uintptr_t)mf_allocator_resize((void *)block, size, resize, own, &MF_CALLER);
-}
-
-struct elements {
-	const struct taken *own;
-	size_t n, size;
-};
-
-static void *resize_elements(void *block, size_t size, const void *data)
-{
-	const struct elements *elements = data;
-
-	return (void *)call(elements->own, (uintptr_t)block, elements->n, elements->size);
-}
-
-HOOK take_resize_elements(uintptr_t block, uintptr_t n, uintptr_t size, const struct taken *own)
-{
-	const struct elements elements = { .own = own, .n = n, .size = size };
-	size_t product;
-
-	/* One that is too large is refused by whoever is asked. */
-	if (is_nested() || __builtin_mul_overflow(n, size, &product))
-		return own->original(block, n, size);
-	return (uintptr_t)mf_allocator_resize((void *)block, product, resize_elements, &elements, &MF_CALLER);
-}
-
-HOOK take_free(uintptr_t block, uintptr_t b, uintptr_t c, const struct taken *own)
-{
-	if (mf_real_is_early((void *)block))
-		return 0;
-	if (is_nested())
-		return own->original(block, b, c);
-	MF_TRACE(own->function->trace, (void *)block);
-	if (!mf_allocator_begin_free((void *)block).done)
-		mf_track_free((void *)block, MF_FRAME);
-	return call(own, block, b, c);
-}
-
-typedef uintptr_t hook(uintptr_t a, uintptr_t b, uintptr_t c, const struct taken *own);
-
-static hook *const hooks[KINDS] = {
-	[KIND_SIZE] = take_size,
-	[KIND_SIZE_ALIGNMENT] = take_size_alignment,
-	[KIND_ALIGNMENT_SIZE] = take_alignment_size,
-	[KIND_PAGES] = take_pages,
-	[KIND_ELEMENTS] = take_elements,
-	[KIND_RESIZE] = take_resize,
-	[KIND_RESIZE_ELEMENTS] = take_resize_elements,
-	[KIND_RESULT] = take_result,
-	[KIND_FREE] = take_free,
-};
 
 /* What is known of each function at the start. */
 static struct {
@@ -413,13 +206,13 @@ static void take(const struct mf_definition *definition)
 		return;
 	}
 	code = mf_detour_prepare(&own->detour, definition->address, definition->size,
-				 (const void *)hooks[function->kind], own);
+				 (const void *)mf_hook_entry, &own->hook);
 	if (code) {
 		miss(definition, code);
 		return;
 	}
 	own->function = function;
-	own->original = (original *)own->detour.original;
+	mf_hook_init(&own->hook, function->kind, own->detour.original, function->trace);
 	own->is_new = true;
 	n_taken++;
 }
@@ -543,12 +336,13 @@ static void lead_on(uint32_t i)
 	if (!is_any && !known[i].next_is_built)
 		return;
 	own->function = &functions[i];
-	own->original = next ? next->original : (original *)known[i].next;
+	mf_hook_init(&own->hook, functions[i].kind, next ? next->hook.original : known[i].next,
+		     functions[i].trace);
 	if (known[i].next_uncounted || known[i].next_is_built)
 		code = mf_detour_replace(&own->detour, known[i].ours, known[i].next, NULL);
 	else
-		code = mf_detour_replace(&own->detour, known[i].ours,
-					 (const void *)hooks[own->function->kind], own);
+		code = mf_detour_replace(&own->detour, known[i].ours, (const void *)mf_hook_entry,
+					 &own->hook);
 	own->is_new = true;
 	own->is_dispensable = known[i].next_is_built;
 	if (!code)

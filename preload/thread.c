@@ -243,6 +243,7 @@ struct mf_thread *mf_thread_take(void)
 		return NULL;
 	begin_tally(private);
 	private->depth = (struct mf_depth){ .frozen = private->depth.frozen };
+	private->nesting.n = 0;
 	begin(private, false);
 	mf_thread_set(private->thread);
 	if (has_key && mf_thread_local.shortcut != MF_SHORTCUT_ENDING)

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "depth.h"
 #include "memo.h"
+#include "nesting.h"
 #include "unwind.h"
 
 #define MF_DEFERRED_MAX 32u
@@ -76,6 +77,8 @@ struct mf_thread_private {
 	/* While a signal handler forks that has interrupted an event; see slots.h. */
 	void *saved;
 	size_t saved_bytes;
+
+	struct mf_nesting nesting; /* in allocation functions of the program's */
 };
 
 /*
@@ -87,7 +90,7 @@ struct mf_thread_local {
 	uint8_t shortcut;     /* enum mf_shortcut: what its events may try */
 	bool binds_deep;      /* what its dlopen brings is loaded with RTLD_DEEPBIND; see deepbind.c */
 	bool is_absorbed;     /* the library's operator new has allocated; see mf_track_absorb() */
-	uint32_t allocator;   /* where it is in an allocation function of the program; 0: in none */
+	bool in_hook;	      /* what the shim does now keeps the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };
 
@@ -95,6 +98,7 @@ struct mf_thread_local {
 enum mf_inside {
 	MF_INSIDE_SHIM = 1,    /* it is in the shim: they wait */
 	MF_INSIDE_LIBRARY = 2, /* it is in a C++ library's operator: the first event is the operator's own */
+	MF_INSIDE_OWN = 4,     /* it may be in an allocation function of the program's; see nesting.h */
 };
 
 /* See shortcut.h. */

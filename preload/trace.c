@@ -13,6 +13,7 @@
 
 #include "session.h"
 #include "thread.h"
+#include "xstate.h"
 
 #define LINE_MAX_BYTES 256u
 
@@ -37,15 +38,16 @@ void mf_trace_start(int fd, bool names)
 /* For the event that follows in this thread. */
 static void note_name(const char *format)
 {
+	uint8_t inside = mf_thread_local.inside;
 	struct mf_thread *thread;
 
-	if (mf_thread_local.inside)
+	if (inside & MF_INSIDE_SHIM)
 		return;
-	mf_thread_local.inside = true;
+	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 	thread = mf_thread_get();
 	if (thread)
 		thread->entry = format;
-	mf_thread_local.inside = false;
+	mf_thread_local.inside = inside;
 }
 
 static void put(struct line *line, char c)
@@ -89,14 +91,14 @@ static bool is_still_there(void)
 	       now.st_ino == target.st_ino;
 }
 
-void mf_trace_line(const char *format, ...)
+MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 {
 	struct line line = { .n = 0 };
 	int saved = errno;
 	va_list args;
 
 	/* A C++ library's operator new that calls malloc() is one call. */
-	if (!mf_session_is_active() || mf_thread_local.inside == MF_INSIDE_LIBRARY)
+	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_LIBRARY)
 		return;
 	/* A forked child learns here whether it may say anything. */
 	note_name(format);

@@ -26,6 +26,7 @@
 #include "stack.h"
 #include "thread.h"
 #include "verify.h"
+#include "xstate.h"
 
 #define MF_INLINE static inline __attribute__((always_inline))
 
@@ -80,7 +81,7 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 	mf_heap_realloc_end_block(&mf_session_store, old, &block, now);
 }
 
-static void lose(void)
+void mf_track_lose(void)
 {
 	/* The memory may be gone, or another's. */
 	if (!mf_session_is_active() || mf_fork_is_newborn)
@@ -111,7 +112,7 @@ static void end_alone(int64_t now)
 static __attribute__((noinline)) void absorb(const void *pointer)
 {
 	mf_thread_local.is_absorbed = pointer != NULL;
-	mf_thread_local.inside = 0;
+	mf_thread_local.inside &= (uint8_t)~MF_INSIDE_LIBRARY;
 }
 
 static void defer(const void *pointer, struct mf_deferred event)
@@ -119,20 +120,48 @@ static void defer(const void *pointer, struct mf_deferred event)
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t n = thread ? thread->n_deferred : MF_DEFERRED_MAX;
 
-	if (mf_track_is_absorbing()) {
-		absorb(pointer);
-		return;
-	}
-	/* A part of what the program's own allocation function does; see takeover.h. */
-	if (mf_thread_local.allocator || mf_session_has(MF_SESSION_NO_HEAP))
+	if (mf_session_has(MF_SESSION_NO_HEAP))
 		return;
 	if (n == MF_DEFERRED_MAX) {
-		lose();
+		mf_track_lose();
 		return;
 	}
 	event.address = address_of(pointer);
 	thread->deferred[n] = event;
 	thread->n_deferred = n + 1;
+}
+
+/* A child that was forked within an allocation function of the program's has no state at first. */
+static bool is_nested(const struct mf_registers *caller)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint8_t inside = mf_thread_local.inside;
+
+	if (!thread && !(inside & MF_INSIDE_SHIM)) {
+		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
+		thread = mf_thread_get();
+		mf_thread_local.inside = inside;
+	}
+	return thread && (mf_nesting_recalls(&thread->private->nesting, caller) || mf_nesting_search(thread, caller));
+}
+
+/*
+ * Of a thread that is inside of something: whether @event of the block at @pointer is not to be accounted
+ * now, but later, or not at all.
+ */
+static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_deferred event,
+						 const struct mf_registers *caller)
+{
+	/* What one of the program's own allocation functions does is a part of its event. */
+	if (mf_thread_local.inside & MF_INSIDE_OWN && is_nested(caller))
+		return true;
+	if (mf_track_is_absorbing())
+		absorb(pointer);
+	else if (mf_thread_local.inside & MF_INSIDE_SHIM)
+		defer(pointer, event);
+	else
+		return false;
+	return true;
 }
 
 bool mf_track_absorb(void)
@@ -149,8 +178,7 @@ bool mf_track_absorbed(void)
 	bool absorbed = mf_thread_local.is_absorbed || mf_track_is_absorbing();
 
 	mf_thread_local.is_absorbed = false;
-	if (mf_track_is_absorbing())
-		mf_thread_local.inside = 0;
+	mf_thread_local.inside &= (uint8_t)~MF_INSIDE_LIBRARY;
 	return absorbed;
 }
 
@@ -217,11 +245,11 @@ static inline struct mf_thread *enter(void)
 {
 	struct mf_thread *thread;
 
-	mf_thread_local.inside = true;
+	mf_thread_local.inside = MF_INSIDE_SHIM;
 	thread = mf_thread_get();
 	if (__builtin_expect(!thread, 0)) {
-		mf_thread_local.inside = false;
-		lose();
+		mf_thread_local.inside = 0;
+		mf_track_lose();
 	} else if (thread->desk.tally->put_off) {
 		settle(thread);
 	}
@@ -230,16 +258,19 @@ static inline struct mf_thread *enter(void)
 
 static inline void leave(struct mf_thread *thread)
 {
-	mf_thread_local.inside = false;
+	/* An event can come from outside of those of the program's functions that it may be in. */
+	const uint8_t outside = thread->private->nesting.n ? MF_INSIDE_OWN : 0;
+
+	mf_thread_local.inside = outside;
 	/* Looked at after the door is open: a handler may have come in just before. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	while (__builtin_expect(thread->n_deferred, 0) && mf_session_is_active()) {
-		mf_thread_local.inside = true;
+		mf_thread_local.inside = MF_INSIDE_SHIM;
 		account_deferred(thread);
-		mf_thread_local.inside = false;
+		mf_thread_local.inside = outside;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	}
-	if (__builtin_expect(mf_thread_local.shortcut == MF_SHORTCUT_ENDING, 0))
+	if (__builtin_expect(mf_thread_local.shortcut == MF_SHORTCUT_ENDING && !outside, 0))
 		mf_thread_release();
 }
 
@@ -365,7 +396,7 @@ MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t siz
 	leave(thread);
 }
 
-void mf_track_deferred(struct mf_thread *thread)
+MF_ALIGNED_STACK void mf_track_deferred(struct mf_thread *thread)
 {
 	leave(thread);
 }
@@ -375,10 +406,9 @@ MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_reg
 {
 	struct mf_thread *thread;
 
-	if (__builtin_expect(mf_thread_local.inside, 0)) {
-		defer(pointer, (struct mf_deferred){ .size = size });
+	if (__builtin_expect(mf_thread_local.inside, 0) &&
+	    is_put_off(pointer, (struct mf_deferred){ .size = size }, caller))
 		return;
-	}
 	thread = enter();
 	if (!thread)
 		return;
@@ -396,7 +426,7 @@ static __attribute__((noinline)) void track_alloc_watched(const void *pointer, s
 	track_alloc(pointer, size, caller, session);
 }
 
-void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
+MF_ALIGNED_STACK void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
 {
 	int session = *mf_session_active_word;
 
@@ -437,10 +467,9 @@ void mf_track_made(const void *pointer, size_t size, const struct mf_registers *
 	/* More than there can be of anything: Massif would not survive it. */
 	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
 		return;
-	if (mf_thread_local.inside) {
-		defer(pointer, (struct mf_deferred){ .size = size, .is_made = true });
+	if (mf_thread_local.inside &&
+	    is_put_off(pointer, (struct mf_deferred){ .size = size, .is_made = true }, caller))
 		return;
-	}
 	thread = enter();
 	if (!thread)
 		return;
@@ -486,7 +515,7 @@ static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
 	return node;
 }
 
-/* @caller is only looked at where @session wants it. */
+/* @caller is only looked at where @session wants it, or the thread is inside of something. */
 MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {
 	uint32_t node = UINT32_MAX;
@@ -494,10 +523,9 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 	struct mf_block block;
 	bool done = false;
 
-	if (__builtin_expect(mf_thread_local.inside, 0)) {
-		defer(pointer, (struct mf_deferred){ .is_free = true });
+	if (__builtin_expect(mf_thread_local.inside, 0) &&
+	    is_put_off(pointer, (struct mf_deferred){ .is_free = true }, caller))
 		return;
-	}
 	thread = enter();
 	if (!thread)
 		return;
@@ -526,19 +554,19 @@ static __attribute__((noinline)) void track_free_watched(const void *pointer,
 	track_free(pointer, caller, session);
 }
 
-void mf_track_free(const void *pointer, const void *frame)
+MF_ALIGNED_STACK void mf_track_free(const void *pointer, const void *frame)
 {
 	int session = *mf_session_active_word;
 
 	if (!pointer)
 		return;
-	if (__builtin_expect(session == MF_SESSION_ACTIVE, 1))
+	if (__builtin_expect(session == MF_SESSION_ACTIVE && !mf_thread_local.inside, 1))
 		track_free(pointer, NULL, MF_SESSION_ACTIVE);
 	else if (session)
 		track_free_watched(pointer, &MF_CALLER_OF(frame), session);
 }
 
-void mf_track_free_at(const void *pointer, const struct mf_registers *caller)
+MF_ALIGNED_STACK void mf_track_free_at(const void *pointer, const struct mf_registers *caller)
 {
 	int session = *mf_session_active_word;
 
@@ -557,7 +585,8 @@ MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *bl
 	__atomic_store_n(&resizing->context, block->context, __ATOMIC_RELAXED);
 }
 
-void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
+MF_ALIGNED_STACK void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old,
+					     const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
 	int saved = errno;
@@ -565,10 +594,8 @@ void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old)
 	state->known = false;
 	if (!mf_session_is_active())
 		return;
-	if (mf_thread_local.inside) {
-		defer(old, (struct mf_deferred){ .is_free = true });
+	if (mf_thread_local.inside && is_put_off(old, (struct mf_deferred){ .is_free = true }, caller))
 		return;
-	}
 	thread = enter();
 	if (!thread)
 		return;
@@ -596,7 +623,7 @@ bool mf_track_realloc_zero_keeps(void)
 	return mf_session_is_active() && mf_session_store.header->realloc_zero_keeps;
 }
 
-void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller)
+MF_ALIGNED_STACK void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller)
 {
 	uint32_t node = UINT32_MAX;
 	struct mf_thread *thread;
@@ -621,6 +648,21 @@ void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct m
 	end_alone(now);
 	leave(thread);
 	errno = saved;
+}
+
+void mf_track_realloc_left(struct mf_thread *thread, const struct mf_block *block)
+{
+	int64_t now = begin_alone(thread);
+	struct mf_block other;
+	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
+
+	mf_session_store.header->events--; /* it is none */
+	mf_heap_realloc_failed(&mf_session_store, block);
+	if (is_taken)
+		mf_heap_free(&mf_session_store, block->address, now);
+	if (thread->private->resizing.address == block->address)
+		thread->private->resizing.context = MF_CONTEXT_NONE;
+	end_alone(now);
 }
 
 static void realloc_failed(struct mf_thread *thread, const struct mf_block *block)
@@ -652,7 +694,7 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 	end_alone(now);
 }
 
-void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
+MF_ALIGNED_STACK void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
 			  size_t size, const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
@@ -705,7 +747,7 @@ static void resize_while_stopped(const void *pointer, size_t size,
 
 	if (!pointer || mf_thread_local.inside)
 		return;
-	mf_track_realloc_begin(&state, pointer);
+	mf_track_realloc_begin(&state, pointer, caller);
 	if (state.known)
 		mf_track_realloc_end(&state, pointer, pointer, size, caller);
 }
@@ -727,7 +769,7 @@ void mf_track_snapshot(void)
 	int64_t now;
 
 	/* A signal handler that interrupted the shim cannot wait for it. */
-	if (!mf_session_is_active() || mf_thread_local.inside)
+	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_SHIM)
 		return;
 	thread = enter();
 	if (!thread)

@@ -17,6 +17,9 @@
 /* The program was given @size bytes at @pointer; NULL is no event. */
 void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
+/* An event that there is no state to account in. */
+void mf_track_lose(void);
+
 /* A thread that is not inside any more accounts what a signal handler has left behind. */
 struct mf_thread;
 void mf_track_deferred(struct mf_thread *thread);
@@ -34,7 +37,7 @@ bool mf_track_absorbed(void);
 
 static inline bool mf_track_is_absorbing(void)
 {
-	return mf_thread_local.inside == MF_INSIDE_LIBRARY;
+	return mf_thread_local.inside & MF_INSIDE_LIBRARY;
 }
 
 /*
@@ -62,10 +65,12 @@ struct mf_track_realloc {
 	bool known;
 };
 
-void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old);
+void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old, const struct mf_registers *caller);
 bool mf_track_realloc_zero_keeps(void); /* is one to no bytes a resize, if there is a block? */
 /* It was a free, after all. */
 void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller);
+/* The end of that of @block will not come: it is where it was, unless another one is there by now. */
+void mf_track_realloc_left(struct mf_thread *thread, const struct mf_block *block);
 void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
 			  size_t size, const struct mf_registers *caller);
 

@@ -12,26 +12,10 @@
 
 #include "jump.h"
 #include "session.h"
+#include "xstate.h"
 
 #if defined(__x86_64__)
 
-#include <cpuid.h>
-
-/*
- * What the processor has beside the general registers, and compiled code may use: SSE, AVX, AVX-512,
- * APX. The x87 stack, MMX, tiles and protection keys we leave alone.
- */
-#define STATE_MASK   0x800e6u
-#define STATE_LEGACY 512u
-#define STATE_HEADER 64u
-#define CPUID_XSAVE  (1u << 27) /* leaf 1, ecx: the system has enabled it */
-#define CPUID_XSAVEC (1u << 1)	/* leaf 13, 1, eax */
-
-enum state_way { STATE_FXSAVE, STATE_XSAVE, STATE_XSAVEC };
-
-uint64_t mf_trampoline_state_bytes MF_HIDDEN = STATE_LEGACY;
-uint32_t mf_trampoline_state_mask MF_HIDDEN;
-uint32_t mf_trampoline_state_way MF_HIDDEN;
 mf_trampoline_answer *mf_trampoline_answers MF_HIDDEN;
 
 void mf_trampoline_entry(void);
@@ -82,39 +66,10 @@ __asm__(
 "	movq	8(%rbp), %rcx\n"   /* within the trampoline: where it was called */
 "	pushq	21(%rcx)\n"	   /* its back */
 "	.cfi_offset rip, -232\n"
-"	movq	%rsp, %rdi\n"
-"	movq	%rdx, %rsi\n"
-"	subq	mf_trampoline_state_bytes(%rip), %rsp\n"
-"	andq	$-64, %rsp\n"
-"	cmpl	$1, mf_trampoline_state_way(%rip)\n"
-"	jb	2f\n"
-	/* The header must be zero where the instruction does not write. The flags are wanted still. */
-"	movl	$0, %edx\n"
-"	movq	%rdx, 512(%rsp)\n"
-"	movq	%rdx, 520(%rsp)\n"
-"	movq	%rdx, 528(%rsp)\n"
-"	movq	%rdx, 536(%rsp)\n"
-"	movq	%rdx, 544(%rsp)\n"
-"	movq	%rdx, 552(%rsp)\n"
-"	movq	%rdx, 560(%rsp)\n"
-"	movq	%rdx, 568(%rsp)\n"
-"	movl	mf_trampoline_state_mask(%rip), %eax\n"
-"	ja	3f\n"
-"	xsave64	(%rsp)\n"
-"	jmp	4f\n"
-"2:	fxsave64 (%rsp)\n"
-"	jmp	4f\n"
-"3:	xsavec64 (%rsp)\n"
-"4:	call	*mf_trampoline_answers(%rip)\n"
-"	movq	%rax, %rcx\n"
-"	cmpl	$1, mf_trampoline_state_way(%rip)\n"
-"	jb	5f\n"
-"	xorl	%edx, %edx\n"
-"	movl	mf_trampoline_state_mask(%rip), %eax\n"
-"	xrstor64 (%rsp)\n"
-"	jmp	6f\n"
-"5:	fxrstor64 (%rsp)\n"
-"6:	movq	%rcx, %rdx\n"
+"	movq	mf_trampoline_answers(%rip), %rdi\n"
+"	movq	%rsp, %rsi\n"	   /* the frame; rdx has what an unheard request gives */
+"	call	mf_xstate_call\n"
+"	movq	%rax, %rdx\n"
 "	leaq	-64(%rbp), %rsp\n"
 "	popq	%rax\n"
 "	popq	%r11\n"
@@ -133,41 +88,9 @@ __asm__(
 "	.size	mf_trampoline_entry, . - mf_trampoline_entry\n"
 "	.popsection\n");
 
-/* The end of what component @i of the state takes behind @bytes. */
-static uint64_t add_component(uint64_t bytes, unsigned int i, bool compact)
-{
-	unsigned int size, offset, flags, unused;
-
-	__cpuid_count(13, i, size, offset, flags, unused);
-	if (compact)
-		return (flags & 2 ? (bytes + 63) & ~63ull : bytes) + size;
-	return offset + size > bytes ? offset + size : bytes;
-}
-
-/* Which instructions save the state, and how much that is. */
-static void measure_state(void)
-{
-	unsigned int a, b, c, d;
-	uint64_t bytes = STATE_LEGACY + STATE_HEADER;
-
-	__cpuid(1, a, b, c, d);
-	if (!(c & CPUID_XSAVE))
-		return;
-	__asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-	mf_trampoline_state_mask = a & STATE_MASK;
-	__cpuid_count(13, 1, a, b, c, d);
-	mf_trampoline_state_way = a & CPUID_XSAVEC ? STATE_XSAVEC : STATE_XSAVE;
-	for (unsigned int i = 2; i < 32; i++)
-		if (mf_trampoline_state_mask >> i & 1)
-			bytes = add_component(bytes, i,
-					      mf_trampoline_state_way == STATE_XSAVEC);
-	mf_trampoline_state_bytes = bytes;
-}
-
 void mf_trampoline_start(mf_trampoline_answer *answer)
 {
 	mf_trampoline_answers = answer;
-	measure_state();
 }
 
 void mf_trampoline_make(struct mf_trampoline *trampoline, const uint8_t *site)

@@ -64,6 +64,44 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 	walk->repeatable = false;
 }
 
+struct complete_visit {
+	mf_unwind_visit *visit;
+	void *data;
+	struct mf_registers registers; /* of the frame before; pc 0: it is one of the shim's own */
+	uint64_t caller;
+	uint32_t own, depth;
+	bool stopped; /* by who visits */
+};
+
+static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data)
+{
+	struct complete_visit *complete = data;
+	struct mf_walk_frame frame = { .sp = complete->registers.sp, .pc = complete->registers.pc };
+	int exact = 0;
+
+	complete->registers.pc = _Unwind_GetIPInfo(context, &exact);
+	complete->registers.sp = _Unwind_GetCFA(context);
+	complete->registers.exact = exact;
+	if (!frame.pc) {
+		if (complete->registers.pc == complete->caller)
+			return _URC_NO_REASON;
+		complete->registers.pc = 0;
+		return ++complete->own < OWN_FRAMES_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
+	}
+	complete->stopped = complete->registers.pc && !complete->visit(&frame, &complete->registers, complete->data);
+	return complete->registers.pc && !complete->stopped && --complete->depth ? _URC_NO_REASON :
+										  _URC_END_OF_STACK;
+}
+
+/* Whether it ends where the stack does is not told: then it may have been lost. */
+static bool visit_completely(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
+{
+	struct complete_visit complete = { .visit = visit_frame, .data = data, .caller = caller->pc, .depth = depth };
+
+	_Unwind_Backtrace(visit_one, &complete);
+	return complete.stopped;
+}
+
 /* Adds @pc as merging asks for. Returns the new number of addresses. */
 static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
@@ -667,7 +705,40 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 	return n;
 }
 
+bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
+{
+	struct mf_registers registers = *caller;
+	enum step taken = STEP_DONE;
+	bool guessed = false;
+
+	for (; depth; depth--) {
+		struct mf_walk_frame frame = {
+			.sp = registers.sp,
+			.pc = registers.pc,
+			.fp = registers.fp,
+			.exact = registers.exact,
+			.is_guessed = taken == STEP_GUESSED,
+			.is_link = taken == STEP_GUESSED && !is_return_address(registers.pc),
+		};
+
+		taken = guessed ? step_carefully(&registers, &frame) : step(&registers, &frame);
+		if (taken == STEP_UNKNOWN)
+			return visit_completely(caller, depth, visit_frame, data);
+		if (is_end(taken))
+			return taken == STEP_END;
+		guessed |= taken == STEP_GUESSED;
+		if (!visit_frame(&frame, &registers, data))
+			return true;
+	}
+	return false;
+}
+
 #else
+
+bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
+{
+	return visit_completely(caller, depth, visit_frame, data);
+}
 
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
 {

@@ -97,6 +97,15 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			  uint32_t longest, struct mf_walk *scratch);
 
 /*
+ * Visits the frames from @caller on, at most @depth of them, with the registers @outer of each frame's
+ * caller, until @visit returns false. Returns false if the walk was lost or cut off. Where libgcc's unwinder
+ * takes over, it begins anew, and frames have no slots and no rule.
+ */
+typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data);
+
+bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit, void *data);
+
+/*
  * Where the stack that @sp lies on ends, at the latest; if nothing is known of it (a coroutine's stack, a
  * signal's), how far from there the next frame may be.
  */

@@ -62,8 +62,14 @@ struct seen {
 
 typedef long function(long a, long b);
 
-/* What calls are led to. */
-static long hook(long a, long b, long c, struct seen *seen)
+long hook(long a, long b, long c, struct seen *seen);
+void hook_entry(void);
+
+/* What calls are led to: the detour has pushed rbp and what it was given. */
+__asm__(".text\n.globl hook_entry\n.type hook_entry, @function\nhook_entry:\n"
+	"pop %rcx\npop %rbp\njmp hook\n");
+
+long hook(long a, long b, long c, struct seen *seen)
 {
 	if (!seen->calls++)
 		return 3 * ((function *)(uintptr_t)seen->detour.original)(a, b);
@@ -123,7 +129,7 @@ TEST_F(detour, stays_itself)
 	if (variant->code == -ENOEXEC) {
 		memcpy(before, (const void *)(uintptr_t)variant->site, sizeof(before));
 		EXPECT_EQ(variant->code, mf_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site,
-							   size, (const void *)hook, &seen));
+							   size, (const void *)hook_entry, &seen));
 		EXPECT_EQ(0, memcmp(before, (const void *)(uintptr_t)variant->site, sizeof(before)));
 		return;
 	}
@@ -131,7 +137,7 @@ TEST_F(detour, stays_itself)
 	if (variant->site != returns)
 		alone = call(5, 7);
 	ASSERT_EQ(0, mf_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site, size,
-				       (const void *)hook, &seen));
+				       (const void *)hook_entry, &seen));
 	ASSERT_EQ(0, mf_patch_seal());
 	EXPECT_FALSE(mf_detour_is_placed(&seen.detour));
 	EXPECT_TRUE(mf_detour_fits(&seen.detour, size));
@@ -153,7 +159,7 @@ TEST(replaced)
 	long (*volatile call)(long, long) = plain;
 
 	seen.detour.original = (void *)(uintptr_t)detour_helper;
-	ASSERT_EQ(0, mf_detour_replace(&seen.detour, (void *)(uintptr_t)plain, (const void *)hook, &seen));
+	ASSERT_EQ(0, mf_detour_replace(&seen.detour, (void *)(uintptr_t)plain, (const void *)hook_entry, &seen));
 	seen.detour.original = (void *)(uintptr_t)detour_helper;
 	ASSERT_EQ(0, mf_patch_seal());
 	ASSERT_EQ(0, mf_detour_place(&seen.detour));
