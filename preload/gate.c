@@ -60,12 +60,9 @@ static void wait_for(const struct mf_tally *tally)
 
 void mf_gate_take_turn(struct mf_tally *tally)
 {
-	int saved = errno;
-
 	do
 		wait_for(tally);
 	while (__atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST) && mf_session_is_active());
-	errno = saved;
 }
 
 bool mf_gate_hold(void)

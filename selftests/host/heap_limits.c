@@ -69,6 +69,12 @@ TEST_F(limits, of_its_own)
 	compare(_metadata, self);
 }
 
+TEST_F(limits, of_what_it_spawns)
+{
+	run_both(self, NULL, "--trace-children=no", "spawned");
+	compare(_metadata, self);
+}
+
 /* There, profiles are as small as the limit. */
 TEST_F(limits, of_what_it_executes)
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,24 @@ static void execute(void)
 	}
 	wait_for(pid);
 	say("parent");
+}
+
+/* What is started in another way has its limits, too, as soon as it has begun. */
+static int spawned(void)
+{
+	char *argv[] = { "sh", "-c", "sleep 0.5; ulimit -S -v; ulimit -H -v; ulimit -S -d; ulimit -H -d", NULL };
+	const struct rlimit data = { 512 * MIB, 512 * MIB };
+	pid_t pid;
+
+	allocate();
+	set(1 * GIB, 2 * GIB);
+	setrlimit(RLIMIT_DATA, &data);
+	fflush(stdout);
+	if (posix_spawnp(&pid, "sh", NULL, NULL, argv, environ))
+		return 7;
+	wait_for(pid);
+	say("parent");
+	return 3;
 }
 
 static int address_space(void)
@@ -213,5 +232,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 3 && !strcmp(argv[1], "room"))
 		return room(argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "spawned"))
+		return spawned();
 	return argc > 1 && !strcmp(argv[1], "locked") ? locked() : address_space();
 }
