@@ -371,6 +371,14 @@ static inline __attribute__((always_inline)) enum step step(struct mf_registers 
 		frame->other_slot = fp + (uint64_t)(int64_t)rule.cfa_offset;
 		cfa = frame->other = load(frame->other_slot);
 		break;
+	case MF_CFA_FP_LINK:
+		if (fp < registers->sp || fp & 7)
+			return STEP_UNKNOWN;
+		frame->consumes_fp = true;
+		frame->other_slot = fp;
+		frame->other = load(fp);
+		cfa = frame->other + (uint64_t)(int64_t)rule.cfa_offset;
+		break;
 	case MF_CFA_END:
 		return STEP_END;
 	case MF_CFA_BORDER:
@@ -426,6 +434,11 @@ static bool is_frame(const struct mf_registers *registers)
 		if (!is_there(cfa, known))
 			return false;
 		cfa = load(cfa);
+		break;
+	case MF_CFA_FP_LINK:
+		if (!is_there(fp, known))
+			return false;
+		cfa = load(fp) + (uint64_t)(int64_t)rule.cfa_offset;
 		break;
 	case MF_CFA_SIGNAL:
 		return mf_readable_word(saved_register(registers->sp, REG_RBP)) &&
@@ -652,9 +665,13 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			break;
 		taken = __builtin_expect(guessed, 0) ? step_carefully(&registers, frame) :
 						       step(&registers, frame);
-		if (taken == STEP_UNKNOWN) {
-			walk_completely(walk, caller, depth);
-			return;
+		if (__builtin_expect(taken == STEP_UNKNOWN, 0)) {
+			if (!guessed) {
+				walk_completely(walk, caller, depth);
+				return;
+			}
+			/* A complete unwinder would not come as far as here. */
+			taken = STEP_LOST;
 		}
 		if (__builtin_expect(is_guess(taken), 0)) {
 			if (!guessed && !all_last(walk, at))
@@ -699,8 +716,10 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			n = merge(pcs, n, registers.pc, longest);
 		taken = guessed ? step_carefully(&registers, frame) : step(&registers, frame);
 		guessed |= taken == STEP_GUESSED;
-		if (taken == STEP_UNKNOWN)
+		if (taken == STEP_UNKNOWN && !guessed)
 			return merge_completely(pcs, caller, depth, longest, scratch);
+		if (taken == STEP_UNKNOWN)
+			taken = STEP_LOST;
 	}
 	return n;
 }

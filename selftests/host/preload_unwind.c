@@ -273,6 +273,50 @@ TEST(realigned_stacks)
 	EXPECT_EQ(0, walks.complete_walks);
 }
 
+#ifdef __x86_64__
+
+/* As SBCL's runtime has it: the callee gets a frame that is linked to this one, by which the rule goes. */
+int linked(int (*callee)(int), int n);
+
+__asm__(".text\n"
+	".type linked, @function\n"
+	"linked:\n"
+	".cfi_startproc\n"
+	"	push	%rbp\n"
+	"	mov	%rsp, %rbp\n"
+	".cfi_def_cfa rbp, 16\n"
+	".cfi_offset rbp, -16\n"
+	"	sub	$48, %rsp\n"
+	"	push	%rbp\n"
+	"	push	%rbp\n"
+	"	mov	%rsp, %rbp\n"
+	/* DW_CFA_def_cfa_expression: breg6 0, deref, lit16, plus */
+	".cfi_escape 0x0f, 5, 0x76, 0, 0x06, 0x40, 0x22\n"
+	"	mov	%rdi, %rax\n"
+	"	mov	%esi, %edi\n"
+	"	call	*%rax\n"
+	"	leave\n"
+	".cfi_def_cfa rbp, 16\n"
+	"	leave\n"
+	".cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size linked, . - linked\n");
+
+static FRAME int call_linked(int n)
+{
+	return (n ? linked(call_linked, n - 1) : walks_probe()) + n;
+}
+
+TEST(linked_frames)
+{
+	call_linked(5);
+	EXPECT_SAME(14);
+	EXPECT_EQ(0, walks.complete_walks);
+}
+
+#endif
+
 static FRAME int variable(int n)
 {
 	volatile char array[n * 8 + 1];

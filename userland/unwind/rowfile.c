@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #define MAGIC	0x73776f726673616dull /* "masfrows" */
-#define VERSION 2u /* also of what the numbers of struct mf_cfi_rule mean */
+#define VERSION 3u /* also of what the numbers of struct mf_cfi_rule mean */
 
 #define FACTOR 0x9e3779b97f4a7c15ull
 
 _Static_assert(sizeof(struct mf_rowfile) == 56 && sizeof(struct mf_rowfile_row) == 16 &&
 		       sizeof(struct mf_cfi_rule) == 8,
 	       "the file's form has changed: so must its version");
-_Static_assert(MF_CFA_SIGNAL == 6 && MF_FP_AT_FP == 2, "and what is in it");
+_Static_assert(MF_CFA_FP_LINK == 7 && MF_FP_AT_FP == 2, "and what is in it");
 
 void mf_rowfile_init(struct mf_rowfile *file, const uint8_t *build_id, uint8_t size)
 {
@@ -31,7 +31,7 @@ void mf_rowfile_init(struct mf_rowfile *file, const uint8_t *build_id, uint8_t s
 
 bool mf_rowfile_holds(const struct mf_cfi_rule *rule)
 {
-	return rule->cfa >= MF_CFA_END && rule->cfa <= MF_CFA_SIGNAL && rule->fp <= MF_FP_AT_FP;
+	return rule->cfa >= MF_CFA_END && rule->cfa <= MF_CFA_FP_LINK && rule->fp <= MF_FP_AT_FP;
 }
 
 /* Each bit of the file changes it: a step is one to one in what has come before, and in @word. */

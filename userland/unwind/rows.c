@@ -39,6 +39,7 @@ static struct cursor cursor_in(const struct mf_rows_object *object, const uint8_
 struct state {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
+	int64_t cfa_addend; /* if cfa_indirect: to what is stored at cfa_offset */
 	bool cfa_indirect, cfa_unknown;
 	enum mf_fp_kind fp;
 	int64_t fp_offset;
@@ -121,18 +122,44 @@ static uint64_t read_encoded(struct cursor *cursor, uint8_t encoding)
 	}
 }
 
-/* Recognises the expression "register rbp plus an offset", with @deref "and what is stored there". */
-static bool is_rbp_expression(struct cursor expression, bool deref, int64_t *offset)
-{
-	enum {
-		OP_DEREF = 0x06,
-		OP_BREG6 = 0x76,
-	};
+/* Of DWARF's expressions. */
+enum {
+	OP_DEREF = 0x06,
+	OP_PLUS = 0x22,
+	OP_PLUS_CONSTANT = 0x23,
+	OP_LITERAL_0 = 0x30,
+	OP_LITERAL_31 = 0x4f,
+	OP_BREG6 = 0x76,
+};
 
+/* Recognises the expression "register rbp plus an offset". */
+static bool is_rbp_expression(struct cursor expression, int64_t *offset)
+{
 	if (read_fixed(&expression, 1) != OP_BREG6)
 		return false;
 	*offset = read_sleb(&expression);
-	if (deref && read_fixed(&expression, 1) != OP_DEREF)
+	return expression.at == expression.end;
+}
+
+/* Recognises "what is stored at register rbp plus an offset", and then perhaps "plus a constant". */
+static bool is_stored_expression(struct cursor expression, int64_t *offset, int64_t *addend)
+{
+	uint64_t op;
+
+	*addend = 0;
+	if (read_fixed(&expression, 1) != OP_BREG6)
+		return false;
+	*offset = read_sleb(&expression);
+	if (read_fixed(&expression, 1) != OP_DEREF)
+		return false;
+	if (expression.at == expression.end)
+		return true;
+	op = read_fixed(&expression, 1);
+	if (op == OP_PLUS_CONSTANT)
+		*addend = (int64_t)read_uleb(&expression);
+	else if (op >= OP_LITERAL_0 && op <= OP_LITERAL_31 && read_fixed(&expression, 1) == OP_PLUS)
+		*addend = (int64_t)(op - OP_LITERAL_0);
+	else
 		return false;
 	return expression.at == expression.end;
 }
@@ -188,7 +215,7 @@ static void set_expression(struct state *state, uint64_t reg, struct cursor expr
 	if (reg == REGISTER_RA) {
 		state->ra_moved = true;
 	} else if (reg == REGISTER_RBP) {
-		state->fp_unknown = is_value || !is_rbp_expression(expression, false, &offset);
+		state->fp_unknown = is_value || !is_rbp_expression(expression, &offset);
 		if (!state->fp_unknown) {
 			state->fp = MF_FP_AT_FP;
 			state->fp_offset = offset;
@@ -296,8 +323,8 @@ advance_location:
 			state->cfa_offset = (int64_t)read_uleb(&program);
 			break;
 		case 0x0f: /* def_cfa_expression */
-			state->cfa_indirect = is_rbp_expression(read_block(&program), true,
-								&state->cfa_offset);
+			state->cfa_indirect = is_stored_expression(read_block(&program), &state->cfa_offset,
+								   &state->cfa_addend);
 			state->cfa_unknown = !state->cfa_indirect;
 			break;
 		case 0x10: /* expression */
@@ -439,17 +466,19 @@ static struct mf_cfi_rule rule_of(const struct state *state)
 	}
 	if (state->cfa_unknown || state->fp_unknown || state->ra_moved ||
 	    !fits(state->cfa_offset, INT32_MIN, INT32_MAX) ||
+	    (state->cfa_indirect && state->cfa_addend &&
+	     (state->cfa_offset || !fits(state->cfa_addend, INT32_MIN, INT32_MAX))) ||
 	    !fits(state->fp_offset, INT16_MIN, INT16_MAX))
 		return rule;
 	if (state->cfa_indirect)
-		rule.cfa = MF_CFA_FP_INDIRECT;
+		rule.cfa = state->cfa_addend ? MF_CFA_FP_LINK : MF_CFA_FP_INDIRECT;
 	else if (state->cfa_register == REGISTER_RSP)
 		rule.cfa = MF_CFA_SP;
 	else if (state->cfa_register == REGISTER_RBP)
 		rule.cfa = MF_CFA_FP;
 	else
 		return rule;
-	rule.cfa_offset = (int32_t)state->cfa_offset;
+	rule.cfa_offset = (int32_t)(rule.cfa == MF_CFA_FP_LINK ? state->cfa_addend : state->cfa_offset);
 	rule.fp = (uint8_t)state->fp;
 	rule.fp_offset = state->fp == MF_FP_KEPT ? 0 : (int16_t)state->fp_offset;
 	return rule;

@@ -14,6 +14,7 @@ enum mf_cfa_kind {
 	MF_CFA_FP,	    /* CFA = frame register + offset */
 	MF_CFA_FP_INDIRECT, /* CFA = what is stored at frame register + offset (realigned stacks) */
 	MF_CFA_SIGNAL,	    /* a signal frame: the interrupted registers lie at the stack pointer */
+	MF_CFA_FP_LINK,	    /* CFA = what is stored at frame register, + offset: that of the frame to which it is linked */
 	MF_CFA_BORDER,	    /* as MF_CFA_NONE, before code of which something is told; never in a file */
 };
 
