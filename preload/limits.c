@@ -25,7 +25,7 @@
 /* What the C library calls between this and the system call that executes a program, it has room for. */
 #define STACK_BYTES 8192
 
-/* More than a session takes. Of what address space a process may have, massif-ctl gives it half at most. */
+/* So much that massif-ctl, which gives a session a quarter of the limit, makes a full one. */
 #define ANY_SESSION (1ull << 40)
 
 /*

@@ -123,7 +123,8 @@ FIXTURE_VARIANT_ADD(room, of_addresses_64_threads) { "as", "64", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_65_threads) { "as", "65", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_640_threads) { "as", "640", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_of_its_parents) { "as", "65", "512", PARENT_SOFT };
-/* Half of it is the session's. */
+/* Half of it is the session's, or a quarter. */
+FIXTURE_VARIANT_ADD(room, of_many_addresses_that_cannot_be_raised) { "as", "65", "4096", PARENT, 1024 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_addresses_that_cannot_be_raised) { "as", "65", "1024", PARENT, 512 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_data) { "data", "0", "64" };
 FIXTURE_VARIANT_ADD(room, of_data_64_threads) { "data", "64", "64" };

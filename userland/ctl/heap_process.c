@@ -27,8 +27,11 @@
 
 enum {
 	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
-	ADDRESS_SHARE = 2,  /* of RLIMIT_AS at most half is for the store: it cannot be small */
+	ADDRESS_SHARE = 4,  /* of RLIMIT_AS a quarter is for the store: the rest of it is the program's */
 };
+
+/* Bytes of address space. A store that is much smaller has room for small programs only. */
+#define SMALL_STORE (512ull << 20)
 
 static const struct {
 	enum mf_store_full what;
@@ -48,7 +51,9 @@ static uint64_t share_of(pid_t pid)
 
 	if (prlimit(pid, RLIMIT_AS, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
 		return 0;
-	return limit.rlim_cur / ADDRESS_SHARE;
+	if (limit.rlim_cur / ADDRESS_SHARE >= SMALL_STORE)
+		return limit.rlim_cur / ADDRESS_SHARE;
+	return limit.rlim_cur / 2 < SMALL_STORE ? limit.rlim_cur / 2 : SMALL_STORE;
 }
 
 /* In which both we and process @pid have room, or one that we start (0); 0: in any. */
