@@ -201,6 +201,7 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 		.depth = options->report.depth,
 		.traces_children = options->trace_children,
 		.skips = skips,
+		.held = options->held,
 		.skips_data = (void *)options,
 	};
 

@@ -74,6 +74,7 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	if (!a)
 		return;
 	free(a->visible);
+	free(mf_take(a->store.files, NULL));
 	mf_resident_deinit(&a->resident);
 	for (size_t i = 0; i < a->n_notes; i++)
 		free(a->notes[i].words);
@@ -175,6 +176,17 @@ uint32_t mf_accounting_object(struct mf_accounting *a, const char *words)
 	return note == SIZE_MAX ? MF_OBJECT_NONE : a->notes[note].object;
 }
 
+/* Whoever reads the store's objects finds what is held of @object there. */
+static void hold(struct mf_accounting *a, uint32_t object, struct mf_held_file *held)
+{
+	size_t room = a->store.sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record);
+
+	if (!a->store.files)
+		a->store.files = calloc(room, sizeof(struct mf_held_file *));
+	if (a->store.files && object < room)
+		a->store.files[object] = held;
+}
+
 /* The object that @pc in @interval, of a file, belongs to. */
 static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *interval,
 			    uint64_t pc)
@@ -210,6 +222,7 @@ static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *i
 		.bias = bias,
 		.object = mf_objects_add(&a->store, &object),
 	};
+	hold(a, keys[a->n_objects].object, mf_files_held(a->files, interval->file));
 	return keys[a->n_objects++].object;
 }
 

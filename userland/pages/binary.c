@@ -4,14 +4,11 @@
 #include "pages/binary.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -47,11 +44,10 @@
 #endif
 
 struct mf_binary {
-	int fd;		 /* -1: all bytes are in memory */
+	const struct mf_held_file *held; /* NULL: all bytes are in memory */
 	uint8_t *bytes;	 /* of the whole file, filled block by block */
 	uint8_t *blocks; /* bitmap of those that have been read */
 	uint64_t size;
-	uint64_t device, inode;
 	ElfW(Phdr) segments[SEGMENTS_MAX]; /* the PT_LOAD ones */
 	unsigned int n_segments;
 	uint64_t table_header, table_entries; /* addresses; 0: no table */
@@ -67,10 +63,15 @@ static bool load_block(struct mf_binary *binary, uint64_t block)
 {
 	uint64_t offset = block * BLOCK_BYTES;
 	uint64_t size = binary->size - offset < BLOCK_BYTES ? binary->size - offset : BLOCK_BYTES;
+	mf_auto_close int own = -1;
+	int fd;
 
-	if (binary->fd < 0 || binary->blocks[block / 8] & (1u << block % 8))
+	if (!binary->held || binary->blocks[block / 8] & (1u << block % 8))
 		return true;
-	if (pread(binary->fd, binary->bytes + offset, size, (off_t)offset) != (ssize_t)size)
+	fd = binary->held->fd;
+	if (fd < 0)
+		fd = own = mf_held_open(binary->held);
+	if (fd < 0 || pread(fd, binary->bytes + offset, size, (off_t)offset) != (ssize_t)size)
 		return false;
 	binary->blocks[block / 8] |= (uint8_t)(1u << block % 8);
 	return true;
@@ -110,12 +111,6 @@ bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, ui
 	*table = binary->table_entries;
 	*n_entries = binary->n_entries;
 	return binary->n_entries;
-}
-
-void mf_binary_identity(const struct mf_binary *binary, uint64_t *device, uint64_t *inode)
-{
-	*device = binary->device;
-	*inode = binary->inode;
 }
 
 uint64_t mf_binary_entry(const struct mf_binary *binary)
@@ -275,21 +270,17 @@ static bool read_headers(struct mf_binary *binary)
 	return true;
 }
 
-struct mf_binary *mf_binary_open(const char *path)
+struct mf_binary *mf_binary_open(const struct mf_held_file *held)
 {
-	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct mf_binary *binary;
-	struct stat status;
 
-	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+	if (held->error || !held->size)
 		return NULL;
 	binary = calloc(1, sizeof(*binary));
 	if (!binary)
 		return NULL;
-	binary->size = (uint64_t)status.st_size;
-	binary->device = (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev);
-	binary->inode = status.st_ino;
-	binary->fd = mf_take(fd, -1);
+	binary->size = held->size;
+	binary->held = held;
 	binary->blocks = calloc(binary->size / BLOCK_BYTES / 8 + 1, 1);
 	binary->bytes = mmap(NULL, binary->size, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -312,7 +303,6 @@ struct mf_binary *mf_binary_open_vdso(void)
 	binary = calloc(1, sizeof(*binary));
 	if (!binary)
 		return NULL;
-	binary->fd = -1;
 	/* Its section headers are last in it, as the linker leaves them. */
 	binary->size = elf->e_shoff + (uint64_t)elf->e_shnum * elf->e_shentsize;
 	binary->bytes = malloc(binary->size + 1);
@@ -329,10 +319,9 @@ void mf_binary_close(struct mf_binary *binary)
 {
 	if (!binary)
 		return;
-	if (binary->fd >= 0) {
+	if (binary->held) {
 		if (binary->bytes)
 			munmap(binary->bytes, binary->size);
-		close(binary->fd);
 	} else {
 		free(binary->bytes);
 	}

@@ -8,19 +8,17 @@
 #include <stdint.h>
 
 #include "pages/cfi.h"
+#include "symbols/held.h"
 #include "symbols/object.h"
 
 struct mf_binary;
 
 /*
- * Opens the ELF file @path; its bytes are read when they are asked for, a page at a time, and kept.
- * (Not mapped: the file may be truncated under us, and we should not die of it.) Returns NULL if it
- * cannot be read or is not an ELF file of this machine's word size and byte order.
+ * Opens the ELF file @held, which must outlive it; its bytes are read when they are asked for, a page at a
+ * time, and kept. (Not mapped: the file may be truncated under us, and we should not die of it.) Returns NULL
+ * if it cannot be read or is not an ELF file of this machine's word size and byte order.
  */
-struct mf_binary *mf_binary_open(const char *path);
-
-/* Where it is on disk: its device (major << 32 | minor) and inode. */
-void mf_binary_identity(const struct mf_binary *binary, uint64_t *device, uint64_t *inode);
+struct mf_binary *mf_binary_open(const struct mf_held_file *held);
 
 /* The vdso of this process: every process of this kernel has the same. NULL if there is none. */
 struct mf_binary *mf_binary_open_vdso(void);

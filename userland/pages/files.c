@@ -3,7 +3,6 @@
 
 #include "pages/files.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,12 @@ void mf_files_deinit(struct mf_files *files)
 {
 	for (uint32_t i = 1; i < files->count; i++) {
 		mf_binary_close(files->files[i].binary);
+		mf_held_release(files->held, files->files[i].held);
 		free(files->files[i].path);
 	}
 	free(files->files);
 	free(files->table);
+	mf_held_destroy(files->own);
 	mf_files_init(files);
 }
 
@@ -45,7 +46,8 @@ static uint32_t *find_slot(const struct mf_files *files, const char *path, uint6
 		const struct mf_file *file = &files->files[files->table[i]];
 
 		if (!files->table[i] ||
-		    (file->inode == inode && file->device == device && !strcmp(file->path, path)))
+		    (file->identity.inode == inode && file->identity.device == device &&
+		     !strcmp(file->path, path)))
 			return &files->table[i];
 	}
 }
@@ -75,7 +77,7 @@ static bool make_room(struct mf_files *files)
 		for (uint32_t i = 1; i < files->count; i++) {
 			const struct mf_file *file = &files->files[i];
 
-			*find_slot(files, file->path, file->device, file->inode) = i;
+			*find_slot(files, file->path, file->identity.device, file->identity.inode) = i;
 		}
 	}
 	return true;
@@ -96,95 +98,41 @@ uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t devi
 		return MF_FILE_NONE;
 	files->files[files->count] = (struct mf_file){
 		.path = copy,
-		.device = device,
-		.inode = inode,
+		.identity = { .device = device, .inode = inode },
 	};
 	*slot = files->count;
 	return files->count++;
 }
 
-/* What the kernel appends to the path of a file that has none any more. */
-#define DELETED " (deleted)"
-
-static bool is_deleted(const struct mf_file *file)
+static struct mf_held *table_of(struct mf_files *files)
 {
-	size_t length = strlen(file->path), end = sizeof(DELETED) - 1;
-
-	return length > end && !strcmp(file->path + length - end, DELETED);
+	if (!files->held)
+		files->held = files->own = mf_held_create(MF_HELD_MAX);
+	return files->held;
 }
 
-/* Whether @binary is what was mapped: yes, no, or perhaps. */
-enum likeness {
-	OTHER,
-	PERHAPS, /* an overlay's files have another device, and perhaps inode, than what is mapped */
-	SAME,
-};
-
-static enum likeness compare(const struct mf_file *file, const struct mf_binary *binary)
+static void open_binary(struct mf_files *files, uint32_t number, pid_t pid, uint64_t start, uint64_t end)
 {
-	uint64_t device, inode;
+	struct mf_file *file = &files->files[number];
 
-	mf_binary_identity(binary, &device, &inode);
-	if (inode == file->inode)
-		return SAME;
-	return device == file->device ? OTHER : PERHAPS;
-}
-
-/*
- * The path is of the mount namespace of the process, which may not be ours, and may have been given
- * to another file since. The process's own view is asked then; for a file that has no path any
- * more, the mapping itself (which takes privileges), or the program that the process runs.
- */
-static struct mf_binary *open_file(const struct mf_file *file, pid_t pid, uint64_t start,
-				   uint64_t end)
-{
-	struct mf_binary *perhaps = NULL;
-	bool deleted = is_deleted(file);
-	char root[4096 + 64], mapping[96], program[64];
-	const char *const paths[] = {deleted ? NULL : file->path, deleted ? NULL : root, mapping,
-				     program};
-
-	snprintf(root, sizeof(root), "/proc/%d/root%s", (int)pid, file->path);
-	snprintf(mapping, sizeof(mapping), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
-		 start, end);
-	snprintf(program, sizeof(program), "/proc/%d/exe", (int)pid);
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		struct mf_binary *binary;
-		enum likeness likeness;
-
-		if (!paths[i] || (i && !pid))
-			continue;
-		binary = mf_binary_open(paths[i]);
-		likeness = binary ? compare(file, binary) : OTHER;
-		/* A mapping is what it is, by whatever name. */
-		if (likeness == SAME || (binary && paths[i] == mapping)) {
-			mf_binary_close(perhaps);
-			return binary;
-		}
-		if (likeness == PERHAPS && !perhaps && paths[i] != program)
-			perhaps = binary;
-		else
-			mf_binary_close(binary);
-	}
-	return perhaps;
-}
-
-static void open_binary(struct mf_file *file, pid_t pid, uint64_t start, uint64_t end)
-{
 	if (file->tried)
 		return;
 	file->tried = true;
-	if (mf_file_is_path(file))
-		file->binary = open_file(file, pid, start, end);
-	else if (!strcmp(file->path, "[vdso]"))
+	if (mf_file_is_path(file)) {
+		file->held = mf_held_take(table_of(files), &(struct mf_held_mapping){
+			.pid = pid, .start = start, .end = end, .path = file->path, .file = file->identity,
+		});
+		file->binary = file->held ? mf_binary_open(file->held) : NULL;
+	} else if (!strcmp(file->path, "[vdso]")) {
 		file->binary = mf_binary_open_vdso();
+	}
 }
 
 struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number)
 {
 	if (!number)
 		return NULL;
-	open_binary(&files->files[number], 0, 0, 0);
+	open_binary(files, number, 0, 0, 0);
 	return files->files[number].binary;
 }
 
@@ -192,5 +140,5 @@ void mf_files_mapped(struct mf_files *files, uint32_t number, pid_t pid, uint64_
 		     uint64_t end)
 {
 	if (number)
-		open_binary(&files->files[number], pid, start, end);
+		open_binary(files, number, pid, start, end);
 }

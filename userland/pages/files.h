@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "pages/binary.h"
+#include "symbols/held.h"
 
 /* What is mapped has no name. */
 #define MF_FILE_NONE 0u
@@ -16,12 +17,14 @@
 struct mf_file {
 	char *path; /* as the kernel names it: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]"
 		     */
-	uint64_t device, inode;
+	struct mf_file_identity identity;
+	struct mf_held_file *held; /* NULL: it is not on disk, or was not tried */
 	struct mf_binary *binary;
 	bool tried; /* to open it */
 };
 
 struct mf_files {
+	struct mf_held *held, *own; /* own: made here, since nobody gave one */
 	struct mf_file *files; /* [0] is unused */
 	uint32_t count, max;
 	uint32_t *table; /* numbers by hash, 0: free */
@@ -51,6 +54,12 @@ static inline struct mf_file *mf_files_get(const struct mf_files *files, uint32_
 static inline bool mf_file_is_path(const struct mf_file *file)
 {
 	return file->path[0] == '/';
+}
+
+/* What is held open of the file, or NULL. It belongs to the table. */
+static inline struct mf_held_file *mf_files_held(const struct mf_files *files, uint32_t number)
+{
+	return files->files[number].held;
 }
 
 /* The binary of an ELF file or of the vdso, or NULL. It belongs to the table. */

@@ -143,6 +143,7 @@ static struct mf_pages *create(const struct mf_pages_options *options)
 	pages->common.ring = &pages->ring;
 	pages->common.known_mode = known_mode();
 	mf_files_init(&pages->common.files);
+	pages->common.files.held = options->held;
 	return pages;
 }
 

@@ -59,6 +59,7 @@ struct mf_pages_options {
 	/* What filters stacks where that decides on what counts; NULL: everything counts. */
 	const struct mf_report_options *filter;
 	const struct mf_symbolizer_options *names; /* with @filter */
+	struct mf_held *held; /* of files that are mapped; NULL: a table of its own */
 
 	/* Profile also the programs that profiled processes execute, by --trace-children. */
 	bool traces_children;
