@@ -17,6 +17,13 @@
 #define FUTEX_BYTES 4u
 #define UNLIKELY_VALUE 0x6d73661bu /* if the word has it all the same, no time is waited */
 
+static bool forbidden;
+
+void mf_readable_forbid(void)
+{
+	__atomic_store_n(&forbidden, true, __ATOMIC_RELAXED);
+}
+
 /* A half of a word: what futex(2) reads, which is aligned. */
 static bool is_readable_half(uint64_t address)
 {
@@ -32,7 +39,7 @@ bool mf_readable_word(uint64_t address)
 	int saved = errno;
 	bool readable;
 
-	if (!address)
+	if (!address || __atomic_load_n(&forbidden, __ATOMIC_RELAXED))
 		return false;
 	readable = is_readable_half(address);
 	if (readable && address % PAGE_BYTES > PAGE_BYTES - sizeof(uint64_t))

@@ -15,4 +15,7 @@ bool mf_readable_text(const char *text);
 /* Can the pointers up to the first NULL be read, and their texts? A call for each page, if they lie in order. */
 bool mf_readable_texts(char *const *texts);
 
+/* From now on the kernel is not asked, as under seccomp's strict mode, which kills for it: nothing can be read. */
+void mf_readable_forbid(void);
+
 #endif

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
+#include "readable.h"
 #include "real.h"
 #include "start.h"
 
@@ -20,7 +21,10 @@ static long note(long result, bool restricts, bool strictly)
 	if (!restricts || result < 0)
 		return result;
 	__atomic_store_n(&mf_sandbox_on, true, __ATOMIC_RELAXED);
-	if (strictly && mf_session_store.header)
+	if (!strictly)
+		return result;
+	mf_readable_forbid();
+	if (mf_session_store.header)
 		mf_session_store.header->may_not_wait = 1;
 	return result;
 }

@@ -26,6 +26,8 @@ static const struct {
 	{ "untouched_calls", { "fork" }, "3 children have no profile" },
 	{ "untouched_calls", { "exec" } },
 	{ "untouched_calls", { "strict" } },
+	{ "untouched_calls_bare", { "alone" } },
+	{ "untouched_calls_bare", { "strict" } },
 };
 
 /* At most two options each. */

@@ -79,6 +79,7 @@ run() {
 		export PATH=/usr/sbin:/usr/bin:/sbin:/bin SEARCH=$here
 		exec 3>&- 4>&- 5>&-
 		sh -c "$preparation" < /dev/null > "$work/now/prepared" 2>&1
+		echo "prepared with $?" >> "$work/now/prepared"
 		# shellcheck disable=SC2086 # a list of words
 		exec env $environment "$contain" "$@" -t "$limit" -d "$work/now" -- sh -c "$text"
 	)
@@ -109,6 +110,10 @@ compare() {
 	else
 		echo differs
 	fi
+}
+
+prepared_alike() {
+	[ "$(tail -n 1 "$work/alone1/prepared")" = "$(tail -n 1 "$work/$1/prepared")" ]
 }
 
 ended_well() {
@@ -197,6 +202,10 @@ status=0
 alone_ms=$(cat "$work/alone1/time")
 for set in $options; do
 	profiled "$set" "$set"
+	if ! prepared_alike "$set"; then
+		say "$set" random "the preparation did not do the same again: $(tail -n 2 "$work/$set/prepared" | paste -sd ' ')"
+		continue
+	fi
 	differences "$set"
 	verdict=equal
 	if [ -n "$differs" ]; then

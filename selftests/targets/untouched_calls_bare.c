@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+// untouched_calls whose code has no unwind rules that can be found, so that stacks are followed by frame pointers;
+// and they become deeper from one allocation to the next, so that it is not known of them what can be read.
+
+#include <alloca.h>
+#include <stdlib.h>
+
+#define STEP  32
+#define STEPS 8000
+
+static __attribute__((noinline)) void *deeper_malloc(size_t size)
+{
+	static size_t calls;
+	volatile char *room = alloca(STEP * (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % STEPS + 1));
+	void *block;
+
+	room[0] = 1;
+	block = malloc(size);
+	room[0] = 0;
+	return block;
+}
+
+#define malloc deeper_malloc
+#include "untouched_calls.c"
