@@ -14,6 +14,10 @@ PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 # The program's floating-point and vector registers, their flags and their modes are not the shim's: it has
 # only integers, and moves memory with general registers.
 $(PRELOAD_OBJS): CFLAGS += -mgeneral-regs-only
+# Without them gcc clears and copies small structures by string instructions, which take long to begin.
+INLINE_UP_TO_256 := unrolled_loop:256:noalign,libcall:-1:noalign
+$(PRELOAD_OBJS): CFLAGS += $(if $(findstring clang,$(CC)),,-mmemset-strategy=$(INLINE_UP_TO_256) \
+	-mmemcpy-strategy=$(INLINE_UP_TO_256))
 
 # C++ exceptions thrown by the library's operator new pass through ours.
 $(O)/pic/preload/operators.o: CFLAGS += -fexceptions

@@ -22,23 +22,45 @@
 /* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Of the dynamic linker. */
 extern void *__libc_stack_end;
 
+/* Word by word, not by "rep movsb": what is copied is mostly short, and parts of it may overlap closely. */
+static void copy_upwards(unsigned char *to, const unsigned char *from, size_t size)
+{
+	uint64_t word;
+
+	for (; size >= sizeof(word); size -= sizeof(word)) {
+		__builtin_memcpy(&word, from, sizeof(word));
+		__builtin_memcpy(to, &word, sizeof(word));
+		to += sizeof(word);
+		from += sizeof(word);
+	}
+	while (size--)
+		*to++ = *from++;
+}
+
+static void copy_downwards(unsigned char *to, const unsigned char *from, size_t size)
+{
+	uint64_t word;
+
+	for (; size >= sizeof(word); size -= sizeof(word)) {
+		__builtin_memcpy(&word, from + size - sizeof(word), sizeof(word));
+		__builtin_memcpy(to + size - sizeof(word), &word, sizeof(word));
+	}
+	while (size--)
+		to[size] = from[size];
+}
+
 void *memcpy(void *to, const void *from, size_t size)
 {
-	void *start = to;
-
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
-	return start;
+	copy_upwards(to, from, size);
+	return to;
 }
 
 void *memmove(void *to, const void *from, size_t size)
 {
-	unsigned char *target = to;
-	const unsigned char *source = from;
-
 	if ((uintptr_t)to - (uintptr_t)from >= size)
-		return memcpy(to, from, size);
-	while (size--)
-		target[size] = source[size];
+		copy_upwards(to, from, size);
+	else
+		copy_downwards(to, from, size);
 	return to;
 }
 
