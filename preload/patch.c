@@ -22,6 +22,8 @@
 #define POOL_BYTES  65536u
 #define POOLS_MAX   4096u
 #define ROOM_ALIGN  16u
+/* How far from a site its pool may be: what the site's instructions refer to must be in reach of the pool, too. */
+#define POOL_REACH  (MF_JUMP_REACH - (512ull << 20))
 #define LOWEST	    65536u /* below it, nothing is mapped: a null pointer's members are there */
 
 /* Memory for code near some of the program's. The part from @open on is writable. */
@@ -144,8 +146,8 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 /* Of the addresses from @start to @end, the highest for a pool that is in reach of @site; 0: none. */
 static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 {
-	uint64_t least = site > MF_JUMP_REACH ? site - MF_JUMP_REACH : 0;
-	uint64_t most = site + MF_JUMP_REACH;
+	uint64_t least = site > POOL_REACH ? site - POOL_REACH : 0;
+	uint64_t most = site + POOL_REACH;
 
 	if (start < least)
 		start = round_up(least, POOL_BYTES);
@@ -169,7 +171,7 @@ static int find_place(uint64_t site, uint64_t *place)
 
 	if (code)
 		return code;
-	while (from < site + MF_JUMP_REACH) {
+	while (from < site + POOL_REACH) {
 		bool more = mf_maps_next(&maps, &map);
 
 		found = place_between(from, more ? map.start : UINT64_MAX, site);
@@ -216,12 +218,16 @@ static int make_pool(uint64_t site)
 	return code;
 }
 
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return (a > b ? a - b : b - a) <= POOL_REACH;
+}
+
 static bool has_room(const struct pool *pool, uint64_t site, size_t size)
 {
 	uint32_t from = pool->is_open ? pool->used : (uint32_t)round_up(pool->used, page_size());
 
-	return from + size <= POOL_BYTES && mf_jump_reaches(site, pool->start) &&
-	       mf_jump_reaches(site, pool->start + POOL_BYTES);
+	return from + size <= POOL_BYTES && is_near(site, pool->start) && is_near(site, pool->start + POOL_BYTES);
 }
 
 /* What was sealed stays as it is: the next page is the first that can be written again. */

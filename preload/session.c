@@ -92,18 +92,25 @@ static int wanted(void)
 	       (header->leaves_heap ? MF_SESSION_NO_HEAP : 0);
 }
 
+#define GAP_BYTES (1u << 20)
+
 static void attach(void)
 {
 	char *value = mf_environment_find(MF_JOIN_VARIABLE), *rest = NULL;
 	int fd, trace, *active;
 	bool is_attached;
+	void *gap;
 
 	if (!value)
 		return;
 	mf_limits_raise();
 	fd = find_memory(value, &rest, &trace);
 	active = make_active_word();
+	/* The session's memory would come to lie right below the objects. There is to be room for mf_patch_room(). */
+	gap = mmap(NULL, GAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	is_attached = fd >= 0 && active && !mf_store_attach(&mf_session_store, fd, NULL);
+	if (gap != MAP_FAILED)
+		munmap(gap, GAP_BYTES);
 	mf_limits_settle();
 	if (!is_attached) {
 		/* massif-ctl sees that nobody attached and says so. */

@@ -26,6 +26,7 @@
 #include "detour.h"
 #include "gate.h"
 #include "hook.h"
+#include "instruction.h"
 #include "patch.h"
 #include "real.h"
 #include "session.h"
@@ -184,6 +185,57 @@ static struct taken *find_taken(const void *site)
 	return NULL;
 }
 
+/*
+ * Definitions that are only a jump, with no room for another one: linkers and compilers make all of a library's
+ * operators delete such jumps to one of them. What they lead to may be taken over, and counts then.
+ */
+#define JUMPS_MAX 64u
+
+static struct jump {
+	struct mf_definition definition;
+	const void *target;
+} jumps[JUMPS_MAX];
+static uint32_t n_jumps; /* of the objects that come now */
+
+static const struct jump *find_jump(const void *site)
+{
+	for (uint32_t i = 0; i < n_jumps; i++)
+		if (jumps[i].definition.address == site)
+			return &jumps[i];
+	return NULL;
+}
+
+/* Returns whether it is one, and will be looked at when all of its object's have been found. */
+static bool note_jump(const struct mf_definition *definition)
+{
+	const uint8_t *site = definition->address;
+	struct mf_instruction in;
+
+	if (find_jump(site))
+		return true;
+	if (n_jumps == JUMPS_MAX || !mf_instruction_read(site, definition->size, &in) ||
+	    in.flow != MF_FLOW_JUMP)
+		return false;
+	jumps[n_jumps++] = (struct jump){ *definition, site + in.length + in.distance };
+	return true;
+}
+
+/* Those that do not lead to a function that counts. They may jump to each other, in a circle. */
+static void miss_jumps(void)
+{
+	for (uint32_t i = 0; i < n_jumps; i++) {
+		const struct jump *jump = &jumps[i], *next = jump;
+		const struct taken *own;
+
+		for (uint32_t hops = 0; hops < n_jumps && (next = find_jump(jump->target)); hops++)
+			jump = next;
+		own = find_taken(jump->target);
+		if (!own || !mf_detour_is_placed(&own->detour))
+			miss(&jumps[i].definition, -ENOEXEC);
+	}
+	n_jumps = 0;
+}
+
 static void take(const struct mf_definition *definition)
 {
 	const struct function *function = &functions[definition->name];
@@ -207,6 +259,8 @@ static void take(const struct mf_definition *definition)
 	}
 	code = mf_detour_prepare(&own->detour, definition->address, definition->size,
 				 (const void *)mf_hook_entry, &own->hook);
+	if (code == -ENOEXEC && note_jump(definition))
+		return;
 	if (code) {
 		miss(definition, code);
 		return;
@@ -371,6 +425,7 @@ static void place(void)
 						      .address = own->detour.site },
 			     failed);
 	}
+	miss_jumps();
 	mf_patch_end();
 }
 

@@ -121,6 +121,18 @@ TEST_F(own, what_cannot_be_moved_is_told)
 						 "first instructions cannot be moved)"));
 }
 
+/* A function that is only a jump to one that is taken over needs no other jump: nothing is said of it. */
+TEST_F(own, jumps_to_what_is_taken_over)
+{
+	RUN(self, "--peak-inaccuracy=0.0", ctl_target("own_linked_jumps"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("", self->result.err);
+	ASSERT_NE(NULL, READ(self));
+	/* Nine that are kept, and one of the others, whichever operator frees it; or ten. */
+	EXPECT_LE(9 * 70005 + 70001, massif_text_peak(self->text));
+	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
+}
+
 /* Its blocks go back to it; calls of it that do not pass through us are not seen. */
 TEST_F(own, chosen_when_loaded_is_told)
 {
