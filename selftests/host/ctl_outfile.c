@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -123,6 +126,38 @@ TEST_F(outfile, failed_write_leaves_nothing)
 	EXPECT_NE(0, mf_outfile_commit(&file, &self->err));
 	EXPECT_NE(NULL, strstr(self->err.text, "cannot write 'f.old': "));
 	EXPECT_TRUE(holds("f.old", "old\n"));
+}
+
+/* A server has no room, and says so when it is asked for good: these stand for the C library's functions. */
+static int server_error;
+
+int fstatfs(int fd, struct statfs *status)
+{
+	int code = (int)syscall(SYS_fstatfs, fd, status);
+
+	if (!code && server_error)
+		status->f_type = NFS_SUPER_MAGIC;
+	return code;
+}
+
+int fsync(int fd)
+{
+	if (!server_error)
+		return (int)syscall(SYS_fsync, fd);
+	errno = server_error;
+	return -1;
+}
+
+TEST_F(outfile, failed_sync_leaves_nothing)
+{
+	ctl_write_file("f.old", "old\n", 0644);
+	server_error = EDQUOT;
+	EXPECT_EQ(-EDQUOT, write_whole("f.old", "new\n", 0644, &self->err));
+	EXPECT_STREQ("cannot write 'f.old': Disk quota exceeded", self->err.text);
+	EXPECT_TRUE(holds("f.old", "old\n"));
+	server_error = 0;
+	EXPECT_EQ(0, write_whole("f.old", "new\n", 0644, &self->err));
+	EXPECT_TRUE(holds("f.old", "new\n"));
 }
 
 TEST_F(outfile, link_is_replaced_not_followed)

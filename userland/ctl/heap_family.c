@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -303,15 +302,6 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
 	return mf_guests_watch(&family->guests, process->pidfd);
 }
 
-/* It waits, so it is there. */
-static void hold_program(struct mf_heap_process *process)
-{
-	char link[32];
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)process->pid);
-	mf_mapped_program(&process->mapped, link);
-}
-
 /*
  * A process of the family executed a program. What it was until now ends without a file, as in
  * Massif. Returns 0 and has taken the connection over, or -errno.
@@ -353,7 +343,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	made->launched = launched;
 	add(family, made, fd);
 	mf_account_begin(family->options, made->pid);
-	hold_program(made);
+	mf_mapped_executed(&made->mapped, made->pid);
 	mf_heap_process_start(made);
 	/* If it does not arrive, the guest is gone. */
 	mf_door_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
@@ -416,39 +406,6 @@ static int serve_executing(struct mf_heap_family *family, const struct mf_wish *
 
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish);
 
-/* A process gives a command, and waits; then it may have something to write. */
-static int serve_command(struct mf_heap_family *family, struct mf_guest *guest,
-			 const struct mf_wish *wish)
-{
-	__attribute__((cleanup(mf_monitor_free))) struct mf_monitor_file file = { .contents = -1 };
-	struct mf_heap_process *process = find_alive(family, wish->pid);
-	struct mf_error err = { "" };
-	int ret;
-
-	if (!process)
-		return -ESRCH;
-	ret = mf_monitor_execute(process, wish->path, &file, &err);
-	if (ret && ret != -ENOSYS)
-		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
-	if (ret)
-		return ret;
-	ret = mf_door_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
-	if (guest->contents >= 0)
-		close(guest->contents);
-	guest->is_told = file.is_told;
-	guest->contents = mf_take(file.contents, -1);
-	return ret ? ret : EINPROGRESS;
-}
-
-static int serve_written(struct mf_heap_family *family, const struct mf_guest *guest,
-			 const struct mf_wish *wish)
-{
-	const struct mf_monitor_file file = { .is_told = guest->is_told, .contents = guest->contents };
-
-	mf_monitor_written(&file, wish->path, -atoi(wish->args), family->options->outputs);
-	return ENOTCONN;
-}
-
 static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *wish)
 {
 	struct mf_heap_family *family = data;
@@ -468,9 +425,10 @@ static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *
 	case MF_JOIN_BORROW:
 		return lend(family, guest->fd, wish);
 	case MF_JOIN_COMMAND:
-		return serve_command(family, guest, wish);
+		return mf_monitor_serve(find_alive(family, wish->pid), guest, wish);
 	case MF_JOIN_WRITTEN:
-		return serve_written(family, guest, wish);
+		mf_monitor_serve_written(guest, wish, family->options->outputs);
+		return ENOTCONN;
 	case MF_JOIN_EXECUTES:
 	case MF_JOIN_STAYS:
 		return serve_executing(family, wish);

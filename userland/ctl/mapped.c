@@ -44,6 +44,14 @@ void mf_mapped_program(struct mf_mapped *mapped, const char *path)
 	mapped->program = mf_held_take_path(mapped->held, path);
 }
 
+void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	mf_mapped_program(mapped, link);
+}
+
 /* One line of /proc/PID/maps; its path is at the end of the line. */
 static bool parse(char *line, struct mf_held_mapping *mapping)
 {

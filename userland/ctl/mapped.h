@@ -28,6 +28,9 @@ void mf_mapped_deinit(struct mf_mapped *mapped, struct mf_store *store);
 /* The process executes the file at @path, which may be in /proc, or will. */
 void mf_mapped_program(struct mf_mapped *mapped, const char *path);
 
+/* The same of what process @pid executes now. */
+void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid);
+
 /*
  * Opens the files of objects that are new in @store, which process @pid has mapped; 0: it has ended, and they
  * are gone. Returns whether there were any.

@@ -67,8 +67,19 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 	return code;
 }
 
-int mf_monitor_execute(struct mf_heap_process *process, const char *text,
-		       struct mf_monitor_file *file, struct mf_error *err)
+/* What a command leads to: nothing, or a file, which the process is to write. */
+struct file {
+	char *name;   /* NULL: nothing; as it is given, or by default; owned */
+	int contents; /* -1: nothing */
+	bool is_told; /* the user is told of it when it is written */
+};
+
+/*
+ * Executes the command @text of @process, which waits. Returns 0, -ENOSYS if there is no such
+ * command, or another -errno with words. *@file is to be released.
+ */
+static int execute(struct mf_heap_process *process, const char *text, struct file *file,
+		   struct mf_error *err)
 {
 	mf_auto_free char *given = NULL;
 	enum mf_control_verb verb;
@@ -76,7 +87,7 @@ int mf_monitor_execute(struct mf_heap_process *process, const char *text,
 	bool numbered;
 	int code = 0;
 
-	*file = (struct mf_monitor_file){ .contents = -1 };
+	*file = (struct file){ .contents = -1 };
 	text += strspn(text, BLANKS);
 	length = strcspn(text, BLANKS);
 	if (!length)
@@ -114,19 +125,38 @@ int mf_monitor_execute(struct mf_heap_process *process, const char *text,
 	return print(process, verb, file->contents, err);
 }
 
-void mf_monitor_free(struct mf_monitor_file *file)
+static void release(struct file *file)
 {
 	free(file->name);
 	if (file->contents >= 0)
 		close(file->contents);
-	*file = (struct mf_monitor_file){ .contents = -1 };
+}
+
+int mf_monitor_serve(struct mf_heap_process *process, struct mf_guest *guest, const struct mf_wish *wish)
+{
+	__attribute__((cleanup(release))) struct file file = { .contents = -1 };
+	struct mf_error err = { "" };
+	int code;
+
+	if (!process)
+		return -ESRCH;
+	code = execute(process, wish->path, &file, &err);
+	if (code && code != -ENOSYS)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	if (code)
+		return code;
+	code = mf_door_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
+	if (guest->contents >= 0)
+		close(guest->contents);
+	guest->is_told = file.is_told;
+	guest->contents = mf_take(file.contents, -1);
+	return code ? code : EINPROGRESS;
 }
 
 /* The process could not write it: we may be able to. */
-static void save(const struct mf_monitor_file *file, const char *path, int code,
-		 struct mf_outputs *outputs)
+static void save(const struct mf_guest *guest, const char *path, int code, struct mf_outputs *outputs)
 {
-	int contents = file->contents;
+	int contents = guest->contents;
 	const struct mf_outfile_source source = {
 		.fill = mf_outfile_fill_from, .data = &contents, .stem = "massif.vgdb.out",
 	};
@@ -139,11 +169,13 @@ static void save(const struct mf_monitor_file *file, const char *path, int code,
 	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 }
 
-void mf_monitor_written(const struct mf_monitor_file *file, const char *path, int code,
-			struct mf_outputs *outputs)
+void mf_monitor_serve_written(const struct mf_guest *guest, const struct mf_wish *wish,
+			      struct mf_outputs *outputs)
 {
+	int code = -atoi(wish->args);
+
 	if (code)
-		save(file, path, code, outputs);
-	else if (file->is_told)
-		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", path);
+		save(guest, wish->path, code, outputs);
+	else if (guest->is_told)
+		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", wish->path);
 }
