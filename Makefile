@@ -37,6 +37,9 @@ INSTALL_INCLUDE :=
 INSTALL_PC      :=
 INSTALL_MAN     :=
 
+# Where cd would look for folders that are here, and print their names.
+unexport CDPATH
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 

@@ -45,7 +45,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test-modules packages sanitized-units guest-module check check-kernels check-debug-kernel check-random check-sanitize check-storm check-torture bench-kernel demo
+.PHONY: tests test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-torture bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -84,6 +84,12 @@ check:
 	@$(SUBMAKE) sanitized-units
 	@selftests/tools/fetch-python-tests.sh $(O)/python || echo 'host/heap_foreign will have one test less'
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' KERNELS='$(KERNELS)' selftests/tools/run-tests.sh
+
+# Twice as long as check.
+#: check-elsewhere  check in clones elsewhere: hostile surroundings, another user (ELSEWHERE=folder, TESTS=)
+check-elsewhere:
+	@selftests/tools/packages.sh build guest test
+	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' ELSEWHERE='$(ELSEWHERE)' selftests/tools/check-elsewhere.sh
 
 # Downloads 300 MB the first time. A kernel for which the module cannot be built fails its tests, and
 # the others go on.

@@ -3,6 +3,7 @@
 # In the guest of kernel.sh: real programs, native and in pages mode in turn, and with Valgrind.
 # Prints lines "program PROGRAM HOW OWN BELOW", nanoseconds: of the command, and of what it started.
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 build=${MASSIF_BUILD:-build}
 own=$build/selftests/bench/own

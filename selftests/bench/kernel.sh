@@ -7,6 +7,7 @@
 # fsrm) to copy words and not bytes: by bytes, a page to clear would count as 4,096. The guest's clock
 # leaps whenever it waits, so a limit in its seconds means nothing.
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$here/../.." && pwd -P)

@@ -3,6 +3,7 @@
 # Makes a program of 60 units with 47 MB of debug information: names.sh PROGRAM, and PROGRAM-z, in
 # which that is compressed. One unit is compiled; the others are copies with an entry of their own.
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 program=$1

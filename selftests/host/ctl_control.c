@@ -432,8 +432,8 @@ TEST_F_TIMEOUT(control, other_users, SECONDS)
 	int status;
 	pid_t pid;
 
-	if (geteuid())
-		SKIP(return, "only root can become somebody else");
+	if (ctl_not_by(NOBODY))
+		SKIP(return, "%s", ctl_not_by(NOBODY));
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
 	pid = fork();
 	if (!pid) {
@@ -475,8 +475,8 @@ TEST_F_TIMEOUT(control, imposters, SECONDS)
 	char byte;
 	pid_t pid;
 
-	if (geteuid())
-		SKIP(return, "only root can become somebody else");
+	if (ctl_not_by(NOBODY))
+		SKIP(return, "%s", ctl_not_by(NOBODY));
 	ASSERT_EQ(0, pipe(asked));
 	pid = fork();
 	if (!pid) {
@@ -531,8 +531,8 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	char byte;
 	pid_t pid;
 
-	if (geteuid())
-		SKIP(return, "only root can become somebody else");
+	if (ctl_not_by(NOBODY))
+		SKIP(return, "%s", ctl_not_by(NOBODY));
 	ASSERT_EQ(0, pipe(ready));
 	pid = fork();
 	if (!pid) {

@@ -7,12 +7,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +42,21 @@ const char *ctl_path(void)
 	return path;
 }
 
+const char *ctl_not_by(unsigned int uid)
+{
+	int status;
+	pid_t pid;
+
+	if (geteuid())
+		return "only root can become another user";
+	pid = fork();
+	if (!pid)
+		_exit(setgroups(0, NULL) || setgid(uid) || setuid(uid) || access(ctl_path(), X_OK));
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return "another user may not enter the build directory";
+	return NULL;
+}
+
 const char *ctl_target(const char *name)
 {
 	static char path[PATH_MAX];
@@ -51,14 +68,11 @@ const char *ctl_target(const char *name)
 /* A descriptor that reads @text from its start. */
 static int text_descriptor(const char *text)
 {
-	FILE *file = tmpfile();
-	int fd;
+	size_t length = strlen(text);
+	int fd = memfd_create("input", MFD_CLOEXEC);
 
-	need(file && fputs(text, file) >= 0 && fflush(file) == 0, "tmpfile");
-	rewind(file);
-	fd = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
-	need(fd >= 0, "dup");
-	fclose(file);
+	need(fd >= 0 && write(fd, text, length) == (ssize_t)length && lseek(fd, 0, SEEK_SET) == 0,
+	     "memfd_create");
 	return fd;
 }
 

@@ -16,6 +16,12 @@ struct ctl_result {
 /* $MASSIF_BUILD/massif-ctl. */
 const char *ctl_path(void);
 
+/*
+ * Why a test cannot run massif-ctl as another user, whose number is @uid: only root can become another
+ * user, and who has built in a private folder cannot let others in. NULL: it can.
+ */
+const char *ctl_not_by(unsigned int uid);
+
 /* $MASSIF_BUILD/selftests/targets/@name. Static storage of the last call. */
 const char *ctl_target(const char *name);
 

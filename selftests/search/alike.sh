@@ -20,6 +20,7 @@
 # differs, random (the command alone never does the same) or failed (it does not work alone). Details are
 # what was compared only in part, warnings of massif-ctl (in log), time and peak.
 set -u
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}

@@ -8,6 +8,7 @@
 # same, but for numbers in lines "about:", which may be off by 1 %. What differs stays in
 # $MASSIF_BUILD/selftests/hostile/NUMBER, with the sources. Ends with "N passed, M failed, K skipped".
 set -u
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}

@@ -5,6 +5,7 @@
 # Ends with "N passed, M failed, K skipped" and leaves what differed in $MASSIF_BUILD/selftests/alike, with a
 # table (of RST) of all that was run in programs.rst there. A program that cannot be installed is skipped.
 set -u
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 export MASSIF_BUILD=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}

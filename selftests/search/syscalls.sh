@@ -6,6 +6,7 @@
 # numbers and addresses masked, are the same but for those that syscalls.allowed allows to be added. Where
 # two runs alone differ only names are compared, and where these differ nothing is.
 set -u
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Shows what massif is for: the heap of a real program here, its pages in a QEMU guest with massif.ko
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 tools=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$tools/../.." && pwd -P)

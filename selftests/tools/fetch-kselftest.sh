@@ -5,6 +5,7 @@
 # The package is 130 MB and unpacks to 1.4 GB, of which we want two files: it is downloaded,
 # not installed, read as a stream, and deleted.
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 package=${KSELFTEST_PACKAGE:-linux-source-6.1}
 headers='kselftest.h kselftest_harness.h'

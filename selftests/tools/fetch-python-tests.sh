@@ -4,6 +4,7 @@
 #
 # No binary package has them. The source is 26 MB, of which we want 350 KB. Nothing is built.
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 package=${PYTHON_PACKAGE:-python3.11}
 tests=test_sqlite3

@@ -8,14 +8,22 @@
 # In the guest it leaves the batch with status 75 when the kernel is no longer to be trusted:
 # after a bad line (many are printed once per boot only), a module that stays, a test that hangs.
 set -u
+unset CDPATH # or cd may go elsewhere, and print where
 
 kind=${1:?usage: run-batch.sh host|guest NAME...}
 shift
 tools=$(cd "$(dirname "$0")" && pwd -P)
 MASSIF_SRC=$(cd "$tools/../.." && pwd -P)
 MASSIF_BUILD=${MASSIF_BUILD:-$MASSIF_SRC/build}
-export MASSIF_SRC MASSIF_BUILD LC_ALL=C
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES MAKE_TERMOUT MAKE_TERMERR
+export MASSIF_SRC MASSIF_BUILD
+# What would set options of the programs under test, or change what their libraries do.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES MAKE_TERMOUT MAKE_TERMERR \
+	MASSIF_OPTS VALGRIND_OPTS LD_PRELOAD LD_LIBRARY_PATH LD_BIND_NOW LD_DEBUG \
+	POSIXLY_CORRECT LANG LANGUAGE LOCPATH BASH_ENV ENV GIT_DIR GIT_WORK_TREE PERL5OPT PERL5LIB \
+	PYTHONPATH PYTHONSTARTUP PYTHONMALLOC PYTHONHOME GLIBC_TUNABLES \
+	${!MALLOC_*} ${!LC_*} ${!DEBUGINFOD_*}
+export LC_ALL=C
+umask 022
 
 default_limit=300
 fresh_guest=75

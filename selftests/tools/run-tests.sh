@@ -8,6 +8,7 @@
 # selftests/guest/tests.conf wants on all, unless EVERYWHERE is set.
 # A guest that died or is not to be trusted any more is replaced by a fresh one for the rest.
 set -u
+unset CDPATH # or cd may go elsewhere, and print where
 
 tools=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$tools/../.." && pwd -P)

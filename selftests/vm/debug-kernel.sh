@@ -6,6 +6,7 @@
 # KASAN, lockdep, kmemleak and the like. It is in build/guest/debug-6.12 and is built once, which takes
 # 2 GB.
 set -euo pipefail
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$here/../.." && pwd -P)

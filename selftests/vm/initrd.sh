@@ -4,6 +4,7 @@
 #
 # Without a release it holds no modules, for a kernel that has all it needs built in.
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd)
 output=${1:?usage: initrd.sh OUTPUT [RELEASE MODULE-ROOT]}

@@ -14,6 +14,7 @@
 # Packages are downloaded when first needed, and unpacked, never installed, so that the machine's
 # own kernels, compilers and package lists stay as they are.
 set -euo pipefail
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$here/../.." && pwd -P)

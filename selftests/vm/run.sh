@@ -6,6 +6,7 @@
 # and the tree just built, at the same paths, and whatever it writes is gone with it, except
 # below the results directory, a second share. Output streams here; the status is the command's.
 set -eu
+unset CDPATH # or cd may go elsewhere, and print where
 
 usage() {
 	cat <<'USAGE'

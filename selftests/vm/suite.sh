@@ -7,6 +7,7 @@
 # The archive is the one that the machine's own sources name; apt there takes no package for
 # installed, and changes nothing outside the directory. SUITE_KIND=deb-src is for source packages.
 set -euo pipefail
+unset CDPATH # or cd may go elsewhere, and print where
 
 say() {
 	printf 'suite: %s\n' "$*" >&2

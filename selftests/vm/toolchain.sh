@@ -8,6 +8,7 @@
 # `run` runs the command in the tree as its root, in which each DIR of this machine is visible, too, at
 # the same path. Nobody but the command sees that: it has mounts (and, without root, users) of its own.
 set -euo pipefail
+unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 
