@@ -174,13 +174,15 @@ TEST_F_TIMEOUT(pages, forks, SECONDS)
 	expect_file(_metadata, self->name);
 }
 
-/* Without %p the last one wins, and its file is whole. */
+/* Without %p the program has the name, and the others have theirs behind it. */
 TEST_F_TIMEOUT(pages, one_name_for_all, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap",
 		"--massif-out-file=massif.out.all", "sh", "-c", "(:) & (:) & (:) & wait");
-	EXPECT_EQ(1, ctl_find_files("massif.out", self->name));
+	EXPECT_EQ(4, ctl_find_files("massif.out", self->name));
+	EXPECT_EQ(3, ctl_find_files("massif.out.all.", self->name));
 	expect_file(_metadata, "massif.out.all");
+	expect_file(_metadata, self->name);
 }
 
 TEST_F_TIMEOUT(pages, replaced, SECONDS)
