@@ -114,15 +114,32 @@ static void relative_refuge(void)
 	setenv("TMPDIR", "u.refuge", 1);
 }
 
-/* One whose files cannot be made by those names would make none at all. */
-static void long_refuge(void)
+/* The same directory by a name of @length bytes: any number of slashes are one. */
+static void lengthen_refuge(size_t length)
 {
-	char path[400];
+	char path[4000];
+	size_t own = strlen(refuge);
 
-	memset(path, '/', sizeof(path) - 1);
-	memcpy(path + sizeof(path) - 5, "tmp", 4);
-	path[sizeof(path) - 1] = '\0';
+	if (own > length || length >= sizeof(path))
+		give_up();
+	memset(path, '/', length);
+	memcpy(path + length - own, refuge, own + 1);
 	setenv("TMPDIR", path, 1);
+}
+
+static void longest_refuge(void)
+{
+	lengthen_refuge(300);
+}
+
+static void longer_refuge(void)
+{
+	lengthen_refuge(301);
+}
+
+static void much_longer_refuge(void)
+{
+	lengthen_refuge(3000);
 }
 
 static void go_into(void)
@@ -192,8 +209,17 @@ FIXTURE_VARIANT_ADD(unwritable, relative_refuge) {
 	.before = relative_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = TMP,
 };
-FIXTURE_VARIANT_ADD(unwritable, long_refuge) {
-	.before = long_refuge, .options = { "--massif-out-file=/dev/full" },
+/* The name has to fit the message. */
+FIXTURE_VARIANT_ADD(unwritable, longest_refuge) {
+	.before = longest_refuge, .options = { "--massif-out-file=/dev/full" },
+	.name = "/dev/full", .why = "No space left on device", .place = REFUGE,
+};
+FIXTURE_VARIANT_ADD(unwritable, longer_refuge) {
+	.before = longer_refuge, .options = { "--massif-out-file=/dev/full" },
+	.name = "/dev/full", .why = "No space left on device", .place = TMP,
+};
+FIXTURE_VARIANT_ADD(unwritable, much_longer_refuge) {
+	.before = much_longer_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = TMP,
 };
 FIXTURE_VARIANT_ADD(unwritable, nowhere) {
@@ -296,7 +322,7 @@ static void expect_place(struct __test_metadata *_metadata, enum place place, co
 	char *text;
 
 	/* There may be any number of slashes before it. */
-	while (place == TMP && !strncmp(rest, "//", 2))
+	while (!strncmp(rest, "//", 2))
 		rest++;
 	EXPECT_EQ(0, strncmp(directory, rest, strlen(directory))) {
 		TH_LOG("%s", saved);

@@ -328,6 +328,36 @@ TEST_F(held, bound)
 	}
 }
 
+/* The same with the bound that massif-ctl has. */
+TEST_F_TIMEOUT(held, own_bound, 120)
+{
+	static const int numbers[] = { MF_HELD_MAX, MF_HELD_MAX + 1, 10 * MF_HELD_MAX };
+	struct mf_held *held = mf_held_create(MF_HELD_MAX);
+	struct mf_held_file **files = calloc(10 * MF_HELD_MAX, sizeof(*files));
+	struct rlimit limit;
+	struct stat status;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = limit.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	if (limit.rlim_cur < MF_HELD_MAX * MF_HELD_SHARE)
+		SKIP(return, "the limit of descriptors is below four times the bound (ulimit -Hn)");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		for (int n = 0; n < numbers[i]; n++)
+			files[n] = take(held, self->directory, n, &status);
+		EXPECT_EQ(MF_HELD_MAX, mf_held_count(held));
+		for (int n = 0; n < numbers[i]; n++)
+			ASSERT_EQ(n, number_in(files[n]));
+		ASSERT_EQ(0, system("rm -r r.files; mkdir r.files"));
+		for (int n = 0; n < numbers[i]; n++) {
+			ASSERT_EQ(n < (int)MF_HELD_MAX ? n : -ENOENT, number_in(files[n]));
+			mf_held_release(held, files[n]);
+		}
+	}
+	mf_held_destroy(held);
+	free(files);
+}
+
 /* The descriptors that the process may have are for the profiles first. */
 TEST_F(held, share_of_descriptors)
 {
