@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // ctl_daemon WAY FILE [N]: leaves processes behind, and exits with status 5. The last of them writes its
 // number to FILE, has 100 blocks of 1000 bytes, and takes 100 more with each SIGUSR1, of 2000 bytes and from
-// another function; SIGTERM ends it, with status 6.
+// another function; SIGUSR2 makes it fork a child that does the same; SIGTERM ends it, with status 6.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -57,11 +57,14 @@ static int live(const char *file)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	take_early();
 	write_number(file);
 	while (!sigwait(&set, &number) && number != SIGTERM) {
+		if (number == SIGUSR2 && fork())
+			continue;
 		for (int i = 0; i < BLOCKS; i++)
 			kept[BLOCKS + i] = take_late();
 		write_number(file);

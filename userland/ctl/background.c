@@ -22,8 +22,7 @@
 #include "ctl/message.h"
 #include "ctl/outname.h"
 
-/* @name, a pattern with %, in @directory. NULL if there is no memory. */
-static char *join(const char *directory, const char *name)
+char *mf_background_join(const char *directory, const char *name)
 {
 	mf_auto_free char *text = NULL;
 	size_t size;
@@ -61,7 +60,7 @@ static void leave_directory(struct mf_background *background)
 	for (size_t i = 0; i < sizeof(relative) / sizeof(relative[0]); i++) {
 		if (**relative[i] == '/')
 			continue;
-		background->names[i] = join(directory, *relative[i]);
+		background->names[i] = mf_background_join(directory, *relative[i]);
 		if (!background->names[i])
 			return;
 	}

@@ -32,6 +32,9 @@ struct mf_background {
  */
 pid_t mf_background_start(struct mf_background *background, struct mf_error *err);
 
+/* @name, a pattern with %, in @directory, which is none. To be freed; NULL if memory is short. */
+char *mf_background_join(const char *directory, const char *name);
+
 /* Releases the names, which nobody uses any more. Allowed for one that is all zero. */
 void mf_background_deinit(struct mf_background *background);
 

@@ -21,6 +21,7 @@ int mf_command_explain(const char *name);
 
 int mf_command_run(int argc, char **argv);
 int mf_command_attach(int argc, char **argv);
+int mf_command_rescue(int argc, char **argv);
 int mf_command_list(int argc, char **argv);
 int mf_command_snapshot(int argc, char **argv);
 int mf_command_detailed_snapshot(int argc, char **argv);

@@ -29,38 +29,56 @@ static int make_secret(char secret[MF_JOIN_SECRET_DIGITS + 1])
 	return 0;
 }
 
-static int listen_at(struct mf_door *door)
+static int listen_at(struct mf_door *door, const char *name, size_t length)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	memcpy(address.sun_path + 1, name, length);
+	if (bind(door->listener, (struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) ||
+	    listen(door->listener, BACKLOG))
+		return -errno;
+	snprintf(door->address, sizeof(door->address), "%.*s:%s", (int)length, name, door->secret);
+	return 0;
+}
+
+static int listen_anew(struct mf_door *door)
+{
 	uint64_t random;
 	char name[MF_JOIN_NAME_MAX];
-	int length;
+	int ret = make_secret(door->secret), length;
 
+	if (ret)
+		return ret;
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -errno;
 	length = snprintf(name, sizeof(name), MF_JOIN_PREFIX "%d/%016" PRIx64, (int)getpid(),
 			  random);
-	memcpy(address.sun_path + 1, name, (size_t)length);
-	if (bind(door->listener, (struct sockaddr *)&address,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
-	    listen(door->listener, BACKLOG))
-		return -errno;
-	snprintf(door->address, sizeof(door->address), "%s:%s", name, door->secret);
-	return 0;
+	return listen_at(door, name, (size_t)length);
 }
 
-int mf_door_open(struct mf_door *door)
+/* Where another massif-ctl was. Returns 0 or -errno. */
+static int listen_again(struct mf_door *door, const char *address)
 {
-	int ret = make_secret(door->secret), yes = 1;
+	size_t length = strcspn(address, ":");
 
-	if (ret)
-		return ret;
+	if (strncmp(address, MF_JOIN_PREFIX, strlen(MF_JOIN_PREFIX)) || length >= MF_JOIN_NAME_MAX ||
+	    strlen(address) != length + 1 + MF_JOIN_SECRET_DIGITS)
+		return -EINVAL;
+	strcpy(door->secret, address + length + 1);
+	return listen_at(door, address, length);
+}
+
+int mf_door_open(struct mf_door *door, const char *address)
+{
+	int yes = 1;
+
 	door->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* Connections have it from the listener. */
 	if (door->listener < 0 ||
 	    setsockopt(door->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
 		return -errno;
-	return listen_at(door);
+	return address && !listen_again(door, address) ? 0 : listen_anew(door);
 }
 
 void mf_door_close(struct mf_door *door)

@@ -25,8 +25,11 @@ struct mf_wish {
 	char text[MF_JOIN_PATH_MAX + 1 + MF_JOIN_ARGS_MAX + 1];
 };
 
-/* Returns 0 or -errno; to be closed also then. */
-int mf_door_open(struct mf_door *door);
+/*
+ * Opens the door, at @address, a name and a secret, where that is free; NULL: at a new one. Returns 0 or
+ * -errno; to be closed also then.
+ */
+int mf_door_open(struct mf_door *door, const char *address);
 void mf_door_close(struct mf_door *door);
 
 /*

@@ -30,9 +30,9 @@ void mf_guests_init(struct mf_guests *guests, mf_guests_serve *serve, void *data
 	};
 }
 
-int mf_guests_open(struct mf_guests *guests)
+int mf_guests_open(struct mf_guests *guests, const char *address)
 {
-	int ret = mf_door_open(&guests->door);
+	int ret = mf_door_open(&guests->door, address);
 
 	if (ret)
 		return ret;

@@ -35,8 +35,8 @@ struct mf_guests {
 /* Nobody can come until it is opened. To be closed in any case. */
 void mf_guests_init(struct mf_guests *guests, mf_guests_serve *serve, void *data);
 
-/* Returns 0 or -errno. */
-int mf_guests_open(struct mf_guests *guests);
+/* At @address, as mf_door_open(). Returns 0 or -errno. */
+int mf_guests_open(struct mf_guests *guests, const char *address);
 void mf_guests_close(struct mf_guests *guests);
 
 /* What becomes of @fd is seen at the poller from now on, until it is closed. Returns 0 or -errno. */

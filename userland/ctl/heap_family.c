@@ -4,7 +4,6 @@
 #include "ctl/heap_family.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +12,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cachedir.h"
 #include "base/cleanup.h"
 #include "base/join.h"
 #include "ctl/account.h"
 #include "ctl/children.h"
 #include "ctl/executed.h"
+#include "ctl/expected.h"
 #include "ctl/guests.h"
 #include "ctl/message.h"
 #include "ctl/monitor.h"
-#include "ctl/obstacle.h"
+#include "ctl/origin.h"
+#include "ctl/rowcache.h"
 #include "ctl/sight.h"
 #include "ctl/timekeeper.h"
 #include "model/tally.h"
@@ -35,7 +35,7 @@ enum {
 	FIRST_FILES_MS = 1, /* the same for files that were mapped */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
-	JOIN_PATIENCE_MS = 1000, /* for a program that is being executed to join, and a forked child to be born */
+	BIRTH_PATIENCE_MS = 1000, /* for a forked child to be born */
 };
 
 struct mf_heap_family {
@@ -43,26 +43,13 @@ struct mf_heap_family {
 	struct mf_heap_process *processes; /* the newest first */
 	int files_ms; /* after how long to look again for files that were mapped */
 	struct mf_guests guests; /* with the poller of all of the family's descriptors */
-	struct mf_obstacles obstacles;
-	unsigned int n_expected; /* programs that were about to be executed and have not joined yet, */
-	int64_t expected_until;	 /* as mf_timekeeper_now(): some cannot join and never will */
+	struct mf_expected expected;
 };
 
 static mf_guests_serve serve_wish;
 
-/* What earlier runs found out is known; inlined calls are part of it. */
-static void know_names(const struct mf_options *options)
-{
-	char path[PATH_MAX];
-
-	if (!options->unwind_cache || !options->symbolizer.inlines)
-		return;
-	mf_cachedir_locate(path, sizeof(path));
-	mf_names_begin_with(options->symbolizer.names, path, options->symbolizer.demangle);
-}
-
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
-			  struct mf_heap_family **family, struct mf_error *err)
+			  const char *address, struct mf_heap_family **family, struct mf_error *err)
 {
 	struct mf_heap_family *made = calloc(1, sizeof(*made));
 	int ret;
@@ -71,9 +58,9 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
 	made->files_ms = FIRST_FILES_MS;
-	know_names(options);
+	mf_rowcache_know_names(options);
 	mf_guests_init(&made->guests, serve_wish, made);
-	ret = mf_options_look_inside(options) ? mf_guests_open(&made->guests) : 0;
+	ret = mf_options_look_inside(options) ? mf_guests_open(&made->guests, address) : 0;
 	if (ret) {
 		mf_guests_close(&made->guests);
 		free(made);
@@ -94,7 +81,7 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 	mf_guests_close(&family->guests);
 	while (family->processes)
 		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
-	mf_obstacles_deinit(&family->obstacles);
+	mf_expected_deinit(&family->expected);
 	free(family);
 }
 
@@ -212,36 +199,13 @@ static int trace_target(const struct mf_options *options)
 	return options->trace_malloc ? mf_message_target() : -1;
 }
 
-/* A program is about to be executed, and is followed unless the shim cannot get into it. */
-static void look_ahead(struct mf_heap_family *family, const struct mf_wish *wish)
-{
-	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
-	struct mf_error err;
-
-	if (mf_program_resolve(&program, wish->path, wish->args, &err) ||
-	    mf_children_skips(family->options, program.path, "", 0))
-		return;
-	mf_obstacles_say(&family->obstacles, &program);
-	if (!mf_obstacle_of(program.kind)) {
-		family->n_expected++;
-		family->expected_until = mf_timekeeper_now() + JOIN_PATIENCE_MS;
-	}
-}
-
-/* A program that was to be executed has joined, or could not be executed. */
-static void expect_no_more(struct mf_heap_family *family)
-{
-	if (family->n_expected)
-		family->n_expected--;
-}
-
 /* What a process says on its connection, where it waits for no answer. */
 static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 		 const struct mf_wish *wish)
 {
 	switch (wish->request.verb) {
 	case MF_JOIN_STARTS:
-		look_ahead(family, wish);
+		mf_expected_start(&family->expected, family->options, wish);
 		return;
 	case MF_JOIN_WITHOUT:
 		process->without = true;
@@ -252,7 +216,7 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 		break;
 	}
 	if (wish->request.verb == MF_JOIN_STAYS)
-		expect_no_more(family);
+		mf_expected_joined(&family->expected);
 	process->executes = wish->request.verb == MF_JOIN_EXECUTES;
 }
 
@@ -302,6 +266,14 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
 	return mf_guests_watch(&family->guests, process->pidfd);
 }
 
+int mf_heap_family_adopt(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process = mf_heap_family_launched(family);
+
+	process->launched = false;
+	return follow(family, process, process->pid);
+}
+
 /*
  * A process of the family executed a program. What it was until now ends without a file, as in
  * Massif. Returns 0 and has taken the connection over, or -errno.
@@ -314,7 +286,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	struct mf_error err = { "" };
 	int ret;
 
-	expect_no_more(family);
+	mf_expected_joined(&family->expected);
 	if (!family->options->trace_children)
 		return -EPERM;
 	if (mf_children_skips(family->options, wish->path, wish->args, wish->request.args_bytes)) {
@@ -341,6 +313,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	if (old)
 		drop(family, old);
 	made->launched = launched;
+	mf_origin_note(&made->store, family->options, cmd, family->guests.door.address);
 	add(family, made, fd);
 	mf_account_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
@@ -420,7 +393,7 @@ static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *
 	case MF_JOIN_COPY:
 		return give_copy(family, find_alive(family, wish->pid), guest->fd) ?: ENOTCONN;
 	case MF_JOIN_STARTS:
-		look_ahead(family, wish);
+		mf_expected_start(&family->expected, family->options, wish);
 		return ENOTCONN;
 	case MF_JOIN_BORROW:
 		return lend(family, guest->fd, wish);
@@ -685,18 +658,16 @@ static bool is_unborn(const struct mf_heap_family *family)
 /* Waits for children that were just forked, and programs that are being executed: they are survivors, too. */
 static void await_joining(struct mf_heap_family *family)
 {
-	int64_t born_until = mf_timekeeper_now() + JOIN_PATIENCE_MS, now;
+	int64_t born_until = mf_timekeeper_now() + BIRTH_PATIENCE_MS, now;
 
 	serve(family);
 	while (now = mf_timekeeper_now(),
-	       (is_unborn(family) && now < born_until) ||
-		       (family->n_expected && now < family->expected_until)) {
+	       (is_unborn(family) && now < born_until) || mf_expected_is_any(&family->expected, now)) {
 		struct pollfd polled = { .fd = family->guests.poller, .events = POLLIN };
 
 		if (poll(&polled, 1, POLL_MS) > 0)
 			serve(family);
 	}
-	family->n_expected = 0;
 }
 
 void mf_heap_family_end_launched(struct mf_heap_family *family)
@@ -746,9 +717,12 @@ void mf_heap_family_pause(struct mf_heap_family *family)
 
 void mf_heap_family_resume(struct mf_heap_family *family)
 {
-	for (struct mf_heap_process *process = family->processes; process; process = process->next)
+	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
+		if (process->store.header)
+			mf_origin_claim(&process->store);
 		if (process->pid && !process->ended)
 			mf_heap_process_start(process);
+	}
 }
 
 void mf_heap_family_end(struct mf_heap_family *family)
@@ -767,11 +741,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		else
 			drop(family, process); /* not born yet */
 	}
-	if (left)
-		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "%zu process%s of the program still run%s; %s profile%s here", left,
-			       left == 1 ? "" : "es", left == 1 ? "s" : "",
-			       left == 1 ? "its" : "their", left == 1 ? " ends" : "s end");
+	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {
 		if (process->source && !settle(family, process))
 			continue;

@@ -17,9 +17,15 @@
 
 struct mf_heap_family;
 
-/* Both options and whatever @launched was made of must outlive it. It takes @launched over. */
+/*
+ * Both options and whatever @launched was made of must outlive it. It takes @launched over. Others join at
+ * @address, or NULL: at a new one.
+ */
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
-			  struct mf_heap_family **family, struct mf_error *err);
+			  const char *address, struct mf_heap_family **family, struct mf_error *err);
+
+/* Makes of the launched process one that this process did not launch. Returns 0 or -errno. */
+int mf_heap_family_adopt(struct mf_heap_family *family);
 void mf_heap_family_destroy(struct mf_heap_family *family); /* NULL is allowed */
 
 /* The name and the secret, as they are in the environment; NULL: nobody can join. */

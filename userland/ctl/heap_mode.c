@@ -13,6 +13,7 @@
 #include "ctl/message.h"
 #include "ctl/mode.h"
 #include "ctl/obstacle.h"
+#include "ctl/origin.h"
 #include "ctl/shim.h"
 #include "ctl/timekeeper.h"
 #include "model/model.h"
@@ -99,11 +100,12 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	/* It may be deleted as soon as it runs. */
 	if (first_image(program))
 		mf_mapped_program(&first->mapped, first_image(program));
-	ret = mf_heap_family_create(run->options, first, &state->family, err);
+	ret = mf_heap_family_create(run->options, first, NULL, &state->family, err);
 	if (ret) {
 		mf_heap_process_destroy(first);
 		return ret;
 	}
+	mf_origin_note(&first->store, run->options, run->cmd, mf_heap_family_address(state->family));
 	if (!mf_options_look_inside(run->options))
 		return 0;
 	/* A program that joins later is none of those. */

@@ -17,6 +17,7 @@
 #include "ctl/account.h"
 #include "ctl/clock.h"
 #include "ctl/message.h"
+#include "ctl/origin.h"
 #include "ctl/output.h"
 #include "ctl/rowcache.h"
 #include "ctl/xtree.h"
@@ -171,10 +172,40 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 		return ret;
 	set_up(&made->store, options);
 	mf_mapped_look(&made->mapped, &made->store, 0);
+	mf_origin_claim(&made->store);
 	ret = make_consultant(made, err);
 	if (!ret)
 		*process = mf_take(made, NULL);
 	return ret;
+}
+
+int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
+			  int memory, struct mf_heap_process **process, struct mf_error *err)
+{
+	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
+	int ret = 0;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	mf_output_make_name(&made->name, path, strlen(path));
+	made->pid = pid;
+	if (memory >= 0) {
+		made->memory = memory;
+		made->budget = budget_for(pid);
+		ret = mf_store_attach(&made->store, memory, err);
+		if (!ret)
+			mf_mapped_look(&made->mapped, &made->store, pid);
+	}
+	if (!ret)
+		*process = mf_take(made, NULL);
+	return ret;
+}
+
+int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err)
+{
+	mf_origin_claim(&process->store);
+	process->store.header->question = 0;
+	return make_consultant(process, err);
 }
 
 /* What of @from's file has pages from @start to @end, which are at @source. Returns 0 or -errno. */
@@ -271,6 +302,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 	header->verified = header->verify_differs = 0;
 	header->requests_missed = 0;
 	header->question = header->unanswered = 0;
+	mf_origin_claim(&process->store);
 	if (process->options->child_silent)
 		header->trace_fd = 0;
 	return make_consultant(process, err);

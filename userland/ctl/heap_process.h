@@ -50,6 +50,16 @@ struct mf_heap_process {
  */
 int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
 			   pid_t pid, struct mf_heap_process **process, struct mf_error *err);
+
+/*
+ * Makes one of process @pid, which runs and has its session in the file @memory, which it takes over; -1: the
+ * caller fills the store. Returns 0 or -errno; @memory stays the caller's in any case of an error.
+ */
+int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
+			  int memory, struct mf_heap_process **process, struct mf_error *err);
+
+/* This process aggregates it from now on. Returns 0 or -errno. */
+int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err);
 void mf_heap_process_destroy(struct mf_heap_process *process); /* NULL is allowed */
 
 /*

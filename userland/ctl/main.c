@@ -28,6 +28,15 @@ const struct mf_command mf_commands[] = {
 	  "  right to trace the process: the same user, or root. Heap mode cannot attach: start the program\n"
 	  "  with massif-ctl run for that. Options that are about blocks of malloc have no effect.\n",
 	  .has_options = true },
+	{ "rescue", "rescue PID [options]", "go on with a profile whose massif-ctl was killed",
+	  mf_command_rescue,
+	  "  When massif-ctl was killed (SIGKILL, the OOM killer), the profile of process PID is still in its\n"
+	  "  memory, complete, as long as the process runs. Root goes on with it, in the background or with\n"
+	  "  --wait=yes in the foreground, and the file is written when the process ends. Its own user has\n"
+	  "  the profile written as it is now, as often as wanted. Options and the file's name are those with\n"
+	  "  which the profile was begun, unless others are given; of another user's process, the file is\n"
+	  "  massif.out.PID here.\n",
+	  .has_options = true },
 	{ "list", "list", "the profiles that grow now", mf_command_list },
 	{ "snapshot", "snapshot [--pid PID] [file]", "a snapshot of a profile that grows",
 	  mf_command_snapshot,

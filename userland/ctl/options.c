@@ -593,6 +593,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		.ignore_fns = calloc(room, sizeof(char *)),
 		.fullpath_after = calloc(room, sizeof(char *)),
 		.owned = calloc(room, sizeof(char *)),
+		.words = calloc(room, sizeof(char *)),
 		.matched = calloc(2 * room, sizeof(bool)),
 	};
 	mf_report_options_init(&options->report);
@@ -602,7 +603,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 	options->report.ignore_fns.items = options->ignore_fns;
 	options->report.fullpath_after.items = options->fullpath_after;
 	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after ||
-	    !options->owned || !options->matched || !options->symbolizer.names ||
+	    !options->owned || !options->words || !options->matched || !options->symbolizer.names ||
 	    !options->held || !options->outputs) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
@@ -623,6 +624,7 @@ void mf_options_deinit(struct mf_options *options)
 	for (size_t i = 0; i < options->n_owned; i++)
 		free(options->owned[i]);
 	free(options->owned);
+	free(options->words);
 	*options = (struct mf_options){ 0 };
 }
 
@@ -675,6 +677,7 @@ static int parse_one(struct mf_options *options, const char *arg, struct mf_erro
 {
 	size_t name = strcspn(arg, ":=");
 
+	options->words[options->n_words++] = arg;
 	if (strncmp(arg, "--", 2) == 0 && arg[name] == ':')
 		return parse_prefixed(options, arg, arg + name, err);
 	return parse_plain(options, arg, err);

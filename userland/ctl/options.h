@@ -65,6 +65,8 @@ struct mf_options {
 	struct mf_symbolizer_options symbolizer;
 
 	struct mf_held *held; /* files that processes of this run have mapped; owned */
+	const char **words; /* all that were read, as given; owned, but not they */
+	size_t n_words;
 	struct mf_outputs *outputs; /* the output files of this run; owned */
 
 	char *desc; /* the options that the file mentions, as given, or "(none)"; owned */

@@ -135,11 +135,7 @@ static void finish(struct mf_run *run)
 	struct mf_recording *recording = run->state;
 	size_t left = survivors(run, NULL, NULL);
 
-	if (left)
-		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "%zu process%s of the program still run%s; %s profile%s here", left,
-			       left == 1 ? "" : "es", left == 1 ? "s" : "",
-			       left == 1 ? "its" : "their", left == 1 ? " ends" : "s end");
+	mf_survivor_say_cut_off(left);
 	mf_recording_end(recording);
 	if (!recording->first_ended)
 		mf_message_say(MF_MESSAGE_PROBLEM,

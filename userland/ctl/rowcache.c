@@ -7,6 +7,7 @@
 
 #include "ctl/rowcache.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,16 @@
 
 /* New rules of an object; reading a file takes as long as finding some ten. */
 #define NEW_LEAST 16u
+
+void mf_rowcache_know_names(const struct mf_options *options)
+{
+	char path[PATH_MAX];
+
+	if (!options->unwind_cache || !options->symbolizer.inlines)
+		return;
+	mf_cachedir_locate(path, sizeof(path));
+	mf_names_begin_with(options->symbolizer.names, path, options->symbolizer.demangle);
+}
 
 static int by_start(const void *a, const void *b)
 {

@@ -3,6 +3,7 @@
 #ifndef MASSIF_CTL_ROWCACHE_H
 #define MASSIF_CTL_ROWCACHE_H
 
+#include "ctl/options.h"
 #include "model/store.h"
 
 /*
@@ -11,5 +12,8 @@
  * costs the next program some time and is not told. @path: see mf_cachedir_locate().
  */
 void mf_rowcache_learn(const struct mf_store *store, const char *path);
+
+/* What earlier runs have found out about names is known from now on; inlined calls are part of it. */
+void mf_rowcache_know_names(const struct mf_options *options);
 
 #endif

@@ -4,6 +4,7 @@
 #include "ctl/running.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,21 @@ void mf_running_close(struct mf_running *process)
 		close(process->fd);
 	free(process->cmd);
 	*process = (struct mf_running){ .fd = -1 };
+}
+
+uint64_t mf_running_start_time(pid_t pid)
+{
+	size_t size;
+	mf_auto_free char *stat = read_proc(pid, "stat", &size);
+	const char *at = stat ? strrchr(stat, ')') : NULL;
+	uint64_t start = 0;
+	char state = 'Z';
+
+	/* The name, in parentheses, is the second of the fields, and may have anything in it. */
+	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+				  "%*d %" SCNu64, &state, &start) != 2 || state == 'Z' || state == 'X')
+		return 0;
+	return start;
 }
 
 bool mf_running_is_alive(const struct mf_running *process)

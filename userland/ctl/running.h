@@ -4,6 +4,7 @@
 #define MASSIF_CTL_RUNNING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -17,6 +18,9 @@ struct mf_running {
 /* Returns 0; or -errno, when there is no such process, or when it is a thread or massif-ctl itself. */
 int mf_running_open(struct mf_running *process, pid_t pid, struct mf_error *err);
 void mf_running_close(struct mf_running *process);
+
+/* When process @pid was started, in the kernel's clock ticks; 0: there is none. With @pid it is unique. */
+uint64_t mf_running_start_time(pid_t pid);
 
 /* Whether it has not ended since; no other process has had its number then. */
 bool mf_running_is_alive(const struct mf_running *process);

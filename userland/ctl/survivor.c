@@ -18,6 +18,15 @@ enum {
 	SAID_MAX = 5, /* of the survivors so many have a line */
 };
 
+void mf_survivor_say_cut_off(size_t n)
+{
+	if (n == 1)
+		mf_message_say(MF_MESSAGE_PROBLEM, "1 process of the program still runs; its profile ends here");
+	else if (n)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "%zu processes of the program still run; their profiles end here", n);
+}
+
 /* The lines about the survivors, which are written before the child is made and said after that. */
 struct account {
 	const struct mf_options *options;

@@ -4,10 +4,14 @@
 #define MASSIF_CTL_SURVIVOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Called for process @pid, whose command, perhaps cut short, is @title. */
 typedef void mf_survivor_say(void *data, pid_t pid, const char *title);
+
+/* Says that the profiles of @n processes end while these still run; nothing for 0. */
+void mf_survivor_say_cut_off(size_t n);
 
 struct mf_mode;
 struct mf_run;

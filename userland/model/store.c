@@ -47,6 +47,7 @@ static const struct {
 	[MF_REGION_LEDGER] = { 1 * GIB, 1 * MIB },
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
+	[MF_REGION_ORIGIN] = { 64 * KIB, 64 * KIB },
 	[MF_REGION_THREADS] = { 8 * GIB, 32 * MIB },
 };
 

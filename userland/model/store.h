@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 18
+#define MF_STORE_VERSION 19
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -43,6 +43,7 @@ enum mf_region_id {
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: the entry of each node's stack */
 	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address whose rule was looked for; or the next */
+	MF_REGION_ORIGIN,	  /* how the profile came about, see ctl/origin.h */
 	MF_REGION_THREADS,	  /* the shim's alone, see preload/state.h; no part of the profile */
 	MF_REGION_COUNT,
 };
@@ -140,6 +141,10 @@ struct mf_store_header {
 	/* Client requests in the program's code: whether to hear them; how many could not be, and why. */
 	uint32_t hears_requests, requests_missed;
 	int32_t requests_error; /* an errno */
+
+	/* Who writes the file; see ctl/origin.h. */
+	int32_t aggregator;
+	uint64_t aggregator_start;
 
 	/* Which contexts count, where the options make that a question; see consult.h. */
 	uint32_t consults; /* whether to ask */

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+// The programs that processes of a family are about to execute, and that have not joined yet.
+
+#include "ctl/expected.h"
+
+#include "ctl/children.h"
+#include "ctl/program.h"
+#include "ctl/timekeeper.h"
+
+enum {
+	PATIENCE_MS = 1000, /* from the announcement to the program's first event */
+};
+
+void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
+		       const struct mf_wish *wish)
+{
+	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
+	struct mf_error err;
+
+	if (mf_program_resolve(&program, wish->path, wish->args, &err) ||
+	    mf_children_skips(options, program.path, "", 0))
+		return;
+	mf_obstacles_say(&expected->obstacles, &program);
+	if (mf_obstacle_of(program.kind))
+		return;
+	if (!mf_expected_is_any(expected, mf_timekeeper_now()))
+		expected->n = 0;
+	expected->n++;
+	expected->until = mf_timekeeper_now() + PATIENCE_MS;
+}
+
+void mf_expected_joined(struct mf_expected *expected)
+{
+	if (expected->n)
+		expected->n--;
+}
+
+bool mf_expected_is_any(const struct mf_expected *expected, int64_t now)
+{
+	return expected->n && now < expected->until;
+}
+
+void mf_expected_deinit(struct mf_expected *expected)
+{
+	mf_obstacles_deinit(&expected->obstacles);
+}
