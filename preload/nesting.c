@@ -88,13 +88,18 @@ struct search {
 	struct mf_thread *thread;
 	const struct mf_registers *caller;
 	bool found, behind_signal;
+	bool is_guess;	 /* a frame had no rule, so from there on the walk may be wrong */
+	bool is_skipped; /* and it led past a mark */
 	bool repeatable; /* the steps are all, and tell all */
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
 	uint64_t last_sp; /* of the outermost frame that was found */
 };
 
-/* @frame goes from its own stack pointer to that of @outer: a hook's frame in between was left. */
+/*
+ * @frame goes from its own stack pointer to that of @outer: a hook's frame in between was left. But a guess may
+ * go too far: code without unwind rules need not have a frame pointer, and then that of a caller is followed.
+ */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
 	struct mf_nesting *nesting = &search->thread->private->nesting;
@@ -102,8 +107,12 @@ static void drop_covered(struct search *search, const struct mf_walk_frame *fram
 	if (!frame->sp || outer->sp - frame->sp >= NEAR || mf_thread_local.inside & MF_INSIDE_SHIM)
 		return;
 	for (uint32_t i = nesting->n; i-- > 0;)
-		if (nesting->marks[i].place - frame->sp < outer->sp - frame->sp)
-			drop_mark(search->thread, i);
+		if (nesting->marks[i].place - frame->sp < outer->sp - frame->sp) {
+			if (search->is_guess)
+				search->is_skipped = true;
+			else
+				drop_mark(search->thread, i);
+		}
 }
 
 static void note_step(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
@@ -138,13 +147,14 @@ static bool visit(const struct mf_walk_frame *frame, const struct mf_registers *
 	struct search *search = data;
 
 	note_step(search, frame, outer);
+	search->is_guess |= !frame->rule;
 	search->last_sp = outer->sp;
 	search->found = outer->pc == (uint64_t)(uintptr_t)mf_hook_returns;
 	search->behind_signal = outer->exact;
 	if (search->found || search->behind_signal)
 		return false;
 	drop_covered(search, frame, outer);
-	return search->thread->private->nesting.n;
+	return search->thread->private->nesting.n && !search->is_skipped;
 }
 
 /* Is a saved frame pointer of step @i looked at by a later one? */
@@ -228,10 +238,13 @@ bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *call
 		mf_thread_local.inside &= (uint8_t)~MF_INSIDE_OWN;
 		return false;
 	}
-	if (mf_unwind_frames(caller, DEPTH, visit, &search))
-		nested = search.found;
-	else
+	if (!mf_unwind_frames(caller, DEPTH, visit, &search))
 		nested = is_near(&search);
+	else if (search.found || search.is_skipped || search.behind_signal)
+		nested = !search.behind_signal;
+	else
+		/* The stack's end, as far as a guess is worth: one without any frame is none, either. */
+		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
 	if (nested && search.repeatable && search.found)
 		remember(&search);
 	errno = saved;

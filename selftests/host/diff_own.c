@@ -20,6 +20,7 @@ SCENARIO(malloc, "own_malloc", WITH(ALL_TREES));
 SCENARIO(malloc_rdynamic, "own_malloc_rdynamic", WITH(ALL_TREES));
 SCENARIO(malloc_stripped, "own_malloc_stripped", WITH(ALL_TREES));
 SCENARIO(malloc_unoptimized, "own_malloc_plainest", WITH(ALL_TREES));
+SCENARIO(malloc_no_rules, "own_malloc_no_rules", WITH("--depth=1"));
 SCENARIO(malloc_none, "own_malloc", WITH(ALL_TREES, ONLY("NONE")));
 SCENARIO(malloc_left_alone, "own_malloc", WITH(ALL_TREES, ONLY("nouserintercepts")));
 SCENARIO(malloc_of_others_only, "own_malloc", WITH(ALL_TREES, ONLY("libjemalloc*")));
