@@ -19,10 +19,10 @@
 
 #define PLACE "searched.tmp"
 #define COPY  PLACE "/copy"
-#define ROWS  PLACE "/massif/6d61737369662061736b.rows"
+#define ROWS  PLACE "/massif/6d61737369662061736b732e.rows"
 
 /* The build id of both programs. */
-static const uint8_t id[] = "massif ask";
+static const uint8_t id[] = "massif asks.";
 
 #define ID_SIZE (sizeof(id) - 1)
 
