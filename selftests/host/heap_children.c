@@ -655,6 +655,25 @@ TEST_F(children, static_one)
 }
 
 /* Each program of that kind is told of once, by whichever function it is executed, and wherever. */
+/*
+ * A process that executes one program after another says so before each and joins again a moment later: it is
+ * not taken for one that executed a program without the shim, which massif-ctl says of those alone.
+ */
+TEST_F_TIMEOUT(children, executed_in_turn, 120)
+{
+	static const char chain[] = "exec env A=1 env -i env B=1 /bin/true";
+
+	for (int run = 0; run < 20; run++) {
+		ctl_result_free(&self->result);
+		CTL_RUN(&self->result, "massif-ctl", "-q", "--trace-children=yes", "--massif-out-file=massif.out.turn",
+			"/bin/sh", "-c", run % 2 ? chain : "(exec env A=1 env B=1 sleep 0.02); exec env C=1 true");
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_EQ(NULL, strstr(self->result.err, "heap mode"));
+		EXPECT_LE(1, ctl_find_files("massif.out.turn", NULL));
+		ctl_remove_files("massif.out");
+	}
+}
+
 TEST_F(children, obstacles)
 {
 	static const char *const ways[] = { "fork_exec", "vfork_exec", "spawn", "exec_number", "cleared" };

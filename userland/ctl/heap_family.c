@@ -409,13 +409,22 @@ static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *
 	return -EPROTO;
 }
 
+static void say_departed(const struct mf_heap_process *process)
+{
+	mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
+		       "process %d (%s) executed a program that heap mode sees nothing of; its profile ends without "
+		       "a file",
+		       (int)process->pid, process->title);
+}
+
 /*
- * The connection has ended. So has the process, or what it was: it executed a program that cannot
- * join. Or else it closed a descriptor that it did not know: then it is looked at now and then.
+ * The connection has ended. So has the process, or what it was: it executed a program. That one will join
+ * soon, on another connection, unless the shim is not in it. Or else the process closed a descriptor that it
+ * did not know: then it is looked at now and then.
  */
 static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	enum mf_sight sight = process->executes ? MF_SIGHT_OTHER : mf_sight_of(process->pid);
+	enum mf_sight sight = mf_sight_of(process->pid);
 
 	if (process->connection >= 0) {
 		close(mf_take(process->connection, -1));
@@ -425,11 +434,10 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 									    LAST_WATCH_MS;
 	}
 	process->watch_at = mf_timekeeper_now() + process->watch_ms;
-	if (sight == MF_SIGHT_OTHER) {
-		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
-			       "process %d (%s) executed a program that heap mode sees nothing of; "
-			       "its profile ends without a file",
-			       (int)process->pid, process->title);
+	process->departs = sight == MF_SIGHT_ARRIVING || (process->executes && sight != MF_SIGHT_OURS);
+	/* What it is now may not be looked at: it has gained rights. */
+	if (sight == MF_SIGHT_OTHER || (process->executes && sight == MF_SIGHT_UNKNOWN)) {
+		say_departed(process);
 		drop(family, process);
 	} else if (sight == MF_SIGHT_ENDING) {
 		process->watch_ms = -1; /* the other descriptor will tell */
@@ -566,7 +574,9 @@ static void serve(struct mf_heap_family *family)
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	/* It ended as another program, which is none of ours. */
-	if (process->without || (process->executes && !process->launched)) {
+	if (process->without || process->departs || (process->executes && !process->launched)) {
+		if (process->departs)
+			say_departed(process);
 		drop(family, process);
 		return;
 	}

@@ -30,6 +30,7 @@ struct mf_heap_process {
 	bool launched;	/* massif-ctl started it, not the program */
 	bool forked;	/* it is still the program that its parent is */
 	bool executes;	/* it is about to be another one */
+	bool departs;	/* it is another one, which has not joined yet */
 	bool cut_off;	/* its profile ends before the program came to an end of its own */
 	bool without;	/* it could not take its profile over, and has none */
 	struct mf_mapped mapped; /* of the store's objects */

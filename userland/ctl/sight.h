@@ -8,7 +8,8 @@
 enum mf_sight {
 	MF_SIGHT_UNKNOWN,
 	MF_SIGHT_OURS,	 /* the session is mapped */
-	MF_SIGHT_OTHER,	 /* it is not: another program was executed */
+	MF_SIGHT_ARRIVING, /* another program was executed, in which the shim is, or may still be loaded */
+	MF_SIGHT_OTHER,	 /* another program was executed, without the shim */
 	MF_SIGHT_ENDING, /* there is no memory any more */
 };
 
