@@ -619,6 +619,24 @@ TEST_F_TIMEOUT(daemon, directory, SECONDS)
 	CTL_RUN(&self->other, "rm", "-r", "d.100%p %");
 }
 
+/* The program has the name, and the daemon the one that is announced. */
+TEST_F_TIMEOUT(daemon, one_name, SECONDS)
+{
+	const char *words = " still runs; its profile will be written to d.one.";
+	char *at;
+
+	RUN("--massif-out-file=d.one", WAY("daemon"));
+	snprintf(self->name, sizeof(self->name), "d.one.%d", (int)self->daemon);
+	/* It may be the process between that is announced: it is not gone yet. */
+	at = strstr(self->result.err, words);
+	ASSERT_NE(NULL, at) {
+		TH_LOG("%s", self->result.err);
+	}
+	EXPECT_LT(0, atoi(at + strlen(words)));
+	end_daemon(_metadata, self);
+	expect_profile(_metadata, self->name, 100000);
+}
+
 /* With --quiet nothing is said, and it is the same. */
 TEST_F_TIMEOUT(daemon, quiet, SECONDS)
 {

@@ -12,6 +12,7 @@
 #include "ctl/background.h"
 #include "ctl/message.h"
 #include "ctl/mode.h"
+#include "ctl/outfile.h"
 #include "ctl/outname.h"
 
 enum {
@@ -44,16 +45,29 @@ static void print_program(FILE *out, const char *title)
 	fprintf(out, "%.*s", (int)(length - start), title + start);
 }
 
+/* The name of the file of process @pid; NULL: not known. One that is the same for all is the program's. */
+static char *foresee(const struct mf_options *options, pid_t pid)
+{
+	mf_auto_free char *name = NULL, *other = NULL;
+	struct mf_error err;
+	char *own;
+
+	if (mf_outname_expand(options->out_file, pid, 1, &name, &err) ||
+	    mf_outname_expand(options->out_file, pid + 1, 1, &other, &err))
+		return NULL;
+	if (strcmp(name, other) != 0 || mf_outfile_is_special(name))
+		return mf_take(name, NULL);
+	return asprintf(&own, "%s.%d", name, (int)pid) < 0 ? NULL : own;
+}
+
 static void say_one(void *data, pid_t pid, const char *title)
 {
 	struct account *account = data;
 	mf_auto_free char *name = NULL;
-	struct mf_error err;
 
 	if (account->n++ >= SAID_MAX)
 		return;
-	if (mf_outname_expand(account->options->out_file, pid, 1, &name, &err))
-		name = NULL;
+	name = foresee(account->options, pid);
 	print_program(account->out, title);
 	fprintf(account->out, " (pid %d) still runs; its profile will be written to %s\n", (int)pid,
 		name ? name : "?");
