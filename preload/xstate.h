@@ -25,7 +25,7 @@ void mf_xstate_start(void);
  * call the C library. (The C library's own malloc does not mind as long as its fast path suffices.)
  */
 #ifdef __x86_64__
-#define MF_ALIGNED_STACK __attribute__((force_align_arg_pointer))
+#define MF_ALIGNED_STACK __attribute__((force_align_arg_pointer, noinline)) /* inlined, it would do nothing */
 #else
 #define MF_ALIGNED_STACK
 #endif

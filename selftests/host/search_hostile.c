@@ -9,10 +9,6 @@
 
 #include "selftests/lib/ctl_run.h"
 
-#define SEED	 "17"
-#define PROGRAMS "10"
-#define AT_LEAST 6 /* of them have a compiler here, and do the same twice alone */
-
 FIXTURE(hostile) {
 	struct ctl_result result;
 };
@@ -26,17 +22,28 @@ FIXTURE_TEARDOWN(hostile)
 	ctl_result_free(&self->result);
 }
 
+FIXTURE_VARIANT(hostile) {
+	const char *seed, *first, *count;
+	unsigned long at_least; /* so many have a compiler here, and do the same twice alone */
+};
+
+FIXTURE_VARIANT_ADD(hostile, some) { "17", "0", "10", 6 };
+/* Those that have found something. */
+FIXTURE_VARIANT_ADD(hostile, misaligned) { "9", "68", "1", 1 };
+FIXTURE_VARIANT_ADD(hostile, strict) { "5", "147", "1", 1 };
+
 TEST_F_TIMEOUT(hostile, same_as_alone, 250)
 {
 	const char *source = getenv("MASSIF_SRC");
-	char path[4096];
+	char path[4096], label[32];
 
 	snprintf(path, sizeof(path), "%s/selftests/search/check-hostile.sh", source ? source : ".");
-	CTL_RUN(&self->result, path, "-n", PROGRAMS, "-s", SEED);
+	snprintf(label, sizeof(label), "seed %s: ", variant->seed);
+	CTL_RUN(&self->result, path, "-n", variant->count, "-s", variant->seed, "-f", variant->first);
 	EXPECT_EQ(0, ctl_exit_code(&self->result)) {
 		TH_LOG("%s%s", self->result.out, self->result.err);
 	}
-	EXPECT_LE(AT_LEAST, ctl_number(self->result.out, "seed " SEED ": ")) {
+	EXPECT_LE(variant->at_least, ctl_number(self->result.out, label)) {
 		TH_LOG("%s%s", self->result.out, self->result.err);
 	}
 }
