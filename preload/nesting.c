@@ -147,7 +147,7 @@ static bool visit(const struct mf_walk_frame *frame, const struct mf_registers *
 	struct search *search = data;
 
 	note_step(search, frame, outer);
-	search->is_guess |= !frame->rule;
+	search->is_guess |= frame->is_guessed;
 	search->last_sp = outer->sp;
 	search->found = outer->pc == (uint64_t)(uintptr_t)mf_hook_returns;
 	search->behind_signal = outer->exact;

@@ -746,6 +746,7 @@ bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwi
 		if (is_end(taken))
 			return taken == STEP_END;
 		guessed |= taken == STEP_GUESSED;
+		frame.is_guessed = guessed;
 		if (!visit_frame(&frame, &registers, data))
 			return true;
 	}

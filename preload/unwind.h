@@ -98,7 +98,8 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 
 /*
  * Visits the frames from @caller on, at most @depth of them, with the registers @outer of each frame's
- * caller, until @visit returns false. Returns false if the walk was lost or cut off. Where libgcc's unwinder
+ * caller, until @visit returns false. Returns false if the walk was lost or cut off. A
+ * frame is guessed here if the way to its caller, or any before it, was a guess. Where libgcc's unwinder
  * takes over, it begins anew, and frames have no slots and no rule.
  */
 typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data);
