@@ -135,14 +135,17 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 			pointer = library arguments;                                  \
 			if (!is_outermost)                                            \
 				return pointer;                                       \
-			end_library_new(pointer, size, MF_FRAME);                     \
 		} else {                                                              \
 			pointer = allocate_aligned(size, alignment);                  \
 			if (!pointer)                                                 \
 				missing;                                              \
-			mf_allocator_made(pointer, size, MF_FRAME);                   \
 		}                                                                     \
+		/* Before the block is counted: what counts it asks for the name. */  \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
+		if (library)                                                          \
+			end_library_new(pointer, size, MF_FRAME);                     \
+		else                                                                  \
+			mf_allocator_made(pointer, size, MF_FRAME);                   \
 		return pointer;                                                       \
 	}
 
