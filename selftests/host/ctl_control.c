@@ -48,6 +48,15 @@ static void write_id_map(const char *path, unsigned int id)
 	close(fd);
 }
 
+/* Else no group can be mapped. */
+static void write_setgroups(void)
+{
+	FILE *file = fopen("/proc/self/setgroups", "w");
+
+	if (!file || fputs("deny", file) < 0 || fclose(file))
+		perror("/proc/self/setgroups");
+}
+
 /* Other runs of massif-ctl on this machine are not seen here: names of sockets are the network's. */
 static bool be_alone(void)
 {
@@ -58,7 +67,7 @@ static bool be_alone(void)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		return false;
 	write_id_map("/proc/self/uid_map", uid);
-	ctl_write_file("/proc/self/setgroups", "deny", 0644);
+	write_setgroups();
 	write_id_map("/proc/self/gid_map", gid);
 	return true;
 }
