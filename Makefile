@@ -51,7 +51,7 @@ $(O)/%.o: %.c
 $(O)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(MF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
-		-MMD -MP -c -o $@ $<
+		$(SHIM_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include userland/build.mk preload/build.mk msprint/build.mk kmod/build.mk
 -include Documentation/build.mk selftests/build.mk

@@ -11,25 +11,28 @@ PRELOAD_SRCS := $(wildcard preload/*.c) \
 	userland/unwind/rows.c userland/unwind/rowfile.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 
+# What the shim cannot do without is in SHIM_CFLAGS: a CFLAGS on make's command line would replace what is added
+# to that variable.
+#
 # The program's floating-point and vector registers, their flags and their modes are not the shim's: it has
 # only integers, and moves memory with general registers.
-$(PRELOAD_OBJS): CFLAGS += -mgeneral-regs-only
+$(PRELOAD_OBJS): SHIM_CFLAGS += -mgeneral-regs-only
 # Without them gcc clears and copies small structures by string instructions, which take long to begin.
 INLINE_UP_TO_256 := unrolled_loop:256:noalign,libcall:-1:noalign
-$(PRELOAD_OBJS): CFLAGS += $(if $(findstring clang,$(CC)),,-mmemset-strategy=$(INLINE_UP_TO_256) \
+$(PRELOAD_OBJS): SHIM_CFLAGS += $(if $(findstring clang,$(CC)),,-mmemset-strategy=$(INLINE_UP_TO_256) \
 	-mmemcpy-strategy=$(INLINE_UP_TO_256))
 
 # C++ exceptions thrown by the library's operator new pass through ours.
-$(O)/pic/preload/operators.o: CFLAGS += -fexceptions
+$(O)/pic/preload/operators.o: SHIM_CFLAGS += -fexceptions
 # The names of the entry points are the C library's; calls between them must stay calls.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/hook.o: CFLAGS += -fno-builtin
+$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/hook.o: SHIM_CFLAGS += -fno-builtin
 # They are what the compiler would have them call.
-$(O)/pic/preload/freestanding.o: CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
+$(O)/pic/preload/freestanding.o: SHIM_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 # They know their caller's registers by their own frame.
 $(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/client.o \
-	$(O)/pic/preload/verify.o: CFLAGS += -fno-omit-frame-pointer
+	$(O)/pic/preload/verify.o: SHIM_CFLAGS += -fno-omit-frame-pointer
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
-$(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: CFLAGS += -fno-tree-slp-vectorize
+$(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: SHIM_CFLAGS += -fno-tree-slp-vectorize
 
 # The shim's own calls, which bare.c makes.
 PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getuid madvise memfd_create \

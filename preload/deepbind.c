@@ -30,7 +30,7 @@ __attribute__((used)) void *mf_deepbind_note(int mode)
 	return (void *)mf_start()->dlopen;
 }
 
-__asm__(".text\n"
+__asm__(".pushsection .text\n"
 	".p2align 4\n"
 	".globl dlopen\n"
 	".type dlopen, @function\n"
@@ -52,7 +52,8 @@ __asm__(".text\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	jmp	*%rax\n"
 	"	.cfi_endproc\n"
-	"	.size dlopen, . - dlopen\n");
+	"	.size dlopen, . - dlopen\n"
+	".popsection\n");
 
 bool mf_deepbind_is_wanted(void)
 {

@@ -22,14 +22,14 @@
 /* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Of the dynamic linker. */
 extern void *__libc_stack_end;
 
+/* Eight bytes anywhere. Without optimisation, __builtin_memcpy() would be a call of the function below. */
+typedef uint64_t word __attribute__((may_alias, aligned(1)));
+
 /* Word by word, not by "rep movsb": what is copied is mostly short, and parts of it may overlap closely. */
 static void copy_upwards(unsigned char *to, const unsigned char *from, size_t size)
 {
-	uint64_t word;
-
 	for (; size >= sizeof(word); size -= sizeof(word)) {
-		__builtin_memcpy(&word, from, sizeof(word));
-		__builtin_memcpy(to, &word, sizeof(word));
+		*(word *)to = *(const word *)from;
 		to += sizeof(word);
 		from += sizeof(word);
 	}
@@ -39,12 +39,8 @@ static void copy_upwards(unsigned char *to, const unsigned char *from, size_t si
 
 static void copy_downwards(unsigned char *to, const unsigned char *from, size_t size)
 {
-	uint64_t word;
-
-	for (; size >= sizeof(word); size -= sizeof(word)) {
-		__builtin_memcpy(&word, from + size - sizeof(word), sizeof(word));
-		__builtin_memcpy(to + size - sizeof(word), &word, sizeof(word));
-	}
+	for (; size >= sizeof(word); size -= sizeof(word))
+		*(word *)(to + size - sizeof(word)) = *(const word *)(from + size - sizeof(word));
 	while (size--)
 		to[size] = from[size];
 }
@@ -103,7 +99,7 @@ size_t strnlen(const char *text, size_t most)
 
 size_t strlen(const char *text)
 {
-	return strnlen(text, SIZE_MAX);
+	return strnlen(text, PTRDIFF_MAX);
 }
 
 int strncmp(const char *a, const char *b, size_t most)

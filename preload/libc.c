@@ -40,7 +40,7 @@
 /* The entry of each function jumps to where its variable points. */
 #define ENTRY(function)                                    \
 	void *mf_libc_##function MF_HIDDEN;                         \
-	__asm__(".text\n"                                           \
+	__asm__(".pushsection .text\n"                             \
 		".p2align 4\n"                                      \
 		".globl " #function "\n"                            \
 		".hidden " #function "\n"                           \
@@ -48,7 +48,8 @@
 		"	.cfi_startproc\n"                           \
 		"	jmp	*mf_libc_" #function "(%rip)\n"     \
 		"	.cfi_endproc\n"                             \
-		".size " #function ", . - " #function "\n");
+		".size " #function ", . - " #function "\n"          \
+		".popsection\n");
 FUNCTIONS(ENTRY)
 
 static const struct {

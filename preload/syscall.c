@@ -30,7 +30,7 @@ __attribute__((used)) long mf_syscall_execute(long number, long a, long b, long 
 	return mf_exec_at((int)a, (const char *)b, (char *const *)c, (char *const *)d, (int)e);
 }
 
-__asm__(".text\n"
+__asm__(".pushsection .text\n"
 	".p2align 4\n"
 	".globl syscall\n"
 	".type syscall, @function\n"
@@ -46,7 +46,8 @@ __asm__(".text\n"
 	"	je	mf_sandbox_call\n"
 	"	jmp	*mf_syscall_next(%rip)\n"
 	"	.cfi_endproc\n"
-	".size syscall, . - syscall\n");
+	".size syscall, . - syscall\n"
+	".popsection\n");
 
 void mf_syscall_start(void)
 {

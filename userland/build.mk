@@ -3,7 +3,7 @@
 
 LIBMASSIF_SRCS := $(filter-out userland/ctl/%,$(wildcard userland/*/*.c))
 LIBMASSIF      := $(O)/libmassif.a
-LIBMASSIF_LIBS := -ldw -lelf -liberty -lunwind-generic -lunwind -llzma -ldeflate -lpthread -ldl
+LIBMASSIF_LIBS := -ldw -lelf -liberty -lunwind-generic -lunwind -llzma -ldeflate -lpthread -ldl -lm
 
 CTL_SRCS := $(wildcard userland/ctl/*.c)
 
