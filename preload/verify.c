@@ -322,12 +322,16 @@ static struct verification *own_memory(void)
 void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
 {
 	struct verification *v = own_memory();
+	uint16_t control;
 
 	if (!v || !begin())
 		return;
 	v->caller = caller;
 	v->context = context;
+	/* libunwind saves the x87 environment by fnstenv, which masks all exceptions, and leaves it so. */
+	__asm__ volatile("fnstcw %0" : "=m"(control));
 	libunwind.get_context(&v->reference.context);
+	__asm__ volatile("fldcw %0" : : "m"(control));
 	call_on_stack((char *)v + MEMORY_BYTES, verify, v);
 	__atomic_sub_fetch(&walking, 1, __ATOMIC_SEQ_CST);
 }

@@ -17,6 +17,8 @@
 	"cmp[a-z_]*|u?comi|fn?m(add|sub)[0-9a-z]*|scalef|getexp|getmant|reduce|range)(ss|sd|ps|pd|sh|ph)|" \
 	"v?cvt[a-z0-9]+|v?ldmxcsr|emms|femms|f[a-z0-9]+)$"
 #define MOVING "^(fxsave|fxrstor)(64)?$"
+/* Puts back what libunwind changes, and only where stacks are verified. */
+#define RESTORING "^<mf_verify_stack>: f(nst|ld)cw$"
 
 /* The functions of @object that have such instructions, a line each. */
 static char *floating_functions(struct ctl_result *result, const char *object)
@@ -27,7 +29,7 @@ static char *floating_functions(struct ctl_result *result, const char *object)
 		"NF > 1 && /^ *[0-9a-f]+:/ {"
 		" instructions++; word = $2;"
 		" if (word ~ /^(rep[a-z]*|lock|bnd|notrack|data16|cs|ds)$/) word = $3;"
-		" if (word ~ /" FLOATING "/ && word !~ /" MOVING "/) print name, word }"
+		" if (word ~ /" FLOATING "/ && word !~ /" MOVING "/ && name \" \" word !~ /" RESTORING "/) print name, word }"
 		"END { print instructions > \"/dev/stderr\" }' | sort -u";
 
 	CTL_RUN(result, "sh", "-c", script, "sh", object);
