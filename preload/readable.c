@@ -24,6 +24,11 @@ void mf_readable_forbid(void)
 	__atomic_store_n(&forbidden, true, __ATOMIC_RELAXED);
 }
 
+bool mf_readable_is_forbidden(void)
+{
+	return __atomic_load_n(&forbidden, __ATOMIC_RELAXED);
+}
+
 /* A half of a word: what futex(2) reads, which is aligned. */
 static bool is_readable_half(uint64_t address)
 {
@@ -39,7 +44,7 @@ bool mf_readable_word(uint64_t address)
 	int saved = errno;
 	bool readable;
 
-	if (!address || __atomic_load_n(&forbidden, __ATOMIC_RELAXED))
+	if (!address || mf_readable_is_forbidden())
 		return false;
 	readable = is_readable_half(address);
 	if (readable && address % PAGE_BYTES > PAGE_BYTES - sizeof(uint64_t))

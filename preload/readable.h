@@ -17,5 +17,6 @@ bool mf_readable_texts(char *const *texts);
 
 /* From now on the kernel is not asked, as under seccomp's strict mode, which kills for it: nothing can be read. */
 void mf_readable_forbid(void);
+bool mf_readable_is_forbidden(void);
 
 #endif

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "own_stack.h"
 #include "readable.h"
 #include "rules.h"
 #include "unwind/callsite.h"
@@ -126,22 +127,18 @@ static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *calle
 
 #ifdef __x86_64__
 
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Bytes; larger distances are between different stacks. */
-#define STACK_MAX (1ull << 30)
-
-/* The same between a frame and the next, on a stack of which nothing is known. */
+/* Bytes between a frame and the next at most, on a stack of which nothing is known. */
 #define FRAME_MAX (1ull << 20)
+
+/* The same, within which both are taken to lie on that stack, which is there as long as either. */
+#define FRAME_NEAR (64ull << 10)
 
 #define PAGE_BITS 12u
 #define PAGE_SIZE (1ull << PAGE_BITS)
-
-/* The program's first stack: where the kernel put argc. */
-extern void *__libc_stack_end;
 
 /*
  * Addresses to which a guess led, and in the lowest bit, whether there is a call before them: each in one
@@ -169,57 +166,11 @@ static inline uint64_t load(uint64_t address)
 	return *(const uint64_t *)(uintptr_t)address;
 }
 
-/* What is known of the thread's own stack. */
-struct own_stack {
-	uint64_t end;  /* glibc puts a thread's descriptor there, at the upper end of what it maps */
-	uint64_t low;  /* from here on it can be read; pages, as is the next one */
-	uint64_t hole; /* below which it does not go on; 0: not known */
-};
-
-/* The thread that the program began with. It has the first event, or this is its first constructor. */
-static pthread_t first_thread;
-
-static __attribute__((constructor)) void note_first_thread(void)
-{
-	if (!first_thread)
-		first_thread = pthread_self();
-}
-
-static struct own_stack *own_stack(void)
-{
-	static __thread struct own_stack own __attribute__((tls_model("initial-exec")));
-
-	if (!own.end) {
-		note_first_thread();
-		own.end = first_thread == pthread_self() ? (uint64_t)(uintptr_t)__libc_stack_end :
-							   (uint64_t)(uintptr_t)pthread_self();
-		own.low = own.end & ~(PAGE_SIZE - 1);
-	}
-	return &own;
-}
-
 uint64_t mf_unwind_stack_end(uint64_t sp)
 {
-	uint64_t end = own_stack()->end;
+	uint64_t end = mf_own_stack()->end;
 
-	return sp < end && end - sp < STACK_MAX ? end : sp + FRAME_MAX;
-}
-
-/* Does @address lie on it? It is there as long as its thread is. */
-static bool is_on_own_stack(uint64_t address)
-{
-	struct own_stack *own = own_stack();
-
-	if (address >= own->end || own->end - address >= STACK_MAX || address <= own->hole)
-		return false;
-	while (own->low > address) {
-		if (!mf_readable_word(own->low - PAGE_SIZE)) {
-			own->hole = own->low - 1;
-			return false;
-		}
-		own->low -= PAGE_SIZE;
-	}
-	return true;
+	return sp < end && end - sp < MF_STACK_MAX ? end : sp + FRAME_MAX;
 }
 
 enum step {
@@ -246,7 +197,7 @@ static bool is_there(uint64_t address, uint64_t known)
 {
 	return (known && address >> PAGE_BITS == known >> PAGE_BITS &&
 		(address + 7) >> PAGE_BITS == known >> PAGE_BITS) ||
-	       is_on_own_stack(address) || mf_readable_word(address);
+	       mf_own_stack_reaches(address) || mf_readable_word(address);
 }
 
 /* Does the code before @pc, if there is any, end in a call? */
@@ -328,13 +279,42 @@ static __attribute__((noinline)) enum step leave_signal_frame(struct mf_register
 	return registers->pc ? STEP_DONE : STEP_END;
 }
 
+/* Can what leave_signal_frame() reads be read? @known: see is_there(). */
+static bool is_signal_frame(uint64_t sp, uint64_t known)
+{
+	return is_there(saved_register(sp, REG_RBP), known) && is_there(saved_register(sp, REG_RSP), known) &&
+	       is_there(saved_register(sp, REG_RIP), known);
+}
+
+/*
+ * Rules may be wrong, or mean another stack: they lead from a frame at @sp to words that are not known to be on
+ * the thread's own stack. The kernel is asked about these. Where it must not be, a step that stays on the stack
+ * is trusted, so that stacks are not cut there.
+ */
+static __attribute__((noinline)) enum step check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot)
+{
+	const struct mf_own_stack *own = mf_own_stack();
+	bool is_near = pc_slot >= sp && pc_slot - sp < FRAME_NEAR;
+
+	if (!is_there(pc_slot, exact ? 0 : sp - 8) || (fp_slot && !is_there(fp_slot, pc_slot)))
+		return is_near && mf_readable_is_forbidden() ? STEP_DONE : STEP_ASTRAY;
+	if (mf_own_stack_holds(own, pc_slot) && (!fp_slot || mf_own_stack_holds(own, fp_slot)) && pc_slot >= sp)
+		return STEP_DONE;
+	return is_near && !mf_own_stack_holds(own, sp) ? STEP_DONE : STEP_GUESSED;
+}
+
 /* Steps that are rare, of a copy: see step(). */
 static enum step step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa)
 {
 	struct mf_registers copy = *registers;
-	enum step taken = cfa == MF_CFA_SIGNAL ? leave_signal_frame(&copy, frame) :
-						step_by_frame_pointer(&copy, frame);
+	enum step taken;
 
+	if (cfa != MF_CFA_SIGNAL)
+		taken = step_by_frame_pointer(&copy, frame);
+	else if (is_signal_frame(copy.sp, copy.exact ? 0 : copy.sp - 8) || mf_readable_is_forbidden())
+		taken = leave_signal_frame(&copy, frame);
+	else
+		taken = STEP_ASTRAY;
 	*registers = copy;
 	return taken;
 }
@@ -344,9 +324,12 @@ static enum step step_rarely(struct mf_registers *registers, struct mf_walk_fram
  * address, so that they are the processor's, too: words that are stored one by one and loaded in pairs
  * have to wait for the stores.
  */
-static inline __attribute__((always_inline)) enum step step(struct mf_registers *registers, struct mf_walk_frame *frame)
+static inline __attribute__((always_inline)) enum step step(struct mf_registers *registers, struct mf_walk_frame *frame,
+							    const struct mf_own_stack *own)
 {
 	uint64_t cfa, fp = registers->fp, address = rule_address(registers->pc, registers->exact);
+	uint64_t fp_slot = 0;
+	enum step taken = STEP_DONE;
 	uint16_t known = mf_rules_known(address);
 	struct mf_cfi_rule rule;
 
@@ -365,15 +348,20 @@ static inline __attribute__((always_inline)) enum step step(struct mf_registers 
 		cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
 		break;
 	case MF_CFA_FP_INDIRECT:
-		if (fp < registers->sp || fp & 7)
-			return STEP_UNKNOWN;
+		cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
+		if (!mf_own_stack_holds(own, cfa))
+			taken = check_words(registers->sp, registers->exact, cfa, 0);
+		if (taken == STEP_ASTRAY)
+			return taken;
 		frame->consumes_fp = true;
-		frame->other_slot = fp + (uint64_t)(int64_t)rule.cfa_offset;
+		frame->other_slot = cfa;
 		cfa = frame->other = load(frame->other_slot);
 		break;
 	case MF_CFA_FP_LINK:
-		if (fp < registers->sp || fp & 7)
-			return STEP_UNKNOWN;
+		if (!mf_own_stack_holds(own, fp))
+			taken = check_words(registers->sp, registers->exact, fp, 0);
+		if (taken == STEP_ASTRAY)
+			return taken;
 		frame->consumes_fp = true;
 		frame->other_slot = fp;
 		frame->other = load(fp);
@@ -395,22 +383,31 @@ static inline __attribute__((always_inline)) enum step step(struct mf_registers 
 	default:
 		return STEP_UNKNOWN;
 	}
-	/* A stack only shrinks towards its caller. */
-	if (cfa <= registers->sp || cfa & 7)
-		return STEP_UNKNOWN;
 	if (rule.fp == MF_FP_AT_CFA) {
-		frame->fp_slot = cfa + (uint64_t)(int64_t)rule.fp_offset;
-		registers->fp = load(frame->fp_slot);
+		fp_slot = cfa + (uint64_t)(int64_t)rule.fp_offset;
 	} else if (rule.fp == MF_FP_AT_FP) {
 		frame->consumes_fp = true;
-		frame->fp_slot = fp + (uint64_t)(int64_t)rule.fp_offset;
-		registers->fp = load(frame->fp_slot);
+		fp_slot = fp + (uint64_t)(int64_t)rule.fp_offset;
+	}
+	/* A stack only shrinks towards its caller. */
+	if (__builtin_expect(cfa <= registers->sp || !mf_own_stack_holds(own, cfa - 8) ||
+			     (fp_slot && !mf_own_stack_holds(own, fp_slot)), 0)) {
+		enum step checked = check_words(registers->sp, registers->exact, cfa - 8, fp_slot);
+
+		if (checked != STEP_DONE)
+			taken = checked;
+		if (taken == STEP_ASTRAY)
+			return taken;
+	}
+	if (fp_slot) {
+		frame->fp_slot = fp_slot;
+		registers->fp = load(fp_slot);
 	}
 	frame->pc_slot = cfa - 8;
 	registers->pc = load(frame->pc_slot);
 	registers->sp = cfa;
 	registers->exact = false;
-	return registers->pc ? STEP_DONE : STEP_END;
+	return registers->pc ? taken : STEP_END;
 }
 
 /*
@@ -457,11 +454,12 @@ static bool is_frame(const struct mf_registers *registers)
 }
 
 static __attribute__((noinline)) enum step step_carefully(struct mf_registers *registers,
-							  struct mf_walk_frame *frame)
+							  struct mf_walk_frame *frame,
+							  const struct mf_own_stack *own)
 {
 	struct mf_registers copy = *registers;
 	enum step taken = frame->is_link ? step_by_frame_pointer(&copy, frame) :
-			  is_frame(&copy) ? step(&copy, frame) : STEP_ASTRAY;
+			  is_frame(&copy) ? step(&copy, frame, own) : STEP_ASTRAY;
 
 	*registers = copy;
 	return taken;
@@ -470,9 +468,9 @@ static __attribute__((noinline)) enum step step_carefully(struct mf_registers *r
 /* Will what was read to find @frame's caller be there as long as the thread is? */
 static bool lasts(const struct mf_walk_frame *frame)
 {
-	return (!frame->pc_slot || is_on_own_stack(frame->pc_slot)) &&
-	       (!frame->fp_slot || is_on_own_stack(frame->fp_slot)) &&
-	       (!frame->other_slot || is_on_own_stack(frame->other_slot));
+	return (!frame->pc_slot || mf_own_stack_reaches(frame->pc_slot)) &&
+	       (!frame->fp_slot || mf_own_stack_reaches(frame->fp_slot)) &&
+	       (!frame->other_slot || mf_own_stack_reaches(frame->other_slot));
 }
 
 /*
@@ -638,6 +636,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 	struct mf_registers registers = {
 		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .exact = caller->exact,
 	};
+	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
 	bool guessed = false, repeatable = true;
 	enum step taken = STEP_DONE;
 	uint32_t n = 0;
@@ -663,8 +662,8 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 		};
 		if (++n == depth)
 			break;
-		taken = __builtin_expect(guessed, 0) ? step_carefully(&registers, frame) :
-						       step(&registers, frame);
+		taken = __builtin_expect(guessed, 0) ? step_carefully(&registers, frame, own) :
+						       step(&registers, frame, own);
 		if (__builtin_expect(taken == STEP_UNKNOWN, 0)) {
 			if (!guessed) {
 				walk_completely(walk, caller, depth);
@@ -705,6 +704,7 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			  uint32_t longest, struct mf_walk *scratch)
 {
 	struct mf_registers registers = *caller;
+	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
 	struct mf_walk_frame *frame = &scratch->fresh[0];
 	enum step taken = STEP_DONE;
 	bool guessed = false;
@@ -714,7 +714,7 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 		frame->is_link = taken == STEP_GUESSED && !is_return_address(registers.pc);
 		if (!frame->is_link)
 			n = merge(pcs, n, registers.pc, longest);
-		taken = guessed ? step_carefully(&registers, frame) : step(&registers, frame);
+		taken = guessed ? step_carefully(&registers, frame, own) : step(&registers, frame, own);
 		guessed |= taken == STEP_GUESSED;
 		if (taken == STEP_UNKNOWN && !guessed)
 			return merge_completely(pcs, caller, depth, longest, scratch);
@@ -727,6 +727,7 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
 {
 	struct mf_registers registers = *caller;
+	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
 	enum step taken = STEP_DONE;
 	bool guessed = false;
 
@@ -740,7 +741,9 @@ bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwi
 			.is_link = taken == STEP_GUESSED && !is_return_address(registers.pc),
 		};
 
-		taken = guessed ? step_carefully(&registers, &frame) : step(&registers, &frame);
+		taken = guessed ? step_carefully(&registers, &frame, own) : step(&registers, &frame, own);
+		if (taken == STEP_UNKNOWN && guessed)
+			return false;
 		if (taken == STEP_UNKNOWN)
 			return visit_completely(caller, depth, visit_frame, data);
 		if (is_end(taken))

@@ -155,11 +155,48 @@ static bool is_start(uint64_t pc)
 	       info.start_ip == pc;
 }
 
+static bool is_readable(uint64_t address)
+{
+	uint64_t word;
+
+	return read_memory(address, &word, sizeof(word));
+}
+
+/*
+ * Can the words be read that hold the caller's registers? libunwind does not ask, and the rules may be wrong. Of
+ * rules that are not simple it is not known.
+ */
+static bool can_step(struct reference *reference)
+{
+	struct mf_cfi_rule rule;
+	unw_word_t sp, fp;
+	uint64_t cfa;
+
+	mf_cfi_find(reference->pc - 1, &rule);
+	if (rule.cfa != MF_CFA_SP && rule.cfa != MF_CFA_FP && rule.cfa != MF_CFA_FP_INDIRECT &&
+	    rule.cfa != MF_CFA_FP_LINK)
+		return true;
+	if (libunwind.get_reg(&reference->cursor, UNW_REG_SP, &sp) ||
+	    libunwind.get_reg(&reference->cursor, UNW_X86_64_RBP, &fp))
+		return false;
+	cfa = (rule.cfa == MF_CFA_SP ? sp : fp) + (uint64_t)(int64_t)rule.cfa_offset;
+	if (rule.cfa == MF_CFA_FP_INDIRECT && !read_memory(cfa, &cfa, sizeof(cfa)))
+		return false;
+	if (rule.cfa == MF_CFA_FP_LINK) {
+		if (!read_memory(fp, &cfa, sizeof(cfa)))
+			return false;
+		cfa += (uint64_t)(int64_t)rule.cfa_offset;
+	}
+	return is_readable(cfa - 8) &&
+	       (rule.fp == MF_FP_KEPT ||
+		is_readable((rule.fp == MF_FP_AT_CFA ? cfa : fp) + (uint64_t)(int64_t)rule.fp_offset));
+}
+
 static void step_by_rules(struct reference *reference)
 {
 	unw_word_t pc;
 
-	if (libunwind.step(&reference->cursor) > 0 &&
+	if (can_step(reference) && libunwind.step(&reference->cursor) > 0 &&
 	    !libunwind.get_reg(&reference->cursor, UNW_REG_IP, &pc))
 		reference->pc = pc;
 	else

@@ -101,6 +101,37 @@ TEST_F(hazards, frame_pointers_that_are_none)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
+/* Unwind information may be wrong. Then the stack ends there, and no memory is read that is not there. */
+TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
+{
+	static const char *const cases[] = { "fp", "sp", "stored", "link", "saved" };
+	char frame[32];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		for (int verifies = 0; verifies < 2; verifies++) {
+			TH_LOG("by %s%s", cases[i], verifies ? ", verified" : "");
+			if (verifies)
+				setenv("MASSIF_VERIFY", "1", 1);
+			RUN(self, NULL, ctl_target("heap_wild_frames"), cases[i]);
+			unsetenv("MASSIF_VERIFY");
+			EXPECT_EQ(3, ctl_exit_code(&self->result));
+			EXPECT_STREQ("fine\n", self->result.out);
+			if (!verifies)
+				EXPECT_STREQ("", self->result.err);
+			ctl_result_free(&self->result);
+
+			self->text = ctl_read_file("massif.out.hazards");
+			ASSERT_NE(NULL, self->text);
+			snprintf(frame, sizeof(frame), ": by_%s (", cases[i]);
+			EXPECT_NE(NULL, strstr(self->text, frame));
+			/* What it has allocated, less what peaks may be off by. */
+			EXPECT_LE(2574000, massif_text_peak(self->text));
+			free(self->text);
+			self->text = NULL;
+		}
+	}
+}
+
 /* And words beside them may be none to return to: they are no frames, and the stack does not end there. */
 TEST_F(hazards, links_that_are_no_frames)
 {

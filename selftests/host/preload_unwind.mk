@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # libgcc's unwinder linked in, as in the shim: libunwind has functions of the same names. Calls of it
 # are counted.
-STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/unwind.o $(O)/preload/readable.o \
+STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/unwind.o $(O)/preload/own_stack.o $(O)/preload/readable.o \
 	$(O)/preload/memo.o $(O)/preload/cfi.o $(O)/preload/rules.o $(O)/preload/rowcache.o $(O)/libmassif.a
 LDLIBS-STACK_WALKS := -Wl,--wrap=_Unwind_Backtrace -static-libgcc -lgcc_eh -lunwind -lpthread -ldl
 $(O)/selftests/lib/stack_walks.o: MF_CFLAGS += -fomit-frame-pointer

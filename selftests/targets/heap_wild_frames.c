@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+// heap_wild_frames CASE...: assembly whose unwind information is wrong allocates. Who believes it reads memory
+// that is not there.
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define TIMES 100
+
+/*
+ * Each calls @function with @size while rbp is @fp, and says with @rules that its caller is found by that. The
+ * return address and the caller's rbp are where they always are.
+ */
+typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
+
+#define WILD(name, rules)                                \
+	wild name;                                       \
+	__asm__(".text\n"                                \
+		".type " #name ", @function\n"           \
+		#name ":\n"                              \
+		"	.cfi_startproc\n"                \
+		"	push %rbp\n"                     \
+		"	mov %rdi, %rbp\n"                \
+		"	mov %rsi, %rdi\n"                \
+		rules                                    \
+		"	call *%rdx\n"                    \
+		"	pop %rbp\n"                      \
+		"	ret\n"                           \
+		"	.cfi_endproc\n"                  \
+		".size " #name ", . - " #name "\n")
+
+WILD(by_fp, "	.cfi_def_cfa rbp, 16\n	.cfi_offset rbp, -16\n");
+WILD(by_sp, "	.cfi_def_cfa rsp, 0x10000000\n	.cfi_offset rbp, -16\n");
+/* The CFA is what is stored at rbp - 8; at rbp, and 16 more. */
+WILD(by_stored, "	.cfi_escape 0x0f, 3, 0x76, 0x78, 0x06\n");
+WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
+/* The CFA is right, and rbp is said to be saved elsewhere: at rbp itself. */
+WILD(by_saved, "	.cfi_def_cfa_offset 16\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
+
+static void *volatile kept;
+
+static __attribute__((noinline)) void allocate(wild *function, uint64_t fp, size_t size)
+{
+	for (int i = 0; i < TIMES; i++) {
+		kept = function(fp, size, malloc);
+		memset(kept, 1, size);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		wild *function;
+	} cases[] = {
+		{ "fp", by_fp },     { "sp", by_sp },	    { "stored", by_stored },
+		{ "link", by_link }, { "saved", by_saved },
+	};
+	/* Memory that goes later. */
+	char *gone = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t here = (uint64_t)gone;
+	uint64_t values[] = {
+		0, 0x1234, 0x1238, here, here + 64, here + 65, (uint64_t)&here + (64 << 20), (uint64_t)&here - 4096,
+		0x8000000000000000, 0xfffffffffffffff8, 0x0000800000000000, (uint64_t)&here, (uint64_t)&kept,
+	};
+	uint64_t lure[16];
+
+	/* On the stack, and in memory that comes and goes: words that lead on. */
+	for (int i = 0; i < 16; i++)
+		lure[i] = 0xdead0000 + (uint64_t)i * 8;
+	values[11] = (uint64_t)(lure + 4);
+	memcpy(gone, lure, sizeof(lure));
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+			if (argc < 2 || !strcmp(argv[1], cases[i].name))
+				for (size_t j = 0; j < sizeof(values) / sizeof(*values); j++)
+					allocate(cases[i].function, values[j], 1000);
+		/* The second time, what the first read is not there. */
+		munmap(gone, 1 << 16);
+	}
+	puts("fine");
+	return 3;
+}
