@@ -142,12 +142,10 @@ static void tell(const char *step)
 /* A file of so many pages that is in the page cache. */
 static int make_file(size_t pages)
 {
+	char path[] = "/tmp/resident.XXXXXX";
 	static const char page[PAGE] = "page";
-	char path[4096];
-	int fd;
+	int fd = mkstemp(path);
 
-	snprintf(path, sizeof(path), "%.3900s/resident.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	fd = mkstemp(path);
 	if (fd < 0)
 		die(path);
 	unlink(path);
