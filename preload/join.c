@@ -210,8 +210,10 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 	if (argc > 0) {
 		size_t bytes = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
 
-		parts[2].iov_len = request.args_bytes =
-			(uint32_t)(bytes < MF_JOIN_ARGS_MAX ? bytes : MF_JOIN_ARGS_MAX);
+		/* What is cut does not end with a NUL. */
+		if (bytes > MF_JOIN_ARGS_MAX)
+			bytes = MF_JOIN_ARGS_MAX - !argv[0][MF_JOIN_ARGS_MAX - 1];
+		parts[2].iov_len = request.args_bytes = (uint32_t)bytes;
 	}
 	ret = tell(fd, &message, 0);
 	ret = ret < 0 ? ret : hear(fd, fds);
@@ -318,7 +320,7 @@ void mf_join_executing(bool begins)
 	syscall(SYS_close, fd);
 }
 
-/* Longer ones are not told of. */
+/* The path stays relative in a directory with a longer name: massif-ctl looks where the process is. */
 #define DIRECTORY_MAX 1024
 
 void mf_join_starts(const char *path, const char *directories)

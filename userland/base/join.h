@@ -28,7 +28,7 @@
 #define MF_JOIN_SECRET_DIGITS 32u
 #define MF_JOIN_NAME_MAX      64u
 #define MF_JOIN_PATH_MAX      4096u  /* longer ones are cut */
-#define MF_JOIN_ARGS_MAX      65536u /* the same */
+#define MF_JOIN_ARGS_MAX      65536u /* the same; then the last byte is no NUL */
 #define MF_JOIN_FDS	      2
 
 enum mf_join_verb {

@@ -58,7 +58,8 @@ static int parse_duration(const char *text, double *seconds, struct mf_error *er
 {
 	if (!text || !mf_number_parse_decimal(text, seconds) || !(*seconds > 0) ||
 	    *seconds > DURATION_MAX) {
-		mf_options_explain(err, "--duration", "a number of seconds must follow, above 0");
+		mf_options_explain(err, "--duration",
+				   "a number of seconds must follow, above 0 and at most 1000000000");
 		return -EINVAL;
 	}
 	return 0;

@@ -45,5 +45,7 @@ char *mf_executed_command(pid_t pid, const struct mf_wish *wish)
 	}
 	for (arg += arg < end ? strlen(arg) + 1 : 0; arg < end; arg += strlen(arg) + 1)
 		fprintf(out, " %s", arg);
+	if (wish->request.args_bytes && end[-1])
+		fputs("...", out);
 	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
 }

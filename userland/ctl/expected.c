@@ -3,6 +3,11 @@
 
 #include "ctl/expected.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 #include "ctl/children.h"
 #include "ctl/program.h"
 #include "ctl/timekeeper.h"
@@ -11,13 +16,24 @@ enum {
 	PATIENCE_MS = 1000, /* from the announcement to the program's first event */
 };
 
+/* The path of the program, which is relative to the directory that the process is in; to be freed. */
+static char *locate(const struct mf_wish *wish)
+{
+	char *path;
+
+	if (wish->path[0] == '/' || wish->request.args_bytes)
+		return strdup(wish->path);
+	return asprintf(&path, "/proc/%d/cwd/%s", (int)wish->pid, wish->path) < 0 ? NULL : path;
+}
+
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
 		       const struct mf_wish *wish)
 {
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
+	mf_auto_free char *path = locate(wish);
 	struct mf_error err;
 
-	if (mf_program_resolve(&program, wish->path, wish->args, &err) ||
+	if (!path || mf_program_resolve(&program, path, wish->args, &err) ||
 	    mf_children_skips(options, program.path, "", 0))
 		return;
 	mf_obstacles_say(&expected->obstacles, &program);

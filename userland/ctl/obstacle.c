@@ -10,7 +10,7 @@
 #include "ctl/message.h"
 
 enum {
-	TOLD_MAX = 100, /* then there is nothing new in it */
+	TOLD_MAX = 100, /* programs that are named; of more only that there are some */
 };
 
 static const char *const obstacles_of[] = {
@@ -31,6 +31,14 @@ const char *mf_obstacle_of(enum mf_program_kind kind)
 	return obstacles_of[kind];
 }
 
+/* Says once that there are more programs than are named. */
+static void say_more(struct mf_obstacles *obstacles)
+{
+	if (!obstacles->more)
+		mf_message_say(MF_MESSAGE_PROBLEM, "further programs that heap mode sees nothing of are not listed");
+	obstacles->more = true;
+}
+
 /* Takes note of @path. False: it is known, or there is no room. */
 static bool is_new(struct mf_obstacles *obstacles, const char *path)
 {
@@ -39,9 +47,11 @@ static bool is_new(struct mf_obstacles *obstacles, const char *path)
 	for (size_t i = 0; i < obstacles->n; i++)
 		if (strcmp(obstacles->paths[i], path) == 0)
 			return false;
-	paths = obstacles->n < TOLD_MAX ?
-			reallocarray(obstacles->paths, obstacles->n + 1, sizeof(*paths)) :
-			NULL;
+	if (obstacles->n == TOLD_MAX) {
+		say_more(obstacles);
+		return false;
+	}
+	paths = reallocarray(obstacles->paths, obstacles->n + 1, sizeof(*paths));
 	if (!paths)
 		return false;
 	obstacles->paths = paths;

@@ -3,6 +3,7 @@
 #ifndef MASSIF_CTL_OBSTACLE_H
 #define MASSIF_CTL_OBSTACLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ctl/program.h"
@@ -14,6 +15,7 @@ const char *mf_obstacle_of(enum mf_program_kind kind);
 struct mf_obstacles {
 	char **paths;
 	size_t n;
+	bool more; /* it was said that there are more than are named */
 };
 
 /* Says that @program cannot be seen, if that is so. */
