@@ -2,7 +2,7 @@
 # The preload shim. libgcc's unwinder is linked in and hidden: the program keeps its own.
 
 PRELOAD_SRCS := $(wildcard preload/*.c) \
-	userland/base/pattern.c \
+	userland/base/build_id.c userland/base/pattern.c \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
 	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
 	userland/model/heap.c userland/model/consult.c \

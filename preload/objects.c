@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
 #include "model/objects.h"
 #include "gate.h"
 #include "lock.h"
@@ -88,33 +89,24 @@ struct build_id {
 	uint8_t size;
 };
 
-static void read_note(const struct dl_phdr_info *info, const ElfW(Phdr) *header, struct build_id *id)
-{
-	const char *note = (const char *)(info->dlpi_addr + header->p_vaddr);
-	const char *end = note + header->p_filesz;
-
-	while (note + sizeof(ElfW(Nhdr)) <= end) {
-		const ElfW(Nhdr) *head = (const void *)note;
-		const char *name = note + sizeof(*head);
-		const char *description = name + ((head->n_namesz + 3) & ~3u);
-
-		if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 &&
-		    !memcmp(name, "GNU", 4) && head->n_descsz <= sizeof(id->bytes) &&
-		    description + head->n_descsz <= end) {
-			memcpy(id->bytes, description, head->n_descsz);
-			id->size = (uint8_t)head->n_descsz;
-		}
-		note = description + ((head->n_descsz + 3) & ~3u);
-	}
-}
-
 static struct build_id read_build_id(const struct dl_phdr_info *info)
 {
 	struct build_id id = { .size = 0 };
 
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_NOTE)
-			read_note(info, &info->dlpi_phdr[i], &id);
+	for (int i = 0; i < info->dlpi_phnum && !id.size; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const void *bytes;
+		size_t size;
+
+		if (header->p_type != PT_NOTE)
+			continue;
+		size = mf_build_id_find((const void *)(info->dlpi_addr + header->p_vaddr), header->p_filesz, &bytes);
+		/* A longer one is none. */
+		if (!size || size > sizeof(id.bytes))
+			continue;
+		memcpy(id.bytes, bytes, size);
+		id.size = (uint8_t)size;
+	}
 	return id;
 }
 

@@ -19,10 +19,10 @@
 
 #define PLACE "searched.tmp"
 #define COPY  PLACE "/copy"
-#define ROWS  PLACE "/massif/6d61737369662061736b732e.rows"
+#define ROWS  PLACE "/massif/6d61737369662061736b.rows"
 
 /* The build id of both programs. */
-static const uint8_t id[] = "massif asks.";
+static const uint8_t id[] = "massif ask";
 
 #define ID_SIZE (sizeof(id) - 1)
 

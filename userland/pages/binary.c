@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
 #include "base/cleanup.h"
 #include "base/inflate.h"
 
@@ -222,27 +223,16 @@ static void read_notes(struct mf_binary *binary, const ElfW(Phdr) *segment)
 {
 	mf_auto_free uint8_t *notes = NULL;
 	uint64_t size = segment->p_filesz;
+	const void *id;
 
 	if (size > NOTES_MAX || !(notes = malloc(size + 1)) ||
 	    !mf_binary_read(binary, segment->p_offset, notes, size))
 		return;
-	for (uint64_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
-		const ElfW(Nhdr) *note = (const void *)(notes + at);
-		uint64_t name = at + sizeof(*note);
-		uint64_t text = name + ((note->n_namesz + 3ull) & ~3ull);
-		uint64_t next = text + ((note->n_descsz + 3ull) & ~3ull);
-
-		if (next > size)
-			return;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof(ELF_NOTE_GNU) &&
-		    !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
-		    note->n_descsz <= MF_BUILD_ID_MAX) {
-			memcpy(binary->build_id, notes + text, note->n_descsz);
-			binary->build_id_size = (uint8_t)note->n_descsz;
-			return;
-		}
-		at = next;
-	}
+	size = mf_build_id_find(notes, size, &id);
+	if (!size || size > MF_BUILD_ID_MAX)
+		return;
+	memcpy(binary->build_id, id, size);
+	binary->build_id_size = (uint8_t)size;
 }
 
 static bool read_headers(struct mf_binary *binary)

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
 #include "base/cleanup.h"
 #include "symbols/held.h"
 
@@ -62,12 +63,33 @@ static void close_elf(Elf **elf, int *fd)
 	*fd = -1;
 }
 
-/* The size of the build id of @elf, 0 if it has none. */
+/* Notes of @elf at @offset: the size of the build id among them; 0: there is none. */
+static size_t find_in_notes(Elf *elf, GElf_Off offset, GElf_Xword size, const void **build_id)
+{
+	const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)offset, size, ELF_T_BYTE);
+
+	return data && data->d_buf ? mf_build_id_find(data->d_buf, data->d_size, build_id) : 0;
+}
+
+/*
+ * The size of the build id of @elf, 0 if it has none. Sections are tried first: in a separate debug file the
+ * segments are those of the file that it belongs to. (libdw refuses a last note that is not filled up.)
+ */
 static size_t find_build_id(Elf *elf, const void **build_id)
 {
-	ssize_t size = dwelf_elf_gnu_build_id(elf, build_id);
+	Elf_Scn *section = NULL;
+	size_t size = 0, n = 0;
+	GElf_Shdr header;
+	GElf_Phdr segment;
 
-	return size > 0 ? (size_t)size : 0;
+	while (!size && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE)
+			size = find_in_notes(elf, header.sh_offset, header.sh_size, build_id);
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; !size && i < n; i++)
+		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_NOTE)
+			size = find_in_notes(elf, segment.p_offset, segment.p_filesz, build_id);
+	return size;
 }
 
 /*

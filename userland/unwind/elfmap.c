@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
 #include "base/cleanup.h"
 #include "unwind/request_site.h"
 
@@ -123,25 +124,12 @@ static const uint8_t *place_of(const struct segments *segments, const struct mf_
 	return (const uint8_t *)(uintptr_t)(header->p_vaddr + map->bias);
 }
 
-static bool has_id(const uint8_t *note, size_t size, const struct mf_object *object)
+static bool has_id(const uint8_t *notes, size_t size, const struct mf_object *object)
 {
-	while (size >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr head;
-		uint64_t name, length;
+	const void *id;
+	size_t found = mf_build_id_find(notes, size, &id);
 
-		memcpy(&head, note, sizeof(head));
-		name = sizeof(head) + (((uint64_t)head.n_namesz + 3) & ~3ull);
-		length = name + (((uint64_t)head.n_descsz + 3) & ~3ull);
-		if (length > size)
-			return false;
-		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof(ELF_NOTE_GNU) &&
-		    !memcmp(note + sizeof(head), ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
-		    head.n_descsz == object->build_id_size)
-			return !memcmp(note + name, object->build_id, head.n_descsz);
-		note += length;
-		size -= length;
-	}
-	return false;
+	return found && found == object->build_id_size && !memcmp(id, object->build_id, found);
 }
 
 static int find_parts(const struct segments *segments, struct mf_elfmap *map,

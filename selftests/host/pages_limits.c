@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is read of an ELF file for pages mode: at each limit, at one more, at ten times as many. And build ids.
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "base/build_id.h"
+#include "pages/binary.h"
+#include "selftests/lib/ctl_run.h"
+#include "symbols/held.h"
+
+#define ID_BYTES   20u /* of a build id: the longest that is kept */
+#define NOTE_BYTES (sizeof(Elf64_Nhdr) + sizeof(ELF_NOTE_GNU))
+#define OTHER_NOTE 0x100
+
+FIXTURE(file) {
+	FILE *out;
+	struct mf_held_file held;
+	struct mf_binary *binary;
+};
+
+FIXTURE_SETUP(file)
+{
+	/* In memory: reading a hole of it needs none. */
+	self->out = fdopen(memfd_create("pages_limits", MFD_CLOEXEC), "w");
+	ASSERT_NE(NULL, self->out);
+	self->held.fd = -1;
+}
+
+FIXTURE_TEARDOWN(file)
+{
+	mf_binary_close(self->binary);
+	fclose(self->out);
+}
+
+static void write_at(FILE *out, uint64_t at, const void *bytes, size_t size)
+{
+	fseek(out, (long)at, SEEK_SET);
+	fwrite(bytes, 1, size, out);
+}
+
+static void write_header(FILE *out, unsigned int segments, uint64_t sections, unsigned int n_sections)
+{
+	const Elf64_Ehdr header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+		.e_phoff = sizeof(header), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = (Elf64_Half)segments,
+		.e_shoff = sections, .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = (Elf64_Half)n_sections,
+		.e_shstrndx = (Elf64_Half)(n_sections ? n_sections - 1 : 0),
+	};
+
+	write_at(out, 0, &header, sizeof(header));
+}
+
+static void write_segment(FILE *out, unsigned int number, const Elf64_Phdr *segment)
+{
+	write_at(out, sizeof(Elf64_Ehdr) + number * sizeof(*segment), segment, sizeof(*segment));
+}
+
+/* What was written, opened; NULL if it is refused. */
+static struct mf_binary *reopen(struct _test_data_file *self)
+{
+	mf_binary_close(self->binary);
+	fflush(self->out);
+	self->held.fd = fileno(self->out);
+	self->held.size = (uint64_t)lseek(self->held.fd, 0, SEEK_END);
+	self->binary = mf_binary_open(&self->held);
+	return self->binary;
+}
+
+/* Each has a page of the file, and lies a MiB and a page behind the one before. */
+TEST_F(file, segments)
+{
+	enum { ROOM = 64 };
+	static const unsigned int numbers[] = { ROOM, ROOM + 1, 10 * ROOM };
+	const uint64_t base = 0x10000, apart = 0x101000;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		unsigned int n = numbers[i];
+		uint64_t address = 0;
+
+		write_header(self->out, n, 0, 0);
+		for (unsigned int j = 0; j < n; j++) {
+			const Elf64_Phdr segment = {
+				.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = base + j * 4096,
+				.p_vaddr = j * apart, .p_filesz = 4096, .p_memsz = 4096, .p_align = 4096,
+			};
+
+			write_segment(self->out, j, &segment);
+		}
+		write_at(self->out, base + n * 4096 - 1, "", 1);
+		ASSERT_NE(NULL, reopen(self));
+		for (unsigned int j = 0; j < n; j++) {
+			bool known = mf_binary_address(self->binary, base + j * 4096 + 7, &address);
+
+			/* A file with more is still one; what is of no segment is as code without rules. */
+			EXPECT_EQ(j < ROOM, known);
+			if (known)
+				EXPECT_EQ(j * apart + 7, address);
+		}
+	}
+}
+
+/* Writes notes of @bytes, the last of which is a build id of @size. */
+static void write_notes(FILE *out, uint64_t at, uint64_t bytes, uint32_t size, const uint8_t *id)
+{
+	const Elf64_Nhdr last = { sizeof(ELF_NOTE_GNU), size, NT_GNU_BUILD_ID };
+	const Elf64_Nhdr first = { 0, (uint32_t)(bytes - NOTE_BYTES - size - sizeof(first)), OTHER_NOTE };
+	const Elf64_Phdr segment = {
+		.p_type = PT_NOTE, .p_flags = PF_R, .p_offset = at, .p_filesz = bytes, .p_memsz = bytes, .p_align = 4,
+	};
+
+	write_header(out, 1, 0, 0);
+	write_segment(out, 0, &segment);
+	write_at(out, at, &first, sizeof(first));
+	at += bytes - NOTE_BYTES - size;
+	write_at(out, at, &last, sizeof(last));
+	write_at(out, at + sizeof(last), ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU));
+	write_at(out, at + NOTE_BYTES, id, size);
+}
+
+TEST_F(file, bytes_of_notes)
+{
+	enum { ROOM = 65536 };
+	static const uint64_t numbers[] = { ROOM, ROOM + 4, 10 * ROOM };
+	static const uint8_t id[ID_BYTES] = "a build id of twenty";
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct mf_object object = { 0 };
+
+		write_notes(self->out, 4096, numbers[i], sizeof(id), id);
+		ASSERT_NE(NULL, reopen(self));
+		mf_binary_build_id(self->binary, &object);
+		EXPECT_EQ(i ? 0 : ID_BYTES, object.build_id_size);
+		EXPECT_TRUE(i || !memcmp(object.build_id, id, sizeof(id)));
+	}
+}
+
+/* Each length, also those that linkers leave without what would fill up the note. */
+TEST_F(file, bytes_of_a_build_id)
+{
+	uint8_t id[10 * ID_BYTES];
+
+	for (size_t i = 0; i < sizeof(id); i++)
+		id[i] = (uint8_t)(0x80 + i);
+	for (uint32_t size = 1; size <= sizeof(id); size += size == ID_BYTES + 1 ? 9 * ID_BYTES - 1 : 1) {
+		struct mf_object object = { 0 };
+
+		write_notes(self->out, 4096, 1000 + size, size, id);
+		ASSERT_NE(NULL, reopen(self));
+		mf_binary_build_id(self->binary, &object);
+		EXPECT_EQ(size > ID_BYTES ? 0 : size, object.build_id_size);
+		EXPECT_TRUE(size > ID_BYTES || !memcmp(object.build_id, id, size));
+	}
+}
+
+/* No read beyond their end, whatever the sizes in them are: the page behind them cannot be read. */
+TEST(damaged_notes)
+{
+	uint32_t seed = 1, found = 0;
+	uint8_t *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, pages);
+	ASSERT_EQ(0, mprotect(pages + 4096, 4096, PROT_NONE));
+	for (unsigned int round = 0; round < 200000; round++) {
+		uint32_t words[16];
+		const void *id;
+		size_t size, n;
+		uint8_t *copy;
+
+		for (size_t i = 0; i < 16; i++) {
+			seed = seed * 1664525 + 1013904223;
+			words[i] = seed >> 28 ? seed >> 29 : seed * 69069;
+		}
+		if (round % 2) {
+			words[0] = sizeof(ELF_NOTE_GNU);
+			words[2] = NT_GNU_BUILD_ID;
+			memcpy(&words[3], ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU));
+		}
+		n = seed / 65536 % (sizeof(words) + 1);
+		copy = pages + 4096 - n;
+		memcpy(copy, words, n);
+		size = mf_build_id_find(copy, n, &id);
+		if (size) {
+			found++;
+			ASSERT_LE((uintptr_t)copy + NOTE_BYTES, (uintptr_t)id);
+			ASSERT_GE((uintptr_t)copy + n, (uintptr_t)id + size);
+		}
+	}
+	EXPECT_LT(1000, found);
+	munmap(pages, 8192);
+}
+
+/* An .eh_frame that no table leads to, with rules for 16 bytes of code, an end, and nothing behind. */
+static void write_cfi(FILE *out, uint64_t bytes)
+{
+	static const char names[] = "\0.eh_frame\0.shstrtab";
+	static const uint32_t frame[] = {
+		0x14, 0, 0x00527a01, 0x01107801, 0x0000031b | 0x00000c00 << 8, 0x00000807,
+		0x10, 0x1c, 0x1000, 16, 0, 0,
+	};
+	const Elf64_Phdr segment = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = 0, .p_filesz = 4096 + bytes, .p_memsz = 4096 + bytes,
+	};
+	const Elf64_Shdr sections[] = {
+		{ 0 },
+		{ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addr = 4096, .sh_offset = 4096,
+		  .sh_size = bytes },
+		{ .sh_name = 11, .sh_type = SHT_STRTAB, .sh_offset = 1024, .sh_size = sizeof(names) },
+	};
+
+	write_header(out, 1, 2048, 3);
+	write_segment(out, 0, &segment);
+	write_at(out, 1024, names, sizeof(names));
+	write_at(out, 2048, sections, sizeof(sections));
+	write_at(out, 4096, frame, sizeof(frame));
+	fflush(out);
+}
+
+TEST_F_TIMEOUT(file, bytes_of_rules, 120)
+{
+	const uint64_t room = 256ull << 20, numbers[] = { 4096, room, room + 1, 10 * room };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		write_cfi(self->out, numbers[i]);
+		/* A file that has holes. */
+		ASSERT_EQ(0, ftruncate(fileno(self->out), (off_t)(8192 + numbers[i])));
+		ASSERT_NE(NULL, reopen(self));
+		EXPECT_EQ(numbers[i] <= room, mf_binary_cfi(self->binary) != NULL) {
+			TH_LOG("%llu", (unsigned long long)numbers[i]);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN
