@@ -25,29 +25,59 @@
  * not reported; and what a resync lists after that, with the records behind it, is the whole truth.
  */
 
-static bool same_ids(const struct cred *opener, const struct cred *target)
+/* Somebody who wants to look at a process: credentials, and for the opener the file that had them. */
+struct subject {
+	const struct cred *cred;
+	const struct file *file;	/* NULL: the caller */
+};
+
+static bool capable_over(const struct subject *subject, struct user_namespace *ns)
 {
-	return uid_eq(opener->euid, target->uid) && uid_eq(opener->euid, target->euid) &&
-	       uid_eq(opener->euid, target->suid) && gid_eq(opener->egid, target->gid) &&
-	       gid_eq(opener->egid, target->egid) && gid_eq(opener->egid, target->sgid);
+	return subject->file ? file_ns_capable(subject->file, ns, CAP_SYS_PTRACE) :
+			       ns_capable(ns, CAP_SYS_PTRACE);
 }
 
-static bool capable_over(const struct massif_session *session, struct user_namespace *ns)
+/* The real ones of who looks, as for everything that copies memory. */
+static bool same_ids(const struct cred *subject, const struct cred *target)
 {
-	return file_ns_capable(session->file, ns, CAP_PERFMON) ||
-	       file_ns_capable(session->file, ns, CAP_SYS_PTRACE);
+	return uid_eq(subject->uid, target->uid) && uid_eq(subject->uid, target->euid) &&
+	       uid_eq(subject->uid, target->suid) && gid_eq(subject->gid, target->gid) &&
+	       gid_eq(subject->gid, target->egid) && gid_eq(subject->gid, target->sgid);
 }
 
-/* As ptrace: both whose it is and what it executes may ask for a capability. */
+/* Has the target no capability that the subject could not have, in the same user namespace? */
+static bool same_rights(const struct cred *subject, const struct cred *target)
+{
+	return subject->user_ns == target->user_ns &&
+	       cap_issubset(target->cap_permitted, subject->cap_permitted);
+}
+
+/*
+ * The rules of ptrace_may_access(PTRACE_MODE_ATTACH_REALCREDS), which modules cannot call: ids, dumpable,
+ * capabilities, user namespace. CAP_SYS_PTRACE is asked for over whose the process is, and over what it
+ * executes.
+ */
+static bool may_look(const struct subject *subject, const struct cred *target, bool dumpable,
+		     struct user_namespace *image_ns)
+{
+	if (!(same_ids(subject->cred, target) && same_rights(subject->cred, target)) &&
+	    !capable_over(subject, target->user_ns))
+		return false;
+	return dumpable || capable_over(subject, image_ns);
+}
+
+/* A descriptor can be passed on: both who opened it and who uses it must have the right. */
 static bool may_attach(const struct massif_session *session, struct task_struct *task,
 		       struct mm_struct *mm)
 {
+	const struct subject opener = { .cred = session->file->f_cred, .file = session->file };
+	const struct subject caller = { .cred = current_cred() };
 	struct user_namespace *ns = massif_task_image_ns(task, mm);
 	const struct cred *cred = get_task_cred(task);
+	bool dumpable = massif_task_dumpable(task, mm);
 	bool ok;
 
-	ok = (same_ids(session->file->f_cred, cred) || capable_over(session, cred->user_ns)) &&
-	     (massif_task_dumpable(task, mm) || capable_over(session, ns));
+	ok = may_look(&opener, cred, dumpable, ns) && may_look(&caller, cred, dumpable, ns);
 	put_cred(cred);
 	put_user_ns(ns);
 	return ok;

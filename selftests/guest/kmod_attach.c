@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <linux/capability.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -670,47 +672,96 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 	end(pid);
 }
 
+/* Who opens the device and calls. */
+enum subject {
+	BY_ROOT,
+	BY_USER,
+	BY_USER_IN_NAMESPACE,	/* a user namespace of its own */
+	BY_USER_FROM_ROOT,	/* calls; root has opened */
+};
+
 /* Who, with which device opened by whom, may attach to what: one row each. */
 static const struct permission {
 	const char *name;
 	uid_t ruid, euid, suid;	/* of the target */
 	gid_t rgid, egid, sgid;
 	bool dumpable;
-	bool by_root;
+	enum subject by;
 	int expected;
+	bool keeps_capability;	/* the target: a permitted CAP_SYS_ADMIN */
 } permissions[] = {
-	{ "own", USER, USER, USER, USER, USER, USER, true, false, 0 },
-	{ "own, not dumpable", USER, USER, USER, USER, USER, USER, false, false, -EPERM },
-	{ "another's", OTHER, OTHER, OTHER, USER, USER, USER, true, false, -EPERM },
-	{ "another real uid", OTHER, USER, USER, USER, USER, USER, true, false, -EPERM },
-	{ "another effective uid", USER, OTHER, USER, USER, USER, USER, true, false, -EPERM },
-	{ "another saved uid", USER, USER, OTHER, USER, USER, USER, true, false, -EPERM },
-	{ "another real gid", USER, USER, USER, OTHER, USER, USER, true, false, -EPERM },
-	{ "another effective gid", USER, USER, USER, USER, OTHER, USER, true, false, -EPERM },
-	{ "another saved gid", USER, USER, USER, USER, USER, OTHER, true, false, -EPERM },
-	{ "root's", 0, 0, 0, 0, 0, 0, true, false, -EPERM },
-	{ "a user's, by root", OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, true, true, 0 },
-	{ "not dumpable, by root", USER, USER, USER, USER, USER, USER, false, true, 0 },
+	{ "own", USER, USER, USER, USER, USER, USER, true, BY_USER, 0 },
+	{ "own, not dumpable", USER, USER, USER, USER, USER, USER, false, BY_USER, -EPERM },
+	{ "another's", OTHER, OTHER, OTHER, USER, USER, USER, true, BY_USER, -EPERM },
+	{ "another real uid", OTHER, USER, USER, USER, USER, USER, true, BY_USER, -EPERM },
+	{ "another effective uid", USER, OTHER, USER, USER, USER, USER, true, BY_USER, -EPERM },
+	{ "another saved uid", USER, USER, OTHER, USER, USER, USER, true, BY_USER, -EPERM },
+	{ "another real gid", USER, USER, USER, OTHER, USER, USER, true, BY_USER, -EPERM },
+	{ "another effective gid", USER, USER, USER, USER, OTHER, USER, true, BY_USER, -EPERM },
+	{ "another saved gid", USER, USER, USER, USER, USER, OTHER, true, BY_USER, -EPERM },
+	{ "root's", 0, 0, 0, 0, 0, 0, true, BY_USER, -EPERM },
+	{ "a user's, by root", OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, true, BY_ROOT, 0 },
+	{ "not dumpable, by root", USER, USER, USER, USER, USER, USER, false, BY_ROOT, 0 },
+	{ "own, with a capability", USER, USER, USER, USER, USER, USER, true, BY_USER, -EPERM, true },
+	{ "with a capability, by root", USER, USER, USER, USER, USER, USER, true, BY_ROOT, 0, true },
+	{ "own, outside of the namespace", USER, USER, USER, USER, USER, USER, true,
+	  BY_USER_IN_NAMESPACE, -EPERM },
+	{ "own, root's descriptor", USER, USER, USER, USER, USER, USER, true, BY_USER_FROM_ROOT, 0 },
+	{ "another's, root's descriptor", OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, true,
+	  BY_USER_FROM_ROOT, -EPERM },
+	{ "root's, root's descriptor", 0, 0, 0, 0, 0, 0, true, BY_USER_FROM_ROOT, -EPERM },
 };
+
+static int permit_only(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { .permitted = 1U << capability } };
+
+	return syscall(SYS_capset, &header, data);
+}
 
 static void be_target(const struct permission *row, int ready)
 {
-	if (setgroups(0, NULL) || setresgid(row->rgid, row->egid, row->sgid) ||
+	if (prctl(PR_SET_KEEPCAPS, row->keeps_capability) ||
+	    setgroups(0, NULL) || setresgid(row->rgid, row->egid, row->sgid) ||
 	    setresuid(row->ruid, row->euid, row->suid) ||
+	    (row->keeps_capability && permit_only(CAP_SYS_ADMIN)) ||
 	    prctl(PR_SET_DUMPABLE, row->dumpable) || write(ready, "", 1) != 1)
 		_exit(9);
 	sleep_on();
 }
 
-/* The errno of attaching with a device that a user has opened, in a child. */
-static int attach_as_user(pid_t pid)
+/* What ptrace itself says: 0 or an errno. */
+static int ptrace_says(pid_t pid)
 {
-	struct kmod_session session;
+	int status;
 
-	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
-	    kmod_session_open(&session, 1 << 20, STACK))
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		return errno;
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	waitpid(pid, &status, __WALL);
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	return 0;
+}
+
+/* The errno of attaching as a user, in a child; 98 if ptrace says otherwise than the module. */
+static int attach_as_user(enum subject by, int root_fd, pid_t pid)
+{
+	struct kmod_session session = { .fd = root_fd };
+	int err, says;
+
+	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
 		return 99;
-	return -attach(session.fd, pid);
+	if (by == BY_USER_IN_NAMESPACE && (unshare(CLONE_NEWUSER) || prctl(PR_SET_DUMPABLE, 1)))
+		return 97;
+	if (by != BY_USER_FROM_ROOT && kmod_session_open(&session, 1 << 20, STACK))
+		return 96;
+	err = -attach(session.fd, pid);
+	says = ptrace_says(pid);
+	if (err != says)
+		printf("# the module says %d, ptrace %d\n", err, says);
+	fflush(stdout);
+	return err == says ? err : 98;
 }
 
 TEST_F_TIMEOUT(attach, who_may, 60)
@@ -729,13 +780,13 @@ TEST_F_TIMEOUT(attach, who_may, 60)
 		close(ready[1]);
 		EXPECT_EQ(1, read(ready[0], &byte, 1));
 		close(ready[0]);
-		user = row->by_root ? 0 : fork();
-		if (row->by_root) {
+		user = row->by == BY_ROOT ? 0 : fork();
+		if (row->by == BY_ROOT) {
 			EXPECT_EQ(row->expected, attach(self->session.fd, pid)) {
 				TH_LOG("%s", row->name);
 			}
 		} else if (!user) {
-			_exit(attach_as_user(pid));
+			_exit(attach_as_user(row->by, self->session.fd, pid));
 		} else {
 			waitpid(user, &status, 0);
 			EXPECT_EQ(-row->expected, WEXITSTATUS(status)) {

@@ -19,11 +19,6 @@
 #include "base/cleanup.h"
 #include "ctl/doctor.h"
 
-/* Of linux/capability.h; kernels before 5.8 have no name for it. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-
 static void look_at_machine(struct mf_patient *patient, struct mf_finding *finding)
 {
 	struct utsname name;
@@ -283,15 +278,11 @@ static void look_at_rights(struct mf_patient *patient, struct mf_finding *findin
 	if (has_capability(CAP_SYS_PTRACE)) {
 		mf_finding_set(finding, MF_HEALTH_OK,
 			       "this user may profile and attach to all processes (CAP_SYS_PTRACE)");
-	} else if (has_capability(CAP_PERFMON)) {
-		mf_finding_set(finding, MF_HEALTH_OK,
-			       "this user may attach to all processes (CAP_PERFMON); processes that "
-			       "are not dumpable have no stacks");
 	} else {
 		mf_finding_set(finding, MF_HEALTH_NOTE,
 			       "this user may profile what it starts, and attach to processes all of "
 			       "whose ids are its own, if they are dumpable");
-		mf_finding_advise(finding, "for others: run massif-ctl as root, or with CAP_PERFMON");
+		mf_finding_advise(finding, "for others: run massif-ctl as root, or with CAP_SYS_PTRACE");
 	}
 }
 

@@ -136,9 +136,10 @@
  * must run with the user id of the opener and be dumpable, or the opener must have
  * CAP_SYS_PTRACE. A process is in at most one session (EBUSY).
  *
- * ATTACH is for a process all of whose user and group ids (real, effective, saved) are the effective
- * ones of the opener, and which is dumpable; or the opener must have CAP_PERFMON or CAP_SYS_PTRACE
- * over the user namespaces of the process and of its program (EPERM). The number is one of the
+ * ATTACH has the rules of ptrace, for both who opened the device and who calls: all user and group ids
+ * of the process (real, effective, saved) are their real ones, it has no capability that they lack, is
+ * of their user namespace, and dumpable; or they must have CAP_SYS_PTRACE over the user namespaces of
+ * the process and of its program (EPERM). The number is one of the
  * opener's pid namespace, and of a process, not a thread: ESRCH if there is none or it is ending.
  * EOPNOTSUPP: it is a thread of the kernel. EAGAIN: it is executing another program right now; try
  * again. ENOSPC: there is no room in the ring. To be sure that the number was not given to another
