@@ -17,7 +17,16 @@ TESTS_ALL   := $(HOST_TESTS) $(GUEST_TESTS) $(TARGET_LIBS) $(TARGETS_C) $(TARGET
 
 KSELFTEST := $(O)/kselftest/kselftest_harness.h
 
--include $(wildcard selftests/host/*.mk selftests/guest/*.mk selftests/targets/*.mk)
+MK_FILES  := $(wildcard selftests/host/*.mk selftests/guest/*.mk selftests/targets/*.mk)
+
+-include $(MK_FILES)
+
+# What a .mk says of a test, or of others by their names, is built again when the .mk changes.
+MK_NAMES := $(shell awk '{ n = split(FILENAME, part, "/"); print substr(part[n], 1, length(part[n]) - 3) ":" FILENAME } \
+	/^(CFLAGS|LDLIBS)-/ { sub(/^[A-Z]*-/, ""); sub(/[ :=].*/, ""); print $$0 ":" FILENAME }' $(MK_FILES) | sort -u)
+mk_users  = $(filter %/$1 %/$1.so %/$1.o,$(TESTS_ALL) $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o))
+mk_rule   = $(if $1,$(eval $1: $2))
+$(foreach pair,$(MK_NAMES),$(call mk_rule,$(call mk_users,$(firstword $(subst :, ,$(pair)))),$(lastword $(subst :, ,$(pair)))))
 
 $(KSELFTEST):
 	selftests/tools/fetch-kselftest.sh $(@D)
