@@ -577,6 +577,112 @@ TEST_F(stack, numbers_become_stale)
 	mf_unwinder_destroy(unwinder);
 }
 
+/*
+ * push %rbp; mov %rsp,%rbp; dec %esi; je 1f; call of itself; pop %rbp; ret; 1: call *%rdi; pop %rbp; ret: as many
+ * frames as %esi says
+ */
+static const uint8_t nested_with_pointer[] = {
+	0x55, 0x48, 0x89, 0xe5, 0xff, 0xce, 0x74, 0x07, 0xe8, 0xf3, 0xff, 0xff, 0xff, 0x5d, 0xc3,
+	0xff, 0xd7, 0x5d, 0xc3,
+};
+
+static int n_coded;
+
+static __attribute__((noinline)) int call_nested_code(void)
+{
+	((void (*)(void (*)(void), int))code)(take, n_coded);
+	return taken;
+}
+
+/* Code of no file, between take() and call_nested_code(): each frame is there, as far as there is room. */
+TEST_F(stack, chains_of_frame_pointers)
+{
+	enum { ROOM = 256 };
+	static const int numbers[] = { ROOM - 2, ROOM - 1, ROOM, ROOM + 1, ROOM + 2, 10 * ROOM };
+
+	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
+	innermost = call_nested_code;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		taken = 0;
+		n_coded = numbers[i];
+		nest(1);
+		EXPECT_EQ(FRAMES, walk(&capture.stack)) {
+			TH_LOG("%d frames, of which %u were found", n_coded, walked.n);
+		}
+		EXPECT_EQ(MF_UNWIND_FULL, walked.end);
+		for (int k = 2; k <= n_coded && k < (int)walked.n; k++)
+			EXPECT_EQ((uint64_t)code + 12, walked.addresses[k]);
+		if (n_coded < FRAMES - 1)
+			EXPECT_LT(walked.addresses[n_coded + 1] - (uint64_t)call_nested_code, 64);
+	}
+}
+
+/* A stack of which more was read than a trace has room for is walked each time. */
+TEST_F(stack, traces_that_are_full)
+{
+	const struct mf_trace *trace;
+	struct mf_unwinder *unwinder;
+	uint32_t most = 0;
+	bool full = false;
+
+	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
+	innermost = call_nested_code;
+	/* Two words a frame, of those that are shown and of the chain behind them. */
+	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
+		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)
+			n_coded = 10 * MF_TRACE_SLOTS_MAX / 2 - 1;
+		taken = 0;
+		nest(1);
+		ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
+		mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
+		EXPECT_EQ(FRAMES, walked.n);
+		trace = mf_unwinder_trace(unwinder);
+		if (trace && trace->n_slots > most)
+			most = trace->n_slots;
+		EXPECT_FALSE(trace && full);
+		full = !trace;
+		mf_unwinder_destroy(unwinder);
+	}
+	EXPECT_TRUE(full);
+	EXPECT_LE(MF_TRACE_SLOTS_MAX - 1, most);
+	EXPECT_GE(MF_TRACE_SLOTS_MAX, most);
+}
+
+static int more_frames;
+
+static __attribute__((noinline)) int deeper(void)
+{
+	volatile int pad = 1;
+
+	if (more_frames-- > 0)
+		return deeper() + pad;
+	take();
+	return pad;
+}
+
+/* The innermost ones are shown. */
+TEST_F(stack, more_frames_than_there_is_room_for)
+{
+	static const int numbers[] = { FRAMES - 1, FRAMES, FRAMES + 1, 10 * FRAMES };
+	int others;
+
+	innermost = deeper;
+	nest(1);
+	others = (int)walk(&capture.stack);
+	ASSERT_EQ(MF_UNWIND_OUTERMOST, walked.end);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		taken = 0;
+		more_frames = numbers[i] - others;
+		nest(1);
+		EXPECT_EQ(numbers[i] < FRAMES ? numbers[i] : FRAMES, (int)walk(&capture.stack));
+		EXPECT_EQ(numbers[i] >= FRAMES, walked.end == MF_UNWIND_FULL) {
+			TH_LOG("%d frames end with %d", numbers[i], walked.end);
+		}
+		for (uint32_t k = 1; k < walked.n; k++)
+			EXPECT_EQ(walked.addresses[k], (uint64_t)expected[k] - 1);
+	}
+}
+
 static double seconds(void)
 {
 	struct timespec now;

@@ -358,7 +358,7 @@ static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *cert
 	return !interval->file || follows_call(u, caller.ip, &target);
 }
 
-/* The same, if the whole chain from there leads to a file. */
+/* The same, if the whole chain from there leads to a file, or is too long to be there by chance. */
 static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 {
 	struct guess first = *at, next;
@@ -367,8 +367,8 @@ static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 	if (!guess_by_pointer(u, &first, &certain))
 		return false;
 	next = first;
-	for (int i = 0; !certain; i++)
-		if (i == CHAIN_MAX || !guess_by_pointer(u, &next, &certain))
+	for (int i = 0; !certain && i < CHAIN_MAX; i++)
+		if (!guess_by_pointer(u, &next, &certain))
 			return false;
 	*at = first;
 	return true;
