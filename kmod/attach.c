@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that runs already becomes a member: may it, and how to begin while its threads go on.
+// A process that runs becomes a member, by its own call or another's, while its threads go on.
 #include <linux/capability.h>
-#include <linux/cred.h>
-#include <linux/fs.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
-#include <linux/user_namespace.h>
 
+#include "access.h"
 #include "attach.h"
 #include "compat/task.h"
+#include "lifecycle.h"
 #include "process.h"
 #include "record.h"
 #include "resync.h"
@@ -24,64 +23,6 @@
  * before holds mmap_lock, so taking that lock for writing once waits for the last change that was
  * not reported; and what a resync lists after that, with the records behind it, is the whole truth.
  */
-
-/* Somebody who wants to look at a process: credentials, and for the opener the file that had them. */
-struct subject {
-	const struct cred *cred;
-	const struct file *file;	/* NULL: the caller */
-};
-
-static bool capable_over(const struct subject *subject, struct user_namespace *ns)
-{
-	return subject->file ? file_ns_capable(subject->file, ns, CAP_SYS_PTRACE) :
-			       ns_capable(ns, CAP_SYS_PTRACE);
-}
-
-/* The real ones of who looks, as for everything that copies memory. */
-static bool same_ids(const struct cred *subject, const struct cred *target)
-{
-	return uid_eq(subject->uid, target->uid) && uid_eq(subject->uid, target->euid) &&
-	       uid_eq(subject->uid, target->suid) && gid_eq(subject->gid, target->gid) &&
-	       gid_eq(subject->gid, target->egid) && gid_eq(subject->gid, target->sgid);
-}
-
-/* Has the target no capability that the subject could not have, in the same user namespace? */
-static bool same_rights(const struct cred *subject, const struct cred *target)
-{
-	return subject->user_ns == target->user_ns &&
-	       cap_issubset(target->cap_permitted, subject->cap_permitted);
-}
-
-/*
- * The rules of ptrace_may_access(PTRACE_MODE_ATTACH_REALCREDS), which modules cannot call: ids, dumpable,
- * capabilities, user namespace. CAP_SYS_PTRACE is asked for over whose the process is, and over what it
- * executes.
- */
-static bool may_look(const struct subject *subject, const struct cred *target, bool dumpable,
-		     struct user_namespace *image_ns)
-{
-	if (!(same_ids(subject->cred, target) && same_rights(subject->cred, target)) &&
-	    !capable_over(subject, target->user_ns))
-		return false;
-	return dumpable || capable_over(subject, image_ns);
-}
-
-/* A descriptor can be passed on: both who opened it and who uses it must have the right. */
-static bool may_attach(const struct massif_session *session, struct task_struct *task,
-		       struct mm_struct *mm)
-{
-	const struct subject opener = { .cred = session->file->f_cred, .file = session->file };
-	const struct subject caller = { .cred = current_cred() };
-	struct user_namespace *ns = massif_task_image_ns(task, mm);
-	const struct cred *cred = get_task_cred(task);
-	bool dumpable = massif_task_dumpable(task, mm);
-	bool ok;
-
-	ok = may_look(&opener, cred, dumpable, ns) && may_look(&caller, cred, dumpable, ns);
-	put_cred(cred);
-	put_user_ns(ns);
-	return ok;
-}
 
 /* A reference to the first thread of the process of pid; NULL if there is none. */
 static struct task_struct *get_leader(struct pid *pid)
@@ -122,21 +63,22 @@ static struct mm_struct *get_mm(struct task_struct *leader)
 	return mm;
 }
 
-/* What begin() made, until massif_attach() is done with it. All are references. */
+/* What begin() made, until all is done with it. All are references. */
 struct beginning {
+	u32 type;		/* of the record that says so */
 	struct pid *pid;
 	struct mm_struct *mm;
 	struct massif_target *target;
 	bool shared;		/* the session had that one before (vfork, CLONE_VM) */
 };
 
-static bool write_attach(struct massif_process *process, struct massif_target *target,
-			 const char *comm)
+static bool write_beginning(const struct beginning *b, struct massif_process *process,
+			    struct massif_target *target, const char *comm)
 {
 	struct massif_rec_enrol rec = { .tgid = process->tgid };
 
 	strscpy(rec.comm, comm, sizeof(rec.comm));
-	massif_record_init(&rec.h, MASSIF_REC_ATTACH, sizeof(rec), process->session, target);
+	massif_record_init(&rec.h, b->type, sizeof(rec), process->session, target);
 	return massif_record_write(process->session, target, &rec.h, false);
 }
 
@@ -155,11 +97,17 @@ static void leave(struct beginning *b)
 	massif_target_put(b->target);
 }
 
+/* May what is in session other be taken into session? Or nobody could look at who enrols itself first. */
+static bool may_take(const struct massif_session *session, const struct massif_session *other)
+{
+	return other != session && session->privileged && !other->privileged;
+}
+
 /* Enters process and target into the tables, and says so. Frees what it did not use. */
 static int enter(struct massif_session *session, struct task_struct *leader, struct beginning *b)
 {
-	struct massif_process *process;
-	struct massif_target *target, *shared;
+	struct massif_target *target, *shared, *taken = NULL;
+	struct massif_process *process, *other;
 	char comm[TASK_COMM_LEN];
 	unsigned long irq;
 	int err = -ENOMEM;
@@ -170,17 +118,33 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	if (!process || !target)
 		goto err_free;
 	target->tgid = process->tgid;
-	target->origin = MASSIF_RESYNC_ATTACH;
+	if (b->type == MASSIF_REC_ATTACH)
+		target->origin = MASSIF_RESYNC_ATTACH;
 
+	/* A session that something is taken from stays for as long. */
+	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = massif_target_find(b->mm);
+	if (b->type == MASSIF_REC_ATTACH && shared && shared->session &&
+	    may_take(session, shared->session)) {
+		taken = shared;
+		massif_lifecycle_take_target(taken);
+		shared = NULL;
+	}
+	other = massif_process_find(b->pid);
+	if (b->type == MASSIF_REC_ATTACH && other && may_take(session, other->session)) {
+		massif_lifecycle_take(other);
+		other = NULL;
+	}
 	err = 0;
-	if (massif_process_find(b->pid) || (shared && shared->session != session))
+	if (session->dead)
+		err = -ENXIO;
+	else if (other || (shared && shared->session != session))
 		err = -EBUSY;
 	if (!err && !shared)
 		massif_target_number(target, session);
-	/* In the ring before any record that a hook writes about it. */
-	if (!err && !write_attach(process, shared ?: target, comm))
+	/* In the ring before any record that a hook writes about it; who enrols itself goes on without. */
+	if (!err && !write_beginning(b, process, shared ?: target, comm) && b->type == MASSIF_REC_ATTACH)
 		err = -ENOSPC;
 	if (!err && !shared)
 		err = massif_target_insert(target, session);
@@ -192,6 +156,9 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		massif_process_insert(process);
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	if (taken)
+		massif_lifecycle_taken(taken);
+	rcu_read_unlock();
 	if (err)
 		goto err_free;
 
@@ -205,23 +172,29 @@ err_free:
 	return err;
 }
 
+/* What who asks hears of a number that is of no process, or of one that may not be looked at. */
+static int nobody(const struct massif_session *session)
+{
+	return session->privileged && capable(CAP_SYS_PTRACE) ? -ESRCH : -EPERM;
+}
+
 /* With the exec_update_lock of b->pid: neither its program nor its rights change meanwhile. */
 static int begin(struct massif_session *session, struct beginning *b)
 {
 	/* Not the one whose lock was taken: after an exec another thread may be the first. */
 	struct task_struct *leader = get_leader(b->pid);
-	int err = -ESRCH;
+	int err = nobody(session);
 
 	if (!leader)
 		return err;
 	lockdep_assert_held(&leader->signal->exec_update_lock);
 	b->mm = get_mm(leader);
-	if (leader->flags & PF_KTHREAD)
+	if (leader->flags & PF_KTHREAD && err == -ESRCH)
 		err = -EOPNOTSUPP;
 	if (!b->mm)
 		goto out;
 	err = -EPERM;
-	if (!may_attach(session, leader, b->mm))
+	if (!massif_access_attach(session, leader, b->mm))
 		goto err_mm;
 	/* The new image is complete, and nothing has announced it yet. */
 	err = -EAGAIN;
@@ -247,7 +220,7 @@ out:
 static int begin_locked(struct massif_session *session, struct beginning *b)
 {
 	struct task_struct *leader = get_leader(b->pid);
-	int err = -ESRCH;
+	int err = nobody(session);
 
 	if (!leader)
 		return err;
@@ -260,37 +233,64 @@ static int begin_locked(struct massif_session *session, struct beginning *b)
 	return err;
 }
 
+/* After begin(): waits for what had begun before, and says all mappings. Uses b up. */
+static int finish(struct beginning *b, u32 reason, u32 *id)
+{
+	int err = mmap_write_lock_killable(b->mm);
+
+	if (err) {
+		leave(b);
+	} else {
+		mmap_write_unlock(b->mm);
+		*id = b->target->id;
+		/* Where there is no room, the consumer asks for it later. */
+		massif_resync(b->target, b->mm, reason);
+		massif_target_put(b->target);
+	}
+	/* May be the last user: EXIT is then written from here. */
+	mmput(b->mm);
+	return err;
+}
+
+/*
+ * Makes the current process a member, its address space a target (unless it shares one that is),
+ * and says all of its mappings. -EPERM: the session's opener may not look at it; -EBUSY if it, or its
+ * address space, is in a session already. May sleep.
+ */
+int massif_enrol(struct massif_session *session, u32 *id)
+{
+	struct beginning b = { .type = MASSIF_REC_ENROL, .pid = task_tgid(current) };
+	int err;
+
+	err = down_read_killable(&current->signal->exec_update_lock);
+	if (err)
+		return err;
+	err = massif_access_self(session) ? 0 : -EPERM;
+	if (!err) {
+		b.mm = current->mm;
+		mmget(b.mm);
+		err = enter(session, current->group_leader, &b);
+		if (err)
+			mmput(b.mm);
+	}
+	up_read(&current->signal->exec_update_lock);
+	return err ?: finish(&b, MASSIF_RESYNC_ENROL, id);
+}
+
 /*
  * Makes the process of number nr (in the opener's pid namespace) a member, its address space a
- * target, and says all of its mappings. -ESRCH: there is none, or it ends; -EPERM; -EOPNOTSUPP: a
- * thread of the kernel; -EBUSY: in a session already; -EAGAIN: amid an exec; -ENOSPC: no room in
- * the ring. May sleep.
+ * target, and says all of its mappings. -ESRCH: there is none, or it ends; -EPERM, which who has not
+ * CAP_SYS_PTRACE gets instead; -EOPNOTSUPP: a thread of the kernel; -EBUSY: in a session already;
+ * -EAGAIN: amid an exec; -ENOSPC: no room in the ring. May sleep.
  */
 int massif_attach(struct massif_session *session, pid_t nr, u32 *id)
 {
-	struct beginning b = { .pid = get_pid_of(session, nr) };
-	int err = -ESRCH;
+	struct beginning b = { .type = MASSIF_REC_ATTACH, .pid = get_pid_of(session, nr) };
+	int err = nobody(session);
 
 	if (!b.pid)
 		return err;
-	err = begin_locked(session, &b);
-	if (err)
-		goto out_pid;
-
-	err = mmap_write_lock_killable(b.mm);
-	if (err) {
-		leave(&b);
-		goto out_mm;
-	}
-	mmap_write_unlock(b.mm);
-	*id = b.target->id;
-	/* Where there is no room, the consumer asks for it later. */
-	massif_resync(b.target, b.mm, MASSIF_RESYNC_ATTACH);
-	massif_target_put(b.target);
-out_mm:
-	/* May be the last user: EXIT is then written from here. */
-	mmput(b.mm);
-out_pid:
+	err = begin_locked(session, &b) ?: finish(&b, MASSIF_RESYNC_ATTACH, id);
 	put_pid(b.pid);
 	return err;
 }

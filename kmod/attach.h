@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A process that runs already becomes a member. */
+/* A process that runs becomes a member. */
 #ifndef MASSIF_ATTACH_H
 #define MASSIF_ATTACH_H
 
@@ -7,6 +7,7 @@
 
 struct massif_session;
 
+int massif_enrol(struct massif_session *session, u32 *id);
 int massif_attach(struct massif_session *session, pid_t nr, u32 *id);
 
 #endif

@@ -12,7 +12,6 @@
 #include "device.h"
 #include "hooks.h"
 #include "hooktest.h"
-#include "lifecycle.h"
 #include "release.h"
 #include "resync.h"
 #include "session.h"
@@ -64,7 +63,7 @@ static int ioctl_enrol(struct massif_session *session, void *arg)
 
 	if (enrol->flags || enrol->__pad)
 		return -EINVAL;
-	return massif_lifecycle_enrol(session, &enrol->target);
+	return massif_enrol(session, &enrol->target);
 }
 
 static int ioctl_resync(struct massif_session *session, void *arg)

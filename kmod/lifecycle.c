@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Processes come, change their program, and go: ENROL, FORK, EXEC and END records.
+// What members do: they fork, change their program, and leave. FORK, EXEC and END records.
 #include <linux/binfmts.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "compat/task.h"
+#include "access.h"
 #include "lifecycle.h"
 #include "process.h"
 #include "record.h"
@@ -18,15 +18,6 @@
 #include "session.h"
 #include "target.h"
 #include "visit.h"
-
-static void write_enrol(struct massif_process *process, struct massif_target *target)
-{
-	struct massif_rec_enrol rec = { .tgid = process->tgid };
-
-	get_task_comm(rec.comm, current);
-	massif_record_init(&rec.h, MASSIF_REC_ENROL, sizeof(rec), process->session, target);
-	massif_record_write(process->session, target, &rec.h, false);
-}
 
 static void write_fork(struct massif_process *parent, struct massif_target *target,
 		       struct massif_process *child)
@@ -83,67 +74,85 @@ static void end(struct massif_process *process, u32 reason)
 	massif_session_wake(process->session);
 }
 
-/* A user may enrol what is its own and could be traced; see the head of uapi/linux/massif.h. */
-static bool may_enrol(struct massif_session *session)
+/*
+ * One of those of target that are members of its session, or NULL. Under RCU. They are few, and this is
+ * rare.
+ */
+static struct massif_process *find_of_target(struct massif_target *target)
 {
-	const struct cred *opener = session->file->f_cred;
+	struct massif_session *session = target->session;
+	struct massif_process *process, *found = NULL;
+	unsigned long irq;
 
-	return session->privileged ||
-	       (uid_eq(current_uid(), opener->euid) && uid_eq(current_euid(), opener->euid) &&
-		massif_task_dumpable(current, current->mm));
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	list_for_each_entry(process, &session->processes, list) {
+		if (process->target == target->id) {
+			found = process;
+			break;
+		}
+	}
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	return found;
+}
+
+static void write_last(struct massif_target *target)
+{
+	struct massif_rec_exit rec = { .tgid = target->tgid };
+
+	massif_record_init(&rec.h, MASSIF_REC_EXIT, sizeof(rec), target->session, NULL);
+	rec.h.target = target->id;
+	rec.h.flags = MASSIF_RF_NO_TOTAL;
+	massif_record_write(target->session, NULL, &rec.h, true);
 }
 
 /*
- * Makes the current process a member, its address space a target (unless it shares one that is),
- * and says all of its mappings. -EPERM; -EBUSY if it, or its address space, is in a session
- * already.
+ * A target that the session may not look at any more (massif_access_lost()), and its processes, leave the
+ * session. Does not sleep. With a reference, or under RCU.
  */
-int massif_lifecycle_enrol(struct massif_session *session, u32 *id)
+void massif_lifecycle_hide(struct massif_target *target)
 {
 	struct massif_process *process;
-	struct massif_target *target, *shared;
-	unsigned long irq;
-	int err = -ENOMEM;
 
-	if (!may_enrol(session))
-		return -EPERM;
-	process = massif_process_create(task_tgid(current), session, GFP_KERNEL_ACCOUNT);
-	target = massif_target_create(current->mm, GFP_KERNEL_ACCOUNT);
-	if (!process || !target)
-		goto err_free;
-	target->tgid = process->tgid;
+	rcu_read_lock();
+	while ((process = find_of_target(target)))
+		end(process, MASSIF_END_HIDDEN);
+	if (massif_target_remove(target))
+		write_last(target);
+	massif_session_wake(target->session);
+	rcu_read_unlock();
+}
 
-	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	shared = massif_target_find(target->mm);
-	if (shared && shared->session != session)
-		err = -EBUSY;
-	else
-		err = massif_process_insert(process);
-	if (!err && !shared)
-		err = massif_target_insert(target, session);
-	if (!err) {
-		process->target = shared ? shared->id : target->id;
-		*id = process->target;
-		/* So that it survives until its first resync is written, whatever happens. */
-		massif_target_get(shared ?: target);
-	}
-	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
-	if (err)
-		goto err_free;
+/* A process of another session is now to be one of a session with more rights. */
+void massif_lifecycle_take(struct massif_process *process)
+{
+	massif_process_unlink(process);
+	write_end(process, MASSIF_END_TAKEN);
+	massif_session_wake(process->session);
+	massif_process_release(process);
+}
 
-	if (shared) {
-		massif_target_free(target);
-		target = shared;
-	}
-	write_enrol(process, target);
-	massif_resync(target, current->mm, MASSIF_RESYNC_ENROL);
+/*
+ * The same of an address space, with all processes that have it. Its last record is to follow, without the
+ * lock: massif_lifecycle_taken().
+ */
+void massif_lifecycle_take_target(struct massif_target *target)
+{
+	struct massif_process *process, *next;
+
+	list_for_each_entry_safe(process, next, &target->session->processes, list)
+		if (process->target == target->id)
+			massif_lifecycle_take(process);
+	WRITE_ONCE(target->hidden, true);
+	massif_target_get(target);
+	massif_target_unlink(target);
+}
+
+void massif_lifecycle_taken(struct massif_target *target)
+{
+	write_last(target);
+	massif_session_wake(target->session);
+	massif_target_unlinked(target);
 	massif_target_put(target);
-	return 0;
-
-err_free:
-	massif_target_free(target);
-	massif_process_free(process);
-	return err;
 }
 
 /*
@@ -178,7 +187,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 static void on_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
 	struct massif_process *process, *new;
-	struct massif_target *target = NULL;
+	struct massif_target *target;
 
 	if (same_thread_group(parent, child) || !child->mm)
 		return;
@@ -186,7 +195,12 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	process = massif_process_find(task_tgid(parent));
 	if (!process)
 		goto out;
+	/* What may not be looked at is about to leave, and so does not bring children in. */
+	target = massif_target_find(parent->mm);
+	if (target && massif_access_lost(process->session, target))
+		goto out;
 
+	target = NULL;
 	new = massif_process_create(task_tgid(child), process->session, GFP_ATOMIC | __GFP_NOWARN);
 	if (new && child->mm != parent->mm) {
 		target = massif_target_create(child->mm, GFP_ATOMIC | __GFP_NOWARN);
@@ -212,7 +226,7 @@ static u32 forbidden(struct massif_session *session, const struct linux_binprm *
 {
 	if (bprm->secureexec)
 		return MASSIF_END_SECURE;
-	if (!session->privileged && !massif_task_dumpable(current, current->mm))
+	if (!massif_access_self(session))
 		return MASSIF_END_UNREADABLE;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Processes come, change their program, and go. */
+/* What members do: they fork, change their program, and leave. */
 #ifndef MASSIF_LIFECYCLE_H
 #define MASSIF_LIFECYCLE_H
 
@@ -7,7 +7,8 @@
 
 #define MASSIF_LIFECYCLE_COUNT	3
 
-struct massif_session;
+struct massif_process;
+struct massif_target;
 
 /* A tracepoint and who listens to it. */
 struct massif_lifecycle_event {
@@ -17,6 +18,11 @@ struct massif_lifecycle_event {
 
 extern const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECYCLE_COUNT];
 
-int massif_lifecycle_enrol(struct massif_session *session, u32 *id);
+void massif_lifecycle_hide(struct massif_target *target);
+
+/* With massif_table_lock; the last one without it, but under RCU since before. */
+void massif_lifecycle_take(struct massif_process *process);
+void massif_lifecycle_take_target(struct massif_target *target);
+void massif_lifecycle_taken(struct massif_target *target);
 
 #endif

@@ -4,11 +4,13 @@
 #include <linux/massif.h>
 #include <linux/mm.h>
 
+#include "access.h"
 #include "compat/hookpoint.h"
 #include "compat/mm.h"
 #include "compat/task.h"
 #include "hooktest.h"
 #include "known.h"
+#include "lifecycle.h"
 #include "mapping.h"
 #include "record.h"
 #include "session.h"
@@ -368,6 +370,8 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 	if (target->test) {
 		massif_hooktest_saw(MASSIF_HOOK_EXIT);
 		massif_target_remove(target);
+	} else if (massif_access_lost(target->session, target)) {
+		massif_lifecycle_hide(target);
 	} else {
 		struct massif_session *session = target->session;
 		struct massif_rec_exit rec = { .tgid = target->tgid };

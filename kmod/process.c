@@ -50,6 +50,7 @@ int massif_process_insert(struct massif_process *process)
 	return 0;
 }
 
+/* Takes it out of the tables; it still counts. massif_process_release() follows. */
 static void unlink_process(struct massif_process *process)
 {
 	lockdep_assert_held(&massif_table_lock);
@@ -57,7 +58,15 @@ static void unlink_process(struct massif_process *process)
 	list_del_init(&process->list);
 }
 
-static void release(struct massif_process *process)
+/* The same of one that is not to count either. massif_process_release() follows. */
+void massif_process_unlink(struct massif_process *process)
+{
+	unlink_process(process);
+	process->session->nr_processes--;
+}
+
+/* After it was unlinked. Who has found it under RCU may still use it. */
+void massif_process_release(struct massif_process *process)
 {
 	put_pid(process->pid);
 	kfree_rcu(process, rcu);
@@ -78,7 +87,7 @@ bool massif_process_remove(struct massif_process *process)
 		unlink_process(process);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	if (mine)
-		release(process);
+		massif_process_release(process);
 	return mine;
 }
 
@@ -101,14 +110,12 @@ void massif_process_remove_all(struct massif_session *session)
 		raw_spin_lock_irqsave(&massif_table_lock, irq);
 		process = list_first_entry_or_null(&session->processes, struct massif_process,
 						   list);
-		if (process) {
-			unlink_process(process);
-			session->nr_processes--;
-		}
+		if (process)
+			massif_process_unlink(process);
 		raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 		if (!process)
 			return;
-		release(process);
+		massif_process_release(process);
 	}
 }
 

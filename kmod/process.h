@@ -29,6 +29,8 @@ struct massif_process *massif_process_create(struct pid *pid, struct massif_sess
 					     gfp_t gfp);
 void massif_process_free(struct massif_process *process);
 int massif_process_insert(struct massif_process *process);
+void massif_process_unlink(struct massif_process *process);
+void massif_process_release(struct massif_process *process);
 bool massif_process_remove(struct massif_process *process);
 void massif_process_discount(struct massif_session *session);
 void massif_process_remove_all(struct massif_session *session);

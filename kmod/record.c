@@ -4,6 +4,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 
+#include "access.h"
 #include "compat/task.h"
 #include "record.h"
 #include "session.h"
@@ -64,6 +65,8 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
 	unsigned long irq;
 	bool ok, wake;
 
+	if (target && massif_access_lost(session, target))
+		return false;
 	raw_spin_lock_irqsave(&ring->lock, irq);
 	ok = flush(session, target, MASSIF_RING_ORDINARY) &&
 	     massif_ring_put(ring, records, bytes, use);
@@ -77,7 +80,8 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
 
 /*
  * Writes records about target (or about the session: NULL) in one piece, or does nothing and
- * returns false where there is no room. For what the caller can say again later.
+ * returns false where there is no room, or the session may not be told. For what the caller can say
+ * again later.
  */
 bool massif_record_try(struct massif_session *session, struct massif_target *target,
 		       void *records, size_t bytes)
@@ -101,6 +105,8 @@ bool massif_record_write_irqsoff(struct massif_session *session, struct massif_t
 	bool ok, wake;
 
 	lockdep_assert_irqs_disabled();
+	if (target && massif_access_lost(session, target))
+		return true;
 	raw_spin_lock(&ring->lock);
 	ok = flush(session, target, use) && massif_ring_put(ring, rec, rec->size, use);
 	if (unlikely(!ok)) {
@@ -123,7 +129,7 @@ bool massif_record_write_irqsoff(struct massif_session *session, struct massif_t
 /*
  * Writes one record about target (or about the session: NULL). Where there is no room, it is
  * counted, the target is out of sync, and false is returned: nobody waits. urgent ones have some
- * room of their own.
+ * room of their own. Of a target that the session may not look at nothing is written, nor is it lost.
  */
 bool massif_record_write(struct massif_session *session, struct massif_target *target,
 			 struct massif_record *rec, bool urgent)

@@ -12,6 +12,7 @@
 #include "fault.h"
 #include "hooks.h"
 #include "hooktest.h"
+#include "lifecycle.h"
 #include "process.h"
 #include "record.h"
 #include "session.h"
@@ -34,7 +35,7 @@ struct massif_session *massif_session_create(const struct file *file)
 	if (!session)
 		return NULL;
 	refcount_set(&session->ref, 1);
-	session->file = file;
+	session->cred = get_cred(file->f_cred);
 	session->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	session->privileged = file_ns_capable(file, &init_user_ns, CAP_SYS_PTRACE);
 	mutex_init(&session->setup_lock);
@@ -99,6 +100,7 @@ static void destroy(struct massif_session *session)
 	massif_known_deinit(&session->known);
 	massif_ring_deinit(&session->ring);
 	put_pid_ns(session->pid_ns);
+	put_cred(session->cred);
 	kfree(session);
 }
 
@@ -179,8 +181,12 @@ void massif_session_tend(struct massif_session *session)
 
 	look_for_missed(session);
 	massif_record_flush(session, NULL);
-	while ((target = massif_target_next(session, target)))
-		massif_record_flush(session, target);
+	while ((target = massif_target_next(session, target))) {
+		if (READ_ONCE(target->hidden))
+			massif_lifecycle_hide(target);
+		else
+			massif_record_flush(session, target);
+	}
 }
 
 /* Fills the out fields. */

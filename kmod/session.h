@@ -12,6 +12,7 @@
 #include "known.h"
 #include "ring.h"
 
+struct cred;
 struct file;
 struct massif_setup;
 struct massif_status;
@@ -23,7 +24,7 @@ struct massif_session {
 	refcount_t ref;
 
 	/* Constant since open. */
-	const struct file *file;	/* for its credentials; only valid while !dead */
+	const struct cred *cred;	/* of who opened the device; a reference */
 	struct pid_namespace *pid_ns;	/* in which the consumer reads thread numbers */
 	bool privileged;		/* the opener may look into any process */
 

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "access.h"
 #include "compat/task.h"
 #include "known.h"
 #include "record.h"
@@ -14,12 +15,6 @@
 #include "stack.h"
 #include "target.h"
 #include "visit.h"
-
-/* May the consumer see, or guess, what is on the stack of current? */
-static bool may_look(struct massif_session *session)
-{
-	return session->privileged || massif_task_dumpable(current, current->mm);
-}
 
 /*
  * In a hook: by which stack is rec explained, a record of what current does to target? Fills
@@ -36,13 +31,16 @@ void massif_stack_explain(struct massif_record *rec, struct massif_target *targe
 		rec->flags |= MASSIF_RF_EXTERNAL;
 	if (rec->flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC) || !session->max_stack)
 		return;
+	/* Nor is the record itself going to be written. */
+	if (massif_access_lost(session, target))
+		return;
 	/* The record has no room itself: the program shall not pay for its stack. */
 	if (massif_ring_full(&session->ring)) {
 		atomic64_inc(&session->captures_limited);
 		rec->flags |= MASSIF_RF_NO_CAPTURE;
 		return;
 	}
-	if (!own && may_look(session))
+	if (!own)
 		known = massif_known_find(target);
 	if (known && !session->verify) {
 		rec->capture = known;
@@ -141,10 +139,8 @@ void massif_stack_capture(struct massif_target *target, const struct massif_capt
 	size_t want, got = 0, size;
 	u32 flags = 0, known;
 
-	if (!may_look(session)) {
-		write_empty(target, capture, MASSIF_STACK_DENIED, 0);
+	if (massif_access_lost(session, target))
 		return;
-	}
 	rcu_read_lock();
 	known = capture->known ?: massif_known_find(target);
 	rcu_read_unlock();

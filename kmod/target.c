@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // A target: an address space whose mappings a session accounts for. The table of them all.
+#include <linux/cred.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -69,38 +70,47 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 	return 0;
 }
 
-/*
- * Takes the target out of the table; false if someone else did. The mmdrop cannot be the last one
- * in a hook: exit_mmap's caller has its own reference.
- */
-bool massif_target_remove(struct massif_target *target)
+/* Takes the target, which is in the table, out of it. massif_target_unlinked() follows, without the lock. */
+void massif_target_unlink(struct massif_target *target)
 {
 	struct massif_session *session = target->session;
+
+	lockdep_assert_held(&massif_table_lock);
+	target->alive = false;
+	hlist_del_init_rcu(&target->node);
+	massif_resident_hide(target);
+	if (!session)
+		return;
+	list_del_init(&target->list);
+	session->nr_targets--;
+	raw_spin_lock(&session->ring.lock);
+	session->lost += target->lost;
+	target->lost = 0;
+	raw_spin_unlock(&session->ring.lock);
+}
+
+/* The mmdrop cannot be the last one in a hook: exit_mmap's caller has its own reference. */
+void massif_target_unlinked(struct massif_target *target)
+{
+	massif_resident_detach(target);
+	mmdrop(target->mm);
+	massif_target_put(target);
+}
+
+/* Both; false if someone else did. */
+bool massif_target_remove(struct massif_target *target)
+{
 	unsigned long irq;
 	bool alive;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	alive = target->alive;
-	if (alive) {
-		target->alive = false;
-		hlist_del_init_rcu(&target->node);
-		massif_resident_hide(target);
-		if (session) {
-			list_del_init(&target->list);
-			session->nr_targets--;
-			raw_spin_lock(&session->ring.lock);
-			session->lost += target->lost;
-			target->lost = 0;
-			raw_spin_unlock(&session->ring.lock);
-		}
-	}
+	if (alive)
+		massif_target_unlink(target);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
-	if (!alive)
-		return false;
-	massif_resident_detach(target);
-	mmdrop(target->mm);
-	massif_target_put(target);
-	return true;
+	if (alive)
+		massif_target_unlinked(target);
+	return alive;
 }
 
 void massif_target_remove_all(struct massif_session *session)
@@ -166,6 +176,7 @@ static void free_target(struct rcu_head *rcu)
 	struct massif_target *target = container_of(rcu, struct massif_target, rcu);
 
 	massif_resident_deinit(&target->resident);
+	put_cred(target->judged);
 	kfree(target);
 }
 

@@ -13,6 +13,7 @@
 
 #include "resident.h"
 
+struct cred;
 struct mm_struct;
 struct massif_session;
 struct task_struct;
@@ -41,6 +42,10 @@ struct massif_target {
 	u32 tgid;			/* of the process it was made for, to the consumer */
 	u32 origin;			/* reason of the first resync, whoever comes to write it; 0: any */
 	bool alive;			/* in the table; massif_table_lock */
+
+	/* The session may not look at it any more; for good. Without a lock. */
+	bool hidden;
+	const struct cred *judged;	/* of the thread that was last found to be allowed; a reference */
 
 	u64 lost;			/* records since the last LOST; ring.lock of the session */
 
@@ -114,6 +119,8 @@ struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp);
 void massif_target_free(struct massif_target *target);
 void massif_target_number(struct massif_target *target, struct massif_session *session);
 int massif_target_insert(struct massif_target *target, struct massif_session *session);
+void massif_target_unlink(struct massif_target *target);
+void massif_target_unlinked(struct massif_target *target);
 bool massif_target_remove(struct massif_target *target);
 void massif_target_remove_all(struct massif_session *session);
 

@@ -505,7 +505,7 @@ static int as_user(void)
 	 * The node's mode is what lets a user open it; here, the fd is opened with the user's
 	 * rights.
 	 */
-	if (chown(MASSIF_DEVICE, 0, USER) || setegid(USER) || seteuid(USER))
+	if (chown(MASSIF_DEVICE, 0, USER) || setresgid(USER, USER, 0) || setresuid(USER, USER, 0))
 		return 1;
 	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
@@ -513,10 +513,10 @@ static int as_user(void)
 	if (ioctl(fd, MASSIF_IOC_SETUP, &setup))
 		return 3;
 	/* Root is not theirs to look at... */
-	if (seteuid(0) || enrol(fd) != EPERM)
+	if (setresuid(0, 0, 0) || enrol(fd) != EPERM)
 		return 4;
 	/* ...nor a process that does not want to be. */
-	if (setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 0) || enrol(fd) != EPERM)
+	if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 0) || enrol(fd) != EPERM)
 		return 5;
 	if (prctl(PR_SET_DUMPABLE, 1) || enrol(fd))
 		return 6;

@@ -484,8 +484,7 @@ static int guess_undumpable(void)
 		return 4;
 	if (!ask(&session, &worker, &seen, 'u') || !ask(&session, &worker, &seen, '1'))
 		return 5;
-	if (seen.map.h.flags || !seen.stack || seen.stack->known ||
-	    seen.stack->stack_flags != MASSIF_STACK_DENIED)
+	if (seen.map.h.type || seen.stack)
 		return 6;
 	stop(&worker);
 	return 0;

@@ -126,6 +126,20 @@ static uint64_t end_of(const struct mf_recording *recording, const struct mf_pag
 	return process->end_ns;
 }
 
+/* Why the profile ends before its process. */
+static void say_cut(const struct mf_pages_process *process)
+{
+	if (process->state == MF_PAGES_HIDDEN)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d (%s) may not be looked at any more: it is not dumpable, or has other "
+			       "ids or capabilities; its profile ends there (root can profile it to its end)",
+			       (int)process->pid, process->comm);
+	if (process->state == MF_PAGES_TAKEN)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d (%s) is profiled by a privileged user now; this profile ends there",
+			       (int)process->pid, process->comm);
+}
+
 static void end_process(struct mf_recording *recording, const struct mf_pages_process *process,
 			bool killed)
 {
@@ -151,7 +165,8 @@ static void end_process(struct mf_recording *recording, const struct mf_pages_pr
 		return;
 	default:
 		output.end.rule = mf_output_end_rule(recording->options,
-						     process->state == MF_PAGES_STOPPED || killed);
+						     process->state != MF_PAGES_EXITED || killed);
+		say_cut(process);
 		mf_account_end(recording->options, process->store, output.end, process->pid);
 		say_quality(process);
 		output.remark = describe_losses(process, losses);

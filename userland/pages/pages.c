@@ -464,6 +464,8 @@ static int take_end(struct mf_pages *pages, const struct massif_record *record,
 		[MASSIF_END_SECURE] = MF_PAGES_SECURE,
 		[MASSIF_END_UNREADABLE] = MF_PAGES_SECURE,
 		[MASSIF_END_MEMORY] = MF_PAGES_REPLACED,
+		[MASSIF_END_HIDDEN] = MF_PAGES_HIDDEN,
+		[MASSIF_END_TAKEN] = MF_PAGES_TAKEN,
 	};
 	const struct massif_rec_end *end = (const void *)record;
 	struct mf_target *target = find_process(pages, (pid_t)end->tgid);

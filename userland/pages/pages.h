@@ -78,6 +78,8 @@ enum mf_pages_state {
 	MF_PAGES_REPLACED, /* executed another program: profile dropped, store empty */
 	MF_PAGES_SECURE,   /* executed a set-uid or unreadable program: as MF_PAGES_REPLACED */
 	MF_PAGES_SKIPPED,  /* skips() said so: profile dropped */
+	MF_PAGES_HIDDEN,   /* may not be looked at any more: profile complete up to then */
+	MF_PAGES_TAKEN,	   /* is another session's now: profile complete up to then */
 };
 
 /* When events were lost: after the one, before the other. Clock as that of start_ns. */

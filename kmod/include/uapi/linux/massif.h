@@ -57,7 +57,7 @@
  *	ARGS	the arguments of the program that EXEC told of; before it runs, and left out if
  *		they cannot be read.
  *	EXIT	the address space is about to be torn down: last record of the target; total_vm is
- *		that of its last moment. No capture of the target is outstanding afterwards.
+ *		that of its last moment (with MASSIF_RF_NO_TOTAL: not told). No capture of the target is outstanding afterwards.
  *	END	the process left the session (reason: it executed a set-uid program, ...).
  *
  * Accounting. total_vm is in pages: the sum over the target's mappings with this record applied.
@@ -132,15 +132,22 @@
  * moves what is resident in [from, from + len) to addr; it follows the MAP of the destination. A call
  * that moves several mappings says it of each.
  *
- * Who may. The device's mode decides who may open it. ENROL is for the calling process, which
- * must run with the user id of the opener and be dumpable, or the opener must have
- * CAP_SYS_PTRACE. A process is in at most one session (EBUSY).
+ * Who may. The device's mode decides who may open it. What ptrace would refuse to who opened it is
+ * refused: all user and group ids of the process (real, effective, saved) must be the opener's real ones, it
+ * must have no capability that the opener lacks, be of the opener's user namespace, and dumpable; or the
+ * opener must have CAP_SYS_PTRACE over the user namespaces of the process and of its program (EPERM). A
+ * descriptor can be passed on: for ATTACH the same is asked of who calls. A process is in at most one
+ * session (EBUSY); but ATTACH takes it out of one whose opener has not CAP_SYS_PTRACE over the initial user
+ * namespace, if the own opener has: END of reason TAKEN tells the other.
  *
- * ATTACH has the rules of ptrace, for both who opened the device and who calls: all user and group ids
- * of the process (real, effective, saved) are their real ones, it has no capability that they lack, is
- * of their user namespace, and dumpable; or they must have CAP_SYS_PTRACE over the user namespaces of
- * the process and of its program (EPERM). The number is one of the
- * opener's pid namespace, and of a process, not a thread: ESRCH if there is none or it is ending.
+ * It is asked again when the process executes a program, and when a record of what a thread does is due and
+ * the thread has other credentials, or is not dumpable. From then on nothing of it is told any more, not
+ * even if it changes back, but END of reason HIDDEN and an EXIT, as soon as the consumer polls; the process
+ * has left the session.
+ *
+ * The number that ATTACH takes is one of the opener's pid namespace, and of a process, not a thread. ESRCH:
+ * there is none or it is ending; EPERM, if who asks has not CAP_SYS_PTRACE, so that nobody finds out more
+ * than ptrace tells.
  * EOPNOTSUPP: it is a thread of the kernel. EAGAIN: it is executing another program right now; try
  * again. ENOSPC: there is no room in the ring. To be sure that the number was not given to another
  * process meanwhile, open a pidfd before the call and see after it that its process still runs.
@@ -439,6 +446,8 @@ struct massif_rec_exit {
 #define MASSIF_END_SECURE	2	/* it executed a set-id or file-capability program */
 #define MASSIF_END_UNREADABLE	3	/* it executed a program that its user may not read */
 #define MASSIF_END_MEMORY	4	/* no memory to follow its new program */
+#define MASSIF_END_HIDDEN	5	/* it may not be looked at any more: see "Who may" */
+#define MASSIF_END_TAKEN	6	/* a session of CAP_SYS_PTRACE's has attached to it */
 
 struct massif_rec_end {
 	struct massif_record h;	/* h.target: the last one, which may have said EXIT; h.tid: who */
@@ -549,7 +558,6 @@ struct massif_rec_move {
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* cut at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* cut where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* thread or image ended first: nothing in it */
-#define MASSIF_STACK_DENIED	(1U << 3)	/* not dumpable, opener unprivileged: as GONE */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* none for the copy: registers only */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* a 32-bit thread: registers only */
 #define MASSIF_STACK_LIMITED	(1U << 6)	/* no room in the stacks' part of the ring: registers only */

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0
+// Who may be looked at is asked for as long as a session lasts: by enrolment, by changes of rights, by numbers.
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_model.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(1 << 20)
+#define STACK	4096
+#define USER	1000
+#define PAGE	4096ul
+
+/* Of no other mapping's length. */
+#define BEFORE	(101 * PAGE)
+#define AFTER	(102 * PAGE)
+#define BACK	(103 * PAGE)
+#define CHILDS	(104 * PAGE)
+
+static int attach(int fd, pid_t pid)
+{
+	struct massif_attach arg = { .size = sizeof(arg), .pid = pid };
+
+	return ioctl(fd, MASSIF_IOC_ATTACH, &arg) ? -errno : 0;
+}
+
+static int enrol(int fd)
+{
+	struct massif_enrol arg = { .size = sizeof(arg) };
+
+	return ioctl(fd, MASSIF_IOC_ENROL, &arg) ? -errno : 0;
+}
+
+static void map(size_t bytes)
+{
+	mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static int exit_status(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static int be_user(void)
+{
+	return setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
+	       prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* All capabilities but the one that looks into everything. */
+static int be_root_without_ptrace(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return -1;
+	data[0].effective &= ~(1U << CAP_SYS_PTRACE);
+	data[0].permitted &= ~(1U << CAP_SYS_PTRACE);
+	return syscall(SYS_capset, &header, data);
+}
+
+static int stop_being_dumpable(void)
+{
+	return prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int change_user(void)
+{
+	return setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 1);
+}
+
+static int change_saved_group(void)
+{
+	return setresgid(-1, -1, USER) || prctl(PR_SET_DUMPABLE, 1);
+}
+
+static int enter_namespace(void)
+{
+	return unshare(CLONE_NEWUSER);
+}
+
+static int enter_namespace_undumpable(void)
+{
+	return unshare(CLONE_NEWUSER) || prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int change_nothing(void)
+{
+	return prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* What a member does, and whether it may be looked at afterwards, which ptrace is asked, too. */
+static const struct change {
+	const char *name;
+	int (*be_opener)(void);
+	int (*run)(void);
+	bool hides;
+} changes[] = {
+	{ "nothing", be_user, change_nothing, false },
+	{ "not dumpable", be_user, stop_being_dumpable, true },
+	/* Who makes one leaves it to its user, who has all rights over it; not over the program. */
+	{ "a namespace of its own", be_user, enter_namespace, false },
+	{ "a namespace of its own, not dumpable", be_user, enter_namespace_undumpable, true },
+	{ "another user", be_root_without_ptrace, change_user, true },
+	{ "another saved group", be_root_without_ptrace, change_saved_group, true },
+};
+
+/* In the member: told says how far it is, and asked lets it go on. */
+static void change_and_map(const struct change *change, int told, int asked)
+{
+	char byte;
+
+	map(BEFORE);
+	if (change->run())
+		_exit(1);
+	map(AFTER);
+	if (!fork()) {
+		map(CHILDS);
+		_exit(0);
+	}
+	wait(NULL);
+	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)
+		_exit(2);
+	/* Too late. */
+	prctl(PR_SET_DUMPABLE, 1);
+	map(BACK);
+	if (write(told, "", 1) != 1)
+		_exit(3);
+	for (;;)
+		pause();
+}
+
+/* What a consumer saw of the lengths above, and of the end. */
+struct seen {
+	bool before, after, back, childs;
+	unsigned int forks, hidden, exits;
+	bool exit_tells;
+	uint32_t target;
+};
+
+static int note(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_map *mapped = (const void *)rec;
+	const struct massif_rec_end *ended = (const void *)rec;
+	struct seen *seen = arg;
+
+	switch (rec->type) {
+	case MASSIF_REC_ENROL:
+		seen->target = rec->target;
+		break;
+	case MASSIF_REC_MAP:
+		seen->before |= mapped->len == BEFORE;
+		seen->after |= mapped->len == AFTER;
+		seen->back |= mapped->len == BACK;
+		seen->childs |= mapped->len == CHILDS;
+		break;
+	case MASSIF_REC_FORK:
+		seen->forks++;
+		break;
+	case MASSIF_REC_END:
+		seen->hidden += ended->reason == MASSIF_END_HIDDEN;
+		break;
+	case MASSIF_REC_EXIT:
+		seen->exits += rec->target == seen->target;
+		seen->exit_tells |= rec->target == seen->target &&
+				    (rec->total_vm || !(rec->flags & MASSIF_RF_NO_TOTAL));
+		break;
+	}
+	return 0;
+}
+
+static bool ptrace_refuses(pid_t pid)
+{
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		return errno == EPERM;
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	waitpid(pid, &status, __WALL);
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	return false;
+}
+
+/* In a process that opens the device as whom it shall: 0, or the number of what was wrong. */
+static int watch(const struct change *change)
+{
+	struct kmod_session session;
+	struct seen seen = { 0 };
+	int told[2], asked[2];
+	char byte;
+	pid_t pid;
+
+	if (change->be_opener() || pipe(told) || pipe(asked) ||
+	    kmod_session_open(&session, RING, STACK))
+		return 20;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (enrol(session.fd))
+			_exit(4);
+		close(session.fd);
+		change_and_map(change, told[1], asked[0]);
+	}
+	close(told[1]);
+	if (read(told[0], &byte, 1) != 1)
+		return 21;
+	if (ptrace_refuses(pid) != change->hides)
+		return 22;
+	if (write(asked[1], "", 1) != 1 || read(told[0], &byte, 1) != 1)
+		return 23;
+	if (!change->hides)
+		end(pid);
+	/* What is hidden lives, and yet the session is over. */
+	if (kmod_session_drain(&session, 20000, note, &seen))
+		return 24;
+	if (change->hides)
+		end(pid);
+	kmod_session_close(&session);
+	if (!seen.before)
+		return 25;
+	if (seen.after == change->hides || seen.back == change->hides || seen.childs == change->hides)
+		return 26;
+	if (seen.forks != !change->hides || seen.hidden != change->hides)
+		return 27;
+	if (seen.exits != 1 || seen.exit_tells == change->hides)
+		return 28;
+	return 0;
+}
+
+FIXTURE(access) {
+};
+
+FIXTURE_SETUP(access)
+{
+	ASSERT_EQ(0, chmod(MASSIF_DEVICE, 0666));
+}
+
+FIXTURE_TEARDOWN(access)
+{
+	chmod(MASSIF_DEVICE, 0660);
+}
+
+TEST_F_TIMEOUT(access, nothing_is_told_of_a_member_that_may_not_be_looked_at, 120)
+{
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(watch(&changes[i]));
+		EXPECT_EQ(0, exit_status(pid)) {
+			TH_LOG("%s", changes[i].name);
+		}
+	}
+}
+
+/* Who has rights that the opener has not does not become a member, not even by its own call. */
+static int enrol_with_more_rights(bool namespace, bool capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { .permitted = 1U << CAP_SYS_ADMIN } };
+	int ends[2], fd;
+	char byte;
+	pid_t opener;
+
+	if (pipe(ends))
+		return 90;
+	/* The opener shares its descriptors, and becomes somebody with less. */
+	opener = syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (!opener) {
+		struct kmod_session session;
+
+		if (be_user() || (namespace && (unshare(CLONE_NEWUSER) || prctl(PR_SET_DUMPABLE, 1))) ||
+		    kmod_session_open(&session, RING, STACK) ||
+		    write(ends[1], &session.fd, sizeof(session.fd)) != sizeof(session.fd))
+			_exit(1);
+		if (read(ends[0], &byte, 0))
+			_exit(2);
+		for (;;)
+			pause();
+	}
+	if (read(ends[0], &fd, sizeof(fd)) != sizeof(fd))
+		return 91;
+	if (capability && prctl(PR_SET_KEEPCAPS, 1))
+		return 92;
+	if (be_user() || (capability && (syscall(SYS_capset, &header, data) || prctl(PR_SET_DUMPABLE, 1))))
+		return 93;
+	return -enrol(fd);
+}
+
+TEST_F_TIMEOUT(access, a_member_has_no_more_rights_than_the_opener, 60)
+{
+	static const struct {
+		bool namespace, capability;
+		int expected;
+	} rows[] = {
+		{ false, false, 0 }, { false, true, EPERM }, { true, false, EPERM },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			setpgid(0, 0);
+			_exit(enrol_with_more_rights(rows[i].namespace, rows[i].capability));
+		}
+		EXPECT_EQ(rows[i].expected, exit_status(pid)) {
+			TH_LOG("row %zu", i);
+		}
+		kill(-pid, SIGKILL);
+	}
+}
+
+static int end_reason(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_end *ended = (const void *)rec;
+
+	if (rec->type == MASSIF_REC_END)
+		*(uint32_t *)arg = ended->reason;
+	return 0;
+}
+
+/* A process that enrols itself with what it has opened, and hears of the end. */
+static void enrol_first(int ready, int asked)
+{
+	struct kmod_session session;
+	uint32_t reason = 0;
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (be_user() || kmod_session_open(&session, RING, STACK) || enrol(session.fd) ||
+	    write(ready, "", 1) != 1 || read(asked, &byte, 1) != 1)
+		_exit(1);
+	if (kmod_session_drain(&session, 20000, end_reason, &reason))
+		_exit(2);
+	if (reason != MASSIF_END_TAKEN)
+		_exit(3);
+	if (enrol(session.fd) != -EBUSY)
+		_exit(4);
+	map(AFTER);
+	_exit(kmod_session_next(&session) ? 5 : 0);
+}
+
+/* Else nobody could look at who enrols itself first. */
+TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
+{
+	struct kmod_session session, second;
+	struct kmod_model model;
+	int ready[2], asked[2];
+	struct seen seen = { 0 };
+	char byte;
+	pid_t pid;
+
+	kmod_model_init(&model);
+	ASSERT_EQ(0, kmod_session_open(&session, RING, STACK));
+	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
+	ASSERT_EQ(0, pipe2(ready, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(asked, O_CLOEXEC));
+	pid = fork();
+	if (!pid) {
+		close(session.fd);
+		close(second.fd);
+		enrol_first(ready[1], asked[0]);
+	}
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	EXPECT_EQ(0, attach(session.fd, pid));
+	/* Of two who may look at all, the first has it. */
+	EXPECT_EQ(-EBUSY, attach(second.fd, pid));
+	ASSERT_EQ(1, write(asked[1], "", 1));
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note, &seen));
+	EXPECT_TRUE(seen.after);
+	kmod_session_close(&session);
+	kmod_session_close(&second);
+	kmod_model_destroy(&model);
+}
+
+/* What a user hears of processes that are not there, or not the user's. */
+static int ask_for_others(pid_t none, pid_t zombie)
+{
+	struct kmod_session session;
+
+	if (be_user() || kmod_session_open(&session, RING, STACK))
+		return 1;
+	if (attach(session.fd, none) != -EPERM || attach(session.fd, 0x7fffffff) != -EPERM)
+		return 2;
+	/* init, and kthreadd. */
+	if (attach(session.fd, 1) != -EPERM || attach(session.fd, 2) != -EPERM)
+		return 3;
+	return attach(session.fd, zombie) == -EPERM ? 0 : 4;
+}
+
+TEST_F(access, errors_do_not_tell_whether_there_is_a_process)
+{
+	pid_t none = fork(), zombie, pid;
+	siginfo_t info;
+
+	if (!none)
+		_exit(0);
+	waitpid(none, NULL, 0);
+	zombie = fork();
+	if (!zombie)
+		_exit(0);
+	ASSERT_EQ(0, waitid(P_PID, zombie, &info, WEXITED | WNOWAIT));
+	pid = fork();
+	if (!pid)
+		_exit(ask_for_others(none, zombie));
+	EXPECT_EQ(0, exit_status(pid));
+	waitpid(zombie, NULL, 0);
+}
+
+static pid_t fork_as(pid_t wanted)
+{
+	FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+	if (!file || fprintf(file, "%d", (int)wanted - 1) < 0 || fclose(file))
+		return -1;
+	return fork();
+}
+
+/* A number that is given to another process does not make that one a member. */
+TEST_F_TIMEOUT(access, a_number_that_is_used_again, 60)
+{
+	struct kmod_session session, second;
+	struct seen seen = { 0 };
+	pid_t pid, again = 0;
+
+	ASSERT_EQ(0, kmod_session_open(&session, RING, STACK));
+	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
+	pid = fork();
+	if (!pid)
+		for (;;)
+			pause();
+	ASSERT_EQ(0, attach(session.fd, pid));
+	end(pid);
+	for (int i = 0; i < 50 && again != pid; i++) {
+		again = fork_as(pid);
+		if (!again) {
+			map(AFTER);
+			for (;;)
+				pause();
+		}
+		ASSERT_LT(0, again);
+		if (again != pid)
+			end(again);
+	}
+	ASSERT_EQ(pid, again);
+	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note, &seen));
+	EXPECT_FALSE(seen.after);
+	EXPECT_EQ(0, attach(second.fd, pid));
+	end(again);
+	kmod_session_close(&session);
+	kmod_session_close(&second);
+}
+
+/* Numbers are those of the opener's namespace, where what is outside has none. */
+static int attach_in_namespace(pid_t outside)
+{
+	struct kmod_session session;
+	pid_t pid;
+	int err;
+
+	if (kmod_session_open(&session, RING, STACK))
+		return 1;
+	if (attach(session.fd, outside) != -ESRCH)
+		return 2;
+	pid = fork();
+	if (!pid)
+		for (;;)
+			pause();
+	err = attach(session.fd, pid);
+	end(pid);
+	return err || pid > 10 ? 3 : 0;
+}
+
+TEST_F(access, numbers_are_those_of_the_openers_namespace)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pid_t inner, outside;
+
+		if (unshare(CLONE_NEWPID))
+			_exit(10);
+		outside = getpid();
+		inner = fork();
+		if (!inner)
+			_exit(attach_in_namespace(outside));
+		_exit(exit_status(inner));
+	}
+	EXPECT_EQ(0, exit_status(pid));
+}
+
+TEST_HARNESS_MAIN
