@@ -36,27 +36,6 @@ static int areas(bool module_too)
 	return count;
 }
 
-/* Gives what slab caches hold in vain back, so that objects in use can be counted. */
-static void shrink_slabs(void)
-{
-	DIR *dir = opendir("/sys/kernel/slab");
-	struct dirent *entry;
-	char path[PATH_MAX];
-	int fd;
-
-	while (dir && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", entry->d_name);
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (fd >= 0) {
-			if (write(fd, "1", 1) != 1)
-				errno = 0;
-			close(fd);
-		}
-	}
-	if (dir)
-		closedir(dir);
-}
-
 static void churn(void)
 {
 	munmap(mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8192);
@@ -198,25 +177,53 @@ static bool may_hold_ours(const char *cache)
 	return false;
 }
 
+/*
+ * Of a cache, directly after it has given back what it holds in vain. A slab that a processor has taken for
+ * its own counts as full, which of kmalloc-8 is 512 objects; that one is the fewest of several times.
+ */
+static long objects_of(const char *cache)
+{
+	long fewest = -1, objects;
+	char path[PATH_MAX];
+	FILE *file;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", cache);
+		file = fopen(path, "w");
+		if (file && (fputs("1", file) == EOF || fclose(file)))
+			return -1;
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/objects", cache);
+		file = fopen(path, "r");
+		if (!file || fscanf(file, "%ld", &objects) != 1)
+			return -1;
+		fclose(file);
+		if (fewest < 0 || objects < fewest)
+			fewest = objects;
+	}
+	return fewest;
+}
+
 static void count_objects(struct caches *caches)
 {
-	char line[1024];
-	FILE *file;
+	DIR *dir;
+	struct dirent *entry;
 
 	/* RCU frees late: what kfree_rcu() was told, some kernels collect for five seconds. */
 	sleep(6);
-	shrink_slabs();
-	file = fopen("/proc/slabinfo", "r");
+	dir = opendir("/sys/kernel/slab");
 	caches->count = 0;
-	while (file && fgets(line, sizeof(line), file)) {
+	while (dir && caches->count < 512 && (entry = readdir(dir))) {
 		typeof(&caches->at[0]) cache = &caches->at[caches->count];
 
-		if (sscanf(line, "%63s %ld", cache->name, &cache->objects) == 2 &&
-		    may_hold_ours(cache->name) && caches->count < 511)
-			caches->count++;
+		if (!may_hold_ours(entry->d_name))
+			continue;
+		snprintf(cache->name, sizeof(cache->name), "%.63s", entry->d_name);
+		cache->objects = objects_of(entry->d_name);
+		caches->count += cache->objects >= 0;
 	}
-	if (file)
-		fclose(file);
+	if (dir)
+		closedir(dir);
 }
 
 /*
