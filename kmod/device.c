@@ -120,12 +120,13 @@ static int ioctl_test(struct massif_session *session, void *arg)
 	const char *dead;
 	int err;
 
-	if (test->flags & ~(MASSIF_TEST_JOIN | MASSIF_TEST_SPECIAL))
+	if (test->flags & ~(MASSIF_TEST_JOIN | MASSIF_TEST_SPECIAL | MASSIF_TEST_STACK))
 		return -EINVAL;
 	memset(test->dead_hook, 0, sizeof(test->dead_hook));
 	if (test->flags & MASSIF_TEST_JOIN)
 		return massif_hooktest_join(session);
-	err = massif_hooktest_tell(test->flags & MASSIF_TEST_SPECIAL, &dead);
+	err = massif_hooktest_tell(session, test->flags & MASSIF_TEST_SPECIAL,
+				   test->flags & MASSIF_TEST_STACK, &dead);
 	if (err)
 		strscpy(test->dead_hook, dead, sizeof(test->dead_hook));
 	return err;

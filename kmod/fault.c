@@ -3,11 +3,9 @@
 #include <linux/kprobes.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
-#include <linux/uaccess.h>
 
 #include "compat/hookpoint.h"
 #include "compat/rss.h"
@@ -31,16 +29,34 @@
 /* The function is called by a detour; no tracepoints for faults then. */
 static bool detoured;
 
-/* While the hooks are tried: by whom, and which have been seen. */
-struct task_struct *massif_fault_tester;
-static unsigned long seen;
-
 enum event { EVENT_USER, EVENT_KERNEL, EVENT_CHANGE, EVENT_COUNT };
 
-static void note(enum event event)
+/* How many tests of the hooks are under way (hooktest.c), and what was seen in one since they were armed. */
+atomic_t massif_fault_tests = ATOMIC_INIT(0);
+static unsigned long seen;
+
+static noinline void note_test(enum event event, struct mm_struct *mm)
 {
-	if (unlikely(READ_ONCE(massif_fault_tester) == current))
+	struct massif_target *target;
+
+	rcu_read_lock();
+	target = massif_target_find(mm);
+	if (target && target->test)
 		set_bit(event, &seen);
+	rcu_read_unlock();
+}
+
+static void note(enum event event, struct mm_struct *mm)
+{
+	if (unlikely(atomic_read(&massif_fault_tests)))
+		note_test(event, mm);
+}
+
+/* The address space mm is that of a test (1), which is over (-1). */
+void massif_fault_test(struct mm_struct *mm, int by)
+{
+	massif_resident_crowd(mm, by);
+	atomic_add(by, &massif_fault_tests);
 }
 
 /* current's own fault at addr is about to be handled, and has no span of massif_span_enter()'s. */
@@ -60,10 +76,10 @@ void massif_fault_touch(unsigned long addr)
 	rcu_read_unlock();
 }
 
-/* handle_mm_fault is called by the one who tries the hooks. */
-void massif_fault_seen(void)
+/* handle_mm_fault is called for a page of mm, while there are tests. */
+void massif_fault_seen(struct mm_struct *mm)
 {
-	set_bit(EVENT_KERNEL, &seen);
+	note_test(EVENT_KERNEL, mm);
 }
 
 static void fault(unsigned long addr, enum event event)
@@ -74,7 +90,7 @@ static void fault(unsigned long addr, enum event event)
 	 */
 	if (addr >= TASK_SIZE_MAX || pagefault_disabled() || !in_task())
 		return;
-	note(event);
+	note(event, current->mm);
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
 		return;
 	massif_fault_touch(addr);
@@ -98,7 +114,7 @@ MASSIF_RSS_STAT_PROBE(on_change, mm, member)
 {
 	if (massif_resident_unlikely(mm))
 		return;
-	note(EVENT_CHANGE);
+	note(EVENT_CHANGE, mm);
 	massif_span_changed(mm, member);
 }
 
@@ -193,30 +209,18 @@ static void disarm_to(int count)
 	disarm_populates(MASSIF_POPULATE_COUNT);
 }
 
-/* Brings a page in, and takes it away. */
-static int try(const char **dead)
+/* -ENODEV and the name of the first that no test has fired since they were armed. */
+int massif_fault_missing(const char **dead)
 {
-	unsigned long at;
-	int err;
+	enum event event;
 
-	massif_resident_crowd(current->mm, 1);
-	seen = 0;
-	WRITE_ONCE(massif_fault_tester, current);
-	at = vm_mmap(NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
-	err = IS_ERR_VALUE(at) ? (int)at : 0;
-	if (!err) {
-		err = put_user(0, (char __user *)at);
-		vm_munmap(at, PAGE_SIZE);
+	for (event = detoured ? EVENT_KERNEL : EVENT_USER; event < EVENT_COUNT; event++) {
+		if (READ_ONCE(seen) & BIT(event))
+			continue;
+		*dead = detoured && event == EVENT_KERNEL ? MASSIF_FAULT_SYMBOL : events[event].name;
+		return -ENODEV;
 	}
-	WRITE_ONCE(massif_fault_tester, NULL);
-	massif_resident_crowd(current->mm, -1);
-	if (err)
-		return err;
-	if (!(seen & BIT(EVENT_KERNEL)))
-		*dead = detoured ? MASSIF_FAULT_SYMBOL : events[EVENT_KERNEL].name;
-	else if (!(seen & BIT(EVENT_CHANGE)))
-		*dead = events[EVENT_CHANGE].name;
-	return *dead ? -ENODEV : 0;
+	return 0;
 }
 
 static int arm(const char **dead)
@@ -236,10 +240,10 @@ static int arm(const char **dead)
 			break;
 		}
 	}
-	if (!err)
-		err = try(dead);
 	if (err)
 		disarm_to(i);
+	else
+		WRITE_ONCE(seen, 0);
 	return err;
 }
 

@@ -3,22 +3,26 @@
 #ifndef MASSIF_FAULT_H
 #define MASSIF_FAULT_H
 
+#include <linux/atomic.h>
 #include <linux/sched.h>
 #include <linux/types.h>
-
-extern struct task_struct *massif_fault_tester;
 
 int massif_fault_get(char *dead, size_t size);
 void massif_fault_put(void);
 
 void massif_fault_touch(unsigned long addr);
-void massif_fault_seen(void);
+
+/* Do the armed hooks fire? */
+extern atomic_t massif_fault_tests;
+void massif_fault_test(struct mm_struct *mm, int by);
+int massif_fault_missing(const char **dead);
+void massif_fault_seen(struct mm_struct *mm);
 
 /* Is the fault current's own, about a page of mm? And it is noted while the hooks are tried. */
-static inline bool massif_fault_own(const struct mm_struct *mm)
+static inline bool massif_fault_own(struct mm_struct *mm)
 {
-	if (unlikely(READ_ONCE(massif_fault_tester) == current))
-		massif_fault_seen();
+	if (unlikely(atomic_read(&massif_fault_tests)))
+		massif_fault_seen(mm);
 	return current->mm == mm && !(current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
 }
 

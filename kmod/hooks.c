@@ -81,16 +81,9 @@ static int arm(const char **dead)
 	err = arm_tracepoints(dead);
 	if (err)
 		goto err_calls;
-	/*
-	 * That a function can be hooked does not mean that the kernel calls it: it may be inlined.
-	 */
-	err = massif_hooktest_run(dead);
-	if (err)
-		goto err_tracepoints;
+	massif_hooktest_reset();
 	return 0;
 
-err_tracepoints:
-	disarm_tracepoints(MASSIF_LIFECYCLE_COUNT);
 err_calls:
 	disarm_calls();
 	return err;

@@ -8,15 +8,16 @@
 #include "hookset.h"
 
 /*
- * Arms the hooks for the first user. -ENODEV with a hook's name in dead if one is not to be had or
- * does not work; other errors have no name (memory). May sleep.
+ * Arms the hooks for the first user. -ENODEV with a hook's name in dead if one is not to be had; other
+ * errors have no name (memory, a fatal signal). May sleep; nothing in here waits for a user's memory.
  */
 int massif_hookset_get(struct massif_hookset *set, char *dead, size_t size)
 {
 	const char *name = NULL;
 	int err = 0;
 
-	mutex_lock(&set->lock);
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
 	if (!set->users)
 		err = set->arm(&name);
 	if (!err)
@@ -24,7 +25,7 @@ int massif_hookset_get(struct massif_hookset *set, char *dead, size_t size)
 	mutex_unlock(&set->lock);
 
 	if (err && err != -ENOMEM && name) {
-		pr_warn("%s: hook %s cannot be used (%d)\n", KBUILD_MODNAME, name, err);
+		pr_warn_ratelimited("%s: hook %s cannot be used (%d)\n", KBUILD_MODNAME, name, err);
 		strscpy(dead, name, size);
 		err = -ENODEV;
 	}

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0
 // Do the armed hooks fire? Tried on a scratch mapping in the address space of who arms them.
-#include <linux/err.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/mm_types.h>
 #include <linux/sched.h>
-#include <linux/uaccess.h>
 
 #include "compat/hookpoint.h"
-#include "compat/mm.h"
+#include "fault.h"
 #include "hooktest.h"
 #include "session.h"
 #include "target.h"
 
 /*
- * Arming says whether a function can be hooked; but it may have been inlined where it matters. So
- * each hook is made to fire for a target of nobody's, with test set, of which only that is noted.
- * The module itself does what it can in the address space of who opens the first session; the rest
- * takes a program, which massif-ctl has (userland/pages/hooktest.c): MASSIF_IOC_TEST.
+ * Arming says whether a function can be hooked; but it may have been inlined where it matters. So a
+ * program, which massif-ctl has (userland/pages/hooktest.c), makes each hook fire: its address space is a
+ * target with test set, of which only that is noted (MASSIF_IOC_TEST).
  *
- * The module's part: a scratch mapping without access rights, because a stack next to it may then
- * grow without a gap:
- *
- *	base        HEAP     STACK - 1 page   STACK
- *	|-----------[brk]----[hole]-----------[grows down]------|
+ * The module touches nobody's memory for this. A fault, or a lock of an address space, can wait for its
+ * owner for ever, and arming has a lock that all sessions need.
  */
-#define PAGES(n)	((unsigned long)(n) << PAGE_SHIFT)
-#define SCRATCH		PAGES(16)
-#define HEAP		PAGES(4)
-#define STACK		PAGES(12)
 
-/* Bits by enum massif_hook: which have fired for a test since they were armed. */
+/* REMOVE has two callers, either of which could have a copy: this is the one that replaces mappings. */
+#define REPLACE	MASSIF_HOOK_COUNT
+
+/* Bits by enum massif_hook, and REPLACE: which have fired for a test since they were armed. */
 static unsigned long seen;
 
-/* What the module tries, and what only a program can. */
-#define OWN	(BIT(MASSIF_HOOK_MMAP) | BIT(MASSIF_HOOK_UNMAP) | BIT(MASSIF_HOOK_REMOVE) | \
-		 BIT(MASSIF_HOOK_STACK))
+/* What not every kernel, or limit, lets a program fire. */
 #define SPECIAL	BIT(MASSIF_HOOK_SPECIAL)
+#define STACK	BIT(MASSIF_HOOK_STACK)
 #define ALL	(BIT(MASSIF_HOOK_COUNT) - 1)
 
-/* In a hook. */
-void massif_hooktest_saw(enum massif_hook hook)
+/* They have just been armed. */
+void massif_hooktest_reset(void)
 {
-	set_bit(hook, &seen);
+	WRITE_ONCE(seen, 0);
+}
+
+/* In a hook, of target, which is a test. */
+void massif_hooktest_saw(const struct massif_target *target, enum massif_hook hook)
+{
+	bool replaced = hook == MASSIF_HOOK_REMOVE && !atomic_read(&target->unmapping);
+
+	set_bit(replaced ? REPLACE : hook, &seen);
 }
 
 /* Whether it has fired for a test since it was armed. */
@@ -61,11 +62,15 @@ static int missing(unsigned long hooks, const char **dead)
 			return -ENODEV;
 		}
 	}
+	if (massif_hookpoints[MASSIF_HOOK_REMOVE].symbol && !(READ_ONCE(seen) & BIT(REPLACE))) {
+		*dead = massif_hookpoints[MASSIF_HOOK_REMOVE].symbol;
+		return -ENODEV;
+	}
 	return 0;
 }
 
 /* Of current's address space, entered into the table, with a reference for the caller. */
-static int begin(struct massif_target **made)
+static int begin(struct massif_session *session)
 {
 	struct massif_target *target = massif_target_create(current->mm, GFP_KERNEL_ACCOUNT);
 	unsigned long irq;
@@ -77,79 +82,34 @@ static int begin(struct massif_target **made)
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	err = massif_target_insert(target, NULL);
 	if (!err)
-		*made = massif_target_get(target);
+		session->test = massif_target_get(target);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	if (err)
 		massif_target_free(target);
+	else if (session->resident)
+		massif_fault_test(current->mm, 1);
 	return err;
 }
 
-static void end(struct massif_target *target)
+/* With setup_lock, or nobody else has the session. */
+void massif_hooktest_close(struct massif_session *session)
 {
+	struct massif_target *target = session->test;
+
+	if (!target)
+		return;
+	/* Its address space may be gone: only where it was counts. */
+	if (session->resident)
+		massif_fault_test(target->mm, -1);
 	massif_target_remove(target);
 	massif_target_put(target);
+	session->test = NULL;
 }
 
-static int exercise(unsigned long *tried)
+static void close_ended(struct massif_session *session)
 {
-	const unsigned long anon = MAP_PRIVATE | MAP_ANONYMOUS;
-	unsigned long base, at;
-	bool replaced = false;
-	int err;
-
-	base = vm_mmap(NULL, 0, SCRATCH, PROT_NONE, anon | MAP_NORESERVE, 0);
-	if (IS_ERR_VALUE(base))
-		return base;
-
-	/* Replaces a page of ours, so that no other thread of the opener can be hurt. */
-	err = massif_mm_brk(base + HEAP, PAGES(1));
-	if (!err)
-		*tried |= BIT(MASSIF_HOOK_BRK);
-	else if (err != -EOPNOTSUPP)
-		goto out;
-	clear_bit(MASSIF_HOOK_REMOVE, &seen);
-	at = vm_mmap(NULL, base + STACK, PAGES(1), PROT_READ | PROT_WRITE,
-		     anon | MAP_FIXED | MAP_GROWSDOWN, 0);
-	if (IS_ERR_VALUE(at)) {
-		err = at;
-		goto out;
-	}
-	replaced = test_bit(MASSIF_HOOK_REMOVE, &seen);
-	err = vm_munmap(base + STACK - PAGES(1), PAGES(1));
-	if (err)
-		goto out;
-	/*
-	 * The fault of this access makes the stack grow. If it does not, then that hook stays
-	 * unseen.
-	 */
-	err = put_user(0, (char __user *)(base + STACK - sizeof(long)));
-	if (err)
-		err = 0;
-out:
-	vm_munmap(base, SCRATCH);
-	/* It has two callers, either of which could have a copy. */
-	if (!replaced)
-		clear_bit(MASSIF_HOOK_REMOVE, &seen);
-	return err;
-}
-
-/*
- * The hooks have just been armed: do they fire, as far as the module can try? -ENODEV and the name
- * of one that does not. May sleep.
- */
-int massif_hooktest_run(const char **dead)
-{
-	unsigned long tried = OWN;
-	struct massif_target *target;
-	int err;
-
-	WRITE_ONCE(seen, 0);
-	err = begin(&target);
-	if (err)
-		return err;
-	err = exercise(&tried);
-	end(target);
-	return err ?: missing(tried, dead);
+	if (session->test && !READ_ONCE(session->test->alive))
+		massif_hooktest_close(session);
 }
 
 /*
@@ -161,27 +121,31 @@ int massif_hooktest_join(struct massif_session *session)
 	int err = -EBUSY;
 
 	mutex_lock(&session->setup_lock);
-	if (session->test && !READ_ONCE(session->test->alive))
-		massif_hooktest_close(session);
+	close_ended(session);
 	if (!session->test)
-		err = begin(&session->test);
+		err = begin(session);
 	mutex_unlock(&session->setup_lock);
 	return err;
 }
 
 /*
- * Has each hook fired since they were armed, of this session or another? -ENODEV and the name of the
- * first that has not. special: also that which not every kernel lets a program fire.
+ * Has each hook that the session needs fired since they were armed, for its test or another's? -ENODEV
+ * and the name of the first that has not. special, stack: also that which not every program can fire.
  */
-int massif_hooktest_tell(bool special, const char **dead)
+int massif_hooktest_tell(struct massif_session *session, bool special, bool stack, const char **dead)
 {
-	return missing(special ? ALL : ALL & ~SPECIAL, dead);
-}
+	unsigned long hooks = ALL & ~SPECIAL & ~STACK;
+	int err;
 
-/* With setup_lock, or nobody else has the session. */
-void massif_hooktest_close(struct massif_session *session)
-{
-	if (session->test)
-		end(session->test);
-	session->test = NULL;
+	if (special)
+		hooks |= SPECIAL;
+	if (stack)
+		hooks |= STACK;
+	err = missing(hooks, dead);
+	if (!err && session->resident)
+		err = massif_fault_missing(dead);
+	mutex_lock(&session->setup_lock);
+	close_ended(session);
+	mutex_unlock(&session->setup_lock);
+	return err;
 }

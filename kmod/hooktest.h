@@ -8,13 +8,14 @@
 #include "mapping.h"
 
 struct massif_session;
+struct massif_target;
 
-int massif_hooktest_run(const char **dead);
 int massif_hooktest_join(struct massif_session *session);
-int massif_hooktest_tell(bool special, const char **dead);
+int massif_hooktest_tell(struct massif_session *session, bool special, bool stack, const char **dead);
 void massif_hooktest_close(struct massif_session *session);
 
-void massif_hooktest_saw(enum massif_hook hook);
+void massif_hooktest_reset(void);
+void massif_hooktest_saw(const struct massif_target *target, enum massif_hook hook);
 bool massif_hooktest_seen(enum massif_hook hook);
 
 #endif

@@ -55,6 +55,7 @@ static u32 bytes_of(const struct entry *entry)
 /* max is a number of bytes, already checked. Returns 0 or -ENOMEM. */
 int massif_known_init(struct massif_known_table *table, u32 max)
 {
+	memset(table, 0, sizeof(*table));
 	mutex_init(&table->lock);
 	INIT_LIST_HEAD(&table->entries);
 	if (!max)
@@ -67,17 +68,16 @@ int massif_known_init(struct massif_known_table *table, u32 max)
 	return 0;
 }
 
-/* No hook can look it up any more. */
+/* No hook can look it up any more. Leaves it as before init. */
 void massif_known_deinit(struct massif_known_table *table)
 {
 	struct entry *entry, *next;
 
-	if (!table->buckets)
-		return;
-	list_for_each_entry_safe(entry, next, &table->entries, list)
-		kfree(entry);
+	if (table->buckets)
+		list_for_each_entry_safe(entry, next, &table->entries, list)
+			kfree(entry);
 	kvfree(table->buckets);
-	table->buckets = NULL;
+	memset(table, 0, sizeof(*table));
 }
 
 static struct hlist_head *bucket(struct massif_known_table *table, u32 target, u64 pc, u64 sp)

@@ -68,7 +68,7 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 	else
 		lockdep_assert_held_write(&change->mm->mmap_lock);
 	if (target->test) {
-		massif_hooktest_saw(hook);
+		massif_hooktest_saw(target, hook);
 		return;
 	}
 	/* Another stack may have grown, too, and not be reported yet. */
@@ -100,7 +100,7 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 
 	lockdep_assert_held(&target->mm->mmap_lock);
 	if (target->test) {
-		massif_hooktest_saw(hook);
+		massif_hooktest_saw(target, hook);
 		return;
 	}
 	target->grown = NULL;
@@ -231,7 +231,7 @@ static void leave_unmap(struct massif_call *call, unsigned long result)
 		if (massif_hookpoints[MASSIF_HOOK_REMOVE].symbol) {
 			unannounce(target);
 			if (target->test)
-				massif_hooktest_saw(MASSIF_HOOK_UNMAP);
+				massif_hooktest_saw(target, MASSIF_HOOK_UNMAP);
 		} else if ((int)result >= 0) {
 			/* 1: done, and the lock is held for reading now. */
 			report_unmap(target, MASSIF_HOOK_UNMAP, call->change.addr,
@@ -368,7 +368,7 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 	struct mm_struct *mm = call->change.mm;
 
 	if (target->test) {
-		massif_hooktest_saw(MASSIF_HOOK_EXIT);
+		massif_hooktest_saw(target, MASSIF_HOOK_EXIT);
 		massif_target_remove(target);
 	} else if (massif_access_lost(target->session, target)) {
 		massif_lifecycle_hide(target);

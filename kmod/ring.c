@@ -21,6 +21,7 @@ int massif_ring_init(struct massif_ring *ring, u64 bytes)
 
 	BUILD_BUG_ON(sizeof(struct massif_control) > PAGE_SIZE);
 
+	memset(ring, 0, sizeof(*ring));
 	raw_spin_lock_init(&ring->lock);
 	ring->pages = kvcalloc(nr, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
 	if (!ring->pages)
@@ -55,7 +56,7 @@ err_pages:
 	return -ENOMEM;
 }
 
-/* The consumer's mappings are gone: each held the file, and so the session. */
+/* The consumer's mappings are gone: each held the file, and so the session. Leaves it as before init. */
 void massif_ring_deinit(struct massif_ring *ring)
 {
 	unsigned long i;
@@ -66,7 +67,7 @@ void massif_ring_deinit(struct massif_ring *ring)
 	for (i = 0; i < ring->nr_pages; i++)
 		__free_page(ring->pages[i]);
 	kvfree(ring->pages);
-	ring->base = NULL;
+	memset(ring, 0, sizeof(*ring));
 }
 
 /*

@@ -228,7 +228,8 @@ TEST_F(opened, every_hook_has_a_name)
 	}
 	EXPECT_EQ(ENOENT, errno);
 	EXPECT_EQ(3, events);
-	EXPECT_LE(4, fired);
+	/* Nobody has tried them. */
+	EXPECT_EQ(0, fired);
 	EXPECT_LE(10, count);
 	info.index = UINT32_MAX;
 	EXPECT_EQ(-1, ioctl(self->session.fd, MASSIF_IOC_HOOK, &info));

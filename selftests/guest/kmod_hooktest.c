@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,9 @@ static bool act(int what)
 	if ((what & DO_BRK) && (char *)syscall(SYS_brk, brk + page) != brk + page)
 		return false;
 	munmap(base + page, 3 * page);
+	if (mmap(base + 7 * page, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+	    base + 7 * page)
+		return false;
 	if ((what & DO_GROW) && mremap(base, page, 2 * page, 0) != base)
 		return false;
 	if ((what & DO_MOVE) &&
@@ -59,6 +63,14 @@ static int run_child(int fd, int what)
 
 	if (!pid)
 		_exit(test(fd, MASSIF_TEST_JOIN, NULL) ? 1 : act(what) ? 0 : 2);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static int end_of(pid_t pid)
+{
+	int status = -1;
+
 	waitpid(pid, &status, 0);
 	return status;
 }
@@ -129,9 +141,11 @@ TEST_F(hooktest, names_the_one_that_did_not_fire)
 	EXPECT_EQ(0, test(fd, 0, self->dead));
 	EXPECT_STREQ("", self->dead);
 
-	/* Nobody has mapped a vdso. */
+	/* Nobody has mapped a vdso, no stack has grown. */
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_SPECIAL, self->dead));
 	EXPECT_STREQ("_install_special_mapping", self->dead);
+	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_STACK, self->dead));
+	EXPECT_STREQ("expand_downwards", self->dead);
 }
 
 TEST_F(hooktest, is_begun_anew_when_the_hooks_are_armed)
@@ -156,13 +170,87 @@ TEST_F(hooktest, is_the_systems_not_the_sessions)
 
 TEST_F(hooktest, what_massif_ctl_does_fires_all)
 {
+	struct massif_hook_info info = { .size = sizeof(info) };
 	struct mf_error err = {};
 
 	EXPECT_EQ(0, mf_hooktest_run(self->session.fd, &err));
 	/* Debian's kernels let a program map its vdso. */
-	EXPECT_EQ(0, test(self->session.fd, MASSIF_TEST_SPECIAL, self->dead)) {
+	EXPECT_EQ(0, test(self->session.fd, MASSIF_TEST_SPECIAL | MASSIF_TEST_STACK, self->dead)) {
 		TH_LOG("%s", self->dead);
 	}
+	for (; !ioctl(self->session.fd, MASSIF_IOC_HOOK, &info); info.index++) {
+		EXPECT_EQ(info.kind != MASSIF_HOOK_TRACEPOINT, info.state & MASSIF_HOOK_FIRED) {
+			TH_LOG("%s", info.name);
+		}
+	}
+}
+
+static int set_up_resident(int fd)
+{
+	struct massif_setup setup = {
+		.size = sizeof(setup),
+		.abi = MASSIF_ABI,
+		.flags = MASSIF_SETUP_RESIDENT,
+		.ring_bytes = RING,
+	};
+
+	return ioctl(fd, MASSIF_IOC_SETUP, &setup) ? -errno : 0;
+}
+
+/* Of a session that wants to know what is resident, the test has faults, too. */
+TEST_F(hooktest, of_faults)
+{
+	unsigned int all = MASSIF_TEST_SPECIAL | MASSIF_TEST_STACK;
+	int fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	struct mf_error err = {};
+
+	ASSERT_EQ(0, set_up_resident(fd));
+	ASSERT_EQ(0, mf_hooktest_run(self->session.fd, &err));
+	EXPECT_EQ(0, test(self->session.fd, all, self->dead));
+	EXPECT_EQ(-ENODEV, test(fd, all, self->dead));
+	EXPECT_NE(NULL, strstr(self->dead, "fault"));
+	EXPECT_EQ(0, mf_hooktest_run(fd, &err));
+	EXPECT_EQ(0, test(fd, all, self->dead)) {
+		TH_LOG("%s", self->dead);
+	}
+	close(fd);
+}
+
+/*
+ * Limits and locks of who makes a session: none of its memory is touched, so none can make others wait
+ * (userfaultfd, FUSE), and what it may not map is no hook's fault.
+ */
+TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
+{
+	static const int limits[] = { RLIMIT_AS, RLIMIT_STACK, RLIMIT_DATA };
+	struct mf_error err = {};
+	pid_t pid;
+
+	kmod_session_close(&self->session);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		pid = fork();
+		if (!pid) {
+			struct rlimit none = {};
+			int fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+
+			if (setrlimit(limits[i], &none))
+				_exit(1);
+			_exit(-set_up_resident(fd));
+		}
+		EXPECT_EQ(0, end_of(pid));
+	}
+	/* What cannot be tried under such a limit is not a hook that is dead. */
+	pid = fork();
+	if (!pid) {
+		struct rlimit small = { .rlim_cur = 4096, .rlim_max = 4096 };
+		int fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+
+		if (setrlimit(RLIMIT_STACK, &small) || set_up_resident(fd))
+			_exit(1);
+		_exit(mf_hooktest_run(fd, &err) ? 2 : 0);
+	}
+	EXPECT_EQ(0, end_of(pid));
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
 }
 
 TEST_F(hooktest, writes_no_record)
@@ -187,7 +275,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(-EBUSY, test(fd, MASSIF_TEST_JOIN, NULL));
 	end(pid);
 	EXPECT_EQ(0, run_child(fd, DO_ALL));
-	EXPECT_EQ(-EINVAL, test(fd, 4, NULL));
+	EXPECT_EQ(-EINVAL, test(fd, 8, NULL));
 
 	/* Who is followed is no test, and the other way round. */
 	pid = fork();

@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <linux/massif.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,12 +25,12 @@
 #define PATIENCE_US 1000000
 #define STEP_US	    10000
 
-/* What the child ends with. */
+/* What the child ends with: what else it could do, in bits, or why it did nothing. */
 enum {
-	DONE = 0,
-	DONE_SPECIAL = 1, /* and mapped a vdso */
-	FAILED = 2,
-	CANNOT_JOIN = 3,
+	DID_SPECIAL = 1, /* mapped a vdso */
+	DID_STACK = 2,	 /* let a stack grow */
+	FAILED = 4,
+	CANNOT_JOIN = 5,
 };
 
 struct range {
@@ -92,16 +94,57 @@ static int grow_heap(void)
 	return (uintptr_t)syscall(SYS_brk, more) == more ? 0 : -1;
 }
 
+/*
+ * A stack grows by the fault of a system call, which fails where ours would be killed. Below it are a hole
+ * and then something without access rights, to which a stack needs no distance.
+ */
+static bool grow_stack(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *base = mmap(NULL, 8 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *stack = base + 6 * page;
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_STACK, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_STACK, &limit);
+	}
+	/* The mapping that this replaces makes a hook fire, too. */
+	return base != MAP_FAILED &&
+	       mmap(stack, page, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN, -1, 0) == stack &&
+	       !munmap(stack - page, page) && !syscall(SYS_getcpu, stack - sizeof(long), NULL, NULL);
+}
+
+/* A page that the program touches, and one that a system call touches. */
+static int touch(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *base = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (base == MAP_FAILED)
+		return -1;
+	*(volatile char *)base = 1;
+	if (syscall(SYS_getcpu, base + page, NULL, NULL))
+		return -1;
+	return munmap(base, 2 * page);
+}
+
 /* In the child, which is going to end: what it does to itself hurts nobody. */
 static int act(int fd, const struct range *vdso, size_t count)
 {
 	struct massif_test join = {.size = sizeof(join), .flags = MASSIF_TEST_JOIN};
+	int did = 0;
 
 	if (ioctl(fd, MASSIF_IOC_TEST, &join))
 		return CANNOT_JOIN;
-	if (grow_heap() || grow_and_move())
+	if (grow_heap() || grow_and_move() || touch())
 		return FAILED;
-	return map_vdso(vdso, count) ? DONE : DONE_SPECIAL;
+	if (grow_stack())
+		did |= DID_STACK;
+	if (!map_vdso(vdso, count))
+		did |= DID_SPECIAL;
+	return did;
 }
 
 /* Returns what the child ended with, or -errno. */
@@ -136,10 +179,11 @@ static int tell(int fd, struct massif_test *test, uint32_t flags)
 
 int mf_hooktest_run(int fd, struct mf_error *err)
 {
+	uint32_t flags = MASSIF_TEST_SPECIAL | MASSIF_TEST_STACK;
 	struct massif_test test;
 	int waited, ended, code;
 
-	if (!tell(fd, &test, MASSIF_TEST_SPECIAL))
+	if (!tell(fd, &test, flags))
 		return 0;
 	ended = run_child(fd);
 	/* One that cannot join is followed by another session, which has tried the hooks. */
@@ -148,8 +192,12 @@ int mf_hooktest_run(int fd, struct mf_error *err)
 				    "cannot try whether massif.ko's hooks fire: a child of "
 				    "massif-ctl could not %s",
 				    ended < 0 ? "be made" : "change its memory");
+	if (ended == CANNOT_JOIN || !(ended & DID_SPECIAL))
+		flags &= ~(uint32_t)MASSIF_TEST_SPECIAL;
+	if (ended == CANNOT_JOIN || !(ended & DID_STACK))
+		flags &= ~(uint32_t)MASSIF_TEST_STACK;
 	for (waited = 0;; waited += STEP_US) {
-		code = tell(fd, &test, ended == DONE_SPECIAL ? MASSIF_TEST_SPECIAL : 0);
+		code = tell(fd, &test, flags);
 		if (!code || waited >= PATIENCE_US)
 			break;
 		usleep(STEP_US);

@@ -8,8 +8,8 @@
  *
  *	fd = open("/dev/massif", O_RDWR | O_CLOEXEC);
  *	ioctl(fd, MASSIF_IOC_QUERY, &query);		what is this module?
- *	ioctl(fd, MASSIF_IOC_SETUP, &setup);		once: ring made, hooks armed and tried
- *	ioctl(fd, MASSIF_IOC_TEST, &test);		the rest of the hooks tried
+ *	ioctl(fd, MASSIF_IOC_SETUP, &setup);		once: ring made, hooks armed
+ *	ioctl(fd, MASSIF_IOC_TEST, &test);		hooks tried
  *	control  = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0 * page);
  *	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 1 * page);
  *	data     = mmap(NULL, setup.ring_bytes, PROT_READ, MAP_SHARED, fd, 2 * page);
@@ -304,8 +304,9 @@ struct massif_attach {
 };
 
 /*
- * Does each hook fire that SETUP could not try by itself? A child of the consumer says JOIN, does
- * something of each kind (brk, mremap in place, mremap to elsewhere), and exits: nothing of it is
+ * Does each hook fire? A child of the consumer says JOIN, does something of each kind (mmap into nothing and
+ * in place of another mapping, munmap, a stack that grows, brk, mremap in place, mremap to elsewhere; with
+ * MASSIF_SETUP_RESIDENT a page touched by it and one by a system call), and exits: nothing of it is
  * recorded. Then the consumer asks without JOIN. ENODEV: the hook named has not fired since the
  * hooks were armed; the consumer should do without the session. EBUSY: the process is followed, or
  * another test is on.
@@ -318,6 +319,7 @@ struct massif_test {
 
 #define MASSIF_TEST_JOIN	(1U << 0)
 #define MASSIF_TEST_SPECIAL	(1U << 1)	/* a vdso was mapped, too (arch_prctl) */
+#define MASSIF_TEST_STACK	(1U << 2)	/* a stack has grown, too: its limit did not forbid it */
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
