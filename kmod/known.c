@@ -68,7 +68,7 @@ int massif_known_init(struct massif_known_table *table, u32 max)
 	return 0;
 }
 
-/* No hook can look it up any more. Leaves it as before init. */
+/* No hook can look it up any more. Leaves it as before init, and without stacks. */
 void massif_known_deinit(struct massif_known_table *table)
 {
 	struct entry *entry, *next;

@@ -10,63 +10,87 @@
 #include "compat/words.h"
 #include "ring.h"
 
+static bool alloc_pages_of(struct massif_ring *ring, unsigned long nr)
+{
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO;
+
+	ring->control = (void *)__get_free_page(gfp);
+	ring->consumer = (void *)__get_free_page(gfp);
+	ring->pages = kvcalloc(nr, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
+	if (!ring->control || !ring->consumer || !ring->pages)
+		return false;
+	ring->pages[MASSIF_MMAP_CONTROL] = virt_to_page(ring->control);
+	ring->pages[MASSIF_MMAP_CONSUMER] = virt_to_page(ring->consumer);
+	for (ring->nr_pages = MASSIF_MMAP_DATA; ring->nr_pages < nr; ring->nr_pages++) {
+		struct page *page = alloc_page(gfp);
+
+		if (!page)
+			return false;
+		ring->pages[ring->nr_pages] = page;
+		cond_resched();
+	}
+	return true;
+}
+
 /*
  * bytes is the size of the data area, already checked. The pages are charged to the opener's memory
- * cgroup. Returns 0 or -ENOMEM.
+ * cgroup. Returns 0 or -ENOMEM, and then the ring is as before. May sleep.
  */
 int massif_ring_init(struct massif_ring *ring, u64 bytes)
 {
-	unsigned long nr = MASSIF_MMAP_DATA + (bytes >> PAGE_SHIFT);
-	unsigned long i;
+	unsigned long nr = massif_ring_pages(bytes);
 
 	BUILD_BUG_ON(sizeof(struct massif_control) > PAGE_SIZE);
+	BUILD_BUG_ON(sizeof(struct massif_consumer) > PAGE_SIZE);
 
 	memset(ring, 0, sizeof(*ring));
 	raw_spin_lock_init(&ring->lock);
-	ring->pages = kvcalloc(nr, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
-	if (!ring->pages)
+	if (alloc_pages_of(ring, nr))
+		ring->data = vmap(ring->pages + MASSIF_MMAP_DATA, nr - MASSIF_MMAP_DATA, VM_MAP,
+				  PAGE_KERNEL);
+	if (!ring->data) {
+		massif_ring_close(ring);
+		massif_ring_deinit(ring);
 		return -ENOMEM;
-
-	for (i = 0; i < nr; i++) {
-		ring->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!ring->pages[i])
-			goto err_pages;
-		cond_resched();
 	}
-
-	ring->base = vmap(ring->pages, nr, VM_MAP, PAGE_KERNEL);
-	if (!ring->base)
-		goto err_pages;
-
-	ring->nr_pages = nr;
 	ring->bytes = bytes;
-	ring->control = ring->base + MASSIF_MMAP_CONTROL * PAGE_SIZE;
-	ring->consumer = ring->base + MASSIF_MMAP_CONSUMER * PAGE_SIZE;
-	ring->data = ring->base + MASSIF_MMAP_DATA * PAGE_SIZE;
 	ring->control->abi = MASSIF_ABI;
 	ring->control->page_bytes = PAGE_SIZE;
 	ring->control->data_bytes = bytes;
 	return 0;
-
-err_pages:
-	while (i--)
-		__free_page(ring->pages[i]);
-	kvfree(ring->pages);
-	ring->pages = NULL;
-	return -ENOMEM;
 }
 
-/* The consumer's mappings are gone: each held the file, and so the session. Leaves it as before init. */
+/*
+ * The consumer's mappings are gone: each held the file, and so the session. What is left is the two pages
+ * by which somebody who still has the session, and may be about to write, sees that there is no room.
+ */
+void massif_ring_close(struct massif_ring *ring)
+{
+	unsigned long irq;
+	u8 *data;
+
+	if (!ring->pages)
+		return;
+	raw_spin_lock_irqsave(&ring->lock, irq);
+	data = ring->data;
+	ring->data = NULL;
+	ring->bytes = 0;
+	raw_spin_unlock_irqrestore(&ring->lock, irq);
+
+	vunmap(data);
+	while (ring->nr_pages > MASSIF_MMAP_DATA) {
+		__free_page(ring->pages[--ring->nr_pages]);
+		cond_resched();
+	}
+	kvfree(ring->pages);
+	ring->pages = NULL;
+}
+
+/* After close, when nobody has the session any more. Leaves the ring as before init. */
 void massif_ring_deinit(struct massif_ring *ring)
 {
-	unsigned long i;
-
-	if (!ring->base)
-		return;
-	vunmap(ring->base);
-	for (i = 0; i < ring->nr_pages; i++)
-		__free_page(ring->pages[i]);
-	kvfree(ring->pages);
+	free_page((unsigned long)ring->control);
+	free_page((unsigned long)ring->consumer);
 	memset(ring, 0, sizeof(*ring));
 }
 

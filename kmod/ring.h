@@ -28,17 +28,27 @@ struct massif_ring {
 	u64 records;
 	u64 lost;
 
-	/* Constant from init to deinit. */
+	/* 0 after close, under the lock: then it is full, and nothing is written any more. */
 	u64 bytes;
-	void *base;
+	u8 *data;
+
+	/* Constant from init to deinit. */
 	struct massif_control *control;
 	struct massif_consumer *consumer;
-	u8 *data;
+
+	/* Constant from init to close. */
 	struct page **pages;
 	unsigned long nr_pages;
 };
 
+/* How many pages are a ring's whose data area has so many bytes? */
+static inline unsigned long massif_ring_pages(u64 bytes)
+{
+	return MASSIF_MMAP_DATA + (bytes >> PAGE_SHIFT);
+}
+
 int massif_ring_init(struct massif_ring *ring, u64 bytes);
+void massif_ring_close(struct massif_ring *ring);
 void massif_ring_deinit(struct massif_ring *ring);
 int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma);
 

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
+#include "charge.h"
 #include "fault.h"
 #include "hooks.h"
 #include "hooktest.h"
@@ -38,15 +39,22 @@ struct massif_session *massif_session_create(const struct file *file)
 	session->cred = get_cred(file->f_cred);
 	session->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	session->privileged = file_ns_capable(file, &init_user_ns, CAP_SYS_PTRACE);
+	session->may_lock = file_ns_capable(file, &init_user_ns, CAP_IPC_LOCK);
 	mutex_init(&session->setup_lock);
-	INIT_LIST_HEAD(&session->targets);
+	session->targets = RB_ROOT;
 	INIT_LIST_HEAD(&session->processes);
 	init_waitqueue_head(&session->wait);
 	init_irq_work(&session->wake, wake_up_consumer);
 	return session;
 }
 
-/* setup has been checked. May sleep. Fills setup->dead_hook with ENODEV. */
+/* Of a session with this setup, in pages. */
+static unsigned long pages_of(const struct massif_setup *setup)
+{
+	return massif_ring_pages(setup->ring_bytes) + DIV_ROUND_UP(setup->known_bytes, PAGE_SIZE);
+}
+
+/* setup has been checked. May sleep. Fills setup->dead_hook with ENODEV. -EDQUOT: see massif_charge(). */
 int massif_session_setup(struct massif_session *session, struct massif_setup *setup)
 {
 	int err;
@@ -55,9 +63,12 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 	err = -EBUSY;
 	if (session->ready)
 		goto out;
-	err = massif_ring_init(&session->ring, setup->ring_bytes);
+	err = massif_charge(session, pages_of(setup));
 	if (err)
 		goto out;
+	err = massif_ring_init(&session->ring, setup->ring_bytes);
+	if (err)
+		goto err_charge;
 	err = massif_known_init(&session->known, setup->known_bytes);
 	if (err)
 		goto err_ring;
@@ -82,7 +93,10 @@ err_hooks:
 err_known:
 	massif_known_deinit(&session->known);
 err_ring:
+	massif_ring_close(&session->ring);
 	massif_ring_deinit(&session->ring);
+err_charge:
+	massif_uncharge(session);
 out:
 	mutex_unlock(&session->setup_lock);
 	return err;
@@ -97,7 +111,6 @@ bool massif_session_ready(struct massif_session *session)
 static void destroy(struct massif_session *session)
 {
 	irq_work_sync(&session->wake);
-	massif_known_deinit(&session->known);
 	massif_ring_deinit(&session->ring);
 	put_pid_ns(session->pid_ns);
 	put_cred(session->cred);
@@ -106,7 +119,8 @@ static void destroy(struct massif_session *session)
 
 /*
  * The file was closed for the last time. Nothing of the session can be found any more when this
- * returns; threads that still have a visit queued hold the memory until they have run it.
+ * returns; threads that still have a visit queued hold the session, but not its ring, until they have
+ * run it: they can be asleep for as long as their user likes.
  */
 void massif_session_close(struct massif_session *session)
 {
@@ -125,6 +139,9 @@ void massif_session_close(struct massif_session *session)
 		massif_hooks_put();
 	/* Hooks that had found a target of ours. */
 	synchronize_rcu();
+	massif_known_deinit(&session->known);
+	massif_ring_close(&session->ring);
+	massif_uncharge(session);
 	massif_session_put(session);
 }
 

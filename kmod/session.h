@@ -6,6 +6,7 @@
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/wait.h>
 
@@ -27,10 +28,12 @@ struct massif_session {
 	const struct cred *cred;	/* of who opened the device; a reference */
 	struct pid_namespace *pid_ns;	/* in which the consumer reads thread numbers */
 	bool privileged;		/* the opener may look into any process */
+	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
 	/* Serialises setup; ready is set once (release), under it. */
 	struct mutex setup_lock;	/* protects test */
 	struct massif_target *test;	/* of hooktest.c, or NULL; a reference */
+	unsigned long charged;		/* pages, to the opener's user */
 	bool ready;
 	u32 max_stack;			/* bytes; constant once ready */
 	bool verify;			/* known stacks are captured as well; constant once ready */
@@ -41,7 +44,7 @@ struct massif_session {
 	/* Under massif_table_lock. */
 	bool dead;			/* the file was closed */
 	bool enrolled;			/* some process was, once */
-	struct list_head targets;
+	struct rb_root targets;		/* by their numbers */
 	struct list_head processes;
 	u32 nr_targets;
 	u32 nr_processes;

@@ -142,7 +142,10 @@ void massif_stack_capture(struct massif_target *target, const struct massif_capt
 	if (massif_access_lost(session, target))
 		return;
 	rcu_read_lock();
-	known = capture->known ?: massif_known_find(target);
+	known = capture->known;
+	/* The table goes when the session is closed. */
+	if (!known && READ_ONCE(target->alive))
+		known = massif_known_find(target);
 	rcu_read_unlock();
 	if (known && !session->verify) {
 		write_empty(target, capture, 0, known);
@@ -162,7 +165,8 @@ void massif_stack_capture(struct massif_target *target, const struct massif_capt
 		want = 0;
 		size = fixed;
 	}
-	rec = kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+	/* The copy can sleep for as long as the program likes. */
+	rec = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!rec) {
 		flags = MASSIF_STACK_NO_MEMORY;
 		want = 0;

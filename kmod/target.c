@@ -22,7 +22,7 @@ struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
 		return NULL;
 	refcount_set(&target->ref, 1);
 	target->serial = atomic64_inc_return(&last_serial);
-	INIT_LIST_HEAD(&target->list);
+	RB_CLEAR_NODE(&target->by_id);
 	mutex_init(&target->resync_lock);
 	raw_spin_lock_init(&target->grow_lock);
 	massif_resident_init(&target->resident);
@@ -50,6 +50,11 @@ void massif_target_number(struct massif_target *target, struct massif_session *s
 	target->id = ++session->last_target;
 }
 
+static bool before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct massif_target, by_id)->id < rb_entry(b, struct massif_target, by_id)->id;
+}
+
 /*
  * Enters the target into the table, and the session (NULL for the one of hooktest.c), and takes
  * over the caller's reference. -EBUSY if the address space is a target already.
@@ -64,7 +69,7 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 		if (!target->id)
 			massif_target_number(target, session);
 		session->nr_targets++;
-		list_add_tail(&target->list, &session->targets);
+		rb_add(&target->by_id, &session->targets, before);
 	}
 	hlist_add_head_rcu(&target->node, massif_target_chain(target->mm));
 	return 0;
@@ -81,7 +86,7 @@ void massif_target_unlink(struct massif_target *target)
 	massif_resident_hide(target);
 	if (!session)
 		return;
-	list_del_init(&target->list);
+	rb_erase(&target->by_id, &session->targets);
 	session->nr_targets--;
 	raw_spin_lock(&session->ring.lock);
 	session->lost += target->lost;
@@ -140,17 +145,25 @@ struct massif_target *massif_target_find(struct mm_struct *mm)
 struct massif_target *massif_target_next(struct massif_session *session,
 					 struct massif_target *prev)
 {
-	u32 after = prev ? prev->id : 0;
 	struct massif_target *target, *next = NULL;
+	u32 after = prev ? prev->id : 0;
+	struct rb_node *node;
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	list_for_each_entry(target, &session->targets, list) {
+	/* prev may be out of the tree: so from the top, in as many steps as the tree is high. */
+	node = session->targets.rb_node;
+	while (node) {
+		target = rb_entry(node, struct massif_target, by_id);
 		if (target->id > after) {
-			next = massif_target_get(target);
-			break;
+			next = target;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
 		}
 	}
+	if (next)
+		massif_target_get(next);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	if (prev)
 		massif_target_put(prev);

@@ -21,7 +21,7 @@ struct vm_area_struct;
 
 struct massif_target {
 	struct hlist_node node;		/* in the table: massif_table_lock, read by RCU */
-	struct list_head list;		/* of the session: massif_table_lock */
+	struct rb_node by_id;		/* of the session's, or empty: massif_table_lock */
 
 	/*
 	 * One for the table, one for each visit queued to a thread. Freed an RCU grace period after

@@ -19,7 +19,8 @@
 /*
  * The ring holds what happens while the aggregator does not run. An event with its stack is some
  * 8 KiB; on a busy machine with two processors a thousand of them passed before the aggregator's
- * turn came. So it is as large as it may be, or as there is memory for.
+ * turn came. So it is as large as it may be, or as there is memory for, or as its user may lock: with
+ * a limit of 8 MiB, which is usual, 4 MiB.
  */
 #define RING_BYTES_MOST	 ((uint64_t)MASSIF_RING_MAX)
 #define RING_BYTES_LEAST (1ull << 20)
@@ -172,9 +173,11 @@ static int open_ring(struct mf_pages *pages, const struct mf_pages_options *opti
 		setup.flags |= MASSIF_SETUP_RESIDENT;
 	for (;;) {
 		code = mf_ring_open(&pages->ring, device, &setup, err);
-		if (code != -ENOMEM || wanted || setup.ring_bytes <= RING_BYTES_LEAST)
+		if ((code != -ENOMEM && code != -EDQUOT) || wanted || setup.ring_bytes <= RING_BYTES_LEAST)
 			return code;
 		setup.ring_bytes /= 2;
+		if (setup.known_bytes > setup.ring_bytes / 2)
+			setup.known_bytes = (uint32_t)(setup.ring_bytes / 2);
 	}
 }
 

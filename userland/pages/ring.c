@@ -117,6 +117,11 @@ static int set_up(int fd, const struct mf_ring_setup *wanted, struct mf_error *e
 				    "the loaded massif.ko does not speak protocol %u: load the one "
 				    "that was built with this massif-ctl",
 				    MASSIF_ABI);
+	case -EDQUOT:
+		return mf_error_set(err, code,
+				    "the limit of locked memory (ulimit -l, RLIMIT_MEMLOCK) does not allow a "
+				    "session of massif.ko with %" PRIu64 " KiB beside what else this user has locked",
+				    (wanted->ring_bytes + wanted->known_bytes) / 1024);
 	case -ENOMEM:
 		return mf_error_set(err, code, "no memory for a ring of %" PRIu64 " KiB",
 				    wanted->ring_bytes / 1024);

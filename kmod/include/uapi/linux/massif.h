@@ -188,6 +188,10 @@ struct massif_query {
 	char release[32];	/* of the module, NUL-terminated */
 };
 
+/*
+ * Ring and known stacks count as memory that the opener's user has locked: EDQUOT if that is more than the
+ * caller's RLIMIT_MEMLOCK allows, unless opener and caller have CAP_IPC_LOCK. close gives all of it back.
+ */
 struct massif_setup {
 	__u32 size;
 	__u32 abi;		/* the one the consumer speaks: MASSIF_ABI */
@@ -195,7 +199,7 @@ struct massif_setup {
 	__u64 ring_bytes;	/* power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
 	__u32 max_stack_bytes;	/* 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
 	__u32 known_bytes;	/* of kernel memory for known stacks; 0 (none) to MASSIF_KNOWN_MAX */
-	/* out, on ENODEV: the hook that cannot be armed, or that did not fire when it was tried. */
+	/* out, on ENODEV: the hook that cannot be armed. */
 	char dead_hook[MASSIF_HOOK_NAME];
 };
 

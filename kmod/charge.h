@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The memory that a session takes from the system, counted against its user's limit. */
+#ifndef MASSIF_CHARGE_H
+#define MASSIF_CHARGE_H
+
+struct massif_session;
+
+int massif_charge(struct massif_session *session, unsigned long pages);
+void massif_uncharge(struct massif_session *session);
+
+#endif

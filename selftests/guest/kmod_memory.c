@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+// What sessions take from the system: limited, given back at once, and no work that grows without bound.
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_session.h"
+
+#define USER	1000
+#define PAGE	4096ul
+#define RING	(1ul << 20)
+#define KNOWN	(256u << 10)
+/* Control and consumer page, data, known stacks. */
+#define PAGES	(2 + RING / PAGE + KNOWN / PAGE)
+
+static int exit_status(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A descriptor, or -errno. */
+static int set_up(uint64_t ring_bytes)
+{
+	struct massif_setup setup = {
+		.size = sizeof(setup),
+		.abi = MASSIF_ABI,
+		.ring_bytes = ring_bytes,
+		.max_stack_bytes = 4096,
+		.known_bytes = KNOWN,
+	};
+	int fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (!ioctl(fd, MASSIF_IOC_SETUP, &setup))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static int lock_at_most(unsigned long pages)
+{
+	struct rlimit limit = { pages * PAGE, pages * PAGE };
+
+	return setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+static int be_user(void)
+{
+	return setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
+	       prctl(PR_SET_DUMPABLE, 1);
+}
+
+FIXTURE(memory) {
+};
+
+FIXTURE_SETUP(memory)
+{
+	ASSERT_EQ(0, chmod(MASSIF_DEVICE, 0666));
+}
+
+FIXTURE_TEARDOWN(memory)
+{
+	chmod(MASSIF_DEVICE, 0660);
+}
+
+/* How many of ten sessions one gets who may lock so many pages, and as many after giving all back. */
+static int count_sessions(unsigned long pages, bool user)
+{
+	int count = 0, again = 0, fds[10];
+
+	if (lock_at_most(pages) || (user && be_user()))
+		return 100;
+	for (; count < 10; count++) {
+		fds[count] = set_up(RING);
+		if (fds[count] == -EDQUOT)
+			break;
+		if (fds[count] < 0)
+			return 101;
+	}
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	for (; again < 10; again++) {
+		fds[again] = set_up(RING);
+		if (fds[again] < 0)
+			break;
+	}
+	return again == count ? count : 102;
+}
+
+TEST_F(memory, is_limited_as_locked_memory)
+{
+	static const struct {
+		unsigned long pages;
+		bool user;
+		int sessions;
+	} rows[] = {
+		{ PAGES - 1, true, 0 },
+		{ PAGES, true, 1 },
+		{ 2 * PAGES - 1, true, 1 },
+		{ 10 * PAGES - 1, true, 9 },
+		{ 10 * PAGES, true, 10 },
+		{ 0, true, 0 },
+		{ 0, false, 10 },	/* CAP_IPC_LOCK */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(count_sessions(rows[i].pages, rows[i].user));
+		EXPECT_EQ(rows[i].sessions, exit_status(pid)) {
+			TH_LOG("%lu pages", rows[i].pages);
+		}
+	}
+}
+
+/* The limit is the user's, however many processes it has; and what was refused has left nothing. */
+TEST_F(memory, is_the_users)
+{
+	int ready[2], go[2];
+	char byte;
+	pid_t first, second;
+
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(go));
+	first = fork();
+	if (!first) {
+		if (be_user() || lock_at_most(PAGES) || set_up(RING) < 0)
+			_exit(1);
+		if (write(ready[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
+			_exit(2);
+		_exit(0);
+	}
+	close(ready[1]);
+	EXPECT_EQ(1, read(ready[0], &byte, 1));
+	second = fork();
+	if (!second) {
+		if (be_user() || lock_at_most(PAGES))
+			_exit(1);
+		if (set_up(RING) != -EDQUOT)
+			_exit(2);
+		if (write(go[1], "", 1) != 1)
+			_exit(3);
+		for (int i = 0; i < 1000; i++) {
+			if (set_up(RING) >= 0)
+				_exit(0);
+			usleep(10000);
+		}
+		_exit(4);
+	}
+	EXPECT_EQ(0, exit_status(second));
+	EXPECT_EQ(0, exit_status(first));
+}
+
+/* Who was given a descriptor of root's has its own limit, and what root locks counts, too. */
+TEST_F(memory, of_a_descriptor_that_was_passed_on)
+{
+	int fd = open(MASSIF_DEVICE, O_RDWR);
+	struct massif_setup setup = {
+		.size = sizeof(setup),
+		.abi = MASSIF_ABI,
+		.ring_bytes = RING,
+	};
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(be_user() || lock_at_most(PAGES / 2) ? 1 :
+		      ioctl(fd, MASSIF_IOC_SETUP, &setup) ? errno : 0);
+	EXPECT_EQ(EDQUOT, exit_status(pid));
+	EXPECT_EQ(0, ioctl(fd, MASSIF_IOC_SETUP, &setup));
+	close(fd);
+}
+
+/* Maps with a stack in memory that nobody fills, so the copy of it sleeps. */
+static int sleep_in_the_copy(void *arg)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	char *stack = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)stack, 16 * PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int pid;
+
+	(void)arg;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (fd < 0 || stack == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &reg))
+		return 1;
+	/* A system call changes nothing on the stack; what follows is never reached. */
+	__asm__ volatile("mov %%rsp, %%rbx; mov %1, %%rsp; xor %%r9d, %%r9d; syscall; mov %%rbx, %%rsp"
+			 : "=a"(pid)
+			 : "r"(stack + PAGE), "a"(SYS_brk), "D"((char *)sbrk(0) + PAGE)
+			 : "rbx", "rcx", "r9", "r11", "memory");
+	return 2;
+}
+
+static int be_user_and_close_below_a_sleeper(int told, int asked)
+{
+	struct massif_status status = {};
+	struct kmod_session session;
+	char byte;
+	int err = -EAGAIN;
+	pid_t pid;
+
+	if (lock_at_most(2 + RING / PAGE) || be_user() || kmod_session_open(&session, RING, 4096))
+		return 1;
+	pid = kmod_session_call(&session, sleep_in_the_copy, NULL);
+	for (int i = 0; i < 1000 && !status.captures; i++) {
+		usleep(10000);
+		if (kmod_session_status(&session, &status))
+			return 2;
+	}
+	usleep(200000);
+	if (kmod_session_status(&session, &status) || status.pending != 1)
+		return 3;
+	kmod_session_close(&session);
+	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)
+		return 4;
+	err = kmod_session_open(&session, RING, 4096);
+	if (waitpid(pid, NULL, WNOHANG))
+		return 5;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return err ? 6 : 0;
+}
+
+/* Areas of kernel memory that rings are in. */
+static int rings(void)
+{
+	FILE *file = fopen("/proc/vmallocinfo", "r");
+	char line[1024];
+	int count = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		count += strstr(line, "massif_ring_init") != NULL;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static int allow_userfaultfd(int allow)
+{
+	FILE *file = fopen("/proc/sys/vm/unprivileged_userfaultfd", "w");
+
+	return !file || fprintf(file, "%d\n", allow) < 0 || fclose(file);
+}
+
+TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close, 60)
+{
+	int told[2], asked[2];
+	char byte;
+	pid_t pid;
+
+	ASSERT_EQ(0, allow_userfaultfd(1));
+	ASSERT_EQ(0, pipe(told));
+	ASSERT_EQ(0, pipe(asked));
+	pid = fork();
+	if (!pid)
+		_exit(be_user_and_close_below_a_sleeper(told[1], asked[0]));
+	close(told[1]);
+	EXPECT_EQ(1, read(told[0], &byte, 1));
+	EXPECT_EQ(0, rings());
+	EXPECT_EQ(1, write(asked[1], "", 1));
+	EXPECT_EQ(0, exit_status(pid));
+	allow_userfaultfd(0);
+}
+
+#define FEW	300
+#define MANY	1200
+
+/* A member that has as many children as it is asked for. */
+static int fork_sleepers(void *arg)
+{
+	int *asked = arg, count;
+
+	signal(SIGCHLD, SIG_IGN);
+	while (read(*asked, &count, sizeof(count)) == sizeof(count))
+		while (count--)
+			if (!fork())
+				for (;;)
+					pause();
+	kill(0, SIGKILL);
+	return 0;
+}
+
+/* Of one poll(), the shortest of some; in seconds. */
+static double time_of_poll(int fd)
+{
+	struct pollfd what = { fd, POLLIN, 0 };
+	double shortest = 1e9;
+
+	for (int i = 0; i < 20; i++) {
+		struct timespec begin, end;
+		double took;
+
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		poll(&what, 1, 0);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		took = end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) * 1e-9;
+		if (took < shortest)
+			shortest = took;
+	}
+	return shortest;
+}
+
+static void until_targets(struct __test_metadata *_metadata, struct kmod_session *session, unsigned int count)
+{
+	struct massif_status status = {};
+
+	for (int i = 0; i < 6000 && status.targets < count; i++) {
+		usleep(10000);
+		ASSERT_EQ(0, kmod_session_status(session, &status));
+	}
+	ASSERT_EQ(count, status.targets);
+}
+
+/* A walk over all targets has interrupts off for one step only, and each takes no more with more of them. */
+TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 200)
+{
+	int few = FEW - 1, more = MANY - FEW, asked[2];
+	struct kmod_session session;
+	double time_few, time_many;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(asked));
+	ASSERT_EQ(0, kmod_session_open(&session, 64 << 20, 0));
+	pid = fork();
+	if (!pid) {
+		struct massif_enrol enrol = { .size = sizeof(enrol) };
+
+		setpgid(0, 0);
+		close(asked[1]);
+		_exit(ioctl(session.fd, MASSIF_IOC_ENROL, &enrol) || close(session.fd) ||
+		      fork_sleepers(&asked[0]));
+	}
+	close(asked[0]);
+	ASSERT_EQ(sizeof(few), write(asked[1], &few, sizeof(few)));
+	until_targets(_metadata, &session, FEW);
+	time_few = time_of_poll(session.fd);
+	ASSERT_EQ(sizeof(more), write(asked[1], &more, sizeof(more)));
+	until_targets(_metadata, &session, MANY);
+	time_many = time_of_poll(session.fd);
+	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, FEW,
+		time_many * 1e3, MANY);
+	/* Four times as many. A quadratic walk takes 16 times as long. */
+	EXPECT_GT(9 * time_few, time_many);
+	close(asked[1]);
+	waitpid(pid, NULL, 0);
+	kmod_session_close(&session);
+}
+
+TEST_HARNESS_MAIN
