@@ -7,11 +7,16 @@
 // libunwind needs more of a stack than threads and coroutines may have, so each thread has memory in which its
 // stacks are verified. And libunwind makes system calls that an allocator would not make: in a program that has
 // restricted its own, nothing is verified any more.
+//
+// To see whether an address can be read, libunwind writes the byte there into a pipe that it keeps open. In the
+// program that pipe would take two descriptors, and once the program has closed all that it finds, and opened files
+// of its own, libunwind would read from these and write to them. So libunwind gets a pipe that is none.
 
 #include "verify.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -25,6 +30,7 @@
 #include "unwind/callsite.h"
 #include "cfi.h"
 #include "readable.h"
+#include "redirect.h"
 #include "sandbox.h"
 #include "session.h"
 #include "thread.h"
@@ -75,9 +81,87 @@ struct verification {
 
 #define MEMORY_BYTES (512u << 10)
 
+/* A descriptor that nobody has: both ends of libunwind's pipe. */
+#define NO_PIPE (-2)
+
+/* Reads memory that may be unmapped. Slow, and independent of the code under test where the kernel allows that. */
+static bool read_memory(uint64_t address, void *to, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
+
+	if (syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1ul, &remote, 1ul, 0ul) ==
+	    (long)size)
+		return true;
+	if (errno != EPERM && errno != ENOSYS)
+		return false;
+	/* Aligned words, none of which lies in two pages. */
+	if (!mf_readable_word(address & ~7ull) || !mf_readable_word((address + size - 1) & ~7ull))
+		return false;
+	memcpy(to, (const void *)(uintptr_t)address, size);
+	return true;
+}
+
+static int make_no_pipe(int fds[2], int flags)
+{
+	fds[0] = NO_PIPE;
+	fds[1] = NO_PIPE;
+	return 0;
+}
+
+/* libunwind empties its pipe by this, and reads /proc/self/maps. */
+static ssize_t read_for_libunwind(int fd, void *to, size_t size)
+{
+	if (fd != NO_PIPE)
+		return syscall(SYS_read, fd, to, size);
+	errno = EAGAIN;
+	return -1;
+}
+
+static ssize_t write_for_libunwind(int fd, const void *from, size_t size)
+{
+	char bytes[1];
+
+	if (fd != NO_PIPE)
+		return write(fd, from, size);
+	if (!read_memory((uint64_t)(uintptr_t)from, bytes, sizeof(bytes))) {
+		errno = EFAULT;
+		return -1;
+	}
+	/* libunwind looks at it even then. */
+	errno = 0;
+	return 1;
+}
+
+/* libunwind 1.6 writes so. */
+static long syscall_for_libunwind(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (number == SYS_write && (int)a == NO_PIPE)
+		return write_for_libunwind(NO_PIPE, (const void *)b, (size_t)c);
+	return syscall(number, a, b, c, d, e, f);
+}
+
+static bool withhold_pipe(const struct link_map *libunwind_map)
+{
+	const struct {
+		const char *name;
+		const void *ours;
+	} functions[] = {
+		{ "pipe2", (const void *)make_no_pipe },
+		{ "read", (const void *)read_for_libunwind },
+		{ "write", (const void *)write_for_libunwind },
+		{ "syscall", (const void *)syscall_for_libunwind },
+	};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!mf_redirect(libunwind_map->l_addr, functions[i].name, functions[i].ours))
+			return false;
+	return true;
+}
+
 bool mf_verify_start(void)
 {
 	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	bool possible = handle && withhold_pipe(handle);
 	const struct {
 		const char *name;
 		void **function;
@@ -92,29 +176,13 @@ bool mf_verify_start(void)
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		*functions[i].function = handle ? dlsym(handle, functions[i].name) : NULL;
+		*functions[i].function = possible ? dlsym(handle, functions[i].name) : NULL;
 		if (!*functions[i].function) {
 			mf_session_store.header->verify = MF_VERIFY_IMPOSSIBLE;
 			return false;
 		}
 	}
 	walking_pid = mf_session_store.header->pid;
-	return true;
-}
-
-/* Reads memory that may be unmapped. Slow, and independent of the code under test where the kernel allows that. */
-static bool read_memory(uint64_t address, void *to, size_t size)
-{
-	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
-
-	if (syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1ul, &remote, 1ul, 0ul) ==
-	    (long)size)
-		return true;
-	if (errno != EPERM && errno != ENOSYS)
-		return false;
-	if (!mf_readable_word(address) || !mf_readable_word(address + size - sizeof(uint64_t)))
-		return false;
-	memcpy(to, (const void *)(uintptr_t)address, size);
 	return true;
 }
 

@@ -159,6 +159,12 @@ FIXTURE_VARIANT_ADD(verify, small_coroutine) {
 FIXTURE_VARIANT_ADD(verify, sandbox) {
 	.target = "heap_verify_where", .argv = { "", "sandbox" }, .least = 200,
 };
+FIXTURE_VARIANT_ADD(verify, descriptors_closed) {
+	.target = "heap_verify_where", .argv = { "", "closed" }, .least = 200,
+};
+FIXTURE_VARIANT_ADD(verify, no_descriptors) {
+	.target = "heap_verify_where", .argv = { "", "none" }, .least = 200,
+};
 FIXTURE_VARIANT_ADD(verify, merged_by_one) {
 	.target = "heap_verify_where", .argv = { "", "recursive" }, .option = "--merge-recursive-frames=1",
 	.least = 3000,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_verify_where MODE: allocates where whoever verifies the stacks could do harm. MODE: "timer", in the thread of
 // a timer (SIGEV_THREAD); "small", on the smallest stacks that threads may have; "sandbox", where only what malloc
-// needs is allowed; "recursive", in functions that call each other, in cycles of different lengths.
+// needs is allowed; "recursive", in functions that call each other, in cycles of different lengths; "closed", with no
+// descriptor but those of its own, which it looks at; "none", where no more descriptors can be opened.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -15,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,12 +136,56 @@ static int recursive(void)
 	return 0;
 }
 
+#define OPENED 16
+#define FIRST  3
+
+/* Pipes in the place of all descriptors that somebody else may have: nobody has read from them, or written to them. */
+static int closed(void)
+{
+	int ends[2], waiting;
+
+	allocate(0);
+	for (int fd = FIRST; fd < FIRST + OPENED; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			continue;
+		/* A test runner may have left some open; what is closed by execve(2) came later. */
+		if (fcntl(fd, F_GETFD) & FD_CLOEXEC)
+			return 1;
+		close(fd);
+	}
+	for (int fd = FIRST; fd < FIRST + OPENED; fd += 2) {
+		if (pipe2(ends, O_NONBLOCK) || ends[0] != fd || write(ends[1], "text", 4) != 4)
+			return 1;
+	}
+	for (int i = 0; i < TIMES; i++)
+		allocate(i);
+	for (int fd = FIRST; fd < FIRST + OPENED; fd += 2) {
+		if (ioctl(fd, FIONREAD, &waiting) || waiting != 4)
+			return 1;
+	}
+	return 0;
+}
+
+static int none(void)
+{
+	const struct rlimit few = { FIRST + 1, FIRST + 1 };
+
+	if (setrlimit(RLIMIT_NOFILE, &few))
+		return 1;
+	while (open("/dev/null", O_RDONLY) >= 0)
+		;
+	for (int i = 0; i < TIMES; i++)
+		allocate(i);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*function)(void);
-	} modes[] = { { "timer", timer }, { "small", small }, { "sandbox", sandbox }, { "recursive", recursive } };
+	} modes[] = { { "timer", timer },	  { "small", small },	{ "sandbox", sandbox },
+		      { "recursive", recursive }, { "closed", closed }, { "none", none } };
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A loaded object's calls of a function lead to one of ours. */
+#ifndef MASSIF_PRELOAD_REDIRECT_H
+#define MASSIF_PRELOAD_REDIRECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Binds the references to the function @name of the object loaded at @base to @ours. Other objects' references
+ * stay as they are.
+ * Context: nothing of the object runs yet. Return: false if a reference could not be written.
+ */
+bool mf_redirect(uint64_t base, const char *name, const void *ours);
+
+#endif
