@@ -214,6 +214,20 @@ static bool has_rules(struct reference *reference)
 	       info.end_ip - info.start_ip > 1;
 }
 
+/*
+ * Do we know rules for the code at @pc, but libunwind does not know its object? libunwind knows the objects that
+ * dl_iterate_phdr(3) lists, and not those that dlmopen(3) has loaded.
+ */
+static bool is_out_of_sight(uint64_t pc)
+{
+	struct mf_cfi_rule rule;
+	unw_proc_info_t info;
+
+	mf_cfi_find(pc - 1, &rule);
+	return rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER &&
+	       libunwind.get_proc_info_by_ip(*libunwind.space, pc - 1, &info, NULL) == -UNW_ENOINFO;
+}
+
 /* Is @pc where the rules of some code begin, so that nobody called what is before it? */
 static bool is_start(uint64_t pc)
 {
@@ -387,6 +401,9 @@ static void verify(void *data)
 	wanted = collect(v);
 	while (i < n && i < wanted && v->frames[i].pc == v->pcs[i] - 1)
 		i++;
+	/* libunwind could not go on: then there is nothing to compare the rest with. */
+	if (i == wanted && i < n && i && is_out_of_sight(v->pcs[i - 1]))
+		return;
 	__atomic_add_fetch(&header->verified, 1, __ATOMIC_RELAXED);
 	if (i == n && i == wanted)
 		return;

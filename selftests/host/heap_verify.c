@@ -165,6 +165,9 @@ FIXTURE_VARIANT_ADD(verify, descriptors_closed) {
 FIXTURE_VARIANT_ADD(verify, no_descriptors) {
 	.target = "heap_verify_where", .argv = { "", "none" }, .least = 200,
 };
+FIXTURE_VARIANT_ADD(verify, name_space) {
+	.target = "heap_verify_where", .argv = { "", "name_space" }, .least = 200,
+};
 FIXTURE_VARIANT_ADD(verify, merged_by_one) {
 	.target = "heap_verify_where", .argv = { "", "recursive" }, .option = "--merge-recursive-frames=1",
 	.least = 3000,

@@ -2,8 +2,10 @@
 // heap_verify_where MODE: allocates where whoever verifies the stacks could do harm. MODE: "timer", in the thread of
 // a timer (SIGEV_THREAD); "small", on the smallest stacks that threads may have; "sandbox", where only what malloc
 // needs is allowed; "recursive", in functions that call each other, in cycles of different lengths; "closed", with no
-// descriptor but those of its own, which it looks at; "none", where no more descriptors can be opened.
+// descriptor but those of its own, which it looks at; "none", where no more descriptors can be opened;
+// "name_space", in a library that dlmopen(3) has loaded, for which libunwind knows no rules.
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -179,13 +181,45 @@ static int none(void)
 	return 0;
 }
 
+static int (*touch)(void);
+
+static void *touch_in_thread(void *data)
+{
+	return touch() == 1 ? data : NULL;
+}
+
+static int name_space(void)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	void *handle, *ended;
+	pthread_t thread;
+
+	if (n < 0)
+		return 1;
+	path[n] = '\0';
+	strcpy(strrchr(path, '/') + 1, "libheap_name_space.so");
+	handle = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
+	if (!handle)
+		return 1;
+	touch = (int (*)(void))dlsym(handle, "heap_name_space_touch");
+	for (int i = 0; i < 10; i++) {
+		if (pthread_create(&thread, NULL, touch_in_thread, path) || pthread_join(thread, &ended) || !ended)
+			return 1;
+	}
+	for (int i = 0; i < TIMES; i++)
+		allocate(i);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*function)(void);
 	} modes[] = { { "timer", timer },	  { "small", small },	{ "sandbox", sandbox },
-		      { "recursive", recursive }, { "closed", closed }, { "none", none } };
+		      { "recursive", recursive }, { "closed", closed }, { "none", none },
+		      { "name_space", name_space } };
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
