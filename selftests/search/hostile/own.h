@@ -188,6 +188,8 @@ OWN void *calloc(size_t count, size_t size) MAY_THROW
 		return NULL;
 	}
 	block = malloc(bytes);
+	/* Compilers make one call of calloc() from malloc() and memset(), in here, too. */
+	__asm__ volatile("" : "+r"(block));
 	if (block)
 		memset(block, 0, bytes);
 	return block;
