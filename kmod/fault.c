@@ -4,14 +4,17 @@
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
 #include "compat/hookpoint.h"
 #include "compat/rss.h"
+#include "compat/task.h"
 #include "detour.h"
 #include "fault.h"
 #include "hookset.h"
+#include "kprobe.h"
 #include "probe.h"
 #include "resident.h"
 #include "span.h"
@@ -59,7 +62,10 @@ void massif_fault_test(struct mm_struct *mm, int by)
 	atomic_add(by, &massif_fault_tests);
 }
 
-/* current's own fault at addr is about to be handled, and has no span of massif_span_enter()'s. */
+/*
+ * current's own fault at addr is about to be handled, and has no span of massif_span_enter()'s. A worker,
+ * which does not return to user mode, has none: what it changes is told as it changes.
+ */
 void massif_fault_touch(unsigned long addr)
 {
 	const struct massif_place place = {
@@ -69,6 +75,8 @@ void massif_fault_touch(unsigned long addr)
 	};
 	struct massif_target *target;
 
+	if (!massif_task_has_user(current))
+		return;
 	rcu_read_lock();
 	target = massif_resident_find(current->mm);
 	if (target)
@@ -91,8 +99,6 @@ static void fault(unsigned long addr, enum event event)
 	if (addr >= TASK_SIZE_MAX || pagefault_disabled() || !in_task())
 		return;
 	note(event, current->mm);
-	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING))
-		return;
 	massif_fault_touch(addr);
 }
 
@@ -128,7 +134,11 @@ static struct {
 	[EVENT_CHANGE]	= { "rss_stat", on_change },
 };
 
-static struct kprobe populates[MASSIF_POPULATE_COUNT];
+/* Each has memory of its own, see massif_kprobe_free(); NULL: not armed. */
+static struct populate {
+	struct kprobe probe;
+	const struct massif_hookpoint *point;
+} *populates[MASSIF_POPULATE_COUNT];
 
 /* Not on any hot path: what mlock, MAP_POPULATE and the like bring in at once. */
 static int on_populate(struct kprobe *probe, struct pt_regs *regs)
@@ -139,7 +149,7 @@ static int on_populate(struct kprobe *probe, struct pt_regs *regs)
 	unsigned long arg[6];
 
 	massif_probe_arguments(regs, arg);
-	massif_populatepoints[probe - populates].decode(arg, &change);
+	container_of(probe, struct populate, probe)->point->decode(arg, &change);
 	place = (struct massif_place){
 		.addr = change.addr & PAGE_MASK,
 		.len = PAGE_ALIGN(change.len),
@@ -156,9 +166,32 @@ static int on_populate(struct kprobe *probe, struct pt_regs *regs)
 static void disarm_populates(int count)
 {
 	while (count--) {
-		if (populates[count].addr)
-			unregister_kprobe(&populates[count]);
+		struct populate *populate = populates[count];
+
+		if (!populate)
+			continue;
+		unregister_kprobe(&populate->probe);
+		massif_kprobe_free(&populate->probe, populate);
+		populates[count] = NULL;
 	}
+}
+
+static int arm_populate(int i)
+{
+	struct populate *populate = kzalloc(sizeof(*populate), GFP_KERNEL);
+	int err;
+
+	if (!populate)
+		return -ENOMEM;
+	populate->point = &massif_populatepoints[i];
+	populate->probe.symbol_name = massif_populatepoints[i].symbol;
+	populate->probe.pre_handler = on_populate;
+	err = register_kprobe(&populate->probe);
+	if (err)
+		kfree(populate);
+	else
+		populates[i] = populate;
+	return err;
 }
 
 static int arm_populates(const char **dead)
@@ -166,13 +199,7 @@ static int arm_populates(const char **dead)
 	int i, err;
 
 	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
-		populates[i] = (struct kprobe){
-			.symbol_name = massif_populatepoints[i].symbol,
-			.pre_handler = on_populate,
-		};
-		err = register_kprobe(&populates[i]);
-		if (err)
-			populates[i].addr = NULL;
+		err = arm_populate(i);
 		/* What has another name here, or is not there. */
 		if (err && (!i || err != -ENOENT)) {
 			*dead = massif_populatepoints[i].symbol;

@@ -18,12 +18,15 @@ void massif_fault_test(struct mm_struct *mm, int by);
 int massif_fault_missing(const char **dead);
 void massif_fault_seen(struct mm_struct *mm);
 
-/* Is the fault current's own, about a page of mm? And it is noted while the hooks are tried. */
+/*
+ * Is the fault current's own, about a page of mm? That may be a worker of the kernel that has the program's
+ * address space. And it is noted while the hooks are tried.
+ */
 static inline bool massif_fault_own(struct mm_struct *mm)
 {
 	if (unlikely(atomic_read(&massif_fault_tests)))
 		massif_fault_seen(mm);
-	return current->mm == mm && !(current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
+	return current->mm == mm && !(current->flags & PF_EXITING);
 }
 
 #endif

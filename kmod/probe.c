@@ -2,8 +2,10 @@
 // Hooks by kretprobes, where detours cannot be had.
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
+#include <linux/slab.h>
 
 #include "compat/hookpoint.h"
+#include "kprobe.h"
 #include "mapping.h"
 #include "probe.h"
 
@@ -13,9 +15,8 @@
  */
 #define CALLS	256
 
-static struct kretprobe probes[MASSIF_HOOK_COUNT];
-/* Of those that are armed. */
-static struct kretprobe *pointers[MASSIF_HOOK_COUNT];
+/* Those that are armed: each has memory of its own, see massif_kprobe_free(). */
+static struct kretprobe *probes[MASSIF_HOOK_COUNT];
 static int armed;
 /* Of probes that were disarmed before. */
 static u64 missed_before;
@@ -64,11 +65,12 @@ static const struct {
 void massif_probe_disarm(void)
 {
 	/* All at once, for they wait for RCU. */
-	unregister_kretprobes(pointers, armed);
-	while (armed--) {
-		missed_before += pointers[armed]->nmissed + pointers[armed]->kp.nmissed;
-		pointers[armed]->nmissed = 0;
-		pointers[armed]->kp.nmissed = 0;
+	unregister_kretprobes(probes, armed);
+	while (armed) {
+		struct kretprobe *probe = probes[--armed];
+
+		missed_before += probe->nmissed + probe->kp.nmissed;
+		massif_kprobe_free(&probe->kp, probe);
 	}
 }
 
@@ -79,35 +81,44 @@ int massif_probe_arm(const char **dead)
 
 	armed = 0;
 	for (i = 0; i < MASSIF_HOOK_COUNT; i++) {
+		struct kretprobe *probe;
+
 		if (!massif_hookpoints[i].symbol)
 			continue;
-		pointers[armed] = &probes[i];
-		/* A probe that was registered before cannot be registered as it is. */
-		probes[i] = (struct kretprobe){
-			.kp.symbol_name = massif_hookpoints[i].symbol,
-			.entry_handler = handlers[i].enter,
-			.handler = handlers[i].leave,
-			.data_size = sizeof(struct massif_call),
-			.maxactive = CALLS,
-		};
-		err = register_kretprobe(&probes[i]);
+		probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+		err = -ENOMEM;
+		if (!probe)
+			goto err;
+		probe->kp.symbol_name = massif_hookpoints[i].symbol;
+		probe->entry_handler = handlers[i].enter;
+		probe->handler = handlers[i].leave;
+		probe->data_size = sizeof(struct massif_call);
+		probe->maxactive = CALLS;
+		err = register_kretprobe(probe);
 		if (err) {
-			*dead = massif_hookpoints[i].symbol;
-			massif_probe_disarm();
-			return err;
+			kfree(probe);
+			goto err;
 		}
-		armed++;
+		probes[armed++] = probe;
 	}
 	return 0;
+
+err:
+	*dead = massif_hookpoints[i].symbol;
+	massif_probe_disarm();
+	return err;
 }
 
-/* How often, since the module was loaded, the kernel could not run a handler; never falls. */
+/*
+ * How often, since the module was loaded, the kernel could not run a handler; never falls. For who has the
+ * hooks armed.
+ */
 u64 massif_probe_missed(void)
 {
 	u64 missed = missed_before;
 	int i;
 
-	for (i = 0; i < MASSIF_HOOK_COUNT; i++)
-		missed += probes[i].nmissed + probes[i].kp.nmissed;
+	for (i = 0; i < armed; i++)
+		missed += probes[i]->nmissed + probes[i]->kp.nmissed;
 	return missed;
 }

@@ -175,11 +175,12 @@ bool massif_session_over(struct massif_session *session)
 /* Did the kernel fail to run a hook since we last looked? Then nobody is in sync. */
 static void look_for_missed(struct massif_session *session)
 {
-	u64 now = massif_hooks_missed();
 	unsigned long irq;
-	u64 count;
+	u64 now, count;
 
 	raw_spin_lock_irqsave(&session->ring.lock, irq);
+	/* With the lock, so that of two who ask, the later one has the larger number. */
+	now = massif_hooks_missed();
 	count = now - session->missed;
 	session->missed = now;
 	raw_spin_unlock_irqrestore(&session->ring.lock, irq);

@@ -3,6 +3,7 @@
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
 
@@ -191,19 +192,26 @@ static void run(struct callback_head *work)
 	struct massif_span *span = container_of(work, struct massif_span, work);
 	struct massif_target *target = span->target;
 	struct massif_place place = span->place;
+	bool own = current->mm == target->mm;
+	struct mm_struct *mm = NULL;
 	long change[NR_MM_COUNTERS];
 	bool alive;
 
+	/* Who has another program by now does not keep the address space that it shared. */
+	if (!own)
+		mm = massif_target_mmgrab(target);
 	rcu_read_lock();
-	alive = READ_ONCE(target->alive);
+	alive = own ? READ_ONCE(target->alive) : mm != NULL;
 	if (alive)
 		cut(span, target, change, true);
 	span = leave(span, target, &place, alive ? change : NULL);
 	rcu_read_unlock();
+	if (mm)
+		mmdrop(mm);
 	atomic_dec(&nr_queued);
 	kfree(span);
 	/* A signal was pending when it was tried. */
-	if (unlikely(!target->resident.zap) && current->mm == target->mm)
+	if (unlikely(!target->resident.zap) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
 	/* massif_spans_exit() waits for the few instructions that are left. */
@@ -337,7 +345,7 @@ bool massif_span_leave(struct massif_span *span)
 	}
 	adopted = massif_desk_give_back(span->desk);
 	/* For run(), which can sleep. */
-	if (target && unlikely(!READ_ONCE(target->resident.zap)))
+	if (target && unlikely(!READ_ONCE(target->resident.zap)) && massif_task_has_user(current))
 		massif_span_touch(target, &nowhere);
 	rcu_read_unlock();
 	return adopted;
@@ -462,14 +470,14 @@ void massif_span_end(struct massif_target *target, unsigned long start, unsigned
 	}
 }
 
-/* What nobody has a span for: by current, if it will return to user mode, or by someone else. */
+/* What nobody has a span for: by current, if it will return to user mode, or by someone else, or a worker. */
 static void changed_alone(struct massif_target *target, struct mm_struct *mm, int member, long by)
 {
 	long change[NR_MM_COUNTERS] = { 0 };
 	struct massif_span *span;
 
 	change[member] = by;
-	if (current->mm != mm) {
+	if (current->mm != mm || current->flags & MASSIF_PF_WORKER) {
 		tell(target, &nowhere, change, false);
 	} else if (massif_task_has_user(current)) {
 		span = add(target, &nowhere);

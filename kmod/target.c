@@ -220,6 +220,21 @@ struct mm_struct *massif_target_mmget(struct massif_target *target)
 	return mm;
 }
 
+/* One that keeps no more than its struct (mmdrop it); NULL if the target is in no table any more. */
+struct mm_struct *massif_target_mmgrab(struct massif_target *target)
+{
+	struct mm_struct *mm = NULL;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	if (target->alive) {
+		mm = target->mm;
+		mmgrab(mm);
+	}
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	return mm;
+}
+
 /* The consumer has been told of every change, but not of each file's name: a resync is due, no more. */
 void massif_target_unnamed(struct massif_target *target)
 {

@@ -142,6 +142,7 @@ struct massif_target *massif_target_tryget(struct massif_target *target);
 void massif_target_put(struct massif_target *target);
 void massif_target_exit(void);
 struct mm_struct *massif_target_mmget(struct massif_target *target);
+struct mm_struct *massif_target_mmgrab(struct massif_target *target);
 
 void massif_target_unnamed(struct massif_target *target);
 void massif_target_desync(struct massif_target *target);

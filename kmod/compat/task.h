@@ -26,10 +26,17 @@ static inline bool massif_task_in_exec(struct task_struct *task)
 	return task->in_execve;
 }
 
+/* Since 6.4 for all that the kernel makes out of a program's thread: io_uring's, vhost's. */
+#ifdef PF_USER_WORKER
+#define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
+#else
+#define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER)
+#endif
+
 /* Will this thread go back to user mode, with registers that say what it did there? */
 static inline bool massif_task_has_user(struct task_struct *task)
 {
-	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
+	return !(task->flags & (MASSIF_PF_WORKER | PF_EXITING));
 }
 
 bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm);
