@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "eh_frame.h"
+
 #define PAGE_SIZE 4096u
 
 static bool holds(const struct dl_find_object *object, const void *address)
@@ -20,15 +22,22 @@ static bool holds(const struct dl_find_object *object, const void *address)
 static struct mf_rows_object find_object(uint64_t pc)
 {
 	static const struct mf_rows_object none;
+	struct mf_rows_object without_index;
 	struct dl_find_object object;
 	void *header;
 
 	if (_dl_find_object((void *)(uintptr_t)pc, &object))
 		return none;
 	header = object.dlfo_eh_frame;
+	if (!header && mf_eh_frame_find(pc, &without_index))
+		return without_index;
 	if (header && !holds(&object, header) && _dl_find_object(header, &object))
 		return none;
-	return (struct mf_rows_object){ object.dlfo_map_start, object.dlfo_map_end, header };
+	return (struct mf_rows_object){
+		.start = object.dlfo_map_start,
+		.end = object.dlfo_map_end,
+		.header = header,
+	};
 }
 
 /* Does the description of some code begin at @pc, exactly? @before holds the address before it, if any does. */

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 // What functions of given names an object defines.
 //
-// The dynamic linker's own tables are in memory. The other symbol table is in the file only, which is
-// read as it is found at its path; if that is another one by now, its program headers tell.
+// The dynamic linker's own tables are in memory. The other symbol table is in the file only.
 
 #include "definitions.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "object_file.h"
 
 /* Where @value points to. The dynamic linker has made addresses of most of them, but not of the vdso's. */
 static const void *pointer_of(const struct dl_phdr_info *object, ElfW(Addr) value)
@@ -178,62 +173,6 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 		find_by_hash(definitions, name, number, found, data);
 }
 
-/* An object's file in memory. */
-struct file {
-	const unsigned char *bytes;
-	uint64_t size;
-};
-
-static bool has(const struct file *file, uint64_t offset, uint64_t size)
-{
-	return offset <= file->size && size <= file->size - offset;
-}
-
-/*
- * Is it what @object was loaded from? Not where the dynamic linker was executed with a program's name, and
- * is what /proc/self/exe leads to; nor where a file was exchanged. Notes have the build id.
- */
-static bool is_of(const struct file *file, const struct dl_phdr_info *object)
-{
-	const ElfW(Ehdr) *header = (const void *)file->bytes;
-	size_t size = object->dlpi_phnum * sizeof(ElfW(Phdr));
-
-	if (!has(file, 0, sizeof(*header)) || header->e_phentsize != sizeof(ElfW(Phdr)) ||
-	    header->e_phnum != object->dlpi_phnum || !has(file, header->e_phoff, size) ||
-	    memcmp(file->bytes + header->e_phoff, object->dlpi_phdr, size))
-		return false;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *note = &object->dlpi_phdr[i];
-		uint64_t address = object->dlpi_addr + note->p_vaddr;
-
-		if (note->p_type == PT_NOTE &&
-		    (!has(file, note->p_offset, note->p_filesz) ||
-		     !is_there(object, PF_R, address, note->p_filesz) ||
-		     memcmp(file->bytes + note->p_offset, (const void *)(uintptr_t)address,
-			    note->p_filesz)))
-			return false;
-	}
-	return true;
-}
-
-/* By bare system calls: others may have functions of these names. */
-static bool map_file(struct file *file, const char *path)
-{
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *bytes = MAP_FAILED;
-
-	if (fd < 0)
-		return false;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	syscall(SYS_close, fd);
-	if (bytes == MAP_FAILED)
-		return false;
-	*file = (struct file){ .bytes = bytes, .size = (uint64_t)st.st_size };
-	return true;
-}
-
 /* A set of names, of which most that others ask about are told by four characters to be none. */
 #define BEGINNING 4u
 
@@ -278,7 +217,7 @@ static uint32_t number_of(const struct wanted *wanted, const char *name, uint64_
 	return wanted->n;
 }
 
-static void find_in_section(const struct mf_definitions *definitions, const struct file *file,
+static void find_in_section(const struct mf_definitions *definitions, const struct mf_object_file *file,
 			    const ElfW(Shdr) *table, const ElfW(Shdr) *strings,
 			    const char *const *names, uint32_t n, bool locals,
 			    mf_definitions_found *found, void *data)
@@ -287,8 +226,8 @@ static void find_in_section(const struct mf_definitions *definitions, const stru
 	const ElfW(Sym) *symbols;
 	const char *text;
 
-	if (!has(file, table->sh_offset, table->sh_size) || table->sh_offset % _Alignof(ElfW(Sym)) ||
-	    !has(file, strings->sh_offset, strings->sh_size) || !strings->sh_size)
+	if (!mf_object_file_has(file, table->sh_offset, table->sh_size) || table->sh_offset % _Alignof(ElfW(Sym)) ||
+	    !mf_object_file_has(file, strings->sh_offset, strings->sh_size) || !strings->sh_size)
 		return;
 	symbols = (const void *)(file->bytes + table->sh_offset);
 	text = (const char *)file->bytes + strings->sh_offset;
@@ -309,27 +248,14 @@ static void find_in_section(const struct mf_definitions *definitions, const stru
 void mf_definitions_find_in_file(const struct mf_definitions *definitions, const char *const *names,
 				 uint32_t n, bool locals, mf_definitions_found *found, void *data)
 {
-	const char *path = definitions->object->dlpi_name;
-	const ElfW(Ehdr) *header;
-	const ElfW(Shdr) *sections;
-	int saved = errno;
-	struct file file;
+	struct mf_object_file file;
 
-	if (!map_file(&file, *path ? path : "/proc/self/exe")) {
-		errno = saved;
+	if (!mf_object_file_open(&file, definitions->object))
 		return;
-	}
-	header = (const void *)file.bytes;
-	if (is_of(&file, definitions->object) && header->e_shentsize == sizeof(*sections) &&
-	    header->e_shoff % _Alignof(ElfW(Shdr)) == 0 &&
-	    has(&file, header->e_shoff, header->e_shnum * sizeof(*sections))) {
-		sections = (const void *)(file.bytes + header->e_shoff);
-		for (uint32_t i = 0; i < header->e_shnum; i++)
-			if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < header->e_shnum)
-				find_in_section(definitions, &file, &sections[i],
-						&sections[sections[i].sh_link], names, n, locals,
-						found, data);
-	}
-	munmap((void *)(uintptr_t)file.bytes, file.size);
-	errno = saved;
+	for (uint32_t i = 0; i < file.n_sections; i++)
+		if (file.sections[i].sh_type == SHT_SYMTAB && file.sections[i].sh_link < file.n_sections)
+			find_in_section(definitions, &file, &file.sections[i],
+					&file.sections[file.sections[i].sh_link], names, n, locals, found,
+					data);
+	mf_object_file_close(&file);
 }

@@ -20,6 +20,7 @@
 
 #include "base/build_id.h"
 #include "model/objects.h"
+#include "eh_frame.h"
 #include "gate.h"
 #include "lock.h"
 #include "rules.h"
@@ -271,6 +272,7 @@ static int enter_new(struct dl_phdr_info *info, size_t size, void *data)
 	object = describe(info);
 	if (object.end <= object.start)
 		return 0;
+	mf_eh_frame_arrived(info, object.start, object.end, !mf_sandbox_is_on());
 	number = enter_object(&object);
 	if (number == MF_OBJECT_NONE)
 		return 0;

@@ -132,6 +132,10 @@ FIXTURE_VARIANT_ADD(verify, map) {
 FIXTURE_VARIANT_ADD(verify, stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
 };
+/* The executable's unwind rules have no index, and its functions no frame pointers. */
+FIXTURE_VARIANT_ADD(verify, stacks_without_index) {
+	.target = "heap_no_index", .argv = { "", "100" }, .least = 3000,
+};
 FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
 };

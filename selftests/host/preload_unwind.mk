@@ -2,7 +2,8 @@
 # libgcc's unwinder linked in, as in the shim: libunwind has functions of the same names. Calls of it
 # are counted.
 STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/unwind.o $(O)/preload/own_stack.o $(O)/preload/readable.o \
-	$(O)/preload/memo.o $(O)/preload/cfi.o $(O)/preload/rules.o $(O)/preload/rowcache.o $(O)/libmassif.a
+	$(O)/preload/memo.o $(O)/preload/cfi.o $(O)/preload/eh_frame.o $(O)/preload/object_file.o \
+	$(O)/preload/rules.o $(O)/preload/rowcache.o $(O)/libmassif.a
 LDLIBS-STACK_WALKS := -Wl,--wrap=_Unwind_Backtrace -static-libgcc -lgcc_eh -lunwind -lpthread -ldl
 $(O)/selftests/lib/stack_walks.o: MF_CFLAGS += -fomit-frame-pointer
 

@@ -83,6 +83,19 @@ static struct mf_row find(const struct object *object, uint64_t at)
 	return mf_rows_find(&rows, (uintptr_t)object->bytes + CODE + at);
 }
 
+/* The same of an object without a table of what it describes. */
+static struct mf_row find_without_index(const struct object *object, uint64_t at)
+{
+	const struct mf_rows_object rows = {
+		.start = object->bytes,
+		.end = object->bytes + sizeof(object->bytes),
+		.frames = object->bytes + CIE,
+		.frames_size = object->n - CIE,
+	};
+
+	return mf_rows_find(&rows, (uintptr_t)object->bytes + CODE + at);
+}
+
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
 /* The least number of 64 bits; 2 to the power of 40. */
@@ -138,7 +151,11 @@ TEST(instructions)
 		make(&object, rows[i].signal, rows[i].program, rows[i].size);
 		for (size_t j = 0; j < 3 && (!j || rows[i].wanted[j].cfa); j++) {
 			struct mf_row row = find(&object, rows[i].wanted[j].at);
+			struct mf_row slowly = find_without_index(&object, rows[i].wanted[j].at);
 
+			EXPECT_EQ(0, memcmp(&row, &slowly, sizeof(row))) {
+				TH_LOG("%s, at %u", rows[i].what, (unsigned int)rows[i].wanted[j].at);
+			}
 			EXPECT_EQ(rows[i].wanted[j].cfa, row.rule.cfa) {
 				TH_LOG("%s, at %u", rows[i].what, (unsigned int)rows[i].wanted[j].at);
 			}
@@ -147,6 +164,8 @@ TEST(instructions)
 			}
 		}
 		EXPECT_EQ(MF_CFA_NONE, find(&object, CODE_SIZE).rule.cfa);
+		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, CODE_SIZE).rule.cfa);
+		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, -1ull).rule.cfa);
 	}
 }
 
@@ -204,7 +223,7 @@ TEST(any_bytes)
 		if (i % 2)
 			object.bytes[(seed >> 33) % 200] = (uint8_t)(seed >> 25);
 		for (uint64_t at = 0; at < CODE_SIZE; at += 9) {
-			struct mf_row row = find(&object, at);
+			struct mf_row row = i % 3 ? find(&object, at) : find_without_index(&object, at);
 
 			ASSERT_LE(row.rule.cfa, MF_CFA_FP_LINK);
 		}

@@ -500,26 +500,65 @@ struct description {
 	uint64_t begin, size;
 };
 
-static enum mf_cfa_kind find_description(const struct mf_rows_object *object, uint64_t pc,
-					 struct description *found)
+/* Reads the FDE at @fde, behind its length and as far as its instructions. False: it makes no sense to us. */
+static bool read_description(const struct mf_rows_object *object, const uint8_t *fde, struct description *found)
 {
-	const uint8_t *fde, *cie;
-	enum mf_cfa_kind kind;
+	const uint8_t *cie;
 
-	if (!object->header)
-		return MF_CFA_NONE;
-	kind = search_table(object, pc, &fde);
-	if (kind != MF_CFA_SP)
-		return kind;
 	found->program = read_entry(object, fde);
 	/* The distance of the CIE, from here. */
 	cie = found->program.at;
 	cie -= read_fixed(&found->program, 4);
 	if (!read_cie(object, cie, &found->cie))
-		return MF_CFA_UNKNOWN;
+		return false;
 	found->begin = read_encoded(&found->program, found->cie.encoding);
 	found->size = read_encoded(&found->program, found->cie.encoding & 0x0f);
-	return MF_CFA_SP;
+	return true;
+}
+
+/* Looks at one entry of .eh_frame after the other: slow, for the few objects that have no index. */
+static enum mf_cfa_kind search_frames(const struct mf_rows_object *object, uint64_t pc, struct description *found)
+{
+	struct cursor cursor = cursor_in(object, object->frames, object->frames_size);
+	enum mf_cfa_kind kind = MF_CFA_NONE;
+
+	while (cursor.end - cursor.at >= 8) {
+		const uint8_t *at = cursor.at;
+		uint64_t length = read_fixed(&cursor, 4), id;
+		struct description description;
+
+		if (length == 0xffffffff)
+			return kind == MF_CFA_NONE ? MF_CFA_UNKNOWN : kind;
+		/* An end, behind which the linker may have put more. */
+		if (!length)
+			continue;
+		if (length > (uint64_t)(cursor.end - cursor.at))
+			break;
+		id = length < 4 ? 0 : read_fixed(&(struct cursor){ cursor.at, cursor.end }, 4);
+		cursor.at += length;
+		if (!id || !read_description(object, at, &description) || description.begin > pc ||
+		    (kind == MF_CFA_SP && description.begin <= found->begin))
+			continue;
+		*found = description;
+		kind = MF_CFA_SP;
+		if (pc - found->begin < found->size)
+			break;
+	}
+	return kind;
+}
+
+static enum mf_cfa_kind find_description(const struct mf_rows_object *object, uint64_t pc,
+					 struct description *found)
+{
+	const uint8_t *fde;
+	enum mf_cfa_kind kind;
+
+	if (!object->header)
+		return object->frames ? search_frames(object, pc, found) : MF_CFA_NONE;
+	kind = search_table(object, pc, &fde);
+	if (kind != MF_CFA_SP)
+		return kind;
+	return read_description(object, fde, found) ? MF_CFA_SP : MF_CFA_UNKNOWN;
 }
 
 bool mf_rows_is_start(const struct mf_rows_object *object, uint64_t pc)

@@ -45,6 +45,8 @@ struct mf_row {
 struct mf_rows_object {
 	const uint8_t *start, *end;
 	const uint8_t *header; /* its .eh_frame_hdr; NULL: it has none */
+	const uint8_t *frames; /* if it has none: its .eh_frame, which is searched entry by entry; NULL: none either */
+	uint64_t frames_size;
 };
 
 /*
