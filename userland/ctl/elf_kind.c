@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/regular.h"
 
 #define OURSELVES "/proc/self/exe"
 
@@ -83,7 +84,7 @@ static bool is_loader(const char *path, const char *loader)
 
 enum mf_program_kind mf_elf_kind(const char *path)
 {
-	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	mf_auto_close int fd = mf_regular_open(path);
 	mf_auto_close int own_fd = open(OURSELVES, O_RDONLY | O_CLOEXEC);
 	struct image image, own;
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/regular.h"
 
 /* Is the file that @pid says it was executed as a script? Its name is relative to there. */
 static bool is_script(pid_t pid, const char *path)
@@ -20,7 +21,7 @@ static bool is_script(pid_t pid, const char *path)
 
 	snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
 	directory = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = openat(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = mf_regular_openat(directory, path);
 	return fd >= 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
 	       !memcmp(head, "#!", sizeof(head));
 }

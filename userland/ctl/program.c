@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/regular.h"
 #include "ctl/elf_kind.h"
 
 #define SHELL "/bin/sh"
@@ -129,11 +130,12 @@ static bool is_text(const char *head, size_t size)
 /* Reads the start of @path to @head and ends it with a NUL. Returns its size, or -errno. */
 static ssize_t read_head(const char *path, char head[HEAD_SIZE + 1])
 {
-	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	mf_auto_close int fd = mf_regular_open(path);
 	ssize_t size;
 
+	/* What is no regular file, exec refuses so. */
 	if (fd < 0)
-		return -errno;
+		return fd == -EINVAL ? -EACCES : fd;
 	size = pread(fd, head, HEAD_SIZE, 0);
 	if (size < 0)
 		return -errno;

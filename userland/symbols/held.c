@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/regular.h"
 
 #define BUCKETS 1024u
 
@@ -124,14 +125,14 @@ static struct mf_held_file *find(struct mf_held_file *file, const char *path, si
 	return file;
 }
 
-/* Opens a regular file and looks what it is. Returns a descriptor or -errno. */
-static int open_regular(const char *path, struct stat *status)
+/* Opens a regular file below @root, if that is none of "", and looks what it is. Returns a descriptor or -errno. */
+static int open_regular(const char *root, const char *path, struct stat *status)
 {
-	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	mf_auto_close int fd = *root ? mf_regular_open_in_root(root, path) : mf_regular_open(path);
 
-	if (fd < 0 || fstat(fd, status))
-		return -errno;
-	return S_ISREG(status->st_mode) ? mf_take(fd, -1) : -EINVAL;
+	if (fd < 0)
+		return fd;
+	return fstat(fd, status) ? -errno : mf_take(fd, -1);
 }
 
 /* Whether what was opened is what was mapped. */
@@ -154,6 +155,7 @@ enum { WAYS = 5, WAY_BYTES = PATH_MAX + 64 };
 
 /* A way to the file of a mapping. */
 struct way {
+	char root[32]; /* the path is of a process with this root; "": ours */
 	char path[WAY_BYTES];
 	bool is_sure; /* it leads there, whatever else does */
 	bool is_guess; /* it leads to some file of the process: only if that is SAME */
@@ -176,8 +178,10 @@ static int list_ways(const struct mf_held_mapping *mapping, struct way ways[WAYS
 		snprintf(ways[n++].path, WAY_BYTES, "%s", mapping->path);
 	if (!pid)
 		return n;
-	if (!deleted)
-		snprintf(ways[n++].path, WAY_BYTES, "/proc/%d/root%s", pid, mapping->path);
+	if (!deleted) {
+		snprintf(ways[n].root, sizeof(ways[n].root), "/proc/%d/root", pid);
+		snprintf(ways[n++].path, WAY_BYTES, "%s", mapping->path);
+	}
 	ways[n].is_sure = true;
 	snprintf(ways[n++].path, WAY_BYTES, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
 		 mapping->start, mapping->end);
@@ -199,7 +203,7 @@ static int open_mapped(const struct mf_held_mapping *mapping, struct stat *statu
 	struct stat found;
 
 	for (int i = 0; i < n; i++) {
-		mf_auto_close int fd = open_regular(ways[i].path, &found);
+		mf_auto_close int fd = open_regular(ways[i].root, ways[i].path, &found);
 		enum likeness likeness;
 
 		if (fd < 0) {
@@ -306,7 +310,7 @@ struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path)
 {
 	struct mf_held_file *file = NULL;
 	struct stat status;
-	int fd = held ? open_regular(path, &status) : -1;
+	int fd = held ? open_regular("", path, &status) : -1;
 	mf_auto_free char *real = fd >= 0 ? name_of(path) : NULL;
 
 	if (!real) {
@@ -365,7 +369,7 @@ int mf_held_open(const struct mf_held_file *file)
 		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 		return fd < 0 ? -errno : mf_take(fd, -1);
 	}
-	fd = open_regular(file->path, &status);
+	fd = open_regular("", file->path, &status);
 	if (fd < 0)
 		return fd;
 	return is_same(file->opened, mf_file_identity(&status)) ? mf_take(fd, -1) : -ESTALE;

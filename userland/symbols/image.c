@@ -18,6 +18,7 @@
 
 #include "base/build_id.h"
 #include "base/cleanup.h"
+#include "base/regular.h"
 #include "symbols/held.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
@@ -29,17 +30,6 @@ struct identity {
 	bool check_crc;
 	GElf_Word crc;
 };
-
-/* A descriptor of a regular file, or -errno. */
-static int open_path(const char *path)
-{
-	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status))
-		return -errno;
-	return S_ISREG(status.st_mode) ? mf_take(fd, -1) : -EINVAL;
-}
 
 /* The file @fd as ELF; NULL if it is none, or -errno. */
 static Elf *begin_elf(int fd)
@@ -146,7 +136,7 @@ static bool try_debug_file(struct mf_image *image, const char *path,
 	size_t size;
 
 	mf_sources_add(&image->sources, path);
-	image->debug_fd = open_path(path);
+	image->debug_fd = mf_regular_open(path);
 	image->debug_elf = begin_elf(image->debug_fd);
 	if (!image->debug_elf) {
 		close_elf(&image->debug_elf, &image->debug_fd);
@@ -287,12 +277,12 @@ static void open_file(struct mf_image *image, const struct mf_object *object)
 	const char *why;
 
 	mf_sources_add(&image->sources, object->path);
-	take_file(image, object, object->held ? mf_held_open(object->held) : open_path(object->path));
+	take_file(image, object, object->held ? mf_held_open(object->held) : mf_regular_open(object->path));
 	if (!image->why || !object->held || !object->build_id_size)
 		return;
 	/* The same build may be at its name; the first reason is the one to tell. */
 	why = image->why;
-	take_file(image, object, open_path(object->path));
+	take_file(image, object, mf_regular_open(object->path));
 	if (image->why)
 		image->why = why;
 }

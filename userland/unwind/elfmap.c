@@ -17,6 +17,7 @@
 
 #include "base/build_id.h"
 #include "base/cleanup.h"
+#include "base/regular.h"
 #include "unwind/request_site.h"
 
 #define SEGMENTS_MAX 64
@@ -171,9 +172,9 @@ int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object)
 	struct segments segments;
 	int ret;
 
-	*map = (struct mf_elfmap){ .fd = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
+	*map = (struct mf_elfmap){ .fd = mf_regular_open(object->path) };
 	if (map->fd < 0)
-		return -errno;
+		return map->fd;
 	ret = read_segments(map->fd, &segments);
 	if (!ret)
 		ret = read_wanted(map->fd, &segments, map);
