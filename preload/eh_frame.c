@@ -6,18 +6,26 @@
 
 #include "eh_frame.h"
 
+#include <stddef.h>
+#include <sys/mman.h>
+
 #include "object_file.h"
 
-#define OBJECTS_MAX 64u
-
-/* An object, and the segment that its tables are in. @end: 0 once it has gone. */
+/* An object, and the segment that its tables are in. @end: 0 if there is none, or once it has gone; atomic. */
 struct known {
 	uint64_t start, end;
 	struct mf_rows_object rows;
 };
 
-static struct known known[OBJECTS_MAX];
-static uint32_t n_known; /* atomic: those are complete */
+/* Some of them. @next: atomic; the next ones are mapped when they are needed and stay, since readers take no lock. */
+struct group {
+	struct known known[64];
+	struct group *next;
+};
+
+#define GROUP_SIZE (sizeof(((struct group *)0)->known) / sizeof(struct known))
+
+static struct group first_group;
 
 static bool has_index(const struct dl_phdr_info *object)
 {
@@ -49,27 +57,48 @@ static bool find_tables(const struct dl_phdr_info *object, const ElfW(Shdr) *sec
 	return false;
 }
 
-/* What was there has gone. */
-static void forget_between(uint64_t start, uint64_t end)
+static struct group *next_of(const struct group *group)
 {
-	for (uint32_t i = 0; i < n_known; i++)
-		if (known[i].start < end && start < known[i].end)
-			__atomic_store_n(&known[i].end, 0, __ATOMIC_RELAXED);
+	return __atomic_load_n(&group->next, __ATOMIC_ACQUIRE);
+}
+
+void mf_eh_frame_gone(uint64_t start, uint64_t end)
+{
+	for (struct group *group = &first_group; group; group = next_of(group))
+		for (size_t i = 0; i < GROUP_SIZE; i++)
+			if (group->known[i].start < end && start < group->known[i].end)
+				__atomic_store_n(&group->known[i].end, 0, __ATOMIC_RELAXED);
+}
+
+/* One that holds no object; NULL if there is no memory. */
+static struct known *find_free(void)
+{
+	struct group *group = &first_group;
+
+	for (;; group = group->next) {
+		for (size_t i = 0; i < GROUP_SIZE; i++)
+			if (!group->known[i].end)
+				return &group->known[i];
+		if (!group->next) {
+			struct group *more = mmap(NULL, sizeof(*more), PROT_READ | PROT_WRITE,
+						  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			if (more == MAP_FAILED)
+				return NULL;
+			__atomic_store_n(&group->next, more, __ATOMIC_RELEASE);
+		}
+	}
 }
 
 static void enter(uint64_t start, uint64_t end, const struct mf_rows_object *rows)
 {
-	uint32_t i = 0;
+	struct known *entry = find_free();
 
-	while (i < n_known && known[i].end)
-		i++;
-	if (i == OBJECTS_MAX)
+	if (!entry)
 		return;
-	known[i].start = start;
-	known[i].rows = *rows;
-	__atomic_store_n(&known[i].end, end, __ATOMIC_RELEASE);
-	if (i == n_known)
-		__atomic_store_n(&n_known, n_known + 1, __ATOMIC_RELEASE);
+	entry->start = start;
+	entry->rows = *rows;
+	__atomic_store_n(&entry->end, end, __ATOMIC_RELEASE);
 }
 
 void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open)
@@ -78,7 +107,7 @@ void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint
 	struct mf_rows_object rows;
 	const ElfW(Shdr) *section;
 
-	forget_between(start, end);
+	mf_eh_frame_gone(start, end);
 	if (has_index(object) || !may_open || !mf_object_file_open(&file, object))
 		return;
 	section = mf_object_file_section(&file, ".eh_frame");
@@ -89,13 +118,15 @@ void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint
 
 bool mf_eh_frame_find(uint64_t pc, struct mf_rows_object *object)
 {
-	uint32_t n = __atomic_load_n(&n_known, __ATOMIC_ACQUIRE);
+	for (struct group *group = &first_group; group; group = next_of(group)) {
+		for (size_t i = 0; i < GROUP_SIZE; i++) {
+			const struct known *entry = &group->known[i];
 
-	for (uint32_t i = 0; i < n; i++) {
-		if (pc >= __atomic_load_n(&known[i].end, __ATOMIC_ACQUIRE) || pc < known[i].start)
-			continue;
-		*object = known[i].rows;
-		return true;
+			if (pc >= __atomic_load_n(&entry->end, __ATOMIC_ACQUIRE) || pc < entry->start)
+				continue;
+			*object = entry->rows;
+			return true;
+		}
 	}
 	return false;
 }

@@ -15,6 +15,9 @@
  */
 void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 
+/* What was from @start to @end is not there any more. Called as mf_eh_frame_arrived(). */
+void mf_eh_frame_gone(uint64_t start, uint64_t end);
+
 /* Finds the tables for the code at @pc, whose object has no index. Takes no lock. False: none are known. */
 bool mf_eh_frame_find(uint64_t pc, struct mf_rows_object *object);
 

@@ -293,6 +293,7 @@ static void retire_the_gone(const struct scan *scan)
 		if (record_of(number)->round != scan->round) {
 			mf_objects_retire(&mf_session_store, number);
 			mf_unwind_forget(record_of(number)->start, record_of(number)->end);
+			mf_eh_frame_gone(record_of(number)->start, record_of(number)->end);
 			any = true;
 		}
 		number = next;

@@ -130,4 +130,37 @@ TEST_F_TIMEOUT(libraries, at_once, 600)
 	}
 }
 
+/* The lines of @text that are for @name and have a line for @caller below. */
+static unsigned long lines_below(const char *text, const char *name, const char *caller)
+{
+	unsigned long lines = 0;
+
+	for (const char *at = text; (at = strstr(at, name)); at++) {
+		const char *end = strchr(at, '\n'), *below = end ? strstr(end, caller) : NULL;
+
+		lines += below && below < strchr(end + 1, '\n');
+	}
+	return lines;
+}
+
+/* The rules of each are found where its file says; there was room for 64. */
+TEST_F_TIMEOUT(libraries, without_an_index, 600)
+{
+	static const char *const times[] = { "64", "65", "640" };
+	char library[4200];
+
+	snprintf(library, sizeof(library), "%slibheap_no_index.so", self->directory);
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		const char *peak = profile(self, NULL, ctl_target("heap_load_many"),
+					   (const char *const[]){ library, times[i], NULL });
+
+		ASSERT_NE(NULL, peak) {
+			TH_LOG("%s: %s", times[i], self->result.err);
+		}
+		EXPECT_EQ(strtoul(times[i], NULL, 10), lines_below(peak, ": heap_requests_make (", ": main ("));
+		ctl_remove_files("massif.out");
+	}
+}
+
 TEST_HARNESS_MAIN
