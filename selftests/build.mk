@@ -113,14 +113,14 @@ check-kernels:
 		selftests/tools/run-tests.sh
 
 # The first time that kernel is built, which takes 2 GB.
-#: check-debug-kernel  the module's guest tests on a 6.12 with KASAN, lockdep and kmemleak (TESTS=)
+#: check-debug-kernel  the guest tests on a 6.12 with KASAN, lockdep and the like; a warning ends it (TESTS=)
 check-debug-kernel:
 	@selftests/tools/packages.sh build guest test debug
 	@echo 'building'
 	@$(SUBMAKE) all
 	@set -e; kernel=$$(MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/vm/debug-kernel.sh); \
 		$(SUBMAKE) guest-module KERNELS="$$kernel"; \
-		MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/kmod_*)' KERNELS="$$kernel" \
+		MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' KERNELS="$$kernel" \
 			selftests/tools/run-tests.sh
 
 # What differs stays in $(O)/selftests/random.

@@ -66,20 +66,21 @@ everywhere() {
 }
 
 run_guests() {
-	local kernel=$1 remaining=("${@:2}") status ended open release patience=1
+	local kernel=$1 remaining=("${@:2}") status ended open release patience=1 append=
 	local shared=$results/${kernel//\//_}
 	local console=$shared/console.log log=$shared/vm.log
 	mkdir -p "$shared"
 	release=$(selftests/vm/kernel.sh release "$kernel") || release=unknown
 	frame boot "${kernel##*/} $release"
-	# One of somebody's own may be for debugging, and so as slow as run-batch.sh has patience.
-	case $kernel in */*) patience=8 ;; esac
+	# One of somebody's own may be for debugging: as slow as run-batch.sh has patience, and a first warning ends it.
+	case $kernel in */*) patience=8 append=panic_on_warn=1 ;; esac
 	while [ ${#remaining[@]} -gt 0 ]; do
 		frame note "booting Linux $release in QEMU, for ${#remaining[@]} guest tests"
 		: > "$shared/progress"
 		# The guest's own end is that of its tests, each of which has its limit.
 		selftests/vm/run.sh --kernel "$kernel" \
 			--timeout $((${MASSIF_LIMIT:-600} * patience * ${#remaining[@]})) --results "$shared" --console "$console" \
+			--append "$append" \
 			-- selftests/tools/run-batch.sh guest "${remaining[@]}" \
 			2> "$log"
 		status=$?

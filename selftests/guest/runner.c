@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+// What runs the guest's tests notices a kernel that warns, though the test itself is content.
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+/* A batch within the batch: of one test, whose name tests.conf knows. */
+#define INNER	"runner_inner"
+
+/* The batch's own log would have what we do on purpose in it, and the kernel for debugging would end. */
+static const char begin[] = "cat /proc/sys/kernel/panic_on_warn > panic_on_warn; echo 0 > /proc/sys/kernel/panic_on_warn";
+static const char end[] = "dmesg -C; cat panic_on_warn > /proc/sys/kernel/panic_on_warn";
+
+static const char test[] =
+	"mkdir -p build/selftests/guest results && cat > build/selftests/guest/" INNER " << END\n"
+	"#!/bin/sh\n"
+	"insmod $MASSIF_WARN what=$MASSIF_WHAT && rmmod massif_warn && printf 'TAP version 13\\n1..1\\nok 1 content\\n'\n"
+	"END\n"
+	"chmod +x build/selftests/guest/" INNER;
+
+static const char batch[] =
+	"MASSIF_BUILD=$PWD/build MASSIF_RESULTS=$PWD/results "
+	"$MASSIF_SRC/selftests/tools/run-batch.sh guest " INNER " > frames; echo $? > status; "
+	"$MASSIF_SRC/selftests/tools/report.pl summary frames > report";
+
+FIXTURE(runner) {
+	char module[PATH_MAX];
+};
+
+FIXTURE_SETUP(runner)
+{
+	struct utsname name;
+
+	ASSERT_EQ(0, uname(&name));
+	snprintf(self->module, sizeof(self->module), "%s/kmod/%s/selftests/massif_warn.ko", getenv("MASSIF_BUILD"),
+		 name.release);
+	ASSERT_EQ(0, setenv("MASSIF_WARN", self->module, 1));
+	ASSERT_EQ(0, system(begin));
+}
+
+FIXTURE_TEARDOWN(runner)
+{
+	EXPECT_EQ(0, system(end));
+}
+
+FIXTURE_VARIANT(runner)
+{
+	const char *what;
+	int status;		/* of the batch: 75 leaves a kernel that is not to be trusted */
+	const char *line;	/* a pattern in the frames */
+	const char *summary;
+};
+
+FIXTURE_VARIANT_ADD(runner, nothing) { "nothing", 0, "^end\t0", "^1 passed, 0 failed" };
+FIXTURE_VARIANT_ADD(runner, warning) { "warn", 75, "^kernel\t.*WARNING:.*massif_warn", "1 failed" };
+FIXTURE_VARIANT_ADD(runner, refcount) { "refcount", 75, "^kernel\t.*refcount_t", "1 failed" };
+
+/* Does a line of the file fit? */
+static int fits(const char *pattern, const char *file)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "grep -qE '%s' %s", pattern, file);
+	return system(command) == 0;
+}
+
+TEST_F_TIMEOUT(runner, notices_the_kernel, 60)
+{
+	FILE *file;
+	int status = -1, reported;
+
+	ASSERT_EQ(0, setenv("MASSIF_WHAT", variant->what, 1));
+	ASSERT_EQ(0, system(test));
+	reported = system(batch);
+	file = fopen("status", "r");
+	ASSERT_NE(NULL, file);
+	EXPECT_EQ(1, fscanf(file, "%d", &status));
+	fclose(file);
+	EXPECT_EQ(variant->status, status);
+	EXPECT_EQ(variant->status == 0, reported == 0);
+	EXPECT_TRUE(fits(variant->line, "frames"));
+	EXPECT_TRUE(fits(variant->summary, "summary"));
+	/* The test itself was content. */
+	EXPECT_TRUE(fits("content", "frames"));
+}
+
+TEST_HARNESS_MAIN
