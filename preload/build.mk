@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The preload shim. libgcc's unwinder is linked in and hidden: the program keeps its own.
+# The preload shim. Where libgcc's unwinder is needed, it is linked in and hidden: the program keeps its own.
 
 PRELOAD_SRCS := $(wildcard preload/*.c) \
 	userland/base/build_id.c userland/base/pattern.c \
@@ -8,7 +8,8 @@ PRELOAD_SRCS := $(wildcard preload/*.c) \
 	userland/model/heap.c userland/model/consult.c \
 	userland/model/tally.c userland/model/tolerance.c userland/model/ledger.c userland/model/stacks.c \
 	userland/unwind/callsite.c userland/unwind/request_site.c \
-	userland/unwind/rows.c userland/unwind/rowfile.c
+	userland/unwind/dwarf.c userland/unwind/description.c userland/unwind/program.c userland/unwind/rows.c \
+	userland/unwind/expression.c userland/unwind/frame.c userland/unwind/rowfile.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 
 # What the shim cannot do without is in SHIM_CFLAGS: a CFLAGS on make's command line would replace what is added

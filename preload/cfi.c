@@ -19,7 +19,7 @@ static bool holds(const struct dl_find_object *object, const void *address)
  * Without a lock, also while objects come and go. One with holes between its segments is told segment by
  * segment, and the tables are mostly in another one than the code.
  */
-static struct mf_rows_object find_object(uint64_t pc)
+struct mf_rows_object mf_cfi_object(uint64_t pc)
 {
 	static const struct mf_rows_object none;
 	struct mf_rows_object without_index;
@@ -47,13 +47,13 @@ static bool is_start(uint64_t pc, const struct mf_rows_object *before)
 
 	/* Objects begin with a page. */
 	if (!(pc & (PAGE_SIZE - 1)))
-		object = find_object(pc);
+		object = mf_cfi_object(pc);
 	return mf_rows_is_start(&object, pc);
 }
 
 bool mf_cfi_find(uint64_t pc, struct mf_cfi_rule *rule)
 {
-	struct mf_rows_object object = find_object(pc);
+	struct mf_rows_object object = mf_cfi_object(pc);
 
 	*rule = mf_rows_find(&object, pc).rule;
 	if (rule->cfa == MF_CFA_NONE && is_start(pc + 1, &object))

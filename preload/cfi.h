@@ -14,4 +14,7 @@
  */
 bool mf_cfi_find(uint64_t pc, struct mf_cfi_rule *rule);
 
+/* The object that @pc is in, and its tables; one without any if there is none. Takes no lock. */
+struct mf_rows_object mf_cfi_object(uint64_t pc);
+
 #endif

@@ -4,7 +4,7 @@
 // The program may define functions of these names, or preload a library that does (thread and memory
 // sanitizers define most of them): the shim must not run that code, and that code must not see the shim's
 // calls. All of these are hidden, so the linker binds the shim's calls to them, including those that the
-// compiler makes of loops and copies, and those of libgcc's unwinder.
+// compiler makes of loops and copies, and those of libgcc's unwinder where that is linked in.
 
 #include <elf.h>
 #include <link.h>

@@ -2,11 +2,9 @@
 // The present thread's call stack.
 //
 // Frames are undone by the rules of .eh_frame, remembered by return address; code that has none (made
-// at run time, or assembly) is taken to keep a frame pointer, as most of it does. A frame that these
-// cannot express, and a machine other than x86-64, is left to libgcc's unwinder, which knows all of
-// DWARF and costs twenty times as much. Neither allocates, takes a lock or opens a file; Debian's
-// libunwind would be linked as a shared object into the program, where its exception functions
-// would stand in for libgcc's.
+// at run time, or assembly) is taken to keep a frame pointer, as most of it does. A frame whose rule is of
+// another form than those that are remembered is undone with all registers (complete.h). Nothing of that
+// allocates, takes a lock or opens a file.
 //
 // Successive stacks have most of their frames in common. A walk ends where it meets a frame of the
 // one before it, with the same registers, if all words that led on from there are unchanged. They are
@@ -15,92 +13,19 @@
 
 #include "unwind.h"
 
-#include <stddef.h>
 #include <string.h>
-#include <unwind.h>
 
+#include "complete.h"
 #include "own_stack.h"
-#include "readable.h"
 #include "rules.h"
-#include "unwind/callsite.h"
+#include "step.h"
 
-/* libgcc's unwinder begins with the shim's own frames. */
-#define OWN_FRAMES_MAX 16u
+#ifdef __x86_64__
 
-struct complete_walk {
-	struct mf_walk *walk;
-	uint64_t caller;
-	uint32_t own, depth;
-};
-
-static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
+void mf_unwind_forget(uint64_t start, uint64_t end)
 {
-	struct complete_walk *complete = data;
-	struct mf_walk *walk = complete->walk;
-	uint64_t pc = _Unwind_GetIP(context);
-
-	if (!walk->n && pc != complete->caller)
-		return ++complete->own < OWN_FRAMES_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
-	if (!pc || walk->n == complete->depth)
-		return _URC_END_OF_STACK;
-	walk->fresh[walk->n++].pc = pc;
-	return _URC_NO_REASON;
-}
-
-/* By libgcc, from the start, since its unwinder cannot be entered halfway. */
-static void walk_completely(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
-{
-	struct complete_walk complete = { .walk = walk, .caller = caller->pc, .depth = depth };
-
-	walk->n = 0;
-	_Unwind_Backtrace(visit, &complete);
-	if (!walk->n)
-		/* The caller is certain even where the unwinder is lost. */
-		walk->fresh[walk->n++].pc = caller->pc;
-	for (uint32_t i = 0; i < walk->n; i++)
-		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };
-	walk->frames[walk->n - 1].exact = caller->exact;
-	walk->n_known = 0;
-	walk->complete = walk->lost = false;
-	walk->repeatable = false;
-}
-
-struct complete_visit {
-	mf_unwind_visit *visit;
-	void *data;
-	struct mf_registers registers; /* of the frame before; pc 0: it is one of the shim's own */
-	uint64_t caller;
-	uint32_t own, depth;
-	bool stopped; /* by who visits */
-};
-
-static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data)
-{
-	struct complete_visit *complete = data;
-	struct mf_walk_frame frame = { .sp = complete->registers.sp, .pc = complete->registers.pc };
-	int exact = 0;
-
-	complete->registers.pc = _Unwind_GetIPInfo(context, &exact);
-	complete->registers.sp = _Unwind_GetCFA(context);
-	complete->registers.exact = exact;
-	if (!frame.pc) {
-		if (complete->registers.pc == complete->caller)
-			return _URC_NO_REASON;
-		complete->registers.pc = 0;
-		return ++complete->own < OWN_FRAMES_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
-	}
-	complete->stopped = complete->registers.pc && !complete->visit(&frame, &complete->registers, complete->data);
-	return complete->registers.pc && !complete->stopped && --complete->depth ? _URC_NO_REASON :
-										  _URC_END_OF_STACK;
-}
-
-/* Whether it ends where the stack does is not told: then it may have been lost. */
-static bool visit_completely(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
-{
-	struct complete_visit complete = { .visit = visit_frame, .data = data, .caller = caller->pc, .depth = depth };
-
-	_Unwind_Backtrace(visit_one, &complete);
-	return complete.stopped;
+	mf_rules_forget(start, end);
+	mf_step_forget(start, end);
 }
 
 /* Adds @pc as merging asks for. Returns the new number of addresses. */
@@ -113,356 +38,27 @@ static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 	return n + 1;
 }
 
-/* A stack deeper than MF_DEPTH_MAX is merged as far as that. */
-static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
-				 uint32_t longest, struct mf_walk *scratch)
-{
-	uint32_t n = 0;
-
-	walk_completely(scratch, caller, MF_DEPTH_MAX);
-	for (uint32_t i = scratch->n; i-- > 0 && n < depth;)
-		n = merge(pcs, n, scratch->frames[i].pc, longest);
-	return n;
-}
-
-#ifdef __x86_64__
-
-#include <sys/syscall.h>
-#include <ucontext.h>
-#include <unistd.h>
-
-/* Bytes between a frame and the next at most, on a stack of which nothing is known. */
-#define FRAME_MAX (1ull << 20)
-
-/* The same, within which both are taken to lie on that stack, which is there as long as either. */
-#define FRAME_NEAR (64ull << 10)
-
-#define PAGE_BITS 12u
-#define PAGE_SIZE (1ull << PAGE_BITS)
-
 /*
- * Addresses to which a guess led, and in the lowest bit, whether there is a call before them: each in one
- * word, too.
+ * The step from @registers, @steps frames outwards of @complete's caller, where mf_step() does not know the rule. What
+ * it comes to may be anywhere, if the rule is wrong.
  */
-#define LINK_BITS 10u
-
-static uint64_t links[1u << LINK_BITS];
-
-/* The address whose rule undoes a frame. */
-static inline uint64_t rule_address(uint64_t pc, bool exact)
+static __attribute__((noinline)) enum mf_step step_completely(struct mf_complete *complete, uint32_t steps,
+							      struct mf_registers *registers)
 {
-	return exact ? pc : pc - 1;
-}
+	struct mf_registers inner = *registers, outer;
 
-void mf_unwind_forget(uint64_t start, uint64_t end)
-{
-	mf_rules_forget(start, end);
-	for (uint32_t i = 0; i < 1u << LINK_BITS; i++)
-		mf_rules_clear(&links[i], 1, start, end);
-}
-
-static inline uint64_t load(uint64_t address)
-{
-	return *(const uint64_t *)(uintptr_t)address;
-}
-
-uint64_t mf_unwind_stack_end(uint64_t sp)
-{
-	uint64_t end = mf_own_stack()->end;
-
-	return sp < end && end - sp < MF_STACK_MAX ? end : sp + FRAME_MAX;
-}
-
-enum step {
-	STEP_DONE,
-	STEP_END,     /* there is no caller */
-	STEP_GUESSED, /* done: from here on, frames may be none */
-	STEP_LOST,    /* the caller cannot be found */
-	STEP_ASTRAY,  /* the same, now: there is no memory where it should be found */
-	STEP_UNKNOWN, /* it takes a complete unwinder */
-};
-
-static inline bool is_end(enum step taken)
-{
-	return taken == STEP_END || taken == STEP_LOST || taken == STEP_ASTRAY;
-}
-
-static inline bool is_guess(enum step taken)
-{
-	return taken == STEP_GUESSED || taken == STEP_LOST || taken == STEP_ASTRAY;
-}
-
-/* Can the word at @address be read? Without a system call where it is near to one that can; 0: none is known. */
-static bool is_there(uint64_t address, uint64_t known)
-{
-	return (known && address >> PAGE_BITS == known >> PAGE_BITS &&
-		(address + 7) >> PAGE_BITS == known >> PAGE_BITS) ||
-	       mf_own_stack_reaches(address) || mf_readable_word(address);
-}
-
-/* Does the code before @pc, if there is any, end in a call? */
-static bool follows_call(uint64_t pc)
-{
-	uint64_t page = (pc - 1) & ~(PAGE_SIZE - 1);
-	size_t size = MF_CALLSITE_BYTES;
-	int64_t distance;
-
-	if (!mf_readable_word(page))
-		return false;
-	/* Code may begin with a page. */
-	if (pc - size < page && !mf_readable_word(page - PAGE_SIZE))
-		size = pc - page;
-	return mf_callsite_ends((const uint8_t *)(uintptr_t)pc, size, &distance);
-}
-
-/*
- * Can somebody be going to return to @pc, to which a guess has led? What a JIT keeps beside the frame pointer
- * that it saves need not be that, and what rbp holds need not be a frame pointer.
- */
-static __attribute__((noinline)) bool is_return_address(uint64_t pc)
-{
-	uint64_t *slot = &links[(pc * 0x9e3779b97f4a7c15ull) >> (64 - LINK_BITS)];
-	uint64_t known = __atomic_load_n(slot, __ATOMIC_RELAXED);
-	bool follows;
-
-	if (known && known >> 1 == pc)
-		return known & 1;
-	follows = !(pc >> 47) && follows_call(pc);
-	if (mf_rules_keep_guesses && !(pc >> 47)) {
-		mf_rules_note_guess();
-		__atomic_store_n(slot, pc << 1 | follows, __ATOMIC_RELAXED);
+	switch (mf_complete_step(complete, steps, registers, &outer)) {
+	case MF_FRAME_DONE:
+		break;
+	case MF_FRAME_END:
+		return MF_STEP_END;
+	case MF_FRAME_LOST:
+		return MF_STEP_LOST;
 	}
-	return follows;
-}
-
-/*
- * A guess, but a checked one. What lies between @registers and the end of the thread's stack need not be
- * stack, where a coroutine has one of its own.
- */
-static __attribute__((noinline)) enum step step_by_frame_pointer(struct mf_registers *registers,
-								 struct mf_walk_frame *frame)
-{
-	uint64_t fp = registers->fp;
-
-	frame->consumes_fp = true;
-	if (fp & 7 || fp < registers->sp || fp + 16 > mf_unwind_stack_end(registers->sp))
-		return STEP_LOST;
-	if (!is_there(fp, registers->sp - 8) || !is_there(fp + 8, fp))
-		return STEP_ASTRAY;
-	frame->fp_slot = fp;
-	frame->pc_slot = fp + 8;
-	registers->fp = load(frame->fp_slot);
-	registers->pc = load(frame->pc_slot);
-	registers->sp = fp + 16;
-	registers->exact = false;
-	return registers->pc ? STEP_GUESSED : STEP_LOST;
-}
-
-/* The address of general register @number in the context that the kernel left at @sp. */
-static uint64_t saved_register(uint64_t sp, int number)
-{
-	return sp + offsetof(ucontext_t, uc_mcontext.gregs) + (uint64_t)number * sizeof(greg_t);
-}
-
-static __attribute__((noinline)) enum step leave_signal_frame(struct mf_registers *registers, struct mf_walk_frame *frame)
-{
-	uint64_t sp = registers->sp;
-
-	frame->pc_slot = saved_register(sp, REG_RIP);
-	frame->fp_slot = saved_register(sp, REG_RBP);
-	frame->other_slot = saved_register(sp, REG_RSP);
-	frame->other = load(frame->other_slot);
-	registers->pc = load(frame->pc_slot);
-	registers->fp = load(frame->fp_slot);
-	registers->sp = frame->other;
-	registers->exact = true;
-	return registers->pc ? STEP_DONE : STEP_END;
-}
-
-/* Can what leave_signal_frame() reads be read? @known: see is_there(). */
-static bool is_signal_frame(uint64_t sp, uint64_t known)
-{
-	return is_there(saved_register(sp, REG_RBP), known) && is_there(saved_register(sp, REG_RSP), known) &&
-	       is_there(saved_register(sp, REG_RIP), known);
-}
-
-/*
- * Rules may be wrong, or mean another stack: they lead from a frame at @sp to words that are not known to be on
- * the thread's own stack. The kernel is asked about these. Where it must not be, a step that stays on the stack
- * is trusted, so that stacks are not cut there.
- */
-static __attribute__((noinline)) enum step check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot)
-{
-	const struct mf_own_stack *own = mf_own_stack();
-	bool is_near = pc_slot >= sp && pc_slot - sp < FRAME_NEAR;
-
-	if (!is_there(pc_slot, exact ? 0 : sp - 8) || (fp_slot && !is_there(fp_slot, pc_slot)))
-		return is_near && mf_readable_is_forbidden() ? STEP_DONE : STEP_ASTRAY;
-	if (mf_own_stack_holds(own, pc_slot) && (!fp_slot || mf_own_stack_holds(own, fp_slot)) && pc_slot >= sp)
-		return STEP_DONE;
-	return is_near && !mf_own_stack_holds(own, sp) ? STEP_DONE : STEP_GUESSED;
-}
-
-/* Steps that are rare, of a copy: see step(). */
-static enum step step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa)
-{
-	struct mf_registers copy = *registers;
-	enum step taken;
-
-	if (cfa != MF_CFA_SIGNAL)
-		taken = step_by_frame_pointer(&copy, frame);
-	else if (is_signal_frame(copy.sp, copy.exact ? 0 : copy.sp - 8) || mf_readable_is_forbidden())
-		taken = leave_signal_frame(&copy, frame);
-	else
-		taken = STEP_ASTRAY;
-	*registers = copy;
-	return taken;
-}
-
-/*
- * From @registers to those of the caller; notes in @frame how. Inlined, and nobody else has their
- * address, so that they are the processor's, too: words that are stored one by one and loaded in pairs
- * have to wait for the stores.
- */
-static inline __attribute__((always_inline)) enum step step(struct mf_registers *registers, struct mf_walk_frame *frame,
-							    const struct mf_own_stack *own)
-{
-	uint64_t cfa, fp = registers->fp, address = rule_address(registers->pc, registers->exact);
-	uint64_t fp_slot = 0;
-	enum step taken = STEP_DONE;
-	uint16_t known = mf_rules_known(address);
-	struct mf_cfi_rule rule;
-
-	if (__builtin_expect(known, 1))
-		rule = mf_rules_table[known - 1];
-	else
-		rule = mf_rules_find(address);
-	frame->rule = known;
-
-	switch (rule.cfa) {
-	case MF_CFA_SP:
-		cfa = registers->sp + (uint64_t)(int64_t)rule.cfa_offset;
-		break;
-	case MF_CFA_FP:
-		frame->consumes_fp = true;
-		cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
-		break;
-	case MF_CFA_FP_INDIRECT:
-		cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
-		if (!mf_own_stack_holds(own, cfa))
-			taken = check_words(registers->sp, registers->exact, cfa, 0);
-		if (taken == STEP_ASTRAY)
-			return taken;
-		frame->consumes_fp = true;
-		frame->other_slot = cfa;
-		cfa = frame->other = load(frame->other_slot);
-		break;
-	case MF_CFA_FP_LINK:
-		if (!mf_own_stack_holds(own, fp))
-			taken = check_words(registers->sp, registers->exact, fp, 0);
-		if (taken == STEP_ASTRAY)
-			return taken;
-		frame->consumes_fp = true;
-		frame->other_slot = fp;
-		frame->other = load(fp);
-		cfa = frame->other + (uint64_t)(int64_t)rule.cfa_offset;
-		break;
-	case MF_CFA_END:
-		return STEP_END;
-	case MF_CFA_BORDER:
-		/*
-		 * Behind no code, but where some begins: nobody called that. makecontext has put its
-		 * address there, to be returned to, and there is nothing beyond.
-		 */
-		if (!registers->exact)
-			return STEP_END;
-		return step_rarely(registers, frame, rule.cfa);
-	case MF_CFA_NONE:
-	case MF_CFA_SIGNAL:
-		return step_rarely(registers, frame, rule.cfa);
-	default:
-		return STEP_UNKNOWN;
-	}
-	if (rule.fp == MF_FP_AT_CFA) {
-		fp_slot = cfa + (uint64_t)(int64_t)rule.fp_offset;
-	} else if (rule.fp == MF_FP_AT_FP) {
-		frame->consumes_fp = true;
-		fp_slot = fp + (uint64_t)(int64_t)rule.fp_offset;
-	}
-	/* A stack only shrinks towards its caller. */
-	if (__builtin_expect(cfa <= registers->sp || !mf_own_stack_holds(own, cfa - 8) ||
-			     (fp_slot && !mf_own_stack_holds(own, fp_slot)), 0)) {
-		enum step checked = check_words(registers->sp, registers->exact, cfa - 8, fp_slot);
-
-		if (checked != STEP_DONE)
-			taken = checked;
-		if (taken == STEP_ASTRAY)
-			return taken;
-	}
-	if (fp_slot) {
-		frame->fp_slot = fp_slot;
-		registers->fp = load(fp_slot);
-	}
-	frame->pc_slot = cfa - 8;
-	registers->pc = load(frame->pc_slot);
-	registers->sp = cfa;
-	registers->exact = false;
-	return registers->pc ? taken : STEP_END;
-}
-
-/*
- * The same where a guess has led to @registers, so that the frame may be none: can all be read that step()
- * reads?
- */
-static bool is_frame(const struct mf_registers *registers)
-{
-	struct mf_cfi_rule rule = mf_rules_of(rule_address(registers->pc, registers->exact));
-	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
-	/* The address that led here was read. */
-	uint64_t known = registers->exact ? 0 : registers->sp - 8;
-
-	switch (rule.cfa) {
-	case MF_CFA_SP:
-		cfa = registers->sp + (uint64_t)(int64_t)rule.cfa_offset;
-		break;
-	case MF_CFA_FP:
-		break;
-	case MF_CFA_FP_INDIRECT:
-		if (!is_there(cfa, known))
-			return false;
-		cfa = load(cfa);
-		break;
-	case MF_CFA_FP_LINK:
-		if (!is_there(fp, known))
-			return false;
-		cfa = load(fp) + (uint64_t)(int64_t)rule.cfa_offset;
-		break;
-	case MF_CFA_SIGNAL:
-		return mf_readable_word(saved_register(registers->sp, REG_RBP)) &&
-		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
-		       mf_readable_word(saved_register(registers->sp, REG_RIP));
-	default:
-		return true; /* nothing is read, or step_by_frame_pointer() sees to it */
-	}
-	if (rule.fp == MF_FP_AT_CFA)
-		fp = cfa + (uint64_t)(int64_t)rule.fp_offset;
-	else if (rule.fp == MF_FP_AT_FP)
-		fp += (uint64_t)(int64_t)rule.fp_offset;
-	else
-		fp = cfa - 8;
-	return is_there(cfa - 8, known) && is_there(fp, cfa - 8);
-}
-
-static __attribute__((noinline)) enum step step_carefully(struct mf_registers *registers,
-							  struct mf_walk_frame *frame,
-							  const struct mf_own_stack *own)
-{
-	struct mf_registers copy = *registers;
-	enum step taken = frame->is_link ? step_by_frame_pointer(&copy, frame) :
-			  is_frame(&copy) ? step(&copy, frame, own) : STEP_ASTRAY;
-
-	*registers = copy;
-	return taken;
+	*registers = outer;
+	if (outer.exact || mf_step_check_words(inner.sp, inner.exact, outer.sp - 8, 0) == MF_STEP_DONE)
+		return MF_STEP_DONE;
+	return MF_STEP_GUESSED;
 }
 
 /* Will what was read to find @frame's caller be there as long as the thread is? */
@@ -492,7 +88,7 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
 	const struct mf_walk_word *word = walk->words + n;
 
-	while (word != walk->words && load(word[-1].slot) == word[-1].value)
+	while (word != walk->words && mf_step_load(word[-1].slot) == word[-1].value)
 		word--;
 	return (uint32_t)(word - walk->words);
 }
@@ -501,9 +97,9 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
-	uint16_t rule = mf_rules_known(rule_address(pc, frame->exact));
+	uint16_t rule = mf_rules_known(mf_step_rule_address(pc, frame->exact));
 
-	if (!rule || rule != frame->rule || (frame->is_guessed && !is_return_address(pc)))
+	if (!rule || rule != frame->rule || (frame->is_guessed && !mf_step_is_return_address(pc)))
 		return false;
 	frame->pc = pc;
 	if (walk->n_known > i)
@@ -528,7 +124,7 @@ static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *c
 		return false;
 	while ((n = find_changed(walk, n))) {
 		struct mf_walk_word *word = &walk->words[n - 1];
-		uint64_t value = load(word->slot);
+		uint64_t value = mf_step_load(word->slot);
 
 		*at = i = walk->owners[n - 1];
 		if (!i || word->slot != walk->frames[i].pc_slot || !redirect(walk, i - 1, value))
@@ -637,14 +233,17 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .exact = caller->exact,
 	};
 	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
+	struct mf_complete complete;
 	bool guessed = false, repeatable = true;
-	enum step taken = STEP_DONE;
+	enum mf_step taken = MF_STEP_DONE;
 	uint32_t n = 0;
 
-	while (!is_end(taken) && n < depth) {
+	complete.begun = false;
+
+	while (!mf_step_is_end(taken) && n < depth) {
 		struct mf_walk_frame *frame = &walk->fresh[n];
 
-		if (at && meets(walk, &registers, taken == STEP_GUESSED, &at)) {
+		if (at && meets(walk, &registers, taken == MF_STEP_GUESSED, &at)) {
 			if (walk->complete || walk->lost || n + at >= depth) {
 				take_over(walk, at, n, depth);
 				walk->repeatable = repeatable;
@@ -657,35 +256,31 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			.pc = registers.pc,
 			.fp = registers.fp,
 			.exact = registers.exact,
-			.is_guessed = taken == STEP_GUESSED,
-			.is_link = taken == STEP_GUESSED && !is_return_address(registers.pc),
+			.is_guessed = taken == MF_STEP_GUESSED,
+			.is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc),
 		};
 		if (++n == depth)
 			break;
-		taken = __builtin_expect(guessed, 0) ? step_carefully(&registers, frame, own) :
-						       step(&registers, frame, own);
-		if (__builtin_expect(taken == STEP_UNKNOWN, 0)) {
-			if (!guessed) {
-				walk_completely(walk, caller, depth);
-				return;
-			}
-			/* A complete unwinder would not come as far as here. */
-			taken = STEP_LOST;
+		taken = __builtin_expect(guessed, 0) ? mf_step_carefully(&registers, frame, own) :
+						       mf_step(&registers, frame, own);
+		if (__builtin_expect(taken == MF_STEP_UNKNOWN, 0)) {
+			taken = step_completely(&complete, n - 1, &registers);
+			repeatable = false;
 		}
-		if (__builtin_expect(is_guess(taken), 0)) {
+		if (__builtin_expect(mf_step_is_guess(taken), 0)) {
 			if (!guessed && !all_last(walk, at))
 				at = 0;
 			guessed = true;
 			/* Else other code may be there another time. */
 			repeatable &= (frame->is_link ? mf_rules_keep_guesses : frame->rule != 0) &&
-				      taken != STEP_ASTRAY;
+				      taken != MF_STEP_ASTRAY;
 		}
 		if (__builtin_expect(guessed, 0))
 			repeatable &= lasts(frame);
 	}
 	put(walk, 0, n);
-	walk->complete = taken == STEP_END;
-	walk->lost = taken == STEP_LOST;
+	walk->complete = taken == MF_STEP_END;
+	walk->lost = taken == MF_STEP_LOST;
 	walk->repeatable = repeatable;
 }
 
@@ -706,20 +301,19 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 	struct mf_registers registers = *caller;
 	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
 	struct mf_walk_frame *frame = &scratch->fresh[0];
-	enum step taken = STEP_DONE;
+	struct mf_complete complete = { .begun = false };
+	enum mf_step taken = MF_STEP_DONE;
 	bool guessed = false;
 	uint32_t n = 0;
 
-	while (n < depth && !is_end(taken)) {
-		frame->is_link = taken == STEP_GUESSED && !is_return_address(registers.pc);
+	for (uint32_t steps = 0; n < depth && !mf_step_is_end(taken); steps++) {
+		frame->is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc);
 		if (!frame->is_link)
 			n = merge(pcs, n, registers.pc, longest);
-		taken = guessed ? step_carefully(&registers, frame, own) : step(&registers, frame, own);
-		guessed |= taken == STEP_GUESSED;
-		if (taken == STEP_UNKNOWN && !guessed)
-			return merge_completely(pcs, caller, depth, longest, scratch);
-		if (taken == STEP_UNKNOWN)
-			taken = STEP_LOST;
+		taken = guessed ? mf_step_carefully(&registers, frame, own) : mf_step(&registers, frame, own);
+		if (taken == MF_STEP_UNKNOWN)
+			taken = step_completely(&complete, steps, &registers);
+		guessed |= taken == MF_STEP_GUESSED;
 	}
 	return n;
 }
@@ -728,59 +322,31 @@ bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwi
 {
 	struct mf_registers registers = *caller;
 	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
-	enum step taken = STEP_DONE;
+	struct mf_complete complete = { .begun = false };
+	enum mf_step taken = MF_STEP_DONE;
 	bool guessed = false;
 
-	for (; depth; depth--) {
+	for (uint32_t steps = 0; steps < depth; steps++) {
 		struct mf_walk_frame frame = {
 			.sp = registers.sp,
 			.pc = registers.pc,
 			.fp = registers.fp,
 			.exact = registers.exact,
-			.is_guessed = taken == STEP_GUESSED,
-			.is_link = taken == STEP_GUESSED && !is_return_address(registers.pc),
+			.is_guessed = taken == MF_STEP_GUESSED,
+			.is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc),
 		};
 
-		taken = guessed ? step_carefully(&registers, &frame, own) : step(&registers, &frame, own);
-		if (taken == STEP_UNKNOWN && guessed)
-			return false;
-		if (taken == STEP_UNKNOWN)
-			return visit_completely(caller, depth, visit_frame, data);
-		if (is_end(taken))
-			return taken == STEP_END;
-		guessed |= taken == STEP_GUESSED;
+		taken = guessed ? mf_step_carefully(&registers, &frame, own) : mf_step(&registers, &frame, own);
+		if (taken == MF_STEP_UNKNOWN)
+			taken = step_completely(&complete, steps, &registers);
+		if (mf_step_is_end(taken))
+			return taken == MF_STEP_END;
+		guessed |= taken == MF_STEP_GUESSED;
 		frame.is_guessed = guessed;
 		if (!visit_frame(&frame, &registers, data))
 			return true;
 	}
 	return false;
-}
-
-#else
-
-bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
-{
-	return visit_completely(caller, depth, visit_frame, data);
-}
-
-void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
-{
-	walk_completely(walk, caller, depth < MF_DEPTH_MAX ? depth : MF_DEPTH_MAX);
-}
-
-uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
-			  uint32_t longest, struct mf_walk *scratch)
-{
-	return merge_completely(pcs, caller, depth, longest, scratch);
-}
-
-uint64_t mf_unwind_stack_end(uint64_t sp)
-{
-	return sp;
-}
-
-void mf_unwind_forget(uint64_t start, uint64_t end)
-{
 }
 
 #endif

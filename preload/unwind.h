@@ -71,7 +71,7 @@ struct mf_walk {
 	uint32_t n;
 	bool complete;	 /* frames[0] is the stack's end, not just as deep as was asked for */
 	bool lost;	 /* nor is there a way on from it */
-	bool repeatable; /* the words tell all, and can be read again: libgcc was not asked */
+	bool repeatable; /* the words tell all, and can be read again: no step took all registers */
 	uint32_t n_known; /* outermost frames that have their nodes; the owner's to raise */
 	uint8_t owners[MF_WALK_WORDS];		  /* whose the words are */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
@@ -99,8 +99,8 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 /*
  * Visits the frames from @caller on, at most @depth of them, with the registers @outer of each frame's
  * caller, until @visit returns false. Returns false if the walk was lost or cut off. A
- * frame is guessed here if the way to its caller, or any before it, was a guess. Where libgcc's unwinder
- * takes over, it begins anew, and frames have no slots and no rule.
+ * frame is guessed here if the way to its caller, or any before it, was a guess. A frame
+ * whose rule took all registers has no slots.
  */
 typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data);
 

@@ -104,11 +104,16 @@ TEST_F(hazards, frame_pointers_that_are_none)
 /* Unwind information may be wrong. Then the stack ends there, and no memory is read that is not there. */
 TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 {
-	static const char *const cases[] = { "fp", "sp", "stored", "link", "saved" };
+	static const char *const cases[] = {
+		"fp", "sp", "stored", "link", "saved", "register", "moved", "value", "other", "loop", "growth",
+		"quotient", "nothing", "unknown",
+	};
+	/* The others have libunwind itself crash, or never end. */
+	const size_t verifiable = 6;
 	char frame[32];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		for (int verifies = 0; verifies < 2; verifies++) {
+		for (int verifies = 0; verifies < (i < verifiable ? 2 : 1); verifies++) {
 			TH_LOG("by %s%s", cases[i], verifies ? ", verified" : "");
 			if (verifies)
 				setenv("MASSIF_VERIFY", "1", 1);

@@ -28,7 +28,7 @@ TEST(recursion)
 {
 	recurse(60);
 	EXPECT_SAME(63);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 	recurse(3);
 	EXPECT_SAME(6);
 }
@@ -160,7 +160,7 @@ TEST(signal_handler)
 	raise(SIGUSR1);
 	EXPECT_EQ(1, handled);
 	EXPECT_SAME(7);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 TEST(signal_handler_on_its_own_stack)
@@ -185,7 +185,7 @@ TEST(interrupted_leaf)
 	}
 	EXPECT_EQ(6, handled);
 	EXPECT_EQ(0, wrong_in_handler);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 static FRAME int busy_compare(const void *a, const void *b)
@@ -265,12 +265,12 @@ TEST(realigned_stacks)
 	EXPECT_SAME(9);
 	realigned(5);
 	EXPECT_SAME(9);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 	if (!__builtin_cpu_supports("avx2"))
 		SKIP(return, "this processor has no AVX2");
 	with_vectors(5);
 	EXPECT_SAME(9);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 #ifdef __x86_64__
@@ -312,7 +312,7 @@ TEST(linked_frames)
 {
 	call_linked(5);
 	EXPECT_SAME(14);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 #endif
@@ -330,7 +330,7 @@ TEST(variable_frames)
 {
 	variable(20);
 	EXPECT_SAME(24);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 static jmp_buf escape;
@@ -352,7 +352,7 @@ TEST(noreturn_call_at_the_end)
 	if (!setjmp(escape))
 		ends_in_call();
 	EXPECT_SAME(5);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 static void *run_thread(void *data)
@@ -368,7 +368,7 @@ TEST(thread)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_thread, NULL));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_SAME(9); /* and start_thread, clone3 */
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 static struct walks_comparison before_main;
@@ -427,7 +427,7 @@ TEST(unloaded_library)
 		dlclose(handle);
 		walks_forget();
 	}
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 static FRAME int probe_and_return(void)
@@ -557,10 +557,10 @@ FIXTURE_TEARDOWN(fallback)
 
 TEST_F(fallback, complete_unwinder)
 {
-	walks.complete_walks = 0;
+	walks.complete_steps = 0;
 	EXPECT_EQ(2, variant->function(probe_and_return));
 	EXPECT_SAME(5);
-	EXPECT_EQ(2, walks.complete_walks);
+	EXPECT_EQ(2, walks.complete_steps);
 }
 
 TEST_HARNESS_MAIN

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# libgcc's unwinder linked in, as in the shim: libunwind has functions of the same names. Calls of it
-# are counted.
-STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/unwind.o $(O)/preload/own_stack.o $(O)/preload/readable.o \
+# Steps with all registers are counted.
+STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/unwind.o $(O)/preload/step.o $(O)/preload/complete.o \
+	$(O)/preload/own_stack.o $(O)/preload/readable.o \
 	$(O)/preload/memo.o $(O)/preload/cfi.o $(O)/preload/eh_frame.o $(O)/preload/object_file.o \
 	$(O)/preload/rules.o $(O)/preload/rowcache.o $(O)/libmassif.a
-LDLIBS-STACK_WALKS := -Wl,--wrap=_Unwind_Backtrace -static-libgcc -lgcc_eh -lunwind -lpthread -ldl
+LDLIBS-STACK_WALKS := -Wl,--wrap=mf_complete_step -lunwind -lpthread -ldl
 $(O)/selftests/lib/stack_walks.o: MF_CFLAGS += -fomit-frame-pointer
 
 $(O)/selftests/host/preload_unwind: $(STACK_WALKS) \

@@ -209,7 +209,7 @@ TEST(other_ways_to_the_same_place)
 	EXPECT_EQ(0, turn_about(6000, 10, 0));
 	EXPECT_EQ(0, walks.wrong_after_another);
 	EXPECT_EQ(0, walks.wrong_in_memo);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 static void make_code(void)
@@ -275,7 +275,7 @@ TEST(ways_through_made_code)
 	EXPECT_EQ(0, turn_about(6000, 13, n));
 	EXPECT_EQ(0, walks.wrong_after_another);
 	EXPECT_EQ(0, walks.wrong_in_memo);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 	EXPECT_LT(1000, walks.hits);
 	TH_LOG("%u hits, %u of them without a hash", walks.hits, walks.recalls);
 }
@@ -304,7 +304,7 @@ TEST(links_that_are_no_frames)
 		mf_rules_keep_guesses = true;
 	}
 	EXPECT_LT(100, walks.hits);
-	EXPECT_EQ(0, walks.complete_walks);
+	EXPECT_EQ(0, walks.complete_steps);
 }
 
 static void turn_inside(void)

@@ -6,73 +6,10 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
+#include "selftests/lib/unwind_object.h"
 #include "unwind/rows.h"
 
-#define CODE	  2048u
-#define CODE_SIZE 100u
-#define CIE	  64u
-#define PROGRAM	  64u
-
-/* An object with one function. */
-struct object {
-	_Alignas(16) uint8_t bytes[4096];
-	size_t n;
-};
-
-static void put(struct object *object, const void *bytes, size_t n)
-{
-	memcpy(object->bytes + object->n, bytes, n);
-	object->n += n;
-}
-
-static void put_word(struct object *object, int64_t word)
-{
-	put(object, &(int32_t){ (int32_t)word }, sizeof(int32_t));
-}
-
-/* Of @n bytes; the length before them is filled in. */
-static size_t begin(struct object *object)
-{
-	put_word(object, 0);
-	return object->n;
-}
-
-static void end(struct object *object, size_t start)
-{
-	memcpy(object->bytes + start - 4, &(uint32_t){ (uint32_t)(object->n - start) }, 4);
-}
-
-/* CFA = rsp + 8 and the return address at CFA - 8, then @program. */
-static void make(struct object *object, bool signal, const uint8_t *program, size_t size)
-{
-	static const uint8_t head[] = { 1, 0x1b, 0x03, 0x3b };
-	static const uint8_t start[] = { 0x01, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1 };
-	size_t entry, fde;
-
-	memset(object, 0, sizeof(*object));
-	put(object, head, sizeof(head));
-	put_word(object, CIE - 4);
-	put_word(object, 1);
-	put_word(object, CODE);
-	fde = object->n;
-	object->n = CIE;
-	entry = begin(object);
-	put_word(object, 0);
-	put(object, "\1", 1);
-	put(object, signal ? "zRS" : "zR", signal ? 4 : 3);
-	put(object, start, sizeof(start));
-	end(object, entry);
-	memcpy(object->bytes + fde, &(int32_t){ (int32_t)object->n }, 4);
-	entry = begin(object);
-	put_word(object, (int64_t)object->n - CIE);
-	put_word(object, (int64_t)CODE - (int64_t)object->n);
-	put_word(object, CODE_SIZE);
-	put(object, "\0", 1);
-	put(object, program, size);
-	end(object, entry);
-}
-
-static struct mf_row find(const struct object *object, uint64_t at)
+static struct mf_row find(const struct unwind_object *object, uint64_t at)
 {
 	const struct mf_rows_object rows = {
 		.start = object->bytes,
@@ -80,20 +17,20 @@ static struct mf_row find(const struct object *object, uint64_t at)
 		.header = object->bytes,
 	};
 
-	return mf_rows_find(&rows, (uintptr_t)object->bytes + CODE + at);
+	return mf_rows_find(&rows, (uintptr_t)object->bytes + UNWIND_OBJECT_CODE + at);
 }
 
 /* The same of an object without a table of what it describes. */
-static struct mf_row find_without_index(const struct object *object, uint64_t at)
+static struct mf_row find_without_index(const struct unwind_object *object, uint64_t at)
 {
 	const struct mf_rows_object rows = {
 		.start = object->bytes,
 		.end = object->bytes + sizeof(object->bytes),
-		.frames = object->bytes + CIE,
-		.frames_size = object->n - CIE,
+		.frames = object->bytes + UNWIND_OBJECT_CIE,
+		.frames_size = object->n - UNWIND_OBJECT_CIE,
 	};
 
-	return mf_rows_find(&rows, (uintptr_t)object->bytes + CODE + at);
+	return mf_rows_find(&rows, (uintptr_t)object->bytes + UNWIND_OBJECT_CODE + at);
 }
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
@@ -105,7 +42,7 @@ static struct mf_row find_without_index(const struct object *object, uint64_t at
 static const struct {
 	const char *what;
 	bool signal;
-	uint8_t program[PROGRAM];
+	uint8_t program[UNWIND_OBJECT_PROGRAM];
 	size_t size;
 	struct {
 		uint64_t at;
@@ -145,10 +82,10 @@ static const struct {
 
 TEST(instructions)
 {
-	struct object object;
+	struct unwind_object object;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		make(&object, rows[i].signal, rows[i].program, rows[i].size);
+		unwind_object_make(&object, rows[i].signal, rows[i].program, rows[i].size);
 		for (size_t j = 0; j < 3 && (!j || rows[i].wanted[j].cfa); j++) {
 			struct mf_row row = find(&object, rows[i].wanted[j].at);
 			struct mf_row slowly = find_without_index(&object, rows[i].wanted[j].at);
@@ -163,13 +100,34 @@ TEST(instructions)
 				EXPECT_EQ(rows[i].wanted[j].offset, row.rule.cfa_offset);
 			}
 		}
-		EXPECT_EQ(MF_CFA_NONE, find(&object, CODE_SIZE).rule.cfa);
-		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, CODE_SIZE).rule.cfa);
+		EXPECT_EQ(MF_CFA_NONE, find(&object, UNWIND_OBJECT_CODE_SIZE).rule.cfa);
+		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, UNWIND_OBJECT_CODE_SIZE).rule.cfa);
 		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, -1ull).rule.cfa);
 	}
 }
 
-/* Bytes of the header of .eh_frame_hdr, as make() writes it. */
+/* States that are kept while others hold: as many as there is room for are, more are not known to us. */
+TEST(states_within_states)
+{
+	static const struct {
+		size_t depth;
+		enum mf_cfa_kind wanted;
+	} cases[] = { { 16, MF_CFA_SP }, { 17, MF_CFA_UNKNOWN }, { 160, MF_CFA_UNKNOWN } };
+	struct unwind_object object;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t program[330];
+
+		memset(program, 0x0a, cases[i].depth);
+		memset(program + cases[i].depth, 0x0b, cases[i].depth);
+		unwind_object_make(&object, false, program, 2 * cases[i].depth);
+		EXPECT_EQ(cases[i].wanted, find(&object, 10).rule.cfa) {
+			TH_LOG("%zu", cases[i].depth);
+		}
+	}
+}
+
+/* Bytes of the header of .eh_frame_hdr, as unwind_object_make() writes it. */
 enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
 
 /* The tables describe other code than this, or none at all. Only if nobody can read them is it unknown. */
@@ -187,15 +145,15 @@ TEST(code_without_a_description)
 		{ "a table of another form", TABLE_ENCODING, 0x1b, MF_CFA_UNKNOWN },
 		{ "more entries than the object has bytes", COUNT + 3, 1, MF_CFA_UNKNOWN },
 	};
-	struct object object;
+	struct unwind_object object;
 
-	make(&object, false, NULL, 0);
+	unwind_object_make(&object, false, NULL, 0);
 	EXPECT_EQ(MF_CFA_SP, find(&object, 0).rule.cfa);
 	/* The last byte before the first FDE's code, and one far before it. */
 	EXPECT_EQ(MF_CFA_NONE, find(&object, -1ull).rule.cfa);
 	EXPECT_EQ(MF_CFA_NONE, find(&object, -1000ull).rule.cfa);
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
-		make(&object, false, NULL, 0);
+		unwind_object_make(&object, false, NULL, 0);
 		object.bytes[headers[i].at] = headers[i].value;
 		EXPECT_EQ(headers[i].wanted, find(&object, 10).rule.cfa) {
 			TH_LOG("%s", headers[i].what);
@@ -209,20 +167,20 @@ TEST(any_bytes)
 	static const uint8_t likely[] = { 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x16, 0x0a, 0x0b, 0x41,
 					  0x86, 0x90, 0xc6, 0x02, 0x04, 0x01, 0x07, 0x05, 0xff, 0x80 };
 	uint64_t seed = 5;
-	struct object object;
+	struct unwind_object object;
 
 	for (int i = 0; i < 200000; i++) {
-		uint8_t program[PROGRAM];
+		uint8_t program[UNWIND_OBJECT_PROGRAM];
 
 		for (size_t j = 0; j < sizeof(program); j++) {
 			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 			program[j] = seed >> 62 ? likely[(seed >> 33) % sizeof(likely)] :
 						  (uint8_t)(seed >> 40);
 		}
-		make(&object, i % 7 == 0, program, sizeof(program));
+		unwind_object_make(&object, i % 7 == 0, program, sizeof(program));
 		if (i % 2)
 			object.bytes[(seed >> 33) % 200] = (uint8_t)(seed >> 25);
-		for (uint64_t at = 0; at < CODE_SIZE; at += 9) {
+		for (uint64_t at = 0; at < UNWIND_OBJECT_CODE_SIZE; at += 9) {
 			struct mf_row row = i % 3 ? find(&object, at) : find_without_index(&object, at);
 
 			ASSERT_LE(row.rule.cfa, MF_CFA_FP_LINK);

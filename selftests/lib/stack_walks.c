@@ -5,11 +5,11 @@
 
 #include <string.h>
 #include <ucontext.h>
-#include <unwind.h>
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "preload/complete.h"
 #include "preload/memo.h"
 
 struct walks walks = { .depth = MF_DEPTH_MAX };
@@ -35,13 +35,16 @@ static struct {
 	uint64_t pcs[64];
 } remembered[REMEMBERED_MAX];
 
-_Unwind_Reason_Code __real__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
-_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data);
+enum mf_frame_undone __real_mf_complete_step(struct mf_complete *complete, uint32_t steps,
+					     const struct mf_registers *at, struct mf_registers *outer);
+enum mf_frame_undone __wrap_mf_complete_step(struct mf_complete *complete, uint32_t steps,
+					     const struct mf_registers *at, struct mf_registers *outer);
 
-_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *data)
+enum mf_frame_undone __wrap_mf_complete_step(struct mf_complete *complete, uint32_t steps,
+					     const struct mf_registers *at, struct mf_registers *outer)
 {
-	walks.complete_walks++;
-	return __real__Unwind_Backtrace(visit, data);
+	walks.complete_steps++;
+	return __real_mf_complete_step(complete, steps, at, outer);
 }
 
 static void walk_theirs(struct walks_comparison *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The present stack, taken in all ways that the shim has, and by libunwind. Link with the shim's unwinder and
- * with -Wl,--wrap=_Unwind_Backtrace (selftests/host/preload_unwind.mk).
+ * with -Wl,--wrap=mf_complete_step (selftests/host/preload_unwind.mk).
  */
 #ifndef MASSIF_SELFTESTS_STACK_WALKS_H
 #define MASSIF_SELFTESTS_STACK_WALKS_H
@@ -31,7 +31,7 @@ struct walks {
 	uint32_t wrong_after_another, wrong_in_memo;
 	uint32_t hits, recalls; /* of the memo; those of them without a hash */
 	uint32_t n_remembered;
-	uint32_t complete_walks; /* that the shim's own rules could not finish */
+	uint32_t complete_steps; /* with all registers: the remembered rules do not tell them */
 };
 
 extern struct walks walks;

@@ -11,7 +11,7 @@
 #define TIMES 100
 
 /*
- * Each calls @function with @size while rbp is @fp, and says with @rules that its caller is found by that. The
+ * Each calls @function with @size while rbp and rbx are @fp, and says with @rules that its caller is found by that. The
  * return address and the caller's rbp are where they always are.
  */
 typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
@@ -23,10 +23,13 @@ typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 		#name ":\n"                              \
 		"	.cfi_startproc\n"                \
 		"	push %rbp\n"                     \
+		"	push %rbx\n"                     \
 		"	mov %rdi, %rbp\n"                \
+		"	mov %rdi, %rbx\n"                \
 		"	mov %rsi, %rdi\n"                \
 		rules                                    \
 		"	call *%rdx\n"                    \
+		"	pop %rbx\n"                      \
 		"	pop %rbp\n"                      \
 		"	ret\n"                           \
 		"	.cfi_endproc\n"                  \
@@ -38,7 +41,19 @@ WILD(by_sp, "	.cfi_def_cfa rsp, 0x10000000\n	.cfi_offset rbp, -16\n");
 WILD(by_stored, "	.cfi_escape 0x0f, 3, 0x76, 0x78, 0x06\n");
 WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
 /* The CFA is right, and rbp is said to be saved elsewhere: at rbp itself. */
-WILD(by_saved, "	.cfi_def_cfa_offset 16\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
+WILD(by_saved, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
+
+/* In ways that are rare: by another register, with the return address elsewhere, by what is stored, and no more. */
+WILD(by_register, "	.cfi_def_cfa rbx, 16\n");
+WILD(by_moved, "	.cfi_def_cfa rbp, 16\n	.cfi_offset 16, -24\n");
+WILD(by_value, "	.cfi_escape 0x0f, 4, 0x76, 0x00, 0x06, 0x96\n");
+WILD(by_other, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x16, 6, 2, 0x73, 0x00\n");
+/* Expressions that do not end, that the processor would trap for, and that make no sense. */
+WILD(by_loop, "	.cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff\n");
+WILD(by_growth, "	.cfi_escape 0x0f, 4, 0x76, 0x2f, 0xfc, 0xff\n");
+WILD(by_quotient, "	.cfi_escape 0x0f, 3, 0x31, 0x30, 0x1b\n");
+WILD(by_nothing, "	.cfi_escape 0x0f, 1, 0x22\n");
+WILD(by_unknown, "	.cfi_escape 0x0f, 1, 0xff\n");
 
 static void *volatile kept;
 
@@ -57,7 +72,10 @@ int main(int argc, char **argv)
 		wild *function;
 	} cases[] = {
 		{ "fp", by_fp },     { "sp", by_sp },	    { "stored", by_stored },
-		{ "link", by_link }, { "saved", by_saved },
+		{ "link", by_link }, { "saved", by_saved }, { "register", by_register },
+		{ "moved", by_moved }, { "value", by_value }, { "other", by_other },
+		{ "loop", by_loop }, { "growth", by_growth }, { "quotient", by_quotient },
+		{ "nothing", by_nothing }, { "unknown", by_unknown },
 	};
 	/* Memory that goes later. */
 	char *gone = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unwind/description.h"
+
 enum mf_cfa_kind {
-	MF_CFA_UNKNOWN,	    /* told in a way that needs a full interpreter */
+	MF_CFA_UNKNOWN,	    /* told in another way than these: see frame.h */
 	MF_CFA_NONE,	    /* nothing is told of this code: it has no tables */
 	MF_CFA_END,	    /* the outermost frame: the return address is undefined */
 	MF_CFA_SP,	    /* CFA = stack pointer + offset */
@@ -39,14 +41,6 @@ struct mf_cfi_rule {
 struct mf_row {
 	uint64_t start, end;
 	struct mf_cfi_rule rule;
-};
-
-/* An object in memory, where it was loaded or mapped as if; at least the part that its tables are in. */
-struct mf_rows_object {
-	const uint8_t *start, *end;
-	const uint8_t *header; /* its .eh_frame_hdr; NULL: it has none */
-	const uint8_t *frames; /* if it has none: its .eh_frame, which is searched entry by entry; NULL: none either */
-	uint64_t frames_size;
 };
 
 /*

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+// The present thread's call stack by libgcc's unwinder, on machines whose frames we cannot undo ourselves. It reads
+// whatever unwind rules say, and costs twenty times as much.
+
+#include "unwind.h"
+
+#ifndef __x86_64__
+
+#include <unwind.h>
+
+/* libgcc's unwinder begins with the shim's own frames. */
+#define OWN_FRAMES_MAX 16u
+
+struct complete_walk {
+	struct mf_walk *walk;
+	uint64_t caller;
+	uint32_t own, depth;
+};
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
+{
+	struct complete_walk *complete = data;
+	struct mf_walk *walk = complete->walk;
+	uint64_t pc = _Unwind_GetIP(context);
+
+	if (!walk->n && pc != complete->caller)
+		return ++complete->own < OWN_FRAMES_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
+	if (!pc || walk->n == complete->depth)
+		return _URC_END_OF_STACK;
+	walk->fresh[walk->n++].pc = pc;
+	return _URC_NO_REASON;
+}
+
+/* By libgcc, from the start, since its unwinder cannot be entered halfway. */
+static void walk_completely(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
+{
+	struct complete_walk complete = { .walk = walk, .caller = caller->pc, .depth = depth };
+
+	walk->n = 0;
+	_Unwind_Backtrace(visit, &complete);
+	if (!walk->n)
+		/* The caller is certain even where the unwinder is lost. */
+		walk->fresh[walk->n++].pc = caller->pc;
+	for (uint32_t i = 0; i < walk->n; i++)
+		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };
+	walk->frames[walk->n - 1].exact = caller->exact;
+	walk->n_known = 0;
+	walk->complete = walk->lost = false;
+	walk->repeatable = false;
+}
+
+struct complete_visit {
+	mf_unwind_visit *visit;
+	void *data;
+	struct mf_registers registers; /* of the frame before; pc 0: it is one of the shim's own */
+	uint64_t caller;
+	uint32_t own, depth;
+	bool stopped; /* by who visits */
+};
+
+static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data)
+{
+	struct complete_visit *complete = data;
+	struct mf_walk_frame frame = { .sp = complete->registers.sp, .pc = complete->registers.pc };
+	int exact = 0;
+
+	complete->registers.pc = _Unwind_GetIPInfo(context, &exact);
+	complete->registers.sp = _Unwind_GetCFA(context);
+	complete->registers.exact = exact;
+	if (!frame.pc) {
+		if (complete->registers.pc == complete->caller)
+			return _URC_NO_REASON;
+		complete->registers.pc = 0;
+		return ++complete->own < OWN_FRAMES_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
+	}
+	complete->stopped = complete->registers.pc && !complete->visit(&frame, &complete->registers, complete->data);
+	return complete->registers.pc && !complete->stopped && --complete->depth ? _URC_NO_REASON :
+										  _URC_END_OF_STACK;
+}
+
+/* Whether it ends where the stack does is not told: then it may have been lost. */
+static bool visit_completely(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
+{
+	struct complete_visit complete = { .visit = visit_frame, .data = data, .caller = caller->pc, .depth = depth };
+
+	_Unwind_Backtrace(visit_one, &complete);
+	return complete.stopped;
+}
+
+/* Adds @pc as merging asks for. Returns the new number of addresses. */
+static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
+{
+	pcs[n] = pc;
+	for (uint32_t j = 1; j <= longest && j <= n; j++)
+		if (pcs[n - j] == pc)
+			return n + 1 - j;
+	return n + 1;
+}
+
+/* A stack deeper than MF_DEPTH_MAX is merged as far as that. */
+static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
+				 uint32_t longest, struct mf_walk *scratch)
+{
+	uint32_t n = 0;
+
+	walk_completely(scratch, caller, MF_DEPTH_MAX);
+	for (uint32_t i = scratch->n; i-- > 0 && n < depth;)
+		n = merge(pcs, n, scratch->frames[i].pc, longest);
+	return n;
+}
+
+bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
+{
+	return visit_completely(caller, depth, visit_frame, data);
+}
+
+void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
+{
+	walk_completely(walk, caller, depth < MF_DEPTH_MAX ? depth : MF_DEPTH_MAX);
+}
+
+uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
+			  uint32_t longest, struct mf_walk *scratch)
+{
+	return merge_completely(pcs, caller, depth, longest, scratch);
+}
+
+uint64_t mf_unwind_stack_end(uint64_t sp)
+{
+	return sp;
+}
+
+void mf_unwind_forget(uint64_t start, uint64_t end)
+{
+}
+
+#endif
