@@ -458,6 +458,26 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 }
 
 /* A look at what grows, from another terminal; all that is stored then is in the file at the end. */
+/* As massif-ctl has it if it is not told. */
+#define MAX_SNAPSHOTS 100
+
+/* Is every snapshot of the first file but its last one in the second, too? By their times. */
+static bool times_are_among(const char *first, const char *second)
+{
+	const char *at = strstr(first, "\ntime="), *next;
+
+	if (!at)
+		return false;
+	for (; (next = strstr(at + 1, "\ntime=")); at = next) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "%.*s\n", (int)strcspn(at + 1, "\n") + 1, at);
+		if (!strstr(second, line))
+			return false;
+	}
+	return true;
+}
+
 TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 {
 	unsigned long first, second;
@@ -508,9 +528,15 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	text = ctl_read_file("a.all");
 	final = read_profile(_metadata, self->target);
 	ASSERT_NE(NULL, text);
-	/* The file has them and one of the end, which is no new peak here. */
-	EXPECT_EQ(0, strncmp(final, text, strlen(text)));
-	EXPECT_EQ(last_of(text, "snapshot=") + 1, last_of(final, "snapshot="));
+	/*
+	 * The file has them and one of the end, which is no new peak here; if that is the one which makes
+	 * the table full, then it has half of them.
+	 */
+	if (last_of(text, "snapshot=") + 2 < MAX_SNAPSHOTS) {
+		EXPECT_EQ(0, strncmp(final, text, strlen(text)));
+		EXPECT_EQ(last_of(text, "snapshot=") + 1, last_of(final, "snapshot="));
+	}
+	EXPECT_TRUE(times_are_among(final, text));
 	free(text);
 	free(final);
 }
