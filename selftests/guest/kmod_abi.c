@@ -315,6 +315,36 @@ TEST_F(opened, fork_does_not_inherit_the_ring)
 	EXPECT_EQ(ENOMEM, exit_status(pid));
 }
 
+/* A mapping of the ring may move and shrink, but it shows no more than was mapped, nor in another way. */
+TEST_F(opened, mremap_gives_no_more_of_it)
+{
+	size_t page = self->page;
+	char *data = (char *)self->session.data, *moved;
+
+	EXPECT_EQ(MAP_FAILED, mremap(self->session.control, page, 2 * page, MREMAP_MAYMOVE));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(MAP_FAILED, mremap(data, RING, 10 * RING, MREMAP_MAYMOVE));
+	EXPECT_EQ(EFAULT, errno);
+	/* A length of 0 asks for a second mapping of the same pages. */
+	EXPECT_EQ(MAP_FAILED, mremap(data, 0, page, MREMAP_MAYMOVE));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(MAP_FAILED, mremap(data, 0, RING + page, MREMAP_MAYMOVE));
+	EXPECT_EQ(EFAULT, errno);
+
+	moved = mmap(NULL, RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, moved);
+	ASSERT_EQ(moved, mremap(data, RING, RING, MREMAP_MAYMOVE | MREMAP_FIXED, moved));
+	self->session.data = (uint8_t *)moved;
+	EXPECT_EQ(-1, mprotect(moved, RING, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(EACCES, errno);
+	EXPECT_EQ(-1, mprotect(moved, RING, PROT_READ | PROT_EXEC));
+	EXPECT_EQ(EACCES, errno);
+	ASSERT_EQ(moved, mremap(moved, RING, page, 0));
+	EXPECT_EQ(MAP_FAILED, mremap(moved, page, RING, 0));
+	EXPECT_EQ(EFAULT, errno);
+	self->session.bytes = page;
+}
+
 static int map_some(void *arg)
 {
 	int i, count = *(int *)arg;
@@ -426,6 +456,132 @@ static int wait_for_byte(void *arg)
 	map_some(&count);
 	return read(fds[0], &byte, 1);
 }
+
+/* Maps and unmaps until its standard input, a pipe, ends. */
+static int map_until_the_end(void *arg)
+{
+	int one = 1;
+	char byte;
+
+	while (read(*(int *)arg, &byte, 1) == 1)
+		if (map_some(&one))
+			return 1;
+	return 0;
+}
+
+/* The session goes on while something of it is mapped, and ends with the last mapping. */
+TEST_F(opened, a_mapping_outlives_close)
+{
+	struct massif_attach attach = { .size = sizeof(attach) };
+	struct kmod_session other;
+	uint64_t head;
+	int ends[2];
+	pid_t child;
+
+	ASSERT_EQ(0, pipe(ends));
+	child = fork();
+	if (!child) {
+		close(ends[1]);
+		_exit(enrol(self->session.fd) || close(self->session.fd) ? 1 : map_until_the_end(&ends[0]));
+	}
+	close(ends[0]);
+	ASSERT_EQ(0, kmod_session_open(&other, RING, STACK));
+	while (!__atomic_load_n(&self->session.control->head, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	ASSERT_EQ(0, close(self->session.fd));
+
+	attach.pid = child;
+	EXPECT_EQ(-1, ioctl(other.fd, MASSIF_IOC_ATTACH, &attach));
+	EXPECT_EQ(EBUSY, errno);
+	head = __atomic_load_n(&self->session.control->head, __ATOMIC_ACQUIRE);
+	ASSERT_EQ(1, write(ends[1], "", 1));
+	while (__atomic_load_n(&self->session.control->head, __ATOMIC_ACQUIRE) == head)
+		usleep(1000);
+
+	ASSERT_EQ(0, munmap(self->session.control, self->page));
+	ASSERT_EQ(0, munmap(self->session.data, RING));
+	EXPECT_EQ(-1, ioctl(other.fd, MASSIF_IOC_ATTACH, &attach));
+	EXPECT_EQ(EBUSY, errno);
+	ASSERT_EQ(0, munmap(self->session.consumer, self->page));
+	EXPECT_EQ(0, ioctl(other.fd, MASSIF_IOC_ATTACH, &attach)) {
+		TH_LOG("%s", strerror(errno));
+	}
+	close(ends[1]);
+	EXPECT_EQ(0, exit_status(child));
+	kmod_session_close(&other);
+	/* For the teardown. */
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
+}
+
+#ifdef __x86_64__
+/* ioctl() as a program of 32 bits calls it: its number there, and pointers below 4 GiB. */
+static long ioctl_of_32_bits(int fd, unsigned int cmd, void *arg)
+{
+	long result;
+
+	asm volatile("int $0x80"
+		     : "=a"(result)
+		     : "a"(54), "b"(fd), "c"(cmd), "d"(arg)
+		     : "r8", "r9", "r10", "r11", "memory");
+	return (int)result;
+}
+
+/* The structs are the same, so are the checks, and a pointer is one of 32 bits. */
+TEST(callers_of_32_bits)
+{
+	struct massif_setup *setup;
+	struct massif_query *query;
+	struct massif_status *status;
+	struct massif_attach *attach;
+	void *low;
+	size_t i;
+	int fd;
+
+	low = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	ASSERT_NE(MAP_FAILED, low);
+	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+
+	query = low;
+	query->size = sizeof(*query);
+	ASSERT_EQ(0, ioctl_of_32_bits(fd, MASSIF_IOC_QUERY, query));
+	EXPECT_EQ(MASSIF_ABI, query->abi);
+
+	setup = low;
+	*setup = good_setup();
+	setup->flags = 1ULL << 63;
+	EXPECT_EQ(-EINVAL, ioctl_of_32_bits(fd, MASSIF_IOC_SETUP, setup));
+	*setup = good_setup();
+	EXPECT_EQ(0, ioctl_of_32_bits(fd, MASSIF_IOC_SETUP, setup));
+
+	for (i = 0; i < CALLS; i++) {
+		memset(low, 0, 256);
+		*(uint32_t *)low = calls[i].size - 4;
+		EXPECT_EQ(-EINVAL, ioctl_of_32_bits(fd, calls[i].cmd, low));
+		*(uint32_t *)low = calls[i].size;
+		*(uint32_t *)((char *)low + calls[i].words[0]) = 0x80000000;
+		EXPECT_EQ(-EINVAL, ioctl_of_32_bits(fd, calls[i].cmd, low));
+		EXPECT_EQ(-EFAULT, ioctl_of_32_bits(fd, calls[i].cmd, (void *)8));
+	}
+	EXPECT_EQ(-ENOTTY, ioctl_of_32_bits(fd, _IO('m', 0xaf), low));
+
+	status = low;
+	memset(status, 0, sizeof(*status));
+	status->size = sizeof(*status);
+	EXPECT_EQ(0, ioctl_of_32_bits(fd, MASSIF_IOC_STATUS, status));
+	EXPECT_EQ(0, status->targets);
+	attach = low;
+	*attach = (struct massif_attach){ .size = sizeof(*attach), .pid = getpid() };
+	EXPECT_EQ(0, ioctl_of_32_bits(fd, MASSIF_IOC_ATTACH, attach));
+	memset(status, 0, sizeof(*status));
+	status->size = sizeof(*status);
+	EXPECT_EQ(0, ioctl_of_32_bits(fd, MASSIF_IOC_STATUS, status));
+	EXPECT_EQ(1, status->targets);
+	close(fd);
+	munmap(low, getpagesize());
+}
+#endif
 
 TEST_F(opened, poll_tells_data_and_the_end)
 {
