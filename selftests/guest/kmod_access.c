@@ -515,4 +515,93 @@ TEST_F(access, numbers_are_those_of_the_openers_namespace)
 	EXPECT_EQ(0, exit_status(pid));
 }
 
+/* What a session said of processes that were attached amid an exec. */
+struct race {
+	unsigned int attached;
+	unsigned int refused;
+	unsigned int ends;
+	unsigned int wrong_ends;	/* not for the exec's sake: what it began was followed */
+	unsigned int execs;
+};
+
+static int count_ends(const struct massif_record *rec, void *arg)
+{
+	struct race *race = arg;
+
+	race->execs += rec->type == MASSIF_REC_EXEC;
+	if (rec->type == MASSIF_REC_END) {
+		race->ends++;
+		race->wrong_ends += ((const struct massif_rec_end *)rec)->reason != MASSIF_END_SECURE;
+	}
+	return 0;
+}
+
+#define RACES	400
+
+/*
+ * As a plain user: attaches a process that is about to execute a set-uid program, ever later after its
+ * fork, and as often as it is refused. 0, or the number of the step that went wrong.
+ */
+static int attach_amid_exec(const char *program)
+{
+	struct kmod_session session;
+	struct race race = { 0 };
+	int i, status;
+
+	if (be_user() || kmod_session_open(&session, RING, STACK))
+		return 1;
+	for (i = 0; i < RACES; i++) {
+		pid_t pid = fork();
+		int err, tries;
+
+		if (!pid) {
+			execl(program, "sleep", "100", NULL);
+			_exit(9);
+		}
+		usleep(i % 40 * 20);
+		for (tries = 0; (err = attach(session.fd, pid)) && tries < 20; tries++)
+			if (err != -EPERM && err != -EAGAIN)
+				return 2;
+		race.attached += !err;
+		race.refused += !!err;
+		/* If it was attached before the exec, that comes yet. */
+		for (tries = 0; !err && race.ends < race.attached && tries < 5000; tries++) {
+			const struct massif_record *rec;
+
+			usleep(500);
+			while ((rec = kmod_session_next(&session)))
+				count_ends(rec, &race);
+			kmod_session_release(&session);
+		}
+		if (kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+			return 3;
+		if (race.ends < race.attached)
+			break;
+	}
+	fprintf(stderr, "# %u attached before, %u refused after the exec\n", race.attached, race.refused);
+	if (i == RACES && (!race.attached || !race.refused))
+		return 4;
+	if (race.execs || race.wrong_ends || race.ends != race.attached)
+		return 5;
+	return 0;
+}
+
+TEST_F_TIMEOUT(access, attach_in_a_race_with_an_exec_that_gains_rights, 120)
+{
+	char dir[] = "/tmp/race.XXXXXX", program[64], command[256];
+	pid_t pid;
+
+	ASSERT_NE(NULL, mkdtemp(dir));
+	ASSERT_EQ(0, chmod(dir, 0755));
+	snprintf(program, sizeof(program), "%s/program", dir);
+	snprintf(command, sizeof(command), "cp /bin/sleep %s && chmod 4755 %s", program, program);
+	ASSERT_EQ(0, system(command));
+	pid = fork();
+	if (!pid)
+		_exit(attach_amid_exec(program));
+	EXPECT_EQ(0, exit_status(pid));
+	unlink(program);
+	rmdir(dir);
+}
+
 TEST_HARNESS_MAIN
