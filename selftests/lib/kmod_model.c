@@ -264,6 +264,9 @@ static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
 	size_t i;
 
 	model->lost += rec->count;
+	/* Children that are not followed: nothing is missing of the target itself. */
+	if (rec->reason == MASSIF_LOST_MEMORY)
+		return;
 	for (i = 0; i < model->count; i++)
 		if (!rec->h.target || rec->h.target == model->targets[i].id)
 			model->targets[i].synced = false;
@@ -302,6 +305,9 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 	case MASSIF_REC_STACK:
 	case MASSIF_REC_NAME:
 	case MASSIF_REC_ARGS:
+	/* Of what is resident in mappings that are known. */
+	case MASSIF_REC_RESIDENT:
+	case MASSIF_REC_MOVE:
 		return 0;
 	}
 

@@ -56,12 +56,25 @@ progress() {
 	     END { print ended + 0, open }' "$1"
 }
 
+# The kernels that tests.conf has for a test.
+kernels_of() {
+	awk -v name="$1" '$1 == name { kernels = $4 } END { print kernels == "" ? "first" : kernels }' \
+		selftests/guest/tests.conf
+}
+
 # Those of the names given that are wanted on all kernels.
 everywhere() {
 	local name
 	for name; do
-		awk -v name="$name" '$1 == name && $4 == "all" { found = 1 } END { exit !found }' \
-			selftests/guest/tests.conf && printf '%s\n' "$name"
+		[ "$(kernels_of "$name")" != all ] || printf '%s\n' "$name"
+	done
+}
+
+# Those of the names given that a kernel of Debian's can run, too.
+without_debug() {
+	local name
+	for name; do
+		[ "$(kernels_of "$name")" = debug ] || printf '%s\n' "$name"
 	done
 }
 
@@ -73,7 +86,10 @@ run_guests() {
 	release=$(selftests/vm/kernel.sh release "$kernel") || release=unknown
 	frame boot "${kernel##*/} $release"
 	# One of somebody's own may be for debugging: as slow as run-batch.sh has patience, and a first warning ends it.
-	case $kernel in */*) patience=8 append=panic_on_warn=1 ;; esac
+	case $kernel in
+	*/*) patience=8 append=panic_on_warn=1 ;;
+	*) mapfile -t remaining < <(without_debug "${remaining[@]}") ;;
+	esac
 	while [ ${#remaining[@]} -gt 0 ]; do
 		frame note "booting Linux $release in QEMU, for ${#remaining[@]} guest tests"
 		: > "$shared/progress"

@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: GPL-2.0
+// When the kernel has no memory: the n-th allocation, or copy to or from user space, of one call fails.
+//
+// For each n that the call comes to. It takes a kernel with /proc/PID/fail-nth, as the one for debugging.
+// What fails must fail with an error or be counted, must work when it is tried again, and must leave the
+// accounting exact after a resync; what it leaks is kmemleak's to find.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_model.h"
+#include "selftests/lib/kmod_module.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(16 << 20)
+#define SMALL	(64 << 10)
+#define STACK	4096
+#define KNOWN	(64 << 10)
+#define PAGE	4096UL
+
+/* More than any call here comes to; if one does, the test says so. */
+#define MOST	5000
+
+/*
+ * The file by which the calling thread's n-th chance fails: /proc/PID/fail-nth of what opens it, so that
+ * a child needs one of its own. -1 where the kernel has none.
+ */
+static int open_nth(void)
+{
+	return open("/proc/self/fail-nth", O_RDWR | O_CLOEXEC);
+}
+
+/* The write's own copy from user space can be what fails. */
+static void fail_nth(int nth, unsigned int n)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%u", n);
+
+	while (pwrite(nth, text, length, 0) != length)
+		;
+}
+
+/* Has it failed since fail_nth()? Nothing fails any more. */
+static bool has_failed(int nth)
+{
+	char text[16] = "";
+	/* The kernel has looked at the number before the copy to here can fail. */
+	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
+
+	fail_nth(nth, 0);
+	return got > 0 && atoi(text) == 0;
+}
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	close(fd);
+	return ok;
+}
+
+/* All allocations can fail, also those that may wait, and the log is not filled with it. */
+static bool prepare_faults(void)
+{
+	static const char *const settings[][2] = {
+		{ "failslab/ignore-gfp-wait", "N" },
+		{ "failslab/verbose", "0" },
+		{ "fail_page_alloc/ignore-gfp-wait", "N" },
+		{ "fail_page_alloc/ignore-gfp-highmem", "N" },
+		{ "fail_page_alloc/min-order", "0" },
+		{ "fail_page_alloc/verbose", "0" },
+		{ "fail_usercopy/verbose", "0" },
+	};
+	char path[PATH_MAX];
+	size_t i;
+
+	if (access("/sys/kernel/debug/failslab", F_OK))
+		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
+		if (!write_file(path, settings[i][1]))
+			return false;
+	}
+	return true;
+}
+
+FIXTURE(faults)
+{
+	int nth;
+	struct kmod_session session;	/* it keeps all hooks armed */
+	struct kmod_model model;
+};
+
+static int open_with_all(struct kmod_session *session)
+{
+	struct massif_setup setup = {
+		.flags = MASSIF_SETUP_RESIDENT,
+		.ring_bytes = RING,
+		.max_stack_bytes = STACK,
+		.known_bytes = KNOWN,
+	};
+
+	return kmod_session_open_as(session, &setup);
+}
+
+FIXTURE_SETUP(faults)
+{
+	int err = kmod_module_load("");
+
+	self->nth = open_nth();
+	if (self->nth < 0)
+		return;
+	ASSERT_TRUE(!err || err == -EEXIST);
+	ASSERT_TRUE(prepare_faults());
+	kmod_model_init(&self->model);
+	ASSERT_EQ(0, open_with_all(&self->session));
+}
+
+FIXTURE_TEARDOWN(faults)
+{
+	if (self->nth < 0)
+		return;
+	kmod_session_close(&self->session);
+	kmod_model_destroy(&self->model);
+	close(self->nth);
+	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+}
+
+/* The first line of each test: a skip in the fixture would not keep the test from running. */
+#define NEED_FAULTS() \
+	do { \
+		if (self->nth < 0) \
+			SKIP(return, "this kernel cannot make calls fail: no /proc/PID/fail-nth"); \
+	} while (0)
+
+static void read_all(struct kmod_session *session, struct kmod_model *model)
+{
+	const struct massif_record *rec;
+
+	while ((rec = kmod_session_next(session)))
+		kmod_model_apply(rec, model);
+	kmod_session_release(session);
+}
+
+/* Is what the replay has what the kernel has, if need be after a resync? */
+static bool becomes_equal(struct kmod_session *session, struct kmod_model *model, pid_t pid)
+{
+	struct kmod_target *target;
+	struct kmod_intervals now;
+	uint32_t remaining = 0;
+	char path[64];
+	bool same;
+	int tries;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	for (tries = 0; tries < 20; tries++) {
+		read_all(session, model);
+		target = kmod_model_find(model, pid, 0);
+		if (target && target->synced)
+			break;
+		if (kmod_session_resync(session, &remaining))
+			return false;
+	}
+	if (!target || !target->synced || kmod_intervals_read(&now, path))
+		return false;
+	same = kmod_intervals_equal(&now, &target->map);
+	kmod_intervals_destroy(&now);
+	return same;
+}
+
+static int exit_status(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* What a call works on: a session of its own, a process. */
+struct scene {
+	struct kmod_session *session;
+	int fd;
+	void *mapped;
+	pid_t child;
+	uint32_t number;
+	unsigned int setups;
+};
+
+static int have_child(struct scene *scene)
+{
+	scene->child = fork();
+	while (!scene->child)
+		pause();
+	return scene->child < 0 ? errno : 0;
+}
+
+static void end_child(struct scene *scene)
+{
+	kill(scene->child, SIGKILL);
+	waitpid(scene->child, NULL, 0);
+}
+
+static int do_open(struct scene *scene)
+{
+	scene->fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+	return scene->fd < 0 ? errno : 0;
+}
+
+static int do_close(struct scene *scene)
+{
+	return scene->fd >= 0 && close(scene->fd) ? errno : 0;
+}
+
+static int set_up(struct scene *scene, uint64_t flags, uint32_t known_bytes)
+{
+	struct massif_setup setup = {
+		.size = sizeof(setup),
+		.abi = MASSIF_ABI,
+		.flags = flags,
+		.ring_bytes = SMALL,
+		.max_stack_bytes = STACK,
+		.known_bytes = known_bytes,
+	};
+
+	return ioctl(scene->fd, MASSIF_IOC_SETUP, &setup) ? errno : 0;
+}
+
+static int do_setup(struct scene *scene)
+{
+	return set_up(scene, 0, KNOWN);
+}
+
+static int do_setup_resident(struct scene *scene)
+{
+	return set_up(scene, MASSIF_SETUP_RESIDENT, KNOWN);
+}
+
+/* When it is tried again, without a table of known stacks: what is left of the first is not used. */
+static int do_setup_with_less(struct scene *scene)
+{
+	return set_up(scene, 0, scene->setups++ ? 0 : KNOWN);
+}
+
+static int have_setup(struct scene *scene)
+{
+	return do_open(scene) ?: do_setup(scene);
+}
+
+static int do_mmap(struct scene *scene)
+{
+	scene->mapped = mmap(NULL, SMALL, PROT_READ, MAP_SHARED, scene->fd,
+			     MASSIF_MMAP_DATA * PAGE);
+	return scene->mapped == MAP_FAILED ? errno : 0;
+}
+
+static int undo_mmap(struct scene *scene)
+{
+	return munmap(scene->mapped, SMALL) || do_close(scene);
+}
+
+static int do_attach(struct scene *scene)
+{
+	struct massif_attach attach = { .size = sizeof(attach), .pid = scene->child };
+
+	return ioctl(scene->session->fd, MASSIF_IOC_ATTACH, &attach) ? errno : 0;
+}
+
+static int have_member(struct scene *scene)
+{
+	return have_child(scene) ?: do_attach(scene);
+}
+
+static int do_resync(struct scene *scene)
+{
+	struct massif_resync resync = { .size = sizeof(resync), .flags = MASSIF_RESYNC_ALL };
+
+	return ioctl(scene->session->fd, MASSIF_IOC_RESYNC, &resync) ? errno : 0;
+}
+
+static int do_status(struct scene *scene)
+{
+	struct massif_status status = { .size = sizeof(status) };
+
+	return ioctl(scene->session->fd, MASSIF_IOC_STATUS, &status) ? errno : 0;
+}
+
+static int do_hook(struct scene *scene)
+{
+	struct massif_hook_info info = { .size = sizeof(info) };
+
+	return ioctl(scene->session->fd, MASSIF_IOC_HOOK, &info) ? errno : 0;
+}
+
+static int do_known(struct scene *scene)
+{
+	struct {
+		struct massif_known_stack head;
+		struct massif_known_word words[3];
+	} told = {
+		.head = {
+			.size = sizeof(told),
+			.target = 1,
+			.number = ++scene->number,
+			.pc = scene->number * 64,
+			.sp = 0x7000,
+			.nr_regs = 1,
+			.nr_slots = 2,
+		},
+	};
+	int taken = kmod_session_tell(scene->session, &told, sizeof(told));
+
+	if (taken < 0)
+		return -taken;
+	return taken == 1 ? 0 : EPROTO;
+}
+
+static int undo_setup_with_less(struct scene *scene)
+{
+	struct kmod_session session = { .fd = scene->fd };
+	struct scene told = { .session = &session, .number = scene->number };
+	int err = do_known(&told);
+
+	/* There is a table if only the answer to the first could not be copied. */
+	return err && err != EOPNOTSUPP ? err : do_close(scene);
+}
+
+/*
+ * have and undo are done with nothing failing; undo may be NULL. done: what the call says if it is
+ * repeated after only its answer could not be copied out.
+ */
+static const struct call {
+	const char *name;
+	int (*have)(struct scene *scene);
+	int (*run)(struct scene *scene);
+	int (*undo)(struct scene *scene);
+	int done;
+	unsigned int least;	/* of failures that it must have met */
+} calls[] = {
+	{ "open", NULL, do_open, do_close, 0, 1 },
+	{ "SETUP", do_open, do_setup, do_close, EBUSY, 20 },
+	{ "SETUP of a session with resident pages", do_open, do_setup_resident, do_close, EBUSY, 20 },
+	{ "SETUP, then with less", do_open, do_setup_with_less, undo_setup_with_less, EBUSY, 20 },
+	{ "mmap", have_setup, do_mmap, undo_mmap, 0, 2 },
+	{ "close", have_setup, do_close, NULL, 0, 0 },
+	{ "ATTACH", have_child, do_attach, NULL, EBUSY, 3 },
+	{ "RESYNC", have_member, do_resync, NULL, 0, 2 },
+	{ "STATUS", NULL, do_status, NULL, 0, 2 },
+	{ "HOOK", NULL, do_hook, NULL, 0, 2 },
+	{ "KNOWN", NULL, do_known, NULL, 0, 4 },
+};
+
+static bool expected(int err)
+{
+	return !err || err == ENOMEM || err == EFAULT;
+}
+
+TEST_F_TIMEOUT(faults, of_each_call, 600)
+{
+	size_t i;
+
+	NEED_FAULTS();
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		const struct call *call = &calls[i];
+		unsigned int n, failures = 0;
+		bool failed = true;
+
+		for (n = 1; failed && n < MOST; n++) {
+			struct scene scene = { .session = &self->session, .fd = -1, .child = -1 };
+			int err;
+
+			scene.number = n;
+			ASSERT_EQ(0, call->have ? call->have(&scene) : 0);
+			fail_nth(self->nth, n);
+			err = call->run(&scene);
+			failed = has_failed(self->nth);
+			failures += failed;
+			EXPECT_TRUE(expected(err)) {
+				TH_LOG("%s: %s at %u", call->name, strerror(err), n);
+			}
+			EXPECT_TRUE(failed || !err);
+			if (err) {
+				int again = call->run(&scene);
+
+				EXPECT_TRUE(!again || (err == EFAULT && again == call->done)) {
+					TH_LOG("%s again: %s at %u", call->name, strerror(again), n);
+				}
+			}
+			if (scene.child > 0) {
+				EXPECT_TRUE(becomes_equal(&self->session, &self->model,
+							  scene.child)) {
+					TH_LOG("%s at %u", call->name, n);
+				}
+				end_child(&scene);
+			}
+			EXPECT_EQ(0, call->undo ? call->undo(&scene) : 0);
+		}
+		EXPECT_FALSE(failed);
+		EXPECT_LE(call->least, failures);
+		TH_LOG("%s: %u failures", call->name, failures);
+	}
+	read_all(&self->session, &self->model);
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+/* A process that enrols itself, with the n-th chance failing: 0, 1 if it failed, others are wrong. */
+static int enrol_with(int fd, unsigned int n)
+{
+	struct massif_enrol enrol = { .size = sizeof(enrol) };
+	int nth = open_nth(), err;
+	bool failed;
+
+	fail_nth(nth, n);
+	err = ioctl(fd, MASSIF_IOC_ENROL, &enrol) ? errno : 0;
+	failed = has_failed(nth);
+	if (!expected(err) || (err && !failed))
+		return 2;
+	if (err && ioctl(fd, MASSIF_IOC_ENROL, &enrol) && !(err == EFAULT && errno == EBUSY))
+		return 3;
+	munmap(mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+	return failed;
+}
+
+TEST_F_TIMEOUT(faults, of_enrol, 120)
+{
+	unsigned int n;
+	int said = 1;
+
+	NEED_FAULTS();
+	for (n = 1; said == 1 && n < MOST; n++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(enrol_with(self->session.fd, n));
+		said = exit_status(pid);
+	}
+	EXPECT_EQ(0, said);
+	EXPECT_LE(4, n);
+	TH_LOG("%u failures", n - 2);
+	read_all(&self->session, &self->model);
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+/* What a member does, each in a way that can fail. True if a process was made. */
+static bool op_mmap(int nth, unsigned int n)
+{
+	munmap(mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 3 * PAGE);
+	return false;
+}
+
+static char *area;	/* 64 pages */
+
+static bool op_punch(int nth, unsigned int n)
+{
+	munmap(area + 8 * PAGE, PAGE);
+	mmap(area + 8 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	return false;
+}
+
+static bool op_mremap(int nth, unsigned int n)
+{
+	char *moved = mremap(area, 4 * PAGE, 64 * PAGE, MREMAP_MAYMOVE);
+
+	if (moved != MAP_FAILED)
+		munmap(moved, 64 * PAGE);
+	mmap(area, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	return false;
+}
+
+static bool op_mprotect(int nth, unsigned int n)
+{
+	mprotect(area + 20 * PAGE, PAGE, n & 1 ? PROT_NONE : PROT_READ);
+	return false;
+}
+
+static bool op_brk(int nth, unsigned int n)
+{
+	if (sbrk(16 * PAGE) != (void *)-1)
+		sbrk(-8 * (intptr_t)PAGE);
+	return false;
+}
+
+static bool op_touch(int nth, unsigned int n)
+{
+	char *at = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t i;
+
+	for (i = 0; at != MAP_FAILED && i < 8; i++)
+		at[i * PAGE] = 1;
+	madvise(at, 4 * PAGE, MADV_DONTNEED);
+	munmap(at, 8 * PAGE);
+	return false;
+}
+
+static bool op_fork(int nth, unsigned int n)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		op_mmap(-1, 0);
+		_exit(0);
+	}
+	/* Or the chances of the child's end would be ours. */
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return pid > 0;
+}
+
+/* Of a child, whose own chances are counted. */
+static bool in_a_child(void (*run)(void), unsigned int n)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		fail_nth(open_nth(), n);
+		run();
+		_exit(99);
+	}
+	waitpid(pid, NULL, 0);
+	return true;
+}
+
+static void exec_true(void)
+{
+	execl("/bin/true", "true", NULL);
+}
+
+static void just_exit(void)
+{
+	_exit(0);
+}
+
+static bool op_exec(int nth, unsigned int n)
+{
+	fail_nth(nth, 0);
+	return in_a_child(exec_true, n);
+}
+
+static bool op_exit(int nth, unsigned int n)
+{
+	fail_nth(nth, 0);
+	return in_a_child(just_exit, n);
+}
+
+static const struct op {
+	const char *name;
+	bool (*run)(int nth, unsigned int n);
+	unsigned int rounds;	/* for a child, whose failures are not seen; 0: until nothing fails */
+} ops[] = {
+	{ "mmap", op_mmap },
+	{ "a hole, filled", op_punch },
+	{ "mremap", op_mremap },
+	{ "mprotect", op_mprotect },
+	{ "brk", op_brk },
+	{ "faults", op_touch },
+	{ "fork", op_fork },
+	{ "exec", op_exec, 150 },
+	{ "exit", op_exit, 10 },
+};
+
+/* What a member says after each kind. */
+struct answer {
+	uint32_t failures;
+	uint32_t processes;	/* that it has made */
+};
+
+struct pipes {
+	int ask[2];
+	int answer[2];
+};
+
+static int member(void *arg)
+{
+	struct pipes *pipes = arg;
+	int nth = open_nth();
+	uint8_t which;
+
+	close(pipes->ask[1]);
+	area = mmap(NULL, 64 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	while (read(pipes->ask[0], &which, 1) == 1) {
+		struct answer answer = { 0 };
+		const struct op *op = &ops[which];
+		bool failed = true;
+		unsigned int n;
+
+		for (n = 1; op->rounds ? n <= op->rounds : failed && n < MOST; n++) {
+			fail_nth(nth, n);
+			answer.processes += op->run(nth, n);
+			failed = has_failed(nth);
+			answer.failures += failed;
+		}
+		if (write(pipes->answer[1], &answer, sizeof(answer)) != sizeof(answer))
+			return 1;
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
+{
+	struct massif_status status;
+	struct pipes pipes;
+	uint8_t i;
+	pid_t pid;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, pipe(pipes.ask));
+	ASSERT_EQ(0, pipe(pipes.answer));
+	pid = kmod_session_call(&self->session, member, &pipes);
+	ASSERT_LT(0, pid);
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		struct answer answer;
+		uint64_t forks = self->model.records[MASSIF_REC_FORK], unseen, lost;
+
+		ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+		unseen = status.unseen;
+		lost = status.lost;
+		ASSERT_EQ(1, write(pipes.ask[1], &i, 1));
+		ASSERT_EQ((ssize_t)sizeof(answer), read(pipes.answer[0], &answer, sizeof(answer)));
+		EXPECT_TRUE(becomes_equal(&self->session, &self->model, pid)) {
+			TH_LOG("%s", ops[i].name);
+		}
+		EXPECT_EQ(0, self->model.wrong) {
+			TH_LOG("%s: %s", ops[i].name, self->model.first_wrong);
+		}
+		ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+		forks = self->model.records[MASSIF_REC_FORK] - forks;
+		/* Every process is told of, or it is said that one is not. */
+		EXPECT_LE(answer.processes, forks + status.unseen - unseen + status.lost - lost) {
+			TH_LOG("%s: %lu told of %u", ops[i].name, forks, answer.processes);
+		}
+		EXPECT_TRUE(ops[i].rounds || answer.failures);
+		TH_LOG("%s: %u failures, %u processes, %lu lost, %lu unseen", ops[i].name,
+		       answer.failures, answer.processes, (unsigned long)(status.lost - lost),
+		       (unsigned long)(status.unseen - unseen));
+	}
+	close(pipes.ask[1]);
+	EXPECT_EQ(0, exit_status(pid));
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_LT(0, status.captures_failed);
+}
+
+/* From 1 to 10, then ever fewer: each of these calls takes long. */
+static unsigned int next(unsigned int n)
+{
+	return n < 10 ? n + 1 : n + n / 3;
+}
+
+/* With nobody else, so that the hooks are armed: an error, and then it works. */
+TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
+{
+	unsigned int n, failures = 0;
+	bool failed = true;
+
+	NEED_FAULTS();
+	kmod_session_close(&self->session);
+	for (n = 1; failed && n < 4 * MOST; n = next(n)) {
+		struct scene scene = { .fd = -1 };
+		int err;
+
+		ASSERT_EQ(0, do_open(&scene));
+		fail_nth(self->nth, n);
+		err = do_setup_resident(&scene);
+		failed = has_failed(self->nth);
+		failures += failed;
+		EXPECT_TRUE(expected(err) || err == ENODEV) {
+			TH_LOG("%s at %u", strerror(err), n);
+		}
+		if (err) {
+			int again = do_setup_resident(&scene);
+
+			EXPECT_TRUE(!again || (err == EFAULT && again == EBUSY)) {
+				TH_LOG("again: %s at %u", strerror(again), n);
+			}
+		}
+		EXPECT_EQ(0, do_close(&scene));
+	}
+	EXPECT_FALSE(failed);
+	EXPECT_LE(20, failures);
+	TH_LOG("%u tried, the last at %u", failures, n);
+	ASSERT_EQ(0, open_with_all(&self->session));
+}
+
+TEST_F_TIMEOUT(faults, of_loading_and_unloading, 600)
+{
+	unsigned int n, failures = 0;
+	bool failed = true;
+	int err;
+
+	NEED_FAULTS();
+	kmod_session_close(&self->session);
+	ASSERT_EQ(0, kmod_module_unload_soon("massif"));
+	for (n = 1; failed && n < 4 * MOST; n = next(n)) {
+		fail_nth(self->nth, n);
+		err = kmod_module_load("");
+		failed = has_failed(self->nth);
+		failures += failed;
+		EXPECT_TRUE(failed || !err) {
+			TH_LOG("%s at %u", strerror(-err), n);
+		}
+		if (err) {
+			EXPECT_EQ(-1, kmod_module_users()) {
+				TH_LOG("%s at %u, but it is there", strerror(-err), n);
+			}
+			ASSERT_EQ(0, kmod_module_load(""));
+		}
+		fail_nth(self->nth, n);
+		err = kmod_module_unload("massif");
+		has_failed(self->nth);
+		if (err)
+			ASSERT_EQ(0, kmod_module_unload_soon("massif"));
+	}
+	EXPECT_FALSE(failed);
+	EXPECT_LE(10, failures);
+	TH_LOG("%u tried, the last at %u", failures, n);
+	ASSERT_EQ(0, kmod_module_load(""));
+	ASSERT_EQ(0, open_with_all(&self->session));
+}
+
+TEST_HARNESS_MAIN
