@@ -42,6 +42,7 @@ SANITIZED(model_snapshots);
 SANITIZED(model_store);
 SANITIZED(model_trie);
 SANITIZED(pages_accounting);
+SANITIZED(pages_cfi);
 SANITIZED(pages_ring);
 SANITIZED(pages_space);
 SANITIZED(pages_stream);

@@ -45,16 +45,27 @@ struct cie {
 	size_t written; /* in the builder's bytes, plus one; 0: not yet */
 };
 
+/* Goes over @size bytes; returns where they are, or NULL if they are not all there. */
+static const uint8_t *skip(struct reader *r, uint64_t size)
+{
+	const uint8_t *at = r->at;
+
+	if ((size_t)(r->end - at) < size) {
+		r->bad = true;
+		return NULL;
+	}
+	r->at += size;
+	return at;
+}
+
+/* A number of @size bytes, 8 at most. */
 static uint64_t read_bytes(struct reader *r, size_t size)
 {
+	const uint8_t *at = skip(r, size);
 	uint64_t value = 0;
 
-	if ((size_t)(r->end - r->at) < size) {
-		r->bad = true;
-		return 0;
-	}
-	memcpy(&value, r->at, size);
-	r->at += size;
+	if (at)
+		memcpy(&value, at, size);
 	return value;
 }
 
@@ -152,10 +163,10 @@ static bool read_cie(struct reader r, uint32_t offset, struct cie *cie)
 {
 	uint8_t version = (uint8_t)read_bytes(&r, 1);
 	const char *augmentation = (const char *)r.at;
-	size_t length = strnlen(augmentation, (size_t)(r.end - r.at));
+	uint64_t length = strnlen(augmentation, (size_t)(r.end - r.at));
 
 	*cie = (struct cie){.offset = offset, .encoding = PE_ABSPTR};
-	read_bytes(&r, length + 1);
+	skip(&r, length + 1);
 	if (version >= 4 && read_bytes(&r, 2) != sizeof(uint64_t))
 		return false; /* addresses of eight bytes, and no segments */
 	cie->code_align = read_leb(&r, false);
@@ -164,13 +175,13 @@ static bool read_cie(struct reader r, uint32_t offset, struct cie *cie)
 	if (r.bad || (*augmentation && *augmentation != 'z'))
 		return false;
 	if (*augmentation) {
-		struct reader data = {.at = r.at};
+		struct reader data;
 
 		length = read_leb(&r, false);
-		data = (struct reader){.at = r.at, .end = r.at + length};
-		if (r.bad || length > (size_t)(r.end - r.at))
+		data.at = skip(&r, length);
+		if (r.bad)
 			return false;
-		r.at += length;
+		data = (struct reader){.at = data.at, .end = r.at};
 		for (const char *c = augmentation + 1; *c; c++) {
 			static const uint8_t sizes[16] = {8, 0, 2, 4, 8, 0, 0, 0, 8, 0, 2, 4, 8};
 			uint8_t encoding;
@@ -261,11 +272,12 @@ static void write_fde(struct mf_cfi_builder *b, struct cie *cie, struct reader *
 /* The CIE at @offset, read if it is another than the last one. */
 static bool find_cie(const uint8_t *bytes, size_t size, uint64_t offset, struct cie *cie)
 {
-	struct reader r = {.at = bytes + offset, .end = bytes + size};
+	struct reader r;
 	uint64_t length;
 
 	if (offset > size)
 		return false;
+	r = (struct reader){.at = bytes + offset, .end = bytes + size};
 	if (cie->rules && cie->offset == offset)
 		return true;
 	length = read_bytes(&r, 4);
