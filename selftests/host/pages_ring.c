@@ -215,6 +215,24 @@ static void mapping_around_the_end(struct stream *stream)
 	stream_map(stream, 2, UINT64_MAX / 4096, 20, MASSIF_MAP_MMAP, 0);
 }
 
+static void mapping_of_the_kernel_s(struct stream *stream)
+{
+	program(stream);
+	stream_map(stream, 2, 1ull << 44, 1, MASSIF_MAP_MMAP, 0);
+}
+
+static void mapping_of_half_of_all(struct stream *stream)
+{
+	program(stream);
+	stream_map(stream, 2, 0, 1ull << 51, MASSIF_MAP_MMAP, 0);
+}
+
+static void listed_around_the_end(struct stream *stream)
+{
+	program(stream);
+	stream_resync(stream, 2, MASSIF_RESYNC_EXEC, 20, (const uint64_t[][2]){ { UINT64_MAX / 4096, 20 }, { 0, 0 } });
+}
+
 static void mapping_unaligned(struct stream *stream)
 {
 	program(stream);
@@ -251,6 +269,9 @@ static const struct {
 	{"stack around the end", stack_around_the_end},
 	{"mapping of nothing", mapping_of_nothing},
 	{"mapping around the end", mapping_around_the_end},
+	{"mapping of the kernel's", mapping_of_the_kernel_s},
+	{"mapping of half of all", mapping_of_half_of_all},
+	{"listed around the end", listed_around_the_end},
 	{"mapping unaligned", mapping_unaligned},
 	{"target twice", target_twice},
 };

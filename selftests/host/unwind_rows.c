@@ -33,6 +33,15 @@ static struct mf_row find_without_index(const struct unwind_object *object, uint
 	return mf_rows_find(&rows, (uintptr_t)object->bytes + UNWIND_OBJECT_CODE + at);
 }
 
+/* Where its description begins. */
+static int32_t fde_of(const struct unwind_object *object)
+{
+	int32_t fde;
+
+	memcpy(&fde, object->bytes + 16, sizeof(fde));
+	return fde;
+}
+
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
 /* The least number of 64 bits; 2 to the power of 40. */
@@ -78,6 +87,9 @@ static const struct {
 	{ "states that nobody kept", false, BYTES(0x0b), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "no end of a number", false, BYTES(0x0e, 0x80, 0x80, 0x80), { { 10, MF_CFA_SP, 0 } } },
 	{ "an unknown instruction", false, BYTES(0x3f), { { 10, MF_CFA_UNKNOWN, 0 } } },
+	/* To the tables themselves, which lie before the code. */
+	{ "a row before the last one", false, BYTES(0x4a, 0x01, 0, 0, 0, 0),
+	  { { 5, MF_CFA_SP, 8 }, { 20, MF_CFA_UNKNOWN, 0 } } },
 };
 
 TEST(instructions)
@@ -124,6 +136,23 @@ TEST(states_within_states)
 		EXPECT_EQ(cases[i].wanted, find(&object, 10).rule.cfa) {
 			TH_LOG("%zu", cases[i].depth);
 		}
+	}
+}
+
+/* Code that ends before it begins, or around the end of all addresses. */
+TEST(code_around_the_end)
+{
+	static const uint8_t nothing[] = { 0 };
+	static const int32_t sizes[] = { -1, -100, INT32_MIN };
+	struct unwind_object object;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		unwind_object_make(&object, false, nothing, sizeof(nothing));
+		/* Behind the length, the distance of the common part, and where the code begins. */
+		memcpy(object.bytes + fde_of(&object) + 12, &sizes[i], sizeof(sizes[i]));
+		EXPECT_EQ(MF_CFA_UNKNOWN, find(&object, 10).rule.cfa);
+		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, 10).rule.cfa);
+		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, -1ull).rule.cfa);
 	}
 }
 

@@ -92,7 +92,7 @@ static inline void mf_model_change(struct mf_model *model, int64_t heap, int64_t
 
 	model->heap += (uint64_t)heap;
 	model->extra += (uint64_t)extra;
-	model->clock_bytes += (uint64_t)(net < 0 ? -net : net);
+	model->clock_bytes += net < 0 ? 0 - (uint64_t)net : (uint64_t)net;
 }
 
 /* The model's time, given the outside clock's @now (ignored when the unit is bytes). */

@@ -530,7 +530,10 @@ static int take_vma(struct mf_pages *pages, const struct massif_record *record,
 	struct mf_resync *resync = pages->resync;
 	uint64_t device = (uint64_t)vma->dev_major << 32 | vma->dev_minor;
 	uint32_t name;
+	int code = mf_target_check_range(record, vma->addr, vma->len, err);
 
+	if (code)
+		return code;
 	if (!resync || pages->resync_target->number != record->target ||
 	    resync->n_vmas >= pages->resync_room)
 		return 0;

@@ -73,13 +73,16 @@ static int no_memory(struct mf_error *err)
 	return mf_error_set(err, -ENOMEM, "no memory for the events of a process");
 }
 
+/* No user address is higher: of 57 bits, the kernel has one half. */
+#define ADDRESSES (1ull << 56)
+
 static bool bad_range(uint64_t start, uint64_t length)
 {
-	return !length || (start | length) % MF_PAGE_BYTES || start + length < start;
+	return !length || (start | length) % MF_PAGE_BYTES || length > ADDRESSES || start > ADDRESSES - length;
 }
 
-static int check_range(const struct massif_record *record, uint64_t start, uint64_t length,
-		       struct mf_error *err)
+int mf_target_check_range(const struct massif_record *record, uint64_t start, uint64_t length,
+			  struct mf_error *err)
 {
 	if (!bad_range(start, length))
 		return 0;
@@ -93,7 +96,7 @@ int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, st
 {
 	bool unmap = map->h.type == MASSIF_REC_UNMAP;
 	struct mf_event *event;
-	int code = check_range(&map->h, map->addr, map->len, err);
+	int code = mf_target_check_range(&map->h, map->addr, map->len, err);
 
 	if (code)
 		return code;
@@ -120,7 +123,7 @@ int mf_target_name(struct mf_target *target, const struct massif_rec_vma *name,
 {
 	uint64_t device = (uint64_t)name->dev_major << 32 | name->dev_minor;
 	struct mf_event *event;
-	int code = check_range(&name->h, name->addr, name->len, err);
+	int code = mf_target_check_range(&name->h, name->addr, name->len, err);
 
 	if (code)
 		return code;
@@ -165,7 +168,7 @@ int mf_target_resident(struct mf_target *target, const struct massif_rec_residen
 		       struct mf_error *err)
 {
 	struct mf_event *event;
-	int code = resident->len ? check_range(&resident->h, resident->addr, resident->len, err) : 0;
+	int code = resident->len ? mf_target_check_range(&resident->h, resident->addr, resident->len, err) : 0;
 
 	if (code)
 		return code;
@@ -191,7 +194,7 @@ int mf_target_move(struct mf_target *target, const struct massif_rec_move *move,
 		   struct mf_error *err)
 {
 	struct mf_event *event;
-	int code = check_range(&move->h, move->addr, move->len, err);
+	int code = mf_target_check_range(&move->h, move->addr, move->len, err);
 
 	if (code)
 		return code;

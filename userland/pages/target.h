@@ -80,6 +80,10 @@ int mf_target_create(struct mf_target_common *common, const struct mf_model_opti
 /* Frees it with all that it holds back. */
 void mf_target_destroy(struct mf_target *target);
 
+/* Is it one of pages of a process? Returns 0 or -EPROTO, with words about @record. */
+int mf_target_check_range(const struct massif_record *record, uint64_t start, uint64_t length,
+			  struct mf_error *err);
+
 /*
  * These take records of the target. All return 0 or -errno: -ENOMEM, or -EPROTO for an
  * address range that cannot be.

@@ -233,6 +233,8 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 		return code;
 	/* All of them are there: they move no more. */
 	for (int i = n; i-- > 0;) {
+		if (!snapshots[i].n_leaves)
+			continue;
 		snapshots[i].leaves = collection->leaves + used;
 		used += snapshots[i].n_leaves;
 	}

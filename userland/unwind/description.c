@@ -122,7 +122,7 @@ static bool read_description(const struct mf_rows_object *object, const uint8_t 
 		return false;
 	found->begin = mf_dwarf_encoded(&found->program, found->common.encoding);
 	found->size = mf_dwarf_encoded(&found->program, found->common.encoding & 0x0f);
-	return true;
+	return found->size <= UINT64_MAX - found->begin;
 }
 
 /* Looks at one entry of .eh_frame after the other: slow, for the few objects that have no index. */

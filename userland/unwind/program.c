@@ -90,11 +90,18 @@ static void set_cfa_offset(struct run *run, int64_t offset)
 		cfa->kind = MF_PLACE_UNKNOWN;
 }
 
-/* A row ends at @location, which is that of the next; returns whether that is the one of the code in question. */
+/*
+ * A row ends at @location, which is that of the next; returns whether that is the one of the code in question. Rows go
+ * upwards: of those that do not, nobody knows which is meant.
+ */
 static bool move(struct run *run, uint64_t location)
 {
 	if (!run->initial)
 		return false;
+	if (location < run->start) {
+		run->state->cfa = offset_place(MF_PLACE_UNKNOWN, 0);
+		return false;
+	}
 	if (location <= run->pc)
 		run->start = location;
 	else if (location < run->end)
