@@ -151,7 +151,7 @@ SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather
 
 # What host/sanitized runs.
 SANITIZED_units := ctl_outfile model_heap model_ledger model_log model_snapshots model_store model_trie \
-	pages_accounting pages_ring pages_space pages_stream report_filter report_tree symbols_namefile \
+	pages_accounting pages_cfi pages_ring pages_space pages_stream report_filter report_tree symbols_namefile \
 	symbols_symtab
 
 sanitized-units: $(KSELFTEST)
@@ -192,6 +192,7 @@ $(O)/selftests/bench/kernel_paths $(O)/selftests/bench/own: %: %.o
 
 include selftests/bench/build.mk
 include selftests/search/build.mk
+include selftests/fuzz/build.mk
 
 #: demo             install what is missing, build, show a heap and a pages report of a real program
 demo:

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+# Fuzzers of everything that reads what others wrote (Documentation/testing.rst). A file is a fuzzer, by libFuzzer;
+# all of it is compiled by clang, with the address and undefined sanitizers.
+
+FUZZ_CC     ?= clang
+FUZZERS_ALL := $(patsubst selftests/fuzz/%.c,%,$(wildcard selftests/fuzz/*.c))
+FUZZ_FLAGS  := -Wno-tautological-constant-compare -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_O      := $(O)/fuzz/objects
+
+$(FUZZ_O)/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(MF_CFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+
+$(FUZZ_O)/msprint/%.o $(FUZZ_O)/selftests/fuzz/msprint.o: MF_CFLAGS += -Imsprint
+
+FUZZ_LIB := $(LIBMASSIF_SRCS:%.c=$(FUZZ_O)/%.o)
+
+$(FUZZERS_ALL:%=$(O)/fuzz/%): $(O)/fuzz/%: $(FUZZ_O)/selftests/fuzz/%.o
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBMASSIF_LIBS) -lz -lzstd
+
+$(addprefix $(O)/fuzz/,caches elf names ring rules store): $(FUZZ_LIB)
+$(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/instruction.o userland/unwind/callsite.o userland/unwind/request_site.o \
+	userland/base/build_id.o)
+$(O)/fuzz/msprint: $(patsubst %.c,$(FUZZ_O)/msprint/%.o,$(filter-out main.c,$(MSPRINT_SRCS)))
+
+.PHONY: fuzz fuzzers
+
+fuzzers: $(FUZZERS_ALL:%=$(O)/fuzz/%)
+
+# An hour each, two at a time on two processors.
+#: fuzz             MINUTES=60 of each fuzzer of what reads files, rules, names, rings, sessions (FUZZERS='name...')
+fuzz:
+	@selftests/tools/packages.sh build test
+	@$(SUBMAKE) fuzzers
+	@MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/fuzz/fuzz.sh $$(($(or $(MINUTES),60) * 60)) $(FUZZERS)

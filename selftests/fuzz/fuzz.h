@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the fuzzers have in common: the bytes of an input, and a file that holds them. */
+#ifndef SELFTESTS_FUZZ_H
+#define SELFTESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* libFuzzer calls it with each input. Returns 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is left of an input. Beyond its end, zeros are taken. */
+struct fuzz_input {
+	const uint8_t *at;
+	size_t left;
+};
+
+static inline void fuzz_take(struct fuzz_input *input, void *to, size_t size)
+{
+	size_t here = size < input->left ? size : input->left;
+
+	memset(to, 0, size);
+	if (here)
+		memcpy(to, input->at, here);
+	input->at += here;
+	input->left -= here;
+}
+
+static inline uint8_t fuzz_u8(struct fuzz_input *input)
+{
+	uint8_t value;
+
+	fuzz_take(input, &value, sizeof(value));
+	return value;
+}
+
+static inline uint16_t fuzz_u16(struct fuzz_input *input)
+{
+	uint16_t value;
+
+	fuzz_take(input, &value, sizeof(value));
+	return value;
+}
+
+static inline uint32_t fuzz_u32(struct fuzz_input *input)
+{
+	uint32_t value;
+
+	fuzz_take(input, &value, sizeof(value));
+	return value;
+}
+
+static inline uint64_t fuzz_u64(struct fuzz_input *input)
+{
+	uint64_t value;
+
+	fuzz_take(input, &value, sizeof(value));
+	return value;
+}
+
+/* A condition of the code under test: a finding where it does not hold, with or without NDEBUG. */
+#define fuzz_require(condition) ((condition) ? (void)0 : abort())
+
+/* A file in memory with these bytes, to be closed. */
+static inline int fuzz_file(const void *bytes, size_t size)
+{
+	int fd = memfd_create("input", MFD_CLOEXEC);
+
+	if (fd < 0 || (size && write(fd, bytes, size) != (ssize_t)size))
+		abort();
+	return fd;
+}
+
+#endif

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Runs fuzzers that were built, a few at a time, and says what they found: fuzz.sh SECONDS [FUZZER...]
+#
+# Below MASSIF_BUILD/fuzz: corpus/FUZZER/ keeps the inputs that led somewhere new, for the next time; found/FUZZER/ those
+# on which it failed, and FUZZER.log says how. JOBS run at a time.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+fuzz=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}/fuzz
+seconds=$1
+shift
+seeds=$(mktemp -d)
+trap 'rm -rf "$seeds"' EXIT
+"$here/seeds.sh" "$seeds" || exit 1
+
+names=("$@")
+if [ $# -eq 0 ]; then
+	for file in "$here"/*.c; do
+		file=${file##*/}
+		names+=("${file%.c}")
+	done
+fi
+
+# A single input may take 25 seconds: a thousand times what the slowest one takes on a machine at rest.
+run_one() {
+	local name=$1 status
+	mkdir -p "$fuzz/corpus/$name" "$fuzz/found/$name"
+	"$fuzz/$name" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096 -keep_seed=1 -print_final_stats=1 \
+		-artifact_prefix="$fuzz/found/$name/" "$fuzz/corpus/$name" "$seeds/$name" > "$fuzz/$name.log" 2>&1
+	status=$?
+	awk -v name="$name" -v status=$status '
+		/cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }
+		/^stat::number_of_executed_units/ { runs = $2 }
+		/^SUMMARY: / && !why { why = substr($0, 10) }
+		END {
+			result = status ? (why ? why : "status " status) : "nothing"
+			printf "%-10s %12s %8s   %s\n", name, runs ? runs : "-", edges ? edges : "-", result
+		}' "$fuzz/$name.log"
+	return $status
+}
+
+printf '%-10s %12s %8s   %s\n' fuzzer inputs edges found
+failed=0 running=0
+for name in "${names[@]}"; do
+	if [ ! -x "$fuzz/$name" ]; then
+		echo "fuzz.sh: there is no fuzzer $name; those there are: $(cd "$here" && echo *.c | sed 's/\.c//g')" >&2
+		exit 2
+	fi
+	if [ $running -ge "${JOBS:-$(nproc)}" ]; then
+		wait -n || failed=1
+		running=$((running - 1))
+	fi
+	run_one "$name" &
+	running=$((running + 1))
+done
+while [ $running -gt 0 ]; do
+	wait -n || failed=1
+	running=$((running - 1))
+done
+if [ $failed -ne 0 ]; then
+	echo "the inputs are in $fuzz/found: run $fuzz/FUZZER with one of them"
+fi
+exit $failed

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+// Names in symbol tables that no compiler made. An input is a name.
+
+#include "selftests/fuzz/fuzz.h"
+
+#include "symbols/demangle.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *name = malloc(size + 1);
+
+	if (!name)
+		return 0;
+	memcpy(name, data, size);
+	name[size] = '\0';
+	free(mf_demangle(name));
+	free(name);
+	return 0;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+// Damaged unwind tables, as the shim reads them: userland/unwind.
+//
+// An input is where .eh_frame_hdr and .eh_frame lie in an object (six bytes), then the object.
+
+#include "selftests/fuzz/fuzz.h"
+
+#include <stdbool.h>
+
+#include "unwind/frame.h"
+#include "unwind/rowfile.h"
+#include "unwind/rows.h"
+
+#define PLACES_MAX 256 /* to ask about, of one object */
+
+/* Memory that answers with what depends on the address alone, and has a hole. */
+static bool read_word(uint64_t address, uint64_t *word, void *data)
+{
+	if (address >> 12 == 0x7ffe0)
+		return false;
+	*word = address * 0x9e3779b97f4a7c15ull;
+	return true;
+}
+
+static void undo(const struct mf_rows_object *object, uint64_t pc)
+{
+	struct mf_expression_registers registers = { .known = (1u << MF_EXPRESSION_REGISTERS) - 1 }, before;
+	bool exact = false;
+
+	for (unsigned int i = 0; i < MF_EXPRESSION_REGISTERS; i++)
+		registers.value[i] = 0x7ffe00000ull + 4096 * i;
+	before = registers;
+	if (mf_frame_undo(object, pc, &registers, &exact, read_word, NULL) != MF_FRAME_DONE)
+		fuzz_require(!memcmp(&before, &registers, sizeof(before)));
+}
+
+static struct mf_row ask(const struct mf_rows_object *object, uint64_t pc)
+{
+	struct mf_row row = mf_rows_find(object, pc), again = mf_rows_find(object, pc);
+
+	fuzz_require(row.rule.cfa <= MF_CFA_FP_LINK && row.rule.fp <= MF_FP_AT_FP);
+	fuzz_require(row.rule.cfa == again.rule.cfa && row.rule.cfa_offset == again.rule.cfa_offset);
+	if (mf_rowfile_holds(&row.rule))
+		fuzz_require(row.start <= pc && pc < row.end);
+	mf_rows_is_start(object, pc);
+	undo(object, pc);
+	return row;
+}
+
+/* Each row of the code from @pc on, as far as they are told. */
+static void follow(const struct mf_rows_object *object, uint64_t pc)
+{
+	for (int i = 0; i < 8; i++) {
+		struct mf_row row = ask(object, pc);
+
+		if (!mf_rowfile_holds(&row.rule))
+			break;
+		pc = row.end;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input input = { data, size };
+	uint16_t header = fuzz_u16(&input), frames = fuzz_u16(&input), frames_size = fuzz_u16(&input);
+	uint8_t *bytes = malloc(input.left);
+	struct mf_rows_object object = { .start = bytes, .end = bytes + input.left };
+	const uint8_t *table;
+
+	if (!bytes)
+		return 0;
+	memcpy(bytes, input.at, input.left);
+	if (header != 0xffff)
+		object.header = bytes + header;
+	if (frames != 0xffff) {
+		object.frames = bytes + frames;
+		object.frames_size = frames_size;
+	}
+	ask(&object, 0);
+	ask(&object, UINT64_MAX);
+	table = bytes + (header == 0xffff ? frames : header);
+	/* Wherever a table may say that code begins: four bytes are a distance from the header, or from themselves. */
+	for (size_t at = 0, n = 0; at + 4 <= input.left && n < PLACES_MAX; at += 4, n++) {
+		int32_t distance;
+
+		memcpy(&distance, bytes + at, sizeof(distance));
+		follow(&object, (uint64_t)(uintptr_t)table + (uint64_t)(int64_t)distance);
+		if (!object.header)
+			follow(&object, (uint64_t)(uintptr_t)(bytes + at) + (uint64_t)(int64_t)distance);
+	}
+	free(bytes);
+	return 0;
+}

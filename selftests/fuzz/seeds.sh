@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Writes the inputs that each fuzzer begins with: seeds.sh DIRECTORY, where DIRECTORY/FUZZER/ becomes a folder of them
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+to=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$to"/{caches,code,elf,msprint,names,ring,rules,store}
+
+cat > "$work/program.c" <<'EOF'
+struct node { struct node *next; long value; };
+static inline long twice(long x) { return 2 * x + (x > 7 ? twice(x - 8) : 0); }
+long sum(const struct node *n) { long s = 0; for (; n; n = n->next) s += twice(n->value); return s; }
+int entry(int argc) { struct node n = { 0, argc }; return (int)sum(&n); }
+EOF
+cat > "$work/program.cc" <<'EOF'
+template <class T> struct box { T v; T get(T x) { struct guard { ~guard() { __asm__("" ::: "memory"); } } g; return v + x; } };
+namespace deep { namespace er { long call(long (*f)(long)) { box<long> b = { 3 }; return b.get(f(1)); } } }
+EOF
+
+# Small files of many kinds: with lines and inlined calls, compressed, split, without, of three versions of DWARF.
+compile() {
+	local name=$1
+	shift
+	"$@" -Os -shared -nostdlib -fPIC -Wl,--build-id=sha1 -Wl,-z,noseparate-code -o "$work/$name.so" 2>/dev/null || return 0
+	cp "$work/$name.so" "$to/elf/$name"
+	objcopy -O binary --only-section=.text "$work/$name.so" "$to/code/$name" 2>/dev/null || :
+}
+compile plain gcc "$work/program.c"
+compile lines2 gcc -gdwarf-2 "$work/program.c"
+compile lines4 gcc -gdwarf-4 -fdebug-types-section "$work/program.c"
+compile lines5 gcc -gdwarf-5 "$work/program.c"
+compile zlib gcc -g -gz=zlib "$work/program.c"
+compile split gcc -g -gsplit-dwarf -dumpdir "$work/" "$work/program.c"
+compile frames gcc -g -fno-asynchronous-unwind-tables "$work/program.c"
+compile noheader gcc -g -Wl,--no-eh-frame-hdr "$work/program.c"
+compile clang clang -g -gdwarf-aranges "$work/program.c"
+compile cxx g++ -g -fno-exceptions "$work/program.cc"
+compile rules gcc "$here/rules.S"
+gcc -Os -g -static -nostdlib -e entry -Wl,--build-id=sha1 -o "$to/elf/static" "$work/program.c"
+
+# The unwind tables alone, as far from each other as they are in memory, behind where they are.
+number() {
+	# shellcheck disable=SC2059 # two bytes
+	printf "\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8)))"
+}
+section() {
+	objdump -h "$1" | awk -v name="$2" '$2 == name { print "0x" $3, "0x" $4 }'
+}
+for file in "$to"/elf/*; do
+	read -r _ header < <(section "$file" .eh_frame_hdr) || header=
+	read -r size frames < <(section "$file" .eh_frame) || continue
+	objcopy -O binary --only-section=.eh_frame_hdr --only-section=.eh_frame "$file" "$work/tables"
+	{
+		if [ -n "$header" ]; then
+			number 0
+			number $((frames - header))
+		else
+			number 65535
+			number 0
+		fi
+		number $((size))
+		cat "$work/tables"
+	} > "$to/rules/${file##*/}"
+done
+
+# Names of C++ and Rust.
+n=0
+{
+	nm -D "$(gcc -print-file-name=libstdc++.so.6)" | awk '{ print $NF }' | sed 's/@.*//' | grep '^_Z' | awk 'NR % 40 == 0'
+	printf '%s\n' _RNvCskwGfYPst2Cb_3foo16example_function _RNvNtNtCs1234_7mycrate3foo3bar \
+		_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std \
+		_ZN4core3ptr13drop_in_place17h0123456789abcdefE
+} | while read -r name; do
+	printf %s "$name" > "$to/names/$((n++))"
+done
+
+# A profile, as it is and compressed.
+cat > "$to/msprint/plain" <<'EOF'
+desc: --time-unit=B
+cmd: ./program
+time_unit: B
+#-----------
+snapshot=0
+#-----------
+time=0
+mem_heap_B=0
+mem_heap_extra_B=0
+mem_stacks_B=0
+heap_tree=empty
+#-----------
+snapshot=1
+#-----------
+time=1016
+mem_heap_B=1000
+mem_heap_extra_B=16
+mem_stacks_B=0
+heap_tree=peak
+n2: 1000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n1: 600 0x1091A3: build (program.c:12)
+  n0: 600 0x1091F0: main (program.c:30)
+ n0: 400 in 2 places, all below massif's threshold (1.00%)
+#-----------
+snapshot=2
+#-----------
+time=2032
+mem_heap_B=0
+mem_heap_extra_B=0
+mem_stacks_B=0
+heap_tree=empty
+EOF
+gzip -c "$to/msprint/plain" > "$to/msprint/gzip"
+zstd -qc "$to/msprint/plain" > "$to/msprint/zstd" 2>/dev/null || :
+
+# Records as ring.c makes them: a process that begins, maps, touches, forks, loses and ends.
+record() {
+	# shellcheck disable=SC2059 # bytes
+	printf "$1"
+}
+{
+	record '\x02\x01\x00\x01\x07\x00\x00'			    # ENROL: pid 7
+	record '\x04\x01\x00\x01\x00\x07\x00\x00\x00\x00\x00'	    # EXEC
+	record '\x07\x01\x00\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x03\x01\x00' # RESYNC_BEGIN
+	record '\x08\x01\x00\x01\x60\x61\x00\x00\x00\x00\x04'	    # VMA
+	record '\x09\x01\x00\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x03\x01\x00' # RESYNC_END
+	record '\x0a\x11\x20\x01\x70\x61\x01'			    # MAP with a capture
+	record '\x0d\x11\x00\x02'				    # STACK
+	record '\x03\x01\x00\x01\x02\x08\x00'			    # FORK
+	record '\x05\x01\x00\x01\x07'				    # EXIT
+} > "$to/ring/life"
