@@ -169,7 +169,8 @@ static void miss(const struct mf_definition *definition, int code)
 	struct mf_store_header *header = mf_session_store.header;
 
 	mf_gate_thaw();
-	if (header->n_missed++)
+	/* The same one, found by another table or under another name, is none more. */
+	if (header->missed_address == (uintptr_t)definition->address || header->n_missed++)
 		return;
 	header->missed_error = code;
 	header->missed_address = (uintptr_t)definition->address;

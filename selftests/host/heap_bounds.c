@@ -2,6 +2,7 @@
 // More stacks, live blocks and addresses than programs have; and what is left of a profile when the
 // session's memory runs out.
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -157,6 +158,60 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 	EXPECT_TRUE(massif_text_trees_agree(self->text));
+}
+
+/* Events of a handler that interrupts the shim in the midst of another event wait until that is over: so many of them. */
+#define DEFERRED_MAX   32
+#define DEFERRED_BYTES 1234 /* of each of the handler's blocks */
+
+FIXTURE(deferred) {
+	struct heap_session session;
+};
+
+FIXTURE_SETUP(deferred)
+{
+}
+
+FIXTURE_TEARDOWN(deferred)
+{
+	heap_session_end(&self->session);
+}
+
+FIXTURE_VARIANT(deferred) {
+	uint64_t n;
+};
+
+FIXTURE_VARIANT_ADD(deferred, all_that_there_is_room_for) { .n = DEFERRED_MAX };
+FIXTURE_VARIANT_ADD(deferred, one_more) { .n = DEFERRED_MAX + 1 };
+FIXTURE_VARIANT_ADD(deferred, ten_times_as_many) { .n = 10 * DEFERRED_MAX };
+
+/* All of the handler's blocks are there, but for those that are said to be lost: a certain number each time. */
+TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
+{
+	char n[16];
+	const char *argv[] = { ctl_target("heap_deferred"), n, NULL };
+	const struct mf_store_header *header;
+	uint64_t live, lost, beyond = variant->n - DEFERRED_MAX;
+	struct heap_session_sums sums;
+
+	snprintf(n, sizeof(n), "%u", (unsigned int)variant->n);
+	ASSERT_TRUE(heap_session_run(&self->session, argv));
+	EXPECT_EQ(0, self->session.status);
+	header = self->session.store.header;
+	lost = header->events_lost;
+	live = heap_session_count(&self->session, DEFERRED_BYTES);
+	/* Whatever the shim did, each time all of them or all but those beyond. */
+	EXPECT_EQ(0, (live + lost) % variant->n);
+	EXPECT_LT(50 * variant->n, live + lost);
+	if (beyond) {
+		EXPECT_EQ(0, lost % beyond);
+		EXPECT_LT(20 * beyond, lost);
+	} else {
+		EXPECT_EQ(0, lost);
+	}
+	sums = heap_session_sum(&self->session);
+	EXPECT_EQ(sums.model, sums.contexts);
+	EXPECT_EQ(sums.model, sums.blocks);
 }
 
 TEST_HARNESS_MAIN

@@ -371,6 +371,37 @@ TEST_F(depth, of_a_stack_that_may_be_large)
 	EXPECT_GT(HUGE_BYTES + FRAMES_BYTES, at_mark(self, 2));
 }
 
+/* Frames of nearly 64 MiB: 16 end just before 1 GiB below the stack's end, 17 behind. */
+TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
+{
+	static const unsigned int depths[] = { 16, 17, 160 };
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_STACK, &limit);
+	if (limit.rlim_max != RLIM_INFINITY)
+		SKIP(return, "the stack may not be as large (ulimit -H -s)");
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		char n[16], *text;
+		unsigned int frames = 0;
+		const char *words[] = { "massif-ctl", "-q", "--depth=200", "--max-snapshots=10", "--massif-out-file=d.ours",
+					ctl_target("heap_far_stack"), n, NULL };
+
+		snprintf(n, sizeof(n), "%u", depths[i]);
+		ctl_run(&self->result, NULL, raise_limit, words);
+		ASSERT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_STREQ("", self->result.err);
+		ctl_result_free(&self->result);
+		text = ctl_read_file("d.ours");
+		ASSERT_NE(NULL, text);
+		/* One tree has the block; its frames go up to main. */
+		for (const char *at = strstr(text, ": 1000000 "); at; at = strstr(at + 1, "go_down (heap_far_stack.c"))
+			frames++;
+		EXPECT_EQ(depths[i] + 1, frames);
+		EXPECT_NE(NULL, strstr(text, "main (heap_far_stack.c"));
+		free(text);
+	}
+}
+
 /* The stacks decide which moment is the peak. */
 TEST_F(depth, decides_on_the_peak)
 {

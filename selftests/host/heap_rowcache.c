@@ -443,6 +443,51 @@ static struct mf_row row_of_loaded(uint64_t pc)
 	return mf_rows_find(&object, pc);
 }
 
+/* A right file of @n rows, of malloc. */
+static struct mf_rowfile *make_rows(uint32_t n)
+{
+	static const uint8_t id[20] = { 1, 2, 3 };
+	struct mf_rowfile *file = malloc(mf_rowfile_size(n));
+
+	if (!file)
+		abort();
+	mf_rowfile_init(file, id, sizeof(id));
+	file->n_rows = n;
+	for (uint32_t i = 0; i < n; i++)
+		file->rows[i] = (struct mf_rowfile_row){
+			.start = 16 * i, .end = 16 * i + 16, .rule = { .cfa = MF_CFA_SP, .cfa_offset = (int32_t)(8 * (1 + i % 2)) },
+		};
+	mf_rowfile_seal(file);
+	return file;
+}
+
+/* More rows than a file may have: it is as if it were not there. */
+TEST(rows_of_a_file)
+{
+	static const uint32_t counts[] = { MF_ROWFILE_ROWS_MAX, MF_ROWFILE_ROWS_MAX + 1, 10 * MF_ROWFILE_ROWS_MAX };
+	char name[] = "massif.rows";
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct mf_rowfile *file = make_rows(counts[i]), *read;
+		size_t size = mf_rowfile_size(counts[i]);
+		FILE *out = fopen(name, "w");
+
+		ASSERT_NE(NULL, out);
+		ASSERT_EQ(size, fwrite(file, 1, size, out));
+		ASSERT_EQ(0, fclose(out));
+		ASSERT_EQ(0, chmod(name, 0600));
+		EXPECT_EQ(counts[i] <= MF_ROWFILE_ROWS_MAX, mf_rowfile_is_right(file, size, file->build_id, file->build_id_size));
+		read = mf_rowfile_read(AT_FDCWD, name, file->build_id, file->build_id_size, &size);
+		EXPECT_EQ(counts[i] <= MF_ROWFILE_ROWS_MAX, read != NULL) {
+			TH_LOG("%u rows", counts[i]);
+		}
+		if (read)
+			munmap(read, size);
+		free(file);
+	}
+	unlink(name);
+}
+
 TEST(mapped_as_loaded)
 {
 	struct mf_object libc = { 0 };

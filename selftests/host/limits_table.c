@@ -11,7 +11,7 @@
 #include "selftests/lib/ctl_run.h"
 
 /* Of the table; with fewer a test was written: lower it. A new limit has a test. */
-#define WITHOUT_A_TEST 12
+#define WITHOUT_A_TEST 0
 
 #define NAME	 "[A-Z0-9_]*(_MAX|_MOST|_LIMIT|_ROOM|_SLOTS)|(MAX|MOST)_[A-Z0-9_]+"
 #define ROWS_MOST 512

@@ -297,4 +297,30 @@ TEST(without_a_list_of_mappings_nothing_changes)
 	EXPECT_EQ(1, as_function(code)());
 }
 
+#define POOLS_MAX  4096u /* as preload/patch.c */
+#define POOL_BYTES 65536u
+
+/* Room that takes a pool each: of more than there are, the caller is told, and what it has stays right. */
+TEST(pools)
+{
+	void *first = NULL, *room;
+	unsigned int i;
+
+	ASSERT_EQ(0, mf_patch_room((const void *)abort, POOL_BYTES, &first));
+	memset(first, 0x5a, POOL_BYTES);
+	for (i = 1; i < POOLS_MAX; i++) {
+		ASSERT_EQ(0, mf_patch_room((const void *)abort, POOL_BYTES, &room)) {
+			TH_LOG("%u", i);
+		}
+		*(volatile char *)room = 1;
+	}
+	EXPECT_EQ(POOLS_MAX * (size_t)POOL_BYTES, mf_patch_bytes());
+	for (; i < 10 * POOLS_MAX; i++)
+		ASSERT_EQ(-ENOMEM, mf_patch_room((const void *)abort, POOL_BYTES, &room));
+	EXPECT_EQ(POOLS_MAX * (size_t)POOL_BYTES, mf_patch_bytes());
+	EXPECT_EQ(0, mf_patch_seal());
+	for (i = 0; i < POOL_BYTES; i++)
+		ASSERT_EQ(0x5a, ((const unsigned char *)first)[i]);
+}
+
 TEST_HARNESS_MAIN

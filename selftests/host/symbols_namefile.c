@@ -703,6 +703,42 @@ TEST_F(names, has_a_bound)
 	EXPECT_EQ(NULL, make_many(self, 0, 0, NULL, &size));
 }
 
+/* A file with one record of one name, which makes it @bytes long, or a byte more: two names are not needed twice. */
+static struct mf_namefile *make_of(FIXTURE_DATA(names) *self, size_t bytes, size_t *size)
+{
+	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };
+	struct mf_namefile_draft draft = { 0 };
+	/* Text 0 is one byte; each has its NUL. */
+	size_t others = sizeof(struct mf_namefile) + sizeof(struct mf_namefile_record) +
+			sizeof(struct mf_namefile_source) + 1 + sizeof(PROGRAM);
+	size_t length = bytes - others - 1;
+	char *name = malloc(length + 1);
+	struct mf_namefile *file;
+
+	if (!name)
+		abort();
+	memset(name, 'x', length);
+	name[length] = '\0';
+	mf_namefile_add_record(&draft, 1, mf_namefile_add_text(&draft, name), 0);
+	free(name);
+	file = mf_namefile_make(&draft, &self->objects[1], &sources, size);
+	mf_namefile_draft_deinit(&draft);
+	return file;
+}
+
+TEST_F(names, has_a_bound_of_bytes)
+{
+	mf_auto_free struct mf_namefile *most = NULL;
+	size_t size = 0;
+
+	most = make_of(self, MF_NAMEFILE_BYTES_MAX, &size);
+	ASSERT_NE(NULL, most);
+	EXPECT_EQ(MF_NAMEFILE_BYTES_MAX, size);
+	EXPECT_TRUE(is_right(self, most, size));
+	EXPECT_EQ(NULL, make_of(self, MF_NAMEFILE_BYTES_MAX + 1, &size));
+	EXPECT_EQ(NULL, make_of(self, 10 * MF_NAMEFILE_BYTES_MAX, &size));
+}
+
 /* Large ones, of which no few make too many bytes; a file that is replaced makes no more of them. */
 TEST_F(names, directory_has_a_bound)
 {

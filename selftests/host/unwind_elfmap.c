@@ -2,6 +2,7 @@
 // An object's file, read for its unwind tables: the right one, one that is cut short meanwhile, and
 // files that are damaged anywhere.
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,91 @@ TEST(damaged_files)
 	/* Or the test shows nothing. */
 	EXPECT_LT(FILES / 20, opened);
 	EXPECT_GT(FILES, opened);
+	unlink(DAMAGED);
+}
+
+/* A file with a build id and @n segments of code, of a page each, and of nothing else. */
+static bool write_segments(unsigned int n, struct mf_object *object)
+{
+	static const unsigned char id[] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4, 5, 6, 7,
+					    8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 };
+	Elf64_Ehdr *head = (void *)bytes;
+	Elf64_Phdr *segment = (void *)(bytes + sizeof(*head));
+	size_t at = sizeof(*head) + (n + 1) * sizeof(*segment), size = at + sizeof(id);
+
+	memset(bytes, 0, size);
+	*head = (Elf64_Ehdr){
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN, .e_machine = EM_X86_64,
+		.e_phoff = sizeof(*head), .e_phentsize = sizeof(*segment), .e_phnum = (Elf64_Half)(n + 1),
+	};
+	segment[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = at, .p_vaddr = at, .p_filesz = sizeof(id), .p_memsz = sizeof(id) };
+	/* All of them are the whole file. */
+	for (unsigned int i = 1; i <= n; i++)
+		segment[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = (i - 1) * 0x10000ul,
+					   .p_filesz = size, .p_memsz = size };
+	memcpy(bytes + at, id, sizeof(id));
+	memcpy(object->build_id, id + 16, 20);
+	object->build_id_size = 20;
+	return write_damaged(size);
+}
+
+#define SEGMENTS_MAX 64 /* with that of the build id */
+
+/* Where there are more segments of code than are looked through, nothing is said of requests; of too many, nothing at all. */
+TEST(segments)
+{
+	static const struct {
+		unsigned int n;
+		int opens, code;
+	} cases[] = {
+		{ 1, 0, 1 },
+		{ MF_ELFMAP_CODE_MAX, 0, MF_ELFMAP_CODE_MAX },
+		{ MF_ELFMAP_CODE_MAX + 1, 0, 0 },
+		{ SEGMENTS_MAX - 1, 0, 0 },
+		{ SEGMENTS_MAX, -ENOEXEC, 0 },
+		{ 10 * MF_ELFMAP_CODE_MAX, -ENOEXEC, 0 },
+		{ 10 * SEGMENTS_MAX, -ENOEXEC, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct mf_object object = { .path = DAMAGED };
+		struct mf_elfmap map;
+
+		ASSERT_TRUE(write_segments(cases[i].n, &object));
+		ASSERT_EQ(cases[i].opens, mf_elfmap_open(&map, &object)) {
+			TH_LOG("%u segments", cases[i].n);
+		}
+		if (cases[i].opens)
+			continue;
+		EXPECT_EQ(cases[i].code, map.n_code);
+		EXPECT_EQ(cases[i].code > 0, mf_elfmap_search(&map) > 0);
+		mf_elfmap_close(&map);
+	}
+	unlink(DAMAGED);
+}
+
+/* From the first address of a segment to the last: as many as row files have numbers for, and no more. */
+TEST(span)
+{
+	static const struct {
+		uint64_t last;
+		int opens;
+	} cases[] = { { 1ull << 32, 0 }, { (1ull << 32) + 1, -ENOEXEC }, { 10ull << 32, -ENOEXEC } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct mf_object object = { .path = DAMAGED };
+		Elf64_Phdr *segment = (Elf64_Phdr *)(bytes + sizeof(Elf64_Ehdr));
+		struct mf_elfmap map;
+
+		ASSERT_TRUE(write_segments(2, &object));
+		segment[2].p_vaddr = cases[i].last - segment[2].p_memsz;
+		ASSERT_TRUE(write_damaged((size_t)segment[2].p_filesz));
+		ASSERT_EQ(cases[i].opens, mf_elfmap_open(&map, &object)) {
+			TH_LOG("up to %#llx", (unsigned long long)cases[i].last);
+		}
+		if (!cases[i].opens)
+			mf_elfmap_close(&map);
+	}
 	unlink(DAMAGED);
 }
 

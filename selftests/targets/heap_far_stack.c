@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+// Allocates far down on the main stack: heap_far_stack N, below N frames of nearly 64 MiB. Few of their pages are touched.
+
+#include <stdlib.h>
+
+#define ROOM ((64ul << 20) - (64ul << 10))
+
+static void *volatile last;
+
+static __attribute__((noinline)) void go_down(long n)
+{
+	volatile char room[ROOM];
+
+	/* The stack grows by as much as that at a time. */
+	room[0] = 1;
+	if (n > 1)
+		go_down(n - 1);
+	else
+		last = malloc(1000000);
+	room[1] = room[0];
+}
+
+int main(int argc, char **argv)
+{
+	go_down(argc > 1 ? atol(argv[1]) : 1);
+	free(last);
+	return 0;
+}
