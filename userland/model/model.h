@@ -28,7 +28,7 @@ struct mf_model_options {
 	uint32_t alignment;	/* power of two, at least 16 */
 	uint32_t logs_steps;	/* enum mf_log_level: what to keep for the user; see log.h */
 	uint32_t least_interval; /* between snapshots, once there were too many; Massif's is 0 */
-	bool no_trees;		/* no snapshot has one, not even the peak */
+	uint8_t no_trees;	/* no snapshot has one, not even the peak; no bool: it is in shared memory */
 };
 
 struct mf_snapshot {
