@@ -48,5 +48,5 @@ module-links:
 	@find Kbuild kmod -type f \( -name '*.[chS]' -o -name Kbuild -o -name '*.sh' -o -name '*.mk' \) \
 		! -name build.mk ! -name '*.mod.c' | while read -r file; do \
 			case $$file in */*) mkdir -p "$(MODULE_DIR)/$${file%/*}" ;; esac; \
-			[ -e "$(MODULE_DIR)/$$file" ] || ln -s "$(CURDIR)/$$file" "$(MODULE_DIR)/$$file"; \
+			[ "$(MODULE_DIR)/$$file" -ef "$$file" ] || ln -sf "$(CURDIR)/$$file" "$(MODULE_DIR)/$$file"; \
 		done
