@@ -6,6 +6,7 @@
 #include <linux/user_namespace.h>
 
 #include "access.h"
+#include "compat/ptrace.h"
 
 /* Has who is of these credentials CAP_SYS_PTRACE over ns? Asked in hooks, too, so no security module is. */
 static bool holds(const struct cred *cred, const struct user_namespace *ns)
@@ -33,7 +34,7 @@ static bool same_rights(const struct cred *subject, const struct cred *target)
 }
 
 /*
- * The rules of ptrace_may_access(PTRACE_MODE_ATTACH_REALCREDS), which modules cannot call: ids, dumpable,
+ * The rules of ptrace_may_access(PTRACE_MODE_ATTACH_REALCREDS), which hooks cannot call: ids, dumpable,
  * capabilities, user namespace. CAP_SYS_PTRACE is asked for over whose the process is, and over what it
  * executes.
  */
@@ -58,11 +59,20 @@ static bool may_look_into(const struct cred *subject, struct task_struct *task, 
 	return ok;
 }
 
-/* A descriptor can be passed on: both who opened it and who uses it must have the right. */
+/*
+ * A descriptor can be passed on: both who opened it and who uses it must have the right. Security modules have a say
+ * here, as in ptrace, and not while the session lasts, as in ptrace.
+ */
 bool massif_access_attach(const struct massif_session *session, struct task_struct *task,
 			  struct mm_struct *mm)
 {
-	return may_look_into(session->cred, task, mm) && may_look_into(current_cred(), task, mm);
+	const struct cred *cred[] = { session->cred, current_cred() };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cred); i++)
+		if (!may_look_into(cred[i], task, mm) || !massif_ptrace_allows(cred[i], task))
+			return false;
+	return true;
 }
 
 /* May the session follow current, which agrees, or has just become another program? */

@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 
 #include "compat/direct.h"
+#include "compat/symbol.h"
 #include "compat/hookpoint.h"
 #include "compat/task.h"
 #include "desk.h"
@@ -155,18 +156,10 @@ static void __used tell_assembler(void)
 /* Where a kprobe on the function would go, if ftrace owns that place. */
 static int find_site(const char *symbol, unsigned long *site)
 {
-	/* Never armed, so it needs no handler, and costs nothing. */
-	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
 	bool owned;
-	int err;
+	int err = massif_symbol_find(symbol, site, &owned);
 
-	err = register_kprobe(&probe);
-	if (err)
-		return err;
-	*site = (unsigned long)probe.addr;
-	owned = probe.flags & KPROBE_FLAG_FTRACE;
-	unregister_kprobe(&probe);
-	return owned ? 0 : -EOPNOTSUPP;
+	return err || owned ? err : -EOPNOTSUPP;
 }
 
 static int find_sites(void)

@@ -2,6 +2,7 @@
 // massif.ko: loading and unloading.
 #include <linux/module.h>
 
+#include "compat/ptrace.h"
 #include "detour.h"
 #include "device.h"
 #include "release.h"
@@ -12,6 +13,7 @@
 
 static int __init massif_init(void)
 {
+	massif_ptrace_init();
 	massif_visit_init();
 	return massif_device_init();
 }

@@ -689,6 +689,7 @@ static const struct permission {
 	enum subject by;
 	int expected;
 	bool keeps_capability;	/* the target: a permitted CAP_SYS_ADMIN */
+	bool lets_anybody;	/* the target, as far as Yama is concerned */
 } permissions[] = {
 	{ "own", USER, USER, USER, USER, USER, USER, true, BY_USER, 0 },
 	{ "own, not dumpable", USER, USER, USER, USER, USER, USER, false, BY_USER, -EPERM },
@@ -726,7 +727,8 @@ static void be_target(const struct permission *row, int ready)
 	    setgroups(0, NULL) || setresgid(row->rgid, row->egid, row->sgid) ||
 	    setresuid(row->ruid, row->euid, row->suid) ||
 	    (row->keeps_capability && permit_only(CAP_SYS_ADMIN)) ||
-	    prctl(PR_SET_DUMPABLE, row->dumpable) || write(ready, "", 1) != 1)
+	    prctl(PR_SET_DUMPABLE, row->dumpable) ||
+	    (row->lets_anybody && prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)) || write(ready, "", 1) != 1)
 		_exit(9);
 	sleep_on();
 }
@@ -764,37 +766,82 @@ static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 	return err == says ? err : 98;
 }
 
+/* A process of a row is attached to as the row says. */
+static void check_permission(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self, const struct permission *row)
+{
+	int status, ready[2];
+	pid_t pid, user;
+	char byte;
+
+	ASSERT_EQ(0, pipe2(ready, O_CLOEXEC));
+	pid = fork();
+	if (!pid)
+		be_target(row, ready[1]);
+	close(ready[1]);
+	EXPECT_EQ(1, read(ready[0], &byte, 1));
+	close(ready[0]);
+	user = row->by == BY_ROOT ? 0 : fork();
+	if (row->by == BY_ROOT) {
+		EXPECT_EQ(row->expected, attach(self->session.fd, pid)) {
+			TH_LOG("%s", row->name);
+		}
+	} else if (!user) {
+		_exit(attach_as_user(row->by, self->session.fd, pid));
+	} else {
+		waitpid(user, &status, 0);
+		EXPECT_EQ(-row->expected, WEXITSTATUS(status)) {
+			TH_LOG("%s", row->name);
+		}
+	}
+	end(pid);
+}
+
 TEST_F_TIMEOUT(attach, who_may, 60)
 {
 	ASSERT_EQ(0, chown(MASSIF_DEVICE, 0, USER));
-	for (size_t i = 0; i < sizeof(permissions) / sizeof(permissions[0]); i++) {
-		const struct permission *row = &permissions[i];
-		int status, ready[2];
-		pid_t pid, user;
-		char byte;
+	for (size_t i = 0; i < sizeof(permissions) / sizeof(permissions[0]); i++)
+		check_permission(_metadata, self, &permissions[i]);
+	EXPECT_EQ(0, chown(MASSIF_DEVICE, 0, 0));
+}
 
-		ASSERT_EQ(0, pipe2(ready, O_CLOEXEC));
-		pid = fork();
-		if (!pid)
-			be_target(row, ready[1]);
-		close(ready[1]);
-		EXPECT_EQ(1, read(ready[0], &byte, 1));
-		close(ready[0]);
-		user = row->by == BY_ROOT ? 0 : fork();
-		if (row->by == BY_ROOT) {
-			EXPECT_EQ(row->expected, attach(self->session.fd, pid)) {
-				TH_LOG("%s", row->name);
-			}
-		} else if (!user) {
-			_exit(attach_as_user(row->by, self->session.fd, pid));
-		} else {
-			waitpid(user, &status, 0);
-			EXPECT_EQ(-row->expected, WEXITSTATUS(status)) {
-				TH_LOG("%s", row->name);
-			}
-		}
-		end(pid);
+/* Who may ptrace, as Yama has it: everybody with the rights; the process's parents, and whom it lets; CAP_SYS_PTRACE. */
+#define YAMA "/proc/sys/kernel/yama/ptrace_scope"
+
+static bool set_yama(const char *scope)
+{
+	int fd = open(YAMA, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, scope, 1) == 1;
+
+	close(fd);
+	return ok;
+}
+
+#define OWN USER, USER, USER, USER, USER, USER, true
+
+static const struct {
+	const char *scope;
+	struct permission row;
+} with_yama[] = {
+	{ "0", { "own", OWN, BY_USER, 0 } },
+	{ "1", { "own, with Yama", OWN, BY_USER, -EPERM } },
+	{ "1", { "own, root's descriptor, with Yama", OWN, BY_USER_FROM_ROOT, -EPERM } },
+	{ "1", { "own, which lets anybody, with Yama", OWN, BY_USER, 0, .lets_anybody = true } },
+	{ "1", { "a user's, by root, with Yama", OWN, BY_ROOT, 0 } },
+	{ "2", { "own, for administrators only", OWN, BY_USER, -EPERM } },
+	{ "2", { "own, which lets anybody, for administrators only", OWN, BY_USER, -EPERM, .lets_anybody = true } },
+	{ "2", { "a user's, by root, for administrators only", OWN, BY_ROOT, 0 } },
+};
+
+TEST_F_TIMEOUT(attach, who_may_with_yama, 60)
+{
+	if (access(YAMA, W_OK))
+		SKIP(return, "this kernel has no Yama");
+	ASSERT_EQ(0, chown(MASSIF_DEVICE, 0, USER));
+	for (size_t i = 0; i < sizeof(with_yama) / sizeof(with_yama[0]); i++) {
+		EXPECT_TRUE(set_yama(with_yama[i].scope));
+		check_permission(_metadata, self, &with_yama[i].row);
 	}
+	EXPECT_TRUE(set_yama("0"));
 	EXPECT_EQ(0, chown(MASSIF_DEVICE, 0, 0));
 }
 

@@ -265,8 +265,8 @@ static const struct {
 } join_errors[] = {
 	{-ESRCH, "does not exist, or has just ended"},
 	{-EPERM, "may not be profiled by this user: it is another user's or group's, or it does not "
-		 "let itself be looked at (it has more rights, or prctl(PR_SET_DUMPABLE)); run "
-		 "massif-ctl as root, or with CAP_SYS_PTRACE"},
+		 "let itself be looked at (it has more rights, or prctl(PR_SET_DUMPABLE)), or "
+		 "kernel.yama.ptrace_scope forbids it; run massif-ctl as root, or with CAP_SYS_PTRACE"},
 	{-EOPNOTSUPP, "is a thread of the kernel: it has no memory of its own to profile"},
 	{-EBUSY, "is in a massif session already"},
 	{-EAGAIN, "executes one program after the other; try again"},

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the kernel says of a process that somebody wants to ptrace: ptrace_may_access(), which modules are not given.
+//
+// By a static call, which is a direct one: a function that the kernel itself calls only directly may lack what
+// processors want to see where an indirect call leads (IBT), and the call would end in an oops.
+#include <linux/cred.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+
+#include "ptrace.h"
+
+#ifdef CONFIG_HAVE_STATIC_CALL
+#include <linux/static_call.h>
+
+#include "symbol.h"
+
+static bool cannot_be_asked(struct task_struct *task, unsigned int mode)
+{
+	return true;
+}
+
+DEFINE_STATIC_CALL(massif_ptrace_may_access, cannot_be_asked);
+
+void __init massif_ptrace_init(void)
+{
+	typeof(&cannot_be_asked) ask;
+	unsigned long at;
+	bool owned;
+
+	if (massif_symbol_find("ptrace_may_access", &at, &owned))
+		return;
+	ask = (typeof(ask))at;
+	static_call_update(massif_ptrace_may_access, ask);
+}
+
+bool massif_ptrace_allows(const struct cred *cred, struct task_struct *task)
+{
+	const struct cred *old = override_creds(cred);
+	bool ok = static_call(massif_ptrace_may_access)(task, PTRACE_MODE_ATTACH_REALCREDS);
+
+	revert_creds(old);
+	return ok;
+}
+
+#else
+
+void __init massif_ptrace_init(void)
+{
+}
+
+bool massif_ptrace_allows(const struct cred *cred, struct task_struct *task)
+{
+	return true;
+}
+
+#endif
