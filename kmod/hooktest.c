@@ -4,6 +4,7 @@
 #include <linux/errno.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "compat/hookpoint.h"
 #include "fault.h"

@@ -50,9 +50,20 @@ void massif_target_number(struct massif_target *target, struct massif_session *s
 	target->id = ++session->last_target;
 }
 
-static bool before(struct rb_node *a, const struct rb_node *b)
+/* Numbers may be given out in another order than that in which targets come here. */
+static void enter_by_id(struct massif_target *target, struct rb_root *targets)
 {
-	return rb_entry(a, struct massif_target, by_id)->id < rb_entry(b, struct massif_target, by_id)->id;
+	struct rb_node **place = &targets->rb_node, *parent = NULL;
+
+	while (*place) {
+		parent = *place;
+		if (target->id < rb_entry(parent, struct massif_target, by_id)->id)
+			place = &parent->rb_left;
+		else
+			place = &parent->rb_right;
+	}
+	rb_link_node(&target->by_id, parent, place);
+	rb_insert_color(&target->by_id, targets);
 }
 
 /*
@@ -69,7 +80,7 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 		if (!target->id)
 			massif_target_number(target, session);
 		session->nr_targets++;
-		rb_add(&target->by_id, &session->targets, before);
+		enter_by_id(target, &session->targets);
 	}
 	hlist_add_head_rcu(&target->node, massif_target_chain(target->mm));
 	return 0;
