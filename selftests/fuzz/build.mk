@@ -33,3 +33,21 @@ fuzz:
 	@selftests/tools/packages.sh build test
 	@$(SUBMAKE) fuzzers
 	@MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/fuzz/fuzz.sh $$(($(or $(MINUTES),60) * 60)) $(FUZZERS)
+
+# Programs of random calls of the module, in the kernel for debugging: what is wrong ends it.
+#: fuzz-kernel      MINUTES=60 of random calls of massif.ko in the debug kernel; its coverage by line (SEED=1)
+.PHONY: fuzz-kernel
+fuzz-kernel:
+	@selftests/tools/packages.sh build guest test debug
+	@$(SUBMAKE) programs $(O)/selftests/guest/kmod_fuzz
+	@set -e; export MASSIF_BUILD=$(abspath $(O)); \
+		kernel=$$(JOBS=$(JOBS) selftests/vm/debug-kernel.sh); \
+		release=$$(selftests/vm/kernel.sh release "$$kernel"); \
+		$(SUBMAKE) guest-module KERNELS="$$kernel"; \
+		rm -f $(O)/guest/results/reached; \
+		export MASSIF_KO=$$MASSIF_BUILD/kmod/$$release/massif.ko MASSIF_PATIENCE=8 \
+			MASSIF_FUZZ_SECONDS=$$(($(or $(MINUTES),60) * 60)) MASSIF_FUZZ_SEED=$(or $(SEED),1); \
+		selftests/vm/run.sh --kernel "$$kernel" --append panic_on_warn=1 --results $(O)/guest/results \
+			--timeout $$((MASSIF_FUZZ_SECONDS + 900)) -- \
+			sh -c 'MASSIF_FUZZ_REACHED=$$MASSIF_RESULTS/reached exec $(abspath $(O))/selftests/guest/kmod_fuzz'; \
+		selftests/vm/coverage.sh $$MASSIF_KO $(O)/guest/results/reached

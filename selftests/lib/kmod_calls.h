@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Calls of the module and of what it follows, each told by four bytes: for kmod_fuzz. */
+#ifndef SELFTESTS_LIB_KMOD_CALLS_H
+#define SELFTESTS_LIB_KMOD_CALLS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum kmod_call_kind {
+	KMOD_CALL_OPEN,
+	KMOD_CALL_CLOSE,
+	KMOD_CALL_QUERY,
+	KMOD_CALL_SETUP,
+	KMOD_CALL_ENROL,
+	KMOD_CALL_ATTACH,
+	KMOD_CALL_RESYNC,
+	KMOD_CALL_STATUS,
+	KMOD_CALL_TEST,
+	KMOD_CALL_HOOK,
+	KMOD_CALL_KNOWN,
+	KMOD_CALL_ANY_IOCTL,
+	KMOD_CALL_MAP_DEVICE,
+	KMOD_CALL_CHANGE_RING,
+	KMOD_CALL_MAP,
+	KMOD_CALL_CHANGE_MAP,
+	KMOD_CALL_BREAK,
+	KMOD_CALL_STACK,
+	KMOD_CALL_FORK,
+	KMOD_CALL_THREAD,
+	KMOD_CALL_LIMIT,
+	KMOD_CALL_OTHER,
+	KMOD_CALLS,
+};
+
+struct kmod_call {
+	uint8_t what; /* enum kmod_call_kind, modulo KMOD_CALLS */
+	uint8_t a, b, c; /* its arguments, in its own way */
+};
+
+/* The calling process makes calls from now on. @victim: another process of the same user, to attach to. */
+void kmod_calls_begin(pid_t victim);
+
+/* Whatever the bytes are: it fails, or does something. It may wait for ever, or end the process. */
+void kmod_calls_make(const struct kmod_call *call);
+
+/* Closes all that is open of the device. */
+void kmod_calls_end(void);
+
+/* Maps, touches and unmaps a few pages. */
+void kmod_calls_map_some(uint8_t choice);
+
+#endif
