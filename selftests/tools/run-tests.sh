@@ -87,7 +87,7 @@ run_guests() {
 	frame boot "${kernel##*/} $release"
 	# One of somebody's own may be for debugging: as slow as run-batch.sh has patience, and a first warning ends it.
 	case $kernel in
-	*/*) patience=8 append=panic_on_warn=1 ;;
+	*/*) patience=8 append="panic_on_warn=1 slub_debug=P" ;;
 	*) mapfile -t remaining < <(without_debug "${remaining[@]}") ;;
 	esac
 	while [ ${#remaining[@]} -gt 0 ]; do
