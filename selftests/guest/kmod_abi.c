@@ -662,7 +662,7 @@ static int as_user(void)
 	 * The node's mode is what lets a user open it; here, the fd is opened with the user's
 	 * rights.
 	 */
-	if (chown(MASSIF_DEVICE, 0, USER) || setresgid(USER, USER, 0) || setresuid(USER, USER, 0))
+	if (kmod_session_allow() || chown(MASSIF_DEVICE, 0, USER) || setresgid(USER, USER, 0) || setresuid(USER, USER, 0))
 		return 1;
 	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)

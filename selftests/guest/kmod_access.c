@@ -67,7 +67,7 @@ static void end(pid_t pid)
 
 static int be_user(void)
 {
-	return setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
+	return kmod_session_allow() || setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
 	       prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -91,7 +91,7 @@ static int stop_being_dumpable(void)
 
 static int change_user(void)
 {
-	return setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 1);
+	return kmod_session_allow() || setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 1);
 }
 
 static int change_saved_group(void)

@@ -752,7 +752,7 @@ static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 	struct kmod_session session = { .fd = root_fd };
 	int err, says;
 
-	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
+	if (kmod_session_allow() || setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
 		return 99;
 	if (by == BY_USER_IN_NAMESPACE && (unshare(CLONE_NEWUSER) || prctl(PR_SET_DUMPABLE, 1)))
 		return 97;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +55,13 @@ int kmod_session_open(struct kmod_session *session, uint64_t ring_bytes, uint32_
 	struct massif_setup setup = { .ring_bytes = ring_bytes, .max_stack_bytes = max_stack };
 
 	return kmod_session_open_as(session, &setup);
+}
+
+int kmod_session_allow(void)
+{
+	const struct rlimit limit = { 8 << 20, 8 << 20 };
+
+	return setrlimit(RLIMIT_MEMLOCK, &limit) ? -errno : 0;
 }
 
 void kmod_session_close(struct kmod_session *session)

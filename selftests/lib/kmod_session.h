@@ -23,6 +23,8 @@ int kmod_session_open(struct kmod_session *session, uint64_t ring_bytes, uint32_
 /* size and abi of setup are filled in here. */
 int kmod_session_open_as(struct kmod_session *session, struct massif_setup *setup);
 void kmod_session_close(struct kmod_session *session);
+/* The calling process, which is root yet, may lock what Linux lets users lock since 5.16; before it was 64 KiB. */
+int kmod_session_allow(void);
 int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes);
 
 int kmod_session_status(struct kmod_session *session, struct massif_status *status);
