@@ -116,6 +116,24 @@ static void map_in_threads(void)
 	map_on();
 }
 
+/* Enrols its process while its other threads map. */
+static int enrols_by;
+static unsigned int enrols_after; /* us */
+
+static void map_in_threads_and_enrol(void)
+{
+	struct massif_enrol enrol = { .size = sizeof(enrol) };
+	pthread_t thread;
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, map_in_thread, NULL);
+	usleep(enrols_after);
+	if (ioctl(enrols_by, MASSIF_IOC_ENROL, &enrol))
+		_exit(1);
+	close(enrols_by);
+	map_on();
+}
+
 /* The first thread is gone, as far as the kernel lets it. */
 static void map_without_leader(void)
 {
@@ -266,6 +284,41 @@ TEST_F(attach, refuses_with_a_reason)
 	end(pid);
 }
 
+/* Stops @pid, which is in @session and maps all the time: each total was right, and what is mapped is known. */
+static void check_busy(struct __test_metadata *_metadata, struct kmod_session *session, pid_t pid, const char *name, int n)
+{
+	struct massif_status status;
+	struct kmod_model model;
+	struct kmod_target *target;
+
+	kmod_model_init(&model);
+	usleep(20000);
+	kill(pid, SIGSTOP);
+	waitpid(pid, NULL, WUNTRACED);
+	read_all(session, &model);
+	target = model.count ? &model.targets[0] : NULL;
+	ASSERT_NE(NULL, target) {
+		TH_LOG("%s, %d", name, n);
+	}
+	EXPECT_TRUE(target->synced);
+	EXPECT_TRUE(equals_maps(target, pid)) {
+		TH_LOG("%s, %d", name, n);
+	}
+	EXPECT_EQ(0, model.wrong + model.gaps + model.lost) {
+		TH_LOG("%s, %d: %s", name, n, model.first_wrong);
+	}
+	ASSERT_EQ(0, kmod_session_status(session, &status));
+	EXPECT_EQ(0, status.unseen + status.missed);
+	EXPECT_EQ(1, status.targets);
+	/* Gone while it is stopped, with whatever is owed to its threads. */
+	kmod_session_close(session);
+	kill(pid, SIGCONT);
+	usleep(5000);
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	end(pid);
+	kmod_model_destroy(&model);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -281,39 +334,37 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
 		for (int n = 0; n < 15; n++) {
 			pid_t pid = start(busy[i].run);
-			struct massif_status status;
 			struct kmod_session session;
-			struct kmod_model model;
-			struct kmod_target *target;
 
-			kmod_model_init(&model);
 			ASSERT_EQ(0, kmod_session_open(&session, RING, 0));
 			usleep(20000 + 3000 * n);
 			ASSERT_EQ(0, attach(session.fd, pid));
-			usleep(20000);
-			kill(pid, SIGSTOP);
-			waitpid(pid, NULL, WUNTRACED);
-			read_all(&session, &model);
-			target = model.count ? &model.targets[0] : NULL;
-			ASSERT_NE(NULL, target);
-			EXPECT_TRUE(target->synced);
-			EXPECT_TRUE(equals_maps(target, pid)) {
-				TH_LOG("%s, %d", busy[i].name, n);
-			}
-			EXPECT_EQ(0, model.wrong + model.gaps + model.lost) {
-				TH_LOG("%s, %d: %s", busy[i].name, n, model.first_wrong);
-			}
-			ASSERT_EQ(0, kmod_session_status(&session, &status));
-			EXPECT_EQ(0, status.unseen + status.missed);
-			EXPECT_EQ(1, status.targets);
-			/* Gone while it is stopped, with whatever is owed to its threads. */
-			kmod_session_close(&session);
-			kill(pid, SIGCONT);
-			usleep(5000);
-			EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
-			end(pid);
-			kmod_model_destroy(&model);
+			check_busy(_metadata, &session, pid, busy[i].name, n);
 		}
+	}
+}
+
+/* The same of a process one of whose threads enrols it. */
+TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
+{
+	for (int n = 0; n < 100; n++) {
+		struct kmod_session session;
+		struct massif_status status = { .processes = 0 };
+		pid_t pid;
+
+		ASSERT_EQ(0, kmod_session_open(&session, RING, 0));
+		enrols_by = session.fd;
+		enrols_after = 10000 + 500 * n;
+		pid = fork();
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			map_in_threads_and_enrol();
+		}
+		for (int i = 0; i < 1000 && !status.processes; i++) {
+			usleep(1000);
+			ASSERT_EQ(0, kmod_session_status(&session, &status));
+		}
+		check_busy(_metadata, &session, pid, "a thread that enrols", n);
 	}
 }
 
