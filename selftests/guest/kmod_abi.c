@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +19,8 @@
 #include "selftests/lib/kmod_model.h"
 #include "selftests/lib/kmod_session.h"
 
+#define SYSLOG_ACTION_READ_ALL 3 /* of <linux/syslog.h>, which users do not have */
+#define SYSLOG_ACTION_SIZE_BUFFER 10
 #define RING	(256 << 10)
 #define STACK	(16 << 10)
 #define USER	1000
@@ -687,6 +692,66 @@ TEST(a_user_may_enrol_only_itself)
 	if (!pid)
 		_exit(as_user());
 	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(0, chown(MASSIF_DEVICE, 0, 0));
+}
+
+/* How many lines of the kernel's log are the module's. */
+static unsigned int lines_of_the_module(void)
+{
+	int size = klogctl(SYSLOG_ACTION_SIZE_BUFFER, NULL, 0), got;
+	char *log = size > 0 ? malloc((size_t)size + 1) : NULL;
+	unsigned int n = 0;
+
+	if (!log)
+		return 0;
+	got = klogctl(SYSLOG_ACTION_READ_ALL, log, size);
+	log[got > 0 ? got : 0] = '\0';
+	for (const char *at = log; (at = strstr(at, "massif: ")); at++)
+		n++;
+	free(log);
+	return n;
+}
+
+/* Calls that fail in every way there is, and with limits that are too small for anything. */
+static int fail_often(void)
+{
+	static const int resources[] = { RLIMIT_AS, RLIMIT_STACK, RLIMIT_MEMLOCK, RLIMIT_DATA };
+	struct rlimit little = { 4096, 4096 };
+	int fd;
+
+	if (kmod_session_allow() || chown(MASSIF_DEVICE, 0, USER) || setresgid(USER, USER, USER) ||
+	    setresuid(USER, USER, USER))
+		return 1;
+	for (unsigned int i = 0; i < 200; i++) {
+		struct massif_setup setup = {
+			.size = sizeof(setup), .abi = MASSIF_ABI + i % 3 / 2, .flags = i % 5, .ring_bytes = 65536u << i % 4,
+			.max_stack_bytes = i % 7 ? 4096 : 7, .known_bytes = i % 11 ? 4096 : UINT32_MAX,
+		};
+		struct massif_attach attach = { .size = sizeof(attach), .pid = (int)i - 1 };
+
+		if (i >= 100 && i % 25 == 0)
+			setrlimit(resources[i / 25 % 4], &little);
+		fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return 2;
+		ioctl(fd, MASSIF_IOC_SETUP, &setup);
+		ioctl(fd, MASSIF_IOC_ATTACH, &attach);
+		ioctl(fd, _IO('m', i), &setup);
+		mmap(NULL, 4096 << i % 6, (int)i % 8, MAP_SHARED, fd, 4096 * (i % 5));
+		close(fd);
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(closed, the_log_is_not_filled, 120)
+{
+	unsigned int before = lines_of_the_module();
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(fail_often());
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(before, lines_of_the_module());
 	EXPECT_EQ(0, chown(MASSIF_DEVICE, 0, 0));
 }
 
