@@ -716,6 +716,7 @@ TEST_F_TIMEOUT(daemon, redis, SECONDS)
 /* A master that is a daemon, and its workers. */
 TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 {
+	static const char *const folders[] = {"d.body", "d.proxy", "d.fastcgi", "d.uwsgi", "d.scgi"};
 	char directory[PATH_MAX - 64], config[PATH_MAX], text[4 * PATH_MAX];
 	pid_t pid;
 
@@ -724,7 +725,10 @@ TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
 	snprintf(text, sizeof(text),
 		 "daemon on; worker_processes 2; pid %s/d.pid; error_log %s/d.error warn;\n"
-		 "events {} http { access_log off; server { listen unix:%s/d.socket; } }\n",
+		 /* Its own are below /var/lib, where only root may make them. */
+		 "events {} http { access_log off; client_body_temp_path d.body; proxy_temp_path d.proxy;\n"
+		 "fastcgi_temp_path d.fastcgi; uwsgi_temp_path d.uwsgi; scgi_temp_path d.scgi;\n"
+		 "server { listen unix:%s/d.socket; } }\n",
 		 directory, directory, directory);
 	ctl_write_file("d.config", text, 0644);
 	snprintf(config, sizeof(config), "%s/d.config", directory);
@@ -744,6 +748,8 @@ TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 	EXPECT_EQ(4, ctl_find_files("massif.out.", NULL));
 	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
 	unlink("d.socket");
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		EXPECT_EQ(0, rmdir(folders[i]));
 	self->daemon = self->background = 0;
 }
 
