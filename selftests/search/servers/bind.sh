@@ -14,7 +14,9 @@ EOF
 "$@" named -f -n 8 -c "$PWD/conf" > server.log 2>&1 &
 server=$!
 ask() { dig +short +time=5 -p "$port" @127.0.0.1 "$@"; }
-until_it_works 30 sh -c "dig +short +time=1 -p $port @127.0.0.1 ns.example | grep -q 127"
+until_it_works 30 sh -c "dig +short +time=1 -p $port @127.0.0.1 ns.example | grep -qx 127.0.0.1"
+# It answers before it has written this.
+until_it_works 30 test -s pid
 for i in $(seq 200); do echo "h$((i * 7)).example"; done > names
 ask +retry=5 -f names | sort | uniq -c
 kill -TERM "$(cat pid)"
