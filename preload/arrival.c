@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "library.h"
 #include "objects.h"
 #include "patch.h"
 #include "requests.h"
@@ -26,15 +27,17 @@
 /* What debuggers write over the instruction where they want to stop. */
 #define BREAKPOINT 0xcc
 
-/* What is done with a new object; and, for all that came together, after the last one. */
+/* What is done with a new object; for all that came together, after the last one; and with one that has gone. */
 struct visitor {
 	void (*arrived)(const struct dl_phdr_info *object);
 	void (*done)(void);
+	void (*gone)(uintptr_t bias);
 };
 
 static const struct visitor visitors[] = {
-	{ mf_requests_arrived, NULL },
-	{ mf_takeover_arrived, mf_takeover_done },
+	{ mf_requests_arrived, NULL, NULL },
+	{ mf_takeover_arrived, mf_takeover_done, NULL },
+	{ mf_library_arrived, NULL, mf_library_gone },
 };
 
 #define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
@@ -55,6 +58,7 @@ static uint32_t n_known, room = KNOWN_FIRST, this_round;
 struct round {
 	uint32_t at; /* where the next one is likely to be: the list keeps its order */
 	bool any;
+	bool no_room; /* for all */
 };
 
 /* Makes room for twice as many. False if there is no memory. */
@@ -89,8 +93,10 @@ static bool is_new(const struct dl_phdr_info *object, struct round *round)
 		round->at = (uint32_t)(one - known) + 1;
 		return false;
 	}
-	if (n_known == room && !grow())
+	if (n_known == room && !grow()) {
+		round->no_room = true;
 		return false;
+	}
 	known[n_known++] = fresh;
 	return true;
 }
@@ -113,14 +119,20 @@ static void forget_the_gone(void)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n_known; i++)
-		if (known[i].round == this_round)
+	for (uint32_t i = 0; i < n_known; i++) {
+		if (known[i].round == this_round) {
 			known[n++] = known[i];
+			continue;
+		}
+		for (size_t j = 0; j < VISITORS; j++)
+			if (visitors[j].gone)
+				visitors[j].gone(known[i].bias);
+	}
 	n_known = n;
 }
 
-/* The dynamic linker's lock is held, or there is one thread. */
-static void look(void)
+/* The dynamic linker's lock is held, or there is one thread. False: not all objects that are new were visited. */
+static bool look(void)
 {
 	struct round round = { 0 };
 
@@ -130,6 +142,7 @@ static void look(void)
 	for (size_t i = 0; round.any && i < VISITORS; i++)
 		if (visitors[i].done)
 			visitors[i].done();
+	return !round.no_room;
 }
 
 /*
@@ -155,6 +168,10 @@ static void list_changes(void)
 	int saved = errno;
 	uint8_t inside = mf_thread_local.inside;
 
+	if (_r_debug.r_state == RT_CONSISTENT) {
+		mf_objects_change();
+		mf_library_know(false);
+	}
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
 		/* The session of a child that was just forked comes with its first thread's state. */
@@ -163,7 +180,7 @@ static void list_changes(void)
 				mf_session_store.header->is_elsewhere = 1;
 			mf_objects_come();
 			mf_objects_scan();
-			look();
+			mf_library_know(look());
 		}
 		mf_thread_local.inside = inside;
 	}
@@ -188,10 +205,10 @@ static bool is_empty(const uint8_t *code)
 int mf_arrival_start(void)
 {
 	uint8_t *site = (uint8_t *)(uintptr_t)_r_debug.r_brk;
+	bool all = look();
 	const void *via;
 	int code;
 
-	look();
 	if (MF_PATCH_BYTES && site && *site == BREAKPOINT)
 		return -EBUSY; /* which the debugger will take away, and with it a part of the jump */
 	if (!MF_PATCH_BYTES || !site || !is_empty(site))
@@ -201,7 +218,10 @@ int mf_arrival_start(void)
 		code = mf_patch_seal();
 	if (!code)
 		code = mf_patch_jump(site, via);
-	if (!code)
+	if (!code) {
 		mf_rules_keep_guesses = true;
+		mf_objects_are_announced();
+		mf_library_know(all);
+	}
 	return code;
 }

@@ -3,6 +3,10 @@
 #ifndef MASSIF_PRELOAD_LIBRARY_H
 #define MASSIF_PRELOAD_LIBRARY_H
 
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Its functions that operators.c calls, by their mangled names. */
 #define MF_LIBRARY_FUNCTIONS(X)                   \
 	X(_Znwm)                                  \
@@ -28,9 +32,19 @@ enum mf_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRARY_N 
 void mf_library_start(void);
 
 /*
- * The function's address, or NULL if no library has it. Unlike dlsym() this leaves dlerror() alone. If
- * there was no C++ library at the start (a C program, whose plug-in brings one) this takes the dynamic
- * linker's lock, again after each dlclose().
+ * An object has come, or one with this load bias has gone. Called with the dynamic linker's lock, or while there is
+ * one thread.
+ */
+void mf_library_arrived(const struct dl_phdr_info *object);
+void mf_library_gone(uintptr_t bias);
+
+/* @all: all that has come and gone so far was told by the functions above. */
+void mf_library_know(bool all);
+
+/*
+ * The function's address, or NULL if no library has it. Unlike dlsym() this leaves dlerror() alone. Takes the
+ * dynamic linker's lock only if there was no C++ library at the start (a C program, whose plug-in brings one) and
+ * not all that came was told.
  */
 void *mf_library_find(enum mf_library_function function);
 

@@ -4,9 +4,14 @@
 // Lock order: dl_iterate_phdr holds the dynamic linker's lock while it calls back, and the program
 // may allocate in callbacks of its own. So nothing here waits for a lock that a thread may hold
 // while it waits for the dynamic linker: the scan's own lock is only ever tried.
+//
+// The program's callbacks may also wait, for a lock whose holder allocates; and in a forked child the
+// dynamic linker's lock stays taken if another thread had it. So an allocation does not take it: the list is
+// looked at when it has changed, where the dynamic linker itself has just had the lock (arrival.c).
 
 #include "objects.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +38,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static uint32_t scanning;
+static bool are_announced;
+static bool is_overdue; /* the list may have changed since the last scan; atomic */
 uint32_t mf_objects_retired = 1;
 static unsigned long long last_adds, last_subs;
 
@@ -322,11 +329,14 @@ void mf_objects_scan(void)
 
 	/* Another thread's scan will find what we look for; but do not wait for it for ever. */
 	for (int tries = 0; __atomic_exchange_n(&scanning, 1, __ATOMIC_ACQUIRE); tries++) {
-		if (tries == 1000)
+		if (tries == 1000) {
+			__atomic_store_n(&is_overdue, true, __ATOMIC_RELAXED);
 			return;
+		}
 		mf_lock_pause(&scanning, 1);
 	}
 	mf_gate_thaw();
+	__atomic_store_n(&is_overdue, false, __ATOMIC_RELAXED);
 	scan_list();
 	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
 	errno = saved;
@@ -340,18 +350,43 @@ void mf_objects_come(void)
 	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 
+void mf_objects_are_announced(void)
+{
+	are_announced = true;
+}
+
+void mf_objects_change(void)
+{
+	__atomic_store_n(&is_overdue, true, __ATOMIC_RELAXED);
+}
+
+static bool needs_scan(void)
+{
+	return !are_announced || __atomic_load_n(&is_overdue, __ATOMIC_RELAXED);
+}
+
 void mf_objects_reset(void)
 {
-	if (scanning)
+	if (scanning) {
 		last_adds = last_subs = 0;
+		is_overdue = true;
+	}
 	scanning = 0;
+}
+
+/* Without a lock. */
+static bool is_in_object(uint64_t address)
+{
+	struct dl_find_object object;
+
+	return !_dl_find_object((void *)(uintptr_t)address, &object);
 }
 
 uint32_t mf_objects_of(uint64_t address)
 {
 	uint32_t object = mf_objects_find(&mf_session_store, address);
 
-	if (object == MF_OBJECT_NONE) {
+	if (object == MF_OBJECT_NONE && needs_scan() && is_in_object(address)) {
 		mf_objects_scan();
 		object = mf_objects_find(&mf_session_store, address);
 	}
@@ -370,7 +405,7 @@ EXPORT int dlclose(void *handle)
 
 	if (mf_session_is_active() && !(inside & MF_INSIDE_SHIM)) {
 		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
-		if (mf_thread_get())
+		if (needs_scan() && mf_thread_get())
 			mf_objects_scan();
 		mf_thread_local.inside = inside;
 	}

@@ -13,7 +13,16 @@ extern uint32_t mf_objects_retired MF_HIDDEN;
  * lock held: the dynamic linker's own lock is taken. */
 void mf_objects_scan(void);
 
-/* The object that holds @address; scans if it is in none that is known. */
+/* From now on mf_objects_change() and mf_objects_scan() are called whenever the list of objects has changed. */
+void mf_objects_are_announced(void);
+
+/* The list has changed. If no scan follows, the next event that comes by an unknown object makes one. */
+void mf_objects_change(void);
+
+/*
+ * The object that holds @address. Takes the dynamic linker's lock only if it is in none that is known, and a
+ * change may have been missed.
+ */
 uint32_t mf_objects_of(uint64_t address);
 
 /*

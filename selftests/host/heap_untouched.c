@@ -28,6 +28,9 @@ static const struct {
 	{ "untouched_calls", { "strict" } },
 	{ "untouched_calls_bare", { "alone" } },
 	{ "untouched_calls_bare", { "strict" } },
+	{ "untouched_linker", { "callback" } },
+	{ "untouched_linker", { "child" }, "profile of process" },
+	{ "untouched_linker", { "operator" } },
 };
 
 /* At most two options each. */
