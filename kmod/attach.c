@@ -79,7 +79,11 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 
 	strscpy(rec.comm, comm, sizeof(rec.comm));
 	massif_record_init(&rec.h, b->type, sizeof(rec), process->session, target);
-	return massif_record_write(process->session, target, &rec.h, false);
+	/* ATTACH fails if there is no room, so nothing is lost then. A process that enrols itself goes on without. */
+	if (b->type == MASSIF_REC_ATTACH)
+		return massif_record_try(process->session, target, &rec, sizeof(rec));
+	massif_record_write(process->session, target, &rec.h, false);
+	return true;
 }
 
 /* Undoes enter(), for a process that is not followed after all. */
@@ -143,8 +147,8 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		err = -EBUSY;
 	if (!err && !shared)
 		massif_target_number(target, session);
-	/* In the ring before any record that a hook writes about it; who enrols itself goes on without. */
-	if (!err && !write_beginning(b, process, shared ?: target, comm) && b->type == MASSIF_REC_ATTACH)
+	/* In the ring before any record that a hook writes about it. */
+	if (!err && !write_beginning(b, process, shared ?: target, comm))
 		err = -ENOSPC;
 	if (!err && !shared)
 		err = massif_target_insert(target, session);

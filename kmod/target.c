@@ -38,6 +38,8 @@ void massif_target_free(struct massif_target *target)
 {
 	if (!target)
 		return;
+	/* A record of it may have been written already, by the process itself. */
+	put_cred(target->judged);
 	mmdrop(target->mm);
 	kfree(target);
 }

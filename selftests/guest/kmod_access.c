@@ -33,6 +33,10 @@
 #define BACK	(103 * PAGE)
 #define CHILDS	(104 * PAGE)
 
+/* User namespaces that a user may have in attach_without_room_keeps_nothing. */
+#define NAMESPACES	10
+#define NAMESPACES_TEXT	"10"
+
 static int attach(int fd, pid_t pid)
 {
 	struct massif_attach arg = { .size = sizeof(arg), .pid = pid };
@@ -397,6 +401,74 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 	kmod_session_close(&session);
 	kmod_session_close(&second);
 	kmod_model_destroy(&model);
+}
+
+static bool fill(struct kmod_session *session)
+{
+	/* A tail that cannot be right: the ring is full. */
+	session->consumer->tail = 1;
+	return attach(session->fd, getpid()) == -ENOSPC;
+}
+
+/* A process in a namespace of its own, which lasts as long as its credentials do. */
+static int attach_without_room(void)
+{
+	struct kmod_session session;
+	int tries = 0;
+
+	/* Those before it go some time after their process. */
+	while (unshare(CLONE_NEWUSER)) {
+		if (errno != ENOSPC || ++tries == 100)
+			return 1;
+		usleep(50000);
+	}
+	if (prctl(PR_SET_DUMPABLE, 1) || kmod_session_open(&session, RING, STACK))
+		return 2;
+	if (!fill(&session))
+		return 3;
+	/* It says that there was no room, so nothing is missing. */
+	return session.control->lost ? 4 : 0;
+}
+
+static int attach_often(void)
+{
+	for (int i = 0; i < 3 * NAMESPACES; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (!pid)
+			_exit(attach_without_room());
+		status = exit_status(pid);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static bool limit_namespaces(const char *limit)
+{
+	int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+	ssize_t length = strlen(limit), written = write(fd, limit, length);
+
+	close(fd);
+	return written == length;
+}
+
+/* An ATTACH to itself that finds no room keeps nothing: credentials that it kept would be too many in the end. */
+TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
+{
+	char before[32] = "";
+	int fd = open("/proc/sys/user/max_user_namespaces", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	ASSERT_LT(0, read(fd, before, sizeof(before) - 1));
+	close(fd);
+	ASSERT_TRUE(limit_namespaces(NAMESPACES_TEXT));
+	pid = fork();
+	if (!pid)
+		_exit(be_user() ? 10 : attach_often());
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_TRUE(limit_namespaces(before));
 }
 
 /* What a user hears of processes that are not there, or not the user's. */
