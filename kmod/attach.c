@@ -107,6 +107,12 @@ static bool may_take(const struct massif_session *session, const struct massif_s
 	return other != session && session->privileged && !other->privileged;
 }
 
+/* The same of an address space. Or nobody could look at a process that tries the hooks for ever. */
+static bool may_take_target(const struct massif_session *session, const struct massif_target *target)
+{
+	return target->test ? session->privileged && target->yields : may_take(session, target->session);
+}
+
 /* Enters process and target into the tables, and says so. Frees what it did not use. */
 static int enter(struct massif_session *session, struct task_struct *leader, struct beginning *b)
 {
@@ -129,8 +135,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = massif_target_find(b->mm);
-	if (b->type == MASSIF_REC_ATTACH && shared && shared->session &&
-	    may_take(session, shared->session)) {
+	if (b->type == MASSIF_REC_ATTACH && shared && may_take_target(session, shared)) {
 		taken = shared;
 		massif_lifecycle_take_target(taken);
 		shared = NULL;

@@ -80,6 +80,7 @@ static int begin(struct massif_session *session)
 	if (!target)
 		return -ENOMEM;
 	target->test = true;
+	target->yields = !session->privileged;
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	err = massif_target_insert(target, NULL);
 	if (!err)

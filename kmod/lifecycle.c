@@ -139,9 +139,11 @@ void massif_lifecycle_take_target(struct massif_target *target)
 {
 	struct massif_process *process, *next;
 
-	list_for_each_entry_safe(process, next, &target->session->processes, list)
-		if (process->target == target->id)
-			massif_lifecycle_take(process);
+	/* The target of a test (hooktest.c) has no session, nor processes. */
+	if (target->session)
+		list_for_each_entry_safe(process, next, &target->session->processes, list)
+			if (process->target == target->id)
+				massif_lifecycle_take(process);
 	WRITE_ONCE(target->hidden, true);
 	massif_target_get(target);
 	massif_target_unlink(target);
@@ -149,8 +151,10 @@ void massif_lifecycle_take_target(struct massif_target *target)
 
 void massif_lifecycle_taken(struct massif_target *target)
 {
-	write_last(target);
-	massif_session_wake(target->session);
+	if (target->session) {
+		write_last(target);
+		massif_session_wake(target->session);
+	}
 	massif_target_unlinked(target);
 	massif_target_put(target);
 }

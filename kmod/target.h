@@ -95,6 +95,7 @@ struct massif_target {
 	unsigned long grown_to;
 
 	bool test;			/* of hooktest.c: it has no session, nothing is written */
+	bool yields;			/* a test, of a session without CAP_SYS_PTRACE; constant */
 
 	struct massif_resident resident;
 };

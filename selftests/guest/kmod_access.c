@@ -471,6 +471,56 @@ TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 	EXPECT_TRUE(limit_namespaces(before));
 }
 
+/* A process that is a test of the hooks, of its own session, and stays one. */
+static void join_first(int ready, int asked)
+{
+	struct massif_test join = { .size = sizeof(join), .flags = MASSIF_TEST_JOIN };
+	struct kmod_session session;
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (be_user() || kmod_session_open(&session, RING, STACK) ||
+	    ioctl(session.fd, MASSIF_IOC_TEST, &join) || write(ready, "", 1) != 1 ||
+	    read(asked, &byte, 1) != 1)
+		_exit(1);
+	map(AFTER);
+	/* It is followed now. */
+	if (!ioctl(session.fd, MASSIF_IOC_TEST, &join) || errno != EBUSY)
+		_exit(2);
+	kmod_session_close(&session);
+	_exit(0);
+}
+
+/* Else nobody could look at who tries the hooks for ever. */
+TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
+{
+	struct kmod_session session, second;
+	struct seen seen = { 0 };
+	int ready[2], asked[2];
+	char byte;
+	pid_t pid;
+
+	ASSERT_EQ(0, kmod_session_open(&session, RING, STACK));
+	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
+	ASSERT_EQ(0, pipe2(ready, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(asked, O_CLOEXEC));
+	pid = fork();
+	if (!pid) {
+		close(session.fd);
+		close(second.fd);
+		join_first(ready[1], asked[0]);
+	}
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	EXPECT_EQ(0, attach(session.fd, pid));
+	EXPECT_EQ(-EBUSY, attach(second.fd, pid));
+	ASSERT_EQ(1, write(asked[1], "", 1));
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note, &seen));
+	EXPECT_TRUE(seen.after);
+	kmod_session_close(&session);
+	kmod_session_close(&second);
+}
+
 /* What a user hears of processes that are not there, or not the user's. */
 static int ask_for_others(pid_t none, pid_t zombie)
 {

@@ -138,7 +138,7 @@
  * opener must have CAP_SYS_PTRACE over the user namespaces of the process and of its program (EPERM). A
  * descriptor can be passed on: for ATTACH the same is asked of who calls. A process is in at most one
  * session (EBUSY); but ATTACH takes it out of one whose opener has not CAP_SYS_PTRACE over the initial user
- * namespace, if the own opener has: END of reason TAKEN tells the other.
+ * namespace, if the own opener has: END of reason TAKEN tells the other. It ends such a one's test of the hooks, too.
  *
  * It is asked again when the process executes a program, and when a record of what a thread does is due and
  * the thread has other credentials, or is not dumpable. From then on nothing of it is told any more, not
