@@ -3,6 +3,9 @@
 #include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/mm_types.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/user_namespace.h>
 
 #include "access.h"
@@ -79,6 +82,49 @@ bool massif_access_attach(const struct massif_session *session, struct task_stru
 bool massif_access_self(const struct massif_session *session)
 {
 	return may_look_into(session->cred, current, current->mm);
+}
+
+/* A reference to a thread of the process that target was made for, which still has its address space mm; or NULL. */
+static struct task_struct *get_thread(const struct massif_session *session, const struct massif_target *target,
+				      const struct mm_struct *mm)
+{
+	struct task_struct *leader, *thread, *found = NULL;
+
+	rcu_read_lock();
+	leader = pid_task(find_pid_ns(target->tgid, session->pid_ns), PIDTYPE_TGID);
+	if (leader) {
+		for_each_thread(leader, thread) {
+			if (READ_ONCE(thread->mm) == mm) {
+				get_task_struct(thread);
+				found = thread;
+				break;
+			}
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/*
+ * The consumer asks for all mappings of target, whose address space is mm. Its threads may have done nothing that
+ * makes a record since they changed, so ask for them. If the process has ended and another one shares mm, what was
+ * found at the last record holds.
+ */
+bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
+{
+	struct task_struct *thread;
+	bool ok;
+
+	if (session->privileged)
+		return true;
+	thread = get_thread(session, target, mm);
+	if (!thread)
+		return !READ_ONCE(target->hidden);
+	ok = may_look_into(session->cred, thread, mm);
+	put_task_struct(thread);
+	if (!ok)
+		WRITE_ONCE(target->hidden, true);
+	return ok;
 }
 
 /*

@@ -5,7 +5,9 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "access.h"
 #include "compat/mm.h"
+#include "lifecycle.h"
 #include "record.h"
 #include "resync.h"
 #include "session.h"
@@ -187,9 +189,13 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 		mm = massif_target_mmget(target);
 		if (!mm)
 			continue;
-		massif_resync(target, mm, all ? MASSIF_RESYNC_ASKED : MASSIF_RESYNC_LOST);
-		if (!massif_target_synced(target))
-			(*remaining)++;
+		if (!massif_access_asked(session, target, mm)) {
+			massif_lifecycle_hide(target);
+		} else {
+			massif_resync(target, mm, all ? MASSIF_RESYNC_ASKED : MASSIF_RESYNC_LOST);
+			if (!massif_target_synced(target))
+				(*remaining)++;
+		}
 		/* May be the last user: EXIT is then written from here. */
 		mmput(mm);
 	}

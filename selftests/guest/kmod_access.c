@@ -282,6 +282,76 @@ TEST_F_TIMEOUT(access, nothing_is_told_of_a_member_that_may_not_be_looked_at, 12
 	}
 }
 
+struct told {
+	unsigned int mappings;
+	struct seen seen;
+};
+
+static int count_mappings(const struct massif_record *rec, void *arg)
+{
+	struct told *told = arg;
+
+	told->mappings += rec->type == MASSIF_REC_VMA;
+	return note(rec, &told->seen);
+}
+
+/* As watch(), but the member does nothing after its change, and the consumer asks. */
+static int ask_again(const struct change *change)
+{
+	struct massif_resync resync = { .size = sizeof(resync), .flags = MASSIF_RESYNC_ALL };
+	struct told told = { 0 };
+	const struct massif_record *rec;
+	struct kmod_session session;
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (change->be_opener() || pipe(ready) || kmod_session_open(&session, RING, STACK))
+		return 30;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (enrol(session.fd))
+			_exit(1);
+		close(session.fd);
+		if (change->run() || write(ready[1], "", 1) != 1)
+			_exit(2);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		return 31;
+	while ((rec = kmod_session_next(&session)))
+		note(rec, &told.seen);
+	kmod_session_release(&session);
+	if (ioctl(session.fd, MASSIF_IOC_RESYNC, &resync) || resync.remaining)
+		return 32;
+	if (!change->hides)
+		end(pid);
+	if (kmod_session_drain(&session, 20000, count_mappings, &told))
+		return 33;
+	if (change->hides)
+		end(pid);
+	kmod_session_close(&session);
+	if (!told.mappings != change->hides)
+		return 34;
+	return told.seen.hidden == change->hides && told.seen.exits == 1 ? 0 : 35;
+}
+
+TEST_F_TIMEOUT(access, a_resync_tells_nothing_of_a_member_that_may_not_be_looked_at, 120)
+{
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(ask_again(&changes[i]));
+		EXPECT_EQ(0, exit_status(pid)) {
+			TH_LOG("%s", changes[i].name);
+		}
+	}
+}
+
 /* Who has rights that the opener has not does not become a member, not even by its own call. */
 static int enrol_with_more_rights(bool namespace, bool capability)
 {

@@ -140,8 +140,8 @@
  * session (EBUSY); but ATTACH takes it out of one whose opener has not CAP_SYS_PTRACE over the initial user
  * namespace, if the own opener has: END of reason TAKEN tells the other. It ends such a one's test of the hooks, too.
  *
- * It is asked again when the process executes a program, and when a record of what a thread does is due and
- * the thread has other credentials, or is not dumpable. From then on nothing of it is told any more, not
+ * It is asked again when the process executes a program, when a record of what a thread does is due and
+ * the thread has other credentials, or is not dumpable, and by MASSIF_IOC_RESYNC. From then on nothing of it is told any more, not
  * even if it changes back, but END of reason HIDDEN and an EXIT, as soon as the consumer polls; the process
  * has left the session.
  *
