@@ -201,7 +201,7 @@ FIXTURE_VARIANT_ADD(foreign, redis)
 FIXTURE_VARIANT_ADD(foreign, nginx)
 {
 	.program = "/usr/sbin/nginx", .package = "nginx-light",
-	.script = "mkdir www; seq 30000 > www/numbers; echo small > www/small\n"
+	.script = "PATH=$PATH:/usr/sbin; mkdir www; seq 30000 > www/numbers; echo small > www/small\n"
 		  "cat > conf <<end\n"
 		  "daemon off; worker_processes 2; pid $PWD/pid; error_log $PWD/error warn;\n"
 		  "$([ $(id -u) -ne 0 ] || echo 'user root;')\n"
