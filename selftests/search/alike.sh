@@ -184,10 +184,11 @@ say() {
 }
 
 profiled() {
-	local set=$1 run=$2
+	local set=$1 run=$2 times
 	rm -f "$work/profile.$set"* "$work/log.$set"
-	# A little more time than alone, as it has more to do on a machine that may be busy.
-	run "$run" $((seconds * 2)) "$(field "$set" 3)" \
+	# More time than alone, as it has more to do on a machine that may be busy.
+	times=$(field "$set" 4)
+	run "$run" $((seconds * ${times:-2})) "$(field "$set" 3)" \
 		"$build/massif-ctl $(field "$set" 2) --massif-out-file=$work/profile.$set.%p --xtree-memory-file=$work/profile.$set.xtree.%p --log-file=$work/log.$set --" \
 		$look
 }
