@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Makes a folder "source" with perl's own tests, for the perl that is installed. No binary package has them; the
+# source, of 13 MB, is downloaded once and kept in the cache.
+set -e
+cache=$XDG_CACHE_HOME/perl
+mkdir -p "$cache" source
+if ! ls "$cache"/perl_*.orig.tar.xz; then
+	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	(cd "$cache" && SUITE_KIND=deb-src "$SEARCH/../vm/suite.sh" run lists "$codename" -- \
+		apt-get -q -q source --download-only --only-source --tar-only perl)
+fi
+tar -xf "$cache"/perl_*.orig.tar.xz -C source --strip-components=1 --wildcards --no-wildcards-match-slash \
+	'perl-*/t' 'perl-*/TestInit.pm' 'perl-*/MANIFEST'
+# The tests want what they test beside them.
+mkdir -p source/lib
+perl -e 'print "$_\n" for grep { -f "$_/Config.pm" || -f "$_/strict.pm" || -f "$_/Test/More.pm" } @INC' |
+	while read -r folder; do cp -rsn "$folder/." source/lib/; done
+ln -s "$(command -v perl)" source/t/perl
