@@ -66,8 +66,9 @@ static int32_t walking_pid; /* whose they are */
 struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
-	uint32_t n_links; /* passed over: see mf_unwind() */
-	uint64_t pc;	  /* 0: the end */
+	uint32_t n_links;  /* passed over: see mf_unwind() */
+	uint64_t pc;	   /* 0: the end */
+	uint64_t readable; /* an address in the page that could be read last; 0: none */
 };
 
 /* What a thread's stacks are verified in; behind it, the stack for that. */
@@ -80,6 +81,7 @@ struct verification {
 };
 
 #define MEMORY_BYTES (512u << 10)
+#define PAGE_BYTES   4096u /* of this processor, at least */
 
 /* A descriptor that nobody has: both ends of libunwind's pipe. */
 #define NO_PIPE (-2)
@@ -237,11 +239,25 @@ static bool is_start(uint64_t pc)
 	       info.start_ip == pc;
 }
 
-static bool is_readable(uint64_t address)
+static bool same_page(uint64_t a, uint64_t b)
 {
-	uint64_t word;
+	return a / PAGE_BYTES == b / PAGE_BYTES;
+}
 
-	return read_memory(address, &word, sizeof(word));
+/*
+ * Can the word be read? The frames of a stack share pages, so a system call for each page is enough: the stack stays
+ * where it is during a walk.
+ */
+static bool is_readable(struct reference *reference, uint64_t address)
+{
+	uint64_t word, end = address + sizeof(word) - 1;
+
+	if (reference->readable && same_page(address, reference->readable) && same_page(end, reference->readable))
+		return true;
+	if (!read_memory(address, &word, sizeof(word)))
+		return false;
+	reference->readable = end;
+	return true;
 }
 
 /*
@@ -269,9 +285,9 @@ static bool can_step(struct reference *reference)
 			return false;
 		cfa += (uint64_t)(int64_t)rule.cfa_offset;
 	}
-	return is_readable(cfa - 8) &&
+	return is_readable(reference, cfa - 8) &&
 	       (rule.fp == MF_FP_KEPT ||
-		is_readable((rule.fp == MF_FP_AT_CFA ? cfa : fp) + (uint64_t)(int64_t)rule.fp_offset));
+		is_readable(reference, (rule.fp == MF_FP_AT_CFA ? cfa : fp) + (uint64_t)(int64_t)rule.fp_offset));
 }
 
 static void step_by_rules(struct reference *reference)
@@ -395,6 +411,7 @@ static void verify(void *data)
 	libunwind.init_local(&v->reference.cursor, &v->reference.context);
 	v->reference.pc = 1;
 	v->reference.n_links = 0;
+	v->reference.readable = 0;
 	/* The shim's own frames. */
 	while (v->reference.pc && v->reference.pc != v->caller->pc)
 		step_by_rules(&v->reference);
