@@ -3,10 +3,14 @@
 
 #include "sandbox.h"
 
+#include <linux/audit.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 
+#include "filter.h"
 #include "readable.h"
 #include "real.h"
 #include "start.h"
@@ -15,13 +19,23 @@
 
 bool mf_sandbox_on;
 
-/* Strict mode allows no wait, either. */
-static long note(long result, bool restricts, bool strictly)
+/* Programs of one thread can do without it, and their filters may answer it with death, or with an error. */
+static bool allows_wait(const struct sock_fprog *filter)
+{
+	const struct seccomp_data wait = {
+		.nr = SYS_futex, .arch = AUDIT_ARCH_X86_64, .args = { [1] = FUTEX_WAIT_PRIVATE },
+	};
+
+	return mf_filter_allows(filter, &wait);
+}
+
+/* @filter: NULL in strict mode, which allows no wait, either. */
+static long note(long result, bool restricts, const struct sock_fprog *filter)
 {
 	if (!restricts || result < 0)
 		return result;
 	__atomic_store_n(&mf_sandbox_on, true, __ATOMIC_RELAXED);
-	if (!strictly)
+	if (filter && allows_wait(filter))
 		return result;
 	mf_readable_forbid();
 	if (mf_session_store.header)
@@ -35,7 +49,7 @@ int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigne
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
 	return (int)note(mf_start()->prctl(option, a, b, c, d), option == PR_SET_SECCOMP,
-			 a == SECCOMP_MODE_STRICT);
+			 a == SECCOMP_MODE_STRICT ? NULL : (const struct sock_fprog *)b);
 }
 
 /* syscall(2) with one of the two numbers; see syscall.c. */
@@ -47,5 +61,6 @@ __attribute__((used)) long mf_sandbox_call(long number, long a, long b, long c, 
 	bool strictly = by_prctl ? b == SECCOMP_MODE_STRICT : a == SECCOMP_SET_MODE_STRICT;
 	bool restricts = by_prctl ? a == PR_SET_SECCOMP : strictly || a == SECCOMP_SET_MODE_FILTER;
 
-	return note(mf_start()->syscall(number, a, b, c, d, e), restricts, strictly);
+	return note(mf_start()->syscall(number, a, b, c, d, e), restricts,
+		    strictly ? NULL : (const struct sock_fprog *)c);
 }

@@ -14,6 +14,7 @@
 #include "fork.h"
 #include "gate.h"
 #include "lock.h"
+#include "sandbox.h"
 #include "session.h"
 #include "slots.h"
 #include "stack.h"
@@ -142,8 +143,9 @@ static bool find_fresh(void)
 	if (chunk == MAP_FAILED)
 		return false;
 	mf_footprint_add(CHUNK_BYTES);
-	/* After mlockall(MCL_FUTURE), the program may want to lock that much. */
-	syscall(SYS_munlock, chunk, CHUNK_BYTES);
+	/* After mlockall(MCL_FUTURE), the program may want to lock that much. malloc makes no such call. */
+	if (!mf_sandbox_is_on())
+		syscall(SYS_munlock, chunk, CHUNK_BYTES);
 	fresh = chunk;
 	n_fresh = CHUNK_BYTES / sizeof(*fresh);
 	return true;

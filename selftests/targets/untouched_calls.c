@@ -4,9 +4,11 @@
 //
 //	alone	 one thread
 //	threads	 eight, for which the calls of pthread_create are allowed, too
+//	crowd	 three hundred
 //	load	 dlopen and dlclose, with the dynamic linker's calls
 //	fork	 children that allocate, with those of fork and wait
 //	exec	 executes itself, with what a program needs to start
+//	waits_kill, waits_fail	 without futex(2), which kills or fails
 //	strict	 seccomp's strict mode, in which malloc has what there is already
 
 #define _GNU_SOURCE
@@ -24,15 +26,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KEPT = 2000, THREADS = 8, CALLS_MAX = 40 };
+enum { KEPT = 2000, THREADS = 8, CROWD = 300, CALLS_MAX = 40 };
 
 /* Of malloc, and to end; and for each way to go. */
-static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_futex,
+static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
 				 SYS_write, SYS_exit, SYS_exit_group, -1 };
 static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
 				  SYS_rt_sigaction, -1 };
@@ -52,13 +55,18 @@ static unsigned int add(struct sock_filter *filter, unsigned int n, const int *c
 	return n;
 }
 
+/* What the filter does with calls that wait. */
+static unsigned int waits = SECCOMP_RET_ALLOW;
+
 static void restrict_calls(const int *more)
 {
-	struct sock_filter filter[2 * CALLS_MAX + 2];
+	struct sock_filter filter[2 * CALLS_MAX + 4];
 	struct sock_fprog program = { .filter = filter };
 	unsigned int n = 0;
 
 	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 1);
+	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, waits);
 	n = add(filter, n, of_malloc);
 	n = add(filter, n, more);
 	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
@@ -128,6 +136,31 @@ static void run_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
+static void *wait_for_all(void *data)
+{
+	pthread_barrier_t *barrier = data;
+
+	free(malloc(100));
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+/* More than the shim has room for from the start, alive at once. */
+static void run_crowd(void)
+{
+	pthread_t threads[CROWD];
+	pthread_barrier_t barrier;
+
+	pthread_barrier_init(&barrier, NULL, CROWD + 1);
+	restrict_calls(of_threads);
+	for (int i = 0; i < CROWD; i++)
+		if (pthread_create(&threads[i], NULL, wait_for_all, &barrier))
+			exit(1);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static void run_load(void)
 {
 	restrict_calls(of_load);
@@ -193,13 +226,48 @@ static void run_strict(void)
 	work(1, 3000, 50000);
 }
 
+/* In code that is made here, and keeps no return address where its frame pointer leads to. */
+static void allocate_in_made_code(unsigned char *page)
+{
+	/* push rax; push 0x7ead0000; push rbp; mov rbp, rsp; call rsi; pop rbp; pop rcx; pop rcx; ret */
+	static const unsigned char code[] = { 0x50, 0x68, 0, 0, 0xad, 0x7e, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6,
+					      0x5d, 0x59, 0x59, 0xc3 };
+	void *(*made)(size_t, void *(*)(size_t)) = (void *(*)(size_t, void *(*)(size_t)))(void *)page;
+
+	memcpy(page, code, sizeof(code));
+	for (size_t i = 0; i < 100; i++)
+		free(made(i, malloc));
+}
+
+static void run_without_waits(unsigned int action)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		exit(1);
+	waits = action;
+	restrict_calls((const int[]){ -1 });
+	work(1, 3000, 20000);
+	allocate_in_made_code(page);
+}
+
+static void run_waits_kill(void)
+{
+	run_without_waits(SECCOMP_RET_KILL_PROCESS);
+}
+
+static void run_waits_fail(void)
+{
+	run_without_waits(SECCOMP_RET_ERRNO | EPERM);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } ways[] = {
-	{ "alone", run_alone }, { "threads", run_threads }, { "load", run_load },
+	{ "alone", run_alone }, { "threads", run_threads }, { "crowd", run_crowd }, { "load", run_load },
 	{ "fork", run_fork },	{ "exec", run_exec },	    { "end", end },
-	{ "strict", run_strict },
+	{ "strict", run_strict }, { "waits_kill", run_waits_kill }, { "waits_fail", run_waits_fail },
 };
 
 int main(int argc, char **argv)
