@@ -6,6 +6,7 @@
 #include <linux/tracepoint.h>
 
 #include "compat/hookpoint.h"
+#include "compat/prototype.h"
 #include "detour.h"
 #include "hooks.h"
 #include "hookset.h"
@@ -75,6 +76,10 @@ static int arm(const char **dead)
 {
 	int err;
 
+	/* Also of what only some sessions use: whoever has it armed has this, too. */
+	*dead = massif_prototype_other();
+	if (*dead)
+		return -EPROTO;
 	err = arm_calls(dead);
 	if (err)
 		return err;
@@ -138,6 +143,8 @@ int massif_hooks_describe(struct massif_hook_info *info)
 	} else {
 		return -ENOENT;
 	}
+	if (massif_prototype_same(name))
+		info->state |= MASSIF_HOOK_COMPARED;
 	/* So that the next number is the next hook's. */
 	info->index = index;
 	strscpy_pad(info->name, name, sizeof(info->name));

@@ -2,6 +2,7 @@
 // massif.ko: loading and unloading.
 #include <linux/module.h>
 
+#include "compat/prototype.h"
 #include "compat/ptrace.h"
 #include "detour.h"
 #include "device.h"
@@ -13,6 +14,10 @@
 
 static int __init massif_init(void)
 {
+	int err = massif_prototype_init();
+
+	if (err)
+		return err;
 	massif_ptrace_init();
 	massif_visit_init();
 	return massif_device_init();

@@ -114,25 +114,40 @@ static void decode_exit(const unsigned long *arg, struct massif_change *change)
 
 /* detour_64.S has which argument says whose address space it is. */
 const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
-	[MASSIF_HOOK_MMAP]	= { "mmap_region", decode_mmap },
+	[MASSIF_HOOK_MMAP]	= { "mmap_region", decode_mmap,
+				    "long(file *, long, long, long, ...)" },
 #if !defined(MASSIF_HAVE_vma_iterator)
-	[MASSIF_HOOK_UNMAP]	= { "__do_munmap", decode_unmap_mm },
-	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow },
-	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk_addr },
+	[MASSIF_HOOK_UNMAP]	= { "__do_munmap", decode_unmap_mm,
+				    "int(mm_struct *, long, long, ...)" },
+	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow,
+				    "int(vm_area_struct *, ...)" },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk_addr,
+				    "int(long, long, long, ...)" },
 #elif defined(MASSIF_HAVE_mas_munmap)
-	[MASSIF_HOOK_UNMAP]	= { "do_mas_align_munmap", decode_unmap },
-	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow },
-	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk },
+	[MASSIF_HOOK_UNMAP]	= { "do_mas_align_munmap", decode_unmap,
+				    "int(*, vm_area_struct *, mm_struct *, long, long, ...)" },
+	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow,
+				    "int(vm_area_struct *, ...)" },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk,
+				    "int(*, vm_area_struct *, long, long, long)" },
 #else
-	[MASSIF_HOOK_UNMAP]	= { "do_vmi_align_munmap", decode_unmap },
-	[MASSIF_HOOK_REMOVE]	= { "vms_complete_munmap_vmas", decode_remove },
-	[MASSIF_HOOK_EXTEND]	= { "vma_merge_extend", decode_extend },
-	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk },
+	[MASSIF_HOOK_UNMAP]	= { "do_vmi_align_munmap", decode_unmap,
+				    "int(*, vm_area_struct *, mm_struct *, long, long, ...)" },
+	[MASSIF_HOOK_REMOVE]	= { "vms_complete_munmap_vmas", decode_remove,
+				    "void(*, ...)" },
+	[MASSIF_HOOK_EXTEND]	= { "vma_merge_extend", decode_extend,
+				    "vm_area_struct *(*, vm_area_struct *, long)" },
+	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk,
+				    "int(*, vm_area_struct *, long, long, long)" },
 #endif
-	[MASSIF_HOOK_STACK]	= { "expand_downwards", decode_stack },
-	[MASSIF_HOOK_COPY]	= { "copy_vma", decode_copy },
-	[MASSIF_HOOK_SPECIAL]	= { "_install_special_mapping", decode_special },
-	[MASSIF_HOOK_EXIT]	= { "exit_mmap", decode_exit },
+	[MASSIF_HOOK_STACK]	= { "expand_downwards", decode_stack,
+				    "int(vm_area_struct *, long)" },
+	[MASSIF_HOOK_COPY]	= { "copy_vma", decode_copy,
+				    "vm_area_struct *(vm_area_struct **, long, long, ...)" },
+	[MASSIF_HOOK_SPECIAL]	= { "_install_special_mapping", decode_special,
+				    "vm_area_struct *(mm_struct *, long, long, long, ...)" },
+	[MASSIF_HOOK_EXIT]	= { "exit_mmap", decode_exit,
+				    "void(mm_struct *)" },
 };
 
 /* __mm_populate(start, len, ...): MAP_POPULATE, MAP_LOCKED, mlock, and growth of what is locked */
@@ -156,7 +171,7 @@ static void decode_faultin(const unsigned long *arg, struct massif_change *chang
 
 /* Each under all its names; kernels without any of the second have no MADV_POPULATE. */
 const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
-	{ "__mm_populate", decode_populate },
-	{ "faultin_vma_page_range", decode_faultin },
-	{ "faultin_page_range", decode_faultin },
+	{ "__mm_populate", decode_populate, "int(long, long, ...)" },
+	{ "faultin_vma_page_range", decode_faultin, "long(*, long, long, ...)" },
+	{ "faultin_page_range", decode_faultin, "long(*, long, long, ...)" },
 };

@@ -9,6 +9,8 @@ struct massif_hookpoint {
 	const char *symbol;
 	/* arg: the first six, each as a word. */
 	void (*decode)(const unsigned long *arg, struct massif_change *change);
+	/* What decode takes it for, in the words of struct massif_btf_row. */
+	const char *prototype;
 };
 
 extern const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT];

@@ -7,6 +7,7 @@
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 
+#include "compat/prototype.h"
 #include "ptrace.h"
 
 #ifdef CONFIG_HAVE_STATIC_CALL
@@ -27,7 +28,8 @@ void __init massif_ptrace_init(void)
 	unsigned long at;
 	bool owned;
 
-	if (massif_symbol_find("ptrace_may_access", &at, &owned))
+	/* If it is another function, there will be no session, and nobody to ask for. */
+	if (massif_prototype_other() || massif_symbol_find("ptrace_may_access", &at, &owned))
 		return;
 	ask = (typeof(ask))at;
 	static_call_update(massif_ptrace_may_access, ask);

@@ -109,6 +109,19 @@ static void stop_tracer(void)
 	put("set_ftrace_filter", "");
 }
 
+/* A live patch. EINVAL: this kernel has none. That nobody has built ours is an error. */
+static int start_patch(void)
+{
+	int err = kmod_module_load_own("massif_patch");
+
+	return err == -ENOENT ? -EIO : err;
+}
+
+static void stop_patch(void)
+{
+	kmod_module_unload_soon("massif_patch");
+}
+
 FIXTURE(tracers)
 {
 	struct torture_run run;
@@ -131,6 +144,7 @@ VARIANT(kretprobe, start_kretprobe, stop_kprobe, "return:");
 VARIANT(kprobe_inside, start_inside, stop_kprobe, "inside:");
 VARIANT(function, start_function, stop_tracer, "mmap_region");
 VARIANT(function_graph, start_graph, stop_tracer, "mmap_region", "ftrace_graph_func");
+VARIANT(live_patch, start_patch, stop_patch, .takes_the_place = true);
 VARIANT(bpf_fentry, start_fentry, stop_fentry, .takes_the_place = true);
 
 FIXTURE_SETUP(tracers)
@@ -235,7 +249,7 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	if (variant->takes_the_place) {
 		int err = variant->start();
 
-		/* Ours is the place, until we go: BPF is told EBUSY, and EINVAL by newer kernels. */
+		/* Ours is the place, until we go: a live patch is told EBUSY; BPF, too, and EINVAL by newer kernels. */
 		EXPECT_TRUE(err == -EBUSY || err == -EINVAL) TH_LOG("%d", err);
 	} else {
 		ASSERT_EQ(0, variant->start());
@@ -247,6 +261,20 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	torture_run_close(&self->run);
 	variant->stop();
 	ASSERT_EQ(0, variant->start());
+}
+
+/* Kretprobes leave the place to others, also while there is a session. */
+TEST_F_TIMEOUT(tracers, that_come_later_than_kretprobes, 120)
+{
+	if (!self->started || !variant->takes_the_place)
+		SKIP(return, "no tracer of this kernel that detours keep away");
+	ASSERT_EQ(0, kmod_module_unload_soon("massif"));
+	ASSERT_EQ(0, kmod_module_load("detours=0"));
+	ASSERT_EQ(0, torture_run_open(&self->run));
+	EXPECT_EQ(MASSIF_HOOK_KRETPROBE, kind(self->run.session.fd));
+	ASSERT_EQ(0, variant->start());
+	run_exactly(_metadata, &self->run);
+	torture_run_close(&self->run);
 }
 
 TEST_HARNESS_MAIN

@@ -253,7 +253,8 @@ static void look_at_hooks(struct mf_patient *patient, struct mf_finding *finding
 
 		info.name[sizeof(info.name) - 1] = '\0';
 		n = snprintf(finding->advice + used, sizeof(finding->advice) - used,
-			     "%s%s: %s%s", count ? "\n" : "", info.name, kind ? kind : "?",
+			     "%s%s: %s%s%s", count ? "\n" : "", info.name, kind ? kind : "?",
+			     info.state & MASSIF_HOOK_COMPARED ? ", arguments as expected" : "",
 			     info.state & MASSIF_HOOK_FIRED ? ", fired when tried" : "");
 		used += (size_t)n < sizeof(finding->advice) - used ? (size_t)n : 0;
 	}

@@ -286,6 +286,7 @@ struct massif_status {
 
 /* massif_hook_info.state */
 #define MASSIF_HOOK_FIRED	(1U << 0)	/* it was tried since it was armed, and fired */
+#define MASSIF_HOOK_COMPARED	(1U << 1)	/* its arguments are as expected, by the kernel's BTF */
 
 /* ENOENT: there is no hook of that number, nor a higher one. After SETUP all of them are armed. */
 struct massif_hook_info {

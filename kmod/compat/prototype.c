@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+// Are the kernel's functions and events, which are found by name, what the code that meets them takes them for?
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/fs.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "btf.h"
+#include "compat/hookpoint.h"
+#include "compat/prototype.h"
+
+/*
+ * Nothing that is found by name is declared anywhere where a compiler would compare it with what we take it for. A
+ * function with one argument more in front would have us follow a pointer that is none. So the kernel's own
+ * description of its types is asked, once, when the module is loaded; where something differs, no session begins.
+ *
+ * That is read like a file, for modules are not given the functions that know it. What is not in it is not
+ * compared: a kernel may have been built without, and it leaves out functions whose arguments the compiler has
+ * changed. Those have other names then, under which nothing is hooked.
+ */
+#define BTF_FILE	"/sys/kernel/btf/vmlinux"
+/* More than ten times what Debian's have. */
+#define BTF_MAX		(64 << 20)
+
+/* btf_trace_NAME has what a probe of tracepoint NAME is given. */
+#define TRACE		"btf_trace_"
+
+static const struct massif_btf_row others[] = {
+	{ MASSIF_FAULT_SYMBOL, "int(vm_area_struct *, long, int, pt_regs *)" },
+	{ "ptrace_may_access", "bool(task_struct *, int)" },
+	{ TRACE "sched_process_fork", "void(*, task_struct *, task_struct *)" },
+	{ TRACE "sched_process_exec", "void(*, task_struct *, int, linux_binprm *)" },
+	{ TRACE "sched_process_exit", "void(*, task_struct *, ...)" },
+	{ TRACE "page_fault_user", "void(*, long, pt_regs *, long)" },
+	{ TRACE "page_fault_kernel", "void(*, long, pt_regs *, long)" },
+#ifdef MASSIF_HAVE_mm_rss_atomic
+	{ TRACE "rss_stat", "void(*, mm_struct *, int, long)" },
+#else
+	{ TRACE "rss_stat", "void(*, mm_struct *, int)" },
+#endif
+};
+
+#define ROWS_MAX	(MASSIF_HOOK_COUNT + MASSIF_POPULATE_COUNT + ARRAY_SIZE(others) + 1)
+static struct massif_btf_row rows[ROWS_MAX];
+static unsigned int nr_rows;
+static const char *other;
+
+static char *expect;
+module_param(expect, charp, 0);
+MODULE_PARM_DESC(expect, "NAME=PROTOTYPE: expect something else of a kernel function (for tests)");
+
+static void __init expect_of(const char *name, const char *prototype)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows && strcmp(rows[i].name, name); i++)
+		;
+	if (i == ARRAY_SIZE(rows))
+		return;
+	rows[i].name = name;
+	rows[i].prototype = prototype;
+	nr_rows = max(nr_rows, i + 1);
+}
+
+static void __init fill_rows(void)
+{
+	char *prototype;
+	unsigned int i;
+
+	for (i = 0; i < MASSIF_HOOK_COUNT; i++)
+		if (massif_hookpoints[i].symbol)
+			expect_of(massif_hookpoints[i].symbol, massif_hookpoints[i].prototype);
+	for (i = 0; i < MASSIF_POPULATE_COUNT; i++)
+		expect_of(massif_populatepoints[i].symbol, massif_populatepoints[i].prototype);
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		expect_of(others[i].name, others[i].prototype);
+	/* The parameter's memory stays for as long as the module. */
+	prototype = expect;
+	if (prototype && strsep(&prototype, "=") && prototype)
+		expect_of(expect, prototype);
+}
+
+/* All of file, for vfree(): its bytes, or -errno. */
+static ssize_t __init read_all(struct file *file, void **data)
+{
+	loff_t size = i_size_read(file_inode(file)), at = 0;
+	ssize_t got = 0;
+
+	if (size <= 0 || size > BTF_MAX)
+		return -EINVAL;
+	*data = vmalloc(size);
+	if (!*data)
+		return -ENOMEM;
+	while (at < size) {
+		got = kernel_read(file, *data + at, size - at, &at);
+		if (got <= 0)
+			break;
+	}
+	if (at == size)
+		return size;
+	vfree(*data);
+	return got < 0 ? got : -EIO;
+}
+
+static int __init compare_with(const void *data, size_t size)
+{
+	struct massif_btf btf;
+	u32 *offsets;
+	int err = massif_btf_open(&btf, data, size);
+
+	if (err)
+		return err;
+	offsets = kvmalloc_array(btf.count, sizeof(*offsets), GFP_KERNEL);
+	if (!offsets)
+		return -ENOMEM;
+	massif_btf_index(&btf, offsets);
+	massif_btf_compare(&btf, rows, nr_rows);
+	kvfree(offsets);
+	return 0;
+}
+
+static int __init compare(void)
+{
+	struct file *file = filp_open(BTF_FILE, O_RDONLY, 0);
+	void *data = NULL;
+	ssize_t size;
+	int err;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	/* Not kernel_read_file(): some security modules warn of what they do not know the use of. */
+	size = read_all(file, &data);
+	err = size < 0 ? size : compare_with(data, size);
+	if (size >= 0)
+		vfree(data);
+	filp_close(file, NULL);
+	return err;
+}
+
+int __init massif_prototype_init(void)
+{
+	unsigned int i;
+	int err;
+
+	fill_rows();
+	err = compare();
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		pr_info("%s: cannot read %s (%d), so the kernel's functions are taken to be as expected\n",
+			KBUILD_MODNAME, BTF_FILE, err);
+	for (i = 0; i < nr_rows; i++) {
+		if (rows[i].verdict != MASSIF_BTF_OTHER)
+			continue;
+		pr_err("%s: this kernel's %s is not as expected, %s; so there will be no session\n",
+		       KBUILD_MODNAME, rows[i].name, rows[i].prototype);
+		other = other ?: rows[i].name;
+	}
+	return 0;
+}
+
+const char *massif_prototype_other(void)
+{
+	return other;
+}
+
+bool massif_prototype_same(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		const char *known = rows[i].name;
+
+		if (!strncmp(known, TRACE, strlen(TRACE)))
+			known += strlen(TRACE);
+		if (!strcmp(known, name))
+			return rows[i].verdict == MASSIF_BTF_SAME;
+	}
+	return false;
+}

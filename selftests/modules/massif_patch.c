@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+// Takes a function as live patching does, by ftrace with the right to change where it goes on; changes nothing.
+#include <linux/ftrace.h>
+#include <linux/module.h>
+
+static char *function = "exit_mmap";
+module_param(function, charp, 0);
+
+#ifdef CONFIG_LIVEPATCH
+
+/* The last argument is not the same on all kernels. */
+static void notrace on_call(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops, void *regs)
+{
+}
+
+static struct ftrace_ops patch = {
+	.func	= (ftrace_func_t)on_call,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+};
+
+static int __init patch_init(void)
+{
+	int err = ftrace_set_filter(&patch, function, strlen(function), 0);
+
+	return err ?: register_ftrace_function(&patch);
+}
+
+static void __exit patch_exit(void)
+{
+	unregister_ftrace_function(&patch);
+	ftrace_set_filter(&patch, NULL, 0, 1);
+}
+
+#else
+
+static int __init patch_init(void)
+{
+	return -EINVAL;
+}
+
+static void __exit patch_exit(void)
+{
+}
+
+#endif
+
+module_init(patch_init);
+module_exit(patch_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("A live patch that changes nothing, for the tests of massif");
