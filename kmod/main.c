@@ -6,6 +6,7 @@
 #include "compat/ptrace.h"
 #include "detour.h"
 #include "device.h"
+#include "processor.h"
 #include "release.h"
 #include "span.h"
 #include "target.h"
@@ -20,13 +21,20 @@ static int __init massif_init(void)
 		return err;
 	massif_ptrace_init();
 	massif_visit_init();
-	return massif_device_init();
+	err = massif_processor_init();
+	if (err)
+		return err;
+	err = massif_device_init();
+	if (err)
+		massif_processor_exit();
+	return err;
 }
 
 /* No session exists: each has the module in use. */
 static void __exit massif_exit(void)
 {
 	massif_device_exit();
+	massif_processor_exit();
 	massif_zap_exit();
 	massif_spans_exit();
 	massif_visit_exit();

@@ -25,6 +25,9 @@
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
+/* Do processors collect? */
+#define MASSIF_RSS_BY_CPU	false
+
 struct massif_rss_base {
 	long shared[NR_MM_COUNTERS];
 };
@@ -71,7 +74,13 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 	return change;
 }
 
+static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
+{
+}
+
 #else
+
+#define MASSIF_RSS_BY_CPU	true
 
 struct massif_rss_seen {
 	s32 collected[NR_MM_COUNTERS];
@@ -169,6 +178,18 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 	for_each_possible_cpu(cpu)
 		change += massif_rss_note_cpu(base, mm, member, cpu);
 	return change;
+}
+
+/*
+ * Processor cpu is off line: what it had collected has been added to what is shared, and it has nothing any more.
+ * Calls for one base, and massif_rss_note(), are serialised.
+ */
+static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
+{
+	int member;
+
+	for (member = 0; member < NR_MM_COUNTERS; member++)
+		base->shared[member] += xchg(&per_cpu_ptr(base->seen, cpu)->collected[member], 0);
 }
 
 #endif
