@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // massif.ko: loading and unloading.
+#include <linux/kconfig.h>
 #include <linux/module.h>
+#include <linux/printk.h>
 
 #include "compat/prototype.h"
 #include "compat/ptrace.h"
@@ -15,8 +17,14 @@
 
 static int __init massif_init(void)
 {
-	int err = massif_prototype_init();
+	int err;
 
+	/* Tracepoints and kretprobes run with preemption off, where a lock of wait queues or of slabs would sleep. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		pr_err("%s: this kernel has PREEMPT_RT, which the module does not support\n", KBUILD_MODNAME);
+		return -EOPNOTSUPP;
+	}
+	err = massif_prototype_init();
 	if (err)
 		return err;
 	massif_ptrace_init();

@@ -24,11 +24,17 @@ static void look_at_machine(struct mf_patient *patient, struct mf_finding *findi
 	struct utsname name;
 
 	uname(&name);
-	if (strcmp(name.machine, "x86_64") == 0)
-		mf_finding_set(finding, MF_HEALTH_OK, "%s, Linux %s", name.machine, name.release);
-	else
+	if (strcmp(name.machine, "x86_64") != 0) {
 		mf_finding_set(finding, MF_HEALTH_BAD, "massif.ko is for x86_64 only, this is %s",
 			       name.machine);
+	} else if (strstr(name.version, "PREEMPT_RT")) {
+		mf_finding_set(finding, MF_HEALTH_BAD,
+			       "%s, Linux %s has PREEMPT_RT, which massif.ko does not support", name.machine,
+			       name.release);
+		mf_finding_advise(finding, "boot a kernel without it; heap mode works on this one, too");
+	} else {
+		mf_finding_set(finding, MF_HEALTH_OK, "%s, Linux %s", name.machine, name.release);
+	}
 }
 
 static bool exists(const char *format, const char *release)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+// The module is not built for a kernel with PREEMPT_RT: make ends with one line that says so.
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+/* What make says of the module's own part of the build, as the kernel's build would read it. */
+static bool is_refused(const char *words)
+{
+	char command[256], line[512];
+	bool refused = false;
+	FILE *make;
+
+	snprintf(command, sizeof(command),
+		 "LC_ALL=C make -s -n -f Kbuild src=. objtree=. CONFIG_X86_64=y %s nothing 2>&1", words);
+	make = popen(command, "r");
+	if (!make)
+		return false;
+	while (fgets(line, sizeof(line), make))
+		refused |= strstr(line, "*** massif: this kernel has PREEMPT_RT, which the module does not support") != NULL;
+	pclose(make);
+	return refused;
+}
+
+TEST(the_build_says_so)
+{
+	EXPECT_FALSE(is_refused(""));
+	EXPECT_TRUE(is_refused("CONFIG_PREEMPT_RT=y"));
+	EXPECT_FALSE(is_refused("CONFIG_PREEMPT_RT=y MASSIF_PREEMPT_RT=build"));
+}
+
+TEST_HARNESS_MAIN
