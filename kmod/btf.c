@@ -21,6 +21,9 @@
 #define KIND_TYPE_TAG	18
 #define KIND_ENUM64	19
 
+/* Of the head: what all kernels have. Newer headers have more, which what pahole wrote need not have. */
+#define HEAD_LEAST	(offsetof(struct btf_header, str_len) + sizeof(__u32))
+
 /* Typedefs and qualifiers of one type; more make no sense. */
 #define LAYERS_MAX	32
 
@@ -79,8 +82,8 @@ int massif_btf_open(struct massif_btf *btf, const void *data, size_t size)
 	const struct btf_header *head = data;
 	size_t at, step;
 
-	if (size < sizeof(*head) || head->magic != BTF_MAGIC || head->version != BTF_VERSION ||
-	    head->hdr_len < sizeof(*head) || (head->hdr_len | head->type_off) % sizeof(__u32) ||
+	if (size < HEAD_LEAST || head->magic != BTF_MAGIC || head->version != BTF_VERSION ||
+	    head->hdr_len < HEAD_LEAST || (head->hdr_len | head->type_off) % sizeof(__u32) ||
 	    !fits(head->hdr_len, head->type_off, head->type_len, size) ||
 	    !fits(head->hdr_len, head->str_off, head->str_len, size) || !head->str_len)
 		return -EINVAL;
@@ -179,9 +182,18 @@ static __u32 size_of_number(const struct massif_btf *btf, __u32 number)
 	}
 }
 
+/* The same of a struct or union. */
+static __u32 size_of_struct(const struct massif_btf *btf, __u32 number)
+{
+	const struct btf_type *type = type_of(btf, bare(btf, number));
+
+	return type && (kind_of(type) == BTF_KIND_STRUCT || kind_of(type) == BTF_KIND_UNION) ? type->size : 0;
+}
+
+/* Does it go into one register, as an argument? */
 static bool is_word(const struct massif_btf *btf, __u32 number)
 {
-	__u32 size = size_of_number(btf, number);
+	__u32 size = size_of_number(btf, number) ?: size_of_struct(btf, number);
 
 	return is_kind(btf, bare(btf, number), BTF_KIND_PTR) || (size && size <= sizeof(__u64));
 }
@@ -204,7 +216,9 @@ static bool is_same(const struct massif_btf *btf, __u32 number, const char *text
 			return !number;
 		return (is_text(text, length, "bool") && size_of_number(btf, number) == 1) ||
 		       (is_text(text, length, "int") && size_of_number(btf, number) == 4) ||
-		       (is_text(text, length, "long") && size_of_number(btf, number) == 8);
+		       (is_text(text, length, "long") && size_of_number(btf, number) == 8) ||
+		       (is_text(text, length, "flags") &&
+			(size_of_number(btf, number) == 8 || size_of_struct(btf, number) == 8));
 	}
 	for (; stars; stars--) {
 		if (!is_kind(btf, number, BTF_KIND_PTR))

@@ -25,7 +25,7 @@ enum massif_btf_verdict {
  * probe of tracepoint NAME gets.
  *
  * The prototype is "RESULT(ARGUMENT, ...)", without names. A type is void; bool, int or long, which stand for
- * everything of one, four or eight bytes that is a number; or "NAME *" and "NAME **", with the name of a struct
+ * everything of one, four or eight bytes that is a number; flags, eight bytes that can also be a struct; or "NAME *" and "NAME **", with the name of a struct
  * and without that word; or "*", any pointer. "..." at the end: MASSIF_BTF_WORDS at most in all, of any type that
  * fits into a register.
  */

@@ -48,7 +48,7 @@ static __maybe_unused void decode_brk_addr(const unsigned long *arg, struct mass
 	change->vm_flags = VM_READ | VM_WRITE | ARG(2);
 }
 
-/* do_brk_flags(iterator, vma, addr, len, flags) */
+/* do_brk_flags(iterator, vma, addr, len, flags): 7.2 has them in a struct, which goes into a register as well */
 static __maybe_unused void decode_brk(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -129,7 +129,7 @@ const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
 	[MASSIF_HOOK_GROW]	= { "__vma_adjust", decode_grow,
 				    "int(vm_area_struct *, ...)" },
 	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk,
-				    "int(*, vm_area_struct *, long, long, long)" },
+				    "int(*, vm_area_struct *, long, long, flags)" },
 #else
 	[MASSIF_HOOK_UNMAP]	= { "do_vmi_align_munmap", decode_unmap,
 				    "int(*, vm_area_struct *, mm_struct *, long, long, ...)" },
@@ -138,7 +138,7 @@ const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
 	[MASSIF_HOOK_EXTEND]	= { "vma_merge_extend", decode_extend,
 				    "vm_area_struct *(*, vm_area_struct *, long)" },
 	[MASSIF_HOOK_BRK]	= { "do_brk_flags", decode_brk,
-				    "int(*, vm_area_struct *, long, long, long)" },
+				    "int(*, vm_area_struct *, long, long, flags)" },
 #endif
 	[MASSIF_HOOK_STACK]	= { "expand_downwards", decode_stack,
 				    "int(vm_area_struct *, long)" },

@@ -55,9 +55,9 @@ static uint32_t put_of(unsigned int kind, const char *name, uint32_t type)
 	return put_type(kind, 0, name, type);
 }
 
-static uint32_t put_struct(const char *name)
+static uint32_t put_struct(const char *name, uint32_t size)
 {
-	uint32_t number = put_type(BTF_KIND_STRUCT, 1, name, 8);
+	uint32_t number = put_type(BTF_KIND_STRUCT, 1, name, size);
 
 	put_word(put_string("member"));
 	put_word(1);
@@ -83,28 +83,30 @@ static uint32_t put_prototype(uint32_t result, const uint32_t *arguments, unsign
 						  sizeof(arguments) / sizeof(arguments[0])));	\
 } while (0)
 
-/* Bytes of the whole, to be freed. */
-static unsigned char *finish(size_t *size)
+#define HEAD	24	/* bytes, in what has been written until now */
+
+/* Bytes of the whole, with a head of so many, to be freed. */
+static unsigned char *finish(size_t *size, size_t head_size)
 {
 	struct btf_header head = {
 		.magic = BTF_MAGIC,
 		.version = BTF_VERSION,
-		.hdr_len = sizeof(head),
+		.hdr_len = head_size,
 		.type_len = made.types_size,
 		.str_off = made.types_size,
 		.str_len = made.strings_size,
 	};
 	unsigned char *all;
 
-	*size = sizeof(head) + made.types_size + made.strings_size;
-	all = malloc(*size);
-	memcpy(all, &head, sizeof(head));
-	memcpy(all + sizeof(head), made.types, made.types_size);
-	memcpy(all + sizeof(head) + made.types_size, made.strings, made.strings_size);
+	*size = head_size + made.types_size + made.strings_size;
+	all = calloc(1, *size);
+	memcpy(all, &head, head_size < HEAD ? head_size : HEAD);
+	memcpy(all + head_size, made.types, made.types_size);
+	memcpy(all + head_size + made.types_size, made.strings, made.strings_size);
 	return all;
 }
 
-static unsigned char *make(size_t *size)
+static unsigned char *make_with_head(size_t *size, size_t head_size)
 {
 	uint32_t bool_, int_, long_, huge, mm, vma, to_mm, to_vma, to_void, enum_, alias, loop, array;
 	unsigned int i;
@@ -115,7 +117,7 @@ static unsigned char *make(size_t *size)
 	int_ = put_int("int", 4);
 	long_ = put_int("long unsigned int", 8);
 	huge = put_int("__int128", 16);
-	mm = put_struct("mm_struct");
+	mm = put_struct("mm_struct", 8);
 	vma = put_of(BTF_KIND_FWD, "vm_area_struct", 0);
 	to_mm = put_of(BTF_KIND_PTR, NULL, mm);
 	to_vma = put_of(BTF_KIND_PTR, NULL, put_of(BTF_KIND_CONST, NULL, vma));
@@ -153,6 +155,7 @@ static unsigned char *make(size_t *size)
 	FUNCTION("eight", 0, int_, int_, int_, int_, int_, int_, int_, int_);
 	FUNCTION("large", 0, to_mm, huge);
 	FUNCTION("structure", 0, to_mm, mm);
+	FUNCTION("two_words", 0, to_mm, put_struct("two", 16));
 	FUNCTION("arrays", 0, to_mm, array);
 	FUNCTION("endless_one", 0, loop);
 	FUNCTION("beyond", 0, 1 << 20);
@@ -163,7 +166,12 @@ static unsigned char *make(size_t *size)
 	put_of(BTF_KIND_FUNC, "no_prototype", int_);
 	put_of(BTF_KIND_TYPEDEF, "btf_trace_event",
 	       put_of(BTF_KIND_PTR, NULL, put_prototype(0, (const uint32_t[]){ to_void, to_mm }, 2)));
-	return finish(size);
+	return finish(size, head_size);
+}
+
+static unsigned char *make(size_t *size)
+{
+	return make_with_head(size, HEAD);
 }
 
 /* What the module thinks of one expectation; -1: that these are no types. */
@@ -222,7 +230,14 @@ static const struct {
 	{ "seven", "void(int, ...)", SAME },
 	{ "eight", "void(int, ...)", OTHER },
 	{ "large", "void(mm_struct *, ...)", OTHER },
-	{ "structure", "void(mm_struct *, ...)", OTHER },
+	{ "structure", "void(mm_struct *, ...)", SAME },
+	{ "structure", "void(mm_struct *, flags)", SAME },
+	{ "structure", "void(mm_struct *, long)", OTHER },
+	{ "structure", "void(flags, flags)", OTHER },
+	{ "two_words", "void(mm_struct *, ...)", OTHER },
+	{ "two_words", "void(mm_struct *, flags)", OTHER },
+	{ "plain", "int(mm_struct *, flags, ...)", SAME },
+	{ "plain", "int(mm_struct *, long, long, flags, int)", OTHER },
 	{ "arrays", "void(mm_struct *, ...)", OTHER },
 	{ "endless_one", "void(...)", OTHER },
 	{ "beyond", "void(...)", OTHER },
@@ -249,6 +264,23 @@ TEST(prototypes)
 			TH_LOG("%s as %s", cases[i].name, cases[i].prototype);
 		}
 	}
+	free(data);
+}
+
+/* Newer writers may add to the head. */
+TEST(heads_of_other_lengths)
+{
+	static const size_t longer[] = { HEAD, HEAD + 4, HEAD + 8, 10 * HEAD };
+	unsigned char *data;
+	size_t size, i;
+
+	for (i = 0; i < sizeof(longer) / sizeof(longer[0]); i++) {
+		data = make_with_head(&size, longer[i]);
+		EXPECT_EQ(SAME, verdict(data, size, "none", "void()"));
+		free(data);
+	}
+	data = make_with_head(&size, HEAD - 4);
+	EXPECT_EQ(-1, verdict(data, size, "none", "void()"));
 	free(data);
 }
 
