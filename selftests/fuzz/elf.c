@@ -55,7 +55,7 @@ static void read_rows(const struct mf_object *object, const uint64_t places[PLAC
 static void read_names(const struct mf_object *object, const uint64_t places[PLACES])
 {
 	const struct mf_object objects[] = { { .kind = MF_OBJECT_UNKNOWN }, *object };
-	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true };
+	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true, .unconfined = true };
 	struct mf_symbolizer *symbolizer;
 	struct mf_error err;
 

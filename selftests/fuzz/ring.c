@@ -174,7 +174,7 @@ static void write_profile(const struct mf_store *store)
 	if (out && !mf_collect(store, (struct mf_end){ 0 }, &collection, &err)) {
 		collection.profile.desc = collection.profile.cmd = "";
 		if (!mf_symbolizer_create(collection.profile.objects, collection.profile.n_objects,
-					  &(struct mf_symbolizer_options){ 0 }, &symbolizer, &err)) {
+					  &(struct mf_symbolizer_options){ .unconfined = true }, &symbolizer, &err)) {
 			mf_massif_file_write(out, &collection.profile, &options, symbolizer, &err);
 			mf_symbolizer_destroy(symbolizer);
 		}

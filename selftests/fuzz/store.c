@@ -79,7 +79,7 @@ static void print(const struct mf_profile *profile, FILE *out)
 	struct mf_error err;
 
 	mf_report_options_init(&options);
-	if (mf_symbolizer_create(profile->objects, profile->n_objects, &(struct mf_symbolizer_options){ 0 },
+	if (mf_symbolizer_create(profile->objects, profile->n_objects, &(struct mf_symbolizer_options){ .unconfined = true },
 				 &symbolizer, &err))
 		return;
 	mf_massif_file_write(out, profile, &options, symbolizer, &err);

@@ -264,8 +264,10 @@ TEST_F(files, damaged)
 		}
 		mf_symbolizer_destroy(self->symbolizer);
 		self->symbolizer = NULL;
+		resolve(self, (uintptr_t)&__ehdr_start);
 		for (uint64_t at = 0; at < 65536; at += 32)
-			resolve(self, (uintptr_t)&__ehdr_start + at);
+			mf_symbolizer_want(self->symbolizer, (struct mf_frame){ (uintptr_t)&__ehdr_start + at, 1 });
+		mf_symbolizer_prepare(self->symbolizer);
 	}
 }
 

@@ -122,6 +122,10 @@ const char *mf_symbolizer_function(struct mf_symbolizer *symbolizer, struct mf_f
 	return word ? word->locations[word->count - 1].function : NULL;
 }
 
+void mf_symbolizer_expect(struct mf_symbolizer *symbolizer, struct mf_frame frame)
+{
+}
+
 void mf_symbolizer_want(struct mf_symbolizer *symbolizer, struct mf_frame frame)
 {
 }

@@ -2,13 +2,17 @@
 // What heap mode needs: the shim, memory for a profile, and that a program loads the shim.
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/confine.h"
 #include "ctl/clock.h"
 #include "ctl/doctor.h"
 #include "ctl/shim.h"
+#include "ctl/unnamed.h"
 #include "model/store.h"
+#include "symbols/parser.h"
 
 static void look_for_shim(struct mf_patient *patient, struct mf_finding *finding)
 {
@@ -44,6 +48,24 @@ static void try_it(struct mf_patient *patient, struct mf_finding *finding)
 					   "LD_PRELOAD=libmassif-preload.so /bin/true complains");
 }
 
+/* Both modes read names so. */
+static void look_at_confinement(struct mf_patient *patient, struct mf_finding *finding)
+{
+	int confined = mf_parser_probe();
+
+	if (confined == MF_CONFINED_ALL)
+		mf_finding_set(finding, MF_HEALTH_OK, "debug information is read in processes without rights");
+	else if (confined >= 0)
+		mf_finding_set(finding, MF_HEALTH_NOTE,
+			       "debug information is read in a process with more rights than it needs: %s",
+			       mf_unnamed_what_is_loose((unsigned int)confined));
+	else
+		mf_finding_set(finding, MF_HEALTH_NOTE, "no process to read debug information can be started: %s",
+			       strerror(-confined));
+	if (confined != MF_CONFINED_ALL && geteuid() == 0)
+		mf_finding_advise(finding, "do not profile processes of users whom you do not trust here");
+}
+
 static void look_at_counters(struct mf_patient *patient, struct mf_finding *finding)
 {
 	struct mf_error err;
@@ -60,6 +82,7 @@ const struct mf_check mf_doctor_heap[] = {
 	{ "shim", look_for_shim },
 	{ "memory", look_at_memory },
 	{ "preloading", try_it },
+	{ "names", look_at_confinement },
 	{ "instructions", look_at_counters },
 };
 

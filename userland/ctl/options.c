@@ -586,7 +586,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 			.alignment = 16,
 		},
 		.symbolizer = { .demangle = true, .inlines = true, .names = mf_names_create(),
-				.unreadable = mf_unnamed_say },
+				.unreadable = mf_unnamed_say, .loose = mf_unnamed_say_loose },
 		.held = mf_held_create(MF_HELD_MAX),
 		.outputs = mf_outputs_create(),
 		.alloc_fns = calloc(room, sizeof(char *)),

@@ -59,12 +59,18 @@ struct names {
 	size_t count;
 };
 
+/* Of a stack's frames, those about which a filter asks nearly always: up to one that is no allocation function, or is main. */
+enum { EXPECTED_INNER = 2, EXPECTED_OUTER = 4 };
+
 struct mf_filter {
 	const struct mf_report_options *options;
 	struct mf_frames *frames;
 	struct mf_symbolizer *symbolizer;
 	uint32_t capture_max;
 	struct names alloc_fns, ignore_fns;
+	struct mf_frame bottom[EXPECTED_OUTER]; /* of the stack that was expected last, the outermost first */
+	uint32_t n_bottom;
+	bool bottom_has_main;
 	uint8_t *facts; /* of each frame number */
 	size_t n_facts;
 };
@@ -339,6 +345,55 @@ static int drop_below_main(struct mf_filter *filter, const struct mf_context *co
 		span->count = end - span->first + 1;
 	}
 	return 0;
+}
+
+static struct mf_frame outer_frame(const struct mf_context *context, uint32_t i)
+{
+	return context->frames[context->n_frames - 1 - i];
+}
+
+/* Does @context end in the same frames as the last one that was looked at? */
+static bool is_known_bottom(const struct mf_filter *filter, const struct mf_context *context)
+{
+	if (!filter->n_bottom || context->n_frames < filter->n_bottom)
+		return false;
+	for (uint32_t i = 0; i < filter->n_bottom; i++) {
+		struct mf_frame frame = outer_frame(context, i);
+
+		if (frame.pc != filter->bottom[i].pc || frame.object != filter->bottom[i].object)
+			return false;
+	}
+	return true;
+}
+
+/* Is main among the outermost frames of @context? These are few different ones in all stacks of a program. */
+static bool is_main_near(struct mf_filter *filter, const struct mf_context *context)
+{
+	if (is_known_bottom(filter, context))
+		return filter->bottom_has_main;
+	filter->n_bottom = 0;
+	filter->bottom_has_main = false;
+	while (filter->n_bottom < context->n_frames && filter->n_bottom < EXPECTED_OUTER && !filter->bottom_has_main) {
+		struct mf_frame frame = outer_frame(context, filter->n_bottom);
+		const char *function = mf_symbolizer_function(filter->symbolizer, frame);
+
+		filter->bottom[filter->n_bottom++] = frame;
+		filter->bottom_has_main = function && strcmp(function, "main") == 0;
+	}
+	return filter->bottom_has_main;
+}
+
+void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context)
+{
+	uint32_t count = context->n_frames < EXPECTED_INNER ? context->n_frames : EXPECTED_INNER;
+
+	/* Where main is cut off, has no name, or is in another thread, it is looked for in all frames. */
+	if (context->n_frames > filter->capture_max)
+		count = filter->capture_max;
+	else if (!is_main_near(filter, context))
+		count = context->n_frames;
+	for (uint32_t i = 0; i < count; i++)
+		mf_symbolizer_expect(filter->symbolizer, context->frames[i]);
 }
 
 int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,

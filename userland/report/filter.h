@@ -53,6 +53,12 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 		     struct mf_error *err);
 void mf_filter_destroy(struct mf_filter *filter);
 
+/*
+ * @context will be given to mf_filter_apply() soon: with all contexts announced before the first is, the names that
+ * are needed are asked for together.
+ */
+void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context);
+
 /* The part of @context to show; @listener may be NULL. Returns 0 or -ENOMEM. */
 int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 		    const struct mf_filter_listener *listener, struct mf_filter_span *span,

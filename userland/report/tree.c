@@ -73,6 +73,15 @@ static uint32_t add_node(struct mf_tree *tree, const struct node *node)
 	return tree->n_nodes++;
 }
 
+static void expect_context(const struct mf_profile *profile, uint32_t number, struct mf_filter *filter)
+{
+	struct mf_frame stack[MF_PROFILE_FRAMES_MAX];
+	struct mf_context context = { .frames = stack };
+
+	context.n_frames = profile->read_context(profile->source, number, stack);
+	mf_filter_expect(filter, &context);
+}
+
 /* Appends what @filter leaves of context @number. */
 static int add_context(struct mf_tree *tree, const struct mf_profile *profile, uint32_t number,
 		       struct mf_frames *frames, struct mf_filter *filter, struct mf_error *err)
@@ -116,6 +125,8 @@ static int build(struct mf_tree *tree, const struct mf_profile *profile, struct 
 
 	if (!allocate(tree, profile->n_contexts))
 		return mf_error_set(err, -ENOMEM, "out of memory for the tree of contexts");
+	for (uint32_t i = 0; i < profile->n_contexts; i++)
+		expect_context(profile, i, filter);
 	for (uint32_t i = 0; i < profile->n_contexts; i++) {
 		rc = add_context(tree, profile, i, frames, filter, err);
 		if (rc)

@@ -280,6 +280,15 @@ static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 	return *number;
 }
 
+static void expect_context(const struct mf_xtree *xtree, uint32_t number, struct mf_filter *filter)
+{
+	struct mf_frame stack[MF_PROFILE_FRAMES_MAX];
+	struct mf_context context = { .frames = stack };
+
+	context.n_frames = read_context(xtree, number, stack);
+	mf_filter_expect(filter, &context);
+}
+
 /* Adds context @number of the tree to the path of what is left of its frames. */
 static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32_t number,
 		       struct mf_filter *filter, struct mf_error *err)
@@ -456,6 +465,8 @@ static int write_callgrind(struct callgrind *c, const struct mf_xtree *xtree, pi
 	rc = mf_frames_create(profile->objects, profile->n_objects, &c->frames, err);
 	if (!rc)
 		rc = mf_filter_create(c->options, false, c->frames, c->symbolizer, &filter, err);
+	for (uint32_t i = 0; !rc && i < xtree->n_contexts; i++)
+		expect_context(xtree, i, filter);
 	for (uint32_t i = 0; !rc && i < xtree->n_contexts; i++)
 		rc = add_context(c, xtree, i, filter, err);
 	if (rc)

@@ -7,10 +7,15 @@
 
 #include <libiberty/demangle.h>
 
-char *mf_demangle(const char *name)
+bool mf_demangle_may(const char *name)
 {
 	/* Whatever is not mangled in these languages starts otherwise; most names of C do. */
-	if (name[0] != '_')
+	return name[0] == '_';
+}
+
+char *mf_demangle(const char *name)
+{
+	if (!mf_demangle_may(name))
 		return NULL;
 	return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
 }

@@ -5,11 +5,9 @@
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <libdeflate.h>
 #include <link.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,11 +15,7 @@
 #include <unistd.h>
 
 #include "base/build_id.h"
-#include "base/cleanup.h"
-#include "base/regular.h"
 #include "symbols/held.h"
-
-#define DEBUG_ROOT "/usr/lib/debug"
 
 /* What a separate debug file must agree with. */
 struct identity {
@@ -128,15 +122,14 @@ static bool crc_agrees(int fd, GElf_Word expected)
 	return n == 0 && crc == expected;
 }
 
-/* Takes the debug file @path if it belongs to the image. */
-static bool try_debug_file(struct mf_image *image, const char *path,
+/* Takes the debug file that @request leads to, if it belongs to the image. */
+static bool try_debug_file(struct mf_image *image, const struct mf_opener_request *request,
 			   const struct identity *identity)
 {
 	const void *build_id;
 	size_t size;
 
-	mf_sources_add(&image->sources, path);
-	image->debug_fd = mf_regular_open(path);
+	image->debug_fd = image->open(image->opener, request);
 	image->debug_elf = begin_elf(image->debug_fd);
 	if (!image->debug_elf) {
 		close_elf(&image->debug_elf, &image->debug_fd);
@@ -156,47 +149,31 @@ static bool try_debug_file(struct mf_image *image, const char *path,
 
 static bool find_by_build_id(struct mf_image *image, const struct identity *identity)
 {
-	char path[sizeof(DEBUG_ROOT) + 2 * 64 + 32];
-	const uint8_t *bytes = identity->build_id;
-	size_t at;
+	struct mf_opener_request request = { .what = MF_OPENER_BY_BUILD_ID };
 
-	if (identity->build_id_size < 2 || identity->build_id_size > 64)
+	if (!identity->build_id_size || identity->build_id_size > sizeof(request.name))
 		return false;
-	at = (size_t)snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", bytes[0]);
-	for (size_t i = 1; i < identity->build_id_size; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", bytes[i]);
-	snprintf(path + at, sizeof(path) - at, ".debug");
-	return try_debug_file(image, path, identity);
+	request.size = (uint32_t)identity->build_id_size;
+	memcpy(request.name, identity->build_id, request.size);
+	return try_debug_file(image, &request, identity);
 }
 
-/* Where GDB's documentation says that a linked debug file may be, relative to the object. */
-static bool find_by_link(struct mf_image *image, const char *object_path, const char *name,
-			 const struct identity *identity)
+static bool find_by_link(struct mf_image *image, const char *name, const struct identity *identity)
 {
-	static const char *const formats[] = {
-		"%.*s/%s",
-		"%.*s/.debug/%s",
-		DEBUG_ROOT "%.*s/%s",
-	};
-	mf_auto_free char *real = realpath(object_path, NULL);
-	const char *slash = real ? strrchr(real, '/') : NULL;
+	struct mf_opener_request request = { .what = MF_OPENER_BY_LINK };
+	size_t size = strlen(name);
 
-	if (!slash || strchr(name, '/'))
+	if (size > sizeof(request.name))
 		return false;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		mf_auto_free char *path = NULL;
-
-		if (asprintf(&path, formats[i], (int)(slash - real), real, name) < 0) {
-			path = NULL;
-			return false;
-		}
-		if (strcmp(path, real) != 0 && try_debug_file(image, path, identity))
+	request.size = (uint32_t)size;
+	memcpy(request.name, name, size);
+	for (; request.place < MF_OPENER_PLACES; request.place++)
+		if (try_debug_file(image, &request, identity))
 			return true;
-	}
 	return false;
 }
 
-static void find_debug_file(struct mf_image *image, const char *object_path)
+static void find_debug_file(struct mf_image *image)
 {
 	struct identity identity = { .check_crc = false };
 	GElf_Word crc = 0;
@@ -207,7 +184,7 @@ static void find_debug_file(struct mf_image *image, const char *object_path)
 		return;
 	identity.check_crc = true;
 	identity.crc = crc;
-	find_by_link(image, object_path, name, &identity);
+	find_by_link(image, name, &identity);
 }
 
 /*
@@ -217,16 +194,6 @@ static void find_debug_file(struct mf_image *image, const char *object_path)
 static bool is_shared(Elf *elf)
 {
 	return elf && mf_sections_have(elf, ".gnu_debugaltlink") && mf_sections_have_dwarf(elf);
-}
-
-/* The names are of what is open, and the next run finds what the path leads to. */
-static void check_source(struct mf_image *image)
-{
-	struct stat status;
-
-	if (image->sources.count && image->fd >= 0 &&
-	    (fstat(image->fd, &status) || status.st_ino != image->sources.files[0].inode))
-		image->sources.others = true;
 }
 
 /* Why a file that could not be opened because of @code, a -errno, has no names. */
@@ -265,31 +232,34 @@ static const char *why_not_that(const struct mf_image *image, const struct mf_ob
 static void take_file(struct mf_image *image, const struct mf_object *object, int fd)
 {
 	image->fd = fd < 0 ? -1 : fd;
-	check_source(image);
 	image->elf = begin_elf(fd);
 	image->why = fd < 0 ? why_not_opened(fd) : why_not_that(image, object, fd);
 	if (!image->elf || image->why)
 		close_elf(&image->elf, &image->fd);
 }
 
+static int ask(struct mf_image *image, enum mf_opener_what what)
+{
+	return image->open(image->opener, &(struct mf_opener_request){ .what = what });
+}
+
 static void open_file(struct mf_image *image, const struct mf_object *object)
 {
 	const char *why;
 
-	mf_sources_add(&image->sources, object->path);
-	take_file(image, object, object->held ? mf_held_open(object->held) : mf_regular_open(object->path));
+	take_file(image, object, ask(image, MF_OPENER_OBJECT));
 	if (!image->why || !object->held || !object->build_id_size)
 		return;
 	/* The same build may be at its name; the first reason is the one to tell. */
 	why = image->why;
-	take_file(image, object, mf_regular_open(object->path));
+	take_file(image, object, ask(image, MF_OPENER_PATH));
 	if (image->why)
 		image->why = why;
 }
 
-void mf_image_open(struct mf_image *image, const struct mf_object *object)
+void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_image_opening *open, void *opener)
 {
-	*image = (struct mf_image){ .fd = -1, .debug_fd = -1 };
+	*image = (struct mf_image){ .fd = -1, .debug_fd = -1, .open = open, .opener = opener };
 
 	if (object->kind == MF_OBJECT_VDSO)
 		image->elf = open_vdso(image);
@@ -299,8 +269,8 @@ void mf_image_open(struct mf_image *image, const struct mf_object *object)
 		return;
 	if (object->kind == MF_OBJECT_FILE && (!mf_sections_have(image->elf, ".symtab") ||
 					       !mf_sections_have_dwarf(image->elf)))
-		find_debug_file(image, object->path);
-	image->sources.others |= is_shared(image->elf) || is_shared(image->debug_elf);
+		find_debug_file(image);
+	image->shares = is_shared(image->elf) || is_shared(image->debug_elf);
 }
 
 void mf_image_close(struct mf_image *image)
@@ -308,7 +278,6 @@ void mf_image_close(struct mf_image *image)
 	close_elf(&image->debug_elf, &image->debug_fd);
 	close_elf(&image->elf, &image->fd);
 	mf_sections_deinit(&image->sections);
-	mf_sources_deinit(&image->sources);
 	free(image->memory);
 	image->memory = NULL;
 }

@@ -8,8 +8,11 @@
 #include <stdbool.h>
 
 #include "symbols/object.h"
+#include "symbols/opener.h"
 #include "symbols/sections.h"
-#include "symbols/sources.h"
+
+/* As mf_opener_open(), or what asks another process for it. */
+typedef int mf_image_opening(void *opener, const struct mf_opener_request *request);
 
 struct mf_image {
 	int fd, debug_fd; /* -1: none */
@@ -18,15 +21,18 @@ struct mf_image {
 	const char *why;  /* its names are lost; NULL: they are not, or it cannot have any */
 	Elf *debug_elf;	  /* NULL: no separate file */
 	struct mf_sections sections; /* of either */
-	struct mf_sources sources;   /* what has a say in its names */
+	bool shares; /* some of its names are in a third file */
+	mf_image_opening *open;
+	void *opener;
 };
 
 /*
  * Opens what @object was mapped from: what is held of it, or else what its path leads to. If the file has
  * another build id than @object, it was replaced since, and its names would be wrong; without a build id, so
  * it is if it was written to since it is held. Then, as for any file that cannot be read, image->elf is NULL.
+ * @open, which is given @opener, opens the files; both must outlive the image.
  */
-void mf_image_open(struct mf_image *image, const struct mf_object *object);
+void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_image_opening *open, void *opener);
 void mf_image_close(struct mf_image *image);
 
 #endif

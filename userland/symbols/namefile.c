@@ -13,7 +13,7 @@
 #include "symbols/positions.h"
 
 #define MAGIC	0x73656d616e73616dull /* "masnames" */
-#define VERSION 2u /* also of how names are found: what is printed must not depend on the file */
+#define VERSION 3u /* also of how names are found: what is printed must not depend on the file */
 
 #define ID_LEAST 8u /* bytes of a build id; a shorter one is a name, not an identity */
 
@@ -71,7 +71,7 @@ static bool has_right_records(const struct mf_namefile *file)
 		const struct mf_namefile_record *record = &file->records[i];
 
 		if ((i && record->address <= record[-1].address) ||
-		    record->function >= file->n_text || record->count > MF_POSITIONS_MAX ||
+		    record->function >= file->n_text || record->shown >= file->n_text || record->count > MF_POSITIONS_MAX ||
 		    record->first > file->n_positions ||
 		    record->count > file->n_positions - record->first)
 			return false;
@@ -281,6 +281,12 @@ void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address, u
 	};
 }
 
+void mf_namefile_add_shown(struct mf_namefile_draft *draft, uint32_t shown)
+{
+	if (!draft->failed && draft->n_records)
+		draft->records[draft->n_records - 1].shown = shown;
+}
+
 void mf_namefile_add_position(struct mf_namefile_draft *draft, struct mf_namefile_position position)
 {
 	struct mf_namefile_position *all = make_room(draft, draft->positions, draft->n_positions, 1,
@@ -310,6 +316,7 @@ static void copy_record(struct mf_namefile_draft *draft, const struct mf_namefil
 {
 	mf_namefile_add_record(draft, record->address, copy_text(draft, file, record->function),
 			       record->offset);
+	mf_namefile_add_shown(draft, copy_text(draft, file, record->shown));
 	for (uint32_t i = 0; i < record->count; i++) {
 		struct mf_namefile_position position = *mf_namefile_position(file, record, i);
 

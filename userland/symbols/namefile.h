@@ -34,7 +34,7 @@ struct mf_namefile_record {
 	uint64_t offset;  /* from the start of */
 	uint32_t function; /* the name in the symbol table */
 	uint32_t first, count; /* its positions, innermost first; none: nobody has asked for them */
-	uint32_t reserved;
+	uint32_t shown; /* that name as it is shown when it is demangled; 0: nobody has asked for that */
 };
 
 struct mf_namefile_source {
@@ -91,10 +91,11 @@ struct mf_namefile_draft {
 	bool failed; /* memory is short, or it is too large */
 };
 
-/* To be called in this order: text, the record, the positions of that record. */
+/* To be called in this order: text, the record, its name as it is shown, the positions of that record. */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text);
 void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,
 			    uint32_t function, uint64_t offset);
+void mf_namefile_add_shown(struct mf_namefile_draft *draft, uint32_t shown);
 void mf_namefile_add_position(struct mf_namefile_draft *draft, struct mf_namefile_position position);
 
 /* Adds what @file says of other addresses than those of @draft so far. */

@@ -23,7 +23,7 @@ struct mf_names_file {
 	struct mf_namefile *saved; /* by earlier runs; what was asked for is among the answers, too */
 	struct mf_sources sources; /* of all answers; others: and of some, others. Paths of @arena or @saved */
 	bool grown;    /* by answers that are not saved */
-	bool demangle; /* what was saved */
+	bool demangle; /* names are shown so */
 	struct mf_arena arena;
 };
 
@@ -216,13 +216,18 @@ static struct mf_location *load_locations(struct mf_names_file *file,
 	return locations;
 }
 
-/* @symbol as it is shown. */
-static const char *show(struct mf_names_file *file, const char *symbol)
+/*
+ * Sets @function to the name in @record, whose symbol is @symbol, as it is shown. False: that was not saved. It is not
+ * found out here: what takes names apart runs where the files are read (parser.h).
+ */
+static bool show(const struct mf_names_file *file, const struct mf_namefile_record *record, const char *symbol,
+		 const char **function)
 {
-	mf_auto_free char *shown = symbol && file->demangle ? mf_demangle(symbol) : NULL;
-	const char *kept;
-
-	return copy(&file->arena, shown, &kept) && kept ? kept : symbol;
+	*function = symbol;
+	if (!file->demangle || !symbol || !mf_demangle_may(symbol))
+		return true;
+	*function = mf_namefile_text(file->saved, record->shown);
+	return *function;
 }
 
 /* The answer that was saved for @address; NULL: none. */
@@ -230,14 +235,18 @@ static const struct mf_names_answer *load(struct mf_names_file *file, uint64_t a
 {
 	const struct mf_namefile_record *record = NULL;
 	struct mf_names_answer *answer;
+	const char *symbol, *function;
 
 	if (file->saved)
 		record = mf_namefile_find(file->saved, address);
-	answer = record ? make_answer(file, address) : NULL;
+	if (!record)
+		return NULL;
+	symbol = mf_namefile_text(file->saved, record->function);
+	answer = show(file, record, symbol, &function) ? make_answer(file, address) : NULL;
 	if (!answer)
 		return NULL;
-	answer->symbol = mf_namefile_text(file->saved, record->function);
-	answer->function = show(file, answer->symbol);
+	answer->symbol = symbol;
+	answer->function = function;
 	answer->offset = record->offset;
 	answer->function_known = true;
 	answer->locations = load_locations(file, record, answer);
@@ -295,10 +304,26 @@ void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,
 	file->grown = true;
 }
 
-static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_answer *answer)
+/* As it is shown when it is demangled; 0: not known. */
+static uint32_t add_shown(struct mf_namefile_draft *draft, const struct mf_names_file *file,
+			  const struct mf_names_answer *answer)
 {
+	const struct mf_namefile_record *record;
+
+	if (file->demangle)
+		return mf_namefile_add_text(draft, answer->function);
+	record = file->saved ? mf_namefile_find(file->saved, answer->address) : NULL;
+	return record ? mf_namefile_add_text(draft, mf_namefile_text(file->saved, record->shown)) : 0;
+}
+
+static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_file *file,
+		       const struct mf_names_answer *answer)
+{
+	uint32_t shown = add_shown(draft, file, answer);
+
 	mf_namefile_add_record(draft, answer->address, mf_namefile_add_text(draft, answer->symbol),
 			       answer->offset);
+	mf_namefile_add_shown(draft, shown);
 	for (size_t i = 0; i < answer->n_locations; i++) {
 		const struct mf_location *location = &answer->locations[i];
 		bool inlined = i + 1 < answer->n_locations; /* the last one's is the symbol */
@@ -320,7 +345,7 @@ static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool 
 
 	for (size_t i = 0; i < file->room; i++) {
 		if (file->answers[i].address && file->answers[i].function_known)
-			add_answer(&draft, &file->answers[i]);
+			add_answer(&draft, file, &file->answers[i]);
 	}
 	if (others)
 		mf_namefile_add_others(&draft, file->saved);

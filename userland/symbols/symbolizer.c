@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Addresses to functions, files and lines: files are opened, and answers remembered, once.
+// Addresses to functions, files and lines: answers are remembered; what reads the files is a process for each of
+// them (parser.h).
 //
 // Whatever belongs to one file is touched by one thread at a time: of those that
 // mf_symbolizer_prepare() starts, each takes a file, and then the next. The table of answers and the
@@ -15,14 +16,12 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/confine.h"
 #include "symbols/arena.h"
-#include "symbols/demangle.h"
-#include "symbols/image.h"
-#include "symbols/positions.h"
-#include "symbols/symtab.h"
+#include "symbols/parser.h"
 
 #define THREADS_MAX 2
-#define DWARF_BYTES_MAX (6u << 20) /* of units that libdw has read; it keeps what it made of them */
+#define PARSERS_MAX 16 /* processes that wait for the next question */
 #define PATIENCE_S 1 /* before progress is told of */
 #define PERIOD_MS 200
 
@@ -31,11 +30,12 @@ struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of those */
 	struct mf_names_file *known; /* NULL: nothing is */
-	struct mf_image image;
-	struct mf_symtab symtab;
-	Dwarf *dwarf;
-	struct mf_positions *positions;
-	bool image_known, symtab_known, positions_known;
+	struct mf_parser *parser; /* NULL: nobody has asked yet, or memory is short */
+	bool told_open, told_lost; /* its state was passed on */
+	const char *function; /* of the last answer that had one */
+	uint64_t used; /* when it was asked last; counted in questions */
+	struct mf_frame *expected; /* that somebody will ask for soon (mf_symbolizer_expect()) */
+	size_t n_expected, expected_room;
 	struct mf_arena arena; /* what answers about its code point to */
 };
 
@@ -44,6 +44,7 @@ struct answer {
 	struct mf_frame frame;
 	bool used, function_known;
 	bool wanted; /* by mf_symbolizer_want() */
+	bool expected; /* by mf_symbolizer_expect() */
 	const char *function;
 	uint64_t offset;
 	const struct mf_location *locations; /* NULL: not asked for yet */
@@ -58,6 +59,7 @@ struct mf_symbolizer {
 	struct module *modules;
 	struct answer *answers; /* hash table, open addressing */
 	size_t n_answers, room; /* room: a power of two */
+	uint64_t questions; /* that were asked one by one */
 	struct mf_arena arena;
 };
 
@@ -81,26 +83,15 @@ int mf_symbolizer_create(const struct mf_object *objects, size_t n_objects,
 		mf_symbolizer_destroy(s);
 		return mf_error_set(err, -ENOMEM, "out of memory for symbols");
 	}
-	elf_version(EV_CURRENT);
 	*out = s;
 	return 0;
 }
 
-static void close_positions(struct module *module)
-{
-	mf_positions_destroy(mf_take(module->positions, NULL));
-	if (module->dwarf)
-		dwarf_end(mf_take(module->dwarf, NULL));
-	module->positions_known = false;
-}
-
 static void close_module(struct module *module)
 {
-	mf_symtab_deinit(&module->symtab);
-	close_positions(module);
-	if (module->image_known)
-		mf_image_close(&module->image);
+	mf_parser_destroy(module->parser);
 	mf_arena_deinit(&module->arena);
+	free(module->expected);
 	free(module);
 }
 
@@ -143,65 +134,6 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 	}
 	s->module_of[number] = module;
 	return module;
-}
-
-static struct mf_image *find_image(const struct mf_symbolizer *s, struct module *module)
-{
-	if (!module->image_known) {
-		module->image_known = true;
-		mf_image_open(&module->image, module->object);
-		mf_names_made_from(module->known, &module->image.sources);
-		if (module->image.why && s->options.unreadable)
-			s->options.unreadable(module->object->path, module->image.why);
-	}
-	return &module->image;
-}
-
-static struct mf_symbol *find_symbol(const struct mf_symbolizer *s, struct module *module, uint64_t address)
-{
-	if (!module->symtab_known) {
-		const struct mf_image *image = find_image(s, module);
-
-		module->symtab_known = true;
-		if (image->elf)
-			mf_symtab_add(&module->symtab, image->elf);
-		if (image->debug_elf)
-			mf_symtab_add(&module->symtab, image->debug_elf);
-		mf_symtab_finish(&module->symtab);
-	}
-	return mf_symtab_find(&module->symtab, address);
-}
-
-/* NULL if there is no debug information. */
-static struct mf_positions *find_positions(const struct mf_symbolizer *s, struct module *module)
-{
-	struct mf_image *image = find_image(s, module);
-	Elf *const sources[] = { image->elf, image->debug_elf };
-	const int fds[] = { image->fd, image->debug_fd };
-
-	if (module->positions_known)
-		return module->positions;
-	module->positions_known = true;
-	for (size_t i = 0; i < 2 && !module->dwarf; i++) {
-		if (!sources[i] || !mf_sections_have_dwarf(sources[i]))
-			continue;
-		mf_sections_hide(sources[i]);
-		mf_sections_inflate(&image->sections, sources[i], fds[i]);
-		module->dwarf = dwarf_begin_elf(sources[i], DWARF_C_READ, NULL);
-	}
-	if (module->dwarf)
-		module->positions = mf_positions_create(module->dwarf);
-	return module->positions;
-}
-
-/* A name is demangled once, however many addresses of its function are looked up. */
-static const char *shown_name(const struct mf_symbolizer *s, struct mf_symbol *symbol)
-{
-	if (!symbol->shown && s->options.demangle)
-		symbol->shown = mf_demangle(symbol->name);
-	if (!symbol->shown)
-		symbol->shown = symbol->name;
-	return symbol->shown;
 }
 
 static struct answer *slot_of(struct answer *answers, size_t room, struct mf_frame frame)
@@ -284,41 +216,24 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 	return true;
 }
 
-static void find_function(struct mf_symbolizer *s, struct answer *answer)
+/* The first time that something is known of the files of @module, it is passed on. */
+static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
-	const char *name = NULL;
-	struct mf_symbol *symbol;
-	struct module *module;
-	uint64_t address;
+	const struct mf_parser_state *state = mf_parser_state(module->parser);
 
-	if (answer->function_known)
-		return;
-	answer->function_known = true;
-	module = find_code(s, answer->frame, &address);
-	if (!module || recall_function(module, address, answer))
-		return;
-	symbol = find_symbol(s, module, address);
-	if (symbol) {
-		name = symbol->name;
-		answer->function = shown_name(s, symbol);
-		answer->offset = address - symbol->start;
+	if (state->is_open && !module->told_open) {
+		module->told_open = true;
+		mf_names_made_from(module->known, state->shares ? NULL : state->sources);
+		if (state->why && !state->lost && s->options.unreadable)
+			s->options.unreadable(module->object->path, state->why);
+		if (state->confined != MF_CONFINED_ALL && s->options.loose)
+			s->options.loose(state->confined);
 	}
-	if (module->image.elf)
-		mf_names_keep_function(module->known, address, name, answer->function,
-				       answer->offset);
-}
-
-const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame frame)
-{
-	struct answer *answer;
-
-	if (frame.object >= s->n_objects)
-		return NULL;
-	answer = find_answer(s, frame);
-	if (!answer)
-		return NULL;
-	find_function(s, answer);
-	return answer->function;
+	if (state->lost && !module->told_lost) {
+		module->told_lost = true;
+		if (s->options.unreadable)
+			s->options.unreadable(module->object->path, state->why);
+	}
 }
 
 /* @first and @n_second bytes of @second with a slash between, if there are both. */
@@ -352,31 +267,29 @@ static void set_file(struct mf_arena *arena, struct mf_location *location,
 		location->directory = join(arena, base, path, slash ? (size_t)(slash - path) : 0);
 }
 
-static void find_locations(struct mf_symbolizer *s, struct answer *answer)
+static void set_function(struct module *module, struct answer *answer, const struct mf_reader_answer *found)
+{
+	answer->function_known = true;
+	answer->offset = found->offset;
+	if (!found->shown)
+		return;
+	/* Addresses of one function are asked for one after the other. */
+	if (!module->function || strcmp(module->function, found->shown) != 0)
+		module->function = join(&module->arena, "", found->shown, strlen(found->shown));
+	answer->function = module->function;
+}
+
+/* @module may be NULL; @n is at least 1. */
+static void set_locations(struct mf_symbolizer *s, struct module *module, struct answer *answer,
+			  const struct mf_position *positions, size_t n)
 {
 	const struct mf_object *object = &s->objects[answer->frame.object];
-	struct mf_position positions[MF_POSITIONS_MAX] = { 0 };
-	struct mf_location *locations;
-	struct mf_positions *source;
-	struct module *module;
-	struct mf_arena *arena;
-	uint64_t address;
-	size_t count = 1;
+	struct mf_arena *arena = module ? &module->arena : &s->arena;
+	struct mf_location *locations = mf_arena_alloc(arena, n * sizeof(*locations));
 
-	module = find_code(s, answer->frame, &address);
-	if (module && recall_locations(module, address, answer))
-		return;
-	arena = module ? &module->arena : &s->arena;
-	source = module ? find_positions(s, module) : NULL;
-	if (source)
-		count = mf_positions_find(source, address, s->options.inlines, positions);
-	if (source && mf_positions_are_split(source))
-		mf_names_made_from(module->known, NULL);
-
-	locations = mf_arena_alloc(arena, count * sizeof(*locations));
 	if (!locations)
 		return;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const char *function = positions[i].function;
 
 		if (function)
@@ -386,14 +299,228 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 		if (positions[i].path)
 			set_file(arena, &locations[i], &positions[i]);
 	}
-	locations[count - 1].function = answer->function;
-	locations[count - 1].offset = answer->offset;
+	locations[n - 1].function = answer->function;
+	locations[n - 1].offset = answer->offset;
 	if (object->kind == MF_OBJECT_NOTE)
 		locations[0] = (struct mf_location){ .note = object->path };
 	answer->locations = locations;
-	answer->n_locations = count;
-	if (module && module->image.elf)
-		mf_names_keep_locations(module->known, address, locations, count);
+	answer->n_locations = n;
+}
+
+/* What was asked about the code of one module. */
+struct inquiry {
+	struct mf_symbolizer *symbolizer;
+	struct module *module;
+	struct answer **answers;
+	struct mf_reader_question *questions;
+	size_t n;
+	size_t heard;
+	size_t *done; /* atomic: counts the answers; may be NULL */
+};
+
+/* What the reader, or nobody, has found for question @number. */
+static void set_answer(struct inquiry *inquiry, size_t number, const struct mf_reader_answer *found, bool keep)
+{
+	const struct mf_reader_question *question = &inquiry->questions[number];
+	struct answer *answer = inquiry->answers[number];
+	struct module *module = inquiry->module;
+	static const struct mf_position unknown;
+
+	if (question->wanted & MF_READER_FUNCTION) {
+		set_function(module, answer, found);
+		if (keep)
+			mf_names_keep_function(module->known, question->address, found->symbol, answer->function,
+					       answer->offset);
+	}
+	if (question->wanted & MF_READER_POSITIONS) {
+		if (found->split)
+			mf_names_made_from(module->known, NULL);
+		set_locations(inquiry->symbolizer, module, answer, found->n ? found->positions : &unknown,
+			      found->n ? found->n : 1);
+		if (keep && answer->locations)
+			mf_names_keep_locations(module->known, question->address, answer->locations,
+						answer->n_locations);
+	}
+	if (inquiry->done)
+		__atomic_fetch_add(inquiry->done, 1, __ATOMIC_RELAXED);
+}
+
+static void hear(void *data, size_t number, const struct mf_reader_answer *found)
+{
+	struct inquiry *inquiry = data;
+
+	pass_on(inquiry->symbolizer, inquiry->module);
+	inquiry->heard++;
+	set_answer(inquiry, number, found, mf_parser_state(inquiry->module->parser)->readable);
+}
+
+static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct module *module)
+{
+	const struct mf_parser_options options = {
+		.reader = { .demangle = s->options.demangle, .inlines = s->options.inlines },
+		.patience_ms = s->options.patience_ms,
+		.unconfined = s->options.unconfined,
+	};
+
+	return mf_parser_create(module->object, &options);
+}
+
+/* What is not answered is not known. */
+static void inquire(struct inquiry *inquiry)
+{
+	static const struct mf_reader_answer nothing;
+	struct module *module = inquiry->module;
+
+	if (!module->parser)
+		module->parser = make_parser(inquiry->symbolizer, module);
+	if (module->parser) {
+		mf_parser_ask(module->parser, inquiry->questions, inquiry->n, hear, inquiry);
+		pass_on(inquiry->symbolizer, module);
+	}
+	for (size_t i = inquiry->heard; i < inquiry->n; i++)
+		set_answer(inquiry, i, &nothing, false);
+}
+
+/* Room for one more process that waits: of too many, the one that was asked longest ago is ended. */
+static void make_room(struct mf_symbolizer *s, struct module *module)
+{
+	struct module *oldest = NULL;
+	size_t n = 0;
+
+	module->used = ++s->questions;
+	if (module->parser && !mf_parser_is_resting(module->parser))
+		return;
+	for (struct module *other = s->modules; other; other = other->next) {
+		if (!other->parser || mf_parser_is_resting(other->parser))
+			continue;
+		n++;
+		if (!oldest || other->used < oldest->used)
+			oldest = other;
+	}
+	if (n >= PARSERS_MAX)
+		mf_parser_rest(oldest->parser);
+}
+
+static void ask_one(struct mf_symbolizer *s, struct module *module, struct answer *answer, uint64_t address,
+		    uint32_t wanted)
+{
+	struct mf_reader_question question = { .address = address, .wanted = wanted };
+	struct inquiry inquiry = {
+		.symbolizer = s, .module = module, .answers = &answer, .questions = &question, .n = 1,
+	};
+
+	make_room(s, module);
+	inquire(&inquiry);
+}
+
+/* The functions of all frames that are expected in @module, together. */
+static void ask_expected(struct mf_symbolizer *s, struct module *module)
+{
+	size_t n = module->n_expected;
+	mf_auto_free struct mf_reader_question *questions = calloc(n, sizeof(*questions));
+	mf_auto_free struct answer **answers = calloc(n, sizeof(*answers));
+	struct inquiry inquiry = {
+		.symbolizer = s, .module = module, .answers = answers, .questions = questions,
+	};
+
+	module->n_expected = 0;
+	if (!questions || !answers)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct mf_frame frame = module->expected[i];
+		struct answer *answer = find_answer(s, frame);
+
+		if (!answer || answer->function_known)
+			continue;
+		answers[inquiry.n] = answer;
+		questions[inquiry.n++] = (struct mf_reader_question){
+			.address = frame.pc - s->objects[frame.object].bias,
+			.wanted = MF_READER_FUNCTION,
+		};
+	}
+	make_room(s, module);
+	inquire(&inquiry);
+}
+
+static void find_function(struct mf_symbolizer *s, struct answer *answer)
+{
+	struct module *module;
+	uint64_t address;
+
+	if (answer->function_known)
+		return;
+	module = find_code(s, answer->frame, &address);
+	if (!module || recall_function(module, address, answer)) {
+		answer->function_known = true;
+		return;
+	}
+	if (module->n_expected)
+		ask_expected(s, module);
+	if (!answer->function_known)
+		ask_one(s, module, answer, address, MF_READER_FUNCTION);
+}
+
+static bool push_expected(struct module *module, struct mf_frame frame)
+{
+	if (module->n_expected == module->expected_room) {
+		size_t room = module->expected_room * 2 + 64;
+		struct mf_frame *more = reallocarray(module->expected, room, sizeof(*more));
+
+		if (!more)
+			return false;
+		module->expected = more;
+		module->expected_room = room;
+	}
+	module->expected[module->n_expected++] = frame;
+	return true;
+}
+
+void mf_symbolizer_expect(struct mf_symbolizer *s, struct mf_frame frame)
+{
+	struct answer *answer = frame.object < s->n_objects ? find_answer(s, frame) : NULL;
+	struct module *module;
+	uint64_t address;
+
+	if (!answer || answer->function_known || answer->expected)
+		return;
+	answer->expected = true;
+	module = find_code(s, frame, &address);
+	if (module && !mf_names_find(module->known, address))
+		push_expected(module, frame);
+}
+
+const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame frame)
+{
+	struct answer *answer;
+
+	if (frame.object >= s->n_objects)
+		return NULL;
+	answer = find_answer(s, frame);
+	if (!answer)
+		return NULL;
+	find_function(s, answer);
+	return answer->function;
+}
+
+/* And the function, if it is not known yet. */
+static void find_locations(struct mf_symbolizer *s, struct answer *answer)
+{
+	static const struct mf_position unknown;
+	uint32_t wanted = MF_READER_POSITIONS;
+	struct module *module;
+	uint64_t address;
+
+	module = find_code(s, answer->frame, &address);
+	if (!module) {
+		answer->function_known = true;
+		set_locations(s, NULL, answer, &unknown, 1);
+		return;
+	}
+	if (!answer->function_known && !recall_function(module, address, answer))
+		wanted |= MF_READER_FUNCTION;
+	answer->function_known = true;
+	if (!recall_locations(module, address, answer))
+		ask_one(s, module, answer, address, wanted);
 }
 
 size_t mf_symbolizer_resolve(struct mf_symbolizer *s, struct mf_frame frame,
@@ -406,7 +533,6 @@ size_t mf_symbolizer_resolve(struct mf_symbolizer *s, struct mf_frame frame,
 		answer = find_answer(s, frame);
 	if (!answer)
 		return 1;
-	find_function(s, answer);
 	if (!answer->locations)
 		find_locations(s, answer);
 	if (!answer->locations)
@@ -508,16 +634,32 @@ static void make_tasks(struct work *work)
 
 static void find_answers_of(struct work *work, const struct task *task)
 {
-	struct module *module = module_of(work->symbolizer, task->answers[0]);
+	struct mf_symbolizer *s = work->symbolizer;
+	mf_auto_free struct mf_reader_question *questions = calloc(task->count, sizeof(*questions));
+	struct inquiry inquiry = {
+		.symbolizer = s,
+		.module = module_of(s, task->answers[0]),
+		.answers = task->answers,
+		.questions = questions,
+		.n = task->count,
+		.done = &work->done,
+	};
 
+	/* They are found when they are needed. */
+	if (!questions)
+		return;
 	for (size_t i = 0; i < task->count; i++) {
-		find_function(work->symbolizer, task->answers[i]);
-		find_locations(work->symbolizer, task->answers[i]);
-		__atomic_fetch_add(&work->done, 1, __ATOMIC_RELAXED);
-		/* The answers come unit by unit: what was read for the ones before is not needed. */
-		if (module->positions && mf_positions_weight(module->positions) > DWARF_BYTES_MAX)
-			close_positions(module);
+		const struct answer *answer = task->answers[i];
+
+		questions[i] = (struct mf_reader_question){
+			.address = answer->frame.pc - s->objects[answer->frame.object].bias,
+			.wanted = MF_READER_POSITIONS | (answer->function_known ? 0 : MF_READER_FUNCTION),
+		};
 	}
+	inquire(&inquiry);
+	/* It will hardly be asked again, and has all in memory that was read. */
+	if (inquiry.module->parser)
+		mf_parser_rest(inquiry.module->parser);
 }
 
 static void *find_wanted(void *data)

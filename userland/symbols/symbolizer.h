@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Addresses to functions, files and lines, by elfutils' libdw and libiberty's demangler. */
+/*
+ * Addresses to functions, files and lines, by elfutils' libdw and libiberty's demangler. These run in processes
+ * without rights, one for each file (parser.h).
+ */
 #ifndef MASSIF_SYMBOLS_SYMBOLIZER_H
 #define MASSIF_SYMBOLS_SYMBOLIZER_H
 
@@ -36,6 +39,13 @@ struct mf_symbolizer_options {
 	 * from any thread, and perhaps several times for one file. May be NULL.
 	 */
 	void (*unreadable)(const char *path, const char *why);
+	/*
+	 * Called, as @unreadable, when what reads a file has given up only some of its rights, @confined
+	 * (MF_CONFINED_*), because the kernel refused the rest. May be NULL.
+	 */
+	void (*loose)(unsigned int confined);
+	unsigned int patience_ms; /* with one file; 0: MF_PARSER_PATIENCE_S */
+	bool unconfined; /* read the files in this process: for fuzzers, and to compare */
 };
 
 struct mf_symbolizer;
@@ -60,6 +70,9 @@ size_t mf_symbolizer_resolve(struct mf_symbolizer *symbolizer, struct mf_frame f
  */
 void mf_symbolizer_want(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 void mf_symbolizer_prepare(struct mf_symbolizer *symbolizer);
+
+/* The function at @frame will be asked for soon: cheaper than to be asked for it without notice. */
+void mf_symbolizer_expect(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 
 /*
  * Only the function at @frame, without inlined calls: what the last position of

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+// A process that gives up its rights.
+//
+// System calls are made directly where glibc's functions would look for other threads: the process may be the
+// child of one with several.
+
+#include "base/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NOBODY 65534u /* the kernel's own number for a user that has none */
+
+enum { FILES = 64 }; /* descriptors that it may have: an object's, its debug files, those of split units */
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#endif
+
+static int (*open_for_us)(const char *path);
+
+static bool get_capabilities(struct __user_cap_data_struct data[2])
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	return syscall(SYS_capget, &header, data) == 0;
+}
+
+bool mf_confine_has_rights(void)
+{
+	struct __user_cap_data_struct data[2];
+
+	if (geteuid() == 0 || !get_capabilities(data))
+		return true;
+	return data[0].effective || data[1].effective || data[0].permitted || data[1].permitted;
+}
+
+static bool drop_user(void)
+{
+	if (syscall(SYS_setgroups, 0, NULL) || syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY) ||
+	    syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY))
+		return geteuid() && getuid();
+	return true;
+}
+
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, none) == 0;
+}
+
+/* The socket becomes the first descriptor, and the only one. */
+static void close_others(int socket)
+{
+	struct rlimit limit;
+
+	if (socket != MF_CONFINE_SOCKET)
+		dup2(socket, MF_CONFINE_SOCKET);
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, MF_CONFINE_SOCKET + 1, ~0u, 0) == 0)
+		return;
+#endif
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	for (int fd = MF_CONFINE_SOCKET + 1; (rlim_t)fd < limit.rlim_cur; fd++)
+		close(fd);
+}
+
+/* One line of maps: is it memory that other processes see? */
+static bool is_shared(const char *line, uint64_t *start, uint64_t *end)
+{
+	char rights[5];
+
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", start, end, rights) == 3 && rights[3] == 's';
+}
+
+/*
+ * The memory of processes that are profiled is mapped, and can be written. Read without stdio, whose locks another
+ * thread may have held. The kernel goes on behind the last mapping that it told of, whether that is still there or not.
+ */
+static void unmap_shared(void)
+{
+	static char text[1 << 16];
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	size_t kept = 0;
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		char *line = text, *end_of_line;
+
+		text[kept + (size_t)n] = '\0';
+		for (; (end_of_line = strchr(line, '\n')); line = end_of_line + 1) {
+			uint64_t start, end;
+
+			*end_of_line = '\0';
+			if (is_shared(line, &start, &end))
+				munmap((void *)(uintptr_t)start, end - start);
+		}
+		kept = strlen(line);
+		memmove(text, line, kept);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Bytes of addresses that the process has by now. */
+static uint64_t size_of_self(void)
+{
+	char text[64] = "";
+	uint64_t pages = 0;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, text, sizeof(text) - 1) > 0)
+		sscanf(text, "%" SCNu64, &pages);
+	close(fd);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Where memory runs short, it is this process that goes first. */
+static void offer_to_oom_killer(void)
+{
+	static const char most[] = "1000";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, most, sizeof(most) - 1) < 0)
+		errno = 0;
+	close(fd);
+}
+
+static void limit(int resource, uint64_t most)
+{
+	struct rlimit limits;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limits))
+		return;
+	if (limits.rlim_max > most)
+		limits.rlim_max = most;
+	if (limits.rlim_cur > limits.rlim_max)
+		limits.rlim_cur = limits.rlim_max;
+	setrlimit((__rlimit_resource_t)resource, &limits);
+}
+
+static void set_limits(unsigned int cpu_s)
+{
+	limit(RLIMIT_AS, size_of_self() + MF_CONFINE_MEMORY_MAX);
+	limit(RLIMIT_CPU, cpu_s);
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_FSIZE, 0);
+	limit(RLIMIT_NOFILE, FILES);
+	limit(RLIMIT_NPROC, 0);
+	limit(RLIMIT_MEMLOCK, 0);
+	limit(RLIMIT_MSGQUEUE, 0);
+}
+
+/*
+ * A system call that opens a file was refused, and this came instead (SECCOMP_RET_TRAP). libdw opens the files of
+ * split units, and those that several share, by itself.
+ */
+static void answer_open(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+	int saved = errno;
+	uint64_t path, flags;
+	int64_t result = -EACCES;
+
+#if defined(__x86_64__)
+	greg_t *regs = interrupted->uc_mcontext.gregs;
+	bool at = info->si_syscall == SYS_openat;
+
+	path = (uint64_t)regs[at ? REG_RSI : REG_RDI];
+	flags = (uint64_t)regs[at ? REG_RDX : REG_RSI];
+#elif defined(__aarch64__)
+	path = interrupted->uc_mcontext.regs[1];
+	flags = interrupted->uc_mcontext.regs[2];
+#endif
+	if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY && open_for_us)
+		result = open_for_us((const char *)(uintptr_t)path);
+#if defined(__x86_64__)
+	regs[REG_RAX] = result;
+#elif defined(__aarch64__)
+	interrupted->uc_mcontext.regs[0] = (uint64_t)result;
+#endif
+	errno = saved;
+}
+
+/* What the terminal sends is for the parent; what its handlers do is not for us. */
+static void set_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
+				       SIGPIPE };
+	struct sigaction action = { .sa_handler = SIG_IGN };
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &action, NULL);
+	action.sa_flags = SA_SIGINFO | SA_NODEFER;
+	action.sa_sigaction = answer_open;
+	sigaction(SIGSYS, &action, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+#define LOAD(field)	 BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(what)	 BPF_STMT(BPF_RET | BPF_K, what)
+#define ALLOW(call)	 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), RETURN(SECCOMP_RET_ALLOW)
+#define TRAP(call)	 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), RETURN(SECCOMP_RET_TRAP)
+#define REFUSE		 RETURN(SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA))
+
+/* The low half of an argument, on a little-endian machine. */
+#define ARGUMENT(n) LOAD(args[n])
+
+/* Only if argument @n has none of the bits of @mask. */
+#define ALLOW_WITHOUT(call, n, mask)                                                                                 \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1), REFUSE, RETURN(SECCOMP_RET_ALLOW)
+
+/* Only if argument @n is, or has, what is said. */
+#define ALLOW_IF(call, n, how, what)                                                                                 \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
+		BPF_JUMP(BPF_JMP | how | BPF_K, what, 1, 0), REFUSE, RETURN(SECCOMP_RET_ALLOW)
+
+/*
+ * What the parser needs. Anything else fails with EPERM rather than end it: a library's next version may try
+ * something that it can do without. Calls of another kind (32 bits, x32) have other numbers, and end it.
+ */
+static bool filter_calls(void)
+{
+	const uint32_t self = (uint32_t)getpid();
+	struct sock_filter filter[] = {
+		LOAD(arch),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
+		RETURN(SECCOMP_RET_KILL_PROCESS),
+		LOAD(nr),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
+		RETURN(SECCOMP_RET_KILL_PROCESS),
+		/* What it reads, and says. */
+		ALLOW(read),
+		ALLOW(pread64),
+		ALLOW(write),
+		ALLOW(sendmsg),
+		ALLOW(recvmsg),
+		ALLOW(lseek),
+		ALLOW(close),
+		ALLOW(fstat),
+		ALLOW_IF(newfstatat, 3, BPF_JSET, 0x1000 /* AT_EMPTY_PATH: of a descriptor */),
+		ALLOW(readlinkat),
+#ifdef SYS_readlink
+		ALLOW(readlink),
+		TRAP(open),
+#endif
+		TRAP(openat),
+		/* Memory, none of it executable. */
+		ALLOW(brk),
+		ALLOW(munmap),
+		ALLOW(mremap),
+		ALLOW(madvise),
+		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
+		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
+		/* What libraries do by the way. */
+		ALLOW(futex),
+		ALLOW(getrandom),
+		ALLOW(sysinfo),
+		ALLOW(clock_gettime),
+		ALLOW(getpid),
+		ALLOW(gettid),
+		ALLOW(rt_sigreturn),
+		ALLOW(rt_sigaction),
+		ALLOW(rt_sigprocmask),
+		ALLOW(restart_syscall),
+		ALLOW_IF(fcntl, 1, BPF_JEQ, F_GETFD),
+		/* The end, in whatever way. */
+		ALLOW_IF(tgkill, 0, BPF_JEQ, self),
+		ALLOW(exit),
+		ALLOW(exit_group),
+		REFUSE,
+	};
+	const struct sock_fprog program = { .len = sizeof(filter) / sizeof(filter[0]), .filter = filter };
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+unsigned int mf_confine(int socket, unsigned int cpu_s, int (*open)(const char *path))
+{
+	unsigned int given_up = 0;
+
+	open_for_us = open;
+	set_signals();
+	offer_to_oom_killer();
+	unmap_shared();
+	set_limits(cpu_s);
+	close_others(socket);
+	given_up |= drop_user() ? MF_CONFINED_USER : 0;
+	given_up |= drop_capabilities() ? MF_CONFINED_CAPABILITIES : 0;
+	given_up |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? MF_CONFINED_EXEC : 0;
+	/* Nobody of the same user reads its memory, or changes it. */
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	given_up |= filter_calls() ? MF_CONFINED_CALLS : 0;
+	return given_up;
+}

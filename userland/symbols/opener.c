@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+// Opens the files that the names of one object are read from.
+
+#include "symbols/opener.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/regular.h"
+#include "symbols/held.h"
+
+#define DEBUG_ROOT "/usr/lib/debug"
+
+enum { BUILD_ID_LEAST = 2, BUILD_ID_MOST = 64 };
+
+void mf_opener_init(struct mf_opener *opener, const struct mf_object *object)
+{
+	*opener = (struct mf_opener){ .object = object };
+}
+
+void mf_opener_deinit(struct mf_opener *opener)
+{
+	mf_sources_deinit(&opener->sources);
+}
+
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && !memcmp(magic, ELFMAG, SELFMAG);
+}
+
+/* Takes over @fd, a descriptor or -errno. */
+static int only_elf(int fd)
+{
+	if (fd < 0 || is_elf(fd))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
+
+/* The same, but of what is no ELF file one that cannot be read. */
+static int readable_if_elf(int fd)
+{
+	char path[32];
+	int place;
+
+	if (fd < 0 || is_elf(fd))
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	place = open(path, O_PATH | O_CLOEXEC);
+	if (place < 0)
+		place = -errno;
+	close(fd);
+	return place;
+}
+
+/* The names are of what is open, and the next run finds what the path leads to. */
+static void check_source(struct mf_opener *opener, int fd)
+{
+	struct stat status;
+
+	if (opener->sources.count && fd >= 0 &&
+	    (fstat(fd, &status) || status.st_ino != opener->sources.files[0].inode))
+		opener->sources.others = true;
+}
+
+/* Adds @path to the sources, once: a child that was started again asks again. */
+static void add_source(struct mf_opener *opener, const char *path)
+{
+	for (uint32_t i = 0; i < opener->sources.count; i++) {
+		if (strcmp(opener->sources.paths[i], path) == 0) {
+			opener->sources.others |= !mf_sources_are_still(&opener->sources);
+			return;
+		}
+	}
+	mf_sources_add(&opener->sources, path);
+}
+
+static int open_object(struct mf_opener *opener, bool by_path)
+{
+	const struct mf_object *object = opener->object;
+	int fd;
+
+	if (object->kind != MF_OBJECT_FILE || !object->path)
+		return -ENOENT;
+	add_source(opener, object->path);
+	if (object->held && !by_path)
+		fd = mf_held_open(object->held);
+	else
+		fd = mf_regular_open(object->path);
+	check_source(opener, fd);
+	return readable_if_elf(fd);
+}
+
+static int open_debug_file(struct mf_opener *opener, const char *path)
+{
+	add_source(opener, path);
+	return only_elf(mf_regular_open(path));
+}
+
+static int open_by_build_id(struct mf_opener *opener, const uint8_t *bytes, size_t size)
+{
+	char path[sizeof(DEBUG_ROOT) + 2 * BUILD_ID_MOST + 32];
+	size_t at;
+
+	if (size < BUILD_ID_LEAST || size > BUILD_ID_MOST)
+		return -EINVAL;
+	at = (size_t)snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", bytes[0]);
+	for (size_t i = 1; i < size; i++)
+		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", bytes[i]);
+	snprintf(path + at, sizeof(path) - at, ".debug");
+	return open_debug_file(opener, path);
+}
+
+/* Where GDB's documentation says that a linked debug file may be, relative to the object. */
+static int open_by_link(struct mf_opener *opener, const char *name, uint32_t place)
+{
+	static const char *const formats[MF_OPENER_PLACES] = {
+		"%.*s/%s",
+		"%.*s/.debug/%s",
+		DEBUG_ROOT "%.*s/%s",
+	};
+	mf_auto_free char *real = opener->object->path ? realpath(opener->object->path, NULL) : NULL;
+	const char *slash = real ? strrchr(real, '/') : NULL;
+	mf_auto_free char *path = NULL;
+
+	if (!slash || !*name || strchr(name, '/') || place >= MF_OPENER_PLACES)
+		return -ENOENT;
+	if (asprintf(&path, formats[place], (int)(slash - real), real, name) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return strcmp(path, real) == 0 ? -ENOENT : open_debug_file(opener, path);
+}
+
+int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *request)
+{
+	mf_auto_free char *text = NULL;
+	int fd;
+
+	if (request->size > sizeof(request->name))
+		return -ENAMETOOLONG;
+	switch (request->what) {
+	case MF_OPENER_OBJECT:
+	case MF_OPENER_PATH:
+		return open_object(opener, request->what == MF_OPENER_PATH);
+	case MF_OPENER_BY_BUILD_ID:
+		return open_by_build_id(opener, request->name, request->size);
+	}
+	text = strndup((const char *)request->name, request->size);
+	if (!text)
+		return -ENOMEM;
+	if (request->what == MF_OPENER_BY_LINK)
+		return open_by_link(opener, text, request->place);
+	if (request->what != MF_OPENER_OTHER)
+		return -EINVAL;
+	/* Relative to what, only libdw would know. */
+	fd = *text == '/' ? only_elf(mf_regular_open(text)) : -ENOENT;
+	opener->sources.others |= fd >= 0;
+	return fd;
+}
