@@ -89,7 +89,7 @@ FIXTURE_SETUP(instruction)
 	char command[256];
 
 	snprintf(command, sizeof(command),
-		 "objdump -d -w --show-raw-insn \"$(ldconfig -p | awk '$1 == \"%s\" && /x86-64/ "
+		 "objdump -d -w --show-raw-insn \"$(/sbin/ldconfig -p | awk '$1 == \"%s\" && /x86-64/ "
 		 "{ print $NF; exit }')\"", variant->library);
 	self->listing = popen(command, "r");
 	ASSERT_NE(NULL, self->listing);
