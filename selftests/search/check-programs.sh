@@ -86,7 +86,8 @@ while IFS='|' read -r name packages command preparation seconds letters note; do
 	printf '%-14s %s %s\n' "$name" "$verdict" "$what"
 	# A later run of some programs replaces their rows.
 	awk -F'\t' -v name="$name" '$1 != name' "$results/table" > "$results/table.new"
-	printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$(version "$packages")" "$verdict" "$what" "$note" >> "$results/table.new"
+	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$(version "$packages")" "$verdict" "$(date +%m-%d)" "$what" "$note" \
+		>> "$results/table.new"
 	mv "$results/table.new" "$results/table"
 done < "$here/programs"
 

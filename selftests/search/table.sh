@@ -16,20 +16,20 @@ peak() {
 }
 
 line() {
-	printf '%-15s  %-28s  %-8s  %-44s  %10s  %9s\n' "$@"
+	printf '%-15s  %-28s  %-8s  %-5s  %-44s  %10s  %9s\n' "$@"
 }
 
 rule() {
-	line =============== ============================ ======== ============================================ ========== =========
+	line =============== ============================ ======== ===== ============================================ ========== =========
 }
 
 echo "Date: $(date +%Y-%m-%d), $(. /etc/os-release && echo "$PRETTY_NAME"), Linux $(uname -r), $(nproc) processors"
 echo
 rule
-line program version result 'sets of options' peak 'Valgrind'
+line program version result run 'sets of options' peak 'Valgrind'
 rule
-while IFS=$'\t' read -r name version verdict _ _; do
+while IFS=$'\t' read -r name version verdict date _; do
 	IFS=$'\t' read -r ours theirs < <(peak "$name"; echo)
-	line "$name" "$version" "$verdict" "$(sets "$name")" "${ours:--}" "${theirs:--}"
+	line "$name" "$version" "$verdict" "$date" "$(sets "$name")" "${ours:--}" "${theirs:--}"
 done < "$results/table"
 rule
