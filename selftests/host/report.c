@@ -95,9 +95,12 @@ static pid_t start_report(int lanes[LANES], int *output)
 		return -1;
 	pid = fork();
 	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		// We may have inherited so many descriptors that a pipe has the number of a lane.
+		for (int i = 0; i < LANES; i++)
+			in[i][0] = fcntl(in[i][0], F_DUPFD_CLOEXEC, 10 + LANES);
 		for (int i = 0; i < LANES; i++)
 			dup2(in[i][0], 10 + i);
-		dup2(out[1], STDOUT_FILENO);
 		unsetenv("TESTS");
 		execl(program, program, "sum", lane_names[0], lane_names[1], NULL);
 		_exit(127);

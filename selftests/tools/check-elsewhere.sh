@@ -15,7 +15,7 @@ where=${ELSEWHERE:-$build/elsewhere}
 # Name, what is different. The functions enter_NAME below do it.
 environments='
 hostile|a clone named massif, umask 077, a Turkish locale, no HOME, /tmp read-only, a full environment
-user|another user, a clone in a folder that only this user can read, no home directory
+user|another user, a clone in a folder that only this user can read, no home directory, two descriptors left open
 '
 
 say() {
@@ -76,7 +76,7 @@ enter_user() {
 		die "a user other than root cannot read below $where; name another folder by ELSEWHERE="
 	(cd "$home/massif" && exec env -i PATH=/usr/bin:/bin HOME=/nonexistent \
 		setpriv --reuid=$uid --regid=$uid --clear-groups --inh-caps=-all \
-		make check TESTS="${TESTS-}")
+		make check TESTS="${TESTS-}" 8</dev/null 9</dev/null)
 }
 
 mapfile -t wanted < <(printf '%s\n' "${@:-$(printf '%s\n' "$environments" | sed -n 's/|.*//p')}")
