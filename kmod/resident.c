@@ -99,15 +99,19 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 {
 	struct massif_resident *resident = &target->resident;
-	struct massif_zap *zap = massif_zap_create(mm);
 	struct massif_rss_base base = {};
+	struct massif_zap *zap = NULL;
 	unsigned long irq;
 
-	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base)) {
-		if (zap)
-			massif_zap_put(zap);
+	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base))
+		return false;
+	/* Killable: a program can keep this lock for as long as it likes, and the consumer waits for it here, too. */
+	if (mmap_write_lock_killable(mm)) {
+		massif_rss_base_free(&base);
 		return false;
 	}
+	if (!resident->zap)
+		zap = massif_zap_create(mm);
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	if (target->alive && !resident->attached) {
 		raw_spin_lock(&resident->lock);
@@ -129,6 +133,7 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		swap(resident->zap, zap);
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	mmap_write_unlock(mm);
 
 	if (zap)
 		massif_zap_put(zap);

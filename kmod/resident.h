@@ -28,7 +28,7 @@ struct mm_struct;
 
 /* Part of a target. All zero, and not attached, unless its session asked for resident pages. */
 struct massif_resident {
-	/* Set once, with release, under resync_lock of the target. */
+	/* Each is set once, with massif_table_lock and with mmap_lock for writing; attached with release. */
 	bool attached;
 	struct massif_zap *zap;		/* whoever takes the target out of the table puts it */
 

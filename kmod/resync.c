@@ -139,7 +139,9 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	if (!mutex_trylock(&target->resync_lock)) {
 		if (reason == MASSIF_RESYNC_LOST)
 			return false;
-		mutex_lock(&target->resync_lock);
+		/* Killable: the other side may wait for mmap_lock, which a program can keep for as long as it likes. */
+		if (mutex_lock_killable(&target->resync_lock))
+			return false;
 	}
 	part.buf = kvmalloc(PART_BYTES, GFP_KERNEL);
 	if (!part.buf) {

@@ -73,7 +73,10 @@ static const struct mmu_notifier_ops operations = {
 	.free_notifier		= free_zap,
 };
 
-/* mm is current's or has a reference; its mmap_lock is not held. May sleep. NULL: no memory. */
+/*
+ * mm is current's or has a reference, and its mmap_lock is held for writing, until massif_zap_aim(): so no munmap
+ * sees the listener without its target. May sleep. NULL: no memory, or a signal.
+ */
 struct massif_zap *massif_zap_create(struct mm_struct *mm)
 {
 	struct massif_zap *zap = kzalloc(sizeof(*zap), GFP_KERNEL_ACCOUNT);
@@ -81,7 +84,7 @@ struct massif_zap *massif_zap_create(struct mm_struct *mm)
 	if (!zap)
 		return NULL;
 	zap->notifier.ops = &operations;
-	if (mmu_notifier_register(&zap->notifier, mm)) {
+	if (__mmu_notifier_register(&zap->notifier, mm)) {
 		kfree(zap);
 		return NULL;
 	}

@@ -191,6 +191,76 @@ TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
 	ASSERT_EQ(0, kmod_module_load(variant->parameters));
 }
 
+static pid_t start_resync(struct kmod_session *session)
+{
+	struct massif_resync arg = { .size = sizeof(arg), .flags = MASSIF_RESYNC_ALL };
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(ioctl(session->fd, MASSIF_IOC_RESYNC, &arg) ? errno : 0);
+	usleep(200 * 1000);
+	return pid;
+}
+
+/* Does it wait, and end as soon as it is killed? If not, it is left to the end of the test. */
+static bool can_be_killed(pid_t *pid)
+{
+	if (waitpid(*pid, NULL, WNOHANG))
+		return false;
+	kill(*pid, SIGKILL);
+	for (int i = 0; i < 500; i++) {
+		if (waitpid(*pid, NULL, WNOHANG) == *pid) {
+			*pid = 0;
+			return true;
+		}
+		usleep(10 * 1000);
+	}
+	return false;
+}
+
+/* A program keeps its own lock as long as it likes, and a consumer that wants to list its mappings waits. */
+static void resync_and_be_killed(struct __test_metadata *_metadata, pid_t *pids, int device, uint64_t flags)
+{
+	struct massif_setup setup = { .ring_bytes = 1 << 20, .flags = flags };
+	struct kmod_session session;
+
+	ASSERT_EQ(0, kmod_session_open_as(&session, &setup));
+	/* A tail that cannot be right is a full ring: so nothing is listed when it enrols itself. */
+	session.consumer->tail = 1;
+	pids[0] = start(&session, map_and_stay, &device);
+	ASSERT_EQ(1, asleep(device, 1));
+	session.consumer->tail = 0;
+
+	pids[1] = start_resync(&session);
+	pids[2] = start_resync(&session);
+	/* The second waits for the first. */
+	EXPECT_TRUE(can_be_killed(&pids[2]));
+	EXPECT_TRUE(can_be_killed(&pids[1]));
+
+	kill(pids[0], SIGKILL);
+	for (int i = 0; i < 3; i++) {
+		if (pids[i])
+			waitpid(pids[i], NULL, 0);
+		pids[i] = 0;
+	}
+	kmod_session_close(&session);
+}
+
+TEST_F_TIMEOUT(asleep, when_asked_for_a_resync, 60)
+{
+	resync_and_be_killed(_metadata, self->pids, self->device, 0);
+}
+
+TEST_F_TIMEOUT(asleep, when_asked_for_a_resync_with_resident_pages, 60)
+{
+	struct massif_query query = { .size = sizeof(query) };
+
+	ASSERT_EQ(0, ioctl(self->session.fd, MASSIF_IOC_QUERY, &query));
+	if (!(query.features & MASSIF_FEATURE_RESIDENT))
+		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+	resync_and_be_killed(_metadata, self->pids, self->device, MASSIF_SETUP_RESIDENT);
+}
+
 /* Attaching waits for the call that had begun before, and so misses nothing of it. */
 TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 {
