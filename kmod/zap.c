@@ -23,14 +23,16 @@ struct massif_zap {
 	struct massif_target *target;	/* changed under massif_table_lock, read under RCU; or NULL */
 };
 
-/* Whose pages go. It is looked up in the moment in which it has got its listener. Under RCU. */
-static struct massif_target *target_of(struct mmu_notifier *notifier, struct mm_struct *mm)
+/*
+ * Whose pages go; NULL if the target is gone. It is never looked up by the address space, which can have a second
+ * listener for a moment: both would report the same ranges, and one of them the begin without the end. Under RCU.
+ */
+static struct massif_target *target_of(struct mmu_notifier *notifier)
 {
 	struct massif_zap *zap = container_of(notifier, struct massif_zap, notifier);
-	/* With massif_zap_aim(). */
-	struct massif_target *target = smp_load_acquire(&zap->target);
 
-	return likely(target) ? target : massif_resident_find(mm);
+	/* With massif_zap_aim(). */
+	return smp_load_acquire(&zap->target);
 }
 
 /* Called for nothing else but to learn what follows: never blocks, never refuses. */
@@ -41,7 +43,7 @@ static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_
 	if (range->start >= range->end)
 		return 0;
 	rcu_read_lock();
-	target = target_of(notifier, range->mm);
+	target = target_of(notifier);
 	if (target)
 		massif_span_begin(target, range->start, range->end);
 	rcu_read_unlock();
@@ -55,7 +57,7 @@ static void range_end(struct mmu_notifier *notifier, const struct mmu_notifier_r
 	if (range->start >= range->end)
 		return;
 	rcu_read_lock();
-	target = target_of(notifier, range->mm);
+	target = target_of(notifier);
 	if (target)
 		massif_span_end(target, range->start, range->end);
 	rcu_read_unlock();
