@@ -205,7 +205,7 @@ static int check_state(unsigned int given_up)
 
 static int child(int socket)
 {
-	unsigned int given_up = mf_confine(socket, 60, stand_in);
+	unsigned int given_up = mf_confine(socket, -1, 60, stand_in);
 	int state = check_state(given_up);
 
 	if (state)
@@ -285,7 +285,7 @@ TEST_F(confined, seen_from_outside)
 	if (pid == 0) {
 		char byte;
 
-		mf_confine(self->sockets[1], 60, stand_in);
+		mf_confine(self->sockets[1], -1, 60, stand_in);
 		/* The one that is there, and one that comes never. */
 		while (write(MF_CONFINE_SOCKET, "y", 1) == 1 && read(MF_CONFINE_SOCKET, &byte, 1) == 1 &&
 		       read(MF_CONFINE_SOCKET, &byte, 1) == 1)
@@ -329,7 +329,7 @@ TEST_F(confined, does_not_compute_for_ever)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		mf_confine(self->sockets[1], 1, stand_in);
+		mf_confine(self->sockets[1], -1, 1, stand_in);
 		for (;;)
 			__asm__ volatile("");
 	}

@@ -69,21 +69,31 @@ static bool drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) == 0;
 }
 
-/* The socket becomes the first descriptor, and the only one. */
-static void close_others(int socket)
+static void close_from(int first)
 {
 	struct rlimit limit;
 
-	if (socket != MF_CONFINE_SOCKET)
-		dup2(socket, MF_CONFINE_SOCKET);
 #ifdef SYS_close_range
-	if (syscall(SYS_close_range, MF_CONFINE_SOCKET + 1, ~0u, 0) == 0)
+	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
 		return;
 #endif
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
-	for (int fd = MF_CONFINE_SOCKET + 1; (rlim_t)fd < limit.rlim_cur; fd++)
+	for (int fd = first; (rlim_t)fd < limit.rlim_cur; fd++)
 		close(fd);
+}
+
+/* @socket and @file get their numbers, and nothing else stays. */
+static void close_others(int socket, int file)
+{
+	/* Neither is to be lost when the other takes its number. */
+	int own_socket = fcntl(socket, F_DUPFD, MF_CONFINE_FILE + 1);
+	int own_file = file < 0 ? -1 : fcntl(file, F_DUPFD, MF_CONFINE_FILE + 1);
+
+	dup2(own_socket, MF_CONFINE_SOCKET);
+	if (own_file >= 0)
+		dup2(own_file, MF_CONFINE_FILE);
+	close_from(own_file >= 0 ? MF_CONFINE_FILE + 1 : MF_CONFINE_FILE);
 }
 
 /* One line of maps: is it memory that other processes see? */
@@ -303,7 +313,7 @@ static bool filter_calls(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-unsigned int mf_confine(int socket, unsigned int cpu_s, int (*open)(const char *path))
+unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(const char *path))
 {
 	unsigned int given_up = 0;
 
@@ -312,7 +322,7 @@ unsigned int mf_confine(int socket, unsigned int cpu_s, int (*open)(const char *
 	offer_to_oom_killer();
 	unmap_shared();
 	set_limits(cpu_s);
-	close_others(socket);
+	close_others(socket, file);
 	given_up |= drop_user() ? MF_CONFINED_USER : 0;
 	given_up |= drop_capabilities() ? MF_CONFINED_CAPABILITIES : 0;
 	given_up |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? MF_CONFINED_EXEC : 0;

@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The descriptor of the socket in a process that is confined. It has no other one of those from before. */
+/* The descriptors in a process that is confined, of those from before. */
 #define MF_CONFINE_SOCKET 0
+#define MF_CONFINE_FILE	  1
 
 #define MF_CONFINE_MEMORY_MAX (16ull << 30) /* bytes of addresses beyond those that it has */
 
@@ -29,12 +30,13 @@ bool mf_confine_has_rights(void);
 
 /*
  * Confines the calling process for as long as it lives: a child that was forked for that, with one thread. All its
- * descriptors but @socket are closed, and memory that it shares with other processes is unmapped. @cpu_s: seconds
- * of processor time after which the kernel ends it.
+ * descriptors but @socket and @file (-1: none) are closed; these two become MF_CONFINE_SOCKET and MF_CONFINE_FILE.
+ * Memory that it shares with other processes is unmapped. @cpu_s: seconds of processor time after which the kernel
+ * ends it.
  *
- * @open is called, in the place of the system call, when code of this process opens the file @path for reading; it
+ * @open, if it is not NULL, is called in the place of the system call when code of this process opens the file @path for reading; it
  * returns a descriptor or -errno, and may use no function that needs a lock. Returns what of MF_CONFINED_ALL holds.
  */
-unsigned int mf_confine(int socket, unsigned int cpu_s, int (*open)(const char *path));
+unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(const char *path));
 
 #endif

@@ -15,12 +15,16 @@
 
 #include "base/cachedir.h"
 #include "base/cleanup.h"
+#include "base/errand.h"
+#include "base/regular.h"
 #include "model/objects.h"
 #include "unwind/elfmap.h"
 #include "unwind/rowfile.h"
 
 /* New rules of an object; reading a file takes as long as finding some ten. */
 #define NEW_LEAST 16u
+
+#define PATIENCE_MS 20000 /* with one object */
 
 void mf_rowcache_know_names(const struct mf_options *options)
 {
@@ -88,49 +92,78 @@ static uint32_t add_rows(const struct mf_elfmap *map, const struct mf_rowfile *o
 	return added;
 }
 
-/*
- * @addresses as they are in the store, all of one object; @searched: its code was looked through for client
- * requests, too.
- */
-static void learn_object(const struct mf_object *object, int directory, const uint64_t *addresses,
-			 size_t n, bool searched)
+/* What is to be found out about one object. */
+struct lesson {
+	const struct mf_object *object;
+	const struct mf_rowfile *old; /* what is known; NULL: nothing */
+	const uint64_t *addresses; /* as they are in the store */
+	size_t n;
+	bool searched; /* the object's code was looked through for client requests, too */
+};
+
+/* Runs without rights. Returns the new file of rows if there is anything new in it. */
+static void *learn(void *data, int fd, size_t *size)
 {
-	mf_auto_free struct mf_rowfile *made = NULL;
+	const struct lesson *lesson = data;
+	const struct mf_object *object = lesson->object;
+	const struct mf_rowfile *old = lesson->old;
+	uint32_t kept = old ? old->n_rows : 0, added;
+	struct mf_rowfile *made;
+	struct mf_elfmap map;
+
+	if (mf_elfmap_read(&map, object, fd))
+		return NULL;
+	made = malloc(mf_rowfile_size(kept + (uint32_t)lesson->n));
+	if (!made)
+		return NULL;
+	mf_rowfile_init(made, object->build_id, object->build_id_size);
+	made->searched_bytes = old ? old->searched_bytes : 0;
+	if (old)
+		memcpy(made->rows, old->rows, kept * sizeof(*old->rows));
+	if (lesson->searched && !made->searched_bytes)
+		made->searched_bytes = mf_elfmap_search(&map);
+	added = add_rows(&map, old, lesson->addresses, lesson->n, made->rows + kept);
+	tidy(made, kept + added);
+	if (made->n_rows > MF_ROWFILE_ROWS_MAX) {
+		/* No more of them. */
+		made->n_rows = kept;
+		if (old)
+			memcpy(made->rows, old->rows, kept * sizeof(*made->rows));
+		added = 0;
+	}
+	mf_rowfile_seal(made);
+	*size = mf_rowfile_size(made->n_rows);
+	return added || made->searched_bytes != (old ? old->searched_bytes : 0) ? made : NULL;
+}
+
+static void learn_object(struct lesson *lesson, int directory)
+{
+	const struct mf_object *object = lesson->object;
+	mf_auto_close int fd = mf_regular_open(object->path);
+	const struct mf_errand errand = {
+		.run = learn,
+		.data = lesson,
+		.file = fd,
+		.bytes_max = mf_rowfile_size(MF_ROWFILE_ROWS_MAX),
+		.patience_ms = PATIENCE_MS,
+	};
+	mf_auto_free uint8_t *made = NULL;
 	char name[MF_ROWFILE_NAME_SIZE];
 	struct mf_rowfile *old;
-	struct mf_elfmap map;
-	uint32_t kept, added;
-	size_t size;
+	size_t old_size;
+	int64_t size;
 
-	if (mf_elfmap_open(&map, object))
+	if (fd < 0)
 		return;
 	mf_rowfile_name(name, object->build_id, object->build_id_size);
-	old = mf_rowfile_read(directory, name, object->build_id, object->build_id_size, &size);
-	kept = old ? old->n_rows : 0;
-	made = malloc(mf_rowfile_size(kept + (uint32_t)n));
-	if (made) {
-		mf_rowfile_init(made, object->build_id, object->build_id_size);
-		made->searched_bytes = old ? old->searched_bytes : 0;
-		if (old)
-			memcpy(made->rows, old->rows, kept * sizeof(*old->rows));
-		if (searched && !made->searched_bytes)
-			made->searched_bytes = mf_elfmap_search(&map);
-		added = add_rows(&map, old, addresses, n, made->rows + kept);
-		tidy(made, kept + added);
-		if (made->n_rows > MF_ROWFILE_ROWS_MAX) {
-			/* No more of them. */
-			made->n_rows = kept;
-			if (old)
-				memcpy(made->rows, old->rows, kept * sizeof(*made->rows));
-			added = 0;
-		}
-		mf_rowfile_seal(made);
-		if (added || made->searched_bytes != (old ? old->searched_bytes : 0))
-			mf_cachedir_write(directory, name, made, mf_rowfile_size(made->n_rows));
-	}
+	old = mf_rowfile_read(directory, name, object->build_id, object->build_id_size, &old_size);
+	lesson->old = old;
+	size = mf_errand_run(&errand, &made);
+	if (size > 0 && mf_rowfile_is_right((const struct mf_rowfile *)made, (size_t)size, object->build_id,
+					    object->build_id_size))
+		mf_cachedir_write(directory, name, made, (size_t)size);
 	if (old)
-		munmap(old, size);
-	mf_elfmap_close(&map);
+		munmap(old, old_size);
 }
 
 static int by_value(const void *a, const void *b)
@@ -182,6 +215,11 @@ void mf_rowcache_learn(const struct mf_store *store, const char *path)
 			directory = mf_cachedir_make(path);
 		if (directory < 0)
 			return;
-		learn_object(&object, directory, addresses + i, end - i - searched, searched);
+		learn_object(&(struct lesson){
+			.object = &object,
+			.addresses = addresses + i,
+			.n = end - i - searched,
+			.searched = searched,
+		}, directory);
 	}
 }

@@ -192,7 +192,7 @@ _Noreturn void mf_parser_child(const struct mf_object *object, const struct mf_r
 
 	prctl(PR_SET_NAME, "massif-parser");
 	mf_truncation_endure();
-	confined = mf_confine(socket, cpu_s, open_other);
+	confined = mf_confine(socket, -1, cpu_s, open_other);
 	reader = mf_reader_create(object, options, ask_to_open, NULL);
 	if (!reader)
 		_exit(1);

@@ -169,10 +169,17 @@ static void note_code(const struct segments *segments, struct mf_elfmap *map)
 
 int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object)
 {
+	int fd = mf_regular_open(object->path);
+
+	return mf_elfmap_read(map, object, fd);
+}
+
+int mf_elfmap_read(struct mf_elfmap *map, const struct mf_object *object, int fd)
+{
 	struct segments segments;
 	int ret;
 
-	*map = (struct mf_elfmap){ .fd = mf_regular_open(object->path) };
+	*map = (struct mf_elfmap){ .fd = fd };
 	if (map->fd < 0)
 		return map->fd;
 	ret = read_segments(map->fd, &segments);

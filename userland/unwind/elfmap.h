@@ -28,6 +28,9 @@ struct mf_elfmap {
  * the file is trusted; and whatever becomes of it later, what was read stays.
  */
 int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object);
+
+/* The same of the file @fd, a descriptor that it takes over, or -errno. */
+int mf_elfmap_read(struct mf_elfmap *map, const struct mf_object *object, int fd);
 void mf_elfmap_close(struct mf_elfmap *map);
 
 /* Returns how many bytes of code there are if no client request is in them, and all could be read; else 0. */
