@@ -21,6 +21,8 @@
 /* The complete ways stand apart, so that the short ones need not save what these would need. */
 static __attribute__((noinline)) void *tell_malloc(void *pointer, size_t size, const void *frame)
 {
+	if (mf_track_is_nested(frame))
+		return pointer;
 	MF_TRACE("malloc(%u) = %p", size, pointer);
 	mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
 	return pointer;
@@ -51,6 +53,10 @@ EXPORT void *calloc(size_t n, size_t size)
 
 static __attribute__((noinline)) void free_completely(void *pointer, const void *frame)
 {
+	if (!mf_real_is_early(pointer) && mf_track_is_nested(frame)) {
+		mf_start()->free(pointer);
+		return;
+	}
 	MF_TRACE("free(%p)", pointer);
 	mf_allocator_free(pointer, mf_start()->free, frame);
 }

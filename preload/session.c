@@ -133,13 +133,14 @@ static void attach(void)
 	mf_objects_scan();
 	mf_rowcache_open(&mf_session_store);
 	mf_requests_start();
+	/* Before functions are taken over: how depends on it. Nothing is traced while the session is not active. */
+	mf_trace_start(mf_session_store.header->trace_fd,
+		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
 	mf_session_store.header->late_objects_error = mf_arrival_start();
 	mf_blocks_set_distance(&mf_session_store,
 			       mf_takeover_is_any() ? MF_TAKEOVER_DISTANCE : mf_real_distance());
 	mf_model_attempt(&mf_session_store, 0);
 	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
-	mf_trace_start(mf_session_store.header->trace_fd,
-		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
 	*active = active_value = wanted();
 	active_word = active;
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active, __ATOMIC_RELEASE);

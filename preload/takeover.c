@@ -11,7 +11,9 @@
 //
 // Our own exported functions stand before those of libraries, and do what the C library's would do. In
 // a program that has others they are led on to the next definition at their first instruction: so a
-// library's operator new runs, and the C++ library's operator delete calls that of the program.
+// library's operator new runs, and the C++ library's operator delete calls that of the program. malloc() and
+// the like are not led on to the C library's if the program's own functions are all C++ operators: calling
+// the C library's is what they do anyway, and a hook would cost every event its saving of registers.
 
 #include "takeover.h"
 
@@ -30,6 +32,7 @@
 #include "patch.h"
 #include "real.h"
 #include "session.h"
+#include "trace.h"
 
 /* @trace is for mf_trace_line(); its arguments are the kind's. */
 #define SIZE(symbol)	       { #symbol, MF_HOOK_SIZE, #symbol "(%u) = %p" }
@@ -99,6 +102,7 @@ struct taken {
 static struct taken taken[TAKEN_MAX];
 static uint32_t n_taken;
 static bool is_any;
+static bool is_any_of_c; /* that is not a C++ operator */
 
 /* What is known of each function at the start. */
 static struct {
@@ -290,6 +294,11 @@ static void note_owner(const struct mf_definitions *definitions)
 	only_owner = owner;
 }
 
+static bool is_operator(uint32_t name)
+{
+	return is_named(functions[name].name, "_Z*");
+}
+
 /* As the dynamic linker did when it relocated the object. */
 static void *choose(void *resolver)
 {
@@ -304,8 +313,10 @@ static void found(const struct mf_definition *definition, void *data)
 		known[definition->name].ours = definition->address;
 		return;
 	}
-	if (arrival->owner == OWNER_PROGRAM || arrival->owner == OWNER_UNCOUNTED)
+	if (arrival->owner == OWNER_PROGRAM || arrival->owner == OWNER_UNCOUNTED) {
 		note_owner(arrival->definitions);
+		is_any_of_c |= !is_operator(definition->name);
+	}
 	if (arrival->owner == OWNER_PROGRAM)
 		take(definition);
 	if (ours_came && !started && !known[definition->name].next) {
@@ -379,6 +390,15 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 		bind_deep(&definitions);
 }
 
+/*
+ * Whether our function calls the next definition, and nothing else, as it is. What it is called for by one of
+ * the program's operators it finds out itself (mf_track_alloc()), but only after its line in the trace.
+ */
+static bool calls_next(uint32_t i)
+{
+	return known[i].next_is_system && !is_operator(i) && !is_any_of_c && !mf_trace_wanted;
+}
+
 /* What one of our functions leads to from now on: the next definition, or what that does. */
 static void lead_on(uint32_t i)
 {
@@ -388,7 +408,7 @@ static void lead_on(uint32_t i)
 
 	if (!known[i].ours || !known[i].next || n_taken == TAKEN_MAX)
 		return;
-	if (!is_any && !known[i].next_is_built)
+	if ((!is_any && !known[i].next_is_built) || calls_next(i))
 		return;
 	own->function = &functions[i];
 	mf_hook_init(&own->hook, functions[i].kind, next ? next->hook.original : known[i].next,

@@ -145,6 +145,13 @@ static bool is_nested(const struct mf_registers *caller)
 	return thread && (mf_nesting_recalls(&thread->private->nesting, caller) || mf_nesting_search(thread, caller));
 }
 
+MF_ALIGNED_STACK bool mf_track_is_nested(const void *frame)
+{
+	const struct mf_registers caller = MF_CALLER_OF(frame);
+
+	return mf_thread_local.inside & MF_INSIDE_OWN && mf_session_is_active() && is_nested(&caller);
+}
+
 /*
  * Of a thread that is inside of something: whether @event of the block at @pointer is not to be accounted
  * now, but later, or not at all.

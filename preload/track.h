@@ -17,6 +17,12 @@
 /* The program was given @size bytes at @pointer; NULL is no event. */
 void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
+/*
+ * Whether the event of the entry point whose MF_FRAME is @frame is a part of another one, as the functions
+ * here find out, too, but later: what an operator new of the program's calls is malloc(), mostly.
+ */
+bool mf_track_is_nested(const void *frame);
+
 /* An event that there is no state to account in. */
 void mf_track_lose(void);
 

@@ -89,6 +89,38 @@ TEST_F(own, new_throws)
 	EXPECT_NE(NULL, strstr(self->text, "std::__cxx11::basic_string"));
 }
 
+static unsigned int count(const char *text, const char *what)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+/* With no functions but operators no hook stands before malloc(), and what an operator allocates counts once. */
+TEST_F(own, malloc_below_new_has_no_hook)
+{
+	RUN(self, "--peak-inaccuracy=0", "--heap-admin=0", ctl_target("own_direct"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("direct\n", self->result.out);
+	ASSERT_NE(NULL, READ(self));
+	/* Beside what the C library allocates for itself: the buffer of a file and more. */
+	EXPECT_LT(300300, massif_text_peak(self->text));
+	EXPECT_GT(400000, massif_text_peak(self->text));
+}
+
+/* A trace has the operator's line and none of what it calls. */
+TEST_F(own, malloc_below_new_is_not_traced)
+{
+	RUN(self, "--trace-malloc=yes", ctl_target("own_direct"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("led on\n", self->result.out);
+	EXPECT_EQ(0, count(self->result.err, " malloc(1001)"));
+	EXPECT_EQ(100, count(self->result.err, "(1001) = "));
+	EXPECT_EQ(100, count(self->result.err, " malloc(2002)"));
+}
+
 /* What it does after malloc and realloc were left by longjmp: twice 100 blocks of 1000 bytes. */
 TEST_F(own, malloc_that_is_left_by_longjmp)
 {
