@@ -25,7 +25,11 @@
 
 static mf_hook_take take_size;
 
-/* Calls the original with the registers in @frame, where those that it leaves are then. */
+/*
+ * Calls the original with the arguments and the rax in @frame, where its rax is then. The other registers in
+ * @frame stay as they were before the call: those that the original leaves alone have these values, and on
+ * the others no caller relies. rax can be either: a result, or what free() leaves alone.
+ */
 void mf_hook_call(struct mf_hook_frame *frame);
 
 _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
@@ -116,10 +120,6 @@ __asm__(
 "	pushq	%rdi\n"
 "	movq	72(%rdi), %rax\n"
 "	pushq	8(%rax)\n"
-"	movq	(%rdi), %r11\n"
-"	movq	8(%rdi), %r10\n"
-"	movq	16(%rdi), %r9\n"
-"	movq	24(%rdi), %r8\n"
 "	movq	40(%rdi), %rsi\n"
 "	movq	48(%rdi), %rdx\n"
 "	movq	56(%rdi), %rcx\n"
@@ -129,17 +129,8 @@ __asm__(
 "	.globl	mf_hook_returns\n"
 "	.hidden	mf_hook_returns\n"
 "mf_hook_returns:\n"
-"	pushq	%rdi\n"
-"	movq	-8(%rbp), %rdi\n"
-"	movq	%r11, (%rdi)\n"
-"	movq	%r10, 8(%rdi)\n"
-"	movq	%r9, 16(%rdi)\n"
-"	movq	%r8, 24(%rdi)\n"
-"	movq	%rsi, 40(%rdi)\n"
-"	movq	%rdx, 48(%rdi)\n"
-"	movq	%rcx, 56(%rdi)\n"
-"	movq	%rax, 64(%rdi)\n"
-"	popq	32(%rdi)\n"
+"	movq	-8(%rbp), %rcx\n"
+"	movq	%rax, 64(%rcx)\n"
 "	leave\n"
 "	.cfi_def_cfa rsp, 8\n"
 "	.cfi_same_value rbp\n"
@@ -363,6 +354,7 @@ static void resize_completely(struct mf_hook_frame *frame, void *old, size_t siz
 	if (resize.is_early)
 		frame->rdi = 0;
 	call_original_then(frame, resize.is_resized ? &resize.state.block : NULL);
+	frame->rdi = (uintptr_t)old;
 	mf_xstate_call(end_resize, frame, (uintptr_t)&resize);
 }
 

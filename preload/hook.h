@@ -5,8 +5,8 @@
  *
  * A compiler that sees both the function and its caller lets the caller rely on what this very function
  * leaves alone (gcc's -fipa-ra): registers that any call may change otherwise, vectors included, and it
- * may call it with a stack that is not aligned. So a hook changes no register but those that the original
- * changes, and passes the stack on as it is. (Status flags are not kept: no compiler lets them live
+ * may call it with a stack that is not aligned. So a hook changes no register but that of the result, and
+ * passes the stack on as it is. (Status flags are not kept: no compiler lets them live
  * across a call.)
  */
 #ifndef MASSIF_PRELOAD_HOOK_H
