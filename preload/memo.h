@@ -211,8 +211,8 @@ mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 }
 
 /* From there: the context of the stack, if it is one of those that are tried first; else 0. */
-static inline uint32_t mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node,
-					    uint64_t sp)
+static inline __attribute__((always_inline)) uint32_t
+mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint64_t sp)
 {
 	const uint32_t *path = mf_memo_at(memo, memo->guess)->path;
 	bool is_guess = *path == mf_memo_place(memo, node);
