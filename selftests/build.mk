@@ -35,7 +35,7 @@ $(KSELFTEST):
 # functions are defined in our files without a declaration.
 $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): MF_CFLAGS += -isystem $(O)/kselftest -Wno-missing-prototypes
 $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): | $(KSELFTEST)
-$(GUEST_TESTS:%=%.o): MF_CFLAGS += -include selftests/lib/patience.h
+$(GUEST_TESTS:%=%.o): MF_CFLAGS += -include selftests/lib/patience.h -include selftests/lib/cases.h
 
 $(HOST_TESTS) $(GUEST_TESTS): %: %.o
 	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS-$(@F))

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Included before each guest test: MASSIF_CASES selects some of its cases, as shell patterns of FIXTURE.CASE. */
+#ifndef SELFTESTS_CASES_H
+#define SELFTESTS_CASES_H
+
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+
+static inline bool case_is_wanted(const struct __test_metadata *test, const char *patterns)
+{
+	char name[256], all[1024], *rest = all;
+
+	snprintf(name, sizeof(name), "%s.%s", test->fixture->name, test->name);
+	snprintf(all, sizeof(all), "%s", patterns);
+	for (char *pattern; (pattern = strsep(&rest, " "));)
+		if (*pattern && !fnmatch(pattern, name, 0))
+			return true;
+	return false;
+}
+
+/* Takes the other cases out of the harness's lists. If no case is left, the test fails. */
+static inline void select_cases(void)
+{
+	const char *patterns = getenv("MASSIF_CASES");
+	unsigned int left = 0;
+
+	if (!patterns)
+		return;
+	for (struct __fixture_metadata *fixture = __fixture_list; fixture; fixture = fixture->next) {
+		struct __test_metadata **link = &fixture->tests;
+
+		while (*link) {
+			if (case_is_wanted(*link, patterns)) {
+				left++;
+				link = &(*link)->next;
+			} else {
+				*link = (*link)->next;
+			}
+		}
+	}
+	if (!left) {
+		fprintf(stderr, "# no case is called %s\n", patterns);
+		exit(1);
+	}
+}
+
+/* The harness's main() calls this. */
+#define test_harness_run(argc, argv) (select_cases(), test_harness_run(argc, argv))
+
+#endif
