@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -406,6 +409,85 @@ TEST_F_TIMEOUT(attach, refusals, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.err, " is in a massif session already\n"));
 	kill(first, SIGINT);
 	waitpid(first, NULL, 0);
+	EXPECT_TRUE(runs(self->target));
+}
+
+static void before_traced(void)
+{
+	before_ctl();
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+}
+
+/* Lets a traced process run to the end of its next system call of that number; false if it ends before. */
+static bool run_to_the_end_of(pid_t pid, unsigned long number)
+{
+	bool inside = false;
+	int status;
+
+	for (;;) {
+		struct user_regs_struct regs;
+
+		if (ptrace(PTRACE_SYSCALL, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
+		    ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+			return false;
+		if (regs.orig_rax != number)
+			continue;
+		if (inside)
+			return true;
+		inside = true;
+	}
+}
+
+/* A process that has that number and does nothing; -1 if the number is not to be had. */
+static pid_t start_as(pid_t wanted)
+{
+	for (int i = 0; i < 50; i++) {
+		FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
+		pid_t pid;
+
+		if (!file || fprintf(file, "%d", (int)wanted - 1) < 0 || fclose(file))
+			return -1;
+		pid = fork();
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		if (pid == wanted)
+			return pid;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return -1;
+}
+
+/* Between the look at a process and the attaching, its number becomes that of another one: this is not profiled. */
+TEST_F_TIMEOUT(attach, a_number_that_is_used_again, SECONDS)
+{
+	pid_t ctl, again;
+	int status;
+	char *text;
+
+	START(ctl_target("ctl_mappings"));
+	ctl = ctl_start(before_traced, (const char *const[]){ "massif-ctl", "attach", self->pid, "--duration=1", NULL });
+	ASSERT_EQ(ctl, waitpid(ctl, &status, 0));
+	ASSERT_TRUE(run_to_the_end_of(ctl, SYS_pidfd_open));
+	again = self->target;
+	kill_target(&self->target);
+	again = start_as(again);
+	ASSERT_LT(0, again);
+	self->target = again;
+	ASSERT_EQ(0, ptrace(PTRACE_DETACH, ctl, NULL, NULL));
+	ASSERT_EQ(ctl, waitpid(ctl, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(1, WEXITSTATUS(status));
+	text = ctl_read_file("a.err");
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, " has ended just now")) {
+		TH_LOG("%s", text);
+	}
+	free(text);
+	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 	EXPECT_TRUE(runs(self->target));
 }
 

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -689,6 +690,75 @@ static int attach_in_namespace(pid_t outside)
 	return err || pid > 10 ? 3 : 0;
 }
 
+/* What a session said of the numbers of processes. */
+struct numbers {
+	uint32_t attached, parent, child, ended[2];
+	unsigned int ends;
+};
+
+static int note_numbers(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_enrol *enrolled = (const void *)rec;
+	const struct massif_rec_fork *forked = (const void *)rec;
+	const struct massif_rec_end *ended = (const void *)rec;
+	struct numbers *numbers = arg;
+
+	if (rec->type == MASSIF_REC_ATTACH)
+		numbers->attached = enrolled->tgid;
+	if (rec->type == MASSIF_REC_FORK) {
+		numbers->parent = forked->parent_tgid;
+		numbers->child = forked->child_tgid;
+	}
+	if (rec->type == MASSIF_REC_END && numbers->ends < 2)
+		numbers->ended[numbers->ends++] = ended->tgid;
+	return 0;
+}
+
+/* The other way round: what is in a namespace of its own has the opener's numbers, too. */
+TEST_F(access, a_member_in_another_pid_namespace)
+{
+	struct kmod_session session;
+	struct numbers numbers = {};
+	int told[2], asked[2];
+	char byte;
+	pid_t outer, pid;
+
+	ASSERT_EQ(0, pipe2(told, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(asked, O_CLOEXEC));
+	ASSERT_EQ(0, kmod_session_open(&session, RING, STACK));
+	outer = fork();
+	if (!outer) {
+		close(session.fd);
+		if (unshare(CLONE_NEWPID))
+			_exit(10);
+		pid = fork();
+		if (!pid) {
+			if (getpid() != 1 || read(asked[0], &byte, 1) != 1)
+				_exit(11);
+			pid = fork();
+			if (!pid)
+				_exit(0);
+			_exit(waitpid(pid, NULL, 0) == 2 ? 0 : 12);
+		}
+		if (write(told[1], &pid, sizeof(pid)) != sizeof(pid))
+			_exit(13);
+		_exit(exit_status(pid));
+	}
+	ASSERT_EQ(sizeof(pid), read(told[0], &pid, sizeof(pid)));
+	ASSERT_LT(1, pid);
+	ASSERT_EQ(0, attach(session.fd, pid));
+	ASSERT_EQ(1, write(asked[1], "", 1));
+	EXPECT_EQ(0, exit_status(outer));
+	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note_numbers, &numbers));
+	EXPECT_EQ(pid, numbers.attached);
+	EXPECT_EQ(pid, numbers.parent);
+	EXPECT_LT(pid, numbers.child);
+	EXPECT_EQ(2, numbers.ends);
+	EXPECT_EQ(numbers.child, numbers.ended[0]);
+	EXPECT_EQ(pid, numbers.ended[1]);
+	kmod_session_close(&session);
+}
+
 TEST_F(access, numbers_are_those_of_the_openers_namespace)
 {
 	pid_t pid = fork();
@@ -728,7 +798,7 @@ static int count_ends(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-#define RACES	400
+#define RACES	200
 
 /*
  * As a plain user: attaches a process that is about to execute a set-uid program, ever later after its
@@ -778,20 +848,33 @@ static int attach_amid_exec(const char *program)
 	return 0;
 }
 
+/* A set-uid program; one whose file has a capability. */
 TEST_F_TIMEOUT(access, attach_in_a_race_with_an_exec_that_gains_rights, 120)
 {
+	const struct vfs_cap_data capability = {
+		.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE,
+		.data[0].permitted = 1 << CAP_NET_RAW,
+	};
 	char dir[] = "/tmp/race.XXXXXX", program[64], command[256];
-	pid_t pid;
 
 	ASSERT_NE(NULL, mkdtemp(dir));
 	ASSERT_EQ(0, chmod(dir, 0755));
 	snprintf(program, sizeof(program), "%s/program", dir);
-	snprintf(command, sizeof(command), "cp /bin/sleep %s && chmod 4755 %s", program, program);
+	snprintf(command, sizeof(command), "cp /bin/sleep %s", program);
 	ASSERT_EQ(0, system(command));
-	pid = fork();
-	if (!pid)
-		_exit(attach_amid_exec(program));
-	EXPECT_EQ(0, exit_status(pid));
+	for (int by_file = 0; by_file < 2; by_file++) {
+		pid_t pid;
+
+		ASSERT_EQ(0, chmod(program, by_file ? 0755 : 04755));
+		if (by_file)
+			ASSERT_EQ(0, setxattr(program, "security.capability", &capability, sizeof(capability), 0));
+		pid = fork();
+		if (!pid)
+			_exit(attach_amid_exec(program));
+		EXPECT_EQ(0, exit_status(pid)) {
+			TH_LOG("%s", by_file ? "a capability of the file" : "set-uid");
+		}
+	}
 	unlink(program);
 	rmdir(dir);
 }

@@ -729,6 +729,7 @@ enum subject {
 	BY_USER,
 	BY_USER_IN_NAMESPACE,	/* a user namespace of its own */
 	BY_USER_FROM_ROOT,	/* calls; root has opened */
+	BY_ROOT_FROM_USER,	/* calls; a user has opened */
 };
 
 /* Who, with which device opened by whom, may attach to what: one row each. */
@@ -741,6 +742,7 @@ static const struct permission {
 	int expected;
 	bool keeps_capability;	/* the target: a permitted CAP_SYS_ADMIN */
 	bool lets_anybody;	/* the target, as far as Yama is concerned */
+	bool in_namespace;	/* the target: a user namespace that it has made */
 } permissions[] = {
 	{ "own", USER, USER, USER, USER, USER, USER, true, BY_USER, 0 },
 	{ "own, not dumpable", USER, USER, USER, USER, USER, USER, false, BY_USER, -EPERM },
@@ -762,6 +764,11 @@ static const struct permission {
 	{ "another's, root's descriptor", OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, true,
 	  BY_USER_FROM_ROOT, -EPERM },
 	{ "root's, root's descriptor", 0, 0, 0, 0, 0, 0, true, BY_USER_FROM_ROOT, -EPERM },
+	{ "own, that user's descriptor", USER, USER, USER, USER, USER, USER, true, BY_ROOT_FROM_USER, 0 },
+	{ "root's, a user's descriptor", 0, 0, 0, 0, 0, 0, true, BY_ROOT_FROM_USER, -EPERM },
+	{ "own, in a namespace of its own", USER, USER, USER, USER, USER, USER, true, BY_USER, 0, .in_namespace = true },
+	{ "another's, in a namespace of its own", OTHER, OTHER, OTHER, USER, USER, USER, true,
+	  BY_USER, -EPERM, .in_namespace = true },
 };
 
 static int permit_only(unsigned int capability)
@@ -778,6 +785,7 @@ static void be_target(const struct permission *row, int ready)
 	    setgroups(0, NULL) || setresgid(row->rgid, row->egid, row->sgid) ||
 	    setresuid(row->ruid, row->euid, row->suid) ||
 	    (row->keeps_capability && permit_only(CAP_SYS_ADMIN)) ||
+	    (row->in_namespace && unshare(CLONE_NEWUSER)) ||
 	    prctl(PR_SET_DUMPABLE, row->dumpable) ||
 	    (row->lets_anybody && prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)) || write(ready, "", 1) != 1)
 		_exit(9);
@@ -817,6 +825,31 @@ static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 	return err == says ? err : 98;
 }
 
+/* A descriptor that a user has opened and set up, or -1. */
+static int open_by_user(void)
+{
+	int told[2], theirs, fd = -1;
+	pid_t pid;
+
+	if (pipe2(told, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		struct kmod_session session;
+
+		if (kmod_session_be_user() || kmod_session_open(&session, 1 << 20, STACK) ||
+		    write(told[1], &session.fd, sizeof(session.fd)) != sizeof(session.fd))
+			_exit(1);
+		sleep_on();
+	}
+	close(told[1]);
+	if (read(told[0], &theirs, sizeof(theirs)) == sizeof(theirs))
+		fd = take_descriptor(pid, theirs);
+	close(told[0]);
+	end(pid);
+	return fd;
+}
+
 /* A process of a row is attached to as the row says. */
 static void check_permission(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self, const struct permission *row)
 {
@@ -831,11 +864,19 @@ static void check_permission(struct __test_metadata *_metadata, FIXTURE_DATA(att
 	close(ready[1]);
 	EXPECT_EQ(1, read(ready[0], &byte, 1));
 	close(ready[0]);
-	user = row->by == BY_ROOT ? 0 : fork();
+	user = row->by == BY_ROOT || row->by == BY_ROOT_FROM_USER ? 0 : fork();
 	if (row->by == BY_ROOT) {
 		EXPECT_EQ(row->expected, attach(self->session.fd, pid)) {
 			TH_LOG("%s", row->name);
 		}
+	} else if (row->by == BY_ROOT_FROM_USER) {
+		int fd = open_by_user();
+
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(row->expected, attach(fd, pid)) {
+			TH_LOG("%s", row->name);
+		}
+		close(fd);
 	} else if (!user) {
 		_exit(attach_as_user(row->by, self->session.fd, pid));
 	} else {

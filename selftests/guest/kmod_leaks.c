@@ -20,7 +20,7 @@
 #include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
 
-#define RING  (8 << 20)
+#define RING  (4 << 20)
 #define STACK 4096
 
 /* The first address of the kernel's half. */
@@ -44,6 +44,7 @@ FIXTURE_SETUP(leaks)
 	int err = kmod_module_load("");
 
 	ASSERT_TRUE(!err || err == -EEXIST);
+	ASSERT_EQ(0, kmod_session_be_user());
 	ASSERT_EQ(0, kmod_session_open_as(&self->session, &setup));
 }
 

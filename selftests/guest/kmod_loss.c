@@ -78,6 +78,7 @@ FIXTURE_SETUP(loss)
 	struct worker *worker = &self->worker;
 
 	kmod_model_init(&self->model);
+	ASSERT_EQ(0, kmod_session_be_user());
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 4096));
 	ASSERT_EQ(0, pipe(worker->ask));
 	ASSERT_EQ(0, pipe(worker->answer));

@@ -6,10 +6,13 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <signal.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,6 +23,7 @@
 
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_session.h"
+#include "selftests/lib/never_read.h"
 
 #define USER	1000
 #define PAGE	4096ul
@@ -193,8 +197,8 @@ TEST_F(memory, of_a_descriptor_that_was_passed_on)
 	close(fd);
 }
 
-/* Maps with a stack in memory that nobody fills, so the copy of it sleeps. */
-static int sleep_in_the_copy(void *arg)
+/* Memory for a stack that nobody fills. */
+static char *unfilled_stack(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
@@ -203,12 +207,21 @@ static int sleep_in_the_copy(void *arg)
 		.range = { (uintptr_t)stack, 16 * PAGE },
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
-	int pid;
 
-	(void)arg;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (fd < 0 || stack == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
 	    ioctl(fd, UFFDIO_REGISTER, &reg))
+		return MAP_FAILED;
+	return stack;
+}
+
+/* Maps with a stack in memory that does not come, of a file (a descriptor) or nobody's (-1): the copy of it sleeps. */
+static int sleep_in_the_copy(void *arg)
+{
+	int file = *(int *)arg, pid;
+	char *stack = file < 0 ? unfilled_stack() : mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (stack == MAP_FAILED)
 		return 1;
 	/* A system call changes nothing on the stack; what follows is never reached. */
 	__asm__ volatile("mov %%rsp, %%rbx; mov %1, %%rsp; xor %%r9d, %%r9d; syscall; mov %%rbx, %%rsp"
@@ -218,17 +231,21 @@ static int sleep_in_the_copy(void *arg)
 	return 2;
 }
 
-static int be_user_and_close_below_a_sleeper(int told, int asked)
+static int be_user_and_close_below_a_sleeper(int told, int asked, bool in_file)
 {
 	struct massif_status status = {};
 	struct kmod_session session;
 	char byte;
-	int err = -EAGAIN;
-	pid_t pid;
+	int err = -EAGAIN, file = -1;
+	pid_t pid, server = 0;
 
-	if (lock_at_most(2 + RING / PAGE) || be_user() || kmod_session_open(&session, RING, 4096))
+	if (lock_at_most(2 + RING / PAGE) || be_user())
 		return 1;
-	pid = kmod_session_call(&session, sleep_in_the_copy, NULL);
+	if (in_file)
+		file = never_read_open(&server);
+	if ((in_file && file < 0) || kmod_session_open(&session, RING, 4096))
+		return 7;
+	pid = kmod_session_call(&session, sleep_in_the_copy, &file);
 	for (int i = 0; i < 1000 && !status.captures; i++) {
 		usleep(10000);
 		if (kmod_session_status(&session, &status))
@@ -244,6 +261,9 @@ static int be_user_and_close_below_a_sleeper(int told, int asked)
 	if (waitpid(pid, NULL, WNOHANG))
 		return 5;
 	kill(pid, SIGKILL);
+	/* Who waits for a file waits for its server, whatever happens. */
+	if (in_file)
+		kill(server, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return err ? 6 : 0;
 }
@@ -269,28 +289,284 @@ static int allow_userfaultfd(int allow)
 	return !file || fprintf(file, "%d\n", allow) < 0 || fclose(file);
 }
 
-TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close, 60)
+/* While a member sleeps in the copy of its stack, which is in memory that does not come. */
+static void close_below_a_sleeper(struct __test_metadata *_metadata, bool in_file)
 {
 	int told[2], asked[2];
 	char byte;
 	pid_t pid;
 
-	ASSERT_EQ(0, allow_userfaultfd(1));
 	ASSERT_EQ(0, pipe(told));
 	ASSERT_EQ(0, pipe(asked));
 	pid = fork();
 	if (!pid)
-		_exit(be_user_and_close_below_a_sleeper(told[1], asked[0]));
+		_exit(be_user_and_close_below_a_sleeper(told[1], asked[0], in_file));
 	close(told[1]);
 	EXPECT_EQ(1, read(told[0], &byte, 1));
 	EXPECT_EQ(0, rings());
 	EXPECT_EQ(1, write(asked[1], "", 1));
 	EXPECT_EQ(0, exit_status(pid));
+}
+
+TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close, 60)
+{
+	ASSERT_EQ(0, allow_userfaultfd(1));
+	close_below_a_sleeper(_metadata, false);
 	allow_userfaultfd(0);
 }
 
-#define FEW	300
-#define MANY	1200
+TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close_below_a_file, 60)
+{
+	if (!never_read_available())
+		SKIP(return, "this kernel has no FUSE");
+	close_below_a_sleeper(_metadata, true);
+}
+
+/* A page whose first use waits for others, as the mode has it (UFFDIO_REGISTER_MODE_*). */
+static void *page_that_waits(uint64_t mode)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register reg = { .range = { (uintptr_t)page, PAGE }, .mode = mode };
+	struct uffdio_writeprotect protect = {
+		.range = { (uintptr_t)page, PAGE },
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
+	};
+
+	if (mode == UFFDIO_REGISTER_MODE_WP)
+		*(struct massif_setup *)page = (struct massif_setup){
+			.size = sizeof(struct massif_setup),
+			.abi = MASSIF_ABI,
+			.ring_bytes = MASSIF_RING_MIN,
+		};
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))
+		return NULL;
+	if (mode == UFFDIO_REGISTER_MODE_WP && ioctl(fd, UFFDIO_WRITEPROTECT, &protect))
+		return NULL;
+	return page;
+}
+
+/* A user whose SETUP waits for its argument to be there, or to be writable again. */
+static void set_up_with(uint64_t mode)
+{
+	void *page;
+	int fd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (kmod_session_be_user())
+		_exit(1);
+	page = page_that_waits(mode);
+	fd = open(MASSIF_DEVICE, O_RDWR);
+	if (!page || fd < 0)
+		_exit(2);
+	ioctl(fd, MASSIF_IOC_SETUP, page);
+	_exit(3);
+}
+
+/* Until it sleeps in an ioctl. */
+static bool waits_in_ioctl(pid_t pid)
+{
+	char path[64], state = 0;
+	long number = -1;
+	FILE *file;
+
+	for (int i = 0; i < 2000; i++) {
+		usleep(10000);
+		snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+		file = fopen(path, "r");
+		if (!file)
+			return false;
+		if (fscanf(file, "%ld", &number) != 1)
+			number = -1;
+		fclose(file);
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		file = fopen(path, "r");
+		if (!file)
+			return false;
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		fclose(file);
+		if (number == SYS_ioctl && (state == 'S' || state == 'D'))
+			return true;
+	}
+	return false;
+}
+
+/* Who waits in the module for memory of its own keeps nobody else from it, and can be killed. */
+TEST_F_TIMEOUT(memory, that_is_not_there_is_waited_for_alone, 60)
+{
+	static const uint64_t modes[] = { UFFDIO_REGISTER_MODE_MISSING, UFFDIO_REGISTER_MODE_WP };
+	pid_t waiters[2], other;
+	int status;
+
+	ASSERT_EQ(0, allow_userfaultfd(1));
+	for (size_t i = 0; i < 2; i++) {
+		waiters[i] = fork();
+		if (!waiters[i])
+			set_up_with(modes[i]);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		EXPECT_TRUE(waits_in_ioctl(waiters[i])) {
+			TH_LOG("waiter %zu", i);
+		}
+	}
+	other = fork();
+	if (!other) {
+		struct kmod_session session;
+
+		alarm(10);
+		if (kmod_session_be_user() || kmod_session_open(&session, RING, 4096))
+			_exit(1);
+		kmod_session_close(&session);
+		_exit(0);
+	}
+	EXPECT_EQ(0, exit_status(other));
+	for (size_t i = 0; i < 2; i++) {
+		EXPECT_EQ(0, waitpid(waiters[i], NULL, WNOHANG));
+		kill(waiters[i], SIGKILL);
+		EXPECT_EQ(waiters[i], waitpid(waiters[i], &status, 0));
+	}
+	allow_userfaultfd(0);
+}
+
+static long read_number(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	long number = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number;
+}
+
+static bool write_words(const char *path, const char *words)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, words, strlen(words)) == (ssize_t)strlen(words);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* In a cgroup, as a user: its memory is larger by the ring. 0, or the number of the step that went wrong. */
+static int set_up_in(const char *cgroup)
+{
+	char path[PATH_MAX + 16];
+	long before;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	if (!write_words(path, "0") || kmod_session_be_user())
+		return 1;
+	snprintf(path, sizeof(path), "%s/memory.current", cgroup);
+	before = read_number(path);
+	if (before < 0 || set_up(4 * RING) < 0)
+		return 2;
+	/* Each processor has some of it in reserve. */
+	return read_number(path) - before >= (long)(3 * RING) ? 0 : 3;
+}
+
+/* What root's limit for a group of processes is, its rings are within. */
+TEST_F(memory, is_the_cgroups)
+{
+	char root[256], path[PATH_MAX];
+	pid_t pid;
+
+	snprintf(root, sizeof(root), "%.200s/cgroup", getenv("TMPDIR") ?: "/tmp");
+	mkdir(root, 0755);
+	if (mount("none", root, "cgroup2", 0, NULL))
+		SKIP(return, "this kernel has no cgroups");
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
+	if (!write_words(path, "+memory")) {
+		umount(root);
+		SKIP(return, "this kernel has no cgroups of memory");
+	}
+	snprintf(path, sizeof(path), "%s/massif", root);
+	ASSERT_EQ(0, mkdir(path, 0755));
+	pid = fork();
+	if (!pid)
+		_exit(set_up_in(path));
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(0, rmdir(path));
+	EXPECT_EQ(0, umount(root));
+}
+
+#define SESSIONS 300
+
+/* A process that is in a session of its own, and sleeps. */
+static pid_t start_member(int fd)
+{
+	struct massif_enrol enrol = { .size = sizeof(enrol) };
+	int told[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(told, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ioctl(fd, MASSIF_IOC_ENROL, &enrol) || write(told[1], "", 1) != 1)
+			_exit(1);
+		close_range(3, ~0u, 0);
+		for (;;)
+			pause();
+	}
+	close(told[1]);
+	if (read(told[0], &byte, 1) != 1)
+		pid = -1;
+	close(told[0]);
+	return pid;
+}
+
+/* As a user: many sessions, each with a member. When all are closed, the limit is as it was. 0, or the step. */
+static int have_many_sessions(void)
+{
+	const unsigned long pages = SESSIONS * (2 + MASSIF_RING_MIN / PAGE + KNOWN / PAGE);
+	static pid_t members[SESSIONS];
+	static int fds[SESSIONS];
+
+	if (lock_at_most(pages) || be_user())
+		return 1;
+	for (int i = 0; i < SESSIONS; i++) {
+		fds[i] = set_up(MASSIF_RING_MIN);
+		if (fds[i] < 0)
+			return 2;
+		members[i] = start_member(fds[i]);
+		if (members[i] < 0)
+			return 3;
+	}
+	if (set_up(MASSIF_RING_MIN) != -EDQUOT)
+		return 4;
+	for (int i = 0; i < SESSIONS; i++)
+		close(fds[i]);
+	for (int i = 0; i < SESSIONS; i++) {
+		if (waitpid(members[i], NULL, WNOHANG))
+			return 5;
+		kill(members[i], SIGKILL);
+		waitpid(members[i], NULL, 0);
+	}
+	for (int i = 0; i < SESSIONS; i++)
+		if (set_up(MASSIF_RING_MIN) < 0)
+			return 6;
+	return 0;
+}
+
+TEST_F_TIMEOUT(memory, of_hundreds_of_sessions, 200)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(have_many_sessions());
+	EXPECT_EQ(0, exit_status(pid));
+}
+
+/* As many targets as MASSIF_TARGETS says; 10,000 take a guest with 3 GB. */
+#define TARGETS	1200
 
 /* A member that has as many children as it is asked for. */
 static int fork_sleepers(void *arg)
@@ -339,9 +615,11 @@ static void until_targets(struct __test_metadata *_metadata, struct kmod_session
 }
 
 /* A walk over all targets has interrupts off for one step only, and each takes no more with more of them. */
-TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 200)
+TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 {
-	int few = FEW - 1, more = MANY - FEW, asked[2];
+	const char *wanted = getenv("MASSIF_TARGETS");
+	const int all = wanted ? atoi(wanted) : TARGETS, quarter = all / 4;
+	int few = quarter - 1, more = all - quarter, asked[2];
 	struct kmod_session session;
 	double time_few, time_many;
 	pid_t pid;
@@ -359,13 +637,13 @@ TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 200)
 	}
 	close(asked[0]);
 	ASSERT_EQ(sizeof(few), write(asked[1], &few, sizeof(few)));
-	until_targets(_metadata, &session, FEW);
+	until_targets(_metadata, &session, (unsigned int)quarter);
 	time_few = time_of_poll(session.fd);
 	ASSERT_EQ(sizeof(more), write(asked[1], &more, sizeof(more)));
-	until_targets(_metadata, &session, MANY);
+	until_targets(_metadata, &session, (unsigned int)all);
 	time_many = time_of_poll(session.fd);
-	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, FEW,
-		time_many * 1e3, MANY);
+	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, quarter,
+		time_many * 1e3, all);
 	/* Four times as many. A quadratic walk takes 16 times as long. */
 	EXPECT_GT(9 * time_few, time_many);
 	close(asked[1]);

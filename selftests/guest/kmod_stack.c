@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -399,6 +401,7 @@ struct secret {
 	mode_t mode;
 	uid_t owner;
 	uint32_t reason;
+	bool capability;	/* the file has one that its user has not */
 };
 
 static int exec_as_user(void *arg)
@@ -463,6 +466,11 @@ TEST_F_TIMEOUT(stack, of_a_secret_program_is_not_seen, 120)
 		{ 04755, 0, MASSIF_END_SECURE },
 		{ 02755, 0, MASSIF_END_SECURE },
 		{ 0711, 0, MASSIF_END_UNREADABLE },
+		{ 0755, USER, MASSIF_END_SECURE, true },
+	};
+	const struct vfs_cap_data capability = {
+		.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE,
+		.data[0].permitted = 1 << CAP_NET_RAW,
 	};
 	char dir[PATH_MAX], program[PATH_MAX + 16], command[2 * PATH_MAX];
 	size_t i;
@@ -477,6 +485,8 @@ TEST_F_TIMEOUT(stack, of_a_secret_program_is_not_seen, 120)
 	for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
 		ASSERT_EQ(0, chown(program, secrets[i].owner, 0));
 		ASSERT_EQ(0, chmod(program, secrets[i].mode));
+		if (secrets[i].capability)
+			ASSERT_EQ(0, setxattr(program, "security.capability", &capability, sizeof(capability), 0));
 		EXPECT_EQ(0, run_secret(program, secrets[i].reason)) {
 			TH_LOG("row %zu", i);
 		}

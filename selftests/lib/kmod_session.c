@@ -2,16 +2,25 @@
 // A test's own small consumer of /dev/massif, independent of the product's.
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "selftests/lib/kmod_session.h"
+
+#define USER 1000
 
 static void *map(int fd, size_t bytes, int prot, long page_index)
 {
@@ -62,6 +71,32 @@ int kmod_session_allow(void)
 	const struct rlimit limit = { 8 << 20, 8 << 20 };
 
 	return setrlimit(RLIMIT_MEMLOCK, &limit) ? -errno : 0;
+}
+
+/* In a mount namespace of its own, another node of the device. */
+static int let_everybody_open(void)
+{
+	char node[PATH_MAX];
+	struct stat st;
+
+	snprintf(node, sizeof(node), "%s/massif.%d", getenv("TMPDIR") ?: "/tmp", (int)getpid());
+	if (stat(MASSIF_DEVICE, &st) || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mknod(node, S_IFCHR, st.st_rdev) ||
+	    chmod(node, 0666) || mount(node, MASSIF_DEVICE, NULL, MS_BIND, NULL) || unlink(node))
+		return -errno;
+	return 0;
+}
+
+int kmod_session_be_user(void)
+{
+	int err = let_everybody_open() ?: kmod_session_allow();
+
+	if (err)
+		return err;
+	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
+	    prctl(PR_SET_DUMPABLE, 1))
+		return -errno;
+	return 0;
 }
 
 void kmod_session_close(struct kmod_session *session)

@@ -25,6 +25,11 @@ int kmod_session_open_as(struct kmod_session *session, struct massif_setup *setu
 void kmod_session_close(struct kmod_session *session);
 /* The calling process, which is root yet, may lock what Linux lets users lock since 5.16; before it was 64 KiB. */
 int kmod_session_allow(void);
+/*
+ * The calling process, which is root yet, becomes user 1000 without any rights. For it and its children the
+ * device may be opened by everybody; nobody else sees a difference. 0 or -errno.
+ */
+int kmod_session_be_user(void);
 int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes);
 
 int kmod_session_status(struct kmod_session *session, struct massif_status *status);
