@@ -49,7 +49,12 @@ TEST_F_TIMEOUT(doctor, all_is_well, SECONDS)
 	EXPECT_SAYS("hooks are armed, and tried\n");
 	EXPECT_SAYS("-> mmap_region: ");
 	EXPECT_SAYS(", fired when tried\n");
-	EXPECT_SAYS("-> sched_process_exec: tracepoint\n");
+	/* Where the kernel describes its types. */
+	if (!access("/sys/kernel/btf/vmlinux", R_OK)) {
+		EXPECT_SAYS("-> sched_process_exec: tracepoint, arguments as expected\n");
+	} else {
+		EXPECT_SAYS("-> sched_process_exec: tracepoint\n");
+	}
 	EXPECT_SAYS("  ok    trial          a program was profiled\n");
 	EXPECT_SAYS("This mode works.\n");
 	EXPECT_EQ(NULL, strstr(result.out, "NO "));
