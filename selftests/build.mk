@@ -54,7 +54,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-torture bench-kernel demo
+.PHONY: tests test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -179,6 +179,16 @@ check-torture:
 	@$(SUBMAKE) tests guest-module
 	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=36000 MASSIF_TORTURE=$(or $(N),1000000) \
 		TESTS=guest/kmod_torture selftests/tools/run-tests.sh
+
+# The guest has two NUMA nodes, between which pages move.
+#: check-storm-kernel  MINUTES=30 of storms around a member of a session in the guest, then RELOADS=1000 of the module (KERNELS=)
+check-storm-kernel: KERNELS = 6.1 6.12
+check-storm-kernel:
+	@selftests/tools/packages.sh build guest test
+	@$(SUBMAKE) tests guest-module KERNELS='$(KERNELS)'
+	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=36000 MASSIF_STORM=$$(($(or $(MINUTES),30) * 60 / 13)) \
+		MASSIF_RELOADS=$(or $(RELOADS),1000) MASSIF_GUEST_APPEND=numa=fake=2 KERNELS='$(KERNELS)' EVERYWHERE=yes \
+		TESTS='guest/kmod_storm guest/kmod_reload' selftests/tools/run-tests.sh
 
 #: bench-kernel     what massif.ko adds to paths through the kernel and to programs, in guest instructions
 bench-kernel: KERNELS = 6.1 6.12

@@ -18,6 +18,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
+#include "selftests/lib/zram_swap.h"
 
 #define PAGE	4096ul
 #define MOMENTS	64
@@ -155,26 +156,12 @@ FIXTURE_VARIANT_ADD(resident, four_threads) { "threads", 31, false };
 FIXTURE_VARIANT_ADD(resident, one_thread_swaps) { NULL, 24, true };
 FIXTURE_VARIANT_ADD(resident, four_threads_swap) { "threads", 31, true };
 
-/*
- * Compressed memory of the kernel's own as a swap device, a module of its or built in; it goes with
- * the guest.
- */
-static const char make_swap[] =
-	"if [ ! -e /sys/block/zram0 ]; then"
-	"	d=$MASSIF_BUILD/guest/$(uname -r); [ -d $d/lib/modules ] || d=/;"
-	"	modprobe -d $d zram num_devices=1 || exit 1;"
-	"fi;"
-	"if [ $(cat /sys/block/zram0/disksize) = 0 ]; then"
-	"	echo 64M > /sys/block/zram0/disksize && mkswap -q /dev/zram0 || exit 1;"
-	"fi;"
-	"swapon /dev/zram0";
-
 FIXTURE_SETUP(resident)
 {
 	/* The harness runs the test even if its fixture has skipped it: the test says so itself. */
 	if (!has_resident())
 		self->missing = "CONFIG_MMU_NOTIFIER";
-	else if (variant->swaps && system(make_swap))
+	else if (variant->swaps && !zram_swap_begin())
 		self->missing = "zram to swap to";
 	if (self->missing)
 		return;
@@ -198,7 +185,7 @@ FIXTURE_TEARDOWN(resident)
 	if (!self->replay)
 		return;
 	if (variant->swaps)
-		EXPECT_EQ(0, system("swapoff /dev/zram0"));
+		EXPECT_TRUE(zram_swap_end());
 	kmod_session_close(&self->session);
 	free(self->replay);
 	unlink(self->log);

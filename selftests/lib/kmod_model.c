@@ -259,6 +259,32 @@ static void on_resync(struct kmod_model *model, const struct massif_rec_resync *
 	}
 }
 
+/* rss is the sum of all changes, but for what BASE puts right. */
+static void on_resident(struct kmod_model *model, const struct massif_rec_resident *rec,
+			struct kmod_target *target)
+{
+	bool puts_right = rec->cause == MASSIF_RESIDENT_BASE || rec->cause == MASSIF_RESIDENT_DRIFT;
+	int i;
+
+	model->resident++;
+	for (i = 0; i < MASSIF_RSS_COUNT; i++) {
+		int64_t expected = target->resident[i] + rec->change[i], told = (int64_t)rec->rss[i];
+
+		if (rec->cause == MASSIF_RESIDENT_BASE) {
+			if (target->resident_told)
+				model->drifted += (uint64_t)llabs(told - target->resident[i]);
+			expected = told;
+		} else if (rec->cause == MASSIF_RESIDENT_DRIFT) {
+			model->drifted += (uint64_t)llabs(rec->change[i]);
+		}
+		if (target->resident_told && told != (expected > 0 ? expected : 0))
+			wrong(model, &rec->h, "replay has %" PRId64 " resident pages of kind %d, rss %" PRId64,
+			      expected, i, told);
+		target->resident[i] = target->resident_told && !puts_right ? expected : told;
+	}
+	target->resident_told = true;
+}
+
 static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
 {
 	size_t i;
@@ -269,7 +295,7 @@ static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
 		return;
 	for (i = 0; i < model->count; i++)
 		if (!rec->h.target || rec->h.target == model->targets[i].id)
-			model->targets[i].synced = false;
+			model->targets[i].synced = model->targets[i].resident_told = false;
 }
 
 int kmod_model_apply(const struct massif_record *rec, void *arg)
@@ -306,7 +332,6 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 	case MASSIF_REC_NAME:
 	case MASSIF_REC_ARGS:
 	/* Of what is resident in mappings that are known. */
-	case MASSIF_REC_RESIDENT:
 	case MASSIF_REC_MOVE:
 		return 0;
 	}
@@ -330,6 +355,9 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 		append(&target->part, vma->addr, vma->addr + vma->len);
 		break;
 	}
+	case MASSIF_REC_RESIDENT:
+		on_resident(model, (const void *)rec, target);
+		break;
 	case MASSIF_REC_EXIT:
 		target->exited = true;
 		target->exit_total = rec->total_vm;

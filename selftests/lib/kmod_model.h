@@ -32,6 +32,9 @@ struct kmod_target {
 	struct kmod_intervals map;
 	struct kmod_intervals part;	/* of the resync part under way */
 	uint64_t maps;			/* MAP records */
+	/* What is resident, in pages: negative where one thread's loss was told before another's gain. */
+	bool resident_told;
+	int64_t resident[MASSIF_RSS_COUNT];
 };
 
 struct kmod_model {
@@ -46,6 +49,8 @@ struct kmod_model {
 	uint64_t lost;			/* said by LOST records */
 	uint64_t wrong;			/* totals that differ, protocol errors */
 	uint64_t unsure;		/* totals not compared: MASSIF_RF_NO_TOTAL */
+	uint64_t resident;		/* RESIDENT records, each compared with the changes before it */
+	uint64_t drifted;		/* pages that a DRIFT or a BASE had to put right, either way */
 	char first_wrong[256];		/* the first in words */
 };
 

@@ -5,7 +5,8 @@
 # As many of the jobs (the host, each kernel) run side by side as JOBS says, or there are processors.
 # TESTS selects: words of shell patterns, each matched with "host/NAME", "guest/NAME" and NAME.
 # KERNELS are those to boot, as vm/kernel.sh names them. All but the first have only the tests that
-# selftests/guest/tests.conf wants on all, unless EVERYWHERE is set.
+# selftests/guest/tests.conf wants on all, unless EVERYWHERE is set. MASSIF_GUEST_APPEND has words for
+# their command lines.
 # A guest that died or is not to be trusted any more is replaced by a fresh one for the rest.
 set -u
 unset CDPATH # or cd may go elsewhere, and print where
@@ -79,7 +80,7 @@ without_debug() {
 }
 
 run_guests() {
-	local kernel=$1 remaining=("${@:2}") status ended open release patience=1 append=
+	local kernel=$1 remaining=("${@:2}") status ended open release patience=1 append=${MASSIF_GUEST_APPEND-}
 	local shared=$results/${kernel//\//_}
 	local console=$shared/console.log log=$shared/vm.log
 	mkdir -p "$shared"
@@ -87,7 +88,7 @@ run_guests() {
 	frame boot "${kernel##*/} $release"
 	# One of somebody's own may be for debugging: as slow as run-batch.sh has patience, and a first warning ends it.
 	case $kernel in
-	*/*) patience=8 append="panic_on_warn=1 slub_debug=P" ;;
+	*/*) patience=8 append+=" panic_on_warn=1 slub_debug=P" ;;
 	*) mapfile -t remaining < <(without_debug "${remaining[@]}") ;;
 	esac
 	while [ ${#remaining[@]} -gt 0 ]; do

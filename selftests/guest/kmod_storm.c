@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+// A member of a session goes on, and is accounted exactly, while the kernel around it, or it itself, is upset.
+//
+// MASSIF_STORM is how many seconds each kind of storm lasts, instead of three.
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_module.h"
+#include "selftests/lib/weather.h"
+
+#define SECONDS		3
+#define BALANCING	"/proc/sys/kernel/numa_balancing"
+/* Where it is slow: until the storm has done something, and the member has. */
+#define SECONDS_MORE	90
+#define ROUNDS		100	/* of the member */
+
+FIXTURE(storm)
+{
+	struct member member;
+	long balancing;		/* of pages, between NUMA nodes */
+};
+
+FIXTURE_VARIANT(storm)
+{
+	const struct weather *weather;
+};
+
+#define VARIANT(name)	FIXTURE_VARIANT_ADD(storm, name) { &weather_##name }
+
+VARIANT(processors);
+VARIANT(freezer);
+VARIANT(killer);
+VARIANT(sessions);
+VARIANT(swap);
+VARIANT(merging);
+VARIANT(collapse);
+VARIANT(compaction);
+VARIANT(nodes);
+VARIANT(userfault);
+VARIANT(kprobes);
+VARIANT(ftrace);
+VARIANT(bpf);
+
+FIXTURE_SETUP(storm)
+{
+	kmod_module_unload_soon("massif");
+	ASSERT_EQ(0, kmod_module_load(""));
+	/* Before 6.6, smaps leaves out huge pages that it has made inaccessible for a moment. */
+	self->balancing = weather_number(BALANCING, NULL);
+	weather_put(BALANCING, "0");
+	ASSERT_EQ(0, member_start(&self->member, variant->weather->faults));
+}
+
+FIXTURE_TEARDOWN(storm)
+{
+	member_destroy(&self->member);
+	if (self->balancing > 0)
+		weather_put(BALANCING, "1");
+	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+}
+
+static time_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+static bool goes_on(const struct weather *weather, const struct member *member, unsigned int round, time_t since,
+		    time_t lasts)
+{
+	time_t lasted = now() - since;
+
+	if (lasted < lasts)
+		return true;
+	return lasted < lasts + SECONDS_MORE * (time_t)patience() &&
+	       (round < weather->rounds || weather->effects() <= 0 || member->shared->rounds < ROUNDS);
+}
+
+TEST_F_TIMEOUT(storm, stays_exact, 36000)
+{
+	const struct weather *weather = variant->weather;
+	struct member *member = &self->member;
+	const char *seconds = getenv("MASSIF_STORM"), *missing = weather->begin(member);
+	time_t lasts = (seconds ? atol(seconds) : SECONDS) * patience(), start = now();
+	unsigned int round = 0, rests = 2;
+	long effects;
+
+	if (missing)
+		SKIP(return, "this kernel has no %s", missing);
+	while (goes_on(weather, member, round, start, lasts)) {
+		weather->blow(member, ++round);
+		/* Some times on the way, while the storm only holds its breath. */
+		if (round % 64)
+			continue;
+		rests++;
+		ASSERT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
+		member_resume(member);
+	}
+	ASSERT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
+	effects = weather->effects();
+	EXPECT_TRUE(weather->end(member));
+	/* What was put back may have changed the member once more. */
+	EXPECT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
+	EXPECT_TRUE(member_end(member)) TH_LOG("%s", member->wrong);
+	EXPECT_EQ(0, member->model.drifted);
+	EXPECT_LT(0, effects);
+	EXPECT_LE(ROUNDS, member->shared->rounds);
+	fprintf(stderr, "# %u rounds, %ld effects; the member's: %llu rounds, %llu programs; %zu targets, %llu resident, "
+		"%llu lost, %u rests\n", round, effects, (unsigned long long)member->shared->rounds,
+		(unsigned long long)member->shared->programs, member->model.count,
+		(unsigned long long)member->model.resident, (unsigned long long)member->model.lost, rests);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a member does all the time; for member.c. */
+#ifndef SELFTESTS_LIB_MEMBER_LIFE_H
+#define SELFTESTS_LIB_MEMBER_LIFE_H
+
+/* For kmod_session_call(); arg is its struct member_shared. */
+int member_life(void *arg);
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+// Pages of a member that go to the swap, are merged, collapsed, moved, or brought by another process.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "selftests/lib/weather.h"
+#include "selftests/lib/zram_swap.h"
+
+#define PAGE	4096ul
+
+static long effects, before;
+
+static long vmstat(const char *field)
+{
+	return weather_number("/proc/vmstat", field);
+}
+
+/* A setting that comes back. Of those of which one is in brackets, that one. */
+struct setting {
+	const char *path;
+	const char *text;
+	char was[64];
+};
+
+static bool set(struct setting *settings, size_t count)
+{
+	char line[256] = "";
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		FILE *file = fopen(settings[i].path, "r");
+		const char *from = line;
+
+		if (!file)
+			return false;
+		if (!fgets(line, sizeof(line), file))
+			ok = false;
+		fclose(file);
+		if (strchr(line, '[')) {
+			from = strchr(line, '[') + 1;
+			*strchr(line, ']') = '\0';
+		}
+		snprintf(settings[i].was, sizeof(settings[i].was), "%.63s", from);
+		ok = ok && weather_put(settings[i].path, settings[i].text);
+	}
+	return ok;
+}
+
+static void set_back(struct setting *settings, size_t count)
+{
+	while (count--)
+		if (settings[count].was[0])
+			weather_put(settings[count].path, settings[count].was);
+}
+
+static long effects_now(void)
+{
+	return effects;
+}
+
+#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
+
+/* --- swap */
+
+#define GROUP	"swap"
+
+static const char *begin_swap(struct member *member)
+{
+	if (!zram_swap_begin())
+		return "zram to swap to";
+	if (!weather_group_make(GROUP, 24ul << 20) || !weather_group_enter(GROUP, member->pid))
+		return "control groups of memory";
+	before = vmstat("pswpout");
+	return NULL;
+}
+
+/* A lower limit has this process take memory from the member; the hard one, the member from itself. */
+static void blow_swap(struct member *member, unsigned int round)
+{
+	weather_group_put(GROUP, "memory.high", round % 2 ? "4M" : "10M");
+	usleep(20 * 1000);
+	weather_group_put(GROUP, "memory.high", "max");
+	usleep(round % 4 * 20 * 1000);
+}
+
+static long effects_of_swap(void)
+{
+	return vmstat("pswpout") - before;
+}
+
+static bool end_swap(struct member *member)
+{
+	weather_group_remove(GROUP);
+	return zram_swap_end();
+}
+
+const struct weather weather_swap = {
+	.begin = begin_swap, .blow = blow_swap, .effects = effects_of_swap, .end = end_swap,
+};
+
+/* --- merging */
+
+#define KSM	"/sys/kernel/mm/ksm/"
+
+static struct setting ksm[] = {
+	{ KSM "pages_to_scan", "4000" },
+	{ KSM "sleep_millisecs", "1" },
+};
+
+static const char *begin_merging(struct member *member)
+{
+	effects = 0;
+	return set(ksm, COUNT(ksm)) && weather_put(KSM "run", "1") ? NULL : "KSM";
+}
+
+/* To separate them all, this process faults for the member. */
+static void blow_merging(struct member *member, unsigned int round)
+{
+	usleep(100 * 1000);
+	if (weather_number(KSM "pages_sharing", NULL) > 0)
+		effects++;
+	if (round % 4 == 3) {
+		weather_put(KSM "run", "2");
+		weather_put(KSM "run", "1");
+	}
+}
+
+static bool end_merging(struct member *member)
+{
+	weather_put(KSM "run", "2");
+	weather_put(KSM "run", "0");
+	set_back(ksm, COUNT(ksm));
+	return true;
+}
+
+const struct weather weather_merging = {
+	.begin = begin_merging, .blow = blow_merging, .effects = effects_now, .end = end_merging,
+};
+
+/* --- collapse */
+
+#define THP	"/sys/kernel/mm/transparent_hugepage/"
+
+static struct setting thp[] = {
+	{ THP "enabled", "always" },
+	{ THP "khugepaged/pages_to_scan", "100000" },
+	{ THP "khugepaged/scan_sleep_millisecs", "5" },
+	{ THP "khugepaged/alloc_sleep_millisecs", "5" },
+	{ THP "khugepaged/max_ptes_none", "511" },
+};
+
+static const char *begin_collapse(struct member *member)
+{
+	before = vmstat("thp_collapse_alloc");
+	return set(thp, COUNT(thp)) ? NULL : "transparent huge pages";
+}
+
+/* Where no fault makes huge pages, khugepaged has something to collapse. */
+static void blow_collapse(struct member *member, unsigned int round)
+{
+	weather_put(THP "enabled", round % 3 ? "madvise" : "always");
+	usleep(60 * 1000);
+}
+
+static long effects_of_collapse(void)
+{
+	return vmstat("thp_collapse_alloc") - before;
+}
+
+static bool end_collapse(struct member *member)
+{
+	set_back(thp, COUNT(thp));
+	return true;
+}
+
+const struct weather weather_collapse = {
+	.begin = begin_collapse, .blow = blow_collapse, .effects = effects_of_collapse, .end = end_collapse,
+};
+
+/* --- compaction */
+
+#define COMPACT	"/proc/sys/vm/compact_memory"
+
+static const char *begin_compaction(struct member *member)
+{
+	before = vmstat("pgmigrate_success");
+	return access(COMPACT, W_OK) ? "compaction" : NULL;
+}
+
+static void blow_compaction(struct member *member, unsigned int round)
+{
+	weather_put(COMPACT, "1");
+	usleep(10 * 1000);
+}
+
+static long effects_of_migration(void)
+{
+	return vmstat("pgmigrate_success") - before;
+}
+
+static bool end_migration(struct member *member)
+{
+	return true;
+}
+
+const struct weather weather_compaction = {
+	.begin = begin_compaction, .blow = blow_compaction, .effects = effects_of_migration, .end = end_migration,
+};
+
+/* --- nodes */
+
+static const char *begin_nodes(struct member *member)
+{
+	before = vmstat("pgmigrate_success");
+	return access("/sys/devices/system/node/node1", F_OK) ? "second NUMA node (numa=fake=2)" : NULL;
+}
+
+static void blow_nodes(struct member *member, unsigned int round)
+{
+	unsigned long from = round % 2 ? 1 : 2, to = round % 2 ? 2 : 1;
+
+	syscall(SYS_migrate_pages, member->pid, 64, &from, &to);
+	usleep(20 * 1000);
+}
+
+const struct weather weather_nodes = {
+	.begin = begin_nodes, .blow = blow_nodes, .effects = effects_of_migration, .end = end_migration,
+};
+
+/* --- userfault */
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open	434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd	438
+#endif
+
+static int userfault;
+
+static const char *begin_userfault(struct member *member)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, member->pid, 0);
+
+	effects = 0;
+	userfault = (int)syscall(SYS_pidfd_getfd, pidfd, member->shared->userfault, 0);
+	close(pidfd);
+	return userfault < 0 ? "pidfd_getfd" : NULL;
+}
+
+/* Every page, whether somebody waits for it or not. */
+static void serve_userfault(struct member *member)
+{
+	static char page[PAGE];
+	uint64_t i;
+
+	for (i = 0; i < MEMBER_MISSING; i++) {
+		uint64_t at = member->shared->missing + i * PAGE;
+		struct uffdio_copy copy = { .dst = at, .src = (uintptr_t)page, .len = PAGE };
+		struct uffdio_zeropage zero = { .range = { at, PAGE } };
+
+		page[0] = (char)i;
+		if (i % 8 ? !ioctl(userfault, UFFDIO_COPY, &copy) : !ioctl(userfault, UFFDIO_ZEROPAGE, &zero))
+			effects++;
+	}
+}
+
+static void blow_userfault(struct member *member, unsigned int round)
+{
+	serve_userfault(member);
+	usleep(500);
+}
+
+static bool end_userfault(struct member *member)
+{
+	close(userfault);
+	return true;
+}
+
+const struct weather weather_userfault = {
+	.faults = true,
+	.begin = begin_userfault, .blow = blow_userfault, .serve = serve_userfault,
+	.effects = effects_now, .end = end_userfault,
+};
