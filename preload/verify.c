@@ -223,17 +223,20 @@ static bool has_rules(struct reference *reference)
 static bool is_out_of_sight(uint64_t pc)
 {
 	struct mf_cfi_rule rule;
-	unw_proc_info_t info;
+	unw_proc_info_t info = { 0 }; /* see is_start() */
 
 	mf_cfi_find(pc - 1, &rule);
 	return rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER &&
 	       libunwind.get_proc_info_by_ip(*libunwind.space, pc - 1, &info, NULL) == -UNW_ENOINFO;
 }
 
-/* Is @pc where the rules of some code begin, so that nobody called what is before it? */
+/*
+ * Is @pc where the rules of some code begin, so that nobody called what is before it? In an object without
+ * .eh_frame_hdr, libunwind compares @pc with what is in the result already before it has read the first rules.
+ */
 static bool is_start(uint64_t pc)
 {
-	unw_proc_info_t info;
+	unw_proc_info_t info = { 0 };
 
 	return !libunwind.get_proc_info_by_ip(*libunwind.space, pc, &info, NULL) &&
 	       info.start_ip == pc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks go on through code of an object for which its .eh_frame_hdr has no entry, by frame pointers.
+// Stacks go on through code of an object for which its .eh_frame_hdr, if it has one, has no entry: by frame pointers.
 
 #include <elf.h>
 #include <inttypes.h>
@@ -20,7 +20,8 @@ FIXTURE(no_rules) {
 };
 
 FIXTURE_VARIANT(no_rules) {
-	uint32_t entries; /* of the table of .eh_frame_hdr */
+	uint32_t entries; /* of the table of .eh_frame_hdr, or: */
+	bool no_table;
 };
 
 /* The library as it is: its only FDE describes the code behind the functions that allocate. */
@@ -33,14 +34,19 @@ FIXTURE_VARIANT_ADD(no_rules, empty_table) {
 	.entries = 0,
 };
 
-/* Writes the library to COPY, with @entries in its table. Returns whether it had one before. */
-static bool copy_library(uint32_t entries)
+/* No table, as after -Wl,--no-eh-frame-hdr: the rules are searched from the first on. */
+FIXTURE_VARIANT_ADD(no_rules, no_table) {
+	.no_table = true,
+};
+
+/* Writes the library to COPY, with @entries in its table, or without table. Returns whether it had one before. */
+static bool copy_library(uint32_t entries, bool no_table)
 {
 	static _Alignas(16) char bytes[1 << 17];
 	FILE *from = fopen(ctl_target("libheap_no_rules.so"), "rb"), *to = fopen(COPY, "wb");
 	size_t size = from ? fread(bytes, 1, sizeof(bytes), from) : 0;
 	const Elf64_Ehdr *head = (const void *)bytes;
-	const Elf64_Phdr *segments = (const void *)(bytes + head->e_phoff);
+	Elf64_Phdr *segments = (void *)(bytes + head->e_phoff);
 	bool found = false;
 
 	for (int i = 0; size > sizeof(*head) && size < sizeof(bytes) && i < head->e_phnum; i++) {
@@ -51,6 +57,8 @@ static bool copy_library(uint32_t entries)
 			continue;
 		found = *count == 1;
 		*count = entries;
+		if (no_table)
+			segments[i].p_type = PT_NULL;
 	}
 	found = found && to && fwrite(bytes, 1, size, to) == size;
 	if (from)
@@ -64,7 +72,7 @@ FIXTURE_SETUP(no_rules)
 {
 	setenv("MASSIF_VERIFY", "1", 1);
 	setenv("XDG_CACHE_HOME", CACHE, 1);
-	ASSERT_TRUE(copy_library(variant->entries));
+	ASSERT_TRUE(copy_library(variant->entries, variant->no_table));
 	ASSERT_EQ(0, mkdir(CACHE, 0755));
 }
 
