@@ -3,7 +3,7 @@
 # shellcheck shell=sh
 
 # A port that is probably free; the servers of two checks side by side are to have different ones.
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 
 # until_it_works SECONDS COMMAND...: runs the command until it succeeds.
 until_it_works() {
