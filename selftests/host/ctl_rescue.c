@@ -175,6 +175,8 @@ static bool may_open_mapped(void)
 #define NEED_ROOT() do {									\
 	if (geteuid())										\
 		SKIP(return, "only root can become somebody else");				\
+	if (ctl_not_by(NOBODY))									\
+		SKIP(return, "%s", ctl_not_by(NOBODY));						\
 } while (0)
 
 #define NEED_MAPPED() do {									\
