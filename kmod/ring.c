@@ -114,7 +114,7 @@ int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma)
 	}
 	massif_vma_flags_clear(vma, VM_MAYEXEC);
 	massif_vma_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
-	return vm_map_pages(vma, ring->pages, ring->nr_pages);
+	return massif_vma_map(vma, ring->pages, ring->nr_pages);
 }
 
 static void stamp(struct massif_ring *ring, void *records, size_t bytes)

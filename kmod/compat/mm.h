@@ -25,6 +25,27 @@ static inline void massif_vma_flags_clear(struct vm_area_struct *vma, unsigned l
 }
 
 /*
+ * Maps pages[], nr in all, from the one that vma's offset names on. Without a type that forbids it each page is
+ * referred to by its page tables; otherwise vma's file must keep the pages. 0, -ENXIO (there are not so many), or another error.
+ */
+static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages, unsigned long nr)
+{
+#ifdef MASSIF_HAVE_page_kmemcg
+	unsigned long i, count = vma_pages(vma);
+	int err = 0;
+
+	if (vma->vm_pgoff >= nr || count > nr - vma->vm_pgoff)
+		return -ENXIO;
+	for (i = 0; i < count && !err; i++)
+		err = remap_pfn_range(vma, vma->vm_start + i * PAGE_SIZE,
+				      page_to_pfn(pages[vma->vm_pgoff + i]), PAGE_SIZE, vma->vm_page_prot);
+	return err;
+#else
+	return vm_map_pages(vma, pages, nr);
+#endif
+}
+
+/*
  * Do stacks grow with mmap_lock held for reading only? Not since 6.5, commit 8d7071af8907, which went
  * to older series, too.
  */

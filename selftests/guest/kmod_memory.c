@@ -453,9 +453,10 @@ static bool write_words(const char *path, const char *words)
 	return ok;
 }
 
-/* In a cgroup, as a user: its memory is larger by the ring. 0, or the number of the step that went wrong. */
+/* In a cgroup, as a user: its memory is larger by the ring, which can be mapped and read. 0, or the number of the step that went wrong. */
 static int set_up_in(const char *cgroup)
 {
+	struct kmod_session session = { 0 };
 	char path[PATH_MAX + 16];
 	long before;
 
@@ -464,10 +465,15 @@ static int set_up_in(const char *cgroup)
 		return 1;
 	snprintf(path, sizeof(path), "%s/memory.current", cgroup);
 	before = read_number(path);
-	if (before < 0 || set_up(4 * RING) < 0)
+	session.fd = set_up(4 * RING);
+	if (before < 0 || session.fd < 0)
 		return 2;
 	/* Each processor has some of it in reserve. */
-	return read_number(path) - before >= (long)(3 * RING) ? 0 : 3;
+	if (read_number(path) - before < (long)(3 * RING))
+		return 3;
+	if (kmod_session_map(&session, 4 * RING))
+		return 4;
+	return session.control->data_bytes == 4 * RING && !session.data[4 * RING - 1] ? 0 : 5;
 }
 
 /* What root's limit for a group of processes is, its rings are within. */
