@@ -12,9 +12,9 @@ KRELEASE   = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 MODULE_DIR = $(O)/kmod/$(KRELEASE)
 
 # What a developer may say to the kernel's make; our own command line (O=, CFLAGS=) means other
-# things there and is kept from it.
-KBUILD_WORDS := $(foreach word,V W C LLVM ARCH CROSS_COMPILE,\
-		  $(if $(filter command%,$(origin $(word))),$(word)=$($(word))))
+# things there and is kept from it. massif-have: what kmod/compat/probes.mk would find out.
+KBUILD_WORDS := $(foreach word,V W C LLVM ARCH CROSS_COMPILE massif-have,\
+		  $(if $(filter command%,$(origin $(word))),$(word)='$($(word))'))
 # What to call for the kernel's make, where that is not ours (another compiler's tree).
 MODULE_MAKE  ?= $(MAKE)
 KBUILD_MAKE   = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \

@@ -54,7 +54,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture bench-kernel demo
+.PHONY: tests test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -171,6 +171,14 @@ check-sanitize:
 				echo '$(SANITIZED_address:%=host/%)')" \
 			selftests/tools/run-tests.sh || status=1; \
 	done; exit $$status
+
+# An hour; with what stays the same from rule to rule, one takes a minute (RULES='map-*').
+#: check-rules      see the test of each rule of Documentation/security.rst fail without it (RULES=, KERNEL=6.12)
+check-rules:
+	@selftests/tools/packages.sh build guest test
+	@echo 'building'
+	@$(SUBMAKE) programs tests guest-module KERNELS='$(or $(KERNEL),6.12)'
+	@MASSIF_BUILD=$(abspath $(O)) RULES='$(RULES)' KERNEL='$(KERNEL)' selftests/tools/check-rules.sh
 
 # An hour or two in the guest, most of which is spent in comparing.
 #: check-torture    N=1000000 random operations in the guest, every one held to the truth

@@ -10,6 +10,7 @@
 #	modules  the directory that has its lib/modules; nothing if it needs none to boot
 #	headers  the directory for KDIR=
 #	module   build massif.ko for it, and what the tests load besides
+#	massif   build massif.ko alone; with the probes' answers of MASSIF_HAVE, if that is set
 #
 # Packages are downloaded when first needed, and unpacked, never installed, so that the machine's
 # own kernels, compilers and package lists stay as they are.
@@ -176,13 +177,22 @@ headers() {
 	fi
 }
 
-module() {
+# build_module GOAL...
+build_module() {
 	local make=
 	fetch
 	[ -n "$tree" ] || make=$(compiler)
 	# One that was built before must not be taken for the source's.
-	make -C "$source" --no-print-directory modules test-modules O="$build" KDIR="$(headers)" \
-		${make:+MODULE_MAKE="$make"} || { rm -f "$build/kmod/$(release)/massif.ko"; exit 1; }
+	make -C "$source" --no-print-directory "$@" O="$build" KDIR="$(headers)" \
+		${make:+MODULE_MAKE="$make"} ${MASSIF_HAVE:+massif-have="$MASSIF_HAVE"} || { rm -f "$build/kmod/$(release)/massif.ko"; exit 1; }
+}
+
+module() {
+	build_module modules test-modules
+}
+
+massif() {
+	build_module modules
 }
 
 verb=${1-}
@@ -190,8 +200,8 @@ asked=${2:-${GUEST_KERNEL:-6.1}}
 tree='' name=''
 case $verb in
 list) list; exit ;;
-release | fetch | image | modules | headers | module) ;;
-*) say 'usage: kernel.sh list | release|fetch|image|modules|headers|module [KERNEL]'; exit 2 ;;
+release | fetch | image | modules | headers | module | massif) ;;
+*) say 'usage: kernel.sh list | release|fetch|image|modules|headers|module|massif [KERNEL]'; exit 2 ;;
 esac
 case $asked in
 */*) tree=$(cd "$asked" && pwd -P) ;;
