@@ -21,7 +21,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wundef -Wvla -Wformat=2 \
 CFLAGS   ?= -O2 -g
 MF_CFLAGS := -std=gnu11 $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes \
 	    -fno-strict-aliasing -D_GNU_SOURCE -DMASSIF_VERSION='"$(VERSION)"' \
-	    -I. -Iuserland -Ikmod/include/uapi
+	    -I. -Iuserland -Ipreload -Ikmod/include/uapi
 
 # SANITIZE=address,undefined or =thread: massif-ctl, ms_print and the tests are built with these. What
 # runs in other programs, the shim and the targets, is not.

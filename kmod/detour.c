@@ -9,12 +9,12 @@
 #include "compat/symbol.h"
 #include "compat/hookpoint.h"
 #include "compat/task.h"
-#include "desk.h"
+#include "fault_slots.h"
 #include "detour.h"
 #include "fault.h"
 #include "mapping.h"
 #include "resident.h"
-#include "span.h"
+#include "rss_span.h"
 #include "target.h"
 
 /*

@@ -15,7 +15,7 @@
 #include "release.h"
 #include "resync.h"
 #include "session.h"
-#include "zap.h"
+#include "rss_notifier.h"
 
 static int ioctl_query(struct massif_session *session, void *arg)
 {

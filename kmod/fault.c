@@ -17,7 +17,7 @@
 #include "kprobe.h"
 #include "probe.h"
 #include "resident.h"
-#include "span.h"
+#include "rss_span.h"
 #include "target.h"
 
 /*

@@ -17,7 +17,7 @@
 #include "resync.h"
 #include "session.h"
 #include "target.h"
-#include "visit.h"
+#include "return_work.h"
 
 static void write_fork(struct massif_process *parent, struct massif_target *target,
 		       struct massif_process *child)

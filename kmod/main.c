@@ -10,10 +10,10 @@
 #include "device.h"
 #include "processor.h"
 #include "release.h"
-#include "span.h"
+#include "rss_span.h"
 #include "target.h"
-#include "visit.h"
-#include "zap.h"
+#include "return_work.h"
+#include "rss_notifier.h"
 
 static int __init massif_init(void)
 {

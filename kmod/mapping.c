@@ -9,14 +9,14 @@
 #include "compat/mm.h"
 #include "compat/task.h"
 #include "hooktest.h"
-#include "known.h"
+#include "stack_cache.h"
 #include "lifecycle.h"
 #include "mapping.h"
 #include "record.h"
 #include "session.h"
 #include "stack.h"
 #include "target.h"
-#include "visit.h"
+#include "return_work.h"
 #include "vma.h"
 
 /*

@@ -8,13 +8,13 @@
 
 #include "compat/rss.h"
 #include "compat/task.h"
-#include "desk.h"
+#include "fault_slots.h"
 #include "record.h"
 #include "resident.h"
 #include "session.h"
 #include "target.h"
-#include "told.h"
-#include "zap.h"
+#include "rss_record.h"
+#include "rss_notifier.h"
 
 /*
  * With more threads than this what they have collected is only summed up now and then, for it is

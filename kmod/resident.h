@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #include "compat/rss.h"
-#include "span.h"
+#include "rss_span.h"
 
 /* A variable that is not zeroed by a kernel that zeroes all: it is filled, and that in every fault. */
 #if __has_attribute(uninitialized)

@@ -10,7 +10,7 @@
 #include <linux/refcount.h>
 #include <linux/wait.h>
 
-#include "known.h"
+#include "stack_cache.h"
 #include "ring.h"
 
 struct cred;

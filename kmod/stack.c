@@ -9,12 +9,12 @@
 
 #include "access.h"
 #include "compat/task.h"
-#include "known.h"
+#include "stack_cache.h"
 #include "record.h"
 #include "session.h"
 #include "stack.h"
 #include "target.h"
-#include "visit.h"
+#include "return_work.h"
 
 /*
  * In a hook: by which stack is rec explained, a record of what current does to target? Fills

@@ -5,7 +5,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "known.h"
+#include "stack_cache.h"
 #include "session.h"
 #include "target.h"
 

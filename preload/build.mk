@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # The preload shim. Where libgcc's unwinder is needed, it is linked in and hidden: the program keeps its own.
 
-PRELOAD_SRCS := $(wildcard preload/*.c) \
-	userland/base/build_id.c userland/base/pattern.c \
+PRELOAD_SRCS := $(wildcard preload/*/*.c) \
+	userland/elf/build_id.c userland/base/pattern.c \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
-	userland/model/capture.c userland/model/objects.c userland/model/blocks.c \
-	userland/model/heap.c userland/model/consult.c \
+	userland/model/tree_version.c userland/model/objects.c userland/model/blocks.c \
+	userland/model/heap.c userland/model/filter_client.c \
 	userland/model/tally.c userland/model/tolerance.c userland/model/ledger.c userland/model/stacks.c \
-	userland/unwind/callsite.c userland/unwind/request_site.c \
-	userland/unwind/dwarf.c userland/unwind/description.c userland/unwind/program.c userland/unwind/rows.c \
-	userland/unwind/expression.c userland/unwind/frame.c userland/unwind/rowfile.c
+	userland/cfi/callsite.c userland/cfi/request_site.c \
+	userland/cfi/dwarf.c userland/cfi/description.c userland/cfi/program.c userland/cfi/rows.c \
+	userland/cfi/expression.c userland/cfi/frame.c userland/cfi/rowfile.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 
 # What the shim cannot do without is in SHIM_CFLAGS: a CFLAGS on make's command line would replace what is added
@@ -24,16 +24,16 @@ $(PRELOAD_OBJS): SHIM_CFLAGS += $(if $(findstring clang,$(CC)),,-mmemset-strateg
 	-mmemcpy-strategy=$(INLINE_UP_TO_256))
 
 # C++ exceptions thrown by the library's operator new pass through ours.
-$(O)/pic/preload/operators.o: SHIM_CFLAGS += -fexceptions
+$(O)/pic/preload/event/operators.o: SHIM_CFLAGS += -fexceptions
 # The names of the entry points are the C library's; calls between them must stay calls.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/hook.o: SHIM_CFLAGS += -fno-builtin
+$(O)/pic/preload/event/allocator.o $(O)/pic/preload/event/operators.o $(O)/pic/preload/patch/hook.o: SHIM_CFLAGS += -fno-builtin
 # They are what the compiler would have them call.
-$(O)/pic/preload/freestanding.o: SHIM_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
+$(O)/pic/preload/core/freestanding.o: SHIM_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 # They know their caller's registers by their own frame.
-$(O)/pic/preload/allocator.o $(O)/pic/preload/operators.o $(O)/pic/preload/client.o \
-	$(O)/pic/preload/verify.o: SHIM_CFLAGS += -fno-omit-frame-pointer
+$(O)/pic/preload/event/allocator.o $(O)/pic/preload/event/operators.o $(O)/pic/preload/patch/client.o \
+	$(O)/pic/preload/stack/verify.o: SHIM_CFLAGS += -fno-omit-frame-pointer
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
-$(O)/pic/preload/track.o $(O)/pic/preload/shortcut.o: SHIM_CFLAGS += -fno-tree-slp-vectorize
+$(O)/pic/preload/event/slowpath.o $(O)/pic/preload/event/fastpath.o: SHIM_CFLAGS += -fno-tree-slp-vectorize
 
 # The shim's own calls, which bare.c makes.
 PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getuid madvise memfd_create \

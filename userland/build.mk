@@ -5,7 +5,7 @@ LIBMASSIF_SRCS := $(filter-out userland/ctl/%,$(wildcard userland/*/*.c))
 LIBMASSIF      := $(O)/libmassif.a
 LIBMASSIF_LIBS := -ldw -lelf -liberty -lunwind-generic -lunwind -llzma -ldeflate -lpthread -ldl -lm
 
-CTL_SRCS := $(wildcard userland/ctl/*.c)
+CTL_SRCS := $(wildcard userland/ctl/*.c userland/ctl/*/*.c)
 
 $(LIBMASSIF): $(LIBMASSIF_SRCS:%.c=$(O)/%.o)
 	@rm -f $@

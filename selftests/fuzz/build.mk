@@ -19,8 +19,8 @@ $(FUZZERS_ALL:%=$(O)/fuzz/%): $(O)/fuzz/%: $(FUZZ_O)/selftests/fuzz/%.o
 	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBMASSIF_LIBS) -lz -lzstd
 
 $(addprefix $(O)/fuzz/,caches elf names ring rules store): $(FUZZ_LIB)
-$(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/instruction.o userland/unwind/callsite.o userland/unwind/request_site.o \
-	userland/base/build_id.o)
+$(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/patch/instruction.o userland/cfi/callsite.o userland/cfi/request_site.o \
+	userland/elf/build_id.o)
 $(O)/fuzz/msprint: $(patsubst %.c,$(FUZZ_O)/msprint/%.o,$(filter-out main.c,$(MSPRINT_SRCS)))
 
 .PHONY: fuzz fuzzers

@@ -7,7 +7,7 @@
 #include <libdeflate.h>
 
 #include "symbols/namefile.h"
-#include "unwind/rowfile.h"
+#include "cfi/rowfile.h"
 
 static const uint8_t build_id[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 

@@ -4,10 +4,10 @@
 
 #include "selftests/fuzz/fuzz.h"
 
-#include "base/build_id.h"
-#include "preload/instruction.h"
-#include "unwind/callsite.h"
-#include "unwind/request_site.h"
+#include "elf/build_id.h"
+#include "preload/patch/instruction.h"
+#include "cfi/callsite.h"
+#include "cfi/request_site.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

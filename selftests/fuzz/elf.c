@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-#include "pages/binary.h"
-#include "symbols/held.h"
+#include "elf/file.h"
+#include "base/held.h"
 #include "symbols/symbolizer.h"
-#include "unwind/elfmap.h"
-#include "unwind/rows.h"
+#include "elf/map.h"
+#include "cfi/rows.h"
 
 #define PLACES 16 /* addresses whose names are asked for */
 

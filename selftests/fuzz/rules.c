@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-#include "unwind/frame.h"
-#include "unwind/rowfile.h"
-#include "unwind/rows.h"
+#include "cfi/frame.h"
+#include "cfi/rowfile.h"
+#include "cfi/rows.h"
 
 #define PLACES_MAX 256 /* to ask about, of one object */
 

@@ -15,7 +15,7 @@
 
 #include "base/regular.h"
 #include "kselftest_harness.h"
-#include "symbols/held.h"
+#include "base/held.h"
 
 FIXTURE(regular)
 {

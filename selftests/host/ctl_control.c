@@ -23,7 +23,7 @@
 
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/diff_end.h"
-#include "userland/ctl/control.h"
+#include "ctl/control/server.h"
 
 /* A busy machine needs minutes for what takes seconds. */
 #define SECONDS 600

@@ -16,12 +16,12 @@
 #include "kselftest_harness.h"
 
 #include "base/cachedir.h"
-#include "base/join.h"
-#include "ctl/control.h"
-#include "ctl/guests.h"
-#include "ctl/message.h"
-#include "ctl/obstacle.h"
-#include "ctl/quantity.h"
+#include "protocol/join.h"
+#include "ctl/control/server.h"
+#include "ctl/heap/join_conns.h"
+#include "ctl/message/message.h"
+#include "ctl/launch/shim_unsupported.h"
+#include "ctl/message/quantity.h"
 #include "model/store.h"
 #include "selftests/lib/ctl_run.h"
 

@@ -9,10 +9,10 @@
 
 #include "kselftest_harness.h"
 
-#include "ctl/foreign.h"
-#include "ctl/number.h"
-#include "ctl/options.h"
-#include "ctl/outname.h"
+#include "ctl/options/valgrind_options.h"
+#include "ctl/options/number.h"
+#include "ctl/options/options.h"
+#include "ctl/files/outname.h"
 
 #define ADVICE "\nUse --help for more information or consult the user manual."
 

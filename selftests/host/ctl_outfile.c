@@ -16,7 +16,7 @@
 
 #include "kselftest_harness.h"
 
-#include "ctl/outfile.h"
+#include "ctl/files/outfile.h"
 #include "selftests/lib/ctl_run.h"
 
 static int write_whole(const char *path, const char *text, mode_t mode, struct mf_error *err)

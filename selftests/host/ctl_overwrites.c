@@ -13,8 +13,8 @@
 #include "kselftest_harness.h"
 
 #include "base/cleanup.h"
-#include "ctl/message.h"
-#include "ctl/outputs.h"
+#include "ctl/message/message.h"
+#include "ctl/files/outputs.h"
 #include "selftests/lib/ctl_run.h"
 
 /* How often @word is in @text. */

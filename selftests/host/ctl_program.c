@@ -13,8 +13,8 @@
 
 #include "kselftest_harness.h"
 
-#include "ctl/elf_kind.h"
-#include "ctl/program.h"
+#include "elf/kind.h"
+#include "ctl/launch/program.h"
 #include "selftests/lib/ctl_run.h"
 
 #define NOBODY 65534

@@ -9,7 +9,7 @@
 
 #include "kselftest_harness.h"
 
-#include "ctl/message.h"
+#include "ctl/message/message.h"
 
 FIXTURE(progress) {
 	int user, terminal;

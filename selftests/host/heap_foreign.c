@@ -154,7 +154,7 @@ FIXTURE_VARIANT_ADD(foreign, cc1)
 {
 	.program = "/usr/bin/gcc", .package = "gcc",
 	.script = "gcc -E -D_GNU_SOURCE -DMASSIF_VERSION='\"0\"' -I$MASSIF_SRC -I$MASSIF_SRC/userland "
-		  "$MASSIF_SRC/userland/ctl/options.c -o in.i\n"
+		  "$MASSIF_SRC/userland/ctl/options/options.c -o in.i\n"
 		  "$M $(gcc -print-prog-name=cc1) -quiet -O2 -g -Wall in.i -o out.s; sha1sum out.s\n"
 		  "echo 'int main(void) { return x; }' > bad.c\n"
 		  "$M $(gcc -print-prog-name=cc1) -quiet bad.c -o bad.s",
@@ -243,7 +243,7 @@ FIXTURE_VARIANT_ADD(foreign, rust)
 	.script = "cd $MASSIF_SRC; $M rg --no-config --sort path -n -e 'static .*\\(void\\)' userland preload | sha1sum\n"
 		  "$M rg --no-config -j 4 -c '\\bmutex\\b|lock' userland preload | sort | sha1sum\n"
 		  "$M rg --no-config -P '(?<=mf_)heap' --json userland/model | grep -c match\n"
-		  "$M rg --no-config nothing-has-this-name preload/fork.h; echo $?",
+		  "$M rg --no-config nothing-has-this-name preload/process/fork.h; echo $?",
 	.cmd = "rg ", .files = 4,
 };
 

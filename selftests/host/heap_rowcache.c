@@ -19,8 +19,8 @@
 
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
-#include "unwind/elfmap.h"
-#include "unwind/rowfile.h"
+#include "elf/map.h"
+#include "cfi/rowfile.h"
 
 #define PLACE	 "rowcache.tmp"
 #define SECONDS	 120

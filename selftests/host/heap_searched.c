@@ -13,9 +13,9 @@
 
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
-#include "unwind/elfmap.h"
-#include "unwind/request_site.h"
-#include "unwind/rowfile.h"
+#include "elf/map.h"
+#include "cfi/request_site.h"
+#include "cfi/rowfile.h"
 
 #define PLACE "searched.tmp"
 #define COPY  PLACE "/copy"

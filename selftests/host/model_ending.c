@@ -6,7 +6,7 @@
 
 #include "kselftest_harness.h"
 
-#include "model/capture.h"
+#include "model/tree_version.h"
 #include "model/ending.h"
 #include "model/heap.h"
 #include "model/tally.h"

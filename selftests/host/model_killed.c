@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "model/capture.h"
+#include "model/tree_version.h"
 #include "model/heap.h"
 #include "model/model.h"
 #include "model/rewind.h"

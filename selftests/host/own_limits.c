@@ -16,7 +16,7 @@
 #include "selftests/lib/massif_text.h"
 
 #define BYTES	   1000ull /* that each call of own_many asks for */
-#define TAKEN_MAX  1024	   /* as preload/takeover.c */
+#define TAKEN_MAX  1024	   /* as preload/patch/takeover.c */
 #define JUMPS_MAX  64
 
 FIXTURE(own) {

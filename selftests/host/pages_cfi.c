@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
-#include "pages/cfi.h"
+#include "cfi/index.h"
 
 #define ADDRESS 0x100000u /* of the rules that are made, */
 #define LOADED	0x2000u	  /* of the section, */

@@ -11,10 +11,10 @@
 
 #include "kselftest_harness.h"
 
-#include "base/build_id.h"
-#include "pages/binary.h"
+#include "elf/build_id.h"
+#include "elf/file.h"
 #include "selftests/lib/ctl_run.h"
-#include "symbols/held.h"
+#include "base/held.h"
 
 #define ID_BYTES   20u /* of a build id: the longest that is kept */
 #define NOTE_BYTES (sizeof(Elf64_Nhdr) + sizeof(ELF_NOTE_GNU))

@@ -16,9 +16,9 @@
 #include "kselftest_harness.h"
 
 #include "model/model.h"
-#include "preload/clock.h"
-#include "preload/sandbox.h"
-#include "preload/session.h"
+#include "preload/core/clock.h"
+#include "preload/process/seccomp.h"
+#include "preload/core/session.h"
 
 struct mf_store mf_session_store;
 bool mf_sandbox_on;

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/preload_clock: $(O)/preload/clock.o $(O)/preload/definitions.o $(O)/preload/object_file.o $(O)/preload/descriptor.o $(O)/libmassif.a
+$(O)/selftests/host/preload_clock: $(O)/preload/core/clock.o $(O)/preload/core/definitions.o $(O)/preload/core/object_file.o $(O)/preload/core/descriptor.o $(O)/libmassif.a

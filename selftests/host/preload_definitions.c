@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
-#include "preload/definitions.h"
+#include "preload/core/definitions.h"
 #include "selftests/lib/ctl_run.h"
 
 static char paths[2][4096];

@@ -7,8 +7,8 @@
 
 #include "kselftest_harness.h"
 
-#include "preload/detour.h"
-#include "preload/patch.h"
+#include "preload/patch/code_detour.h"
+#include "preload/patch/patch.h"
 
 /* Each in assembly, so that it begins as it shall: a function of two numbers. */
 #define FUNCTION(name, ...)                                  \

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
-#include "preload/follow.h"
-#include "preload/sandbox.h"
+#include "preload/process/follow.h"
+#include "preload/process/seccomp.h"
 
 /* As the program says by its calls. */
 bool mf_sandbox_on;

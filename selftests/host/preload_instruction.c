@@ -7,7 +7,7 @@
 
 #include "kselftest_harness.h"
 
-#include "preload/instruction.h"
+#include "preload/patch/instruction.h"
 
 #define BYTES_MAX 32
 

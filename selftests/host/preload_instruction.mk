@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/preload_instruction: $(O)/preload/instruction.o
+$(O)/selftests/host/preload_instruction: $(O)/preload/patch/instruction.o

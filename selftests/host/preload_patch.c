@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "preload/maps.h"
-#include "preload/patch.h"
+#include "preload/core/maps.h"
+#include "preload/patch/patch.h"
 #include "selftests/lib/refuse_protection.h"
 
 #define PAGE 4096u
@@ -297,7 +297,7 @@ TEST(without_a_list_of_mappings_nothing_changes)
 	EXPECT_EQ(1, as_function(code)());
 }
 
-#define POOLS_MAX  4096u /* as preload/patch.c */
+#define POOLS_MAX  4096u /* as preload/patch/patch.c */
 #define POOL_BYTES 65536u
 
 /* Room that takes a pool each: of more than there are, the caller is told, and what it has stays right. */

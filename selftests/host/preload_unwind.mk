@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Steps with all registers are counted.
-STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/unwind.o $(O)/preload/step.o $(O)/preload/complete.o \
-	$(O)/preload/own_stack.o $(O)/preload/readable.o \
-	$(O)/preload/memo.o $(O)/preload/cfi.o $(O)/preload/eh_frame.o $(O)/preload/object_file.o \
-	$(O)/preload/rules.o $(O)/preload/rowcache.o $(O)/libmassif.a
+STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/stack/unwind.o $(O)/preload/stack/step.o $(O)/preload/stack/full_walk.o \
+	$(O)/preload/core/stack_bounds.o $(O)/preload/core/readable.o \
+	$(O)/preload/stack/memo.o $(O)/preload/stack/cfi.o $(O)/preload/stack/eh_frame.o $(O)/preload/core/object_file.o \
+	$(O)/preload/stack/rule_cache.o $(O)/preload/stack/rowcache.o $(O)/libmassif.a
 LDLIBS-STACK_WALKS := -Wl,--wrap=mf_complete_step -lunwind -lpthread -ldl
 $(O)/selftests/lib/stack_walks.o: MF_CFLAGS += -fomit-frame-pointer
 

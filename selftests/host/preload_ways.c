@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "kselftest_harness.h"
-#include "preload/rules.h"
+#include "preload/stack/rule_cache.h"
 #include "selftests/lib/stack_walks.h"
 
 static uint32_t seed = 1;

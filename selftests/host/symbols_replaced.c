@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "selftests/lib/ctl_run.h"
-#include "symbols/held.h"
+#include "base/held.h"
 
 #define SAYS "massif-ctl: the code of '"
 

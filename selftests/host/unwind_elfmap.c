@@ -10,7 +10,7 @@
 
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
-#include "unwind/elfmap.h"
+#include "elf/map.h"
 
 #define DAMAGED "elfmap.tmp"
 #define HEADERS 1024u /* bytes, of the file and of its segments */

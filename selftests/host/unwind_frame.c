@@ -6,7 +6,7 @@
 
 #include "kselftest_harness.h"
 #include "selftests/lib/unwind_object.h"
-#include "unwind/frame.h"
+#include "cfi/frame.h"
 
 #define SP 0x7000u
 

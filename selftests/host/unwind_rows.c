@@ -7,7 +7,7 @@
 
 #include "kselftest_harness.h"
 #include "selftests/lib/unwind_object.h"
-#include "unwind/rows.h"
+#include "cfi/rows.h"
 
 static struct mf_row find(const struct unwind_object *object, uint64_t at)
 {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "pages/pages.h"
-#include "pages/what.h"
+#include "profile/pages_what.h"
 
 /* Can this kernel say what is resident? */
 bool mf_truth_has_resident(void);

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "report/profile.h"
+#include "profile/profile.h"
 #include "symbols/symbolizer.h"
 
 #define FAKE_FRAMES_MAX 300

@@ -9,8 +9,8 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-#include "preload/complete.h"
-#include "preload/memo.h"
+#include "preload/stack/full_walk.h"
+#include "preload/stack/memo.h"
 
 struct walks walks = { .depth = MF_DEPTH_MAX };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/unwind.h"
+#include "preload/stack/unwind.h"
 
 #define WALKS_THEIRS_MAX 1024u
 

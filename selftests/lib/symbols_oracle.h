@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "symbols/object.h"
+#include "profile/object.h"
 
 /* Is there a valgrind to compare with? */
 bool oracle_present(void);

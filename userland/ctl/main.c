@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "ctl/command.h"
-#include "ctl/launch.h"
-#include "ctl/main_stack.h"
+#include "ctl/cmd/command.h"
+#include "ctl/launch/launch.h"
+#include "ctl/launch/main_stack.h"
 
 /* Of the verbs that look at a profile that grows. */
 #define SNAPSHOT_DETAILS(file)                                                                     \

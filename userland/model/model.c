@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "model/capture.h"
+#include "tree_version.h"
 #include "model/tolerance.h"
 
 #define NO_SLOT UINT32_MAX

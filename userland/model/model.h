@@ -14,7 +14,7 @@
 
 #include "model/log.h"
 #include "model/store.h"
-#include "report/profile.h"
+#include "profile/profile.h"
 
 #define MF_SNAPSHOTS_MAX   1000
 #define MF_SNAPSHOTS_POWER 1024 /* the next power of two */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The store's table of what was mapped where; see symbols/object.h for the meaning. Records stay for ever,
+ * The store's table of what was mapped where; see profile/object.h for the meaning. Records stay for ever,
  * since nodes of the trie name them by number; those that are mapped now are linked to a list.
  */
 #ifndef MASSIF_MODEL_OBJECTS_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "model/store.h"
-#include "symbols/object.h"
+#include "profile/object.h"
 
 struct mf_object_record {
 	uint32_t kind; /* enum mf_object_kind */
@@ -24,7 +24,7 @@ struct mf_object_record {
 	uint8_t reserved[2];
 	uint32_t next; /* in the list of mapped objects; 0: this is the last one */
 
-	/* Only for whoever adds and retires objects (preload/objects.c). */
+	/* Only for whoever adds and retires objects (preload/core/objects.c). */
 	uint32_t next_alike; /* of the same hash */
 	uint32_t round;	     /* of the scan that saw it last */
 	uint32_t name_hash;  /* of the dynamic linker's name for it */

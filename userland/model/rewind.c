@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "model/capture.h"
+#include "tree_version.h"
 #include "model/tally.h"
 
 static uint32_t contexts_in(const struct mf_store *store)

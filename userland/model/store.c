@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "model/blocks.h"
-#include "model/capture.h"
+#include "tree_version.h"
 #include "model/model.h"
 #include "model/objects.h"
 #include "model/tally.h"

@@ -43,7 +43,7 @@ enum mf_region_id {
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: the entry of each node's stack */
 	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address whose rule was looked for; or the next */
-	MF_REGION_ORIGIN,	  /* how the profile came about, see ctl/origin.h */
+	MF_REGION_ORIGIN,	  /* how the profile came about, see ctl/heap/origin.h */
 	MF_REGION_THREADS,	  /* the shim's alone, see preload/state.h; no part of the profile */
 	MF_REGION_COUNT,
 };
@@ -120,7 +120,7 @@ struct mf_store_header {
 	uint32_t keeps_ledger;	    /* what each stack allocates and frees is counted; see ledger.h */
 	uint32_t went_on;	    /* how often the program could not say that after a fork; see fork.c */
 
-	/* Allocation functions of the program's own; see preload/takeover.h. */
+	/* Allocation functions of the program's own; see preload/patch/takeover.h. */
 	uint32_t has_somalloc;	  /* only those of objects whose names match somalloc are taken over */
 	uint32_t capacities_unknown; /* real_capacities was taken back */
 	uint32_t n_missed;	  /* how many could not be; of the first: */
@@ -129,7 +129,7 @@ struct mf_store_header {
 	char missed_name[MF_STORE_NAME_MAX];
 	char somalloc[MF_STORE_PATTERN_MAX]; /* with its NUL */
 
-	/* Of stacks compared with libunwind's, if massif-ctl asks for that; see preload/verify.h. */
+	/* Of stacks compared with libunwind's, if massif-ctl asks for that; see preload/stack/verify.h. */
 	uint32_t verify;	  /* enum mf_verify */
 	uint32_t differs_context; /* the first that differs, in frame differs_frame, which is */
 	uint32_t differs_frame;	  /* differs_pc there (0: none) */
@@ -142,7 +142,7 @@ struct mf_store_header {
 	uint32_t hears_requests, requests_missed;
 	int32_t requests_error; /* an errno */
 
-	/* Who writes the file; see ctl/origin.h. */
+	/* Who writes the file; see ctl/heap/origin.h. */
 	int32_t aggregator;
 	uint64_t aggregator_start;
 
@@ -164,7 +164,7 @@ struct mf_store_header {
 	uint32_t overflow; /* the context of stacks that found no room; 0: all have */
 	uint32_t overflow_object; /* the note that is its frame; 0: not made yet */
 
-	/* Where rows are kept (unwind/rowfile.h); empty: nowhere. And those that were not there. */
+	/* Where rows are kept (cfi/rowfile.h); empty: nowhere. And those that were not there. */
 	char rows_directory[MF_STORE_PATH_MAX];
 	uint32_t n_new_rules; /* that there were; as many as fit are in their region */
 

@@ -5,10 +5,10 @@
 
 #include <stdint.h>
 
-#include "model/capture.h"
+#include "tree_version.h"
 #include "model/objects.h"
 #include "model/store.h"
-#include "symbols/object.h"
+#include "profile/object.h"
 
 #define MF_NODE_ROOT 0u
 

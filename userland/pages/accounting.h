@@ -15,7 +15,7 @@
 #include "pages/resident.h"
 #include "pages/space.h"
 #include "pages/unwind.h"
-#include "pages/what.h"
+#include "profile/pages_what.h"
 
 /* Words in the place of a stack. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */

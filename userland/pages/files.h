@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "pages/binary.h"
-#include "symbols/held.h"
+#include "elf/file.h"
+#include "base/held.h"
 
 /* What is mapped has no name. */
 #define MF_FILE_NONE 0u

@@ -42,7 +42,7 @@
 #include "base/error.h"
 #include "model/model.h"
 #include "model/store.h"
-#include "pages/what.h"
+#include "profile/pages_what.h"
 #include "report/options.h"
 #include "symbols/symbolizer.h"
 

@@ -12,7 +12,7 @@
 #include "pages/dump.h"
 #include "pages/event.h"
 #include "pages/wait.h"
-#include "report/judge.h"
+#include "report/context_filter.h"
 
 static bool judge_counts(void *judge, uint32_t context)
 {

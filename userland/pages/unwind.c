@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/callsite.h"
+#include "cfi/callsite.h"
 
 /* The call in an entry point is not further from it; that of ld.so has no unwind rules. */
 #define ENTRY_BYTES 64

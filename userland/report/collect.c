@@ -9,13 +9,13 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "model/capture.h"
+#include "model/tree_version.h"
 #include "model/model.h"
 #include "model/objects.h"
 #include "model/rewind.h"
 #include "model/tally.h"
 #include "model/trie.h"
-#include "symbols/held.h"
+#include "base/held.h"
 
 /* A look at what is being moved, and how long to wait until it lies still: a dead writer moves nothing. */
 #define LOOK_TRIES 100

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "model/ending.h"
 #include "model/store.h"
-#include "report/profile.h"
+#include "profile/profile.h"
 
 /* A profile and the memory behind it. It must stay where it is: the profile refers to it. */
 struct mf_collection {

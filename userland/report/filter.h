@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "report/frames.h"
 #include "report/options.h"
-#include "report/profile.h"
+#include "profile/profile.h"
 #include "symbols/symbolizer.h"
 
 /* The frames kept of a context: its frames[first] up to, not including, frames[first + count]. */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "symbols/object.h"
+#include "profile/object.h"
 
 #define MF_FRAMES_NONE UINT32_MAX
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "report/options.h"
-#include "report/profile.h"
+#include "profile/profile.h"
 #include "symbols/symbolizer.h"
 
 /*

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "report/filter.h"
 #include "report/frames.h"
-#include "report/profile.h"
+#include "profile/profile.h"
 
 #define MF_TREE_ROOT   0
 #define MF_TREE_MERGED UINT32_MAX /* not a node: the insignificant ones of a level */

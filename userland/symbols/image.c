@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/build_id.h"
-#include "symbols/held.h"
+#include "elf/build_id.h"
+#include "base/held.h"
 
 /* What a separate debug file must agree with. */
 struct identity {

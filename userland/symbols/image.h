@@ -7,7 +7,7 @@
 #include <gelf.h>
 #include <stdbool.h>
 
-#include "symbols/object.h"
+#include "profile/object.h"
 #include "symbols/opener.h"
 #include "symbols/sections.h"
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/object.h"
+#include "profile/object.h"
 #include "symbols/sources.h"
 
 #define MF_NAMEFILE_NAME_SIZE	(2 * MF_BUILD_ID_MAX + sizeof(".names"))

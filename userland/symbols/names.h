@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/object.h"
+#include "profile/object.h"
 
 struct mf_location;
 struct mf_names;

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/regular.h"
-#include "symbols/held.h"
+#include "base/held.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/object.h"
+#include "profile/object.h"
 #include "symbols/sources.h"
 
 #define MF_OPENER_BYTES_MAX 4096u /* of what a request names */

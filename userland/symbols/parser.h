@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "symbols/object.h"
+#include "profile/object.h"
 #include "symbols/reader.h"
 #include "symbols/sources.h"
 

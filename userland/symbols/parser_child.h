@@ -3,7 +3,7 @@
 #ifndef MASSIF_SYMBOLS_PARSER_CHILD_H
 #define MASSIF_SYMBOLS_PARSER_CHILD_H
 
-#include "symbols/object.h"
+#include "profile/object.h"
 #include "symbols/reader.h"
 
 /*

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "symbols/image.h"
-#include "symbols/object.h"
+#include "profile/object.h"
 #include "symbols/positions.h"
 
 struct mf_reader;

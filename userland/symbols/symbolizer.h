@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "symbols/names.h"
-#include "symbols/object.h"
+#include "profile/object.h"
 
 /* One source position; a frame with inlined calls has several, innermost first. */
 struct mf_location {

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+// Known stacks: what the consumer has unwound is recognised by all that the walk had read.
+#include <linux/hash.h>
+#include <linux/log2.h>
+#include <linux/massif.h>
+#include <linux/mm.h>
+#include <linux/ptrace.h>
+#include <linux/rculist.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "compat/task.h"
+#include "compat/user.h"
+#include "stack_cache.h"
+#include "session.h"
+#include "target.h"
+
+/*
+ * A look-up is in a hook, with a lock of the address space held: what it can cost at most must not
+ * depend on what the consumer tells. So the stacks that agree in target, pc and sp are limited, and
+ * so is each chain.
+ */
+#define WAYS		16
+#define CHAIN		32
+
+/* Of the table, as a chain should have one entry. */
+#define USUAL_BYTES	512
+
+/* Slots are compared by so many at a time, which saves half of the loop. */
+#define STRIDE		4
+
+/* Word in both worlds: what place is here is the register's offset in pt_regs. */
+struct entry {
+	struct hlist_node node;		/* of a bucket */
+	struct list_head list;		/* of the table */
+	struct rcu_head rcu;
+	u64 pc;
+	u64 sp;
+	u32 target;
+	u32 number;
+	int gen;			/* the target's code_gen for which it holds */
+	bool used;			/* since the table last ran full; a hint, set in hooks */
+	u32 reach;			/* bytes from sp to the end of the last slot */
+	u32 nr_regs;
+	u32 nr_words;
+	struct massif_known_word words[];	/* slots: a multiple of STRIDE */
+};
+
+static u32 bytes_of(const struct entry *entry)
+{
+	return struct_size(entry, words, entry->nr_words);
+}
+
+/* max is a number of bytes, already checked. Returns 0 or -ENOMEM. */
+int massif_known_init(struct massif_known_table *table, u32 max)
+{
+	memset(table, 0, sizeof(*table));
+	mutex_init(&table->lock);
+	INIT_LIST_HEAD(&table->entries);
+	if (!max)
+		return 0;
+	table->bits = clamp(ilog2(max / USUAL_BYTES + 1), 4, 16);
+	table->buckets = kvcalloc(1UL << table->bits, sizeof(*table->buckets), GFP_KERNEL_ACCOUNT);
+	if (!table->buckets)
+		return -ENOMEM;
+	table->max = max;
+	return 0;
+}
+
+/* No hook can look it up any more. Leaves it as before init, and without stacks. */
+void massif_known_deinit(struct massif_known_table *table)
+{
+	struct entry *entry, *next;
+
+	if (table->buckets)
+		list_for_each_entry_safe(entry, next, &table->entries, list)
+			kfree(entry);
+	kvfree(table->buckets);
+	memset(table, 0, sizeof(*table));
+}
+
+static struct hlist_head *bucket(struct massif_known_table *table, u32 target, u64 pc, u64 sp)
+{
+	/* Stack pointers differ in low bits, above the alignment, pcs anywhere. */
+	return &table->buckets[hash_64(pc ^ (sp << 29) ^ ((u64)target << 47), table->bits)];
+}
+
+static bool regs_agree(const struct entry *entry, const struct pt_regs *regs)
+{
+	u32 i;
+
+	for (i = 0; i < entry->nr_regs; i++) {
+		const struct massif_known_word *word = &entry->words[i];
+
+		if (*(const unsigned long *)((const u8 *)regs + word->place) != word->value)
+			return false;
+	}
+	return true;
+}
+
+/* With page faults disabled: a word that is not there differs. */
+static bool slots_agree(const struct entry *entry)
+{
+	const struct massif_known_word *word = entry->words + entry->nr_regs;
+	const struct massif_known_word *end = entry->words + entry->nr_words;
+	const u8 __user *sp = (const u8 __user *)(unsigned long)entry->sp;
+
+	if (!user_access_begin(sp, entry->reach))
+		return false;
+	for (; word < end; word += STRIDE) {
+		massif_user_word_check(sp + word[0].place, word[0].value, differs);
+		massif_user_word_check(sp + word[1].place, word[1].value, differs);
+		massif_user_word_check(sp + word[2].place, word[2].value, differs);
+		massif_user_word_check(sp + word[3].place, word[3].value, differs);
+	}
+	user_access_end();
+	return true;
+
+differs:
+	user_access_end();
+	return false;
+}
+
+/*
+ * The number of the known stack that current has, or 0. current's address space is the target's,
+ * and it has user registers. Under RCU, in hooks: takes no lock, does not sleep.
+ */
+u32 massif_known_find(struct massif_target *target)
+{
+	struct massif_known_table *table = &target->session->known;
+	struct pt_regs *regs = task_pt_regs(current);
+	int gen = atomic_read(&target->code_gen);
+	u64 pc = instruction_pointer(regs);
+	u64 sp = user_stack_pointer(regs);
+	struct entry *entry;
+	u32 number = 0;
+
+	if (!table->max || !massif_task_native(regs))
+		return 0;
+	pagefault_disable();
+	hlist_for_each_entry_rcu(entry, bucket(table, target->id, pc, sp), node) {
+		if (entry->pc != pc || entry->sp != sp || entry->gen != gen ||
+		    entry->target != target->id)
+			continue;
+		if (!regs_agree(entry, regs) || !slots_agree(entry))
+			continue;
+		number = entry->number;
+		/* Do not make other processors' copies of the line invalid for nothing. */
+		if (!READ_ONCE(entry->used))
+			WRITE_ONCE(entry->used, true);
+		break;
+	}
+	pagefault_enable();
+	if (number)
+		atomic64_inc(&table->hits);
+	return number;
+}
+
+/* What is known of the target, or will be told of captures up to now, does not hold any more. */
+void massif_known_drop(struct massif_target *target)
+{
+	atomic_inc(&target->code_gen);
+}
+
+/*
+ * [start, end) of the target, whose address space is mm, is about to be unmapped or replaced: if
+ * there is code in it, then other code may be there next. first is the first mapping in it, or NULL
+ * if that is to be found. mmap_lock is held for writing.
+ */
+void massif_known_unmap(struct massif_target *target, struct mm_struct *mm,
+			struct vm_area_struct *first, unsigned long start, unsigned long end)
+{
+	struct vm_area_struct *vma = first ?: find_vma(mm, start);
+
+	while (vma && vma->vm_start < end) {
+		if (vma->vm_flags & VM_EXEC) {
+			massif_known_drop(target);
+			return;
+		}
+		/* Looking for one costs more than all the rest: not for what lies behind. */
+		vma = vma->vm_end < end ? find_vma(mm, vma->vm_end) : NULL;
+	}
+}
+
+static void forget(struct massif_known_table *table, struct entry *entry)
+{
+	lockdep_assert_held(&table->lock);
+	hlist_del_rcu(&entry->node);
+	list_del(&entry->list);
+	table->used -= bytes_of(entry);
+	table->count--;
+	kfree_rcu(entry, rcu);
+}
+
+/*
+ * Room for bytes more: the oldest go, except those that were used since they were last looked at.
+ */
+static void make_room(struct massif_known_table *table, u32 bytes)
+{
+	u32 spared = 0;
+
+	while (table->used + bytes > table->max) {
+		struct entry *entry = list_first_entry(&table->entries, struct entry, list);
+
+		if (READ_ONCE(entry->used) && spared++ < table->count) {
+			WRITE_ONCE(entry->used, false);
+			list_move_tail(&entry->list, &table->entries);
+			continue;
+		}
+		forget(table, entry);
+		table->forgotten++;
+	}
+}
+
+/* Enters a new entry; what it replaces, and what would make its chain too long, goes. */
+static void insert(struct massif_known_table *table, struct entry *new)
+{
+	struct hlist_head *head = bucket(table, new->target, new->pc, new->sp);
+	struct entry *entry, *last_way = NULL, *last = NULL;
+	struct hlist_node *next;
+	unsigned int ways = 0, length = 0;
+
+	/* New ones come first, so the last is the oldest. */
+	hlist_for_each_entry_safe(entry, next, head, node) {
+		bool same_key = entry->target == new->target && entry->pc == new->pc &&
+				entry->sp == new->sp;
+
+		if (same_key && (entry->number == new->number || entry->gen != new->gen)) {
+			forget(table, entry);
+			continue;
+		}
+		length++;
+		last = entry;
+		if (same_key) {
+			ways++;
+			last_way = entry;
+		}
+	}
+	if (ways >= WAYS || length >= CHAIN) {
+		forget(table, ways >= WAYS ? last_way : last);
+		table->forgotten++;
+	}
+	make_room(table, bytes_of(new));
+	hlist_add_head_rcu(&new->node, head);
+	list_add_tail(&new->list, &table->entries);
+	table->used += bytes_of(new);
+	table->count++;
+}
+
+/* Fills words and reach. False where the consumer's make no sense. */
+static bool take_words(struct entry *entry, const struct massif_known_stack *stack)
+{
+	u32 given = stack->nr_regs + stack->nr_slots;
+	u32 i;
+
+	for (i = 0; i < entry->nr_words; i++) {
+		struct massif_known_word *word = &entry->words[i];
+
+		/* The last slot again, where there are too few. */
+		*word = stack->words[min(i, given - 1)];
+		if (word->__pad)
+			return false;
+		if (i < entry->nr_regs) {
+			if (word->place >= massif_task_nr_regs)
+				return false;
+			word->place = massif_task_reg_offset(word->place);
+			continue;
+		}
+		if (word->place > MASSIF_STACK_MAX - sizeof(u64))
+			return false;
+		entry->reach = max_t(u32, entry->reach, word->place + sizeof(u64));
+	}
+	return true;
+}
+
+static bool valid_head(const struct massif_known_stack *stack, size_t room)
+{
+	u64 words;
+
+	if (room < sizeof(*stack) || stack->size > room)
+		return false;
+	words = (u64)stack->nr_regs + stack->nr_slots;
+	return words <= MASSIF_KNOWN_WORDS && stack->size == struct_size(stack, words, words) &&
+	       stack->number;
+}
+
+static int tell_one(struct massif_known_table *table, const struct massif_known_stack *stack)
+{
+	u32 nr_words = stack->nr_regs + ALIGN(stack->nr_slots, STRIDE);
+	struct entry *entry;
+
+	entry = kzalloc(struct_size(entry, words, nr_words), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!entry)
+		return -ENOMEM;
+	entry->pc = stack->pc;
+	entry->sp = stack->sp;
+	entry->target = stack->target;
+	entry->number = stack->number;
+	entry->gen = stack->code_gen;
+	entry->nr_regs = stack->nr_regs;
+	entry->nr_words = nr_words;
+	if (!take_words(entry, stack)) {
+		kfree(entry);
+		return -EINVAL;
+	}
+	if (bytes_of(entry) > table->max) {
+		kfree(entry);
+		return -ENOSPC;
+	}
+	insert(table, entry);
+	return 0;
+}
+
+/*
+ * The consumer tells of stacks. It is not asked whether the target exists: what is told of none
+ * takes room until it is forgotten, and that is the consumer's own. May sleep.
+ */
+int massif_known_tell(struct massif_known_table *table, struct massif_known *known)
+{
+	u32 at = 0;
+	u8 *stacks;
+	int err = 0;
+
+	known->taken = 0;
+	if (known->bytes > MASSIF_KNOWN_BATCH)
+		return -EINVAL;
+	if (!table->max)
+		return -EOPNOTSUPP;
+	stacks = kvmalloc(known->bytes, GFP_KERNEL);
+	if (!stacks)
+		return -ENOMEM;
+	if (copy_from_user(stacks, u64_to_user_ptr(known->stacks), known->bytes))
+		err = -EFAULT;
+
+	mutex_lock(&table->lock);
+	while (!err && at < known->bytes) {
+		const struct massif_known_stack *stack = (const void *)(stacks + at);
+
+		if (!IS_ALIGNED(at, 8) || !valid_head(stack, known->bytes - at)) {
+			err = -EINVAL;
+			break;
+		}
+		err = tell_one(table, stack);
+		at += stack->size;
+		known->taken++;
+		cond_resched();
+	}
+	mutex_unlock(&table->lock);
+	kvfree(stacks);
+	return err;
+}
+
+/* Fills the fields that are about known stacks. */
+void massif_known_status(struct massif_known_table *table, struct massif_status *status)
+{
+	mutex_lock(&table->lock);
+	status->known_used = atomic64_read(&table->hits);
+	status->known_forgotten = table->forgotten;
+	status->known_stacks = table->count;
+	status->known_bytes = table->used;
+	mutex_unlock(&table->lock);
+}

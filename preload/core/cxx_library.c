@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+// The C++ library that the program has, if any.
+//
+// What was there at the start stays. A library that came later may go again. It is looked for when it comes
+// (arrival.c), and not when it is called: that takes the dynamic linker's lock, see objects.c.
+
+#include "cxx_library.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/pattern.h"
+#include "definitions.h"
+#include "objects.h"
+
+#define NAME(name) #name,
+
+static const char *const names[MF_LIBRARY_N] = { MF_LIBRARY_FUNCTIONS(NAME) };
+
+struct search {
+	void *found[MF_LIBRARY_N];
+	uintptr_t bias[MF_LIBRARY_N];  /* of the object that has it */
+	bool is_library[MF_LIBRARY_N]; /* found in a C++ library, and not just behind ours */
+	bool passed_us;
+};
+
+static void *initial[MF_LIBRARY_N];
+
+/* Of objects that came later. */
+static struct search late;
+static bool is_late_known; /* atomic; false: no one noticed what came or went last */
+
+/* Where nobody notices what comes: an address is valid as long as no object has gone. */
+static struct {
+	void *address;	     /* atomic */
+	uint32_t generation; /* atomic; see mf_objects_generation() */
+} asked[MF_LIBRARY_N];
+
+static bool is_library(const char *soname)
+{
+	static const char *const patterns[] = { "libstdc++*", "libc++*" };
+
+	for (size_t i = 0; soname && i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (mf_pattern_matches(patterns[i], strlen(patterns[i]), soname, strlen(soname)))
+			return true;
+	return false;
+}
+
+static bool is_ours(const struct dl_phdr_info *object)
+{
+	uint64_t at = (uint64_t)(uintptr_t)names - object->dlpi_addr;
+
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_LOAD &&
+		    at - object->dlpi_phdr[i].p_vaddr < object->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+static void found(const struct mf_definition *definition, void *data)
+{
+	void **address = data;
+
+	if (!*address && !definition->chosen_late)
+		*address = definition->address;
+}
+
+static void look_into(struct search *search, const struct dl_phdr_info *object)
+{
+	struct mf_definitions definitions;
+	bool library;
+
+	if (!search->passed_us) {
+		search->passed_us = is_ours(object);
+		return;
+	}
+	if (!mf_definitions_open(&definitions, object))
+		return;
+	library = is_library(definitions.soname);
+	for (uint32_t i = 0; i < MF_LIBRARY_N; i++) {
+		void *address = NULL;
+
+		if (search->is_library[i])
+			continue;
+		mf_definitions_find(&definitions, names[i], i, found, &address);
+		if (!address || (search->found[i] && !library))
+			continue;
+		__atomic_store_n(&search->found[i], address, __ATOMIC_RELEASE);
+		search->bias[i] = object->dlpi_addr;
+		search->is_library[i] = library;
+	}
+}
+
+static int visit(struct dl_phdr_info *object, size_t size, void *data)
+{
+	look_into(data, object);
+	return 0;
+}
+
+void mf_library_start(void)
+{
+	struct search search = { .passed_us = false };
+
+	dl_iterate_phdr(visit, &search);
+	memcpy(initial, search.found, sizeof(initial));
+}
+
+void mf_library_arrived(const struct dl_phdr_info *object)
+{
+	look_into(&late, object);
+}
+
+void mf_library_gone(uintptr_t bias)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < MF_LIBRARY_N; i++)
+		any |= late.found[i] && late.bias[i] == bias;
+	if (!any)
+		return;
+	late = (struct search){ .passed_us = false };
+	dl_iterate_phdr(visit, &late);
+}
+
+void mf_library_know(bool all)
+{
+	__atomic_store_n(&is_late_known, all, __ATOMIC_RELEASE);
+}
+
+static void *find_late(enum mf_library_function function)
+{
+	uint32_t generation = mf_objects_generation();
+	struct search search = { .passed_us = false };
+	int saved = errno;
+
+	if (__atomic_load_n(&is_late_known, __ATOMIC_ACQUIRE))
+		return __atomic_load_n(&late.found[function], __ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&asked[function].generation, __ATOMIC_ACQUIRE) == generation)
+		return __atomic_load_n(&asked[function].address, __ATOMIC_RELAXED);
+	dl_iterate_phdr(visit, &search);
+	/* One that is missing may still come. */
+	if (search.found[function]) {
+		__atomic_store_n(&asked[function].address, search.found[function], __ATOMIC_RELAXED);
+		__atomic_store_n(&asked[function].generation, generation, __ATOMIC_RELEASE);
+	}
+	errno = saved;
+	return search.found[function];
+}
+
+void *mf_library_find(enum mf_library_function function)
+{
+	return initial[function] ? initial[function] : find_late(function);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+// The gate: closing it, and waiting until nobody is inside.
+
+#include "gate.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/fork.h"
+#include "lock.h"
+
+/* Looks at a busy tally before the processor is left to others. */
+#define SPINS 200u
+
+uint32_t mf_gate_closed;
+bool mf_gate_is_frozen; /* changes under the lock; and the gate is closed then */
+static struct mf_lock lock;
+
+/*
+ * Sleeps for a moment, by the one system call for that which an allocator makes, too: in a sandbox it is
+ * allowed.
+ */
+static void sleep_a_moment(void)
+{
+	static const uint32_t word;
+	const struct timespec pause = { .tv_nsec = 1000 };
+	/* The program's. The call ends with ETIMEDOUT or EINTR. */
+	int saved = errno;
+
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &pause, NULL, 0);
+	errno = saved;
+}
+
+/*
+ * Whether to look again at a tally that was still busy after @spins looks. Events are short, but the
+ * thread may not be running. In a child that a signal handler has forked in the middle of an event there is
+ * no such thread, and no profile.
+ */
+static bool looks_again(uint32_t spins)
+{
+	if (spins < SPINS) {
+#ifdef __x86_64__
+		__builtin_ia32_pause();
+#endif
+		return true;
+	}
+	sleep_a_moment();
+	return mf_session_is_active();
+}
+
+static void wait_for(const struct mf_tally *tally)
+{
+	for (uint32_t i = 0; __atomic_load_n(&tally->busy, __ATOMIC_ACQUIRE); i++)
+		if (!looks_again(i))
+			return;
+}
+
+void mf_gate_take_turn(struct mf_tally *tally)
+{
+	do
+		wait_for(tally);
+	while (__atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST) && mf_session_is_active());
+}
+
+bool mf_gate_hold(void)
+{
+	uint32_t n;
+
+	mf_lock_take(&lock);
+	if (mf_gate_is_frozen)
+		return false;
+	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
+	/* One that begins its use later finds the gate closed. */
+	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < n; i++)
+		wait_for(mf_tally_of(&mf_session_store, i));
+	return true;
+}
+
+void mf_gate_freeze(void)
+{
+	__atomic_store_n(&mf_gate_is_frozen, true, __ATOMIC_RELAXED);
+	mf_lock_give(&lock);
+}
+
+void mf_gate_close(void)
+{
+	if (mf_gate_hold())
+		return;
+	mf_fork_go_on();
+	__atomic_store_n(&mf_gate_is_frozen, false, __ATOMIC_RELAXED);
+}
+
+void mf_gate_open(void)
+{
+	__atomic_store_n(&mf_gate_closed, 0, __ATOMIC_RELEASE);
+	mf_lock_give(&lock);
+}
+
+void mf_gate_reset(void)
+{
+	mf_gate_closed = 0;
+	mf_gate_is_frozen = false;
+	lock = (struct mf_lock){ 0 };
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+// The shim's place in the list of objects.
+//
+// What is preloaded comes first, behind the executable. The run-time library of AddressSanitizer ends the
+// program if another one does: it looks at the list that dl_iterate_phdr(3) walks, once, when it is called
+// first. So the shim is behind it in that list for that moment. Where functions are looked up is another list,
+// which stays: the program calls the shim's malloc, and that calls the library's.
+
+#include "load_order.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Parts of the file names of those that want to be first. */
+static const char *const first_ones[] = { "libasan.so", "libclang_rt.asan" };
+
+static bool wants_to_be_first(const struct link_map *object)
+{
+	for (size_t i = 0; i < sizeof(first_ones) / sizeof(first_ones[0]); i++)
+		if (strstr(object->l_name, first_ones[i]))
+			return true;
+	return false;
+}
+
+/* The head of the list is the executable, and stays. */
+static void move_behind(struct link_map *object, struct link_map *other)
+{
+	object->l_prev->l_next = object->l_next;
+	if (object->l_next)
+		object->l_next->l_prev = object->l_prev;
+	object->l_prev = other;
+	object->l_next = other->l_next;
+	if (other->l_next)
+		other->l_next->l_prev = object;
+	other->l_next = object;
+}
+
+/* Behind which the shim was; NULL: it has not moved. */
+static struct link_map *own, *before;
+
+void mf_order_yield(void)
+{
+	own = _r_debug.r_map;
+	while (own && own->l_ld != _DYNAMIC)
+		own = own->l_next;
+	if (!own || !own->l_prev)
+		return;
+	for (struct link_map *other = own->l_next; other; other = other->l_next) {
+		if (wants_to_be_first(other)) {
+			before = own->l_prev;
+			move_behind(own, other);
+			return;
+		}
+	}
+}
+
+void mf_order_return(const struct mf_real *real)
+{
+	if (!before)
+		return;
+	/* It looks now, if it has not looked before. */
+	real->free(real->malloc(1));
+	move_behind(own, before);
+	before = NULL;
+}

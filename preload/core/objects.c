@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which ELF objects are loaded in the program.
+//
+// Lock order: dl_iterate_phdr holds the dynamic linker's lock while it calls back, and the program
+// may allocate in callbacks of its own. So nothing here waits for a lock that a thread may hold
+// while it waits for the dynamic linker: the scan's own lock is only ever tried.
+//
+// The program's callbacks may also wait, for a lock whose holder allocates; and in a forked child the
+// dynamic linker's lock stays taken if another thread had it. So an allocation does not take it: the list is
+// looked at when it has changed, where the dynamic linker itself has just had the lock (arrival.c).
+
+#include "objects.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "elf/build_id.h"
+#include "model/objects.h"
+#include "stack/eh_frame.h"
+#include "gate.h"
+#include "lock.h"
+#include "stack/rule_cache.h"
+#include "process/seccomp.h"
+#include "session.h"
+#include "start.h"
+#include "thread.h"
+#include "stack/unwind.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static uint32_t scanning;
+static bool are_announced;
+static bool is_overdue; /* the list may have changed since the last scan; atomic */
+uint32_t mf_objects_retired = 1;
+static unsigned long long last_adds, last_subs;
+
+/*
+ * All records, retired ones too, by path and address: an object that is loaded again where it was is the one
+ * that it was, so that its frames have the nodes that they had, and the table does not grow.
+ */
+#define ALIKE_BITS 13u
+
+static uint32_t alike[1u << ALIKE_BITS];
+
+struct scan {
+	uint32_t round;
+	uint32_t at;	/* record that the next object is likely to have: the list keeps its order */
+	bool any_gone;	/* since the last scan; then an object may be another at the same address */
+	bool any_new;
+	bool first;
+};
+
+#define HASH_FIRST 0xcbf29ce484222325ull
+#define HASH_PRIME 0x100000001b3ull
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * HASH_PRIME;
+	return hash;
+}
+
+/* The object's path, made absolute: the program may change its directory. In a static buffer. */
+static const char *path_of(const struct dl_phdr_info *info)
+{
+	static char executable[PATH_MAX], buffer[2 * PATH_MAX];
+	size_t length;
+
+	if (!info->dlpi_name[0]) {
+		/* At the start: later a sandbox may not allow it. */
+		if (!executable[0] && readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0)
+			executable[0] = '\0';
+		return executable;
+	}
+	if (info->dlpi_name[0] == '/' || !strchr(info->dlpi_name, '/') ||
+	    mf_sandbox_is_on() || !getcwd(buffer, PATH_MAX))
+		return info->dlpi_name;
+	length = strlen(buffer);
+	buffer[length++] = '/';
+	if (strlen(info->dlpi_name) >= sizeof(buffer) - length)
+		return info->dlpi_name;
+	strcpy(buffer + length, info->dlpi_name);
+	return buffer;
+}
+
+struct build_id {
+	uint8_t bytes[MF_BUILD_ID_MAX];
+	uint8_t size;
+};
+
+static struct build_id read_build_id(const struct dl_phdr_info *info)
+{
+	struct build_id id = { .size = 0 };
+
+	for (int i = 0; i < info->dlpi_phnum && !id.size; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const void *bytes;
+		size_t size;
+
+		if (header->p_type != PT_NOTE)
+			continue;
+		size = mf_build_id_find((const void *)(info->dlpi_addr + header->p_vaddr), header->p_filesz, &bytes);
+		/* A longer one is none. */
+		if (!size || size > sizeof(id.bytes))
+			continue;
+		memcpy(id.bytes, bytes, size);
+		id.size = (uint8_t)size;
+	}
+	return id;
+}
+
+/* Which file it is, for objects without a build id. */
+static void read_identity(struct mf_object *object)
+{
+	struct stat status;
+
+	if (object->kind != MF_OBJECT_FILE || mf_sandbox_is_on() ||
+	    syscall(SYS_newfstatat, AT_FDCWD, object->path, &status, 0))
+		return;
+	object->device = status.st_dev;
+	object->inode = status.st_ino;
+	object->modified_ns = status.st_mtim.tv_sec * 1000000000ll + status.st_mtim.tv_nsec;
+}
+
+/* The object's extent: from its first loadable byte to its last. */
+static struct mf_object describe(const struct dl_phdr_info *info)
+{
+	struct mf_object object = {
+		.kind = MF_OBJECT_FILE,
+		.start = UINT64_MAX,
+		.bias = info->dlpi_addr,
+		.path = path_of(info),
+	};
+	struct build_id id = read_build_id(info);
+
+	memcpy(object.build_id, id.bytes, sizeof(object.build_id));
+	object.build_id_size = id.size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type != PT_LOAD)
+			continue;
+		if (start < object.start)
+			object.start = start;
+		if (start + header->p_memsz > object.end)
+			object.end = start + header->p_memsz;
+	}
+	if (!strncmp(object.path, "linux-vdso", 10) || !strncmp(object.path, "linux-gate", 10)) {
+		object.kind = MF_OBJECT_VDSO;
+		object.path = "[vdso]";
+	}
+	read_identity(&object);
+	return object;
+}
+
+static struct mf_object_record *record_of(uint32_t number)
+{
+	return mf_objects_record(&mf_session_store, number);
+}
+
+/* Is @info the object of @record, which was mapped when the last scan was made? */
+static bool is_record_of(const struct mf_object_record *record, const struct dl_phdr_info *info,
+			 bool thoroughly)
+{
+	struct build_id id;
+
+	if (record->bias != info->dlpi_addr || record->headers != (uintptr_t)info->dlpi_phdr)
+		return false;
+	if (!thoroughly)
+		return true;
+	id = read_build_id(info);
+	return record->name_hash == (uint32_t)hash_text(HASH_FIRST, info->dlpi_name) &&
+	       record->build_id_size == id.size &&
+	       !memcmp(record->build_id, id.bytes, sizeof(id.bytes));
+}
+
+/* The record of @info in the list of mapped objects, looked for from scan->at on; MF_OBJECT_NONE: it is new. */
+static uint32_t find_mapped(struct scan *scan, const struct dl_phdr_info *info)
+{
+	uint32_t from = scan->at, i = from;
+
+	do {
+		if (i == MF_OBJECT_NONE)
+			i = mf_objects_first(&mf_session_store);
+		if (i == MF_OBJECT_NONE)
+			break;
+		if (is_record_of(record_of(i), info, scan->any_gone)) {
+			scan->at = mf_objects_next(&mf_session_store, i);
+			return i;
+		}
+		i = mf_objects_next(&mf_session_store, i);
+	} while (i != from);
+	return MF_OBJECT_NONE;
+}
+
+static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct scan *scan = data;
+	uint32_t number;
+
+	/* Nothing came or went since the last scan: one call of this function is all it costs. */
+	if (scan->first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(last_subs)) {
+		if (info->dlpi_adds == last_adds && info->dlpi_subs == last_subs)
+			return 1;
+		scan->any_gone = info->dlpi_subs != last_subs;
+		last_adds = info->dlpi_adds;
+		last_subs = info->dlpi_subs;
+	}
+	scan->first = false;
+	number = find_mapped(scan, info);
+	if (number == MF_OBJECT_NONE)
+		scan->any_new = true;
+	else
+		record_of(number)->round = scan->round;
+	return 0;
+}
+
+/* Is @record, which is retired, that of @object: the same file at the same place? */
+static bool is_same_object(const struct mf_object_record *record, uint32_t number,
+			   const struct mf_object *object)
+{
+	struct mf_object known;
+
+	return record->retired && record->start == object->start && record->bias == object->bias &&
+	       record->end == object->end && mf_objects_read(&mf_session_store, number, &known) &&
+	       known.path && known.build_id_size == object->build_id_size &&
+	       !memcmp(known.build_id, object->build_id, sizeof(known.build_id)) &&
+	       (known.build_id_size ||
+		(known.inode && known.inode == object->inode && known.device == object->device &&
+		 known.modified_ns == object->modified_ns)) &&
+	       !strcmp(known.path, object->path);
+}
+
+static uint32_t *alike_head(const struct mf_object *object)
+{
+	uint64_t hash = hash_text(HASH_FIRST ^ object->start, object->path);
+
+	return &alike[hash * HASH_PRIME >> (64 - ALIKE_BITS)];
+}
+
+/* The record of @object, which is mapped now: the one that it had before, or a new one. */
+static uint32_t enter_object(const struct mf_object *object)
+{
+	uint32_t *head = alike_head(object), number;
+
+	for (number = *head; number != MF_OBJECT_NONE; number = record_of(number)->next_alike) {
+		if (is_same_object(record_of(number), number, object)) {
+			mf_objects_revive(&mf_session_store, number);
+			return number;
+		}
+	}
+	number = mf_objects_add(&mf_session_store, object);
+	if (number != MF_OBJECT_NONE) {
+		record_of(number)->next_alike = *head;
+		*head = number;
+	}
+	return number;
+}
+
+static int enter_new(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct scan *scan = data;
+	struct mf_object_record *record;
+	struct mf_object object;
+	uint32_t number;
+
+	if (find_mapped(scan, info) != MF_OBJECT_NONE)
+		return 0;
+	object = describe(info);
+	if (object.end <= object.start)
+		return 0;
+	mf_eh_frame_arrived(info, object.start, object.end, !mf_sandbox_is_on());
+	number = enter_object(&object);
+	if (number == MF_OBJECT_NONE)
+		return 0;
+	record = record_of(number);
+	record->headers = (uintptr_t)info->dlpi_phdr;
+	record->name_hash = (uint32_t)hash_text(HASH_FIRST, info->dlpi_name);
+	return 0;
+}
+
+static void retire_the_gone(const struct scan *scan)
+{
+	uint32_t number = mf_objects_first(&mf_session_store);
+	bool any = false;
+
+	while (number != MF_OBJECT_NONE) {
+		uint32_t next = mf_objects_next(&mf_session_store, number);
+
+		if (record_of(number)->round != scan->round) {
+			mf_objects_retire(&mf_session_store, number);
+			mf_unwind_forget(record_of(number)->start, record_of(number)->end);
+			mf_eh_frame_gone(record_of(number)->start, record_of(number)->end);
+			any = true;
+		}
+		number = next;
+	}
+	if (any)
+		__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
+}
+
+/* What has gone is retired before what has come is entered: it may lie at the same addresses. */
+static void scan_list(void)
+{
+	static uint32_t round;
+	struct scan scan = { .round = ++round, .first = true };
+
+	if (dl_iterate_phdr(mark_mapped, &scan))
+		return;
+	retire_the_gone(&scan);
+	scan.at = MF_OBJECT_NONE;
+	if (scan.any_new)
+		dl_iterate_phdr(enter_new, &scan);
+}
+
+void mf_objects_scan(void)
+{
+	int saved = errno;
+
+	/* Another thread's scan will find what we look for; but do not wait for it for ever. */
+	for (int tries = 0; __atomic_exchange_n(&scanning, 1, __ATOMIC_ACQUIRE); tries++) {
+		if (tries == 1000) {
+			__atomic_store_n(&is_overdue, true, __ATOMIC_RELAXED);
+			return;
+		}
+		mf_lock_pause(&scanning, 1);
+	}
+	mf_gate_thaw();
+	__atomic_store_n(&is_overdue, false, __ATOMIC_RELAXED);
+	scan_list();
+	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+void mf_objects_come(void)
+{
+	if (!mf_rules_has_guessed())
+		return;
+	mf_unwind_forget(0, UINT64_MAX);
+	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
+}
+
+void mf_objects_are_announced(void)
+{
+	are_announced = true;
+}
+
+void mf_objects_change(void)
+{
+	__atomic_store_n(&is_overdue, true, __ATOMIC_RELAXED);
+}
+
+static bool needs_scan(void)
+{
+	return !are_announced || __atomic_load_n(&is_overdue, __ATOMIC_RELAXED);
+}
+
+void mf_objects_reset(void)
+{
+	if (scanning) {
+		last_adds = last_subs = 0;
+		is_overdue = true;
+	}
+	scanning = 0;
+}
+
+/* Without a lock. */
+static bool is_in_object(uint64_t address)
+{
+	struct dl_find_object object;
+
+	return !_dl_find_object((void *)(uintptr_t)address, &object);
+}
+
+uint32_t mf_objects_of(uint64_t address)
+{
+	uint32_t object = mf_objects_find(&mf_session_store, address);
+
+	if (object == MF_OBJECT_NONE && needs_scan() && is_in_object(address)) {
+		mf_objects_scan();
+		object = mf_objects_find(&mf_session_store, address);
+	}
+	return object;
+}
+
+/*
+ * After it, another object may be mapped where one was. (dlopen needs no such care; it may not be
+ * called by us, since it looks at who calls it: see deepbind.c.)
+ */
+EXPORT int dlclose(void *handle)
+{
+	int result = mf_start()->dlclose(handle);
+	uint8_t inside = mf_thread_local.inside;
+	int saved = errno;
+
+	if (mf_session_is_active() && !(inside & MF_INSIDE_SHIM)) {
+		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
+		if (needs_scan() && mf_thread_get())
+			mf_objects_scan();
+		mf_thread_local.inside = inside;
+	}
+	errno = saved;
+	return result;
+}

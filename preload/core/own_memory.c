@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+// What of the process's address space is the shim's own: its image, the session, and what it maps later.
+
+#include "own_memory.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include "patch/patch.h"
+#include "session.h"
+
+#define PAGE_BYTES 4096u
+
+/* The shim's own file header, and the end of its image; by the linker. */
+extern const ElfW(Ehdr) __ehdr_start MF_HIDDEN;
+extern const char _end[] MF_HIDDEN;
+
+static uint64_t added; /* atomic */
+
+static uint64_t page_of(uint64_t address)
+{
+	return address & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+static uint64_t image_start(void)
+{
+	return (uintptr_t)&__ehdr_start;
+}
+
+static uint64_t image_end(void)
+{
+	return page_of((uintptr_t)_end + PAGE_BYTES - 1);
+}
+
+/* The dynamic linker maps the whole image; what it makes read-only after relocation is no data any more. */
+static uint64_t image_data(void)
+{
+	const ElfW(Phdr) *segment = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < __ehdr_start.e_phnum; i++, segment++) {
+		uint64_t start = page_of(segment->p_vaddr), end = segment->p_vaddr + segment->p_memsz;
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_W)
+			bytes += page_of(end + PAGE_BYTES - 1) - start;
+		else if (segment->p_type == PT_GNU_RELRO)
+			bytes -= page_of(end) - start;
+	}
+	return bytes;
+}
+
+uint64_t mf_footprint_address_space(void)
+{
+	uint64_t bytes = image_end() - image_start() + mf_patch_bytes() +
+			 __atomic_load_n(&added, __ATOMIC_RELAXED);
+
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		bytes += mf_session_store.sizes[i];
+	return bytes;
+}
+
+uint64_t mf_footprint_data(void)
+{
+	return image_data() + __atomic_load_n(&added, __ATOMIC_RELAXED);
+}
+
+void mf_footprint_add(size_t bytes)
+{
+	__atomic_add_fetch(&added, bytes, __ATOMIC_RELAXED);
+}
+
+bool mf_footprint_has(uint64_t address)
+{
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		if (address - (uintptr_t)mf_session_store.regions[i] < mf_session_store.sizes[i])
+			return true;
+	return address - image_start() < image_end() - image_start();
+}

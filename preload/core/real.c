@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+// The functions that the program would have called without the shim.
+//
+// dlsym may allocate. What it asks for before the table is filled comes from a small arena, whose
+// blocks are never given back: there is at most a handful.
+
+#include "real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libc.h"
+#include "load_order.h"
+
+#define EARLY_ALIGN 64u
+
+_Alignas(EARLY_ALIGN) unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
+static size_t early_used;
+
+size_t mf_real_early_size(const void *pointer)
+{
+	size_t size;
+
+	memcpy(&size, (const unsigned char *)pointer - EARLY_ALIGN, sizeof(size));
+	return size;
+}
+
+/* Each block is preceded by its size. The arena is zero when it is handed out, and only once. */
+static void *early_malloc(size_t size)
+{
+	size_t need = EARLY_ALIGN + ((size + EARLY_ALIGN - 1) & ~(size_t)(EARLY_ALIGN - 1));
+	size_t at = __atomic_load_n(&early_used, __ATOMIC_RELAXED);
+
+	do {
+		if (size > MF_REAL_EARLY_SIZE || need > MF_REAL_EARLY_SIZE - at) {
+			errno = ENOMEM;
+			return NULL;
+		}
+	} while (!__atomic_compare_exchange_n(&early_used, &at, at + need, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	memcpy(mf_real_early + at, &size, sizeof(size));
+	return mf_real_early + at + EARLY_ALIGN;
+}
+
+static void early_free(void *pointer)
+{
+}
+
+static void *early_calloc(size_t n, size_t size)
+{
+	size_t product;
+
+	if (__builtin_mul_overflow(n, size, &product)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return early_malloc(product);
+}
+
+static void *early_realloc(void *pointer, size_t size)
+{
+	void *fresh = early_malloc(size);
+
+	if (fresh && pointer) {
+		size_t old = mf_real_early_size(pointer);
+
+		memcpy(fresh, pointer, old < size ? old : size);
+	}
+	return fresh;
+}
+
+struct mf_real mf_real_functions = {
+	.malloc = early_malloc,
+	.free = early_free,
+	.calloc = early_calloc,
+	.realloc = early_realloc,
+	.program_malloc = early_malloc,
+	.program_free = early_free,
+};
+int mf_real_state;
+static bool is_glibc;
+
+static void fail(const char *symbol)
+{
+	static const char text[] = "massif: no such function in the program: ";
+
+	/* Without an allocator behind us there is nothing to run. */
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ||
+	    write(STDERR_FILENO, symbol, strlen(symbol)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
+		_exit(127);
+	_exit(127);
+}
+
+/*
+ * Whether @function is a definition outside the shim. The address of a function in an executable
+ * that is not position-independent can be that of its entry in the executable's linkage table, which
+ * leads to whatever is defined elsewhere: to us.
+ */
+static bool is_theirs(void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info theirs, ours;
+
+	return function && dladdr(&mf_real_functions, &ours) &&
+	       dladdr1(function, &theirs, (void **)&symbol, RTLD_DL_SYMENT) &&
+	       theirs.dli_fbase != ours.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
+/* The next definition after ours. */
+static void *look_up(const char *symbol)
+{
+	return dlsym(RTLD_NEXT, symbol);
+}
+
+/* The program's own, if it has one, which comes before ours. */
+static void *look_up_program(const char *symbol)
+{
+	void *function = dlsym(RTLD_DEFAULT, symbol);
+
+	return is_theirs(function) ? function : look_up(symbol);
+}
+
+bool mf_real_resolve(void)
+{
+	static int started;
+	struct mf_real found;
+	int saved;
+
+	mf_libc_bind();
+	saved = errno;
+	/*
+	 * The first event comes while there is one thread. A second arrival is dlsym's own
+	 * allocation, which the early functions serve.
+	 */
+	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
+	/* What is found next may be the first function of the other library that is called at all. */
+	mf_order_yield();
+#define RESOLVE_BY(search, member, symbol)                         \
+	found.member = (__typeof__(found.member))search(symbol); \
+	if (!found.member)                                       \
+		fail(symbol);
+#define RESOLVE(member, symbol, type, arguments)	 RESOLVE_BY(look_up, member, symbol)
+#define RESOLVE_PROGRAM(member, symbol, type, arguments) RESOLVE_BY(look_up_program, member, symbol)
+	MF_REAL_FUNCTIONS(RESOLVE)
+	MF_REAL_PROGRAM(RESOLVE_PROGRAM)
+#undef RESOLVE_PROGRAM
+#undef RESOLVE
+#undef RESOLVE_BY
+	is_glibc = found.program_malloc == found.malloc &&
+		   (void *)found.malloc == dlsym(RTLD_DEFAULT, "__libc_malloc");
+	mf_real_functions = found;
+	__atomic_store_n(&mf_real_state, 1, __ATOMIC_RELEASE);
+	mf_order_return(&mf_real_functions);
+	errno = saved;
+	return true;
+}
+
+void mf_real_redirect(void *from, void *to)
+{
+#define REDIRECT(member, symbol, type, arguments)    \
+	if ((void *)mf_real_functions.member == from) \
+		mf_real_functions.member = (__typeof__(mf_real_functions.member))to;
+	MF_REAL_FUNCTIONS(REDIRECT)
+	MF_REAL_PROGRAM(REDIRECT)
+#undef REDIRECT
+}
+
+/*
+ * glibc's allocator keeps the size of a chunk, header included, in the word before the block; the
+ * low three bits are flags. Others are asked for what is usable, and said to have no headers.
+ */
+size_t mf_real_extent(const void *pointer)
+{
+	if (is_glibc)
+		return ((const size_t *)pointer)[-1] & ~(size_t)7;
+	return mf_real_functions.program_malloc_usable_size((void *)(uintptr_t)pointer);
+}
+
+uint32_t mf_real_distance(void)
+{
+	/* Each block of glibc's begins with a size of its own, and holds three words at least. */
+	return is_glibc ? 32 : 16;
+}

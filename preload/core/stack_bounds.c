@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+// The present thread's own stack: what of it is known to be memory.
+
+#include "stack_bounds.h"
+
+#include <pthread.h>
+
+#include "readable.h"
+
+#ifdef __x86_64__
+
+#define PAGE_SIZE 4096ull
+
+/* The kernel maps nothing else so close below the end of the first stack. Bytes. */
+#define FIRST_STACK_ALONE (64ull << 20)
+
+/* The program's first stack: where the kernel put argc. */
+extern void *__libc_stack_end;
+
+/* The thread that the program began with. It has the first event, or this is its first constructor. */
+static pthread_t first_thread;
+
+static __attribute__((constructor)) void note_first_thread(void)
+{
+	if (!first_thread)
+		first_thread = pthread_self();
+}
+
+struct mf_own_stack *mf_own_stack(void)
+{
+	static __thread struct mf_own_stack own __attribute__((tls_model("initial-exec")));
+
+	if (!own.end) {
+		note_first_thread();
+		own.is_first = first_thread == pthread_self();
+		own.end = own.is_first ? (uint64_t)(uintptr_t)__libc_stack_end : (uint64_t)(uintptr_t)pthread_self();
+		own.low = own.end & ~(PAGE_SIZE - 1);
+	}
+	return &own;
+}
+
+bool mf_own_stack_reaches(uint64_t address)
+{
+	struct mf_own_stack *own = mf_own_stack();
+
+	if (address >= own->end || own->end - address >= MF_STACK_MAX || address <= own->hole)
+		return false;
+	if (own->is_first)
+		return address >= own->low;
+	while (own->low > address) {
+		if (!mf_readable_word(own->low - PAGE_SIZE)) {
+			own->hole = own->low - 1;
+			return false;
+		}
+		own->low -= PAGE_SIZE;
+	}
+	return true;
+}
+
+/* Notes that the thread's own stack reaches down to @sp, if that, where the thread is, lies on it. */
+static __attribute__((noinline)) void widen_own_stack(struct mf_own_stack *own, uint64_t sp)
+{
+	if (!own->is_first)
+		mf_own_stack_reaches(sp);
+	else if (own->end - sp < FIRST_STACK_ALONE)
+		own->low = sp & ~(PAGE_SIZE - 1);
+}
+
+const struct mf_own_stack *mf_own_stack_at(uint64_t sp)
+{
+	struct mf_own_stack *own = mf_own_stack();
+
+	if (__builtin_expect(sp < own->low, 0))
+		widen_own_stack(own, sp);
+	return own;
+}
+
+#endif

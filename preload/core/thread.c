@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the shim keeps for each thread: taken at its first event, given back when it ends.
+
+#include "thread.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "model/model.h"
+#include "model/stacks.h"
+#include "own_memory.h"
+#include "process/fork.h"
+#include "gate.h"
+#include "lock.h"
+#include "process/seccomp.h"
+#include "session.h"
+#include "thread_memory.h"
+#include "stack/context.h"
+#include "event/trace.h"
+
+/* So many threads need no memory but what the shim has from the start; others come in chunks. */
+#define PRIVATES_FIRST 256u
+#define CHUNK_BYTES    65536u
+
+__thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
+
+/* Protects the lists, the memory for more, and the key. Taken by threads that are inside, so by no signal handler. */
+static struct mf_lock list_lock;
+static struct mf_thread_private *ended;
+static struct mf_thread_private *all; /* atomic */
+static pthread_key_t key;
+static bool has_key;
+
+static struct mf_thread_private first[PRIVATES_FIRST];
+static struct mf_thread_private *fresh = first; /* of these there are still: */
+static uint32_t n_fresh = PRIVATES_FIRST;
+
+/* What is different for some threads or sessions, the complete way sees to. */
+static enum mf_shortcut shortcut_of(const struct mf_thread *thread)
+{
+	if (!thread || thread->counts || mf_trace_wanted)
+		return MF_SHORTCUT_NONE;
+	return thread->shares || !&__libc_single_threaded ? MF_SHORTCUT_SHARED : MF_SHORTCUT_ALONE;
+}
+
+void mf_thread_set(struct mf_thread *thread)
+{
+	mf_thread_local.thread = thread;
+	if (mf_thread_local.shortcut != MF_SHORTCUT_ENDING)
+		mf_thread_local.shortcut = (uint8_t)shortcut_of(thread);
+}
+
+/* A thread begins with the state: its part of the accounts, empty caches. @shares: see struct mf_thread. */
+static void begin(struct mf_thread_private *private, bool shares)
+{
+	struct mf_thread *thread = private->thread;
+
+	thread->private = private;
+	thread->desk = mf_desk_of(&mf_session_store, private->tally);
+	thread->counts = mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_INSTRUCTIONS;
+	thread->shares = shares;
+	thread->n_deferred = 0;
+	thread->entry = NULL;
+	thread->memo.room = private->room;
+	mf_stack_forget(thread);
+}
+
+/* Its tally, in a moment when all are at rest. */
+static void begin_tally(struct mf_thread_private *private)
+{
+	mf_gate_close();
+	/* A thread that was alone may have put something off. */
+	mf_tally_fold(&mf_session_store);
+	private->tally = mf_tally_least_used(&mf_session_store);
+	mf_tally_begin(&mf_session_store, private->tally);
+	mf_tally_grant(&mf_session_store);
+	mf_gate_open();
+}
+
+static void end_tally(struct mf_thread_private *private)
+{
+	mf_gate_close();
+	mf_tally_fold(&mf_session_store);
+	if (private->depth.bytes)
+		mf_stacks_change(&mf_session_store, -(int64_t)private->depth.bytes,
+				 mf_clock_now(&private->clock));
+	private->depth.bytes = 0;
+	mf_clock_end(&private->clock);
+	mf_tally_end(&mf_session_store, private->tally);
+	mf_tally_grant(&mf_session_store);
+	mf_gate_open();
+}
+
+/* By a thread that is inside. */
+static void give_back(struct mf_thread_private *private)
+{
+	mf_thread_set(NULL);
+	mf_fork_thread_ended(private);
+	if (mf_session_is_active() && !mf_fork_is_newborn)
+		end_tally(private);
+	mf_lock_take(&list_lock);
+	private->next = ended;
+	ended = private;
+	mf_lock_give(&list_lock);
+}
+
+/*
+ * The thread ends. But events may come after that: from destructors of other keys, and from the C library.
+ * No destructor is called for a state that they take, at the latest in the last round of destructors. So a
+ * thread that is ending gives its state back after each event (mf_thread_release()).
+ */
+static void end(void *data)
+{
+	mf_thread_local.inside = MF_INSIDE_SHIM;
+	mf_thread_local.shortcut = MF_SHORTCUT_ENDING;
+	give_back(data);
+	mf_thread_local.inside = 0;
+}
+
+void mf_thread_release(void)
+{
+	struct mf_thread *thread;
+
+	mf_thread_local.inside = MF_INSIDE_SHIM;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	/* A signal handler's event may have been here before. A block that is just resized needs the state. */
+	thread = mf_thread_local.thread;
+	if (thread && thread->private->resizing.context == MF_CONTEXT_NONE)
+		give_back(thread->private);
+	mf_thread_local.inside = 0;
+}
+
+/* What is left of a chunk is as large as what it has place for. */
+static bool find_fresh(void)
+{
+	void *chunk;
+
+	if (n_fresh)
+		return true;
+	chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (chunk == MAP_FAILED)
+		return false;
+	mf_footprint_add(CHUNK_BYTES);
+	/* After mlockall(MCL_FUTURE), the program may want to lock that much. malloc makes no such call. */
+	if (!mf_sandbox_is_on())
+		syscall(SYS_munlock, chunk, CHUNK_BYTES);
+	fresh = chunk;
+	n_fresh = CHUNK_BYTES / sizeof(*fresh);
+	return true;
+}
+
+/* With the lock. */
+static struct mf_thread_private *make(void)
+{
+	struct mf_thread_private *private;
+
+	if (!find_fresh())
+		return NULL;
+	private = fresh;
+	private->thread = mf_slots_take(&private->room);
+	if (!private->thread)
+		return NULL;
+	fresh++;
+	n_fresh--;
+	private->made_before = all;
+	__atomic_store_n(&all, private, __ATOMIC_RELEASE);
+	return private;
+}
+
+static struct mf_thread_private *take_ended(void)
+{
+	struct mf_thread_private *private = ended;
+
+	if (private)
+		ended = private->next;
+	return private;
+}
+
+/* Return: NULL if there is no memory for another state. */
+static struct mf_thread_private *take(void)
+{
+	struct mf_thread_private *private;
+
+	mf_lock_take(&list_lock);
+	if (!has_key)
+		has_key = !pthread_key_create(&key, end);
+	private = take_ended();
+	if (!private)
+		private = make();
+	mf_lock_give(&list_lock);
+	return private;
+}
+
+struct mf_thread_private *mf_thread_all(void)
+{
+	return __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+}
+
+void mf_thread_frozen(void)
+{
+	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before)
+		private->depth.frozen = private->depth.bytes;
+}
+
+void mf_thread_reset(void)
+{
+	list_lock = (struct mf_lock){ 0 };
+}
+
+void mf_thread_survive(struct mf_thread_private *own, bool alone)
+{
+	ended = NULL;
+	mf_slots_clear();
+	mf_tally_end_all(&mf_session_store);
+	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
+		/* Its pages and descriptors are the parent's; this one's counter begins anew. */
+		mf_clock_forget(&private->clock);
+		if (private == own)
+			continue;
+		private->resizing.context = MF_CONTEXT_NONE;
+		mf_stacks_drop(&mf_session_store, private->depth.frozen);
+		private->depth = (struct mf_depth){ 0 };
+		private->next = ended;
+		ended = private;
+	}
+	if (!own)
+		return;
+	mf_tally_begin(&mf_session_store, own->tally);
+	begin(own, !alone);
+}
+
+struct mf_thread *mf_thread_take(void)
+{
+	struct mf_thread *thread = mf_fork_begin();
+	struct mf_thread_private *private;
+
+	if (thread || !mf_session_is_active()) {
+		mf_thread_set(thread);
+		return thread;
+	}
+	private = take();
+	if (!private)
+		return NULL;
+	begin_tally(private);
+	private->depth = (struct mf_depth){ .frozen = private->depth.frozen };
+	private->nesting.n = 0;
+	begin(private, false);
+	mf_thread_set(private->thread);
+	if (has_key && mf_thread_local.shortcut != MF_SHORTCUT_ENDING)
+		pthread_setspecific(key, private);
+	return private->thread;
+}

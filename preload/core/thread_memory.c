@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+// The memory in which the threads' states lie.
+//
+// A state is large, but mostly untouched. States lie in a region of the session memory, which is mapped
+// once, at the start: so a new thread maps nothing, which RLIMIT_DATA, RLIMIT_AS or RLIMIT_MEMLOCK
+// (after mlockall(MCL_FUTURE)) could refuse. The region is shared memory, for RLIMIT_DATA counts all
+// that is private. The price: fork does not copy it. A forked child begins with empty states in a region
+// of its own; what it needs of its parent's is in struct mf_thread_private.
+//
+// The first states have a memo in which a large program's stacks find room. A program with hundreds of
+// threads runs the same code in most of them, so the others have a smaller one.
+
+#include "thread_memory.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "session.h"
+#include "thread.h"
+
+#define LARGE_ROOM (1u << 20)
+#define SMALL_ROOM MF_MEMO_ROOM_LEAST
+#define PAGE_BYTES 4096u
+
+/* Of the region, what large states may take. */
+#define LARGE_SHARE 3u
+
+/* Of the region, what has been taken: large states, and small ones behind the place of all large ones. */
+static uint64_t n_large, n_small;
+
+static size_t size_with(uint32_t room)
+{
+	size_t size = offsetof(struct mf_thread, memo) + mf_memo_size(room);
+
+	return (size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+static struct mf_thread *at(uint64_t offset)
+{
+	return (struct mf_thread *)((char *)mf_session_store.regions[MF_REGION_THREADS] + offset);
+}
+
+/* When the region is full (or small, as the session is under a limit of address space). */
+static struct mf_thread *take_private_memory(void)
+{
+	void *memory = mmap(NULL, size_with(SMALL_ROOM), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+struct mf_thread *mf_slots_take(uint32_t *room)
+{
+	uint64_t size = mf_session_store.sizes[MF_REGION_THREADS];
+	uint64_t large = size / LARGE_SHARE / size_with(LARGE_ROOM);
+	uint64_t first_small = large * size_with(LARGE_ROOM);
+
+	if (n_large < large) {
+		*room = LARGE_ROOM;
+		return at(n_large++ * size_with(LARGE_ROOM));
+	}
+	*room = SMALL_ROOM;
+	if (n_small < (size - first_small) / size_with(SMALL_ROOM))
+		return at(first_small + n_small++ * size_with(SMALL_ROOM));
+	return take_private_memory();
+}
+
+void mf_slots_clear(void)
+{
+	madvise(mf_session_store.regions[MF_REGION_THREADS],
+		mf_session_store.sizes[MF_REGION_THREADS], MADV_REMOVE);
+}
+
+/* A saved state is three parts, one behind the other: all up to the pool, of the pool what is used, the table. */
+struct parts {
+	size_t head, pool, table;
+};
+
+/* The memo may be in the middle of a change: a node more, or a table that is just made larger. */
+static struct parts parts_of(const struct mf_thread *thread)
+{
+	const struct mf_memo *memo = &thread->memo;
+	size_t used = memo->used + MF_MEMO_CHANGE, slots = 2 * ((size_t)memo->mask + 1);
+	size_t most = memo->room / MF_MEMO_WORDS_PER_SLOT;
+
+	return (struct parts){
+		.head = offsetof(struct mf_thread, memo) + sizeof(struct mf_memo),
+		.pool = (used < memo->room ? used : memo->room) * sizeof(uint64_t),
+		.table = (slots < most ? slots : most) * sizeof(uint64_t),
+	};
+}
+
+static size_t sum_of(const struct parts *parts)
+{
+	return parts->head + parts->pool + parts->table;
+}
+
+void mf_slots_save(struct mf_thread_private *private)
+{
+	const struct mf_thread *thread = private->thread;
+	struct parts parts = parts_of(thread);
+	char *copy = mmap(NULL, sum_of(&parts), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return;
+	memcpy(copy, thread, parts.head);
+	memcpy(copy + parts.head, mf_memo_pool(&thread->memo), parts.pool);
+	memcpy(copy + parts.head + parts.pool, mf_memo_slots(&thread->memo), parts.table);
+	private->saved = copy;
+	private->saved_bytes = sum_of(&parts);
+}
+
+void mf_slots_restore(struct mf_thread_private *private)
+{
+	const char *copy = private->saved;
+	struct mf_thread *thread = private->thread;
+	struct parts parts;
+
+	if (!copy)
+		return;
+	/* Its head says how much more there is. */
+	parts = parts_of(private->saved);
+	if (mmap(thread, size_with(((const struct mf_thread *)private->saved)->memo.room),
+		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+		 0) != MAP_FAILED) {
+		memcpy(thread, copy, parts.head);
+		memcpy(mf_memo_pool(&thread->memo), copy + parts.head, parts.pool);
+		memcpy(mf_memo_slots(&thread->memo), copy + parts.head + parts.pool, parts.table);
+	}
+	mf_slots_drop(private);
+}
+
+void mf_slots_drop(struct mf_thread_private *private)
+{
+	if (private->saved)
+		munmap(private->saved, private->saved_bytes);
+	private->saved = NULL;
+}

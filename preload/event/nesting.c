@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+// Whether an event is a part of another one.
+
+#include "nesting.h"
+
+#include <errno.h>
+
+#include "stack/depth.h"
+#include "core/thread.h"
+#include "slowpath.h"
+
+/* More frames than there are between two allocation functions. */
+#define DEPTH 1024u
+
+/* A frame is not larger, and what is nearer is taken to be on the same stack. */
+#define NEAR (1ull << 20)
+
+/* The order stays: the newest is the last one. */
+static struct mf_nesting_mark remove_mark(struct mf_nesting *nesting, uint32_t i)
+{
+	struct mf_nesting_mark mark = nesting->marks[i];
+
+	for (; i + 1 < nesting->n; i++)
+		nesting->marks[i] = nesting->marks[i + 1];
+	nesting->n--;
+	return mark;
+}
+
+void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark)
+{
+	if (nesting->n == MF_NESTING_MARKS)
+		remove_mark(nesting, 0);
+	nesting->marks[nesting->n++] = *mark;
+}
+
+void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place)
+{
+	for (uint32_t i = nesting->n; i-- > 0;) {
+		if (nesting->marks[i].place != place)
+			continue;
+		remove_mark(nesting, i);
+		return;
+	}
+}
+
+/* A hook that was left without returning. */
+static void drop_mark(struct mf_thread *thread, uint32_t i)
+{
+	uint8_t inside = mf_thread_local.inside;
+
+	struct mf_nesting_mark mark = remove_mark(&thread->private->nesting, i);
+
+	if (mark.resizing.context != MF_CONTEXT_NONE) {
+		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
+		mf_track_realloc_left(thread, &mark.resizing);
+		mf_thread_local.inside = inside;
+	}
+	if (!thread->private->nesting.n)
+		mf_thread_local.inside &= (uint8_t)~MF_INSIDE_OWN;
+}
+
+void mf_nesting_unwound(void)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), nearest = NEAR;
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint32_t innermost;
+
+	if (!thread || !thread->private->nesting.n)
+		return;
+	innermost = thread->private->nesting.n - 1;
+	for (uint32_t i = 0; i < thread->private->nesting.n; i++) {
+		uint64_t distance = thread->private->nesting.marks[i].place - here;
+
+		if (distance >= nearest)
+			continue;
+		nearest = distance;
+		innermost = i;
+	}
+	drop_mark(thread, innermost);
+}
+
+struct step {
+	uint64_t pc_slot, pc, fp_slot, fp;
+	bool consumes_fp;
+};
+
+struct search {
+	struct mf_thread *thread;
+	const struct mf_registers *caller;
+	bool found, behind_signal;
+	bool is_guess;	 /* a frame had no rule, so from there on the walk may be wrong */
+	bool is_skipped; /* and it led past a mark */
+	bool repeatable; /* the steps are all, and tell all */
+	uint32_t n;
+	struct step steps[MF_NESTING_WORDS];
+	uint64_t last_sp; /* of the outermost frame that was found */
+};
+
+/*
+ * @frame goes from its own stack pointer to that of @outer: a hook's frame in between was left. But a guess may
+ * go too far: code without unwind rules need not have a frame pointer, and then that of a caller is followed.
+ */
+static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
+{
+	struct mf_nesting *nesting = &search->thread->private->nesting;
+
+	if (!frame->sp || outer->sp - frame->sp >= NEAR || mf_thread_local.inside & MF_INSIDE_SHIM)
+		return;
+	for (uint32_t i = nesting->n; i-- > 0;)
+		if (nesting->marks[i].place - frame->sp < outer->sp - frame->sp) {
+			if (search->is_guess)
+				search->is_skipped = true;
+			else
+				drop_mark(search->thread, i);
+		}
+}
+
+static void note_step(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
+{
+	search->repeatable &= search->n < MF_NESTING_WORDS && frame->rule && frame->pc_slot && !frame->other_slot &&
+			      !frame->is_guessed && !frame->is_link && !frame->exact;
+	if (search->repeatable)
+		search->steps[search->n++] = (struct step){
+			.pc_slot = frame->pc_slot,
+			.pc = outer->pc,
+			.fp_slot = frame->fp_slot,
+			.fp = outer->fp,
+			.consumes_fp = frame->consumes_fp,
+		};
+}
+
+/* On the thread's own stack, what lies below the caller was left. */
+static void drop_below(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	if (mf_thread_local.inside & MF_INSIDE_SHIM)
+		return;
+	for (uint32_t i = thread->private->nesting.n; i-- > 0;) {
+		uint64_t place = thread->private->nesting.marks[i].place;
+
+		if (place < caller->sp && mf_depth_is_own_stack(place) && mf_depth_is_own_stack(caller->sp))
+			drop_mark(thread, i);
+	}
+}
+
+static bool visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data)
+{
+	struct search *search = data;
+
+	note_step(search, frame, outer);
+	search->is_guess |= frame->is_guessed;
+	search->last_sp = outer->sp;
+	search->found = outer->pc == (uint64_t)(uintptr_t)mf_hook_returns;
+	search->behind_signal = outer->exact;
+	if (search->found || search->behind_signal)
+		return false;
+	drop_covered(search, frame, outer);
+	return search->thread->private->nesting.n && !search->is_skipped;
+}
+
+/* Is a saved frame pointer of step @i looked at by a later one? */
+static bool is_consumed(const struct search *search, uint32_t i)
+{
+	while (++i < search->n) {
+		if (search->steps[i].consumes_fp)
+			return true;
+		if (search->steps[i].fp_slot)
+			return false;
+	}
+	return false;
+}
+
+static bool add_word(struct mf_nesting_memo *memo, const struct mf_nesting_word *word)
+{
+	if (memo->n == MF_NESTING_WORDS)
+		return false;
+	memo->words[memo->n++] = *word;
+	return true;
+}
+
+/* A signal handler that reads the memo meanwhile finds that it is not valid. */
+static void remember(const struct search *search)
+{
+	const struct mf_registers *caller = search->caller;
+	struct mf_nesting_memo *memo = mf_nesting_memo_of(&search->thread->private->nesting, caller->pc);
+	bool fits = true, is_saved = false;
+
+	__atomic_store_n(&memo->pc, 0, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	memo->n = 0;
+	memo->generation = mf_objects_generation();
+	memo->fp = caller->fp - caller->sp;
+	memo->needs_fp = false;
+	for (uint32_t i = 0; i < search->n && fits; i++) {
+		const struct step *step = &search->steps[i];
+
+		memo->needs_fp |= step->consumes_fp && !is_saved;
+		is_saved |= step->fp_slot != 0;
+		if (step->fp_slot && is_consumed(search, i))
+			fits = add_word(memo, &(struct mf_nesting_word){
+				.distance = (int64_t)(step->fp_slot - caller->sp),
+				.value = step->fp - caller->sp,
+				.is_frame = true,
+			});
+		fits = fits && add_word(memo, &(struct mf_nesting_word){
+			.distance = (int64_t)(step->pc_slot - caller->sp),
+			.value = step->pc,
+		});
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (fits)
+		__atomic_store_n(&memo->pc, caller->pc, __ATOMIC_RELAXED);
+}
+
+/* Lies a mark so near that the walk, which was lost, would have come there? */
+static bool is_near(const struct search *search)
+{
+	const struct mf_nesting *nesting = &search->thread->private->nesting;
+
+	for (uint32_t i = 0; i < nesting->n; i++)
+		if (nesting->marks[i].place - search->last_sp < NEAR)
+			return true;
+	return false;
+}
+
+bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	struct search search = {
+		.thread = thread,
+		.caller = caller,
+		.repeatable = !caller->exact,
+		.last_sp = caller->sp,
+	};
+	int saved = errno;
+	bool nested;
+
+	drop_below(thread, caller);
+	if (!thread->private->nesting.n) {
+		mf_thread_local.inside &= (uint8_t)~MF_INSIDE_OWN;
+		return false;
+	}
+	if (!mf_unwind_frames(caller, DEPTH, visit, &search))
+		nested = is_near(&search);
+	else if (search.found || search.is_skipped || search.behind_signal)
+		nested = !search.behind_signal;
+	else
+		/* The stack's end, as far as a guess is worth: one without any frame is none, either. */
+		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
+	if (nested && search.repeatable && search.found)
+		remember(&search);
+	errno = saved;
+	return nested;
+}

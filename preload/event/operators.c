@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+// C++ operator new and delete, all forms, by their mangled names: the shim itself needs no C++.
+//
+// The plain forms are malloc() and free(), as in the C++ library; the library's own operator is called
+// only when memory runs out, for its new-handlers and exceptions. The aligned forms are always the
+// library's own: libraries differ in which alignments they refuse and in how far they round sizes up, and
+// programs rely on that room. The library then comes back to us for the memory; that inner call is
+// not counted (mf_track_absorb()).
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "allocator.h"
+#include "core/cxx_library.h"
+#include "core/real.h"
+#include "core/start.h"
+#include "trace.h"
+#include "slowpath.h"
+
+#define EXPORT __attribute__((visibility("default"), noinline))
+
+/* std::align_val_t and size_t are passed alike; std::nothrow_t is passed by reference. */
+typedef size_t align_val_t;
+
+static void *allocate(size_t size)
+{
+	return mf_start()->program_malloc(size ? size : 1);
+}
+
+static bool is_power_of_two(size_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* Without a C++ library: as libstdc++. */
+static void *allocate_aligned(size_t size, align_val_t alignment)
+{
+	size_t rounded = ((size ? size : 1) + alignment - 1) & ~(alignment - 1);
+	void *pointer;
+
+	if (!is_power_of_two(alignment) || rounded < size)
+		return NULL;
+	if (alignment < sizeof(void *))
+		alignment = sizeof(void *);
+	return mf_start()->program_posix_memalign(&pointer, alignment, rounded) ? NULL : pointer;
+}
+
+static __attribute__((noreturn)) void fail_without_library(void)
+{
+	static const char text[] = "massif: operator new failed, and there is no C++ library to throw\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		abort();
+	abort();
+}
+
+typedef void *new_type(size_t size);
+typedef void *new_aligned_type(size_t size, align_val_t alignment);
+typedef void *new_nothrow_type(size_t size, const void *nothrow);
+typedef void *new_aligned_nothrow_type(size_t size, align_val_t alignment, const void *nothrow);
+typedef void delete_aligned_type(void *pointer, align_val_t alignment);
+typedef void delete_sized_aligned_type(void *pointer, size_t size, align_val_t alignment);
+typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, const void *nothrow);
+
+/*
+ * Defines the plain operator @symbol of @type, with its parameters and the arguments made of them. @missing
+ * is what to do when memory runs out and there is no C++ library. If there is one, what it allocates after
+ * that (for new-handlers, exceptions and the block) is counted there, as any malloc().
+ */
+#define NEW(symbol, type, parameters, arguments, missing)                            \
+	void *symbol parameters;                                                     \
+	EXPORT void *symbol parameters                                               \
+	{                                                                            \
+		void *pointer = allocate(size);                                      \
+		struct mf_shortcut_result told;                                      \
+                                                                                     \
+		if (__builtin_expect(!pointer, 0)) {                                 \
+			type *library = (type *)mf_library_find(MF_LIBRARY_##symbol); \
+                                                                                     \
+			if (library)                                                 \
+				return library arguments;                            \
+			missing;                                                     \
+		}                                                                    \
+		told = mf_shortcut_alloc(pointer, size, MF_FRAME);                   \
+		pointer = told.pointer;                                              \
+		if (__builtin_expect(told.done, 1))                                  \
+			return pointer;                                              \
+		MF_TRACE(#symbol "(%u) = %p", size, pointer);                        \
+		mf_track_alloc(pointer, size, &MF_CALLER);                           \
+		return pointer;                                                      \
+	}
+
+NEW(_Znwm, new_type, (size_t size), (size), fail_without_library())
+NEW(_Znam, new_type, (size_t size), (size), fail_without_library())
+NEW(_ZnwmRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow), return NULL)
+NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow), return NULL)
+
+/*
+ * Before the library's aligned operator new is called: whether the first block that it allocates is the one
+ * for the program. If it is going to throw, that would be the exception. Nor is it where we are called by
+ * the library itself, whose operator new[] calls operator new.
+ */
+static bool begin_library_new(size_t size, align_val_t alignment)
+{
+	return is_power_of_two(alignment) && size <= PTRDIFF_MAX && mf_track_absorb();
+}
+
+/* The block counts once, as one of @size bytes that the caller of the outermost operator asked for. */
+static void end_library_new(void *pointer, size_t size, const void *frame)
+{
+	struct mf_track_realloc state;
+
+	if (mf_track_absorbed()) {
+		mf_allocator_made(pointer, size, frame);
+		return;
+	}
+	/* Its first attempt failed, and a new-handler found memory: the second one was counted. */
+	mf_track_realloc_begin(&state, pointer, &MF_CALLER_OF(frame));
+	mf_track_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
+}
+
+/* Defines the aligned operator @symbol. Without a library: @missing, if it cannot allocate. */
+#define NEW_ALIGNED(symbol, type, parameters, arguments, missing)                     \
+	void *symbol parameters;                                                      \
+	EXPORT void *symbol parameters                                                \
+	{                                                                             \
+		type *library = (type *)mf_library_find(MF_LIBRARY_##symbol);         \
+		bool is_outermost = true;                                             \
+		void *pointer;                                                        \
+                                                                                      \
+		if (__builtin_expect(library != NULL, 1)) {                           \
+			mf_start();                                                   \
+			is_outermost = begin_library_new(size, alignment);            \
+			pointer = library arguments;                                  \
+			if (!is_outermost)                                            \
+				return pointer;                                       \
+		} else {                                                              \
+			pointer = allocate_aligned(size, alignment);                  \
+			if (!pointer)                                                 \
+				missing;                                              \
+		}                                                                     \
+		/* Before the block is counted: what counts it asks for the name. */  \
+		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
+		if (library)                                                          \
+			end_library_new(pointer, size, MF_FRAME);                     \
+		else                                                                  \
+			mf_allocator_made(pointer, size, MF_FRAME);                   \
+		return pointer;                                                       \
+	}
+
+NEW_ALIGNED(_ZnwmSt11align_val_t, new_aligned_type, (size_t size, align_val_t alignment),
+	    (size, alignment), fail_without_library())
+NEW_ALIGNED(_ZnamSt11align_val_t, new_aligned_type, (size_t size, align_val_t alignment),
+	    (size, alignment), fail_without_library())
+NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow_type,
+	    (size_t size, align_val_t alignment, const void *nothrow), (size, alignment, nothrow), return NULL)
+NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow_type,
+	    (size_t size, align_val_t alignment, const void *nothrow), (size, alignment, nothrow), return NULL)
+
+#define DELETE(symbol, ...)                             \
+	void symbol(void *pointer, ##__VA_ARGS__);      \
+	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
+	{                                               \
+		struct mf_shortcut_result told = mf_allocator_begin_free(pointer); \
+                                                        \
+		pointer = told.pointer;                         \
+		if (__builtin_expect(told.done, 1)) {           \
+			mf_real_functions.program_free(pointer); \
+			return;                                 \
+		}                                               \
+		MF_TRACE(#symbol "(%p)", pointer);      \
+		mf_allocator_free(pointer, mf_start()->program_free, MF_FRAME); \
+	}
+
+DELETE(_ZdlPv)
+DELETE(_ZdaPv)
+DELETE(_ZdlPvm, size_t size)
+DELETE(_ZdaPvm, size_t size)
+DELETE(_ZdlPvRKSt9nothrow_t, const void *nothrow)
+DELETE(_ZdaPvRKSt9nothrow_t, const void *nothrow)
+
+/* A block of the library's aligned operator new goes back to the library. */
+#define DELETE_ALIGNED(symbol, type, parameters, arguments)                           \
+	void symbol parameters;                                                       \
+	EXPORT void symbol parameters                                                 \
+	{                                                                             \
+		type *library = (type *)mf_library_find(MF_LIBRARY_##symbol);         \
+		bool is_outermost = !mf_track_is_absorbing();                         \
+                                                                                      \
+		if (is_outermost && !mf_allocator_begin_free(pointer).done) {         \
+			MF_TRACE(#symbol "(%p)", pointer);                            \
+			mf_track_free(pointer, MF_FRAME);                             \
+		}                                                                     \
+		if (__builtin_expect(!library, 0)) {                                  \
+			mf_start()->program_free(pointer);                            \
+			return;                                                       \
+		}                                                                     \
+		is_outermost = is_outermost && mf_track_absorb();                     \
+		library arguments;                                                    \
+		if (is_outermost)                                                     \
+			mf_track_absorbed();                                          \
+	}
+
+DELETE_ALIGNED(_ZdlPvSt11align_val_t, delete_aligned_type, (void *pointer, align_val_t alignment),
+	       (pointer, alignment))
+DELETE_ALIGNED(_ZdaPvSt11align_val_t, delete_aligned_type, (void *pointer, align_val_t alignment),
+	       (pointer, alignment))
+DELETE_ALIGNED(_ZdlPvmSt11align_val_t, delete_sized_aligned_type,
+	       (void *pointer, size_t size, align_val_t alignment), (pointer, size, alignment))
+DELETE_ALIGNED(_ZdaPvmSt11align_val_t, delete_sized_aligned_type,
+	       (void *pointer, size_t size, align_val_t alignment), (pointer, size, alignment))
+DELETE_ALIGNED(_ZdlPvSt11align_val_tRKSt9nothrow_t, delete_aligned_nothrow_type,
+	       (void *pointer, align_val_t alignment, const void *nothrow), (pointer, alignment, nothrow))
+DELETE_ALIGNED(_ZdaPvSt11align_val_tRKSt9nothrow_t, delete_aligned_nothrow_type,
+	       (void *pointer, align_val_t alignment, const void *nothrow), (pointer, alignment, nothrow))

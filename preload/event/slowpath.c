@@ -1,0 +1,790 @@
+// SPDX-License-Identifier: GPL-2.0
+// Tells the model what the program allocates and frees.
+//
+// Each event passes in two steps: the stack's context is found, and the accounts are changed: the
+// thread's own tally, beside other threads, as long as that is enough, else the model, alone. A
+// signal handler may interrupt either and allocate: its events wait in the thread until the
+// interrupted one is done.
+//
+// What only some sessions want costs the others nothing: a function of the hot path exists twice, with
+// the session's word a constant in the usual one.
+
+#include "slowpath.h"
+
+#include <errno.h>
+
+#include "model/heap.h"
+#include "model/ledger.h"
+#include "model/model.h"
+#include "model/stacks.h"
+#include "model/tally.h"
+#include "core/clock.h"
+#include "process/fork.h"
+#include "core/gate.h"
+#include "core/real.h"
+#include "core/session.h"
+#include "stack/context.h"
+#include "core/thread.h"
+#include "stack/verify.h"
+#include "core/xstate.h"
+
+#define MF_INLINE static inline __attribute__((always_inline))
+
+static inline uint64_t address_of(const void *pointer)
+{
+	return (uint64_t)(uintptr_t)pointer;
+}
+
+/* What the model is told of the block at @pointer; its capacity where that is the allocator's own. */
+static struct mf_block block_at(uint64_t address, size_t size, uint32_t context)
+{
+	return (struct mf_block){
+		.address = address,
+		.size = size,
+		.capacity = mf_real_extent((const void *)(uintptr_t)address),
+		.context = context,
+	};
+}
+
+static void account_alloc(uint64_t address, size_t size, uint32_t context, int64_t now)
+{
+	struct mf_block block;
+
+	if (__builtin_expect(!mf_session_store.header->real_capacities, 1)) {
+		mf_heap_alloc(&mf_session_store, address, size, context, now);
+		return;
+	}
+	block = block_at(address, size, context);
+	mf_heap_alloc_block(&mf_session_store, &block, now);
+}
+
+/* Its size is its capacity. */
+static void account_made(uint64_t address, size_t size, uint32_t context, int64_t now)
+{
+	const struct mf_block block = {
+		.address = address, .size = size, .capacity = size, .context = context,
+	};
+
+	mf_heap_alloc_block(&mf_session_store, &block, now);
+}
+
+static void account_realloc(const struct mf_block *old, uint64_t address, size_t size,
+			    uint32_t context, int64_t now)
+{
+	struct mf_block block;
+
+	if (__builtin_expect(!mf_session_store.header->real_capacities, 1)) {
+		mf_heap_realloc_end(&mf_session_store, old, address, size, context, now);
+		return;
+	}
+	block = block_at(address, size, context);
+	mf_heap_realloc_end_block(&mf_session_store, old, &block, now);
+}
+
+void mf_track_lose(void)
+{
+	/* The memory may be gone, or another's. */
+	if (!mf_session_is_active() || mf_fork_is_newborn)
+		return;
+	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
+}
+
+/* Returns with the gate closed and the totals exact: the present time. */
+static int64_t begin_alone(struct mf_thread *thread)
+{
+	mf_gate_close();
+	mf_tally_fold(&mf_session_store);
+	mf_session_store.header->events++;
+	return mf_clock_now(&thread->private->clock);
+}
+
+static void end_alone(int64_t now)
+{
+	struct mf_model *model = mf_model_of(&mf_session_store);
+
+	if (model->options.time_unit == MF_TIME_MS)
+		mf_session_store.header->snapshot_due = now >= model->next_allowed;
+	mf_tally_grant(&mf_session_store);
+	mf_gate_open();
+}
+
+/* An event is absorbed; one that failed (@pointer is NULL) only ends the waiting for it. */
+static __attribute__((noinline)) void absorb(const void *pointer)
+{
+	mf_thread_local.is_absorbed = pointer != NULL;
+	mf_thread_local.inside &= (uint8_t)~MF_INSIDE_LIBRARY;
+}
+
+static void defer(const void *pointer, struct mf_deferred event)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint32_t n = thread ? thread->n_deferred : MF_DEFERRED_MAX;
+
+	if (mf_session_has(MF_SESSION_NO_HEAP))
+		return;
+	if (n == MF_DEFERRED_MAX) {
+		mf_track_lose();
+		return;
+	}
+	event.address = address_of(pointer);
+	thread->deferred[n] = event;
+	thread->n_deferred = n + 1;
+}
+
+/* A child that was forked within an allocation function of the program's has no state at first. */
+static bool is_nested(const struct mf_registers *caller)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+	uint8_t inside = mf_thread_local.inside;
+
+	if (!thread && !(inside & MF_INSIDE_SHIM)) {
+		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
+		thread = mf_thread_get();
+		mf_thread_local.inside = inside;
+	}
+	return thread && (mf_nesting_recalls(&thread->private->nesting, caller) || mf_nesting_search(thread, caller));
+}
+
+MF_ALIGNED_STACK bool mf_track_is_nested(const void *frame)
+{
+	const struct mf_registers caller = MF_CALLER_OF(frame);
+
+	return mf_thread_local.inside & MF_INSIDE_OWN && mf_session_is_active() && is_nested(&caller);
+}
+
+/*
+ * Of a thread that is inside of something: whether @event of the block at @pointer is not to be accounted
+ * now, but later, or not at all.
+ */
+static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_deferred event,
+						 const struct mf_registers *caller)
+{
+	/* What one of the program's own allocation functions does is a part of its event. */
+	if (mf_thread_local.inside & MF_INSIDE_OWN && is_nested(caller))
+		return true;
+	if (mf_track_is_absorbing())
+		absorb(pointer);
+	else if (mf_thread_local.inside & MF_INSIDE_SHIM)
+		defer(pointer, event);
+	else
+		return false;
+	return true;
+}
+
+bool mf_track_absorb(void)
+{
+	if (!mf_session_is_active() || mf_thread_local.inside)
+		return false;
+	mf_thread_local.is_absorbed = false;
+	mf_thread_local.inside = MF_INSIDE_LIBRARY;
+	return true;
+}
+
+bool mf_track_absorbed(void)
+{
+	bool absorbed = mf_thread_local.is_absorbed || mf_track_is_absorbing();
+
+	mf_thread_local.is_absorbed = false;
+	mf_thread_local.inside &= (uint8_t)~MF_INSIDE_LIBRARY;
+	return absorbed;
+}
+
+/* @node is where the stack of who frees ends, if there is a ledger. */
+static void enter_free(uint32_t node, const struct mf_block *block)
+{
+	if (node != UINT32_MAX)
+		mf_ledger_free(&mf_session_store, node, block);
+}
+
+/* Accounts what signal handlers left behind. */
+static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
+{
+	bool ledger = mf_session_has(MF_SESSION_LEDGER);
+	int saved = errno;
+
+	for (uint32_t i = 0; i < thread->n_deferred; i++) {
+		const struct mf_deferred *event = &thread->deferred[i];
+		uint32_t context = event->is_free ? MF_CONTEXT_NONE : mf_stack_interrupted();
+		uint32_t node = ledger ? mf_stack_interrupted_node() : MF_NODE_ROOT;
+		int64_t now = begin_alone(thread);
+		struct mf_block block;
+
+		if (!event->is_free) {
+			/* It may be gone by now: its capacity cannot be asked for. */
+			if (event->is_made)
+				account_made(event->address, event->size, context, now);
+			else
+				mf_heap_alloc(&mf_session_store, event->address, event->size,
+					      context, now);
+			if (ledger)
+				mf_ledger_alloc(&mf_session_store, context, event->size);
+		} else if (mf_heap_free_block(&mf_session_store, event->address, &block, now) &&
+			   ledger) {
+			enter_free(node, &block);
+		}
+		end_alone(now);
+	}
+	thread->n_deferred = 0;
+	errno = saved;
+}
+
+/* Before its next event: what the thread has put off. */
+static __attribute__((noinline)) void settle(struct mf_thread *thread)
+{
+	int saved = errno;
+	bool done = false;
+
+	if (mf_gate_enter(thread)) {
+		done = mf_tally_settle(&thread->desk, true);
+		mf_gate_leave(thread);
+	}
+	if (!done) {
+		mf_gate_close();
+		mf_tally_fold(&mf_session_store);
+		mf_tally_grant(&mf_session_store);
+		mf_gate_open();
+	}
+	errno = saved;
+}
+
+/* From here to leave(), the thread's other events wait. NULL: the event is lost, do not leave. */
+static inline struct mf_thread *enter(void)
+{
+	struct mf_thread *thread;
+
+	mf_thread_local.inside = MF_INSIDE_SHIM;
+	thread = mf_thread_get();
+	if (__builtin_expect(!thread, 0)) {
+		mf_thread_local.inside = 0;
+		mf_track_lose();
+	} else if (thread->desk.tally->put_off) {
+		settle(thread);
+	}
+	return thread;
+}
+
+static inline void leave(struct mf_thread *thread)
+{
+	/* An event can come from outside of those of the program's functions that it may be in. */
+	const uint8_t outside = thread->private->nesting.n ? MF_INSIDE_OWN : 0;
+
+	mf_thread_local.inside = outside;
+	/* Looked at after the door is open: a handler may have come in just before. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	while (__builtin_expect(thread->n_deferred, 0) && mf_session_is_active()) {
+		mf_thread_local.inside = MF_INSIDE_SHIM;
+		account_deferred(thread);
+		mf_thread_local.inside = outside;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+	if (__builtin_expect(mf_thread_local.shortcut == MF_SHORTCUT_ENDING && !outside, 0))
+		mf_thread_release();
+}
+
+/*
+ * Inside the gate, before the tally is looked at: what the thread has executed since its last event.
+ * False: it is the model's turn. The other units cost nothing here.
+ */
+static inline bool advance(struct mf_thread *thread)
+{
+	return __builtin_expect(!thread->counts, 1) ||
+	       mf_tally_advance(thread->desk.tally, mf_clock_advance(&thread->private->clock));
+}
+
+/* It takes a while: meanwhile the block's slot comes into the cache. */
+static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
+						       const struct mf_registers *caller,
+						       const void *pointer)
+{
+	int saved = errno;
+	uint32_t context;
+
+	mf_blocks_prefetch(&thread->desk.blocks, address_of(pointer));
+	context = mf_stack_context(thread, caller);
+
+	errno = saved;
+	return context;
+}
+
+static __attribute__((noinline)) void verify(const struct mf_registers *caller, uint32_t context)
+{
+	int saved = errno;
+
+	if (context >= MF_CONTEXT_FIRST)
+		mf_verify_stack(caller, context);
+	errno = saved;
+}
+
+static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint64_t address,
+						  size_t size, uint32_t context)
+{
+	int saved = errno;
+	int64_t now = begin_alone(thread);
+
+	account_alloc(address, size, context, now);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		mf_ledger_alloc(&mf_session_store, context, size);
+	end_alone(now);
+	errno = saved;
+}
+
+/* The stack that @caller is on, as deep as it is now. */
+static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
+						  const struct mf_registers *caller)
+{
+	int64_t change = mf_depth_change(thread, caller);
+	bool done = false;
+	int saved = errno;
+	int64_t now;
+
+	if (!change)
+		return;
+	if (mf_gate_enter(thread)) {
+		done = advance(thread) && mf_tally_stacks(&thread->desk, change);
+		if (done)
+			thread->private->depth.bytes += (uint64_t)change;
+		mf_gate_leave(thread);
+	}
+	if (!done) {
+		now = begin_alone(thread);
+		mf_session_store.header->events--; /* it is that of the call we are in */
+		mf_stacks_change(&mf_session_store, change, now);
+		thread->private->depth.bytes += (uint64_t)change;
+		end_alone(now);
+	}
+	errno = saved;
+}
+
+/* Whether the event is one of a block, too. */
+MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller, int session)
+{
+	if (session & MF_SESSION_STACKS)
+		watch_stack(thread, caller);
+	return !(session & MF_SESSION_NO_HEAP);
+}
+
+/* The context of a stack that was met before, or 0. */
+MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	uint32_t context = 0;
+
+	if (__builtin_expect(thread->generation == mf_objects_generation(), 1))
+		context = mf_memo_recall(&thread->memo, caller->sp, caller->pc);
+	return context ? context : mf_stack_known(thread, caller);
+}
+
+/* The same; in a plain session, after the short way has failed; when it is verified, as that would have it. */
+MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
+{
+	return session & MF_SESSION_VERIFIES ? recall_stack(thread, caller) :
+					       mf_stack_known(thread, caller);
+}
+
+/* The event of a thread that is inside. */
+MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t size,
+		       const struct mf_registers *caller, int session)
+{
+	uint32_t context = known_stack(thread, caller, session);
+	bool done = false;
+
+	if (!context)
+		context = find_context(thread, caller, pointer);
+	if (session & MF_SESSION_VERIFIES)
+		verify(caller, context);
+	if (mf_gate_enter(thread)) {
+		done = advance(thread) &&
+		       mf_tally_alloc(&thread->desk, address_of(pointer), size, context, true);
+		if (session & MF_SESSION_LEDGER && done)
+			mf_ledger_alloc(&mf_session_store, context, size);
+		mf_gate_leave(thread);
+	}
+	if (__builtin_expect(!done, 0))
+		alloc_alone(thread, address_of(pointer), size, context);
+	leave(thread);
+}
+
+MF_ALIGNED_STACK void mf_track_deferred(struct mf_thread *thread)
+{
+	leave(thread);
+}
+
+MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_registers *caller,
+			   int session)
+{
+	struct mf_thread *thread;
+
+	if (__builtin_expect(mf_thread_local.inside, 0) &&
+	    is_put_off(pointer, (struct mf_deferred){ .size = size }, caller))
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	if (!watch(thread, caller, session)) {
+		leave(thread);
+		return;
+	}
+	account(thread, pointer, size, caller, session);
+}
+
+static __attribute__((noinline)) void track_alloc_watched(const void *pointer, size_t size,
+							  const struct mf_registers *caller,
+							  int session)
+{
+	track_alloc(pointer, size, caller, session);
+}
+
+MF_ALIGNED_STACK void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
+{
+	int session = *mf_session_active_word;
+
+	if (!pointer) {
+		if (mf_track_is_absorbing())
+			absorb(NULL);
+		return;
+	}
+	if (__builtin_expect(session == MF_SESSION_ACTIVE, 1))
+		track_alloc(pointer, size, caller, MF_SESSION_ACTIVE);
+	else if (session && !(session & MF_SESSION_STOPPED))
+		track_alloc_watched(pointer, size, caller, session);
+}
+
+static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context)
+{
+	bool done = false;
+
+	/* What an allocator would lose, if its size is not one that they give, is not to be counted. */
+	if (mf_blocks_capacity(size, mf_model_of(&mf_session_store)->options.alignment) != size)
+		return false;
+	if (mf_gate_enter(thread)) {
+		done = advance(thread) && mf_tally_alloc(&thread->desk, address, size, context, true);
+		if (done && mf_session_has(MF_SESSION_LEDGER))
+			mf_ledger_alloc(&mf_session_store, context, size);
+		mf_gate_leave(thread);
+	}
+	return done;
+}
+
+void mf_track_made(const void *pointer, size_t size, const struct mf_registers *caller)
+{
+	int session = *mf_session_active_word, saved = errno;
+	struct mf_thread *thread;
+	uint32_t context;
+	int64_t now;
+
+	/* More than there can be of anything: Massif would not survive it. */
+	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
+		return;
+	if (mf_thread_local.inside &&
+	    is_put_off(pointer, (struct mf_deferred){ .size = size, .is_made = true }, caller))
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	if (!watch(thread, caller, session))
+		goto out;
+	thread->entry = NULL;
+	context = mf_stack_known(thread, caller);
+	if (!context)
+		context = mf_stack_context(thread, caller);
+	if (!tally_made(thread, address_of(pointer), size, context)) {
+		now = begin_alone(thread);
+		account_made(address_of(pointer), size, context, now);
+		if (session & MF_SESSION_LEDGER)
+			mf_ledger_alloc(&mf_session_store, context, size);
+		end_alone(now);
+	}
+out:
+	leave(thread);
+	errno = saved;
+}
+
+static __attribute__((noinline)) void free_alone(struct mf_thread *thread, uint64_t address,
+						 uint32_t node)
+{
+	int saved = errno;
+	int64_t now = begin_alone(thread);
+	struct mf_block block;
+
+	if (mf_heap_free_block(&mf_session_store, address, &block, now) &&
+	    mf_session_has(MF_SESSION_LEDGER))
+		enter_free(node, &block);
+	end_alone(now);
+	errno = saved;
+}
+
+static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
+						    const struct mf_registers *caller)
+{
+	int saved = errno;
+	uint32_t node = mf_stack_node(thread, caller);
+
+	errno = saved;
+	return node;
+}
+
+/* @caller is only looked at where @session wants it, or the thread is inside of something. */
+MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
+{
+	uint32_t node = UINT32_MAX;
+	struct mf_thread *thread;
+	struct mf_block block;
+	bool done = false;
+
+	if (__builtin_expect(mf_thread_local.inside, 0) &&
+	    is_put_off(pointer, (struct mf_deferred){ .is_free = true }, caller))
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	if (!watch(thread, caller, session)) {
+		leave(thread);
+		return;
+	}
+	if (session & MF_SESSION_LEDGER)
+		node = find_node(thread, caller);
+	if (mf_gate_enter(thread)) {
+		done = advance(thread) &&
+		       mf_tally_free(&thread->desk, address_of(pointer), &block, true);
+		if (session & MF_SESSION_LEDGER && done)
+			enter_free(node, &block);
+		mf_gate_leave(thread);
+	}
+	if (__builtin_expect(!done, 0))
+		free_alone(thread, address_of(pointer), node);
+	leave(thread);
+}
+
+static __attribute__((noinline)) void track_free_watched(const void *pointer,
+							 const struct mf_registers *caller,
+							 int session)
+{
+	track_free(pointer, caller, session);
+}
+
+MF_ALIGNED_STACK void mf_track_free(const void *pointer, const void *frame)
+{
+	int session = *mf_session_active_word;
+
+	if (!pointer)
+		return;
+	if (__builtin_expect(session == MF_SESSION_ACTIVE && !mf_thread_local.inside, 1))
+		track_free(pointer, NULL, MF_SESSION_ACTIVE);
+	else if (session)
+		track_free_watched(pointer, &MF_CALLER_OF(frame), session);
+}
+
+MF_ALIGNED_STACK void mf_track_free_at(const void *pointer, const struct mf_registers *caller)
+{
+	int session = *mf_session_active_word;
+
+	if (pointer && session)
+		track_free_watched(pointer, caller, session);
+}
+
+/* Member by member: what was just written in parts would have to wait if it were read as a whole. */
+MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *block)
+{
+	struct mf_block *resizing = &thread->private->resizing;
+
+	__atomic_store_n(&resizing->address, block->address, __ATOMIC_RELAXED);
+	__atomic_store_n(&resizing->size, block->size, __ATOMIC_RELAXED);
+	__atomic_store_n(&resizing->capacity, block->capacity, __ATOMIC_RELAXED);
+	__atomic_store_n(&resizing->context, block->context, __ATOMIC_RELAXED);
+}
+
+MF_ALIGNED_STACK void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old,
+					     const struct mf_registers *caller)
+{
+	struct mf_thread *thread;
+	int saved = errno;
+
+	state->known = false;
+	if (!mf_session_is_active())
+		return;
+	if (mf_thread_local.inside && is_put_off(old, (struct mf_deferred){ .is_free = true }, caller))
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	if (mf_gate_enter(thread)) {
+		state->known = mf_tally_realloc_begin(&thread->desk, address_of(old),
+						      &state->block);
+		if (state->known)
+			note_resizing(thread, &state->block);
+		mf_gate_leave(thread);
+	}
+	if (!state->known) {
+		mf_gate_close();
+		state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old),
+						     &state->block);
+		if (state->known)
+			note_resizing(thread, &state->block);
+		mf_gate_open();
+	}
+	leave(thread);
+	errno = saved;
+}
+
+bool mf_track_realloc_zero_keeps(void)
+{
+	return mf_session_is_active() && mf_session_store.header->realloc_zero_keeps;
+}
+
+MF_ALIGNED_STACK void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller)
+{
+	uint32_t node = UINT32_MAX;
+	struct mf_thread *thread;
+	int saved = errno;
+	int64_t now;
+
+	if (!state->known)
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	watch(thread, caller, *mf_session_active_word);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		node = mf_stack_node(thread, caller);
+	now = begin_alone(thread);
+	/* Back for a moment: of two blocks at an address, the later one is freed. */
+	mf_heap_realloc_failed(&mf_session_store, &state->block);
+	mf_heap_free(&mf_session_store, state->block.address, now);
+	thread->private->resizing.context = MF_CONTEXT_NONE;
+	if (mf_session_has(MF_SESSION_LEDGER))
+		enter_free(node, &state->block);
+	end_alone(now);
+	leave(thread);
+	errno = saved;
+}
+
+void mf_track_realloc_left(struct mf_thread *thread, const struct mf_block *block)
+{
+	int64_t now = begin_alone(thread);
+	struct mf_block other;
+	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
+
+	mf_session_store.header->events--; /* it is none */
+	mf_heap_realloc_failed(&mf_session_store, block);
+	if (is_taken)
+		mf_heap_free(&mf_session_store, block->address, now);
+	if (thread->private->resizing.address == block->address)
+		thread->private->resizing.context = MF_CONTEXT_NONE;
+	end_alone(now);
+}
+
+static void realloc_failed(struct mf_thread *thread, const struct mf_block *block)
+{
+	int64_t now = begin_alone(thread);
+
+	mf_heap_realloc_failed(&mf_session_store, block);
+	thread->private->resizing.context = MF_CONTEXT_NONE;
+	end_alone(now);
+}
+
+static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, uint64_t address,
+			  size_t size, uint32_t context, const struct mf_registers *caller)
+{
+	int64_t now = begin_alone(thread);
+
+	/* Before a new context is made: the peak's tree must not have it. */
+	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);
+	if (!context) {
+		end_alone(now);
+		context = mf_stack_context(thread, caller);
+		now = begin_alone(thread);
+		mf_session_store.header->events--; /* the same event */
+	}
+	account_realloc(old, address, size, context, now);
+	if (mf_session_has(MF_SESSION_LEDGER))
+		mf_ledger_realloc(&mf_session_store, context, old, size);
+	thread->private->resizing.context = MF_CONTEXT_NONE;
+	end_alone(now);
+}
+
+MF_ALIGNED_STACK void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
+			  size_t size, const struct mf_registers *caller)
+{
+	struct mf_thread *thread;
+	int saved = errno;
+	bool done = false;
+	uint32_t context;
+
+	if (!state->known) {
+		/* Not ours so far, as far as we know: it is from now on. */
+		mf_track_alloc(pointer, size, caller);
+		return;
+	}
+	thread = enter();
+	if (!thread)
+		return;
+	if (!pointer) {
+		realloc_failed(thread, &state->block);
+		leave(thread);
+		errno = saved;
+		return;
+	}
+	watch(thread, caller, *mf_session_active_word);
+	context = recall_stack(thread, caller);
+	/* One that shrinks may make a peak, which comes before its context. */
+	if (!context && size >= state->block.size)
+		context = mf_stack_context(thread, caller);
+	if (mf_session_has(MF_SESSION_VERIFIES))
+		verify(caller, context);
+	if (mf_gate_enter(thread)) {
+		done = advance(thread) &&
+		       mf_tally_realloc_end(&thread->desk, &state->block, address_of(pointer), size,
+					    context);
+		if (done)
+			thread->private->resizing.context = MF_CONTEXT_NONE;
+		if (done && mf_session_has(MF_SESSION_LEDGER))
+			mf_ledger_realloc(&mf_session_store, context, &state->block, size);
+		mf_gate_leave(thread);
+	}
+	if (!done)
+		realloc_alone(thread, &state->block, address_of(pointer), size, context, caller);
+	leave(thread);
+	errno = saved;
+}
+
+/* A block that counts stays one that counts. */
+static void resize_while_stopped(const void *pointer, size_t size,
+				 const struct mf_registers *caller)
+{
+	struct mf_track_realloc state;
+
+	if (!pointer || mf_thread_local.inside)
+		return;
+	mf_track_realloc_begin(&state, pointer, caller);
+	if (state.known)
+		mf_track_realloc_end(&state, pointer, pointer, size, caller);
+}
+
+void mf_track_resized(const void *pointer, size_t size, const struct mf_registers *caller)
+{
+	if (*mf_session_active_word & MF_SESSION_STOPPED) {
+		resize_while_stopped(pointer, size, caller);
+		return;
+	}
+	mf_track_free_at(pointer, caller);
+	mf_track_made(pointer, size, caller);
+}
+
+void mf_track_snapshot(void)
+{
+	struct mf_thread *thread;
+	int saved = errno;
+	int64_t now;
+
+	/* A signal handler that interrupted the shim cannot wait for it. */
+	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_SHIM)
+		return;
+	thread = enter();
+	if (!thread)
+		return;
+	now = begin_alone(thread);
+	mf_session_store.header->events--; /* it is none */
+	mf_model_take(&mf_session_store, now);
+	end_alone(now);
+	leave(thread);
+	errno = saved;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+// What programs call by massif/massif.h.
+
+#include "massif.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "monitor_command.h"
+#include "core/session.h"
+#include "event/slowpath.h"
+
+#undef massif_malloc_like
+#undef massif_free_like
+#undef massif_resize_like
+#undef massif_stop
+#undef massif_start
+#undef massif_snapshot
+#undef massif_snapshot_to
+#undef massif_is_there
+
+#define EXPORT __attribute__((visibility("default"), noinline))
+
+EXPORT void massif_malloc_like(const void *block, size_t size)
+{
+	mf_track_made(block, size, &MF_CALLER);
+}
+
+EXPORT void massif_free_like(const void *block)
+{
+	mf_track_free(block, MF_FRAME);
+}
+
+EXPORT void massif_resize_like(const void *block, size_t size)
+{
+	mf_track_resized(block, size, &MF_CALLER);
+}
+
+EXPORT void massif_stop(void)
+{
+	mf_session_count(false);
+}
+
+EXPORT void massif_start(void)
+{
+	mf_session_count(true);
+}
+
+EXPORT void massif_snapshot(void)
+{
+	mf_track_snapshot();
+}
+
+EXPORT int massif_snapshot_to(const char *file)
+{
+	return mf_command_snapshot(file) ? -1 : 0;
+}
+
+EXPORT int massif_is_there(void)
+{
+	return mf_session_is_active();
+}

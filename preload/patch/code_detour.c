@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+// Leads a function's calls to another one, and keeps a way to what it does.
+//
+// The first instructions, as many as the jump takes, are executed from a copy near by; a jump leads
+// from there to the next one. In the copy no return address may ever lie on the stack, since nobody
+// could unwind from there: a call among them becomes a push of the address that it would have pushed,
+// and a jump.
+
+#include "code_detour.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "instruction.h"
+#include "patch.h"
+
+#ifdef __x86_64__
+
+#define COPY_MAX 128u /* more than what 5 bytes and one instruction grow to */
+#define ENTRY_MAX 16u
+#define ALIGNMENT 16u /* of functions, at most: between them is padding */
+
+/* Code that is being written. */
+struct writer {
+	uint8_t *at, *end;
+	bool failed;
+};
+
+static void put(struct writer *writer, const void *bytes, size_t n)
+{
+	if ((size_t)(writer->end - writer->at) < n) {
+		writer->failed = true;
+		return;
+	}
+	memcpy(writer->at, bytes, n);
+	writer->at += n;
+}
+
+static void put_distance(struct writer *writer, uint64_t to)
+{
+	int64_t distance = (int64_t)(to - ((uintptr_t)writer->at + sizeof(int32_t)));
+	int32_t narrow = (int32_t)distance;
+
+	if (narrow != distance)
+		writer->failed = true;
+	put(writer, &narrow, sizeof(narrow));
+}
+
+static void put_jump(struct writer *writer, uint64_t to)
+{
+	put(writer, "\xe9", 1);
+	put_distance(writer, to);
+}
+
+/* push imm32; movl imm32, 4(%rsp): changes no register and no flag */
+static void put_push(struct writer *writer, uint64_t value)
+{
+	uint32_t low = (uint32_t)value, high = (uint32_t)(value >> 32);
+
+	put(writer, "\x68", 1);
+	put(writer, &low, sizeof(low));
+	put(writer, "\xc7\x44\x24\x04", 4);
+	put(writer, &high, sizeof(high));
+}
+
+/* As it is, but for the distance of data beside it. */
+static void put_same(struct writer *writer, const uint8_t *from, const struct mf_instruction *in)
+{
+	uint8_t *copy = writer->at;
+	int64_t distance;
+	int32_t narrow;
+
+	put(writer, from, in->length);
+	if (!in->near_offset || writer->failed)
+		return;
+	memcpy(&narrow, from + in->near_offset, sizeof(narrow));
+	distance = (int64_t)narrow + (from - copy);
+	narrow = (int32_t)distance;
+	if (narrow != distance)
+		writer->failed = true;
+	memcpy(copy + in->near_offset, &narrow, sizeof(narrow));
+}
+
+/* call *data(%rip), and no other form: the stack must not be what it takes its word from */
+static void put_indirect_call(struct writer *writer, const uint8_t *from,
+			      const struct mf_instruction *in)
+{
+	int32_t distance;
+
+	if (in->length != 6 || in->opcode_offset != 0 || from[1] != 0x15) {
+		writer->failed = true;
+		return;
+	}
+	memcpy(&distance, from + 2, sizeof(distance));
+	put_push(writer, (uintptr_t)from + in->length);
+	put(writer, "\xff\x25", 2);
+	put_distance(writer, (uintptr_t)from + in->length + (uint64_t)(int64_t)distance);
+}
+
+static void put_branch(struct writer *writer, const uint8_t *from, const struct mf_instruction *in,
+		       uint64_t to)
+{
+	const uint8_t code[] = { 0x0f, (uint8_t)(0x80 | (from[in->opcode_offset] & 15)) };
+
+	put(writer, code, sizeof(code));
+	put_distance(writer, to);
+}
+
+/* Writes what does the same as the instruction at @from. */
+static void put_moved(struct writer *writer, const uint8_t *from, const struct mf_instruction *in)
+{
+	uint64_t next = (uintptr_t)from + in->length, to = next + (uint64_t)in->distance;
+
+	switch (in->flow) {
+	case MF_FLOW_ON:
+	case MF_FLOW_AWAY:
+		put_same(writer, from, in);
+		return;
+	case MF_FLOW_BRANCH:
+		put_branch(writer, from, in, to);
+		return;
+	case MF_FLOW_JUMP:
+		put_jump(writer, to);
+		return;
+	case MF_FLOW_CALL:
+		put_push(writer, next);
+		put_jump(writer, to);
+		return;
+	case MF_FLOW_INDIRECT_CALL:
+		put_indirect_call(writer, from, in);
+		return;
+	case MF_FLOW_SHORT_BRANCH:
+		break;
+	}
+	writer->failed = true;
+}
+
+static bool ends(enum mf_flow flow)
+{
+	return flow == MF_FLOW_AWAY || flow == MF_FLOW_JUMP;
+}
+
+/* A call leads back into the function, behind the jump. */
+static bool leaves(enum mf_flow flow)
+{
+	return ends(flow) || flow == MF_FLOW_CALL || flow == MF_FLOW_INDIRECT_CALL;
+}
+
+static bool is_relative(enum mf_flow flow)
+{
+	return flow == MF_FLOW_BRANCH || flow == MF_FLOW_SHORT_BRANCH || flow == MF_FLOW_JUMP ||
+	       flow == MF_FLOW_CALL;
+}
+
+/* Can all of the function be read, and leads nothing in it to where the jump will be? */
+static bool is_clear(const uint8_t *site, size_t size)
+{
+	const uint8_t *at = site, *end = site + size;
+	struct mf_instruction in;
+
+	for (; at < end; at += in.length) {
+		uint64_t place;
+
+		if (!mf_instruction_read(at, (size_t)(end - at), &in))
+			return false;
+		place = (uintptr_t)at + in.length + (uint64_t)in.distance - (uintptr_t)site;
+		/* A call of itself comes to its first byte, like any other. */
+		if (is_relative(in.flow) && place < MF_PATCH_BYTES &&
+		    (place || in.flow != MF_FLOW_CALL))
+			return false;
+	}
+	return at == end;
+}
+
+/* Behind a function shorter than the jump: is there nothing that will be executed? */
+static bool is_padded(const uint8_t *site, size_t size)
+{
+	const uint8_t *at = site + size, *end = site + MF_PATCH_BYTES;
+	struct mf_instruction in;
+
+	if (at >= end)
+		return true;
+	if (((uintptr_t)at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT < (uintptr_t)end)
+		return false;
+	for (; at < end; at += in.length)
+		if (!mf_instruction_read(at, MF_INSTRUCTION_MAX, &in) || !in.is_padding)
+			return false;
+	return true;
+}
+
+static void put_original(struct writer *writer, const uint8_t *site, size_t size)
+{
+	const uint8_t *at = site, *limit = site + size;
+	struct mf_instruction in = { 0 };
+
+	while (at < site + MF_PATCH_BYTES && at < limit && !leaves(in.flow)) {
+		if (!mf_instruction_read(at, (size_t)(limit - at), &in)) {
+			writer->failed = true;
+			return;
+		}
+		put_moved(writer, at, &in);
+		at += in.length;
+	}
+	if (leaves(in.flow))
+		return;
+	/* One that does not end goes on behind the jump. */
+	if (at < site + MF_PATCH_BYTES)
+		writer->failed = true;
+	put_jump(writer, (uintptr_t)at);
+}
+
+/*
+ * Where the jump leads: to @target, as far away as it may be, with rbp and @datum below the return address;
+ * or, without @datum, as if the function were @target.
+ */
+static void put_entry(struct writer *writer, const void *target, const void *datum)
+{
+	uint8_t jump[MF_JUMP_FAR_BYTES];
+
+	if (datum) {
+		put(writer, "\x55", 1);
+		put_push(writer, (uintptr_t)datum);
+	}
+	mf_jump_encode_far(jump, (uintptr_t)target);
+	put(writer, jump, sizeof(jump));
+}
+
+static uint64_t hash_of(const uint8_t *site, size_t size)
+{
+	uint64_t hash = size;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ site[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+bool mf_detour_is_placed(const struct mf_detour *detour)
+{
+	uint8_t jump[MF_JUMP_BYTES];
+
+	mf_jump_encode(jump, (uintptr_t)detour->site, (uintptr_t)detour->via);
+	return !memcmp(detour->site, jump, sizeof(jump));
+}
+
+bool mf_detour_fits(const struct mf_detour *detour, size_t size)
+{
+	return detour->code == hash_of(detour->site, size);
+}
+
+static int make(struct mf_detour *detour, void *site, size_t size, const void *target,
+		const void *datum, bool keep)
+{
+	size_t room_bytes = ENTRY_MAX + MF_JUMP_FAR_BYTES + (keep ? COPY_MAX : 0);
+	struct writer writer;
+	void *room;
+	int code = mf_patch_room(site, room_bytes, &room);
+
+	if (code)
+		return code;
+	writer = (struct writer){ .at = room, .end = (uint8_t *)room + room_bytes };
+	*detour = (struct mf_detour){ .site = site, .via = room, .code = hash_of(site, size) };
+	put_entry(&writer, target, datum);
+	if (keep) {
+		detour->original = writer.at;
+		put_original(&writer, site, size);
+	}
+	return writer.failed ? -ENOEXEC : 0;
+}
+
+int mf_detour_prepare(struct mf_detour *detour, void *site, size_t size, const void *target,
+		      const void *datum)
+{
+	if (!size || !is_clear(site, size) || !is_padded(site, size))
+		return -ENOEXEC;
+	return make(detour, site, size, target, datum, true);
+}
+
+int mf_detour_replace(struct mf_detour *detour, void *site, const void *target, const void *datum)
+{
+	return make(detour, site, 0, target, datum, false);
+}
+
+int mf_detour_place(const struct mf_detour *detour)
+{
+	return mf_patch_jump(detour->site, detour->via);
+}
+
+#else
+
+int mf_detour_prepare(struct mf_detour *detour, void *site, size_t size, const void *target,
+		      const void *datum)
+{
+	return -ENOTSUP;
+}
+
+int mf_detour_replace(struct mf_detour *detour, void *site, const void *target, const void *datum)
+{
+	return -ENOTSUP;
+}
+
+int mf_detour_place(const struct mf_detour *detour)
+{
+	return -ENOTSUP;
+}
+
+bool mf_detour_is_placed(const struct mf_detour *detour)
+{
+	return false;
+}
+
+bool mf_detour_fits(const struct mf_detour *detour, size_t size)
+{
+	return false;
+}
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+// Objects that are loaded with RTLD_DEEPBIND.
+//
+// They look for a symbol in themselves and in what they depend on first, which is the C library, and
+// only then in the executable and what was preloaded. So the references are settled before anybody
+// looks: in the object's own symbol table, the entry becomes a local symbol with our function's address,
+// for which the dynamic linker searches nowhere.
+//
+// With which flags an object comes is known to dlopen only, which finds libraries by who calls it. So
+// ours takes note of the flags and jumps to the real one, which sees its own caller.
+
+#include "deepbind.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <string.h>
+
+#include "patch.h"
+#include "core/start.h"
+#include "core/thread.h"
+
+#ifdef __x86_64__
+
+/* For the code below: takes note, and says where it goes on. */
+void *mf_deepbind_note(int mode) MF_HIDDEN;
+
+__attribute__((used)) void *mf_deepbind_note(int mode)
+{
+	mf_thread_local.binds_deep = mode & RTLD_DEEPBIND && !(mode & RTLD_NOLOAD);
+	return (void *)mf_start()->dlopen;
+}
+
+__asm__(".pushsection .text\n"
+	".p2align 4\n"
+	".globl dlopen\n"
+	".type dlopen, @function\n"
+	"dlopen:\n"
+	"	.cfi_startproc\n"
+	"	push	%rdi\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	push	%rsi\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	sub	$8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	mov	%esi, %edi\n"
+	"	call	mf_deepbind_note\n"
+	"	add	$8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	pop	%rsi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	pop	%rdi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	jmp	*%rax\n"
+	"	.cfi_endproc\n"
+	"	.size dlopen, . - dlopen\n"
+	".popsection\n");
+
+bool mf_deepbind_is_wanted(void)
+{
+	return mf_thread_local.binds_deep;
+}
+
+void mf_deepbind_done(void)
+{
+	mf_thread_local.binds_deep = false;
+}
+
+/* What a relocation's entry in the symbol table becomes. */
+static void settle(const struct mf_definitions *object, uint64_t number, const char *name,
+		   const void *ours)
+{
+	const ElfW(Sym) *symbol = &object->symbols[number];
+	ElfW(Sym) settled = *symbol;
+
+	if (symbol->st_shndx != SHN_UNDEF || strcmp(object->names + symbol->st_name, name))
+		return;
+	settled.st_info = ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol->st_info));
+	settled.st_other = STV_HIDDEN;
+	settled.st_shndx = SHN_ABS;
+	settled.st_value = (uintptr_t)ours;
+	/* If it cannot be written, it is bound as it would have been. */
+	mf_patch_write((void *)(uintptr_t)symbol, &settled, sizeof(settled));
+}
+
+void mf_deepbind_bind(const struct mf_definitions *object, const char *name, const void *ours)
+{
+	mf_patch_begin();
+	for (uint32_t i = 0; i < MF_DEFINITIONS_RELOCATIONS; i++) {
+		const ElfW(Rela) *table = object->relocations[i].table;
+		uint64_t n = object->relocations[i].size / sizeof(*table);
+
+		for (uint64_t j = 0; table && j < n; j++)
+			if (ELF64_R_SYM(table[j].r_info))
+				settle(object, ELF64_R_SYM(table[j].r_info), name, ours);
+	}
+	mf_patch_end();
+}
+
+#else
+
+bool mf_deepbind_is_wanted(void)
+{
+	return false;
+}
+
+void mf_deepbind_done(void)
+{
+}
+
+void mf_deepbind_bind(const struct mf_definitions *object, const char *name, const void *ours)
+{
+}
+
+#endif

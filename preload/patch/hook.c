@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0
+// What stands in the place of an allocation function of the program's.
+//
+// All here, and what the short way of an event comes to (shortcut.c), is compiled for general registers only
+// and calls nothing outside the shim. Whatever else there is to do is done by mf_xstate_call(). The
+// assembly keeps the general registers.
+
+#include "hook.h"
+
+#include <unistd.h>
+#include <unwind.h>
+
+#include "event/allocator.h"
+#include "event/nesting.h"
+#include "core/real.h"
+#include "core/session.h"
+#include "core/thread.h"
+#include "event/trace.h"
+#include "event/slowpath.h"
+#include "core/xstate.h"
+
+#ifdef __x86_64__
+
+#define PAGE_SIZE 4096u
+
+static mf_hook_take take_size;
+
+/*
+ * Calls the original with the arguments and the rax in @frame, where its rax is then. The other registers in
+ * @frame stay as they were before the call: those that the original leaves alone have these values, and on
+ * the others no caller relies. rax can be either: a result, or what free() leaves alone.
+ */
+void mf_hook_call(struct mf_hook_frame *frame);
+
+_Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+				    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
+
+/*
+ * The detour has pushed rbp and the hook below the return address. The frame's size keeps the alignment of
+ * the stack, whatever it is, in both functions.
+ *
+ * Where the original takes the hook's place, its address is left below the stack pointer, in what a signal
+ * handler leaves alone, since no register is free for it.
+ */
+__asm__(
+"	.pushsection .text\n"
+"	.p2align 4\n"
+"	.globl	mf_hook_entry\n"
+"	.hidden	mf_hook_entry\n"
+"	.type	mf_hook_entry, @function\n"
+"mf_hook_entry:\n"
+"	.cfi_startproc\n"
+"	.cfi_def_cfa rsp, 24\n"
+"	.cfi_offset rbp, -16\n"
+"	leaq	8(%rsp), %rbp\n"
+"	.cfi_def_cfa rbp, 16\n"
+"	pushq	%rax\n"
+"	pushq	%rcx\n"
+"	pushq	%rdx\n"
+"	pushq	%rsi\n"
+"	pushq	%rdi\n"
+"	pushq	%r8\n"
+"	pushq	%r9\n"
+"	pushq	%r10\n"
+"	pushq	%r11\n"
+"	movq	%rsp, %rdi\n"
+"	movq	-8(%rbp), %rax\n"
+"	call	*(%rax)\n"
+"	testb	%al, %al\n"
+"	je	1f\n"
+"	popq	%r11\n"
+"	popq	%r10\n"
+"	popq	%r9\n"
+"	popq	%r8\n"
+"	popq	%rdi\n"
+"	popq	%rsi\n"
+"	popq	%rdx\n"
+"	popq	%rcx\n"
+"	popq	%rax\n"
+"	leaq	8(%rsp), %rsp\n"
+"	popq	%rbp\n"
+"	.cfi_def_cfa rsp, 8\n"
+"	.cfi_same_value rbp\n"
+"	ret\n"
+"	.cfi_def_cfa rbp, 16\n"
+"	.cfi_offset rbp, -16\n"
+"1:	movq	-8(%rbp), %rax\n"
+"	movq	8(%rax), %rax\n"
+"	movq	%rax, -8(%rbp)\n"
+"	popq	%r11\n"
+"	popq	%r10\n"
+"	popq	%r9\n"
+"	popq	%r8\n"
+"	popq	%rdi\n"
+"	popq	%rsi\n"
+"	popq	%rdx\n"
+"	popq	%rcx\n"
+"	popq	%rax\n"
+"	leaq	8(%rsp), %rsp\n"
+"	popq	%rbp\n"
+"	.cfi_def_cfa rsp, 8\n"
+"	.cfi_same_value rbp\n"
+"	jmp	*-16(%rsp)\n"
+"	.cfi_endproc\n"
+"	.size	mf_hook_entry, . - mf_hook_entry\n"
+"\n"
+"	.p2align 4\n"
+"	.globl	mf_hook_call\n"
+"	.hidden	mf_hook_call\n"
+"	.type	mf_hook_call, @function\n"
+"mf_hook_call:\n"
+"	.cfi_startproc\n"
+	/* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
+"	.cfi_personality 0x1b, mf_hook_unwound\n"
+"	pushq	%rbp\n"
+"	.cfi_def_cfa_offset 16\n"
+"	.cfi_offset rbp, -16\n"
+"	movq	%rsp, %rbp\n"
+"	.cfi_def_cfa_register rbp\n"
+"	pushq	%rdi\n"
+"	movq	72(%rdi), %rax\n"
+"	pushq	8(%rax)\n"
+"	movq	40(%rdi), %rsi\n"
+"	movq	48(%rdi), %rdx\n"
+"	movq	56(%rdi), %rcx\n"
+"	movq	64(%rdi), %rax\n"
+"	movq	32(%rdi), %rdi\n"
+"	call	*(%rsp)\n"
+"	.globl	mf_hook_returns\n"
+"	.hidden	mf_hook_returns\n"
+"mf_hook_returns:\n"
+"	movq	-8(%rbp), %rcx\n"
+"	movq	%rax, 64(%rcx)\n"
+"	leave\n"
+"	.cfi_def_cfa rsp, 8\n"
+"	.cfi_same_value rbp\n"
+"	ret\n"
+"	.cfi_endproc\n"
+"	.size	mf_hook_call, . - mf_hook_call\n"
+"	.popsection\n");
+
+/*
+ * In the place of a personality: an exception leaves the original. It asks nothing of the unwinder, whoever's
+ * that may be.
+ */
+_Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+				    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+	if (actions & _UA_CLEANUP_PHASE)
+		mf_nesting_unwound();
+	return _URC_CONTINUE_UNWIND;
+}
+
+/* As for an entry point of ours that keeps a frame pointer. */
+static inline const void *frame_of(const struct mf_hook_frame *frame)
+{
+	return &frame->rbp;
+}
+
+static inline void *pointer_to(uint64_t address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+/* A signal handler that interrupted the same cannot have one. */
+static uint64_t take_thread(const void *data, uint64_t more)
+{
+	uint8_t inside = mf_thread_local.inside;
+
+	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
+	if (inside & MF_INSIDE_SHIM || !mf_thread_get())
+		mf_track_lose();
+	mf_thread_local.inside = inside;
+	return 0;
+}
+
+static uint64_t search(const void *data, uint64_t more)
+{
+	return mf_nesting_search(mf_thread_local.thread, data);
+}
+
+static __attribute__((noinline)) bool is_nested(struct mf_nesting *nesting, const struct mf_hook_frame *frame)
+{
+	const struct mf_registers caller = MF_CALLER_OF(frame_of(frame));
+
+	return mf_nesting_recalls(nesting, &caller) || mf_xstate_call(search, &caller, 0);
+}
+
+/* The thread's, or NULL if it has no state. */
+static inline struct mf_nesting *nesting_here(void)
+{
+	struct mf_thread *thread = mf_thread_local.thread;
+
+	if (__builtin_expect(!thread, 0)) {
+		mf_xstate_call(take_thread, NULL, 0);
+		thread = mf_thread_local.thread;
+	}
+	return thread ? &thread->private->nesting : NULL;
+}
+
+/*
+ * NULL if the call does not count: it is nested, or nothing is profiled. In private memory: the original may
+ * fork, and the child has no state then, but returns here.
+ */
+static inline struct mf_nesting *begin(const struct mf_hook_frame *frame)
+{
+	struct mf_nesting *nesting;
+
+	if (!mf_session_is_active())
+		return NULL;
+	nesting = nesting_here();
+	if (nesting && __builtin_expect(nesting->n, 0) && is_nested(nesting, frame))
+		return NULL;
+	return nesting;
+}
+
+static inline void call_original(struct mf_nesting *nesting, struct mf_hook_frame *frame,
+				 const struct mf_block *resizing)
+{
+	const uint8_t inside = mf_thread_local.inside;
+
+	mf_nesting_enter(nesting, frame, resizing);
+	mf_thread_local.inside = inside | MF_INSIDE_OWN;
+	mf_hook_call(frame);
+	/* A signal handler that comes in between finds no mark, and events that count. */
+	if (mf_nesting_leave(nesting, frame))
+		mf_thread_local.inside = inside & (uint8_t)~MF_INSIDE_OWN;
+}
+
+/* The same after an event: a thread that is ending has given its state back. */
+static inline void call_original_then(struct mf_hook_frame *frame, const struct mf_block *resizing)
+{
+	struct mf_nesting *nesting = nesting_here();
+
+	if (__builtin_expect(nesting != NULL, 1))
+		call_original(nesting, frame, resizing);
+	else
+		mf_hook_call(frame);
+}
+
+struct block {
+	const struct mf_hook_frame *frame;
+	void *pointer;
+	size_t size;
+	size_t arguments[2]; /* as they are traced */
+};
+
+static uint64_t track_block(const void *data, uint64_t more)
+{
+	const struct block *block = data;
+	const struct mf_hook *hook = block->frame->hook;
+
+	if (hook->take == take_size)
+		MF_TRACE(hook->trace, block->size, block->pointer);
+	else
+		MF_TRACE(hook->trace, block->arguments[0], block->arguments[1], block->pointer);
+	mf_track_alloc(block->pointer, block->size, &MF_CALLER_OF(frame_of(block->frame)));
+	return 0;
+}
+
+static __attribute__((noinline)) bool made_completely(const struct mf_hook_frame *frame, void *pointer, size_t size,
+						      size_t a, size_t b)
+{
+	mf_xstate_call(track_block, &(struct block){ frame, pointer, size, { a, b } }, 0);
+	return true;
+}
+
+/* The original has returned the block at @pointer, of @size bytes, for arguments @a and @b. */
+static inline bool made(const struct mf_hook_frame *frame, void *pointer, size_t size, size_t a, size_t b)
+{
+	bool in_hook = mf_thread_local.in_hook, done;
+
+	mf_thread_local.in_hook = true;
+	done = mf_shortcut_alloc(pointer, size, frame_of(frame)).done;
+	mf_thread_local.in_hook = in_hook;
+	return __builtin_expect(done, 1) || made_completely(frame, pointer, size, a, b);
+}
+
+static bool take_size(struct mf_hook_frame *frame)
+{
+	const uint64_t size = frame->rdi;
+	struct mf_nesting *nesting = begin(frame);
+
+	if (!nesting)
+		return false;
+	call_original(nesting, frame, NULL);
+	return made(frame, pointer_to(frame->rax), size, 0, 0);
+}
+
+/* One with two arguments: @a and @b as they are traced, for @size bytes. */
+static inline bool take_two(struct mf_hook_frame *frame, size_t size, size_t a, size_t b)
+{
+	struct mf_nesting *nesting = begin(frame);
+
+	if (!nesting)
+		return false;
+	call_original(nesting, frame, NULL);
+	return made(frame, pointer_to(frame->rax), size, a, b);
+}
+
+static bool take_size_alignment(struct mf_hook_frame *frame)
+{
+	return take_two(frame, frame->rdi, frame->rdi, frame->rsi);
+}
+
+static bool take_alignment_size(struct mf_hook_frame *frame)
+{
+	return take_two(frame, frame->rsi, frame->rdi, frame->rsi);
+}
+
+static bool take_pages(struct mf_hook_frame *frame)
+{
+	return take_two(frame, frame->rdi, PAGE_SIZE, frame->rdi);
+}
+
+/* On overflow the original returns NULL, so nothing is counted. */
+static bool take_elements(struct mf_hook_frame *frame)
+{
+	return take_two(frame, frame->rdi * frame->rsi, frame->rdi, frame->rsi);
+}
+
+static bool take_result(struct mf_hook_frame *frame)
+{
+	void **result = pointer_to(frame->rdi);
+	const uint64_t alignment = frame->rsi, size = frame->rdx;
+	struct mf_nesting *nesting = begin(frame);
+
+	if (!nesting)
+		return false;
+	call_original(nesting, frame, NULL);
+	return made(frame, (int)frame->rax ? NULL : *result, size, alignment, size);
+}
+
+static uint64_t begin_resize(const void *data, uint64_t more)
+{
+	mf_allocator_resize_begin(pointer_to(more));
+	return 0;
+}
+
+static uint64_t end_resize(const void *data, uint64_t more)
+{
+	mf_allocator_resize_end(pointer_to(more), pointer_to(((const struct mf_hook_frame *)data)->rax));
+	return 0;
+}
+
+/* The complete way. */
+static void resize_completely(struct mf_hook_frame *frame, void *old, size_t size)
+{
+	const struct mf_registers caller = MF_CALLER_OF(frame_of(frame));
+	struct mf_allocator_resize resize = { .old = old, .size = size, .caller = &caller };
+
+	mf_xstate_call(begin_resize, NULL, (uintptr_t)&resize);
+	/* What comes from before the allocator is not the allocator's. */
+	if (resize.is_early)
+		frame->rdi = 0;
+	call_original_then(frame, resize.is_resized ? &resize.state.block : NULL);
+	frame->rdi = (uintptr_t)old;
+	mf_xstate_call(end_resize, frame, (uintptr_t)&resize);
+}
+
+struct resized {
+	const struct mf_hook_frame *frame;
+	void *old;
+	size_t size;
+};
+
+static uint64_t resized_completely(const void *data, uint64_t more)
+{
+	const struct resized *resized = data;
+
+	mf_allocator_resized(resized->old, pointer_to(resized->frame->rax), resized->size,
+			     frame_of(resized->frame));
+	return 0;
+}
+
+static inline void resize(struct mf_nesting *nesting, struct mf_hook_frame *frame, void *old, size_t size)
+{
+	bool in_hook = mf_thread_local.in_hook, may;
+
+	mf_thread_local.in_hook = true;
+	may = old && size && !mf_real_is_early(old) && mf_shortcut_may_realloc(old);
+	mf_thread_local.in_hook = in_hook;
+	if (!may) {
+		resize_completely(frame, old, size);
+		return;
+	}
+	mf_allocator_fetch(old);
+	call_original(nesting, frame, NULL);
+	mf_thread_local.in_hook = true;
+	if (!mf_shortcut_realloc(old, pointer_to(frame->rax), size, frame_of(frame)).done)
+		mf_xstate_call(resized_completely, &(struct resized){ frame, old, size }, 0);
+	mf_thread_local.in_hook = in_hook;
+}
+
+static bool take_resize(struct mf_hook_frame *frame)
+{
+	struct mf_nesting *nesting = begin(frame);
+
+	if (!nesting)
+		return false;
+	resize(nesting, frame, pointer_to(frame->rdi), frame->rsi);
+	return true;
+}
+
+static bool take_resize_elements(struct mf_hook_frame *frame)
+{
+	struct mf_nesting *nesting;
+	size_t product;
+
+	/* The original refuses what is too large. */
+	if (__builtin_mul_overflow(frame->rsi, frame->rdx, &product))
+		return false;
+	nesting = begin(frame);
+	if (!nesting)
+		return false;
+	resize(nesting, frame, pointer_to(frame->rdi), product);
+	return true;
+}
+
+static uint64_t free_completely(const void *data, uint64_t more)
+{
+	const struct mf_hook_frame *frame = data;
+	void *pointer = pointer_to(frame->rdi);
+
+	MF_TRACE(frame->hook->trace, pointer);
+	mf_track_free(pointer, frame_of(frame));
+	return 0;
+}
+
+static bool take_free(struct mf_hook_frame *frame)
+{
+	void *pointer = pointer_to(frame->rdi);
+	struct mf_nesting *nesting;
+	bool in_hook, done;
+
+	if (mf_real_is_early(pointer))
+		return true;
+	nesting = begin(frame);
+	if (!nesting)
+		return false;
+	in_hook = mf_thread_local.in_hook;
+	mf_thread_local.in_hook = true;
+	done = mf_allocator_begin_free(pointer).done;
+	mf_thread_local.in_hook = in_hook;
+	if (__builtin_expect(!done, 0))
+		mf_xstate_call(free_completely, frame, 0);
+	call_original_then(frame, NULL);
+	return true;
+}
+
+static mf_hook_take *const takes[MF_HOOK_KINDS] = {
+	[MF_HOOK_SIZE] = take_size,
+	[MF_HOOK_SIZE_ALIGNMENT] = take_size_alignment,
+	[MF_HOOK_ALIGNMENT_SIZE] = take_alignment_size,
+	[MF_HOOK_PAGES] = take_pages,
+	[MF_HOOK_ELEMENTS] = take_elements,
+	[MF_HOOK_RESIZE] = take_resize,
+	[MF_HOOK_RESIZE_ELEMENTS] = take_resize_elements,
+	[MF_HOOK_RESULT] = take_result,
+	[MF_HOOK_FREE] = take_free,
+};
+
+void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *original, const char *trace)
+{
+	*hook = (struct mf_hook){ .take = takes[kind], .original = original, .trace = trace };
+}
+
+#else
+
+/* Detours, which lead here, are not made on other machines. */
+void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *original, const char *trace)
+{
+	*hook = (struct mf_hook){ .original = original, .trace = trace };
+}
+
+void mf_hook_entry(void)
+{
+}
+
+void mf_hook_returns(void)
+{
+}
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+// Objects that come into the program.
+//
+// The dynamic linker has a function for debuggers to stop in: it does nothing, and is called whenever
+// the list of objects begins to change or has changed (r_brk of struct r_debug, see link.h). When it is
+// called for new objects, they are mapped; then they are relocated, and their constructors run. A jump
+// over its only instruction makes it ours. A debugger that stops there later still does.
+
+#include "object_loaded.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/cxx_library.h"
+#include "core/objects.h"
+#include "patch.h"
+#include "requests.h"
+#include "stack/rule_cache.h"
+#include "core/session.h"
+#include "takeover.h"
+#include "core/thread.h"
+
+/* What debuggers write over the instruction where they want to stop. */
+#define BREAKPOINT 0xcc
+
+/* What is done with a new object; for all that came together, after the last one; and with one that has gone. */
+struct visitor {
+	void (*arrived)(const struct dl_phdr_info *object);
+	void (*done)(void);
+	void (*gone)(uintptr_t bias);
+};
+
+static const struct visitor visitors[] = {
+	{ mf_requests_arrived, NULL, NULL },
+	{ mf_takeover_arrived, mf_takeover_done, NULL },
+	{ mf_library_arrived, NULL, mf_library_gone },
+};
+
+#define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
+
+/* Those that have been looked at. An object is known by where it is and where its headers are. */
+struct known {
+	uintptr_t bias, headers;
+	uint32_t round; /* in which it was there last */
+};
+
+/* The first ones; more are in memory that is mapped when they come. */
+#define KNOWN_FIRST 256u
+
+static struct known first_known[KNOWN_FIRST];
+static struct known *known = first_known;
+static uint32_t n_known, room = KNOWN_FIRST, this_round;
+
+struct round {
+	uint32_t at; /* where the next one is likely to be: the list keeps its order */
+	bool any;
+	bool no_room; /* for all */
+};
+
+/* Makes room for twice as many. False if there is no memory. */
+static bool grow(void)
+{
+	struct known *larger = mmap(NULL, 2 * room * sizeof(*known), PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (larger == MAP_FAILED)
+		return false;
+	memcpy(larger, known, n_known * sizeof(*known));
+	if (known != first_known)
+		munmap(known, room * sizeof(*known));
+	known = larger;
+	room *= 2;
+	return true;
+}
+
+/* Whether it is new; then it is known from now on. */
+static bool is_new(const struct dl_phdr_info *object, struct round *round)
+{
+	const struct known fresh = {
+		.bias = object->dlpi_addr, .headers = (uintptr_t)object->dlpi_phdr, .round = this_round,
+	};
+
+	for (uint32_t i = 0; i < n_known; i++) {
+		struct known *one = &known[(round->at + i) % n_known];
+
+		if (one->bias != fresh.bias || one->headers != fresh.headers)
+			continue;
+		one->round = this_round;
+		round->at = (uint32_t)(one - known) + 1;
+		return false;
+	}
+	if (n_known == room && !grow()) {
+		round->no_room = true;
+		return false;
+	}
+	known[n_known++] = fresh;
+	return true;
+}
+
+static int visit(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct round *round = data;
+
+	if (!is_new(object, round))
+		return 0;
+	round->any = true;
+	for (size_t i = 0; i < VISITORS; i++)
+		if (visitors[i].arrived)
+			visitors[i].arrived(object);
+	return 0;
+}
+
+/* Those that have gone may come back at the same place, as others. */
+static void forget_the_gone(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_known; i++) {
+		if (known[i].round == this_round) {
+			known[n++] = known[i];
+			continue;
+		}
+		for (size_t j = 0; j < VISITORS; j++)
+			if (visitors[j].gone)
+				visitors[j].gone(known[i].bias);
+	}
+	n_known = n;
+}
+
+/* The dynamic linker's lock is held, or there is one thread. False: not all objects that are new were visited. */
+static bool look(void)
+{
+	struct round round = { 0 };
+
+	this_round++;
+	dl_iterate_phdr(visit, &round);
+	forget_the_gone();
+	for (size_t i = 0; round.any && i < VISITORS; i++)
+		if (visitors[i].done)
+			visitors[i].done();
+	return !round.no_room;
+}
+
+/*
+ * Has the program loaded objects into a namespace of their own, by dlmopen? They have a C library of their
+ * own, too. The list of lists has been there since version 2 of the structure.
+ */
+static bool is_elsewhere(void)
+{
+	struct lists {
+		struct r_debug own;
+		const void *next;
+	};
+	/* Larger than the compiler knows. */
+	const void *volatile at = &_r_debug;
+	const struct lists *lists = at;
+
+	return lists->own.r_version >= 2 && lists->next;
+}
+
+/* Stands for the dynamic linker's function. */
+static void list_changes(void)
+{
+	int saved = errno;
+	uint8_t inside = mf_thread_local.inside;
+
+	if (_r_debug.r_state == RT_CONSISTENT) {
+		mf_objects_change();
+		mf_library_know(false);
+	}
+	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
+		mf_thread_local.inside = true;
+		/* The session of a child that was just forked comes with its first thread's state. */
+		if (mf_thread_get() && mf_session_is_active()) {
+			if (is_elsewhere())
+				mf_session_store.header->is_elsewhere = 1;
+			mf_objects_come();
+			mf_objects_scan();
+			mf_library_know(look());
+		}
+		mf_thread_local.inside = inside;
+	}
+	errno = saved;
+}
+
+/* Can a jump stand at @code, where a function does nothing, before another function begins? */
+static bool is_empty(const uint8_t *code)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const uint8_t *at = code, *end = code + MF_PATCH_BYTES;
+
+	if (!memcmp(at, endbr64, sizeof(endbr64)))
+		at += sizeof(endbr64);
+	if (*at++ != 0xc3)
+		return false;
+	/* Behind the return it is filled up, to 16 bytes, with what is no instruction or does nothing. */
+	return at >= end ||
+	       ((uintptr_t)code % 16 + MF_PATCH_BYTES <= 16 && memchr("\xcc\x90\x66\x0f\x2e", *at, 5));
+}
+
+int mf_arrival_start(void)
+{
+	uint8_t *site = (uint8_t *)(uintptr_t)_r_debug.r_brk;
+	bool all = look();
+	const void *via;
+	int code;
+
+	if (MF_PATCH_BYTES && site && *site == BREAKPOINT)
+		return -EBUSY; /* which the debugger will take away, and with it a part of the jump */
+	if (!MF_PATCH_BYTES || !site || !is_empty(site))
+		return -ENOTSUP;
+	code = mf_patch_prepare(site, (const void *)list_changes, &via);
+	if (!code)
+		code = mf_patch_seal();
+	if (!code)
+		code = mf_patch_jump(site, via);
+	if (!code) {
+		mf_rules_keep_guesses = true;
+		mf_objects_are_announced();
+		mf_library_know(all);
+	}
+	return code;
+}

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0
+// Takes over the allocation functions that the program defines itself.
+//
+// A definition in the executable stands before ours, and a library can be bound to its own: so each is
+// found in its object's symbol tables and led to us at its first instruction, whoever calls it and
+// however. It then does what it always does (detour.h), and only what went in and came out is counted.
+// The program's memory stays with the program's allocator: what was allocated before we came can be
+// freed, and what it tells of itself remains true.
+//
+// Allocation functions call each other, and what they call is not counted (nesting.h).
+//
+// Our own exported functions stand before those of libraries, and do what the C library's would do. In
+// a program that has others they are led on to the next definition at their first instruction: so a
+// library's operator new runs, and the C++ library's operator delete calls that of the program. malloc() and
+// the like are not led on to the C library's if the program's own functions are all C++ operators: calling
+// the C library's is what they do anyway, and a hook would cost every event its saving of registers.
+
+#include "takeover.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/pattern.h"
+#include "deepbind.h"
+#include "core/definitions.h"
+#include "code_detour.h"
+#include "core/gate.h"
+#include "hook.h"
+#include "instruction.h"
+#include "patch.h"
+#include "core/real.h"
+#include "core/session.h"
+#include "event/trace.h"
+
+/* @trace is for mf_trace_line(); its arguments are the kind's. */
+#define SIZE(symbol)	       { #symbol, MF_HOOK_SIZE, #symbol "(%u) = %p" }
+#define SIZE_ALIGNMENT(symbol) { #symbol, MF_HOOK_SIZE_ALIGNMENT, #symbol "(size %u, al %u) = %p" }
+#define ALIGNED(symbol, kind)  { #symbol, kind, "memalign(al %u, size %u) = %p" }
+#define FREE(symbol)	       { #symbol, MF_HOOK_FREE, #symbol "(%p)" }
+#define FREE_ANY(symbol)       { #symbol, MF_HOOK_FREE, #symbol "(%p)", true }
+
+static const struct function {
+	const char *name;
+	enum mf_hook_kind kind;
+	const char *trace;
+	/*
+	 * It can only be a call of another one, whoever's that is: what an object that has no others gives
+	 * to systems without it (libbsd, with which all of X11's programs are linked, has reallocarray).
+	 */
+	bool is_built_on_others;
+} functions[] = {
+	SIZE(malloc),
+	{ "calloc", MF_HOOK_ELEMENTS, "calloc(%u,%u) = %p" },
+	{ "realloc", MF_HOOK_RESIZE, NULL },
+	{ "reallocarray", MF_HOOK_RESIZE_ELEMENTS, NULL, true },
+	ALIGNED(memalign, MF_HOOK_ALIGNMENT_SIZE),
+	ALIGNED(aligned_alloc, MF_HOOK_ALIGNMENT_SIZE),
+	ALIGNED(posix_memalign, MF_HOOK_RESULT),
+	ALIGNED(valloc, MF_HOOK_PAGES),
+	SIZE(pvalloc),
+	FREE(free),
+	FREE_ANY(cfree),
+	FREE_ANY(free_sized),
+	FREE_ANY(free_aligned_sized),
+	SIZE(_Znwm),
+	SIZE(_Znam),
+	SIZE(_ZnwmRKSt9nothrow_t),
+	SIZE(_ZnamRKSt9nothrow_t),
+	SIZE_ALIGNMENT(_ZnwmSt11align_val_t),
+	SIZE_ALIGNMENT(_ZnamSt11align_val_t),
+	SIZE_ALIGNMENT(_ZnwmSt11align_val_tRKSt9nothrow_t),
+	SIZE_ALIGNMENT(_ZnamSt11align_val_tRKSt9nothrow_t),
+	FREE(_ZdlPv),
+	FREE(_ZdaPv),
+	FREE(_ZdlPvm),
+	FREE(_ZdaPvm),
+	FREE(_ZdlPvRKSt9nothrow_t),
+	FREE(_ZdaPvRKSt9nothrow_t),
+	FREE(_ZdlPvSt11align_val_t),
+	FREE(_ZdaPvSt11align_val_t),
+	FREE(_ZdlPvmSt11align_val_t),
+	FREE(_ZdaPvmSt11align_val_t),
+	FREE(_ZdlPvSt11align_val_tRKSt9nothrow_t),
+	FREE(_ZdaPvSt11align_val_tRKSt9nothrow_t),
+};
+
+#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+/* A definition that is taken over, or one of our own functions that leads on to one. */
+struct taken {
+	struct mf_hook hook;
+	const struct function *function;
+	struct mf_detour detour;
+	bool is_new; /* its jump is not there yet */
+	bool is_dispensable; /* without the jump ours does the same */
+};
+
+#define TAKEN_MAX 1024u
+
+static struct taken taken[TAKEN_MAX];
+static uint32_t n_taken;
+static bool is_any;
+static bool is_any_of_c; /* that is not a C++ operator */
+
+/* What is known of each function at the start. */
+static struct {
+	void *ours; /* the one that we export */
+	void *next; /* the one that would be called without us, beside the executable's; NULL: none */
+	bool next_is_system;
+	bool next_uncounted; /* which the user wants to be left alone */
+	bool next_is_built;  /* on others', whose calls count */
+} known[FUNCTIONS];
+
+/* The object that defines what there is; more than one, or one that cannot tell: no capacities. */
+static uintptr_t only_owner;
+static bool no_capacities;
+
+static bool started; /* that is over */
+static bool ours_came;
+
+/* Whose an object is. */
+enum owner {
+	OWNER_US,
+	OWNER_SYSTEM,	 /* the C and C++ libraries: called through us */
+	OWNER_LINKER,	 /* which has an allocator for itself, before there is another */
+	OWNER_PROGRAM,
+	OWNER_UNCOUNTED, /* the program, too; left alone */
+	OWNER_OTHERS,	 /* what it defines is built on others' */
+};
+
+/* An object that is being looked at. */
+struct arrival {
+	const struct mf_definitions *definitions;
+	enum owner owner;
+	bool is_executable;
+	bool defines, allocates; /* any function, and one that is not built on others */
+};
+
+static bool is_named(const char *soname, const char *pattern)
+{
+	return mf_pattern_matches(pattern, strlen(pattern), soname, strlen(soname));
+}
+
+/* Objects without a name of their own can be meant, too. */
+static bool is_wanted(const char *soname)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+
+	return !header->has_somalloc || is_named(soname ? soname : "NONE", header->somalloc);
+}
+
+static enum owner owner_of(const struct mf_definitions *definitions)
+{
+	static const struct {
+		const char *soname;
+		enum owner owner;
+	} names[] = {
+		{ "libc.so*", OWNER_SYSTEM },	   { "libstdc++*", OWNER_SYSTEM },
+		{ "libc++*", OWNER_SYSTEM },	   { "ld-linux*", OWNER_LINKER },
+		{ "libmassif-preload.so", OWNER_US },
+	};
+
+	for (size_t i = 0; definitions->soname && i < sizeof(names) / sizeof(names[0]); i++)
+		if (is_named(definitions->soname, names[i].soname))
+			return names[i].owner;
+	return is_wanted(definitions->soname) ? OWNER_PROGRAM : OWNER_UNCOUNTED;
+}
+
+static void miss(const struct mf_definition *definition, int code)
+{
+	struct mf_store_header *header = mf_session_store.header;
+
+	mf_gate_thaw();
+	/* The same one, found by another table or under another name, is none more. */
+	if (header->missed_address == (uintptr_t)definition->address || header->n_missed++)
+		return;
+	header->missed_error = code;
+	header->missed_address = (uintptr_t)definition->address;
+	strncpy(header->missed_name, functions[definition->name].name,
+		sizeof(header->missed_name) - 1);
+}
+
+static struct taken *find_taken(const void *site)
+{
+	for (uint32_t i = 0; i < n_taken; i++)
+		if (taken[i].detour.site == site)
+			return &taken[i];
+	return NULL;
+}
+
+/*
+ * Definitions that are only a jump, with no room for another one: linkers and compilers make all of a library's
+ * operators delete such jumps to one of them. What they lead to may be taken over, and counts then.
+ */
+#define JUMPS_MAX 64u
+
+static struct jump {
+	struct mf_definition definition;
+	const void *target;
+} jumps[JUMPS_MAX];
+static uint32_t n_jumps; /* of the objects that come now */
+
+static const struct jump *find_jump(const void *site)
+{
+	for (uint32_t i = 0; i < n_jumps; i++)
+		if (jumps[i].definition.address == site)
+			return &jumps[i];
+	return NULL;
+}
+
+/* Returns whether it is one, and will be looked at when all of its object's have been found. */
+static bool note_jump(const struct mf_definition *definition)
+{
+	const uint8_t *site = definition->address;
+	struct mf_instruction in;
+
+	if (find_jump(site))
+		return true;
+	if (n_jumps == JUMPS_MAX || !mf_instruction_read(site, definition->size, &in) ||
+	    in.flow != MF_FLOW_JUMP)
+		return false;
+	jumps[n_jumps++] = (struct jump){ *definition, site + in.length + in.distance };
+	return true;
+}
+
+/* Those that do not lead to a function that counts. They may jump to each other, in a circle. */
+static void miss_jumps(void)
+{
+	for (uint32_t i = 0; i < n_jumps; i++) {
+		const struct jump *jump = &jumps[i], *next = jump;
+		const struct taken *own;
+
+		for (uint32_t hops = 0; hops < n_jumps && (next = find_jump(jump->target)); hops++)
+			jump = next;
+		own = find_taken(jump->target);
+		if (!own || !mf_detour_is_placed(&own->detour))
+			miss(&jumps[i].definition, -ENOEXEC);
+	}
+	n_jumps = 0;
+}
+
+static void take(const struct mf_definition *definition)
+{
+	const struct function *function = &functions[definition->name];
+	struct taken *own = find_taken(definition->address);
+	int code;
+
+	if (own && (own->is_new || mf_detour_is_placed(&own->detour)))
+		return; /* found a second time, by another table or another name */
+	if (own && own->function->kind == function->kind &&
+	    mf_detour_fits(&own->detour, definition->size)) {
+		own->is_new = true;
+		return;
+	}
+	/* Another object was there. */
+	if (own)
+		own->detour.site = NULL;
+	own = &taken[n_taken];
+	if (definition->chosen_late || n_taken == TAKEN_MAX) {
+		miss(definition, definition->chosen_late ? -EOPNOTSUPP : -ENOMEM);
+		return;
+	}
+	code = mf_detour_prepare(&own->detour, definition->address, definition->size,
+				 (const void *)mf_hook_entry, &own->hook);
+	if (code == -ENOEXEC && note_jump(definition))
+		return;
+	if (code) {
+		miss(definition, code);
+		return;
+	}
+	own->function = function;
+	mf_hook_init(&own->hook, function->kind, own->detour.original, function->trace);
+	own->is_new = true;
+	n_taken++;
+}
+
+static void found_usable_size(const struct mf_definition *definition, void *data)
+{
+	*(bool *)data = true;
+}
+
+static void note_owner(const struct mf_definitions *definitions)
+{
+	uintptr_t owner = (uintptr_t)definitions->object->dlpi_phdr;
+	bool tells = false;
+
+	is_any = true;
+	if (only_owner == owner)
+		return;
+	mf_definitions_find(definitions, "malloc_usable_size", 0, found_usable_size, &tells);
+	no_capacities |= only_owner || !tells;
+	only_owner = owner;
+}
+
+static bool is_operator(uint32_t name)
+{
+	return is_named(functions[name].name, "_Z*");
+}
+
+/* As the dynamic linker did when it relocated the object. */
+static void *choose(void *resolver)
+{
+	return ((void *(*)(void))resolver)();
+}
+
+static void found(const struct mf_definition *definition, void *data)
+{
+	const struct arrival *arrival = data;
+
+	if (arrival->owner == OWNER_US) {
+		known[definition->name].ours = definition->address;
+		return;
+	}
+	if (arrival->owner == OWNER_PROGRAM || arrival->owner == OWNER_UNCOUNTED) {
+		note_owner(arrival->definitions);
+		is_any_of_c |= !is_operator(definition->name);
+	}
+	if (arrival->owner == OWNER_PROGRAM)
+		take(definition);
+	if (ours_came && !started && !known[definition->name].next) {
+		known[definition->name].next = definition->chosen_late ? choose(definition->address) :
+									definition->address;
+		known[definition->name].next_is_system = arrival->owner == OWNER_SYSTEM;
+		known[definition->name].next_uncounted = arrival->owner == OWNER_UNCOUNTED;
+		known[definition->name].next_is_built = arrival->owner == OWNER_OTHERS;
+	}
+}
+
+static void note_kind(const struct mf_definition *definition, void *data)
+{
+	struct arrival *arrival = data;
+
+	arrival->defines = true;
+	arrival->allocates |= !functions[definition->name].is_built_on_others;
+}
+
+static void look_into_object(struct arrival *arrival, mf_definitions_found *tell)
+{
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		mf_definitions_find(arrival->definitions, functions[i].name, i, tell, arrival);
+}
+
+/* What it keeps for itself: as Massif, of libraries only where one is named. All its names have to be read. */
+static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
+{
+	const char *names[FUNCTIONS];
+
+	if (arrival->owner != OWNER_PROGRAM ||
+	    !(arrival->is_executable || mf_session_store.header->has_somalloc))
+		return;
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		names[i] = functions[i].name;
+	mf_definitions_find_in_file(arrival->definitions, names, FUNCTIONS,
+				    mf_session_store.header->has_somalloc, tell, arrival);
+}
+
+/* What it would find is the system's, to which ours lead. */
+static void bind_deep(const struct mf_definitions *definitions)
+{
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		if (known[i].ours && known[i].next_is_system)
+			mf_deepbind_bind(definitions, functions[i].name, known[i].ours);
+}
+
+void mf_takeover_arrived(const struct dl_phdr_info *object)
+{
+	struct mf_definitions definitions;
+	struct arrival arrival = { .definitions = &definitions,
+				   .is_executable = !ours_came && !object->dlpi_name[0] };
+
+	if (!mf_definitions_open(&definitions, object))
+		return;
+	arrival.owner = owner_of(&definitions);
+	if (arrival.owner == OWNER_LINKER)
+		return;
+	look_into_object(&arrival, note_kind);
+	if (!arrival.allocates)
+		look_into_file(&arrival, note_kind);
+	if (arrival.defines && !arrival.allocates)
+		arrival.owner = OWNER_OTHERS;
+	if (arrival.defines) {
+		look_into_object(&arrival, found);
+		look_into_file(&arrival, found);
+	}
+	if (arrival.owner == OWNER_US)
+		ours_came = true;
+	else if (started && mf_deepbind_is_wanted())
+		bind_deep(&definitions);
+}
+
+/*
+ * Whether our function calls the next definition, and nothing else, as it is. What it is called for by one of
+ * the program's operators it finds out itself (mf_track_alloc()), but only after its line in the trace.
+ */
+static bool calls_next(uint32_t i)
+{
+	return known[i].next_is_system && !is_operator(i) && !is_any_of_c && !mf_trace_wanted;
+}
+
+/* What one of our functions leads to from now on: the next definition, or what that does. */
+static void lead_on(uint32_t i)
+{
+	const struct taken *next = find_taken(known[i].next);
+	struct taken *own = &taken[n_taken];
+	int code;
+
+	if (!known[i].ours || !known[i].next || n_taken == TAKEN_MAX)
+		return;
+	if ((!is_any && !known[i].next_is_built) || calls_next(i))
+		return;
+	own->function = &functions[i];
+	mf_hook_init(&own->hook, functions[i].kind, next ? next->hook.original : known[i].next,
+		     functions[i].trace);
+	if (known[i].next_uncounted || known[i].next_is_built)
+		code = mf_detour_replace(&own->detour, known[i].ours, known[i].next, NULL);
+	else
+		code = mf_detour_replace(&own->detour, known[i].ours, (const void *)mf_hook_entry,
+					 &own->hook);
+	own->is_new = true;
+	own->is_dispensable = known[i].next_is_built;
+	if (!code)
+		n_taken++;
+}
+
+static void place(void)
+{
+	int code = mf_patch_seal();
+
+	mf_patch_begin();
+	for (uint32_t i = 0; i < n_taken; i++) {
+		struct taken *own = &taken[i];
+		int failed = code;
+
+		if (!own->is_new)
+			continue;
+		own->is_new = false;
+		if (!failed)
+			failed = mf_detour_place(&own->detour);
+		/* We are not to count what we call. */
+		if (!failed && !started && own->detour.original)
+			mf_real_redirect(own->detour.site, own->detour.original);
+		if (failed && !own->is_dispensable)
+			miss(&(struct mf_definition){ .name = (uint32_t)(own->function - functions),
+						      .address = own->detour.site },
+			     failed);
+	}
+	miss_jumps();
+	mf_patch_end();
+}
+
+void mf_takeover_done(void)
+{
+	for (uint32_t i = 0; i < FUNCTIONS && !started; i++)
+		lead_on(i);
+	place();
+	mf_deepbind_done();
+	started = true;
+	if (no_capacities && mf_session_store.header->real_capacities) {
+		mf_gate_thaw();
+		mf_session_store.header->real_capacities = 0;
+		mf_session_store.header->capacities_unknown = 1;
+	}
+}
+
+bool mf_takeover_is_any(void)
+{
+	return is_any;
+}

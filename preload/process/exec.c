@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+// The functions that execute a program: over this one, or in a child that they make.
+//
+// massif-ctl is told before, and when it failed. Without that it could not tell a process that executed
+// a program which ended at once from one that ended itself. The program gets what it would have got.
+
+#include "exec.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "follow.h"
+#include "core/join.h"
+#include "limits.h"
+#include "core/readable.h"
+#include "seccomp.h"
+#include "core/session.h"
+#include "core/start.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern char **environ;
+
+static int failed(int result)
+{
+	int saved = errno;
+
+	mf_limits_executing(false);
+	mf_session_executing(false);
+	mf_join_executing(false);
+	errno = saved;
+	return result;
+}
+
+/* Of a path that the kernel cannot read nothing is told: that is an error, which the kernel finds. */
+static void tell(const char *path, const char *directories)
+{
+	if (path && mf_follow_is_on() && !mf_sandbox_is_on() && mf_readable_text(path))
+		mf_join_starts(path, directories);
+}
+
+/* What is looked for in which directories. */
+static void tell_name(const char *file)
+{
+	const char *directories = getenv("PATH");
+
+	tell(file, strchr(file, '/') ? NULL : directories ? directories : "");
+}
+
+static const struct mf_real *begin(void)
+{
+	const struct mf_real *real = mf_start();
+
+	mf_session_executing(true);
+	mf_join_executing(true);
+	mf_limits_executing(true);
+	return real;
+}
+
+/* On the stack, since this may be a child that shares its parent's memory. */
+#define FOLLOW(envp)                                                  \
+	do {                                                          \
+		size_t room = mf_follow_room(envp);                   \
+                                                                      \
+		if (room)                                             \
+			(envp) = mf_follow_add((envp), alloca(room)); \
+	} while (0)
+
+int mf_exec_path(const char *path, char *const argv[], char *const envp[])
+{
+	FOLLOW(envp);
+	tell(path, NULL);
+	return failed(begin()->execve(path, argv, envp));
+}
+
+/* Older C libraries have none; this is all that newer ones do. */
+int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	FOLLOW(envp);
+	if (fd == AT_FDCWD || (path && mf_readable_text(path) && *path == '/'))
+		tell(path, NULL);
+	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags));
+}
+
+static int execute_name(const char *file, char *const argv[], char *const envp[])
+{
+	FOLLOW(envp);
+	tell_name(file);
+	return failed(begin()->execvpe(file, argv, envp));
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return mf_exec_path(path, argv, envp);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	return mf_exec_path(path, argv, environ);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	return execute_name(file, argv, environ);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return execute_name(file, argv, envp);
+}
+
+EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	return mf_exec_at(fd, path, argv, envp, flags);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	/* Which is an error there, and nowhere else. */
+	if (envp)
+		FOLLOW(envp);
+	return failed(begin()->fexecve(fd, argv, envp));
+}
+
+/* The child shares our memory until it executes, and what is on our stack. */
+
+static int spawned(int code, const pid_t *pid)
+{
+	if (!code)
+		mf_limits_spawned(*pid);
+	return code;
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	pid_t own;
+
+	FOLLOW(envp);
+	tell(path, NULL);
+	return spawned(mf_start()->posix_spawn(pid ? pid : &own, path, actions, attributes, argv, envp),
+		       pid ? pid : &own);
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	pid_t own;
+
+	FOLLOW(envp);
+	tell_name(file);
+	return spawned(mf_start()->posix_spawnp(pid ? pid : &own, file, actions, attributes, argv, envp),
+		       pid ? pid : &own);
+}
+
+/* How many arguments there are before the NULL that ends them, behind which @args is then. */
+static size_t count(const char *arg, va_list *args)
+{
+	size_t n = 0;
+
+	for (; arg; arg = va_arg(*args, const char *))
+		n++;
+	return n;
+}
+
+/* Copies them, with the NULL. */
+static void gather(char **argv, const char *arg, va_list *args)
+{
+	for (; arg; arg = va_arg(*args, const char *))
+		*argv++ = (char *)arg;
+	*argv = NULL;
+}
+
+/* As above. */
+#define GATHER(argv, arg)                                                     \
+	do {                                                                  \
+		va_list words;                                                \
+		size_t n;                                                     \
+                                                                              \
+		va_start(words, arg);                                         \
+		n = count(arg, &words);                                       \
+		va_end(words);                                                \
+		(argv) = alloca((n + 1) * sizeof(*(argv)));                   \
+		va_start(words, arg);                                         \
+		gather(argv, arg, &words);                                    \
+		va_end(words);                                                \
+	} while (0)
+
+EXPORT int execl(const char *path, const char *arg, ...)
+{
+	char **argv;
+
+	GATHER(argv, arg);
+	return mf_exec_path(path, argv, environ);
+}
+
+EXPORT int execlp(const char *file, const char *arg, ...)
+{
+	char **argv;
+
+	GATHER(argv, arg);
+	return execute_name(file, argv, environ);
+}
+
+EXPORT int execle(const char *path, const char *arg, ...)
+{
+	char **argv, *const *envp;
+	va_list args;
+
+	GATHER(argv, arg);
+	va_start(args, arg);
+	count(arg, &args);
+	envp = va_arg(args, char *const *);
+	va_end(args);
+	return mf_exec_path(path, argv, envp);
+}

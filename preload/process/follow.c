@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+// Programs that are executed with an environment of their own, as by env -i, are followed, too.
+
+#include "follow.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "protocol/join.h"
+#include "core/readable.h"
+#include "seccomp.h"
+
+#define PRELOAD "LD_PRELOAD="
+#define SESSION MF_JOIN_VARIABLE "="
+
+/* The program may write over what it found. */
+static char preload[sizeof(PRELOAD) + PATH_MAX]; /* empty: nothing is followed */
+static char session[sizeof(SESSION) + 1 + MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS + 1];
+
+static bool begins(const char *word, const char *name)
+{
+	return !strncmp(word, name, strlen(name));
+}
+
+void mf_follow_start(const char *preload_value, const char *session_value)
+{
+	size_t length = strcspn(preload_value, ":");
+
+	if (length >= PATH_MAX || strlen(session_value) >= sizeof(session) - sizeof(SESSION))
+		return;
+	stpcpy(stpcpy(session, SESSION), session_value);
+	memcpy(preload + strlen(PRELOAD), preload_value, length);
+	memcpy(preload, PRELOAD, strlen(PRELOAD));
+}
+
+bool mf_follow_is_on(void)
+{
+	return preload[0];
+}
+
+static char *has_us(const char *word)
+{
+	return strstr(word, preload + strlen(PRELOAD));
+}
+
+/* What @environment has of ours, and how many words. Of several LD_PRELOADs the dynamic linker takes the last. */
+struct found {
+	char *preload, *session; /* NULL: none */
+	size_t n;
+};
+
+static struct found find(char *const *environment)
+{
+	struct found found = { NULL, NULL, 0 };
+
+	for (; environment && environment[found.n]; found.n++) {
+		if (begins(environment[found.n], PRELOAD))
+			found.preload = environment[found.n];
+		else if (begins(environment[found.n], SESSION))
+			found.session = environment[found.n];
+	}
+	return found;
+}
+
+size_t mf_follow_room(char *const *environment)
+{
+	struct found found;
+
+	/* What the kernel cannot read it finds an error, and nothing is executed. */
+	if (!preload[0] || (environment && !mf_readable_texts(environment)))
+		return 0;
+	found = find(environment);
+	/* The restrictions hold in what is executed, too, and it could not ask for a session. */
+	if (mf_sandbox_is_on())
+		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
+	if (found.preload && has_us(found.preload) && found.session)
+		return 0;
+	return (found.n + 3) * sizeof(char *) + strlen(preload) + 2 +
+	       (found.preload ? strlen(found.preload) : 0);
+}
+
+/* The same without us; of LD_PRELOAD what they want to have loaded stays. */
+static char *const *leave(char *const *environment, const struct found *found, char **words)
+{
+	char *text = (char *)(words + found->n + 1);
+	size_t used = 0;
+
+	for (size_t i = 0; i < found->n; i++) {
+		char *word = environment[i], *others;
+
+		if (begins(word, SESSION))
+			continue;
+		if (word == found->preload && has_us(word)) {
+			others = strchr(has_us(word), ':');
+			if (!others)
+				continue;
+			strcpy(stpcpy(text, PRELOAD), others + 1);
+			word = text;
+		}
+		words[used++] = word;
+	}
+	words[used] = NULL;
+	return words;
+}
+
+char *const *mf_follow_add(char *const *environment, void *room)
+{
+	struct found found = find(environment);
+	char **words = room, *text = (char *)(words + found.n + 3), *end;
+	size_t used = 0;
+
+	if (mf_sandbox_is_on())
+		return leave(environment, &found, room);
+	words[used++] = text;
+	end = stpcpy(text, preload);
+	if (found.preload && has_us(found.preload)) {
+		words[0] = found.preload;
+	} else if (found.preload) {
+		/* What they want to have loaded comes behind us. */
+		*end++ = ':';
+		strcpy(end, found.preload + strlen(PRELOAD));
+	}
+	words[used++] = session;
+	for (size_t i = 0; i < found.n; i++)
+		if (!begins(environment[i], SESSION) && !begins(environment[i], PRELOAD))
+			words[used++] = environment[i];
+	words[used] = NULL;
+	return words;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+// The limits of address space and of data (RLIMIT_AS, RLIMIT_DATA), as the program knows them.
+//
+// The session takes far more address space than programs do, though next to no memory, and the shim's
+// image is private memory, too. With the limits as they are, the program would have less than it has
+// alone, or nothing. So each limit that it sets is set with the shim's share on top, and when it asks, the
+// share is subtracted. A limit that was there before the program is raised in the same way, as far as the
+// hard limit or our privileges allow; where they do not, the session is small (ctl/heap/process.c).
+
+#include "limits.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "follow.h"
+#include "core/own_memory.h"
+#include "core/session.h"
+#include "core/start.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* What the C library calls between this and the system call that executes a program, it has room for. */
+#define STACK_BYTES 8192
+
+/* So much that massif-ctl, which gives a session a quarter of the limit, makes a full one. */
+#define ANY_SESSION (1ull << 40)
+
+/*
+ * Of this process, or of a child that shares its memory; whose it is, the limit itself says. Nothing is
+ * set: zeroes.
+ */
+static struct limit {
+	enum __rlimit_resource resource;
+	uint64_t (*share)(void);
+	struct rlimit told, set; /* what the program knows, and what that became */
+	bool is_privileged;	 /* we could raise the hard limit */
+} limits[] = {
+	{ RLIMIT_AS, mf_footprint_address_space },
+	{ RLIMIT_DATA, mf_footprint_data },
+};
+
+#define N_LIMITS (sizeof(limits) / sizeof(*limits))
+
+static struct limit *find(int resource)
+{
+	for (size_t i = 0; i < N_LIMITS; i++)
+		if ((int)limits[i].resource == resource)
+			return &limits[i];
+	return NULL;
+}
+
+static rlim_t least(rlim_t one, rlim_t other)
+{
+	return one < other ? one : other;
+}
+
+/* RLIM_INFINITY is the largest number. */
+static rlim_t add(rlim_t limit, rlim_t more)
+{
+	return limit < RLIM_INFINITY - more ? limit + more : RLIM_INFINITY;
+}
+
+static struct rlimit add_both(const struct rlimit *limit, rlim_t more)
+{
+	return (struct rlimit){ add(limit->rlim_cur, more), add(limit->rlim_max, more) };
+}
+
+static int set_bare(const struct limit *limit, const struct rlimit *value)
+{
+	return (int)syscall(SYS_setrlimit, limit->resource, value);
+}
+
+static bool is_set(const struct limit *limit)
+{
+	return limit->set.rlim_max;
+}
+
+static void raise_limit(struct limit *limit)
+{
+	rlim_t more = limit->share() + (limit->resource == RLIMIT_AS ? ANY_SESSION : 0);
+	struct rlimit now, wanted;
+
+	if (syscall(SYS_getrlimit, limit->resource, &now) || !now.rlim_max ||
+	    (now.rlim_cur == RLIM_INFINITY && now.rlim_max == RLIM_INFINITY))
+		return;
+	limit->told = now;
+	wanted = add_both(&now, more);
+	limit->is_privileged = wanted.rlim_max > now.rlim_max && !set_bare(limit, &wanted);
+	if (!limit->is_privileged) {
+		wanted.rlim_max = now.rlim_max;
+		wanted.rlim_cur = least(wanted.rlim_cur, now.rlim_max);
+		if (set_bare(limit, &wanted))
+			wanted = now;
+	}
+	limit->set = wanted;
+}
+
+void mf_limits_raise(void)
+{
+	int saved = errno;
+
+	for (size_t i = 0; i < N_LIMITS; i++)
+		raise_limit(&limits[i]);
+	errno = saved;
+}
+
+static void settle(struct limit *limit)
+{
+	struct rlimit wanted = add_both(&limit->told, limit->share());
+
+	wanted.rlim_max = least(wanted.rlim_max, limit->set.rlim_max);
+	wanted.rlim_cur = least(wanted.rlim_cur, wanted.rlim_max);
+	if (!set_bare(limit, &wanted))
+		limit->set = wanted;
+}
+
+void mf_limits_settle(void)
+{
+	int saved = errno;
+
+	for (size_t i = 0; i < N_LIMITS; i++)
+		if (is_set(&limits[i]))
+			settle(&limits[i]);
+	errno = saved;
+}
+
+static struct rlimit without_share(const struct limit *limit, const struct rlimit *value)
+{
+	return (struct rlimit){
+		.rlim_cur = value->rlim_cur == limit->set.rlim_cur ? limit->told.rlim_cur : value->rlim_cur,
+		.rlim_max = value->rlim_max == limit->set.rlim_max ? limit->told.rlim_max : value->rlim_max,
+	};
+}
+
+/* What to set for @asked where @now is set. What the kernel refuses without us is refused. */
+static struct rlimit widen(const struct limit *limit, const struct rlimit *asked,
+			   const struct rlimit *now)
+{
+	struct rlimit wide = add_both(asked, limit->share());
+
+	if (asked->rlim_cur > asked->rlim_max)
+		return *asked;
+	if (asked->rlim_max <= without_share(limit, now).rlim_max)
+		wide.rlim_max = least(wide.rlim_max, now->rlim_max);
+	wide.rlim_cur = least(wide.rlim_cur, wide.rlim_max);
+	return wide;
+}
+
+static int change(struct limit *limit, const struct rlimit *asked, struct rlimit *before)
+{
+	const struct mf_real *real = mf_start();
+	struct rlimit now, wide;
+	int ret = real->getrlimit(limit->resource, &now);
+
+	if (!ret && before)
+		*before = without_share(limit, &now);
+	if (ret || !asked)
+		return ret;
+	wide = widen(limit, asked, &now);
+	ret = real->setrlimit(limit->resource, &wide);
+	if (!ret) {
+		limit->told = *asked;
+		limit->set = wide;
+	}
+	return ret;
+}
+
+/* An unprivileged process could not take the hard limit back, if executing fails. */
+static void execute(struct limit *limit, bool begins)
+{
+	struct rlimit now;
+
+	if (syscall(SYS_getrlimit, limit->resource, &now))
+		return;
+	if (begins && now.rlim_cur == limit->set.rlim_cur) {
+		now.rlim_cur = limit->told.rlim_cur;
+		if (limit->is_privileged && !geteuid())
+			now.rlim_max = limit->told.rlim_max;
+	} else if (!begins && now.rlim_cur == limit->told.rlim_cur) {
+		now.rlim_cur = limit->set.rlim_cur;
+		if (limit->is_privileged && !geteuid())
+			now.rlim_max = limit->set.rlim_max;
+	} else {
+		return;
+	}
+	set_bare(limit, &now);
+}
+
+/* Once the limit is as the program knows it, no stack can grow. */
+static void grow_stack(void)
+{
+	volatile char room[STACK_BYTES];
+
+	for (size_t i = 0; i < sizeof(room); i += 4096)
+		room[i] = 0;
+}
+
+void mf_limits_executing(bool begins)
+{
+	for (size_t i = 0; i < N_LIMITS; i++) {
+		if (!is_set(&limits[i]))
+			continue;
+		grow_stack();
+		execute(&limits[i], begins);
+	}
+}
+
+void mf_limits_spawned(pid_t pid)
+{
+	int saved = errno;
+
+	for (size_t i = 0; i < N_LIMITS && !mf_follow_is_on(); i++)
+		if (is_set(&limits[i]))
+			syscall(SYS_prlimit64, pid, limits[i].resource, &limits[i].told, NULL);
+	errno = saved;
+}
+
+EXPORT int getrlimit(__rlimit_resource_t resource, struct rlimit *value)
+{
+	struct limit *limit = find((int)resource);
+
+	return limit ? change(limit, NULL, value) : mf_start()->getrlimit(resource, value);
+}
+
+EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit *value)
+{
+	struct limit *limit = find((int)resource);
+
+	return limit ? change(limit, value, NULL) : mf_start()->setrlimit(resource, value);
+}
+
+EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlimit *value,
+		   struct rlimit *before)
+{
+	struct limit *limit = !pid || pid == getpid() ? find((int)resource) : NULL;
+
+	return limit ? change(limit, value, before) :
+		       mf_start()->prlimit(pid, resource, value, before);
+}
+
+/* The same, as there are no smaller ones. */
+_Static_assert(sizeof(rlim_t) == sizeof(rlim64_t), "one structure");
+
+EXPORT int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *value)
+{
+	return getrlimit(resource, (struct rlimit *)value);
+}
+
+EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *value)
+{
+	return setrlimit(resource, (const struct rlimit *)value);
+}
+
+EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *value,
+		     struct rlimit64 *before)
+{
+	return prlimit(pid, resource, (const struct rlimit *)value, (struct rlimit *)before);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+// The calls by which a program restricts its own system calls. They go on to where they would have gone.
+
+#include "seccomp.h"
+
+#include <linux/audit.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "seccomp_filter.h"
+#include "core/readable.h"
+#include "core/real.h"
+#include "core/start.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+bool mf_sandbox_on;
+
+/* Programs of one thread can do without it, and their filters may answer it with death, or with an error. */
+static bool allows_wait(const struct sock_fprog *filter)
+{
+	const struct seccomp_data wait = {
+		.nr = SYS_futex, .arch = AUDIT_ARCH_X86_64, .args = { [1] = FUTEX_WAIT_PRIVATE },
+	};
+
+	return mf_filter_allows(filter, &wait);
+}
+
+/* @filter: NULL in strict mode, which allows no wait, either. */
+static long note(long result, bool restricts, const struct sock_fprog *filter)
+{
+	if (!restricts || result < 0)
+		return result;
+	__atomic_store_n(&mf_sandbox_on, true, __ATOMIC_RELAXED);
+	if (filter && allows_wait(filter))
+		return result;
+	mf_readable_forbid();
+	if (mf_session_store.header)
+		mf_session_store.header->may_not_wait = 1;
+	return result;
+}
+
+/* With all the arguments that there can be, which are passed alike. */
+int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	return (int)note(mf_start()->prctl(option, a, b, c, d), option == PR_SET_SECCOMP,
+			 a == SECCOMP_MODE_STRICT ? NULL : (const struct sock_fprog *)b);
+}
+
+/* syscall(2) with one of the two numbers; see syscall.c. */
+long mf_sandbox_call(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
+
+__attribute__((used)) long mf_sandbox_call(long number, long a, long b, long c, long d, long e)
+{
+	bool by_prctl = number == SYS_prctl;
+	bool strictly = by_prctl ? b == SECCOMP_MODE_STRICT : a == SECCOMP_SET_MODE_STRICT;
+	bool restricts = by_prctl ? a == PR_SET_SECCOMP : strictly || a == SECCOMP_SET_MODE_FILTER;
+
+	return note(mf_start()->syscall(number, a, b, c, d, e), restricts,
+		    strictly ? NULL : (const struct sock_fprog *)c);
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+// The context of the present stack: remembered, or walked and looked up in the trie.
+
+#include "context.h"
+
+#include "model/filter_client.h"
+#include "model/log.h"
+#include "model/objects.h"
+#include "model/trie.h"
+#include "core/gate.h"
+#include "core/lock.h"
+#include "core/session.h"
+
+/* Protects the trie and its contexts. Readers of what was there before need it not. */
+static struct mf_lock trie_lock;
+
+static void take_trie(void)
+{
+	mf_lock_take(&trie_lock);
+	mf_gate_thaw();
+}
+
+void mf_stack_forget(struct mf_thread *thread)
+{
+	thread->generation = mf_objects_generation();
+	thread->walk.n = 0;
+	thread->walk.repeatable = false;
+	mf_memo_forget(&thread->memo);
+}
+
+/* The context that ends in @node, or that of all for which there was no room. */
+static uint32_t make_context(uint32_t node)
+{
+	uint32_t context = MF_CONTEXT_NONE;
+
+	if (node != UINT32_MAX)
+		context = mf_trie_context(&mf_session_store, node);
+	return context != MF_CONTEXT_NONE ? context : mf_trie_overflow(&mf_session_store);
+}
+
+/* The same; whether a new one counts may be another's decision. */
+static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
+{
+	struct mf_store_header *header = mf_session_store.header;
+	uint32_t known = header->n_contexts;
+	uint32_t context = make_context(node);
+
+	if (__builtin_expect(header->logs_steps >= MF_LOG_FILTERING, 0)) {
+		mf_gate_close();
+		mf_log_capture(&mf_session_store, thread->entry,
+			       header->n_contexts == known ? MF_CONTEXT_NONE : context);
+		mf_gate_open();
+	}
+	if (__builtin_expect(header->n_contexts == known || !header->consults, 1) ||
+	    context == header->overflow || mf_consult_ask(&mf_session_store, context))
+		return context;
+	mf_trie_ignore(&mf_session_store, node);
+	return MF_CONTEXT_IGNORED;
+}
+
+static struct mf_frame frame_at(uint64_t pc, uint32_t object)
+{
+	return (struct mf_frame){ .pc = pc - 1, .object = object };
+}
+
+/* Is frame @i of @walk where an instruction that was no call led to us? */
+static bool is_own(const struct mf_walk *walk, uint32_t i)
+{
+	return walk->frames[i].exact && i == walk->n - 1;
+}
+
+/*
+ * The address that stands for frame @i of @walk, as if it were a return address: one that a signal has
+ * interrupted is taken for that, too, as in Massif, but not one of our own.
+ */
+static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
+{
+	return walk->frames[i].pc + is_own(walk, i);
+}
+
+/* All frames outside of frame @i have their nodes. An own one's is not that of a frame with that address farther out. */
+static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
+{
+	if (is_own(walk, i))
+		return;
+	walk->frames[i].node = node;
+	walk->n_known = i + 1;
+}
+
+static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t object)
+{
+	return mf_trie_child(&mf_session_store, parent, frame_at(pc, object));
+}
+
+/*
+ * The object that holds @address, which is likely to be that of the frame before, @last. The dynamic linker
+ * is asked once for a stack, *@asked: all that it goes through is there now.
+ */
+static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
+{
+	const struct mf_object_record *record = mf_objects_record(&mf_session_store, last);
+
+	if (last != MF_OBJECT_NONE && !record->retired && address >= record->start &&
+	    address < record->end)
+		return last;
+	last = mf_objects_find(&mf_session_store, address);
+	if (last != MF_OBJECT_NONE || *asked)
+		return last;
+	*asked = true;
+	return mf_objects_of(address);
+}
+
+/*
+ * The innermost node that the stack in the walk has, of its first *@known frames. Nodes that are known
+ * from the walk before stay.
+ */
+static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
+{
+	const struct mf_store *store = &mf_session_store;
+	struct mf_walk *walk = &thread->walk;
+	/* An own one is left to find_nodes_by_objects(). */
+	uint32_t end = walk->n - walk->frames[walk->n - 1].exact, next = 0;
+	uint32_t n = walk->n_known < end ? walk->n_known : end;
+	struct mf_walk_frame *frame = &walk->frames[n];
+	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
+
+	/* Where the last stack went another way: a call that was first met after that one. */
+	if (n < end && frame->node)
+		next = mf_trie_next(store, frame->node);
+	for (; n < end; n++, frame++, next = 0) {
+		uint32_t child = __builtin_expect(frame->is_link, 0) ? node :
+				 mf_trie_find_mapped(store, node, frame->pc - 1, next);
+
+		if (__builtin_expect(!child, 0))
+			break;
+		frame->node = node = child;
+	}
+	walk->n_known = *known = n;
+	return node;
+}
+
+/*
+ * The same from frame *@known on, below @node, by the objects of the frames, which are known then. Without
+ * the lock: the dynamic linker may have to be asked.
+ */
+static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread *thread, uint32_t node,
+								uint32_t *known)
+{
+	const struct mf_store *store = &mf_session_store;
+	struct mf_walk *walk = &thread->walk;
+	uint32_t n = *known, object = node ? mf_trie_node(store, node)->object : MF_OBJECT_NONE;
+	bool asked = false;
+
+	for (uint32_t i = n; i < walk->n; i++)
+		if (!walk->frames[i].is_link)
+			object = thread->objects[i] = object_of(pc_of(walk, i) - 1, object, &asked);
+	for (; n < walk->n; n++) {
+		struct mf_frame frame = frame_at(pc_of(walk, n), thread->objects[n]);
+		uint32_t child = walk->frames[n].is_link ? node :
+				 mf_trie_find_child(store, node, frame);
+
+		if (!child && !walk->frames[n].is_link)
+			break;
+		node = child;
+		keep_node(walk, n, node);
+	}
+	*known = n;
+	return node;
+}
+
+/* Makes those of the other frames, below @node; UINT32_MAX if there is no room. With the lock. */
+static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t node)
+{
+	struct mf_walk *walk = &thread->walk;
+
+	for (uint32_t i = known; i < walk->n && node != UINT32_MAX; i++) {
+		if (!walk->frames[i].is_link)
+			node = child_of(node, pc_of(walk, i), thread->objects[i]);
+		if (node != UINT32_MAX)
+			keep_node(walk, i, node);
+	}
+	return node;
+}
+
+/* The context of the stack in the walk. */
+static uint32_t insert_walk(struct mf_thread *thread)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t known, node = find_nodes(thread, &known), context;
+
+	if (__builtin_expect(known < thread->walk.n, 0))
+		node = find_nodes_by_objects(thread, node, &known);
+	/* A context about which somebody is being asked must wait, and one to be told is not known. */
+	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
+		context = mf_trie_find_context(&mf_session_store, node);
+		if (context)
+			return context;
+	}
+
+	take_trie();
+	node = make_nodes(thread, known, node);
+	context = context_of(thread, node);
+	mf_lock_give(&trie_lock);
+	return context;
+}
+
+/* The nodes of the @n frames in @thread->merged, whose objects are known. With the lock. */
+static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
+{
+	uint32_t node = MF_NODE_ROOT;
+
+	for (uint32_t i = n; i-- > 0 && node != UINT32_MAX;)
+		node = child_of(node, thread->merged[i], thread->objects[i]);
+	return node;
+}
+
+/* Walks to @thread->merged. Returns the number of frames. */
+static uint32_t walk_merged(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t n = mf_unwind_merged(thread->merged, caller, header->depth,
+				      header->merge_recursive, &thread->walk);
+
+	thread->merged[0] += caller->exact; /* see pc_of() */
+	for (uint32_t i = 0; i < n; i++)
+		thread->objects[i] = mf_objects_of(thread->merged[i] - 1);
+	return n;
+}
+
+static uint32_t insert_merged(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	uint32_t n = walk_merged(thread, caller), node, context;
+
+	take_trie();
+	node = make_merged_nodes(thread, n);
+	context = context_of(thread, node);
+	mf_lock_give(&trie_lock);
+	return context;
+}
+
+uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t n, node;
+
+	if (thread->generation != mf_objects_generation())
+		mf_stack_forget(thread);
+	if (header->merge_recursive) {
+		n = walk_merged(thread, caller);
+		take_trie();
+		node = make_merged_nodes(thread, n);
+	} else {
+		mf_unwind(&thread->walk, caller, header->depth);
+		node = find_nodes(thread, &n);
+		if (n < thread->walk.n)
+			node = find_nodes_by_objects(thread, node, &n);
+		if (n == thread->walk.n)
+			return node;
+		take_trie();
+		node = make_nodes(thread, n, node);
+	}
+	mf_lock_give(&trie_lock);
+	return node;
+}
+
+/* The frame of events whose stack cannot be known. */
+static uint32_t interrupted_object;
+
+void mf_stack_start(void)
+{
+	static const struct mf_object note = {
+		.kind = MF_OBJECT_NOTE, .path = "[in a signal handler that interrupted an allocation]",
+	};
+
+	interrupted_object = mf_objects_add(&mf_session_store, &note);
+	mf_trie_prepare_overflow(&mf_session_store);
+}
+
+/* With the lock. */
+static uint32_t interrupted_node(void)
+{
+	struct mf_frame frame = { .object = interrupted_object };
+
+	return mf_trie_child(&mf_session_store, MF_NODE_ROOT, frame);
+}
+
+uint32_t mf_stack_interrupted_node(void)
+{
+	uint32_t node;
+
+	take_trie();
+	node = interrupted_node();
+	mf_lock_give(&trie_lock);
+	return node;
+}
+
+uint32_t mf_stack_interrupted(void)
+{
+	uint32_t context;
+
+	take_trie();
+	context = make_context(interrupted_node());
+	mf_lock_give(&trie_lock);
+	return context;
+}
+
+uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t n_contexts = __atomic_load_n(&header->n_contexts, __ATOMIC_RELAXED), context;
+
+	if (__builtin_expect(header->merge_recursive, 0))
+		return insert_merged(thread, caller);
+	mf_unwind(&thread->walk, caller, header->depth);
+	context = insert_walk(thread);
+	/*
+	 * Code may have gone while the dynamic linker was asked; or each stack is to be told. And the memo
+	 * looks for the frame register where calls leave it.
+	 */
+	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||
+	    header->logs_steps >= MF_LOG_FILTERING ||
+	    thread->generation != mf_objects_generation())
+		return context;
+	/* Many stacks are met once and never again. */
+	if (context >= n_contexts)
+		mf_memo_pass(&thread->memo);
+	else
+		mf_memo_enter(&thread->memo, caller, &thread->walk, context);
+	return context;
+}
+
+void mf_stack_hold(void)
+{
+	mf_lock_take(&trie_lock);
+}
+
+void mf_stack_release(void)
+{
+	mf_lock_give(&trie_lock);
+}
+
+void mf_stack_reset(void)
+{
+	trie_lock = (struct mf_lock){ 0 };
+}

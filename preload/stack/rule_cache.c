@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+// The unwind rules of addresses that walks came by, remembered.
+
+#include "rule_cache.h"
+
+#include <string.h>
+
+#include "cfi.h"
+#include "rowcache.h"
+
+#define LOCK_TRIES 1000
+
+uint64_t mf_rules_cache[1u << MF_RULES_CACHE_BITS];
+struct mf_cfi_rule mf_rules_table[MF_RULES_MAX];
+bool mf_rules_keep_guesses;
+
+static uint32_t n_rules;
+static uint32_t lock;
+static bool has_guessed; /* atomic; set before anything is remembered */
+
+/*
+ * Slots of the cache that are in use, under the lock: clearing those is much less than clearing all of it. If
+ * there are more than the list holds, all slots are looked at.
+ */
+#define FILLED_MAX 8192u
+
+static uint16_t filled[FILLED_MAX];
+static uint32_t n_filled;
+
+_Static_assert(MF_RULES_CACHE_BITS <= 16, "a slot's number has 16 bits");
+
+/* The number of @rule; MF_RULES_MAX if there are too many. With the lock. */
+static uint32_t intern(const struct mf_cfi_rule *rule)
+{
+	uint32_t i;
+
+	for (i = 0; i < n_rules; i++)
+		if (!memcmp(&mf_rules_table[i], rule, sizeof(*rule)))
+			return i;
+	if (n_rules < MF_RULES_MAX)
+		mf_rules_table[n_rules++] = *rule;
+	return i;
+}
+
+/* Unless another thread is just doing that: it costs only the cache's help. */
+static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
+{
+	uint64_t *slot = mf_rules_slot(pc);
+	uint32_t number;
+
+	if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+		return;
+	number = intern(rule);
+	if (number < MF_RULES_MAX) {
+		if (!*slot) {
+			if (n_filled < FILLED_MAX)
+				filled[n_filled] = (uint16_t)(slot - mf_rules_cache);
+			n_filled += n_filled <= FILLED_MAX;
+		}
+		__atomic_store_n(slot, pc << 16 | (number + 1), __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+__attribute__((noinline)) struct mf_cfi_rule mf_rules_find(uint64_t pc)
+{
+	struct mf_cfi_rule rule;
+	bool lasts = true;
+
+	if (!mf_rowcache_find(pc, &rule)) {
+		lasts = mf_cfi_find(pc, &rule);
+		mf_rowcache_note(pc, &rule);
+	}
+	if ((!lasts && !mf_rules_keep_guesses) || pc >> 48)
+		return rule;
+	if (!lasts)
+		mf_rules_note_guess();
+	remember(pc, &rule);
+	return rule;
+}
+
+void mf_rules_note_guess(void)
+{
+	__atomic_store_n(&has_guessed, true, __ATOMIC_SEQ_CST);
+}
+
+bool mf_rules_has_guessed(void)
+{
+	return __atomic_exchange_n(&has_guessed, false, __ATOMIC_SEQ_CST);
+}
+
+/* With the lock. */
+static void clear_filled(uint64_t start, uint64_t end)
+{
+	bool is_list = n_filled <= FILLED_MAX;
+	uint32_t n = is_list ? n_filled : 1u << MF_RULES_CACHE_BITS, kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t slot = is_list ? filled[i] : i;
+
+		if (mf_rules_clear(&mf_rules_cache[slot], 16, start, end))
+			continue;
+		if (kept < FILLED_MAX)
+			filled[kept] = (uint16_t)slot;
+		kept += kept <= FILLED_MAX;
+	}
+	n_filled = kept;
+}
+
+/*
+ * The lock is held for a moment only; but its holder may be a thread that a forked child does not have, or be
+ * interrupted by the signal handler that waits here.
+ */
+static bool take_lock(void)
+{
+	for (int tries = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE); tries++)
+		if (tries == LOCK_TRIES)
+			return false;
+	return true;
+}
+
+void mf_rules_forget(uint64_t start, uint64_t end)
+{
+	if (take_lock()) {
+		clear_filled(start, end);
+		__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	for (uint32_t i = 0; i < 1u << MF_RULES_CACHE_BITS; i++)
+		mf_rules_clear(&mf_rules_cache[i], 16, start, end);
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+// The present thread's call stack.
+//
+// Frames are undone by the rules of .eh_frame, remembered by return address; code that has none (made
+// at run time, or assembly) is taken to keep a frame pointer, as most of it does. A frame whose rule is of
+// another form than those that are remembered is undone with all registers (complete.h). Nothing of that
+// allocates, takes a lock or opens a file.
+//
+// Successive stacks have most of their frames in common. A walk ends where it meets a frame of the
+// one before it, with the same registers, if all words that led on from there are unchanged. They are
+// looked at from that frame outwards, each only after those before it were found right: so nothing
+// is read that a walk from the start would not have read, also on stacks that come and go.
+
+#include "unwind.h"
+
+#include <string.h>
+
+#include "full_walk.h"
+#include "core/stack_bounds.h"
+#include "rule_cache.h"
+#include "step.h"
+
+#ifdef __x86_64__
+
+void mf_unwind_forget(uint64_t start, uint64_t end)
+{
+	mf_rules_forget(start, end);
+	mf_step_forget(start, end);
+}
+
+/* Adds @pc as merging asks for. Returns the new number of addresses. */
+static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
+{
+	pcs[n] = pc;
+	for (uint32_t j = 1; j <= longest && j <= n; j++)
+		if (pcs[n - j] == pc)
+			return n + 1 - j;
+	return n + 1;
+}
+
+/*
+ * The step from @registers, @steps frames outwards of @complete's caller, where mf_step() does not know the rule. What
+ * it comes to may be anywhere, if the rule is wrong.
+ */
+static __attribute__((noinline)) enum mf_step step_completely(struct mf_complete *complete, uint32_t steps,
+							      struct mf_registers *registers)
+{
+	struct mf_registers inner = *registers, outer;
+
+	switch (mf_complete_step(complete, steps, registers, &outer)) {
+	case MF_FRAME_DONE:
+		break;
+	case MF_FRAME_END:
+		return MF_STEP_END;
+	case MF_FRAME_LOST:
+		return MF_STEP_LOST;
+	}
+	*registers = outer;
+	if (outer.exact || mf_step_check_words(inner.sp, inner.exact, outer.sp - 8, 0) == MF_STEP_DONE)
+		return MF_STEP_DONE;
+	return MF_STEP_GUESSED;
+}
+
+/* Will what was read to find @frame's caller be there as long as the thread is? */
+static bool lasts(const struct mf_walk_frame *frame)
+{
+	return (!frame->pc_slot || mf_own_stack_reaches(frame->pc_slot)) &&
+	       (!frame->fp_slot || mf_own_stack_reaches(frame->fp_slot)) &&
+	       (!frame->other_slot || mf_own_stack_reaches(frame->other_slot));
+}
+
+/*
+ * And what the last walk read to find those of its outermost @n frames? Else they are not to be looked at
+ * behind a guess, which may lead to where they were.
+ */
+static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
+{
+	while (n && lasts(&walk->frames[n - 1]))
+		n--;
+	return !n;
+}
+
+/*
+ * Looks at the outermost @n words, the innermost of them first. Returns 0 if all are what they were;
+ * else the number of the first that is not, counted from 1.
+ */
+static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
+{
+	const struct mf_walk_word *word = walk->words + n;
+
+	while (word != walk->words && mf_step_load(word[-1].slot) == word[-1].value)
+		word--;
+	return (uint32_t)(word - walk->words);
+}
+
+/* Frame @i, at the place where it was, goes on at @pc now. False if that is undone in another way. */
+static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
+{
+	struct mf_walk_frame *frame = &walk->frames[i];
+	uint16_t rule = mf_rules_known(mf_step_rule_address(pc, frame->exact));
+
+	if (!rule || rule != frame->rule || (frame->is_guessed && !mf_step_is_return_address(pc)))
+		return false;
+	frame->pc = pc;
+	if (walk->n_known > i)
+		walk->n_known = i;
+	return true;
+}
+
+/*
+ * Whether the stack is the last walk's but for the addresses at which some callers go on, which are
+ * put right: the same function, from another place of the same caller. If it is not, only frames
+ * from *@at outwards are what they were.
+ */
+static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
+{
+	uint32_t i = walk->n - 1, n = walk->frames[i].n_words;
+	const struct mf_walk_frame *frame = &walk->frames[i];
+
+	if (frame->sp != caller->sp || frame->exact != caller->exact ||
+	    (frame->needs_fp && frame->fp != caller->fp))
+		return false;
+	if (frame->pc != caller->pc && !redirect(walk, i, caller->pc))
+		return false;
+	while ((n = find_changed(walk, n))) {
+		struct mf_walk_word *word = &walk->words[n - 1];
+		uint64_t value = mf_step_load(word->slot);
+
+		*at = i = walk->owners[n - 1];
+		if (!i || word->slot != walk->frames[i].pc_slot || !redirect(walk, i - 1, value))
+			return false;
+		word->value = value;
+		n--;
+	}
+	return true;
+}
+
+/*
+ * Looks for the frame that @registers describe among those of the last walk from *@at outwards. True
+ * if it is there, at *@at, and the rest of the stack is as it was; otherwise *@at is where to go on
+ * looking for the next frame.
+ */
+static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, bool is_guessed,
+		  uint32_t *at)
+{
+	uint32_t i = *at;
+	const struct mf_walk_frame *frame;
+	uint32_t changed;
+
+	while (i && walk->frames[i - 1].sp < registers->sp)
+		i--;
+	*at = i;
+	if (!i)
+		return false;
+	frame = &walk->frames[i - 1];
+	if (frame->sp != registers->sp || frame->pc != registers->pc ||
+	    frame->exact != registers->exact || frame->is_guessed != is_guessed ||
+	    (frame->needs_fp && frame->fp != registers->fp))
+		return false;
+	changed = find_changed(walk, frame->n_words);
+	if (!changed) {
+		*at = i;
+		return true;
+	}
+	/* Frames up to this one are what they were, but have another caller now. */
+	*at = walk->owners[changed - 1];
+	return false;
+}
+
+/* The words of frame @i, outside of which all is in place. What the walk read first stands last. */
+static inline void add_words(struct mf_walk *walk, uint32_t i)
+{
+	struct mf_walk_frame *frame = &walk->frames[i];
+	uint32_t n = i ? frame[-1].n_words : 0;
+
+	if (frame->fp_slot && i && frame[-1].needs_fp) {
+		walk->owners[n] = (uint8_t)i;
+		walk->words[n++] = (struct mf_walk_word){ frame->fp_slot, frame[-1].fp };
+	}
+	if (frame->pc_slot) {
+		/* That of the outermost one made it the last. */
+		walk->owners[n] = (uint8_t)i;
+		walk->words[n++] = (struct mf_walk_word){ frame->pc_slot, i ? frame[-1].pc : 0 };
+	}
+	if (frame->other_slot) {
+		walk->owners[n] = (uint8_t)i;
+		walk->words[n++] = (struct mf_walk_word){ frame->other_slot, frame->other };
+	}
+	frame->n_words = (uint16_t)n;
+}
+
+/* Puts the @n fresh frames on top of the outermost @kept old ones. */
+static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
+{
+	bool needs_fp = kept && walk->frames[kept - 1].needs_fp;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct mf_walk_frame *frame = &walk->frames[kept + i];
+
+		*frame = walk->fresh[n - 1 - i];
+		needs_fp = frame->consumes_fp || (!frame->fp_slot && needs_fp);
+		frame->needs_fp = needs_fp;
+		add_words(walk, kept + i);
+	}
+	walk->n = kept + n;
+	if (walk->n_known > kept)
+		walk->n_known = kept;
+}
+
+/* Takes over the outermost @met frames under @n fresh ones; no more than @depth in all. */
+static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t depth)
+{
+	uint32_t kept = met < depth - n ? met : depth - n;
+
+	if (kept < met) {
+		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
+		/* Another outermost frame, another path in the trie; and beyond it nothing is asked. */
+		walk->n_known = 0;
+		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
+		walk->frames[0].other_slot = 0;
+		walk->complete = walk->lost = false;
+		for (uint32_t i = 0; i < kept; i++)
+			add_words(walk, i);
+	}
+	put(walk, kept, n);
+}
+
+/* Only the outermost @at frames of the last walk are what they were. */
+static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const struct mf_registers *caller,
+						uint32_t depth, uint32_t at)
+{
+	struct mf_registers registers = {
+		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .exact = caller->exact,
+	};
+	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
+	struct mf_complete complete;
+	bool guessed = false, repeatable = true;
+	enum mf_step taken = MF_STEP_DONE;
+	uint32_t n = 0;
+
+	complete.begun = false;
+
+	while (!mf_step_is_end(taken) && n < depth) {
+		struct mf_walk_frame *frame = &walk->fresh[n];
+
+		if (at && meets(walk, &registers, taken == MF_STEP_GUESSED, &at)) {
+			if (walk->complete || walk->lost || n + at >= depth) {
+				take_over(walk, at, n, depth);
+				walk->repeatable = repeatable;
+				return;
+			}
+			at = 0; /* it was cut where this one goes on */
+		}
+		*frame = (struct mf_walk_frame){
+			.sp = registers.sp,
+			.pc = registers.pc,
+			.fp = registers.fp,
+			.exact = registers.exact,
+			.is_guessed = taken == MF_STEP_GUESSED,
+			.is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc),
+		};
+		if (++n == depth)
+			break;
+		taken = __builtin_expect(guessed, 0) ? mf_step_carefully(&registers, frame, own) :
+						       mf_step(&registers, frame, own);
+		if (__builtin_expect(taken == MF_STEP_UNKNOWN, 0)) {
+			taken = step_completely(&complete, n - 1, &registers);
+			repeatable = false;
+		}
+		if (__builtin_expect(mf_step_is_guess(taken), 0)) {
+			if (!guessed && !all_last(walk, at))
+				at = 0;
+			guessed = true;
+			/* Else other code may be there another time. */
+			repeatable &= (frame->is_link ? mf_rules_keep_guesses : frame->rule != 0) &&
+				      taken != MF_STEP_ASTRAY;
+		}
+		if (__builtin_expect(guessed, 0))
+			repeatable &= lasts(frame);
+	}
+	put(walk, 0, n);
+	walk->complete = taken == MF_STEP_END;
+	walk->lost = taken == MF_STEP_LOST;
+	walk->repeatable = repeatable;
+}
+
+void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
+{
+	uint32_t at = walk->repeatable ? walk->n : 0;
+
+	if (depth > MF_DEPTH_MAX)
+		depth = MF_DEPTH_MAX;
+	if (!at || at > depth || (!walk->complete && !walk->lost && at < depth) ||
+	    !goes_again(walk, caller, &at))
+		walk_anew(walk, caller, depth, at);
+}
+
+uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
+			  uint32_t longest, struct mf_walk *scratch)
+{
+	struct mf_registers registers = *caller;
+	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
+	struct mf_walk_frame *frame = &scratch->fresh[0];
+	struct mf_complete complete = { .begun = false };
+	enum mf_step taken = MF_STEP_DONE;
+	bool guessed = false;
+	uint32_t n = 0;
+
+	for (uint32_t steps = 0; n < depth && !mf_step_is_end(taken); steps++) {
+		frame->is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc);
+		if (!frame->is_link)
+			n = merge(pcs, n, registers.pc, longest);
+		taken = guessed ? mf_step_carefully(&registers, frame, own) : mf_step(&registers, frame, own);
+		if (taken == MF_STEP_UNKNOWN)
+			taken = step_completely(&complete, steps, &registers);
+		guessed |= taken == MF_STEP_GUESSED;
+	}
+	return n;
+}
+
+bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
+{
+	struct mf_registers registers = *caller;
+	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
+	struct mf_complete complete = { .begun = false };
+	enum mf_step taken = MF_STEP_DONE;
+	bool guessed = false;
+
+	for (uint32_t steps = 0; steps < depth; steps++) {
+		struct mf_walk_frame frame = {
+			.sp = registers.sp,
+			.pc = registers.pc,
+			.fp = registers.fp,
+			.exact = registers.exact,
+			.is_guessed = taken == MF_STEP_GUESSED,
+			.is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc),
+		};
+
+		taken = guessed ? mf_step_carefully(&registers, &frame, own) : mf_step(&registers, &frame, own);
+		if (taken == MF_STEP_UNKNOWN)
+			taken = step_completely(&complete, steps, &registers);
+		if (mf_step_is_end(taken))
+			return taken == MF_STEP_END;
+		guessed |= taken == MF_STEP_GUESSED;
+		frame.is_guessed = guessed;
+		if (!visit_frame(&frame, &registers, data))
+			return true;
+	}
+	return false;
+}
+
+#endif

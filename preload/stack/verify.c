@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0
+// Compares each stack with a fresh walk by libunwind.
+//
+// It is loaded by dlopen, since what it exports must not come before libgcc's functions of the same
+// names; and only when it is asked for.
+//
+// libunwind needs more of a stack than threads and coroutines may have, so each thread has memory in which its
+// stacks are verified. And libunwind makes system calls that an allocator would not make: in a program that has
+// restricted its own, nothing is verified any more.
+//
+// To see whether an address can be read, libunwind writes the byte there into a pipe that it keeps open. In the
+// program that pipe would take two descriptors, and once the program has closed all that it finds, and opened files
+// of its own, libunwind would read from these and write to them. So libunwind gets a pipe that is none.
+
+#include "verify.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "model/trie.h"
+#include "cfi/callsite.h"
+#include "cfi.h"
+#include "core/readable.h"
+#include "patch/redirect.h"
+#include "process/seccomp.h"
+#include "core/session.h"
+#include "core/thread.h"
+
+#ifdef __x86_64__
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+/* libunwind's names carry the architecture; its header knows how. */
+#define NAME(symbol)	NAME_OF(symbol)
+#define NAME_OF(symbol) #symbol
+
+static struct {
+	int (*get_context)(unw_context_t *context);
+	int (*init_local)(unw_cursor_t *cursor, unw_context_t *context);
+	int (*get_reg)(unw_cursor_t *cursor, int reg, unw_word_t *value);
+	int (*step)(unw_cursor_t *cursor);
+	int (*get_proc_info)(unw_cursor_t *cursor, unw_proc_info_t *info);
+	int (*get_proc_info_by_ip)(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
+				   void *data);
+	unw_addr_space_t *space;
+} libunwind;
+
+/*
+ * Threads that are in libunwind, which has locks of its own. A child that is forked meanwhile finds them taken
+ * for ever.
+ */
+static uint32_t walking;
+static int32_t walking_pid; /* whose they are */
+
+/* A walk: libunwind's as far as there are rules. Its cursor points into the context. */
+struct reference {
+	unw_cursor_t cursor;
+	unw_context_t context;
+	uint32_t n_links;  /* passed over: see mf_unwind() */
+	uint64_t pc;	   /* 0: the end */
+	uint64_t readable; /* an address in the page that could be read last; 0: none */
+};
+
+/* What a thread's stacks are verified in; behind it, the stack for that. */
+struct verification {
+	struct reference reference;
+	const struct mf_registers *caller;
+	uint32_t context;
+	struct mf_frame frames[MF_DEPTH_MAX]; /* of the context, */
+	uint64_t pcs[MF_DEPTH_MAX + 1];	      /* and what they should be */
+};
+
+#define MEMORY_BYTES (512u << 10)
+#define PAGE_BYTES   4096u /* of this processor, at least */
+
+/* A descriptor that nobody has: both ends of libunwind's pipe. */
+#define NO_PIPE (-2)
+
+/* Reads memory that may be unmapped. Slow, and independent of the code under test where the kernel allows that. */
+static bool read_memory(uint64_t address, void *to, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
+
+	if (syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1ul, &remote, 1ul, 0ul) ==
+	    (long)size)
+		return true;
+	if (errno != EPERM && errno != ENOSYS)
+		return false;
+	/* Aligned words, none of which lies in two pages. */
+	if (!mf_readable_word(address & ~7ull) || !mf_readable_word((address + size - 1) & ~7ull))
+		return false;
+	memcpy(to, (const void *)(uintptr_t)address, size);
+	return true;
+}
+
+static int make_no_pipe(int fds[2], int flags)
+{
+	fds[0] = NO_PIPE;
+	fds[1] = NO_PIPE;
+	return 0;
+}
+
+/* libunwind empties its pipe by this, and reads /proc/self/maps. */
+static ssize_t read_for_libunwind(int fd, void *to, size_t size)
+{
+	if (fd != NO_PIPE)
+		return syscall(SYS_read, fd, to, size);
+	errno = EAGAIN;
+	return -1;
+}
+
+static ssize_t write_for_libunwind(int fd, const void *from, size_t size)
+{
+	char bytes[1];
+
+	if (fd != NO_PIPE)
+		return write(fd, from, size);
+	if (!read_memory((uint64_t)(uintptr_t)from, bytes, sizeof(bytes))) {
+		errno = EFAULT;
+		return -1;
+	}
+	/* libunwind looks at it even then. */
+	errno = 0;
+	return 1;
+}
+
+/* libunwind 1.6 writes so. */
+static long syscall_for_libunwind(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (number == SYS_write && (int)a == NO_PIPE)
+		return write_for_libunwind(NO_PIPE, (const void *)b, (size_t)c);
+	return syscall(number, a, b, c, d, e, f);
+}
+
+static bool withhold_pipe(const struct link_map *libunwind_map)
+{
+	const struct {
+		const char *name;
+		const void *ours;
+	} functions[] = {
+		{ "pipe2", (const void *)make_no_pipe },
+		{ "read", (const void *)read_for_libunwind },
+		{ "write", (const void *)write_for_libunwind },
+		{ "syscall", (const void *)syscall_for_libunwind },
+	};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!mf_redirect(libunwind_map->l_addr, functions[i].name, functions[i].ours))
+			return false;
+	return true;
+}
+
+bool mf_verify_start(void)
+{
+	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	bool possible = handle && withhold_pipe(handle);
+	const struct {
+		const char *name;
+		void **function;
+	} functions[] = {
+		{ "_Ux86_64_getcontext", (void **)&libunwind.get_context },
+		{ NAME(unw_init_local), (void **)&libunwind.init_local },
+		{ NAME(unw_get_reg), (void **)&libunwind.get_reg },
+		{ NAME(unw_step), (void **)&libunwind.step },
+		{ NAME(unw_get_proc_info), (void **)&libunwind.get_proc_info },
+		{ NAME(unw_get_proc_info_by_ip), (void **)&libunwind.get_proc_info_by_ip },
+		{ NAME(unw_local_addr_space), (void **)&libunwind.space },
+	};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		*functions[i].function = possible ? dlsym(handle, functions[i].name) : NULL;
+		if (!*functions[i].function) {
+			mf_session_store.header->verify = MF_VERIFY_IMPOSSIBLE;
+			return false;
+		}
+	}
+	walking_pid = mf_session_store.header->pid;
+	return true;
+}
+
+static bool follows_call(uint64_t pc)
+{
+	uint8_t code[MF_CALLSITE_BYTES];
+	size_t size = sizeof(code);
+	int64_t distance;
+
+	/* Code may begin less before it. */
+	while (size && !read_memory(pc - size, code + sizeof(code) - size, size))
+		size--;
+	return mf_callsite_ends(code + sizeof(code), size, &distance);
+}
+
+/*
+ * Does libunwind know rules for the frame? Of code without any, it says that it is a byte long. It looks
+ * through all objects for that, so it is not asked where we know some.
+ */
+static bool has_rules(struct reference *reference)
+{
+	unw_proc_info_t info;
+	struct mf_cfi_rule rule;
+
+	mf_cfi_find(reference->pc - 1, &rule);
+	if (rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER)
+		return true;
+	return !libunwind.get_proc_info(&reference->cursor, &info) &&
+	       info.end_ip - info.start_ip > 1;
+}
+
+/*
+ * Do we know rules for the code at @pc, but libunwind does not know its object? libunwind knows the objects that
+ * dl_iterate_phdr(3) lists, and not those that dlmopen(3) has loaded.
+ */
+static bool is_out_of_sight(uint64_t pc)
+{
+	struct mf_cfi_rule rule;
+	unw_proc_info_t info = { 0 }; /* see is_start() */
+
+	mf_cfi_find(pc - 1, &rule);
+	return rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER &&
+	       libunwind.get_proc_info_by_ip(*libunwind.space, pc - 1, &info, NULL) == -UNW_ENOINFO;
+}
+
+/*
+ * Is @pc where the rules of some code begin, so that nobody called what is before it? In an object without
+ * .eh_frame_hdr, libunwind compares @pc with what is in the result already before it has read the first rules.
+ */
+static bool is_start(uint64_t pc)
+{
+	unw_proc_info_t info = { 0 };
+
+	return !libunwind.get_proc_info_by_ip(*libunwind.space, pc, &info, NULL) &&
+	       info.start_ip == pc;
+}
+
+static bool same_page(uint64_t a, uint64_t b)
+{
+	return a / PAGE_BYTES == b / PAGE_BYTES;
+}
+
+/*
+ * Can the word be read? The frames of a stack share pages, so a system call for each page is enough: the stack stays
+ * where it is during a walk.
+ */
+static bool is_readable(struct reference *reference, uint64_t address)
+{
+	uint64_t word, end = address + sizeof(word) - 1;
+
+	if (reference->readable && same_page(address, reference->readable) && same_page(end, reference->readable))
+		return true;
+	if (!read_memory(address, &word, sizeof(word)))
+		return false;
+	reference->readable = end;
+	return true;
+}
+
+/*
+ * Can the words be read that hold the caller's registers? libunwind does not ask, and the rules may be wrong. Of
+ * rules that are not simple it is not known.
+ */
+static bool can_step(struct reference *reference)
+{
+	struct mf_cfi_rule rule;
+	unw_word_t sp, fp;
+	uint64_t cfa;
+
+	mf_cfi_find(reference->pc - 1, &rule);
+	if (rule.cfa != MF_CFA_SP && rule.cfa != MF_CFA_FP && rule.cfa != MF_CFA_FP_INDIRECT &&
+	    rule.cfa != MF_CFA_FP_LINK)
+		return true;
+	if (libunwind.get_reg(&reference->cursor, UNW_REG_SP, &sp) ||
+	    libunwind.get_reg(&reference->cursor, UNW_X86_64_RBP, &fp))
+		return false;
+	cfa = (rule.cfa == MF_CFA_SP ? sp : fp) + (uint64_t)(int64_t)rule.cfa_offset;
+	if (rule.cfa == MF_CFA_FP_INDIRECT && !read_memory(cfa, &cfa, sizeof(cfa)))
+		return false;
+	if (rule.cfa == MF_CFA_FP_LINK) {
+		if (!read_memory(fp, &cfa, sizeof(cfa)))
+			return false;
+		cfa += (uint64_t)(int64_t)rule.cfa_offset;
+	}
+	return is_readable(reference, cfa - 8) &&
+	       (rule.fp == MF_FP_KEPT ||
+		is_readable(reference, (rule.fp == MF_FP_AT_CFA ? cfa : fp) + (uint64_t)(int64_t)rule.fp_offset));
+}
+
+static void step_by_rules(struct reference *reference)
+{
+	unw_word_t pc;
+
+	if (can_step(reference) && libunwind.step(&reference->cursor) > 0 &&
+	    !libunwind.get_reg(&reference->cursor, UNW_REG_IP, &pc))
+		reference->pc = pc;
+	else
+		reference->pc = 0;
+}
+
+/*
+ * Out of code without rules, by the chain of frame pointers, to what can be returned to. Not as libunwind
+ * does it: that forgets how large the frame was, and then looks for the next return address where it is
+ * not.
+ */
+static void step_by_frame_pointer(struct reference *reference)
+{
+	unw_word_t sp, fp;
+	uint64_t link[2], bound;
+
+	if (is_start(reference->pc) || libunwind.get_reg(&reference->cursor, UNW_REG_SP, &sp) ||
+	    libunwind.get_reg(&reference->cursor, UNW_X86_64_RBP, &fp)) {
+		reference->pc = 0;
+		return;
+	}
+	bound = mf_unwind_stack_end(sp);
+	for (;; reference->n_links++) {
+		if (fp < sp || fp & 7 || fp + sizeof(link) > bound ||
+		    !read_memory(fp, link, sizeof(link)) || !link[1]) {
+			reference->pc = 0;
+			return;
+		}
+		sp = fp + sizeof(link);
+		fp = link[0];
+		if (follows_call(link[1]))
+			break;
+	}
+	reference->pc = link[1];
+	reference->context.uc_mcontext.gregs[REG_RIP] = (greg_t)link[1];
+	reference->context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+	reference->context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
+	libunwind.init_local(&reference->cursor, &reference->context);
+}
+
+static void go_on(struct reference *reference)
+{
+	if (has_rules(reference))
+		step_by_rules(reference);
+	else
+		step_by_frame_pointer(reference);
+}
+
+/*
+ * libunwind's locks block all signals, by the C library's function. That unblocks the two signals which the C
+ * library keeps for itself; one of them ends its own thread for timers (SIGEV_THREAD), which has it blocked.
+ */
+static bool has_blocked_internal_signals(void)
+{
+	const uint64_t internal = 1ull << (32 - 1) | 1ull << (33 - 1);
+	uint64_t blocked = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
+	return blocked & internal;
+}
+
+/* False: in this process, or this thread, nobody may. */
+static bool begin(void)
+{
+	struct mf_store_header *header = mf_session_store.header;
+
+	/* A child has a session of its own, which it begins alone. */
+	if (walking_pid != header->pid) {
+		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
+			header->verify = MF_VERIFY_FORKED;
+		walking = 0;
+		walking_pid = header->pid;
+	}
+	if (header->verify == MF_VERIFY_STACKS && mf_sandbox_is_on())
+		header->verify = MF_VERIFY_RESTRICTED;
+	if (header->verify != MF_VERIFY_STACKS || has_blocked_internal_signals())
+		return false;
+	__atomic_add_fetch(&walking, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* Adds @pc to the @n addresses at @pcs, and takes away the shortest cycle of up to @longest that it closes. */
+static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
+{
+	pcs[n] = pc;
+	for (uint32_t length = 1; length <= longest && length <= n; length++)
+		if (pcs[n - length] == pc)
+			return n - length + 1;
+	return n + 1;
+}
+
+/* The stack as the options want it, cut to its depth: links count only where nothing is merged. */
+static uint32_t collect(struct verification *v)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+	uint32_t longest = header->merge_recursive, depth = header->depth, n = 0;
+
+	if (depth > MF_DEPTH_MAX)
+		depth = MF_DEPTH_MAX;
+	while (v->reference.pc && n + (longest ? 0 : v->reference.n_links) < depth) {
+		n = add(v->pcs, n, v->reference.pc, longest);
+		go_on(&v->reference);
+	}
+	return n;
+}
+
+static void verify(void *data)
+{
+	struct mf_store_header *header = mf_session_store.header;
+	struct verification *v = data;
+	uint32_t n = mf_trie_frames(&mf_session_store, v->context, v->frames, MF_DEPTH_MAX);
+	uint32_t wanted, i = 0;
+
+	libunwind.init_local(&v->reference.cursor, &v->reference.context);
+	v->reference.pc = 1;
+	v->reference.n_links = 0;
+	v->reference.readable = 0;
+	/* The shim's own frames. */
+	while (v->reference.pc && v->reference.pc != v->caller->pc)
+		step_by_rules(&v->reference);
+	wanted = collect(v);
+	while (i < n && i < wanted && v->frames[i].pc == v->pcs[i] - 1)
+		i++;
+	/* libunwind could not go on: then there is nothing to compare the rest with. */
+	if (i == wanted && i < n && i && is_out_of_sight(v->pcs[i - 1]))
+		return;
+	__atomic_add_fetch(&header->verified, 1, __ATOMIC_RELAXED);
+	if (i == n && i == wanted)
+		return;
+	if (!__atomic_fetch_add(&header->verify_differs, 1, __ATOMIC_RELAXED)) {
+		header->differs_context = v->context;
+		header->differs_frame = i;
+		header->differs_pc = i < wanted ? v->pcs[i] : 0;
+	}
+}
+
+/* Calls @function with the stack pointer at @top. A debugger finds its way by this function's frame pointer. */
+static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(void *data), void *data)
+{
+	__asm__ volatile("mov	%%rsp, %%rbx\n"
+			 "	mov	%1, %%rsp\n"
+			 "	call	*%2\n"
+			 "	mov	%%rbx, %%rsp\n"
+			 : "+D"(data)
+			 : "r"(top), "r"(function)
+			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+/* The memory of the present thread's state, which stays with that; NULL: there is none. */
+static struct verification *own_memory(void)
+{
+	void **memory = &mf_thread_local.thread->private->verifier, *made;
+
+	if (!*memory) {
+		made = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (made == MAP_FAILED)
+			return NULL;
+		*memory = made;
+	}
+	return *memory;
+}
+
+void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
+{
+	struct verification *v = own_memory();
+	uint16_t control;
+
+	if (!v || !begin())
+		return;
+	v->caller = caller;
+	v->context = context;
+	/* libunwind saves the x87 environment by fnstenv, which masks all exceptions, and leaves it so. */
+	__asm__ volatile("fnstcw %0" : "=m"(control));
+	libunwind.get_context(&v->reference.context);
+	__asm__ volatile("fldcw %0" : : "m"(control));
+	call_on_stack((char *)v + MEMORY_BYTES, verify, v);
+	__atomic_sub_fetch(&walking, 1, __ATOMIC_SEQ_CST);
+}
+
+#else
+
+bool mf_verify_start(void)
+{
+	mf_session_store.header->verify = MF_VERIFY_IMPOSSIBLE;
+	return false;
+}
+
+void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
+{
+}
+
+#endif

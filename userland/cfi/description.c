@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+// The entry of .eh_frame that describes some code: by the sorted table of .eh_frame_hdr, or one entry after the
+// other. The format is that of the Linux Standard Base, chapter "Exception Frames".
+
+#include "description.h"
+
+#include <string.h>
+
+enum {
+	ENCODING_TABLE = 0x3b, /* datarel | sdata4: the sorted table of .eh_frame_hdr */
+	ENCODING_OMITTED = 0xff,
+};
+
+/* The @size bytes at @at, as far as they lie in @object: its tables may be damaged. */
+static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8_t *at, uint64_t size)
+{
+	if (at < object->start || at > object->end)
+		at = object->end;
+	if (size > (uint64_t)(object->end - at))
+		size = (uint64_t)(object->end - at);
+	return (struct mf_dwarf){ at, at + size };
+}
+
+/* The entry at @at behind its length; an empty one if it is none that we know. */
+static struct mf_dwarf read_entry(const struct mf_rows_object *object, const uint8_t *at)
+{
+	struct mf_dwarf cursor = bytes_in(object, at, 4);
+	uint64_t length = mf_dwarf_fixed(&cursor, 4);
+
+	return bytes_in(object, cursor.at, length == 0xffffffff ? 0 : length);
+}
+
+static bool read_cie(const struct mf_rows_object *object, const uint8_t *at, struct mf_description_common *cie)
+{
+	struct mf_dwarf cursor = read_entry(object, at);
+	const char *augmentation;
+
+	if (cursor.at == cursor.end || mf_dwarf_fixed(&cursor, 4) != 0)
+		return false;
+	mf_dwarf_fixed(&cursor, 1); /* version */
+	augmentation = (const char *)cursor.at;
+	cursor.at += strnlen(augmentation, (size_t)(cursor.end - cursor.at));
+	if (cursor.at == cursor.end)
+		return false;
+	cursor.at++;
+	memset(cie, 0, sizeof(*cie));
+	cie->code_align = mf_dwarf_uleb(&cursor);
+	cie->data_align = mf_dwarf_sleb(&cursor);
+	if (mf_dwarf_uleb(&cursor) != MF_DWARF_RA)
+		return false;
+	if (*augmentation == 'z') {
+		struct mf_dwarf data = mf_dwarf_block(&cursor);
+
+		cie->augmented = true;
+		for (augmentation++; *augmentation; augmentation++) {
+			if (*augmentation == 'R')
+				cie->encoding = (uint8_t)mf_dwarf_fixed(&data, 1);
+			else if (*augmentation == 'P')
+				mf_dwarf_encoded(&data, (uint8_t)mf_dwarf_fixed(&data, 1));
+			else if (*augmentation == 'L')
+				mf_dwarf_fixed(&data, 1);
+			else if (*augmentation == 'S')
+				cie->signal = true;
+		}
+	} else if (*augmentation) {
+		return false;
+	}
+	cie->program = cursor;
+	return true;
+}
+
+/*
+ * Searches the sorted table of .eh_frame_hdr for the FDE whose code begins at or before @pc. Returns
+ * MF_DESCRIPTION_FOUND with it in *@fde; MF_DESCRIPTION_NONE if all code that has an FDE lies behind @pc, or no code has one;
+ * MF_DESCRIPTION_UNKNOWN if the table has a form that we do not read.
+ */
+static enum mf_description_found search_table(const struct mf_rows_object *object, uint64_t pc,
+				     const uint8_t **fde)
+{
+	const uint8_t *header = object->header;
+	struct mf_dwarf cursor = bytes_in(object, header, UINT64_MAX);
+	int64_t wanted = (int64_t)(pc - (uint64_t)(uintptr_t)header);
+	struct {
+		int32_t location, fde;
+	} entry;
+	uint64_t count, low = 0, high;
+
+	if (cursor.end - cursor.at < 4 || header[0] != 1 || header[2] == ENCODING_OMITTED ||
+	    header[3] != ENCODING_TABLE)
+		return MF_DESCRIPTION_UNKNOWN;
+	cursor.at += 4;
+	mf_dwarf_encoded(&cursor, header[1]);
+	count = mf_dwarf_encoded(&cursor, header[2]);
+	if (count > (uint64_t)(cursor.end - cursor.at) / sizeof(entry))
+		return MF_DESCRIPTION_UNKNOWN;
+	for (high = count; low < high;) {
+		uint64_t middle = low + (high - low) / 2;
+
+		memcpy(&entry, cursor.at + middle * sizeof(entry), sizeof(entry));
+		if (entry.location <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return MF_DESCRIPTION_NONE;
+	memcpy(&entry, cursor.at + (low - 1) * sizeof(entry), sizeof(entry));
+	*fde = header + entry.fde;
+	return MF_DESCRIPTION_FOUND;
+}
+
+/* Reads the FDE at @fde, behind its length and as far as its instructions. False: it makes no sense to us. */
+static bool read_description(const struct mf_rows_object *object, const uint8_t *fde, struct mf_description *found)
+{
+	const uint8_t *cie;
+
+	found->program = read_entry(object, fde);
+	/* The distance of the CIE, from here. */
+	cie = found->program.at;
+	cie -= mf_dwarf_fixed(&found->program, 4);
+	if (!read_cie(object, cie, &found->common))
+		return false;
+	found->begin = mf_dwarf_encoded(&found->program, found->common.encoding);
+	found->size = mf_dwarf_encoded(&found->program, found->common.encoding & 0x0f);
+	return found->size <= UINT64_MAX - found->begin;
+}
+
+/* Looks at one entry of .eh_frame after the other: slow, for the few objects that have no index. */
+static enum mf_description_found search_frames(const struct mf_rows_object *object, uint64_t pc, struct mf_description *found)
+{
+	struct mf_dwarf cursor = bytes_in(object, object->frames, object->frames_size);
+	enum mf_description_found kind = MF_DESCRIPTION_NONE;
+
+	while (cursor.end - cursor.at >= 8) {
+		const uint8_t *at = cursor.at;
+		uint64_t length = mf_dwarf_fixed(&cursor, 4), id;
+		struct mf_description description;
+
+		if (length == 0xffffffff)
+			return kind == MF_DESCRIPTION_NONE ? MF_DESCRIPTION_UNKNOWN : kind;
+		/* An end, behind which the linker may have put more. */
+		if (!length)
+			continue;
+		if (length > (uint64_t)(cursor.end - cursor.at))
+			break;
+		id = length < 4 ? 0 : mf_dwarf_fixed(&(struct mf_dwarf){ cursor.at, cursor.end }, 4);
+		cursor.at += length;
+		if (!id || !read_description(object, at, &description) || description.begin > pc ||
+		    (kind == MF_DESCRIPTION_FOUND && description.begin <= found->begin))
+			continue;
+		*found = description;
+		kind = MF_DESCRIPTION_FOUND;
+		if (pc - found->begin < found->size)
+			break;
+	}
+	return kind;
+}
+
+enum mf_description_found mf_description_find(const struct mf_rows_object *object, uint64_t pc,
+					 struct mf_description *found)
+{
+	const uint8_t *fde;
+	enum mf_description_found kind;
+
+	if (!object->header)
+		return object->frames ? search_frames(object, pc, found) : MF_DESCRIPTION_NONE;
+	kind = search_table(object, pc, &fde);
+	if (kind != MF_DESCRIPTION_FOUND)
+		return kind;
+	return read_description(object, fde, found) ? MF_DESCRIPTION_FOUND : MF_DESCRIPTION_UNKNOWN;
+}
+

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The entry of .eh_frame that describes some code. */
+#ifndef MASSIF_UNWIND_DESCRIPTION_H
+#define MASSIF_UNWIND_DESCRIPTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dwarf.h"
+
+/* An object in memory, where it was loaded or mapped as if; at least the part that its tables are in. */
+struct mf_rows_object {
+	const uint8_t *start, *end;
+	const uint8_t *header; /* its .eh_frame_hdr; NULL: it has none */
+	const uint8_t *frames; /* if it has none: its .eh_frame, which is searched entry by entry; NULL: none either */
+	uint64_t frames_size;
+};
+
+/* What several descriptions have in common (a CIE). */
+struct mf_description_common {
+	struct mf_dwarf program;
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t encoding;
+	bool augmented, signal;
+};
+
+/* An FDE, read as far as its instructions. The code is from @begin on, @size bytes. */
+struct mf_description {
+	struct mf_description_common common;
+	struct mf_dwarf program;
+	uint64_t begin, size;
+};
+
+enum mf_description_found {
+	MF_DESCRIPTION_NONE,	/* all code that has one lies behind @pc, or no code has one */
+	MF_DESCRIPTION_FOUND,
+	MF_DESCRIPTION_UNKNOWN, /* the tables have a form that we do not read */
+};
+
+/* Finds the description of the code at @pc, or of the last before it that has one. Reads nothing outside @object. */
+enum mf_description_found mf_description_find(const struct mf_rows_object *object, uint64_t pc,
+					      struct mf_description *found);
+
+/* Is @pc in the code that @description is of? */
+static inline bool mf_description_holds(const struct mf_description *description, uint64_t pc)
+{
+	return pc >= description->begin && pc - description->begin < description->size;
+}
+
+#endif

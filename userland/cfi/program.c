@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the instructions of a description say (DWARF 5, section 6.4.2; GNU's: Linux Standard Base).
+//
+// Few registers are followed at a time, so that the states that the program keeps need little room: this runs on the
+// stacks of other people's threads and signal handlers.
+
+#include "program.h"
+
+#include <string.h>
+
+#define STATES_MAX 16
+
+struct run {
+	const struct mf_description_common *common;
+	const uint8_t *wanted;
+	uint64_t pc;
+	uint64_t start, end;	/* addresses for which the state holds */
+	const struct mf_program_state *initial; /* NULL: this is the common part, which has no addresses */
+	struct mf_program_state *state;
+};
+
+static uint8_t register_of(uint64_t number)
+{
+	return number < MF_PLACE_NO_REGISTER ? (uint8_t)number : MF_PLACE_NO_REGISTER;
+}
+
+static uint8_t read_register(struct mf_dwarf *reader)
+{
+	return register_of(mf_dwarf_uleb(reader));
+}
+
+/* @factor of what the tables count in; what they say may be absurd, and is too far away then. */
+static int64_t times(const struct run *run, int64_t factor)
+{
+	int64_t product;
+
+	return __builtin_mul_overflow(factor, run->common->data_align, &product) ? INT64_MAX : product;
+}
+
+static void put(struct run *run, uint8_t reg, struct mf_place place)
+{
+	for (size_t i = 0; i < MF_PROGRAM_REGISTERS; i++)
+		if (run->wanted[i] == reg)
+			run->state->of[i] = place;
+}
+
+static void restore(struct run *run, uint8_t reg)
+{
+	for (size_t i = 0; i < MF_PROGRAM_REGISTERS; i++)
+		if (run->initial && run->wanted[i] == reg)
+			run->state->of[i] = run->initial->of[i];
+}
+
+static struct mf_place offset_place(enum mf_place_kind kind, int64_t offset)
+{
+	return (struct mf_place){ .kind = (uint8_t)kind, .offset = offset };
+}
+
+static struct mf_place register_place(uint8_t reg, int64_t offset)
+{
+	return (struct mf_place){ .kind = MF_PLACE_REGISTER, .reg = reg, .offset = offset };
+}
+
+static struct mf_place read_expression(struct mf_dwarf *reader, enum mf_place_kind kind)
+{
+	struct mf_dwarf block = mf_dwarf_block(reader);
+
+	if (block.end - block.at > UINT32_MAX)
+		return (struct mf_place){ .kind = MF_PLACE_UNKNOWN };
+	return (struct mf_place){
+		.kind = (uint8_t)kind, .expression = (uint32_t)(block.end - block.at), .end = block.end,
+	};
+}
+
+/* Those that only change the register, or the offset, of a CFA that has both. */
+static void set_cfa_register(struct run *run, uint8_t reg)
+{
+	struct mf_place *cfa = &run->state->cfa;
+
+	*cfa = register_place(reg, cfa->kind == MF_PLACE_REGISTER ? cfa->offset : 0);
+}
+
+static void set_cfa_offset(struct run *run, int64_t offset)
+{
+	struct mf_place *cfa = &run->state->cfa;
+
+	if (cfa->kind == MF_PLACE_REGISTER)
+		cfa->offset = offset;
+	else
+		cfa->kind = MF_PLACE_UNKNOWN;
+}
+
+/*
+ * A row ends at @location, which is that of the next; returns whether that is the one of the code in question. Rows go
+ * upwards: of those that do not, nobody knows which is meant.
+ */
+static bool move(struct run *run, uint64_t location)
+{
+	if (!run->initial)
+		return false;
+	if (location < run->start) {
+		run->state->cfa = offset_place(MF_PLACE_UNKNOWN, 0);
+		return false;
+	}
+	if (location <= run->pc)
+		run->start = location;
+	else if (location < run->end)
+		run->end = location;
+	return location <= run->pc;
+}
+
+/* The instructions that have an operand in their own byte. Returns false if the state is the one in question. */
+static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
+{
+	uint8_t operand = op & 0x3f;
+
+	switch (op & 0xc0) {
+	case 0x40: /* advance_loc */
+		return move(run, run->start + operand * run->common->code_align);
+	case 0x80: /* offset */
+		put(run, operand, offset_place(MF_PLACE_AT_CFA, times(run, (int64_t)mf_dwarf_uleb(program))));
+		return true;
+	default: /* restore */
+		restore(run, operand);
+		return true;
+	}
+}
+
+/* Follows the instructions of @program until they come to code behind the one in question. */
+static void follow(struct run *run, struct mf_dwarf program)
+{
+	struct mf_program_state kept[STATES_MAX], *state = run->state;
+	unsigned int depth = 0;
+	uint8_t reg;
+
+	while (program.at < program.end) {
+		uint8_t op = (uint8_t)mf_dwarf_fixed(&program, 1);
+
+		if (op & 0xc0) {
+			if (!do_short(run, op, &program))
+				return;
+			continue;
+		}
+		switch (op) {
+		case 0x00: /* nop */
+			break;
+		case 0x01: /* set_loc */
+			if (!move(run, mf_dwarf_encoded(&program, run->common->encoding)))
+				return;
+			break;
+		case 0x02: /* advance_loc1, 2, 4 */
+		case 0x03:
+		case 0x04:
+			if (!move(run, run->start + mf_dwarf_fixed(&program, 1u << (op - 0x02)) * run->common->code_align))
+				return;
+			break;
+		case 0x05: /* offset_extended */
+			reg = read_register(&program);
+			put(run, reg, offset_place(MF_PLACE_AT_CFA, times(run, (int64_t)mf_dwarf_uleb(&program))));
+			break;
+		case 0x06: /* restore_extended */
+			restore(run, read_register(&program));
+			break;
+		case 0x07: /* undefined */
+			put(run, read_register(&program), offset_place(MF_PLACE_UNDEFINED, 0));
+			break;
+		case 0x08: /* same_value */
+			put(run, read_register(&program), offset_place(MF_PLACE_KEPT, 0));
+			break;
+		case 0x09: /* register */
+			reg = read_register(&program);
+			put(run, reg, register_place(read_register(&program), 0));
+			break;
+		case 0x0a: /* remember_state */
+			if (depth == STATES_MAX)
+				goto unknown;
+			kept[depth++] = *state;
+			break;
+		case 0x0b: /* restore_state */
+			if (!depth)
+				goto unknown;
+			*state = kept[--depth];
+			break;
+		case 0x0c: /* def_cfa */
+			reg = read_register(&program);
+			state->cfa = register_place(reg, (int64_t)mf_dwarf_uleb(&program));
+			break;
+		case 0x0d: /* def_cfa_register */
+			set_cfa_register(run, read_register(&program));
+			break;
+		case 0x0e: /* def_cfa_offset */
+			set_cfa_offset(run, (int64_t)mf_dwarf_uleb(&program));
+			break;
+		case 0x0f: /* def_cfa_expression */
+			state->cfa = read_expression(&program, MF_PLACE_VALUE);
+			break;
+		case 0x10: /* expression */
+		case 0x16: /* val_expression */
+			reg = read_register(&program);
+			put(run, reg, read_expression(&program, op == 0x10 ? MF_PLACE_EXPRESSION : MF_PLACE_VALUE));
+			break;
+		case 0x11: /* offset_extended_sf */
+			reg = read_register(&program);
+			put(run, reg, offset_place(MF_PLACE_AT_CFA, times(run, mf_dwarf_sleb(&program))));
+			break;
+		case 0x12: /* def_cfa_sf */
+			reg = read_register(&program);
+			state->cfa = register_place(reg, times(run, mf_dwarf_sleb(&program)));
+			break;
+		case 0x13: /* def_cfa_offset_sf */
+			set_cfa_offset(run, times(run, mf_dwarf_sleb(&program)));
+			break;
+		case 0x14: /* val_offset */
+			reg = read_register(&program);
+			put(run, reg, offset_place(MF_PLACE_CFA, times(run, (int64_t)mf_dwarf_uleb(&program))));
+			break;
+		case 0x15: /* val_offset_sf */
+			reg = read_register(&program);
+			put(run, reg, offset_place(MF_PLACE_CFA, times(run, mf_dwarf_sleb(&program))));
+			break;
+		case 0x2e: /* GNU_args_size */
+			mf_dwarf_uleb(&program);
+			break;
+		default:
+			goto unknown;
+		}
+	}
+	return;
+unknown:
+	state->cfa = offset_place(MF_PLACE_UNKNOWN, 0);
+}
+
+struct mf_program_state mf_program_run(const struct mf_description *description,
+				       const uint8_t wanted[MF_PROGRAM_REGISTERS], uint64_t pc, uint64_t *start,
+				       uint64_t *end)
+{
+	struct mf_program_state state, initial;
+	struct mf_dwarf program = description->program;
+	struct run run = {
+		.common = &description->common, .wanted = wanted, .pc = pc,
+		.start = description->begin, .end = description->begin + description->size,
+		.state = &state,
+	};
+
+	state.cfa = offset_place(MF_PLACE_UNKNOWN, 0);
+	for (size_t i = 0; i < MF_PROGRAM_REGISTERS; i++)
+		state.of[i] = wanted[i] == MF_DWARF_RA ? offset_place(MF_PLACE_AT_CFA, -8) :
+							 offset_place(MF_PLACE_KEPT, 0);
+	if (description->common.augmented)
+		mf_dwarf_block(&program);
+	follow(&run, description->common.program);
+	initial = state;
+	run.initial = &initial;
+	follow(&run, program);
+	*start = run.start;
+	*end = run.end;
+	return state;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl attach: profiles the pages of a process that runs already, until told to stop.
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/options/time_units.h"
+#include "command.h"
+#include "ctl/control/server.h"
+#include "ctl/options/defaults.h"
+#include "ctl/output/logfile.h"
+#include "ctl/message/message.h"
+#include "ctl/options/number.h"
+#include "ctl/options/options.h"
+#include "ctl/output/output.h"
+#include "ctl/pages/recording.h"
+#include "ctl/launch/pidproc.h"
+#include "ctl/launch/signals.h"
+#include "symbols/truncation.h"
+
+enum {
+	STATUS_REFUSED = 1,
+	STATUS_LOST = 125,	   /* a file could be written nowhere */
+	DURATION_MAX = 1000000000, /* seconds */
+};
+
+/* What was asked for, beside the options. */
+struct request {
+	pid_t pid;
+	double duration; /* seconds; 0: until it ends or we are told to stop */
+};
+
+/* One attaching. */
+struct attachment {
+	const struct mf_options *options;
+	struct mf_running process;
+	struct mf_signals signals;
+	struct mf_recording recording;
+	struct mf_control *control; /* NULL: none could be had */
+	int timer;
+};
+
+static int refuse(const struct mf_error *err)
+{
+	mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return STATUS_REFUSED;
+}
+
+static int parse_duration(const char *text, double *seconds, struct mf_error *err)
+{
+	if (!text || !mf_number_parse_decimal(text, seconds) || !(*seconds > 0) ||
+	    *seconds > DURATION_MAX) {
+		mf_options_explain(err, "--duration",
+				   "a number of seconds must follow, above 0 and at most 1000000000");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
+{
+	int64_t number;
+
+	if (!mf_number_parse_integer(text, &number) || number <= 0 || number > INT32_MAX)
+		return mf_error_set(err, -EINVAL, "%.200s: not the number of a process", text);
+	if (*pid)
+		return mf_error_set(err, -EINVAL, "one process at a time: %d or %.200s?",
+				    (int)*pid, text);
+	*pid = (pid_t)number;
+	return 0;
+}
+
+/*
+ * Sorts @argv: the process and --duration, in any place, to @request; what is left to @options, of
+ * room for all. Returns how many those are, or -errno.
+ */
+static int sort_words(int argc, char **argv, struct request *request, char **options,
+		      struct mf_error *err)
+{
+	static const char duration[] = "--duration";
+	const size_t length = strlen(duration);
+	int n = 0, ret = 0;
+
+	for (int i = 0; i < argc && !ret; i++) {
+		if (strcmp(argv[i], duration) == 0) {
+			i++;
+			ret = parse_duration(i < argc ? argv[i] : NULL, &request->duration, err);
+		} else if (strncmp(argv[i], duration, length) == 0 && argv[i][length] == '=') {
+			ret = parse_duration(argv[i] + length + 1, &request->duration, err);
+		} else if (argv[i][0] == '-') {
+			options[n++] = argv[i];
+		} else {
+			ret = parse_pid(argv[i], &request->pid, err);
+		}
+	}
+	return ret ? ret : n;
+}
+
+static int make_timer(double seconds, int *timer, struct mf_error *err)
+{
+	struct itimerspec when = {
+		.it_value = { .tv_sec = (time_t)seconds,
+			      .tv_nsec = (long)((seconds - floor(seconds)) * 1e9) },
+	};
+
+	*timer = -1;
+	if (seconds <= 0)
+		return 0;
+	/* Zero would never come. */
+	if (!when.it_value.tv_sec && !when.it_value.tv_nsec)
+		when.it_value.tv_nsec = 1;
+	*timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (*timer < 0 || timerfd_settime(*timer, 0, &when, NULL))
+		return mf_error_set(err, -errno, "cannot make a timer: %s", strerror(errno));
+	return 0;
+}
+
+/* Was massif-ctl told to stop? A stop of the terminal stops it as any program. */
+static bool told_to_stop(struct attachment *a)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct signalfd_siginfo info;
+	bool stop = false;
+
+	while (mf_signals_next(&a->signals, &info)) {
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			stop |= (int)info.ssi_signo == ends[i];
+		if (info.ssi_signo == SIGTSTP || info.ssi_signo == SIGTTIN ||
+		    info.ssi_signo == SIGTTOU)
+			mf_signals_stop_self((int)info.ssi_signo);
+	}
+	return stop;
+}
+
+static void list(void *data, FILE *out)
+{
+	mf_recording_list(data, out);
+}
+
+static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
+		    struct mf_error *err)
+{
+	return mf_recording_snapshot(data, verb, pid, out, err);
+}
+
+static const struct mf_control_ops control_ops = { .list = list, .snapshot = snapshot };
+
+/* Reads until it has ended, time is up, or a signal says so. Returns 0 or -errno. */
+static int follow(struct attachment *a, struct mf_error *err)
+{
+	struct pollfd polled[] = {
+		{ .fd = a->signals.fd, .events = POLLIN },
+		{ .fd = a->timer, .events = POLLIN },
+		{ .fd = mf_pages_fd(a->recording.pages), .events = POLLIN },
+		{ .fd = mf_control_fd(a->control), .events = POLLIN },
+	};
+	const int n = sizeof(polled) / sizeof(polled[0]);
+	int ret;
+
+	while (!a->recording.first_ended && !mf_pages_done(a->recording.pages)) {
+		if (poll(polled, (nfds_t)n, MF_PAGES_POLL_MS) < 0 && errno != EINTR)
+			return mf_error_set(err, -errno, "poll: %s", strerror(errno));
+		ret = mf_recording_drain(&a->recording, err);
+		if (ret)
+			return ret;
+		if (polled[3].revents)
+			mf_control_serve(a->control);
+		if (polled[1].revents || (polled[0].revents && told_to_stop(a)))
+			return 0;
+	}
+	return 0;
+}
+
+/* Attaches, and writes the files in the end. Returns the exit status. */
+static int record(struct attachment *a)
+{
+	pid_t pid = a->process.pid;
+	struct mf_error err;
+	int ret;
+
+	ret = mf_pages_join(a->recording.pages, pid, &err);
+	/* If it is still the one that we looked at, then so was the one that was attached to. */
+	if (!ret && !mf_running_is_alive(&a->process))
+		ret = mf_error_set(&err, -ESRCH, "process %d has ended just now", (int)pid);
+	if (ret)
+		return refuse(&err);
+	mf_output_reserve(a->options, pid);
+	mf_message_say(MF_MESSAGE_NOTE, "attached to process %d (%.*s)%s", (int)pid,
+		       (int)strcspn(a->process.cmd, "\n"), a->process.cmd,
+		       a->timer < 0 ? "; Ctrl-C detaches" : "");
+	/* Without it the profile is the same; only nobody can look at it before its end. */
+	if (mf_control_open(&control_ops, &a->recording, &a->control, &err))
+		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
+	ret = follow(a, &err);
+	mf_control_close(mf_take(a->control, NULL));
+	if (ret)
+		refuse(&err);
+	if (!ret && !a->recording.first_ended && mf_pages_count(a->recording.pages))
+		mf_message_say(MF_MESSAGE_DETAIL, "detaching from process %d", (int)pid);
+	mf_recording_end(&a->recording);
+	return ret ? STATUS_REFUSED : 0;
+}
+
+static int attach(struct mf_options *options, const struct request *request)
+{
+	__attribute__((cleanup(mf_running_close))) struct mf_running process = { .fd = -1 };
+	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
+	mf_auto_close int timer = -1;
+	struct attachment a = { .options = options };
+	struct mf_error err, note = { "" };
+	bool own;
+	int status;
+
+	if (mf_logfile_open(&log, options, &err) || mf_output_check(options, &own, &err) ||
+	    mf_clock_choose_unit(options, &note, &err) ||
+	    mf_running_open(&process, request->pid, &err))
+		return refuse(&err);
+	mf_logfile_name(&log, request->pid);
+	if (mf_recording_open(&a.recording, options, NULL, process.cmd, &err) ||
+	    make_timer(request->duration, &timer, &err) || mf_signals_take(&a.signals, &err)) {
+		mf_recording_close(&a.recording);
+		return refuse(&err);
+	}
+	mf_truncation_endure();
+	a.process = process;
+	a.timer = timer;
+	status = record(&a);
+	if (mf_outputs_are_lost(options->outputs))
+		status = STATUS_LOST;
+	mf_recording_close(&a.recording);
+	mf_signals_release(&a.signals);
+	return status;
+}
+
+static int attach_with(struct mf_options *options, const struct mf_defaults *defaults, int argc,
+		       char **argv, char **words)
+{
+	struct request request = { 0 };
+	struct mf_error err;
+	int n, used;
+
+	n = sort_words(argc, argv, &request, words, &err);
+	if (n < 0)
+		return refuse(&err);
+	if (mf_options_parse_defaults(options, defaults, &err) ||
+	    mf_options_parse(options, n, words, &used, &err))
+		return refuse(&err);
+	if (options->wish == MF_OPTIONS_HELP)
+		return mf_command_explain("attach");
+	if (options->wish == MF_OPTIONS_VERSION)
+		return mf_command_version(0, argv + argc);
+	if (!request.pid) {
+		mf_error_set(&err, 0, "no process specified: massif-ctl attach PID\n"
+				      "Use --help for more information.");
+		return refuse(&err);
+	}
+	/* There is no other way to look at a program that was not prepared for it. */
+	options->heap = true;
+	options->pages_as_heap = true;
+	mf_message_set_level(options->verbosity);
+	mf_defaults_say_refused(defaults);
+	return attach(options, &request);
+}
+
+int mf_command_attach(int argc, char **argv)
+{
+	__attribute__((cleanup(mf_defaults_free))) struct mf_defaults defaults = { 0 };
+	__attribute__((cleanup(mf_options_deinit))) struct mf_options options = { 0 };
+	mf_auto_free char **words = calloc((size_t)argc + 1, sizeof(*words));
+	struct mf_error err;
+
+	if (!words) {
+		mf_error_set(&err, -ENOMEM, "out of memory");
+		return refuse(&err);
+	}
+	if (!mf_options_has_command_line_only(argc, argv) && mf_defaults_read(&defaults, &err))
+		return refuse(&err);
+	if (mf_options_init(&options, argc + (int)defaults.count, &err))
+		return refuse(&err);
+	return attach_with(&options, &defaults, argc, argv, words);
+}

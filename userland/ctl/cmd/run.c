@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl run: profiles a program from its start to its end.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/options/time_units.h"
+#include "ctl/output/statistics.h"
+#include "command.h"
+#include "ctl/options/defaults.h"
+#include "ctl/output/hints.h"
+#include "ctl/output/logfile.h"
+#include "ctl/message/message.h"
+#include "ctl/launch/mode.h"
+#include "ctl/options/options.h"
+#include "ctl/output/output.h"
+#include "ctl/launch/supervise.h"
+#include "symbols/truncation.h"
+
+enum {
+	STATUS_REFUSED = 1,	    /* something is wrong with the options or with massif */
+	STATUS_LOST = 125,	    /* a file could be written nowhere */
+	STATUS_NOT_EXECUTABLE = 126, /* as env(1) has them */
+	STATUS_NOT_FOUND = 127,
+};
+
+/* The program and its arguments with blanks between, and nothing quoted. */
+static char *join(char *const *words)
+{
+	mf_auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (char *const *word = words; *word; word++)
+		fprintf(out, "%s%s", word == words ? "" : " ", *word);
+	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
+}
+
+static int refuse(int status, const struct mf_error *err)
+{
+	mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return status;
+}
+
+/* Status for a program that could not be executed because of @code. */
+static int exec_status(int code)
+{
+	return code == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
+/* Ends as the program did. */
+static int end_like(int status)
+{
+	if (WIFSIGNALED(status))
+		mf_signals_die(WTERMSIG(status));
+	return WEXITSTATUS(status);
+}
+
+static void serve(void *control)
+{
+	mf_control_serve(control);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* From the program's start to its end. Returns its status as of waitpid(2). */
+static int accompany(struct mf_run *run, const struct mf_mode *mode)
+{
+	struct mf_run_facts facts = { .took_ms = now_ms() };
+	struct mf_control *control = NULL;
+	struct mf_error err;
+	int ret;
+
+	run->status = W_EXITCODE(STATUS_REFUSED, 0);
+
+	/* Not before: the program is to find signals as we did. */
+	mf_truncation_endure();
+	mf_logfile_name(run->log, run->pid);
+	mf_account_begin(run->options, run->pid);
+	mf_output_reserve(run->options, run->pid);
+	mode->started(run);
+	if (!run->keep_descriptors)
+		mf_launch_drop_inherited();
+	/* Without it the profile is the same; only nobody can look at it before its end. */
+	if (mf_control_open(&mode->control, run, &control, &err))
+		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
+	run->supervision.control_fd = mf_control_fd(control);
+	run->supervision.serve = serve;
+	run->supervision.control = control;
+	run->supervision.pid = run->pid;
+	ret = mf_supervise(&run->supervision, &run->status, &facts.faults, &err);
+	if (ret)
+		refuse(STATUS_REFUSED, &err);
+	facts.took_ms = now_ms() - facts.took_ms;
+	mode->ended(run);
+	mf_hints_say(run->options, &facts);
+	mf_survivor_follow(run, mode);
+	mf_control_close(control);
+	return run->status;
+}
+
+static int run_program(struct mf_run *run)
+{
+	const struct mf_mode *mode = mf_options_has_pages(run->options) ? &mf_mode_pages :
+									  &mf_mode_heap;
+	struct mf_error err;
+	bool refused;
+	int ret, status;
+
+	ret = mf_signals_take(&run->signals, &err);
+	if (ret)
+		return refuse(STATUS_REFUSED, &err);
+	ret = mode->prepare(run, &err);
+	if (ret) {
+		mode->cleanup(run);
+		return refuse(STATUS_REFUSED, &err);
+	}
+	if (run->note.text[0])
+		mf_message_say(MF_MESSAGE_DETAIL, "%s", run->note.text);
+	ret = mf_launch_start(&run->launch, &run->pid, &refused, &err);
+	if (ret) {
+		mode->cleanup(run);
+		return refuse(refused ? exec_status(ret) : STATUS_REFUSED, &err);
+	}
+	status = accompany(run, mode);
+	mode->cleanup(run);
+	if (mf_outputs_are_lost(run->options->outputs))
+		return STATUS_LOST;
+	return end_like(status);
+}
+
+static void release(struct mf_run *run)
+{
+	mf_background_deinit(&run->background);
+}
+
+static int run_with(struct mf_options *options, const struct mf_defaults *defaults, int argc,
+		    char **argv)
+{
+	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
+	mf_auto_free char *cmd = NULL;
+	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
+	__attribute__((cleanup(release))) struct mf_run run = {
+		.options = options, .program = &program, .log = &log,
+	};
+	struct mf_error err;
+	int used, ret;
+
+	if (mf_options_parse_defaults(options, defaults, &err) ||
+	    mf_options_parse(options, argc, argv, &used, &err))
+		return refuse(STATUS_REFUSED, &err);
+	if (options->wish == MF_OPTIONS_HELP)
+		return mf_command_help(0, argv + argc);
+	if (options->wish == MF_OPTIONS_VERSION)
+		return mf_command_version(0, argv + argc);
+	mf_message_set_level(options->verbosity);
+	if (mf_options_check_mode(options, &err))
+		return refuse(STATUS_REFUSED, &err);
+	if (used == argc) {
+		mf_error_set(&err, 0, "no program specified\nUse --help for more information.");
+		return refuse(STATUS_REFUSED, &err);
+	}
+	if (mf_logfile_open(&log, options, &err))
+		return refuse(STATUS_REFUSED, &err);
+	mf_defaults_say_refused(defaults);
+	if (mf_output_check(options, &run.keep_descriptors, &err))
+		return refuse(STATUS_REFUSED, &err);
+	ret = mf_program_resolve(&program, argv[used], getenv("PATH"), &err);
+	if (ret)
+		return refuse(exec_status(ret), &err);
+	if (mf_clock_choose_unit(options, &run.note, &err))
+		return refuse(STATUS_REFUSED, &err);
+	cmd = join(argv + used);
+	if (!cmd) {
+		mf_error_set(&err, -ENOMEM, "out of memory");
+		return refuse(STATUS_REFUSED, &err);
+	}
+	run.cmd = cmd;
+	run.launch = (struct mf_launch){
+		.program = &program,
+		.argv = argv + used,
+		.environment = environ,
+		.signals = &run.signals,
+		.inherited = { -1, -1 },
+	};
+	run.supervision = (struct mf_supervision){
+		.signals = &run.signals,
+		.fd = -1,
+		.period_ms = -1,
+	};
+	return run_program(&run);
+}
+
+int mf_command_run(int argc, char **argv)
+{
+	__attribute__((cleanup(mf_defaults_free))) struct mf_defaults defaults = { 0 };
+	__attribute__((cleanup(mf_options_deinit))) struct mf_options options = { 0 };
+	struct mf_error err;
+
+	if (!mf_options_has_command_line_only(argc, argv) && mf_defaults_read(&defaults, &err))
+		return refuse(STATUS_REFUSED, &err);
+	if (mf_options_init(&options, argc + (int)defaults.count, &err))
+		return refuse(STATUS_REFUSED, &err);
+	return run_with(&options, &defaults, argc, argv);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: a file of a profile that grows.
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/control/client.h"
+#include "command.h"
+#include "ctl/message/message.h"
+#include "ctl/options/number.h"
+#include "ctl/files/outfile.h"
+#include "ctl/files/outname.h"
+#include "ctl/output/output.h"
+#include "report/xtree.h"
+
+#define DEFAULT_FILE "massif.vgdb.out"
+#define XTREE_FILE   "xtmemory.kcg.%p.%n"
+
+enum {
+	MODE_HEAP = 0644,
+	MODE_PAGES = 0600, /* made from copies of the program's stack */
+};
+
+struct request {
+	pid_t pid; /* 0: the only one */
+	const char *file;
+};
+
+static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
+{
+	int64_t number;
+
+	if (!text || !mf_number_parse_integer(text, &number) || number <= 0 || number > INT32_MAX)
+		return mf_error_set(err, -EINVAL, "--pid: the number of a process must follow");
+	*pid = (pid_t)number;
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct request *request, struct mf_error *err)
+{
+	static const char pid[] = "--pid";
+	const size_t length = strlen(pid);
+	bool options = true;
+	int code = 0;
+
+	for (int i = 0; i < argc && !code; i++) {
+		if (options && strcmp(argv[i], "--") == 0) {
+			options = false;
+		} else if (options && strcmp(argv[i], pid) == 0) {
+			i++;
+			code = parse_pid(i < argc ? argv[i] : NULL, &request->pid, err);
+		} else if (options && strncmp(argv[i], pid, length) == 0 && argv[i][length] == '=') {
+			code = parse_pid(argv[i] + length + 1, &request->pid, err);
+		} else if (options && argv[i][0] == '-' && argv[i][1]) {
+			code = mf_error_set(err, -EINVAL, "Unknown option: %.400s", argv[i]);
+		} else if (request->file || !*argv[i]) {
+			code = mf_error_set(err, -EINVAL, "one file at a time: %.400s", argv[i]);
+		} else {
+			request->file = argv[i];
+		}
+	}
+	return code;
+}
+
+/* Adds a line for each profile that was launched or attached to, as many as the message has room for. */
+static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
+{
+	size_t used = strlen(err->text);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct mf_profiled *item = &list->items[i];
+		size_t room = sizeof(err->text) - used;
+		int length;
+
+		if (!item->is_first)
+			continue;
+		length = snprintf(err->text + used, room, "\n  --pid %d  %.80s", (int)item->pid, item->cmd);
+		if (length < 0 || (size_t)length >= room) {
+			err->text[used] = '\0';
+			return;
+		}
+		used += (size_t)length;
+	}
+}
+
+/* The one that is meant; NULL, with words, if that is not clear. */
+static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid_t pid,
+					struct mf_error *err)
+{
+	const struct mf_profiled *chosen = NULL;
+	size_t n_first = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct mf_profiled *item = &list->items[i];
+
+		n_first += item->is_first;
+		if (pid ? item->pid == pid : item->is_first && !chosen)
+			chosen = item;
+	}
+	if (!list->count) {
+		mf_error_set(err, -ESRCH, "no profile of this user is running");
+	} else if (!chosen) {
+		mf_error_set(err, -ESRCH,
+			     "process %d is not profiled now; massif-ctl list shows those that are",
+			     (int)pid);
+	} else if (!pid && n_first > 1) {
+		mf_error_set(err, -EINVAL, "%zu profiles are running; choose one of", n_first);
+		list_candidates(list, err);
+	} else {
+		return chosen;
+	}
+	return NULL;
+}
+
+static bool is_standard_output(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+static int copy_to_output(int fd, struct mf_error *err)
+{
+	char buffer[65536];
+	ssize_t size;
+
+	while ((size = read(fd, buffer, sizeof(buffer))) > 0)
+		fwrite(buffer, 1, (size_t)size, stdout);
+	if (size < 0 || fflush(stdout) || ferror(stdout))
+		return mf_error_set(err, -errno, "cannot write to standard output: %s", strerror(errno));
+	return 0;
+}
+
+/* Returns 0; *@elsewhere: it was written to another place, and the user was told where. */
+static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct mf_error *err)
+{
+	const struct mf_outfile_source source = {
+		.fill = mf_outfile_fill_from, .data = &fd, .mode = mode, .stem = DEFAULT_FILE,
+	};
+	mf_auto_free char *saved = NULL;
+	int code;
+
+	/* It is an error of the write then, and what was written goes again. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	code = mf_outfile_write(path, &source, &saved, err);
+	*elsewhere = saved;
+	if (saved)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return code;
+}
+
+/* The name of an execution tree is expanded, and says which of two formats it has. */
+static int choose_format(const struct request *request, pid_t pid, enum mf_control_verb *verb,
+			 char **name, struct mf_error *err)
+{
+	int code = mf_outname_expand(request->file ? request->file : XTREE_FILE, pid, 1, name, err);
+
+	if (!code && mf_xtree_is_massif(*name))
+		*verb = MF_CONTROL_XTMEMORY_MS;
+	return code;
+}
+
+/* Massif's words for an execution tree go where Massif's go. */
+static void say_written(const struct mf_profiled *profiled, const char *file, bool is_xtree)
+{
+	struct mf_output_name program;
+
+	if (is_standard_output(file))
+		return;
+	mf_output_make_name(&program, profiled->cmd, strcspn(profiled->cmd, " "));
+	if (is_xtree)
+		printf("xtree memory report: %s\n", file);
+	else
+		mf_message_say(MF_MESSAGE_NOTE, "%s (pid %d): wrote %s", program.text,
+			       (int)profiled->pid, file);
+}
+
+static int take(int argc, char **argv, enum mf_control_verb verb)
+{
+	const char *file = NULL;
+	mf_auto_free char *name = NULL;
+	__attribute__((cleanup(mf_ask_free))) struct mf_profiled_list list = { 0 };
+	struct request request = { 0 };
+	const struct mf_profiled *profiled = NULL;
+	mf_auto_close int fd = -1;
+	bool elsewhere = false;
+	struct mf_error err;
+	int code;
+
+	code = parse(argc, argv, &request, &err);
+	if (!code)
+		code = mf_ask_list(&list, &err);
+	if (!code) {
+		profiled = choose(&list, request.pid, &err);
+		code = profiled ? 0 : -ESRCH;
+		if (code)
+			mf_ask_say_silent(&list);
+	}
+	if (!code && verb == MF_CONTROL_XTMEMORY)
+		code = choose_format(&request, profiled->pid, &verb, &name, &err);
+	file = name ? name : request.file ? request.file : DEFAULT_FILE;
+	if (!code && !is_standard_output(file))
+		code = mf_outfile_check(file, &err);
+	if (!code)
+		code = mf_ask_file(profiled, verb, &fd, &err);
+	if (!code && is_standard_output(file))
+		code = copy_to_output(fd, &err);
+	else if (!code)
+		code = save(fd, file, strcmp(profiled->mode, "heap") == 0 ? MODE_HEAP : MODE_PAGES,
+			    &elsewhere, &err);
+	if (code)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	else if (!elsewhere)
+		say_written(profiled, file, name);
+	return code ? 1 : 0;
+}
+
+int mf_command_snapshot(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_SNAPSHOT);
+}
+
+int mf_command_detailed_snapshot(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_DETAILED_SNAPSHOT);
+}
+
+int mf_command_all_snapshots(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_ALL_SNAPSHOTS);
+}
+
+int mf_command_xtmemory(int argc, char **argv)
+{
+	return take(argc, argv, MF_CONTROL_XTMEMORY);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl version: which one this is.
+
+#include <stdio.h>
+
+#include "command.h"
+#include "ctl/message/message.h"
+
+int mf_command_version(int argc, char **argv)
+{
+	printf("massif-ctl %s\n", MASSIF_VERSION);
+	if (fflush(stdout)) {
+		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+// Asks running aggregators for their profiles.
+
+#include "client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/message/message.h"
+
+enum {
+	PATIENCE_S = 60, /* symbols of a large program take their time */
+	LIST_PATIENCE_MS = 10000, /* for all together; they only have to come by */
+	CONNECT_TRIES = 5, /* others may be before us; but a socket that never accepts is no aggregator */
+	CONNECT_WAIT_MS = 10,
+};
+
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
+
+/*
+ * Connects to the abstract @name, if it is of who we believe, and does not wait. Returns a descriptor or
+ * -errno; -EAGAIN where the queue is full.
+ */
+static int connect_at_once(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mf_auto_close int fd = -1;
+	size_t length = strlen(name);
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (length >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path + 1, name, length);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)&address,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+		return -errno;
+	if (geteuid() && peer.uid != geteuid())
+		return -EPERM;
+	return mf_take(fd, -1);
+}
+
+static int send_request(int guest, enum mf_control_verb verb, pid_t pid)
+{
+	const struct mf_control_request request = {
+		.magic = MF_CONTROL_MAGIC,
+		.verb = verb,
+		.pid = pid,
+	};
+
+	return send(guest, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request) ?
+		       0 :
+		       -errno;
+}
+
+/* The descriptor in @message, or -1; there is room for one. */
+static int take_descriptor(struct msghdr *message)
+{
+	struct cmsghdr *control = CMSG_FIRSTHDR(message);
+	int fd;
+
+	if (!control || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||
+	    control->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -1;
+	memcpy(&fd, CMSG_DATA(control), sizeof(fd));
+	return fd;
+}
+
+/*
+ * The answer of @guest. *@text is owned by the caller. *@fd is -1 if none came. Returns what the
+ * aggregator says, or -EPROTO when it does not speak our language.
+ */
+static int receive(int guest, char **text, int *fd)
+{
+	mf_auto_free char *space = calloc(1, MF_CONTROL_TEXT + 1);
+	struct mf_control_answer answer;
+	struct iovec parts[] = {
+		{ .iov_base = &answer, .iov_len = sizeof(answer) },
+		{ .iov_base = space, .iov_len = MF_CONTROL_TEXT },
+	};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr message = {
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t size;
+
+	*fd = -1;
+	if (!space)
+		return -ENOMEM;
+	size = recvmsg(guest, &message, MSG_CMSG_CLOEXEC);
+	if (size < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	*fd = take_descriptor(&message);
+	if (size < (ssize_t)sizeof(answer) || answer.magic != MF_CONTROL_MAGIC ||
+	    answer.bytes != (size_t)size - sizeof(answer)) {
+		if (*fd >= 0)
+			close(mf_take(*fd, -1));
+		return -EPROTO;
+	}
+	*text = mf_take(space, NULL);
+	return answer.code;
+}
+
+/* One question and its answer, as receive(). */
+static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **text, int *fd)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	mf_auto_close int guest = connect_at_once(name);
+	int code;
+
+	*fd = -1;
+	for (int i = 1; guest == -EAGAIN && i < CONNECT_TRIES; i++) {
+		poll(NULL, 0, CONNECT_WAIT_MS);
+		guest = connect_at_once(name);
+	}
+	if (guest < 0)
+		return guest;
+	/* From here on it waits, and not too long. */
+	setsockopt(guest, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	fcntl(guest, F_SETFL, 0);
+	code = send_request(guest, verb, pid);
+	return code ? code : receive(guest, text, fd);
+}
+
+/* Takes a line of a list apart, at its tabs. */
+static int add_line(struct mf_profiled_list *list, const char *socket, const char *line)
+{
+	struct mf_profiled *items, *item;
+	char mode[16];
+	int pid, at = 0;
+
+	items = realloc(list->items, (list->count + 1) * sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	list->items = items;
+	item = &items[list->count];
+	*item = (struct mf_profiled){ 0 };
+	if (sscanf(line, "%d\t%15[^\t]\t%" SCNu64 "\t%" SCNd64 "\t%n", &pid, mode, &item->bytes,
+		   &item->ms, &at) != 4 || !at)
+		return 0;
+	item->pid = pid;
+	item->is_first = !list->count || strcmp(items[list->count - 1].socket, socket) != 0;
+	item->socket = strdup(socket);
+	item->mode = strdup(mode);
+	item->cmd = strdup(line + at);
+	/* Of any user, to root: nothing that a terminal would obey. */
+	for (char *c = item->cmd; c && *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	list->count++;
+	return item->socket && item->mode && item->cmd ? 0 : -ENOMEM;
+}
+
+static int add_lines(struct mf_profiled_list *list, const char *socket, char *text)
+{
+	char *rest = NULL;
+	int code = 0;
+
+	for (char *line = strtok_r(text, "\n", &rest); line && !code;
+	     line = strtok_r(NULL, "\n", &rest))
+		code = add_line(list, socket, line);
+	return code;
+}
+
+/* One that is asked for its list. */
+struct asked {
+	char *socket; /* owned, as the text */
+	char *text;   /* its answer */
+	int tries;    /* to connect that are left */
+};
+
+/* All that are asked, at once: some may be no aggregators, and let us wait. */
+struct round {
+	struct asked *asked;
+	struct pollfd *polled; /* of each, the connection; a negative number: none */
+	size_t n, waiting; /* for an answer */
+};
+
+static void end_round(struct round *round)
+{
+	for (size_t i = 0; i < round->n; i++) {
+		free(round->asked[i].socket);
+		free(round->asked[i].text);
+		if (round->polled[i].fd >= 0)
+			close(round->polled[i].fd);
+	}
+	free(round->asked);
+	free(round->polled);
+}
+
+static int add_asked(struct round *round, const char *socket)
+{
+	struct asked *asked = reallocarray(round->asked, round->n + 1, sizeof(*asked));
+	struct pollfd *polled;
+
+	if (!asked)
+		return -ENOMEM;
+	round->asked = asked;
+	polled = reallocarray(round->polled, round->n + 1, sizeof(*polled));
+	if (!polled)
+		return -ENOMEM;
+	round->polled = polled;
+	asked[round->n] = (struct asked){ .socket = strdup(socket), .tries = CONNECT_TRIES };
+	polled[round->n] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	return asked[round->n++].socket ? 0 : -ENOMEM;
+}
+
+/* By the names in /proc/net/unix. */
+static int find_asked(struct round *round, FILE *sockets)
+{
+	mf_auto_free char *line = NULL;
+	size_t room = 0;
+	int code = 0;
+
+	while (!code && getline(&line, &room, sockets) > 0) {
+		/* Only a socket that listens has its name there once; connections have it, too. */
+		char *name = strstr(line, " @" MF_CONTROL_PREFIX);
+		unsigned int flags;
+
+		if (!name || sscanf(line, "%*s %*x %*x %x", &flags) != 1 || !(flags & 0x10000))
+			continue;
+		name += 2;
+		name[strcspn(name, "\n")] = '\0';
+		code = add_asked(round, name);
+	}
+	return code;
+}
+
+/* Connects and asks; where there is no room it will be tried again. Returns whether it has to be. */
+static bool try_to_ask(struct asked *asked, struct pollfd *polled)
+{
+	int fd;
+
+	if (!asked->tries)
+		return false;
+	asked->tries--;
+	fd = connect_at_once(asked->socket);
+	if (fd == -EAGAIN)
+		return asked->tries;
+	asked->tries = 0;
+	if (fd >= 0 && !send_request(fd, MF_CONTROL_LIST, 0))
+		polled->fd = fd;
+	else if (fd >= 0)
+		close(fd);
+	return false;
+}
+
+/* It has answered, or has ended meanwhile, or is not what its name says. */
+static void take_answer(struct asked *asked, struct pollfd *polled)
+{
+	mf_auto_close int fd = -1;
+
+	if (receive(polled->fd, &asked->text, &fd)) {
+		free(asked->text);
+		asked->text = NULL;
+	}
+	close(mf_take(polled->fd, -1));
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void hold_round(struct round *round)
+{
+	int64_t end = now_ms() + LIST_PATIENCE_MS, left = LIST_PATIENCE_MS;
+	bool again = true;
+
+	for (; left > 0; left = end - now_ms()) {
+		if (again) {
+			again = false;
+			for (size_t i = 0; i < round->n; i++)
+				again |= try_to_ask(&round->asked[i], &round->polled[i]);
+		}
+		round->waiting = 0;
+		for (size_t i = 0; i < round->n; i++)
+			round->waiting += round->polled[i].fd >= 0;
+		if (!again && !round->waiting)
+			return;
+		if (poll(round->polled, (nfds_t)round->n, again ? CONNECT_WAIT_MS : (int)left) < 0 &&
+		    errno != EINTR)
+			return;
+		for (size_t i = 0; i < round->n; i++)
+			if (round->polled[i].fd >= 0 && round->polled[i].revents)
+				take_answer(&round->asked[i], &round->polled[i]);
+	}
+}
+
+int mf_ask_list(struct mf_profiled_list *list, struct mf_error *err)
+{
+	__attribute__((cleanup(end_round))) struct round round = { 0 };
+	mf_auto_fclose FILE *sockets = fopen("/proc/net/unix", "re");
+	int code;
+
+	*list = (struct mf_profiled_list){ 0 };
+	if (!sockets)
+		return mf_error_set(err, -errno,
+				    "cannot look for running profiles: /proc/net/unix: %s",
+				    strerror(errno));
+	code = find_asked(&round, sockets);
+	if (!code)
+		hold_round(&round);
+	list->n_silent = round.waiting;
+	for (size_t i = 0; !code && i < round.n; i++)
+		if (round.asked[i].text)
+			code = add_lines(list, round.asked[i].socket, round.asked[i].text);
+	if (code) {
+		mf_ask_free(list);
+		return mf_error_set(err, code, "out of memory");
+	}
+	return 0;
+}
+
+void mf_ask_say_silent(const struct mf_profiled_list *list)
+{
+	if (list->n_silent)
+		mf_message_say(MF_MESSAGE_PROBLEM, "%zu that may be massif-ctls did not answer",
+			       list->n_silent);
+}
+
+void mf_ask_free(struct mf_profiled_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->items[i].socket);
+		free(list->items[i].mode);
+		free(list->items[i].cmd);
+	}
+	free(list->items);
+	*list = (struct mf_profiled_list){ 0 };
+}
+
+int mf_ask_file(const struct mf_profiled *profiled, enum mf_control_verb verb, int *fd,
+		struct mf_error *err)
+{
+	mf_auto_free char *text = NULL;
+	int code = ask(profiled->socket, verb, profiled->pid, &text, fd);
+
+	if (code && text && *text)
+		return mf_error_set(err, code, "%.900s", text);
+	if (!code && *fd < 0)
+		code = -EPROTO;
+	if (code)
+		return mf_error_set(err, code,
+				    "the massif-ctl that profiles process %d does not answer: %s",
+				    (int)profiled->pid, strerror(-code));
+	/* Memory that stays as it is, and nothing that could keep us waiting. */
+	if ((fcntl(*fd, F_GET_SEALS) & SEALS) != SEALS || lseek(*fd, 0, SEEK_SET) < 0)
+		return mf_error_set(err, -EPROTO, "no file came from the massif-ctl that profiles "
+						  "process %d",
+				    (int)profiled->pid);
+	return 0;
+}

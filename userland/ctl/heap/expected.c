@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+// The programs that processes of a family are about to execute, and that have not joined yet.
+
+#include "expected.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ctl/options/skipped_children.h"
+#include "ctl/launch/program.h"
+#include "timekeeper.h"
+
+enum {
+	PATIENCE_MS = 1000, /* from the announcement to the program's first event */
+};
+
+/* The path of the program, which is relative to the directory that the process is in; to be freed. */
+static char *locate(const struct mf_wish *wish)
+{
+	char *path;
+
+	if (wish->path[0] == '/' || wish->request.args_bytes)
+		return strdup(wish->path);
+	return asprintf(&path, "/proc/%d/cwd/%s", (int)wish->pid, wish->path) < 0 ? NULL : path;
+}
+
+void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
+		       const struct mf_wish *wish)
+{
+	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
+	mf_auto_free char *path = locate(wish);
+	struct mf_error err;
+
+	if (!path || mf_program_resolve(&program, path, wish->args, &err) ||
+	    mf_children_skips(options, program.path, "", 0))
+		return;
+	mf_obstacles_say(&expected->obstacles, &program);
+	if (mf_obstacle_of(program.kind))
+		return;
+	if (!mf_expected_is_any(expected, mf_timekeeper_now()))
+		expected->n = 0;
+	expected->n++;
+	expected->until = mf_timekeeper_now() + PATIENCE_MS;
+}
+
+void mf_expected_joined(struct mf_expected *expected)
+{
+	if (expected->n)
+		expected->n--;
+}
+
+bool mf_expected_is_any(const struct mf_expected *expected, int64_t now)
+{
+	return expected->n && now < expected->until;
+}
+
+void mf_expected_deinit(struct mf_expected *expected)
+{
+	mf_obstacles_deinit(&expected->obstacles);
+}

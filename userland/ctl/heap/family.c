@@ -1,0 +1,763 @@
+// SPDX-License-Identifier: GPL-2.0
+// The processes of a run of heap mode: who joins, and who has ended.
+
+#include "family.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "protocol/join.h"
+#include "ctl/output/statistics.h"
+#include "ctl/options/skipped_children.h"
+#include "ctl/launch/proc_cmdline.h"
+#include "expected.h"
+#include "join_conns.h"
+#include "ctl/message/message.h"
+#include "monitor_command.h"
+#include "origin.h"
+#include "rowcache.h"
+#include "ctl/launch/proc_maps.h"
+#include "timekeeper.h"
+#include "model/tally.h"
+
+enum {
+	EVENTS = 16,
+	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
+	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
+	LAST_WATCH_MS = 500, /* and how late at most */
+	FIRST_FILES_MS = 1, /* the same for files that were mapped */
+	LAST_FILES_MS = 500,
+	POLL_MS = 10,
+	BIRTH_PATIENCE_MS = 1000, /* for a forked child to be born */
+};
+
+struct mf_heap_family {
+	const struct mf_options *options;
+	struct mf_heap_process *processes; /* the newest first */
+	int files_ms; /* after how long to look again for files that were mapped */
+	struct mf_guests guests; /* with the poller of all of the family's descriptors */
+	struct mf_expected expected;
+};
+
+static mf_guests_serve serve_wish;
+
+int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
+			  const char *address, struct mf_heap_family **family, struct mf_error *err)
+{
+	struct mf_heap_family *made = calloc(1, sizeof(*made));
+	int ret;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->options = options;
+	made->files_ms = FIRST_FILES_MS;
+	mf_rowcache_know_names(options);
+	mf_guests_init(&made->guests, serve_wish, made);
+	ret = mf_options_look_inside(options) ? mf_guests_open(&made->guests, address) : 0;
+	if (ret) {
+		mf_guests_close(&made->guests);
+		free(made);
+		return mf_error_set(err, ret,
+				    "no socket can be made for the program's children: %s",
+				    strerror(-ret));
+	}
+	made->processes = launched;
+	launched->launched = true;
+	*family = made;
+	return 0;
+}
+
+void mf_heap_family_destroy(struct mf_heap_family *family)
+{
+	if (!family)
+		return;
+	mf_guests_close(&family->guests);
+	while (family->processes)
+		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
+	mf_expected_deinit(&family->expected);
+	free(family);
+}
+
+const char *mf_heap_family_address(const struct mf_heap_family *family)
+{
+	const struct mf_door *door = &family->guests.door;
+
+	return door->listener >= 0 ? door->address : NULL;
+}
+
+int mf_heap_family_fd(const struct mf_heap_family *family)
+{
+	return family->guests.poller;
+}
+
+struct mf_heap_process *mf_heap_family_launched(const struct mf_heap_family *family)
+{
+	struct mf_heap_process *process = family->processes;
+
+	while (process && !process->launched)
+		process = process->next;
+	return process;
+}
+
+struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family, pid_t pid)
+{
+	struct mf_heap_process *process = family->processes;
+
+	if (!pid)
+		return mf_heap_family_launched(family);
+	while (process && (process->pid != pid || process->ended))
+		process = process->next;
+	return process;
+}
+
+/* A child whose profile is still that of @source. */
+static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
+					 const struct mf_heap_process *source)
+{
+	struct mf_heap_process *process = family->processes;
+
+	while (process && process->source != source)
+		process = process->next;
+	return process;
+}
+
+static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source);
+
+/* Takes @process out. */
+static void drop(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	struct mf_heap_process **at = &family->processes;
+
+	bequeath(family, process);
+
+	while (*at != process)
+		at = &(*at)->next;
+	*at = process->next;
+	mf_heap_process_destroy(process);
+}
+
+static void complain_of_child(const struct mf_heap_process *source, const struct mf_error *err)
+{
+	mf_message_say(MF_MESSAGE_PROBLEM, "a child of process %d is not profiled: %s",
+		       (int)source->pid, err->text);
+}
+
+/* After an attempt to give @heir of @source a profile of its own. Returns whether it has one. */
+static bool has_settled(struct mf_heap_family *family, struct mf_heap_process *heir,
+			const struct mf_heap_process *source, int ret, const struct mf_error *err)
+{
+	if (ret) {
+		complain_of_child(source, err);
+		drop(family, heir);
+	} else if (heir->pid && !heir->ended) {
+		mf_heap_process_start(heir);
+	}
+	return !ret;
+}
+
+/* Makes it a profile of its own. Returns false, and has dropped it, if it can have none. */
+static bool settle(struct mf_heap_family *family, struct mf_heap_process *heir)
+{
+	const struct mf_heap_process *source = heir->source;
+	struct mf_error err;
+	int ret = mf_heap_process_copy(heir, !heir->ended, &err);
+
+	return has_settled(family, heir, source, ret, &err);
+}
+
+/* @source, which is no more, needs no profile. */
+static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source)
+{
+	struct mf_heap_process *heir;
+
+	while ((heir = find_heir(family, source))) {
+		const struct mf_heap_process *other = heir->next;
+		struct mf_error err;
+		int ret;
+
+		while (other && other->source != source)
+			other = other->next;
+		if (other) {
+			settle(family, heir);
+			continue;
+		}
+		ret = mf_heap_process_inherit(heir, source, &err);
+		has_settled(family, heir, source, ret, &err);
+	}
+}
+
+/* The descriptor of messages, for --trace-malloc. */
+static int trace_target(const struct mf_options *options)
+{
+	return options->trace_malloc ? mf_message_target() : -1;
+}
+
+/* What a process says on its connection, where it waits for no answer. */
+static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
+		 const struct mf_wish *wish)
+{
+	switch (wish->request.verb) {
+	case MF_JOIN_STARTS:
+		mf_expected_start(&family->expected, family->options, wish);
+		return;
+	case MF_JOIN_WITHOUT:
+		process->without = true;
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d (%s) could not take its profile over from its parent and "
+			       "is not profiled: its limits leave no room for that (ulimit -n, ulimit -v)",
+			       (int)process->pid, process->title);
+		break;
+	}
+	if (wish->request.verb == MF_JOIN_STAYS)
+		mf_expected_joined(&family->expected);
+	process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+}
+
+/* Whatever it said before it died comes first. */
+static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	struct mf_wish *wish = malloc(sizeof(*wish));
+
+	while (wish && process->connection >= 0 &&
+	       mf_door_receive(&family->guests.door, process->connection, wish) > 0)
+		hear(family, process, wish);
+	free(wish);
+	mf_heap_process_note_end(process);
+	process->ended = true;
+	close(mf_take(process->pidfd, -1));
+}
+
+/* Who has that number now, and not one that had it before. */
+static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t pid)
+{
+	struct mf_heap_process *process = pid > 0 ? mf_heap_family_find(family, pid) : NULL;
+	struct pollfd polled = { .fd = process ? process->pidfd : -1, .events = POLLIN };
+
+	if (poll(&polled, 1, 0) <= 0)
+		return process;
+	end_process(family, process);
+	return NULL;
+}
+
+static void add(struct mf_heap_family *family, struct mf_heap_process *process, int connection)
+{
+	/* There will be several files, of much the same code. */
+	mf_names_begin(family->options->symbolizer.names);
+	family->files_ms = FIRST_FILES_MS;
+	process->connection = connection;
+	process->next = family->processes;
+	family->processes = process;
+}
+
+/* From now on its end is noticed. Returns 0 or -errno. */
+static int follow(struct mf_heap_family *family, struct mf_heap_process *process, pid_t pid)
+{
+	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process->pidfd < 0)
+		return -errno;
+	process->pid = pid;
+	return mf_guests_watch(&family->guests, process->pidfd);
+}
+
+int mf_heap_family_adopt(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process = mf_heap_family_launched(family);
+
+	process->launched = false;
+	return follow(family, process, process->pid);
+}
+
+/*
+ * A process of the family executed a program. What it was until now ends without a file, as in
+ * Massif. Returns 0 and has taken the connection over, or -errno.
+ */
+static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+{
+	struct mf_heap_process *old = find_alive(family, wish->pid), *made;
+	bool launched = old && old->launched;
+	mf_auto_free char *cmd = NULL;
+	struct mf_error err = { "" };
+	int ret;
+
+	mf_expected_joined(&family->expected);
+	if (!family->options->trace_children)
+		return -EPERM;
+	if (mf_children_skips(family->options, wish->path, wish->args, wish->request.args_bytes)) {
+		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is left out, as the options say",
+			       (int)wish->pid, wish->path);
+		if (old && !launched)
+			drop(family, old);
+		return -ECANCELED;
+	}
+	cmd = mf_executed_command(wish->pid, wish);
+	ret = cmd ? mf_heap_process_create(family->options, wish->path, cmd, wish->pid, &made,
+					   &err) :
+		    -ENOMEM;
+	if (ret) {
+		mf_message_say(MF_MESSAGE_PROBLEM, "process %d (%s) is not profiled: %s",
+			       (int)wish->pid, wish->path, err.text);
+		return ret;
+	}
+	ret = follow(family, made, wish->pid);
+	if (ret) {
+		mf_heap_process_destroy(made);
+		return ret; /* it is gone already */
+	}
+	if (old)
+		drop(family, old);
+	made->launched = launched;
+	mf_origin_note(&made->store, family->options, cmd, family->guests.door.address);
+	add(family, made, fd);
+	mf_account_begin(family->options, made->pid);
+	mf_mapped_executed(&made->mapped, made->pid);
+	mf_heap_process_start(made);
+	/* If it does not arrive, the guest is gone. */
+	mf_door_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
+	return 0;
+}
+
+/* A process is about to fork, and waits. */
+static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+{
+	struct mf_heap_process *parent = find_alive(family, wish->pid), *made;
+	struct mf_error err;
+	int ret;
+
+	if (!parent)
+		return -ESRCH;
+	ret = mf_heap_process_expect(parent, &made, &err);
+	if (ret) {
+		complain_of_child(parent, &err);
+		return ret;
+	}
+	add(family, made, fd);
+	mf_door_answer(fd, 0, NULL);
+	return 0;
+}
+
+/* A child has its first event, and waits. */
+static int give_copy(struct mf_heap_family *family, struct mf_heap_process *process, int fd)
+{
+	if (!process || !process->forked)
+		return -ESRCH;
+	if (process->source && !settle(family, process))
+		return -ENOMEM;
+	return mf_door_answer(fd, 0, (int[]){ process->memory, -1 });
+}
+
+/* Of a process that is not profiled, but has this memory mapped. */
+static int lend(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+{
+	const struct mf_heap_process *process = find_alive(family, atoi(wish->path));
+
+	if (!process || process->memory < 0)
+		return -ESRCH;
+	if (!family->options->child_silent)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d is not profiled: a signal handler forked it in the "
+			       "middle of an allocation of process %d",
+			       (int)wish->pid, (int)process->pid);
+	return mf_door_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
+}
+
+/* Of a process that has closed its connection. */
+static int serve_executing(struct mf_heap_family *family, const struct mf_wish *wish)
+{
+	struct mf_heap_process *process = find_alive(family, wish->pid);
+
+	if (process)
+		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+	return -ENOTCONN; /* it was about one thing only */
+}
+
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish);
+
+static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *wish)
+{
+	struct mf_heap_family *family = data;
+
+	switch (wish->request.verb) {
+	case MF_JOIN_EXECUTED:
+		return serve_executed(family, guest->fd, wish);
+	case MF_JOIN_FORK:
+		return serve_fork(family, guest->fd, wish);
+	case MF_JOIN_GO_ON:
+		return serve_go_on(family, guest->fd, wish);
+	case MF_JOIN_COPY:
+		return give_copy(family, find_alive(family, wish->pid), guest->fd) ?: ENOTCONN;
+	case MF_JOIN_STARTS:
+		mf_expected_start(&family->expected, family->options, wish);
+		return ENOTCONN;
+	case MF_JOIN_BORROW:
+		return lend(family, guest->fd, wish);
+	case MF_JOIN_COMMAND:
+		return mf_monitor_serve(find_alive(family, wish->pid), guest, wish);
+	case MF_JOIN_WRITTEN:
+		mf_monitor_serve_written(guest, wish, family->options->outputs);
+		return ENOTCONN;
+	case MF_JOIN_EXECUTES:
+	case MF_JOIN_STAYS:
+		return serve_executing(family, wish);
+	}
+	return -EPROTO;
+}
+
+static void say_departed(const struct mf_heap_process *process)
+{
+	mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
+		       "process %d (%s) executed a program that heap mode sees nothing of; its profile ends without "
+		       "a file",
+		       (int)process->pid, process->title);
+}
+
+/*
+ * The connection has ended. So has the process, or what it was: it executed a program. That one will join
+ * soon, on another connection, unless the shim is not in it. Or else the process closed a descriptor that it
+ * did not know: then it is looked at now and then.
+ */
+static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	enum mf_sight sight = mf_sight_of(process->pid);
+
+	if (process->connection >= 0) {
+		close(mf_take(process->connection, -1));
+		process->watch_ms = FIRST_WATCH_MS;
+	} else {
+		process->watch_ms = process->watch_ms * 2 < LAST_WATCH_MS ? process->watch_ms * 2 :
+									    LAST_WATCH_MS;
+	}
+	process->watch_at = mf_timekeeper_now() + process->watch_ms;
+	process->departs = sight == MF_SIGHT_ARRIVING || (process->executes && sight != MF_SIGHT_OURS);
+	/* What it is now may not be looked at: it has gained rights. */
+	if (sight == MF_SIGHT_OTHER || (process->executes && sight == MF_SIGHT_UNKNOWN)) {
+		say_departed(process);
+		drop(family, process);
+	} else if (sight == MF_SIGHT_ENDING) {
+		process->watch_ms = -1; /* the other descriptor will tell */
+	}
+}
+
+/* The child is there, or will never be. */
+static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *process,
+			const struct mf_wish *wish)
+{
+	if (wish->request.verb != MF_JOIN_BORN || find_alive(family, wish->pid) ||
+	    follow(family, process, wish->pid))
+		return false;
+	mf_heap_process_start(process);
+	mf_door_answer(process->connection, 0, NULL);
+	return true;
+}
+
+/* Something is to be read from, or has become of, the connection of @process. */
+static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	struct mf_wish *wish = malloc(sizeof(*wish));
+	int ret = wish ? mf_door_receive(&family->guests.door, process->connection, wish) : -ENOMEM;
+
+	if (!process->pid) {
+		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
+			drop(family, process);
+	} else if (ret > 0 && wish->request.verb == MF_JOIN_COPY) {
+		/* Or it finds the connection closed. */
+		give_copy(family, process, process->connection);
+	} else if (ret > 0) {
+		hear(family, process, wish);
+		if (process->without)
+			drop(family, process);
+	} else if (ret < 0) {
+		lose_sight(family, process);
+	}
+	free(wish);
+}
+
+static bool is_member(const struct mf_heap_family *family, const struct mf_heap_process *process)
+{
+	const struct mf_heap_process *member = family->processes;
+
+	while (member && member != process)
+		member = member->next;
+	return member;
+}
+
+/*
+ * Waits for @heir to become another program, or to end: most children do, and soon. Returns whether it
+ * is still there and has no profile of its own.
+ */
+static bool await(struct mf_heap_family *family, struct mf_heap_process *heir, int64_t patience)
+{
+	int64_t until = mf_timekeeper_now() + patience, now = until - patience;
+
+	for (; !heir->ended; now = mf_timekeeper_now()) {
+		struct pollfd polled[] = {
+			{ .fd = heir->connection, .events = POLLIN },
+			{ .fd = heir->pidfd, .events = POLLIN },
+		};
+
+		if (poll(polled, 2, until > now ? (int)(until - now) : 0) <= 0)
+			return true;
+		if (polled[1].revents)
+			end_process(family, heir);
+		else
+			serve_process(family, heir);
+		if (!is_member(family, heir) || !heir->source)
+			return false;
+	}
+	if (!heir->executes)
+		return true;
+	drop(family, heir);
+	return false;
+}
+
+/* As long as making a copy may take, but a moment at most. */
+static int64_t patience_for(const struct mf_heap_process *process)
+{
+	struct stat file;
+	int64_t mib = fstat(process->memory, &file) ? 0 : file.st_blocks / 2048;
+
+	return mib < 1 ? 1 : mib < PATIENCE_MS ? mib : PATIENCE_MS;
+}
+
+/* The profile of a process is about to change, which some of its children may share so far. */
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+{
+	struct mf_heap_process *process = find_alive(family, wish->pid), *heir;
+
+	if (!process)
+		return -ESRCH;
+	while ((heir = find_heir(family, process))) {
+		if (await(family, heir, patience_for(process)))
+			settle(family, heir);
+	}
+	mf_door_answer(fd, 0, NULL);
+	return ENOTCONN;
+}
+
+static void serve_one(struct mf_heap_family *family, int fd)
+{
+	if (mf_guests_look(&family->guests, fd))
+		return;
+	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
+		if (process->connection == fd) {
+			serve_process(family, process);
+			return;
+		}
+		if (process->pidfd == fd) {
+			/* The number may have been another's when something became of it. */
+			find_alive(family, process->pid);
+			return;
+		}
+	}
+}
+
+/* Whatever there is. */
+static void serve(struct mf_heap_family *family)
+{
+	struct epoll_event events[EVENTS];
+	int n = 0;
+
+	do {
+		if (family->guests.poller >= 0)
+			n = epoll_wait(family->guests.poller, events, EVENTS, 0);
+		for (int i = 0; i < n; i++)
+			serve_one(family, events[i].data.fd);
+	} while (n == EVENTS);
+}
+
+static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	/* It ended as another program, which is none of ours. */
+	if (process->without || process->departs || (process->executes && !process->launched)) {
+		if (process->departs)
+			say_departed(process);
+		drop(family, process);
+		return;
+	}
+	if (process->source && !settle(family, process))
+		return;
+	mf_consultant_destroy(mf_take(process->consultant, NULL));
+	mf_tally_close(&process->store);
+	mf_heap_process_write(process);
+	drop(family, process);
+}
+
+/* The one that ended first. */
+static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
+{
+	struct mf_heap_process *found = NULL;
+
+	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
+		if (process->ended && !process->launched)
+			found = process;
+	}
+	return found;
+}
+
+static int sooner(int one, int other)
+{
+	return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
+int mf_heap_family_look(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process, *next;
+	int64_t now = mf_timekeeper_now();
+	bool any = false, mapped = false;
+	int period = -1;
+
+	serve(family);
+	for (process = family->processes; process; process = next) {
+		next = process->next;
+		if (process->ended || !process->pid)
+			continue;
+		if (process->watch_ms >= 0 && now >= process->watch_at) {
+			/* Some may be no more, the next one, too; and this is not due again. */
+			lose_sight(family, process);
+			next = family->processes;
+			continue;
+		}
+		period = sooner(period, process->watch_ms);
+		mapped |= mf_heap_process_look(process);
+		any = true;
+		if (!process->source)
+			period = sooner(period, mf_timekeeper_look(&process->store));
+	}
+	/* Objects mostly come together, and a process that has just begun will map some. */
+	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
+	if (family->files_ms > LAST_FILES_MS)
+		family->files_ms = LAST_FILES_MS;
+	if (any)
+		period = sooner(period, family->files_ms);
+	/* One at a time: others may be waiting to join. */
+	process = next_ended(family);
+	if (process)
+		write_one(family, process);
+	return next_ended(family) ? 0 : period;
+}
+
+void mf_heap_family_list(const struct mf_heap_family *family, FILE *out)
+{
+	const struct mf_heap_process *launched = mf_heap_family_launched(family);
+
+	/* It is the one meant when none is named. */
+	if (launched)
+		mf_heap_process_list(launched, out);
+	for (const struct mf_heap_process *process = family->processes; process;
+	     process = process->next) {
+		if (!process->launched && !process->ended && process->pid)
+			mf_heap_process_list(process, out);
+	}
+}
+
+static bool is_unborn(const struct mf_heap_family *family)
+{
+	const struct mf_heap_process *process = family->processes;
+
+	while (process && process->pid)
+		process = process->next;
+	return process;
+}
+
+/* Waits for children that were just forked, and programs that are being executed: they are survivors, too. */
+static void await_joining(struct mf_heap_family *family)
+{
+	int64_t born_until = mf_timekeeper_now() + BIRTH_PATIENCE_MS, now;
+
+	serve(family);
+	while (now = mf_timekeeper_now(),
+	       (is_unborn(family) && now < born_until) || mf_expected_is_any(&family->expected, now)) {
+		struct pollfd polled = { .fd = family->guests.poller, .events = POLLIN };
+
+		if (poll(&polled, 1, POLL_MS) > 0)
+			serve(family);
+	}
+}
+
+void mf_heap_family_end_launched(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process;
+
+	await_joining(family);
+	while ((process = next_ended(family)))
+		write_one(family, process);
+	process = mf_heap_family_launched(family);
+	if (process)
+		write_one(family, process);
+}
+
+size_t mf_heap_family_survivors(struct mf_heap_family *family, mf_survivor_say *say, void *data)
+{
+	struct mf_heap_process *process;
+	size_t n = 0;
+
+	await_joining(family);
+	while ((process = next_ended(family)))
+		write_one(family, process);
+	for (process = family->processes; process; process = process->next) {
+		if (!process->pid)
+			continue;
+		n++;
+		if (say)
+			say(data, process->pid, process->title);
+	}
+	return n + is_unborn(family);
+}
+
+bool mf_heap_family_is_empty(struct mf_heap_family *family)
+{
+	if (family->processes)
+		return false;
+	await_joining(family);
+	return !family->processes;
+}
+
+void mf_heap_family_pause(struct mf_heap_family *family)
+{
+	for (struct mf_heap_process *process = family->processes; process; process = process->next)
+		if (process->consultant)
+			mf_consultant_stop(process->consultant);
+}
+
+void mf_heap_family_resume(struct mf_heap_family *family)
+{
+	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
+		if (process->store.header)
+			mf_origin_claim(&process->store);
+		if (process->pid && !process->ended)
+			mf_heap_process_start(process);
+	}
+}
+
+void mf_heap_family_end(struct mf_heap_family *family)
+{
+	struct mf_heap_process *process, *next;
+	size_t left = 0;
+
+	serve(family);
+	mf_guests_close(&family->guests);
+	while ((process = next_ended(family)))
+		write_one(family, process);
+	for (process = family->processes; process; process = next) {
+		next = process->next;
+		if (process->pid)
+			left++;
+		else
+			drop(family, process); /* not born yet */
+	}
+	mf_survivor_say_cut_off(left);
+	while ((process = family->processes)) {
+		if (process->source && !settle(family, process))
+			continue;
+		process->cut_off = true;
+		mf_heap_process_write(process);
+		drop(family, process);
+	}
+	mf_names_save(family->options->symbolizer.names);
+}

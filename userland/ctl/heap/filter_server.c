@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+// Answers the program's questions about which contexts count.
+
+#include "filter_server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/filter_client.h"
+#include "report/context_filter.h"
+
+/* How long the program's end may go unnoticed by the thread. */
+#define PERIOD_MS 20
+
+struct mf_consultant {
+	struct mf_store *store;
+	struct mf_judge *judge;
+	pthread_t thread;
+	struct mf_consult_seat seat;
+	sem_t seated;
+	bool started;
+	bool stop; /* atomic */
+};
+
+bool mf_consultant_is_needed(const struct mf_options *options)
+{
+	return options->report.ignore_fns.count || options->report.alloc_fns.count;
+}
+
+int mf_consultant_create(struct mf_store *store, const struct mf_options *options,
+			 struct mf_consultant **consultant, struct mf_error *err)
+{
+	struct mf_consultant *made = calloc(1, sizeof(*made));
+	int ret;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->store = store;
+	ret = mf_judge_create(store, false, &options->report, &options->symbolizer, &made->judge, err);
+	if (ret) {
+		free(made);
+		return ret;
+	}
+	store->header->consultant = 0;
+	store->header->consults = 1;
+	*consultant = made;
+	return 0;
+}
+
+static void *answer(void *data)
+{
+	struct mf_consultant *consultant = data;
+
+	mf_consult_sit(consultant->store, &consultant->seat);
+	sem_post(&consultant->seated);
+	while (!__atomic_load_n(&consultant->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t context = mf_consult_wait(consultant->store, PERIOD_MS);
+
+		if (context)
+			mf_consult_answer(consultant->store,
+					  mf_judge_counts(consultant->judge, context, NULL) ?
+						  MF_ANSWER_COUNTS :
+						  MF_ANSWER_IGNORED);
+	}
+	mf_consult_leave(consultant->store, &consultant->seat);
+	return NULL;
+}
+
+int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
+{
+	sigset_t all, before;
+	int ret;
+
+	/* Signals are the first thread's. */
+	sem_init(&consultant->seated, 0, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&consultant->thread, NULL, answer, consultant);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (ret) {
+		/* Nobody is to wait for an answer. */
+		consultant->store->header->consults = 0;
+		mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
+		return mf_error_set(err, -ret,
+				    "cannot start a thread, so --ignore-fn and --alloc-fn apply to "
+				    "trees only: %s",
+				    strerror(ret));
+	}
+	consultant->started = true;
+	/* Should this process be killed when the program has its session, then the program knows. */
+	while (sem_wait(&consultant->seated))
+		;
+	return 0;
+}
+
+void mf_consultant_stop(struct mf_consultant *consultant)
+{
+	if (!consultant->started)
+		return;
+	__atomic_store_n(&consultant->stop, true, __ATOMIC_RELEASE);
+	pthread_join(consultant->thread, NULL);
+	consultant->started = consultant->stop = false;
+}
+
+void mf_consultant_destroy(struct mf_consultant *consultant)
+{
+	if (!consultant)
+		return;
+	/* One that was stopped was handed over to a child: there the program is answered. */
+	if (consultant->started) {
+		mf_consultant_stop(consultant);
+		/* Nobody is to wait for an answer. */
+		consultant->store->header->consults = 0;
+		mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
+	}
+	mf_judge_destroy(consultant->judge);
+	free(consultant);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+// Who has come through the door and has not asked yet, or is not done.
+
+#include "join_conns.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/message/message.h"
+
+enum {
+	STRANGERS_MAX = 16, /* a program may have become another user's, and anybody can connect */
+};
+
+int mf_guests_watch(const struct mf_guests *guests, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data = { .fd = fd } };
+
+	return epoll_ctl(guests->poller, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+void mf_guests_init(struct mf_guests *guests, mf_guests_serve *serve, void *data)
+{
+	*guests = (struct mf_guests){
+		.door.listener = -1, .poller = -1, .serve = serve, .data = data,
+	};
+}
+
+int mf_guests_open(struct mf_guests *guests, const char *address)
+{
+	int ret = mf_door_open(&guests->door, address);
+
+	if (ret)
+		return ret;
+	guests->poller = epoll_create1(EPOLL_CLOEXEC);
+	return guests->poller < 0 ? -errno : mf_guests_watch(guests, guests->door.listener);
+}
+
+/* Takes the guest out. Its connection stays. */
+static void forget(struct mf_guest **at)
+{
+	struct mf_guest *guest = *at;
+
+	*at = guest->next;
+	if (guest->contents >= 0)
+		close(guest->contents);
+	free(guest);
+}
+
+static void dismiss(struct mf_guest **at)
+{
+	close((*at)->fd);
+	forget(at);
+}
+
+void mf_guests_close(struct mf_guests *guests)
+{
+	while (guests->first)
+		dismiss(&guests->first);
+	mf_door_close(&guests->door);
+	if (guests->poller >= 0)
+		close(mf_take(guests->poller, -1));
+}
+
+static struct mf_guest **find(struct mf_guests *guests, int fd)
+{
+	struct mf_guest **at = &guests->first;
+
+	while (*at && (*at)->fd != fd)
+		at = &(*at)->next;
+	return at;
+}
+
+static void serve(struct mf_guests *guests, struct mf_guest *guest)
+{
+	struct mf_wish *wish = malloc(sizeof(*wish));
+	int ret = wish ? mf_door_receive(&guests->door, guest->fd, wish) : -ENOMEM;
+	int fd = guest->fd;
+
+	if (ret > 0)
+		ret = guests->serve(guests->data, guest, wish);
+	else if (!ret)
+		ret = EINPROGRESS;
+	if (ret != EINPROGRESS) {
+		forget(find(guests, fd));
+		if (ret < 0)
+			mf_door_answer(fd, ret, NULL);
+		if (ret)
+			close(fd);
+	}
+	free(wish);
+}
+
+/* The oldest of other users that has nothing to say goes, lest they take all descriptors. */
+static void limit_strangers(struct mf_guests *guests)
+{
+	struct mf_guest **at = &guests->first, **oldest = NULL;
+	int n = 0, fd;
+
+	for (; *at; at = &(*at)->next) {
+		if ((*at)->is_stranger) {
+			oldest = at;
+			n++;
+		}
+	}
+	if (n <= STRANGERS_MAX)
+		return;
+	fd = (*oldest)->fd;
+	serve(guests, *oldest);
+	at = find(guests, fd);
+	if (*at && (*at)->is_stranger)
+		dismiss(at);
+}
+
+static bool is_stranger(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	       (peer.uid && peer.uid != geteuid());
+}
+
+static void admit(struct mf_guests *guests)
+{
+	int fd = accept4(guests->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct mf_guest *guest = calloc(1, sizeof(*guest));
+
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "no file descriptor is left for more processes: from now on none are "
+			       "followed; raise the limit (ulimit -n)");
+		mf_door_close(&guests->door);
+	}
+	if (fd < 0 || !guest || mf_guests_watch(guests, fd)) {
+		if (fd >= 0)
+			close(fd);
+		free(guest);
+		return;
+	}
+	*guest = (struct mf_guest){
+		.next = guests->first, .fd = fd, .is_stranger = is_stranger(fd), .contents = -1,
+	};
+	guests->first = guest;
+	if (guest->is_stranger)
+		limit_strangers(guests);
+}
+
+bool mf_guests_look(struct mf_guests *guests, int fd)
+{
+	struct mf_guest *guest = *find(guests, fd);
+
+	if (fd == guests->door.listener)
+		admit(guests);
+	else if (guest)
+		serve(guests, guest);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+// Where processes join: a socket, who may use it, and what is said there.
+
+#include "join_server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum { BACKLOG = 128 };
+
+static int make_secret(char secret[MF_JOIN_SECRET_DIGITS + 1])
+{
+	uint64_t random[2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	snprintf(secret, MF_JOIN_SECRET_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, random[0],
+		 random[1]);
+	return 0;
+}
+
+static int listen_at(struct mf_door *door, const char *name, size_t length)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	memcpy(address.sun_path + 1, name, length);
+	if (bind(door->listener, (struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) ||
+	    listen(door->listener, BACKLOG))
+		return -errno;
+	snprintf(door->address, sizeof(door->address), "%.*s:%s", (int)length, name, door->secret);
+	return 0;
+}
+
+static int listen_anew(struct mf_door *door)
+{
+	uint64_t random;
+	char name[MF_JOIN_NAME_MAX];
+	int ret = make_secret(door->secret), length;
+
+	if (ret)
+		return ret;
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	length = snprintf(name, sizeof(name), MF_JOIN_PREFIX "%d/%016" PRIx64, (int)getpid(),
+			  random);
+	return listen_at(door, name, (size_t)length);
+}
+
+/* Where another massif-ctl was. Returns 0 or -errno. */
+static int listen_again(struct mf_door *door, const char *address)
+{
+	size_t length = strcspn(address, ":");
+
+	if (strncmp(address, MF_JOIN_PREFIX, strlen(MF_JOIN_PREFIX)) || length >= MF_JOIN_NAME_MAX ||
+	    strlen(address) != length + 1 + MF_JOIN_SECRET_DIGITS)
+		return -EINVAL;
+	strcpy(door->secret, address + length + 1);
+	return listen_at(door, address, length);
+}
+
+int mf_door_open(struct mf_door *door, const char *address)
+{
+	int yes = 1;
+
+	door->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Connections have it from the listener. */
+	if (door->listener < 0 ||
+	    setsockopt(door->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
+		return -errno;
+	return address && !listen_again(door, address) ? 0 : listen_anew(door);
+}
+
+void mf_door_close(struct mf_door *door)
+{
+	if (door->listener >= 0)
+		close(mf_take(door->listener, -1));
+}
+
+int mf_door_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text)
+{
+	struct mf_join_answer head = {.magic = MF_JOIN_MAGIC, .code = code};
+	struct iovec parts[] = {
+		{.iov_base = &head, .iov_len = sizeof(head)},
+		{.iov_base = (void *)text, .iov_len = strlen(text)},
+	};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
+	} control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	size_t n = 0;
+
+	for (int i = 0; fds && i < MF_JOIN_FDS; i++) {
+		if (fds[i] >= 0)
+			memcpy(CMSG_DATA(&control.header) + n++ * sizeof(int), &fds[i],
+			       sizeof(int));
+	}
+	if (n) {
+		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	}
+	return sendmsg(guest, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int mf_door_answer(int guest, int code, const int fds[MF_JOIN_FDS])
+{
+	return mf_door_answer_text(guest, code, fds, "");
+}
+
+/* Is @request what it should be, and does its sender know the secret? */
+static bool is_legitimate(const struct mf_door *door, const struct mf_join_request *request,
+			  size_t size)
+{
+	unsigned char differs = 0;
+
+	if (size < sizeof(*request) || request->magic != MF_JOIN_MAGIC ||
+	    request->verb >= MF_JOIN_VERBS || request->path_bytes > MF_JOIN_PATH_MAX ||
+	    request->args_bytes > MF_JOIN_ARGS_MAX ||
+	    size != sizeof(*request) + request->path_bytes + request->args_bytes)
+		return false;
+	for (size_t i = 0; i < MF_JOIN_SECRET_DIGITS; i++)
+		differs |= (unsigned char)(request->secret[i] ^ door->secret[i]);
+	return !differs;
+}
+
+int mf_door_receive(const struct mf_door *door, int guest, struct mf_wish *wish)
+{
+	char text[MF_JOIN_PATH_MAX + MF_JOIN_ARGS_MAX];
+	struct iovec parts[] = {
+		{.iov_base = &wish->request, .iov_len = sizeof(wish->request)},
+		{.iov_base = text, .iov_len = sizeof(text)},
+	};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr message = {
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t size = recvmsg(guest, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	struct ucred sender;
+	uint32_t n;
+
+	if (size < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
+	    header->cmsg_len != CMSG_LEN(sizeof(sender)) ||
+	    !is_legitimate(door, &wish->request, (size_t)size))
+		return -EPROTO;
+	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+	wish->pid = sender.pid;
+	/* Both with an end, whatever they contain. */
+	n = wish->request.path_bytes;
+	memcpy(wish->text, text, n);
+	wish->text[n] = '\0';
+	memcpy(wish->text + n + 1, text + n, wish->request.args_bytes);
+	wish->text[n + 1 + wish->request.args_bytes] = '\0';
+	wish->path = wish->text;
+	wish->args = wish->text + n + 1;
+	return 1;
+}

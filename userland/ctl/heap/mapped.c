@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+// The files of the objects in a process's store, held open.
+
+#include "mapped.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/objects.h"
+
+void mf_mapped_init(struct mf_mapped *mapped, struct mf_held *held)
+{
+	*mapped = (struct mf_mapped){ .held = held, .n = 1 };
+}
+
+static uint32_t room_of(const struct mf_store *store)
+{
+	return (uint32_t)(store->sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record));
+}
+
+/* Room for all objects that there can be: other threads read it while it is filled. */
+static bool make_files(struct mf_store *store)
+{
+	if (!store->files)
+		store->files = calloc(room_of(store), sizeof(struct mf_held_file *));
+	return store->files;
+}
+
+void mf_mapped_deinit(struct mf_mapped *mapped, struct mf_store *store)
+{
+	for (uint32_t i = 1; store->files && i < mapped->n; i++)
+		mf_held_release(mapped->held, store->files[i]);
+	free(mf_take(store->files, NULL));
+	mf_held_release(mapped->held, mf_take(mapped->program, NULL));
+	mapped->n = 1;
+}
+
+void mf_mapped_program(struct mf_mapped *mapped, const char *path)
+{
+	mf_held_release(mapped->held, mapped->program);
+	mapped->program = mf_held_take_path(mapped->held, path);
+}
+
+void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	mf_mapped_program(mapped, link);
+}
+
+/* One line of /proc/PID/maps; its path is at the end of the line. */
+static bool parse(char *line, struct mf_held_mapping *mapping)
+{
+	unsigned int major, minor;
+	int at = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*4s %*x %x:%x %" SCNu64 " %n", &mapping->start,
+		   &mapping->end, &major, &minor, &mapping->file.inode, &at) != 5 ||
+	    !at || line[at] != '/')
+		return false;
+	mapping->file.device = (uint64_t)major << 32 | minor;
+	mapping->path = line + at;
+	return true;
+}
+
+/* The objects from @first to @end that begin in @mapping are of its file. */
+static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t first, uint32_t end,
+		 struct mf_held_mapping *mapping)
+{
+	for (uint32_t i = first; i < end; i++) {
+		const struct mf_object_record *record = mf_objects_record(store, i);
+		struct mf_held_file *file;
+		struct mf_object object;
+
+		if (store->files[i] || record->start < mapping->start || record->start >= mapping->end ||
+		    !mf_objects_read(store, i, &object) || object.kind != MF_OBJECT_FILE)
+			continue;
+		mapping->alias = object.path;
+		file = mf_held_take(mapped->held, mapping);
+		/* If it was unmapped meanwhile, what was found there may be the next one's. */
+		if (__atomic_load_n(&record->retired, __ATOMIC_ACQUIRE))
+			mf_held_release(mapped->held, file);
+		else
+			__atomic_store_n(&store->files[i], file, __ATOMIC_RELEASE);
+	}
+}
+
+static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint32_t end, pid_t pid)
+{
+	mf_auto_free char *line = NULL;
+	mf_auto_fclose FILE *maps = NULL;
+	struct mf_held_mapping mapping = { .pid = pid };
+	char path[32];
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps && getline(&line, &room, maps) > 0) {
+		if (parse(line, &mapping))
+			take(mapped, store, mapped->n, end, &mapping);
+	}
+}
+
+/* Of a process that ended too soon, at least the program is known. */
+static void take_program(struct mf_mapped *mapped, struct mf_store *store, uint32_t end)
+{
+	for (uint32_t i = mapped->n; i < end; i++) {
+		struct mf_object object;
+
+		if (store->files[i] || !mapped->program || !mf_objects_read(store, i, &object) ||
+		    object.kind != MF_OBJECT_FILE || strcmp(object.path, mapped->program->path))
+			continue;
+		__atomic_store_n(&store->files[i], mf_held_use(mapped->held, mapped->program),
+				 __ATOMIC_RELEASE);
+	}
+}
+
+bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid)
+{
+	uint32_t n = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE);
+
+	if (n > room_of(store))
+		n = room_of(store);
+	if (n <= mapped->n || !mapped->held || !make_files(store))
+		return false;
+	if (pid)
+		look_at_maps(mapped, store, n, pid);
+	take_program(mapped, store, n);
+	mapped->n = n;
+	return true;
+}
+
+void mf_mapped_copy(struct mf_mapped *mapped, struct mf_store *store, const struct mf_mapped *from,
+		    const struct mf_store *from_store)
+{
+	mapped->program = mf_held_use(mapped->held, from->program);
+	if (!from_store->files || !make_files(store))
+		return;
+	for (uint32_t i = 1; i < from->n; i++)
+		store->files[i] = mf_held_use(mapped->held, from_store->files[i]);
+	mapped->n = from->n;
+}

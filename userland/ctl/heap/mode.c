@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+// Heap mode: the shim in the program does the accounting, in memory that is shared with us.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "family.h"
+#include "ctl/launch/exec_watch.h"
+#include "ctl/message/message.h"
+#include "ctl/launch/mode.h"
+#include "ctl/launch/shim_unsupported.h"
+#include "origin.h"
+#include "ctl/launch/shim.h"
+#include "timekeeper.h"
+#include "model/model.h"
+
+struct heap_state {
+	struct mf_heap_family *family;
+	struct mf_heap_process *first; /* the family's launched one, as long as it is that */
+	bool shim;    /* the program is of a kind that loads it */
+	int session;  /* the store's descriptor, until the program has it */
+	int trace;    /* the same for that of --trace-malloc */
+	char **environment;
+	struct mf_image_watch watch; /* the shim is gone when another program is executed */
+	int64_t watch_at;	     /* when to look for that next, as mf_timekeeper_now() */
+};
+
+/* Hands over a copy of where messages go: the program's own standard error may be closed. */
+static int prepare_trace(struct mf_run *run, struct heap_state *state,
+			 const struct mf_heap_process *first, struct mf_error *err)
+{
+	if (!run->options->trace_malloc)
+		return 0;
+	state->trace = mf_launch_move_high(mf_message_target());
+	if (state->trace < 0)
+		return mf_error_set(err, state->trace,
+				    "no file descriptor is left for --trace-malloc: %s",
+				    strerror(-state->trace));
+	first->store.header->trace_fd = state->trace;
+	run->launch.inherited[1] = state->trace;
+	return 0;
+}
+
+/* Hands the session to the program: its descriptor and the environment that loads the shim. */
+static int prepare_shim(struct mf_run *run, struct heap_state *state,
+			struct mf_heap_process *first, struct mf_error *err)
+{
+	mf_auto_free char *shim = NULL;
+	int ret = mf_shim_find(&shim, err);
+
+	if (ret)
+		return ret;
+	state->session = mf_launch_move_high(first->memory);
+	if (state->session < 0)
+		return mf_error_set(err, state->session,
+				    "no file descriptor is left for the session: %s",
+				    strerror(-state->session));
+	ret = mf_shim_make_environment(run->launch.environment, shim, state->session,
+				       mf_heap_family_address(state->family), &state->environment,
+				       err);
+	if (ret)
+		return ret;
+	run->launch.environment = state->environment;
+	run->launch.inherited[0] = state->session;
+	mf_message_say(MF_MESSAGE_DETAIL, "preloading %s", shim);
+	return prepare_trace(run, state, first, err);
+}
+
+/* The file that the kernel executes for @program, if that can be told. */
+static const char *first_image(const struct mf_program *program)
+{
+	if (program->kind == MF_PROGRAM_UNKNOWN)
+		return NULL;
+	return program->image ? program->image : program->path;
+}
+
+static int prepare(struct mf_run *run, struct mf_error *err)
+{
+	const struct mf_program *program = run->program;
+	const char *obstacle = mf_obstacle_of(program->kind);
+	struct mf_heap_process *first;
+	struct heap_state *state;
+	int ret;
+
+	state = calloc(1, sizeof(*state));
+	if (!state)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	state->session = -1;
+	state->trace = -1;
+	run->state = state;
+
+	mf_launch_lift_limit(&run->launch);
+	ret = mf_heap_process_create(run->options, program->path, run->cmd, 0, &first, err);
+	if (ret)
+		return ret;
+	/* It may be deleted as soon as it runs. */
+	if (first_image(program))
+		mf_mapped_program(&first->mapped, first_image(program));
+	ret = mf_heap_family_create(run->options, first, NULL, &state->family, err);
+	if (ret) {
+		mf_heap_process_destroy(first);
+		return ret;
+	}
+	mf_origin_note(&first->store, run->options, run->cmd, mf_heap_family_address(state->family));
+	if (!mf_options_look_inside(run->options))
+		return 0;
+	/* A program that joins later is none of those. */
+	if (!obstacle) {
+		state->shim = true;
+		return prepare_shim(run, state, first, err);
+	}
+	mf_message_say(MF_MESSAGE_PROBLEM, "%s %s",
+		       program->image ? program->image : program->path, obstacle);
+	return 0;
+}
+
+static int sooner(int one, int other)
+{
+	return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
+/* The program says that it executes another, which was not seen yet; or that failed. */
+static bool executes_unseen(const struct heap_state *state)
+{
+	return !state->watch.replaced_by && state->first->store.header->executes;
+}
+
+static int look(void *data, struct mf_error *err)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+	int period = mf_heap_family_look(state->family);
+	int64_t now = mf_timekeeper_now();
+
+	/* A process that was followed to another program has a profile of that. */
+	if (mf_heap_family_launched(state->family) != state->first)
+		state->watch.period_ms = -1;
+	if (state->watch.period_ms >= 0 && (now >= state->watch_at || executes_unseen(state))) {
+		mf_image_watch_look(&state->watch);
+		state->watch_at = now + state->watch.period_ms;
+		if (state->watch.replaced_by)
+			mf_heap_process_note_end(state->first);
+	}
+	run->supervision.period_ms = sooner(period, state->watch.period_ms);
+	return 0;
+}
+
+static bool is_done(void *data)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+
+	return mf_heap_family_is_empty(state->family);
+}
+
+/* Each process that joins takes up to three descriptors. The program has its limit already. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void started(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+	struct mf_heap_process *first = mf_heap_family_launched(state->family);
+
+	if (state->session >= 0)
+		close(mf_take(state->session, -1));
+	if (state->trace >= 0)
+		close(mf_take(state->trace, -1));
+	raise_limit();
+	first->pid = run->pid;
+	state->first = first;
+	if (state->shim || mf_heap_family_fd(state->family) >= 0) {
+		mf_image_watch_init(&state->watch, run->pid, first_image(run->program));
+		if (!state->shim)
+			state->watch.period_ms = -1;
+		run->supervision.period_ms = 1;
+		run->supervision.drain = look;
+		run->supervision.is_done = is_done;
+		run->supervision.fd = mf_heap_family_fd(state->family);
+		run->supervision.data = run;
+	}
+	mf_heap_process_start(first);
+}
+
+/* It said so itself, unless it called the kernel past the C library. */
+static bool executed_another(const struct heap_state *state)
+{
+	return state->watch.replaced_by || state->first->store.header->executes;
+}
+
+/* Its file has what came before that. */
+static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
+{
+	const char *path = state->watch.replaced_by;
+
+	mf_message_say(MF_MESSAGE_PROBLEM, "%s executed another program%s%s, which heap mode does not follow; %s",
+		       run->program->path, path ? ", " : "", path ?: "",
+		       run->options->trace_children ? "profile that one itself" :
+						      "--trace-children=yes does");
+}
+
+static void ended(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+	struct mf_heap_process *first = mf_heap_family_launched(state->family);
+
+	if (first)
+		mf_heap_process_note_end(first);
+	if (first && first == state->first) {
+		if (!first->store.header->pid) {
+			if (state->shim)
+				mf_message_say(MF_MESSAGE_PROBLEM,
+					       "%s never loaded the preload shim, so heap mode saw "
+					       "nothing of it; use --pages-as-heap=yes",
+					       run->program->path);
+			/* The snapshot of the start is all that a program leaves that cannot be seen. */
+			mf_model_attempt(&first->store, 0);
+		}
+	}
+	if (first && first == state->first && executed_another(state))
+		tell_of_another_program(run, state);
+	else if (first)
+		first->cut_off = first->store.header->pid && mf_run_was_cut_off(run);
+	mf_heap_family_end_launched(state->family);
+	state->watch.period_ms = -1;
+}
+
+static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
+{
+	struct heap_state *state = run->state;
+
+	return mf_heap_family_survivors(state->family, say, data);
+}
+
+static void pause_threads(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+
+	mf_heap_family_pause(state->family);
+}
+
+static int resume_threads(struct mf_run *run, struct mf_error *err)
+{
+	struct heap_state *state = run->state;
+
+	mf_heap_family_resume(state->family);
+	return 0;
+}
+
+static void finish(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+
+	mf_heap_family_end(state->family);
+}
+
+static void cleanup(struct mf_run *run)
+{
+	struct heap_state *state = run->state;
+
+	if (!state)
+		return;
+	mf_heap_family_destroy(state->family);
+	if (state->session >= 0)
+		close(state->session);
+	if (state->trace >= 0)
+		close(state->trace);
+	mf_shim_free_environment(state->environment);
+	mf_image_watch_deinit(&state->watch);
+	free(state);
+}
+
+static void list(void *data, FILE *out)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+
+	mf_heap_family_list(state->family, out);
+}
+
+static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
+		    struct mf_error *err)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+	const struct mf_heap_process *process = mf_heap_family_find(state->family, pid);
+
+	if (!process)
+		return mf_error_set(err, -ESRCH, "process %d is not profiled any more",
+				    (int)(pid ? pid : run->pid));
+	return mf_heap_process_snapshot(process, verb, out, err);
+}
+
+const struct mf_mode mf_mode_heap = {
+	.prepare = prepare,
+	.started = started,
+	.ended = ended,
+	.survivors = survivors,
+	.pause = pause_threads,
+	.resume = resume_threads,
+	.finish = finish,
+	.cleanup = cleanup,
+	.control = { .list = list, .snapshot = snapshot },
+};

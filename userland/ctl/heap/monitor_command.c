@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+// Monitor commands that a profiled program gives itself.
+
+#include "monitor_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/message/message.h"
+#include "ctl/files/outfile.h"
+#include "ctl/files/outname.h"
+#include "report/xtree.h"
+
+#define BLANKS " "
+
+/* As Valgrind, a command can be given by what no other one begins with. */
+static const struct {
+	const char *name;
+	enum mf_control_verb verb;
+	const char *file; /* by default */
+} commands[] = {
+	{ "snapshot", MF_CONTROL_SNAPSHOT, "massif.vgdb.out" },
+	{ "detailed_snapshot", MF_CONTROL_DETAILED_SNAPSHOT, "massif.vgdb.out" },
+	{ "all_snapshots", MF_CONTROL_ALL_SNAPSHOTS, "massif.vgdb.out" },
+	{ "xtmemory", MF_CONTROL_XTMEMORY, "xtmemory.kcg.%p.%n" },
+	{ "help", MF_CONTROL_VERBS, NULL },
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* Which one @word of @length characters is; N_COMMANDS: none. Their first letters are enough. */
+static size_t find(const char *word, size_t length)
+{
+	size_t i = 0;
+
+	while (i < N_COMMANDS && strncmp(commands[i].name, word, length))
+		i++;
+	return i;
+}
+
+static void help(void)
+{
+	mf_message_say(MF_MESSAGE_ERROR, "the program's monitor commands, with FILE's default:");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (commands[i].file)
+			mf_message_say(MF_MESSAGE_ERROR, "  %s [FILE]  (%s)", commands[i].name,
+				       commands[i].file);
+}
+
+static int print(const struct mf_heap_process *process, enum mf_control_verb verb, int fd,
+		 struct mf_error *err)
+{
+	mf_auto_fclose FILE *out = NULL;
+	int copy = dup(fd), code;
+
+	out = copy < 0 ? NULL : fdopen(copy, "w");
+	if (!out)
+		return mf_error_set(err, -errno, "no memory for a file: %s", strerror(errno));
+	code = mf_heap_process_snapshot(process, verb, out, err);
+	if (!code && fflush(out))
+		code = mf_error_set(err, -errno, "no memory for a file: %s", strerror(errno));
+	return code;
+}
+
+/* What a command leads to: nothing, or a file, which the process is to write. */
+struct file {
+	char *name;   /* NULL: nothing; as it is given, or by default; owned */
+	int contents; /* -1: nothing */
+	bool is_told; /* the user is told of it when it is written */
+};
+
+/*
+ * Executes the command @text of @process, which waits. Returns 0, -ENOSYS if there is no such
+ * command, or another -errno with words. *@file is to be released.
+ */
+static int execute(struct mf_heap_process *process, const char *text, struct file *file,
+		   struct mf_error *err)
+{
+	mf_auto_free char *given = NULL;
+	enum mf_control_verb verb;
+	size_t length, i;
+	bool numbered;
+	int code = 0;
+
+	*file = (struct file){ .contents = -1 };
+	text += strspn(text, BLANKS);
+	length = strcspn(text, BLANKS);
+	if (!length)
+		return 0;
+	i = find(text, length);
+	if (i == N_COMMANDS)
+		return -ENOSYS;
+	if (!commands[i].file) {
+		help();
+		return 0;
+	}
+	text += length;
+	text += strspn(text, BLANKS);
+	given = strndup(*text ? text : commands[i].file,
+			*text ? strcspn(text, BLANKS) : strlen(commands[i].file));
+	if (!given)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	numbered = strstr(given, "%n");
+	verb = commands[i].verb;
+	file->is_told = verb == MF_CONTROL_XTMEMORY;
+	if (file->is_told)
+		code = mf_outname_expand(given, process->pid, process->n_xtrees + 1, &file->name,
+					 err);
+	else
+		file->name = mf_take(given, NULL);
+	if (code)
+		return code;
+	if (file->is_told && mf_xtree_is_massif(file->name))
+		verb = MF_CONTROL_XTMEMORY_MS;
+	if (numbered)
+		process->n_xtrees++;
+	file->contents = memfd_create("massif-snapshot", MFD_CLOEXEC);
+	if (file->contents < 0)
+		return mf_error_set(err, -errno, "no memory for a file: %s", strerror(errno));
+	return print(process, verb, file->contents, err);
+}
+
+static void release(struct file *file)
+{
+	free(file->name);
+	if (file->contents >= 0)
+		close(file->contents);
+}
+
+int mf_monitor_serve(struct mf_heap_process *process, struct mf_guest *guest, const struct mf_wish *wish)
+{
+	__attribute__((cleanup(release))) struct file file = { .contents = -1 };
+	struct mf_error err = { "" };
+	int code;
+
+	if (!process)
+		return -ESRCH;
+	code = execute(process, wish->path, &file, &err);
+	if (code && code != -ENOSYS)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	if (code)
+		return code;
+	code = mf_door_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
+	if (guest->contents >= 0)
+		close(guest->contents);
+	guest->is_told = file.is_told;
+	guest->contents = mf_take(file.contents, -1);
+	return code ? code : EINPROGRESS;
+}
+
+/* The process could not write it: we may be able to. */
+static void save(const struct mf_guest *guest, const char *path, int code, struct mf_outputs *outputs)
+{
+	int contents = guest->contents;
+	const struct mf_outfile_source source = {
+		.fill = mf_outfile_fill_from, .data = &contents, .stem = "massif.vgdb.out",
+	};
+	mf_auto_free char *saved = NULL;
+	struct mf_error err;
+
+	mf_outfile_explain(path, code, &err);
+	if (contents >= 0 && mf_outfile_save(path, &source, &saved, &err))
+		mf_outputs_lose(outputs);
+	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+}
+
+void mf_monitor_serve_written(const struct mf_guest *guest, const struct mf_wish *wish,
+			      struct mf_outputs *outputs)
+{
+	int code = -atoi(wish->args);
+
+	if (code)
+		save(guest, wish->path, code, outputs);
+	else if (guest->is_told)
+		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", wish->path);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+// How a profile came about, kept in its own session.
+
+#include "origin.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ctl/launch/pidproc.h"
+
+/* The region: so many bytes of text, which are so many words, each with its NUL. */
+struct note {
+	uint32_t bytes, n_words;
+	char text[];
+};
+
+enum {
+	WORD_DIRECTORY,
+	WORD_ADDRESS,
+	WORD_CMD,
+	WORDS, /* and then the options */
+};
+
+/* Adds a word. Returns false if there is no room. */
+static bool add(struct note *note, size_t room, const char *word)
+{
+	size_t length = strlen(word) + 1;
+
+	if (length > room - note->bytes)
+		return false;
+	memcpy(note->text + note->bytes, word, length);
+	note->bytes += (uint32_t)length;
+	note->n_words++;
+	return true;
+}
+
+void mf_origin_note(struct mf_store *store, const struct mf_options *options, const char *cmd,
+		    const char *address)
+{
+	struct note *note = store->regions[MF_REGION_ORIGIN];
+	size_t room = store->sizes[MF_REGION_ORIGIN] - sizeof(*note);
+	mf_auto_free char *directory = getcwd(NULL, 0);
+	bool fits;
+
+	note->bytes = note->n_words = 0;
+	fits = add(note, room, directory && *directory == '/' ? directory : "") &&
+	       add(note, room, address ? address : "") && add(note, room, cmd);
+	for (size_t i = 0; fits && i < options->n_words; i++)
+		fits = add(note, room, options->words[i]);
+	if (!fits)
+		note->bytes = note->n_words = 0;
+}
+
+int mf_origin_read(const struct mf_store *store, struct mf_origin *origin)
+{
+	const struct note *note = store->regions[MF_REGION_ORIGIN];
+	size_t room = store->sizes[MF_REGION_ORIGIN] - sizeof(*note), bytes = note->bytes;
+	size_t n_words = note->n_words, n = 0;
+	char *at, *end;
+
+	*origin = (struct mf_origin){ 0 };
+	if (!bytes || bytes > room || n_words < WORDS || n_words > bytes)
+		return -ENOENT;
+	origin->text = malloc(bytes + 1);
+	origin->options = calloc(n_words + 1, sizeof(*origin->options));
+	if (!origin->text || !origin->options) {
+		mf_origin_free(origin);
+		return -ENOMEM;
+	}
+	memcpy(origin->text, note->text, bytes);
+	origin->text[bytes] = '\0';
+	end = origin->text + bytes;
+	for (at = origin->text; at < end && n < n_words; at += strlen(at) + 1)
+		origin->options[n++] = at;
+	if (n < WORDS) {
+		mf_origin_free(origin);
+		return -ENOENT;
+	}
+	origin->directory = origin->options[WORD_DIRECTORY];
+	origin->address = origin->options[WORD_ADDRESS];
+	origin->cmd = origin->options[WORD_CMD];
+	origin->n_options = n - WORDS;
+	memmove(origin->options, origin->options + WORDS, (origin->n_options + 1) * sizeof(char *));
+	return 0;
+}
+
+void mf_origin_free(struct mf_origin *origin)
+{
+	free(origin->text);
+	free(origin->options);
+	*origin = (struct mf_origin){ 0 };
+}
+
+void mf_origin_claim(struct mf_store *store)
+{
+	static pid_t pid;
+	static uint64_t start;
+
+	/* One file of /proc for a run, and not for each of its processes. */
+	if (pid != getpid()) {
+		pid = getpid();
+		start = mf_running_start_time(pid);
+	}
+	store->header->aggregator_start = start;
+	__atomic_store_n(&store->header->aggregator, pid, __ATOMIC_RELEASE);
+}
+
+pid_t mf_origin_aggregator(const struct mf_store *store)
+{
+	pid_t pid = __atomic_load_n(&store->header->aggregator, __ATOMIC_ACQUIRE);
+
+	if (pid <= 0 || mf_running_start_time(pid) != store->header->aggregator_start)
+		return 0;
+	return pid;
+}

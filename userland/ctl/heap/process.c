@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: GPL-2.0
+// A process that heap mode profiles: the memory that it shares with us, and the file at its end.
+
+#include "process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cachedir.h"
+#include "base/cleanup.h"
+#include "ctl/output/statistics.h"
+#include "ctl/options/time_units.h"
+#include "ctl/message/message.h"
+#include "origin.h"
+#include "ctl/output/output.h"
+#include "rowcache.h"
+#include "ctl/output/xtree.h"
+#include "model/model.h"
+#include "model/objects.h"
+#include "model/tally.h"
+#include "symbols/demangle.h"
+
+enum {
+	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
+	ADDRESS_SHARE = 4,  /* of RLIMIT_AS a quarter is for the store: the rest of it is the program's */
+};
+
+/* Bytes of address space. A store that is much smaller has room for small programs only. */
+#define SMALL_STORE (512ull << 20)
+
+static const struct {
+	enum mf_store_full what;
+	const char *words;
+} shortages[] = {
+	{ MF_STORE_FULL_NODES, "stack frames, so some call stacks are not known" },
+	{ MF_STORE_FULL_CONTEXTS, "call stacks, so some are not known" },
+	{ MF_STORE_FULL_CAPTURES, "trees of snapshots" },
+	{ MF_STORE_FULL_BLOCKS, "live blocks" },
+	{ MF_STORE_FULL_OBJECTS, "loaded libraries" },
+	{ MF_STORE_FULL_LEDGER, "call stacks of --xtree-memory=full" },
+};
+
+static uint64_t share_of(pid_t pid)
+{
+	struct rlimit limit;
+
+	if (prlimit(pid, RLIMIT_AS, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return 0;
+	if (limit.rlim_cur / ADDRESS_SHARE >= SMALL_STORE)
+		return limit.rlim_cur / ADDRESS_SHARE;
+	return limit.rlim_cur / 2 < SMALL_STORE ? limit.rlim_cur / 2 : SMALL_STORE;
+}
+
+/* In which both we and process @pid have room, or one that we start (0); 0: in any. */
+static uint64_t budget_for(pid_t pid)
+{
+	uint64_t ours = share_of(0), theirs = pid ? share_of(pid) : 0;
+
+	return !ours || (theirs && theirs < ours) ? theirs : ours;
+}
+
+/* Not an option, since it is no part of a profile: tests of the shim set it. */
+static bool wants_verification(void)
+{
+	const char *value = getenv("MASSIF_VERIFY");
+
+	return value && strcmp(value, "") && strcmp(value, "0");
+}
+
+/* What the options mean for the store. */
+static void set_up(struct mf_store *store, const struct mf_options *options)
+{
+	struct mf_model_options model = options->model;
+	struct mf_store_header *header = store->header;
+
+	model.no_trees = !options->heap;
+	model.logs_steps = mf_account_log_level(options);
+	/* At native speed, each event of the first milliseconds would be a snapshot. */
+	if (model.time_unit == MF_TIME_MS)
+		model.least_interval = 1;
+	mf_model_init(store, &model);
+	if (options->heap_extra_real) {
+		/* The header is part of what the allocator says. */
+		mf_model_of(store)->options.heap_admin = 0;
+		header->real_capacities = 1;
+	}
+	if (wants_verification())
+		header->verify = MF_VERIFY_STACKS;
+	header->realloc_zero_keeps = !options->realloc_zero_frees;
+	if (options->model.time_unit == MF_TIME_INSTRUCTIONS)
+		mf_clock_set_instructions(header);
+	header->depth = options->report.depth + FRAMES_BEYOND;
+	header->merge_recursive = options->merge_recursive;
+	header->hears_requests = options->client_requests;
+	header->traces_children = options->trace_children;
+	header->counts_stacks = options->stacks;
+	header->leaves_heap = !options->heap;
+	header->keeps_ledger = options->xtree == MF_XTREE_FULL;
+	header->has_somalloc = options->somalloc != NULL;
+	if (options->somalloc)
+		memcpy(header->somalloc, options->somalloc, strcspn(options->somalloc, ","));
+	if (options->unwind_cache)
+		mf_cachedir_locate(header->rows_directory, sizeof(header->rows_directory));
+}
+
+static void destroy(struct mf_heap_process **process)
+{
+	mf_heap_process_destroy(*process);
+}
+
+/* The beginning of a command, which can be a whole script, and have in it what a terminal would obey. */
+static void make_title(struct mf_heap_process *process)
+{
+	static const char more[] = "...";
+	size_t room = sizeof(process->title) - 1, length = strlen(process->cmd);
+	size_t n = length <= room ? length : room - strlen(more);
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)process->cmd[i];
+
+		process->title[i] = (char)(c < ' ' || c == 0x7f ? '?' : c);
+	}
+	if (n < length)
+		memcpy(process->title + n, more, strlen(more));
+}
+
+/* Without a store. */
+static struct mf_heap_process *make(const struct mf_options *options, const char *cmd)
+{
+	struct mf_heap_process *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return NULL;
+	made->options = options;
+	made->memory = made->pidfd = made->connection = -1;
+	made->watch_ms = -1;
+	mf_mapped_init(&made->mapped, options->held);
+	made->cmd = strdup(cmd);
+	if (!made->cmd) {
+		free(made);
+		return NULL;
+	}
+	make_title(made);
+	return made;
+}
+
+static int make_consultant(struct mf_heap_process *process, struct mf_error *err)
+{
+	if (!process->options->heap || !mf_consultant_is_needed(process->options))
+		return 0;
+	return mf_consultant_create(&process->store, process->options, &process->consultant, err);
+}
+
+int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
+			   pid_t pid, struct mf_heap_process **process, struct mf_error *err)
+{
+	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
+	int ret;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	mf_output_make_name(&made->name, path, strlen(path));
+	made->budget = budget_for(pid);
+	ret = mf_store_create(&made->store, made->budget, &made->memory, err);
+	if (ret)
+		return ret;
+	set_up(&made->store, options);
+	mf_mapped_look(&made->mapped, &made->store, 0);
+	mf_origin_claim(&made->store);
+	ret = make_consultant(made, err);
+	if (!ret)
+		*process = mf_take(made, NULL);
+	return ret;
+}
+
+int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
+			  int memory, struct mf_heap_process **process, struct mf_error *err)
+{
+	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
+	int ret = 0;
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	mf_output_make_name(&made->name, path, strlen(path));
+	made->pid = pid;
+	if (memory >= 0) {
+		made->memory = memory;
+		made->budget = budget_for(pid);
+		ret = mf_store_attach(&made->store, memory, err);
+		if (!ret)
+			mf_mapped_look(&made->mapped, &made->store, pid);
+	}
+	if (!ret)
+		*process = mf_take(made, NULL);
+	return ret;
+}
+
+int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err)
+{
+	mf_origin_claim(&process->store);
+	process->store.header->question = 0;
+	return make_consultant(process, err);
+}
+
+/* What of @from's file has pages from @start to @end, which are at @source. Returns 0 or -errno. */
+static int copy_range(int to, int from, const char *source, off_t start, off_t end)
+{
+	for (off_t at = start, hole; at < end; at = hole) {
+		off_t data = lseek(from, at, SEEK_DATA);
+
+		if (data < 0)
+			return errno == ENXIO ? 0 : -errno;
+		if (data >= end)
+			return 0;
+		hole = lseek(from, data, SEEK_HOLE);
+		if (hole < 0)
+			return -errno;
+		if (hole > end)
+			hole = end;
+		while (data < hole) {
+			ssize_t n = pwrite(to, source + (data - start), (size_t)(hole - data), data);
+
+			if (n <= 0)
+				return n < 0 ? -errno : -EIO;
+			data += n;
+		}
+	}
+	return 0;
+}
+
+/* What says of each block where it is; a file is of their sums. */
+static bool is_of_blocks(int region)
+{
+	return region == MF_REGION_BLOCK_DIRECTORY || region == MF_REGION_BLOCK_LEAVES ||
+	       region == MF_REGION_WIDE_BLOCKS;
+}
+
+static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *from, bool lives)
+{
+	const struct mf_region *regions = from->store.header->regions;
+	const struct mf_store_header *header = to->store.header;
+
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		off_t start = (off_t)header->regions[i].offset;
+		int ret;
+
+		if (i == MF_REGION_THREADS || (!lives && !to->options->xtree && is_of_blocks(i)))
+			continue;
+		if (regions[i].offset != header->regions[i].offset ||
+		    regions[i].size != header->regions[i].size)
+			return -EINVAL;
+		ret = copy_range(to->memory, from->memory, from->store.regions[i], start,
+				 start + (off_t)from->store.sizes[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static const struct mf_store *store_of(const struct mf_heap_process *process)
+{
+	return process->source ? &process->source->store : &process->store;
+}
+
+/* The profile is what that of the child's parent was at the fork. */
+static bool is_true(const struct mf_heap_process *process)
+{
+	return __atomic_load_n(&store_of(process)->header->went_on, __ATOMIC_SEQ_CST) ==
+	       process->went_on;
+}
+
+int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_process **process,
+			   struct mf_error *err)
+{
+	struct mf_heap_process *made = make(from->options, from->cmd);
+
+	if (!made)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	made->name = from->name;
+	made->source = from->source ? from->source : from;
+	made->budget = made->source->budget;
+	made->went_on = store_of(made)->header->went_on;
+	made->forked = true;
+	*process = made;
+	return 0;
+}
+
+/* What its header says of the one whose profile it was before. */
+static int make_own(struct mf_heap_process *process, struct mf_error *err)
+{
+	struct mf_store_header *header = process->store.header;
+
+	/* What was kept to be told of, its parent tells. */
+	header->n_steps = header->steps_lost = 0;
+	header->n_new_rules = 0;
+	header->verified = header->verify_differs = 0;
+	header->requests_missed = 0;
+	header->question = header->unanswered = 0;
+	mf_origin_claim(&process->store);
+	if (process->options->child_silent)
+		header->trace_fd = 0;
+	return make_consultant(process, err);
+}
+
+int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err)
+{
+	const struct mf_heap_process *from = process->source;
+	int ret = mf_store_create(&process->store, process->budget, &process->memory, err);
+
+	if (ret)
+		return ret;
+	ret = copy_store(process, from, lives);
+	if (ret)
+		return mf_error_set(err, ret, "the session memory cannot be copied: %s",
+				    strerror(-ret));
+	if (!is_true(process))
+		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
+	mf_mapped_copy(&process->mapped, &process->store, &from->mapped, &from->store);
+	process->source = NULL;
+	return make_own(process, err);
+}
+
+int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_process *source,
+			    struct mf_error *err)
+{
+	if (!is_true(process))
+		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
+	mf_consultant_destroy(mf_take(source->consultant, NULL));
+	process->store = source->store;
+	process->mapped = source->mapped;
+	mf_mapped_init(&source->mapped, source->options->held);
+	process->memory = mf_take(source->memory, -1);
+	memset(&source->store, 0, sizeof(source->store));
+	process->source = NULL;
+	return make_own(process, err);
+}
+
+void mf_heap_process_destroy(struct mf_heap_process *process)
+{
+	if (!process)
+		return;
+	mf_consultant_destroy(process->consultant);
+	mf_mapped_deinit(&process->mapped, &process->store);
+	if (process->store.header)
+		mf_store_detach(&process->store);
+	if (process->memory >= 0)
+		close(process->memory);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	if (process->connection >= 0)
+		close(process->connection);
+	free(process->cmd);
+	free(process);
+}
+
+void mf_heap_process_start(struct mf_heap_process *process)
+{
+	struct mf_error err;
+
+	if (process->consultant && mf_consultant_start(process->consultant, &err))
+		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
+}
+
+/* What is wrong with the profile; whose, if it is not that of the program. */
+static void complain(const struct mf_heap_process *process, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void complain(const struct mf_heap_process *process, const char *format, ...)
+{
+	char text[1024], prefix[32] = "";
+	va_list args;
+
+	if (!process->launched)
+		snprintf(prefix, sizeof(prefix), "process %d: ", (int)process->pid);
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mf_message_say(MF_MESSAGE_PROBLEM, "%s%s", prefix, text);
+}
+
+/* Why a function was not taken over. */
+static const char *reason_of(int code)
+{
+	switch (code) {
+	case -ENOEXEC:
+		return "its first instructions cannot be moved";
+	case -EOPNOTSUPP:
+		return "which one it is is chosen when the program is loaded (IFUNC)";
+	}
+	return strerror(-code);
+}
+
+/* The program can write into all of it. */
+static void say_missed(const struct mf_heap_process *process)
+{
+	const struct mf_store_header *header = process->store.header;
+	mf_auto_free char *symbol = strndup(header->missed_name, sizeof(header->missed_name));
+	mf_auto_free char *name = symbol ? mf_demangle(symbol) : NULL;
+	uint32_t number = mf_objects_find(&process->store, header->missed_address);
+	struct mf_object object = { 0 };
+
+	if (!header->n_missed || !symbol)
+		return;
+	mf_objects_read(&process->store, number, &object);
+	complain(process,
+		 "%s is defined by %s itself and could not be taken over (%s), so what it does is "
+		 "not seen%s",
+		 name ? name : symbol, object.path ? object.path : "the program",
+		 reason_of(header->missed_error),
+		 header->n_missed > 1 ? ", and there are others" : "");
+}
+
+static void say_losses(const struct mf_heap_process *process)
+{
+	const struct mf_store_header *header = process->store.header;
+
+	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++) {
+		if (header->full & shortages[i].what)
+			complain(process, "the profile is incomplete: there was no more room for %s%s",
+				 shortages[i].words,
+				 process->budget ? "; raise the limit of address space (ulimit -v)" :
+						    "");
+	}
+	say_missed(process);
+	if (header->capacities_unknown)
+		complain(process, "extra bytes are modelled, in spite of --heap-extra=real: blocks "
+				  "come from allocators of the program's own, which do not tell");
+	if (header->late_objects_error)
+		complain(process,
+			 "libraries that were loaded later were not looked at, so what they define "
+			 "themselves is not seen: %s",
+			 header->late_objects_error == -EBUSY ?
+				 "a debugger has a breakpoint in the dynamic linker" :
+				 strerror(-header->late_objects_error));
+	if (header->is_elsewhere)
+		complain(process, "libraries were loaded into a namespace of their own (dlmopen), "
+				  "with a C library of their own: what they allocate is not seen");
+	if (header->counters_missing)
+		complain(process,
+			 "times are too low: %" PRIu32 " threads could have no counter of "
+			 "instructions",
+			 header->counters_missing);
+	if (header->children_restricted)
+		complain(process,
+			 "%" PRIu32 " children have no profile: they were forked after the program had "
+			 "restricted its system calls (seccomp), so that the shim may make none",
+			 header->children_restricted);
+	if (header->requests_missed)
+		complain(process,
+			 "%" PRIu32 " client requests in the program's code are not heard: they "
+			 "could not be redirected: %s",
+			 header->requests_missed, strerror(header->requests_error));
+	if (header->unanswered)
+		complain(process, "what --ignore-fn and --alloc-fn name was not left out of all of the "
+				  "profile: massif-ctl was not there, or did not answer");
+	if (header->events_lost)
+		complain(process,
+			 "the profile is incomplete: %" PRIu64 " of %" PRIu64
+			 " allocations and frees were not accounted",
+			 header->events_lost, header->events + header->events_lost);
+}
+
+static void say_verified(const struct mf_heap_process *process)
+{
+	const struct mf_store_header *header = process->store.header;
+
+	if (header->verify == MF_VERIFY_IMPOSSIBLE)
+		complain(process, "stacks could not be verified: there is no libunwind.so.8");
+	else if (header->verify == MF_VERIFY_FORKED)
+		complain(process, "stacks could not be verified: this child was forked while "
+				  "another thread's were");
+	else if (header->verify)
+		complain(process, "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
+			 header->verified, header->verify_differs);
+	if (header->verify == MF_VERIFY_RESTRICTED)
+		complain(process, "later stacks could not be verified: the program restricted its system calls "
+				  "(seccomp)");
+	if (header->verify_differs)
+		complain(process,
+			 "the first that differs: context %" PRIu32 ", frame %" PRIu32
+			 ", for libunwind 0x%" PRIx64,
+			 header->differs_context, header->differs_frame, header->differs_pc);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void mf_heap_process_note_end(struct mf_heap_process *process)
+{
+	if (!process->end_ns)
+		process->end_ns = now_ns();
+}
+
+/* From the first event, as the shim tells time, until the end, or now. */
+static int64_t age_ms(const struct mf_heap_process *process)
+{
+	uint64_t first = store_of(process)->header->first_time_ns;
+	uint64_t end = process->end_ns ? process->end_ns : now_ns();
+
+	return first && end > first ? (int64_t)((end - first) / 1000000) : 0;
+}
+
+static int64_t time_of(const struct mf_heap_process *process)
+{
+	return process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
+		       (int64_t)store_of(process)->header->instructions :
+		       age_ms(process);
+}
+
+/* Of a program that was never seen there is nothing to say at its end, either. */
+static struct mf_end end_of(const struct mf_heap_process *process)
+{
+	return (struct mf_end){
+		.rule = store_of(process)->header->pid ?
+				mf_output_end_rule(process->options, process->cut_off) :
+				MF_END_NOTHING,
+		.now = time_of(process),
+	};
+}
+
+static struct mf_output_of output_of(const struct mf_heap_process *process)
+{
+	return (struct mf_output_of){
+		.store = store_of(process),
+		.cmd = process->cmd,
+		.name = process->name.text,
+		.pid = process->pid,
+		.end = end_of(process),
+	};
+}
+
+static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
+{
+	return (struct mf_xtree_of){
+		.store = store_of(process),
+		.cmd = process->cmd,
+		.pid = process->pid,
+		.time_ms = age_ms(process),
+	};
+}
+
+bool mf_heap_process_look(struct mf_heap_process *process)
+{
+	if (process->source)
+		return false;
+	return mf_mapped_look(&process->mapped, &process->store, process->ended ? 0 : process->pid);
+}
+
+void mf_heap_process_write(struct mf_heap_process *process)
+{
+	const struct mf_output_of output = output_of(process);
+	const struct mf_xtree_of xtree = xtree_of(process);
+	struct mf_error err;
+
+	mf_heap_process_look(process);
+	if (process->forked && process->options->child_silent)
+		mf_message_set_level(MF_MESSAGE_ERROR);
+	else
+		mf_account_end(process->options, &process->store, output.end, process->pid);
+	say_losses(process);
+	say_verified(process);
+	/* As Massif, before the other file. */
+	if (process->options->xtree && mf_xtree_output(process->options, &xtree, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	if (mf_output_write(process->options, &output, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	mf_message_set_level(process->options->verbosity);
+	/* The program could have changed what the header says. */
+	if (process->options->unwind_cache) {
+		char path[MF_STORE_PATH_MAX];
+
+		mf_cachedir_locate(path, sizeof(path));
+		mf_rowcache_learn(&process->store, path);
+	}
+}
+
+void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)
+{
+	const struct mf_store *store = store_of(process);
+
+	mf_control_print_profile(out, process->pid, "heap", mf_tally_look(store, 0).heap,
+				 age_ms(process), process->cmd);
+}
+
+int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,
+			     FILE *out, struct mf_error *err)
+{
+	static const enum mf_output_part parts[MF_CONTROL_VERBS] = {
+		[MF_CONTROL_SNAPSHOT] = MF_OUTPUT_PRESENT,
+		[MF_CONTROL_DETAILED_SNAPSHOT] = MF_OUTPUT_DETAILED,
+		[MF_CONTROL_ALL_SNAPSHOTS] = MF_OUTPUT_KEPT,
+	};
+	const struct mf_output_of output = output_of(process);
+
+	if (!output.store->header->pid)
+		return mf_error_set(err, -EAGAIN, "error: cannot take snapshot before execution has "
+						  "started");
+	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS) {
+		const struct mf_xtree_of xtree = xtree_of(process);
+
+		return mf_xtree_print(process->options, &xtree, verb == MF_CONTROL_XTMEMORY_MS, out,
+				      err);
+	}
+	return mf_output_print(process->options, &output, parts[verb], out, err);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+// The session of another process, seen through that process's memory.
+//
+// Most of a session's address space was never touched, and reading there makes pages in the file that the
+// program pays for. So nothing is copied that is not read: the replica's pages are forbidden at first, and a
+// fault copies one. What was copied stays as it was, while the program goes on; the caller asks whether that
+// matters, and begins anew if it does.
+
+#include "replica.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "model/tally.h"
+
+#define SESSION "/memfd:massif-session"
+#define YAMA	"/proc/sys/kernel/yama/ptrace_scope"
+
+enum {
+	PAGE = 4096,
+	TALLIES_BYTES = MF_SHARDS_MAX * sizeof(struct mf_tally),
+};
+
+/* What is compared to see whether something happened meanwhile. */
+struct state {
+	char header[PAGE];
+	char tallies[TALLIES_BYTES];
+};
+
+static struct {
+	int memory; /* of the process */
+	struct mf_store store;
+	uint64_t places[MF_REGION_COUNT]; /* of the regions in the process */
+	struct state before;
+	volatile bool lost; /* a page could not be copied */
+} replica = { .memory = -1 };
+
+static int explain_mappings(pid_t pid, int code, struct mf_error *err)
+{
+	if (code == -ENOENT || code == -ESRCH)
+		return mf_error_set(err, -ESRCH, "there is no process %d", (int)pid);
+	return mf_error_set(err, code,
+			    "the memory of process %d cannot be looked at: %s; only its own user and root "
+			    "may",
+			    (int)pid, strerror(-code));
+}
+
+static int add_mapping(struct mf_mappings *mappings, const char *line)
+{
+	struct mf_mapping mapping, *items;
+
+	if (!strstr(line, SESSION) ||
+	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &mapping.start, &mapping.end,
+		   &mapping.offset) != 3)
+		return 0;
+	items = reallocarray(mappings->items, mappings->count + 1, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	items[mappings->count++] = mapping;
+	mappings->items = items;
+	return 0;
+}
+
+int mf_mappings_find(pid_t pid, struct mf_mappings *mappings, struct mf_error *err)
+{
+	mf_auto_fclose FILE *maps = NULL;
+	mf_auto_free char *line = NULL;
+	char path[32];
+	size_t room = 0;
+	int code = 0;
+
+	*mappings = (struct mf_mappings){ 0 };
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return explain_mappings(pid, -errno, err);
+	while (!code && getline(&line, &room, maps) >= 0)
+		code = add_mapping(mappings, line);
+	if (!code && ferror(maps))
+		code = -EACCES;
+	if (code) {
+		mf_mappings_free(mappings);
+		return explain_mappings(pid, code, err);
+	}
+	if (!mappings->count)
+		return mf_error_set(err, -ENOENT,
+				    "process %d has no profile in its memory: it was not started by "
+				    "massif-ctl in heap mode",
+				    (int)pid);
+	return 0;
+}
+
+void mf_mappings_free(struct mf_mappings *mappings)
+{
+	free(mappings->items);
+	*mappings = (struct mf_mappings){ 0 };
+}
+
+/* Where the byte of the session at @offset is in the process; 0: nowhere. */
+static uint64_t place_of(const struct mf_mappings *mappings, uint64_t offset)
+{
+	for (size_t i = 0; i < mappings->count; i++) {
+		const struct mf_mapping *mapping = &mappings->items[i];
+
+		if (offset >= mapping->offset && offset - mapping->offset < mapping->end - mapping->start)
+			return mapping->start + (offset - mapping->offset);
+	}
+	return 0;
+}
+
+static bool read_at(uint64_t place, void *to, size_t size)
+{
+	return pread(replica.memory, to, size, (off_t)place) == (ssize_t)size;
+}
+
+/* Which region @address is in; MF_REGION_COUNT: none. */
+static int region_at(const char *address)
+{
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		const char *start = replica.store.regions[i];
+
+		if (start && address >= start && (uint64_t)(address - start) < replica.store.sizes[i])
+			return i;
+	}
+	return MF_REGION_COUNT;
+}
+
+static void copy_page(int number, siginfo_t *info, void *context)
+{
+	const struct sigaction usual = { .sa_handler = SIG_DFL };
+	char *page = (char *)((uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1));
+	int region = region_at(page), saved = errno;
+
+	if (region == MF_REGION_COUNT || mprotect(page, PAGE, PROT_READ | PROT_WRITE)) {
+		/* It comes again when we return, and ends us. */
+		sigaction(number, &usual, NULL);
+		return;
+	}
+	if (!read_at(replica.places[region] + (uint64_t)(page - (char *)replica.store.regions[region]),
+		     page, PAGE))
+		replica.lost = true;
+	errno = saved;
+}
+
+static void read_state(struct state *state)
+{
+	if (!read_at(replica.places[MF_REGION_HEADER], state->header, sizeof(state->header)) ||
+	    !read_at(replica.places[MF_REGION_TALLIES], state->tallies, sizeof(state->tallies)))
+		replica.lost = true;
+}
+
+/* Address space like that of the session of @header. */
+static int map_regions(const struct mf_store_header *header, const struct mf_mappings *mappings)
+{
+	if (header->magic != MF_STORE_MAGIC || header->version != MF_STORE_VERSION)
+		return -EINVAL;
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		const struct mf_region *region = &header->regions[i];
+		void *address;
+
+		/* The shim's own; and what the program says that cannot be. */
+		if (i == MF_REGION_THREADS)
+			continue;
+		if (region->size < PAGE || region->size % PAGE || region->size >> 40)
+			return -EINVAL;
+		replica.places[i] = place_of(mappings, region->offset);
+		if (!replica.places[i])
+			return -EINVAL;
+		address = mmap(NULL, region->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			       -1, 0);
+		if (address == MAP_FAILED)
+			return -errno;
+		replica.store.regions[i] = address;
+		replica.store.sizes[i] = region->size;
+	}
+	replica.store.header = replica.store.regions[MF_REGION_HEADER];
+	return 0;
+}
+
+static int explain_memory(pid_t pid, int code, struct mf_error *err)
+{
+	mf_auto_fclose FILE *file = fopen(YAMA, "re");
+	int scope = 0;
+
+	if (file && fscanf(file, "%d", &scope) == 1 && scope && geteuid())
+		return mf_error_set(err, code,
+				    "the kernel lets nobody but root read the memory of process %d "
+				    "(kernel.yama.ptrace_scope is %d): run 'massif-ctl rescue %d' as root",
+				    (int)pid, scope, (int)pid);
+	return mf_error_set(err, code,
+			    "the memory of process %d cannot be read: %s; only its own user and root may",
+			    (int)pid, strerror(-code));
+}
+
+int mf_replica_open(struct mf_store *store, pid_t pid, const struct mf_mappings *mappings,
+		    struct mf_error *err)
+{
+	const struct sigaction action = { .sa_sigaction = copy_page, .sa_flags = SA_SIGINFO };
+	struct mf_store_header header;
+	char path[32];
+	int code;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	replica.memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (replica.memory < 0)
+		return explain_memory(pid, -errno, err);
+	if (!read_at(place_of(mappings, 0), &header, sizeof(header)))
+		code = explain_memory(pid, -EIO, err);
+	else if ((code = map_regions(&header, mappings)))
+		mf_error_set(err, code,
+			     code == -EINVAL ? "process %d has no session of this version of massif" :
+					       "no address space for the session of process %d",
+			     (int)pid);
+	if (code) {
+		mf_replica_close(store);
+		return code;
+	}
+	sigaction(SIGSEGV, &action, NULL);
+	*store = replica.store;
+	mf_replica_refresh();
+	return 0;
+}
+
+void mf_replica_refresh(void)
+{
+	replica.lost = false;
+	for (int i = 0; i < MF_REGION_COUNT; i++) {
+		if (replica.store.regions[i] &&
+		    mmap(replica.store.regions[i], replica.store.sizes[i], PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+			replica.lost = true;
+	}
+	read_state(&replica.before);
+}
+
+bool mf_replica_is_current(bool all)
+{
+	const struct mf_store_header *before = (const void *)replica.before.header;
+	struct state now;
+
+	read_state(&now);
+	if (!all)
+		return ((const struct mf_store_header *)(const void *)now.header)->capture_moves ==
+		       before->capture_moves;
+	return !memcmp(&now, &replica.before, sizeof(now));
+}
+
+bool mf_replica_is_whole(void)
+{
+	return !replica.lost;
+}
+
+void mf_replica_close(struct mf_store *store)
+{
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		if (replica.store.regions[i])
+			munmap(replica.store.regions[i], replica.store.sizes[i]);
+	memset(&replica.store, 0, sizeof(replica.store));
+	memset(store, 0, sizeof(*store));
+	if (replica.memory >= 0)
+		close(mf_take(replica.memory, -1));
+}

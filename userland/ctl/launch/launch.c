@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+// Starts the program as a child that finds everything as massif-ctl found it.
+
+#include "launch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define SHELL "/bin/sh"
+
+enum {
+	HIGH_DESCRIPTOR = 1000,
+};
+
+enum stage {
+	STAGE_ENROL,
+	STAGE_EXEC,
+};
+
+/* What a child that got no further tells its parent. */
+struct failure {
+	enum stage stage;
+	int code;
+};
+
+int mf_launch_move_high(int fd)
+{
+	struct rlimit limit;
+	int lowest = HIGH_DESCRIPTOR, high;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= HIGH_DESCRIPTOR)
+		lowest = limit.rlim_cur > 1 ? (int)limit.rlim_cur - 1 : 0;
+	/* Mostly one try; below are what the program was given, from low numbers up. */
+	for (; lowest > STDERR_FILENO; lowest--) {
+		high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+		if (high >= 0 || errno != EMFILE)
+			return high >= 0 ? high : -errno;
+	}
+	return -EMFILE;
+}
+
+void mf_launch_reserve_standard(void)
+{
+	int fd;
+
+	/* The lowest free number is taken each time. The program will not see it: it is cloexec. */
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+void mf_launch_lift_limit(struct mf_launch *launch)
+{
+	static const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur == RLIM_INFINITY)
+		return;
+	launch->address_space = most;
+	most.rlim_cur = most.rlim_max;
+	/* Only root's programs are sure to have the same privileges as we have. */
+	if (geteuid() || setrlimit(RLIMIT_AS, &none))
+		setrlimit(RLIMIT_AS, &most);
+}
+
+/* As execvp() does for what is no format of the kernel's. */
+static void exec_by_shell(const struct mf_launch *launch, char **arguments)
+{
+	size_t n = 0;
+
+	arguments[n++] = (char *)SHELL;
+	arguments[n++] = launch->program->path;
+	for (char *const *arg = launch->argv + 1; *arg; arg++)
+		arguments[n++] = *arg;
+	arguments[n] = NULL;
+	execve(SHELL, arguments, launch->environment);
+}
+
+static void run_child(const struct mf_launch *launch, int report, char **arguments)
+	__attribute__((noreturn));
+
+static void run_child(const struct mf_launch *launch, int report, char **arguments)
+{
+	struct failure failure = { .stage = STAGE_ENROL };
+	ssize_t written;
+
+	failure.code = launch->enrol ? launch->enrol(launch->enrol_data) : 0;
+	if (!failure.code) {
+		for (int i = 0; i < MF_LAUNCH_INHERITED_MAX; i++) {
+			if (launch->inherited[i] >= 0)
+				fcntl(launch->inherited[i], F_SETFD, 0);
+		}
+		mf_signals_restore(launch->signals);
+		if (launch->address_space.rlim_max)
+			setrlimit(RLIMIT_AS, &launch->address_space);
+		execve(launch->program->path, launch->argv, launch->environment);
+		failure.stage = STAGE_EXEC;
+		failure.code = -errno;
+		if (errno == ENOEXEC && launch->program->by_shell)
+			exec_by_shell(launch, arguments);
+	}
+	written = write(report, &failure, sizeof(failure));
+	(void)written;
+	_exit(127);
+}
+
+static int explain(const struct mf_launch *launch, const struct failure *failure,
+		   struct mf_error *err)
+{
+	if (failure->stage == STAGE_ENROL)
+		return launch->enrol_error(failure->code, err);
+	return mf_error_set(err, failure->code, "%.600s: cannot be executed: %s",
+			    launch->argv[0], strerror(-failure->code));
+}
+
+int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
+		    struct mf_error *err)
+{
+	mf_auto_close int reader = -1, writer = -1;
+	mf_auto_free char **arguments = NULL;
+	struct failure failure;
+	size_t n = 0;
+	int ends[2];
+
+	*refused = false;
+	/* Room for the shell's, since a child may not allocate. */
+	while (launch->argv[n])
+		n++;
+	arguments = calloc(n + 2, sizeof(*arguments));
+	if (!arguments)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return mf_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	reader = ends[0];
+	writer = ends[1];
+
+	*pid = fork();
+	if (*pid < 0)
+		return mf_error_set(err, -errno, "cannot start a process: %s", strerror(errno));
+	if (*pid == 0)
+		run_child(launch, writer, arguments);
+
+	/* A successful exec closes the other end without a word. */
+	close(mf_take(writer, -1));
+	if (read(reader, &failure, sizeof(failure)) != (ssize_t)sizeof(failure))
+		return 0;
+	waitpid(*pid, NULL, 0);
+	*refused = failure.stage == STAGE_EXEC;
+	return explain(launch, &failure, err);
+}
+
+void mf_launch_drop_inherited(void)
+{
+	DIR *descriptors = opendir("/proc/self/fd");
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct dirent *entry;
+
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		close(null);
+	}
+	if (!descriptors)
+		return;
+	while ((entry = readdir(descriptors))) {
+		int fd = atoi(entry->d_name);
+
+		/* Ours are all close-on-exec; what came through an exec cannot be. */
+		if (fd > STDERR_FILENO && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
+			close(fd);
+	}
+	closedir(descriptors);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+// Room for massif-ctl's calls where the limit of stacks (ulimit -s) is lower than they need.
+//
+// The libraries that read debug information and demangle names recurse, and an answer of a profiled process is
+// received in one piece of 64 KiB. A program that runs below a low limit is profiled all the same.
+
+#include "main_stack.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* What the limit is where nobody has changed it. */
+#define STACK_BYTES (8u << 20)
+
+/* makecontext() passes numbers only. */
+static struct {
+	int (*run)(int argc, char **argv);
+	int argc, status;
+	char **argv;
+} call;
+
+static void make_call(void)
+{
+	call.status = call.run(call.argc, call.argv);
+}
+
+static bool suffices(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES;
+}
+
+/* Threads have stacks of the limit's size unless they are given another. */
+static void give_threads_room(void)
+{
+	pthread_attr_t attr;
+
+	if (pthread_attr_init(&attr))
+		return;
+	if (!pthread_attr_setstacksize(&attr, STACK_BYTES))
+		pthread_setattr_default_np(&attr);
+	pthread_attr_destroy(&attr);
+}
+
+int mf_main_stack_run(int (*run)(int argc, char **argv), int argc, char **argv)
+{
+	static ucontext_t before, inside;
+	size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+	char *stack;
+
+	if (suffices())
+		return run(argc, argv);
+	stack = mmap(NULL, STACK_BYTES + guard, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED || mprotect(stack, guard, PROT_NONE) || getcontext(&inside))
+		return run(argc, argv);
+	give_threads_room();
+	call.run = run;
+	call.argc = argc;
+	call.argv = argv;
+	inside.uc_stack.ss_sp = stack + guard;
+	inside.uc_stack.ss_size = STACK_BYTES;
+	inside.uc_link = &before;
+	makecontext(&inside, make_call, 0);
+	swapcontext(&before, &inside);
+	return call.status;
+}

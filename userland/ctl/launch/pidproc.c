@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+// A process that runs already: who it is, and whether it still is.
+
+#include "pidproc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* The text of /proc/@pid/@name, which has *@size bytes; NULL if it cannot be read. */
+static char *read_proc(pid_t pid, const char *name, size_t *size)
+{
+	mf_auto_fclose FILE *file = NULL;
+	mf_auto_free char *text = NULL;
+	char path[64];
+	size_t room = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	file = fopen(path, "re");
+	if (!file)
+		return NULL;
+	n = getdelim(&text, &room, EOF, file);
+	if (n < 0)
+		return NULL;
+	*size = (size_t)n;
+	return mf_take(text, NULL);
+}
+
+static char *read_cmd(pid_t pid)
+{
+	mf_auto_free char *name = NULL;
+	size_t size = 0, name_size = 0;
+	char *text = read_proc(pid, "cmdline", &size), *words;
+
+	while (size && !text[size - 1])
+		size--;
+	if (size) {
+		for (size_t i = 0; i < size; i++)
+			if (!text[i])
+				text[i] = ' ';
+		text[size] = '\0';
+		return text;
+	}
+	/* It has given its arguments up, or is not ours to look at. */
+	free(text);
+	name = read_proc(pid, "comm", &name_size);
+	if (asprintf(&words, "[%.*s]", name ? (int)strcspn(name, "\n") : 1, name ? name : "?") < 0)
+		return NULL;
+	return words;
+}
+
+/* The process that @tid is a thread of; 0: not known. */
+static pid_t process_of(pid_t tid)
+{
+	size_t size;
+	mf_auto_free char *status = read_proc(tid, "status", &size);
+	const char *line = status ? strstr(status, "\nTgid:") : NULL;
+
+	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : 0;
+}
+
+int mf_running_open(struct mf_running *process, pid_t pid, struct mf_error *err)
+{
+	pid_t owner = process_of(pid);
+
+	*process = (struct mf_running){ .pid = pid, .fd = -1 };
+	if (pid == getpid())
+		return mf_error_set(err, -EINVAL, "massif-ctl cannot profile itself");
+	if (owner && owner != pid)
+		return mf_error_set(err, -ESRCH, "%d is a thread of process %d; attach to that",
+				    (int)pid, (int)owner);
+	process->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process->fd < 0 && errno == ESRCH)
+		return mf_error_set(err, -ESRCH, "there is no process %d", (int)pid);
+	if (process->fd < 0)
+		return mf_error_set(err, -errno, "process %d cannot be looked at: %s", (int)pid,
+				    strerror(errno));
+	process->cmd = read_cmd(pid);
+	if (!process->cmd)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+void mf_running_close(struct mf_running *process)
+{
+	if (process->fd >= 0)
+		close(process->fd);
+	free(process->cmd);
+	*process = (struct mf_running){ .fd = -1 };
+}
+
+uint64_t mf_running_start_time(pid_t pid)
+{
+	size_t size;
+	mf_auto_free char *stat = read_proc(pid, "stat", &size);
+	const char *at = stat ? strrchr(stat, ')') : NULL;
+	uint64_t start = 0;
+	char state = 'Z';
+
+	/* The name, in parentheses, is the second of the fields, and may have anything in it. */
+	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+				  "%*d %" SCNu64, &state, &start) != 2 || state == 'Z' || state == 'X')
+		return 0;
+	return start;
+}
+
+bool mf_running_is_alive(const struct mf_running *process)
+{
+	struct pollfd polled = { .fd = process->fd, .events = POLLIN };
+
+	/* Readable when it has ended. */
+	return poll(&polled, 1, 0) == 0;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+// What a process that has just executed a program was told to execute.
+
+#include "proc_cmdline.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/regular.h"
+
+/* Is the file that @pid says it was executed as a script? Its name is relative to there. */
+static bool is_script(pid_t pid, const char *path)
+{
+	mf_auto_close int directory = -1, fd = -1;
+	char link[32], head[2];
+
+	snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
+	directory = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = mf_regular_openat(directory, path);
+	return fd >= 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       !memcmp(head, "#!", sizeof(head));
+}
+
+/*
+ * The command as it was executed. The kernel puts a script's interpreter, and perhaps an argument of
+ * that, in front of the script; otherwise the first argument is a name that was made up.
+ */
+char *mf_executed_command(pid_t pid, const struct mf_wish *wish)
+{
+	const char *arg = wish->args, *end = wish->args + wish->request.args_bytes;
+	mf_auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs(wish->path, out);
+	if (is_script(pid, wish->path)) {
+		for (int i = 0; arg < end && i < 2 && strcmp(arg, wish->path); i++)
+			arg += strlen(arg) + 1;
+	}
+	for (arg += arg < end ? strlen(arg) + 1 : 0; arg < end; arg += strlen(arg) + 1)
+		fprintf(out, " %s", arg);
+	if (wish->request.args_bytes && end[-1])
+		fputs("...", out);
+	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+// What a process's memory has of ours, by /proc/PID/maps.
+
+#include "proc_maps.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* What the mappings of a process that is no longer ours tell. */
+struct files {
+	char executable[PATH_MAX];
+	bool any; /* mappings */
+	bool shim, linker, others;
+};
+
+static void read_executable(pid_t pid, struct files *files)
+{
+	char link[32];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	length = readlink(link, files->executable, sizeof(files->executable) - 1);
+	files->executable[length > 0 ? length : 0] = '\0';
+}
+
+static void note(struct files *files, const char *line)
+{
+	const char *path = strchr(line, '/');
+	size_t length = strlen(files->executable);
+
+	files->any = true;
+	if (!path)
+		return;
+	if (strstr(path, "/libmassif-preload.so"))
+		files->shim = true;
+	else if (strstr(path, "/ld-linux") || strstr(path, "/ld-2."))
+		files->linker = true;
+	else if (!length || strncmp(path, files->executable, length))
+		files->others = true;
+}
+
+/* The dynamic linker maps what is preloaded before all other libraries. */
+static enum mf_sight judge(const struct files *files)
+{
+	if (!files->any)
+		return MF_SIGHT_ENDING;
+	return files->shim || (files->linker && !files->others) ? MF_SIGHT_ARRIVING : MF_SIGHT_OTHER;
+}
+
+enum mf_sight mf_sight_of(pid_t pid)
+{
+	mf_auto_fclose FILE *maps = NULL;
+	mf_auto_free char *line = NULL;
+	struct files files = { "" };
+	char path[32];
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return errno == ENOENT || errno == ESRCH ? MF_SIGHT_ENDING : MF_SIGHT_UNKNOWN;
+	read_executable(pid, &files);
+	while (getline(&line, &room, maps) >= 0) {
+		if (strstr(line, "/memfd:massif-session"))
+			return MF_SIGHT_OURS;
+		note(&files, line);
+	}
+	return ferror(maps) ? MF_SIGHT_UNKNOWN : judge(&files);
+}

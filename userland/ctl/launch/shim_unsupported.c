@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+// Programs that heap mode can see nothing of, and what is said of them.
+
+#include "shim_unsupported.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ctl/message/message.h"
+
+enum {
+	TOLD_MAX = 100, /* programs that are named; of more only that there are some */
+};
+
+static const char *const obstacles_of[] = {
+	[MF_PROGRAM_STATIC] = "is statically linked, so heap mode sees nothing of it; use "
+			      "--pages-as-heap=yes",
+	[MF_PROGRAM_PRIVILEGED] = "gains rights when it is executed (set-uid, set-gid or "
+				  "capabilities), so heap mode leaves it alone; run it as a user "
+				  "who has them",
+	[MF_PROGRAM_MACHINE] = "is made for another architecture, so heap mode sees nothing of "
+			       "it; use --pages-as-heap=yes",
+	[MF_PROGRAM_LOADER] = "uses another C library, so heap mode sees nothing of it; use "
+			      "--pages-as-heap=yes",
+	[MF_PROGRAM_UNKNOWN] = NULL,
+};
+
+const char *mf_obstacle_of(enum mf_program_kind kind)
+{
+	return obstacles_of[kind];
+}
+
+/* Says once that there are more programs than are named. */
+static void say_more(struct mf_obstacles *obstacles)
+{
+	if (!obstacles->more)
+		mf_message_say(MF_MESSAGE_PROBLEM, "further programs that heap mode sees nothing of are not listed");
+	obstacles->more = true;
+}
+
+/* Takes note of @path. False: it is known, or there is no room. */
+static bool is_new(struct mf_obstacles *obstacles, const char *path)
+{
+	char **paths, *copy;
+
+	for (size_t i = 0; i < obstacles->n; i++)
+		if (strcmp(obstacles->paths[i], path) == 0)
+			return false;
+	if (obstacles->n == TOLD_MAX) {
+		say_more(obstacles);
+		return false;
+	}
+	paths = reallocarray(obstacles->paths, obstacles->n + 1, sizeof(*paths));
+	if (!paths)
+		return false;
+	obstacles->paths = paths;
+	copy = strdup(path);
+	if (copy)
+		paths[obstacles->n++] = copy;
+	return copy;
+}
+
+void mf_obstacles_say(struct mf_obstacles *obstacles, const struct mf_program *program)
+{
+	const char *words = mf_obstacle_of(program->kind);
+	mf_auto_free char *path = NULL;
+
+	if (!words)
+		return;
+	path = realpath(program->image ? program->image : program->path, NULL);
+	if (path && is_new(obstacles, path))
+		mf_message_say(MF_MESSAGE_PROBLEM, "%s %s", path, words);
+}
+
+void mf_obstacles_deinit(struct mf_obstacles *obstacles)
+{
+	while (obstacles->n)
+		free(obstacles->paths[--obstacles->n]);
+	free(obstacles->paths);
+	obstacles->paths = NULL;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+// The signals that massif-ctl was given: received as data, and handed on to the program.
+
+#include "signals.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Made by an instruction of ours; to block them would end in silence. */
+static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
+
+int mf_signals_take(struct mf_signals *signals, struct mf_error *err)
+{
+	const struct itimerval none = { 0 };
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t blocked;
+
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&blocked, faults[i]);
+	sigprocmask(SIG_BLOCK, &blocked, &signals->mask);
+	sigaction(SIGCHLD, &action, &signals->child_action);
+	setitimer(ITIMER_REAL, &none, &signals->timer);
+	signals->fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals->fd < 0)
+		return mf_error_set(err, -errno, "cannot receive signals: signalfd: %s",
+				    strerror(errno));
+	return 0;
+}
+
+void mf_signals_restore(const struct mf_signals *signals)
+{
+	setitimer(ITIMER_REAL, &signals->timer, NULL);
+	sigaction(SIGCHLD, &signals->child_action, NULL);
+	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+}
+
+void mf_signals_release(struct mf_signals *signals)
+{
+	close(signals->fd);
+	signals->fd = -1;
+	sigaction(SIGCHLD, &signals->child_action, NULL);
+	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+}
+
+bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *info)
+{
+	return read(signals->fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
+}
+
+/*
+ * What the kernel sends (Ctrl-C, a hang-up, a new window size) goes to the whole foreground group:
+ * the program is in it and has its own copy. So it has of a signal that it sent to its group. An
+ * alarm is for whoever set it, before massif-ctl was executed.
+ */
+static bool concerns_program(const struct signalfd_siginfo *info, pid_t pid)
+{
+	if (info->ssi_signo == SIGCHLD)
+		return false;
+	if (info->ssi_code == SI_KERNEL)
+		return info->ssi_signo == SIGALRM;
+	return info->ssi_pid != (uint32_t)pid && info->ssi_pid != (uint32_t)getpid();
+}
+
+void mf_signals_forward(const struct signalfd_siginfo *info, pid_t pid)
+{
+	int number = (int)info->ssi_signo;
+
+	if (!concerns_program(info, pid))
+		return;
+	if (info->ssi_code == SI_QUEUE) {
+		union sigval value = { .sival_ptr = (void *)(uintptr_t)info->ssi_ptr };
+
+		sigqueue(pid, number, value);
+	} else {
+		kill(pid, number);
+	}
+}
+
+/* Gives @signal its default action and lets it through. */
+static void unblock(int signal, struct sigaction *old)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t set;
+
+	sigaction(signal, &action, old);
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void mf_signals_stop_self(int signal)
+{
+	const struct timespec now = { 0 };
+	struct sigaction old;
+	sigset_t set;
+
+	kill(getpid(), signal);
+	unblock(signal, &old);
+	/* Stopped, and continued. What continued us is blocked, pending, and done with. */
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(signal, &old, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	sigtimedwait(&set, NULL, &now);
+}
+
+void mf_signals_die(int signal)
+{
+	const struct rlimit none = { 0 };
+
+	/* The program's core is the one to look at; a piped core_pattern heeds only the second. */
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	kill(getpid(), signal);
+	if (signal != SIGKILL)
+		unblock(signal, NULL);
+	/* Still here: as a shell would say it. */
+	_exit(128 + signal);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+// Accompanies the program, and what it leaves behind: signals, job control, a source of events.
+
+#include "supervise.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+
+/* Where the program is. */
+struct watch {
+	pid_t pid;
+	bool ended, stopped;
+	int status;
+	struct mf_faults faults; /* of one that has ended */
+};
+
+/* A process that has ended, and was not waited for: what the kernel says of it. */
+static struct mf_faults faults_of(pid_t pid)
+{
+	char path[64], line[1024], *behind = NULL;
+	struct mf_faults faults = { 0 };
+	mf_auto_fclose FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (file && fgets(line, sizeof(line), file))
+		behind = strrchr(line, ')'); /* the command's name can have anything in it */
+	if (!behind || sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %" SCNu64, &faults.own,
+			      &faults.children) != 2)
+		return (struct mf_faults){ 0 };
+	return faults;
+}
+
+/* Once the program is reaped, the kernel knows nothing of it. */
+static void note_end(struct watch *watch)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)watch->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+		watch->faults = faults_of(watch->pid);
+}
+
+/* Takes in what has happened to the program. Returns the signal that stopped it just now, or 0. */
+static int look(struct watch *watch)
+{
+	int status, stopped_by = 0;
+
+	note_end(watch);
+	while (waitpid(watch->pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == watch->pid) {
+		if (WIFSTOPPED(status)) {
+			watch->stopped = true;
+			stopped_by = WSTOPSIG(status);
+		} else if (WIFCONTINUED(status)) {
+			watch->stopped = false;
+			stopped_by = 0;
+		} else {
+			watch->ended = true;
+			watch->status = status;
+			return 0;
+		}
+	}
+	return stopped_by;
+}
+
+/*
+ * The terminal stopped the program: stop, too, since the shell watches us, not it. A SIGSTOP is no
+ * terminal's. Whoever sends it to the program alone will continue the program alone, and would
+ * leave us stopped for ever.
+ */
+static void follow_stop(struct watch *watch, int signal)
+{
+	if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
+		return;
+	mf_signals_stop_self(signal);
+	/* A shell continues the whole group; somebody else perhaps only us. */
+	look(watch);
+	if (watch->stopped)
+		kill(watch->pid, SIGCONT);
+}
+
+static void handle_signals(const struct mf_supervision *supervision, struct watch *watch)
+{
+	struct signalfd_siginfo info;
+	int stopped_by;
+
+	while (mf_signals_next(supervision->signals, &info)) {
+		/* Before anything is sent: a process that is gone may have given its number on. */
+		stopped_by = look(watch);
+		if (watch->ended)
+			return;
+		mf_signals_forward(&info, watch->pid);
+		if (stopped_by)
+			follow_stop(watch, stopped_by);
+	}
+}
+
+/* Waits for what happens next and handles all but signals. Returns whether a signal has come, or -errno. */
+static int wait_for_events(const struct mf_supervision *supervision, int *drained, struct mf_error *err)
+{
+	struct pollfd polled[] = {
+		{ .fd = supervision->signals->fd, .events = POLLIN },
+		{ .fd = *drained ? -1 : supervision->fd, .events = POLLIN },
+		{ .fd = supervision->control_fd, .events = POLLIN },
+	};
+	int period = *drained ? -1 : supervision->period_ms;
+
+	if (poll(polled, 3, period) < 0 && errno != EINTR)
+		return mf_error_set(err, -errno, "poll: %s", strerror(errno));
+	/* The program does not suffer from an error of drain(). */
+	if (!*drained && supervision->drain)
+		*drained = supervision->drain(supervision->data, err);
+	if (polled[2].revents)
+		supervision->serve(supervision->control);
+	return polled[0].revents != 0;
+}
+
+int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_faults *faults,
+		 struct mf_error *err)
+{
+	struct watch watch = { .pid = supervision->pid };
+	int drained = 0;
+
+	while (!watch.ended) {
+		int ret = wait_for_events(supervision, &drained, err);
+
+		if (ret < 0)
+			return ret;
+		if (ret)
+			handle_signals(supervision, &watch);
+	}
+	*status = watch.status;
+	*faults = watch.faults;
+	return drained;
+}
+
+/* Was this process told to stop? The terminal can still suspend it, while it is in the foreground. */
+static bool told_to_stop(const struct mf_supervision *supervision)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct signalfd_siginfo info;
+	struct sigaction action;
+	bool stop = false;
+
+	while (mf_signals_next(supervision->signals, &info)) {
+		int number = (int)info.ssi_signo;
+
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			stop |= number == ends[i] && !sigaction(number, NULL, &action) &&
+				action.sa_handler != SIG_IGN; /* nohup(1) */
+		if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
+			mf_signals_stop_self(number);
+	}
+	return stop;
+}
+
+int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_error *err)
+{
+	int drained = 0;
+
+	while (!drained && !supervision->is_done(supervision->data)) {
+		int ret = wait_for_events(supervision, &drained, err);
+
+		if (ret < 0)
+			return ret;
+		if (ret && told_to_stop(supervision))
+			return 0;
+	}
+	return drained;
+}

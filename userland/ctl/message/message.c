@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+// What massif-ctl tells its user: lines, each with its name in front.
+
+#include "message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PREFIX "massif-ctl: "
+
+static int message_level = MF_MESSAGE_NOTE;
+static int message_fd = STDERR_FILENO;
+static const char *late_path; /* of the file that is to be created; NULL: none is */
+
+void mf_message_set_level(int level)
+{
+	message_level = level;
+}
+
+int mf_message_is_heard(enum mf_message_level level)
+{
+	return (int)level <= message_level;
+}
+
+void mf_message_set_target(int fd)
+{
+	message_fd = fd;
+	late_path = NULL;
+}
+
+void mf_message_set_late_target(const char *path)
+{
+	message_fd = -1;
+	late_path = path;
+}
+
+/* Nothing is overwritten, and no link of somebody else's followed. */
+static void create_late_target(void)
+{
+	message_fd = open(late_path,
+			  O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
+			  0600);
+	late_path = NULL;
+}
+
+int mf_message_target(void)
+{
+	return message_fd;
+}
+
+/* In one write: the program's lines shall not come between. Returns 0 or -errno. */
+static int put_to(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* What a log cannot take goes to standard error, and so does the rest. If that fails, whom to tell? */
+static void put(const char *text, size_t size)
+{
+	int code = message_fd < 0 ? 0 : put_to(message_fd, text, size);
+	char why[256];
+
+	if (!code || message_fd == STDERR_FILENO)
+		return;
+	message_fd = STDERR_FILENO;
+	snprintf(why, sizeof(why), PREFIX "cannot write to the log: %s; messages go on here\n",
+		 strerror(-code));
+	put_to(STDERR_FILENO, why, strlen(why));
+	put_to(STDERR_FILENO, text, size);
+}
+
+void mf_message_tell(pid_t pid, const char *format, ...)
+{
+	char text[4096];
+	int n = snprintf(text, sizeof(text), "--%d-- Massif: ", (int)pid);
+	size_t room = sizeof(text) - (size_t)n - 1;
+	va_list args;
+	int length;
+
+	if (late_path)
+		create_late_target();
+	va_start(args, format);
+	length = vsnprintf(text + n, room, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	n += (size_t)length < room ? length : (int)room - 1;
+	text[n++] = '\n';
+	put(text, (size_t)n);
+}
+
+void mf_message_say(enum mf_message_level level, const char *format, ...)
+{
+	char text[2048], lines[4096];
+	const char *rest = text;
+	size_t used = 0;
+	va_list args;
+
+	if (!mf_message_is_heard(level))
+		return;
+	if (late_path && level != MF_MESSAGE_NOTE)
+		create_late_target();
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+
+	while (*rest && used < sizeof(lines) - 1) {
+		size_t length = strcspn(rest, "\n");
+		int n = snprintf(lines + used, sizeof(lines) - used, PREFIX "%.*s\n", (int)length,
+				 rest);
+
+		used += (size_t)n;
+		rest += length + (rest[length] == '\n');
+	}
+	if (used > sizeof(lines) - 1)
+		used = sizeof(lines) - 1;
+	put(lines, used);
+}
+
+void mf_message_progress(const char *what, size_t done, size_t total)
+{
+	static const char erase[] = "\r\033[K";
+	char text[256];
+
+	if (!mf_message_is_heard(MF_MESSAGE_NOTE) || !isatty(message_fd))
+		return;
+	if (done >= total) {
+		put(erase, strlen(erase));
+		return;
+	}
+	snprintf(text, sizeof(text), "%s" PREFIX "%s, %zu of %zu", erase, what, done, total);
+	put(text, strlen(text));
+}

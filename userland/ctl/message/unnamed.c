@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+// Says of which files the names could not be read, and when they are read with more rights than need be.
+
+#include "unnamed.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/confine.h"
+#include "message.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char **told; /* paths */
+static size_t n_told;
+
+static bool is_told(const char *path)
+{
+	for (size_t i = 0; i < n_told; i++)
+		if (strcmp(told[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* If memory is short, it may be told twice. */
+static void remember(const char *path)
+{
+	char **more = reallocarray(told, n_told + 1, sizeof(*more));
+
+	if (!more)
+		return;
+	told = more;
+	told[n_told] = strdup(path);
+	n_told += told[n_told] != NULL;
+}
+
+void mf_unnamed_say(const char *path, const char *why)
+{
+	pthread_mutex_lock(&lock);
+	if (!is_told(path)) {
+		remember(path);
+		mf_message_say(MF_MESSAGE_PROBLEM, "the code of '%s' has no names: %s", path, why);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* The most that can be missing comes first. */
+const char *mf_unnamed_what_is_loose(unsigned int confined)
+{
+	if (!(confined & MF_CONFINED_CALLS))
+		return "any system call is allowed there (the kernel has no seccomp filters)";
+	if (!(confined & MF_CONFINED_CAPABILITIES))
+		return "it keeps capabilities";
+	if (!(confined & MF_CONFINED_USER))
+		return "it keeps this user (the kernel does not let it become nobody)";
+	return confined & MF_CONFINED_EXEC ? "" : "programs could give it rights";
+}
+
+void mf_unnamed_say_loose(unsigned int confined)
+{
+	static bool said;
+
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		mf_message_say(MF_MESSAGE_DETAIL, "debug information is read in a process with more rights than it needs: %s",
+			       mf_unnamed_what_is_loose(confined));
+}

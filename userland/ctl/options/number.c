@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+// Numbers as Massif's options read them: strtoll() and strtod() accept other things.
+
+#include "number.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "report/percent.h"
+
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, " \t\n\v\f\r");
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Steps over a sign. Returns whether the number is negative. */
+static bool read_sign(const char **text)
+{
+	bool negative = **text == '-';
+
+	if (**text == '-' || **text == '+')
+		(*text)++;
+	return negative;
+}
+
+bool mf_number_parse_integer(const char *text, int64_t *value)
+{
+	const char *p = skip_blanks(text);
+	bool negative = read_sign(&p);
+	int64_t number = 0;
+
+	if (!is_digit(*p) && *text)
+		return false;
+	for (; is_digit(*p); p++) {
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, *p - '0', &number))
+			return false;
+	}
+	*value = negative ? -number : number;
+	return *p == '\0';
+}
+
+bool mf_number_parse_decimal(const char *text, double *value)
+{
+	const char *p = skip_blanks(text);
+	bool negative = read_sign(&p);
+	double number;
+
+	if (!mf_percent_parse(p, &number))
+		return false;
+	*value = negative ? -number : number;
+	return true;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the user of a run that has ended could set up better the next time.
+
+#include "hints.h"
+
+#include <stddef.h>
+
+#include "ctl/message/message.h"
+#include "ctl/files/outputs.h"
+
+#define SHORT_RUN_MS	100
+#define FAULTS_RATIO	2 /* of the children to the program itself */
+#define UNMATCHED_SHOWN 5u /* names of each option in messages */
+
+/* A misspelt name would otherwise be taken for one that does not allocate. */
+static void say_unmatched(const char *option, const struct mf_strings *given)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < given->count; i++) {
+		if (given->matched[i] || n++ >= UNMATCHED_SHOWN)
+			continue;
+		mf_message_say(MF_MESSAGE_NOTE,
+			       "%s=%s: no function of this name allocated anything; names are as in the "
+			       "report, C++ functions with their arguments",
+			       option, given->items[i]);
+	}
+	if (n > UNMATCHED_SHOWN)
+		mf_message_say(MF_MESSAGE_NOTE, "the same is true of %zu more %s", n - UNMATCHED_SHOWN,
+			       option);
+}
+
+/* In a short run most of what happens falls into one millisecond, and so into one column of the graph. */
+static void say_short(const struct mf_options *options, int64_t took_ms)
+{
+	if (options->model.time_unit == MF_TIME_MS && !options->time_unit_given && took_ms < SHORT_RUN_MS)
+		mf_message_say(MF_MESSAGE_NOTE,
+			       "the run was short; --time-unit=B spreads the snapshots over what it "
+			       "allocated");
+}
+
+/*
+ * The user of a compiler's driver or a shell script asks about the memory of what these start. Children
+ * that are only forked have profiles: then the user knows of them.
+ */
+static void say_others(const struct mf_options *options, const struct mf_faults *faults)
+{
+	if (!options->trace_children && faults->children > FAULTS_RATIO * faults->own &&
+	    mf_outputs_count(options->outputs, MF_OUTPUT_PROFILE) <= 1)
+		mf_message_say(MF_MESSAGE_NOTE,
+			       "programs that this one started used most of the memory; "
+			       "--trace-children=yes profiles them, too");
+}
+
+void mf_hints_say(const struct mf_options *options, const struct mf_run_facts *facts)
+{
+	say_unmatched("--alloc-fn", &options->report.alloc_fns);
+	say_unmatched("--ignore-fn", &options->report.ignore_fns);
+	say_others(options, &facts->faults);
+	say_short(options, facts->took_ms);
+}

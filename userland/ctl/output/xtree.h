@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Execution trees of memory: --xtree-memory and massif-ctl xtmemory. */
+#ifndef MASSIF_CTL_XTREE_H
+#define MASSIF_CTL_XTREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/options/options.h"
+#include "model/store.h"
+
+/* Whose memory, and when. */
+struct mf_xtree_of {
+	const struct mf_store *store;
+	const char *cmd;
+	pid_t pid;
+	int64_t time_ms; /* since the program's start */
+};
+
+/* Writes the file that --xtree-memory-file names, and says so. Returns 0 or -errno. */
+int mf_xtree_output(const struct mf_options *options, const struct mf_xtree_of *of,
+		    struct mf_error *err);
+
+/* Prints one, in Massif's format or Callgrind's, of a program that may be running. As above. */
+int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *of, bool massif,
+		   FILE *out, struct mf_error *err);
+
+#endif

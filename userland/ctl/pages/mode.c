@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+// Pages mode: massif.ko tells of every mapping; the profiles of all processes grow in ours.
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "ctl/message/message.h"
+#include "ctl/launch/mode.h"
+#include "recording.h"
+#include "pages/pages.h"
+
+enum {
+	END_PATIENCE_MS = 5000, /* from the program's death to the last of its records */
+};
+
+static int drain(void *data, struct mf_error *err)
+{
+	return mf_recording_drain(data, err);
+}
+
+static int enrol(void *data)
+{
+	return mf_pages_enrol(data);
+}
+
+static bool is_done(void *data)
+{
+	struct mf_recording *recording = data;
+
+	return mf_pages_done(recording->pages) || !mf_pages_count(recording->pages);
+}
+
+static int prepare(struct mf_run *run, struct mf_error *err)
+{
+	struct mf_recording *recording = calloc(1, sizeof(*recording));
+	int ret;
+
+	if (!recording)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	run->state = recording;
+	if (run->program->kind == MF_PROGRAM_PRIVILEGED)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "%s gains rights when it is executed (set-uid, set-gid or "
+			       "capabilities), so massif.ko leaves it alone; run it as a user who "
+			       "has them",
+			       run->program->image ? run->program->image : run->program->path);
+	ret = mf_recording_open(recording, run->options, run->program->path, run->cmd, err);
+	if (ret)
+		return ret;
+	recording->keeps_first = true;
+	run->launch.enrol = enrol;
+	run->launch.enrol_error = mf_pages_enrol_error;
+	run->launch.enrol_data = recording->pages;
+	run->supervision.fd = mf_pages_fd(recording->pages);
+	run->supervision.period_ms = MF_PAGES_POLL_MS;
+	run->supervision.drain = drain;
+	run->supervision.is_done = is_done;
+	run->supervision.data = recording;
+	return 0;
+}
+
+static void started(struct mf_run *run)
+{
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Reads until the launched program's profile is there: its last record may be on its way. */
+static void read_on(struct mf_recording *recording)
+{
+	int64_t end = now_ms() + END_PATIENCE_MS;
+	struct mf_error err;
+
+	while (!recording->first_ended && !mf_pages_done(recording->pages) && now_ms() < end) {
+		struct pollfd polled = { .fd = mf_pages_fd(recording->pages), .events = POLLIN };
+
+		poll(&polled, 1, MF_PAGES_POLL_MS);
+		if (mf_recording_drain(recording, &err)) {
+			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+			return;
+		}
+	}
+}
+
+static void ended(struct mf_run *run)
+{
+	struct mf_recording *recording = run->state;
+
+	if (!recording->broken)
+		read_on(recording);
+	mf_recording_end_first(recording, mf_run_was_cut_off(run));
+}
+
+static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
+{
+	const struct mf_recording *recording = run->state;
+	size_t n = 0;
+
+	/* Without the first process's end, the records are not to be trusted. */
+	if (!recording->first_ended || recording->broken)
+		return 0;
+	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
+		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
+
+		if (process->state != MF_PAGES_RUNNING)
+			continue;
+		n++;
+		if (say)
+			say(data, process->pid, process->cmd ? process->cmd : process->comm);
+	}
+	return n;
+}
+
+static void pause_threads(struct mf_run *run)
+{
+}
+
+static int resume(struct mf_run *run, struct mf_error *err)
+{
+	struct mf_recording *recording = run->state;
+
+	return mf_pages_forked(recording->pages, err);
+}
+
+static void finish(struct mf_run *run)
+{
+	struct mf_recording *recording = run->state;
+	size_t left = survivors(run, NULL, NULL);
+
+	mf_survivor_say_cut_off(left);
+	mf_recording_end(recording);
+	if (!recording->first_ended)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "massif.ko told nothing of %s, so no file is written for it",
+			       run->program->path);
+}
+
+static void cleanup(struct mf_run *run)
+{
+	if (!run->state)
+		return;
+	mf_recording_close(run->state);
+	free(run->state);
+}
+
+static void list(void *data, FILE *out)
+{
+	struct mf_run *run = data;
+
+	mf_recording_list(run->state, out);
+}
+
+static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
+		    struct mf_error *err)
+{
+	struct mf_run *run = data;
+
+	return mf_recording_snapshot(run->state, verb, pid, out, err);
+}
+
+const struct mf_mode mf_mode_pages = {
+	.prepare = prepare,
+	.started = started,
+	.ended = ended,
+	.survivors = survivors,
+	.pause = pause_threads,
+	.resume = resume,
+	.finish = finish,
+	.cleanup = cleanup,
+	.control = { .list = list, .snapshot = snapshot },
+};

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+// A session of pages mode, and the files that its profiles become.
+
+#include "recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "ctl/output/statistics.h"
+#include "ctl/options/skipped_children.h"
+#include "ctl/heap/filter_server.h"
+#include "ctl/message/message.h"
+#include "ctl/output/output.h"
+#include "model/model.h"
+
+enum {
+	REMARK_BYTES = 1024, /* the lengths of remarks, with room for all losses */
+	HURRY = 5,	     /* by how much less nice than the program */
+};
+
+/* A moment of the process's life, in milliseconds: the unit of reports. */
+static uint64_t moment(const struct mf_pages_process *process, uint64_t ns)
+{
+	return ns > process->start_ns ? (ns - process->start_ns) / 1000000 : 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* "4 events lost at 10-20 ms, 7 at 30-31 ms"; NULL if none were. */
+static const char *describe_losses(const struct mf_pages_process *process,
+				   char remark[static REMARK_BYTES])
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < process->n_losses && at < REMARK_BYTES; i++) {
+		const struct mf_pages_loss *loss = &process->losses[i];
+
+		at += (size_t)snprintf(remark + at, REMARK_BYTES - at,
+				       "%s%" PRIu64 "%s at %" PRIu64 "-%" PRIu64 " ms",
+				       i ? ", " : "", loss->count, i ? "" : " events lost",
+				       moment(process, loss->from_ns), moment(process, loss->to_ns));
+	}
+	return process->n_losses ? remark : NULL;
+}
+
+static void say_quality(const struct mf_pages_process *process)
+{
+	char losses[REMARK_BYTES];
+
+	if (process->lost)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "the profile of process %d is incomplete, massif-ctl did not keep "
+			       "up: %s after its start; what was mapped then and is not explained "
+			       "is under [lost]",
+			       (int)process->pid, describe_losses(process, losses));
+	else if (process->state == MF_PAGES_EXITED && !process->exact)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "the profile of process %d is not exact: %" PRIu64
+			       " pages by our account, %" PRIu64 " by the kernel's",
+			       (int)process->pid, process->model_pages, process->kernel_pages);
+	if (process->limited)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d: %" PRIu64 " stacks have one frame only: massif-ctl did "
+			       "not keep up, and the ring had no room for more",
+			       (int)process->pid, process->limited);
+	if (process->no_stack)
+		mf_message_say(MF_MESSAGE_DETAIL,
+			       "process %d: %" PRIu64 " of %" PRIu64 " events have no stack",
+			       (int)process->pid, process->no_stack, process->events);
+}
+
+static void end_replaced(const struct mf_pages_process *process)
+{
+	if (process->followed)
+		mf_message_say(MF_MESSAGE_DETAIL,
+			       "process %d executed another program (%s); its profile begins anew",
+			       (int)process->pid, process->comm);
+	else
+		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
+			       "process %d executed another program (%s); no file is "
+			       "written for what it was before",
+			       (int)process->pid, process->comm);
+}
+
+static const char *cmd_of(const struct mf_recording *recording,
+			  const struct mf_pages_process *process)
+{
+	return process->cmd ? process->cmd : recording->cmd;
+}
+
+static struct mf_output_of output_of(const struct mf_recording *recording,
+				     const struct mf_pages_process *process, uint64_t at_ns,
+				     struct mf_output_name *name)
+{
+	*name = recording->name;
+	if (process->path)
+		mf_output_make_name(name, process->path, strlen(process->path));
+	else if (process->cmd)
+		mf_output_make_name(name, process->cmd, strcspn(process->cmd, " "));
+	return (struct mf_output_of){
+		.store = process->store,
+		.cmd = cmd_of(recording, process),
+		.name = name->text,
+		.pid = process->pid,
+		.pages = true,
+		.end = { .now = (int64_t)moment(process, at_ns) },
+	};
+}
+
+/* Of one that still runs its last event may be long ago. */
+static uint64_t end_of(const struct mf_recording *recording, const struct mf_pages_process *process)
+{
+	if (process->state == MF_PAGES_STOPPED && recording->end_ns > process->end_ns)
+		return recording->end_ns;
+	return process->end_ns;
+}
+
+/* Why the profile ends before its process. */
+static void say_cut(const struct mf_pages_process *process)
+{
+	if (process->state == MF_PAGES_HIDDEN)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d (%s) may not be looked at any more: it is not dumpable, or has other "
+			       "ids or capabilities; its profile ends there (root can profile it to its end)",
+			       (int)process->pid, process->comm);
+	if (process->state == MF_PAGES_TAKEN)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d (%s) is profiled by a privileged user now; this profile ends there",
+			       (int)process->pid, process->comm);
+}
+
+static void end_process(struct mf_recording *recording, const struct mf_pages_process *process,
+			bool killed)
+{
+	struct mf_output_name name;
+	struct mf_output_of output =
+		output_of(recording, process, end_of(recording, process), &name);
+	char losses[REMARK_BYTES];
+	struct mf_error err;
+
+	switch (process->state) {
+	case MF_PAGES_REPLACED:
+		end_replaced(process);
+		return;
+	case MF_PAGES_SECURE:
+		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
+			       "process %d executed a program that gains rights or may "
+			       "not be read (%s); it is not profiled and no file is written",
+			       (int)process->pid, process->comm);
+		return;
+	case MF_PAGES_SKIPPED:
+		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is left out, as the options say",
+			       (int)process->pid, process->comm);
+		return;
+	default:
+		output.end.rule = mf_output_end_rule(recording->options,
+						     process->state != MF_PAGES_EXITED || killed);
+		say_cut(process);
+		mf_account_end(recording->options, process->store, output.end, process->pid);
+		say_quality(process);
+		output.remark = describe_losses(process, losses);
+		if (mf_output_write(recording->options, &output, &err))
+			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	}
+}
+
+/* Writes the files of all processes whose profiles are complete. */
+static void write_ended(struct mf_recording *recording)
+{
+	struct mf_pages_process *process;
+
+	while ((process = mf_pages_next_ended(recording->pages))) {
+		recording->first_ended |= process->launched && !process->followed;
+		if (process->launched && process->state == MF_PAGES_EXITED && recording->keeps_first) {
+			recording->first = process;
+			continue;
+		}
+		end_process(recording, process, false);
+		mf_pages_release(recording->pages, process);
+	}
+}
+
+void mf_recording_end_first(struct mf_recording *recording, bool killed)
+{
+	struct mf_pages_process *process = mf_take(recording->first, NULL);
+
+	recording->keeps_first = false;
+	if (!process)
+		return;
+	end_process(recording, process, killed);
+	mf_pages_release(recording->pages, process);
+}
+
+static bool skips(void *data, const char *path, const char *args, size_t n_bytes)
+{
+	return mf_children_skips(data, path, args, n_bytes);
+}
+
+int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
+		      const char *path, const char *cmd, struct mf_error *err)
+{
+	struct mf_pages_options pages = {
+		.model = options->model,
+		.what = options->pages,
+		.depth = options->report.depth,
+		.traces_children = options->trace_children,
+		.skips = skips,
+		.held = options->held,
+		.skips_data = (void *)options,
+	};
+
+	if (mf_consultant_is_needed(options)) {
+		pages.filter = &options->report;
+		pages.names = &options->symbolizer;
+	}
+	*recording = (struct mf_recording){ .options = options, .cmd = cmd };
+	mf_output_make_name(&recording->name, path ?: cmd, path ? strlen(path) : strcspn(cmd, " "));
+	pages.model.heap_admin = 0;
+	pages.model.logs_steps = mf_account_log_level(options);
+	return mf_pages_open(&pages, &recording->pages, err);
+}
+
+/*
+ * A stack that the module has not been told of yet is copied once more each time, by the program: the
+ * longer we wait for a processor, the more it pays. So this thread comes first, where it may (who is
+ * not root cannot). Not before the first records, for the program would inherit it.
+ */
+static void hurry(struct mf_recording *recording)
+{
+	if (recording->hurries)
+		return;
+	recording->hurries = true;
+	recording->nice = getpriority(PRIO_PROCESS, 0);
+	(void)setpriority(PRIO_PROCESS, 0, recording->nice - HURRY);
+}
+
+/* Nobody waits for us any more. */
+static void hurry_no_more(struct mf_recording *recording)
+{
+	if (recording->hurries)
+		(void)setpriority(PRIO_PROCESS, 0, recording->nice);
+	recording->hurries = false;
+}
+
+int mf_recording_drain(struct mf_recording *recording, struct mf_error *err)
+{
+	int ret;
+
+	hurry(recording);
+	ret = mf_pages_drain(recording->pages, err);
+
+	recording->broken |= ret != 0;
+	write_ended(recording);
+	return ret;
+}
+
+void mf_recording_end(struct mf_recording *recording)
+{
+	struct mf_error err;
+
+	hurry_no_more(recording);
+	recording->end_ns = now_ns();
+	if (mf_pages_end(recording->pages, &err))
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+	write_ended(recording);
+}
+
+static int64_t age_ms(const struct mf_pages_process *process)
+{
+	return (int64_t)moment(process, now_ns());
+}
+
+static void print_one(const struct mf_recording *recording, const struct mf_pages_process *process,
+		      FILE *out)
+{
+	if (process->state == MF_PAGES_RUNNING)
+		mf_control_print_profile(out, process->pid, "pages",
+					 mf_model_of(process->store)->heap, age_ms(process),
+					 cmd_of(recording, process));
+}
+
+void mf_recording_list(const struct mf_recording *recording, FILE *out)
+{
+	size_t n = mf_pages_count(recording->pages);
+
+	/* The first process first: it is the one meant when none is named. */
+	for (int first = 1; first >= 0; first--) {
+		for (size_t i = 0; i < n; i++) {
+			const struct mf_pages_process *process =
+				mf_pages_process(recording->pages, i);
+
+			if (process->launched == first)
+				print_one(recording, process, out);
+		}
+	}
+}
+
+int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
+			  pid_t pid, FILE *out, struct mf_error *err)
+{
+	static const enum mf_output_part parts[MF_CONTROL_VERBS] = {
+		[MF_CONTROL_SNAPSHOT] = MF_OUTPUT_PRESENT,
+		[MF_CONTROL_DETAILED_SNAPSHOT] = MF_OUTPUT_DETAILED,
+		[MF_CONTROL_ALL_SNAPSHOTS] = MF_OUTPUT_KEPT,
+	};
+
+	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS)
+		return mf_error_set(err, -EOPNOTSUPP, "an execution tree is of blocks: it needs "
+						      "heap mode");
+	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
+		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
+		struct mf_output_name name;
+		const struct mf_output_of output = output_of(recording, process, now_ns(), &name);
+
+		if (process->state != MF_PAGES_RUNNING ||
+		    (pid ? process->pid != pid : !process->launched))
+			continue;
+		return mf_output_print(recording->options, &output, parts[verb], out, err);
+	}
+	if (!pid)
+		return mf_error_set(err, -ESRCH, "error: cannot take snapshot before execution has "
+						 "started");
+	return mf_error_set(err, -ESRCH, "process %d is not profiled any more", (int)pid);
+}
+
+void mf_recording_close(struct mf_recording *recording)
+{
+	uint64_t most, bytes;
+
+	if (recording->pages) {
+		mf_pages_ring_use(recording->pages, &most, &bytes);
+		mf_message_say(MF_MESSAGE_DETAIL,
+			       "of the ring's %" PRIu64 " KiB, %" PRIu64 " were in use at most",
+			       bytes / 1024, most / 1024);
+	}
+	mf_pages_close(recording->pages);
+	*recording = (struct mf_recording){ 0 };
+}

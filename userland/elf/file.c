@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+// An ELF file as far as unwinding needs it: segments, unwind table, build id, bytes.
+
+#include "file.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "build_id.h"
+#include "base/cleanup.h"
+#include "base/inflate.h"
+
+#define BLOCK_BYTES 4096ull
+
+/* More program headers than this are no sane file's. */
+#define SEGMENTS_MAX 64
+
+#define NOTES_MAX 65536
+
+/* Bytes of a section with unwind rules; where what is made of it seems to be. */
+#define CFI_MAX	      (256ull << 20)
+#define CFI_ALIGNMENT 65536ull
+
+/* The only encodings that the binary search of the table is defined for; all linkers write them. */
+#define EH_VERSION		1
+#define EH_COUNT_UDATA4		0x03
+#define EH_TABLE_DATAREL_SDATA4 0x3b
+#define EH_HEADER_BYTES		12
+
+#if __SIZEOF_POINTER__ == 8
+#define NATIVE_CLASS ELFCLASS64
+#else
+#define NATIVE_CLASS ELFCLASS32
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define NATIVE_DATA ELFDATA2LSB
+#else
+#define NATIVE_DATA ELFDATA2MSB
+#endif
+
+struct mf_binary {
+	const struct mf_held_file *held; /* NULL: all bytes are in memory */
+	uint8_t *bytes;	 /* of the whole file, filled block by block */
+	uint8_t *blocks; /* bitmap of those that have been read */
+	uint64_t size;
+	ElfW(Phdr) segments[SEGMENTS_MAX]; /* the PT_LOAD ones */
+	unsigned int n_segments;
+	uint64_t table_header, table_entries; /* addresses; 0: no table */
+	uint64_t n_entries;
+	struct mf_cfi cfi; /* bytes NULL: none */
+	bool cfi_tried;
+	uint64_t entry;
+	uint8_t build_id[MF_BUILD_ID_MAX];
+	uint8_t build_id_size;
+};
+
+static bool load_block(struct mf_binary *binary, uint64_t block)
+{
+	uint64_t offset = block * BLOCK_BYTES;
+	uint64_t size = binary->size - offset < BLOCK_BYTES ? binary->size - offset : BLOCK_BYTES;
+	mf_auto_close int own = -1;
+	int fd;
+
+	if (!binary->held || binary->blocks[block / 8] & (1u << block % 8))
+		return true;
+	fd = binary->held->fd;
+	if (fd < 0)
+		fd = own = mf_held_open(binary->held);
+	if (fd < 0 || pread(fd, binary->bytes + offset, size, (off_t)offset) != (ssize_t)size)
+		return false;
+	binary->blocks[block / 8] |= (uint8_t)(1u << block % 8);
+	return true;
+}
+
+bool mf_binary_read(struct mf_binary *binary, uint64_t offset, void *bytes, size_t size)
+{
+	if (!size)
+		return true;
+	if (offset > binary->size || size > binary->size - offset)
+		return false;
+	for (uint64_t block = offset / BLOCK_BYTES; block <= (offset + size - 1) / BLOCK_BYTES;
+	     block++)
+		if (!load_block(binary, block))
+			return false;
+	memcpy(bytes, binary->bytes + offset, size);
+	return true;
+}
+
+bool mf_binary_address(const struct mf_binary *binary, uint64_t offset, uint64_t *address)
+{
+	for (unsigned int i = 0; i < binary->n_segments; i++) {
+		const ElfW(Phdr) *segment = &binary->segments[i];
+
+		if (offset < segment->p_offset || offset - segment->p_offset >= segment->p_filesz)
+			continue;
+		*address = segment->p_vaddr + (offset - segment->p_offset);
+		return true;
+	}
+	return false;
+}
+
+bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, uint64_t *table,
+			    uint64_t *n_entries)
+{
+	*header = binary->table_header;
+	*table = binary->table_entries;
+	*n_entries = binary->n_entries;
+	return binary->n_entries;
+}
+
+uint64_t mf_binary_entry(const struct mf_binary *binary)
+{
+	return binary->entry;
+}
+
+void mf_binary_build_id(const struct mf_binary *binary, struct mf_object *object)
+{
+	memcpy(object->build_id, binary->build_id, sizeof(object->build_id));
+	object->build_id_size = binary->build_id_size;
+}
+
+static void read_table(struct mf_binary *binary, const ElfW(Phdr) *segment)
+{
+	struct {
+		uint8_t version, pointer_encoding, count_encoding, table_encoding;
+		int32_t pointer;
+		uint32_t count;
+	} header;
+
+	_Static_assert(sizeof(header) == EH_HEADER_BYTES, "the header is packed as it is");
+	if (!mf_binary_read(binary, segment->p_offset, &header, sizeof(header)) ||
+	    header.version != EH_VERSION || header.count_encoding != EH_COUNT_UDATA4 ||
+	    header.table_encoding != EH_TABLE_DATAREL_SDATA4 ||
+	    header.count > (segment->p_filesz - EH_HEADER_BYTES) / 8)
+		return;
+	binary->table_header = segment->p_vaddr;
+	binary->table_entries = segment->p_vaddr + EH_HEADER_BYTES;
+	binary->n_entries = header.count;
+}
+
+/* The bytes of a section, uncompressed, of malloc; NULL if they cannot be had. */
+static uint8_t *read_section(struct mf_binary *binary, const ElfW(Shdr) *section, size_t *size)
+{
+	mf_auto_free uint8_t *bytes = NULL;
+	ElfW(Chdr) header;
+	uint8_t *plain;
+
+	if (section->sh_type == SHT_NOBITS || section->sh_size > CFI_MAX)
+		return NULL;
+	bytes = malloc(section->sh_size + 1);
+	if (!bytes || !mf_binary_read(binary, section->sh_offset, bytes, section->sh_size))
+		return NULL;
+	*size = section->sh_size;
+	if (!(section->sh_flags & SHF_COMPRESSED))
+		return mf_take(bytes, NULL);
+
+	if (*size < sizeof(header))
+		return NULL;
+	memcpy(&header, bytes, sizeof(header));
+	if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > CFI_MAX)
+		return NULL;
+	plain = mf_inflate(bytes + sizeof(header), *size - sizeof(header), header.ch_size);
+	*size = header.ch_size;
+	return plain;
+}
+
+static void add_sections(struct mf_binary *binary, struct mf_cfi_builder *builder)
+{
+	ElfW(Ehdr) elf;
+	ElfW(Shdr) names, section;
+
+	if (!mf_binary_read(binary, 0, &elf, sizeof(elf)) || elf.e_shentsize != sizeof(section) ||
+	    !mf_binary_read(binary, elf.e_shoff + elf.e_shstrndx * sizeof(names), &names,
+			    sizeof(names)))
+		return;
+	for (unsigned int i = 0; i < elf.e_shnum; i++) {
+		mf_auto_free uint8_t *bytes = NULL;
+		char name[16] = "";
+		size_t size;
+		bool loaded;
+
+		if (!mf_binary_read(binary, elf.e_shoff + i * sizeof(section), &section,
+				    sizeof(section)) ||
+		    !mf_binary_read(binary, names.sh_offset + section.sh_name, name,
+				    sizeof(name) - 1))
+			continue;
+		loaded = !strcmp(name, ".eh_frame") && !binary->n_entries;
+		if (!loaded && strcmp(name, ".debug_frame"))
+			continue;
+		bytes = read_section(binary, &section, &size);
+		if (bytes && loaded)
+			mf_cfi_add_eh_frame(builder, bytes, size, section.sh_addr);
+		else if (bytes)
+			mf_cfi_add_debug_frame(builder, bytes, size);
+	}
+}
+
+const struct mf_cfi *mf_binary_cfi(struct mf_binary *binary)
+{
+	struct mf_cfi_builder *builder;
+	uint64_t end = 0;
+
+	if (binary->cfi_tried)
+		return binary->cfi.bytes ? &binary->cfi : NULL;
+	binary->cfi_tried = true;
+	for (unsigned int i = 0; i < binary->n_segments; i++)
+		if (binary->segments[i].p_vaddr + binary->segments[i].p_memsz > end)
+			end = binary->segments[i].p_vaddr + binary->segments[i].p_memsz;
+	builder = mf_cfi_begin((end + CFI_ALIGNMENT) & ~(CFI_ALIGNMENT - 1));
+	if (!builder)
+		return NULL;
+	add_sections(binary, builder);
+	return mf_cfi_end(builder, &binary->cfi) ? &binary->cfi : NULL;
+}
+
+static void read_notes(struct mf_binary *binary, const ElfW(Phdr) *segment)
+{
+	mf_auto_free uint8_t *notes = NULL;
+	uint64_t size = segment->p_filesz;
+	const void *id;
+
+	if (size > NOTES_MAX || !(notes = malloc(size + 1)) ||
+	    !mf_binary_read(binary, segment->p_offset, notes, size))
+		return;
+	size = mf_build_id_find(notes, size, &id);
+	if (!size || size > MF_BUILD_ID_MAX)
+		return;
+	memcpy(binary->build_id, id, size);
+	binary->build_id_size = (uint8_t)size;
+}
+
+static bool read_headers(struct mf_binary *binary)
+{
+	ElfW(Ehdr) elf;
+
+	if (!mf_binary_read(binary, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+	    elf.e_ident[EI_CLASS] != NATIVE_CLASS || elf.e_ident[EI_DATA] != NATIVE_DATA ||
+	    elf.e_phentsize != sizeof(ElfW(Phdr)))
+		return false;
+	binary->entry = elf.e_entry;
+	for (unsigned int i = 0; i < elf.e_phnum; i++) {
+		ElfW(Phdr) segment;
+
+		if (!mf_binary_read(binary, elf.e_phoff + i * sizeof(segment), &segment,
+				    sizeof(segment)))
+			return false;
+		if (segment.p_type == PT_LOAD && binary->n_segments < SEGMENTS_MAX)
+			binary->segments[binary->n_segments++] = segment;
+		else if (segment.p_type == PT_GNU_EH_FRAME && segment.p_filesz >= EH_HEADER_BYTES)
+			read_table(binary, &segment);
+		else if (segment.p_type == PT_NOTE && !binary->build_id_size)
+			read_notes(binary, &segment);
+	}
+	return true;
+}
+
+struct mf_binary *mf_binary_open(const struct mf_held_file *held)
+{
+	struct mf_binary *binary;
+
+	if (held->error || !held->size)
+		return NULL;
+	binary = calloc(1, sizeof(*binary));
+	if (!binary)
+		return NULL;
+	binary->size = held->size;
+	binary->held = held;
+	binary->blocks = calloc(binary->size / BLOCK_BYTES / 8 + 1, 1);
+	binary->bytes = mmap(NULL, binary->size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (binary->bytes == MAP_FAILED)
+		binary->bytes = NULL;
+	if (!binary->blocks || !binary->bytes || !read_headers(binary)) {
+		mf_binary_close(binary);
+		return NULL;
+	}
+	return binary;
+}
+
+struct mf_binary *mf_binary_open_vdso(void)
+{
+	const ElfW(Ehdr) *elf = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct mf_binary *binary;
+
+	if (!elf)
+		return NULL;
+	binary = calloc(1, sizeof(*binary));
+	if (!binary)
+		return NULL;
+	/* Its section headers are last in it, as the linker leaves them. */
+	binary->size = elf->e_shoff + (uint64_t)elf->e_shnum * elf->e_shentsize;
+	binary->bytes = malloc(binary->size + 1);
+	if (binary->bytes)
+		memcpy(binary->bytes, elf, binary->size);
+	if (!binary->bytes || !read_headers(binary)) {
+		mf_binary_close(binary);
+		return NULL;
+	}
+	return binary;
+}
+
+void mf_binary_close(struct mf_binary *binary)
+{
+	if (!binary)
+		return;
+	if (binary->held) {
+		if (binary->bytes)
+			munmap(binary->bytes, binary->size);
+	} else {
+		free(binary->bytes);
+	}
+	free(binary->blocks);
+	free(binary->cfi.bytes);
+	free(binary);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which kind of program an ELF file is, judged by its headers alone.
+
+#include "kind.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/regular.h"
+
+#define OURSELVES "/proc/self/exe"
+
+/* The headers that matter; 64-bit only, since massif-ctl and its shim are. */
+struct image {
+	Elf64_Ehdr header;
+	char loader[PATH_MAX]; /* PT_INTERP; empty: none */
+};
+
+static bool read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Finds the loader that @fd asks for. False if the file is damaged. */
+static bool read_loader(int fd, struct image *image)
+{
+	image->loader[0] = '\0';
+	if (image->header.e_phentsize != sizeof(Elf64_Phdr))
+		return image->header.e_phnum == 0;
+	for (unsigned int i = 0; i < image->header.e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		if (!read_at(fd, &segment, sizeof(segment),
+			     image->header.e_phoff + i * sizeof(segment)))
+			return false;
+		if (segment.p_type != PT_INTERP)
+			continue;
+		if (segment.p_filesz == 0 || segment.p_filesz > sizeof(image->loader) ||
+		    !read_at(fd, image->loader, segment.p_filesz, segment.p_offset))
+			return false;
+		return image->loader[segment.p_filesz - 1] == '\0';
+	}
+	return true;
+}
+
+/* Reads the first header, whose fields for the machine lie alike in 32 and 64 bits. */
+static bool read_header(int fd, struct image *image)
+{
+	memset(&image->header, 0, sizeof(image->header));
+	if (!read_at(fd, &image->header, sizeof(Elf32_Ehdr), 0) ||
+	    memcmp(image->header.e_ident, ELFMAG, SELFMAG) != 0)
+		return false;
+	if (image->header.e_ident[EI_CLASS] != ELFCLASS64)
+		return true;
+	return read_at(fd, &image->header, sizeof(image->header), 0);
+}
+
+static bool same_machine(const Elf64_Ehdr *a, const Elf64_Ehdr *b)
+{
+	return a->e_ident[EI_CLASS] == b->e_ident[EI_CLASS] &&
+	       a->e_ident[EI_DATA] == b->e_ident[EI_DATA] && a->e_machine == b->e_machine;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Is @path the loader itself, whatever it is called? It loads the shim when run as a program. */
+static bool is_loader(const char *path, const char *loader)
+{
+	mf_auto_free char *real_path = realpath(path, NULL);
+	mf_auto_free char *real_loader = realpath(loader, NULL);
+
+	return real_path && real_loader && strcmp(real_path, real_loader) == 0;
+}
+
+enum mf_program_kind mf_elf_kind(const char *path)
+{
+	mf_auto_close int fd = mf_regular_open(path);
+	mf_auto_close int own_fd = open(OURSELVES, O_RDONLY | O_CLOEXEC);
+	struct image image, own;
+
+	if (fd < 0 || !read_header(fd, &image))
+		return MF_PROGRAM_UNKNOWN;
+	if (own_fd < 0 || !read_header(own_fd, &own) || !read_loader(own_fd, &own))
+		return MF_PROGRAM_UNKNOWN;
+	if (!same_machine(&image.header, &own.header))
+		return MF_PROGRAM_MACHINE;
+	if (image.header.e_type != ET_EXEC && image.header.e_type != ET_DYN)
+		return MF_PROGRAM_UNKNOWN;
+	if (!read_loader(fd, &image))
+		return MF_PROGRAM_UNKNOWN;
+	if (!image.loader[0])
+		return is_loader(path, own.loader) ? MF_PROGRAM_DYNAMIC : MF_PROGRAM_STATIC;
+	/* Another directory may be a distribution's way; another name is another C library. */
+	if (strcmp(last_part(image.loader), last_part(own.loader)) != 0)
+		return MF_PROGRAM_LOADER;
+	return MF_PROGRAM_DYNAMIC;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+// A question from the program to the aggregator: does a new context count?
+
+#include "filter_client.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	PATIENCE_MS = 200,    /* how often the program looks whether there is still somebody to answer, */
+	LONGEST_MS = 60000,   /* and how long it waits for somebody who is there, */
+	VACANT_MS = 3000,     /* or for somebody to come: massif-ctl may be handing over */
+};
+
+/* The word is shared by two processes. Returns early, too, and then false. */
+static bool wait_while(uint32_t *word, uint32_t value, int timeout_ms)
+{
+	struct timespec timeout = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_nsec = timeout_ms % 1000 * 1000000l,
+	};
+
+	return syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0) < 0 &&
+	       errno == ETIMEDOUT;
+}
+
+static void wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* For how long at most to wait, as things are now. */
+static int patience(const struct mf_store_header *header)
+{
+	uint32_t consultant = __atomic_load_n(&header->consultant, __ATOMIC_ACQUIRE);
+
+	if (consultant & FUTEX_OWNER_DIED)
+		return 0;
+	return consultant ? LONGEST_MS : VACANT_MS;
+}
+
+/* Without a system call; the consultant looks for questions every now and then by itself. */
+static void wait_busily(const struct mf_store_header *header)
+{
+	while (__atomic_load_n(&header->answer, __ATOMIC_ACQUIRE) == MF_ANSWER_PENDING && patience(header))
+		;
+}
+
+bool mf_consult_ask(struct mf_store *store, uint32_t context)
+{
+	struct mf_store_header *header = store->header;
+	int waited = 0;
+	uint32_t answer;
+	/* The program's, whose malloc this is a part of. */
+	int saved = errno;
+
+	__atomic_store_n(&header->answer, MF_ANSWER_PENDING, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->question, context, __ATOMIC_RELEASE);
+	if (!header->may_not_wait)
+		wake(&header->question);
+	for (;;) {
+		if (header->may_not_wait)
+			wait_busily(header);
+		answer = __atomic_load_n(&header->answer, __ATOMIC_ACQUIRE);
+		if (answer != MF_ANSWER_PENDING)
+			break;
+		if (waited >= patience(header)) {
+			header->consults = 0;
+			header->unanswered = 1;
+			answer = MF_ANSWER_COUNTS;
+			break;
+		}
+		/* Signals that come all the time shall not make it endless. */
+		waited += wait_while(&header->answer, MF_ANSWER_PENDING, PATIENCE_MS) ? PATIENCE_MS : 1;
+	}
+	errno = saved;
+	return answer != MF_ANSWER_IGNORED;
+}
+
+_Static_assert(sizeof(((struct mf_consult_seat *)0)->list) == sizeof(struct robust_list_head),
+	       "the kernel's structure");
+
+void mf_consult_sit(struct mf_store *store, struct mf_consult_seat *seat)
+{
+	uint32_t *word = &store->header->consultant;
+
+	seat->entry.next = &seat->list;
+	seat->list.next = &seat->entry;
+	seat->list.offset = (char *)word - (char *)&seat->entry;
+	seat->list.pending = NULL;
+	syscall(SYS_set_robust_list, &seat->list, sizeof(seat->list));
+	__atomic_store_n(word, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+}
+
+void mf_consult_leave(struct mf_store *store, struct mf_consult_seat *seat)
+{
+	__atomic_store_n(&store->header->consultant, 0, __ATOMIC_RELEASE);
+	seat->list.next = &seat->list;
+}
+
+uint32_t mf_consult_wait(struct mf_store *store, int timeout_ms)
+{
+	uint32_t question = __atomic_load_n(&store->header->question, __ATOMIC_ACQUIRE);
+
+	if (question)
+		return question;
+	wait_while(&store->header->question, 0, timeout_ms);
+	return __atomic_load_n(&store->header->question, __ATOMIC_ACQUIRE);
+}
+
+void mf_consult_answer(struct mf_store *store, enum mf_answer answer)
+{
+	__atomic_store_n(&store->header->question, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&store->header->answer, answer, __ATOMIC_RELEASE);
+	wake(&store->header->answer);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+// Keeps what the contexts' bytes were at each capture, as far as they have changed since.
+
+#include "tree_version.h"
+
+#include <string.h>
+
+#include "model.h"
+#include "tally.h"
+#include "trie.h"
+
+/* One event changes two contexts at most. */
+#define PASTS_PER_EVENT 2u
+
+/* Chunks that there may be before anybody looks what is needed of them. */
+#define FEW_CHUNKS 32u
+
+/* Chunks that may come while a reader wants all to stay where it is: 64 MiB. */
+#define PATIENCE_CHUNKS 16384u
+
+_Static_assert(sizeof(struct mf_chunk) == 4096, "a chunk is a page");
+_Static_assert(MF_CAPTURE_CONTEXT_BITS >= MF_BLOCKS_CONTEXT_BITS, "contexts do not fit");
+
+uint64_t mf_capture_take(struct mf_store *store)
+{
+	struct mf_store_header *header = store->header;
+	uint64_t number = mf_capture_number(header->capture) + 1;
+
+	header->capture = number << MF_CAPTURE_CONTEXT_BITS |
+			  (header->n_contexts - MF_CONTEXT_FIRST);
+	return header->capture;
+}
+
+/* In an order in which it is no past at all until it is whole. */
+static void write_past(struct mf_past *past, uint64_t bytes, uint64_t since, uint64_t until,
+		       uint32_t context)
+{
+	past->bytes = bytes;
+	past->since = since;
+	past->context = context;
+	__atomic_store_n(&past->until, until, __ATOMIC_RELEASE);
+}
+
+bool mf_capture_keep(struct mf_store *store, uint32_t shard, uint32_t context)
+{
+	uint64_t newest = store->header->capture;
+	struct mf_cell *cell = mf_trie_cell(store, shard, context);
+	struct mf_tally *tally = mf_tally_of(store, shard);
+
+	/* A context that is younger than the capture has no past. */
+	if (context - MF_CONTEXT_FIRST < mf_capture_contexts(newest)) {
+		struct mf_chunk *chunk = &mf_capture_chunks(store)[tally->last_chunk];
+
+		if (!tally->pasts_room)
+			return false;
+		write_past(&chunk->pasts[MF_PASTS_PER_CHUNK - tally->pasts_room], cell->bytes,
+			   mf_capture_number(cell->capture), mf_capture_number(newest), context);
+		tally->pasts_room--;
+	}
+	cell->capture = newest;
+	/* The bytes change only after that. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return true;
+}
+
+void mf_capture_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context)
+{
+	mf_capture_make_room(store, shard);
+	mf_capture_keep(store, shard, context);
+}
+
+static void free_chunks(struct mf_store *store, uint32_t chunk)
+{
+	struct mf_store_header *header = store->header;
+
+	while (chunk) {
+		uint32_t next = mf_capture_chunks(store)[chunk].newer;
+
+		mf_capture_chunks(store)[chunk].newer = header->free_chunk;
+		header->free_chunk = chunk;
+		header->chunks_in_use--;
+		chunk = next;
+	}
+}
+
+/* Moves what is needed of a shard's pasts together, and frees the chunks behind. */
+static void prune_shard(struct mf_store *store, struct mf_tally *tally, const uint64_t *captures,
+			uint32_t n_captures)
+{
+	struct mf_chunk *chunks = mf_capture_chunks(store);
+	uint32_t to = tally->first_chunk, used = 0, n = 0, rest;
+
+	for (uint32_t from = to; from; from = chunks[from].newer) {
+		for (uint32_t i = 0; i < MF_PASTS_PER_CHUNK; i++) {
+			const struct mf_past *past = &chunks[from].pasts[i];
+			struct mf_past *place;
+
+			/* The captures up to @n are those up to and with its until. */
+			while (n < n_captures && mf_capture_number(captures[n]) <= past->until)
+				n++;
+			if (!past->until || !n ||
+			    mf_capture_number(captures[n - 1]) <= past->since ||
+			    mf_capture_contexts(captures[n - 1]) <= past->context - MF_CONTEXT_FIRST)
+				continue;
+			if (used == MF_PASTS_PER_CHUNK) {
+				to = chunks[to].newer;
+				used = 0;
+			}
+			place = &chunks[to].pasts[used++];
+			if (place == past)
+				continue;
+			__atomic_store_n(&place->until, 0, __ATOMIC_RELAXED);
+			__atomic_thread_fence(__ATOMIC_RELEASE);
+			write_past(place, past->bytes, past->since, past->until, past->context);
+		}
+	}
+	if (!to)
+		return;
+	for (uint32_t i = used; i < MF_PASTS_PER_CHUNK; i++)
+		chunks[to].pasts[i].until = 0;
+	rest = chunks[to].newer;
+	__atomic_store_n(&tally->last_chunk, to, __ATOMIC_RELEASE);
+	tally->pasts_room = MF_PASTS_PER_CHUNK - used;
+	chunks[to].newer = 0;
+	free_chunks(store, rest);
+}
+
+/* Gives back what no kept snapshot needs. @urgent: even if somebody is reading. */
+static void prune(struct mf_store *store, bool urgent)
+{
+	struct mf_store_header *header = store->header;
+	uint32_t moves = header->capture_moves, n;
+	const uint64_t *captures;
+
+	/* A reader sees that there is somebody at work, or is seen. */
+	__atomic_store_n(&header->capture_moves, moves + 1, __ATOMIC_SEQ_CST);
+	if (!urgent && __atomic_load_n(&header->capture_readers, __ATOMIC_SEQ_CST) &&
+	    header->chunks_in_use < header->prune_at + PATIENCE_CHUNKS) {
+		__atomic_store_n(&header->capture_moves, moves, __ATOMIC_RELEASE);
+		return;
+	}
+	n = mf_model_captures(store, &captures);
+	prune_shard(store, mf_tally_of(store, 0), captures, n);
+	for (uint32_t i = 1; i < header->n_tallies; i++)
+		prune_shard(store, mf_tally_of(store, i), captures, n);
+	/* So that the work is in proportion to the pasts that were written meanwhile. */
+	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
+	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);
+}
+
+/* 0: there is none. */
+static uint32_t find_chunk(struct mf_store *store)
+{
+	struct mf_store_header *header = store->header;
+	uint32_t chunk = header->free_chunk;
+
+	if (chunk) {
+		header->free_chunk = mf_capture_chunks(store)[chunk].newer;
+	} else {
+		if (!mf_store_fits(store, MF_REGION_CAPTURES, header->n_chunks,
+				   sizeof(struct mf_chunk)))
+			return 0;
+		chunk = header->n_chunks++;
+	}
+	header->chunks_in_use++;
+	return chunk;
+}
+
+/* Without any tree no past is needed: so there is always a chunk in the end. */
+static uint32_t take_chunk(struct mf_store *store)
+{
+	uint32_t chunk = find_chunk(store);
+
+	if (chunk)
+		return chunk;
+	prune(store, true);
+	while (!(chunk = find_chunk(store))) {
+		mf_store_set_full(store, MF_STORE_FULL_CAPTURES);
+		if (!mf_model_drop_trees(store))
+			return 0;
+		prune(store, true);
+	}
+	return chunk;
+}
+
+void mf_capture_make_room(struct mf_store *store, uint32_t shard)
+{
+	struct mf_chunk *chunks = mf_capture_chunks(store);
+	struct mf_tally *tally = mf_tally_of(store, shard);
+	uint32_t chunk;
+
+	if (tally->pasts_room >= PASTS_PER_EVENT)
+		return;
+	if (store->header->chunks_in_use >= store->header->prune_at)
+		prune(store, false);
+	if (tally->pasts_room >= PASTS_PER_EVENT)
+		return;
+	chunk = take_chunk(store);
+	if (!chunk || tally->pasts_room >= PASTS_PER_EVENT) {
+		if (chunk) {
+			chunks[chunk].newer = 0;
+			free_chunks(store, chunk);
+		}
+		return;
+	}
+	memset(&chunks[chunk], 0, sizeof(chunks[chunk]));
+	chunks[chunk].older = tally->last_chunk;
+	if (tally->last_chunk)
+		chunks[tally->last_chunk].newer = chunk;
+	else
+		tally->first_chunk = chunk;
+	__atomic_store_n(&tally->last_chunk, chunk, __ATOMIC_RELEASE);
+	tally->pasts_room = MF_PASTS_PER_CHUNK;
+}
+
+void mf_capture_hold(const struct mf_store *store)
+{
+	__atomic_add_fetch(&store->header->capture_readers, 1, __ATOMIC_SEQ_CST);
+}
+
+void mf_capture_let_go(const struct mf_store *store)
+{
+	__atomic_sub_fetch(&store->header->capture_readers, 1, __ATOMIC_SEQ_CST);
+}
+
+uint32_t mf_capture_moves(const struct mf_store *store)
+{
+	return __atomic_load_n(&store->header->capture_moves, __ATOMIC_SEQ_CST);
+}

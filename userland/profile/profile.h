@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A finished profile: what the writers of output files are given. */
+#ifndef MASSIF_REPORT_PROFILE_H
+#define MASSIF_REPORT_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pages_what.h"
+#include "object.h"
+
+enum mf_time_unit {
+	MF_TIME_INSTRUCTIONS, /* "i" */
+	MF_TIME_MS,	      /* "ms" */
+	MF_TIME_BYTES,	      /* "B" */
+};
+
+/* A captured stack, innermost frame first, before any filtering by function names. */
+struct mf_context {
+	const struct mf_frame *frames;
+	uint32_t n_frames;
+};
+
+#define MF_PROFILE_FRAMES_MAX 512u /* more than any stack has */
+
+/* The live bytes of one context at the time of a snapshot. */
+struct mf_leaf {
+	uint32_t context; /* index into the profile's contexts */
+	uint64_t bytes;
+};
+
+enum mf_tree_kind {
+	MF_TREE_EMPTY,
+	MF_TREE_DETAILED,
+	MF_TREE_PEAK,
+};
+
+struct mf_profile_snapshot {
+	int64_t time;		/* in the profile's time unit */
+	uint64_t heap_bytes;	/* requested by live blocks, or mapped */
+	uint64_t extra_bytes;	/* the allocator's overhead */
+	uint64_t stack_bytes;
+	enum mf_tree_kind tree;
+	const char *root; /* the words of its root; NULL: those of the profile's kind */
+	/* Of a detailed snapshot: what is live. Of other contexts, up to @n_seen, nothing was. */
+	const struct mf_leaf *leaves;
+	size_t n_leaves;
+	size_t n_seen; /* contexts that had been seen by then, which are the first ones */
+};
+
+struct mf_profile {
+	const char *desc; /* text after "desc: ", e.g. "--time-unit=B" or "(none)" */
+	const char *cmd;  /* text after "cmd: " */
+	enum mf_time_unit time_unit;
+	bool pages; /* pages mode: another root line */
+	enum mf_pages_what what; /* in pages mode */
+	const struct mf_object *objects; /* [0] is the unknown object */
+	size_t n_objects;
+	/*
+	 * Copies the frames of context @number of @source to @frames, room for MF_PROFILE_FRAMES_MAX.
+	 * There can be so many contexts that they are not to be in memory all at once.
+	 */
+	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
+	const void *source;
+	size_t n_contexts;
+	const struct mf_profile_snapshot *snapshots; /* in the order of their numbers */
+	size_t n_snapshots;
+};
+
+#endif
