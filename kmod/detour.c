@@ -116,13 +116,13 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 					     unsigned long flags, unsigned long regs)
 {
 	struct mm_struct *mm = ((struct vm_area_struct *)vma)->vm_mm;
-	struct massif_span span MASSIF_RAW;
+	struct massif_rss_span span MASSIF_RAW;
 	unsigned long result;
 
 	if (massif_fault_own(mm) && regs) {
-		if (massif_span_enter(&span, mm, addr & PAGE_MASK)) {
+		if (massif_rss_span_enter(&span, mm, addr & PAGE_MASK)) {
 			result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
-			if (unlikely(massif_span_leave(&span)))
+			if (unlikely(massif_rss_span_leave(&span)))
 				module_put(THIS_MODULE);
 			return result;
 		}
@@ -215,7 +215,7 @@ void massif_detour_disarm_fault(void)
 {
 	massif_direct_disarm(&fault_direct, &fault_site, 1,
 			     (unsigned long)massif_detour_entry_fault);
-	massif_desk_adopt();
+	massif_fault_slot_adopt();
 }
 
 /* Nobody holds the module for a wrapper; but a thread may still be about to return from one. */

@@ -26,7 +26,7 @@ static int ioctl_query(struct massif_session *session, void *arg)
 	query->abi = MASSIF_ABI;
 	query->features = MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS |
 			  MASSIF_FEATURE_KNOWN | MASSIF_FEATURE_ATTACH |
-			  (massif_zap_available ? MASSIF_FEATURE_RESIDENT : 0);
+			  (massif_rss_notifier_available ? MASSIF_FEATURE_RESIDENT : 0);
 	strscpy_pad(query->release, MASSIF_RELEASE, sizeof(query->release));
 	return 0;
 }
@@ -51,7 +51,7 @@ static int ioctl_setup(struct massif_session *session, void *arg)
 		return -EPROTONOSUPPORT;
 	if (!valid_sizes(setup))
 		return -EINVAL;
-	if (setup->flags & MASSIF_SETUP_RESIDENT && !massif_zap_available)
+	if (setup->flags & MASSIF_SETUP_RESIDENT && !massif_rss_notifier_available)
 		return -EOPNOTSUPP;
 	memset(setup->dead_hook, 0, sizeof(setup->dead_hook));
 	return massif_session_setup(session, setup);
@@ -89,11 +89,11 @@ static int ioctl_status(struct massif_session *session, void *arg)
 
 static int ioctl_known(struct massif_session *session, void *arg)
 {
-	struct massif_known *known = arg;
+	struct massif_stack_cache *known = arg;
 
 	if (known->flags)
 		return -EINVAL;
-	return massif_known_tell(&session->known, known);
+	return massif_stack_cache_tell(&session->known, known);
 }
 
 static int ioctl_hook(struct massif_session *session, void *arg)
@@ -158,7 +158,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 		struct massif_enrol enrol;
 		struct massif_resync resync;
 		struct massif_status status;
-		struct massif_known known;
+		struct massif_stack_cache known;
 		struct massif_attach attach;
 		struct massif_test test;
 		struct massif_hook_info hook;

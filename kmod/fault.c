@@ -58,12 +58,12 @@ static void note(enum event event, struct mm_struct *mm)
 /* The address space mm is that of a test (1), which is over (-1). */
 void massif_fault_test(struct mm_struct *mm, int by)
 {
-	massif_resident_crowd(mm, by);
+	massif_mm_filter(mm, by);
 	atomic_add(by, &massif_fault_tests);
 }
 
 /*
- * current's own fault at addr is about to be handled, and has no span of massif_span_enter()'s. A worker,
+ * current's own fault at addr is about to be handled, and has no span of massif_rss_span_enter()'s. A worker,
  * which does not return to user mode, has none: what it changes is told as it changes.
  */
 void massif_fault_touch(unsigned long addr)
@@ -80,7 +80,7 @@ void massif_fault_touch(unsigned long addr)
 	rcu_read_lock();
 	target = massif_resident_find(current->mm);
 	if (target)
-		massif_span_touch(target, &place);
+		massif_rss_span_touch(target, &place);
 	rcu_read_unlock();
 }
 
@@ -121,7 +121,7 @@ MASSIF_RSS_STAT_PROBE(on_change, mm, member)
 	if (massif_resident_unlikely(mm))
 		return;
 	note(EVENT_CHANGE, mm);
-	massif_span_changed(mm, member);
+	massif_rss_span_changed(mm, member);
 }
 
 static struct {
@@ -158,7 +158,7 @@ static int on_populate(struct kprobe *probe, struct pt_regs *regs)
 	rcu_read_lock();
 	target = massif_resident_find(change.mm);
 	if (target)
-		massif_span_touch(target, &place);
+		massif_rss_span_touch(target, &place);
 	rcu_read_unlock();
 	return 0;
 }

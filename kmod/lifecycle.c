@@ -219,7 +219,7 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	if (!adopt(process, new, target, child))
 		goto out;
 	write_fork(process, massif_target_find(parent->mm), new);
-	if (target && !massif_visit_resync(target, child, MASSIF_RESYNC_FORK))
+	if (target && !massif_return_work_resync(target, child, MASSIF_RESYNC_FORK))
 		massif_target_desync(target);
 out:
 	rcu_read_unlock();
@@ -276,7 +276,7 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		goto out;
 	}
 	write_exec(process, target, old, rec);
-	massif_visit_resync(target, task, MASSIF_RESYNC_EXEC);
+	massif_return_work_resync(target, task, MASSIF_RESYNC_EXEC);
 out:
 	rcu_read_unlock();
 	kfree(rec);

@@ -28,7 +28,7 @@ static int __init massif_init(void)
 	if (err)
 		return err;
 	massif_ptrace_init();
-	massif_visit_init();
+	massif_return_work_init();
 	err = massif_processor_init();
 	if (err)
 		return err;
@@ -43,9 +43,9 @@ static void __exit massif_exit(void)
 {
 	massif_device_exit();
 	massif_processor_exit();
-	massif_zap_exit();
-	massif_spans_exit();
-	massif_visit_exit();
+	massif_rss_notifier_exit();
+	massif_rss_spans_exit();
+	massif_return_work_exit();
 	massif_detour_exit();
 	massif_target_exit();
 }

@@ -89,7 +89,7 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 	if (rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC))
 		massif_target_desync(target);
 	else
-		massif_visit_name(target, rec.addr, rec.len);
+		massif_return_work_name(target, rec.addr, rec.len);
 }
 
 /* total_vm was, or is, before without [addr, addr + len) removed, and after with it. */
@@ -121,7 +121,7 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 	if (unlikely(!massif_target_synced(target)) &&
 	    !(rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC)) &&
 	    massif_task_has_user(current))
-		massif_visit_resync(target, current, MASSIF_RESYNC_LOST);
+		massif_return_work_resync(target, current, MASSIF_RESYNC_LOST);
 }
 
 /* Common to all leave handlers that report a MAP. */
@@ -192,7 +192,7 @@ static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 		return true;
 	announce(target, call);
 	if (READ_ONCE(target->removing.by) == current)
-		massif_known_unmap(target, change->mm, NULL, change->addr,
+		massif_stack_cache_unmap(target, change->mm, NULL, change->addr,
 				   change->addr + change->len);
 	return true;
 }
@@ -216,7 +216,7 @@ static bool enter_unmap(struct massif_target *target, struct massif_call *call)
 {
 	atomic_inc(&target->unmapping);
 	announce(target, call);
-	massif_known_unmap(target, call->change.mm, call->change.vma, call->change.addr,
+	massif_stack_cache_unmap(target, call->change.mm, call->change.vma, call->change.addr,
 			   call->change.addr + call->change.len);
 	return true;
 }

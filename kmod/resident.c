@@ -24,13 +24,13 @@
 #define SPANS_BETWEEN_LOOKS	32
 #define SPANS_BETWEEN_SUMS	64
 
-atomic_t massif_resident_crowds[1 << MASSIF_CROWD_BITS];
+atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
 u64 massif_resident_epoch;
 
-void massif_resident_crowd(struct mm_struct *mm, int by)
+void massif_mm_filter(struct mm_struct *mm, int by)
 {
-	atomic_add(by, massif_resident_crowd_of(mm));
+	atomic_add(by, massif_mm_filter_of(mm));
 }
 
 /* The target of mm, if what is resident of it is followed. Under RCU. */
@@ -42,7 +42,7 @@ struct massif_target *massif_resident_find(struct mm_struct *mm)
 void massif_resident_init(struct massif_resident *resident)
 {
 	raw_spin_lock_init(&resident->lock);
-	massif_spans_init(&resident->spans);
+	massif_rss_spans_init(&resident->spans);
 }
 
 /* The present counters, with what threads have collected; how many threads these are. */
@@ -68,7 +68,7 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 	int i;
 
 	lockdep_assert_held(&resident->lock);
-	if (!massif_spans_idle(target))
+	if (!massif_rss_spans_idle(target))
 		return;
 	resident->until_drift = count_all(mm, now) > THREADS_SUMMED_OFTEN ?
 				SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
@@ -83,12 +83,12 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 	 * without the lock.
 	 */
 	smp_mb();
-	if (massif_desk_served(mm) || !massif_spans_idle(target))
+	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target))
 		return;
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		now[i] -= resident->told[i];
-	massif_told_fill(&rec, target, &place);
-	massif_told_write(target, &rec, now);
+	massif_rss_record_fill(&rec, target, &place);
+	massif_rss_record_write(target, &rec, now);
 }
 
 /*
@@ -100,7 +100,7 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 {
 	struct massif_resident *resident = &target->resident;
 	struct massif_rss_base base = {};
-	struct massif_zap *zap = NULL;
+	struct massif_rss_notifier *zap = NULL;
 	unsigned long irq;
 
 	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base))
@@ -111,7 +111,7 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		return false;
 	}
 	if (!resident->zap)
-		zap = massif_zap_create(mm);
+		zap = massif_rss_notifier_create(mm);
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	if (target->alive && !resident->attached) {
 		raw_spin_lock(&resident->lock);
@@ -122,21 +122,21 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		rcu_read_unlock();
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
-		/* With massif_span_enter(): whoever has this has changed nothing that was counted. */
+		/* With massif_rss_span_enter(): whoever has this has changed nothing that was counted. */
 		smp_store_release(&massif_resident_epoch, resident->epoch);
-		massif_resident_crowd(mm, 1);
+		massif_mm_filter(mm, 1);
 		/* With massif_target_find_resident(). */
 		smp_store_release(&resident->attached, true);
 	}
 	if (target->alive && zap && !resident->zap) {
-		massif_zap_aim(zap, target);
+		massif_rss_notifier_aim(zap, target);
 		swap(resident->zap, zap);
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	mmap_write_unlock(mm);
 
 	if (zap)
-		massif_zap_put(zap);
+		massif_rss_notifier_put(zap);
 	massif_rss_base_free(&base);
 	return resident->zap;
 }
@@ -146,7 +146,7 @@ void massif_resident_hide(struct massif_target *target)
 {
 	lockdep_assert_held(&massif_table_lock);
 	if (target->resident.zap)
-		massif_zap_aim(target->resident.zap, NULL);
+		massif_rss_notifier_aim(target->resident.zap, NULL);
 }
 
 /* By the one who took target out of the table. */
@@ -154,9 +154,9 @@ void massif_resident_detach(struct massif_target *target)
 {
 	if (!target->resident.attached)
 		return;
-	massif_resident_crowd(target->mm, -1);
+	massif_mm_filter(target->mm, -1);
 	if (target->resident.zap)
-		massif_zap_put(target->resident.zap);
+		massif_rss_notifier_put(target->resident.zap);
 }
 
 /* Says what is resident now, after a resync or at the end. mm as in massif_resident_attach(). */
@@ -168,10 +168,10 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 	unsigned long irq;
 
 	rcu_read_lock();
-	massif_told_fill(&rec, target, &place);
+	massif_rss_record_fill(&rec, target, &place);
 	raw_spin_lock_irqsave(&resident->lock, irq);
 	massif_resident_look_for_drift(target, mm);
-	massif_told_write(target, &rec, NULL);
+	massif_rss_record_write(target, &rec, NULL);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
 	rcu_read_unlock();
 }
@@ -202,6 +202,6 @@ void massif_resident_move(struct massif_target *target, unsigned long to, unsign
 /* The target is about to be freed, and no hook can find it any more. */
 void massif_resident_deinit(struct massif_resident *resident)
 {
-	massif_spans_deinit(&resident->spans);
+	massif_rss_spans_deinit(&resident->spans);
 	massif_rss_base_free(&resident->base);
 }

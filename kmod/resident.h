@@ -23,14 +23,14 @@
 #define massif_each(i, count)	_Pragma("GCC unroll 8") for ((i) = 0; (i) < (count); (i)++)
 
 struct massif_target;
-struct massif_zap;
+struct massif_rss_notifier;
 struct mm_struct;
 
 /* Part of a target. All zero, and not attached, unless its session asked for resident pages. */
 struct massif_resident {
 	/* Each is set once, with massif_table_lock and with mmap_lock for writing; attached with release. */
 	bool attached;
-	struct massif_zap *zap;		/* whoever takes the target out of the table puts it */
+	struct massif_rss_notifier *zap;		/* whoever takes the target out of the table puts it */
 
 	/*
 	 * Protects what is below, and the list of spans. Hooks take it under mmap_lock and the locks of
@@ -42,7 +42,7 @@ struct massif_resident {
 	unsigned int until_drift;	/* spans with a change until drift is looked for again */
 	u64 epoch;			/* what massif_resident_epoch was made when this began */
 
-	struct massif_spans spans;	/* who is changing something right now */
+	struct massif_rss_spans spans;	/* who is changing something right now */
 };
 
 void massif_resident_init(struct massif_resident *resident);
@@ -59,23 +59,23 @@ extern u64 massif_resident_epoch;
 /* How many targets have an address space of each hash: others are told apart by a few instructions. */
 #define MASSIF_CROWD_BITS	8
 #define MASSIF_CROWD_SHIFT	8
-extern atomic_t massif_resident_crowds[1 << MASSIF_CROWD_BITS];
+extern atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
 /* Those of struct mm_struct are some hundred bytes apart. */
-static inline atomic_t *massif_resident_crowd_of(const struct mm_struct *mm)
+static inline atomic_t *massif_mm_filter_of(const struct mm_struct *mm)
 {
-	return &massif_resident_crowds[(unsigned long)mm >> MASSIF_CROWD_SHIFT &
+	return &massif_mm_filters[(unsigned long)mm >> MASSIF_CROWD_SHIFT &
 				       (BIT(MASSIF_CROWD_BITS) - 1)];
 }
 
 /* No target, for sure? */
 static inline bool massif_resident_unlikely(const struct mm_struct *mm)
 {
-	return likely(!atomic_read(massif_resident_crowd_of(mm)));
+	return likely(!atomic_read(massif_mm_filter_of(mm)));
 }
 
 struct massif_target *massif_resident_find(struct mm_struct *mm);
-void massif_resident_crowd(struct mm_struct *mm, int by);
+void massif_mm_filter(struct mm_struct *mm, int by);
 
 /* Under RCU, with resident.lock. */
 void massif_resident_look_for_drift(struct massif_target *target, struct mm_struct *mm);

@@ -24,13 +24,13 @@
  * capture. Only the thread itself finds and changes it (for a new thread: its parent, before it
  * runs).
  */
-struct massif_visit {
+struct massif_return_work {
 	struct callback_head work;
 	struct hlist_node node;		/* in the table */
 	struct task_struct *task;	/* not a reference: the work runs before it is gone */
 	struct massif_target *target;	/* a reference */
 	struct massif_session *session;	/* a reference */
-	struct massif_capture capture;	/* number 0: no stack asked for */
+	struct massif_stack_copy capture;	/* number 0: no stack asked for */
 	u32 reason;			/* of a resync; 0: none asked for */
 	u32 nr_names;
 	struct {
@@ -53,7 +53,7 @@ static unsigned int bucket(const struct task_struct *task)
 	return hash_ptr(task, TABLE_BITS);
 }
 
-static void insert(struct massif_visit *visit)
+static void insert(struct massif_return_work *visit)
 {
 	unsigned int b = bucket(visit->task);
 	unsigned long irq;
@@ -63,7 +63,7 @@ static void insert(struct massif_visit *visit)
 	raw_spin_unlock_irqrestore(&table[b].lock, irq);
 }
 
-static void remove(struct massif_visit *visit)
+static void remove(struct massif_return_work *visit)
 {
 	unsigned int b = bucket(visit->task);
 	unsigned long irq;
@@ -73,9 +73,9 @@ static void remove(struct massif_visit *visit)
 	raw_spin_unlock_irqrestore(&table[b].lock, irq);
 }
 
-static struct massif_visit *find(const struct task_struct *task, struct massif_target *target)
+static struct massif_return_work *find(const struct task_struct *task, struct massif_target *target)
 {
-	struct massif_visit *visit, *found = NULL;
+	struct massif_return_work *visit, *found = NULL;
 	unsigned int b = bucket(task);
 	unsigned long irq;
 
@@ -90,7 +90,7 @@ static struct massif_visit *find(const struct task_struct *task, struct massif_t
 	return found;
 }
 
-static void release(struct massif_visit *visit)
+static void release(struct massif_return_work *visit)
 {
 	atomic_dec(&visit->session->pending);
 	massif_target_put(visit->target);
@@ -98,7 +98,7 @@ static void release(struct massif_visit *visit)
 	kfree(visit);
 }
 
-static void pay(struct massif_visit *visit)
+static void pay(struct massif_return_work *visit)
 {
 	struct massif_target *target = visit->target;
 	u32 i;
@@ -125,13 +125,13 @@ static void pay(struct massif_visit *visit)
 
 static void run(struct callback_head *work)
 {
-	struct massif_visit *visit = container_of(work, struct massif_visit, work);
+	struct massif_return_work *visit = container_of(work, struct massif_return_work, work);
 
 	remove(visit);
 	if (READ_ONCE(visit->target->alive))
 		pay(visit);
 	release(visit);
-	/* massif_visit_exit() waits for the few instructions that are left. */
+	/* massif_return_work_exit() waits for the few instructions that are left. */
 	module_put(THIS_MODULE);
 }
 
@@ -139,9 +139,9 @@ static void run(struct callback_head *work)
  * In a hook, for current or for a thread that has not run yet. NULL: no memory, or one of thread
  * and session is ending.
  */
-static struct massif_visit *get(struct task_struct *task, struct massif_target *target)
+static struct massif_return_work *get(struct task_struct *task, struct massif_target *target)
 {
-	struct massif_visit *visit = find(task, target);
+	struct massif_return_work *visit = find(task, target);
 
 	if (visit)
 		return visit;
@@ -178,10 +178,10 @@ static struct massif_visit *get(struct task_struct *task, struct massif_target *
  * same for all of a system call. 0: no memory for it (counted). known: the stack is this one (0: not
  * known).
  */
-u32 massif_visit_capture(struct massif_target *target, u32 known)
+u32 massif_return_work_capture(struct massif_target *target, u32 known)
 {
 	struct massif_session *session = target->session;
-	struct massif_visit *visit = get(current, target);
+	struct massif_return_work *visit = get(current, target);
 
 	if (!visit) {
 		atomic64_inc(&session->captures_failed);
@@ -198,9 +198,9 @@ u32 massif_visit_capture(struct massif_target *target, u32 known)
 }
 
 /* What was just mapped by current at addr is a file: say which. */
-void massif_visit_name(struct massif_target *target, unsigned long addr, unsigned long len)
+void massif_return_work_name(struct massif_target *target, unsigned long addr, unsigned long len)
 {
-	struct massif_visit *visit = get(current, target);
+	struct massif_return_work *visit = get(current, target);
 
 	if (!visit) {
 		massif_target_desync(target);
@@ -216,9 +216,9 @@ void massif_visit_name(struct massif_target *target, unsigned long addr, unsigne
 }
 
 /* Before task (current, or one that has not run yet) runs in user mode: say all of its mappings. */
-bool massif_visit_resync(struct massif_target *target, struct task_struct *task, u32 reason)
+bool massif_return_work_resync(struct massif_target *target, struct task_struct *task, u32 reason)
 {
-	struct massif_visit *visit;
+	struct massif_return_work *visit;
 
 	/* What was lost is told when there is room: by a later event, or in the consumer's context. */
 	if (reason == MASSIF_RESYNC_LOST && massif_ring_full(&target->session->ring))
@@ -229,7 +229,7 @@ bool massif_visit_resync(struct massif_target *target, struct task_struct *task,
 	return visit;
 }
 
-void massif_visit_init(void)
+void massif_return_work_init(void)
 {
 	unsigned int i;
 
@@ -242,7 +242,7 @@ void massif_visit_init(void)
 /*
  * No visit is left (each held the module); but its thread may still be about to return from run().
  */
-void massif_visit_exit(void)
+void massif_return_work_exit(void)
 {
 	if (used)
 		synchronize_rcu_tasks();

@@ -8,11 +8,11 @@
 struct massif_target;
 struct task_struct;
 
-u32 massif_visit_capture(struct massif_target *target, u32 known);
-void massif_visit_name(struct massif_target *target, unsigned long addr, unsigned long len);
-bool massif_visit_resync(struct massif_target *target, struct task_struct *task, u32 reason);
+u32 massif_return_work_capture(struct massif_target *target, u32 known);
+void massif_return_work_name(struct massif_target *target, unsigned long addr, unsigned long len);
+bool massif_return_work_resync(struct massif_target *target, struct task_struct *task, u32 reason);
 
-void massif_visit_init(void);
-void massif_visit_exit(void);
+void massif_return_work_init(void);
+void massif_return_work_exit(void);
 
 #endif

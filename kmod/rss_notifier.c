@@ -12,13 +12,13 @@
 
 #ifdef CONFIG_MMU_NOTIFIER
 
-const bool massif_zap_available = true;
+const bool massif_rss_notifier_available = true;
 
 /*
  * A listener on one address space. Only that one pays for it. It may well outlive its target, which then
  * is not its target any more.
  */
-struct massif_zap {
+struct massif_rss_notifier {
 	struct mmu_notifier notifier;
 	struct massif_target *target;	/* changed under massif_table_lock, read under RCU; or NULL */
 };
@@ -29,9 +29,9 @@ struct massif_zap {
  */
 static struct massif_target *target_of(struct mmu_notifier *notifier)
 {
-	struct massif_zap *zap = container_of(notifier, struct massif_zap, notifier);
+	struct massif_rss_notifier *zap = container_of(notifier, struct massif_rss_notifier, notifier);
 
-	/* With massif_zap_aim(). */
+	/* With massif_rss_notifier_aim(). */
 	return smp_load_acquire(&zap->target);
 }
 
@@ -45,7 +45,7 @@ static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_
 	rcu_read_lock();
 	target = target_of(notifier);
 	if (target)
-		massif_span_begin(target, range->start, range->end);
+		massif_rss_span_begin(target, range->start, range->end);
 	rcu_read_unlock();
 	return 0;
 }
@@ -59,14 +59,14 @@ static void range_end(struct mmu_notifier *notifier, const struct mmu_notifier_r
 	rcu_read_lock();
 	target = target_of(notifier);
 	if (target)
-		massif_span_end(target, range->start, range->end);
+		massif_rss_span_end(target, range->start, range->end);
 	rcu_read_unlock();
 }
 
-/* An SRCU grace period after massif_zap_put(). */
+/* An SRCU grace period after massif_rss_notifier_put(). */
 static void free_zap(struct mmu_notifier *notifier)
 {
-	kfree(container_of(notifier, struct massif_zap, notifier));
+	kfree(container_of(notifier, struct massif_rss_notifier, notifier));
 }
 
 static const struct mmu_notifier_ops operations = {
@@ -76,12 +76,12 @@ static const struct mmu_notifier_ops operations = {
 };
 
 /*
- * mm is current's or has a reference, and its mmap_lock is held for writing, until massif_zap_aim(): so no munmap
+ * mm is current's or has a reference, and its mmap_lock is held for writing, until massif_rss_notifier_aim(): so no munmap
  * sees the listener without its target. May sleep. NULL: no memory, or a signal.
  */
-struct massif_zap *massif_zap_create(struct mm_struct *mm)
+struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 {
-	struct massif_zap *zap = kzalloc(sizeof(*zap), GFP_KERNEL_ACCOUNT);
+	struct massif_rss_notifier *zap = kzalloc(sizeof(*zap), GFP_KERNEL_ACCOUNT);
 
 	if (!zap)
 		return NULL;
@@ -97,7 +97,7 @@ struct massif_zap *massif_zap_create(struct mm_struct *mm)
  * From now on what goes is target's (NULL: nobody's). Under massif_table_lock, and only as long as target
  * is in the table: who has found it there uses it under RCU.
  */
-void massif_zap_aim(struct massif_zap *zap, struct massif_target *target)
+void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target)
 {
 	lockdep_assert_held(&massif_table_lock);
 	/* With target_of(). */
@@ -105,35 +105,35 @@ void massif_zap_aim(struct massif_zap *zap, struct massif_target *target)
 }
 
 /* It holds its address space (mm_count) until it is freed, so this may come at any time. */
-void massif_zap_put(struct massif_zap *zap)
+void massif_rss_notifier_put(struct massif_rss_notifier *zap)
 {
 	mmu_notifier_put(&zap->notifier);
 }
 
 /* All have been put. */
-void massif_zap_exit(void)
+void massif_rss_notifier_exit(void)
 {
 	mmu_notifier_synchronize();
 }
 
 #else /* no CONFIG_MMU_NOTIFIER: SETUP refuses, none of these is called */
 
-const bool massif_zap_available;
+const bool massif_rss_notifier_available;
 
-struct massif_zap *massif_zap_create(struct mm_struct *mm)
+struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 {
 	return NULL;
 }
 
-void massif_zap_aim(struct massif_zap *zap, struct massif_target *target)
+void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target)
 {
 }
 
-void massif_zap_put(struct massif_zap *zap)
+void massif_rss_notifier_put(struct massif_rss_notifier *zap)
 {
 }
 
-void massif_zap_exit(void)
+void massif_rss_notifier_exit(void)
 {
 }
 

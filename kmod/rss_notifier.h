@@ -6,15 +6,15 @@
 #include <linux/types.h>
 
 struct massif_target;
-struct massif_zap;
+struct massif_rss_notifier;
 struct mm_struct;
 
 /* Has this kernel a way to be told? */
-extern const bool massif_zap_available;
+extern const bool massif_rss_notifier_available;
 
-struct massif_zap *massif_zap_create(struct mm_struct *mm);
-void massif_zap_aim(struct massif_zap *zap, struct massif_target *target);
-void massif_zap_put(struct massif_zap *zap);
-void massif_zap_exit(void);
+struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm);
+void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target);
+void massif_rss_notifier_put(struct massif_rss_notifier *zap);
+void massif_rss_notifier_exit(void);
 
 #endif

@@ -12,15 +12,15 @@
 #include "target.h"
 
 /* In which order the records have the counters. */
-static const int massif_told_members[MASSIF_RSS_COUNT] = {
+static const int massif_rss_record_members[MASSIF_RSS_COUNT] = {
 	[MASSIF_RSS_ANON]  = MM_ANONPAGES,
 	[MASSIF_RSS_FILE]  = MM_FILEPAGES,
 	[MASSIF_RSS_SHMEM] = MM_SHMEMPAGES,
 	[MASSIF_RSS_SWAP]  = MM_SWAPENTS,
 };
 
-/* Fills all but who did it, and what massif_told_write() does. */
-static inline void massif_told_fill(struct massif_rec_resident *rec, struct massif_target *target,
+/* Fills all but who did it, and what massif_rss_record_write() does. */
+static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struct massif_target *target,
 				    const struct massif_place *place)
 {
 	rec->addr = place->addr;
@@ -31,7 +31,7 @@ static inline void massif_told_fill(struct massif_rec_resident *rec, struct mass
 }
 
 /* Adds change (NULL: none) to what was told, and tells it. */
-static __always_inline void massif_told_write(struct massif_target *target,
+static __always_inline void massif_rss_record_write(struct massif_target *target,
 					      struct massif_rec_resident *rec, const long *change)
 {
 	struct massif_resident *resident = &target->resident;
@@ -39,18 +39,18 @@ static __always_inline void massif_told_write(struct massif_target *target,
 
 	lockdep_assert_held(&resident->lock);
 	massif_each(i, MASSIF_RSS_COUNT) {
-		long *told = &resident->told[massif_told_members[i]];
+		long *told = &resident->told[massif_rss_record_members[i]];
 
 		if (change)
-			*told += change[massif_told_members[i]];
-		rec->change[i] = change ? change[massif_told_members[i]] : 0;
+			*told += change[massif_rss_record_members[i]];
+		rec->change[i] = change ? change[massif_rss_record_members[i]] : 0;
 		/* What one thread takes away can be told before what another had brought. */
 		rec->rss[i] = max(*told, 0L);
 	}
 	massif_record_write_irqsoff(target->session, target, &rec->h, false);
 }
 
-static inline bool massif_told_nothing(const long *change)
+static inline bool massif_rss_record_nothing(const long *change)
 {
 	long any = 0;
 	int i;
@@ -64,7 +64,7 @@ static inline bool massif_told_nothing(const long *change)
  * A span that has changed something has ended: now and then that is when to look for drift. Most times it
  * is not, and shall not pay for that.
  */
-static inline void massif_told_ended(struct massif_target *target)
+static inline void massif_rss_record_ended(struct massif_target *target)
 {
 	struct massif_resident *resident = &target->resident;
 
@@ -77,7 +77,7 @@ static inline void massif_told_ended(struct massif_target *target)
  * Tells of change at place, by current. ends: a span that is in no list ends with it. always: also if it is
  * none.
  */
-static __always_inline void massif_told_change(struct massif_target *target,
+static __always_inline void massif_rss_record_change(struct massif_target *target,
 					       const struct massif_place *place, const long *change,
 					       bool ends, bool always)
 {
@@ -85,16 +85,16 @@ static __always_inline void massif_told_change(struct massif_target *target,
 	struct massif_rec_resident rec MASSIF_RAW;
 	unsigned long irq;
 
-	if (!always && massif_told_nothing(change))
+	if (!always && massif_rss_record_nothing(change))
 		return;
-	massif_told_fill(&rec, target, place);
+	massif_rss_record_fill(&rec, target, place);
 	/* As for an UNMAP: what goes is taken from those who brought it. */
 	if (place->cause != MASSIF_RESIDENT_GONE)
 		massif_stack_explain(&rec.h, target, false);
 	raw_spin_lock_irqsave(&resident->lock, irq);
-	massif_told_write(target, &rec, change);
+	massif_rss_record_write(target, &rec, change);
 	if (ends)
-		massif_told_ended(target);
+		massif_rss_record_ended(target);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
 }
 

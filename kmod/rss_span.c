@@ -22,7 +22,7 @@ static atomic_t nr_queued;
 /* Has any thread ever been in run(), or will be? */
 static bool used;
 
-void massif_spans_init(struct massif_spans *spans)
+void massif_rss_spans_init(struct massif_rss_spans *spans)
 {
 	INIT_LIST_HEAD(&spans->list);
 }
@@ -31,17 +31,17 @@ void massif_spans_init(struct massif_spans *spans)
  * No hook can find the target any more. A span is still in the list if the session was closed while its
  * task took a range away: that one's end found no target.
  */
-void massif_spans_deinit(struct massif_spans *spans)
+void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 {
-	struct massif_span *span, *next;
+	struct massif_rss_span *span, *next;
 
 	list_for_each_entry_safe(span, next, &spans->list, list)
 		kfree(span);
 	kfree(spans->spare);
 }
 
-/* Is nobody but current, which has told all, at work on target? But for faults: massif_desk_served(). */
-bool massif_spans_idle(struct massif_target *target)
+/* Is nobody but current, which has told all, at work on target? But for faults: massif_fault_slot_served(). */
+bool massif_rss_spans_idle(struct massif_target *target)
 {
 	struct massif_resident *resident = &target->resident;
 	const struct task_struct *taker = READ_ONCE(resident->spans.taker.task);
@@ -51,7 +51,7 @@ bool massif_spans_idle(struct massif_target *target)
 }
 
 /* What the span has changed since it was cut, or began. last: it is not cut again. */
-static __always_inline void cut(struct massif_span *span, const struct massif_target *target, long *change,
+static __always_inline void cut(struct massif_rss_span *span, const struct massif_target *target, long *change,
 				bool last)
 {
 	/* After exec or in exit the task's own counters are not the target's any more. */
@@ -80,7 +80,7 @@ static __always_inline void cut(struct massif_span *span, const struct massif_ta
 }
 
 /* Has anything moved since the span, which is no fault's, was cut? Even if the sums have not. */
-static __always_inline bool has_moved(const struct massif_span *span, const struct massif_target *target)
+static __always_inline bool has_moved(const struct massif_rss_span *span, const struct massif_target *target)
 {
 	bool own = span->own && current->mm == target->mm;
 	long any = span->robbed;
@@ -94,27 +94,27 @@ static __always_inline bool has_moved(const struct massif_span *span, const stru
 	return any;
 }
 
-/* As in massif_span_leave(), where it is no call. */
+/* As in massif_rss_span_leave(), where it is no call. */
 static noinline void tell(struct massif_target *target, const struct massif_place *place,
 			  const long *change, bool ends)
 {
-	massif_told_change(target, place, change, ends, true);
+	massif_rss_record_change(target, place, change, ends, true);
 }
 
-static void cut_and_tell(struct massif_span *span, struct massif_target *target,
+static void cut_and_tell(struct massif_rss_span *span, struct massif_target *target,
 			 const struct massif_place *place)
 {
 	long change[NR_MM_COUNTERS];
 
 	cut(span, target, change, false);
-	if (!massif_told_nothing(change))
+	if (!massif_rss_record_nothing(change))
 		tell(target, place, change, false);
 }
 
 /* Current's span in the list. */
-static struct massif_span *find_locked(struct massif_resident *resident)
+static struct massif_rss_span *find_locked(struct massif_resident *resident)
 {
-	struct massif_span *span;
+	struct massif_rss_span *span;
 
 	lockdep_assert_held(&resident->lock);
 	list_for_each_entry(span, &resident->spans.list, list)
@@ -129,10 +129,10 @@ static bool is_taker(const struct massif_target *target)
 }
 
 /* Current's span, if it is not the taker; nobody else can end it. */
-static struct massif_span *find_other(struct massif_target *target)
+static struct massif_rss_span *find_other(struct massif_target *target)
 {
 	struct massif_resident *resident = &target->resident;
-	struct massif_span *span = massif_desk_serving(target->mm);
+	struct massif_rss_span *span = massif_fault_slot_serving(target->mm);
 	unsigned long irq;
 
 	/* If current has one in the list, it is there, for nobody else takes it out. */
@@ -144,7 +144,7 @@ static struct massif_span *find_other(struct massif_target *target)
 	return span;
 }
 
-static struct massif_span *find(struct massif_target *target)
+static struct massif_rss_span *find(struct massif_target *target)
 {
 	return is_taker(target) ? &target->resident.spans.taker : find_other(target);
 }
@@ -153,10 +153,10 @@ static struct massif_span *find(struct massif_target *target)
  * Who follows the records takes what was unmapped to be about to go, until its GONE; so that is written also
  * if another thread's record has what this one took away.
  */
-static bool worth_telling(const struct massif_span *span, const struct massif_place *place,
+static bool worth_telling(const struct massif_rss_span *span, const struct massif_place *place,
 			  const long *change)
 {
-	return !massif_told_nothing(change) ||
+	return !massif_rss_record_nothing(change) ||
 	       (span->robbed && place->cause == MASSIF_RESIDENT_GONE);
 }
 
@@ -164,7 +164,7 @@ static bool worth_telling(const struct massif_span *span, const struct massif_pl
  * Ends a span in the list that was at place with what it has changed (NULL: the target is not followed
  * any more). A span that nobody has a use for is kept for the next; otherwise it is returned, to be freed.
  */
-static struct massif_span *leave(struct massif_span *span, struct massif_target *target,
+static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)
 {
 	struct massif_resident *resident = &target->resident;
@@ -177,7 +177,7 @@ static struct massif_span *leave(struct massif_span *span, struct massif_target 
 	raw_spin_lock_irqsave(&resident->lock, irq);
 	list_del(&span->list);
 	if (tells)
-		massif_told_ended(target);
+		massif_rss_record_ended(target);
 	if (!resident->spans.spare) {
 		resident->spans.spare = span;
 		span = NULL;
@@ -189,7 +189,7 @@ static struct massif_span *leave(struct massif_span *span, struct massif_target 
 /* The thread is about to return to user mode, or ends. */
 static void run(struct callback_head *work)
 {
-	struct massif_span *span = container_of(work, struct massif_span, work);
+	struct massif_rss_span *span = container_of(work, struct massif_rss_span, work);
 	struct massif_target *target = span->target;
 	struct massif_place place = span->place;
 	bool own = current->mm == target->mm;
@@ -214,11 +214,11 @@ static void run(struct callback_head *work)
 	if (unlikely(!target->resident.zap) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
-	/* massif_spans_exit() waits for the few instructions that are left. */
+	/* massif_rss_spans_exit() waits for the few instructions that are left. */
 	module_put(THIS_MODULE);
 }
 
-static void start(struct massif_span *span, struct massif_target *target,
+static void start(struct massif_rss_span *span, struct massif_target *target,
 		  const struct massif_place *place)
 {
 	int i;
@@ -239,10 +239,10 @@ static void start(struct massif_span *span, struct massif_target *target,
 }
 
 /* A new span of current's in the list, which begins at place. NULL: no memory. */
-static struct massif_span *add(struct massif_target *target, const struct massif_place *place)
+static struct massif_rss_span *add(struct massif_target *target, const struct massif_place *place)
 {
 	struct massif_resident *resident = &target->resident;
-	struct massif_span *span;
+	struct massif_rss_span *span;
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&resident->lock, irq);
@@ -264,13 +264,13 @@ static struct massif_span *add(struct massif_target *target, const struct massif
 }
 
 /* Ends what has only just begun. */
-static void abandon(struct massif_span *span, struct massif_target *target)
+static void abandon(struct massif_rss_span *span, struct massif_target *target)
 {
 	kfree(leave(span, target, &span->place, NULL));
 }
 
 /* The new span is to end when current returns to user mode. False: one of thread and session ends. */
-static bool queue(struct massif_span *span, struct massif_target *target)
+static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
 	/* The session may be closing: the table's reference, by which it was found, can be gone. */
 	span->target = massif_target_tryget(target);
@@ -294,17 +294,17 @@ static bool queue(struct massif_span *span, struct massif_target *target)
 
 /*
  * Current is about to handle a fault of its own at addr of mm, which may be a target's. False: span is
- * not entered; say it in another way (massif_span_touch()).
+ * not entered; say it in another way (massif_rss_span_touch()).
  */
-bool massif_span_enter(struct massif_span *span, struct mm_struct *mm, unsigned long addr)
+bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr)
 {
-	struct massif_desk *desk;
+	struct massif_fault_slot *desk;
 	int i;
 
 	/* It may have a span in the list. And a fault within a fault there is not. */
 	if (unlikely(atomic_read(&nr_queued)))
 		return false;
-	desk = massif_desk_take();
+	desk = massif_fault_slot_take();
 	if (!desk)
 		return false;
 	span->own = true;
@@ -326,12 +326,12 @@ bool massif_span_enter(struct massif_span *span, struct mm_struct *mm, unsigned 
 		if (MASSIF_RSS_BY_THREAD)
 			span->collected[i] = massif_rss_collected(i);
 	}
-	massif_desk_serve(desk, mm, span);
+	massif_fault_slot_serve(desk, mm, span);
 	return true;
 }
 
 /* The fault has been handled. True: it had a reference to the module, which is to be put last. */
-bool massif_span_leave(struct massif_span *span)
+bool massif_rss_span_leave(struct massif_rss_span *span)
 {
 	struct massif_target *target;
 	long change[NR_MM_COUNTERS] MASSIF_RAW;
@@ -341,20 +341,20 @@ bool massif_span_leave(struct massif_span *span)
 	target = massif_target_find_resident(span->mm);
 	if (target) {
 		cut(span, target, change, true);
-		massif_told_change(target, &span->place, change, true, false);
+		massif_rss_record_change(target, &span->place, change, true, false);
 	}
-	adopted = massif_desk_give_back(span->desk);
+	adopted = massif_fault_slot_give_back(span->desk);
 	/* For run(), which can sleep. */
 	if (target && unlikely(!READ_ONCE(target->resident.zap)) && massif_task_has_user(current))
-		massif_span_touch(target, &nowhere);
+		massif_rss_span_touch(target, &nowhere);
 	rcu_read_unlock();
 	return adopted;
 }
 
 /* Current is about to bring pages at place in, until it returns to user mode or the next place. */
-void massif_span_touch(struct massif_target *target, const struct massif_place *place)
+void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place)
 {
-	struct massif_span *span = find(target);
+	struct massif_rss_span *span = find(target);
 
 	if (!span) {
 		span = add(target, place);
@@ -367,7 +367,7 @@ void massif_span_touch(struct massif_target *target, const struct massif_place *
 }
 
 /* A fault that replaces its own page (copy on write) takes nothing away. */
-static bool in_own_fault(const struct massif_span *span, const struct massif_place *range)
+static bool in_own_fault(const struct massif_rss_span *span, const struct massif_place *range)
 {
 	return !span->depth && span->place.cause == MASSIF_RESIDENT_FAULT &&
 	       span->place.addr - range->addr < range->len;
@@ -385,10 +385,10 @@ static struct massif_place place_of(unsigned long start, unsigned long end)
 /* Current, which has no span, is to be the one who takes ranges away. False: somebody else is. */
 static __always_inline bool become_taker(struct massif_target *target)
 {
-	struct massif_span *span = &target->resident.spans.taker;
+	struct massif_rss_span *span = &target->resident.spans.taker;
 	int i;
 
-	/* With massif_spans_idle(): counters can change from here on. */
+	/* With massif_rss_spans_idle(): counters can change from here on. */
 	if (READ_ONCE(span->task) || cmpxchg(&span->task, NULL, current))
 		return false;
 	span->depth = 1;
@@ -403,7 +403,7 @@ static __always_inline bool become_taker(struct massif_target *target)
 static noinline void begin_other(struct massif_target *target, unsigned long start, unsigned long end)
 {
 	const struct massif_place range = place_of(start, end);
-	struct massif_span *span = find_other(target);
+	struct massif_rss_span *span = find_other(target);
 
 	if (!span) {
 		span = add(target, &range);
@@ -415,20 +415,20 @@ static noinline void begin_other(struct massif_target *target, unsigned long sta
 }
 
 /* Something is about to be taken from [start, end), by current. Others may do so at the same time. */
-void massif_span_begin(struct massif_target *target, unsigned long start, unsigned long end)
+void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end)
 {
-	struct massif_spans *spans = &target->resident.spans;
+	struct massif_rss_spans *spans = &target->resident.spans;
 
 	if (is_taker(target))
 		spans->taker.depth++;
-	else if (massif_desk_serving(target->mm) || !list_empty(&spans->list) || !become_taker(target))
+	else if (massif_fault_slot_serving(target->mm) || !list_empty(&spans->list) || !become_taker(target))
 		begin_other(target, start, end);
 }
 
 static noinline void end_other(struct massif_target *target, unsigned long start, unsigned long end)
 {
 	const struct massif_place range = place_of(start, end);
-	struct massif_span *span = find_other(target);
+	struct massif_rss_span *span = find_other(target);
 	long change[NR_MM_COUNTERS];
 
 	if (!span || !span->depth || --span->depth)
@@ -445,7 +445,7 @@ static noinline void end_other(struct massif_target *target, unsigned long start
 
 static noinline void tell_taken(struct massif_target *target, unsigned long start, unsigned long end)
 {
-	struct massif_span *taker = &target->resident.spans.taker;
+	struct massif_rss_span *taker = &target->resident.spans.taker;
 	const struct massif_place range = place_of(start, end);
 	long change[NR_MM_COUNTERS];
 
@@ -456,16 +456,16 @@ static noinline void tell_taken(struct massif_target *target, unsigned long star
 }
 
 /* It has been. */
-void massif_span_end(struct massif_target *target, unsigned long start, unsigned long end)
+void massif_rss_span_end(struct massif_target *target, unsigned long start, unsigned long end)
 {
-	struct massif_span *taker = &target->resident.spans.taker;
+	struct massif_rss_span *taker = &target->resident.spans.taker;
 
 	if (!is_taker(target)) {
 		end_other(target, start, end);
 	} else if (!--taker->depth) {
 		if (has_moved(taker, target))
 			tell_taken(target, start, end);
-		/* With become_taker() of the next, and massif_spans_idle(). */
+		/* With become_taker() of the next, and massif_rss_spans_idle(). */
 		smp_store_release(&taker->task, NULL);
 	}
 }
@@ -474,7 +474,7 @@ void massif_span_end(struct massif_target *target, unsigned long start, unsigned
 static void changed_alone(struct massif_target *target, struct mm_struct *mm, int member, long by)
 {
 	long change[NR_MM_COUNTERS] = { 0 };
-	struct massif_span *span;
+	struct massif_rss_span *span;
 
 	change[member] = by;
 	if (current->mm != mm || current->flags & MASSIF_PF_WORKER) {
@@ -491,7 +491,7 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 
 /* span is current's, if it is not in the list. noted: what it has changed is by; else that is to be found. */
 static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
-			     struct massif_span *span, bool noted, long by)
+			     struct massif_rss_span *span, bool noted, long by)
 {
 	struct massif_resident *resident = &target->resident;
 	unsigned long irq;
@@ -516,9 +516,9 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
  * The counter member of mm has changed, by current. Most changes are made in a fault, and since 6.2 each
  * is seen: that takes no lock.
  */
-void massif_span_changed(struct mm_struct *mm, int member)
+void massif_rss_span_changed(struct mm_struct *mm, int member)
 {
-	struct massif_span *span = massif_desk_serving(mm);
+	struct massif_rss_span *span = massif_fault_slot_serving(mm);
 	struct massif_target *target;
 	long by;
 
@@ -539,7 +539,7 @@ void massif_span_changed(struct mm_struct *mm, int member)
 }
 
 /* Nobody is left, but a thread may still be about to return from run(). */
-void massif_spans_exit(void)
+void massif_rss_spans_exit(void)
 {
 	if (used)
 		synchronize_rcu_tasks();

@@ -10,7 +10,7 @@
 
 #include "compat/rss.h"
 
-struct massif_desk;
+struct massif_fault_slot;
 struct massif_target;
 struct mm_struct;
 struct task_struct;
@@ -36,7 +36,7 @@ struct massif_place {
  *   Nearly every unmapping takes away nothing, or is the only one of its address space: it takes no lock.
  * - All others are in a list.
  */
-struct massif_span {
+struct massif_rss_span {
 	struct task_struct *task;	/* unless it is a fault's */
 	bool own;			/* a thread of the target's, so that collected counts */
 	bool lasts;			/* does not end with the range */
@@ -47,7 +47,7 @@ struct massif_span {
 	long collected[NR_MM_COUNTERS];	/* the task's own when it was cut; before 6.2 */
 
 	/* If in the table. */
-	struct massif_desk *desk;
+	struct massif_fault_slot *desk;
 	struct mm_struct *mm;
 	u64 epoch;			/* massif_resident_epoch at its begin */
 
@@ -60,25 +60,25 @@ struct massif_span {
 };
 
 /* Part of a target. Those of faults are not here. */
-struct massif_spans {
-	struct massif_span taker;	/* task: by cmpxchg(); NULL: nobody, and change is all 0 */
+struct massif_rss_spans {
+	struct massif_rss_span taker;	/* task: by cmpxchg(); NULL: nobody, and change is all 0 */
 	struct list_head list;		/* resident.lock */
-	struct massif_span *spare;	/* the one of the list that ended last; resident.lock */
+	struct massif_rss_span *spare;	/* the one of the list that ended last; resident.lock */
 };
 
-void massif_spans_init(struct massif_spans *spans);
-void massif_spans_deinit(struct massif_spans *spans);
-bool massif_spans_idle(struct massif_target *target);
-void massif_spans_exit(void);
+void massif_rss_spans_init(struct massif_rss_spans *spans);
+void massif_rss_spans_deinit(struct massif_rss_spans *spans);
+bool massif_rss_spans_idle(struct massif_target *target);
+void massif_rss_spans_exit(void);
 
 /* In a hook, for current's own address space. */
-bool massif_span_enter(struct massif_span *span, struct mm_struct *mm, unsigned long addr);
-bool massif_span_leave(struct massif_span *span);
+bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr);
+bool massif_rss_span_leave(struct massif_rss_span *span);
 
 /* All under RCU, in hooks. */
-void massif_span_touch(struct massif_target *target, const struct massif_place *place);
-void massif_span_begin(struct massif_target *target, unsigned long start, unsigned long end);
-void massif_span_end(struct massif_target *target, unsigned long start, unsigned long end);
-void massif_span_changed(struct mm_struct *mm, int member);
+void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place);
+void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end);
+void massif_rss_span_end(struct massif_target *target, unsigned long start, unsigned long end);
+void massif_rss_span_changed(struct mm_struct *mm, int member);
 
 #endif

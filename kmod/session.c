@@ -69,7 +69,7 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 	err = massif_ring_init(&session->ring, setup->ring_bytes);
 	if (err)
 		goto err_charge;
-	err = massif_known_init(&session->known, setup->known_bytes);
+	err = massif_stack_cache_init(&session->known, setup->known_bytes);
 	if (err)
 		goto err_ring;
 	err = massif_hooks_get(setup->dead_hook, sizeof(setup->dead_hook));
@@ -91,7 +91,7 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 err_hooks:
 	massif_hooks_put();
 err_known:
-	massif_known_deinit(&session->known);
+	massif_stack_cache_deinit(&session->known);
 err_ring:
 	massif_ring_close(&session->ring);
 	massif_ring_deinit(&session->ring);
@@ -139,7 +139,7 @@ void massif_session_close(struct massif_session *session)
 		massif_hooks_put();
 	/* Hooks that had found a target of ours. */
 	synchronize_rcu();
-	massif_known_deinit(&session->known);
+	massif_stack_cache_deinit(&session->known);
 	massif_ring_close(&session->ring);
 	massif_uncharge(session);
 	massif_session_put(session);
@@ -226,7 +226,7 @@ void massif_session_status(struct massif_session *session, struct massif_status 
 	status->captures_failed = atomic64_read(&session->captures_failed);
 	status->captures_limited = atomic64_read(&session->captures_limited);
 	status->captures_truncated = atomic64_read(&session->captures_truncated);
-	massif_known_status(&session->known, status);
+	massif_stack_cache_status(&session->known, status);
 	status->pending = atomic_read(&session->pending);
 
 	status->out_of_sync = 0;

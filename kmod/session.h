@@ -39,7 +39,7 @@ struct massif_session {
 	bool verify;			/* known stacks are captured as well; constant once ready */
 	bool resident;			/* tell what is resident; constant once ready */
 	struct massif_ring ring;	/* usable once ready */
-	struct massif_known_table known;	/* usable once ready */
+	struct massif_stack_cache_table known;	/* usable once ready */
 
 	/* Under massif_table_lock. */
 	bool dead;			/* the file was closed */

@@ -41,19 +41,19 @@ void massif_stack_explain(struct massif_record *rec, struct massif_target *targe
 		return;
 	}
 	if (!own)
-		known = massif_known_find(target);
+		known = massif_stack_cache_find(target);
 	if (known && !session->verify) {
 		rec->capture = known;
 		rec->flags |= MASSIF_RF_KNOWN;
 		return;
 	}
-	rec->capture = massif_visit_capture(target, known);
+	rec->capture = massif_return_work_capture(target, known);
 	if (!rec->capture)
 		rec->flags |= MASSIF_RF_NO_CAPTURE;
 }
 
 static void init(struct massif_rec_stack *rec, size_t size, struct massif_target *target,
-		 const struct massif_capture *capture, u32 stack_flags)
+		 const struct massif_stack_copy *capture, u32 stack_flags)
 {
 	massif_record_init(&rec->h, MASSIF_REC_STACK, size, target->session, target);
 	rec->h.capture = capture->number;
@@ -63,7 +63,7 @@ static void init(struct massif_rec_stack *rec, size_t size, struct massif_target
 }
 
 /* A record without registers and bytes: why there are none is in stack_flags, or known. */
-static void write_empty(struct massif_target *target, const struct massif_capture *capture,
+static void write_empty(struct massif_target *target, const struct massif_stack_copy *capture,
 			u32 stack_flags, u32 known)
 {
 	struct massif_rec_stack rec = { .data_off = sizeof(rec), .known = known };
@@ -73,7 +73,7 @@ static void write_empty(struct massif_target *target, const struct massif_captur
 }
 
 /* The thread went away before its stack could be copied. */
-void massif_stack_gone(struct massif_target *target, const struct massif_capture *capture)
+void massif_stack_gone(struct massif_target *target, const struct massif_stack_copy *capture)
 {
 	write_empty(target, capture, MASSIF_STACK_GONE, 0);
 }
@@ -129,7 +129,7 @@ static void write_stack(struct massif_target *target, struct massif_rec_stack *r
 }
 
 /* In current, on its way to user mode, whose address space is the target's. May sleep. */
-void massif_stack_capture(struct massif_target *target, const struct massif_capture *capture)
+void massif_stack_capture(struct massif_target *target, const struct massif_stack_copy *capture)
 {
 	struct massif_session *session = target->session;
 	struct pt_regs *regs = task_pt_regs(current);
@@ -145,7 +145,7 @@ void massif_stack_capture(struct massif_target *target, const struct massif_capt
 	known = capture->known;
 	/* The table goes when the session is closed. */
 	if (!known && READ_ONCE(target->alive))
-		known = massif_known_find(target);
+		known = massif_stack_cache_find(target);
 	rcu_read_unlock();
 	if (known && !session->verify) {
 		write_empty(target, capture, 0, known);

@@ -44,7 +44,7 @@ struct entry {
 	u32 reach;			/* bytes from sp to the end of the last slot */
 	u32 nr_regs;
 	u32 nr_words;
-	struct massif_known_word words[];	/* slots: a multiple of STRIDE */
+	struct massif_stack_cache_word words[];	/* slots: a multiple of STRIDE */
 };
 
 static u32 bytes_of(const struct entry *entry)
@@ -53,7 +53,7 @@ static u32 bytes_of(const struct entry *entry)
 }
 
 /* max is a number of bytes, already checked. Returns 0 or -ENOMEM. */
-int massif_known_init(struct massif_known_table *table, u32 max)
+int massif_stack_cache_init(struct massif_stack_cache_table *table, u32 max)
 {
 	memset(table, 0, sizeof(*table));
 	mutex_init(&table->lock);
@@ -69,7 +69,7 @@ int massif_known_init(struct massif_known_table *table, u32 max)
 }
 
 /* No hook can look it up any more. Leaves it as before init, and without stacks. */
-void massif_known_deinit(struct massif_known_table *table)
+void massif_stack_cache_deinit(struct massif_stack_cache_table *table)
 {
 	struct entry *entry, *next;
 
@@ -80,7 +80,7 @@ void massif_known_deinit(struct massif_known_table *table)
 	memset(table, 0, sizeof(*table));
 }
 
-static struct hlist_head *bucket(struct massif_known_table *table, u32 target, u64 pc, u64 sp)
+static struct hlist_head *bucket(struct massif_stack_cache_table *table, u32 target, u64 pc, u64 sp)
 {
 	/* Stack pointers differ in low bits, above the alignment, pcs anywhere. */
 	return &table->buckets[hash_64(pc ^ (sp << 29) ^ ((u64)target << 47), table->bits)];
@@ -91,7 +91,7 @@ static bool regs_agree(const struct entry *entry, const struct pt_regs *regs)
 	u32 i;
 
 	for (i = 0; i < entry->nr_regs; i++) {
-		const struct massif_known_word *word = &entry->words[i];
+		const struct massif_stack_cache_word *word = &entry->words[i];
 
 		if (*(const unsigned long *)((const u8 *)regs + word->place) != word->value)
 			return false;
@@ -102,8 +102,8 @@ static bool regs_agree(const struct entry *entry, const struct pt_regs *regs)
 /* With page faults disabled: a word that is not there differs. */
 static bool slots_agree(const struct entry *entry)
 {
-	const struct massif_known_word *word = entry->words + entry->nr_regs;
-	const struct massif_known_word *end = entry->words + entry->nr_words;
+	const struct massif_stack_cache_word *word = entry->words + entry->nr_regs;
+	const struct massif_stack_cache_word *end = entry->words + entry->nr_words;
 	const u8 __user *sp = (const u8 __user *)(unsigned long)entry->sp;
 
 	if (!user_access_begin(sp, entry->reach))
@@ -126,9 +126,9 @@ differs:
  * The number of the known stack that current has, or 0. current's address space is the target's,
  * and it has user registers. Under RCU, in hooks: takes no lock, does not sleep.
  */
-u32 massif_known_find(struct massif_target *target)
+u32 massif_stack_cache_find(struct massif_target *target)
 {
-	struct massif_known_table *table = &target->session->known;
+	struct massif_stack_cache_table *table = &target->session->known;
 	struct pt_regs *regs = task_pt_regs(current);
 	int gen = atomic_read(&target->code_gen);
 	u64 pc = instruction_pointer(regs);
@@ -158,7 +158,7 @@ u32 massif_known_find(struct massif_target *target)
 }
 
 /* What is known of the target, or will be told of captures up to now, does not hold any more. */
-void massif_known_drop(struct massif_target *target)
+void massif_stack_cache_drop(struct massif_target *target)
 {
 	atomic_inc(&target->code_gen);
 }
@@ -168,14 +168,14 @@ void massif_known_drop(struct massif_target *target)
  * there is code in it, then other code may be there next. first is the first mapping in it, or NULL
  * if that is to be found. mmap_lock is held for writing.
  */
-void massif_known_unmap(struct massif_target *target, struct mm_struct *mm,
+void massif_stack_cache_unmap(struct massif_target *target, struct mm_struct *mm,
 			struct vm_area_struct *first, unsigned long start, unsigned long end)
 {
 	struct vm_area_struct *vma = first ?: find_vma(mm, start);
 
 	while (vma && vma->vm_start < end) {
 		if (vma->vm_flags & VM_EXEC) {
-			massif_known_drop(target);
+			massif_stack_cache_drop(target);
 			return;
 		}
 		/* Looking for one costs more than all the rest: not for what lies behind. */
@@ -183,7 +183,7 @@ void massif_known_unmap(struct massif_target *target, struct mm_struct *mm,
 	}
 }
 
-static void forget(struct massif_known_table *table, struct entry *entry)
+static void forget(struct massif_stack_cache_table *table, struct entry *entry)
 {
 	lockdep_assert_held(&table->lock);
 	hlist_del_rcu(&entry->node);
@@ -196,7 +196,7 @@ static void forget(struct massif_known_table *table, struct entry *entry)
 /*
  * Room for bytes more: the oldest go, except those that were used since they were last looked at.
  */
-static void make_room(struct massif_known_table *table, u32 bytes)
+static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 {
 	u32 spared = 0;
 
@@ -214,7 +214,7 @@ static void make_room(struct massif_known_table *table, u32 bytes)
 }
 
 /* Enters a new entry; what it replaces, and what would make its chain too long, goes. */
-static void insert(struct massif_known_table *table, struct entry *new)
+static void insert(struct massif_stack_cache_table *table, struct entry *new)
 {
 	struct hlist_head *head = bucket(table, new->target, new->pc, new->sp);
 	struct entry *entry, *last_way = NULL, *last = NULL;
@@ -249,13 +249,13 @@ static void insert(struct massif_known_table *table, struct entry *new)
 }
 
 /* Fills words and reach. False where the consumer's make no sense. */
-static bool take_words(struct entry *entry, const struct massif_known_stack *stack)
+static bool take_words(struct entry *entry, const struct massif_stack_cache_stack *stack)
 {
 	u32 given = stack->nr_regs + stack->nr_slots;
 	u32 i;
 
 	for (i = 0; i < entry->nr_words; i++) {
-		struct massif_known_word *word = &entry->words[i];
+		struct massif_stack_cache_word *word = &entry->words[i];
 
 		/* The last slot again, where there are too few. */
 		*word = stack->words[min(i, given - 1)];
@@ -274,7 +274,7 @@ static bool take_words(struct entry *entry, const struct massif_known_stack *sta
 	return true;
 }
 
-static bool valid_head(const struct massif_known_stack *stack, size_t room)
+static bool valid_head(const struct massif_stack_cache_stack *stack, size_t room)
 {
 	u64 words;
 
@@ -285,7 +285,7 @@ static bool valid_head(const struct massif_known_stack *stack, size_t room)
 	       stack->number;
 }
 
-static int tell_one(struct massif_known_table *table, const struct massif_known_stack *stack)
+static int tell_one(struct massif_stack_cache_table *table, const struct massif_stack_cache_stack *stack)
 {
 	u32 nr_words = stack->nr_regs + ALIGN(stack->nr_slots, STRIDE);
 	struct entry *entry;
@@ -316,7 +316,7 @@ static int tell_one(struct massif_known_table *table, const struct massif_known_
  * The consumer tells of stacks. It is not asked whether the target exists: what is told of none
  * takes room until it is forgotten, and that is the consumer's own. May sleep.
  */
-int massif_known_tell(struct massif_known_table *table, struct massif_known *known)
+int massif_stack_cache_tell(struct massif_stack_cache_table *table, struct massif_stack_cache *known)
 {
 	u32 at = 0;
 	u8 *stacks;
@@ -335,7 +335,7 @@ int massif_known_tell(struct massif_known_table *table, struct massif_known *kno
 
 	mutex_lock(&table->lock);
 	while (!err && at < known->bytes) {
-		const struct massif_known_stack *stack = (const void *)(stacks + at);
+		const struct massif_stack_cache_stack *stack = (const void *)(stacks + at);
 
 		if (!IS_ALIGNED(at, 8) || !valid_head(stack, known->bytes - at)) {
 			err = -EINVAL;
@@ -352,7 +352,7 @@ int massif_known_tell(struct massif_known_table *table, struct massif_known *kno
 }
 
 /* Fills the fields that are about known stacks. */
-void massif_known_status(struct massif_known_table *table, struct massif_status *status)
+void massif_stack_cache_status(struct massif_stack_cache_table *table, struct massif_status *status)
 {
 	mutex_lock(&table->lock);
 	status->known_used = atomic64_read(&table->hits);

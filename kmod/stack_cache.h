@@ -8,14 +8,14 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
-struct massif_known;
+struct massif_stack_cache;
 struct massif_status;
 struct massif_target;
 struct mm_struct;
 struct vm_area_struct;
 
 /* Part of a session. */
-struct massif_known_table {
+struct massif_stack_cache_table {
 	/* Constant once the session is ready. */
 	u32 max;			/* bytes; 0: no stack is ever known */
 	unsigned int bits;
@@ -31,15 +31,15 @@ struct massif_known_table {
 	atomic64_t hits;
 };
 
-int massif_known_init(struct massif_known_table *table, u32 max);
-void massif_known_deinit(struct massif_known_table *table);
+int massif_stack_cache_init(struct massif_stack_cache_table *table, u32 max);
+void massif_stack_cache_deinit(struct massif_stack_cache_table *table);
 
-int massif_known_tell(struct massif_known_table *table, struct massif_known *known);
-void massif_known_status(struct massif_known_table *table, struct massif_status *status);
+int massif_stack_cache_tell(struct massif_stack_cache_table *table, struct massif_stack_cache *known);
+void massif_stack_cache_status(struct massif_stack_cache_table *table, struct massif_status *status);
 
-u32 massif_known_find(struct massif_target *target);
-void massif_known_unmap(struct massif_target *target, struct mm_struct *mm,
+u32 massif_stack_cache_find(struct massif_target *target);
+void massif_stack_cache_unmap(struct massif_target *target, struct mm_struct *mm,
 			struct vm_area_struct *first, unsigned long start, unsigned long end);
-void massif_known_drop(struct massif_target *target);
+void massif_stack_cache_drop(struct massif_target *target);
 
 #endif

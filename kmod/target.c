@@ -259,7 +259,7 @@ void massif_target_desync(struct massif_target *target)
 {
 	atomic_inc(&target->lost_gen);
 	/* Code may have been replaced as well. */
-	massif_known_drop(target);
+	massif_stack_cache_drop(target);
 }
 
 void massif_target_desync_all(struct massif_session *session)

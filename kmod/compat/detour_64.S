@@ -156,7 +156,7 @@ SYM_START(massif_detour_entry_fault, SYM_L_GLOBAL, .balign 16)
 	ANNOTATE_NOENDBR
 #endif
 	movzbl	massif_detour_vma_mm + 1(%rdi), %eax
-	cmpl	$0, massif_resident_crowds(,%rax,4)
+	cmpl	$0, massif_mm_filters(,%rax,4)
 	jne	.Lfault
 	RET
 .Lfault:

@@ -56,7 +56,7 @@ static void use_counter(struct mf_clock *clock, int fd)
 
 static void start(struct mf_clock *clock)
 {
-	int saved = errno, fd = mf_sandbox_is_on() ? -1 : open_counter();
+	int saved = errno, fd = mf_seccomp_is_on() ? -1 : open_counter();
 
 	clock->process = COUNTER_NONE;
 	clock->fd = -1;

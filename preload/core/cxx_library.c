@@ -100,7 +100,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
-void mf_library_start(void)
+void mf_cxx_library_start(void)
 {
 	struct search search = { .passed_us = false };
 
@@ -108,12 +108,12 @@ void mf_library_start(void)
 	memcpy(initial, search.found, sizeof(initial));
 }
 
-void mf_library_arrived(const struct dl_phdr_info *object)
+void mf_cxx_library_arrived(const struct dl_phdr_info *object)
 {
 	look_into(&late, object);
 }
 
-void mf_library_gone(uintptr_t bias)
+void mf_cxx_library_gone(uintptr_t bias)
 {
 	bool any = false;
 
@@ -125,12 +125,12 @@ void mf_library_gone(uintptr_t bias)
 	dl_iterate_phdr(visit, &late);
 }
 
-void mf_library_know(bool all)
+void mf_cxx_library_know(bool all)
 {
 	__atomic_store_n(&is_late_known, all, __ATOMIC_RELEASE);
 }
 
-static void *find_late(enum mf_library_function function)
+static void *find_late(enum mf_cxx_library_function function)
 {
 	uint32_t generation = mf_objects_generation();
 	struct search search = { .passed_us = false };
@@ -150,7 +150,7 @@ static void *find_late(enum mf_library_function function)
 	return search.found[function];
 }
 
-void *mf_library_find(enum mf_library_function function)
+void *mf_cxx_library_find(enum mf_cxx_library_function function)
 {
 	return initial[function] ? initial[function] : find_late(function);
 }

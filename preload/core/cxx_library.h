@@ -26,26 +26,26 @@
 
 #define MF_LIBRARY_NUMBER(name) MF_LIBRARY_##name,
 
-enum mf_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRARY_N };
+enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRARY_N };
 
 /* Looks for all of them in the objects that are there. Once, while there is one thread. */
-void mf_library_start(void);
+void mf_cxx_library_start(void);
 
 /*
  * An object has come, or one with this load bias has gone. Called with the dynamic linker's lock, or while there is
  * one thread.
  */
-void mf_library_arrived(const struct dl_phdr_info *object);
-void mf_library_gone(uintptr_t bias);
+void mf_cxx_library_arrived(const struct dl_phdr_info *object);
+void mf_cxx_library_gone(uintptr_t bias);
 
 /* @all: all that has come and gone so far was told by the functions above. */
-void mf_library_know(bool all);
+void mf_cxx_library_know(bool all);
 
 /*
  * The function's address, or NULL if no library has it. Unlike dlsym() this leaves dlerror() alone. Takes the
  * dynamic linker's lock only if there was no C++ library at the start (a C program, whose plug-in brings one) and
  * not all that came was told.
  */
-void *mf_library_find(enum mf_library_function function);
+void *mf_cxx_library_find(enum mf_cxx_library_function function);
 
 #endif

@@ -185,7 +185,7 @@ static bool is_still_there(void)
 {
 	struct stat now;
 
-	return connection && !mf_sandbox_is_on() && fstat(connection, &now) == 0 &&
+	return connection && !mf_seccomp_is_on() && fstat(connection, &now) == 0 &&
 	       now.st_dev == connection_file.st_dev && now.st_ino == connection_file.st_ino;
 }
 
@@ -305,7 +305,7 @@ void mf_join_executing(bool begins)
 	int fds[MF_JOIN_FDS], fd;
 
 	/* A child of vfork is in our memory, but is not us. */
-	if (mf_sandbox_is_on() || !owner || owner != getpid())
+	if (mf_seccomp_is_on() || !owner || owner != getpid())
 		return;
 	if (is_still_there()) {
 		tell_verb(connection, verb, MSG_DONTWAIT);

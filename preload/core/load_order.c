@@ -39,7 +39,7 @@ static void move_behind(struct link_map *object, struct link_map *other)
 /* Behind which the shim was; NULL: it has not moved. */
 static struct link_map *own, *before;
 
-void mf_order_yield(void)
+void mf_load_order_yield(void)
 {
 	own = _r_debug.r_map;
 	while (own && own->l_ld != _DYNAMIC)
@@ -55,7 +55,7 @@ void mf_order_yield(void)
 	}
 }
 
-void mf_order_return(const struct mf_real *real)
+void mf_load_order_return(const struct mf_real *real)
 {
 	if (!before)
 		return;

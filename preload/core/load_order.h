@@ -9,7 +9,7 @@
  * Around the search for the functions that the program would have called without the shim (@real): lets a
  * library that insists on being the first object be it, until it has looked. While there is one thread.
  */
-void mf_order_yield(void);
-void mf_order_return(const struct mf_real *real);
+void mf_load_order_yield(void);
+void mf_load_order_return(const struct mf_real *real);
 
 #endif

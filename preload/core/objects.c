@@ -82,7 +82,7 @@ static const char *path_of(const struct dl_phdr_info *info)
 		return executable;
 	}
 	if (info->dlpi_name[0] == '/' || !strchr(info->dlpi_name, '/') ||
-	    mf_sandbox_is_on() || !getcwd(buffer, PATH_MAX))
+	    mf_seccomp_is_on() || !getcwd(buffer, PATH_MAX))
 		return info->dlpi_name;
 	length = strlen(buffer);
 	buffer[length++] = '/';
@@ -123,7 +123,7 @@ static void read_identity(struct mf_object *object)
 {
 	struct stat status;
 
-	if (object->kind != MF_OBJECT_FILE || mf_sandbox_is_on() ||
+	if (object->kind != MF_OBJECT_FILE || mf_seccomp_is_on() ||
 	    syscall(SYS_newfstatat, AT_FDCWD, object->path, &status, 0))
 		return;
 	object->device = status.st_dev;
@@ -279,7 +279,7 @@ static int enter_new(struct dl_phdr_info *info, size_t size, void *data)
 	object = describe(info);
 	if (object.end <= object.start)
 		return 0;
-	mf_eh_frame_arrived(info, object.start, object.end, !mf_sandbox_is_on());
+	mf_eh_frame_arrived(info, object.start, object.end, !mf_seccomp_is_on());
 	number = enter_object(&object);
 	if (number == MF_OBJECT_NONE)
 		return 0;
@@ -344,7 +344,7 @@ void mf_objects_scan(void)
 
 void mf_objects_come(void)
 {
-	if (!mf_rules_has_guessed())
+	if (!mf_rule_cache_has_guessed())
 		return;
 	mf_unwind_forget(0, UINT64_MAX);
 	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);

@@ -27,7 +27,7 @@ uint32_t mf_objects_of(uint64_t address);
 
 /*
  * New objects have been mapped, of which nothing has run yet. Whoever calls it calls it for all of them;
- * see mf_rules_keep_guesses.
+ * see mf_rule_cache_keep_guesses.
  */
 void mf_objects_come(void);
 

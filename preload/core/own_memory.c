@@ -49,7 +49,7 @@ static uint64_t image_data(void)
 	return bytes;
 }
 
-uint64_t mf_footprint_address_space(void)
+uint64_t mf_own_memory_address_space(void)
 {
 	uint64_t bytes = image_end() - image_start() + mf_patch_bytes() +
 			 __atomic_load_n(&added, __ATOMIC_RELAXED);
@@ -59,17 +59,17 @@ uint64_t mf_footprint_address_space(void)
 	return bytes;
 }
 
-uint64_t mf_footprint_data(void)
+uint64_t mf_own_memory_data(void)
 {
 	return image_data() + __atomic_load_n(&added, __ATOMIC_RELAXED);
 }
 
-void mf_footprint_add(size_t bytes)
+void mf_own_memory_add(size_t bytes)
 {
 	__atomic_add_fetch(&added, bytes, __ATOMIC_RELAXED);
 }
 
-bool mf_footprint_has(uint64_t address)
+bool mf_own_memory_has(uint64_t address)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++)
 		if (address - (uintptr_t)mf_session_store.regions[i] < mf_session_store.sizes[i])

@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 /* As the kernel counts for RLIMIT_AS: all that is mapped; for RLIMIT_DATA: what is private and writable. */
-uint64_t mf_footprint_address_space(void);
-uint64_t mf_footprint_data(void);
+uint64_t mf_own_memory_address_space(void);
+uint64_t mf_own_memory_data(void);
 
 /* The shim has mapped @bytes of private memory, for good. */
-void mf_footprint_add(size_t bytes);
+void mf_own_memory_add(size_t bytes);
 
 /* Is there something at @address that the shim has mapped, or that was mapped for it? Not the small mappings. */
-bool mf_footprint_has(uint64_t address);
+bool mf_own_memory_has(uint64_t address);
 
 #endif

@@ -139,7 +139,7 @@ bool mf_real_resolve(void)
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
 	/* What is found next may be the first function of the other library that is called at all. */
-	mf_order_yield();
+	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \
 	found.member = (__typeof__(found.member))search(symbol); \
 	if (!found.member)                                       \
@@ -155,7 +155,7 @@ bool mf_real_resolve(void)
 		   (void *)found.malloc == dlsym(RTLD_DEFAULT, "__libc_malloc");
 	mf_real_functions = found;
 	__atomic_store_n(&mf_real_state, 1, __ATOMIC_RELEASE);
-	mf_order_return(&mf_real_functions);
+	mf_load_order_return(&mf_real_functions);
 	errno = saved;
 	return true;
 }

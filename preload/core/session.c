@@ -56,7 +56,7 @@ static int *make_active_word(void)
 
 	if (page == MAP_FAILED || madvise(page, size, MADV_WIPEONFORK))
 		return NULL;
-	mf_footprint_add(size);
+	mf_own_memory_add(size);
 	return page;
 }
 
@@ -136,7 +136,7 @@ static void attach(void)
 	/* Before functions are taken over: how depends on it. Nothing is traced while the session is not active. */
 	mf_trace_start(mf_session_store.header->trace_fd,
 		       mf_session_store.header->logs_steps >= MF_LOG_FILTERING);
-	mf_session_store.header->late_objects_error = mf_arrival_start();
+	mf_session_store.header->late_objects_error = mf_object_loaded_start();
 	mf_blocks_set_distance(&mf_session_store,
 			       mf_takeover_is_any() ? MF_TAKEOVER_DISTANCE : mf_real_distance());
 	mf_model_attempt(&mf_session_store, 0);
@@ -150,7 +150,7 @@ void mf_session_executing(bool begins)
 {
 	struct mf_store_header *header = mf_session_store.header;
 
-	if (mf_session_is_active() && !mf_sandbox_is_on() && header->pid == getpid())
+	if (mf_session_is_active() && !mf_seccomp_is_on() && header->pid == getpid())
 		__atomic_store_n(&header->executes, begins, __ATOMIC_RELAXED);
 }
 
@@ -203,7 +203,7 @@ void mf_session_attach(void)
 		return;
 	mf_thread_local.inside = true;
 	mf_syscall_start();
-	mf_library_start();
+	mf_cxx_library_start();
 	mf_xstate_start();
 	attach();
 	mf_thread_local.inside = false;

@@ -26,9 +26,9 @@ static __attribute__((constructor)) void note_first_thread(void)
 		first_thread = pthread_self();
 }
 
-struct mf_own_stack *mf_own_stack(void)
+struct mf_stack_bounds *mf_stack_bounds(void)
 {
-	static __thread struct mf_own_stack own __attribute__((tls_model("initial-exec")));
+	static __thread struct mf_stack_bounds own __attribute__((tls_model("initial-exec")));
 
 	if (!own.end) {
 		note_first_thread();
@@ -39,9 +39,9 @@ struct mf_own_stack *mf_own_stack(void)
 	return &own;
 }
 
-bool mf_own_stack_reaches(uint64_t address)
+bool mf_stack_bounds_reaches(uint64_t address)
 {
-	struct mf_own_stack *own = mf_own_stack();
+	struct mf_stack_bounds *own = mf_stack_bounds();
 
 	if (address >= own->end || own->end - address >= MF_STACK_MAX || address <= own->hole)
 		return false;
@@ -58,17 +58,17 @@ bool mf_own_stack_reaches(uint64_t address)
 }
 
 /* Notes that the thread's own stack reaches down to @sp, if that, where the thread is, lies on it. */
-static __attribute__((noinline)) void widen_own_stack(struct mf_own_stack *own, uint64_t sp)
+static __attribute__((noinline)) void widen_own_stack(struct mf_stack_bounds *own, uint64_t sp)
 {
 	if (!own->is_first)
-		mf_own_stack_reaches(sp);
+		mf_stack_bounds_reaches(sp);
 	else if (own->end - sp < FIRST_STACK_ALONE)
 		own->low = sp & ~(PAGE_SIZE - 1);
 }
 
-const struct mf_own_stack *mf_own_stack_at(uint64_t sp)
+const struct mf_stack_bounds *mf_stack_bounds_at(uint64_t sp)
 {
-	struct mf_own_stack *own = mf_own_stack();
+	struct mf_stack_bounds *own = mf_stack_bounds();
 
 	if (__builtin_expect(sp < own->low, 0))
 		widen_own_stack(own, sp);

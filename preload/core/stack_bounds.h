@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct mf_own_stack {
+struct mf_stack_bounds {
 	uint64_t end;  /* glibc puts a thread's descriptor there, at the upper end of what it maps */
 	uint64_t low;  /* from here on it can be read; pages, as is the next one */
 	uint64_t hole; /* below which it does not go on; 0: not known */
@@ -16,18 +16,18 @@ struct mf_own_stack {
 /* The furthest that a stack's end is from any of it; larger distances are between different stacks. Bytes. */
 #define MF_STACK_MAX (1ull << 30)
 
-struct mf_own_stack *mf_own_stack(void);
+struct mf_stack_bounds *mf_stack_bounds(void);
 
 /* Is @address known to lie on @own? Then it can be read as long as the thread is there. */
-static inline bool mf_own_stack_holds(const struct mf_own_stack *own, uint64_t address)
+static inline bool mf_stack_bounds_holds(const struct mf_stack_bounds *own, uint64_t address)
 {
 	return address - own->low < own->end - own->low;
 }
 
 /* The same; the kernel is asked if it is not known. */
-bool mf_own_stack_reaches(uint64_t address);
+bool mf_stack_bounds_reaches(uint64_t address);
 
 /* The thread's stack pointer is at @sp or below: if it is on its own stack, that reaches down to there. */
-const struct mf_own_stack *mf_own_stack_at(uint64_t sp);
+const struct mf_stack_bounds *mf_stack_bounds_at(uint64_t sp);
 
 #endif

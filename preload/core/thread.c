@@ -38,7 +38,7 @@ static struct mf_thread_private *fresh = first; /* of these there are still: */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
 /* What is different for some threads or sessions, the complete way sees to. */
-static enum mf_shortcut shortcut_of(const struct mf_thread *thread)
+static enum mf_fastpath shortcut_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_trace_wanted)
 		return MF_SHORTCUT_NONE;
@@ -58,7 +58,7 @@ static void begin(struct mf_thread_private *private, bool shares)
 	struct mf_thread *thread = private->thread;
 
 	thread->private = private;
-	thread->desk = mf_desk_of(&mf_session_store, private->tally);
+	thread->desk = mf_tally_ctx_of(&mf_session_store, private->tally);
 	thread->counts = mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_INSTRUCTIONS;
 	thread->shares = shares;
 	thread->n_deferred = 0;
@@ -142,9 +142,9 @@ static bool find_fresh(void)
 	chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (chunk == MAP_FAILED)
 		return false;
-	mf_footprint_add(CHUNK_BYTES);
+	mf_own_memory_add(CHUNK_BYTES);
 	/* After mlockall(MCL_FUTURE), the program may want to lock that much. malloc makes no such call. */
-	if (!mf_sandbox_is_on())
+	if (!mf_seccomp_is_on())
 		syscall(SYS_munlock, chunk, CHUNK_BYTES);
 	fresh = chunk;
 	n_fresh = CHUNK_BYTES / sizeof(*fresh);
@@ -159,7 +159,7 @@ static struct mf_thread_private *make(void)
 	if (!find_fresh())
 		return NULL;
 	private = fresh;
-	private->thread = mf_slots_take(&private->room);
+	private->thread = mf_thread_memory_take(&private->room);
 	if (!private->thread)
 		return NULL;
 	fresh++;
@@ -212,7 +212,7 @@ void mf_thread_reset(void)
 void mf_thread_survive(struct mf_thread_private *own, bool alone)
 {
 	ended = NULL;
-	mf_slots_clear();
+	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		/* Its pages and descriptors are the parent's; this one's counter begins anew. */

@@ -24,7 +24,7 @@ struct mf_deferred {
 	uint64_t address;
 	uint64_t size;
 	bool is_free;
-	bool is_made; /* by the program, see mf_track_made() */
+	bool is_made; /* by the program, see mf_slowpath_made() */
 };
 
 /*
@@ -32,7 +32,7 @@ struct mf_deferred {
  * its parent (slots.h), until the child has a session of its own.
  */
 struct mf_thread {
-	struct mf_desk desk; /* the thread's tally and shard, which it may share with others */
+	struct mf_tally_ctx desk; /* the thread's tally and shard, which it may share with others */
 	uint32_t *put_off;   /* the slot of the block whose free its tally has put off, if any */
 	uint32_t n_deferred;
 	uint32_t generation; /* of mf_objects_generation that walk, objects, merged and memo go by */
@@ -87,9 +87,9 @@ struct mf_thread_private {
  */
 struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_...; 0: its next event counts */
-	uint8_t shortcut;     /* enum mf_shortcut: what its events may try */
+	uint8_t shortcut;     /* enum mf_fastpath: what its events may try */
 	bool binds_deep;      /* what its dlopen brings is loaded with RTLD_DEEPBIND; see deepbind.c */
-	bool is_absorbed;     /* the library's operator new has allocated; see mf_track_absorb() */
+	bool is_absorbed;     /* the library's operator new has allocated; see mf_slowpath_absorb() */
 	bool in_hook;	      /* what the shim does now keeps the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };
@@ -102,7 +102,7 @@ enum mf_inside {
 };
 
 /* See shortcut.h. */
-enum mf_shortcut {
+enum mf_fastpath {
 	MF_SHORTCUT_NONE,
 	MF_SHORTCUT_ALONE,  /* there are no other threads, as far as this one knows */
 	MF_SHORTCUT_SHARED,

@@ -50,7 +50,7 @@ static struct mf_thread *take_private_memory(void)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-struct mf_thread *mf_slots_take(uint32_t *room)
+struct mf_thread *mf_thread_memory_take(uint32_t *room)
 {
 	uint64_t size = mf_session_store.sizes[MF_REGION_THREADS];
 	uint64_t large = size / LARGE_SHARE / size_with(LARGE_ROOM);
@@ -66,7 +66,7 @@ struct mf_thread *mf_slots_take(uint32_t *room)
 	return take_private_memory();
 }
 
-void mf_slots_clear(void)
+void mf_thread_memory_clear(void)
 {
 	madvise(mf_session_store.regions[MF_REGION_THREADS],
 		mf_session_store.sizes[MF_REGION_THREADS], MADV_REMOVE);
@@ -96,7 +96,7 @@ static size_t sum_of(const struct parts *parts)
 	return parts->head + parts->pool + parts->table;
 }
 
-void mf_slots_save(struct mf_thread_private *private)
+void mf_thread_memory_save(struct mf_thread_private *private)
 {
 	const struct mf_thread *thread = private->thread;
 	struct parts parts = parts_of(thread);
@@ -111,7 +111,7 @@ void mf_slots_save(struct mf_thread_private *private)
 	private->saved_bytes = sum_of(&parts);
 }
 
-void mf_slots_restore(struct mf_thread_private *private)
+void mf_thread_memory_restore(struct mf_thread_private *private)
 {
 	const char *copy = private->saved;
 	struct mf_thread *thread = private->thread;
@@ -128,10 +128,10 @@ void mf_slots_restore(struct mf_thread_private *private)
 		memcpy(mf_memo_pool(&thread->memo), copy + parts.head, parts.pool);
 		memcpy(mf_memo_slots(&thread->memo), copy + parts.head + parts.pool, parts.table);
 	}
-	mf_slots_drop(private);
+	mf_thread_memory_drop(private);
 }
 
-void mf_slots_drop(struct mf_thread_private *private)
+void mf_thread_memory_drop(struct mf_thread_private *private)
 {
 	if (private->saved)
 		munmap(private->saved, private->saved_bytes);

@@ -14,18 +14,18 @@ struct mf_thread_private;
  * used again by other threads. Zero, unless this process took up a session that another one had left.
  * Context: with the lock of the list of states. Return: NULL if there is none.
  */
-struct mf_thread *mf_slots_take(uint32_t *room);
+struct mf_thread *mf_thread_memory_take(uint32_t *room);
 
 /* In a forked child, whose session memory is its own now: the states of its parent are emptied. */
-void mf_slots_clear(void);
+void mf_thread_memory_clear(void);
 
 /*
  * A signal handler is about to fork, which interrupted an event of the thread with @private. Both processes
  * will go on with that event, in memory that they share: so the child's copy of the state is made before.
- * mf_slots_restore() takes it in the child, mf_slots_drop() throws it away in the parent.
+ * mf_thread_memory_restore() takes it in the child, mf_thread_memory_drop() throws it away in the parent.
  */
-void mf_slots_save(struct mf_thread_private *private);
-void mf_slots_restore(struct mf_thread_private *private);
-void mf_slots_drop(struct mf_thread_private *private);
+void mf_thread_memory_save(struct mf_thread_private *private);
+void mf_thread_memory_restore(struct mf_thread_private *private);
+void mf_thread_memory_drop(struct mf_thread_private *private);
 
 #endif

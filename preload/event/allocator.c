@@ -21,17 +21,17 @@
 /* The complete ways stand apart, so that the short ones need not save what these would need. */
 static __attribute__((noinline)) void *tell_malloc(void *pointer, size_t size, const void *frame)
 {
-	if (mf_track_is_nested(frame))
+	if (mf_slowpath_is_nested(frame))
 		return pointer;
 	MF_TRACE("malloc(%u) = %p", size, pointer);
-	mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
+	mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
 	return pointer;
 }
 
 EXPORT void *malloc(size_t size)
 {
-	struct mf_shortcut_result told =
-		mf_shortcut_alloc(mf_start()->malloc(size), size, MF_FRAME);
+	struct mf_fastpath_result told =
+		mf_fastpath_alloc(mf_start()->malloc(size), size, MF_FRAME);
 
 	return __builtin_expect(told.done, 1) ? told.pointer :
 						tell_malloc(told.pointer, size, MF_FRAME);
@@ -40,20 +40,20 @@ EXPORT void *malloc(size_t size)
 EXPORT void *calloc(size_t n, size_t size)
 {
 	/* If the product overflows, there is no pointer. */
-	struct mf_shortcut_result told =
-		mf_shortcut_alloc(mf_start()->calloc(n, size), n * size, MF_FRAME);
+	struct mf_fastpath_result told =
+		mf_fastpath_alloc(mf_start()->calloc(n, size), n * size, MF_FRAME);
 	void *pointer = told.pointer;
 
 	if (__builtin_expect(told.done, 1))
 		return pointer;
 	MF_TRACE("calloc(%u,%u) = %p", n, size, pointer);
-	mf_track_alloc(pointer, n * size, &MF_CALLER);
+	mf_slowpath_alloc(pointer, n * size, &MF_CALLER);
 	return pointer;
 }
 
 static __attribute__((noinline)) void free_completely(void *pointer, const void *frame)
 {
-	if (!mf_real_is_early(pointer) && mf_track_is_nested(frame)) {
+	if (!mf_real_is_early(pointer) && mf_slowpath_is_nested(frame)) {
 		mf_start()->free(pointer);
 		return;
 	}
@@ -63,7 +63,7 @@ static __attribute__((noinline)) void free_completely(void *pointer, const void 
 
 EXPORT void free(void *pointer)
 {
-	struct mf_shortcut_result told = mf_allocator_begin_free(pointer);
+	struct mf_fastpath_result told = mf_allocator_begin_free(pointer);
 
 	if (__builtin_expect(told.done, 1))
 		mf_real_functions.free(told.pointer);
@@ -87,13 +87,13 @@ MF_ALIGNED_STACK void mf_allocator_resize_begin(struct mf_allocator_resize *resi
 	if (resize->is_early)
 		return;
 	/* An allocation; or a free, after which some allocators return a block all the same. */
-	resize->is_new = !resize->old || (!resize->size && !mf_track_realloc_zero_keeps());
+	resize->is_new = !resize->old || (!resize->size && !mf_slowpath_realloc_zero_keeps());
 	if (resize->is_new) {
-		mf_track_free_at(resize->old, resize->caller);
+		mf_slowpath_free_at(resize->old, resize->caller);
 		return;
 	}
 	mf_allocator_fetch(resize->old);
-	mf_track_realloc_begin(&resize->state, resize->old, resize->caller);
+	mf_slowpath_realloc_begin(&resize->state, resize->old, resize->caller);
 	resize->is_resized = resize->state.known;
 }
 
@@ -105,20 +105,20 @@ MF_ALIGNED_STACK void mf_allocator_resize_end(struct mf_allocator_resize *resize
 		kept = mf_real_early_size(resize->old);
 		if (pointer)
 			memcpy(pointer, resize->old, kept < resize->size ? kept : resize->size);
-		mf_track_alloc(pointer, resize->size, resize->caller);
+		mf_slowpath_alloc(pointer, resize->size, resize->caller);
 		return;
 	}
 	if (__builtin_expect(mf_trace_wanted, 0))
 		trace_realloc(resize->old, resize->size, pointer);
 	if (resize->is_new)
-		mf_track_alloc(pointer, resize->size, resize->caller);
+		mf_slowpath_alloc(pointer, resize->size, resize->caller);
 	else if (pointer)
-		mf_track_realloc_end(&resize->state, resize->old, pointer, resize->size ? resize->size : 1,
+		mf_slowpath_realloc_end(&resize->state, resize->old, pointer, resize->size ? resize->size : 1,
 				     resize->caller);
 	else if (resize->size)
-		mf_track_realloc_end(&resize->state, resize->old, NULL, resize->size, resize->caller);
+		mf_slowpath_realloc_end(&resize->state, resize->old, NULL, resize->size, resize->caller);
 	else
-		mf_track_realloc_freed(&resize->state, resize->caller);
+		mf_slowpath_realloc_freed(&resize->state, resize->caller);
 }
 
 static void *reallocate(void *old, size_t size, const struct mf_registers *caller)
@@ -134,16 +134,16 @@ static void *reallocate(void *old, size_t size, const struct mf_registers *calle
 
 MF_ALIGNED_STACK void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame)
 {
-	struct mf_track_realloc state;
+	struct mf_slowpath_realloc state;
 
 	if (__builtin_expect(mf_trace_wanted, 0))
 		trace_realloc(old, size, pointer);
 	if (!old) {
-		mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
+		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
 		return;
 	}
-	mf_track_realloc_begin(&state, old, &MF_CALLER_OF(frame));
-	mf_track_realloc_end(&state, old, pointer, size, &MF_CALLER_OF(frame));
+	mf_slowpath_realloc_begin(&state, old, &MF_CALLER_OF(frame));
+	mf_slowpath_realloc_end(&state, old, pointer, size, &MF_CALLER_OF(frame));
 }
 
 static __attribute__((noinline)) void *tell_realloc(void *old, void *pointer, size_t size, const void *frame)
@@ -159,15 +159,15 @@ static __attribute__((noinline)) void *realloc_completely(void *old, size_t size
 
 EXPORT void *realloc(void *old, size_t size)
 {
-	struct mf_shortcut_result told;
+	struct mf_fastpath_result told;
 
 	if (!old) {
-		told = mf_shortcut_alloc(mf_start()->realloc(NULL, size), size, MF_FRAME);
+		told = mf_fastpath_alloc(mf_start()->realloc(NULL, size), size, MF_FRAME);
 	} else {
-		if (!size || mf_real_is_early(old) || !mf_shortcut_may_realloc(old))
+		if (!size || mf_real_is_early(old) || !mf_fastpath_may_realloc(old))
 			return realloc_completely(old, size, MF_FRAME);
 		mf_allocator_fetch(old);
-		told = mf_shortcut_realloc(old, mf_start()->realloc(old, size), size, MF_FRAME);
+		told = mf_fastpath_realloc(old, mf_start()->realloc(old, size), size, MF_FRAME);
 	}
 	return __builtin_expect(told.done, 1) ? told.pointer : tell_realloc(old, told.pointer, size, MF_FRAME);
 }

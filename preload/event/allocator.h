@@ -12,8 +12,8 @@
 static inline __attribute__((always_inline)) void mf_allocator_made(void *pointer, size_t size,
 								    const void *frame)
 {
-	if (__builtin_expect(!mf_shortcut_alloc(pointer, size, frame).done, 0))
-		mf_track_alloc(pointer, size, &MF_CALLER_OF(frame));
+	if (__builtin_expect(!mf_fastpath_alloc(pointer, size, frame).done, 0))
+		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
 }
 
 /* The allocator's header of a block is often as far away as our own notes: fetch both at once. */
@@ -23,10 +23,10 @@ static inline void mf_allocator_fetch(const void *pointer)
 }
 
 /* Before a block is freed; done: and need not be told of any more. */
-static inline struct mf_shortcut_result mf_allocator_begin_free(void *pointer)
+static inline struct mf_fastpath_result mf_allocator_begin_free(void *pointer)
 {
 	mf_allocator_fetch(pointer);
-	return mf_shortcut_free(pointer);
+	return mf_fastpath_free(pointer);
 }
 
 /* As free(3), which is @real_free, by the entry point whose MF_FRAME is @frame; NULL is allowed. */
@@ -34,7 +34,7 @@ static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), c
 {
 	if (__builtin_expect(mf_real_is_early(pointer), 0))
 		return;
-	mf_track_free(pointer, frame);
+	mf_slowpath_free(pointer, frame);
 	real_free(pointer);
 }
 
@@ -47,7 +47,7 @@ struct mf_allocator_resize {
 	bool is_early; /* set by the first: the block is of the shim's early arena; the real one is to get NULL */
 	bool is_new;   /* the old block, if any, is freed */
 	bool is_resized; /* it is out of the table meanwhile: state.block */
-	struct mf_track_realloc state;
+	struct mf_slowpath_realloc state;
 };
 
 void mf_allocator_resize_begin(struct mf_allocator_resize *resize);

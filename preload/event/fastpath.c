@@ -28,24 +28,24 @@
 
 #define MF_INLINE static inline __attribute__((always_inline))
 
-MF_INLINE struct mf_shortcut_result result(void *pointer, bool done)
+MF_INLINE struct mf_fastpath_result result(void *pointer, bool done)
 {
-	return (struct mf_shortcut_result){ pointer, done };
+	return (struct mf_fastpath_result){ pointer, done };
 }
 
 static uint64_t track_deferred(const void *data, uint64_t more)
 {
-	mf_track_deferred(mf_thread_local.thread);
+	mf_slowpath_deferred(mf_thread_local.thread);
 	return 0;
 }
 
-static __attribute__((noinline)) struct mf_shortcut_result
+static __attribute__((noinline)) struct mf_fastpath_result
 account_deferred(struct mf_thread *thread, void *pointer, bool done)
 {
 	if (mf_thread_local.in_hook)
 		mf_xstate_call(track_deferred, NULL, 0);
 	else
-		mf_track_deferred(thread);
+		mf_slowpath_deferred(thread);
 	return result(pointer, done);
 }
 
@@ -56,7 +56,7 @@ MF_INLINE void enter(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-MF_INLINE struct mf_shortcut_result leave(struct mf_thread *thread, void *pointer, bool done)
+MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointer, bool done)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mf_thread_local.inside = false;
@@ -71,7 +71,7 @@ MF_INLINE struct mf_shortcut_result leave(struct mf_thread *thread, void *pointe
  * with an exact peak that is one event in ten. They end the way of who calls them, which need not save
  * anything for that.
  */
-static __attribute__((noinline)) struct mf_shortcut_result
+static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
 {
 	bool done = mf_tally_alloc(&thread->desk, (uint64_t)(uintptr_t)pointer, size, context, true);
@@ -81,7 +81,7 @@ alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t con
 	return leave(thread, pointer, done);
 }
 
-static __attribute__((noinline)) struct mf_shortcut_result
+static __attribute__((noinline)) struct mf_fastpath_result
 free_keeping(struct mf_thread *thread, void *pointer, bool shared)
 {
 	struct mf_block block;
@@ -92,7 +92,7 @@ free_keeping(struct mf_thread *thread, void *pointer, bool shared)
 	return leave(thread, pointer, done);
 }
 
-MF_INLINE struct mf_shortcut_result alloc_at(struct mf_thread *thread, uint32_t *slot, void *pointer,
+MF_INLINE struct mf_fastpath_result alloc_at(struct mf_thread *thread, uint32_t *slot, void *pointer,
 					     size_t size, uint32_t context, bool shared)
 {
 	if (!pointer || (shared && !mf_gate_try_shared(thread->desk.tally)))
@@ -121,7 +121,7 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /* Several stacks begin as this one, as far as @node; or, if there is none, others. */
-static __attribute__((noinline)) struct mf_shortcut_result
+static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
 	    const void *frame, bool shared)
 {
@@ -138,7 +138,7 @@ alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size
 	return alloc_at(thread, slot, pointer, size, context, shared);
 }
 
-MF_INLINE struct mf_shortcut_result alloc_settled(struct mf_thread *thread, uint32_t *slot, void *pointer,
+MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint32_t *slot, void *pointer,
 						  size_t size, const void *frame, bool shared)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);
@@ -156,7 +156,7 @@ MF_INLINE struct mf_shortcut_result alloc_settled(struct mf_thread *thread, uint
 }
 
 /* The same when what was put off needs more than the usual. */
-static __attribute__((noinline)) struct mf_shortcut_result alloc_settling(struct mf_thread *thread,
+static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,
 									  const void *frame)
 {
@@ -168,7 +168,7 @@ static __attribute__((noinline)) struct mf_shortcut_result alloc_settling(struct
 }
 
 /* What the thread's last event has put off comes first; where there are others, nothing was. */
-MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void *frame, bool shared)
+MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void *frame, bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
@@ -181,7 +181,7 @@ MF_INLINE struct mf_shortcut_result alloc(void *pointer, size_t size, const void
 	return alloc_settled(thread, slot, pointer, size, frame, shared);
 }
 
-MF_INLINE struct mf_shortcut_result free_now(struct mf_thread *thread, void *pointer, bool shared)
+MF_INLINE struct mf_fastpath_result free_now(struct mf_thread *thread, void *pointer, bool shared)
 {
 	uint64_t address = (uint64_t)(uintptr_t)pointer;
 	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, address);
@@ -199,13 +199,13 @@ MF_INLINE struct mf_shortcut_result free_now(struct mf_thread *thread, void *poi
 	return leave(thread, pointer, true);
 }
 
-static __attribute__((noinline)) struct mf_shortcut_result free_now_alone(struct mf_thread *thread,
+static __attribute__((noinline)) struct mf_fastpath_result free_now_alone(struct mf_thread *thread,
 									  void *pointer)
 {
 	return free_now(thread, pointer, false);
 }
 
-MF_INLINE struct mf_shortcut_result free_settled(struct mf_thread *thread, uint32_t *slot, void *pointer)
+MF_INLINE struct mf_fastpath_result free_settled(struct mf_thread *thread, uint32_t *slot, void *pointer)
 {
 	/* That of the early arena is no block of the allocator's. */
 	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
@@ -216,7 +216,7 @@ MF_INLINE struct mf_shortcut_result free_settled(struct mf_thread *thread, uint3
 	return leave(thread, pointer, true);
 }
 
-static __attribute__((noinline)) struct mf_shortcut_result free_settling(struct mf_thread *thread,
+static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct mf_thread *thread,
 									 void *pointer)
 {
 	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
@@ -227,7 +227,7 @@ static __attribute__((noinline)) struct mf_shortcut_result free_settling(struct 
 }
 
 /* Of a thread that is alone: mostly it only says which block is free, and has its slot fetched. */
-MF_INLINE struct mf_shortcut_result free_alone(void *pointer)
+MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
@@ -259,7 +259,7 @@ static bool is_shared(void)
 	return is_plain() && mf_thread_local.shortcut == MF_SHORTCUT_SHARED;
 }
 
-static struct mf_shortcut_result give_up(void *pointer)
+static struct mf_fastpath_result give_up(void *pointer)
 {
 	if (mf_thread_local.thread)
 		return leave(mf_thread_local.thread, pointer, false);
@@ -268,18 +268,18 @@ static struct mf_shortcut_result give_up(void *pointer)
 }
 
 /* Apart, so that what the compiler does for one does not cost the other. */
-static __attribute__((noinline)) struct mf_shortcut_result alloc_shared(void *pointer, size_t size,
+static __attribute__((noinline)) struct mf_fastpath_result alloc_shared(void *pointer, size_t size,
 									const void *frame)
 {
 	return is_shared() ? alloc(pointer, size, frame, true) : give_up(pointer);
 }
 
-static __attribute__((noinline)) struct mf_shortcut_result free_shared(void *pointer)
+static __attribute__((noinline)) struct mf_fastpath_result free_shared(void *pointer)
 {
 	return is_shared() ? free_now(mf_thread_local.thread, pointer, true) : give_up(pointer);
 }
 
-struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame)
+struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame)
 {
 	if (__builtin_expect(mf_thread_local.inside, 0))
 		return result(pointer, false);
@@ -289,7 +289,7 @@ struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const vo
 	return alloc_shared(pointer, size, frame);
 }
 
-struct mf_shortcut_result mf_shortcut_free(void *pointer)
+struct mf_fastpath_result mf_fastpath_free(void *pointer)
 {
 	if (__builtin_expect(mf_thread_local.inside, 0))
 		return result(pointer, false);
@@ -299,7 +299,7 @@ struct mf_shortcut_result mf_shortcut_free(void *pointer)
 	return free_shared(pointer);
 }
 
-bool mf_shortcut_may_realloc(const void *old)
+bool mf_fastpath_may_realloc(const void *old)
 {
 	if (__builtin_expect(mf_thread_local.inside, 0))
 		return false;
@@ -311,7 +311,7 @@ bool mf_shortcut_may_realloc(const void *old)
 }
 
 /* The block is out of the table for a moment: it changes its size, or its place, or both. */
-MF_INLINE bool resize(const struct mf_desk *desk, const void *old, const void *pointer, size_t size,
+MF_INLINE bool resize(const struct mf_tally_ctx *desk, const void *old, const void *pointer, size_t size,
 		      uint32_t context)
 {
 	struct mf_block block;
@@ -324,7 +324,7 @@ MF_INLINE bool resize(const struct mf_desk *desk, const void *old, const void *p
 	return false;
 }
 
-struct mf_shortcut_result mf_shortcut_realloc(const void *old, void *pointer, size_t size,
+struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, size_t size,
 					      const void *frame)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);

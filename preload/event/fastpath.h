@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* The block that an entry point has told of. Both are in registers: it need not save what it had. */
-struct mf_shortcut_result {
+struct mf_fastpath_result {
 	void *pointer;
 	size_t done; /* a bool, as wide as its register: so a result is handed on without a move */
 };
@@ -18,36 +18,36 @@ struct mf_shortcut_result {
  * complete way is to be gone (track.h). A free that is done is one of the real allocator's blocks.
  */
 #ifdef __x86_64__
-struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame);
-struct mf_shortcut_result mf_shortcut_free(void *pointer);
+struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame);
+struct mf_fastpath_result mf_fastpath_free(void *pointer);
 
 /*
  * Whether the block at @old may be resized before that is told: nobody else is given its address meanwhile.
- * Then mf_shortcut_realloc() is told that it has become the one at @pointer, of @size bytes, not 0.
+ * Then mf_fastpath_realloc() is told that it has become the one at @pointer, of @size bytes, not 0.
  */
-bool mf_shortcut_may_realloc(const void *old);
-struct mf_shortcut_result mf_shortcut_realloc(const void *old, void *pointer, size_t size,
+bool mf_fastpath_may_realloc(const void *old);
+struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, size_t size,
 					      const void *frame);
 #else
-static inline struct mf_shortcut_result mf_shortcut_alloc(void *pointer, size_t size, const void *frame)
+static inline struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame)
 {
-	return (struct mf_shortcut_result){ pointer, false };
+	return (struct mf_fastpath_result){ pointer, false };
 }
 
-static inline struct mf_shortcut_result mf_shortcut_free(void *pointer)
+static inline struct mf_fastpath_result mf_fastpath_free(void *pointer)
 {
-	return (struct mf_shortcut_result){ pointer, false };
+	return (struct mf_fastpath_result){ pointer, false };
 }
 
-static inline bool mf_shortcut_may_realloc(const void *old)
+static inline bool mf_fastpath_may_realloc(const void *old)
 {
 	return false;
 }
 
-static inline struct mf_shortcut_result mf_shortcut_realloc(const void *old, void *pointer, size_t size,
+static inline struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, size_t size,
 							    const void *frame)
 {
-	return (struct mf_shortcut_result){ pointer, false };
+	return (struct mf_fastpath_result){ pointer, false };
 }
 #endif
 

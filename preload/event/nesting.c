@@ -52,7 +52,7 @@ static void drop_mark(struct mf_thread *thread, uint32_t i)
 
 	if (mark.resizing.context != MF_CONTEXT_NONE) {
 		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
-		mf_track_realloc_left(thread, &mark.resizing);
+		mf_slowpath_realloc_left(thread, &mark.resizing);
 		mf_thread_local.inside = inside;
 	}
 	if (!thread->private->nesting.n)

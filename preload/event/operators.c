@@ -5,7 +5,7 @@
 // only when memory runs out, for its new-handlers and exceptions. The aligned forms are always the
 // library's own: libraries differ in which alignments they refuse and in how far they round sizes up, and
 // programs rely on that room. The library then comes back to us for the memory; that inner call is
-// not counted (mf_track_absorb()).
+// not counted (mf_slowpath_absorb()).
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -73,21 +73,21 @@ typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, c
 	EXPORT void *symbol parameters                                               \
 	{                                                                            \
 		void *pointer = allocate(size);                                      \
-		struct mf_shortcut_result told;                                      \
+		struct mf_fastpath_result told;                                      \
                                                                                      \
 		if (__builtin_expect(!pointer, 0)) {                                 \
-			type *library = (type *)mf_library_find(MF_LIBRARY_##symbol); \
+			type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol); \
                                                                                      \
 			if (library)                                                 \
 				return library arguments;                            \
 			missing;                                                     \
 		}                                                                    \
-		told = mf_shortcut_alloc(pointer, size, MF_FRAME);                   \
+		told = mf_fastpath_alloc(pointer, size, MF_FRAME);                   \
 		pointer = told.pointer;                                              \
 		if (__builtin_expect(told.done, 1))                                  \
 			return pointer;                                              \
 		MF_TRACE(#symbol "(%u) = %p", size, pointer);                        \
-		mf_track_alloc(pointer, size, &MF_CALLER);                           \
+		mf_slowpath_alloc(pointer, size, &MF_CALLER);                           \
 		return pointer;                                                      \
 	}
 
@@ -103,21 +103,21 @@ NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (
  */
 static bool begin_library_new(size_t size, align_val_t alignment)
 {
-	return is_power_of_two(alignment) && size <= PTRDIFF_MAX && mf_track_absorb();
+	return is_power_of_two(alignment) && size <= PTRDIFF_MAX && mf_slowpath_absorb();
 }
 
 /* The block counts once, as one of @size bytes that the caller of the outermost operator asked for. */
 static void end_library_new(void *pointer, size_t size, const void *frame)
 {
-	struct mf_track_realloc state;
+	struct mf_slowpath_realloc state;
 
-	if (mf_track_absorbed()) {
+	if (mf_slowpath_absorbed()) {
 		mf_allocator_made(pointer, size, frame);
 		return;
 	}
 	/* Its first attempt failed, and a new-handler found memory: the second one was counted. */
-	mf_track_realloc_begin(&state, pointer, &MF_CALLER_OF(frame));
-	mf_track_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
+	mf_slowpath_realloc_begin(&state, pointer, &MF_CALLER_OF(frame));
+	mf_slowpath_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
 }
 
 /* Defines the aligned operator @symbol. Without a library: @missing, if it cannot allocate. */
@@ -125,7 +125,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 	void *symbol parameters;                                                      \
 	EXPORT void *symbol parameters                                                \
 	{                                                                             \
-		type *library = (type *)mf_library_find(MF_LIBRARY_##symbol);         \
+		type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol);         \
 		bool is_outermost = true;                                             \
 		void *pointer;                                                        \
                                                                                       \
@@ -162,7 +162,7 @@ NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow_type,
 	void symbol(void *pointer, ##__VA_ARGS__);      \
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
-		struct mf_shortcut_result told = mf_allocator_begin_free(pointer); \
+		struct mf_fastpath_result told = mf_allocator_begin_free(pointer); \
                                                         \
 		pointer = told.pointer;                         \
 		if (__builtin_expect(told.done, 1)) {           \
@@ -185,21 +185,21 @@ DELETE(_ZdaPvRKSt9nothrow_t, const void *nothrow)
 	void symbol parameters;                                                       \
 	EXPORT void symbol parameters                                                 \
 	{                                                                             \
-		type *library = (type *)mf_library_find(MF_LIBRARY_##symbol);         \
-		bool is_outermost = !mf_track_is_absorbing();                         \
+		type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol);         \
+		bool is_outermost = !mf_slowpath_is_absorbing();                         \
                                                                                       \
 		if (is_outermost && !mf_allocator_begin_free(pointer).done) {         \
 			MF_TRACE(#symbol "(%p)", pointer);                            \
-			mf_track_free(pointer, MF_FRAME);                             \
+			mf_slowpath_free(pointer, MF_FRAME);                             \
 		}                                                                     \
 		if (__builtin_expect(!library, 0)) {                                  \
 			mf_start()->program_free(pointer);                            \
 			return;                                                       \
 		}                                                                     \
-		is_outermost = is_outermost && mf_track_absorb();                     \
+		is_outermost = is_outermost && mf_slowpath_absorb();                     \
 		library arguments;                                                    \
 		if (is_outermost)                                                     \
-			mf_track_absorbed();                                          \
+			mf_slowpath_absorbed();                                          \
 	}
 
 DELETE_ALIGNED(_ZdlPvSt11align_val_t, delete_aligned_type, (void *pointer, align_val_t alignment),

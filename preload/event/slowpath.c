@@ -81,7 +81,7 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 	mf_heap_realloc_end_block(&mf_session_store, old, &block, now);
 }
 
-void mf_track_lose(void)
+void mf_slowpath_lose(void)
 {
 	/* The memory may be gone, or another's. */
 	if (!mf_session_is_active() || mf_fork_is_newborn)
@@ -123,7 +123,7 @@ static void defer(const void *pointer, struct mf_deferred event)
 	if (mf_session_has(MF_SESSION_NO_HEAP))
 		return;
 	if (n == MF_DEFERRED_MAX) {
-		mf_track_lose();
+		mf_slowpath_lose();
 		return;
 	}
 	event.address = address_of(pointer);
@@ -145,7 +145,7 @@ static bool is_nested(const struct mf_registers *caller)
 	return thread && (mf_nesting_recalls(&thread->private->nesting, caller) || mf_nesting_search(thread, caller));
 }
 
-MF_ALIGNED_STACK bool mf_track_is_nested(const void *frame)
+MF_ALIGNED_STACK bool mf_slowpath_is_nested(const void *frame)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);
 
@@ -162,7 +162,7 @@ static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_
 	/* What one of the program's own allocation functions does is a part of its event. */
 	if (mf_thread_local.inside & MF_INSIDE_OWN && is_nested(caller))
 		return true;
-	if (mf_track_is_absorbing())
+	if (mf_slowpath_is_absorbing())
 		absorb(pointer);
 	else if (mf_thread_local.inside & MF_INSIDE_SHIM)
 		defer(pointer, event);
@@ -171,7 +171,7 @@ static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_
 	return true;
 }
 
-bool mf_track_absorb(void)
+bool mf_slowpath_absorb(void)
 {
 	if (!mf_session_is_active() || mf_thread_local.inside)
 		return false;
@@ -180,9 +180,9 @@ bool mf_track_absorb(void)
 	return true;
 }
 
-bool mf_track_absorbed(void)
+bool mf_slowpath_absorbed(void)
 {
-	bool absorbed = mf_thread_local.is_absorbed || mf_track_is_absorbing();
+	bool absorbed = mf_thread_local.is_absorbed || mf_slowpath_is_absorbing();
 
 	mf_thread_local.is_absorbed = false;
 	mf_thread_local.inside &= (uint8_t)~MF_INSIDE_LIBRARY;
@@ -256,7 +256,7 @@ static inline struct mf_thread *enter(void)
 	thread = mf_thread_get();
 	if (__builtin_expect(!thread, 0)) {
 		mf_thread_local.inside = 0;
-		mf_track_lose();
+		mf_slowpath_lose();
 	} else if (thread->desk.tally->put_off) {
 		settle(thread);
 	}
@@ -403,7 +403,7 @@ MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t siz
 	leave(thread);
 }
 
-MF_ALIGNED_STACK void mf_track_deferred(struct mf_thread *thread)
+MF_ALIGNED_STACK void mf_slowpath_deferred(struct mf_thread *thread)
 {
 	leave(thread);
 }
@@ -433,12 +433,12 @@ static __attribute__((noinline)) void track_alloc_watched(const void *pointer, s
 	track_alloc(pointer, size, caller, session);
 }
 
-MF_ALIGNED_STACK void mf_track_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
+MF_ALIGNED_STACK void mf_slowpath_alloc(const void *pointer, size_t size, const struct mf_registers *caller)
 {
 	int session = *mf_session_active_word;
 
 	if (!pointer) {
-		if (mf_track_is_absorbing())
+		if (mf_slowpath_is_absorbing())
 			absorb(NULL);
 		return;
 	}
@@ -464,7 +464,7 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 	return done;
 }
 
-void mf_track_made(const void *pointer, size_t size, const struct mf_registers *caller)
+void mf_slowpath_made(const void *pointer, size_t size, const struct mf_registers *caller)
 {
 	int session = *mf_session_active_word, saved = errno;
 	struct mf_thread *thread;
@@ -561,7 +561,7 @@ static __attribute__((noinline)) void track_free_watched(const void *pointer,
 	track_free(pointer, caller, session);
 }
 
-MF_ALIGNED_STACK void mf_track_free(const void *pointer, const void *frame)
+MF_ALIGNED_STACK void mf_slowpath_free(const void *pointer, const void *frame)
 {
 	int session = *mf_session_active_word;
 
@@ -573,7 +573,7 @@ MF_ALIGNED_STACK void mf_track_free(const void *pointer, const void *frame)
 		track_free_watched(pointer, &MF_CALLER_OF(frame), session);
 }
 
-MF_ALIGNED_STACK void mf_track_free_at(const void *pointer, const struct mf_registers *caller)
+MF_ALIGNED_STACK void mf_slowpath_free_at(const void *pointer, const struct mf_registers *caller)
 {
 	int session = *mf_session_active_word;
 
@@ -592,7 +592,7 @@ MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *bl
 	__atomic_store_n(&resizing->context, block->context, __ATOMIC_RELAXED);
 }
 
-MF_ALIGNED_STACK void mf_track_realloc_begin(struct mf_track_realloc *state, const void *old,
+MF_ALIGNED_STACK void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *old,
 					     const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
@@ -625,12 +625,12 @@ MF_ALIGNED_STACK void mf_track_realloc_begin(struct mf_track_realloc *state, con
 	errno = saved;
 }
 
-bool mf_track_realloc_zero_keeps(void)
+bool mf_slowpath_realloc_zero_keeps(void)
 {
 	return mf_session_is_active() && mf_session_store.header->realloc_zero_keeps;
 }
 
-MF_ALIGNED_STACK void mf_track_realloc_freed(const struct mf_track_realloc *state, const struct mf_registers *caller)
+MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc *state, const struct mf_registers *caller)
 {
 	uint32_t node = UINT32_MAX;
 	struct mf_thread *thread;
@@ -657,7 +657,7 @@ MF_ALIGNED_STACK void mf_track_realloc_freed(const struct mf_track_realloc *stat
 	errno = saved;
 }
 
-void mf_track_realloc_left(struct mf_thread *thread, const struct mf_block *block)
+void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *block)
 {
 	int64_t now = begin_alone(thread);
 	struct mf_block other;
@@ -701,7 +701,7 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 	end_alone(now);
 }
 
-MF_ALIGNED_STACK void mf_track_realloc_end(const struct mf_track_realloc *state, const void *old, const void *pointer,
+MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *state, const void *old, const void *pointer,
 			  size_t size, const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
@@ -711,7 +711,7 @@ MF_ALIGNED_STACK void mf_track_realloc_end(const struct mf_track_realloc *state,
 
 	if (!state->known) {
 		/* Not ours so far, as far as we know: it is from now on. */
-		mf_track_alloc(pointer, size, caller);
+		mf_slowpath_alloc(pointer, size, caller);
 		return;
 	}
 	thread = enter();
@@ -750,26 +750,26 @@ MF_ALIGNED_STACK void mf_track_realloc_end(const struct mf_track_realloc *state,
 static void resize_while_stopped(const void *pointer, size_t size,
 				 const struct mf_registers *caller)
 {
-	struct mf_track_realloc state;
+	struct mf_slowpath_realloc state;
 
 	if (!pointer || mf_thread_local.inside)
 		return;
-	mf_track_realloc_begin(&state, pointer, caller);
+	mf_slowpath_realloc_begin(&state, pointer, caller);
 	if (state.known)
-		mf_track_realloc_end(&state, pointer, pointer, size, caller);
+		mf_slowpath_realloc_end(&state, pointer, pointer, size, caller);
 }
 
-void mf_track_resized(const void *pointer, size_t size, const struct mf_registers *caller)
+void mf_slowpath_resized(const void *pointer, size_t size, const struct mf_registers *caller)
 {
 	if (*mf_session_active_word & MF_SESSION_STOPPED) {
 		resize_while_stopped(pointer, size, caller);
 		return;
 	}
-	mf_track_free_at(pointer, caller);
-	mf_track_made(pointer, size, caller);
+	mf_slowpath_free_at(pointer, caller);
+	mf_slowpath_made(pointer, size, caller);
 }
 
-void mf_track_snapshot(void)
+void mf_slowpath_snapshot(void)
 {
 	struct mf_thread *thread;
 	int saved = errno;

@@ -23,17 +23,17 @@
 
 EXPORT void massif_malloc_like(const void *block, size_t size)
 {
-	mf_track_made(block, size, &MF_CALLER);
+	mf_slowpath_made(block, size, &MF_CALLER);
 }
 
 EXPORT void massif_free_like(const void *block)
 {
-	mf_track_free(block, MF_FRAME);
+	mf_slowpath_free(block, MF_FRAME);
 }
 
 EXPORT void massif_resize_like(const void *block, size_t size)
 {
-	mf_track_resized(block, size, &MF_CALLER);
+	mf_slowpath_resized(block, size, &MF_CALLER);
 }
 
 EXPORT void massif_stop(void)
@@ -48,7 +48,7 @@ EXPORT void massif_start(void)
 
 EXPORT void massif_snapshot(void)
 {
-	mf_track_snapshot();
+	mf_slowpath_snapshot();
 }
 
 EXPORT int massif_snapshot_to(const char *file)

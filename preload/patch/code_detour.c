@@ -235,7 +235,7 @@ static uint64_t hash_of(const uint8_t *site, size_t size)
 	return hash;
 }
 
-bool mf_detour_is_placed(const struct mf_detour *detour)
+bool mf_code_detour_is_placed(const struct mf_code_detour *detour)
 {
 	uint8_t jump[MF_JUMP_BYTES];
 
@@ -243,12 +243,12 @@ bool mf_detour_is_placed(const struct mf_detour *detour)
 	return !memcmp(detour->site, jump, sizeof(jump));
 }
 
-bool mf_detour_fits(const struct mf_detour *detour, size_t size)
+bool mf_code_detour_fits(const struct mf_code_detour *detour, size_t size)
 {
 	return detour->code == hash_of(detour->site, size);
 }
 
-static int make(struct mf_detour *detour, void *site, size_t size, const void *target,
+static int make(struct mf_code_detour *detour, void *site, size_t size, const void *target,
 		const void *datum, bool keep)
 {
 	size_t room_bytes = ENTRY_MAX + MF_JUMP_FAR_BYTES + (keep ? COPY_MAX : 0);
@@ -259,7 +259,7 @@ static int make(struct mf_detour *detour, void *site, size_t size, const void *t
 	if (code)
 		return code;
 	writer = (struct writer){ .at = room, .end = (uint8_t *)room + room_bytes };
-	*detour = (struct mf_detour){ .site = site, .via = room, .code = hash_of(site, size) };
+	*detour = (struct mf_code_detour){ .site = site, .via = room, .code = hash_of(site, size) };
 	put_entry(&writer, target, datum);
 	if (keep) {
 		detour->original = writer.at;
@@ -268,7 +268,7 @@ static int make(struct mf_detour *detour, void *site, size_t size, const void *t
 	return writer.failed ? -ENOEXEC : 0;
 }
 
-int mf_detour_prepare(struct mf_detour *detour, void *site, size_t size, const void *target,
+int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t size, const void *target,
 		      const void *datum)
 {
 	if (!size || !is_clear(site, size) || !is_padded(site, size))
@@ -276,40 +276,40 @@ int mf_detour_prepare(struct mf_detour *detour, void *site, size_t size, const v
 	return make(detour, site, size, target, datum, true);
 }
 
-int mf_detour_replace(struct mf_detour *detour, void *site, const void *target, const void *datum)
+int mf_code_detour_replace(struct mf_code_detour *detour, void *site, const void *target, const void *datum)
 {
 	return make(detour, site, 0, target, datum, false);
 }
 
-int mf_detour_place(const struct mf_detour *detour)
+int mf_code_detour_place(const struct mf_code_detour *detour)
 {
 	return mf_patch_jump(detour->site, detour->via);
 }
 
 #else
 
-int mf_detour_prepare(struct mf_detour *detour, void *site, size_t size, const void *target,
+int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t size, const void *target,
 		      const void *datum)
 {
 	return -ENOTSUP;
 }
 
-int mf_detour_replace(struct mf_detour *detour, void *site, const void *target, const void *datum)
+int mf_code_detour_replace(struct mf_code_detour *detour, void *site, const void *target, const void *datum)
 {
 	return -ENOTSUP;
 }
 
-int mf_detour_place(const struct mf_detour *detour)
+int mf_code_detour_place(const struct mf_code_detour *detour)
 {
 	return -ENOTSUP;
 }
 
-bool mf_detour_is_placed(const struct mf_detour *detour)
+bool mf_code_detour_is_placed(const struct mf_code_detour *detour)
 {
 	return false;
 }
 
-bool mf_detour_fits(const struct mf_detour *detour, size_t size)
+bool mf_code_detour_fits(const struct mf_code_detour *detour, size_t size)
 {
 	return false;
 }

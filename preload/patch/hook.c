@@ -169,7 +169,7 @@ static uint64_t take_thread(const void *data, uint64_t more)
 
 	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 	if (inside & MF_INSIDE_SHIM || !mf_thread_get())
-		mf_track_lose();
+		mf_slowpath_lose();
 	mf_thread_local.inside = inside;
 	return 0;
 }
@@ -254,7 +254,7 @@ static uint64_t track_block(const void *data, uint64_t more)
 		MF_TRACE(hook->trace, block->size, block->pointer);
 	else
 		MF_TRACE(hook->trace, block->arguments[0], block->arguments[1], block->pointer);
-	mf_track_alloc(block->pointer, block->size, &MF_CALLER_OF(frame_of(block->frame)));
+	mf_slowpath_alloc(block->pointer, block->size, &MF_CALLER_OF(frame_of(block->frame)));
 	return 0;
 }
 
@@ -271,7 +271,7 @@ static inline bool made(const struct mf_hook_frame *frame, void *pointer, size_t
 	bool in_hook = mf_thread_local.in_hook, done;
 
 	mf_thread_local.in_hook = true;
-	done = mf_shortcut_alloc(pointer, size, frame_of(frame)).done;
+	done = mf_fastpath_alloc(pointer, size, frame_of(frame)).done;
 	mf_thread_local.in_hook = in_hook;
 	return __builtin_expect(done, 1) || made_completely(frame, pointer, size, a, b);
 }
@@ -378,7 +378,7 @@ static inline void resize(struct mf_nesting *nesting, struct mf_hook_frame *fram
 	bool in_hook = mf_thread_local.in_hook, may;
 
 	mf_thread_local.in_hook = true;
-	may = old && size && !mf_real_is_early(old) && mf_shortcut_may_realloc(old);
+	may = old && size && !mf_real_is_early(old) && mf_fastpath_may_realloc(old);
 	mf_thread_local.in_hook = in_hook;
 	if (!may) {
 		resize_completely(frame, old, size);
@@ -387,7 +387,7 @@ static inline void resize(struct mf_nesting *nesting, struct mf_hook_frame *fram
 	mf_allocator_fetch(old);
 	call_original(nesting, frame, NULL);
 	mf_thread_local.in_hook = true;
-	if (!mf_shortcut_realloc(old, pointer_to(frame->rax), size, frame_of(frame)).done)
+	if (!mf_fastpath_realloc(old, pointer_to(frame->rax), size, frame_of(frame)).done)
 		mf_xstate_call(resized_completely, &(struct resized){ frame, old, size }, 0);
 	mf_thread_local.in_hook = in_hook;
 }
@@ -423,7 +423,7 @@ static uint64_t free_completely(const void *data, uint64_t more)
 	void *pointer = pointer_to(frame->rdi);
 
 	MF_TRACE(frame->hook->trace, pointer);
-	mf_track_free(pointer, frame_of(frame));
+	mf_slowpath_free(pointer, frame_of(frame));
 	return 0;
 }
 

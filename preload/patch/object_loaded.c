@@ -37,7 +37,7 @@ struct visitor {
 static const struct visitor visitors[] = {
 	{ mf_requests_arrived, NULL, NULL },
 	{ mf_takeover_arrived, mf_takeover_done, NULL },
-	{ mf_library_arrived, NULL, mf_library_gone },
+	{ mf_cxx_library_arrived, NULL, mf_cxx_library_gone },
 };
 
 #define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
@@ -170,7 +170,7 @@ static void list_changes(void)
 
 	if (_r_debug.r_state == RT_CONSISTENT) {
 		mf_objects_change();
-		mf_library_know(false);
+		mf_cxx_library_know(false);
 	}
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
@@ -180,7 +180,7 @@ static void list_changes(void)
 				mf_session_store.header->is_elsewhere = 1;
 			mf_objects_come();
 			mf_objects_scan();
-			mf_library_know(look());
+			mf_cxx_library_know(look());
 		}
 		mf_thread_local.inside = inside;
 	}
@@ -202,7 +202,7 @@ static bool is_empty(const uint8_t *code)
 	       ((uintptr_t)code % 16 + MF_PATCH_BYTES <= 16 && memchr("\xcc\x90\x66\x0f\x2e", *at, 5));
 }
 
-int mf_arrival_start(void)
+int mf_object_loaded_start(void)
 {
 	uint8_t *site = (uint8_t *)(uintptr_t)_r_debug.r_brk;
 	bool all = look();
@@ -219,9 +219,9 @@ int mf_arrival_start(void)
 	if (!code)
 		code = mf_patch_jump(site, via);
 	if (!code) {
-		mf_rules_keep_guesses = true;
+		mf_rule_cache_keep_guesses = true;
 		mf_objects_are_announced();
-		mf_library_know(all);
+		mf_cxx_library_know(all);
 	}
 	return code;
 }

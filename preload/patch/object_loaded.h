@@ -9,6 +9,6 @@
  * with each is arrival.c's table. While there is one thread. Returns 0; or -errno if objects that are
  * loaded later will not be looked at.
  */
-int mf_arrival_start(void);
+int mf_object_loaded_start(void);
 
 #endif

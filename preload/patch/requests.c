@@ -55,13 +55,13 @@ static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard
 		return unheard;
 	switch ((enum mf_request)frame->args[0]) {
 	case MF_REQUEST_MALLOCLIKE_BLOCK:
-		mf_track_made(pointer, frame->args[2], &caller);
+		mf_slowpath_made(pointer, frame->args[2], &caller);
 		return 0;
 	case MF_REQUEST_FREELIKE_BLOCK:
-		mf_track_free_at(pointer, &caller);
+		mf_slowpath_free_at(pointer, &caller);
 		return 0;
 	case MF_REQUEST_RESIZEINPLACE_BLOCK:
-		mf_track_resized(pointer, frame->args[3], &caller);
+		mf_slowpath_resized(pointer, frame->args[3], &caller);
 		return 0;
 	case MF_REQUEST_MONITOR_COMMAND:
 		return mf_command_execute(pointer);

@@ -92,7 +92,7 @@ static const struct function {
 struct taken {
 	struct mf_hook hook;
 	const struct function *function;
-	struct mf_detour detour;
+	struct mf_code_detour detour;
 	bool is_new; /* its jump is not there yet */
 	bool is_dispensable; /* without the jump ours does the same */
 };
@@ -235,7 +235,7 @@ static void miss_jumps(void)
 		for (uint32_t hops = 0; hops < n_jumps && (next = find_jump(jump->target)); hops++)
 			jump = next;
 		own = find_taken(jump->target);
-		if (!own || !mf_detour_is_placed(&own->detour))
+		if (!own || !mf_code_detour_is_placed(&own->detour))
 			miss(&jumps[i].definition, -ENOEXEC);
 	}
 	n_jumps = 0;
@@ -247,10 +247,10 @@ static void take(const struct mf_definition *definition)
 	struct taken *own = find_taken(definition->address);
 	int code;
 
-	if (own && (own->is_new || mf_detour_is_placed(&own->detour)))
+	if (own && (own->is_new || mf_code_detour_is_placed(&own->detour)))
 		return; /* found a second time, by another table or another name */
 	if (own && own->function->kind == function->kind &&
-	    mf_detour_fits(&own->detour, definition->size)) {
+	    mf_code_detour_fits(&own->detour, definition->size)) {
 		own->is_new = true;
 		return;
 	}
@@ -262,7 +262,7 @@ static void take(const struct mf_definition *definition)
 		miss(definition, definition->chosen_late ? -EOPNOTSUPP : -ENOMEM);
 		return;
 	}
-	code = mf_detour_prepare(&own->detour, definition->address, definition->size,
+	code = mf_code_detour_prepare(&own->detour, definition->address, definition->size,
 				 (const void *)mf_hook_entry, &own->hook);
 	if (code == -ENOEXEC && note_jump(definition))
 		return;
@@ -392,7 +392,7 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 
 /*
  * Whether our function calls the next definition, and nothing else, as it is. What it is called for by one of
- * the program's operators it finds out itself (mf_track_alloc()), but only after its line in the trace.
+ * the program's operators it finds out itself (mf_slowpath_alloc()), but only after its line in the trace.
  */
 static bool calls_next(uint32_t i)
 {
@@ -414,9 +414,9 @@ static void lead_on(uint32_t i)
 	mf_hook_init(&own->hook, functions[i].kind, next ? next->hook.original : known[i].next,
 		     functions[i].trace);
 	if (known[i].next_uncounted || known[i].next_is_built)
-		code = mf_detour_replace(&own->detour, known[i].ours, known[i].next, NULL);
+		code = mf_code_detour_replace(&own->detour, known[i].ours, known[i].next, NULL);
 	else
-		code = mf_detour_replace(&own->detour, known[i].ours, (const void *)mf_hook_entry,
+		code = mf_code_detour_replace(&own->detour, known[i].ours, (const void *)mf_hook_entry,
 					 &own->hook);
 	own->is_new = true;
 	own->is_dispensable = known[i].next_is_built;
@@ -437,7 +437,7 @@ static void place(void)
 			continue;
 		own->is_new = false;
 		if (!failed)
-			failed = mf_detour_place(&own->detour);
+			failed = mf_code_detour_place(&own->detour);
 		/* We are not to count what we call. */
 		if (!failed && !started && own->detour.original)
 			mf_real_redirect(own->detour.site, own->detour.original);

@@ -42,7 +42,7 @@ static int failed(int result)
 /* Of a path that the kernel cannot read nothing is told: that is an error, which the kernel finds. */
 static void tell(const char *path, const char *directories)
 {
-	if (path && mf_follow_is_on() && !mf_sandbox_is_on() && mf_readable_text(path))
+	if (path && mf_follow_is_on() && !mf_seccomp_is_on() && mf_readable_text(path))
 		mf_join_starts(path, directories);
 }
 

@@ -72,7 +72,7 @@ size_t mf_follow_room(char *const *environment)
 		return 0;
 	found = find(environment);
 	/* The restrictions hold in what is executed, too, and it could not ask for a session. */
-	if (mf_sandbox_is_on())
+	if (mf_seccomp_is_on())
 		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
 	if (found.preload && has_us(found.preload) && found.session)
 		return 0;
@@ -110,7 +110,7 @@ char *const *mf_follow_add(char *const *environment, void *room)
 	char **words = room, *text = (char *)(words + found.n + 3), *end;
 	size_t used = 0;
 
-	if (mf_sandbox_is_on())
+	if (mf_seccomp_is_on())
 		return leave(environment, &found, room);
 	words[used++] = text;
 	end = stpcpy(text, preload);

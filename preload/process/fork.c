@@ -124,12 +124,12 @@ static void prepare(void)
 	/* A signal handler that interrupted us cannot have the locks. */
 	if (inside & MF_INSIDE_SHIM) {
 		if (mf_thread_local.thread)
-			mf_slots_save(mf_thread_local.thread->private);
+			mf_thread_memory_save(mf_thread_local.thread->private);
 		errno = saved;
 		return;
 	}
 	/* Neither process may be able to talk to massif-ctl: the child goes without. */
-	if (mf_sandbox_is_on()) {
+	if (mf_seccomp_is_on()) {
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
 		return;
 	}
@@ -166,7 +166,7 @@ static void parent(void)
 
 	if (own) {
 		forget(own);
-		mf_slots_drop(own);
+		mf_thread_memory_drop(own);
 	}
 	errno = saved;
 }
@@ -220,13 +220,13 @@ static void child(void)
 	} else if (mf_session_store.header) {
 		go_on_unseen();
 		if (own)
-			mf_slots_restore(own);
+			mf_thread_memory_restore(own);
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
 	/* Of threads that were about to fork, too. */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		forget(private);
-		mf_slots_drop(private);
+		mf_thread_memory_drop(private);
 	}
 	errno = saved;
 }

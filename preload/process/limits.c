@@ -38,8 +38,8 @@ static struct limit {
 	struct rlimit told, set; /* what the program knows, and what that became */
 	bool is_privileged;	 /* we could raise the hard limit */
 } limits[] = {
-	{ RLIMIT_AS, mf_footprint_address_space },
-	{ RLIMIT_DATA, mf_footprint_data },
+	{ RLIMIT_AS, mf_own_memory_address_space },
+	{ RLIMIT_DATA, mf_own_memory_data },
 };
 
 #define N_LIMITS (sizeof(limits) / sizeof(*limits))

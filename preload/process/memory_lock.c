@@ -40,7 +40,7 @@ static int lock_all(int flags)
 	if (code)
 		return code;
 	while (!code && mf_maps_next(&maps, &map))
-		if (map.start < ADDRESS_MAX && !mf_footprint_has(map.start))
+		if (map.start < ADDRESS_MAX && !mf_own_memory_has(map.start))
 			code = lock(&map, flags);
 	mf_maps_close(&maps);
 	return code;

@@ -17,7 +17,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-bool mf_sandbox_on;
+bool mf_seccomp_on;
 
 /* Programs of one thread can do without it, and their filters may answer it with death, or with an error. */
 static bool allows_wait(const struct sock_fprog *filter)
@@ -26,7 +26,7 @@ static bool allows_wait(const struct sock_fprog *filter)
 		.nr = SYS_futex, .arch = AUDIT_ARCH_X86_64, .args = { [1] = FUTEX_WAIT_PRIVATE },
 	};
 
-	return mf_filter_allows(filter, &wait);
+	return mf_seccomp_filter_allows(filter, &wait);
 }
 
 /* @filter: NULL in strict mode, which allows no wait, either. */
@@ -34,7 +34,7 @@ static long note(long result, bool restricts, const struct sock_fprog *filter)
 {
 	if (!restricts || result < 0)
 		return result;
-	__atomic_store_n(&mf_sandbox_on, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&mf_seccomp_on, true, __ATOMIC_RELAXED);
 	if (filter && allows_wait(filter))
 		return result;
 	mf_readable_forbid();
@@ -53,9 +53,9 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 }
 
 /* syscall(2) with one of the two numbers; see syscall.c. */
-long mf_sandbox_call(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
+long mf_seccomp_call(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
 
-__attribute__((used)) long mf_sandbox_call(long number, long a, long b, long c, long d, long e)
+__attribute__((used)) long mf_seccomp_call(long number, long a, long b, long c, long d, long e)
 {
 	bool by_prctl = number == SYS_prctl;
 	bool strictly = by_prctl ? b == SECCOMP_MODE_STRICT : a == SECCOMP_SET_MODE_STRICT;

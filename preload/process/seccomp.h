@@ -7,7 +7,7 @@
 
 #include "core/session.h"
 
-extern bool mf_sandbox_on MF_HIDDEN;
+extern bool mf_seccomp_on MF_HIDDEN;
 
 /*
  * From then on the shim makes no call that malloc would not make: it could end the program. What takes other
@@ -15,9 +15,9 @@ extern bool mf_sandbox_on MF_HIDDEN;
  * threads have no counter of instructions. A program that restricts itself without the C library's prctl(2)
  * or syscall(2) is not noticed.
  */
-static inline bool mf_sandbox_is_on(void)
+static inline bool mf_seccomp_is_on(void)
 {
-	return __builtin_expect(__atomic_load_n(&mf_sandbox_on, __ATOMIC_RELAXED), 0);
+	return __builtin_expect(__atomic_load_n(&mf_seccomp_on, __ATOMIC_RELAXED), 0);
 }
 
 #endif

@@ -110,7 +110,7 @@ static bool step(struct machine *machine, const struct sock_filter *op, uint32_t
 	}
 }
 
-bool mf_filter_allows(const struct sock_fprog *filter, const struct seccomp_data *call)
+bool mf_seccomp_filter_allows(const struct sock_fprog *filter, const struct seccomp_data *call)
 {
 	struct machine machine = { .call = call };
 	uint32_t distance;

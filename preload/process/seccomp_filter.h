@@ -8,6 +8,6 @@
 #include <stdbool.h>
 
 /* Does @filter, which the kernel has accepted, let @call happen as if there were no filter? False also if unsure. */
-bool mf_filter_allows(const struct sock_fprog *filter, const struct seccomp_data *call);
+bool mf_seccomp_filter_allows(const struct sock_fprog *filter, const struct seccomp_data *call);
 
 #endif

@@ -52,7 +52,7 @@ static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
 		mf_gate_open();
 	}
 	if (__builtin_expect(header->n_contexts == known || !header->consults, 1) ||
-	    context == header->overflow || mf_consult_ask(&mf_session_store, context))
+	    context == header->overflow || mf_filter_client_ask(&mf_session_store, context))
 		return context;
 	mf_trie_ignore(&mf_session_store, node);
 	return MF_CONTEXT_IGNORED;

@@ -15,7 +15,7 @@
 #define OWN_FRAMES_MAX 32u
 
 /* The registers of this function, and where it is. Those that calls change are not known. */
-static inline __attribute__((always_inline)) void capture(struct mf_complete *complete)
+static inline __attribute__((always_inline)) void capture(struct mf_full_walk *complete)
 {
 	uint64_t *value = complete->registers.value;
 
@@ -41,7 +41,7 @@ static bool read_word(uint64_t address, uint64_t *word, void *data)
 {
 	uint64_t sp = *(const uint64_t *)data, aligned = address & ~7ull;
 
-	if (!mf_own_stack_holds(mf_own_stack(), address) || !mf_own_stack_holds(mf_own_stack(), address + 7)) {
+	if (!mf_stack_bounds_holds(mf_stack_bounds(), address) || !mf_stack_bounds_holds(mf_stack_bounds(), address + 7)) {
 		bool is_there = mf_step_is_there(aligned, 0) && (aligned == address || mf_step_is_there(aligned + 8, 0));
 
 		if (!is_there && !(mf_readable_is_forbidden() && address - sp < MF_STEP_NEAR))
@@ -51,7 +51,7 @@ static bool read_word(uint64_t address, uint64_t *word, void *data)
 	return true;
 }
 
-static enum mf_frame_undone undo(struct mf_complete *complete)
+static enum mf_frame_undone undo(struct mf_full_walk *complete)
 {
 	struct mf_expression_registers *registers = &complete->registers;
 	uint64_t pc = mf_step_rule_address(registers->value[MF_DWARF_RA], complete->exact);
@@ -62,13 +62,13 @@ static enum mf_frame_undone undo(struct mf_complete *complete)
 	return mf_frame_undo(&object, pc, registers, &complete->exact, read_word, &sp);
 }
 
-static bool is_at(const struct mf_complete *complete, const struct mf_registers *at)
+static bool is_at(const struct mf_full_walk *complete, const struct mf_registers *at)
 {
 	return complete->registers.value[MF_DWARF_RA] == at->pc && complete->registers.value[MF_DWARF_RSP] == at->sp;
 }
 
 /* Comes to @at, if that is within so many frames. */
-static bool catch_up(struct mf_complete *complete, uint32_t steps, const struct mf_registers *at)
+static bool catch_up(struct mf_full_walk *complete, uint32_t steps, const struct mf_registers *at)
 {
 	while (!is_at(complete, at))
 		if (complete->steps >= steps + OWN_FRAMES_MAX || undo(complete) != MF_FRAME_DONE)
@@ -82,7 +82,7 @@ static void set(struct mf_expression_registers *registers, uint8_t reg, uint64_t
 	registers->known |= 1u << reg;
 }
 
-enum mf_frame_undone mf_complete_step(struct mf_complete *complete, uint32_t steps, const struct mf_registers *at,
+enum mf_frame_undone mf_full_walk_step(struct mf_full_walk *complete, uint32_t steps, const struct mf_registers *at,
 				      struct mf_registers *outer)
 {
 	struct mf_expression_registers *registers = &complete->registers;

@@ -10,7 +10,7 @@
 #include "cfi/frame.h"
 
 /* Where it has come to. Nothing but @begun is to be set before, to false. */
-struct mf_complete {
+struct mf_full_walk {
 	bool begun, exact;
 	uint32_t steps; /* frames that it has undone */
 	struct mf_expression_registers registers;
@@ -21,7 +21,7 @@ struct mf_complete {
  * caller. The walk follows from the shim's own frames, where registers are known, or from where it was the last time;
  * if it does not come to @at, only the stack and the frame pointer are known there. Reads only what is there.
  */
-enum mf_frame_undone mf_complete_step(struct mf_complete *complete, uint32_t steps, const struct mf_registers *at,
+enum mf_frame_undone mf_full_walk_step(struct mf_full_walk *complete, uint32_t steps, const struct mf_registers *at,
 				      struct mf_registers *outer);
 
 #endif

@@ -10,9 +10,9 @@
 
 #define LOCK_TRIES 1000
 
-uint64_t mf_rules_cache[1u << MF_RULES_CACHE_BITS];
-struct mf_cfi_rule mf_rules_table[MF_RULES_MAX];
-bool mf_rules_keep_guesses;
+uint64_t mf_rule_cache_cache[1u << MF_RULES_CACHE_BITS];
+struct mf_cfi_rule mf_rule_cache_table[MF_RULES_MAX];
+bool mf_rule_cache_keep_guesses;
 
 static uint32_t n_rules;
 static uint32_t lock;
@@ -35,17 +35,17 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 	uint32_t i;
 
 	for (i = 0; i < n_rules; i++)
-		if (!memcmp(&mf_rules_table[i], rule, sizeof(*rule)))
+		if (!memcmp(&mf_rule_cache_table[i], rule, sizeof(*rule)))
 			return i;
 	if (n_rules < MF_RULES_MAX)
-		mf_rules_table[n_rules++] = *rule;
+		mf_rule_cache_table[n_rules++] = *rule;
 	return i;
 }
 
 /* Unless another thread is just doing that: it costs only the cache's help. */
 static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
 {
-	uint64_t *slot = mf_rules_slot(pc);
+	uint64_t *slot = mf_rule_cache_slot(pc);
 	uint32_t number;
 
 	if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
@@ -54,7 +54,7 @@ static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
 	if (number < MF_RULES_MAX) {
 		if (!*slot) {
 			if (n_filled < FILLED_MAX)
-				filled[n_filled] = (uint16_t)(slot - mf_rules_cache);
+				filled[n_filled] = (uint16_t)(slot - mf_rule_cache_cache);
 			n_filled += n_filled <= FILLED_MAX;
 		}
 		__atomic_store_n(slot, pc << 16 | (number + 1), __ATOMIC_RELEASE);
@@ -62,7 +62,7 @@ static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-__attribute__((noinline)) struct mf_cfi_rule mf_rules_find(uint64_t pc)
+__attribute__((noinline)) struct mf_cfi_rule mf_rule_cache_find(uint64_t pc)
 {
 	struct mf_cfi_rule rule;
 	bool lasts = true;
@@ -71,20 +71,20 @@ __attribute__((noinline)) struct mf_cfi_rule mf_rules_find(uint64_t pc)
 		lasts = mf_cfi_find(pc, &rule);
 		mf_rowcache_note(pc, &rule);
 	}
-	if ((!lasts && !mf_rules_keep_guesses) || pc >> 48)
+	if ((!lasts && !mf_rule_cache_keep_guesses) || pc >> 48)
 		return rule;
 	if (!lasts)
-		mf_rules_note_guess();
+		mf_rule_cache_note_guess();
 	remember(pc, &rule);
 	return rule;
 }
 
-void mf_rules_note_guess(void)
+void mf_rule_cache_note_guess(void)
 {
 	__atomic_store_n(&has_guessed, true, __ATOMIC_SEQ_CST);
 }
 
-bool mf_rules_has_guessed(void)
+bool mf_rule_cache_has_guessed(void)
 {
 	return __atomic_exchange_n(&has_guessed, false, __ATOMIC_SEQ_CST);
 }
@@ -98,7 +98,7 @@ static void clear_filled(uint64_t start, uint64_t end)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t slot = is_list ? filled[i] : i;
 
-		if (mf_rules_clear(&mf_rules_cache[slot], 16, start, end))
+		if (mf_rule_cache_clear(&mf_rule_cache_cache[slot], 16, start, end))
 			continue;
 		if (kept < FILLED_MAX)
 			filled[kept] = (uint16_t)slot;
@@ -119,7 +119,7 @@ static bool take_lock(void)
 	return true;
 }
 
-void mf_rules_forget(uint64_t start, uint64_t end)
+void mf_rule_cache_forget(uint64_t start, uint64_t end)
 {
 	if (take_lock()) {
 		clear_filled(start, end);
@@ -127,5 +127,5 @@ void mf_rules_forget(uint64_t start, uint64_t end)
 		return;
 	}
 	for (uint32_t i = 0; i < 1u << MF_RULES_CACHE_BITS; i++)
-		mf_rules_clear(&mf_rules_cache[i], 16, start, end);
+		mf_rule_cache_clear(&mf_rule_cache_cache[i], 16, start, end);
 }

@@ -17,46 +17,46 @@
 #define MF_RULES_CACHE_BITS 15u
 #define MF_RULES_MAX	    2047u /* with one added, they fit where frames note them */
 
-extern uint64_t mf_rules_cache[1u << MF_RULES_CACHE_BITS] MF_HIDDEN;
-extern struct mf_cfi_rule mf_rules_table[MF_RULES_MAX] MF_HIDDEN;
+extern uint64_t mf_rule_cache_cache[1u << MF_RULES_CACHE_BITS] MF_HIDDEN;
+extern struct mf_cfi_rule mf_rule_cache_table[MF_RULES_MAX] MF_HIDDEN;
 
 /* Are guesses remembered about code of no object? Only if they can be forgotten when an object comes. */
-extern bool mf_rules_keep_guesses MF_HIDDEN;
+extern bool mf_rule_cache_keep_guesses MF_HIDDEN;
 
-static inline uint64_t *mf_rules_slot(uint64_t pc)
+static inline uint64_t *mf_rule_cache_slot(uint64_t pc)
 {
-	return &mf_rules_cache[(pc * 0x9e3779b97f4a7c15ull) >> (64 - MF_RULES_CACHE_BITS)];
+	return &mf_rule_cache_cache[(pc * 0x9e3779b97f4a7c15ull) >> (64 - MF_RULES_CACHE_BITS)];
 }
 
 /* The number of the rule for @pc plus one; 0 if it is not remembered. */
-static inline uint16_t mf_rules_known(uint64_t pc)
+static inline uint16_t mf_rule_cache_known(uint64_t pc)
 {
-	uint64_t known = __atomic_load_n(mf_rules_slot(pc), __ATOMIC_ACQUIRE);
+	uint64_t known = __atomic_load_n(mf_rule_cache_slot(pc), __ATOMIC_ACQUIRE);
 
 	return __builtin_expect(known >> 16 == pc, 1) ? (uint16_t)known : 0;
 }
 
 /* The rule for @pc, which is not remembered; it is from now on, if it can be. Takes no lock that it waits for. */
-struct mf_cfi_rule mf_rules_find(uint64_t pc);
+struct mf_cfi_rule mf_rule_cache_find(uint64_t pc);
 
-static inline struct mf_cfi_rule mf_rules_of(uint64_t pc)
+static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 {
-	uint16_t known = mf_rules_known(pc);
+	uint16_t known = mf_rule_cache_known(pc);
 
-	return __builtin_expect(known, 1) ? mf_rules_table[known - 1] : mf_rules_find(pc);
+	return __builtin_expect(known, 1) ? mf_rule_cache_table[known - 1] : mf_rule_cache_find(pc);
 }
 
 /* Called before something is remembered about code of no object. */
-void mf_rules_note_guess(void);
+void mf_rule_cache_note_guess(void);
 
 /* Was anything remembered about code of no object since the last call? */
-bool mf_rules_has_guessed(void);
+bool mf_rule_cache_has_guessed(void);
 
 /* Forgets the rules of the addresses in [@start, @end]. */
-void mf_rules_forget(uint64_t start, uint64_t end);
+void mf_rule_cache_forget(uint64_t start, uint64_t end);
 
 /* Clears @slot if the address in it, above @shift other bits, lies in [@start, @end]. Returns whether it is empty. */
-static inline bool mf_rules_clear(uint64_t *slot, uint32_t shift, uint64_t start, uint64_t end)
+static inline bool mf_rule_cache_clear(uint64_t *slot, uint32_t shift, uint64_t start, uint64_t end)
 {
 	uint64_t pc = __atomic_load_n(slot, __ATOMIC_RELAXED) >> shift;
 

@@ -29,12 +29,12 @@ static uint64_t links[1u << LINK_BITS];
 void mf_step_forget(uint64_t start, uint64_t end)
 {
 	for (uint32_t i = 0; i < 1u << LINK_BITS; i++)
-		mf_rules_clear(&links[i], 1, start, end);
+		mf_rule_cache_clear(&links[i], 1, start, end);
 }
 
 uint64_t mf_unwind_stack_end(uint64_t sp)
 {
-	uint64_t end = mf_own_stack()->end;
+	uint64_t end = mf_stack_bounds()->end;
 
 	return sp < end && end - sp < MF_STACK_MAX ? end : sp + FRAME_MAX;
 }
@@ -44,7 +44,7 @@ bool mf_step_is_there(uint64_t address, uint64_t known)
 {
 	return (known && address >> PAGE_BITS == known >> PAGE_BITS &&
 		(address + 7) >> PAGE_BITS == known >> PAGE_BITS) ||
-	       mf_own_stack_reaches(address) || mf_readable_word(address);
+	       mf_stack_bounds_reaches(address) || mf_readable_word(address);
 }
 
 /* Does the code before @pc, if there is any, end in a call? */
@@ -75,8 +75,8 @@ bool mf_step_is_return_address(uint64_t pc)
 	if (known && known >> 1 == pc)
 		return known & 1;
 	follows = !(pc >> 47) && follows_call(pc);
-	if (mf_rules_keep_guesses && !(pc >> 47)) {
-		mf_rules_note_guess();
+	if (mf_rule_cache_keep_guesses && !(pc >> 47)) {
+		mf_rule_cache_note_guess();
 		__atomic_store_n(slot, pc << 1 | follows, __ATOMIC_RELAXED);
 	}
 	return follows;
@@ -140,14 +140,14 @@ static bool is_signal_frame(uint64_t sp, uint64_t known)
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot)
 {
-	const struct mf_own_stack *own = mf_own_stack();
+	const struct mf_stack_bounds *own = mf_stack_bounds();
 	bool is_near = pc_slot >= sp && pc_slot - sp < MF_STEP_NEAR;
 
 	if (!mf_step_is_there(pc_slot, exact ? 0 : sp - 8) || (fp_slot && !mf_step_is_there(fp_slot, pc_slot)))
 		return is_near && mf_readable_is_forbidden() ? MF_STEP_DONE : MF_STEP_ASTRAY;
-	if (mf_own_stack_holds(own, pc_slot) && (!fp_slot || mf_own_stack_holds(own, fp_slot)) && pc_slot >= sp)
+	if (mf_stack_bounds_holds(own, pc_slot) && (!fp_slot || mf_stack_bounds_holds(own, fp_slot)) && pc_slot >= sp)
 		return MF_STEP_DONE;
-	return is_near && !mf_own_stack_holds(own, sp) ? MF_STEP_DONE : MF_STEP_GUESSED;
+	return is_near && !mf_stack_bounds_holds(own, sp) ? MF_STEP_DONE : MF_STEP_GUESSED;
 }
 
 /* Steps that are rare, of a copy: see mf_step(). */
@@ -171,7 +171,7 @@ enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame
  */
 static bool is_frame(const struct mf_registers *registers)
 {
-	struct mf_cfi_rule rule = mf_rules_of(mf_step_rule_address(registers->pc, registers->exact));
+	struct mf_cfi_rule rule = mf_rule_cache_of(mf_step_rule_address(registers->pc, registers->exact));
 	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
 	/* The address that led here was read. */
 	uint64_t known = registers->exact ? 0 : registers->sp - 8;
@@ -210,7 +210,7 @@ static bool is_frame(const struct mf_registers *registers)
 
 enum mf_step mf_step_carefully(struct mf_registers *registers,
 							  struct mf_walk_frame *frame,
-							  const struct mf_own_stack *own)
+							  const struct mf_stack_bounds *own)
 {
 	struct mf_registers copy = *registers;
 	enum mf_step taken = frame->is_link ? step_by_frame_pointer(&copy, frame) :

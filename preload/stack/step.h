@@ -73,18 +73,18 @@ enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame
  * have to wait for the stores.
  */
 static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_registers *registers, struct mf_walk_frame *frame,
-							    const struct mf_own_stack *own)
+							    const struct mf_stack_bounds *own)
 {
 	uint64_t cfa, fp = registers->fp, address = mf_step_rule_address(registers->pc, registers->exact);
 	uint64_t fp_slot = 0;
 	enum mf_step taken = MF_STEP_DONE;
-	uint16_t known = mf_rules_known(address);
+	uint16_t known = mf_rule_cache_known(address);
 	struct mf_cfi_rule rule;
 
 	if (__builtin_expect(known, 1))
-		rule = mf_rules_table[known - 1];
+		rule = mf_rule_cache_table[known - 1];
 	else
-		rule = mf_rules_find(address);
+		rule = mf_rule_cache_find(address);
 	frame->rule = known;
 
 	switch (rule.cfa) {
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		break;
 	case MF_CFA_FP_INDIRECT:
 		cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
-		if (!mf_own_stack_holds(own, cfa))
+		if (!mf_stack_bounds_holds(own, cfa))
 			taken = mf_step_check_words(registers->sp, registers->exact, cfa, 0);
 		if (taken == MF_STEP_ASTRAY)
 			return taken;
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		cfa = frame->other = mf_step_load(frame->other_slot);
 		break;
 	case MF_CFA_FP_LINK:
-		if (!mf_own_stack_holds(own, fp))
+		if (!mf_stack_bounds_holds(own, fp))
 			taken = mf_step_check_words(registers->sp, registers->exact, fp, 0);
 		if (taken == MF_STEP_ASTRAY)
 			return taken;
@@ -138,8 +138,8 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		fp_slot = fp + (uint64_t)(int64_t)rule.fp_offset;
 	}
 	/* A stack only shrinks towards its caller. */
-	if (__builtin_expect(cfa <= registers->sp || !mf_own_stack_holds(own, cfa - 8) ||
-			     (fp_slot && !mf_own_stack_holds(own, fp_slot)), 0)) {
+	if (__builtin_expect(cfa <= registers->sp || !mf_stack_bounds_holds(own, cfa - 8) ||
+			     (fp_slot && !mf_stack_bounds_holds(own, fp_slot)), 0)) {
 		enum mf_step checked = mf_step_check_words(registers->sp, registers->exact, cfa - 8, fp_slot);
 
 		if (checked != MF_STEP_DONE)
@@ -160,7 +160,7 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 
 /* The same where a guess has led to @registers, so that the frame may be none. */
 enum mf_step mf_step_carefully(struct mf_registers *registers, struct mf_walk_frame *frame,
-			       const struct mf_own_stack *own);
+			       const struct mf_stack_bounds *own);
 
 /* Forgets what was found of the addresses in [@start, @end]. */
 void mf_step_forget(uint64_t start, uint64_t end);

@@ -24,7 +24,7 @@
 
 void mf_unwind_forget(uint64_t start, uint64_t end)
 {
-	mf_rules_forget(start, end);
+	mf_rule_cache_forget(start, end);
 	mf_step_forget(start, end);
 }
 
@@ -42,12 +42,12 @@ static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
  * The step from @registers, @steps frames outwards of @complete's caller, where mf_step() does not know the rule. What
  * it comes to may be anywhere, if the rule is wrong.
  */
-static __attribute__((noinline)) enum mf_step step_completely(struct mf_complete *complete, uint32_t steps,
+static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_walk *complete, uint32_t steps,
 							      struct mf_registers *registers)
 {
 	struct mf_registers inner = *registers, outer;
 
-	switch (mf_complete_step(complete, steps, registers, &outer)) {
+	switch (mf_full_walk_step(complete, steps, registers, &outer)) {
 	case MF_FRAME_DONE:
 		break;
 	case MF_FRAME_END:
@@ -64,9 +64,9 @@ static __attribute__((noinline)) enum mf_step step_completely(struct mf_complete
 /* Will what was read to find @frame's caller be there as long as the thread is? */
 static bool lasts(const struct mf_walk_frame *frame)
 {
-	return (!frame->pc_slot || mf_own_stack_reaches(frame->pc_slot)) &&
-	       (!frame->fp_slot || mf_own_stack_reaches(frame->fp_slot)) &&
-	       (!frame->other_slot || mf_own_stack_reaches(frame->other_slot));
+	return (!frame->pc_slot || mf_stack_bounds_reaches(frame->pc_slot)) &&
+	       (!frame->fp_slot || mf_stack_bounds_reaches(frame->fp_slot)) &&
+	       (!frame->other_slot || mf_stack_bounds_reaches(frame->other_slot));
 }
 
 /*
@@ -97,7 +97,7 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
-	uint16_t rule = mf_rules_known(mf_step_rule_address(pc, frame->exact));
+	uint16_t rule = mf_rule_cache_known(mf_step_rule_address(pc, frame->exact));
 
 	if (!rule || rule != frame->rule || (frame->is_guessed && !mf_step_is_return_address(pc)))
 		return false;
@@ -232,8 +232,8 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 	struct mf_registers registers = {
 		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .exact = caller->exact,
 	};
-	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
-	struct mf_complete complete;
+	const struct mf_stack_bounds *own = mf_stack_bounds_at(registers.sp);
+	struct mf_full_walk complete;
 	bool guessed = false, repeatable = true;
 	enum mf_step taken = MF_STEP_DONE;
 	uint32_t n = 0;
@@ -272,7 +272,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				at = 0;
 			guessed = true;
 			/* Else other code may be there another time. */
-			repeatable &= (frame->is_link ? mf_rules_keep_guesses : frame->rule != 0) &&
+			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;
 		}
 		if (__builtin_expect(guessed, 0))
@@ -299,9 +299,9 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			  uint32_t longest, struct mf_walk *scratch)
 {
 	struct mf_registers registers = *caller;
-	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
+	const struct mf_stack_bounds *own = mf_stack_bounds_at(registers.sp);
 	struct mf_walk_frame *frame = &scratch->fresh[0];
-	struct mf_complete complete = { .begun = false };
+	struct mf_full_walk complete = { .begun = false };
 	enum mf_step taken = MF_STEP_DONE;
 	bool guessed = false;
 	uint32_t n = 0;
@@ -321,8 +321,8 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
 {
 	struct mf_registers registers = *caller;
-	const struct mf_own_stack *own = mf_own_stack_at(registers.sp);
-	struct mf_complete complete = { .begun = false };
+	const struct mf_stack_bounds *own = mf_stack_bounds_at(registers.sp);
+	struct mf_full_walk complete = { .begun = false };
 	enum mf_step taken = MF_STEP_DONE;
 	bool guessed = false;
 

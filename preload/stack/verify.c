@@ -371,7 +371,7 @@ static bool begin(void)
 		walking = 0;
 		walking_pid = header->pid;
 	}
-	if (header->verify == MF_VERIFY_STACKS && mf_sandbox_is_on())
+	if (header->verify == MF_VERIFY_STACKS && mf_seccomp_is_on())
 		header->verify = MF_VERIFY_RESTRICTED;
 	if (header->verify != MF_VERIFY_STACKS || has_blocked_internal_signals())
 		return false;

@@ -202,10 +202,10 @@ static void tell(int fd)
 	struct massif_control *control =
 		mmap(NULL, page, PROT_READ, MAP_SHARED, fd, MASSIF_MMAP_CONTROL * page);
 	struct {
-		struct massif_known_stack head;
-		struct massif_known_word words[SLOTS];
+		struct massif_stack_cache_stack head;
+		struct massif_stack_cache_word words[SLOTS];
 	} told;
-	struct massif_known known = {
+	struct massif_stack_cache known = {
 		.size = sizeof(known),
 		.stacks = (uintptr_t)&told,
 		.bytes = sizeof(told),
@@ -224,7 +224,7 @@ static void tell(int fd)
 		if (rec->type != MASSIF_REC_STACK || stack->bytes < DEPTH)
 			continue;
 		memset(&told, 0, sizeof(told));
-		told.head = (struct massif_known_stack){
+		told.head = (struct massif_stack_cache_stack){
 			.size = sizeof(told),
 			.target = rec->target,
 			.number = rec->capture,

@@ -17,39 +17,39 @@ static void read_binary(const char *path, struct mf_object *object, uint64_t pla
 {
 	struct mf_held *held = mf_held_create(4);
 	struct mf_held_file *file = mf_held_take_path(held, path);
-	struct mf_binary *binary = file ? mf_binary_open(file) : NULL;
+	struct mf_elf_file *binary = file ? mf_elf_file_open(file) : NULL;
 	uint64_t header, table, n;
 
 	if (binary) {
-		uint64_t entry = mf_binary_entry(binary);
-		const struct mf_cfi *cfi = mf_binary_cfi(binary);
+		uint64_t entry = mf_elf_file_entry(binary);
+		const struct mf_cfi *cfi = mf_elf_file_cfi(binary);
 		int32_t pair[2];
 
-		mf_binary_build_id(binary, object);
+		mf_elf_file_build_id(binary, object);
 		for (uint32_t i = 0; i < PLACES; i++)
-			if (!mf_binary_address(binary, i * 64, &places[i]))
+			if (!mf_elf_file_address(binary, i * 64, &places[i]))
 				places[i] = entry + i * 16;
-		if (mf_binary_unwind_table(binary, &header, &table, &n))
-			mf_binary_read(binary, table, pair, sizeof(pair));
+		if (mf_elf_file_unwind_table(binary, &header, &table, &n))
+			mf_elf_file_read(binary, table, pair, sizeof(pair));
 		if (cfi)
 			for (size_t i = 0; i + 8 <= cfi->size; i += 8)
 				places[i % PLACES] ^= cfi->bytes[i];
 	}
-	mf_binary_close(binary);
+	mf_elf_file_close(binary);
 	mf_held_release(held, file);
 	mf_held_destroy(held);
 }
 
 static void read_rows(const struct mf_object *object, const uint64_t places[PLACES])
 {
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 
-	if (mf_elfmap_open(&map, object))
+	if (mf_elf_map_open(&map, object))
 		return;
 	for (int i = 0; i < PLACES; i++)
 		mf_rows_find(&map.object, places[i] + map.bias);
-	mf_elfmap_search(&map);
-	mf_elfmap_close(&map);
+	mf_elf_map_search(&map);
+	mf_elf_map_close(&map);
 }
 
 static void read_names(const struct mf_object *object, const uint64_t places[PLACES])

@@ -95,7 +95,7 @@ static const struct {
 	  { PAD(massif_enrol, flags), PAD(massif_enrol, __pad) } },
 	{ MASSIF_IOC_RESYNC, sizeof(struct massif_resync), false, { PAD(massif_resync, flags) } },
 	{ MASSIF_IOC_STATUS, sizeof(struct massif_status), false, { PAD(massif_status, flags) } },
-	{ MASSIF_IOC_KNOWN, sizeof(struct massif_known), false, { PAD(massif_known, flags) } },
+	{ MASSIF_IOC_KNOWN, sizeof(struct massif_stack_cache), false, { PAD(massif_stack_cache, flags) } },
 	{ MASSIF_IOC_ATTACH, sizeof(struct massif_attach), false, { PAD(massif_attach, flags) } },
 	{ MASSIF_IOC_TEST, sizeof(struct massif_test), false, { PAD(massif_test, flags) } },
 	{ MASSIF_IOC_HOOK, sizeof(struct massif_hook_info), false,

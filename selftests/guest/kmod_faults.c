@@ -307,8 +307,8 @@ static int do_hook(struct scene *scene)
 static int do_known(struct scene *scene)
 {
 	struct {
-		struct massif_known_stack head;
-		struct massif_known_word words[3];
+		struct massif_stack_cache_stack head;
+		struct massif_stack_cache_word words[3];
 	} told = {
 		.head = {
 			.size = sizeof(told),

@@ -136,8 +136,8 @@ FIXTURE(known)
 	struct seen seen;
 	struct massif_status status;
 	struct {
-		struct massif_known_stack head;
-		struct massif_known_word words[8];
+		struct massif_stack_cache_stack head;
+		struct massif_stack_cache_word words[8];
 	} told;
 };
 
@@ -216,14 +216,14 @@ static bool ask(struct kmod_session *session, struct worker *worker, struct seen
 static int tell(FIXTURE_DATA(known) *self)
 {
 	const struct massif_rec_stack *stack = self->seen.stack;
-	struct massif_known_stack *head = &self->told.head;
-	struct massif_known_word *words = self->told.words;
+	struct massif_stack_cache_stack *head = &self->told.head;
+	struct massif_stack_cache_word *words = self->told.words;
 	int i;
 
 	if (!stack || !stack->bytes)
 		return -ENOENT;
 	memset(&self->told, 0, sizeof(self->told));
-	*head = (struct massif_known_stack){
+	*head = (struct massif_stack_cache_stack){
 		.size = sizeof(*head) + 3 * sizeof(*words),
 		.target = stack->h.target,
 		.number = NUMBER,
@@ -355,7 +355,7 @@ TEST_F_TIMEOUT(known, of_a_move, 60)
 	EXPECT_EQ(MASSIF_MAP_MREMAP_COPY, self->seen.map.kind);
 	words = (void *)((char *)self->seen.stack + self->seen.stack->data_off);
 	memset(&self->told, 0, sizeof(self->told));
-	self->told.head = (struct massif_known_stack){
+	self->told.head = (struct massif_stack_cache_stack){
 		.size = sizeof(self->told.head) + 4 * sizeof(self->told.words[0]),
 		.target = self->seen.stack->h.target,
 		.number = NUMBER,
@@ -365,7 +365,7 @@ TEST_F_TIMEOUT(known, of_a_move, 60)
 		.nr_slots = 4,
 	};
 	for (i = 0; i < 4; i++)
-		self->told.words[i] = (struct massif_known_word){ .value = words[i], .place = 8 * i };
+		self->told.words[i] = (struct massif_stack_cache_word){ .value = words[i], .place = 8 * i };
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('m');
 	EXPECT_EQ(0, self->seen.map.h.flags);
@@ -376,9 +376,9 @@ TEST_F_TIMEOUT(known, of_a_move, 60)
 
 TEST_F_TIMEOUT(known, nonsense_is_refused, 60)
 {
-	struct massif_known_stack *head = &self->told.head;
-	struct massif_known_word *word = self->told.words;
-	struct massif_known known = { .size = sizeof(known) };
+	struct massif_stack_cache_stack *head = &self->told.head;
+	struct massif_stack_cache_word *word = self->told.words;
+	struct massif_stack_cache known = { .size = sizeof(known) };
 	uint32_t size;
 
 	ASK('1');
@@ -413,7 +413,7 @@ TEST_F_TIMEOUT(known, nonsense_is_refused, 60)
 /* However much is told, the memory is bounded, and what is in use stays. */
 TEST_F_TIMEOUT(known, room_is_bounded, 120)
 {
-	struct massif_known_stack *head = &self->told.head;
+	struct massif_stack_cache_stack *head = &self->told.head;
 	uint32_t i;
 
 	ASK('1');
@@ -446,7 +446,7 @@ TEST_F_TIMEOUT(known, room_is_bounded, 120)
 TEST(none_without_memory_for_them)
 {
 	struct kmod_session session;
-	struct massif_known_stack stack = { .size = sizeof(stack), .number = 1 };
+	struct massif_stack_cache_stack stack = { .size = sizeof(stack), .number = 1 };
 
 	ASSERT_EQ(0, kmod_session_open(&session, RING, 8192));
 	EXPECT_EQ(-EOPNOTSUPP, kmod_session_tell(&session, &stack, sizeof(stack)));
@@ -462,8 +462,8 @@ static int guess_undumpable(void)
 		.known_bytes = KNOWN,
 	};
 	struct {
-		struct massif_known_stack head;
-		struct massif_known_word word;
+		struct massif_stack_cache_stack head;
+		struct massif_stack_cache_word word;
 	} told = { .head = { .size = sizeof(told), .number = NUMBER, .nr_slots = 1 } };
 	struct kmod_session session;
 	struct worker worker;

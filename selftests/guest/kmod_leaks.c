@@ -174,7 +174,7 @@ TEST_F(leaks, answers)
 	ASK(MASSIF_IOC_ATTACH, struct massif_attach, .pid = 1);
 	ASK(MASSIF_IOC_ENROL, struct massif_enrol);
 	ASK(MASSIF_IOC_TEST, struct massif_test);
-	ASK(MASSIF_IOC_KNOWN, struct massif_known);
+	ASK(MASSIF_IOC_KNOWN, struct massif_stack_cache);
 	for (uint32_t i = 0; i < 64; i++) {
 		memset(&info, 0, sizeof(info));
 		info.size = sizeof(info);

@@ -78,7 +78,7 @@ TEST_F(limits, largest_quantities)
 /* What is said of @n programs that heap mode cannot see; *@lines: how many are named. */
 static char *say_obstacles(unsigned int n, unsigned int *lines)
 {
-	struct mf_obstacles obstacles = { 0 };
+	struct mf_unsupporteds obstacles = { 0 };
 	FILE *file = fopen("l.messages", "w+");
 	char *text;
 
@@ -89,11 +89,11 @@ static char *say_obstacles(unsigned int n, unsigned int *lines)
 
 		snprintf(path, sizeof(path), "l.program.%u", i);
 		ctl_write_file(path, "", 0755);
-		mf_obstacles_say(&obstacles, &program);
-		mf_obstacles_say(&obstacles, &program);
+		mf_unsupporteds_say(&obstacles, &program);
+		mf_unsupporteds_say(&obstacles, &program);
 	}
 	mf_message_set_target(2);
-	mf_obstacles_deinit(&obstacles);
+	mf_unsupporteds_deinit(&obstacles);
 	fclose(file);
 	text = ctl_read_file("l.messages");
 	*lines = 0;
@@ -194,7 +194,7 @@ TEST_F(limits, silent_connections)
 	}
 }
 
-static int serve_nothing(void *data, struct mf_guest *guest, const struct mf_wish *wish)
+static int serve_nothing(void *data, struct mf_join_conn *guest, const struct mf_request *wish)
 {
 	return 0;
 }
@@ -235,25 +235,25 @@ TEST_F(limits, strangers_that_say_nothing)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		struct sockaddr_un address = { .sun_family = AF_UNIX };
 		int order[2], report[2], own, status;
-		struct mf_guests guests;
+		struct mf_join_conns guests;
 		socklen_t size;
 		char byte;
 		pid_t pid;
 
-		mf_guests_init(&guests, serve_nothing, NULL);
-		ASSERT_EQ(0, mf_guests_open(&guests, NULL));
+		mf_join_conns_init(&guests, serve_nothing, NULL);
+		ASSERT_EQ(0, mf_join_conns_open(&guests, NULL));
 		size = sizeof(address);
 		ASSERT_EQ(0, getsockname(guests.door.listener, (struct sockaddr *)&address, &size));
 		/* One of ours, who is no stranger, came first. */
 		own = reach(&address, size);
 		ASSERT_LE(0, own);
-		ASSERT_TRUE(mf_guests_look(&guests, guests.door.listener));
+		ASSERT_TRUE(mf_join_conns_look(&guests, guests.door.listener));
 		ASSERT_EQ(0, pipe(order));
 		ASSERT_EQ(0, pipe(report));
 		pid = start_stranger(&address, size, numbers[i], order[0], report[1]);
 		for (int j = 0; j < numbers[i]; j++) {
 			ASSERT_EQ(1, read(report[0], &byte, 1));
-			ASSERT_TRUE(mf_guests_look(&guests, guests.door.listener));
+			ASSERT_TRUE(mf_join_conns_look(&guests, guests.door.listener));
 			ASSERT_EQ(1, write(order[1], "", 1));
 		}
 		ASSERT_EQ(1, read(report[0], &byte, 1));
@@ -262,7 +262,7 @@ TEST_F(limits, strangers_that_say_nothing)
 		EXPECT_EQ(0, status);
 		EXPECT_FALSE(is_gone(own));
 		close(own);
-		mf_guests_close(&guests);
+		mf_join_conns_close(&guests);
 		for (int j = 0; j < 2; j++) {
 			close(order[j]);
 			close(report[j]);

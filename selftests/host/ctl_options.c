@@ -468,7 +468,7 @@ TEST(foreign_options)
 					       "--stacks-x" };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		const char *reason = mf_foreign_reason(cases[i].arg);
+		const char *reason = mf_valgrind_option_reason(cases[i].arg);
 
 		ASSERT_NE(NULL, reason) {
 			TH_LOG("%s", cases[i].arg);
@@ -478,7 +478,7 @@ TEST(foreign_options)
 		}
 	}
 	for (size_t i = 0; i < COUNT(unknown); i++) {
-		EXPECT_EQ(NULL, mf_foreign_reason(unknown[i])) {
+		EXPECT_EQ(NULL, mf_valgrind_option_reason(unknown[i])) {
 			TH_LOG("%s", unknown[i]);
 		}
 	}

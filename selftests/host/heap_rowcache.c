@@ -159,7 +159,7 @@ static bool is_right(const struct bytes *bytes, size_t size)
 /* Of the program itself, which its build id tells: the file that its run makes. */
 static bool make_right(struct ctl_result *result)
 {
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 	struct mf_object object = { .path = ctl_target("heap_stacks") };
 	DIR *list;
 	struct dirent *entry;
@@ -173,9 +173,9 @@ static bool make_right(struct ctl_result *result)
 			continue;
 		memcpy(object.build_id, right.file.build_id, sizeof(object.build_id));
 		object.build_id_size = right.file.build_id_size;
-		found = !mf_elfmap_open(&map, &object);
+		found = !mf_elf_map_open(&map, &object);
 		if (found)
-			mf_elfmap_close(&map);
+			mf_elf_map_close(&map);
 	}
 	if (list)
 		closedir(list);
@@ -378,12 +378,12 @@ TEST_F_TIMEOUT(cache, at_once, SECONDS)
 
 TEST_F_TIMEOUT(cache, without_build_id, SECONDS)
 {
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 	struct mf_object object = { .path = ctl_target("heap_no_id"), .build_id_size = 20 };
 	char name[256];
 	int n;
 
-	EXPECT_EQ(-ESTALE, mf_elfmap_open(&map, &object));
+	EXPECT_EQ(-ESTALE, mf_elf_map_open(&map, &object));
 	EXPECT_EQ(0, RUN("heap_no_id"));
 	n = files(".rows", name);
 	EXPECT_EQ(0, RUN("heap_stacks"));
@@ -491,14 +491,14 @@ TEST(rows_of_a_file)
 TEST(mapped_as_loaded)
 {
 	struct mf_object libc = { 0 };
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 	int rows = 0;
 
 	seed = 7;
 	ASSERT_EQ(1, dl_iterate_phdr(find_libc, &libc));
 	if (!libc.build_id_size)
 		SKIP(return, "libc has no build id where it is looked for");
-	ASSERT_EQ(0, mf_elfmap_open(&map, &libc));
+	ASSERT_EQ(0, mf_elf_map_open(&map, &libc));
 	for (int i = 0; i < 100000; i++) {
 		uint64_t pc = libc.start + below(libc.end - libc.start);
 		struct mf_row loaded = row_of_loaded(pc);
@@ -518,7 +518,7 @@ TEST(mapped_as_loaded)
 		ASSERT_EQ(0, memcmp(&loaded, &mapped, sizeof(loaded)));
 	}
 	EXPECT_LT(50000, rows);
-	mf_elfmap_close(&map);
+	mf_elf_map_close(&map);
 }
 
 /* Tables that lie make nobody read outside the object, nor run for ever. */
@@ -526,7 +526,7 @@ TEST(damaged_tables)
 {
 	struct mf_object libc = { 0 };
 	struct mf_rows_object copy;
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 	uint8_t *memory;
 	size_t tables;
 
@@ -534,7 +534,7 @@ TEST(damaged_tables)
 	ASSERT_EQ(1, dl_iterate_phdr(find_libc, &libc));
 	if (!libc.build_id_size)
 		SKIP(return, "libc has no build id where it is looked for");
-	ASSERT_EQ(0, mf_elfmap_open(&map, &libc));
+	ASSERT_EQ(0, mf_elf_map_open(&map, &libc));
 	/* Nothing is mapped behind it. */
 	memory = mmap(NULL, map.size + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, memory);
@@ -561,7 +561,7 @@ TEST(damaged_tables)
 			memcpy(memory, map.memory, map.size / 4096 * 4096);
 	}
 	munmap(memory, map.size + 4096);
-	mf_elfmap_close(&map);
+	mf_elf_map_close(&map);
 }
 
 TEST_HARNESS_MAIN

@@ -63,15 +63,15 @@ static struct mf_object object_at(const char *path)
 static uint64_t code_of(const char *path, uint64_t *clean)
 {
 	struct mf_object object = object_at(path);
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 	uint64_t bytes = 0;
 
-	if (mf_elfmap_open(&map, &object))
+	if (mf_elf_map_open(&map, &object))
 		return 0;
 	for (int i = 0; i < map.n_code; i++)
 		bytes += map.code[i].size;
-	*clean = mf_elfmap_search(&map);
-	mf_elfmap_close(&map);
+	*clean = mf_elf_map_search(&map);
+	mf_elf_map_close(&map);
 	return bytes;
 }
 
@@ -178,7 +178,7 @@ TEST_F(searched, wherever_it_stands)
 {
 	uint8_t sequence[MF_REQUEST_SITE_BYTES], old[sizeof(sequence)];
 	struct mf_object object = object_at(COPY);
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 	const uint8_t *site;
 	uint64_t clean;
 	char command[8192], *program;
@@ -199,8 +199,8 @@ TEST_F(searched, wherever_it_stands)
 	snprintf(command, sizeof(command), "cp %s " COPY, ctl_target("heap_ask_nothing"));
 	ASSERT_EQ(0, system(command));
 	fd = open(COPY, O_RDWR);
-	ASSERT_EQ(0, mf_elfmap_open(&map, &object));
-	EXPECT_NE(0, mf_elfmap_search(&map));
+	ASSERT_EQ(0, mf_elf_map_open(&map, &object));
+	EXPECT_NE(0, mf_elf_map_search(&map));
 	for (int i = 0; i < map.n_code; i++) {
 		uint64_t start = map.code[i].offset, n = map.code[i].size;
 
@@ -211,12 +211,12 @@ TEST_F(searched, wherever_it_stands)
 				continue;
 			ASSERT_EQ(sizeof(old), pread(fd, old, sizeof(old), (off_t)(start + at)));
 			ASSERT_EQ(sizeof(old), pwrite(fd, sequence, sizeof(old), (off_t)(start + at)));
-			EXPECT_EQ(0, mf_elfmap_search(&map));
+			EXPECT_EQ(0, mf_elf_map_search(&map));
 			ASSERT_EQ(sizeof(old), pwrite(fd, old, sizeof(old), (off_t)(start + at)));
 		}
 	}
-	EXPECT_EQ(code_of(COPY, &clean), mf_elfmap_search(&map));
-	mf_elfmap_close(&map);
+	EXPECT_EQ(code_of(COPY, &clean), mf_elf_map_search(&map));
+	mf_elf_map_close(&map);
 	close(fd);
 }
 

@@ -19,7 +19,7 @@ static uint32_t contexts[ORACLE_CONTEXTS]; /* of the store, by the oracle's numb
 
 /* Threads that take turns; and the events that their tallies could hold, and that they put off. */
 static uint32_t n_tallies, in_tallies, put_off;
-static struct mf_desk desks[MF_SHARDS_MAX];
+static struct mf_tally_ctx desks[MF_SHARDS_MAX];
 
 static void start_tallies(uint32_t n)
 {
@@ -28,7 +28,7 @@ static void start_tallies(uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		mf_tally_begin(&store, i);
 	for (uint32_t i = 0; i < n; i++)
-		desks[i] = mf_desk_of(&store, i);
+		desks[i] = mf_tally_ctx_of(&store, i);
 	mf_tally_grant(&store);
 }
 

@@ -40,7 +40,7 @@ struct progress {
 };
 
 static struct mf_store store;
-static struct mf_desk desks[TALLIES];
+static struct mf_tally_ctx desks[TALLIES];
 static struct progress *progress;
 static struct oracle oracle;
 static struct known *known; /* all snapshots that there ever were */
@@ -189,7 +189,7 @@ static void note_rare(uint32_t number)
 {
 	static uint64_t before[RARE_COUNT];
 	const uint64_t counts[RARE_COUNT] = {
-		mf_capture_number(store.header->capture),
+		mf_tree_version_number(store.header->capture),
 		mf_model_of(&store)->cullings,
 		store.header->capture_moves,
 	};
@@ -211,7 +211,7 @@ static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 	for (uint32_t i = 0; i < TALLIES; i++)
 		mf_tally_begin(&store, i);
 	for (uint32_t i = 0; i < TALLIES; i++)
-		desks[i] = mf_desk_of(&store, i);
+		desks[i] = mf_tally_ctx_of(&store, i);
 	mf_tally_grant(&store);
 	for (uint32_t number = 0; number < end; number++) {
 		struct event event = next_event(&seed, n_contexts, number);

@@ -23,7 +23,7 @@
 FIXTURE(file) {
 	FILE *out;
 	struct mf_held_file held;
-	struct mf_binary *binary;
+	struct mf_elf_file *binary;
 };
 
 FIXTURE_SETUP(file)
@@ -36,7 +36,7 @@ FIXTURE_SETUP(file)
 
 FIXTURE_TEARDOWN(file)
 {
-	mf_binary_close(self->binary);
+	mf_elf_file_close(self->binary);
 	fclose(self->out);
 }
 
@@ -65,13 +65,13 @@ static void write_segment(FILE *out, unsigned int number, const Elf64_Phdr *segm
 }
 
 /* What was written, opened; NULL if it is refused. */
-static struct mf_binary *reopen(struct _test_data_file *self)
+static struct mf_elf_file *reopen(struct _test_data_file *self)
 {
-	mf_binary_close(self->binary);
+	mf_elf_file_close(self->binary);
 	fflush(self->out);
 	self->held.fd = fileno(self->out);
 	self->held.size = (uint64_t)lseek(self->held.fd, 0, SEEK_END);
-	self->binary = mf_binary_open(&self->held);
+	self->binary = mf_elf_file_open(&self->held);
 	return self->binary;
 }
 
@@ -98,7 +98,7 @@ TEST_F(file, segments)
 		write_at(self->out, base + n * 4096 - 1, "", 1);
 		ASSERT_NE(NULL, reopen(self));
 		for (unsigned int j = 0; j < n; j++) {
-			bool known = mf_binary_address(self->binary, base + j * 4096 + 7, &address);
+			bool known = mf_elf_file_address(self->binary, base + j * 4096 + 7, &address);
 
 			/* A file with more is still one; what is of no segment is as code without rules. */
 			EXPECT_EQ(j < ROOM, known);
@@ -137,7 +137,7 @@ TEST_F(file, bytes_of_notes)
 
 		write_notes(self->out, 4096, numbers[i], sizeof(id), id);
 		ASSERT_NE(NULL, reopen(self));
-		mf_binary_build_id(self->binary, &object);
+		mf_elf_file_build_id(self->binary, &object);
 		EXPECT_EQ(i ? 0 : ID_BYTES, object.build_id_size);
 		EXPECT_TRUE(i || !memcmp(object.build_id, id, sizeof(id)));
 	}
@@ -155,7 +155,7 @@ TEST_F(file, bytes_of_a_build_id)
 
 		write_notes(self->out, 4096, 1000 + size, size, id);
 		ASSERT_NE(NULL, reopen(self));
-		mf_binary_build_id(self->binary, &object);
+		mf_elf_file_build_id(self->binary, &object);
 		EXPECT_EQ(size > ID_BYTES ? 0 : size, object.build_id_size);
 		EXPECT_TRUE(size > ID_BYTES || !memcmp(object.build_id, id, size));
 	}
@@ -233,7 +233,7 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 		/* A file that has holes. */
 		ASSERT_EQ(0, ftruncate(fileno(self->out), (off_t)(8192 + numbers[i])));
 		ASSERT_NE(NULL, reopen(self));
-		EXPECT_EQ(numbers[i] <= room, mf_binary_cfi(self->binary) != NULL) {
+		EXPECT_EQ(numbers[i] <= room, mf_elf_file_cfi(self->binary) != NULL) {
 			TH_LOG("%llu", (unsigned long long)numbers[i]);
 		}
 	}

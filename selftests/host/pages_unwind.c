@@ -460,7 +460,7 @@ TEST_F(stack, goes_on_before_the_first_entry)
 TEST_F(stack, depends_on_what_was_read_only)
 {
 	uint64_t *words = (uint64_t *)capture.bytes;
-	struct mf_known *known = mf_known_create();
+	struct mf_stack_cache *known = mf_stack_cache_create();
 	struct mf_unwinder *unwinder;
 	struct mf_walk whole;
 	struct mf_trace trace;
@@ -473,8 +473,8 @@ TEST_F(stack, depends_on_what_was_read_only)
 	trace = *mf_unwinder_trace(unwinder);
 	EXPECT_GE(trace.n_slots, whole.n - 1);
 	EXPECT_LT(trace.n_slots, 4 * whole.n);
-	EXPECT_EQ(mf_known_find(known, &capture.stack), MF_KNOWN_NONE);
-	number = mf_known_add(known, &capture.stack, &trace, 77);
+	EXPECT_EQ(mf_stack_cache_find(known, &capture.stack), MF_KNOWN_NONE);
+	number = mf_stack_cache_add(known, &capture.stack, &trace, 77);
 	ASSERT_NE(number, MF_KNOWN_NONE);
 
 	for (uint32_t i = 0; i < capture.stack.n_bytes / 8; i++) {
@@ -484,7 +484,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 		for (uint32_t j = 0; j < trace.n_slots; j++)
 			read |= trace.slots[j] == 8 * i;
 		words[i] ^= 0x100;
-		EXPECT_EQ(mf_known_find(known, &capture.stack), read ? MF_KNOWN_NONE : number);
+		EXPECT_EQ(mf_stack_cache_find(known, &capture.stack), read ? MF_KNOWN_NONE : number);
 		if (read)
 			words[i] = kept;
 		n_changed += !read;
@@ -499,7 +499,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 		if (capture.regs[i] == capture.stack.sp)
 			continue;
 		capture.regs[i] ^= 0x100;
-		EXPECT_EQ(mf_known_find(known, &capture.stack), read ? MF_KNOWN_NONE : number);
+		EXPECT_EQ(mf_stack_cache_find(known, &capture.stack), read ? MF_KNOWN_NONE : number);
 		if (read)
 			capture.regs[i] = kept;
 	}
@@ -509,7 +509,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 	EXPECT_EQ(walked.n, whole.n);
 	EXPECT_EQ(walked.end, whole.end);
 	EXPECT_EQ(memcmp(walked.addresses, whole.addresses, whole.n * sizeof(whole.addresses[0])), 0);
-	mf_known_destroy(known);
+	mf_stack_cache_destroy(known);
 	mf_unwinder_destroy(unwinder);
 }
 
@@ -536,8 +536,8 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 /* Numbers of stacks outlive the code, to be told from those that are right. */
 TEST_F(stack, numbers_become_stale)
 {
-	struct mf_known *known = mf_known_create();
-	struct massif_known_stack *told;
+	struct mf_stack_cache *known = mf_stack_cache_create();
+	struct massif_stack_cache_stack *told;
 	struct mf_unwinder *unwinder;
 	const struct mf_trace *trace;
 	uint32_t first, second, context = 0;
@@ -546,16 +546,16 @@ TEST_F(stack, numbers_become_stale)
 	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
 	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	trace = mf_unwinder_trace(unwinder);
-	first = mf_known_add(known, &capture.stack, trace, 77);
-	EXPECT_TRUE(mf_known_context(known, first, &context));
+	first = mf_stack_cache_add(known, &capture.stack, trace, 77);
+	EXPECT_TRUE(mf_stack_cache_context(known, first, &context));
 	EXPECT_EQ(context, 77);
 
 	/* Told once; again when a capture shows that it was in vain. */
-	EXPECT_TRUE(mf_known_untold(known, first, 5, 1000, 2000));
-	EXPECT_FALSE(mf_known_untold(known, first, 5, 2000, 3000));
-	EXPECT_TRUE(mf_known_untold(known, first, 5, 2001, 3000));
-	EXPECT_TRUE(mf_known_untold(known, first, 6, 2001, 3000));
-	told = mf_known_describe(known, first, 9, 6);
+	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 1000, 2000));
+	EXPECT_FALSE(mf_stack_cache_untold(known, first, 5, 2000, 3000));
+	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 2001, 3000));
+	EXPECT_TRUE(mf_stack_cache_untold(known, first, 6, 2001, 3000));
+	told = mf_stack_cache_describe(known, first, 9, 6);
 	ASSERT_NE(told, NULL);
 	EXPECT_EQ(told->target, 9);
 	EXPECT_EQ(told->code_gen, 6);
@@ -565,15 +565,15 @@ TEST_F(stack, numbers_become_stale)
 		EXPECT_EQ(told->words[told->nr_regs + i].place, trace->slots[i]);
 	free(told);
 
-	mf_known_flush(known);
-	EXPECT_FALSE(mf_known_context(known, first, &context));
-	EXPECT_EQ(mf_known_find(known, &capture.stack), MF_KNOWN_NONE);
-	second = mf_known_add(known, &capture.stack, trace, 78);
+	mf_stack_cache_flush(known);
+	EXPECT_FALSE(mf_stack_cache_context(known, first, &context));
+	EXPECT_EQ(mf_stack_cache_find(known, &capture.stack), MF_KNOWN_NONE);
+	second = mf_stack_cache_add(known, &capture.stack, trace, 78);
 	EXPECT_NE(first, second);
-	EXPECT_EQ(mf_known_find(known, &capture.stack), second);
-	EXPECT_FALSE(mf_known_context(known, first, &context));
-	EXPECT_FALSE(mf_known_context(known, second + 1, &context));
-	mf_known_destroy(known);
+	EXPECT_EQ(mf_stack_cache_find(known, &capture.stack), second);
+	EXPECT_FALSE(mf_stack_cache_context(known, first, &context));
+	EXPECT_FALSE(mf_stack_cache_context(known, second + 1, &context));
+	mf_stack_cache_destroy(known);
 	mf_unwinder_destroy(unwinder);
 }
 

@@ -21,7 +21,7 @@
 #include "preload/core/session.h"
 
 struct mf_store mf_session_store;
-bool mf_sandbox_on;
+bool mf_seccomp_on;
 
 #define BITS_48	 ((1ull << 48) - 1)
 #define TOP_48	 (1ull << 47)

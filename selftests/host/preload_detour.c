@@ -57,7 +57,7 @@ extern const char crowded_end[];
 
 struct seen {
 	unsigned int calls;
-	struct mf_detour detour;
+	struct mf_code_detour detour;
 };
 
 typedef long function(long a, long b);
@@ -128,7 +128,7 @@ TEST_F(detour, stays_itself)
 
 	if (variant->code == -ENOEXEC) {
 		memcpy(before, (const void *)(uintptr_t)variant->site, sizeof(before));
-		EXPECT_EQ(variant->code, mf_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site,
+		EXPECT_EQ(variant->code, mf_code_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site,
 							   size, (const void *)hook_entry, &seen));
 		EXPECT_EQ(0, memcmp(before, (const void *)(uintptr_t)variant->site, sizeof(before)));
 		return;
@@ -136,14 +136,14 @@ TEST_F(detour, stays_itself)
 	/* What a bare return leaves is not its own. */
 	if (variant->site != returns)
 		alone = call(5, 7);
-	ASSERT_EQ(0, mf_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site, size,
+	ASSERT_EQ(0, mf_code_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site, size,
 				       (const void *)hook_entry, &seen));
 	ASSERT_EQ(0, mf_patch_seal());
-	EXPECT_FALSE(mf_detour_is_placed(&seen.detour));
-	EXPECT_TRUE(mf_detour_fits(&seen.detour, size));
-	ASSERT_EQ(0, mf_detour_place(&seen.detour));
-	EXPECT_TRUE(mf_detour_is_placed(&seen.detour));
-	EXPECT_FALSE(mf_detour_fits(&seen.detour, size));
+	EXPECT_FALSE(mf_code_detour_is_placed(&seen.detour));
+	EXPECT_TRUE(mf_code_detour_fits(&seen.detour, size));
+	ASSERT_EQ(0, mf_code_detour_place(&seen.detour));
+	EXPECT_TRUE(mf_code_detour_is_placed(&seen.detour));
+	EXPECT_FALSE(mf_code_detour_fits(&seen.detour, size));
 	led = call(5, 7);
 	EXPECT_EQ(variant->calls ? variant->calls : 1, seen.calls);
 	if (variant->site != returns)
@@ -159,10 +159,10 @@ TEST(replaced)
 	long (*volatile call)(long, long) = plain;
 
 	seen.detour.original = (void *)(uintptr_t)detour_helper;
-	ASSERT_EQ(0, mf_detour_replace(&seen.detour, (void *)(uintptr_t)plain, (const void *)hook_entry, &seen));
+	ASSERT_EQ(0, mf_code_detour_replace(&seen.detour, (void *)(uintptr_t)plain, (const void *)hook_entry, &seen));
 	seen.detour.original = (void *)(uintptr_t)detour_helper;
 	ASSERT_EQ(0, mf_patch_seal());
-	ASSERT_EQ(0, mf_detour_place(&seen.detour));
+	ASSERT_EQ(0, mf_code_detour_place(&seen.detour));
 	EXPECT_EQ(105, call(5, 7));
 }
 

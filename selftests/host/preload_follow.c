@@ -11,7 +11,7 @@
 #include "preload/process/seccomp.h"
 
 /* As the program says by its calls. */
-bool mf_sandbox_on;
+bool mf_seccomp_on;
 
 #define LIBRARY "/usr/lib/massif/libmassif-preload.so"
 #define SESSION "@massif-join/1/0123456789abcdef:0123456789abcdef0123456789abcdef"
@@ -119,7 +119,7 @@ TEST(restricted)
 	};
 
 	mf_follow_start(LIBRARY, SESSION);
-	mf_sandbox_on = true;
+	mf_seccomp_on = true;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char *const *words = (char *const *)cases[i].words;
 		size_t room = mf_follow_room(words), n = 0;
@@ -136,7 +136,7 @@ TEST(restricted)
 		EXPECT_EQ(NULL, made[n]);
 		free(space);
 	}
-	mf_sandbox_on = false;
+	mf_seccomp_on = false;
 }
 
 TEST_HARNESS_MAIN

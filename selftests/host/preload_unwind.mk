@@ -4,7 +4,7 @@ STACK_WALKS := $(O)/selftests/lib/stack_walks.o $(O)/preload/stack/unwind.o $(O)
 	$(O)/preload/core/stack_bounds.o $(O)/preload/core/readable.o \
 	$(O)/preload/stack/memo.o $(O)/preload/stack/cfi.o $(O)/preload/stack/eh_frame.o $(O)/preload/core/object_file.o \
 	$(O)/preload/stack/rule_cache.o $(O)/preload/stack/rowcache.o $(O)/libmassif.a
-LDLIBS-STACK_WALKS := -Wl,--wrap=mf_complete_step -lunwind -lpthread -ldl
+LDLIBS-STACK_WALKS := -Wl,--wrap=mf_full_walk_step -lunwind -lpthread -ldl
 $(O)/selftests/lib/stack_walks.o: MF_CFLAGS += -fomit-frame-pointer
 
 $(O)/selftests/host/preload_unwind: $(STACK_WALKS) \

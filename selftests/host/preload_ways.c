@@ -261,15 +261,15 @@ TEST(ways_through_made_code)
 		turn(TURNS);
 	EXPECT_FALSE(walks_repeatable());
 	EXPECT_EQ(0, walks.hits);
-	EXPECT_FALSE(mf_rules_has_guessed());
+	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
-	mf_rules_keep_guesses = true;
+	mf_rule_cache_keep_guesses = true;
 	for (int i = 0; i < 9; i++)
 		turn(TURNS);
 	EXPECT_TRUE(walks_repeatable());
 	EXPECT_LT(0, walks.hits);
-	EXPECT_TRUE(mf_rules_has_guessed());
-	EXPECT_FALSE(mf_rules_has_guessed());
+	EXPECT_TRUE(mf_rule_cache_has_guessed());
+	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
 	/* They go by other guesses, but no kind is two frames. */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
@@ -301,7 +301,7 @@ TEST(links_that_are_no_frames)
 		EXPECT_EQ(0, turn_about(3000, 15, n));
 		EXPECT_EQ(0, walks.wrong_after_another);
 		EXPECT_EQ(0, walks.wrong_in_memo);
-		mf_rules_keep_guesses = true;
+		mf_rule_cache_keep_guesses = true;
 	}
 	EXPECT_LT(100, walks.hits);
 	EXPECT_EQ(0, walks.complete_steps);
@@ -327,7 +327,7 @@ TEST(made_code_on_another_stack)
 	uint32_t n;
 
 	make_code();
-	mf_rules_keep_guesses = true;
+	mf_rule_cache_keep_guesses = true;
 	memset(turns, 0, sizeof(turns));
 	n = turn_on_another_stack(stack, size);
 	EXPECT_EQ(-1, walks_difference(&walks.compared));

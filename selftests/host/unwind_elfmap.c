@@ -47,7 +47,7 @@ static bool find_build_id(size_t size, struct mf_object *object)
 }
 
 /* Looks for rows everywhere. */
-static void use(const struct mf_elfmap *map, int n)
+static void use(const struct mf_elf_map *map, int n)
 {
 	while (n--)
 		mf_rows_find(&map->object, (uintptr_t)map->object.start + below(map->size));
@@ -56,7 +56,7 @@ static void use(const struct mf_elfmap *map, int n)
 TEST(damaged_files)
 {
 	struct mf_object object = { .path = DAMAGED };
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 	FILE *file = fopen(ctl_target("heap_stacks"), "rb");
 	size_t size, opened = 0;
 
@@ -68,17 +68,17 @@ TEST(damaged_files)
 	ASSERT_TRUE(find_build_id(size, &object));
 	memcpy(bytes, whole, size);
 	ASSERT_TRUE(write_damaged(size));
-	ASSERT_EQ(0, mf_elfmap_open(&map, &object));
+	ASSERT_EQ(0, mf_elf_map_open(&map, &object));
 	use(&map, 10000);
-	mf_elfmap_close(&map);
+	mf_elf_map_close(&map);
 	/* Somebody makes it anew, in place. */
-	ASSERT_EQ(0, mf_elfmap_open(&map, &object));
+	ASSERT_EQ(0, mf_elf_map_open(&map, &object));
 	ASSERT_EQ(0, truncate(DAMAGED, 0));
 	use(&map, 10000);
-	mf_elfmap_close(&map);
+	mf_elf_map_close(&map);
 	ASSERT_TRUE(write_damaged(size));
 	object.build_id[7] ^= 1;
-	EXPECT_EQ(-ESTALE, mf_elfmap_open(&map, &object));
+	EXPECT_EQ(-ESTALE, mf_elf_map_open(&map, &object));
 	object.build_id[7] ^= 1;
 	for (int i = 0; i < FILES; i++) {
 		size_t length = i % 5 ? size : below(size + 1);
@@ -87,11 +87,11 @@ TEST(damaged_files)
 		for (uint64_t n = below(i % 3 ? 4 : 40) + 1; n; n--)
 			bytes[below(i % 2 ? HEADERS : size)] = (unsigned char)below(256);
 		ASSERT_TRUE(write_damaged(length));
-		if (mf_elfmap_open(&map, &object))
+		if (mf_elf_map_open(&map, &object))
 			continue;
 		opened++;
 		use(&map, 200);
-		mf_elfmap_close(&map);
+		mf_elf_map_close(&map);
 	}
 	/* Or the test shows nothing. */
 	EXPECT_LT(FILES / 20, opened);
@@ -144,17 +144,17 @@ TEST(segments)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct mf_object object = { .path = DAMAGED };
-		struct mf_elfmap map;
+		struct mf_elf_map map;
 
 		ASSERT_TRUE(write_segments(cases[i].n, &object));
-		ASSERT_EQ(cases[i].opens, mf_elfmap_open(&map, &object)) {
+		ASSERT_EQ(cases[i].opens, mf_elf_map_open(&map, &object)) {
 			TH_LOG("%u segments", cases[i].n);
 		}
 		if (cases[i].opens)
 			continue;
 		EXPECT_EQ(cases[i].code, map.n_code);
-		EXPECT_EQ(cases[i].code > 0, mf_elfmap_search(&map) > 0);
-		mf_elfmap_close(&map);
+		EXPECT_EQ(cases[i].code > 0, mf_elf_map_search(&map) > 0);
+		mf_elf_map_close(&map);
 	}
 	unlink(DAMAGED);
 }
@@ -170,16 +170,16 @@ TEST(span)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct mf_object object = { .path = DAMAGED };
 		Elf64_Phdr *segment = (Elf64_Phdr *)(bytes + sizeof(Elf64_Ehdr));
-		struct mf_elfmap map;
+		struct mf_elf_map map;
 
 		ASSERT_TRUE(write_segments(2, &object));
 		segment[2].p_vaddr = cases[i].last - segment[2].p_memsz;
 		ASSERT_TRUE(write_damaged((size_t)segment[2].p_filesz));
-		ASSERT_EQ(cases[i].opens, mf_elfmap_open(&map, &object)) {
+		ASSERT_EQ(cases[i].opens, mf_elf_map_open(&map, &object)) {
 			TH_LOG("up to %#llx", (unsigned long long)cases[i].last);
 		}
 		if (!cases[i].opens)
-			mf_elfmap_close(&map);
+			mf_elf_map_close(&map);
 	}
 	unlink(DAMAGED);
 }

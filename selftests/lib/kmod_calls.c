@@ -175,15 +175,15 @@ static void do_hook(const struct kmod_call *call)
 static void do_known(const struct kmod_call *call)
 {
 	uint64_t buffer[512] = { 0 };
-	struct massif_known_stack *stack = (void *)buffer;
+	struct massif_stack_cache_stack *stack = (void *)buffer;
 	size_t at = 0;
-	struct massif_known known = { .size = sizeof(known), .stacks = (uintptr_t)buffer };
+	struct massif_stack_cache known = { .size = sizeof(known), .stacks = (uintptr_t)buffer };
 
 	for (unsigned int i = 0; i <= (call->b & 7u); i++) {
 		uint32_t regs = (call->b >> 3 & 3) + i % 2, slots = call->b >> 5;
 
 		stack = (void *)((char *)buffer + at);
-		*stack = (struct massif_known_stack){
+		*stack = (struct massif_stack_cache_stack){
 			.size = (uint32_t)(sizeof(*stack) + (regs + slots) * sizeof(stack->words[0])),
 			.target = 1 + (call->c & 1),
 			.number = 1 + i,
@@ -194,7 +194,7 @@ static void do_known(const struct kmod_call *call)
 			.nr_slots = slots,
 		};
 		for (uint32_t j = 0; j < regs + slots; j++)
-			stack->words[j] = (struct massif_known_word){ .value = j, .place = j < regs ? j : 8 * (j - regs) };
+			stack->words[j] = (struct massif_stack_cache_word){ .value = j, .place = j < regs ? j : 8 * (j - regs) };
 		at += stack->size;
 	}
 	known.bytes = (uint32_t)at;

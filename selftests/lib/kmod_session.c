@@ -121,7 +121,7 @@ int kmod_session_status(struct kmod_session *session, struct massif_status *stat
 
 int kmod_session_tell(struct kmod_session *session, const void *stacks, uint32_t bytes)
 {
-	struct massif_known known = {
+	struct massif_stack_cache known = {
 		.size = sizeof(known),
 		.stacks = (uintptr_t)stacks,
 		.bytes = bytes,

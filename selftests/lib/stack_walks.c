@@ -35,16 +35,16 @@ static struct {
 	uint64_t pcs[64];
 } remembered[REMEMBERED_MAX];
 
-enum mf_frame_undone __real_mf_complete_step(struct mf_complete *complete, uint32_t steps,
+enum mf_frame_undone __real_mf_full_walk_step(struct mf_full_walk *complete, uint32_t steps,
 					     const struct mf_registers *at, struct mf_registers *outer);
-enum mf_frame_undone __wrap_mf_complete_step(struct mf_complete *complete, uint32_t steps,
+enum mf_frame_undone __wrap_mf_full_walk_step(struct mf_full_walk *complete, uint32_t steps,
 					     const struct mf_registers *at, struct mf_registers *outer);
 
-enum mf_frame_undone __wrap_mf_complete_step(struct mf_complete *complete, uint32_t steps,
+enum mf_frame_undone __wrap_mf_full_walk_step(struct mf_full_walk *complete, uint32_t steps,
 					     const struct mf_registers *at, struct mf_registers *outer)
 {
 	walks.complete_steps++;
-	return __real_mf_complete_step(complete, steps, at, outer);
+	return __real_mf_full_walk_step(complete, steps, at, outer);
 }
 
 static void walk_theirs(struct walks_comparison *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The present stack, taken in all ways that the shim has, and by libunwind. Link with the shim's unwinder and
- * with -Wl,--wrap=mf_complete_step (selftests/host/preload_unwind.mk).
+ * with -Wl,--wrap=mf_full_walk_step (selftests/host/preload_unwind.mk).
  */
 #ifndef MASSIF_SELFTESTS_STACK_WALKS_H
 #define MASSIF_SELFTESTS_STACK_WALKS_H

@@ -44,7 +44,7 @@
 #define NATIVE_DATA ELFDATA2MSB
 #endif
 
-struct mf_binary {
+struct mf_elf_file {
 	const struct mf_held_file *held; /* NULL: all bytes are in memory */
 	uint8_t *bytes;	 /* of the whole file, filled block by block */
 	uint8_t *blocks; /* bitmap of those that have been read */
@@ -60,7 +60,7 @@ struct mf_binary {
 	uint8_t build_id_size;
 };
 
-static bool load_block(struct mf_binary *binary, uint64_t block)
+static bool load_block(struct mf_elf_file *binary, uint64_t block)
 {
 	uint64_t offset = block * BLOCK_BYTES;
 	uint64_t size = binary->size - offset < BLOCK_BYTES ? binary->size - offset : BLOCK_BYTES;
@@ -78,7 +78,7 @@ static bool load_block(struct mf_binary *binary, uint64_t block)
 	return true;
 }
 
-bool mf_binary_read(struct mf_binary *binary, uint64_t offset, void *bytes, size_t size)
+bool mf_elf_file_read(struct mf_elf_file *binary, uint64_t offset, void *bytes, size_t size)
 {
 	if (!size)
 		return true;
@@ -92,7 +92,7 @@ bool mf_binary_read(struct mf_binary *binary, uint64_t offset, void *bytes, size
 	return true;
 }
 
-bool mf_binary_address(const struct mf_binary *binary, uint64_t offset, uint64_t *address)
+bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint64_t *address)
 {
 	for (unsigned int i = 0; i < binary->n_segments; i++) {
 		const ElfW(Phdr) *segment = &binary->segments[i];
@@ -105,7 +105,7 @@ bool mf_binary_address(const struct mf_binary *binary, uint64_t offset, uint64_t
 	return false;
 }
 
-bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, uint64_t *table,
+bool mf_elf_file_unwind_table(const struct mf_elf_file *binary, uint64_t *header, uint64_t *table,
 			    uint64_t *n_entries)
 {
 	*header = binary->table_header;
@@ -114,18 +114,18 @@ bool mf_binary_unwind_table(const struct mf_binary *binary, uint64_t *header, ui
 	return binary->n_entries;
 }
 
-uint64_t mf_binary_entry(const struct mf_binary *binary)
+uint64_t mf_elf_file_entry(const struct mf_elf_file *binary)
 {
 	return binary->entry;
 }
 
-void mf_binary_build_id(const struct mf_binary *binary, struct mf_object *object)
+void mf_elf_file_build_id(const struct mf_elf_file *binary, struct mf_object *object)
 {
 	memcpy(object->build_id, binary->build_id, sizeof(object->build_id));
 	object->build_id_size = binary->build_id_size;
 }
 
-static void read_table(struct mf_binary *binary, const ElfW(Phdr) *segment)
+static void read_table(struct mf_elf_file *binary, const ElfW(Phdr) *segment)
 {
 	struct {
 		uint8_t version, pointer_encoding, count_encoding, table_encoding;
@@ -134,7 +134,7 @@ static void read_table(struct mf_binary *binary, const ElfW(Phdr) *segment)
 	} header;
 
 	_Static_assert(sizeof(header) == EH_HEADER_BYTES, "the header is packed as it is");
-	if (!mf_binary_read(binary, segment->p_offset, &header, sizeof(header)) ||
+	if (!mf_elf_file_read(binary, segment->p_offset, &header, sizeof(header)) ||
 	    header.version != EH_VERSION || header.count_encoding != EH_COUNT_UDATA4 ||
 	    header.table_encoding != EH_TABLE_DATAREL_SDATA4 ||
 	    header.count > (segment->p_filesz - EH_HEADER_BYTES) / 8)
@@ -145,7 +145,7 @@ static void read_table(struct mf_binary *binary, const ElfW(Phdr) *segment)
 }
 
 /* The bytes of a section, uncompressed, of malloc; NULL if they cannot be had. */
-static uint8_t *read_section(struct mf_binary *binary, const ElfW(Shdr) *section, size_t *size)
+static uint8_t *read_section(struct mf_elf_file *binary, const ElfW(Shdr) *section, size_t *size)
 {
 	mf_auto_free uint8_t *bytes = NULL;
 	ElfW(Chdr) header;
@@ -154,7 +154,7 @@ static uint8_t *read_section(struct mf_binary *binary, const ElfW(Shdr) *section
 	if (section->sh_type == SHT_NOBITS || section->sh_size > CFI_MAX)
 		return NULL;
 	bytes = malloc(section->sh_size + 1);
-	if (!bytes || !mf_binary_read(binary, section->sh_offset, bytes, section->sh_size))
+	if (!bytes || !mf_elf_file_read(binary, section->sh_offset, bytes, section->sh_size))
 		return NULL;
 	*size = section->sh_size;
 	if (!(section->sh_flags & SHF_COMPRESSED))
@@ -170,13 +170,13 @@ static uint8_t *read_section(struct mf_binary *binary, const ElfW(Shdr) *section
 	return plain;
 }
 
-static void add_sections(struct mf_binary *binary, struct mf_cfi_builder *builder)
+static void add_sections(struct mf_elf_file *binary, struct mf_cfi_builder *builder)
 {
 	ElfW(Ehdr) elf;
 	ElfW(Shdr) names, section;
 
-	if (!mf_binary_read(binary, 0, &elf, sizeof(elf)) || elf.e_shentsize != sizeof(section) ||
-	    !mf_binary_read(binary, elf.e_shoff + elf.e_shstrndx * sizeof(names), &names,
+	if (!mf_elf_file_read(binary, 0, &elf, sizeof(elf)) || elf.e_shentsize != sizeof(section) ||
+	    !mf_elf_file_read(binary, elf.e_shoff + elf.e_shstrndx * sizeof(names), &names,
 			    sizeof(names)))
 		return;
 	for (unsigned int i = 0; i < elf.e_shnum; i++) {
@@ -185,9 +185,9 @@ static void add_sections(struct mf_binary *binary, struct mf_cfi_builder *builde
 		size_t size;
 		bool loaded;
 
-		if (!mf_binary_read(binary, elf.e_shoff + i * sizeof(section), &section,
+		if (!mf_elf_file_read(binary, elf.e_shoff + i * sizeof(section), &section,
 				    sizeof(section)) ||
-		    !mf_binary_read(binary, names.sh_offset + section.sh_name, name,
+		    !mf_elf_file_read(binary, names.sh_offset + section.sh_name, name,
 				    sizeof(name) - 1))
 			continue;
 		loaded = !strcmp(name, ".eh_frame") && !binary->n_entries;
@@ -201,7 +201,7 @@ static void add_sections(struct mf_binary *binary, struct mf_cfi_builder *builde
 	}
 }
 
-const struct mf_cfi *mf_binary_cfi(struct mf_binary *binary)
+const struct mf_cfi *mf_elf_file_cfi(struct mf_elf_file *binary)
 {
 	struct mf_cfi_builder *builder;
 	uint64_t end = 0;
@@ -219,14 +219,14 @@ const struct mf_cfi *mf_binary_cfi(struct mf_binary *binary)
 	return mf_cfi_end(builder, &binary->cfi) ? &binary->cfi : NULL;
 }
 
-static void read_notes(struct mf_binary *binary, const ElfW(Phdr) *segment)
+static void read_notes(struct mf_elf_file *binary, const ElfW(Phdr) *segment)
 {
 	mf_auto_free uint8_t *notes = NULL;
 	uint64_t size = segment->p_filesz;
 	const void *id;
 
 	if (size > NOTES_MAX || !(notes = malloc(size + 1)) ||
-	    !mf_binary_read(binary, segment->p_offset, notes, size))
+	    !mf_elf_file_read(binary, segment->p_offset, notes, size))
 		return;
 	size = mf_build_id_find(notes, size, &id);
 	if (!size || size > MF_BUILD_ID_MAX)
@@ -235,11 +235,11 @@ static void read_notes(struct mf_binary *binary, const ElfW(Phdr) *segment)
 	binary->build_id_size = (uint8_t)size;
 }
 
-static bool read_headers(struct mf_binary *binary)
+static bool read_headers(struct mf_elf_file *binary)
 {
 	ElfW(Ehdr) elf;
 
-	if (!mf_binary_read(binary, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+	if (!mf_elf_file_read(binary, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
 	    elf.e_ident[EI_CLASS] != NATIVE_CLASS || elf.e_ident[EI_DATA] != NATIVE_DATA ||
 	    elf.e_phentsize != sizeof(ElfW(Phdr)))
 		return false;
@@ -247,7 +247,7 @@ static bool read_headers(struct mf_binary *binary)
 	for (unsigned int i = 0; i < elf.e_phnum; i++) {
 		ElfW(Phdr) segment;
 
-		if (!mf_binary_read(binary, elf.e_phoff + i * sizeof(segment), &segment,
+		if (!mf_elf_file_read(binary, elf.e_phoff + i * sizeof(segment), &segment,
 				    sizeof(segment)))
 			return false;
 		if (segment.p_type == PT_LOAD && binary->n_segments < SEGMENTS_MAX)
@@ -260,9 +260,9 @@ static bool read_headers(struct mf_binary *binary)
 	return true;
 }
 
-struct mf_binary *mf_binary_open(const struct mf_held_file *held)
+struct mf_elf_file *mf_elf_file_open(const struct mf_held_file *held)
 {
-	struct mf_binary *binary;
+	struct mf_elf_file *binary;
 
 	if (held->error || !held->size)
 		return NULL;
@@ -277,16 +277,16 @@ struct mf_binary *mf_binary_open(const struct mf_held_file *held)
 	if (binary->bytes == MAP_FAILED)
 		binary->bytes = NULL;
 	if (!binary->blocks || !binary->bytes || !read_headers(binary)) {
-		mf_binary_close(binary);
+		mf_elf_file_close(binary);
 		return NULL;
 	}
 	return binary;
 }
 
-struct mf_binary *mf_binary_open_vdso(void)
+struct mf_elf_file *mf_elf_file_open_vdso(void)
 {
 	const ElfW(Ehdr) *elf = (const void *)getauxval(AT_SYSINFO_EHDR);
-	struct mf_binary *binary;
+	struct mf_elf_file *binary;
 
 	if (!elf)
 		return NULL;
@@ -299,13 +299,13 @@ struct mf_binary *mf_binary_open_vdso(void)
 	if (binary->bytes)
 		memcpy(binary->bytes, elf, binary->size);
 	if (!binary->bytes || !read_headers(binary)) {
-		mf_binary_close(binary);
+		mf_elf_file_close(binary);
 		return NULL;
 	}
 	return binary;
 }
 
-void mf_binary_close(struct mf_binary *binary)
+void mf_elf_file_close(struct mf_elf_file *binary)
 {
 	if (!binary)
 		return;

@@ -91,7 +91,7 @@ static bool is_wanted(const struct segments *segments, const Elf64_Phdr *segment
 }
 
 /* The rest is zeros, and costs nothing. */
-static int read_wanted(int fd, const struct segments *segments, struct mf_elfmap *map)
+static int read_wanted(int fd, const struct segments *segments, struct mf_elf_map *map)
 {
 	map->size = segments->end - segments->start;
 	map->memory = mmap(NULL, map->size, PROT_READ | PROT_WRITE,
@@ -116,7 +116,7 @@ static int read_wanted(int fd, const struct segments *segments, struct mf_elfmap
 }
 
 /* Where the part of the object that @header tells of is; NULL if it is not in it. */
-static const uint8_t *place_of(const struct segments *segments, const struct mf_elfmap *map,
+static const uint8_t *place_of(const struct segments *segments, const struct mf_elf_map *map,
 			       const Elf64_Phdr *header)
 {
 	if (header->p_vaddr < segments->start ||
@@ -133,7 +133,7 @@ static bool has_id(const uint8_t *notes, size_t size, const struct mf_object *ob
 	return found && found == object->build_id_size && !memcmp(id, object->build_id, found);
 }
 
-static int find_parts(const struct segments *segments, struct mf_elfmap *map,
+static int find_parts(const struct segments *segments, struct mf_elf_map *map,
 		      const struct mf_object *object)
 {
 	bool same = false;
@@ -151,7 +151,7 @@ static int find_parts(const struct segments *segments, struct mf_elfmap *map,
 }
 
 /* One that has more than there is room for has none that is known. */
-static void note_code(const struct segments *segments, struct mf_elfmap *map)
+static void note_code(const struct segments *segments, struct mf_elf_map *map)
 {
 	for (int i = 0; i < segments->n; i++) {
 		const Elf64_Phdr *segment = &segments->headers[i];
@@ -163,23 +163,23 @@ static void note_code(const struct segments *segments, struct mf_elfmap *map)
 			return;
 		}
 		map->code[map->n_code++] =
-			(struct mf_elfmap_part){ segment->p_offset, segment->p_filesz };
+			(struct mf_elf_map_part){ segment->p_offset, segment->p_filesz };
 	}
 }
 
-int mf_elfmap_open(struct mf_elfmap *map, const struct mf_object *object)
+int mf_elf_map_open(struct mf_elf_map *map, const struct mf_object *object)
 {
 	int fd = mf_regular_open(object->path);
 
-	return mf_elfmap_read(map, object, fd);
+	return mf_elf_map_read(map, object, fd);
 }
 
-int mf_elfmap_read(struct mf_elfmap *map, const struct mf_object *object, int fd)
+int mf_elf_map_read(struct mf_elf_map *map, const struct mf_object *object, int fd)
 {
 	struct segments segments;
 	int ret;
 
-	*map = (struct mf_elfmap){ .fd = fd };
+	*map = (struct mf_elf_map){ .fd = fd };
 	if (map->fd < 0)
 		return map->fd;
 	ret = read_segments(map->fd, &segments);
@@ -188,13 +188,13 @@ int mf_elfmap_read(struct mf_elfmap *map, const struct mf_object *object, int fd
 	if (!ret)
 		ret = find_parts(&segments, map, object);
 	if (ret)
-		mf_elfmap_close(map);
+		mf_elf_map_close(map);
 	else
 		note_code(&segments, map);
 	return ret;
 }
 
-void mf_elfmap_close(struct mf_elfmap *map)
+void mf_elf_map_close(struct mf_elf_map *map)
 {
 	if (map->memory)
 		munmap(map->memory, map->size);
@@ -205,7 +205,7 @@ void mf_elfmap_close(struct mf_elfmap *map)
 }
 
 /* The chunks overlap by less than a request. */
-static bool has_request(int fd, const struct mf_elfmap_part *part, uint8_t *chunk)
+static bool has_request(int fd, const struct mf_elf_map_part *part, uint8_t *chunk)
 {
 	uint64_t done = 0;
 
@@ -221,7 +221,7 @@ static bool has_request(int fd, const struct mf_elfmap_part *part, uint8_t *chun
 	return false;
 }
 
-uint64_t mf_elfmap_search(const struct mf_elfmap *map)
+uint64_t mf_elf_map_search(const struct mf_elf_map *map)
 {
 	mf_auto_free uint8_t *chunk = malloc(CHUNK);
 	uint64_t bytes = 0;

@@ -49,7 +49,7 @@ static void wait_busily(const struct mf_store_header *header)
 		;
 }
 
-bool mf_consult_ask(struct mf_store *store, uint32_t context)
+bool mf_filter_client_ask(struct mf_store *store, uint32_t context)
 {
 	struct mf_store_header *header = store->header;
 	int waited = 0;
@@ -80,10 +80,10 @@ bool mf_consult_ask(struct mf_store *store, uint32_t context)
 	return answer != MF_ANSWER_IGNORED;
 }
 
-_Static_assert(sizeof(((struct mf_consult_seat *)0)->list) == sizeof(struct robust_list_head),
+_Static_assert(sizeof(((struct mf_filter_client_seat *)0)->list) == sizeof(struct robust_list_head),
 	       "the kernel's structure");
 
-void mf_consult_sit(struct mf_store *store, struct mf_consult_seat *seat)
+void mf_filter_client_sit(struct mf_store *store, struct mf_filter_client_seat *seat)
 {
 	uint32_t *word = &store->header->consultant;
 
@@ -95,13 +95,13 @@ void mf_consult_sit(struct mf_store *store, struct mf_consult_seat *seat)
 	__atomic_store_n(word, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 }
 
-void mf_consult_leave(struct mf_store *store, struct mf_consult_seat *seat)
+void mf_filter_client_leave(struct mf_store *store, struct mf_filter_client_seat *seat)
 {
 	__atomic_store_n(&store->header->consultant, 0, __ATOMIC_RELEASE);
 	seat->list.next = &seat->list;
 }
 
-uint32_t mf_consult_wait(struct mf_store *store, int timeout_ms)
+uint32_t mf_filter_client_wait(struct mf_store *store, int timeout_ms)
 {
 	uint32_t question = __atomic_load_n(&store->header->question, __ATOMIC_ACQUIRE);
 
@@ -111,7 +111,7 @@ uint32_t mf_consult_wait(struct mf_store *store, int timeout_ms)
 	return __atomic_load_n(&store->header->question, __ATOMIC_ACQUIRE);
 }
 
-void mf_consult_answer(struct mf_store *store, enum mf_answer answer)
+void mf_filter_client_answer(struct mf_store *store, enum mf_answer answer)
 {
 	__atomic_store_n(&store->header->question, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&store->header->answer, answer, __ATOMIC_RELEASE);

@@ -29,7 +29,7 @@ enum mf_answer {
 };
 
 /* The seat of a consultant's thread, in memory that the program cannot change. */
-struct mf_consult_seat {
+struct mf_filter_client_seat {
 	struct {
 		void *next;
 	} entry;
@@ -44,17 +44,17 @@ struct mf_consult_seat {
  * In the thread that answers from now on: takes the seat, which must stay until it is left, and has no other
  * robust futex. If the thread ends without leaving, the program knows.
  */
-void mf_consult_sit(struct mf_store *store, struct mf_consult_seat *seat);
-void mf_consult_leave(struct mf_store *store, struct mf_consult_seat *seat);
+void mf_filter_client_sit(struct mf_store *store, struct mf_filter_client_seat *seat);
+void mf_filter_client_leave(struct mf_store *store, struct mf_filter_client_seat *seat);
 
 /*
  * In the program, by the store's one writer: asks about @context and waits for the answer. A context
  * counts when nobody answers any more; the consultant is then not asked again.
  */
-bool mf_consult_ask(struct mf_store *store, uint32_t context);
+bool mf_filter_client_ask(struct mf_store *store, uint32_t context);
 
 /* In the aggregator: the next question, or 0 if none comes within @timeout_ms. */
-uint32_t mf_consult_wait(struct mf_store *store, int timeout_ms);
-void mf_consult_answer(struct mf_store *store, enum mf_answer answer);
+uint32_t mf_filter_client_wait(struct mf_store *store, int timeout_ms);
+void mf_filter_client_answer(struct mf_store *store, enum mf_answer answer);
 
 #endif

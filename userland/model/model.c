@@ -287,7 +287,7 @@ static void take(struct mf_store *store, enum mf_occasion occasion, int64_t time
 {
 	bool has_tree = detailed && !mf_model_of(store)->options.no_trees;
 
-	keep(store, occasion, time, has_tree ? mf_capture_take(store) : 0, detailed, is_peak);
+	keep(store, occasion, time, has_tree ? mf_tree_version_take(store) : 0, detailed, is_peak);
 }
 
 void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now)

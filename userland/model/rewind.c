@@ -69,7 +69,7 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
 
 static void rewind_shard(struct mf_rewind *rewind, uint32_t shard, uint64_t number)
 {
-	const struct mf_chunk *chunks = mf_capture_chunks(rewind->store);
+	const struct mf_chunk *chunks = mf_tree_version_chunks(rewind->store);
 	uint64_t *cells = rewind->cells + (size_t)shard * rewind->n_contexts;
 	uint32_t chunk = rewind->place[shard].chunk, left = rewind->place[shard].left;
 
@@ -101,12 +101,12 @@ out:
 
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max)
 {
-	uint32_t n = mf_capture_contexts(capture);
+	uint32_t n = mf_tree_version_contexts(capture);
 
 	if (n > rewind->n_contexts)
 		n = rewind->n_contexts;
 	for (uint32_t shard = 0; shard < rewind->n_shards; shard++)
-		rewind_shard(rewind, shard, mf_capture_number(capture));
+		rewind_shard(rewind, shard, mf_tree_version_number(capture));
 	memcpy(bytes, rewind->sums, (n < max ? n : max) * sizeof(*bytes));
 	return n;
 }

@@ -3,7 +3,7 @@
  * Reads captures: goes from the present bytes of the contexts back to one after another.
  *
  * Safe against damaged memory, and while the program runs: the bytes are read before the pasts, so
- * that what has changed before it was read is known from a past. See mf_capture_hold().
+ * that what has changed before it was read is known from a past. See mf_tree_version_hold().
  */
 #ifndef MASSIF_MODEL_REWIND_H
 #define MASSIF_MODEL_REWIND_H

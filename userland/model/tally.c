@@ -264,7 +264,7 @@ void mf_tally_grant(struct mf_store *store)
 
 		if (!tally->users)
 			continue;
-		mf_capture_make_room(store, i);
+		mf_tree_version_make_room(store, i);
 		set_rooms(tally, clock_room, heap_room);
 		tally->instructions_room = tally->instructions + instructions;
 		tally->capture = header->capture;

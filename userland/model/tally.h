@@ -109,7 +109,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
  * What a thread needs of the store for an event of the usual kind: places and options, none of which
  * change, side by side.
  */
-struct mf_desk {
+struct mf_tally_ctx {
 	struct mf_tally *tally;
 	struct mf_cell *cells; /* its shard */
 	struct mf_blocks blocks;
@@ -118,9 +118,9 @@ struct mf_desk {
 	uint32_t number;
 };
 
-static inline struct mf_desk mf_desk_of(struct mf_store *store, uint32_t number)
+static inline struct mf_tally_ctx mf_tally_ctx_of(struct mf_store *store, uint32_t number)
 {
-	return (struct mf_desk){
+	return (struct mf_tally_ctx){
 		.tally = mf_tally_of(store, number),
 		.cells = mf_trie_cell(store, number, 0),
 		.blocks = mf_blocks_of(store),
@@ -149,25 +149,25 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
  * Sees to it that @context may be charged, which does not know the newest capture, or is none that
  * counts. Without @keeps that would take a call: false.
  */
-static inline bool mf_desk_prepare(const struct mf_desk *desk, uint32_t context, bool keeps)
+static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *desk, uint32_t context, bool keeps)
 {
 	return keeps && context >= MF_CONTEXT_FIRST &&
-	       mf_capture_keep(desk->store, desk->number, context);
+	       mf_tree_version_keep(desk->store, desk->number, context);
 }
 
-static inline bool mf_desk_may_charge(const struct mf_desk *desk, uint32_t context)
+static inline bool mf_tally_ctx_may_charge(const struct mf_tally_ctx *desk, uint32_t context)
 {
 	return __builtin_expect(desk->cells[context].capture == desk->tally->capture, 1) ||
-	       mf_desk_prepare(desk, context, true);
+	       mf_tally_ctx_prepare(desk, context, true);
 }
 
-static inline void mf_desk_charge(const struct mf_desk *desk, uint32_t context, int64_t bytes)
+static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *desk, uint32_t context, int64_t bytes)
 {
 	desk->cells[context].bytes += (uint64_t)bytes;
 }
 
 /* As mf_stacks_change(); or returns false and has done nothing. */
-static inline bool mf_tally_stacks(const struct mf_desk *desk, int64_t change)
+static inline bool mf_tally_stacks(const struct mf_tally_ctx *desk, int64_t change)
 {
 	int64_t cost = change < 0 ? -change : change;
 	struct mf_tally *tally = desk->tally;
@@ -192,7 +192,7 @@ static inline bool mf_tally_stacks(const struct mf_desk *desk, int64_t change)
  * and of a context that does not count the capture is none that there is.
  */
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, uint64_t size,
+mf_tally_alloc_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t address, uint64_t size,
 		  uint32_t context, bool keeps)
 {
 	struct mf_tally *tally = desk->tally;
@@ -204,7 +204,7 @@ mf_tally_alloc_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, 
 		return false;
 	cell = &desk->cells[context];
 	if (__builtin_expect(cell->capture != tally->capture, 0) &&
-	    !mf_desk_prepare(desk, context, keeps))
+	    !mf_tally_ctx_prepare(desk, context, keeps))
 		return false;
 	net = (int64_t)(mf_blocks_rounded(&desk->blocks, size) + desk->heap_admin);
 	if (tally->clock_room < net || tally->heap_room < net)
@@ -217,7 +217,7 @@ mf_tally_alloc_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, 
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint32_t context,
+mf_tally_alloc(const struct mf_tally_ctx *desk, uint64_t address, uint64_t size, uint32_t context,
 	       bool keeps)
 {
 	return mf_tally_alloc_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, size,
@@ -225,7 +225,7 @@ mf_tally_alloc(const struct mf_desk *desk, uint64_t address, uint64_t size, uint
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, struct mf_block *block,
+mf_tally_free_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t address, struct mf_block *block,
 		 bool keeps, bool alone)
 {
 	struct mf_tally *tally = desk->tally;
@@ -250,7 +250,7 @@ mf_tally_free_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, s
 	net = (int64_t)(capacity + desk->heap_admin);
 	cell = &desk->cells[usual.context];
 	if (__builtin_expect(cell->capture != tally->capture_down, 0) &&
-	    (!tally->may_shrink || !mf_desk_prepare(desk, usual.context, keeps)))
+	    (!tally->may_shrink || !mf_tally_ctx_prepare(desk, usual.context, keeps)))
 		return false;
 	if (tally->clock_room < net)
 		return false;
@@ -266,7 +266,7 @@ mf_tally_free_in(const struct mf_desk *desk, uint32_t *slot, uint64_t address, s
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *block, bool keeps)
+mf_tally_free(const struct mf_tally_ctx *desk, uint64_t address, struct mf_block *block, bool keeps)
 {
 	return mf_tally_free_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, block, keeps,
 				false);
@@ -278,7 +278,7 @@ mf_tally_free(const struct mf_desk *desk, uint64_t address, struct mf_block *blo
  * (the thread settles). For a thread that is alone and has settled: before another one begins, all is folded.
  * False: it has to be done now, since it may make a snapshot.
  */
-static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_desk *desk,
+static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_tally_ctx *desk,
 								   uint64_t address)
 {
 	struct mf_tally *tally = desk->tally;
@@ -291,7 +291,7 @@ static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct 
 
 /* Does what the thread has put off, if anything: of the block in @slot; or returns false, as mf_tally_free() does. */
 static inline __attribute__((always_inline)) bool
-mf_tally_settle_in(const struct mf_desk *desk, uint32_t *slot, bool keeps)
+mf_tally_settle_in(const struct mf_tally_ctx *desk, uint32_t *slot, bool keeps)
 {
 	struct mf_tally *tally = desk->tally;
 	struct mf_block block;
@@ -304,13 +304,13 @@ mf_tally_settle_in(const struct mf_desk *desk, uint32_t *slot, bool keeps)
 	return true;
 }
 
-static inline bool mf_tally_settle(const struct mf_desk *desk, bool keeps)
+static inline bool mf_tally_settle(const struct mf_tally_ctx *desk, bool keeps)
 {
 	return mf_tally_settle_in(desk, mf_blocks_usual_slot(&desk->blocks, desk->tally->put_off), keeps);
 }
 
 /* Takes the block out of the table, which changes no totals. */
-static inline bool mf_tally_realloc_begin(const struct mf_desk *desk, uint64_t address,
+static inline bool mf_tally_realloc_begin(const struct mf_tally_ctx *desk, uint64_t address,
 					  struct mf_block *block)
 {
 	uint32_t *slot = mf_blocks_find_usual(&desk->blocks, address, block);
@@ -321,7 +321,7 @@ static inline bool mf_tally_realloc_begin(const struct mf_desk *desk, uint64_t a
 	return true;
 }
 
-static inline bool mf_tally_realloc_end(const struct mf_desk *desk, const struct mf_block *old,
+static inline bool mf_tally_realloc_end(const struct mf_tally_ctx *desk, const struct mf_block *old,
 					uint64_t address, uint64_t size, uint32_t context)
 {
 	struct mf_block block = mf_heap_reallocated(desk->store, old, address, size, context);
@@ -331,11 +331,11 @@ static inline bool mf_tally_realloc_end(const struct mf_desk *desk, const struct
 
 	if (context < MF_CONTEXT_FIRST || old->context < MF_CONTEXT_FIRST ||
 	    (size < old->size && !tally->may_shrink) || tally->clock_room < cost ||
-	    tally->heap_room < net || !mf_desk_may_charge(desk, context) ||
-	    !mf_desk_may_charge(desk, old->context) || !mf_blocks_put_usual(desk->store, &block))
+	    tally->heap_room < net || !mf_tally_ctx_may_charge(desk, context) ||
+	    !mf_tally_ctx_may_charge(desk, old->context) || !mf_blocks_put_usual(desk->store, &block))
 		return false;
-	mf_desk_charge(desk, context, (int64_t)size);
-	mf_desk_charge(desk, old->context, -(int64_t)old->size);
+	mf_tally_ctx_charge(desk, context, (int64_t)size);
+	mf_tally_ctx_charge(desk, old->context, -(int64_t)old->size);
 	mf_tally_change(tally, (int64_t)(size - old->size), net, cost);
 	tally->reallocs++;
 	return true;

@@ -21,10 +21,10 @@
 _Static_assert(sizeof(struct mf_chunk) == 4096, "a chunk is a page");
 _Static_assert(MF_CAPTURE_CONTEXT_BITS >= MF_BLOCKS_CONTEXT_BITS, "contexts do not fit");
 
-uint64_t mf_capture_take(struct mf_store *store)
+uint64_t mf_tree_version_take(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
-	uint64_t number = mf_capture_number(header->capture) + 1;
+	uint64_t number = mf_tree_version_number(header->capture) + 1;
 
 	header->capture = number << MF_CAPTURE_CONTEXT_BITS |
 			  (header->n_contexts - MF_CONTEXT_FIRST);
@@ -41,20 +41,20 @@ static void write_past(struct mf_past *past, uint64_t bytes, uint64_t since, uin
 	__atomic_store_n(&past->until, until, __ATOMIC_RELEASE);
 }
 
-bool mf_capture_keep(struct mf_store *store, uint32_t shard, uint32_t context)
+bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context)
 {
 	uint64_t newest = store->header->capture;
 	struct mf_cell *cell = mf_trie_cell(store, shard, context);
 	struct mf_tally *tally = mf_tally_of(store, shard);
 
 	/* A context that is younger than the capture has no past. */
-	if (context - MF_CONTEXT_FIRST < mf_capture_contexts(newest)) {
-		struct mf_chunk *chunk = &mf_capture_chunks(store)[tally->last_chunk];
+	if (context - MF_CONTEXT_FIRST < mf_tree_version_contexts(newest)) {
+		struct mf_chunk *chunk = &mf_tree_version_chunks(store)[tally->last_chunk];
 
 		if (!tally->pasts_room)
 			return false;
 		write_past(&chunk->pasts[MF_PASTS_PER_CHUNK - tally->pasts_room], cell->bytes,
-			   mf_capture_number(cell->capture), mf_capture_number(newest), context);
+			   mf_tree_version_number(cell->capture), mf_tree_version_number(newest), context);
 		tally->pasts_room--;
 	}
 	cell->capture = newest;
@@ -63,10 +63,10 @@ bool mf_capture_keep(struct mf_store *store, uint32_t shard, uint32_t context)
 	return true;
 }
 
-void mf_capture_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context)
+void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context)
 {
-	mf_capture_make_room(store, shard);
-	mf_capture_keep(store, shard, context);
+	mf_tree_version_make_room(store, shard);
+	mf_tree_version_keep(store, shard, context);
 }
 
 static void free_chunks(struct mf_store *store, uint32_t chunk)
@@ -74,9 +74,9 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 	struct mf_store_header *header = store->header;
 
 	while (chunk) {
-		uint32_t next = mf_capture_chunks(store)[chunk].newer;
+		uint32_t next = mf_tree_version_chunks(store)[chunk].newer;
 
-		mf_capture_chunks(store)[chunk].newer = header->free_chunk;
+		mf_tree_version_chunks(store)[chunk].newer = header->free_chunk;
 		header->free_chunk = chunk;
 		header->chunks_in_use--;
 		chunk = next;
@@ -87,7 +87,7 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 static void prune_shard(struct mf_store *store, struct mf_tally *tally, const uint64_t *captures,
 			uint32_t n_captures)
 {
-	struct mf_chunk *chunks = mf_capture_chunks(store);
+	struct mf_chunk *chunks = mf_tree_version_chunks(store);
 	uint32_t to = tally->first_chunk, used = 0, n = 0, rest;
 
 	for (uint32_t from = to; from; from = chunks[from].newer) {
@@ -96,11 +96,11 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			struct mf_past *place;
 
 			/* The captures up to @n are those up to and with its until. */
-			while (n < n_captures && mf_capture_number(captures[n]) <= past->until)
+			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
 			if (!past->until || !n ||
-			    mf_capture_number(captures[n - 1]) <= past->since ||
-			    mf_capture_contexts(captures[n - 1]) <= past->context - MF_CONTEXT_FIRST)
+			    mf_tree_version_number(captures[n - 1]) <= past->since ||
+			    mf_tree_version_contexts(captures[n - 1]) <= past->context - MF_CONTEXT_FIRST)
 				continue;
 			if (used == MF_PASTS_PER_CHUNK) {
 				to = chunks[to].newer;
@@ -155,7 +155,7 @@ static uint32_t find_chunk(struct mf_store *store)
 	uint32_t chunk = header->free_chunk;
 
 	if (chunk) {
-		header->free_chunk = mf_capture_chunks(store)[chunk].newer;
+		header->free_chunk = mf_tree_version_chunks(store)[chunk].newer;
 	} else {
 		if (!mf_store_fits(store, MF_REGION_CAPTURES, header->n_chunks,
 				   sizeof(struct mf_chunk)))
@@ -183,9 +183,9 @@ static uint32_t take_chunk(struct mf_store *store)
 	return chunk;
 }
 
-void mf_capture_make_room(struct mf_store *store, uint32_t shard)
+void mf_tree_version_make_room(struct mf_store *store, uint32_t shard)
 {
-	struct mf_chunk *chunks = mf_capture_chunks(store);
+	struct mf_chunk *chunks = mf_tree_version_chunks(store);
 	struct mf_tally *tally = mf_tally_of(store, shard);
 	uint32_t chunk;
 
@@ -213,17 +213,17 @@ void mf_capture_make_room(struct mf_store *store, uint32_t shard)
 	tally->pasts_room = MF_PASTS_PER_CHUNK;
 }
 
-void mf_capture_hold(const struct mf_store *store)
+void mf_tree_version_hold(const struct mf_store *store)
 {
 	__atomic_add_fetch(&store->header->capture_readers, 1, __ATOMIC_SEQ_CST);
 }
 
-void mf_capture_let_go(const struct mf_store *store)
+void mf_tree_version_let_go(const struct mf_store *store)
 {
 	__atomic_sub_fetch(&store->header->capture_readers, 1, __ATOMIC_SEQ_CST);
 }
 
-uint32_t mf_capture_moves(const struct mf_store *store)
+uint32_t mf_tree_version_moves(const struct mf_store *store)
 {
 	return __atomic_load_n(&store->header->capture_moves, __ATOMIC_SEQ_CST);
 }

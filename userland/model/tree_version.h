@@ -29,12 +29,12 @@
 #define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* has the context of blocks that do not count */
 #define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the contexts as they are: of a profile's end */
 
-static inline uint64_t mf_capture_number(uint64_t capture)
+static inline uint64_t mf_tree_version_number(uint64_t capture)
 {
 	return capture >> MF_CAPTURE_CONTEXT_BITS;
 }
 
-static inline uint32_t mf_capture_contexts(uint64_t capture)
+static inline uint32_t mf_tree_version_contexts(uint64_t capture)
 {
 	return (uint32_t)capture & ((1u << MF_CAPTURE_CONTEXT_BITS) - 1);
 }
@@ -54,33 +54,33 @@ struct mf_chunk {
 	struct mf_past pasts[MF_PASTS_PER_CHUNK];
 };
 
-static inline struct mf_chunk *mf_capture_chunks(const struct mf_store *store)
+static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *store)
 {
 	return store->regions[MF_REGION_CAPTURES];
 }
 
 /* Captures the contexts as they are. Alone. */
-uint64_t mf_capture_take(struct mf_store *store);
+uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
  * Keeps the past of @context in @shard, which has not changed since the newest capture: from now on
  * it may. By the shard's thread; returns false if the shard has no room for it: then alone.
  */
-bool mf_capture_keep(struct mf_store *store, uint32_t shard, uint32_t context);
+bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 
 /* The same for a writer that is alone, who finds room. */
-void mf_capture_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context);
+void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context);
 
 /* Sees to it that @shard has room for the pasts of one event. Alone. */
-void mf_capture_make_room(struct mf_store *store, uint32_t shard);
+void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
  * Between the two, pasts stay where they are, so that a reader finds them while the program runs. But
- * the writer may be moving some when it begins, and does not wait for ever: mf_capture_moves() is odd
+ * the writer may be moving some when it begins, and does not wait for ever: mf_tree_version_moves() is odd
  * in between, and another after that.
  */
-void mf_capture_hold(const struct mf_store *store);
-void mf_capture_let_go(const struct mf_store *store);
-uint32_t mf_capture_moves(const struct mf_store *store);
+void mf_tree_version_hold(const struct mf_store *store);
+void mf_tree_version_let_go(const struct mf_store *store);
+uint32_t mf_tree_version_moves(const struct mf_store *store);
 
 #endif

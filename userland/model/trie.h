@@ -169,7 +169,7 @@ static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, 
 static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int64_t bytes)
 {
 	if (mf_trie_cell(store, 0, context)->capture != store->header->capture)
-		mf_capture_keep_alone(store, 0, context);
+		mf_tree_version_keep_alone(store, 0, context);
 	mf_trie_charge_shard(store, 0, context, bytes);
 }
 

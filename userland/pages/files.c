@@ -17,7 +17,7 @@ void mf_files_init(struct mf_files *files)
 void mf_files_deinit(struct mf_files *files)
 {
 	for (uint32_t i = 1; i < files->count; i++) {
-		mf_binary_close(files->files[i].binary);
+		mf_elf_file_close(files->files[i].binary);
 		mf_held_release(files->held, files->files[i].held);
 		free(files->files[i].path);
 	}
@@ -122,13 +122,13 @@ static void open_binary(struct mf_files *files, uint32_t number, pid_t pid, uint
 		file->held = mf_held_take(table_of(files), &(struct mf_held_mapping){
 			.pid = pid, .start = start, .end = end, .path = file->path, .file = file->identity,
 		});
-		file->binary = file->held ? mf_binary_open(file->held) : NULL;
+		file->binary = file->held ? mf_elf_file_open(file->held) : NULL;
 	} else if (!strcmp(file->path, "[vdso]")) {
-		file->binary = mf_binary_open_vdso();
+		file->binary = mf_elf_file_open_vdso();
 	}
 }
 
-struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number)
+struct mf_elf_file *mf_files_binary(struct mf_files *files, uint32_t number)
 {
 	if (!number)
 		return NULL;

@@ -19,7 +19,7 @@ struct mf_file {
 		     */
 	struct mf_file_identity identity;
 	struct mf_held_file *held; /* NULL: it is not on disk, or was not tried */
-	struct mf_binary *binary;
+	struct mf_elf_file *binary;
 	bool tried; /* to open it */
 };
 
@@ -63,6 +63,6 @@ static inline struct mf_held_file *mf_files_held(const struct mf_files *files, u
 }
 
 /* The binary of an ELF file or of the vdso, or NULL. It belongs to the table. */
-struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number);
+struct mf_elf_file *mf_files_binary(struct mf_files *files, uint32_t number);
 
 #endif

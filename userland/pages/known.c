@@ -24,10 +24,10 @@ struct stack {
 	uint64_t told_ns;  /* 0: never */
 };
 
-struct mf_known {
+struct mf_stack_cache {
 	struct stack *stacks; /* by number; [0] is unused */
 	uint32_t n_stacks, max_stacks;
-	struct massif_known_word *words; /* of the stacks of this epoch */
+	struct massif_stack_cache_word *words; /* of the stacks of this epoch */
 	uint32_t n_words, max_words;
 	uint32_t *table; /* of this epoch: first number of each chain */
 	uint32_t table_bits;
@@ -36,9 +36,9 @@ struct mf_known {
 	uint32_t fresh; /* numbers below this are stale */
 };
 
-struct mf_known *mf_known_create(void)
+struct mf_stack_cache *mf_stack_cache_create(void)
 {
-	struct mf_known *known = calloc(1, sizeof(*known));
+	struct mf_stack_cache *known = calloc(1, sizeof(*known));
 
 	if (!known)
 		return NULL;
@@ -52,7 +52,7 @@ struct mf_known *mf_known_create(void)
 	return known;
 }
 
-void mf_known_destroy(struct mf_known *known)
+void mf_stack_cache_destroy(struct mf_stack_cache *known)
 {
 	if (!known)
 		return;
@@ -62,7 +62,7 @@ void mf_known_destroy(struct mf_known *known)
 	free(known);
 }
 
-static uint32_t *chain(const struct mf_known *known, uint64_t pc, uint64_t sp)
+static uint32_t *chain(const struct mf_stack_cache *known, uint64_t pc, uint64_t sp)
 {
 	uint64_t hash = (pc ^ sp << 29) * 0x9e3779b97f4a7c15ull;
 
@@ -74,10 +74,10 @@ static uint64_t pc_of(const struct mf_user_stack *stack)
 	return stack->regs[stack->n_regs - 1];
 }
 
-static bool equal(const struct mf_known *known, const struct stack *entry,
+static bool equal(const struct mf_stack_cache *known, const struct stack *entry,
 		  const struct mf_user_stack *stack)
 {
-	const struct massif_known_word *word = known->words + entry->words;
+	const struct massif_stack_cache_word *word = known->words + entry->words;
 
 	if (entry->pc != pc_of(stack) || entry->sp != stack->sp)
 		return false;
@@ -91,7 +91,7 @@ static bool equal(const struct mf_known *known, const struct stack *entry,
 	return true;
 }
 
-uint32_t mf_known_find(const struct mf_known *known, const struct mf_user_stack *stack)
+uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack)
 {
 	uint32_t number = *chain(known, pc_of(stack), stack->sp);
 
@@ -118,7 +118,7 @@ static bool grow(void **array, uint32_t *max, uint32_t needed, size_t size)
 }
 
 /* Keeps the chains short. What cannot be had only makes them longer. */
-static void grow_table(struct mf_known *known)
+static void grow_table(struct mf_stack_cache *known)
 {
 	uint32_t bits = known->table_bits + 1;
 	uint32_t *table;
@@ -144,7 +144,7 @@ static void grow_table(struct mf_known *known)
 }
 
 /* Finds none of them again; their numbers still mean what they meant. */
-static void forget(struct mf_known *known)
+static void forget(struct mf_stack_cache *known)
 {
 	memset(known->table, 0, sizeof(*known->table) << known->table_bits);
 	known->n_words = 0;
@@ -152,11 +152,11 @@ static void forget(struct mf_known *known)
 	known->epoch++;
 }
 
-uint32_t mf_known_add(struct mf_known *known, const struct mf_user_stack *stack,
+uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_stack *stack,
 		      const struct mf_trace *trace, uint32_t context)
 {
 	uint32_t n_words = trace->n_regs + trace->n_slots;
-	struct massif_known_word *word;
+	struct massif_stack_cache_word *word;
 	uint32_t *first;
 
 	if (known->n_words + n_words > WORDS_MAX)
@@ -183,12 +183,12 @@ uint32_t mf_known_add(struct mf_known *known, const struct mf_user_stack *stack,
 
 	word = known->words + known->n_words;
 	for (uint32_t i = 0; i < trace->n_regs; i++)
-		*word++ = (struct massif_known_word){
+		*word++ = (struct massif_stack_cache_word){
 			.value = stack->regs[trace->regs[i]],
 			.place = trace->regs[i],
 		};
 	for (uint32_t i = 0; i < trace->n_slots; i++, word++) {
-		*word = (struct massif_known_word){.place = trace->slots[i]};
+		*word = (struct massif_stack_cache_word){.place = trace->slots[i]};
 		memcpy(&word->value, stack->bytes + trace->slots[i], sizeof(word->value));
 	}
 	known->n_words += n_words;
@@ -196,13 +196,13 @@ uint32_t mf_known_add(struct mf_known *known, const struct mf_user_stack *stack,
 	return known->n_stacks++;
 }
 
-void mf_known_flush(struct mf_known *known)
+void mf_stack_cache_flush(struct mf_stack_cache *known)
 {
 	forget(known);
 	known->fresh = known->n_stacks;
 }
 
-bool mf_known_context(const struct mf_known *known, uint32_t number, uint32_t *context)
+bool mf_stack_cache_context(const struct mf_stack_cache *known, uint32_t number, uint32_t *context)
 {
 	if (!number || number >= known->n_stacks || number < known->fresh)
 		return false;
@@ -210,16 +210,16 @@ bool mf_known_context(const struct mf_known *known, uint32_t number, uint32_t *c
 	return true;
 }
 
-struct massif_known_stack *mf_known_describe(const struct mf_known *known, uint32_t number,
+struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_cache *known, uint32_t number,
 					     uint32_t target, uint32_t code_gen)
 {
 	const struct stack *entry = &known->stacks[number];
 	size_t words = (entry->n_regs + entry->n_slots) * sizeof(*known->words);
-	struct massif_known_stack *stack = malloc(sizeof(*stack) + words);
+	struct massif_stack_cache_stack *stack = malloc(sizeof(*stack) + words);
 
 	if (!stack)
 		return NULL;
-	*stack = (struct massif_known_stack){
+	*stack = (struct massif_stack_cache_stack){
 		.size = (uint32_t)(sizeof(*stack) + words),
 		.target = target,
 		.number = number,
@@ -233,7 +233,7 @@ struct massif_known_stack *mf_known_describe(const struct mf_known *known, uint3
 	return stack;
 }
 
-bool mf_known_untold(struct mf_known *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
+bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns)
 {
 	struct stack *entry = &known->stacks[number];

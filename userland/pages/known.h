@@ -14,41 +14,41 @@
 
 #define MF_KNOWN_NONE 0u
 
-struct mf_known;
-struct massif_known_stack;
+struct mf_stack_cache;
+struct massif_stack_cache_stack;
 
 /* NULL when memory ran out. */
-struct mf_known *mf_known_create(void);
-void mf_known_destroy(struct mf_known *known);
+struct mf_stack_cache *mf_stack_cache_create(void);
+void mf_stack_cache_destroy(struct mf_stack_cache *known);
 
 /* The number of the stack that @stack equals in all that matters; MF_KNOWN_NONE: of none. */
-uint32_t mf_known_find(const struct mf_known *known, const struct mf_user_stack *stack);
+uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack);
 
 /*
  * Remembers @stack, whose walk read what @trace says and led to @context. Returns its number, or
  * MF_KNOWN_NONE when memory ran out.
  */
-uint32_t mf_known_add(struct mf_known *known, const struct mf_user_stack *stack,
+uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_stack *stack,
 		      const struct mf_trace *trace, uint32_t context);
 
 /*
  * Code has changed: no stack equals one from before. Their numbers are known as stale, for the
  * module was to forget them as well.
  */
-void mf_known_flush(struct mf_known *known);
+void mf_stack_cache_flush(struct mf_stack_cache *known);
 
 /* The context of a stack by number. False if there is no such number, or it is stale. */
-bool mf_known_context(const struct mf_known *known, uint32_t number, uint32_t *context);
+bool mf_stack_cache_context(const struct mf_stack_cache *known, uint32_t number, uint32_t *context);
 
 /* What is to be told of stack @number, found or added since the last flush. Of malloc, or NULL. */
-struct massif_known_stack *mf_known_describe(const struct mf_known *known, uint32_t number,
+struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_cache *known, uint32_t number,
 					     uint32_t target, uint32_t code_gen);
 
 /*
  * Whether a capture of stack @number with @code_gen at @time_ns shows that the module does not know
  * it (any more). If so, it is noted as told at @now_ns.
  */
-bool mf_known_untold(struct mf_known *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
+bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);
 
 #endif

@@ -114,7 +114,7 @@ static void remove_target(struct mf_pages *pages, struct mf_target *target)
 	mf_target_destroy(target);
 }
 
-static enum mf_known_mode known_mode(void)
+static enum mf_stack_cache_mode known_mode(void)
 {
 	const char *word = getenv("MASSIF_KNOWN_STACKS");
 

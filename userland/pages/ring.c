@@ -351,7 +351,7 @@ void mf_ring_publish(struct mf_ring *ring)
 
 void mf_ring_tell_now(struct mf_ring *ring)
 {
-	struct massif_known known = {
+	struct massif_stack_cache known = {
 		.size = sizeof(known),
 		.stacks = (uintptr_t)ring->told,
 		.bytes = ring->told_bytes,
@@ -363,7 +363,7 @@ void mf_ring_tell_now(struct mf_ring *ring)
 	ring->told_bytes = 0;
 }
 
-void mf_ring_tell(struct mf_ring *ring, const struct massif_known_stack *stack)
+void mf_ring_tell(struct mf_ring *ring, const struct massif_stack_cache_stack *stack)
 {
 	if (!ring->told || stack->size > TOLD_BYTES)
 		return;

@@ -76,7 +76,7 @@ void mf_ring_publish(struct mf_ring *ring);
  * Tells the module of a known stack, soon: with others, or when mf_ring_tell_now() is called. That
  * it fails costs time, not truth.
  */
-void mf_ring_tell(struct mf_ring *ring, const struct massif_known_stack *stack);
+void mf_ring_tell(struct mf_ring *ring, const struct massif_stack_cache_stack *stack);
 void mf_ring_tell_now(struct mf_ring *ring);
 
 /* Enrols the calling process. Async-signal-safe. Returns 0 or -errno. */

@@ -16,7 +16,7 @@
 
 static bool judge_counts(void *judge, uint32_t context)
 {
-	return mf_judge_counts(judge, context, NULL);
+	return mf_context_filter_counts(judge, context, NULL);
 }
 
 int mf_target_create(struct mf_target_common *common, const struct mf_model_options *options,
@@ -35,7 +35,7 @@ int mf_target_create(struct mf_target_common *common, const struct mf_model_opti
 	}
 	mf_accounting_show(made->accounting, common->what);
 	if (common->filter && common->what == MF_PAGES_VIRTUAL) {
-		code = mf_judge_create(&made->accounting->store, true, common->filter,
+		code = mf_context_filter_create(&made->accounting->store, true, common->filter,
 				       common->names, &made->judge, err);
 		if (code) {
 			mf_accounting_destroy(made->accounting);
@@ -60,8 +60,8 @@ void mf_target_destroy(struct mf_target *target)
 	while (target->first)
 		mf_event_pop(target);
 	mf_unwinder_destroy(target->unwinder);
-	mf_known_destroy(target->known);
-	mf_judge_destroy(target->judge);
+	mf_stack_cache_destroy(target->known);
+	mf_context_filter_destroy(target->judge);
 	mf_accounting_destroy(target->accounting);
 	free(target->process.cmd);
 	free(target->process.path);

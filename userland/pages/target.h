@@ -25,11 +25,11 @@
 #include "pages/unwind.h"
 
 struct mf_event;
-struct mf_judge;
+struct mf_context_filter;
 struct mf_stack_wait;
 
 /* Whether stacks that equal a known one are walked: for tests, see pages.h. */
-enum mf_known_mode {
+enum mf_stack_cache_mode {
 	MF_KNOWN_ON,
 	MF_KNOWN_OFF,	 /* nothing is known */
 	MF_KNOWN_VERIFY, /* they are captured and walked, and compared with what is known */
@@ -38,7 +38,7 @@ enum mf_known_mode {
 /* What all targets of a session share. */
 struct mf_target_common {
 	struct mf_ring *ring; /* whose module is told of stacks */
-	enum mf_known_mode known_mode;
+	enum mf_stack_cache_mode known_mode;
 	struct mf_files files;
 	uint32_t frames;       /* to unwind at most */
 	enum mf_pages_what what;
@@ -55,9 +55,9 @@ struct mf_target {
 	uint32_t number;  /* the module's */
 	uint64_t seen_ns; /* time of the last record of it */
 	struct mf_accounting *accounting;
-	struct mf_judge *judge; /* of what counts; NULL: everything */
+	struct mf_context_filter *judge; /* of what counts; NULL: everything */
 	struct mf_unwinder *unwinder; /* made with the first stack */
-	struct mf_known *known;	      /* as well; NULL: no memory, or not wanted */
+	struct mf_stack_cache *known;	      /* as well; NULL: no memory, or not wanted */
 	struct mf_pages_process process;
 	uint64_t kernel_pages; /* the last total that could be compared */
 

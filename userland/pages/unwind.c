@@ -111,7 +111,7 @@ static const struct mf_interval *find_code(struct mf_unwinder *u, uint64_t ip)
 
 static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size_t size)
 {
-	struct mf_binary *binary;
+	struct mf_elf_file *binary;
 
 	if (address < u->last.start || address >= u->last.end) {
 		const struct mf_interval *interval = mf_space_find(u->space, address);
@@ -126,7 +126,7 @@ static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size
 		return false;
 	binary = mf_files_binary(u->files, u->last.file);
 	return binary &&
-	       mf_binary_read(binary, u->last.offset + (address - u->last.start), bytes, size);
+	       mf_elf_file_read(binary, u->last.offset + (address - u->last.start), bytes, size);
 }
 
 /* A word of rules that were made for the code under way. */
@@ -200,7 +200,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	struct mf_unwinder *u = arg;
 	const struct mf_interval *interval = find_code(u, ip);
 	uint64_t offset, code, bias, header, table, n_entries;
-	struct mf_binary *binary;
+	struct mf_elf_file *binary;
 	int ret = -UNW_ENOINFO;
 
 	u->no_rules = true;
@@ -209,14 +209,14 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 		return -UNW_ENOINFO;
 	binary = mf_files_binary(u->files, interval->file);
 	offset = interval->offset + (ip - interval->start);
-	if (!binary || !mf_binary_address(binary, offset, &code))
+	if (!binary || !mf_elf_file_address(binary, offset, &code))
 		return -UNW_ENOINFO;
 	bias = ip - code;
-	if (mf_binary_unwind_table(binary, &header, &table, &n_entries))
+	if (mf_elf_file_unwind_table(binary, &header, &table, &n_entries))
 		ret = search(u, interval, ip, header + bias, table + bias, n_entries, info,
 			     need_unwind_info);
 	if (ret < 0) {
-		u->cfi = mf_binary_cfi(binary);
+		u->cfi = mf_elf_file_cfi(binary);
 		u->cfi_bias = bias;
 		if (u->cfi)
 			ret = search(u, interval, ip, u->cfi->address + bias, u->cfi->table + bias,
@@ -310,12 +310,12 @@ static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 {
 	const struct mf_interval *interval = mf_space_find(u->space, ip);
-	struct mf_binary *binary = interval ? mf_files_binary(u->files, interval->file) : NULL;
+	struct mf_elf_file *binary = interval ? mf_files_binary(u->files, interval->file) : NULL;
 	uint64_t address;
 
 	return binary &&
-	       mf_binary_address(binary, interval->offset + (ip - interval->start), &address) &&
-	       address - mf_binary_entry(binary) < ENTRY_BYTES;
+	       mf_elf_file_address(binary, interval->offset + (ip - interval->start), &address) &&
+	       address - mf_elf_file_entry(binary) < ENTRY_BYTES;
 }
 
 /* Whether the code before @ip, of a file, is a call; *@target: of whom, 0 if that is not in it. */

@@ -18,7 +18,7 @@ static void forget_code(struct mf_target *target)
 	if (target->unwinder)
 		mf_unwinder_flush(target->unwinder);
 	if (target->known)
-		mf_known_flush(target->known);
+		mf_stack_cache_flush(target->known);
 }
 
 static bool make_unwinder(struct mf_target *target)
@@ -30,7 +30,7 @@ static bool make_unwinder(struct mf_target *target)
 	if (mf_unwinder_create(&a->space, a->files, &a->code, &target->unwinder, NULL))
 		return false;
 	if (target->common->known_mode != MF_KNOWN_OFF)
-		target->known = mf_known_create();
+		target->known = mf_stack_cache_create();
 	return true;
 }
 
@@ -45,12 +45,12 @@ static uint64_t now_ns(void)
 /* @stack, whose number is @number, was captured: tells the module, unless it knows. */
 static void tell(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t number)
 {
-	mf_auto_free struct massif_known_stack *told = NULL;
+	mf_auto_free struct massif_stack_cache_stack *told = NULL;
 
-	if (stack->known || !mf_known_untold(target->known, number, stack->code_gen,
+	if (stack->known || !mf_stack_cache_untold(target->known, number, stack->code_gen,
 					     stack->h.time_ns, now_ns()))
 		return;
-	told = mf_known_describe(target->known, number, target->number, stack->code_gen);
+	told = mf_stack_cache_describe(target->known, number, target->number, stack->code_gen);
 	if (told)
 		mf_ring_tell(target->common->ring, told);
 }
@@ -63,7 +63,7 @@ static void verify(struct mf_target *target, const struct massif_rec_stack *stac
 	if (!stack->known)
 		return;
 	target->process.verified++;
-	if (!mf_known_context(target->known, stack->known, &known) || known != context)
+	if (!mf_stack_cache_context(target->known, stack->known, &known) || known != context)
 		target->process.wrong_stacks++;
 }
 
@@ -88,8 +88,8 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 	forget_code(target);
 	target->process.captured++;
 	if (target->known && user.n_bytes)
-		number = mf_known_find(target->known, &user);
-	if (!number || !mf_known_context(target->known, number, &context) || verifies) {
+		number = mf_stack_cache_find(target->known, &user);
+	if (!number || !mf_stack_cache_context(target->known, number, &context) || verifies) {
 		mf_unwinder_walk(target->unwinder, &user, target->common->frames, &walk);
 		context = mf_accounting_stack(target->accounting, &walk);
 		target->process.walked++;
@@ -97,7 +97,7 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 	trace = mf_unwinder_trace(target->unwinder);
 	/* Not where the address space as we know it may not be the one that was. */
 	if (!number && target->known && user.n_bytes && trace && target->in_sync)
-		number = mf_known_add(target->known, &user, trace, context);
+		number = mf_stack_cache_add(target->known, &user, trace, context);
 	if (number)
 		tell(target, stack, number);
 	if (verifies && target->known)
@@ -111,7 +111,7 @@ static uint32_t context_of_known(struct mf_target *target, uint32_t number)
 	uint32_t context;
 
 	forget_code(target);
-	if (target->known && mf_known_context(target->known, number, &context)) {
+	if (target->known && mf_stack_cache_context(target->known, number, &context)) {
 		target->process.recognised++;
 		return context;
 	}

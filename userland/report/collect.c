@@ -287,11 +287,11 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 static uint32_t moves_at_rest(const struct mf_store *store)
 {
 	const struct timespec nap = { .tv_nsec = MOVE_NAP_NS };
-	uint32_t moves = mf_capture_moves(store);
+	uint32_t moves = mf_tree_version_moves(store);
 
 	for (int i = 0; i < MOVE_NAPS && moves % 2; i++) {
 		nanosleep(&nap, NULL);
-		moves = mf_capture_moves(store);
+		moves = mf_tree_version_moves(store);
 	}
 	return moves;
 }
@@ -317,19 +317,19 @@ int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collec
 {
 	int code = 0;
 
-	mf_capture_hold(store);
+	mf_tree_version_hold(store);
 	for (int i = 0; i < LOOK_TRIES; i++) {
 		uint32_t moves = moves_at_rest(store);
 
 		code = collect_once(store, end, collection, err);
-		if (code || moves == mf_capture_moves(store))
+		if (code || moves == mf_tree_version_moves(store))
 			goto out;
 		mf_collection_release(collection);
 	}
 	code = mf_error_set(err, -EAGAIN, "the program takes snapshots too fast for a look at them; "
 					  "try again");
 out:
-	mf_capture_let_go(store);
+	mf_tree_version_let_go(store);
 	return code;
 }
 

@@ -14,7 +14,7 @@
 
 #define FRAMES_MAX 512u /* more than any capture has */
 
-struct mf_judge {
+struct mf_context_filter {
 	const struct mf_store *store;
 	const struct mf_report_options *options;
 	struct mf_symbolizer_options naming;
@@ -29,7 +29,7 @@ struct mf_judge {
 	struct mf_frame stack[FRAMES_MAX];
 };
 
-static void forget_objects(struct mf_judge *judge)
+static void forget_objects(struct mf_context_filter *judge)
 {
 	if (judge->filter)
 		mf_filter_destroy(judge->filter);
@@ -43,7 +43,7 @@ static void forget_objects(struct mf_judge *judge)
 	judge->frames = NULL;
 }
 
-static int learn_objects(struct mf_judge *judge, struct mf_error *err)
+static int learn_objects(struct mf_context_filter *judge, struct mf_error *err)
 {
 	struct mf_profile *profile = &judge->objects.profile;
 	int ret;
@@ -63,12 +63,12 @@ static int learn_objects(struct mf_judge *judge, struct mf_error *err)
 	return ret;
 }
 
-int mf_judge_create(const struct mf_store *store, bool pages,
+int mf_context_filter_create(const struct mf_store *store, bool pages,
 		    const struct mf_report_options *options,
-		    const struct mf_symbolizer_options *names, struct mf_judge **judge,
+		    const struct mf_symbolizer_options *names, struct mf_context_filter **judge,
 		    struct mf_error *err)
 {
-	struct mf_judge *made = calloc(1, sizeof(*made));
+	struct mf_context_filter *made = calloc(1, sizeof(*made));
 
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
@@ -81,7 +81,7 @@ int mf_judge_create(const struct mf_store *store, bool pages,
 	return 0;
 }
 
-void mf_judge_destroy(struct mf_judge *judge)
+void mf_context_filter_destroy(struct mf_context_filter *judge)
 {
 	if (!judge)
 		return;
@@ -89,7 +89,7 @@ void mf_judge_destroy(struct mf_judge *judge)
 	free(judge);
 }
 
-bool mf_judge_counts(struct mf_judge *judge, uint32_t context,
+bool mf_context_filter_counts(struct mf_context_filter *judge, uint32_t context,
 		     const struct mf_filter_listener *listener)
 {
 	struct mf_context stack = { .frames = judge->stack };

@@ -41,7 +41,7 @@ struct request {
 /* One attaching. */
 struct attachment {
 	const struct mf_options *options;
-	struct mf_running process;
+	struct mf_pidproc process;
 	struct mf_signals signals;
 	struct mf_recording recording;
 	struct mf_control *control; /* NULL: none could be had */
@@ -188,7 +188,7 @@ static int record(struct attachment *a)
 
 	ret = mf_pages_join(a->recording.pages, pid, &err);
 	/* If it is still the one that we looked at, then so was the one that was attached to. */
-	if (!ret && !mf_running_is_alive(&a->process))
+	if (!ret && !mf_pidproc_is_alive(&a->process))
 		ret = mf_error_set(&err, -ESRCH, "process %d has ended just now", (int)pid);
 	if (ret)
 		return refuse(&err);
@@ -211,7 +211,7 @@ static int record(struct attachment *a)
 
 static int attach(struct mf_options *options, const struct request *request)
 {
-	__attribute__((cleanup(mf_running_close))) struct mf_running process = { .fd = -1 };
+	__attribute__((cleanup(mf_pidproc_close))) struct mf_pidproc process = { .fd = -1 };
 	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
 	mf_auto_close int timer = -1;
 	struct attachment a = { .options = options };
@@ -221,7 +221,7 @@ static int attach(struct mf_options *options, const struct request *request)
 
 	if (mf_logfile_open(&log, options, &err) || mf_output_check(options, &own, &err) ||
 	    mf_clock_choose_unit(options, &note, &err) ||
-	    mf_running_open(&process, request->pid, &err))
+	    mf_pidproc_open(&process, request->pid, &err))
 		return refuse(&err);
 	mf_logfile_name(&log, request->pid);
 	if (mf_recording_open(&a.recording, options, NULL, process.cmd, &err) ||

@@ -45,7 +45,7 @@ struct rescue {
 	struct mf_options *options;
 	char **words; /* of the command line, without the process */
 	int n_words;
-	struct mf_running process;
+	struct mf_pidproc process;
 	struct mf_mappings mappings;
 	struct mf_origin origin;
 	char *names[2]; /* of files, that were made absolute; owned */
@@ -224,7 +224,7 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 		mf_heap_process_look(process);
 		found = look_through(process, i);
 	}
-	if (!mf_running_is_alive(&rescue->process) || !mf_replica_is_whole())
+	if (!mf_pidproc_is_alive(&rescue->process) || !mf_replica_is_whole())
 		ret = mf_error_set(err, -ESRCH, "process %d has ended meanwhile, and its profile with it",
 				   (int)rescue->pid);
 	else if (!found)
@@ -410,9 +410,9 @@ static int rescue_process(struct rescue *rescue)
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)rescue->pid);
 	rescue->own_user = !stat(path, &status) && status.st_uid == geteuid();
-	if (mf_running_open(&rescue->process, rescue->pid, &err))
+	if (mf_pidproc_open(&rescue->process, rescue->pid, &err))
 		return refuse(&err);
-	if (!mf_running_is_alive(&rescue->process)) {
+	if (!mf_pidproc_is_alive(&rescue->process)) {
 		mf_error_set(&err, -ESRCH, "process %d has ended, and its profile with it", (int)rescue->pid);
 		return refuse(&err);
 	}
@@ -431,7 +431,7 @@ static int rescue_process(struct rescue *rescue)
 
 static void release(struct rescue *rescue)
 {
-	mf_running_close(&rescue->process);
+	mf_pidproc_close(&rescue->process);
 	mf_mappings_free(&rescue->mappings);
 	mf_origin_free(&rescue->origin);
 	free(rescue->names[0]);

@@ -89,7 +89,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	/* Not before: the program is to find signals as we did. */
 	mf_truncation_endure();
 	mf_logfile_name(run->log, run->pid);
-	mf_account_begin(run->options, run->pid);
+	mf_statistics_begin(run->options, run->pid);
 	mf_output_reserve(run->options, run->pid);
 	mode->started(run);
 	if (!run->keep_descriptors)

@@ -17,7 +17,7 @@ enum {
 };
 
 /* The path of the program, which is relative to the directory that the process is in; to be freed. */
-static char *locate(const struct mf_wish *wish)
+static char *locate(const struct mf_request *wish)
 {
 	char *path;
 
@@ -27,7 +27,7 @@ static char *locate(const struct mf_wish *wish)
 }
 
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
-		       const struct mf_wish *wish)
+		       const struct mf_request *wish)
 {
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
 	mf_auto_free char *path = locate(wish);
@@ -36,8 +36,8 @@ void mf_expected_start(struct mf_expected *expected, const struct mf_options *op
 	if (!path || mf_program_resolve(&program, path, wish->args, &err) ||
 	    mf_children_skips(options, program.path, "", 0))
 		return;
-	mf_obstacles_say(&expected->obstacles, &program);
-	if (mf_obstacle_of(program.kind))
+	mf_unsupporteds_say(&expected->obstacles, &program);
+	if (mf_unsupported_of(program.kind))
 		return;
 	if (!mf_expected_is_any(expected, mf_timekeeper_now()))
 		expected->n = 0;
@@ -58,5 +58,5 @@ bool mf_expected_is_any(const struct mf_expected *expected, int64_t now)
 
 void mf_expected_deinit(struct mf_expected *expected)
 {
-	mf_obstacles_deinit(&expected->obstacles);
+	mf_unsupporteds_deinit(&expected->obstacles);
 }

@@ -12,7 +12,7 @@
 
 /* All zero at first. */
 struct mf_expected {
-	struct mf_obstacles obstacles; /* that the user was told of */
+	struct mf_unsupporteds obstacles; /* that the user was told of */
 	unsigned int n;
 	int64_t until; /* as mf_timekeeper_now(): some never join */
 };
@@ -22,7 +22,7 @@ struct mf_expected {
  * shim cannot get into it, which is said.
  */
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
-		       const struct mf_wish *wish);
+		       const struct mf_request *wish);
 
 /* One has joined, or could not be executed. */
 void mf_expected_joined(struct mf_expected *expected);

@@ -42,11 +42,11 @@ struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* the newest first */
 	int files_ms; /* after how long to look again for files that were mapped */
-	struct mf_guests guests; /* with the poller of all of the family's descriptors */
+	struct mf_join_conns guests; /* with the poller of all of the family's descriptors */
 	struct mf_expected expected;
 };
 
-static mf_guests_serve serve_wish;
+static mf_join_conns_serve serve_wish;
 
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  const char *address, struct mf_heap_family **family, struct mf_error *err)
@@ -59,10 +59,10 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 	made->options = options;
 	made->files_ms = FIRST_FILES_MS;
 	mf_rowcache_know_names(options);
-	mf_guests_init(&made->guests, serve_wish, made);
-	ret = mf_options_look_inside(options) ? mf_guests_open(&made->guests, address) : 0;
+	mf_join_conns_init(&made->guests, serve_wish, made);
+	ret = mf_options_look_inside(options) ? mf_join_conns_open(&made->guests, address) : 0;
 	if (ret) {
-		mf_guests_close(&made->guests);
+		mf_join_conns_close(&made->guests);
 		free(made);
 		return mf_error_set(err, ret,
 				    "no socket can be made for the program's children: %s",
@@ -78,7 +78,7 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 {
 	if (!family)
 		return;
-	mf_guests_close(&family->guests);
+	mf_join_conns_close(&family->guests);
 	while (family->processes)
 		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
 	mf_expected_deinit(&family->expected);
@@ -87,7 +87,7 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 
 const char *mf_heap_family_address(const struct mf_heap_family *family)
 {
-	const struct mf_door *door = &family->guests.door;
+	const struct mf_join_server *door = &family->guests.door;
 
 	return door->listener >= 0 ? door->address : NULL;
 }
@@ -201,7 +201,7 @@ static int trace_target(const struct mf_options *options)
 
 /* What a process says on its connection, where it waits for no answer. */
 static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
-		 const struct mf_wish *wish)
+		 const struct mf_request *wish)
 {
 	switch (wish->request.verb) {
 	case MF_JOIN_STARTS:
@@ -223,10 +223,10 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 /* Whatever it said before it died comes first. */
 static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	struct mf_wish *wish = malloc(sizeof(*wish));
+	struct mf_request *wish = malloc(sizeof(*wish));
 
 	while (wish && process->connection >= 0 &&
-	       mf_door_receive(&family->guests.door, process->connection, wish) > 0)
+	       mf_join_server_receive(&family->guests.door, process->connection, wish) > 0)
 		hear(family, process, wish);
 	free(wish);
 	mf_heap_process_note_end(process);
@@ -263,7 +263,7 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
 	if (process->pidfd < 0)
 		return -errno;
 	process->pid = pid;
-	return mf_guests_watch(&family->guests, process->pidfd);
+	return mf_join_conns_watch(&family->guests, process->pidfd);
 }
 
 int mf_heap_family_adopt(struct mf_heap_family *family)
@@ -278,7 +278,7 @@ int mf_heap_family_adopt(struct mf_heap_family *family)
  * A process of the family executed a program. What it was until now ends without a file, as in
  * Massif. Returns 0 and has taken the connection over, or -errno.
  */
-static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
 	struct mf_heap_process *old = find_alive(family, wish->pid), *made;
 	bool launched = old && old->launched;
@@ -296,7 +296,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 			drop(family, old);
 		return -ECANCELED;
 	}
-	cmd = mf_executed_command(wish->pid, wish);
+	cmd = mf_proc_cmdline(wish->pid, wish);
 	ret = cmd ? mf_heap_process_create(family->options, wish->path, cmd, wish->pid, &made,
 					   &err) :
 		    -ENOMEM;
@@ -315,16 +315,16 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	made->launched = launched;
 	mf_origin_note(&made->store, family->options, cmd, family->guests.door.address);
 	add(family, made, fd);
-	mf_account_begin(family->options, made->pid);
+	mf_statistics_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
 	mf_heap_process_start(made);
 	/* If it does not arrive, the guest is gone. */
-	mf_door_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
+	mf_join_server_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
 	return 0;
 }
 
 /* A process is about to fork, and waits. */
-static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
 	struct mf_heap_process *parent = find_alive(family, wish->pid), *made;
 	struct mf_error err;
@@ -338,7 +338,7 @@ static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_wis
 		return ret;
 	}
 	add(family, made, fd);
-	mf_door_answer(fd, 0, NULL);
+	mf_join_server_answer(fd, 0, NULL);
 	return 0;
 }
 
@@ -349,11 +349,11 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 		return -ESRCH;
 	if (process->source && !settle(family, process))
 		return -ENOMEM;
-	return mf_door_answer(fd, 0, (int[]){ process->memory, -1 });
+	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 });
 }
 
 /* Of a process that is not profiled, but has this memory mapped. */
-static int lend(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+static int lend(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
 	const struct mf_heap_process *process = find_alive(family, atoi(wish->path));
 
@@ -364,11 +364,11 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_wish *wis
 			       "process %d is not profiled: a signal handler forked it in the "
 			       "middle of an allocation of process %d",
 			       (int)wish->pid, (int)process->pid);
-	return mf_door_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
+	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
 }
 
 /* Of a process that has closed its connection. */
-static int serve_executing(struct mf_heap_family *family, const struct mf_wish *wish)
+static int serve_executing(struct mf_heap_family *family, const struct mf_request *wish)
 {
 	struct mf_heap_process *process = find_alive(family, wish->pid);
 
@@ -377,9 +377,9 @@ static int serve_executing(struct mf_heap_family *family, const struct mf_wish *
 	return -ENOTCONN; /* it was about one thing only */
 }
 
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish);
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *wish);
 
-static int serve_wish(void *data, struct mf_guest *guest, const struct mf_wish *wish)
+static int serve_wish(void *data, struct mf_join_conn *guest, const struct mf_request *wish)
 {
 	struct mf_heap_family *family = data;
 
@@ -424,7 +424,7 @@ static void say_departed(const struct mf_heap_process *process)
  */
 static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	enum mf_sight sight = mf_sight_of(process->pid);
+	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
 
 	if (process->connection >= 0) {
 		close(mf_take(process->connection, -1));
@@ -446,21 +446,21 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 
 /* The child is there, or will never be. */
 static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *process,
-			const struct mf_wish *wish)
+			const struct mf_request *wish)
 {
 	if (wish->request.verb != MF_JOIN_BORN || find_alive(family, wish->pid) ||
 	    follow(family, process, wish->pid))
 		return false;
 	mf_heap_process_start(process);
-	mf_door_answer(process->connection, 0, NULL);
+	mf_join_server_answer(process->connection, 0, NULL);
 	return true;
 }
 
 /* Something is to be read from, or has become of, the connection of @process. */
 static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	struct mf_wish *wish = malloc(sizeof(*wish));
-	int ret = wish ? mf_door_receive(&family->guests.door, process->connection, wish) : -ENOMEM;
+	struct mf_request *wish = malloc(sizeof(*wish));
+	int ret = wish ? mf_join_server_receive(&family->guests.door, process->connection, wish) : -ENOMEM;
 
 	if (!process->pid) {
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
@@ -526,7 +526,7 @@ static int64_t patience_for(const struct mf_heap_process *process)
 }
 
 /* The profile of a process is about to change, which some of its children may share so far. */
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wish *wish)
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
 	struct mf_heap_process *process = find_alive(family, wish->pid), *heir;
 
@@ -536,13 +536,13 @@ static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_wi
 		if (await(family, heir, patience_for(process)))
 			settle(family, heir);
 	}
-	mf_door_answer(fd, 0, NULL);
+	mf_join_server_answer(fd, 0, NULL);
 	return ENOTCONN;
 }
 
 static void serve_one(struct mf_heap_family *family, int fd)
 {
-	if (mf_guests_look(&family->guests, fd))
+	if (mf_join_conns_look(&family->guests, fd))
 		return;
 	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
 		if (process->connection == fd) {
@@ -582,7 +582,7 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	}
 	if (process->source && !settle(family, process))
 		return;
-	mf_consultant_destroy(mf_take(process->consultant, NULL));
+	mf_filter_server_destroy(mf_take(process->consultant, NULL));
 	mf_tally_close(&process->store);
 	mf_heap_process_write(process);
 	drop(family, process);
@@ -722,7 +722,7 @@ void mf_heap_family_pause(struct mf_heap_family *family)
 {
 	for (struct mf_heap_process *process = family->processes; process; process = process->next)
 		if (process->consultant)
-			mf_consultant_stop(process->consultant);
+			mf_filter_server_stop(process->consultant);
 }
 
 void mf_heap_family_resume(struct mf_heap_family *family)
@@ -741,7 +741,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	size_t left = 0;
 
 	serve(family);
-	mf_guests_close(&family->guests);
+	mf_join_conns_close(&family->guests);
 	while ((process = next_ended(family)))
 		write_one(family, process);
 	for (process = family->processes; process; process = next) {

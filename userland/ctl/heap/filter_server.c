@@ -16,31 +16,31 @@
 /* How long the program's end may go unnoticed by the thread. */
 #define PERIOD_MS 20
 
-struct mf_consultant {
+struct mf_filter_server {
 	struct mf_store *store;
-	struct mf_judge *judge;
+	struct mf_context_filter *judge;
 	pthread_t thread;
-	struct mf_consult_seat seat;
+	struct mf_filter_client_seat seat;
 	sem_t seated;
 	bool started;
 	bool stop; /* atomic */
 };
 
-bool mf_consultant_is_needed(const struct mf_options *options)
+bool mf_filter_server_is_needed(const struct mf_options *options)
 {
 	return options->report.ignore_fns.count || options->report.alloc_fns.count;
 }
 
-int mf_consultant_create(struct mf_store *store, const struct mf_options *options,
-			 struct mf_consultant **consultant, struct mf_error *err)
+int mf_filter_server_create(struct mf_store *store, const struct mf_options *options,
+			 struct mf_filter_server **consultant, struct mf_error *err)
 {
-	struct mf_consultant *made = calloc(1, sizeof(*made));
+	struct mf_filter_server *made = calloc(1, sizeof(*made));
 	int ret;
 
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->store = store;
-	ret = mf_judge_create(store, false, &options->report, &options->symbolizer, &made->judge, err);
+	ret = mf_context_filter_create(store, false, &options->report, &options->symbolizer, &made->judge, err);
 	if (ret) {
 		free(made);
 		return ret;
@@ -53,24 +53,24 @@ int mf_consultant_create(struct mf_store *store, const struct mf_options *option
 
 static void *answer(void *data)
 {
-	struct mf_consultant *consultant = data;
+	struct mf_filter_server *consultant = data;
 
-	mf_consult_sit(consultant->store, &consultant->seat);
+	mf_filter_client_sit(consultant->store, &consultant->seat);
 	sem_post(&consultant->seated);
 	while (!__atomic_load_n(&consultant->stop, __ATOMIC_ACQUIRE)) {
-		uint32_t context = mf_consult_wait(consultant->store, PERIOD_MS);
+		uint32_t context = mf_filter_client_wait(consultant->store, PERIOD_MS);
 
 		if (context)
-			mf_consult_answer(consultant->store,
-					  mf_judge_counts(consultant->judge, context, NULL) ?
+			mf_filter_client_answer(consultant->store,
+					  mf_context_filter_counts(consultant->judge, context, NULL) ?
 						  MF_ANSWER_COUNTS :
 						  MF_ANSWER_IGNORED);
 	}
-	mf_consult_leave(consultant->store, &consultant->seat);
+	mf_filter_client_leave(consultant->store, &consultant->seat);
 	return NULL;
 }
 
-int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
+int mf_filter_server_start(struct mf_filter_server *consultant, struct mf_error *err)
 {
 	sigset_t all, before;
 	int ret;
@@ -84,7 +84,7 @@ int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
 	if (ret) {
 		/* Nobody is to wait for an answer. */
 		consultant->store->header->consults = 0;
-		mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
+		mf_filter_client_answer(consultant->store, MF_ANSWER_COUNTS);
 		return mf_error_set(err, -ret,
 				    "cannot start a thread, so --ignore-fn and --alloc-fn apply to "
 				    "trees only: %s",
@@ -97,7 +97,7 @@ int mf_consultant_start(struct mf_consultant *consultant, struct mf_error *err)
 	return 0;
 }
 
-void mf_consultant_stop(struct mf_consultant *consultant)
+void mf_filter_server_stop(struct mf_filter_server *consultant)
 {
 	if (!consultant->started)
 		return;
@@ -106,17 +106,17 @@ void mf_consultant_stop(struct mf_consultant *consultant)
 	consultant->started = consultant->stop = false;
 }
 
-void mf_consultant_destroy(struct mf_consultant *consultant)
+void mf_filter_server_destroy(struct mf_filter_server *consultant)
 {
 	if (!consultant)
 		return;
 	/* One that was stopped was handed over to a child: there the program is answered. */
 	if (consultant->started) {
-		mf_consultant_stop(consultant);
+		mf_filter_server_stop(consultant);
 		/* Nobody is to wait for an answer. */
 		consultant->store->header->consults = 0;
-		mf_consult_answer(consultant->store, MF_ANSWER_COUNTS);
+		mf_filter_client_answer(consultant->store, MF_ANSWER_COUNTS);
 	}
-	mf_judge_destroy(consultant->judge);
+	mf_context_filter_destroy(consultant->judge);
 	free(consultant);
 }

@@ -16,34 +16,34 @@ enum {
 	STRANGERS_MAX = 16, /* a program may have become another user's, and anybody can connect */
 };
 
-int mf_guests_watch(const struct mf_guests *guests, int fd)
+int mf_join_conns_watch(const struct mf_join_conns *guests, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data = { .fd = fd } };
 
 	return epoll_ctl(guests->poller, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-void mf_guests_init(struct mf_guests *guests, mf_guests_serve *serve, void *data)
+void mf_join_conns_init(struct mf_join_conns *guests, mf_join_conns_serve *serve, void *data)
 {
-	*guests = (struct mf_guests){
+	*guests = (struct mf_join_conns){
 		.door.listener = -1, .poller = -1, .serve = serve, .data = data,
 	};
 }
 
-int mf_guests_open(struct mf_guests *guests, const char *address)
+int mf_join_conns_open(struct mf_join_conns *guests, const char *address)
 {
-	int ret = mf_door_open(&guests->door, address);
+	int ret = mf_join_server_open(&guests->door, address);
 
 	if (ret)
 		return ret;
 	guests->poller = epoll_create1(EPOLL_CLOEXEC);
-	return guests->poller < 0 ? -errno : mf_guests_watch(guests, guests->door.listener);
+	return guests->poller < 0 ? -errno : mf_join_conns_watch(guests, guests->door.listener);
 }
 
 /* Takes the guest out. Its connection stays. */
-static void forget(struct mf_guest **at)
+static void forget(struct mf_join_conn **at)
 {
-	struct mf_guest *guest = *at;
+	struct mf_join_conn *guest = *at;
 
 	*at = guest->next;
 	if (guest->contents >= 0)
@@ -51,34 +51,34 @@ static void forget(struct mf_guest **at)
 	free(guest);
 }
 
-static void dismiss(struct mf_guest **at)
+static void dismiss(struct mf_join_conn **at)
 {
 	close((*at)->fd);
 	forget(at);
 }
 
-void mf_guests_close(struct mf_guests *guests)
+void mf_join_conns_close(struct mf_join_conns *guests)
 {
 	while (guests->first)
 		dismiss(&guests->first);
-	mf_door_close(&guests->door);
+	mf_join_server_close(&guests->door);
 	if (guests->poller >= 0)
 		close(mf_take(guests->poller, -1));
 }
 
-static struct mf_guest **find(struct mf_guests *guests, int fd)
+static struct mf_join_conn **find(struct mf_join_conns *guests, int fd)
 {
-	struct mf_guest **at = &guests->first;
+	struct mf_join_conn **at = &guests->first;
 
 	while (*at && (*at)->fd != fd)
 		at = &(*at)->next;
 	return at;
 }
 
-static void serve(struct mf_guests *guests, struct mf_guest *guest)
+static void serve(struct mf_join_conns *guests, struct mf_join_conn *guest)
 {
-	struct mf_wish *wish = malloc(sizeof(*wish));
-	int ret = wish ? mf_door_receive(&guests->door, guest->fd, wish) : -ENOMEM;
+	struct mf_request *wish = malloc(sizeof(*wish));
+	int ret = wish ? mf_join_server_receive(&guests->door, guest->fd, wish) : -ENOMEM;
 	int fd = guest->fd;
 
 	if (ret > 0)
@@ -88,7 +88,7 @@ static void serve(struct mf_guests *guests, struct mf_guest *guest)
 	if (ret != EINPROGRESS) {
 		forget(find(guests, fd));
 		if (ret < 0)
-			mf_door_answer(fd, ret, NULL);
+			mf_join_server_answer(fd, ret, NULL);
 		if (ret)
 			close(fd);
 	}
@@ -96,9 +96,9 @@ static void serve(struct mf_guests *guests, struct mf_guest *guest)
 }
 
 /* The oldest of other users that has nothing to say goes, lest they take all descriptors. */
-static void limit_strangers(struct mf_guests *guests)
+static void limit_strangers(struct mf_join_conns *guests)
 {
-	struct mf_guest **at = &guests->first, **oldest = NULL;
+	struct mf_join_conn **at = &guests->first, **oldest = NULL;
 	int n = 0, fd;
 
 	for (; *at; at = &(*at)->next) {
@@ -125,24 +125,24 @@ static bool is_stranger(int fd)
 	       (peer.uid && peer.uid != geteuid());
 }
 
-static void admit(struct mf_guests *guests)
+static void admit(struct mf_join_conns *guests)
 {
 	int fd = accept4(guests->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct mf_guest *guest = calloc(1, sizeof(*guest));
+	struct mf_join_conn *guest = calloc(1, sizeof(*guest));
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "no file descriptor is left for more processes: from now on none are "
 			       "followed; raise the limit (ulimit -n)");
-		mf_door_close(&guests->door);
+		mf_join_server_close(&guests->door);
 	}
-	if (fd < 0 || !guest || mf_guests_watch(guests, fd)) {
+	if (fd < 0 || !guest || mf_join_conns_watch(guests, fd)) {
 		if (fd >= 0)
 			close(fd);
 		free(guest);
 		return;
 	}
-	*guest = (struct mf_guest){
+	*guest = (struct mf_join_conn){
 		.next = guests->first, .fd = fd, .is_stranger = is_stranger(fd), .contents = -1,
 	};
 	guests->first = guest;
@@ -150,9 +150,9 @@ static void admit(struct mf_guests *guests)
 		limit_strangers(guests);
 }
 
-bool mf_guests_look(struct mf_guests *guests, int fd)
+bool mf_join_conns_look(struct mf_join_conns *guests, int fd)
 {
-	struct mf_guest *guest = *find(guests, fd);
+	struct mf_join_conn *guest = *find(guests, fd);
 
 	if (fd == guests->door.listener)
 		admit(guests);

@@ -10,8 +10,8 @@
 
 #include "join_server.h"
 
-struct mf_guest {
-	struct mf_guest *next;
+struct mf_join_conn {
+	struct mf_join_conn *next;
 	int fd;		  /* the connection */
 	bool is_told;	  /* it writes a file, of which the user is told */
 	int contents;	  /* of that file, should it fail; owned; -1: none */
@@ -22,27 +22,27 @@ struct mf_guest {
  * Answers @wish of @guest. Returns 0 and the connection is @data's, EINPROGRESS if there will be more,
  * ENOTCONN if it is not to be answered, or -errno, which is the answer.
  */
-typedef int mf_guests_serve(void *data, struct mf_guest *guest, const struct mf_wish *wish);
+typedef int mf_join_conns_serve(void *data, struct mf_join_conn *guest, const struct mf_request *wish);
 
-struct mf_guests {
-	struct mf_guest *first; /* the newest */
-	struct mf_door door;
+struct mf_join_conns {
+	struct mf_join_conn *first; /* the newest */
+	struct mf_join_server door;
 	int poller; /* of all that is to be watched, by epoll(7); -1: nobody can come */
-	mf_guests_serve *serve;
+	mf_join_conns_serve *serve;
 	void *data;
 };
 
 /* Nobody can come until it is opened. To be closed in any case. */
-void mf_guests_init(struct mf_guests *guests, mf_guests_serve *serve, void *data);
+void mf_join_conns_init(struct mf_join_conns *guests, mf_join_conns_serve *serve, void *data);
 
-/* At @address, as mf_door_open(). Returns 0 or -errno. */
-int mf_guests_open(struct mf_guests *guests, const char *address);
-void mf_guests_close(struct mf_guests *guests);
+/* At @address, as mf_join_server_open(). Returns 0 or -errno. */
+int mf_join_conns_open(struct mf_join_conns *guests, const char *address);
+void mf_join_conns_close(struct mf_join_conns *guests);
 
 /* What becomes of @fd is seen at the poller from now on, until it is closed. Returns 0 or -errno. */
-int mf_guests_watch(const struct mf_guests *guests, int fd);
+int mf_join_conns_watch(const struct mf_join_conns *guests, int fd);
 
 /* Something is to be seen at @fd. If that is the door's or a guest's, serves it; else false. */
-bool mf_guests_look(struct mf_guests *guests, int fd);
+bool mf_join_conns_look(struct mf_join_conns *guests, int fd);
 
 #endif

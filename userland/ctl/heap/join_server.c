@@ -29,7 +29,7 @@ static int make_secret(char secret[MF_JOIN_SECRET_DIGITS + 1])
 	return 0;
 }
 
-static int listen_at(struct mf_door *door, const char *name, size_t length)
+static int listen_at(struct mf_join_server *door, const char *name, size_t length)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
@@ -42,7 +42,7 @@ static int listen_at(struct mf_door *door, const char *name, size_t length)
 	return 0;
 }
 
-static int listen_anew(struct mf_door *door)
+static int listen_anew(struct mf_join_server *door)
 {
 	uint64_t random;
 	char name[MF_JOIN_NAME_MAX];
@@ -58,7 +58,7 @@ static int listen_anew(struct mf_door *door)
 }
 
 /* Where another massif-ctl was. Returns 0 or -errno. */
-static int listen_again(struct mf_door *door, const char *address)
+static int listen_again(struct mf_join_server *door, const char *address)
 {
 	size_t length = strcspn(address, ":");
 
@@ -69,7 +69,7 @@ static int listen_again(struct mf_door *door, const char *address)
 	return listen_at(door, address, length);
 }
 
-int mf_door_open(struct mf_door *door, const char *address)
+int mf_join_server_open(struct mf_join_server *door, const char *address)
 {
 	int yes = 1;
 
@@ -81,13 +81,13 @@ int mf_door_open(struct mf_door *door, const char *address)
 	return address && !listen_again(door, address) ? 0 : listen_anew(door);
 }
 
-void mf_door_close(struct mf_door *door)
+void mf_join_server_close(struct mf_join_server *door)
 {
 	if (door->listener >= 0)
 		close(mf_take(door->listener, -1));
 }
 
-int mf_door_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text)
+int mf_join_server_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text)
 {
 	struct mf_join_answer head = {.magic = MF_JOIN_MAGIC, .code = code};
 	struct iovec parts[] = {
@@ -114,13 +114,13 @@ int mf_door_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const c
 	return sendmsg(guest, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-int mf_door_answer(int guest, int code, const int fds[MF_JOIN_FDS])
+int mf_join_server_answer(int guest, int code, const int fds[MF_JOIN_FDS])
 {
-	return mf_door_answer_text(guest, code, fds, "");
+	return mf_join_server_answer_text(guest, code, fds, "");
 }
 
 /* Is @request what it should be, and does its sender know the secret? */
-static bool is_legitimate(const struct mf_door *door, const struct mf_join_request *request,
+static bool is_legitimate(const struct mf_join_server *door, const struct mf_join_request *request,
 			  size_t size)
 {
 	unsigned char differs = 0;
@@ -135,7 +135,7 @@ static bool is_legitimate(const struct mf_door *door, const struct mf_join_reque
 	return !differs;
 }
 
-int mf_door_receive(const struct mf_door *door, int guest, struct mf_wish *wish)
+int mf_join_server_receive(const struct mf_join_server *door, int guest, struct mf_request *wish)
 {
 	char text[MF_JOIN_PATH_MAX + MF_JOIN_ARGS_MAX];
 	struct iovec parts[] = {

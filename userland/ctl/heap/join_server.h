@@ -10,7 +10,7 @@
 
 #include "protocol/join.h"
 
-struct mf_door {
+struct mf_join_server {
 	int listener; /* -1: closed; does not block */
 	char secret[MF_JOIN_SECRET_DIGITS + 1];
 	char address[MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS +
@@ -18,7 +18,7 @@ struct mf_door {
 };
 
 /* What a guest sent. */
-struct mf_wish {
+struct mf_request {
 	pid_t pid; /* the sender's; the kernel says so */
 	struct mf_join_request request;
 	const char *path, *args;
@@ -29,17 +29,17 @@ struct mf_wish {
  * Opens the door, at @address, a name and a secret, where that is free; NULL: at a new one. Returns 0 or
  * -errno; to be closed also then.
  */
-int mf_door_open(struct mf_door *door, const char *address);
-void mf_door_close(struct mf_door *door);
+int mf_join_server_open(struct mf_join_server *door, const char *address);
+void mf_join_server_close(struct mf_join_server *door);
 
 /*
  * What @guest said, if it knows the secret. Returns 1, 0 if there is nothing yet, or -errno. Does
  * not block.
  */
-int mf_door_receive(const struct mf_door *door, int guest, struct mf_wish *wish);
+int mf_join_server_receive(const struct mf_join_server *door, int guest, struct mf_request *wish);
 
 /* With @text behind it. @fds may be none; -1 among them is left out. Returns 0 or -errno. */
-int mf_door_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text);
-int mf_door_answer(int guest, int code, const int fds[MF_JOIN_FDS]);
+int mf_join_server_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text);
+int mf_join_server_answer(int guest, int code, const int fds[MF_JOIN_FDS]);
 
 #endif

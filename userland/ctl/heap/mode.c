@@ -25,7 +25,7 @@ struct heap_state {
 	int session;  /* the store's descriptor, until the program has it */
 	int trace;    /* the same for that of --trace-malloc */
 	char **environment;
-	struct mf_image_watch watch; /* the shim is gone when another program is executed */
+	struct mf_exec_watch watch; /* the shim is gone when another program is executed */
 	int64_t watch_at;	     /* when to look for that next, as mf_timekeeper_now() */
 };
 
@@ -81,7 +81,7 @@ static const char *first_image(const struct mf_program *program)
 static int prepare(struct mf_run *run, struct mf_error *err)
 {
 	const struct mf_program *program = run->program;
-	const char *obstacle = mf_obstacle_of(program->kind);
+	const char *obstacle = mf_unsupported_of(program->kind);
 	struct mf_heap_process *first;
 	struct heap_state *state;
 	int ret;
@@ -140,7 +140,7 @@ static int look(void *data, struct mf_error *err)
 	if (mf_heap_family_launched(state->family) != state->first)
 		state->watch.period_ms = -1;
 	if (state->watch.period_ms >= 0 && (now >= state->watch_at || executes_unseen(state))) {
-		mf_image_watch_look(&state->watch);
+		mf_exec_watch_look(&state->watch);
 		state->watch_at = now + state->watch.period_ms;
 		if (state->watch.replaced_by)
 			mf_heap_process_note_end(state->first);
@@ -181,7 +181,7 @@ static void started(struct mf_run *run)
 	first->pid = run->pid;
 	state->first = first;
 	if (state->shim || mf_heap_family_fd(state->family) >= 0) {
-		mf_image_watch_init(&state->watch, run->pid, first_image(run->program));
+		mf_exec_watch_init(&state->watch, run->pid, first_image(run->program));
 		if (!state->shim)
 			state->watch.period_ms = -1;
 		run->supervision.period_ms = 1;
@@ -277,7 +277,7 @@ static void cleanup(struct mf_run *run)
 	if (state->trace >= 0)
 		close(state->trace);
 	mf_shim_free_environment(state->environment);
-	mf_image_watch_deinit(&state->watch);
+	mf_exec_watch_deinit(&state->watch);
 	free(state);
 }
 

@@ -132,7 +132,7 @@ static void release(struct file *file)
 		close(file->contents);
 }
 
-int mf_monitor_serve(struct mf_heap_process *process, struct mf_guest *guest, const struct mf_wish *wish)
+int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *wish)
 {
 	__attribute__((cleanup(release))) struct file file = { .contents = -1 };
 	struct mf_error err = { "" };
@@ -145,7 +145,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_guest *guest, co
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (code)
 		return code;
-	code = mf_door_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
+	code = mf_join_server_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
 	if (guest->contents >= 0)
 		close(guest->contents);
 	guest->is_told = file.is_told;
@@ -154,7 +154,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_guest *guest, co
 }
 
 /* The process could not write it: we may be able to. */
-static void save(const struct mf_guest *guest, const char *path, int code, struct mf_outputs *outputs)
+static void save(const struct mf_join_conn *guest, const char *path, int code, struct mf_outputs *outputs)
 {
 	int contents = guest->contents;
 	const struct mf_outfile_source source = {
@@ -169,7 +169,7 @@ static void save(const struct mf_guest *guest, const char *path, int code, struc
 	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 }
 
-void mf_monitor_serve_written(const struct mf_guest *guest, const struct mf_wish *wish,
+void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *wish,
 			      struct mf_outputs *outputs)
 {
 	int code = -atoi(wish->args);

@@ -12,10 +12,10 @@
  * goes to the guest, and stays in @guest->contents. Returns EINPROGRESS, -ENOSYS if there is no such command,
  * or another -errno.
  */
-int mf_monitor_serve(struct mf_heap_process *process, struct mf_guest *guest, const struct mf_wish *wish);
+int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *wish);
 
 /* The guest has written it, or could not: then it is written to $TMPDIR or /tmp, and that is said. */
-void mf_monitor_serve_written(const struct mf_guest *guest, const struct mf_wish *wish,
+void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *wish,
 			      struct mf_outputs *outputs);
 
 #endif

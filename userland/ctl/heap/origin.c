@@ -104,7 +104,7 @@ void mf_origin_claim(struct mf_store *store)
 	/* One file of /proc for a run, and not for each of its processes. */
 	if (pid != getpid()) {
 		pid = getpid();
-		start = mf_running_start_time(pid);
+		start = mf_pidproc_start_time(pid);
 	}
 	store->header->aggregator_start = start;
 	__atomic_store_n(&store->header->aggregator, pid, __ATOMIC_RELEASE);
@@ -114,7 +114,7 @@ pid_t mf_origin_aggregator(const struct mf_store *store)
 {
 	pid_t pid = __atomic_load_n(&store->header->aggregator, __ATOMIC_ACQUIRE);
 
-	if (pid <= 0 || mf_running_start_time(pid) != store->header->aggregator_start)
+	if (pid <= 0 || mf_pidproc_start_time(pid) != store->header->aggregator_start)
 		return 0;
 	return pid;
 }

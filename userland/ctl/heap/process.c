@@ -80,7 +80,7 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	struct mf_store_header *header = store->header;
 
 	model.no_trees = !options->heap;
-	model.logs_steps = mf_account_log_level(options);
+	model.logs_steps = mf_statistics_log_level(options);
 	/* At native speed, each event of the first milliseconds would be a snapshot. */
 	if (model.time_unit == MF_TIME_MS)
 		model.least_interval = 1;
@@ -152,9 +152,9 @@ static struct mf_heap_process *make(const struct mf_options *options, const char
 
 static int make_consultant(struct mf_heap_process *process, struct mf_error *err)
 {
-	if (!process->options->heap || !mf_consultant_is_needed(process->options))
+	if (!process->options->heap || !mf_filter_server_is_needed(process->options))
 		return 0;
-	return mf_consultant_create(&process->store, process->options, &process->consultant, err);
+	return mf_filter_server_create(&process->store, process->options, &process->consultant, err);
 }
 
 int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
@@ -331,7 +331,7 @@ int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_proc
 {
 	if (!is_true(process))
 		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
-	mf_consultant_destroy(mf_take(source->consultant, NULL));
+	mf_filter_server_destroy(mf_take(source->consultant, NULL));
 	process->store = source->store;
 	process->mapped = source->mapped;
 	mf_mapped_init(&source->mapped, source->options->held);
@@ -345,7 +345,7 @@ void mf_heap_process_destroy(struct mf_heap_process *process)
 {
 	if (!process)
 		return;
-	mf_consultant_destroy(process->consultant);
+	mf_filter_server_destroy(process->consultant);
 	mf_mapped_deinit(&process->mapped, &process->store);
 	if (process->store.header)
 		mf_store_detach(&process->store);
@@ -363,7 +363,7 @@ void mf_heap_process_start(struct mf_heap_process *process)
 {
 	struct mf_error err;
 
-	if (process->consultant && mf_consultant_start(process->consultant, &err))
+	if (process->consultant && mf_filter_server_start(process->consultant, &err))
 		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
 }
 
@@ -567,7 +567,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (process->forked && process->options->child_silent)
 		mf_message_set_level(MF_MESSAGE_ERROR);
 	else
-		mf_account_end(process->options, &process->store, output.end, process->pid);
+		mf_statistics_end(process->options, &process->store, output.end, process->pid);
 	say_losses(process);
 	say_verified(process);
 	/* As Massif, before the other file. */

@@ -34,7 +34,7 @@ struct mf_heap_process {
 	bool cut_off;	/* its profile ends before the program came to an end of its own */
 	bool without;	/* it could not take its profile over, and has none */
 	struct mf_mapped mapped; /* of the store's objects */
-	struct mf_consultant *consultant; /* NULL: every context counts */
+	struct mf_filter_server *consultant; /* NULL: every context counts */
 	unsigned int n_xtrees; /* with a number in their names, that its own commands have led to */
 
 	/* Of those that joined. */

@@ -64,7 +64,7 @@ static void tidy(struct mf_rowfile *file, uint32_t n)
 }
 
 /* Appends the rows of the @n sorted link-time addresses at @addresses. Returns how many that were. */
-static uint32_t add_rows(const struct mf_elfmap *map, const struct mf_rowfile *old,
+static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *old,
 			 const uint64_t *addresses, size_t n, struct mf_rowfile_row *rows)
 {
 	uint64_t end = 0; /* of what was found last */
@@ -109,9 +109,9 @@ static void *learn(void *data, int fd, size_t *size)
 	const struct mf_rowfile *old = lesson->old;
 	uint32_t kept = old ? old->n_rows : 0, added;
 	struct mf_rowfile *made;
-	struct mf_elfmap map;
+	struct mf_elf_map map;
 
-	if (mf_elfmap_read(&map, object, fd))
+	if (mf_elf_map_read(&map, object, fd))
 		return NULL;
 	made = malloc(mf_rowfile_size(kept + (uint32_t)lesson->n));
 	if (!made)
@@ -121,7 +121,7 @@ static void *learn(void *data, int fd, size_t *size)
 	if (old)
 		memcpy(made->rows, old->rows, kept * sizeof(*old->rows));
 	if (lesson->searched && !made->searched_bytes)
-		made->searched_bytes = mf_elfmap_search(&map);
+		made->searched_bytes = mf_elf_map_search(&map);
 	added = add_rows(&map, old, lesson->addresses, lesson->n, made->rows + kept);
 	tidy(made, kept + added);
 	if (made->n_rows > MF_ROWFILE_ROWS_MAX) {

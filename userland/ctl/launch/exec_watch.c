@@ -21,23 +21,23 @@ static int stat_image(pid_t pid, char link[32], struct stat *image)
 	return stat(link, image);
 }
 
-void mf_image_watch_init(struct mf_image_watch *watch, pid_t pid, const char *path)
+void mf_exec_watch_init(struct mf_exec_watch *watch, pid_t pid, const char *path)
 {
 	char link[32];
 	int ret;
 
-	*watch = (struct mf_image_watch){ .pid = pid, .period_ms = FIRST_LOOK_MS };
+	*watch = (struct mf_exec_watch){ .pid = pid, .period_ms = FIRST_LOOK_MS };
 	ret = path ? stat(path, &watch->image) : stat_image(pid, link, &watch->image);
 	if (ret < 0)
 		watch->period_ms = -1;
 }
 
-void mf_image_watch_deinit(struct mf_image_watch *watch)
+void mf_exec_watch_deinit(struct mf_exec_watch *watch)
 {
 	free(watch->replaced_by);
 }
 
-void mf_image_watch_look(struct mf_image_watch *watch)
+void mf_exec_watch_look(struct mf_exec_watch *watch)
 {
 	char link[32], path[PATH_MAX];
 	struct stat image;

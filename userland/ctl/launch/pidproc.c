@@ -67,11 +67,11 @@ static pid_t process_of(pid_t tid)
 	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : 0;
 }
 
-int mf_running_open(struct mf_running *process, pid_t pid, struct mf_error *err)
+int mf_pidproc_open(struct mf_pidproc *process, pid_t pid, struct mf_error *err)
 {
 	pid_t owner = process_of(pid);
 
-	*process = (struct mf_running){ .pid = pid, .fd = -1 };
+	*process = (struct mf_pidproc){ .pid = pid, .fd = -1 };
 	if (pid == getpid())
 		return mf_error_set(err, -EINVAL, "massif-ctl cannot profile itself");
 	if (owner && owner != pid)
@@ -89,15 +89,15 @@ int mf_running_open(struct mf_running *process, pid_t pid, struct mf_error *err)
 	return 0;
 }
 
-void mf_running_close(struct mf_running *process)
+void mf_pidproc_close(struct mf_pidproc *process)
 {
 	if (process->fd >= 0)
 		close(process->fd);
 	free(process->cmd);
-	*process = (struct mf_running){ .fd = -1 };
+	*process = (struct mf_pidproc){ .fd = -1 };
 }
 
-uint64_t mf_running_start_time(pid_t pid)
+uint64_t mf_pidproc_start_time(pid_t pid)
 {
 	size_t size;
 	mf_auto_free char *stat = read_proc(pid, "stat", &size);
@@ -112,7 +112,7 @@ uint64_t mf_running_start_time(pid_t pid)
 	return start;
 }
 
-bool mf_running_is_alive(const struct mf_running *process)
+bool mf_pidproc_is_alive(const struct mf_pidproc *process)
 {
 	struct pollfd polled = { .fd = process->fd, .events = POLLIN };
 

@@ -30,7 +30,7 @@ static bool is_script(pid_t pid, const char *path)
  * The command as it was executed. The kernel puts a script's interpreter, and perhaps an argument of
  * that, in front of the script; otherwise the first argument is a name that was made up.
  */
-char *mf_executed_command(pid_t pid, const struct mf_wish *wish)
+char *mf_proc_cmdline(pid_t pid, const struct mf_request *wish)
 {
 	const char *arg = wish->args, *end = wish->args + wish->request.args_bytes;
 	mf_auto_free char *text = NULL;

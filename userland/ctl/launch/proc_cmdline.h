@@ -8,6 +8,6 @@
 #include "ctl/heap/join_server.h"
 
 /* The command of process @pid, as a profile shows it; to be freed. NULL if there is no memory. */
-char *mf_executed_command(pid_t pid, const struct mf_wish *wish);
+char *mf_proc_cmdline(pid_t pid, const struct mf_request *wish);
 
 #endif

@@ -46,14 +46,14 @@ static void note(struct files *files, const char *line)
 }
 
 /* The dynamic linker maps what is preloaded before all other libraries. */
-static enum mf_sight judge(const struct files *files)
+static enum mf_proc_maps judge(const struct files *files)
 {
 	if (!files->any)
 		return MF_SIGHT_ENDING;
 	return files->shim || (files->linker && !files->others) ? MF_SIGHT_ARRIVING : MF_SIGHT_OTHER;
 }
 
-enum mf_sight mf_sight_of(pid_t pid)
+enum mf_proc_maps mf_proc_maps_of(pid_t pid)
 {
 	mf_auto_fclose FILE *maps = NULL;
 	mf_auto_free char *line = NULL;

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-enum mf_sight {
+enum mf_proc_maps {
 	MF_SIGHT_UNKNOWN,
 	MF_SIGHT_OURS,	 /* the session is mapped */
 	MF_SIGHT_ARRIVING, /* another program was executed, in which the shim is, or may still be loaded */
@@ -13,6 +13,6 @@ enum mf_sight {
 	MF_SIGHT_ENDING, /* there is no memory any more */
 };
 
-enum mf_sight mf_sight_of(pid_t pid);
+enum mf_proc_maps mf_proc_maps_of(pid_t pid);
 
 #endif

@@ -26,13 +26,13 @@ static const char *const obstacles_of[] = {
 	[MF_PROGRAM_UNKNOWN] = NULL,
 };
 
-const char *mf_obstacle_of(enum mf_program_kind kind)
+const char *mf_unsupported_of(enum mf_program_kind kind)
 {
 	return obstacles_of[kind];
 }
 
 /* Says once that there are more programs than are named. */
-static void say_more(struct mf_obstacles *obstacles)
+static void say_more(struct mf_unsupporteds *obstacles)
 {
 	if (!obstacles->more)
 		mf_message_say(MF_MESSAGE_PROBLEM, "further programs that heap mode sees nothing of are not listed");
@@ -40,7 +40,7 @@ static void say_more(struct mf_obstacles *obstacles)
 }
 
 /* Takes note of @path. False: it is known, or there is no room. */
-static bool is_new(struct mf_obstacles *obstacles, const char *path)
+static bool is_new(struct mf_unsupporteds *obstacles, const char *path)
 {
 	char **paths, *copy;
 
@@ -61,9 +61,9 @@ static bool is_new(struct mf_obstacles *obstacles, const char *path)
 	return copy;
 }
 
-void mf_obstacles_say(struct mf_obstacles *obstacles, const struct mf_program *program)
+void mf_unsupporteds_say(struct mf_unsupporteds *obstacles, const struct mf_program *program)
 {
-	const char *words = mf_obstacle_of(program->kind);
+	const char *words = mf_unsupported_of(program->kind);
 	mf_auto_free char *path = NULL;
 
 	if (!words)
@@ -73,7 +73,7 @@ void mf_obstacles_say(struct mf_obstacles *obstacles, const struct mf_program *p
 		mf_message_say(MF_MESSAGE_PROBLEM, "%s %s", path, words);
 }
 
-void mf_obstacles_deinit(struct mf_obstacles *obstacles)
+void mf_unsupporteds_deinit(struct mf_unsupporteds *obstacles)
 {
 	while (obstacles->n)
 		free(obstacles->paths[--obstacles->n]);

@@ -637,7 +637,7 @@ static int parse_plain(struct mf_options *options, const char *arg, struct mf_er
 
 	option = find_option(arg, &value);
 	if (!option) {
-		foreign = mf_foreign_reason(arg);
+		foreign = mf_valgrind_option_reason(arg);
 		if (!foreign)
 			return refuse_unknown(arg, err);
 		mf_options_explain(err, arg, foreign);

@@ -143,7 +143,7 @@ static int matches(const char *name, const char *given, size_t length)
 	return stem == length && strncmp(name, given, length) == 0;
 }
 
-const char *mf_foreign_reason(const char *arg)
+const char *mf_valgrind_option_reason(const char *arg)
 {
 	size_t length = strcspn(arg, "=");
 

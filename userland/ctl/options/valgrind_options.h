@@ -7,6 +7,6 @@
  * Why @arg, an option as given, means nothing here: a sentence. NULL when no Valgrind has an option
  * of this name, or its value says no more than what is so anyway.
  */
-const char *mf_foreign_reason(const char *arg);
+const char *mf_valgrind_option_reason(const char *arg);
 
 #endif

@@ -30,7 +30,7 @@ static const char *const occasions[] = {
 	[MF_OCCASION_END] = "    end",
 };
 
-enum mf_log_level mf_account_log_level(const struct mf_options *options)
+enum mf_log_level mf_statistics_log_level(const struct mf_options *options)
 {
 	if (options->verbosity >= MF_MESSAGE_FILTERING)
 		return MF_LOG_FILTERING;
@@ -39,7 +39,7 @@ enum mf_log_level mf_account_log_level(const struct mf_options *options)
 	return options->verbosity >= MF_MESSAGE_STEPS ? MF_LOG_SNAPSHOTS : MF_LOG_NOTHING;
 }
 
-void mf_account_begin(const struct mf_options *options, pid_t pid)
+void mf_statistics_begin(const struct mf_options *options, pid_t pid)
 {
 	const struct mf_strings *const lists[] = { &mf_filter_alloc_fns,
 						   &options->report.alloc_fns };
@@ -213,7 +213,7 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 }
 
 /* What was called is not in our stacks to begin with; and a stack is looked at when it is new. */
-static void tell_capture(const struct mf_options *options, struct mf_judge *judge, pid_t pid,
+static void tell_capture(const struct mf_options *options, struct mf_context_filter *judge, pid_t pid,
 			 struct mf_step *step)
 {
 	struct mf_filter_listener listener = { .hear = tell_decision, .data = &pid };
@@ -226,16 +226,16 @@ static void tell_capture(const struct mf_options *options, struct mf_judge *judg
 		mf_message_tell(pid, "removing top fn %s from stacktrace",
 				name ? name : step->entry);
 	if (step->number)
-		mf_judge_counts(judge, step->number, &listener);
+		mf_context_filter_counts(judge, step->number, &listener);
 }
 
-static void destroy_judge(struct mf_judge **judge)
+static void destroy_judge(struct mf_context_filter **judge)
 {
-	mf_judge_destroy(*judge);
+	mf_context_filter_destroy(*judge);
 }
 
 static void tell_steps(const struct mf_options *options, const struct mf_store *store,
-		       struct mf_judge *judge, pid_t pid)
+		       struct mf_context_filter *judge, pid_t pid)
 {
 	struct mf_step held = { 0 };
 	bool holds = false;
@@ -289,20 +289,20 @@ static void tell_statistics(const struct mf_model *model, pid_t pid)
 		mf_message_tell(pid, "%-22s %" PRIu32, lines[i].label, lines[i].value);
 }
 
-void mf_account_end(const struct mf_options *options, const struct mf_store *store,
+void mf_statistics_end(const struct mf_options *options, const struct mf_store *store,
 		    struct mf_end end, pid_t pid)
 {
-	__attribute__((cleanup(destroy_judge))) struct mf_judge *judge = NULL;
+	__attribute__((cleanup(destroy_judge))) struct mf_context_filter *judge = NULL;
 	mf_auto_free struct mf_ending *ending = NULL;
 
-	if (!mf_account_log_level(options) && !options->stats)
+	if (!mf_statistics_log_level(options) && !options->stats)
 		return;
 	ending = calloc(1, sizeof(*ending));
-	if (!ending || mf_judge_create(store, mf_options_has_pages(options), &options->report,
+	if (!ending || mf_context_filter_create(store, mf_options_has_pages(options), &options->report,
 				       &options->symbolizer, &judge, NULL))
 		return;
 	mf_ending_make(ending, store, end);
-	if (mf_account_log_level(options)) {
+	if (mf_statistics_log_level(options)) {
 		tell_steps(options, store, judge, pid);
 		tell_steps(options, &ending->store, judge, pid);
 	}

@@ -167,7 +167,7 @@ static void end_process(struct mf_recording *recording, const struct mf_pages_pr
 		output.end.rule = mf_output_end_rule(recording->options,
 						     process->state != MF_PAGES_EXITED || killed);
 		say_cut(process);
-		mf_account_end(recording->options, process->store, output.end, process->pid);
+		mf_statistics_end(recording->options, process->store, output.end, process->pid);
 		say_quality(process);
 		output.remark = describe_losses(process, losses);
 		if (mf_output_write(recording->options, &output, &err))
@@ -220,14 +220,14 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 		.skips_data = (void *)options,
 	};
 
-	if (mf_consultant_is_needed(options)) {
+	if (mf_filter_server_is_needed(options)) {
 		pages.filter = &options->report;
 		pages.names = &options->symbolizer;
 	}
 	*recording = (struct mf_recording){ .options = options, .cmd = cmd };
 	mf_output_make_name(&recording->name, path ?: cmd, path ? strlen(path) : strcspn(cmd, " "));
 	pages.model.heap_admin = 0;
-	pages.model.logs_steps = mf_account_log_level(options);
+	pages.model.logs_steps = mf_statistics_log_level(options);
 	return mf_pages_open(&pages, &recording->pages, err);
 }
 

@@ -230,13 +230,13 @@ struct massif_resync {
 #define MASSIF_KNOWN_WORDS	1024		/* of one stack, registers included */
 
 /* A register (place: its number) or a word of the stack (place: bytes above sp). */
-struct massif_known_word {
+struct massif_stack_cache_word {
 	__u64 value;
 	__u32 place;
 	__u32 __pad;		/* 0 */
 };
 
-struct massif_known_stack {
+struct massif_stack_cache_stack {
 	__u32 size;		/* of this one, with its words */
 	__u32 target;
 	__u32 number;		/* not 0; the consumer's: told again, it replaces what was told */
@@ -245,13 +245,13 @@ struct massif_known_stack {
 	__u64 sp;
 	__u32 nr_regs;		/* pc and sp need not be among them */
 	__u32 nr_slots;
-	struct massif_known_word words[];	/* nr_regs registers, then nr_slots of the stack */
+	struct massif_stack_cache_word words[];	/* nr_regs registers, then nr_slots of the stack */
 };
 
-struct massif_known {
+struct massif_stack_cache {
 	__u32 size;
 	__u32 flags;		/* 0 */
-	__u64 stacks;		/* address of massif_known_stacks, one after another */
+	__u64 stacks;		/* address of massif_stack_cache_stacks, one after another */
 	__u32 bytes;		/* of them: at most MASSIF_KNOWN_BATCH */
 	/* out: how many of them were taken; with an error, nobody can tell */
 	__u32 taken;
@@ -331,7 +331,7 @@ struct massif_test {
 #define MASSIF_IOC_ENROL	_IOWR('m', 0xa2, struct massif_enrol)
 #define MASSIF_IOC_RESYNC	_IOWR('m', 0xa3, struct massif_resync)
 #define MASSIF_IOC_STATUS	_IOWR('m', 0xa4, struct massif_status)
-#define MASSIF_IOC_KNOWN	_IOWR('m', 0xa5, struct massif_known)
+#define MASSIF_IOC_KNOWN	_IOWR('m', 0xa5, struct massif_stack_cache)
 #define MASSIF_IOC_ATTACH	_IOWR('m', 0xa6, struct massif_attach)
 #define MASSIF_IOC_TEST		_IOWR('m', 0xa7, struct massif_test)
 #define MASSIF_IOC_HOOK		_IOWR('m', 0xa8, struct massif_hook_info)
