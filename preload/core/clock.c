@@ -22,7 +22,7 @@
 #include "model/model.h"
 #include "definitions.h"
 #include "descriptor.h"
-#include "process/seccomp.h"
+#include "seccomp.h"
 #include "session.h"
 
 #define COUNTER_NONE UINT32_MAX /* in mf_clock.process: there is none to be had */

@@ -20,7 +20,7 @@
 
 #include "protocol/join.h"
 #include "descriptor.h"
-#include "process/seccomp.h"
+#include "seccomp.h"
 
 /* Names of a large program are looked up in less. A massif-ctl that was stopped stops nobody. */
 #define PATIENCE_S 10

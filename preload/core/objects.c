@@ -29,7 +29,7 @@
 #include "gate.h"
 #include "lock.h"
 #include "stack/rule_cache.h"
-#include "process/seccomp.h"
+#include "seccomp.h"
 #include "session.h"
 #include "start.h"
 #include "thread.h"

@@ -27,7 +27,7 @@
 #include "real.h"
 #include "patch/requests.h"
 #include "stack/rowcache.h"
-#include "process/seccomp.h"
+#include "seccomp.h"
 #include "stack/context.h"
 #include "start.h"
 #include "process/syscall.h"

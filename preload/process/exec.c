@@ -20,7 +20,7 @@
 #include "core/join.h"
 #include "limits.h"
 #include "core/readable.h"
-#include "seccomp.h"
+#include "core/seccomp.h"
 #include "core/session.h"
 #include "core/start.h"
 

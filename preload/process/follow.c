@@ -9,7 +9,7 @@
 
 #include "protocol/join.h"
 #include "core/readable.h"
-#include "seccomp.h"
+#include "core/seccomp.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="

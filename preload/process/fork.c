@@ -30,7 +30,7 @@
 #include "limits.h"
 #include "core/lock.h"
 #include "core/objects.h"
-#include "seccomp.h"
+#include "core/seccomp.h"
 #include "core/session.h"
 #include "core/thread_memory.h"
 #include "stack/context.h"

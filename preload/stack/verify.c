@@ -31,7 +31,7 @@
 #include "cfi.h"
 #include "core/readable.h"
 #include "patch/redirect.h"
-#include "process/seccomp.h"
+#include "core/seccomp.h"
 #include "core/session.h"
 #include "core/thread.h"
 

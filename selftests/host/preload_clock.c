@@ -17,7 +17,7 @@
 
 #include "model/model.h"
 #include "preload/core/clock.h"
-#include "preload/process/seccomp.h"
+#include "preload/core/seccomp.h"
 #include "preload/core/session.h"
 
 struct mf_store mf_session_store;

@@ -8,7 +8,7 @@
 
 #include "kselftest_harness.h"
 #include "preload/process/follow.h"
-#include "preload/process/seccomp.h"
+#include "preload/core/seccomp.h"
 
 /* As the program says by its calls. */
 bool mf_seccomp_on;

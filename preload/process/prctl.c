@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The calls by which a program restricts its own system calls. They go on to where they would have gone.
 
-#include "seccomp.h"
-
 #include <linux/audit.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
@@ -13,11 +11,10 @@
 #include "seccomp_filter.h"
 #include "core/readable.h"
 #include "core/real.h"
+#include "core/seccomp.h"
 #include "core/start.h"
 
 #define EXPORT __attribute__((visibility("default")))
-
-bool mf_seccomp_on;
 
 /* Programs of one thread can do without it, and their filters may answer it with death, or with an error. */
 static bool allows_wait(const struct sock_fprog *filter)

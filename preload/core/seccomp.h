@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Whether the program has restricted its own system calls (seccomp). */
-#ifndef MASSIF_PRELOAD_SANDBOX_H
-#define MASSIF_PRELOAD_SANDBOX_H
+#ifndef MASSIF_PRELOAD_SECCOMP_H
+#define MASSIF_PRELOAD_SECCOMP_H
 
 #include <stdbool.h>
 
-#include "core/session.h"
+#include "session.h"
 
 extern bool mf_seccomp_on MF_HIDDEN;
 
