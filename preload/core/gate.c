@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/fork.h"
+#include "fork_calls.h"
 #include "lock.h"
 
 /* Looks at a busy tally before the processor is left to others. */

@@ -25,15 +25,12 @@
 
 #include "elf/build_id.h"
 #include "model/objects.h"
-#include "stack/eh_frame.h"
 #include "gate.h"
 #include "lock.h"
-#include "stack/rule_cache.h"
 #include "seccomp.h"
 #include "session.h"
 #include "start.h"
 #include "thread.h"
-#include "stack/unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -41,6 +38,7 @@ static uint32_t scanning;
 static bool are_announced;
 static bool is_overdue; /* the list may have changed since the last scan; atomic */
 uint32_t mf_objects_retired = 1;
+struct mf_objects_watcher mf_objects_watcher;
 static unsigned long long last_adds, last_subs;
 
 /*
@@ -279,7 +277,8 @@ static int enter_new(struct dl_phdr_info *info, size_t size, void *data)
 	object = describe(info);
 	if (object.end <= object.start)
 		return 0;
-	mf_eh_frame_arrived(info, object.start, object.end, !mf_seccomp_is_on());
+	if (mf_objects_watcher.arrived)
+		mf_objects_watcher.arrived(info, object.start, object.end, !mf_seccomp_is_on());
 	number = enter_object(&object);
 	if (number == MF_OBJECT_NONE)
 		return 0;
@@ -299,8 +298,8 @@ static void retire_the_gone(const struct scan *scan)
 
 		if (record_of(number)->round != scan->round) {
 			mf_objects_retire(&mf_session_store, number);
-			mf_unwind_forget(record_of(number)->start, record_of(number)->end);
-			mf_eh_frame_gone(record_of(number)->start, record_of(number)->end);
+			if (mf_objects_watcher.gone)
+				mf_objects_watcher.gone(record_of(number)->start, record_of(number)->end);
 			any = true;
 		}
 		number = next;
@@ -344,9 +343,8 @@ void mf_objects_scan(void)
 
 void mf_objects_come(void)
 {
-	if (!mf_rule_cache_has_guessed())
+	if (!mf_objects_watcher.forget_guesses || !mf_objects_watcher.forget_guesses())
 		return;
-	mf_unwind_forget(0, UINT64_MAX);
 	__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 

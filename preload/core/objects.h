@@ -3,11 +3,25 @@
 #ifndef MASSIF_PRELOAD_OBJECTS_H
 #define MASSIF_PRELOAD_OBJECTS_H
 
+#include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "session.h"
 
 extern uint32_t mf_objects_retired MF_HIDDEN;
+
+/* What remembers unwind rules by their addresses registers itself here, before the first scan. */
+struct mf_objects_watcher {
+	/* An object has come, from @start to @end; its file may be opened or not. One caller at a time, as for @gone. */
+	void (*arrived)(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
+	/* What was from @start to @end is not there any more. */
+	void (*gone)(uint64_t start, uint64_t end);
+	/* Rules that were guessed may be wrong now. False: none was. */
+	bool (*forget_guesses)(void);
+};
+
+extern struct mf_objects_watcher mf_objects_watcher MF_HIDDEN;
 
 /* Enters objects that are new, and retires those that are gone. Never call it with the session's
  * lock held: the dynamic linker's own lock is taken. */

@@ -6,7 +6,6 @@
 #include <elf.h>
 #include <link.h>
 
-#include "patch/patch.h"
 #include "session.h"
 
 #define PAGE_BYTES 4096u
@@ -15,7 +14,8 @@
 extern const ElfW(Ehdr) __ehdr_start MF_HIDDEN;
 extern const char _end[] MF_HIDDEN;
 
-static uint64_t added; /* atomic */
+static uint64_t added;	    /* data; atomic */
+static uint64_t added_code; /* atomic */
 
 static uint64_t page_of(uint64_t address)
 {
@@ -51,7 +51,7 @@ static uint64_t image_data(void)
 
 uint64_t mf_own_memory_address_space(void)
 {
-	uint64_t bytes = image_end() - image_start() + mf_patch_bytes() +
+	uint64_t bytes = image_end() - image_start() + __atomic_load_n(&added_code, __ATOMIC_RELAXED) +
 			 __atomic_load_n(&added, __ATOMIC_RELAXED);
 
 	for (int i = 0; i < MF_REGION_COUNT; i++)
@@ -67,6 +67,11 @@ uint64_t mf_own_memory_data(void)
 void mf_own_memory_add(size_t bytes)
 {
 	__atomic_add_fetch(&added, bytes, __ATOMIC_RELAXED);
+}
+
+void mf_own_memory_add_code(size_t bytes)
+{
+	__atomic_add_fetch(&added_code, bytes, __ATOMIC_RELAXED);
 }
 
 bool mf_own_memory_has(uint64_t address)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The shim's end of the session: finding it, mapping it, and whether this process is profiled. */
+/* The session as this process knows it: its memory, and whether events count. */
 #ifndef MASSIF_PRELOAD_SESSION_H
 #define MASSIF_PRELOAD_SESSION_H
 
@@ -27,6 +27,9 @@ extern const volatile int *mf_session_active_word MF_HIDDEN;
 #define MF_SESSION_STOPPED  16 /* new blocks do not count, until the program wants them to */
 #define MF_SESSION_NO_HEAP  32 /* no blocks do, only stacks */
 
+/* Calls of allocation functions are told (event/trace.h). Not changed after the session has begun. */
+extern bool mf_session_traces MF_HIDDEN;
+
 static inline bool mf_session_is_active(void)
 {
 	return *mf_session_active_word;
@@ -44,11 +47,16 @@ void mf_session_executing(bool begins);
 void mf_session_count(bool counts);
 
 /*
- * Attaches if massif-ctl started this program; does its work once. Called at the first event and by
- * the constructor, whichever comes first. Takes our variables out of the environment, so that what
- * the program executes is not profiled; unless it is to be, too.
+ * For process/attach.c: makes the word, which says that nothing counts. False: there is no memory for it, or the
+ * kernel cannot empty it in a child (before Linux 4.14).
  */
-void mf_session_attach(void);
+bool mf_session_make_word(void);
+
+/* Events count from now on; the session memory is attached and ready. */
+void mf_session_begin(void);
+
+/* Each stack is verified from now on. */
+void mf_session_verify(void);
 
 /*
  * In a forked child. It is profiled again, though with the parent's memory, which it must not change; its

@@ -11,14 +11,13 @@
 #include "model/model.h"
 #include "model/stacks.h"
 #include "own_memory.h"
-#include "process/fork.h"
+#include "fork_calls.h"
 #include "gate.h"
 #include "lock.h"
-#include "process/seccomp.h"
+#include "objects.h"
+#include "seccomp.h"
 #include "session.h"
 #include "thread_memory.h"
-#include "stack/context.h"
-#include "event/trace.h"
 
 /* So many threads need no memory but what the shim has from the start; others come in chunks. */
 #define PRIVATES_FIRST 256u
@@ -40,7 +39,7 @@ static uint32_t n_fresh = PRIVATES_FIRST;
 /* What is different for some threads or sessions, the complete way sees to. */
 static enum mf_fastpath shortcut_of(const struct mf_thread *thread)
 {
-	if (!thread || thread->counts || mf_trace_wanted)
+	if (!thread || thread->counts || mf_session_traces)
 		return MF_SHORTCUT_NONE;
 	return thread->shares || !&__libc_single_threaded ? MF_SHORTCUT_SHARED : MF_SHORTCUT_ALONE;
 }
@@ -64,7 +63,8 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->n_deferred = 0;
 	thread->entry = NULL;
 	thread->memo.room = private->room;
-	mf_stack_forget(thread);
+	/* No generation that is or will be: what the state remembers of stacks is forgotten before it is used. */
+	thread->generation = mf_objects_generation() - 1;
 }
 
 /* Its tally, in a moment when all are at rest. */

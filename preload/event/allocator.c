@@ -108,7 +108,7 @@ MF_ALIGNED_STACK void mf_allocator_resize_end(struct mf_allocator_resize *resize
 		mf_slowpath_alloc(pointer, resize->size, resize->caller);
 		return;
 	}
-	if (__builtin_expect(mf_trace_wanted, 0))
+	if (__builtin_expect(mf_session_traces, 0))
 		trace_realloc(resize->old, resize->size, pointer);
 	if (resize->is_new)
 		mf_slowpath_alloc(pointer, resize->size, resize->caller);
@@ -136,7 +136,7 @@ MF_ALIGNED_STACK void mf_allocator_resized(void *old, void *pointer, size_t size
 {
 	struct mf_slowpath_realloc state;
 
-	if (__builtin_expect(mf_trace_wanted, 0))
+	if (__builtin_expect(mf_session_traces, 0))
 		trace_realloc(old, size, pointer);
 	if (!old) {
 		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));

@@ -9,6 +9,8 @@
 #include "core/thread.h"
 #include "slowpath.h"
 
+uint64_t mf_nesting_hook_returns;
+
 /* More frames than there are between two allocation functions. */
 #define DEPTH 1024u
 
@@ -149,7 +151,7 @@ static bool visit(const struct mf_walk_frame *frame, const struct mf_registers *
 	note_step(search, frame, outer);
 	search->is_guess |= frame->is_guessed;
 	search->last_sp = outer->sp;
-	search->found = outer->pc == (uint64_t)(uintptr_t)mf_hook_returns;
+	search->found = outer->pc == mf_nesting_hook_returns;
 	search->behind_signal = outer->exact;
 	if (search->found || search->behind_signal)
 		return false;

@@ -20,7 +20,6 @@
 
 #include "model/blocks.h"
 #include "model/trie.h"
-#include "patch/hook.h"
 #include "core/objects.h"
 #include "stack/unwind.h"
 
@@ -110,13 +109,16 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 	return true;
 }
 
+/* Where the originals of hooked functions return to (patch/hook.h); 0: none is hooked. Set before the first is. */
+extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
+
 /* Is @caller nested as one before it was? Not: ask mf_nesting_search(). Uses general registers only. */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
 {
 	const struct mf_nesting_memo *memo = mf_nesting_memo_of(nesting, caller->pc);
 
 	/* The original has jumped to another function, as its last act. */
-	if (caller->pc == (uint64_t)(uintptr_t)mf_hook_returns)
+	if (caller->pc == mf_nesting_hook_returns)
 		return true;
 	if (!nesting->n || memo->pc != caller->pc || caller->exact ||
 	    memo->generation != mf_objects_generation() ||

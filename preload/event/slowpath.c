@@ -19,7 +19,7 @@
 #include "model/stacks.h"
 #include "model/tally.h"
 #include "core/clock.h"
-#include "process/fork.h"
+#include "core/fork_calls.h"
 #include "core/gate.h"
 #include "core/real.h"
 #include "core/session.h"

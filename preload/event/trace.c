@@ -11,13 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "model/log.h"
 #include "core/session.h"
 #include "core/thread.h"
 #include "core/xstate.h"
 
 #define LINE_MAX_BYTES 256u
-
-bool mf_trace_wanted;
 
 static int descriptor; /* 0: no lines */
 static struct stat target;
@@ -28,11 +27,14 @@ struct line {
 	size_t n;
 };
 
-void mf_trace_start(int fd, bool names)
+void mf_trace_start(void)
 {
+	const struct mf_store_header *header = mf_session_store.header;
+	int fd = header->trace_fd;
+
 	descriptor = fd > STDERR_FILENO && fstat(fd, &target) == 0 ? fd : 0;
-	names_wanted = names;
-	mf_trace_wanted = descriptor || names_wanted;
+	names_wanted = header->logs_steps >= MF_LOG_FILTERING;
+	mf_session_traces = descriptor || names_wanted;
 }
 
 /* For the event that follows in this thread. */

@@ -3,18 +3,13 @@
 #ifndef MASSIF_PRELOAD_TRACE_H
 #define MASSIF_PRELOAD_TRACE_H
 
-#include <stdbool.h>
-
 #include "core/session.h"
 
-/* Whether anything is wanted in this program; not changed after the session has begun. */
-extern bool mf_trace_wanted MF_HIDDEN;
-
 /*
- * Begins to write to descriptor @fd, which must not be one that the program knows of; 0: does not.
- * With @names the thread's state has the name of the function called last, too.
+ * Begins to write to the descriptor that the session's header names, if it names one, and to note the name of the
+ * function called last in the thread's state, if the session logs filtering. Sets mf_session_traces.
  */
-void mf_trace_start(int fd, bool names);
+void mf_trace_start(void);
 
 /*
  * Writes a line of @format, a constant that begins with the function's symbol, in which %u stands
@@ -25,7 +20,7 @@ void mf_trace_line(const char *format, ...);
 
 #define MF_TRACE(...)                                        \
 	do {                                                 \
-		if (__builtin_expect(mf_trace_wanted, 0))    \
+		if (__builtin_expect(mf_session_traces, 0))    \
 			mf_trace_line(__VA_ARGS__);          \
 	} while (0)
 

@@ -463,6 +463,7 @@ static mf_hook_take *const takes[MF_HOOK_KINDS] = {
 void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *original, const char *trace)
 {
 	*hook = (struct mf_hook){ .take = takes[kind], .original = original, .trace = trace };
+	mf_nesting_hook_returns = (uintptr_t)mf_hook_returns;
 }
 
 #else

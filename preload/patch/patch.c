@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "core/maps.h"
+#include "core/own_memory.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -188,11 +189,6 @@ static int find_place(uint64_t site, uint64_t *place)
 	return *place ? 0 : -ENOMEM;
 }
 
-size_t mf_patch_bytes(void)
-{
-	return (size_t)n_pools * POOL_BYTES;
-}
-
 static int make_pool(uint64_t site)
 {
 	uint64_t place;
@@ -213,9 +209,11 @@ static int make_pool(uint64_t site)
 		code = -ENOMEM;
 	}
 	errno = saved;
-	if (!code)
-		pools[n_pools++] = (struct pool){ .start = place, .is_open = true };
-	return code;
+	if (code)
+		return code;
+	pools[n_pools++] = (struct pool){ .start = place, .is_open = true };
+	mf_own_memory_add_code(POOL_BYTES);
+	return 0;
 }
 
 static bool is_near(uint64_t a, uint64_t b)

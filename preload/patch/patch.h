@@ -46,7 +46,4 @@ int mf_patch_seal(void);
 int mf_patch_prepare(const void *site, const void *target, const void **via);
 int mf_patch_jump(void *site, const void *via);
 
-/* How many bytes are mapped for what was added so far. */
-size_t mf_patch_bytes(void);
-
 #endif

@@ -396,7 +396,7 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
  */
 static bool calls_next(uint32_t i)
 {
-	return known[i].next_is_system && !is_operator(i) && !is_any_of_c && !mf_trace_wanted;
+	return known[i].next_is_system && !is_operator(i) && !is_any_of_c && !mf_session_traces;
 }
 
 /* What one of our functions leads to from now on: the next definition, or what that does. */

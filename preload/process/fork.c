@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "model/heap.h"
 #include "model/tally.h"
+#include "core/fork_calls.h"
 #include "core/gate.h"
 #include "core/join.h"
 #include "limits.h"
@@ -36,6 +37,7 @@
 #include "stack/context.h"
 #include "core/thread.h"
 #include "event/slowpath.h"
+#include "event/trace.h"
 
 /* Blocks that threads have taken out of the table, to resize them, are in it for a moment. */
 static void put_back(bool back)
@@ -59,7 +61,6 @@ static struct {
 } fork_state;
 
 /* In a child. */
-bool mf_fork_is_newborn;
 static struct mf_lock newborn_lock;
 static struct mf_thread_private *survivor; /* the state of the only thread, which that does not know of yet */
 static bool survivor_was_alone;
@@ -88,7 +89,7 @@ static void thaw(void)
 	fork_state.alone = NULL;
 }
 
-void mf_fork_go_on(void)
+static void go_on(void)
 {
 	int saved = errno;
 
@@ -248,11 +249,12 @@ static bool copy(void)
 		put_back(false);
 		mf_tally_grant(&mf_session_store);
 		mf_session_activate();
+		mf_trace_start();
 	}
 	return continued;
 }
 
-struct mf_thread *mf_fork_begin(void)
+static struct mf_thread *begin(void)
 {
 	int saved = errno;
 
@@ -273,7 +275,7 @@ struct mf_thread *mf_fork_begin(void)
 	return mf_take(survivor, NULL)->thread;
 }
 
-void mf_fork_thread_ended(const struct mf_thread_private *private)
+static void thread_ended(const struct mf_thread_private *private)
 {
 	if (survivor == private)
 		survivor = NULL;
@@ -281,5 +283,6 @@ void mf_fork_thread_ended(const struct mf_thread_private *private)
 
 void mf_fork_start(void)
 {
+	mf_fork_calls = (struct mf_fork_calls){ .go_on = go_on, .begin = begin, .thread_ended = thread_ended };
 	pthread_atfork(prepare, parent, child);
 }

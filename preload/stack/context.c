@@ -9,7 +9,11 @@
 #include "model/trie.h"
 #include "core/gate.h"
 #include "core/lock.h"
+#include "core/objects.h"
 #include "core/session.h"
+#include "eh_frame.h"
+#include "rule_cache.h"
+#include "unwind.h"
 
 /* Protects the trie and its contexts. Readers of what was there before need it not. */
 static struct mf_lock trie_lock;
@@ -266,6 +270,20 @@ uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *call
 /* The frame of events whose stack cannot be known. */
 static uint32_t interrupted_object;
 
+static void forget_object(uint64_t start, uint64_t end)
+{
+	mf_unwind_forget(start, end);
+	mf_eh_frame_gone(start, end);
+}
+
+static bool forget_guesses(void)
+{
+	if (!mf_rule_cache_has_guessed())
+		return false;
+	mf_unwind_forget(0, UINT64_MAX);
+	return true;
+}
+
 void mf_stack_start(void)
 {
 	static const struct mf_object note = {
@@ -274,6 +292,9 @@ void mf_stack_start(void)
 
 	interrupted_object = mf_objects_add(&mf_session_store, &note);
 	mf_trie_prepare_overflow(&mf_session_store);
+	mf_objects_watcher = (struct mf_objects_watcher){
+		.arrived = mf_eh_frame_arrived, .gone = forget_object, .forget_guesses = forget_guesses,
+	};
 }
 
 /* With the lock. */

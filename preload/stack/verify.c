@@ -30,7 +30,6 @@
 #include "cfi/callsite.h"
 #include "cfi.h"
 #include "core/readable.h"
-#include "patch/redirect.h"
 #include "core/seccomp.h"
 #include "core/session.h"
 #include "core/thread.h"
@@ -142,28 +141,15 @@ static long syscall_for_libunwind(long number, long a, long b, long c, long d, l
 	return syscall(number, a, b, c, d, e, f);
 }
 
-static bool withhold_pipe(const struct link_map *libunwind_map)
-{
-	const struct {
-		const char *name;
-		const void *ours;
-	} functions[] = {
-		{ "pipe2", (const void *)make_no_pipe },
-		{ "read", (const void *)read_for_libunwind },
-		{ "write", (const void *)write_for_libunwind },
-		{ "syscall", (const void *)syscall_for_libunwind },
-	};
+const struct mf_verify_function mf_verify_functions[MF_VERIFY_FUNCTIONS] = {
+	{ "pipe2", (const void *)make_no_pipe },
+	{ "read", (const void *)read_for_libunwind },
+	{ "write", (const void *)write_for_libunwind },
+	{ "syscall", (const void *)syscall_for_libunwind },
+};
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (!mf_redirect(libunwind_map->l_addr, functions[i].name, functions[i].ours))
-			return false;
-	return true;
-}
-
-bool mf_verify_start(void)
+bool mf_verify_start(void *handle)
 {
-	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-	bool possible = handle && withhold_pipe(handle);
 	const struct {
 		const char *name;
 		void **function;
@@ -178,7 +164,7 @@ bool mf_verify_start(void)
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		*functions[i].function = possible ? dlsym(handle, functions[i].name) : NULL;
+		*functions[i].function = handle ? dlsym(handle, functions[i].name) : NULL;
 		if (!*functions[i].function) {
 			mf_session_store.header->verify = MF_VERIFY_IMPOSSIBLE;
 			return false;
@@ -480,7 +466,9 @@ void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
 
 #else
 
-bool mf_verify_start(void)
+const struct mf_verify_function mf_verify_functions[MF_VERIFY_FUNCTIONS];
+
+bool mf_verify_start(void *handle)
 {
 	mf_session_store.header->verify = MF_VERIFY_IMPOSSIBLE;
 	return false;

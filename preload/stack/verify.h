@@ -8,11 +8,19 @@
 
 #include "unwind.h"
 
+/* What libunwind calls by these names must lead to ours: see the head of verify.c. */
+struct mf_verify_function {
+	const char *name;
+	const void *ours;
+};
+#define MF_VERIFY_FUNCTIONS 4u
+extern const struct mf_verify_function mf_verify_functions[MF_VERIFY_FUNCTIONS];
+
 /*
- * Loads libunwind, for this process alone: its exception functions stay out of the program's sight.
- * False, with a note in the session memory, if it is not there.
+ * @handle: dlopen's of libunwind, in which the functions were redirected. False, with a note in the session
+ * memory, if it is NULL or lacks a function.
  */
-bool mf_verify_start(void);
+bool mf_verify_start(void *handle);
 
 /* Counts the present stack from @caller on, and whether @context has other frames. */
 void mf_verify_stack(const struct mf_registers *caller, uint32_t context);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+// The start: finds the session's memory, and starts each part of the shim.
+
+#include "attach.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "model/blocks.h"
+#include "model/model.h"
+#include "protocol/join.h"
+#include "core/clock.h"
+#include "core/cxx_library.h"
+#include "core/join.h"
+#include "core/objects.h"
+#include "core/real.h"
+#include "core/session.h"
+#include "core/start.h"
+#include "core/thread.h"
+#include "core/xstate.h"
+#include "stack/context.h"
+#include "stack/depth.h"
+#include "stack/rowcache.h"
+#include "stack/verify.h"
+#include "event/trace.h"
+#include "patch/object_loaded.h"
+#include "patch/redirect.h"
+#include "patch/requests.h"
+#include "patch/takeover.h"
+#include "environment.h"
+#include "follow.h"
+#include "fork.h"
+#include "limits.h"
+#include "syscall.h"
+
+/* The initial stack, which begins with the number of arguments and these. */
+extern void *__libc_stack_end;
+
+/*
+ * The descriptor of the session's memory, or a negative number: massif-ctl's own for the program that
+ * it started, or what it gives to one that is executed later.
+ */
+static int find_memory(char *value, char **rest, int *trace)
+{
+	int fd = mf_join_read(value, rest);
+
+	*trace = -1;
+	if (fd >= 0 || !*rest)
+		return fd;
+	return mf_join_executed(*(long *)__libc_stack_end, (char **)__libc_stack_end + 1, trace);
+}
+
+/* What the program executes finds the shim, too, and asks for a session of its own. */
+static void keep_environment(char *value, const char *rest, const char *preload)
+{
+	memmove(value, rest, strlen(rest) + 1);
+	if (preload)
+		mf_follow_start(preload, value);
+}
+
+#define GAP_BYTES (1u << 20)
+
+/* Returns whether the session's memory, @fd, could be mapped. */
+static bool map_session(int fd)
+{
+	bool has_word = mf_session_make_word(), attached;
+	/* The session's memory would come to lie right below the objects. There is to be room for mf_patch_room(). */
+	void *gap = mmap(NULL, GAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	attached = fd >= 0 && has_word && !mf_store_attach(&mf_session_store, fd, NULL);
+	if (gap != MAP_FAILED)
+		munmap(gap, GAP_BYTES);
+	return attached;
+}
+
+static void attach_session(void)
+{
+	char *value = mf_environment_find(MF_JOIN_VARIABLE), *rest = NULL;
+	int fd, trace;
+	bool attached;
+
+	if (!value)
+		return;
+	mf_limits_raise();
+	fd = find_memory(value, &rest, &trace);
+	attached = map_session(fd);
+	mf_limits_settle();
+	close(fd);
+	if (!attached) {
+		/* massif-ctl sees that nobody attached and says so. */
+		mf_environment_clean();
+		return;
+	}
+	if (rest && mf_session_store.header->traces_children)
+		keep_environment(value, rest, mf_environment_find("LD_PRELOAD"));
+	else
+		mf_environment_clean();
+	if (trace >= 0)
+		mf_session_store.header->trace_fd = trace;
+	if (rest)
+		mf_fork_start();
+	mf_clock_start();
+	mf_depth_start();
+	mf_stack_start();
+	mf_objects_scan();
+	mf_rowcache_open(&mf_session_store);
+	mf_requests_start();
+	/* Before functions are taken over: how depends on it. Nothing is traced while the session is not active. */
+	mf_trace_start();
+	mf_session_store.header->late_objects_error = mf_object_loaded_start();
+	mf_blocks_set_distance(&mf_session_store,
+			       mf_takeover_is_any() ? MF_TAKEOVER_DISTANCE : mf_real_distance());
+	mf_model_attempt(&mf_session_store, 0);
+	__atomic_store_n(&mf_session_store.header->pid, getpid(), __ATOMIC_RELEASE);
+	mf_session_begin();
+}
+
+void mf_attach(void)
+{
+	static int started;
+	int saved = errno;
+
+	/* The first event comes while there is one thread: nobody can be overtaken here. */
+	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		return;
+	mf_thread_local.inside = true;
+	mf_syscall_start();
+	mf_cxx_library_start();
+	mf_xstate_start();
+	attach_session();
+	mf_thread_local.inside = false;
+	errno = saved;
+}
+
+MF_AT_FIRST_EVENT(mf_attach);
+
+/* NULL: it is not there, or goes its own ways. */
+static void *load_libunwind(void)
+{
+	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	const struct link_map *object = handle;
+
+	for (size_t i = 0; object && i < MF_VERIFY_FUNCTIONS; i++)
+		if (!mf_redirect(object->l_addr, mf_verify_functions[i].name, mf_verify_functions[i].ours))
+			return NULL;
+	return handle;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	mf_start();
+	mf_attach();
+	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)
+		return;
+	/*
+	 * Not before: the dynamic linker must be ready to load another object. That has the C library's
+	 * constructor run, with the environment that it knows of.
+	 */
+	environ = mf_environment();
+	if (mf_verify_start(load_libunwind()))
+		mf_session_verify();
+}
