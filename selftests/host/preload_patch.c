@@ -12,21 +12,13 @@
 
 #include "kselftest_harness.h"
 #include "preload/core/maps.h"
-#include "preload/core/own_memory.h"
 #include "preload/patch/patch.h"
+#include "selftests/lib/code_memory.h"
 #include "selftests/lib/refuse_protection.h"
 
 #define PAGE 4096u
 
 typedef int function(void);
-
-/* What the patches report as mapped for code. */
-static size_t code_bytes;
-
-void mf_own_memory_add_code(size_t bytes)
-{
-	code_bytes += bytes;
-}
 
 /* mov $1, %eax; ret; and as many bytes that must stay. */
 static const uint8_t one[16] = { 0xb8, 1, 0, 0, 0, 0xc3, 0x90, 0x90, 1, 2, 3, 4, 5, 6, 7, 8 };
@@ -323,10 +315,10 @@ TEST(pools)
 		}
 		*(volatile char *)room = 1;
 	}
-	EXPECT_EQ(POOLS_MAX * (size_t)POOL_BYTES, code_bytes);
+	EXPECT_EQ(POOLS_MAX * (size_t)POOL_BYTES, code_memory_bytes);
 	for (; i < 10 * POOLS_MAX; i++)
 		ASSERT_EQ(-ENOMEM, mf_patch_room((const void *)abort, POOL_BYTES, &room));
-	EXPECT_EQ(POOLS_MAX * (size_t)POOL_BYTES, code_bytes);
+	EXPECT_EQ(POOLS_MAX * (size_t)POOL_BYTES, code_memory_bytes);
 	EXPECT_EQ(0, mf_patch_seal());
 	for (i = 0; i < POOL_BYTES; i++)
 		ASSERT_EQ(0x5a, ((const unsigned char *)first)[i]);

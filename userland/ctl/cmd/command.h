@@ -16,6 +16,9 @@ struct mf_command {
 extern const struct mf_command mf_commands[];
 extern const unsigned int mf_n_commands;
 
+/* Runs the verb that argv[1] names, or run if it names none. Returns the exit status. */
+int mf_command_dispatch(int argc, char **argv);
+
 /* Prints the help of a single verb, which is named @name. Returns the exit status. */
 int mf_command_explain(const char *name);
 

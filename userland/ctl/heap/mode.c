@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "family.h"
 #include "ctl/launch/exec_watch.h"
 #include "ctl/message/message.h"
@@ -35,7 +36,7 @@ static int prepare_trace(struct mf_run *run, struct heap_state *state,
 {
 	if (!run->options->trace_malloc)
 		return 0;
-	state->trace = mf_launch_move_high(mf_message_target());
+	state->trace = mf_fd_move_high(mf_message_target());
 	if (state->trace < 0)
 		return mf_error_set(err, state->trace,
 				    "no file descriptor is left for --trace-malloc: %s",
@@ -54,7 +55,7 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state,
 
 	if (ret)
 		return ret;
-	state->session = mf_launch_move_high(first->memory);
+	state->session = mf_fd_move_high(first->memory);
 	if (state->session < 0)
 		return mf_error_set(err, state->session,
 				    "no file descriptor is left for the session: %s",

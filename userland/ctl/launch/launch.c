@@ -16,10 +16,6 @@
 
 #define SHELL "/bin/sh"
 
-enum {
-	HIGH_DESCRIPTOR = 1000,
-};
-
 enum stage {
 	STAGE_ENROL,
 	STAGE_EXEC,
@@ -30,22 +26,6 @@ struct failure {
 	enum stage stage;
 	int code;
 };
-
-int mf_launch_move_high(int fd)
-{
-	struct rlimit limit;
-	int lowest = HIGH_DESCRIPTOR, high;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= HIGH_DESCRIPTOR)
-		lowest = limit.rlim_cur > 1 ? (int)limit.rlim_cur - 1 : 0;
-	/* Mostly one try; below are what the program was given, from low numbers up. */
-	for (; lowest > STDERR_FILENO; lowest--) {
-		high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
-		if (high >= 0 || errno != EMFILE)
-			return high >= 0 ? high : -errno;
-	}
-	return -EMFILE;
-}
 
 void mf_launch_reserve_standard(void)
 {

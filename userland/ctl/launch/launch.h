@@ -27,12 +27,6 @@ struct mf_launch {
 	void *enrol_data;
 };
 
-/*
- * A copy of descriptor @fd with a number that programs do not use by themselves: 1000 or above,
- * where the limits allow. Close-on-exec. Returns it or -errno.
- */
-int mf_launch_move_high(int fd);
-
 /* Descriptors 0, 1 and 2 are open afterwards, so that no file of ours takes their place. */
 void mf_launch_reserve_standard(void);
 

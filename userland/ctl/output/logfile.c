@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "ctl/launch/launch.h"
+#include "base/fd.h"
 #include "ctl/message/message.h"
 #include "ctl/files/outname.h"
 
@@ -71,7 +71,7 @@ static char *beside(const char *name)
 /* A descriptor of ours for @fd, that the program does not get. */
 static int keep(struct mf_logfile *log, int fd)
 {
-	log->fd = mf_launch_move_high(fd);
+	log->fd = mf_fd_move_high(fd);
 	if (log->fd < 0)
 		return log->fd;
 	mf_message_set_target(log->fd);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+// File descriptors of massif-ctl's own.
+
+#include "fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define HIGH_DESCRIPTOR 1000
+
+int mf_fd_move_high(int fd)
+{
+	struct rlimit limit;
+	int lowest = HIGH_DESCRIPTOR, high;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= HIGH_DESCRIPTOR)
+		lowest = limit.rlim_cur > 1 ? (int)limit.rlim_cur - 1 : 0;
+	/* Mostly one try; below are what the program was given, from low numbers up. */
+	for (; lowest > STDERR_FILENO; lowest--) {
+		high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+		if (high >= 0 || errno != EMFILE)
+			return high >= 0 ? high : -errno;
+	}
+	return -EMFILE;
+}
