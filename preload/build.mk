@@ -8,7 +8,7 @@ PRELOAD_SRCS := $(wildcard preload/*/*.c) \
 	userland/model/heap.c userland/model/filter_client.c \
 	userland/model/tally.c userland/model/tolerance.c userland/model/ledger.c userland/model/stacks.c \
 	userland/cfi/callsite.c userland/cfi/request_site.c \
-	userland/cfi/dwarf.c userland/cfi/description.c userland/cfi/program.c userland/cfi/rows.c \
+	userland/cfi/dwarf.c userland/cfi/cie.c userland/cfi/description.c userland/cfi/program.c userland/cfi/rows.c \
 	userland/cfi/expression.c userland/cfi/frame.c userland/cfi/rowfile.c
 PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 

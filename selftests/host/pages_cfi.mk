@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/pages_cfi: $(O)/userland/cfi/index.o
+$(O)/selftests/host/pages_cfi: $(addprefix $(O)/userland/cfi/,index.o cie.o dwarf.o)

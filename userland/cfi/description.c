@@ -4,12 +4,11 @@
 
 #include "description.h"
 
+#include <dwarf.h>
 #include <string.h>
 
-enum {
-	ENCODING_TABLE = 0x3b, /* datarel | sdata4: the sorted table of .eh_frame_hdr */
-	ENCODING_OMITTED = 0xff,
-};
+/* The encoding of the sorted table of .eh_frame_hdr, wherever there is one. */
+#define ENCODING_TABLE (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 
 /* The @size bytes at @at, as far as they lie in @object: its tables may be damaged. */
 static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8_t *at, uint64_t size)
@@ -18,7 +17,7 @@ static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8
 		at = object->end;
 	if (size > (uint64_t)(object->end - at))
 		size = (uint64_t)(object->end - at);
-	return (struct mf_dwarf){ at, at + size };
+	return (struct mf_dwarf){ .at = at, .end = at + size };
 }
 
 /* The entry at @at behind its length; an empty one if it is none that we know. */
@@ -30,43 +29,12 @@ static struct mf_dwarf read_entry(const struct mf_rows_object *object, const uin
 	return bytes_in(object, cursor.at, length == 0xffffffff ? 0 : length);
 }
 
-static bool read_cie(const struct mf_rows_object *object, const uint8_t *at, struct mf_description_common *cie)
+static bool read_cie(const struct mf_rows_object *object, const uint8_t *at, struct mf_cie *cie)
 {
-	struct mf_dwarf cursor = read_entry(object, at);
-	const char *augmentation;
+	struct mf_dwarf entry = read_entry(object, at);
 
-	if (cursor.at == cursor.end || mf_dwarf_fixed(&cursor, 4) != 0)
-		return false;
-	mf_dwarf_fixed(&cursor, 1); /* version */
-	augmentation = (const char *)cursor.at;
-	cursor.at += strnlen(augmentation, (size_t)(cursor.end - cursor.at));
-	if (cursor.at == cursor.end)
-		return false;
-	cursor.at++;
-	memset(cie, 0, sizeof(*cie));
-	cie->code_align = mf_dwarf_uleb(&cursor);
-	cie->data_align = mf_dwarf_sleb(&cursor);
-	if (mf_dwarf_uleb(&cursor) != MF_DWARF_RA)
-		return false;
-	if (*augmentation == 'z') {
-		struct mf_dwarf data = mf_dwarf_block(&cursor);
-
-		cie->augmented = true;
-		for (augmentation++; *augmentation; augmentation++) {
-			if (*augmentation == 'R')
-				cie->encoding = (uint8_t)mf_dwarf_fixed(&data, 1);
-			else if (*augmentation == 'P')
-				mf_dwarf_encoded(&data, (uint8_t)mf_dwarf_fixed(&data, 1));
-			else if (*augmentation == 'L')
-				mf_dwarf_fixed(&data, 1);
-			else if (*augmentation == 'S')
-				cie->signal = true;
-		}
-	} else if (*augmentation) {
-		return false;
-	}
-	cie->program = cursor;
-	return true;
+	return entry.at < entry.end && mf_dwarf_fixed(&entry, 4) == 0 && mf_cie_read(entry, cie) &&
+	       cie->return_register == MF_DWARF_RA;
 }
 
 /*
@@ -85,7 +53,7 @@ static enum mf_description_found search_table(const struct mf_rows_object *objec
 	} entry;
 	uint64_t count, low = 0, high;
 
-	if (cursor.end - cursor.at < 4 || header[0] != 1 || header[2] == ENCODING_OMITTED ||
+	if (cursor.end - cursor.at < 4 || header[0] != 1 || header[2] == DW_EH_PE_omit ||
 	    header[3] != ENCODING_TABLE)
 		return MF_DESCRIPTION_UNKNOWN;
 	cursor.at += 4;
@@ -118,10 +86,10 @@ static bool read_description(const struct mf_rows_object *object, const uint8_t 
 	/* The distance of the CIE, from here. */
 	cie = found->program.at;
 	cie -= mf_dwarf_fixed(&found->program, 4);
-	if (!read_cie(object, cie, &found->common))
+	if (!read_cie(object, cie, &found->cie))
 		return false;
-	found->begin = mf_dwarf_encoded(&found->program, found->common.encoding);
-	found->size = mf_dwarf_encoded(&found->program, found->common.encoding & 0x0f);
+	found->begin = mf_dwarf_encoded(&found->program, found->cie.encoding);
+	found->size = mf_dwarf_encoded(&found->program, found->cie.encoding & 0x0f);
 	return found->size <= UINT64_MAX - found->begin;
 }
 
@@ -143,7 +111,7 @@ static enum mf_description_found search_frames(const struct mf_rows_object *obje
 			continue;
 		if (length > (uint64_t)(cursor.end - cursor.at))
 			break;
-		id = length < 4 ? 0 : mf_dwarf_fixed(&(struct mf_dwarf){ cursor.at, cursor.end }, 4);
+		id = length < 4 ? 0 : mf_dwarf_fixed(&(struct mf_dwarf){ .at = cursor.at, .end = cursor.end }, 4);
 		cursor.at += length;
 		if (!id || !read_description(object, at, &description) || description.begin > pc ||
 		    (kind == MF_DESCRIPTION_FOUND && description.begin <= found->begin))

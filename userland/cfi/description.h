@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The entry of .eh_frame that describes some code. */
-#ifndef MASSIF_UNWIND_DESCRIPTION_H
-#define MASSIF_UNWIND_DESCRIPTION_H
+#ifndef MASSIF_CFI_DESCRIPTION_H
+#define MASSIF_CFI_DESCRIPTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cie.h"
 #include "dwarf.h"
 
 /* An object in memory, where it was loaded or mapped as if; at least the part that its tables are in. */
@@ -16,18 +17,9 @@ struct mf_rows_object {
 	uint64_t frames_size;
 };
 
-/* What several descriptions have in common (a CIE). */
-struct mf_description_common {
-	struct mf_dwarf program;
-	uint64_t code_align;
-	int64_t data_align;
-	uint8_t encoding;
-	bool augmented, signal;
-};
-
 /* An FDE, read as far as its instructions. The code is from @begin on, @size bytes. */
 struct mf_description {
-	struct mf_description_common common;
+	struct mf_cie cie;
 	struct mf_dwarf program;
 	uint64_t begin, size;
 };

@@ -3,6 +3,7 @@
 
 #include "dwarf.h"
 
+#include <dwarf.h>
 #include <string.h>
 
 uint64_t mf_dwarf_fixed(struct mf_dwarf *reader, size_t size)
@@ -11,6 +12,7 @@ uint64_t mf_dwarf_fixed(struct mf_dwarf *reader, size_t size)
 
 	if ((size_t)(reader->end - reader->at) < size) {
 		reader->at = reader->end;
+		reader->overrun = true;
 		return 0;
 	}
 	memcpy(&value, reader->at, size);
@@ -47,27 +49,28 @@ int64_t mf_dwarf_sleb(struct mf_dwarf *reader)
 
 uint64_t mf_dwarf_encoded(struct mf_dwarf *reader, uint8_t encoding)
 {
-	uint64_t base = (encoding & 0x70) == 0x10 ? (uint64_t)(uintptr_t)reader->at : 0;
+	uint64_t base = (encoding & 0x70) == DW_EH_PE_pcrel ? (uint64_t)(uintptr_t)reader->at : 0;
 
 	switch (encoding & 0x0f) {
-	case 0x00:
-	case 0x04:
-	case 0x0c:
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
 		return base + mf_dwarf_fixed(reader, 8);
-	case 0x01:
+	case DW_EH_PE_uleb128:
 		return base + mf_dwarf_uleb(reader);
-	case 0x02:
+	case DW_EH_PE_udata2:
 		return base + mf_dwarf_fixed(reader, 2);
-	case 0x03:
+	case DW_EH_PE_udata4:
 		return base + mf_dwarf_fixed(reader, 4);
-	case 0x09:
+	case DW_EH_PE_sleb128:
 		return base + (uint64_t)mf_dwarf_sleb(reader);
-	case 0x0a:
+	case DW_EH_PE_sdata2:
 		return base + (uint64_t)(int16_t)mf_dwarf_fixed(reader, 2);
-	case 0x0b:
+	case DW_EH_PE_sdata4:
 		return base + (uint64_t)(int32_t)mf_dwarf_fixed(reader, 4);
 	default:
 		reader->at = reader->end;
+		reader->overrun = true;
 		return 0;
 	}
 }
@@ -77,8 +80,10 @@ struct mf_dwarf mf_dwarf_block(struct mf_dwarf *reader)
 	uint64_t length = mf_dwarf_uleb(reader);
 	struct mf_dwarf block = { reader->at, reader->at };
 
-	if (length > (uint64_t)(reader->end - reader->at))
+	if (length > (uint64_t)(reader->end - reader->at)) {
+		reader->overrun = true;
 		length = 0;
+	}
 	block.end += length;
 	reader->at += length;
 	return block;

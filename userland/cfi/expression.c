@@ -3,19 +3,7 @@
 
 #include "expression.h"
 
-enum {
-	OP_ADDR = 0x03, OP_DEREF = 0x06,
-	OP_CONST1U = 0x08, OP_CONST1S, OP_CONST2U, OP_CONST2S, OP_CONST4U, OP_CONST4S, OP_CONST8U, OP_CONST8S,
-	OP_CONSTU, OP_CONSTS,
-	OP_DUP = 0x12, OP_DROP, OP_OVER, OP_PICK, OP_SWAP, OP_ROT,
-	OP_ABS = 0x19, OP_AND, OP_DIV, OP_MINUS, OP_MOD, OP_MUL, OP_NEG, OP_NOT, OP_OR, OP_PLUS, OP_PLUS_UCONST,
-	OP_SHL, OP_SHR, OP_SHRA, OP_XOR, OP_BRA,
-	OP_EQ, OP_GE, OP_GT, OP_LE, OP_LT, OP_NE, OP_SKIP,
-	OP_LIT0 = 0x30, OP_LIT31 = 0x4f,
-	OP_REG0 = 0x50, OP_REG31 = 0x6f,
-	OP_BREG0 = 0x70, OP_BREG31 = 0x8f,
-	OP_REGX = 0x90, OP_BREGX = 0x92, OP_DEREF_SIZE = 0x94, OP_NOP = 0x96,
-};
+#include <dwarf.h>
 
 struct machine {
 	struct mf_dwarf code;
@@ -92,31 +80,31 @@ static bool combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *result)
 	int64_t left = (int64_t)a, right = (int64_t)b;
 
 	switch (op) {
-	case OP_AND: *result = a & b; return true;
-	case OP_OR: *result = a | b; return true;
-	case OP_XOR: *result = a ^ b; return true;
-	case OP_PLUS: *result = a + b; return true;
-	case OP_MINUS: *result = a - b; return true;
-	case OP_MUL: *result = a * b; return true;
-	case OP_DIV:
+	case DW_OP_and: *result = a & b; return true;
+	case DW_OP_or: *result = a | b; return true;
+	case DW_OP_xor: *result = a ^ b; return true;
+	case DW_OP_plus: *result = a + b; return true;
+	case DW_OP_minus: *result = a - b; return true;
+	case DW_OP_mul: *result = a * b; return true;
+	case DW_OP_div:
 		if (!right)
 			return false;
 		*result = right == -1 ? 0 - a : (uint64_t)(left / right);
 		return true;
-	case OP_MOD:
+	case DW_OP_mod:
 		if (!b)
 			return false;
 		*result = a % b;
 		return true;
-	case OP_SHL: *result = b < 64 ? a << b : 0; return true;
-	case OP_SHR: *result = b < 64 ? a >> b : 0; return true;
-	case OP_SHRA: *result = (uint64_t)(left >> (b < 63 ? b : 63)); return true;
-	case OP_EQ: *result = left == right; return true;
-	case OP_GE: *result = left >= right; return true;
-	case OP_GT: *result = left > right; return true;
-	case OP_LE: *result = left <= right; return true;
-	case OP_LT: *result = left < right; return true;
-	case OP_NE: *result = left != right; return true;
+	case DW_OP_shl: *result = b < 64 ? a << b : 0; return true;
+	case DW_OP_shr: *result = b < 64 ? a >> b : 0; return true;
+	case DW_OP_shra: *result = (uint64_t)(left >> (b < 63 ? b : 63)); return true;
+	case DW_OP_eq: *result = left == right; return true;
+	case DW_OP_ge: *result = left >= right; return true;
+	case DW_OP_gt: *result = left > right; return true;
+	case DW_OP_le: *result = left <= right; return true;
+	case DW_OP_lt: *result = left < right; return true;
+	case DW_OP_ne: *result = left != right; return true;
 	default: return false;
 	}
 }
@@ -128,10 +116,10 @@ static bool change_top(struct machine *machine, uint8_t op)
 	if (!pop(machine, &value))
 		return false;
 	switch (op) {
-	case OP_ABS: return push(machine, value >> 63 ? 0 - value : value);
-	case OP_NEG: return push(machine, 0 - value);
-	case OP_NOT: return push(machine, ~value);
-	default: return push(machine, value + mf_dwarf_uleb(&machine->code)); /* OP_PLUS_UCONST */
+	case DW_OP_abs: return push(machine, value >> 63 ? 0 - value : value);
+	case DW_OP_neg: return push(machine, 0 - value);
+	case DW_OP_not: return push(machine, ~value);
+	default: return push(machine, value + mf_dwarf_uleb(&machine->code)); /* DW_OP_plus_uconst */
 	}
 }
 
@@ -141,64 +129,64 @@ static bool step(struct machine *machine)
 	uint8_t op = (uint8_t)mf_dwarf_fixed(code, 1);
 	uint64_t a, b, number;
 
-	if (op >= OP_LIT0 && op <= OP_LIT31)
-		return push(machine, op - OP_LIT0);
-	if (op >= OP_REG0 && op <= OP_REG31)
-		return push_register(machine, op - OP_REG0, 0);
-	if (op >= OP_BREG0 && op <= OP_BREG31)
-		return push_register(machine, op - OP_BREG0, mf_dwarf_sleb(code));
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
+		return push(machine, op - DW_OP_lit0);
+	if (op >= DW_OP_reg0 && op <= DW_OP_reg31)
+		return push_register(machine, op - DW_OP_reg0, 0);
+	if (op >= DW_OP_breg0 && op <= DW_OP_breg31)
+		return push_register(machine, op - DW_OP_breg0, mf_dwarf_sleb(code));
 	switch (op) {
-	case OP_NOP:
+	case DW_OP_nop:
 		return true;
-	case OP_REGX:
+	case DW_OP_regx:
 		return push_register(machine, mf_dwarf_uleb(code), 0);
-	case OP_BREGX:
+	case DW_OP_bregx:
 		number = mf_dwarf_uleb(code);
 		return push_register(machine, number, mf_dwarf_sleb(code));
-	case OP_ADDR:
-	case OP_CONST8U:
-	case OP_CONST8S:
+	case DW_OP_addr:
+	case DW_OP_const8u:
+	case DW_OP_const8s:
 		return push(machine, mf_dwarf_fixed(code, 8));
-	case OP_CONST1U:
+	case DW_OP_const1u:
 		return push(machine, mf_dwarf_fixed(code, 1));
-	case OP_CONST1S:
+	case DW_OP_const1s:
 		return push(machine, (uint64_t)(int8_t)mf_dwarf_fixed(code, 1));
-	case OP_CONST2U:
+	case DW_OP_const2u:
 		return push(machine, mf_dwarf_fixed(code, 2));
-	case OP_CONST2S:
+	case DW_OP_const2s:
 		return push(machine, (uint64_t)(int16_t)mf_dwarf_fixed(code, 2));
-	case OP_CONST4U:
+	case DW_OP_const4u:
 		return push(machine, mf_dwarf_fixed(code, 4));
-	case OP_CONST4S:
+	case DW_OP_const4s:
 		return push(machine, (uint64_t)(int32_t)mf_dwarf_fixed(code, 4));
-	case OP_CONSTU:
+	case DW_OP_constu:
 		return push(machine, mf_dwarf_uleb(code));
-	case OP_CONSTS:
+	case DW_OP_consts:
 		return push(machine, (uint64_t)mf_dwarf_sleb(code));
-	case OP_DEREF:
+	case DW_OP_deref:
 		return dereference(machine, 8);
-	case OP_DEREF_SIZE:
+	case DW_OP_deref_size:
 		return dereference(machine, mf_dwarf_fixed(code, 1));
-	case OP_DUP:
+	case DW_OP_dup:
 		return pick(machine, 0);
-	case OP_OVER:
+	case DW_OP_over:
 		return pick(machine, 1);
-	case OP_PICK:
+	case DW_OP_pick:
 		return pick(machine, mf_dwarf_fixed(code, 1));
-	case OP_DROP:
+	case DW_OP_drop:
 		return pop(machine, &a);
-	case OP_SWAP:
+	case DW_OP_swap:
 		return pop(machine, &a) && pop(machine, &b) && push(machine, a) && push(machine, b);
-	case OP_ROT:
+	case DW_OP_rot:
 		return rotate(machine);
-	case OP_ABS:
-	case OP_NEG:
-	case OP_NOT:
-	case OP_PLUS_UCONST:
+	case DW_OP_abs:
+	case DW_OP_neg:
+	case DW_OP_not:
+	case DW_OP_plus_uconst:
 		return change_top(machine, op);
-	case OP_SKIP:
+	case DW_OP_skip:
 		return jump(machine, (int16_t)mf_dwarf_fixed(code, 2));
-	case OP_BRA:
+	case DW_OP_bra:
 		number = mf_dwarf_fixed(code, 2);
 		return pop(machine, &a) && (!a || jump(machine, (int16_t)number));
 	default:

@@ -93,6 +93,6 @@ enum mf_frame_undone mf_frame_undo(const struct mf_rows_object *object, uint64_t
 	if (!undo.after.value[MF_DWARF_RA])
 		return MF_FRAME_END;
 	*registers = undo.after;
-	*exact = description.common.signal;
+	*exact = description.cie.signal;
 	return MF_FRAME_DONE;
 }

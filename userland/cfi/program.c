@@ -6,12 +6,13 @@
 
 #include "program.h"
 
+#include <dwarf.h>
 #include <string.h>
 
 #define STATES_MAX 16
 
 struct run {
-	const struct mf_description_common *common;
+	const struct mf_cie *cie;
 	const uint8_t *wanted;
 	uint64_t pc;
 	uint64_t start, end;	/* addresses for which the state holds */
@@ -34,7 +35,7 @@ static int64_t times(const struct run *run, int64_t factor)
 {
 	int64_t product;
 
-	return __builtin_mul_overflow(factor, run->common->data_align, &product) ? INT64_MAX : product;
+	return __builtin_mul_overflow(factor, run->cie->data_align, &product) ? INT64_MAX : product;
 }
 
 static void put(struct run *run, uint8_t reg, struct mf_place place)
@@ -115,9 +116,9 @@ static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 	uint8_t operand = op & 0x3f;
 
 	switch (op & 0xc0) {
-	case 0x40: /* advance_loc */
-		return move(run, run->start + operand * run->common->code_align);
-	case 0x80: /* offset */
+	case DW_CFA_advance_loc:
+		return move(run, run->start + operand * run->cie->code_align);
+	case DW_CFA_offset:
 		put(run, operand, offset_place(MF_PLACE_AT_CFA, times(run, (int64_t)mf_dwarf_uleb(program))));
 		return true;
 	default: /* restore */
@@ -142,83 +143,83 @@ static void follow(struct run *run, struct mf_dwarf program)
 			continue;
 		}
 		switch (op) {
-		case 0x00: /* nop */
+		case DW_CFA_nop:
 			break;
-		case 0x01: /* set_loc */
-			if (!move(run, mf_dwarf_encoded(&program, run->common->encoding)))
+		case DW_CFA_set_loc:
+			if (!move(run, mf_dwarf_encoded(&program, run->cie->encoding)))
 				return;
 			break;
-		case 0x02: /* advance_loc1, 2, 4 */
-		case 0x03:
-		case 0x04:
-			if (!move(run, run->start + mf_dwarf_fixed(&program, 1u << (op - 0x02)) * run->common->code_align))
+		case DW_CFA_advance_loc1:
+		case DW_CFA_advance_loc2:
+		case DW_CFA_advance_loc4:
+			if (!move(run, run->start + mf_dwarf_fixed(&program, 1u << (op - DW_CFA_advance_loc1)) * run->cie->code_align))
 				return;
 			break;
-		case 0x05: /* offset_extended */
+		case DW_CFA_offset_extended:
 			reg = read_register(&program);
 			put(run, reg, offset_place(MF_PLACE_AT_CFA, times(run, (int64_t)mf_dwarf_uleb(&program))));
 			break;
-		case 0x06: /* restore_extended */
+		case DW_CFA_restore_extended:
 			restore(run, read_register(&program));
 			break;
-		case 0x07: /* undefined */
+		case DW_CFA_undefined:
 			put(run, read_register(&program), offset_place(MF_PLACE_UNDEFINED, 0));
 			break;
-		case 0x08: /* same_value */
+		case DW_CFA_same_value:
 			put(run, read_register(&program), offset_place(MF_PLACE_KEPT, 0));
 			break;
-		case 0x09: /* register */
+		case DW_CFA_register:
 			reg = read_register(&program);
 			put(run, reg, register_place(read_register(&program), 0));
 			break;
-		case 0x0a: /* remember_state */
+		case DW_CFA_remember_state:
 			if (depth == STATES_MAX)
 				goto unknown;
 			kept[depth++] = *state;
 			break;
-		case 0x0b: /* restore_state */
+		case DW_CFA_restore_state:
 			if (!depth)
 				goto unknown;
 			*state = kept[--depth];
 			break;
-		case 0x0c: /* def_cfa */
+		case DW_CFA_def_cfa:
 			reg = read_register(&program);
 			state->cfa = register_place(reg, (int64_t)mf_dwarf_uleb(&program));
 			break;
-		case 0x0d: /* def_cfa_register */
+		case DW_CFA_def_cfa_register:
 			set_cfa_register(run, read_register(&program));
 			break;
-		case 0x0e: /* def_cfa_offset */
+		case DW_CFA_def_cfa_offset:
 			set_cfa_offset(run, (int64_t)mf_dwarf_uleb(&program));
 			break;
-		case 0x0f: /* def_cfa_expression */
+		case DW_CFA_def_cfa_expression:
 			state->cfa = read_expression(&program, MF_PLACE_VALUE);
 			break;
-		case 0x10: /* expression */
-		case 0x16: /* val_expression */
+		case DW_CFA_expression:
+		case DW_CFA_val_expression:
 			reg = read_register(&program);
-			put(run, reg, read_expression(&program, op == 0x10 ? MF_PLACE_EXPRESSION : MF_PLACE_VALUE));
+			put(run, reg, read_expression(&program, op == DW_CFA_expression ? MF_PLACE_EXPRESSION : MF_PLACE_VALUE));
 			break;
-		case 0x11: /* offset_extended_sf */
+		case DW_CFA_offset_extended_sf:
 			reg = read_register(&program);
 			put(run, reg, offset_place(MF_PLACE_AT_CFA, times(run, mf_dwarf_sleb(&program))));
 			break;
-		case 0x12: /* def_cfa_sf */
+		case DW_CFA_def_cfa_sf:
 			reg = read_register(&program);
 			state->cfa = register_place(reg, times(run, mf_dwarf_sleb(&program)));
 			break;
-		case 0x13: /* def_cfa_offset_sf */
+		case DW_CFA_def_cfa_offset_sf:
 			set_cfa_offset(run, times(run, mf_dwarf_sleb(&program)));
 			break;
-		case 0x14: /* val_offset */
+		case DW_CFA_val_offset:
 			reg = read_register(&program);
 			put(run, reg, offset_place(MF_PLACE_CFA, times(run, (int64_t)mf_dwarf_uleb(&program))));
 			break;
-		case 0x15: /* val_offset_sf */
+		case DW_CFA_val_offset_sf:
 			reg = read_register(&program);
 			put(run, reg, offset_place(MF_PLACE_CFA, times(run, mf_dwarf_sleb(&program))));
 			break;
-		case 0x2e: /* GNU_args_size */
+		case DW_CFA_GNU_args_size:
 			mf_dwarf_uleb(&program);
 			break;
 		default:
@@ -237,7 +238,7 @@ struct mf_program_state mf_program_run(const struct mf_description *description,
 	struct mf_program_state state, initial;
 	struct mf_dwarf program = description->program;
 	struct run run = {
-		.common = &description->common, .wanted = wanted, .pc = pc,
+		.cie = &description->cie, .wanted = wanted, .pc = pc,
 		.start = description->begin, .end = description->begin + description->size,
 		.state = &state,
 	};
@@ -246,9 +247,9 @@ struct mf_program_state mf_program_run(const struct mf_description *description,
 	for (size_t i = 0; i < MF_PROGRAM_REGISTERS; i++)
 		state.of[i] = wanted[i] == MF_DWARF_RA ? offset_place(MF_PLACE_AT_CFA, -8) :
 							 offset_place(MF_PLACE_KEPT, 0);
-	if (description->common.augmented)
+	if (description->cie.augmented)
 		mf_dwarf_block(&program);
-	follow(&run, description->common.program);
+	follow(&run, description->cie.program);
 	initial = state;
 	run.initial = &initial;
 	follow(&run, program);

@@ -155,6 +155,6 @@ struct mf_row mf_rows_find(const struct mf_rows_object *object, uint64_t pc)
 	if (!mf_description_holds(&found, pc))
 		return row;
 	state = mf_program_run(&found, wanted, pc, &row.start, &row.end);
-	row.rule = found.common.signal ? signal_rule(&state) : rule_of(&state);
+	row.rule = found.cie.signal ? signal_rule(&state) : rule_of(&state);
 	return row;
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A common information entry (CIE): what the unwind rules of several functions have in common. */
+#ifndef MASSIF_CFI_CIE_H
+#define MASSIF_CFI_CIE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dwarf.h"
+
+struct mf_cie {
+	struct mf_dwarf program; /* its instructions */
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t return_register;
+	uint8_t encoding; /* of the addresses in its FDEs, DW_EH_PE_* */
+	bool augmented;	  /* its FDEs have augmentation data, too */
+	bool signal;	  /* its functions are signal handlers' frames */
+};
+
+/*
+ * Reads the CIE of .eh_frame or .debug_frame whose bytes behind the identifier are @entry. False: it is cut short, or has
+ * a form that we do not know.
+ */
+bool mf_cie_read(struct mf_dwarf entry, struct mf_cie *cie);
+
+#endif
