@@ -6,49 +6,49 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Of the verbs that look at a profile that grows. */
+/* For the verbs that read a running profile. */
 #define SNAPSHOT_DETAILS(file)                                                                     \
-	"  Writes it to the file, " file " by default, or to standard output if the file is -.\n"  \
-	"  --pid chooses one of several profiles; massif-ctl list shows them. The program and its\n" \
-	"  own profile go on unchanged.\n"
+	"  Writes to the file, " file " by default; - is standard output. If several profiles are\n" \
+	"  running, --pid selects one; massif-ctl list shows them. The program and its profile go on\n" \
+	"  unchanged.\n"
 
 const struct mf_command mf_commands[] = {
-	{ "run", "run [options] [--] program arguments...", "profile a program from its start",
+	{ "run", "run [options] [--] program arguments...", "run a program and profile it",
 	  mf_command_run, .has_options = true },
-	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process",
+	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process; needs massif.ko",
 	  mf_command_attach,
-	  "  Records how the memory mappings of process PID change, with the call stacks, from now on. What\n"
-	  "  was mapped before is there from the first snapshot, without its stacks. Recording ends after\n"
-	  "  S seconds (--duration), at Ctrl-C or SIGTERM, or with the process; the process goes on. The file,\n"
-	  "  massif.out.PID unless --massif-out-file says otherwise, ends with a tree of that moment.\n"
+	  "  Records every change of the memory mappings of process PID, with its call stack. Memory that was\n"
+	  "  mapped earlier is shown from the first snapshot on, without call stacks. The profile ends after S\n"
+	  "  seconds (--duration), at Ctrl-C or SIGTERM, or when the process ends; the process itself goes on.\n"
+	  "  The file (massif.out.PID by default, see --massif-out-file) ends with a detailed snapshot.\n"
 	  "\n"
-	  "  attach needs the kernel module massif.ko (massif-ctl doctor tells what is missing), and the\n"
-	  "  right to trace the process: the same user, or root. Heap mode cannot attach: start the program\n"
-	  "  with massif-ctl run for that. Options that are about blocks of malloc have no effect.\n",
+	  "  attach needs the kernel module massif.ko (massif-ctl doctor reports what is missing) and the\n"
+	  "  right to trace the process: be its user, or root. It cannot profile the heap: use massif-ctl run\n"
+	  "  for that. Options that concern malloc'd blocks have no effect.\n",
 	  .has_options = true },
-	{ "rescue", "rescue PID [options]", "go on with a profile whose massif-ctl was killed",
+	{ "rescue", "rescue PID [options]", "recover a profile whose massif-ctl was killed",
 	  mf_command_rescue,
-	  "  When massif-ctl was killed (SIGKILL, the OOM killer), the profile of process PID is still in its\n"
-	  "  memory, complete, as long as the process runs. Root goes on with it, in the background or with\n"
-	  "  --wait=yes in the foreground, and the file is written when the process ends. Its own user has\n"
-	  "  the profile written as it is now, as often as wanted. Options and the file's name are those with\n"
-	  "  which the profile was begun, unless others are given; of another user's process, the file is\n"
-	  "  massif.out.PID here.\n",
+	  "  If massif-ctl was killed (SIGKILL, the OOM killer), the complete profile remains in the memory of\n"
+	  "  process PID for as long as the process runs. Root resumes the profile, in the background or, with\n"
+	  "  --wait=yes, in the foreground; the file is written when the process ends. The user of the process\n"
+	  "  writes the profile as it is now, as often as needed. Options and file name are those of the\n"
+	  "  original command unless overridden; for a process of another user, the file is massif.out.PID in\n"
+	  "  the current directory.\n",
 	  .has_options = true },
-	{ "list", "list", "the profiles that grow now", mf_command_list },
-	{ "snapshot", "snapshot [--pid PID] [file]", "a snapshot of a profile that grows",
+	{ "list", "list", "list the running profiles", mf_command_list },
+	{ "snapshot", "snapshot [--pid PID] [file]", "write a snapshot of a running profile",
 	  mf_command_snapshot,
 	  SNAPSHOT_DETAILS("massif.vgdb.out") },
-	{ "detailed_snapshot", "detailed_snapshot [--pid PID] [file]", "the same with its tree",
+	{ "detailed_snapshot", "detailed_snapshot [--pid PID] [file]", "write a detailed snapshot, with its tree",
 	  mf_command_detailed_snapshot,
 	  SNAPSHOT_DETAILS("massif.vgdb.out") },
-	{ "all_snapshots", "all_snapshots [--pid PID] [file]", "its file as it would be now",
+	{ "all_snapshots", "all_snapshots [--pid PID] [file]", "write all snapshots taken so far",
 	  mf_command_all_snapshots,
 	  SNAPSHOT_DETAILS("massif.vgdb.out") },
-	{ "xtmemory", "xtmemory [--pid PID] [file]", "an execution tree of its live blocks",
+	{ "xtmemory", "xtmemory [--pid PID] [file]", "write an execution tree of the live blocks",
 	  mf_command_xtmemory,
 	  SNAPSHOT_DETAILS("xtmemory.kcg.%p.%n") },
-	{ "doctor", "doctor [--mode=heap|pages|all]", "what works here, and what to do for the rest",
+	{ "doctor", "doctor [--mode=heap|pages|all]", "check what works on this machine, and how to fix the rest",
 	  mf_command_doctor },
 	{ "help", "help", "print this text", mf_command_help },
 	{ "version", "version", "print the version", mf_command_version },

@@ -19,7 +19,7 @@ static int finish(void)
 
 static void print_options(void)
 {
-	printf("\n  options, with defaults in [ ]:\n");
+	printf("\n  options (defaults in brackets):\n");
 	mf_options_print_help(stdout);
 }
 
@@ -41,11 +41,11 @@ int mf_command_explain(const char *name)
 
 int mf_command_help(int argc, char **argv)
 {
-	printf("Profiles the memory of a program; ms_print shows the file that it writes.\n\n");
+	printf("Profiles how much memory a program uses over time, and which code allocated it.\nms_print turns the resulting file into a report.\n\n");
 	for (unsigned int i = 0; i < mf_n_commands; i++)
 		printf("%s massif-ctl %-42s %s\n", i ? "      " : "usage:", mf_commands[i].usage,
 		       mf_commands[i].summary);
-	printf("       massif-ctl %-42s the same as run\n", "[options] [--] program arguments...");
+	printf("       massif-ctl %-42s same as run\n", "[options] [--] program arguments...");
 	print_options();
 	return finish();
 }
