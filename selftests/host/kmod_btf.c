@@ -267,6 +267,35 @@ TEST(prototypes)
 	free(data);
 }
 
+/* What is found for a function whose argument is an int below so many typedefs. */
+static int verdict_of_layers(unsigned int layers)
+{
+	uint32_t type;
+	unsigned char *data;
+	size_t size;
+	int found;
+
+	memset(&made, 0, sizeof(made));
+	made.strings_size = 1;
+	type = put_int("int", 4);
+	while (layers--)
+		type = put_of(BTF_KIND_TYPEDEF, "t", type);
+	FUNCTION("layered", 0, type);
+	data = finish(&size, HEAD);
+	found = verdict(data, size, "layered", "void(int)");
+	free(data);
+	return found;
+}
+
+/* 32 types are looked at, the last of which may be the int. More typedefs than that make no sense: it differs. */
+TEST(typedefs_of_typedefs)
+{
+	EXPECT_EQ(SAME, verdict_of_layers(0));
+	EXPECT_EQ(SAME, verdict_of_layers(31));
+	EXPECT_EQ(OTHER, verdict_of_layers(32));
+	EXPECT_EQ(OTHER, verdict_of_layers(320));
+}
+
 /* Newer writers may add to the head. */
 TEST(heads_of_other_lengths)
 {
