@@ -62,15 +62,32 @@ static void to_files(void)
 	dup2(open("o.err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
 }
 
+/* Was @pid, which has ended and was not waited for, the program? Processes in which massif-ctl reads files are not. */
+static bool was_program(pid_t pid)
+{
+	char path[64], *name;
+	bool was;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	name = ctl_read_file(path);
+	was = name && !strcmp(name, "ctl_orphan\n");
+	free(name);
+	return was;
+}
+
 /* The program's status, once all that is left of it has ended. */
 static int reap(pid_t ctl)
 {
+	siginfo_t ended = { 0 };
 	int status, found = -1;
-	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, 0)) > 0)
-		if (pid != ctl || WIFEXITED(status))
+	while (!waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT)) {
+		bool counts = ended.si_pid != ctl && was_program(ended.si_pid);
+
+		waitpid(ended.si_pid, &status, 0);
+		if (counts || (ended.si_pid == ctl && WIFEXITED(status)))
 			found = status;
+	}
 	return found;
 }
 
