@@ -69,31 +69,41 @@ static bool drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) == 0;
 }
 
-static void close_from(int first)
+/* Closes the descriptors from @first to @last. */
+static void close_between(unsigned int first, unsigned int last)
 {
 	struct rlimit limit;
 
+	if (first > last)
+		return;
 #ifdef SYS_close_range
-	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+	if (syscall(SYS_close_range, first, last, 0) == 0)
 		return;
 #endif
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
-	for (int fd = first; (rlim_t)fd < limit.rlim_cur; fd++)
-		close(fd);
+	for (unsigned int fd = first; fd <= last && fd < limit.rlim_cur; fd++)
+		close((int)fd);
 }
 
-/* @socket and @file get their numbers, and nothing else stays. */
+/* @socket and @file get their numbers, and nothing else stays. Others first: there may be no number left. */
 static void close_others(int socket, int file)
 {
-	/* Neither is to be lost when the other takes its number. */
-	int own_socket = fcntl(socket, F_DUPFD, MF_CONFINE_FILE + 1);
-	int own_file = file < 0 ? -1 : fcntl(file, F_DUPFD, MF_CONFINE_FILE + 1);
+	unsigned int low = (unsigned int)(file >= 0 && file < socket ? file : socket);
+	unsigned int high = (unsigned int)(file > socket ? file : socket);
+	int own_socket, own_file;
 
+	if (low)
+		close_between(0, low - 1);
+	close_between(low + 1, high - 1);
+	close_between(high + 1, ~0u);
+	/* Neither is to be lost when the other takes its number. */
+	own_socket = fcntl(socket, F_DUPFD, MF_CONFINE_FILE + 1);
+	own_file = file < 0 ? -1 : fcntl(file, F_DUPFD, MF_CONFINE_FILE + 1);
 	dup2(own_socket, MF_CONFINE_SOCKET);
 	if (own_file >= 0)
 		dup2(own_file, MF_CONFINE_FILE);
-	close_from(own_file >= 0 ? MF_CONFINE_FILE + 1 : MF_CONFINE_FILE);
+	close_between(own_file >= 0 ? MF_CONFINE_FILE + 1 : MF_CONFINE_FILE, ~0u);
 }
 
 /* One line of maps: is it memory that other processes see? */
@@ -320,9 +330,10 @@ unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(co
 	open_for_us = open;
 	set_signals();
 	offer_to_oom_killer();
+	/* Before the limits: of a massif-ctl that holds many files open, the socket has a high number. */
+	close_others(socket, file);
 	unmap_shared();
 	set_limits(cpu_s);
-	close_others(socket, file);
 	given_up |= drop_user() ? MF_CONFINED_USER : 0;
 	given_up |= drop_capabilities() ? MF_CONFINED_CAPABILITIES : 0;
 	given_up |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? MF_CONFINED_EXEC : 0;
