@@ -2,6 +2,7 @@
 // The module is not built for a kernel with PREEMPT_RT: make ends with one line that says so.
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kselftest_harness.h"
@@ -9,12 +10,12 @@
 /* What make says of the module's own part of the build, as the kernel's build would read it. */
 static bool is_refused(const char *words)
 {
-	char command[256], line[512];
+	char command[8192], line[512];
 	bool refused = false;
 	FILE *make;
 
 	snprintf(command, sizeof(command),
-		 "LC_ALL=C make -s -n -f Kbuild src=. objtree=. CONFIG_X86_64=y %s nothing 2>&1", words);
+		 "LC_ALL=C make -C '%s' -s -n -f Kbuild src=. objtree=. CONFIG_X86_64=y %s nothing 2>&1", getenv("MASSIF_SRC"), words);
 	make = popen(command, "r");
 	if (!make)
 		return false;
