@@ -48,8 +48,6 @@ FIXTURE_SETUP(programs)
 	mkdir("maps", 0700);
 	setenv("TORTURE_MAPS", "maps", 1);
 	setenv("MASSIF_DUMP_INTERVALS", DUMP, 1);
-	/* The test follows all processes by ptrace; one that reads names does not get on under it. */
-	setenv("MASSIF_UNCONFINED", "1", 1);
 	unlink(INPUT);
 	add(self, ctl_path());
 	add(self, "--pages-as-heap");

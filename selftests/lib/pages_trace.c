@@ -216,18 +216,43 @@ static bool stop(struct tracee *tracee)
 	return false;
 }
 
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[256];
+	pid_t parent = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "PPid: %d", &parent) != 1)
+		;
+	if (file)
+		fclose(file);
+	return parent;
+}
+
+/* A thread of massif-ctl, or of a process of its own that reads names: such a process is forked and executes nothing. */
+static bool is_massif_ctls(const struct trace *trace, const struct tracee *tracee)
+{
+	return tracee->pid == trace->main_pid ||
+	       (!tracee->watched && parent_of(tracee->pid) == trace->main_pid);
+}
+
 /*
- * Keeps what has happened to a thread for next_event(), but lets massif-ctl's own go on: all of them,
- * since the one that reads the ring may wait for another.
+ * Keeps what has happened to a thread for next_event(), but lets massif-ctl's own go on: all of them, since the one
+ * that reads the ring may wait for another, and that one for a process that reads names.
  */
 static void take_note(struct trace *trace, struct tracee *tracee, int status)
 {
-	if (tracee->pid != trace->main_pid) {
-		tracee->stopped = WIFSTOPPED(status);
-	} else if (WIFSTOPPED(status)) {
-		go_on(tracee, status);
-		return;
-	} else if (tracee->tid != trace->main_pid) {
+	bool executes = status >> 16 == PTRACE_EVENT_EXEC;
+
+	if (WIFSTOPPED(status)) {
+		if (!executes && is_massif_ctls(trace, tracee)) {
+			go_on(tracee, status);
+			return;
+		}
+		tracee->stopped = true;
+	} else if (tracee->tid != trace->main_pid && !tracee->watched) {
 		forget(trace, tracee);
 		return;
 	}

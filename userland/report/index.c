@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 static size_t slot_of(const struct mf_index *index, uint64_t key, uint32_t key2)
 {
-	uint64_t hash = (key ^ ((uint64_t)key2 << 40 | key2)) * 0x9e3779b97f4a7c15ull;
-
-	hash ^= hash >> 32;
-	return (size_t)(hash * 0x9e3779b97f4a7c15ull >> 20) & (index->room - 1);
+	return (size_t)mf_hash(key, key2) & (index->room - 1);
 }
 
 static struct mf_index_entry *find(struct mf_index *index, uint64_t key, uint32_t key2)

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES 65536
+/* One of a thousand small libraries needs little; each chunk is twice the one before it. */
+#define CHUNK_FIRST 512u
+#define CHUNK_MAX   65536u
 
 struct mf_arena_chunk {
 	struct mf_arena_chunk *next;
@@ -22,8 +24,12 @@ void *mf_arena_alloc(struct mf_arena *arena, size_t size)
 
 	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	if (!chunk || chunk->size - chunk->used < size) {
-		size_t room = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+		size_t room = chunk ? chunk->size * 2 : CHUNK_FIRST;
 
+		if (room > CHUNK_MAX)
+			room = CHUNK_MAX;
+		if (room < size)
+			room = size;
 		chunk = calloc(1, sizeof(*chunk) + room);
 		if (!chunk)
 			return NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "symbols/arena.h"
 #include "symbols/demangle.h"
 #include "symbols/namefile.h"
@@ -122,7 +123,7 @@ struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_obje
 
 static struct mf_names_answer *slot_of(struct mf_names_answer *answers, size_t room, uint64_t address)
 {
-	size_t slot = (size_t)(address * 0x9e3779b97f4a7c15ull >> 24) & (room - 1);
+	size_t slot = (size_t)mf_hash(address, 0) & (room - 1);
 
 	while (answers[slot].address && answers[slot].address != address)
 		slot = (slot + 1) & (room - 1);

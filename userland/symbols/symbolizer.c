@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/confine.h"
+#include "base/hash.h"
 #include "symbols/arena.h"
 #include "symbols/parser.h"
 
@@ -138,8 +139,7 @@ static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 
 static struct answer *slot_of(struct answer *answers, size_t room, struct mf_frame frame)
 {
-	uint64_t hash = (frame.pc ^ (uint64_t)frame.object << 48) * 0x9e3779b97f4a7c15ull;
-	size_t slot = (size_t)(hash >> 24) & (room - 1);
+	size_t slot = (size_t)mf_hash(frame.pc, frame.object) & (room - 1);
 
 	while (answers[slot].used &&
 	       (answers[slot].frame.pc != frame.pc || answers[slot].frame.object != frame.object))

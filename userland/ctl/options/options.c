@@ -594,9 +594,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 			.alignment = 16,
 		},
 		.symbolizer = { .demangle = true, .inlines = true, .names = mf_names_create(),
-				.unreadable = mf_unnamed_say, .loose = mf_unnamed_say_loose,
-				/* For tests that trace all processes of a run, and would trace these, too. */
-				.unconfined = getenv("MASSIF_UNCONFINED") != NULL },
+				.unreadable = mf_unnamed_say, .loose = mf_unnamed_say_loose },
 		.held = mf_held_create(MF_HELD_MAX),
 		.outputs = mf_outputs_create(),
 		.alloc_fns = calloc(room, sizeof(char *)),
