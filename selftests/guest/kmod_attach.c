@@ -86,11 +86,14 @@ static void sleep_on(void)
 		pause();
 }
 
-/* Of as many pages as differ from call to call, so that mappings do not merge to one. */
+/*
+ * Of as many pages as differ from call to call, so that mappings do not merge to one. All but the first or last page is
+ * unmapped, and nothing behind it: that may be the first page of a library, or the list that a new thread looks at.
+ */
 static void map_on(void)
 {
 	for (unsigned long i = 0;; i++) {
-		void *at = mmap(NULL, (1 + i % 7) * PAGE, PROT_READ | (i % 3 ? PROT_WRITE : 0),
+		void *at = mmap(NULL, (2 + i % 7) * PAGE, PROT_READ | (i % 3 ? PROT_WRITE : 0),
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (i % 2)
@@ -288,6 +291,7 @@ TEST_F(attach, refuses_with_a_reason)
 	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
 	EXPECT_EQ(-EBUSY, attach(second.fd, pid));
 	kmod_session_close(&second);
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
 	end(pid);
 }
 
