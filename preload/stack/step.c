@@ -105,6 +105,13 @@ static __attribute__((noinline)) enum mf_step step_by_frame_pointer(struct mf_re
 	return registers->pc ? MF_STEP_GUESSED : MF_STEP_LOST;
 }
 
+bool mf_step_is_link(enum mf_step taken, uint64_t pc)
+{
+	if (!mf_step_is_guessed(taken) || mf_step_is_return_address(pc))
+		return false;
+	return taken != MF_STEP_AWAY || mf_rule_cache_of(mf_step_rule_address(pc, false)).cfa != MF_CFA_BORDER;
+}
+
 /* The address of general register @number in the context that the kernel left at @sp. */
 static uint64_t saved_register(uint64_t sp, int number)
 {
@@ -147,7 +154,7 @@ enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint
 		return is_near && mf_readable_is_forbidden() ? MF_STEP_DONE : MF_STEP_ASTRAY;
 	if (mf_stack_bounds_holds(own, pc_slot) && (!fp_slot || mf_stack_bounds_holds(own, fp_slot)) && pc_slot >= sp)
 		return MF_STEP_DONE;
-	return is_near && !mf_stack_bounds_holds(own, sp) ? MF_STEP_DONE : MF_STEP_GUESSED;
+	return is_near && !mf_stack_bounds_holds(own, sp) ? MF_STEP_DONE : MF_STEP_AWAY;
 }
 
 /* Steps that are rare, of a copy: see mf_step(). */

@@ -31,6 +31,7 @@ enum mf_step {
 	MF_STEP_DONE,
 	MF_STEP_END,     /* there is no caller */
 	MF_STEP_GUESSED, /* done: from here on, frames may be none */
+	MF_STEP_AWAY,	 /* the same: rules have led to another stack */
 	MF_STEP_LOST,    /* the caller cannot be found */
 	MF_STEP_ASTRAY,  /* the same, now: there is no memory where it should be found */
 	MF_STEP_UNKNOWN, /* the rule is none of those that are remembered: see complete.h */
@@ -41,9 +42,15 @@ static inline bool mf_step_is_end(enum mf_step taken)
 	return taken == MF_STEP_END || taken == MF_STEP_LOST || taken == MF_STEP_ASTRAY;
 }
 
+/* Was the frame found, and may be none? */
+static inline bool mf_step_is_guessed(enum mf_step taken)
+{
+	return taken == MF_STEP_GUESSED || taken == MF_STEP_AWAY;
+}
+
 static inline bool mf_step_is_guess(enum mf_step taken)
 {
-	return taken == MF_STEP_GUESSED || taken == MF_STEP_LOST || taken == MF_STEP_ASTRAY;
+	return mf_step_is_guessed(taken) || taken == MF_STEP_LOST || taken == MF_STEP_ASTRAY;
 }
 
 /*
@@ -57,6 +64,12 @@ bool mf_step_is_there(uint64_t address, uint64_t known);
  * that it saves need not be that, and what rbp holds need not be a frame pointer.
  */
 bool mf_step_is_return_address(uint64_t pc);
+
+/*
+ * Is what @taken has led to, at @pc, no frame but a link to the next one? Where rules have led to the first word of a
+ * stack that makecontext() has made, @pc is where a function starts, and that is the last frame.
+ */
+bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
 /*
  * Rules may be wrong, or mean another stack: they lead from a frame at @sp to words that are not known to be on

@@ -58,7 +58,7 @@ static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_wal
 	*registers = outer;
 	if (outer.exact || mf_step_check_words(inner.sp, inner.exact, outer.sp - 8, 0) == MF_STEP_DONE)
 		return MF_STEP_DONE;
-	return MF_STEP_GUESSED;
+	return MF_STEP_AWAY;
 }
 
 /* Will what was read to find @frame's caller be there as long as the thread is? */
@@ -243,7 +243,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 	while (!mf_step_is_end(taken) && n < depth) {
 		struct mf_walk_frame *frame = &walk->fresh[n];
 
-		if (at && meets(walk, &registers, taken == MF_STEP_GUESSED, &at)) {
+		if (at && meets(walk, &registers, mf_step_is_guessed(taken), &at)) {
 			if (walk->complete || walk->lost || n + at >= depth) {
 				take_over(walk, at, n, depth);
 				walk->repeatable = repeatable;
@@ -256,8 +256,8 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			.pc = registers.pc,
 			.fp = registers.fp,
 			.exact = registers.exact,
-			.is_guessed = taken == MF_STEP_GUESSED,
-			.is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc),
+			.is_guessed = mf_step_is_guessed(taken),
+			.is_link = taken != MF_STEP_DONE && mf_step_is_link(taken, registers.pc),
 		};
 		if (++n == depth)
 			break;
@@ -307,13 +307,13 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 	uint32_t n = 0;
 
 	for (uint32_t steps = 0; n < depth && !mf_step_is_end(taken); steps++) {
-		frame->is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc);
+		frame->is_link = taken != MF_STEP_DONE && mf_step_is_link(taken, registers.pc);
 		if (!frame->is_link)
 			n = merge(pcs, n, registers.pc, longest);
 		taken = guessed ? mf_step_carefully(&registers, frame, own) : mf_step(&registers, frame, own);
 		if (taken == MF_STEP_UNKNOWN)
 			taken = step_completely(&complete, steps, &registers);
-		guessed |= taken == MF_STEP_GUESSED;
+		guessed |= mf_step_is_guessed(taken);
 	}
 	return n;
 }
@@ -332,8 +332,8 @@ bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwi
 			.pc = registers.pc,
 			.fp = registers.fp,
 			.exact = registers.exact,
-			.is_guessed = taken == MF_STEP_GUESSED,
-			.is_link = taken == MF_STEP_GUESSED && !mf_step_is_return_address(registers.pc),
+			.is_guessed = mf_step_is_guessed(taken),
+			.is_link = taken != MF_STEP_DONE && mf_step_is_link(taken, registers.pc),
 		};
 
 		taken = guessed ? mf_step_carefully(&registers, &frame, own) : mf_step(&registers, &frame, own);
@@ -341,7 +341,7 @@ bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwi
 			taken = step_completely(&complete, steps, &registers);
 		if (mf_step_is_end(taken))
 			return taken == MF_STEP_END;
-		guessed |= taken == MF_STEP_GUESSED;
+		guessed |= mf_step_is_guessed(taken);
 		frame.is_guessed = guessed;
 		if (!visit_frame(&frame, &registers, data))
 			return true;

@@ -132,6 +132,10 @@ FIXTURE_VARIANT_ADD(verify, map) {
 FIXTURE_VARIANT_ADD(verify, stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
 };
+/* Steps between the pieces of a stack, and out of the first one, which makecontext() has made. */
+FIXTURE_VARIANT_ADD(verify, split_stack) {
+	.target = "heap_split_stack", .argv = { "", "40" }, .least = 2000,
+};
 /* The executable's unwind rules have no index, and its functions no frame pointers. */
 FIXTURE_VARIANT_ADD(verify, stacks_without_index) {
 	.target = "heap_no_index", .argv = { "", "100" }, .least = 3000,

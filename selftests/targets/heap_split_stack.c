@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+// A coroutine whose stack grows in pieces (gcc -fsplit-stack): __morestack calls the functions on a new piece.
+
+#include <stdlib.h>
+#include <ucontext.h>
+
+static ucontext_t coroutine, back;
+static char first_piece[1 << 16];
+static int depth;
+
+static __attribute__((noinline)) int allocate(int left)
+{
+	volatile char room[3000];
+	void *volatile block = malloc((size_t)(left + 1));
+	int below = left ? allocate(left - 1) : 0;
+
+	room[0] = (char)left;
+	free(block);
+	return below + room[0];
+}
+
+static void run(void)
+{
+	for (int i = 0; i < 30; i++)
+		allocate(depth);
+}
+
+/* heap_split_stack DEPTH: returns 0. */
+int main(int argc, char **argv)
+{
+	depth = argc > 1 ? atoi(argv[1]) : 10;
+	getcontext(&coroutine);
+	coroutine.uc_stack.ss_sp = first_piece;
+	coroutine.uc_stack.ss_size = sizeof(first_piece);
+	coroutine.uc_link = &back;
+	makecontext(&coroutine, run, 0);
+	swapcontext(&back, &coroutine);
+	run();
+	return 0;
+}
