@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An execution tree of memory: bytes and blocks of each stack, with nothing filtered but what is below
- * main, as Valgrind's --xtree-memory writes it. Of blocks that live, and, where a ledger was kept,
+ * main, as Valgrind's --xtree-memory has it. Of blocks that live, and, where a ledger was kept,
  * of all that was allocated and freed.
  */
 #ifndef MASSIF_REPORT_XTREE_H
@@ -32,9 +32,8 @@ struct mf_xtree {
 	size_t n_contexts;
 };
 
-/* Who wants which file. */
+/* What a writer needs to know beside the tree. */
 struct mf_xtree_file {
-	bool massif;   /* Massif's format, not Callgrind's */
 	bool compress; /* names of files and functions are numbered: Callgrind's format only */
 	pid_t pid;
 	int64_t time_ms;
@@ -44,12 +43,15 @@ struct mf_xtree_file {
 int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struct mf_error *err);
 void mf_xtree_release(struct mf_xtree *xtree);
 
-/* Is a file of this name, all expanded, one of Massif's format? */
-bool mf_xtree_is_massif(const char *name);
+/* The values of a stack, as files name them: one word, and one line. */
+extern const struct mf_xtree_event {
+	const char *name, *text;
+} mf_xtree_events[MF_LEDGER_VALUES];
 
-/* As mf_massif_file_write(). */
-int mf_xtree_write(FILE *out, struct mf_xtree *xtree, const struct mf_xtree_file *file,
-		   const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
-		   struct mf_error *err);
+/* The frames of context @number of @source, a struct mf_xtree, innermost first: at least one. */
+uint32_t mf_xtree_read_context(const void *source, uint32_t number, struct mf_frame *frames);
+
+/* @options for a tree that leaves nothing out: whole stacks, and none too small to be shown. */
+struct mf_report_options mf_xtree_options(const struct mf_report_options *options);
 
 #endif

@@ -17,7 +17,7 @@
 #include "ctl/files/outfile.h"
 #include "ctl/files/outname.h"
 #include "ctl/output/output.h"
-#include "report/xtree.h"
+#include "report/writers.h"
 
 #define DEFAULT_FILE "massif.vgdb.out"
 #define XTREE_FILE   "xtmemory.kcg.%p.%n"
@@ -160,7 +160,7 @@ static int choose_format(const struct request *request, pid_t pid, enum mf_contr
 {
 	int code = mf_outname_expand(request->file ? request->file : XTREE_FILE, pid, 1, name, err);
 
-	if (!code && mf_xtree_is_massif(*name))
+	if (!code && mf_writers_xtree_format(*name) == MF_FORMAT_MASSIF)
 		*verb = MF_CONTROL_XTMEMORY_MS;
 	return code;
 }

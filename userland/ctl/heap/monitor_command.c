@@ -14,7 +14,7 @@
 #include "ctl/message/message.h"
 #include "ctl/files/outfile.h"
 #include "ctl/files/outname.h"
-#include "report/xtree.h"
+#include "report/writers.h"
 
 #define BLANKS " "
 
@@ -115,7 +115,7 @@ static int execute(struct mf_heap_process *process, const char *text, struct fil
 		file->name = mf_take(given, NULL);
 	if (code)
 		return code;
-	if (file->is_told && mf_xtree_is_massif(file->name))
+	if (file->is_told && mf_writers_xtree_format(file->name) == MF_FORMAT_MASSIF)
 		verb = MF_CONTROL_XTMEMORY_MS;
 	if (numbered)
 		process->n_xtrees++;

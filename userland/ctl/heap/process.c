@@ -608,9 +608,9 @@ int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_cont
 						  "started");
 	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS) {
 		const struct mf_xtree_of xtree = xtree_of(process);
+		enum mf_format format = verb == MF_CONTROL_XTMEMORY_MS ? MF_FORMAT_MASSIF : MF_FORMAT_CALLGRIND;
 
-		return mf_xtree_print(process->options, &xtree, verb == MF_CONTROL_XTMEMORY_MS, out,
-				      err);
+		return mf_xtree_print(process->options, &xtree, format, out, err);
 	}
 	return mf_output_print(process->options, &output, parts[verb], out, err);
 }

@@ -16,7 +16,7 @@
 #include "ctl/message/quantity.h"
 #include "model/tally.h"
 #include "report/collect.h"
-#include "report/massif_file.h"
+#include "report/writers.h"
 #include "symbols/symbolizer.h"
 
 enum {
@@ -96,8 +96,8 @@ static int fill_profile(FILE *out, void *data, struct mf_error *err)
 {
 	const struct profile_source *source = data;
 
-	return mf_massif_file_write(out, source->profile, &source->options->report,
-				    source->symbolizer, err);
+	return mf_writers[MF_FORMAT_MASSIF].write_profile(out, source->profile, &source->options->report,
+							source->symbolizer, err);
 }
 
 /* As mf_outputs_write(). */
@@ -263,6 +263,6 @@ int mf_output_print(const struct mf_options *options, const struct mf_output_of 
 				   &symbolizer, err);
 	if (ret)
 		return ret;
-	ret = mf_massif_file_write(out, profile, &options->report, symbolizer, err);
+	ret = mf_writers[MF_FORMAT_MASSIF].write_profile(out, profile, &options->report, symbolizer, err);
 	return ret ? mf_error_set(err, ret, "the file cannot be made: %s", strerror(-ret)) : 0;
 }

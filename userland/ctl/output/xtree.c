@@ -11,7 +11,7 @@
 #include "ctl/files/outfile.h"
 #include "ctl/files/outname.h"
 #include "ctl/files/outputs.h"
-#include "report/xtree.h"
+#include "report/writers.h"
 #include "symbols/symbolizer.h"
 
 #define MODE 0644
@@ -22,13 +22,12 @@ static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
 		mf_symbolizer_destroy(*symbolizer);
 }
 
-int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *of, bool massif,
+int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *of, enum mf_format format,
 		   FILE *out, struct mf_error *err)
 {
 	__attribute__((cleanup(mf_xtree_release))) struct mf_xtree xtree = { 0 };
 	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
 	const struct mf_xtree_file file = {
-		.massif = massif,
 		.compress = options->xtree_compress,
 		.pid = of->pid,
 		.time_ms = of->time_ms,
@@ -44,21 +43,21 @@ int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *o
 				   &symbolizer, err);
 	if (ret)
 		return ret;
-	return mf_xtree_write(out, &xtree, &file, &options->report, symbolizer, err);
+	return mf_writers[format].write_xtree(out, &xtree, &file, &options->report, symbolizer, err);
 }
 
 /* What the file at the end is made of. */
 struct xtree_source {
 	const struct mf_options *options;
 	const struct mf_xtree_of *of;
-	bool massif;
+	enum mf_format format;
 };
 
 static int fill_xtree(FILE *out, void *data, struct mf_error *err)
 {
 	const struct xtree_source *source = data;
 
-	return mf_xtree_print(source->options, source->of, source->massif, out, err);
+	return mf_xtree_print(source->options, source->of, source->format, out, err);
 }
 
 int mf_xtree_output(const struct mf_options *options, const struct mf_xtree_of *of,
@@ -76,7 +75,7 @@ int mf_xtree_output(const struct mf_options *options, const struct mf_xtree_of *
 	if (ret)
 		return ret;
 	snprintf(stem, sizeof(stem), "xtmemory.kcg.%d", (int)of->pid);
-	contents.massif = mf_xtree_is_massif(path);
+	contents.format = mf_writers_xtree_format(path);
 	ret = mf_outputs_write(options->outputs, MF_OUTPUT_XTREE, path, of->pid, &source, &name, err);
 	if (!ret)
 		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", name);

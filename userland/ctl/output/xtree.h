@@ -3,7 +3,6 @@
 #ifndef MASSIF_CTL_XTREE_H
 #define MASSIF_CTL_XTREE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "ctl/options/options.h"
 #include "model/store.h"
+#include "report/writers.h"
 
 /* Whose memory, and when. */
 struct mf_xtree_of {
@@ -24,8 +24,8 @@ struct mf_xtree_of {
 int mf_xtree_output(const struct mf_options *options, const struct mf_xtree_of *of,
 		    struct mf_error *err);
 
-/* Prints one, in Massif's format or Callgrind's, of a program that may be running. As above. */
-int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *of, bool massif,
+/* Prints one in @format, of a program that may be running. As above. */
+int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *of, enum mf_format format,
 		   FILE *out, struct mf_error *err);
 
 #endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+// An execution tree of memory in Callgrind's format.
+
+#include "report/callgrind_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/filter.h"
+#include "report/frames.h"
+#include "report/index.h"
+#include "report/location.h"
+#include "report/massif_file.h"
+
+/* A name that has a number, in a tree of tsearch(3). */
+struct numbered {
+	uint32_t number;
+	char name[];
+};
+
+struct numbering {
+	void *names;
+	uint32_t n;
+};
+
+static int compare_numbered(const void *a, const void *b)
+{
+	return strcmp(((const struct numbered *)a)->name, ((const struct numbered *)b)->name);
+}
+
+/* One stack of the file: the contexts whose frames have the same addresses, put together. */
+struct path {
+	uint32_t parent; /* the path that it is one frame more than; 0: the empty one */
+	uint32_t frame;	 /* number in frames */
+	bool is_stack;	 /* a whole one, not just the outer part of others */
+	uint64_t values[MF_LEDGER_VALUES];
+};
+
+/* A frame in Callgrind's words. */
+struct place {
+	char file[4096];
+	const char *function;
+	unsigned int line;
+};
+
+struct callgrind {
+	FILE *out;
+	const struct mf_report_options *options;
+	struct mf_symbolizer *symbolizer;
+	struct mf_frames *frames;
+	struct mf_index index; /* (path, frame) -> path */
+	struct path *paths;    /* [0] is the empty one */
+	uint32_t n_paths, room_paths;
+	uint32_t *order; /* the paths that are a context's, as they first appeared */
+	uint32_t n_order;
+	uint32_t n_events;
+	bool compress;
+	struct numbering files, functions;
+};
+
+/* The path that is one frame more than @parent; 0 if memory is short. */
+static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
+{
+	uint32_t *number;
+
+	if (c->n_paths == c->room_paths) {
+		uint32_t room = c->room_paths ? 2 * c->room_paths : 1024;
+		struct path *paths = reallocarray(c->paths, room, sizeof(*paths));
+
+		if (!paths)
+			return 0;
+		c->paths = paths;
+		c->room_paths = room;
+	}
+	number = mf_index_put(&c->index, parent, frame, c->n_paths);
+	if (!number)
+		return 0;
+	if (*number == c->n_paths)
+		c->paths[c->n_paths++] = (struct path){ .parent = parent, .frame = frame };
+	return *number;
+}
+
+static void expect_context(const struct mf_xtree *xtree, uint32_t number, struct mf_filter *filter)
+{
+	struct mf_frame stack[MF_PROFILE_FRAMES_MAX];
+	struct mf_context context = { .frames = stack };
+
+	context.n_frames = mf_xtree_read_context(xtree, number, stack);
+	mf_filter_expect(filter, &context);
+}
+
+/* Adds context @number of the tree to the path of what is left of its frames. */
+static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32_t number,
+		       struct mf_filter *filter, struct mf_error *err)
+{
+	const uint64_t *values = xtree->contexts[number].values;
+	struct mf_frame stack[MF_PROFILE_FRAMES_MAX];
+	struct mf_context context = { .frames = stack };
+	struct mf_filter_span span;
+	uint32_t path = 0;
+	int rc;
+
+	context.n_frames = mf_xtree_read_context(xtree, number, stack);
+	rc = mf_filter_apply(filter, &context, NULL, &span, err);
+	if (rc || !span.count)
+		return rc;
+	for (uint32_t i = span.first + span.count; i-- > span.first;) {
+		uint32_t frame = mf_frames_intern_at(c->frames, stack[i], context.n_frames - 1 - i);
+
+		path = frame == MF_FRAMES_NONE ? 0 : find_path(c, path, frame);
+		if (!path)
+			return mf_error_set(err, -ENOMEM, "out of memory for the execution tree");
+	}
+	if (!c->paths[path].is_stack)
+		c->order[c->n_order++] = path;
+	c->paths[path].is_stack = true;
+	for (size_t event = 0; event < c->n_events; event++)
+		c->paths[path].values[event] += values[event];
+	return 0;
+}
+
+static void find_place(struct callgrind *c, uint32_t path, struct place *place)
+{
+	struct mf_frame frame = mf_frames_get(c->frames, c->paths[path].frame);
+	const struct mf_location *locations;
+
+	/* The line is that of the innermost inlined call, the function is that which was called. */
+	mf_symbolizer_resolve(c->symbolizer, frame, &locations);
+	place->function = mf_location_function(mf_symbolizer_function(c->symbolizer, frame),
+					       c->options);
+	if (!place->function)
+		place->function = "UnknownFn??" "?";
+	place->line = locations->file ? locations->line : 0;
+	if (!locations->file)
+		snprintf(place->file, sizeof(place->file), "UnknownFile??" "?");
+	else
+		snprintf(place->file, sizeof(place->file), "%s%s%s",
+			 locations->directory ? locations->directory : "",
+			 locations->directory && *locations->directory ? "/" : "", locations->file);
+}
+
+/* The number of @name: a new one, if it is the last that was given. 0 if memory is short. */
+static uint32_t number_of(struct numbering *numbering, const char *name)
+{
+	size_t size = strlen(name) + 1;
+	struct numbered *new = malloc(sizeof(*new) + size), **found;
+	uint32_t number = 0;
+
+	if (!new)
+		return 0;
+	new->number = numbering->n + 1;
+	memcpy(new->name, name, size);
+	found = tsearch(new, &numbering->names, compare_numbered);
+	if (found)
+		number = (*found)->number;
+	if (!found || *found != new)
+		free(new);
+	return number;
+}
+
+/* "key=(3)", or "key=(3) name" where the number is new. */
+static void print_name(struct callgrind *c, const char *key, struct numbering *numbering,
+		       const char *name)
+{
+	uint32_t number = c->compress ? number_of(numbering, name) : 0;
+
+	if (!number)
+		fprintf(c->out, "%s=%s\n", key, name);
+	else if (number <= numbering->n)
+		fprintf(c->out, "%s=(%" PRIu32 ")\n", key, number);
+	else
+		fprintf(c->out, "%s=(%" PRIu32 ") %s\n", key, ++numbering->n, name);
+}
+
+static void print_values(const struct callgrind *c, const uint64_t *values)
+{
+	for (size_t event = 0; event < c->n_events; event++)
+		fprintf(c->out, " %" PRIu64, values[event]);
+	putc('\n', c->out);
+}
+
+/* From the outermost frame inwards, each with the call that leads to the next. */
+static void print_path(struct callgrind *c, uint32_t path)
+{
+	const uint64_t *values = c->paths[path].values;
+	uint32_t chain[MF_PROFILE_FRAMES_MAX], depth = 0;
+	struct place places[2], *at = &places[0], *next = &places[1];
+
+	for (; path; path = c->paths[path].parent)
+		chain[depth++] = path;
+	find_place(c, chain[depth - 1], at);
+	while (depth--) {
+		struct place *swap = at;
+
+		print_name(c, "fl", &c->files, at->file);
+		print_name(c, "fn", &c->functions, at->function);
+		fprintf(c->out, "%u", at->line);
+		if (depth) {
+			find_place(c, chain[depth - 1], next);
+			putc('\n', c->out);
+			print_name(c, "cfi", &c->files, next->file);
+			print_name(c, "cfn", &c->functions, next->function);
+			fprintf(c->out, "calls=0 %u\n%u", next->line, at->line);
+		}
+		print_values(c, values);
+		at = next;
+		next = swap;
+	}
+	putc('\n', c->out);
+}
+
+static void print_head(const struct callgrind *c, const struct mf_xtree *xtree, pid_t pid)
+{
+	fprintf(c->out, "# callgrind format\nversion: 1\ncreator: xtree-1\npid: %d\n", (int)pid);
+	mf_massif_file_print_head(c->out, "cmd", xtree->collection.profile.cmd);
+	fputs("\npositions: line\n", c->out);
+	for (size_t event = 0; event < c->n_events; event++)
+		fprintf(c->out, "event: %s\n", mf_xtree_events[event].text);
+	fputs("events:", c->out);
+	for (size_t event = 0; event < c->n_events; event++)
+		fprintf(c->out, " %s ", mf_xtree_events[event].name);
+	putc('\n', c->out);
+}
+
+static void print_totals(const struct callgrind *c)
+{
+	uint64_t totals[MF_LEDGER_VALUES] = { 0 };
+
+	for (uint32_t i = 0; i < c->n_order; i++) {
+		for (size_t event = 0; event < c->n_events; event++)
+			totals[event] += c->paths[c->order[i]].values[event];
+	}
+	fputs("totals:", c->out);
+	if (c->n_order)
+		print_values(c, totals);
+	else
+		fputs(" (null)\n", c->out);
+}
+
+static void release_callgrind(struct callgrind *c)
+{
+	mf_frames_destroy(c->frames);
+	mf_index_deinit(&c->index);
+	free(c->paths);
+	free(c->order);
+	tdestroy(c->files.names, free);
+	tdestroy(c->functions.names, free);
+}
+
+static void destroy_filter(struct mf_filter **filter)
+{
+	mf_filter_destroy(*filter);
+}
+
+static int write_callgrind(struct callgrind *c, const struct mf_xtree *xtree, pid_t pid,
+			   struct mf_error *err)
+{
+	__attribute__((cleanup(destroy_filter))) struct mf_filter *filter = NULL;
+	const struct mf_profile *profile = &xtree->collection.profile;
+	int rc;
+
+	c->order = calloc(xtree->n_contexts + 1, sizeof(*c->order));
+	if (!c->order || find_path(c, 0, MF_FRAMES_NONE))
+		return mf_error_set(err, -ENOMEM, "out of memory for the execution tree");
+	rc = mf_frames_create(profile->objects, profile->n_objects, &c->frames, err);
+	if (!rc)
+		rc = mf_filter_create(c->options, false, c->frames, c->symbolizer, &filter, err);
+	for (uint32_t i = 0; !rc && i < xtree->n_contexts; i++)
+		expect_context(xtree, i, filter);
+	for (uint32_t i = 0; !rc && i < xtree->n_contexts; i++)
+		rc = add_context(c, xtree, i, filter, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < mf_frames_count(c->frames); i++)
+		mf_symbolizer_want(c->symbolizer, mf_frames_get(c->frames, i));
+	mf_symbolizer_prepare(c->symbolizer);
+
+	print_head(c, xtree, pid);
+	for (uint32_t i = 0; i < c->n_order && !ferror(c->out); i++)
+		print_path(c, c->order[i]);
+	print_totals(c);
+	return mf_massif_file_end(c->out, err);
+}
+
+int mf_callgrind_file_write(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
+			    const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
+			    struct mf_error *err)
+{
+	const struct mf_report_options whole = mf_xtree_options(options);
+	struct callgrind c = {
+		.out = out,
+		.options = &whole,
+		.symbolizer = symbolizer,
+		.n_events = xtree->n_events,
+		.compress = file->compress,
+	};
+	int rc = write_callgrind(&c, xtree, file->pid, err);
+
+	release_callgrind(&c);
+	return rc;
+}

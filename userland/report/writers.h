@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The formats that reports are written in, one row each. What can be written is a profile (memory over time) or an
+ * execution tree (memory at one moment); a format may have a writer for both or for one.
+ */
+#ifndef MASSIF_REPORT_WRITERS_H
+#define MASSIF_REPORT_WRITERS_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "report/options.h"
+#include "report/xtree.h"
+#include "symbols/symbolizer.h"
+
+enum mf_format {
+	MF_FORMAT_MASSIF,
+	MF_FORMAT_CALLGRIND,
+	MF_FORMATS,
+};
+
+/*
+ * A writer writes to @out and flushes it. @symbolizer was created with the objects of what is written. The caller owns
+ * and closes @out. Returns 0, -ENOMEM, or the -errno of the write that failed: @out then holds part of the file, and
+ * the caller should remove it.
+ */
+struct mf_writer {
+	const char *name;
+	const char *mark; /* a file whose name contains it gets this format; NULL: no name asks for it */
+	/* NULL: the format has no time. */
+	int (*write_profile)(FILE *out, const struct mf_profile *profile, const struct mf_report_options *options,
+			     struct mf_symbolizer *symbolizer, struct mf_error *err);
+	int (*write_xtree)(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
+			   const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
+			   struct mf_error *err);
+};
+
+extern const struct mf_writer mf_writers[MF_FORMATS];
+
+/* The format of an execution tree in a file of this name, all of its % expanded: Callgrind's, if no mark is in it. */
+enum mf_format mf_writers_xtree_format(const char *name);
+
+#endif
