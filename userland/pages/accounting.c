@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One address space's profile: its mappings, who made them, and the model that they feed.
+// The profile of one address space: its mappings, the stacks that made them, and the model that they feed.
 
 #include "pages/accounting.h"
 
@@ -14,8 +14,8 @@
 #define PAGE_BYTES 4096ull
 
 /*
- * Address space for one store. There may be many processes, and none of the big regions, which are
- * for blocks of the heap, is used here.
+ * Address space reserved for one store. It is small because there may be many processes, and the big regions, which
+ * hold heap blocks, are not used here.
  */
 #define STORE_BUDGET (2ull << 30)
 
@@ -24,7 +24,7 @@ struct mf_note {
 	uint32_t object, context;
 };
 
-/* A file at one place; the same library may be loaded twice. */
+/* A file at one load address; the same library may be loaded twice. */
 struct mf_object_key {
 	uint32_t file, object;
 	uint64_t bias;
@@ -87,7 +87,7 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	free(a);
 }
 
-/* The context of a stack; or its site, to which a page's kind will be added. */
+/* Returns the context of a stack or, where resident pages are accounted, its site. */
 static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;
@@ -102,7 +102,7 @@ static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, u
 	return node;
 }
 
-/* The frames of what insert() returned. */
+/* The inverse of insert(): copies the frames of a context or site. */
 static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct mf_frame *frames,
 			  uint32_t max)
 {
@@ -119,7 +119,7 @@ static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct 
 	return n;
 }
 
-/* The number of @words in the notes, made if new; SIZE_MAX when memory ran out. */
+/* Returns the index of @words in the notes, added if new; SIZE_MAX if memory ran out. */
 static size_t find_note(struct mf_accounting *a, const char *words)
 {
 	struct mf_object object = {.kind = MF_OBJECT_NOTE, .path = words};
@@ -176,7 +176,7 @@ uint32_t mf_accounting_object(struct mf_accounting *a, const char *words)
 	return note == SIZE_MAX ? MF_OBJECT_NONE : a->notes[note].object;
 }
 
-/* Whoever reads the store's objects finds what is held of @object there. */
+/* Makes the open file available to readers of the store's objects. */
 static void hold(struct mf_accounting *a, uint32_t object, struct mf_held_file *held)
 {
 	size_t room = a->store.sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record);
@@ -187,7 +187,7 @@ static void hold(struct mf_accounting *a, uint32_t object, struct mf_held_file *
 		a->store.files[object] = held;
 }
 
-/* The object that @pc in @interval, of a file, belongs to. */
+/* Returns the object that @pc belongs to. @interval contains @pc and is of a file. */
 static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *interval,
 			    uint64_t pc)
 {
@@ -233,7 +233,7 @@ static uint32_t object_at(struct mf_accounting *a, uint64_t pc)
 	return interval && interval->file ? find_object(a, interval, pc) : MF_OBJECT_NONE;
 }
 
-/* What stands below the outermost frame of a stack that is not whole. */
+/* Words below the outermost frame of an incomplete stack. */
 static const char *const end_words[] = {
 	[MF_UNWIND_OUTERMOST] = NULL,
 	[MF_UNWIND_CUT] = "[rest of the stack not captured]",
@@ -241,7 +241,7 @@ static const char *const end_words[] = {
 	[MF_UNWIND_FULL] = NULL,
 };
 
-/* Puts a frame of @words at the end of the @n frames, if there is room. */
+/* Appends a frame with @words to the @n frames, if there is room. Returns the new number of frames. */
 static uint32_t put_words(struct mf_accounting *a, struct mf_frame *frames, uint32_t n,
 			  const char *words)
 {
@@ -320,11 +320,11 @@ static bool counts(struct mf_accounting *a, uint32_t context)
 struct removal {
 	struct mf_accounting *accounting;
 	uint64_t time_ns;
-	bool gone; /* what was resident there has been told to go */
+	bool gone; /* as for mf_resident_unmapped() */
 	bool begun;
 };
 
-/* The model's totals are those of the tree, whatever is resident and, with both, what is not. */
+/* Sets the model's totals to the tree's: heap is what is resident, extra what is mapped but not resident. */
 static void follow(struct mf_accounting *a)
 {
 	const struct mf_resident *resident = &a->resident;
@@ -338,8 +338,8 @@ static void follow(struct mf_accounting *a)
 }
 
 /*
- * What is not resident goes; pages that are go before, or after it. No page is a block here, and one
- * snapshot is attempted for all, by who removes.
+ * Removes the mapped but not resident bytes; the records of the module remove the resident pages, before or afterwards.
+ * Pages are not counted as blocks here, and the caller attempts one snapshot for all parts.
  */
 static void part_left_resident(const struct mf_interval *part, struct removal *removal)
 {
@@ -362,7 +362,10 @@ static int settle(struct mf_accounting *a)
 	return code;
 }
 
-/* As Massif: a peak is looked for before the first page goes, a snapshot after it; then silence. */
+/*
+ * As Massif: checks for a peak before the first page is removed and attempts a snapshot after it; the other pages go
+ * without.
+ */
 static void part_left(const struct mf_interval *part, void *data)
 {
 	struct removal *removal = data;
@@ -374,7 +377,7 @@ static void part_left(const struct mf_interval *part, void *data)
 		part_left_resident(part, removal);
 		return;
 	}
-	/* Each page is a block; counted in 32 bits, as in Massif. */
+	/* Each page counts as one block, in 32 bits as in Massif. */
 	if (!counts(a, part->context)) {
 		mf_model_of(&a->store)->ignored_frees += (uint32_t)(bytes / PAGE_BYTES);
 		return;
@@ -404,7 +407,7 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		follow(a);
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
-	/* Now that what has come is counted, it is a place to be. */
+	/* Pages that lost their place may now be put into the new mapping. */
 	return code || !removal->begun ? code : settle(a);
 }
 
@@ -485,7 +488,7 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 		return code;
 	follow(a);
 	if (model->heap != after)
-		return -EPROTO; /* never: agree() has seen to it */
+		return -EPROTO; /* impossible: agree() made them equal */
 	if (change < 0)
 		model->heap_frees += (uint32_t)(-change / (int64_t)PAGE_BYTES);
 	else
@@ -512,7 +515,7 @@ static int inherit_names(struct mf_accounting *child, const struct mf_accounting
 	if (!child->notes || !child->objects)
 		return -ENOMEM;
 
-	/* All of them, in their order, so that they keep their numbers. */
+	/* Copies all objects in their order, so that they keep their numbers. */
 	for (uint32_t i = 1; i < parent->store.header->n_objects; i++)
 		if (mf_objects_read(&parent->store, i, &object))
 			mf_objects_add(&child->store, &object);

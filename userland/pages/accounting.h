@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One address space's profile: its mappings, who made them, and the model that they feed. */
+/* The profile of one address space: its mappings, the stacks that made them, and the model that they feed. */
 #ifndef MASSIF_PAGES_ACCOUNTING_H
 #define MASSIF_PAGES_ACCOUNTING_H
 
@@ -17,18 +17,18 @@
 #include "pages/unwind.h"
 #include "profile/pages_what.h"
 
-/* Words in the place of a stack. */
+/* Words that stand in a report where no stack is known. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
-#define MF_WORDS_ANON	  "[anon]"     /* ... without a name */
-#define MF_WORDS_ATTACH	  "[before attach]" /* mapped already when it began; the name stands below */
-#define MF_WORDS_LOST	  "[lost]"     /* mapped when records were lost */
+#define MF_WORDS_ANON	  "[anon]"     /* mapped like [exec], but without a name */
+#define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the next frame */
+#define MF_WORDS_LOST	  "[lost]"     /* mapped while records were lost */
 #define MF_WORDS_EXTERNAL "[external]" /* mapped by a thread of another address space */
-#define MF_WORDS_NO_STACK "[no stack]" /* there should be one */
-#define MF_WORDS_FORK	  "[fork]"     /* resident from the beginning, in a forked process */
-#define MF_WORDS_KERNEL	  "[kernel]"   /* made resident by the kernel, outside of a fault */
-#define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* below it: so found */
+#define MF_WORDS_NO_STACK "[no stack]" /* a stack was expected but could not be had */
+#define MF_WORDS_FORK	  "[fork]"     /* resident from the start of a forked process */
+#define MF_WORDS_KERNEL	  "[kernel]"   /* made resident by the kernel, outside of a page fault */
+#define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* the frames below this one */
 
-/* Frames of a context: those of a walk, and words. */
+/* The most frames that a context can have: those of a walk, and words. */
 #define MF_CONTEXT_FRAMES_MAX (MF_UNWIND_FRAMES_MAX + 8)
 
 struct mf_note;
@@ -37,90 +37,96 @@ struct mf_object_key;
 struct mf_accounting {
 	struct mf_store store;
 	struct mf_space space;
-	struct mf_space inherited; /* by a fork, until the first resync has claimed it */
+	struct mf_space inherited; /* the parent's mappings after a fork, until the first resync has used them */
 	struct mf_files *files;
-	uint64_t origin_ns; /* where the profile's time starts */
-	struct mf_code code; /* that was unwound through */
+	uint64_t origin_ns; /* CLOCK_MONOTONIC time at which the profile starts */
+	struct mf_code code; /* code and unwind rules that stacks were unwound through */
 	enum mf_pages_what what;
-	struct mf_resident resident; /* unless it is MF_PAGES_VIRTUAL */
+	struct mf_resident resident; /* unused if what is MF_PAGES_VIRTUAL */
 	/*
-	 * What was there before the profile is being told, piece by piece: a snapshot would show a
-	 * moment that never was.
+	 * Mappings from before the profile are still being listed. No snapshot is taken meanwhile: it would show a
+	 * state that never existed.
 	 */
 	bool taking_over;
 
-	struct mf_note *notes; /* contexts of words */
+	struct mf_note *notes; /* words that have a context */
 	size_t n_notes;
-	struct mf_object_key *objects; /* the store's objects that are files */
+	struct mf_object_key *objects; /* objects of the store that are files */
 	size_t n_objects;
 
-	/* Which contexts count, with who says so (NULL: all do), and what was said. */
+	/* Says which contexts count; NULL: all do. Its answers are cached in visible. */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
-	uint8_t *visible; /* by context: enum visibility of accounting.c */
+	uint8_t *visible; /* indexed by context: enum visibility of accounting.c */
 	uint32_t n_visible;
 };
 
-/* An empty profile. @files must outlive it. @origin_ns is on the clock of the events' times. */
+/*
+ * Creates an empty profile. @files must outlive it. @origin_ns is on the clock of the events' times. Returns 0 or
+ * -ENOMEM.
+ */
 int mf_accounting_create(const struct mf_model_options *options, struct mf_files *files,
 			 uint64_t origin_ns, struct mf_accounting **accounting,
 			 struct mf_error *err);
-/* Accounts for something else than what is mapped, from the beginning. */
+/* Selects what the profile accounts for. Call it before the first event; the default is MF_PAGES_VIRTUAL. */
 void mf_accounting_show(struct mf_accounting *accounting, enum mf_pages_what what);
 /*
- * @counts will be asked, once for each context, whether its pages count; where resident pages are
- * accounted it is not. A page that does not is known, but is in no total and makes no snapshot.
+ * Lets @counts decide, once for each context, whether its pages count. Not used where resident pages are accounted. A
+ * page that does not count is still tracked, but it is in no total and causes no snapshot.
  */
 void mf_accounting_ask(struct mf_accounting *accounting,
 		       bool (*counts)(void *data, uint32_t context), void *data);
 void mf_accounting_destroy(struct mf_accounting *accounting);
 
-/* Lets @child, new and empty, find in its first resync who mapped what it shares with @parent. */
+/*
+ * Copies the mappings of @parent into @child, which is new and empty. The child's first resync then finds there which
+ * stack made the mappings that both share.
+ */
 int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accounting *parent,
 			  struct mf_error *err);
 
 /*
- * The context of @words. MF_CONTEXT_NONE when memory ran out, as of the next functions, too. Where
- * resident pages are accounted, these return a site in its place: the trie's node of the stack, to
- * which the kind of a page is added (resident.h); so do the contexts of mappings.
+ * Returns the context that stands for @words, or MF_CONTEXT_NONE if memory runs out; so do the next two functions.
+ * Where resident pages are accounted, they return a site instead: the trie node of the stack, to which the kind of page
+ * is added as the innermost frame (resident.h). The contexts of mappings are sites then, too.
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 
-/* The same of @words with @below as their caller. */
+/* Like mf_accounting_note(), with @below as the caller of @words. */
 uint32_t mf_accounting_notes(struct mf_accounting *accounting, const char *words,
 			     const char *below);
 
-/* The context of a stack that was walked, mapped as the address space is now. */
+/* Returns the context of a walked stack. The mappings must be those that the stack was copied under. */
 uint32_t mf_accounting_stack(struct mf_accounting *accounting, const struct mf_walk *walk);
 
-/* The number of the object that prints as @words. */
+/* Returns the number of the object that is printed as @words. */
 uint32_t mf_accounting_object(struct mf_accounting *accounting, const char *words);
 
-/* An event's time as the model takes it: milliseconds since the profile's start. */
+/* Converts an event's time to that of the model: milliseconds since the profile's start. */
 int64_t mf_accounting_time(const struct mf_accounting *accounting, uint64_t time_ns);
 
 /*
- * All that was there before the profile has been told: the first snapshot, which has a tree, since a
+ * Called when all mappings from before the profile are listed. Takes the first snapshot, a detailed one, since the
  * process may never map anything more.
  */
 void mf_accounting_taken_over(struct mf_accounting *accounting, uint64_t time_ns);
 
 /*
- * Addresses are bytes, multiples of the page size; @gone as for mf_resident_unmapped(). All return 0,
- * -EINVAL or -ENOMEM.
+ * Record that a range was mapped or unmapped. Addresses are in bytes and multiples of the page size; for @gone see
+ * mf_resident_unmapped(). Both return 0, -EINVAL or -ENOMEM.
  */
 int mf_accounting_map(struct mf_accounting *accounting, const struct mf_interval *interval,
 		      uint64_t time_ns);
 int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64_t end, bool gone,
 			uint64_t time_ns);
 
-/* What was lifted from @from on (mf_resident_lift) is at @to now. */
+/* Puts the pages that mf_resident_lift() took from @from on to @to. Returns 0 or -ENOMEM. */
 int mf_accounting_land(struct mf_accounting *accounting, uint64_t from, uint64_t to);
 
-/* What comes next is the doing of @thread; it is no RESIDENT record. */
+/* Call before each event that is not a RESIDENT record: @thread caused it. Returns 0 or -ENOMEM. */
 int mf_accounting_turn(struct mf_accounting *accounting, uint32_t thread);
 
-/* A RESIDENT record, explained by @site (0: it has no stack). */
+/* Accounts a RESIDENT record. @site is that of the stack that caused it; 0: it has no stack. */
 int mf_accounting_resident(struct mf_accounting *accounting,
 			   const struct massif_rec_resident *record, uint32_t site);
 

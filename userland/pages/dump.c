@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes a model's mappings down, to be held against /proc/PID/maps.
+// Writes the model's mappings to a file, so that tests can compare them with /proc/PID/maps.
 
 #include "pages/dump.h"
 
@@ -23,7 +23,7 @@ static FILE *open_append(const char *path)
 	return file;
 }
 
-/* Beside the file, a file that asks. */
+/* Name of the file whose existence asks for a dump. */
 static const char *asking(const char *path)
 {
 	static char name[4096];

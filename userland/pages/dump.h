@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes a model's mappings down, to be held against /proc/PID/maps. */
+/* Writes the model's mappings to a file, so that tests can compare them with /proc/PID/maps. */
 #ifndef MASSIF_PAGES_DUMP_H
 #define MASSIF_PAGES_DUMP_H
 
@@ -10,20 +10,20 @@
 #include "pages/pages.h"
 #include "pages/space.h"
 
-/* The longest name of a moment, with its NUL. */
+/* Longest name of a moment, including its NUL. */
 #define MF_DUMP_MOMENT_MAX 32
 
 /*
- * Appends to the file @path as pages.h describes under MASSIF_DUMP_INTERVALS; @moment is empty at a
- * profile's end. 0 or -errno.
+ * Appends the mappings of @process to the file @path, in the format that pages.h describes under MASSIF_DUMP_INTERVALS.
+ * @moment is "" at the end of a profile. Returns 0 or -errno.
  */
 int mf_dump_intervals(const char *path, const struct mf_pages_process *process, const char *moment,
 		      const struct mf_space *space, struct mf_error *err);
 
-/* Is a dump wanted now? Then the name of the moment is put to @moment. */
+/* Returns whether a test asks for a dump now; if so, copies the name of the moment to @moment. */
 bool mf_dump_is_wanted(const char *path, char moment[MF_DUMP_MOMENT_MAX]);
 
-/* It is done, and whoever wanted it may go on. */
+/* Removes the file that asked for the dump, so that the test can go on. */
 void mf_dump_done(const char *path);
 
 #endif

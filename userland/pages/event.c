@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Events of an address space, and what becomes of each when its turn comes.
+// The events of an address space, and how each is accounted.
 
 #include "pages/event.h"
 
@@ -32,7 +32,7 @@ static uint32_t context_of(struct mf_target *target, const struct mf_event *even
 	return mf_wait_context(target, event->wait, event->known, event->flags);
 }
 
-/* The figure that must hold: our total is the kernel's, at every event. */
+/* Compares our total with the kernel's. They must be equal at every event while the target is in sync. */
 static void compare(struct mf_target *target, const struct mf_event *event)
 {
 	struct mf_pages_process *process = &target->process;
@@ -45,7 +45,7 @@ static void compare(struct mf_target *target, const struct mf_event *event)
 		process->mismatches++;
 }
 
-/* Whether @unmap takes away what @copy was made of. */
+/* Returns whether @unmap removes the source of the mremap destination @copy. */
 static bool is_source(const struct mf_event *copy, const struct mf_event *unmap)
 {
 	return unmap && unmap->type == MF_EVENT_UNMAP && unmap->capture == copy->capture &&
@@ -59,8 +59,8 @@ static int remove_mapped(struct mf_accounting *a, const struct mf_event *unmap)
 }
 
 /*
- * A move by mremap: the kernel makes the copy first but counts it only once. So the source goes
- * first, as much is added at the new place, then, as a region of its own, what it grew by.
+ * Accounts a move by mremap. The kernel makes the copy first but counts it only once. So we remove the source first,
+ * then add as many bytes at the destination; growth is added as a mapping of its own.
  */
 static int account_move(struct mf_target *target, struct mf_event *copy, struct mf_event *unmap)
 {
@@ -83,7 +83,7 @@ static int account_move(struct mf_target *target, struct mf_event *copy, struct 
 		code = mf_accounting_map(a, &interval, copy->time_ns);
 	target->process.events += 2;
 	compare(target, unmap);
-	/* The file that is mapped stays the same, but its NAME comes again. */
+	/* Drop the UNMAP. The NAME record, which follows, sets the destination's file again. */
 	copy->next = unmap->next;
 	if (!copy->next)
 		target->last = &copy->next;
@@ -115,7 +115,7 @@ static int account_unmap(struct mf_target *target, struct mf_event *event, struc
 	return code;
 }
 
-/* Takes out the event behind @event. */
+/* Removes the event behind @event. */
 static void pop_next(struct mf_target *target, struct mf_event *event)
 {
 	struct mf_event *next = event->next;
@@ -127,7 +127,7 @@ static void pop_next(struct mf_target *target, struct mf_event *event)
 	free(next);
 }
 
-/* The destination of a move comes into being; what is resident goes with it. */
+/* Accounts a new mapping. If it is the destination of a move, the resident pages move with it. */
 static int account_copy(struct mf_target *target, struct mf_event *event, struct mf_error *err)
 {
 	struct mf_event *move = event->next;
@@ -153,7 +153,7 @@ static int account_resident(struct mf_target *target, struct mf_event *event, st
 	return mf_accounting_resident(target->accounting, event->resident, site);
 }
 
-/* Of a destination that was not told of: it was lost. */
+/* Accounts a MOVE whose destination's MAP record was lost. */
 static int account_move_only(struct mf_target *target, struct mf_event *event,
 			     struct mf_error *err)
 {

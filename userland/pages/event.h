@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What happened to an address space, in the order of the ring: a queue of events, which are
- * accounted one after the other, each when its stack is there.
+ * What happened to an address space, in the order of the ring: a queue of events. They are accounted one after the
+ * other; an event waits in the queue until its stack has arrived.
  */
 #ifndef MASSIF_PAGES_EVENT_H
 #define MASSIF_PAGES_EVENT_H
@@ -35,13 +35,14 @@ struct mf_event {
 	struct mf_event *next;
 	enum mf_event_type type;
 	uint32_t flags;	  /* MASSIF_RF_* */
-	uint32_t thread;  /* 0: nobody's doing */
-	uint32_t capture; /* of the system call; UNMAP: if another record of it has one */
-	uint32_t known;	  /* number of the stack; 0: it is not a known one */
+	uint32_t thread;  /* that caused it; 0: no particular thread */
+	uint32_t capture; /* number of the stack copy of this system call; for UNMAP, the copy that another record of
+			   * the call has */
+	uint32_t known;	  /* number of a cached stack; 0: none */
 	uint64_t time_ns;
 	uint64_t total_vm; /* pages */
 	uint64_t start, end;
-	struct mf_stack_wait *wait; /* MAP: for the stack; NULL: there is none to wait for */
+	struct mf_stack_wait *wait; /* MAP: the stack that the event waits for; NULL: none */
 	union {
 		uint32_t kind; /* MAP: MASSIF_MAP_* */
 		struct {
@@ -53,22 +54,22 @@ struct mf_event {
 			bool first_part;
 		} resync;
 		struct mf_target *child; /* FORK */
-		struct massif_rec_resident *resident; /* a copy */
+		struct massif_rec_resident *resident; /* a copy of the record, owned */
 		uint64_t from;			      /* MOVE */
 	};
 };
 
 /*
- * A new event of @record (NULL: none) at the end of the queue; what it is about is to be set. NULL: no
- * memory.
+ * Appends a new event to the queue, with the time and flags of @record (NULL: none). The caller sets the fields of its
+ * type. Returns NULL if memory runs out.
  */
 struct mf_event *mf_event_append(struct mf_target *target, enum mf_event_type type,
 				 const struct massif_record *record);
 
-/* Takes the first event out, with all that it holds. */
+/* Removes the first event and frees everything it holds. */
 void mf_event_pop(struct mf_target *target);
 
-/* Accounts the events whose turn it is. Returns 0 or -errno, with words in @err. */
+/* Accounts events until one has to wait for its stack. Returns 0 or -errno, with words in @err. */
 int mf_event_run(struct mf_target *target, struct mf_error *err);
 
 #endif

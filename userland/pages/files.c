@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The files that the session's processes map, numbered; they are read as ELF files when needed.
+// Numbers for the files that the session's processes map. A file is opened and read as ELF when it is needed.
 
 #include "pages/files.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The files that the session's processes map, numbered; they are read as ELF files when needed. */
+/* Numbers for the files that the session's processes map. A file is opened and read as ELF when it is needed. */
 #ifndef MASSIF_PAGES_FILES_H
 #define MASSIF_PAGES_FILES_H
 
@@ -11,58 +11,60 @@
 #include "elf/file.h"
 #include "base/held.h"
 
-/* What is mapped has no name. */
+/* number of a mapping without a name */
 #define MF_FILE_NONE 0u
 
 struct mf_file {
-	char *path; /* as the kernel names it: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]"
-		     */
+	char *path; /* as the kernel prints it: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]" */
 	struct mf_file_identity identity;
-	struct mf_held_file *held; /* NULL: it is not on disk, or was not tried */
+	struct mf_held_file *held; /* NULL: not on disk, or not opened yet */
 	struct mf_elf_file *binary;
-	bool tried; /* to open it */
+	bool tried; /* opening it was tried */
 };
 
 struct mf_files {
-	struct mf_held *held, *own; /* own: made here, since nobody gave one */
+	struct mf_held *held, *own; /* own is the table made here if the caller gave none */
 	struct mf_file *files; /* [0] is unused */
 	uint32_t count, max;
-	uint32_t *table; /* numbers by hash, 0: free */
+	uint32_t *table; /* hash table of numbers; 0: free slot */
 	uint32_t table_bits;
 };
 
 void mf_files_init(struct mf_files *files);
 void mf_files_deinit(struct mf_files *files);
 
-/* The number of the file of these three; MF_FILE_NONE if memory ran out or @path is empty. */
+/*
+ * Returns the number of the file with this path, device and inode. Returns MF_FILE_NONE if memory ran out or @path is
+ * empty.
+ */
 uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t device, uint64_t inode);
 
 /*
- * Process @pid has mapped code of the file at @start..@end, and lives: the file is opened, for its
- * path may lead to another one soon, or to none; or does already, or is of another mount namespace.
+ * Opens the file now, because the running process @pid has mapped its code at @start..@end. Later its path may lead to
+ * another file or to none, and it may be in another mount namespace than ours.
  */
 void mf_files_mapped(struct mf_files *files, uint32_t number, pid_t pid, uint64_t start,
 		     uint64_t end);
 
-/* Valid until the next mf_files_intern. @number is one that it returned. */
+/* Returns the file of @number, as mf_files_intern() returned it. Valid until the next mf_files_intern(). */
 static inline struct mf_file *mf_files_get(const struct mf_files *files, uint32_t number)
 {
 	return &files->files[number];
 }
 
-/* Whether it is on disk: a path, not words of the kernel such as "[heap]". */
+/* Returns whether the file is on disk: it has a path, and not a name of the kernel's such as "[heap]". */
 static inline bool mf_file_is_path(const struct mf_file *file)
 {
 	return file->path[0] == '/';
 }
 
-/* What is held open of the file, or NULL. It belongs to the table. */
+/* Returns the open file behind @number, or NULL. It belongs to the table. */
 static inline struct mf_held_file *mf_files_held(const struct mf_files *files, uint32_t number)
 {
 	return files->files[number].held;
 }
 
-/* The binary of an ELF file or of the vdso, or NULL. It belongs to the table. */
+/* Returns the ELF reader of an ELF file or of the vdso, or NULL if it is neither. It belongs to the table. */
 struct mf_elf_file *mf_files_binary(struct mf_files *files, uint32_t number);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Do the module's hooks fire? A child does one thing of each kind, for the module to see.
+// Tests whether the module's hooks fire: a child process does one operation of each kind for the module to see.
 
 #include "pages/hooktest.h"
 
@@ -18,17 +18,17 @@
 
 #include "base/error.h"
 
-/* arch_prctl's; the headers of the C library have no name for it. */
+/* A command of arch_prctl() for which the C library's headers have no name. */
 #define ARCH_MAP_VDSO_64 0x2003
 
-/* The child's address space may outlive it for a moment, when somebody reads it in /proc. */
+/* How long to wait for the child's address space to end. A reader in /proc can keep it a moment longer. */
 #define PATIENCE_US 1000000
 #define STEP_US	    10000
 
-/* What the child ends with: what else it could do, in bits, or why it did nothing. */
+/* Exit status of the child: bits for the optional operations that worked, or why it did nothing. */
 enum {
-	DID_SPECIAL = 1, /* mapped a vdso */
-	DID_STACK = 2,	 /* let a stack grow */
+	DID_SPECIAL = 1, /* a vdso was mapped */
+	DID_STACK = 2,	 /* a stack has grown */
 	FAILED = 4,
 	CANNOT_JOIN = 5,
 };
@@ -40,7 +40,9 @@ struct range {
 
 #define RANGES_MAX 8
 
-/* vdso and what belongs to it: a new one is only mapped where there is none. */
+/*
+ * Finds the vdso and its data pages. They have to be unmapped first, because a vdso is mapped only where there is none.
+ */
 static size_t find_vdso(struct range *ranges)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -56,7 +58,9 @@ static size_t find_vdso(struct range *ranges)
 	return count;
 }
 
-/* Afterwards the C library has no clock, nor anything else of the vdso's. */
+/*
+ * Maps a new vdso. After that, no function of the C library that uses the vdso may be called, such as clock_gettime().
+ */
 static int map_vdso(const struct range *ranges, size_t count)
 {
 	uintptr_t at = 0;
@@ -95,8 +99,8 @@ static int grow_heap(void)
 }
 
 /*
- * A stack grows by the fault of a system call, which fails where ours would be killed. Below it are a hole
- * and then something without access rights, to which a stack needs no distance.
+ * Lets a stack grow by a fault within a system call, since a failing system call does not kill us. Below the stack are
+ * a hole and then a mapping without access rights, to which the kernel keeps no guard gap.
  */
 static bool grow_stack(void)
 {
@@ -109,14 +113,14 @@ static bool grow_stack(void)
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_STACK, &limit);
 	}
-	/* The mapping that this replaces makes a hook fire, too. */
+	/* Replacing a mapping triggers a hook, too. */
 	return base != MAP_FAILED &&
 	       mmap(stack, page, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN, -1, 0) == stack &&
 	       !munmap(stack - page, page) && !syscall(SYS_getcpu, stack - sizeof(long), NULL, NULL);
 }
 
-/* A page that the program touches, and one that a system call touches. */
+/* Touches one page from the program and one from a system call. */
 static int touch(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -130,7 +134,7 @@ static int touch(void)
 	return munmap(base, 2 * page);
 }
 
-/* In the child, which is going to end: what it does to itself hurts nobody. */
+/* Runs in the child, which ends afterwards, so that it may damage its own memory. */
 static int act(int fd, const struct range *vdso, size_t count)
 {
 	struct massif_test join = {.size = sizeof(join), .flags = MASSIF_TEST_JOIN};
@@ -147,7 +151,7 @@ static int act(int fd, const struct range *vdso, size_t count)
 	return did;
 }
 
-/* Returns what the child ended with, or -errno. */
+/* Returns the exit status of the child, or -errno. */
 static int run_child(int fd)
 {
 	struct range vdso[RANGES_MAX];
@@ -166,7 +170,7 @@ static int run_child(int fd)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
 }
 
-/* 0 or -errno; fills test with the name of what is missing. */
+/* Asks the module for the result. Returns 0 or -errno; on -ENODEV @test has the name of the hook that did not fire. */
 static int tell(int fd, struct massif_test *test, uint32_t flags)
 {
 	int code;
@@ -186,7 +190,7 @@ int mf_hooktest_run(int fd, struct mf_error *err)
 	if (!tell(fd, &test, flags))
 		return 0;
 	ended = run_child(fd);
-	/* One that cannot join is followed by another session, which has tried the hooks. */
+	/* A child that cannot join is followed by another session, which has tested the hooks. */
 	if (ended < 0 || ended == FAILED)
 		return mf_error_set(err, ended < 0 ? ended : -EIO,
 				    "cannot try whether massif.ko's hooks fire: a child of "

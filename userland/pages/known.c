@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The stacks of one address space that have been walked, by all that their walks read.
+// The stack cache of one address space: stacks that were walked, with every value that their walks read.
 
 #include "pages/known.h"
 
@@ -8,28 +8,28 @@
 
 #include <linux/massif.h>
 
-/* All are walked anew beyond that: 64 MiB. */
+/* Most words in the cache, 64 MiB. When they are used up, the cache starts again empty. */
 #define WORDS_MAX (4u << 20)
 
 #define TABLE_BITS_FIRST 8u
 
 struct stack {
 	uint64_t pc, sp;
-	uint32_t words; /* index of the first one */
+	uint32_t words; /* index of its first word */
 	uint32_t n_regs, n_slots;
-	uint32_t next; /* of the chain: a number */
+	uint32_t next; /* number of the next stack in the hash chain */
 	uint32_t context;
 	uint32_t epoch;
-	uint32_t code_gen; /* as last told */
-	uint64_t told_ns;  /* 0: never */
+	uint32_t code_gen; /* as last sent to the module */
+	uint64_t told_ns;  /* when it was last sent; 0: never */
 };
 
 struct mf_stack_cache {
-	struct stack *stacks; /* by number; [0] is unused */
+	struct stack *stacks; /* indexed by number; [0] is unused */
 	uint32_t n_stacks, max_stacks;
 	struct massif_stack_cache_word *words; /* of the stacks of this epoch */
 	uint32_t n_words, max_words;
-	uint32_t *table; /* of this epoch: first number of each chain */
+	uint32_t *table; /* hash table of this epoch: first number of each chain */
 	uint32_t table_bits;
 	uint32_t n_current; /* stacks of this epoch */
 	uint32_t epoch;
@@ -117,7 +117,7 @@ static bool grow(void **array, uint32_t *max, uint32_t needed, size_t size)
 	return true;
 }
 
-/* Keeps the chains short. What cannot be had only makes them longer. */
+/* Doubles the hash table when the chains get long. If there is no memory, they just stay long. */
 static void grow_table(struct mf_stack_cache *known)
 {
 	uint32_t bits = known->table_bits + 1;
@@ -143,7 +143,7 @@ static void grow_table(struct mf_stack_cache *known)
 	}
 }
 
-/* Finds none of them again; their numbers still mean what they meant. */
+/* Empties the hash table: no stack is found again, but the numbers given out stay valid. */
 static void forget(struct mf_stack_cache *known)
 {
 	memset(known->table, 0, sizeof(*known->table) << known->table_bits);
@@ -238,7 +238,7 @@ bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32
 {
 	struct stack *entry = &known->stacks[number];
 
-	/* What was captured before it was told says nothing. */
+	/* A stack copied before the cached one was sent does not show that the module lacks it. */
 	if (entry->told_ns && entry->code_gen == code_gen && time_ns <= entry->told_ns)
 		return false;
 	entry->told_ns = now_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stacks of one address space that have been walked, by all that their walks read: an equal one
- * is not walked again; and, told of it, the module need not even capture it (linux/massif.h).
+ * The stack cache of one address space. It holds the stacks that were walked, with every word and register that their
+ * walks read. A stack with the same values is not walked again, and once the module knows the values, it need not even
+ * copy such a stack (linux/massif.h).
  */
 #ifndef MASSIF_PAGES_KNOWN_H
 #define MASSIF_PAGES_KNOWN_H
@@ -17,36 +18,41 @@
 struct mf_stack_cache;
 struct massif_stack_cache_stack;
 
-/* NULL when memory ran out. */
+/* Creates an empty cache. Returns NULL if memory ran out. */
 struct mf_stack_cache *mf_stack_cache_create(void);
 void mf_stack_cache_destroy(struct mf_stack_cache *known);
 
-/* The number of the stack that @stack equals in all that matters; MF_KNOWN_NONE: of none. */
+/*
+ * Returns the number of the cached stack that @stack equals in everything a walk reads; MF_KNOWN_NONE if there is none.
+ */
 uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack);
 
 /*
- * Remembers @stack, whose walk read what @trace says and led to @context. Returns its number, or
- * MF_KNOWN_NONE when memory ran out.
+ * Adds @stack, whose walk read what @trace lists and led to @context. Returns its number, or MF_KNOWN_NONE if memory
+ * ran out.
  */
 uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_stack *stack,
 		      const struct mf_trace *trace, uint32_t context);
 
 /*
- * Code has changed: no stack equals one from before. Their numbers are known as stale, for the
- * module was to forget them as well.
+ * Drops all stacks, because code has changed. Numbers given out before become stale: the module drops its stacks as
+ * well, so a record with such a number was written too early to be trusted.
  */
 void mf_stack_cache_flush(struct mf_stack_cache *known);
 
-/* The context of a stack by number. False if there is no such number, or it is stale. */
+/* Finds the context of the stack @number. Returns false if there is no such number or it is stale. */
 bool mf_stack_cache_context(const struct mf_stack_cache *known, uint32_t number, uint32_t *context);
 
-/* What is to be told of stack @number, found or added since the last flush. Of malloc, or NULL. */
+/*
+ * Describes the stack @number for the module. The stack must have been found or added since the last flush. Returns
+ * memory to be freed by the caller, or NULL if there is none.
+ */
 struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_cache *known, uint32_t number,
 					     uint32_t target, uint32_t code_gen);
 
 /*
- * Whether a capture of stack @number with @code_gen at @time_ns shows that the module does not know
- * it (any more). If so, it is noted as told at @now_ns.
+ * Returns whether the module has to be sent the stack @number (again), because it copied an equal stack at @time_ns
+ * with @code_gen. If so, the stack is noted as sent at @now_ns. Times are CLOCK_MONOTONIC.
  */
 bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// The processes whose programs are followed.
+// The members of the session: processes whose programs are followed.
 
 #include "pages/members.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Few at a time, since those that end are removed: a list is looked through. */
+/* A linear search: members are few, since those that end are removed. */
 static size_t find(const struct mf_members *members, pid_t pid)
 {
 	size_t i = 0;

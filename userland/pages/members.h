@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The processes whose programs are followed: by number, whatever they execute. */
+/* The members of the session: processes whose programs are followed, by process id, whatever they execute. */
 #ifndef MASSIF_PAGES_MEMBERS_H
 #define MASSIF_PAGES_MEMBERS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* All zero is an empty one. */
+/* Initialise with zeroes. */
 struct mf_members {
 	pid_t *pids;
 	size_t count, room;
@@ -15,7 +15,7 @@ struct mf_members {
 
 void mf_members_deinit(struct mf_members *members);
 
-/* Returns 0, also if it is one already, or -ENOMEM. */
+/* Adds @pid. Returns 0, also if it was added before, or -ENOMEM. */
 int mf_members_add(struct mf_members *members, pid_t pid);
 void mf_members_remove(struct mf_members *members, pid_t pid);
 bool mf_members_has(const struct mf_members *members, pid_t pid);

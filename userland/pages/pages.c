@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Pages mode, the aggregator's half: which records belong to which process, and what becomes of it.
+// Pages mode, the aggregator's half: assigns the records of the ring to targets and processes.
 
 #include "pages/pages.h"
 
@@ -17,25 +17,25 @@
 #include "pages/target.h"
 
 /*
- * The ring holds what happens while the aggregator does not run. An event with its stack is some
- * 8 KiB; on a busy machine with two processors a thousand of them passed before the aggregator's
- * turn came. So it is as large as it may be, or as there is memory for, or as its user may lock: with
- * a limit of 8 MiB, which is usual, 4 MiB.
+ * The ring has to hold everything that happens while the aggregator is not running. An event with its stack takes about
+ * 8 KiB; on a busy machine with two processors a thousand of them arrived before the aggregator was scheduled.
+ * Therefore the ring is as large as the protocol, the free memory and the user's limit of locked memory allow: 4 MiB
+ * with the usual limit of 8 MiB.
  */
 #define RING_BYTES_MOST	 ((uint64_t)MASSIF_RING_MAX)
 #define RING_BYTES_LEAST (1ull << 20)
 #define HELD_BYTES_MAX	   (64ull << 20)
 
-/* Of the module's memory: some ten thousand known stacks. */
+/* Memory of the module for its stack cache: about ten thousand stacks. */
 #define KNOWN_BYTES (8u << 20)
 
-/* Frames captured beyond those that a report keeps: alloc-fns are cut off later. As in Massif. */
+/* Frames copied beyond those that a report keeps, because alloc-fns are removed later. As in Massif. */
 #define FRAMES_BEYOND_DEPTH 50
 
 #define BUCKETS	   256
 #define PAGE_BYTES 4096ull
 
-/* VMAs in one part of a resync; the module writes far fewer. */
+/* Most VMAs in one part of a resync; the module writes far fewer. */
 #define VMAS_MAX (1u << 20)
 
 struct mf_pages {
@@ -44,17 +44,17 @@ struct mf_pages {
 	struct mf_target_common common;
 	struct mf_target *buckets[BUCKETS]; /* the profiled address spaces, by number */
 	pid_t launched;			    /* the process that enrolled; 0: none yet */
-	bool started;			    /* it has executed the program, or did before we came */
-	struct mf_members members; /* with traces_children: whose programs have profiles */
+	bool started;			    /* the launched process has executed the program, or was attached to */
+	struct mf_members members; /* with traces_children: processes whose programs get profiles */
 	bool traces_children;
 	bool (*skips)(void *data, const char *path, const char *args, size_t n_bytes);
 	void *skips_data;
 	bool resync_wanted;
 	bool done;
-	uint64_t unexplained; /* records missing by seq that no LOST has told of yet: of whom? */
+	uint64_t unexplained; /* records missing by their sequence numbers for which no LOST record has come yet */
 	uint64_t now_ns;      /* time of the last record */
 
-	/* The part of a resync that is being read; NULL: none, or of no interest. */
+	/* The part of a resync that is being read; NULL: none, or the target has no profile. */
 	struct mf_resync *resync;
 	struct mf_target *resync_target;
 	uint32_t resync_room;
@@ -73,7 +73,7 @@ static struct mf_target *find_target(const struct mf_pages *pages, uint32_t numb
 	return target;
 }
 
-/* The target in which process @pid runs and was started, or forked, to run. */
+/* Returns the target that process @pid runs in and was started or forked for. */
 static struct mf_target *find_process(const struct mf_pages *pages, pid_t pid)
 {
 	struct mf_target *target;
@@ -258,7 +258,7 @@ int mf_pages_enrol_error(int code, struct mf_error *err)
 	}
 }
 
-/* What is the matter with a process that cannot be joined. */
+/* Messages for a process that cannot be attached to. */
 static const struct {
 	int code;
 	const char *words;
@@ -275,7 +275,7 @@ static const struct {
 };
 
 enum {
-	EXEC_LOOKS = 200, /* at a process that is executing another program */
+	EXEC_LOOKS = 200, /* attempts while a process is executing another program */
 	EXEC_LOOK_MS = 10,
 };
 
@@ -331,7 +331,7 @@ static int take_attach(struct mf_pages *pages, const struct massif_record *recor
 	struct mf_target *target;
 	int code;
 
-	/* Two processes of one address space. */
+	/* Another process shares the address space, which has a target already. */
 	if (find_target(pages, record->target))
 		return 0;
 	code = add_target(pages, record->target, pid, record->time_ns, &target, err);
@@ -348,7 +348,7 @@ static int take_attach(struct mf_pages *pages, const struct massif_record *recor
 	return 0;
 }
 
-/* Whether what a process executes now gets a profile. */
+/* Returns whether the program that process @pid executes now gets a profile. */
 static bool is_wanted(const struct mf_pages *pages, pid_t pid)
 {
 	if (!pages->started)
@@ -365,7 +365,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	bool wanted = is_wanted(pages, pid), first = !pages->started;
 	int code;
 
-	/* Another program: as in Massif the profile of the former one is dropped. */
+	/* Another program: the profile of the former one is dropped, as in Massif. */
 	if (former) {
 		former->left = MF_PAGES_REPLACED;
 		former->process.followed = wanted;
@@ -388,7 +388,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	return mf_members_add(&pages->members, pid) ? out_of_memory(err) : 0;
 }
 
-/* The words of the @n_bytes of @args, each with its NUL, with blanks between; NULL: no memory. */
+/* Joins the arguments in the @n_bytes of @args, each with its NUL, by blanks. Returns NULL if memory ran out. */
 static char *join_args(const char *args, size_t n_bytes)
 {
 	char *text = malloc(n_bytes + 1);
@@ -484,8 +484,8 @@ static int take_end(struct mf_pages *pages, const struct massif_record *record,
 }
 
 /*
- * Whose records are missing the module says before the next record of each; the gap in seq, which
- * may be seen earlier, says nothing of that.
+ * The module writes a LOST record before the next record of each target that lost some. The gap in the sequence numbers
+ * may be seen earlier, but does not say which target it concerns.
  */
 static int take_lost(struct mf_pages *pages, const struct massif_record *record,
 		     struct mf_error *err)
@@ -564,7 +564,7 @@ static int take_resync_end(struct mf_pages *pages, const struct massif_record *r
 
 	if (!resync)
 		return 0;
-	/* A list with holes would unmap what is there: the module will send a whole one. */
+	/* Applying an incomplete list would unmap existing mappings. The module will send a complete one. */
 	if (pages->resync_target->number != record->target || resync->n_vmas != end->count) {
 		free(resync);
 		return 0;
@@ -648,7 +648,7 @@ static int take_in(struct mf_pages *pages, const struct massif_record *record, u
 	pages->now_ns = record->time_ns;
 	pages->unexplained += gap;
 	if (record->type >= sizeof(handlers) / sizeof(handlers[0]) || !handlers[record->type])
-		return 0; /* of a newer module; nothing that accounting needs */
+		return 0; /* from a newer module; accounting does not need it */
 	code = handlers[record->type](pages, record, err);
 	target = find_target(pages, record->target);
 	if (target)
@@ -656,7 +656,7 @@ static int take_in(struct mf_pages *pages, const struct massif_record *record, u
 	return code;
 }
 
-/* Notes which profiles have ended. */
+/* Ends the profiles of processes that have left. */
 static int settle(struct mf_pages *pages, struct mf_error *err)
 {
 	struct mf_target *target;
@@ -664,7 +664,7 @@ static int settle(struct mf_pages *pages, struct mf_error *err)
 
 	for_each_target(pages, target)
 	{
-		/* The session is over: whatever is left has exited, even if a record is lost. */
+		/* The session is over: every process has exited, even if a record of it was lost. */
 		if (pages->done && target->left == MF_PAGES_RUNNING)
 			target->left = MF_PAGES_EXITED;
 		if (pages->done && pages->unexplained && !target->exited)
@@ -717,9 +717,9 @@ static int dump(struct mf_pages *pages, const char *moment, struct mf_error *err
 
 int mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 {
-	/* Before reading: nothing can come after it. */
+	/* Test this before reading the ring: after a hang-up no record can follow. */
 	bool hung_up = mf_ring_hung_up(&pages->ring);
-	/* Likewise: who asks for a dump holds the program still, and has all of it. */
+	/* Likewise before reading: the test has stopped the program, so the ring holds everything up to the dump. */
 	char moment[MF_DUMP_MOMENT_MAX];
 	bool dumps = pages->common.dump_path && mf_dump_is_wanted(pages->common.dump_path, moment);
 	int code = drain(pages, err);
@@ -749,7 +749,7 @@ int mf_pages_end(struct mf_pages *pages, struct mf_error *err)
 	struct mf_target *target;
 	int code = mf_pages_drain(pages, err), more;
 
-	/* Also after an error, so that what was seen until then is not lost. */
+	/* Also after an error, so that what was recorded before it is kept. */
 	more = flush(pages, code ? NULL : err);
 	code = code ? code : more;
 	for_each_target(pages, target)

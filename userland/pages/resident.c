@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is resident of one address space: which pages, of which kind, and who touched them first.
+// The resident pages of one address space: which pages, of which kind, and which stack touched each first.
 
 #include "pages/resident.h"
 
@@ -24,7 +24,7 @@ static const char *const kind_words[MF_PAGE_KINDS] = {
 	[MF_PAGE_ABSENT] = "[mapped, not resident any more]",
 };
 
-/* Where there never was a stack: who did it. */
+/* Words for a record that never had a stack: what caused it. */
 static const char *const cause_words[] = {
 	[MASSIF_RESIDENT_FAULT] = MF_WORDS_NO_STACK,
 	[MASSIF_RESIDENT_POPULATE] = MF_WORDS_NO_STACK,
@@ -90,7 +90,7 @@ static void charge(struct mf_resident *r, uint32_t context, int64_t pages)
 	mf_trie_charge(&r->accounting->store, context, pages * (int64_t)PAGE_BYTES);
 }
 
-/* The same for what is not resident, of the mapping that @site made. */
+/* Charges pages that are not resident to @site, which mapped them. */
 static void charge_absent(struct mf_resident *r, uint32_t site, bool touched, int64_t pages)
 {
 	if (!r->both || !pages)
@@ -115,7 +115,7 @@ static void count(struct mf_resident *r, uint8_t kind, int64_t pages)
 		r->huge += (uint64_t)pages;
 }
 
-/* Puts @page where there is none, in a mapping. */
+/* Puts @page at its address, which is mapped and has no resident page. */
 static int place(struct mf_resident *r, const struct mf_page *page)
 {
 	struct mf_window *window = mf_windows_make(&r->windows, page->address);
@@ -136,7 +136,7 @@ static int place(struct mf_resident *r, const struct mf_page *page)
 	return 0;
 }
 
-/* Takes out the page of index @i; its mapping is still there. */
+/* Removes and returns the page of index @i. Its mapping must still be there. */
 static struct mf_page take(struct mf_resident *r, struct mf_window *window, unsigned int i)
 {
 	uint16_t bit = (uint16_t)(1u << i);
@@ -169,13 +169,16 @@ static bool is_mapped(const struct mf_resident *r, uint64_t address)
 	return mf_space_find(&r->accounting->space, address);
 }
 
-/* Is there a place for one more? */
+/* Returns whether a mapped address without a resident page is left. */
 static bool has_room(const struct mf_resident *r)
 {
 	return r->placed < r->accounting->space.total / PAGE_BYTES;
 }
 
-/* @page, which counts, is put into one of the two lists. No memory: the next record puts it right. */
+/*
+ * Moves @page, which is counted, to @list and keeps it counted. If memory ran out, its count is removed; the next
+ * record corrects the sum.
+ */
 static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
 {
 	if (!add_page(list, page))
@@ -184,7 +187,7 @@ static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const
 	count(r, page->kind, -1);
 }
 
-/* @page has come, and nothing is mapped where it could be. */
+/* Adds @page, which has come although nothing is mapped at its possible addresses. */
 static void come_outside(struct mf_resident *r, const struct mf_page *page)
 {
 	charge(r, page->context, 1);
@@ -192,7 +195,7 @@ static void come_outside(struct mf_resident *r, const struct mf_page *page)
 	keep_outside(r, &r->homeless, page);
 }
 
-/* Puts up to @n pages like @page into free places from @start to @end; *@n is how many remain. */
+/* Puts up to @n pages like @page at free addresses from @start to @end. Leaves in *@n how many did not fit. */
 static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint64_t end,
 		uint64_t *n)
 {
@@ -208,7 +211,7 @@ static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint
 	return code;
 }
 
-/* The same where anything is mapped from @start to @end; @file: where a file is, or is not. */
+/* Like fill(), but only where something is mapped. @file, if not NULL, selects mappings with or without a file. */
 static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64_t start,
 		       uint64_t end, const bool *file, uint64_t *n)
 {
@@ -225,11 +228,11 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 	return code;
 }
 
-/* The same anywhere, where pages of its kind are likely to be. */
+/* Like fill(), for a page whose address is not known: first where pages of its kind are likely. */
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
-	uint64_t from = r->cursor; /* all before it was full when it was last looked at */
+	uint64_t from = r->cursor; /* everything before the cursor was full when last searched */
 	int code;
 
 	page.uncertain = true;
@@ -238,13 +241,13 @@ static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 		code = fill_mapped(r, &page, 0, from, &file, &n);
 	if (!code && n)
 		code = fill_mapped(r, &page, 0, UINT64_MAX, &other, &n);
-	/* More than what is mapped, because of what mappings are told of later. */
+	/* There are more pages than mapped ones, because the MAP record of a mapping is still to come. */
 	for (; !code && n; n--)
 		come_outside(r, &page);
 	return code;
 }
 
-/* A page without a place, that is not counted, is put near where it was, or anywhere. */
+/* Puts @page, which has lost its place and is not counted, near its former address, or anywhere. */
 static int resettle(struct mf_resident *r, struct mf_page page)
 {
 	uint64_t start = page.address & ~(MF_WINDOW_BYTES - 1), n = 1;
@@ -260,8 +263,8 @@ static int resettle(struct mf_resident *r, struct mf_page page)
 }
 
 /*
- * Whatever is homeless goes where it was, if that is mapped by now; and else, if @anywhere, to where
- * there is room.
+ * Puts the homeless pages at their own addresses if these are mapped by now. With @anywhere, the others go to any free
+ * address.
  */
 static int settle(struct mf_resident *r, bool anywhere)
 {
@@ -288,7 +291,7 @@ static int settle(struct mf_resident *r, bool anywhere)
 	return code;
 }
 
-/* Where a fault at @address brought @n pages of one kind: where the block of them begins. */
+/* Returns where the block of @n pages of one kind begins that a fault at @address brought. */
 static uint64_t block_of(uint64_t address, uint64_t n)
 {
 	uint64_t bytes = n * PAGE_BYTES;
@@ -297,9 +300,9 @@ static uint64_t block_of(uint64_t address, uint64_t n)
 }
 
 /*
- * @n pages came with a fault at @address. Anonymous pages that come together are one large, aligned
- * page. Of a file the kernel maps what is in memory of the window around the fault: which pages
- * these are is not known, but the one touched is among them.
+ * Adds @n pages that came with a fault at @address. Anonymous pages that come together are one large, aligned page. Of
+ * a file the kernel maps those pages of the window around the fault that are in memory: which ones is not known, except
+ * that the touched page is among them.
  */
 static int come_at(struct mf_resident *r, struct mf_page page, uint64_t address, uint64_t n)
 {
@@ -340,7 +343,7 @@ struct search {
 	struct mf_resident *resident;
 	unsigned int counter;
 	bool uncertain;
-	uint64_t n; /* still to be taken */
+	uint64_t n; /* still to be removed */
 };
 
 static bool take_some(struct mf_window *window, uint16_t pages, void *data)
@@ -359,7 +362,7 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 	return search->n;
 }
 
-/* The same of a list, from @start to @end. */
+/* Like take_some(), for the pages of @list from @start to @end. */
 static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
 {
 	uint32_t left = 0;
@@ -379,7 +382,7 @@ static void take_outside(struct search *search, struct mf_page_list *list, uint6
 	list->n = left;
 }
 
-/* @n pages of @counter went from @start to @end, or from what was taken to be somewhere else. */
+/* Removes @n pages of @counter that went from @start to @end. If fewer are known there, others are removed. */
 static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start, uint64_t end,
 		    uint64_t n)
 {
@@ -388,8 +391,9 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	/*
-	 * Another thread can be charged with what one takes away, which then tells less of it, or
-	 * nothing. That is so if it is more than the range has, and likely if it is not there.
+	 * The module may charge one thread with pages that another thread removed, and then reports fewer or none for
+	 * that other thread. That is certain if more pages went than the range has, and likely if they are not known to
+	 * be in the range.
 	 */
 	if (search.n > (end - start) / PAGE_BYTES)
 		take_outside(&search, &r->going, 0, UINT64_MAX);
@@ -405,7 +409,9 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 		mf_windows_each(&r->windows, 0, UINT64_MAX, take_some, &search);
 }
 
-/* @thread (0: all) is not amid an unmapping any more: what has not gone with it was somewhere else. */
+/*
+ * @thread (0: all threads) has finished its unmapping. Pages that it was expected to report and did not are elsewhere.
+ */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {
 	uint32_t left = 0;
@@ -448,7 +454,7 @@ static uint32_t site_of_words(struct mf_resident *r, const struct massif_rec_res
 	return mf_accounting_note(r->accounting, words);
 }
 
-/* @n pages of @counter came, as @record says. */
+/* Adds @n pages of @counter as @record reports. */
 static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 		unsigned int counter, uint32_t site, uint64_t n)
 {
@@ -456,7 +462,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	struct mf_page page = {.kind = kind};
 	int code = 0;
 
-	/* One fault brings so many only as one page. */
+	/* A single fault brings this many pages only as one huge page. */
 	if (record->cause == MASSIF_RESIDENT_FAULT && n >= HUGE_PAGES)
 		page.kind = (uint8_t)(kind + MF_PAGE_HUGE);
 	page.context = context_of(r, site ? site : site_of_words(r, record), page.kind);
@@ -470,7 +476,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	return code || !n ? code : fill_anywhere(r, page, n);
 }
 
-/* What a fork's child has of its parent's pages: up to as many as there are. */
+/* Gives a forked child those of its parent's pages that it still has, up to the numbers in @record. */
 static int come_home(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	int code = 0;
@@ -487,7 +493,7 @@ static int come_home(struct mf_resident *r, const struct massif_rec_resident *re
 	return code;
 }
 
-/* The record's sums are the truth. */
+/* Makes our sums equal to those of the record, which are right by definition. */
 static int agree(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	bool base = record->cause == MASSIF_RESIDENT_BASE;
@@ -518,14 +524,14 @@ int mf_resident_take(struct mf_resident *r, const struct massif_rec_resident *re
 {
 	int code = 0;
 
-	/* All mappings have been told, and all that was on its way. */
+	/* All mappings and all pages under way are known now. */
 	if (record->cause == MASSIF_RESIDENT_BASE) {
 		stop_going(r, 0);
 		code = settle(r, true);
 		if (!code)
 			code = come_home(r, record);
 	}
-	/* What goes, goes first: it may be the same place. */
+	/* Remove first, then add: both may concern the same address. */
 	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
 		if (record->change[i] < 0)
 			go_from(r, i, record->addr, record->addr + record->len,
@@ -555,7 +561,7 @@ static bool arrive(struct mf_window *window, uint16_t pages, void *data)
 	return true;
 }
 
-/* What is resident of it can have been told before, where the mapping is only told with a resync. */
+/* Pages of the mapping may be known as resident already, if the mapping itself is only known since a resync. */
 int mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval)
 {
 	int64_t pages = (int64_t)((interval->end - interval->start) / PAGE_BYTES);
@@ -575,9 +581,9 @@ struct leaving {
 };
 
 /*
- * Of a page that is still here when its mapping goes, the kernel will tell that it goes, too. If it was
- * only taken to be here, or has told already what goes from here, the page is somewhere else: threads
- * that come and go at the same time can be charged with each other's pages.
+ * Called for pages whose mapping is going. Normally the kernel will report that each page goes. The page must be
+ * elsewhere if its address was uncertain, or if the report for this range has come already: threads that map and unmap
+ * at the same time may be charged with each other's pages.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {
@@ -688,7 +694,7 @@ int mf_resident_inherit(struct mf_resident *child, const struct mf_resident *par
 	int code = 0;
 
 	child->base_words = MF_WORDS_FORK;
-	/* Anonymous pages are the child's, too; of a file it has only some. */
+	/* The child has all anonymous pages of the parent, but only some of its file pages. */
 	for (uint32_t w = 1; w < parent->windows.n && !code; w++) {
 		const struct mf_window *window = &parent->windows.windows[w];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is resident of one address space: which pages, of which kind, and who touched them first. */
+/* The resident pages of one address space: which pages, of which kind, and which stack touched each first. */
 #ifndef MASSIF_PAGES_RESIDENT_H
 #define MASSIF_PAGES_RESIDENT_H
 
@@ -13,25 +13,25 @@
 
 struct mf_accounting;
 
-/* The innermost frame of a stack in the tree: what its pages are. */
+/* The kind of a page. It is the innermost frame of the page's stack in the trie. */
 enum mf_page_kind {
 	MF_PAGE_NONE,
-	MF_PAGE_ANON, /* in the order of MASSIF_RSS_* */
+	MF_PAGE_ANON, /* these three in the order of MASSIF_RSS_* */
 	MF_PAGE_FILE,
 	MF_PAGE_SHMEM,
-	MF_PAGE_HUGE, /* to be added to one of the three */
+	MF_PAGE_HUGE, /* added to one of the three */
 	MF_PAGE_UNTOUCHED = 8,
 	MF_PAGE_ABSENT,
 	MF_PAGE_KINDS
 };
 
-#define MF_RESIDENT_COUNTERS 3u /* that are resident; MASSIF_RSS_SWAP is not */
+#define MF_RESIDENT_COUNTERS 3u /* of the module's counters, those of resident pages; MASSIF_RSS_SWAP is not one */
 
-/* A page that has no place for a moment. */
+/* A page that is in no window for the moment. */
 struct mf_page {
 	uint64_t address;
 	uint32_t context;
-	uint32_t thread; /* that is unmapping it */
+	uint32_t thread; /* the thread that is unmapping it */
 	uint8_t kind;
 	bool uncertain, touched;
 };
@@ -42,58 +42,68 @@ struct mf_page_list {
 };
 
 /*
- * The sum of the pages of each counter is always that of the last record. A page whose place is not
- * known is put where one of its kind may be, and marked uncertain; it gives way to what is known.
+ * The number of pages of each counter always equals that of the last record. If the address of a page is not known, the
+ * page is put where one of its kind may be and marked uncertain; it moves away when something certain needs the place.
  *
- * Contexts are those of the accounting's store; a site is the trie's node of a stack, to which the
- * kind is added as the innermost frame.
+ * Contexts are those of the accounting's store. A site is the trie node of a stack; the kind of a page is added to it
+ * as the innermost frame.
  */
 struct mf_resident {
 	struct mf_accounting *accounting;
-	bool both; /* what is mapped and not resident is charged, too, to who mapped it */
+	bool both; /* pages that are mapped but not resident are charged as well, to the stack that mapped them */
 	struct mf_windows windows;
-	uint64_t pages[MF_RESIDENT_COUNTERS]; /* by MASSIF_RSS_* */
-	uint64_t placed;		      /* of them, where something is mapped */
-	uint64_t absent;		      /* mapped, and not resident; with both only */
-	uint64_t huge;			      /* of them */
+	uint64_t pages[MF_RESIDENT_COUNTERS]; /* indexed by MASSIF_RSS_* */
+	uint64_t placed;		      /* of them, those that are in a mapping */
+	uint64_t absent;		      /* mapped but not resident pages; only counted if both is set */
+	uint64_t huge;			      /* of pages, those in huge pages */
 	uint64_t swapped;
-	uint64_t faults;	/* records of pages that came */
-	uint64_t unattributed;	/* pages that were never told of by whom */
-	uint32_t objects[MF_PAGE_KINDS]; /* the store's, of the kinds' words; 0: not yet */
-	uint32_t thread; /* whose turn it is */
-	uint64_t cursor; /* where a place was last found for a page of which it is not known */
-	const char *base_words; /* for what is resident at a BASE that nobody touched */
-	struct mf_page_list homeless; /* no place is known, and there was no room for a guess */
-	struct mf_page_list going; /* their mapping went, and they are about to */
-	struct mf_page_list inherited; /* by a fork, until the child's BASE */
+	uint64_t faults;	/* FAULT records */
+	uint64_t unattributed;	/* pages for which no cause was ever reported */
+	uint32_t objects[MF_PAGE_KINDS]; /* store's object for the words of each kind; 0: not made yet */
+	uint32_t thread; /* that causes the present event */
+	uint64_t cursor; /* where the last page of unknown address was put */
+	const char *base_words; /* words for pages resident at a BASE record that nobody was seen touching */
+	struct mf_page_list homeless; /* pages of unknown address that fit into no mapping */
+	struct mf_page_list going; /* pages whose mapping is gone; a record that they went is expected */
+	struct mf_page_list inherited; /* the parent's pages after a fork, until the child's BASE record */
 	struct mf_page_list moving;
 };
 
 void mf_resident_init(struct mf_resident *resident, struct mf_accounting *accounting, bool both);
 void mf_resident_deinit(struct mf_resident *resident);
 
-/* @thread is about to do something else than a RESIDENT record says. */
+/* Call before each event that is not a RESIDENT record: @thread caused it. Returns 0 or -ENOMEM. */
 int mf_resident_turn(struct mf_resident *resident, uint32_t thread);
 
-/* A RESIDENT record, whose stack is that of @site; 0: none, and words take its place. */
+/*
+ * Applies a RESIDENT record. @site is that of its stack; 0: there is none, and words are used instead. Returns 0 or
+ * -ENOMEM.
+ */
 int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resident *record,
 		     uint32_t site);
 
-/* @interval was mapped: nobody has touched it. */
+/* Notes that @interval was mapped and that none of its pages was touched. Returns 0 or -ENOMEM. */
 int mf_resident_mapped(struct mf_resident *resident, const struct mf_interval *interval);
 
 /*
- * @part of a mapping goes; @gone: all that was resident there has been told to go before, and else it
- * will be. Called while the space is changed; when it is whole, call the second.
+ * Notes that @part of a mapping goes. With @gone, the module has reported before that its resident pages went; without,
+ * it will report that later. mf_resident_unmapped() may be called while the space is being changed. Call
+ * mf_resident_settle() when the space is consistent again; it returns 0 or -ENOMEM.
  */
 void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval *part, bool gone);
 int mf_resident_settle(struct mf_resident *resident);
 
-/* What is resident from @from on is to be @to; the mappings change between the two calls. */
+/*
+ * Move the resident pages of @bytes bytes from @from to @to: lift takes them out before the mappings change, land puts
+ * them back afterwards. Both return 0 or -ENOMEM.
+ */
 int mf_resident_lift(struct mf_resident *resident, uint64_t from, uint64_t bytes);
 int mf_resident_land(struct mf_resident *resident, uint64_t from, uint64_t to);
 
-/* Notes what @child, new, may find resident of @parent's when its BASE comes. */
+/*
+ * Copies the pages of @parent for @child, which is new. At its BASE record, the child looks there for its own pages.
+ * Returns 0 or -ENOMEM.
+ */
 int mf_resident_inherit(struct mf_resident *child, const struct mf_resident *parent);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets a profile right where the kernel lists what is really mapped.
+// Corrects a profile with the kernel's list of what is really mapped (a resync).
 
 #include "pages/resync.h"
 
@@ -7,7 +7,10 @@
 
 #define PAGE_MASK 4095ull
 
-/* What a program or its interpreter does not have in the file, its BSS, follows what it has. */
+/*
+ * The BSS of a program or of its interpreter, which is not in the file, gets the context of the file's mapping before
+ * it.
+ */
 static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_vma *vma)
 {
 	const struct mf_interval *before = vma->start ? mf_space_find(&a->space, vma->start - 1) : NULL;
@@ -17,7 +20,7 @@ static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_v
 	return mf_accounting_note(a, MF_WORDS_ANON);
 }
 
-/* Words for a mapping that no stack explains. */
+/* Returns a context of words for a mapping that no stack explains. */
 static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason reason,
 				 const struct mf_resync_vma *vma)
 {
@@ -39,7 +42,7 @@ static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason 
 	return mf_accounting_note(a, words);
 }
 
-/* Where something else is mapped than we thought, code may have changed. */
+/* Where the list has another file than the profile, code may have changed: notes that. */
 static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *vma, uint64_t start,
 			  uint64_t end)
 {
@@ -47,14 +50,14 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 
 	for (i = mf_space_next(&a->space, start); i && i->start < end;
 	     i = mf_space_next(&a->space, i->end)) {
-		/* start of both may be cut. */
+		/* Both intervals may be cut, so compare the file position that corresponds to address 0. */
 		if (i->file != vma->file ||
 		    (i->file && i->offset - i->start != vma->offset - vma->start))
 			mf_code_unmap(&a->code, i->start, i->end);
 	}
 }
 
-/* Maps the hole @start..@end of @vma; after a fork it ends where the parent's context changes. */
+/* Maps the hole @start..@end of @vma. After a fork, only up to where the parent's context changes. */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
 {
@@ -104,7 +107,7 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 	return mf_accounting_unmap(a, start, end, false, time_ns);
 }
 
-/* Words for what is resident now and nobody was seen touching. */
+/* Words for pages that are resident after the resync and that nobody was seen touching. */
 static const char *const base_words[] = {
 	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,
 	[MF_RESYNC_FORK] = MF_WORDS_FORK,
@@ -119,7 +122,7 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 
 	if (resync->reason == MF_RESYNC_ATTACH || resync->reason == MF_RESYNC_FORK)
 		a->taking_over = true;
-	/* What goes, goes first: the total never exceeds what was really mapped. */
+	/* Unmap first, then map: so the total never exceeds what was really mapped. */
 	for (size_t i = 0; i <= resync->n_vmas; i++) {
 		const struct mf_resync_vma *vma = i < resync->n_vmas ? &resync->vmas[i] : NULL;
 
@@ -145,10 +148,10 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 		if (a->what != MF_PAGES_VIRTUAL)
 			a->resident.base_words = base_words[resync->reason];
 		mf_space_deinit(&a->inherited);
-		/* As Massif: one more attempt when the program's first code is about to run. */
+		/* As Massif: one more snapshot attempt when the program's first code is about to run. */
 		if (resync->reason == MF_RESYNC_EXEC)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
-		/* Where resident pages count, their number follows. */
+		/* If resident pages are accounted, the BASE record that follows does this. */
 		if (a->what == MF_PAGES_VIRTUAL)
 			mf_accounting_taken_over(a, time_ns);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sets a profile right where the kernel lists what is really mapped. */
+/* Corrects a profile with the kernel's list of what is really mapped (a resync). */
 #ifndef MASSIF_PAGES_RESYNC_H
 #define MASSIF_PAGES_RESYNC_H
 
@@ -9,33 +9,32 @@
 
 #include "pages/accounting.h"
 
-/* What is mapped, as a resync tells it. */
+/* One mapping of the list. */
 struct mf_resync_vma {
 	uint64_t start, end, offset;
-	uint32_t file; /* that is mapped; for the unwinder */
-	uint32_t name; /* as a number of struct mf_files; for words */
+	uint32_t file; /* the mapped file, for the unwinder */
+	uint32_t name; /* its name, as a number of struct mf_files; becomes the words of its context */
 };
 
 enum mf_resync_reason {
-	MF_RESYNC_EXEC,	  /* what the kernel mapped to start a program */
-	MF_RESYNC_FORK,	  /* what the child has of its parent's */
-	MF_RESYNC_LOST,	  /* what had not been told */
-	MF_RESYNC_ATTACH, /* what the program had mapped before */
+	MF_RESYNC_EXEC,	  /* lists what the kernel mapped to start a program */
+	MF_RESYNC_FORK,	  /* lists what a forked child got from its parent */
+	MF_RESYNC_LOST,	  /* lists everything after records were lost */
+	MF_RESYNC_ATTACH, /* lists what the program had mapped before the attach */
 };
 
-/* The truth about start..end: exactly vmas[], in the order of their addresses, are mapped. */
+/* States that in start..end exactly the mappings vmas[] exist, which are ordered by address. */
 struct mf_resync {
 	enum mf_resync_reason reason;
-	bool last; /* of the parts of an address space */
+	bool last; /* this is the last part of the address space's list */
 	uint64_t start, end;
 	size_t n_vmas;
 	struct mf_resync_vma vmas[];
 };
 
 /*
- * Unmaps what is not listed; what is listed and was mapped keeps its context; what is listed and
- * was not gets one of words, or, after a fork, what the parent had there. Returns as
- * mf_accounting_map.
+ * Unmaps what is not listed. A listed mapping that the profile has keeps its context; one that it has not gets a
+ * context of words or, after a fork, the parent's context. Returns 0, -EINVAL or -ENOMEM.
  */
 int mf_resync_apply(struct mf_accounting *accounting, const struct mf_resync *resync,
 		    uint64_t time_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session of massif.ko and the ring of its records.
+// A session of massif.ko and its ring of records.
 
 #include "pages/ring.h"
 
@@ -17,18 +17,18 @@
 #include "pages/hooktest.h"
 
 /*
- * The module wakes us when so much is unread: a few stacks, or a thousand records. The sooner it is
- * told of a stack, the fewer equal ones are captured.
+ * The module wakes us when this much is unread: a few stacks, or a thousand records. Early wake-ups send stacks to the
+ * module's cache sooner, so that fewer equal ones are copied.
  */
 #define WATERMARK_BYTES (64ull << 10)
 
-/* So many bytes of known stacks are told at once. */
+/* Bytes of cached stacks that are sent to the module at once. */
 #define TOLD_BYTES (16u << 10)
 
-/* After this part of the ring the module gets its room back, also within one drain. */
+/* After 1/16 of the ring was read, its room is given back to the module, also within one drain. */
 #define PUBLISH_PART 16
 
-/* No record is longer: the longest, a STACK, has MASSIF_STACK_MAX bytes and some registers. */
+/* Longest record. The longest real one is a STACK: MASSIF_STACK_MAX bytes and some registers. */
 #define RECORD_MAX (1u << 20)
 
 static int open_device(const char *device, struct mf_error *err)
@@ -139,7 +139,7 @@ static void *map_part(int fd, size_t bytes, int prot, unsigned int page)
 	return address == MAP_FAILED ? NULL : address;
 }
 
-/* Maps the ring of the session. Returns 0 or -errno; what is mapped then, mf_ring_close() unmaps. */
+/* Maps the ring of the session. Returns 0 or -errno; on failure mf_ring_close() unmaps the parts that were mapped. */
 static int map_ring(struct mf_ring *ring, struct mf_error *err)
 {
 	ring->control = map_part(ring->fd, ring->page_bytes, PROT_READ, MASSIF_MMAP_CONTROL);
@@ -153,7 +153,7 @@ static int map_ring(struct mf_ring *ring, struct mf_error *err)
 
 int mf_ring_forked(struct mf_ring *ring, struct mf_error *err)
 {
-	/* The module keeps the mappings out of forked processes. */
+	/* The module does not let forked processes inherit the mappings. */
 	return map_ring(ring, err);
 }
 
@@ -230,7 +230,7 @@ static bool check_name(const struct massif_record *record)
 	       strlen(vma->name) == vma->name_len;
 }
 
-/* Of a module that tells no path, the record ends before it. */
+/* A module that sends no path ends the record before that field. */
 static bool check_exec(const struct massif_record *record)
 {
 	const struct massif_rec_exec *exec = (const struct massif_rec_exec *)record;
@@ -257,7 +257,7 @@ static bool check_stack(const struct massif_record *record)
 	       stack->sp + stack->bytes >= stack->sp;
 }
 
-/* The least that a record of each type has, and what to check beyond. */
+/* The minimum size of each record type, and the function that checks the rest. */
 static const struct {
 	uint32_t size;
 	bool (*check)(const struct massif_record *record);
@@ -326,7 +326,7 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 			if (types[next->type].check && !types[next->type].check(next))
 				return bad(ring, next, "its lengths contradict each other", err);
 		}
-		/* A newer module's unknown types are handed out, too: their seq counts. */
+		/* Unknown types, of a newer module, are returned as well, because their sequence numbers count. */
 		if (ring->next_seq && next->seq > ring->next_seq)
 			*gap = next->seq - ring->next_seq;
 		*record = next;
@@ -357,7 +357,7 @@ void mf_ring_tell_now(struct mf_ring *ring)
 		.bytes = ring->told_bytes,
 	};
 
-	/* What it has no memory for is captured again, and told again. */
+	/* Stacks that the module has no memory for are copied, and then sent, again. */
 	if (ring->told_bytes)
 		ioctl(ring->fd, MASSIF_IOC_KNOWN, &known);
 	ring->told_bytes = 0;

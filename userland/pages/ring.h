@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A session of massif.ko and the ring of its records; see linux/massif.h for the protocol. */
+/* A session of massif.ko and its ring of records; linux/massif.h describes the protocol. */
 #ifndef MASSIF_PAGES_RING_H
 #define MASSIF_PAGES_RING_H
 
@@ -12,69 +12,66 @@
 #include "base/error.h"
 
 struct mf_ring {
-	int fd; /* of the device; -1: attached to memory */
+	int fd; /* the device; -1: the ring is ordinary memory */
 	const struct massif_control *control;
 	struct massif_consumer *consumer;
 	const uint8_t *data;
 	uint64_t data_bytes; /* a power of two */
 	uint64_t page_bytes;
 	uint64_t tail;	    /* position of the next record to read */
-	uint64_t published; /* tail as the module knows it */
-	uint64_t next_seq;  /* that the next record should have; 0: any */
-	uint64_t most_unread; /* bytes */
+	uint64_t published; /* the tail that the module was given */
+	uint64_t next_seq;  /* seq that the next record should have; 0: any */
+	uint64_t most_unread; /* in bytes, since the session was opened */
 
-	/* Stacks that the module will be told of. */
-	uint8_t *told; /* NULL: it does not want to know */
+	/* Cached stacks that are to be sent to the module. */
+	uint8_t *told; /* NULL: the stack cache is off */
 	uint32_t told_bytes;
 };
 
-/* What a session is set up with. */
+/* Parameters of a session. */
 struct mf_ring_setup {
 	uint64_t flags;	      /* MASSIF_SETUP_* */
 	uint64_t ring_bytes;  /* a power of two */
-	uint32_t stack_bytes; /* of a capture, at most */
-	uint32_t known_bytes; /* of the module's memory for known stacks, at most; 0: none */
+	uint32_t stack_bytes; /* most bytes of one stack copy */
+	uint32_t known_bytes; /* most memory of the module for its stack cache; 0: no cache */
 };
 
 /*
- * Opens @device, checks its version and sets up a session. Returns 0, or -errno with words on what
- * is missing and what to do.
+ * Opens @device, checks the protocol's version and sets up a session. Returns 0, or -errno with what is missing and
+ * what to do in @err.
  */
 int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_setup *setup,
 		 struct mf_error *err);
 
 /*
- * Reads from memory that looks like a ring; nothing of it is freed by mf_ring_close. Returns
- * -EINVAL if the control page is not one.
+ * Reads records from memory that is laid out as a ring. mf_ring_close() frees none of it. Returns 0, or -EINVAL if
+ * @control is no control page.
  */
 int mf_ring_attach(struct mf_ring *ring, const struct massif_control *control,
 		   struct massif_consumer *consumer, const uint8_t *data, struct mf_error *err);
 
-/*
- * In a child that this process forked, and that reads the ring from now on in its place. Returns 0 or
- * -errno.
- */
+/* Call in a forked child of this process that reads the ring in place of its parent. Returns 0 or -errno. */
 int mf_ring_forked(struct mf_ring *ring, struct mf_error *err);
 
 void mf_ring_close(struct mf_ring *ring);
 
 /*
- * The next record, whose sizes, strings and arrays have been checked; NULL in *@record when the
- * ring is empty. It stays valid until mf_ring_advance. *@gap says how many records before it are
- * missing. Returns 0, or -EPROTO when the bytes cannot be a record.
+ * Returns the next record in *@record, or NULL there if the ring is empty. Its sizes, strings and arrays are checked;
+ * it is valid until mf_ring_advance(). *@gap is how many records before it are missing. Returns 0, or -EPROTO if the
+ * bytes cannot be a record.
  */
 int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint64_t *gap,
 		 struct mf_error *err);
 
-/* Goes beyond the record that mf_ring_next returned. */
+/* Goes past the record that mf_ring_next() returned. */
 void mf_ring_advance(struct mf_ring *ring, const struct massif_record *record);
 
-/* Gives the room of all records read back to the module. */
+/* Gives the room of all records that were read back to the module. */
 void mf_ring_publish(struct mf_ring *ring);
 
 /*
- * Tells the module of a known stack, soon: with others, or when mf_ring_tell_now() is called. That
- * it fails costs time, not truth.
+ * mf_ring_tell() queues a cached stack for the module; a full queue is sent by itself, mf_ring_tell_now() sends it at
+ * once. If sending fails, the module merely copies such stacks again.
  */
 void mf_ring_tell(struct mf_ring *ring, const struct massif_stack_cache_stack *stack);
 void mf_ring_tell_now(struct mf_ring *ring);
@@ -82,13 +79,13 @@ void mf_ring_tell_now(struct mf_ring *ring);
 /* Enrols the calling process. Async-signal-safe. Returns 0 or -errno. */
 int mf_ring_enrol(const struct mf_ring *ring);
 
-/* Makes the running process @pid a member. Returns 0 or -errno; see linux/massif.h. */
+/* Makes the running process @pid a member. Returns 0 or -errno; linux/massif.h lists the errors. */
 int mf_ring_join(const struct mf_ring *ring, pid_t pid);
 
-/* Asks for the resync of targets that are out of sync. Returns how many remain so, or -errno. */
+/* Asks for a resync of the targets that are out of sync. Returns how many still are, or -errno. */
 int mf_ring_resync(const struct mf_ring *ring);
 
-/* Whether processes were enrolled and all are gone, with their address spaces. */
+/* Returns whether processes were enrolled and all of them and their address spaces are gone. */
 bool mf_ring_hung_up(const struct mf_ring *ring);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define PAGE_MASK 4095ull
 
-/* An operation splits at two addresses and adds one interval. */
+/* Nodes that one operation can add: two by splitting at both ends, and the new interval. */
 #define NODES_PER_OPERATION 3
 
 void mf_space_init(struct mf_space *space)
@@ -22,7 +22,7 @@ void mf_space_deinit(struct mf_space *space)
 	mf_space_init(space);
 }
 
-/* Room for one operation, so that nothing can fail once the tree is being changed. */
+/* Allocates the nodes for one operation, so that it cannot fail once the tree is being changed. */
 static int reserve(struct mf_space *space)
 {
 	uint32_t need = space->n_nodes + NODES_PER_OPERATION + 1;
@@ -44,7 +44,7 @@ static int reserve(struct mf_space *space)
 	return 0;
 }
 
-/* Marsaglia's xorshift: the priorities only need to be independent of the addresses. */
+/* Marsaglia's xorshift. The priorities only have to be independent of the addresses. */
 static uint32_t next_random(struct mf_space *space)
 {
 	space->random ^= space->random << 13;
@@ -96,7 +96,7 @@ static uint32_t join(struct mf_space *space, uint32_t low, uint32_t high)
 	return high;
 }
 
-/* Parts the tree @node by the intervals' starts: below @address to *@low, the others to *@high. */
+/* Splits the tree @node: intervals that start below @address go to *@low, the others to *@high. */
 static void part(struct mf_space *space, uint32_t node, uint64_t address, uint32_t *low,
 		 uint32_t *high)
 {
@@ -128,7 +128,7 @@ static uint32_t leftmost(const struct mf_space *space, uint32_t node)
 	return node;
 }
 
-/* As part(), and cuts the interval that lies across @address in two. */
+/* Like part(), but also cuts an interval that contains @address in two. */
 static void split(struct mf_space *space, uint32_t tree, uint64_t address, uint32_t *low,
 		  uint32_t *high)
 {
@@ -170,12 +170,12 @@ static bool valid(uint64_t start, uint64_t end)
 	return start < end && !((start | end) & PAGE_MASK);
 }
 
-/* The tree in three: what is before a range, in it and behind it. */
+/* The three parts of a tree: before, in and behind a range. */
 struct cut {
 	uint32_t low, middle, high;
 };
 
-/* Cuts the tree, with nodes in reserve to join the parts again. Returns 0, -EINVAL or -ENOMEM. */
+/* Splits the tree into *@cut and reserves the nodes for joining it again. Returns 0, -EINVAL or -ENOMEM. */
 static int cut_out(struct mf_space *space, uint64_t start, uint64_t end, struct cut *cut)
 {
 	int ret;
@@ -210,7 +210,8 @@ static bool continues(const struct mf_interval *low, const struct mf_interval *h
 	       (!low->file || low->offset + (low->end - low->start) == high->offset);
 }
 
-/* Puts @interval between the trees @low and @high; neighbours that continue it are joined with it.
+/*
+ * Inserts @interval between the trees @low and @high and merges it with neighbours that continue it. Returns the root.
  */
 static uint32_t insert(struct mf_space *space, uint32_t low, uint32_t high,
 		       const struct mf_interval *interval)

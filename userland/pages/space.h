@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is mapped from start to end (exclusive; bytes, multiples of the page size). */
+/* A mapping from start to end (exclusive; in bytes, multiples of the page size). */
 struct mf_interval {
 	uint64_t start, end;
-	uint64_t offset;  /* of start in the file, bytes; 0 without a file */
-	uint32_t context; /* of the stack that mapped it */
-	uint32_t file;	  /* the owner's number of the file; 0: none or not known yet */
+	uint64_t offset;  /* position of start in the file, in bytes; 0 without a file */
+	uint32_t context; /* that of the stack that mapped it */
+	uint32_t file;	  /* the owner's number for the file; 0: none, or not known yet */
 };
 
 /*
- * A treap: it splits and joins by address, which is what overwriting and cutting mappings needs.
- * The nodes are in one array; links are indexes; 0 is no node.
+ * A treap. It can be split and joined at an address, which is how mappings are overwritten and cut. The nodes are in
+ * one array, links are indexes, and 0 means no node.
  */
 struct mf_space_node {
 	struct mf_interval interval;
@@ -27,49 +27,48 @@ struct mf_space_node {
 struct mf_space {
 	struct mf_space_node *nodes;
 	uint32_t root;
-	uint32_t n_nodes;    /* of the array in use, free ones included */
-	uint32_t max_nodes;  /* of the array */
-	uint32_t free_nodes; /* list of free ones, linked by left */
-	uint32_t random;     /* state of the priorities' generator */
-	uint32_t count;	     /* intervals */
-	uint64_t total;	     /* bytes */
+	uint32_t n_nodes;    /* elements in use, including free nodes */
+	uint32_t max_nodes;  /* elements allocated */
+	uint32_t free_nodes; /* list of free nodes, linked by left */
+	uint32_t random;     /* state of the generator of priorities */
+	uint32_t count;	     /* number of intervals */
+	uint64_t total;	     /* sum of their bytes */
 };
 
-/* Told of each part that leaves the space, in the order of addresses. May not touch the space. */
+/* Called for each part that leaves the space, in the order of addresses. It may not change the space. */
 typedef void (*mf_space_visit)(const struct mf_interval *part, void *data);
 
 void mf_space_init(struct mf_space *space);
 void mf_space_deinit(struct mf_space *space);
 
 /*
- * Maps @interval. What was there leaves the space first, as with MAP_FIXED, and @left (may be NULL)
- * is told. Neighbours of the same context that continue each other become one interval. Returns 0,
- * -EINVAL for an empty or unaligned interval, or -ENOMEM with nothing changed.
+ * Maps @interval. As with MAP_FIXED, whatever was mapped there leaves the space first; @left (may be NULL) is called
+ * for it. Adjacent intervals of the same context that continue each other are merged. Returns 0, -EINVAL for an empty
+ * or unaligned interval, or -ENOMEM with nothing changed.
  */
 int mf_space_add(struct mf_space *space, const struct mf_interval *interval, mf_space_visit left,
 		 void *data);
 
-/* Unmaps whatever lies between @start and @end. Returns as mf_space_add. */
+/* Unmaps everything between @start and @end; @left (may be NULL) is called for it. Returns as mf_space_add(). */
 int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_space_visit left,
 		    void *data);
 
-/* Says that what is mapped from @start to @end is @file from @offset on. Returns as mf_space_add.
- */
+/* Sets the file of the mappings from @start to @end: @file from @offset (bytes) on. Returns as mf_space_add(). */
 int mf_space_set_file(struct mf_space *space, uint64_t start, uint64_t end, uint32_t file,
 		      uint64_t offset);
 
 /*
- * The first interval that ends after @address, or NULL. Valid until the space changes. All of them:
+ * Returns the first interval that ends after @address, or NULL. Valid until the space changes. To visit all of them:
  * for (i = mf_space_next(space, 0); i; i = mf_space_next(space, i->end))
  */
 const struct mf_interval *mf_space_next(const struct mf_space *space, uint64_t address);
 
-/* The interval that holds @address, or NULL. */
+/* Returns the interval that contains @address, or NULL. */
 const struct mf_interval *mf_space_find(const struct mf_space *space, uint64_t address);
 
 /*
- * The first hole in @start..@end: true and its bounds in *@hole_start, *@hole_end, or false when
- * all of it is mapped.
+ * Finds the first hole in @start..@end. Returns true with its bounds in *@hole_start and *@hole_end, or false if all of
+ * the range is mapped.
  */
 bool mf_space_hole(const struct mf_space *space, uint64_t start, uint64_t end, uint64_t *hole_start,
 		   uint64_t *hole_end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One address space of the session: from records to events, and what is to be said at its end.
+// One target: turns its records into events, and computes the results at its end.
 
 #include "pages/target.h"
 
@@ -73,7 +73,7 @@ static int no_memory(struct mf_error *err)
 	return mf_error_set(err, -ENOMEM, "no memory for the events of a process");
 }
 
-/* No user address is higher: of 57 bits, the kernel has one half. */
+/* No user address is higher: user space is one half of 57 bits. */
 #define ADDRESSES (1ull << 56)
 
 static bool bad_range(uint64_t start, uint64_t length)
@@ -106,7 +106,7 @@ int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, st
 	event->start = map->addr;
 	event->end = map->addr + map->len;
 	event->kind = map->kind;
-	/* What goes needs no stack: it is taken from those who mapped it. */
+	/* An unmapping needs no stack: its bytes are taken from the contexts that mapped them. */
 	if (unmap) {
 		event->capture = mf_wait_open_capture(target, map->h.tid);
 	} else if (event->capture) {
@@ -148,9 +148,9 @@ int mf_target_stack(struct mf_target *target, const struct massif_rec_stack *sta
 	while (wait && wait->capture != stack->h.capture)
 		wait = wait->next;
 	if (!wait || wait->state != MF_WAIT_OPEN)
-		return 0; /* of an unmapping, or given up */
+		return 0; /* the stack of an unmapping, or one that was given up */
 
-	/* Unwound now if its turn has come: before that the mappings may not be those it saw. */
+	/* If its event is next, unwind it now: the mappings are those it was copied under. Otherwise keep it. */
 	if (!target->blocked && target->first->wait == wait) {
 		mf_wait_resolve(target, wait, stack);
 		return mf_event_run(target, err);
@@ -268,7 +268,7 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 {
 	struct mf_event *event;
 
-	/* Of targets that are gone: perhaps of this one, whose EXIT would be missing then. */
+	/* Records of targets that are gone were lost. This target may be one of them, if its EXIT was lost. */
 	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
 		if (!target->exited)
 			mf_target_note_loss(target, lost->count, lost->h.time_ns);

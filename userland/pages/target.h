@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One address space of the session: its events in the order of the ring, held back until the
- * stacks that explain them have come, then accounted.
+ * One target: an address space of the session. Its events are kept in the order of the ring until the stacks that
+ * explain them have arrived, and then accounted.
  *
- * A stack follows its records when the system call returns, which may be late (MAP_POPULATE).
- * Events behind such a record wait, so that snapshots see everything in its true order and under
- * its real stack; other address spaces do not wait. What waits is bounded: beyond the limits the
- * oldest event goes ahead without its stack.
+ * A stack follows its records when the system call returns, which may take long (MAP_POPULATE). The events behind such
+ * a record wait. Snapshots therefore see everything in its true order and under its real stack; other address spaces do
+ * not wait. The memory of waiting events is limited: beyond the limit, the oldest event is accounted without its stack.
  */
 #ifndef MASSIF_PAGES_TARGET_H
 #define MASSIF_PAGES_TARGET_H
@@ -28,24 +27,24 @@ struct mf_event;
 struct mf_context_filter;
 struct mf_stack_wait;
 
-/* Whether stacks that equal a known one are walked: for tests, see pages.h. */
+/* What the stack cache is used for; the modes other than MF_KNOWN_ON are for tests, see pages.h. */
 enum mf_stack_cache_mode {
 	MF_KNOWN_ON,
-	MF_KNOWN_OFF,	 /* nothing is known */
-	MF_KNOWN_VERIFY, /* they are captured and walked, and compared with what is known */
+	MF_KNOWN_OFF,	 /* no stack is cached */
+	MF_KNOWN_VERIFY, /* cached stacks are copied and walked all the same, and compared */
 };
 
 /* What all targets of a session share. */
 struct mf_target_common {
-	struct mf_ring *ring; /* whose module is told of stacks */
+	struct mf_ring *ring; /* for sending cached stacks to the module */
 	enum mf_stack_cache_mode known_mode;
 	struct mf_files files;
-	uint32_t frames;       /* to unwind at most */
+	uint32_t frames;       /* most frames to unwind */
 	enum mf_pages_what what;
 	const char *dump_path; /* MASSIF_DUMP_INTERVALS, or NULL */
-	uint64_t held_bytes;   /* of events and stacks held back */
+	uint64_t held_bytes;   /* memory of waiting events and stacks */
 	uint64_t held_bytes_max;
-	const struct mf_report_options *filter; /* with names: as in struct mf_pages_options */
+	const struct mf_report_options *filter; /* filter and names: as in struct mf_pages_options */
 	const struct mf_symbolizer_options *names;
 };
 
@@ -53,40 +52,41 @@ struct mf_target {
 	struct mf_target *next; /* in the session's table */
 	struct mf_target_common *common;
 	uint32_t number;  /* the module's */
-	uint64_t seen_ns; /* time of the last record of it */
+	uint64_t seen_ns; /* time of its last record */
 	struct mf_accounting *accounting;
-	struct mf_context_filter *judge; /* of what counts; NULL: everything */
-	struct mf_unwinder *unwinder; /* made with the first stack */
-	struct mf_stack_cache *known;	      /* as well; NULL: no memory, or not wanted */
+	struct mf_context_filter *judge; /* decides which contexts count; NULL: all do */
+	struct mf_unwinder *unwinder; /* created with the first stack */
+	struct mf_stack_cache *known;	      /* created with the unwinder; NULL: no memory, or the cache is off */
 	struct mf_pages_process process;
-	uint64_t kernel_pages; /* the last total that could be compared */
+	uint64_t kernel_pages; /* the kernel's total of the last record that could be compared */
 
-	struct mf_event *first, **last; /* events held back */
-	struct mf_stack_wait *waits;	/* stacks that they wait for */
-	bool blocked;			/* forked by a target that has not come to the fork yet */
-	bool in_sync;			/* totals may be compared */
-	bool resyncing;			/* within a series of parts, from the first one on */
-	bool exited;			/* EXIT accounted */
-	bool executed;			/* by a profiled process; false: launched, joined or forked */
-	enum mf_pages_state left;	/* how the process left it; MF_PAGES_RUNNING: it has not */
-	bool reported;			/* by mf_pages_next_ended */
+	struct mf_event *first, **last; /* events that were not accounted yet */
+	struct mf_stack_wait *waits;	/* stacks that these events wait for */
+	bool blocked;			/* forked from a target that has not accounted the fork yet */
+	bool in_sync;			/* its total may be compared with the kernel's */
+	bool resyncing;			/* between the first and the last part of a resync */
+	bool exited;			/* its EXIT record was accounted */
+	bool executed;			/* its program was executed by a profiled process; false: launched, attached or
+					 * forked */
+	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING: it has not */
+	bool reported;			/* mf_pages_next_ended() has returned it */
 };
 
-/* A target of process @pid whose profile starts at @time_ns, with nothing mapped. */
+/* Creates a target for process @pid with nothing mapped. Its profile starts at @time_ns. */
 int mf_target_create(struct mf_target_common *common, const struct mf_model_options *options,
 		     uint32_t number, pid_t pid, uint64_t time_ns, struct mf_target **target,
 		     struct mf_error *err);
 
-/* Frees it with all that it holds back. */
+/* Frees the target and the events it still holds. */
 void mf_target_destroy(struct mf_target *target);
 
-/* Is it one of pages of a process? Returns 0 or -EPROTO, with words about @record. */
+/* Checks that the range can be one of user pages. Returns 0, or -EPROTO with a message that names @record. */
 int mf_target_check_range(const struct massif_record *record, uint64_t start, uint64_t length,
 			  struct mf_error *err);
 
 /*
- * These take records of the target. All return 0 or -errno: -ENOMEM, or -EPROTO for an
- * address range that cannot be.
+ * These functions take one record of the target each. All return 0 or -errno: -ENOMEM, or -EPROTO for an address range
+ * that is impossible.
  */
 int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, struct mf_error *err);
 int mf_target_name(struct mf_target *target, const struct massif_rec_vma *name,
@@ -100,29 +100,29 @@ int mf_target_move(struct mf_target *target, const struct massif_rec_move *move,
 int mf_target_exit(struct mf_target *target, const struct massif_rec_exit *end,
 		   struct mf_error *err);
 
-/* @child, new, was forked: it waits until @target comes here, then inherits. */
+/* Takes a FORK record: @child, which is new, waits until @target has accounted its events up to here, then inherits. */
 int mf_target_fork(struct mf_target *target, struct mf_target *child,
 		   const struct massif_record *record, struct mf_error *err);
 
-/* A part of a resync. Takes @resync over, of malloc, in any case. */
+/* Takes one part of a resync. Takes ownership of @resync, which was allocated with malloc, also on failure. */
 int mf_target_resync(struct mf_target *target, struct mf_resync *resync, bool first_part,
 		     const struct massif_record *record, struct mf_error *err);
 
-/* Records are missing here, among them perhaps stacks that are waited for. */
+/* Takes a LOST record. Stacks that events wait for may be among what was lost, so nothing waits any longer. */
 int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 		   struct mf_error *err);
 
-/* Notes for the report that @count records from the last one on to @time_ns are missing. */
+/* Notes for the report that @count records were lost between the target's last record and @time_ns. */
 void mf_target_note_loss(struct mf_target *target, uint64_t count, uint64_t time_ns);
 
-/* Waits for nothing any more: all events are accounted. */
+/* Stops waiting for stacks and accounts all events. */
 int mf_target_flush(struct mf_target *target, struct mf_error *err);
 
-/* Notes the end of its profile as @state, unless that was noted before. */
+/* Ends the profile with @state, unless it has ended before. */
 int mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64_t time_ns,
 		     struct mf_error *err);
 
-/* Writes its mappings down, as of @moment, where MASSIF_DUMP_INTERVALS says. */
+/* Writes the target's mappings at @moment to the file of MASSIF_DUMP_INTERVALS. */
 int mf_target_dump(const struct mf_target *target, const char *moment, struct mf_error *err);
 
 #endif

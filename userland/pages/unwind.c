@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// From a thread's registers and a copy of its stack to its call chain, by libunwind.
+// Unwinds a copied stack with libunwind: from a thread's registers and stack bytes to its call chain.
 //
-// libunwind's remote mode asks us for memory, registers and unwind rules. Memory is the copy of the
-// stack and, since code and .eh_frame are never written, the files behind the mappings. Rules are
-// found by libunwind's own search in the file's .eh_frame_hdr. All it asks of the thread is noted:
-// where that is the same, the walk is the same.
+// libunwind's remote mode asks us for memory, registers and unwind rules. Memory is the copied stack and, since code
+// and .eh_frame are never written, the files behind the mappings. To find rules, we call libunwind's own search of the
+// file's .eh_frame_hdr. Every value of the thread that libunwind reads is noted: two stacks with the same values give
+// the same walk.
 
 #include "pages/unwind.h"
 
@@ -16,19 +16,19 @@
 
 #include "cfi/callsite.h"
 
-/* The call in an entry point is not further from it; that of ld.so has no unwind rules. */
+/* The call in an entry point is at most this far from its start. ld.so's entry point has no unwind rules. */
 #define ENTRY_BYTES 64
 
-/* Addresses whose rules are remembered; big programs' stacks share most of their outer frames. */
+/* Addresses whose rules are cached. The stacks of big programs share most of their outer frames. */
 #define CACHE_ADDRESSES 1024
 
-/* A function that is called directly begins not further before where it is interrupted. */
+/* A function that is called directly is taken to be no larger than this. */
 #define FUNCTION_BYTES (64u << 10)
 
-/* Words of the stack of which each is noted once; of a copy as large as can be. */
+/* Words of the stack that are noted once each: those of the largest copy. */
 #define TRACE_WORDS 8192u
 
-/* How far a chain of frame pointers is followed through code of no file, to see where it leads. */
+/* How many frame pointers are followed through code of no file, to see whether they lead to a file. */
 #define CHAIN_MAX 256
 
 #if defined(__x86_64__)
@@ -39,7 +39,7 @@
 #define REG_FP	 UNW_AARCH64_X29
 #endif
 
-/* Not in libunwind's header, but in its library for this very purpose. */
+/* Not in libunwind's header, but exported by its library for this purpose. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip,
 					      unw_dyn_info_t *di, unw_proc_info_t *pi,
 					      int need_unwind_info, void *arg);
@@ -50,19 +50,19 @@ struct mf_unwinder {
 	struct mf_code *code;
 	unw_addr_space_t address_space;
 
-	/* Of the walk under way. */
+	/* State of the present walk. */
 	const struct mf_user_stack *stack;
-	uint64_t regs[MF_TRACE_REGS_MAX]; /* the thread's; after a guess, those of the frame */
-	uint32_t regs_valid;		  /* bits by number */
-	bool regs_initial;		  /* they are the thread's */
-	bool no_rules;			  /* it came to code without rules */
-	const struct mf_cfi *cfi; /* rules that no mapping has; NULL: those of the mapping are used */
-	uint64_t cfi_bias;	  /* of its addresses */
-	struct mf_interval last; /* where memory was read last: the next read is near it */
+	uint64_t regs[MF_TRACE_REGS_MAX]; /* the thread's; after a guess, those of the guessed frame */
+	uint32_t regs_valid;		  /* one bit for each DWARF number */
+	bool regs_initial;		  /* regs are still the thread's */
+	bool no_rules;			  /* the last frame's code has no rules */
+	const struct mf_cfi *cfi; /* unwind rules that are in no mapping; NULL: the mapped ones are used */
+	uint64_t cfi_bias;	  /* add it to the addresses in cfi */
+	struct mf_interval last; /* the mapping that memory was last read from; the next read is usually near */
 
 	struct mf_trace trace;
-	bool trace_full; /* there was more */
-	bool trace_cut;	 /* it depends on where the copy ends, or on what is not mapped */
+	bool trace_full; /* the walk read more than fits */
+	bool trace_cut;	 /* the walk depended on where the copy ends, or on an unmapped address */
 	uint32_t regs_read;
 	uint64_t words_read[TRACE_WORDS / 64];
 };
@@ -83,7 +83,7 @@ static void note_slot(struct mf_unwinder *u, uint64_t offset)
 		trace->slots[trace->n_slots++] = (uint32_t)offset;
 }
 
-/* The word of the stack at @address. */
+/* Reads the word of the stack at @address. */
 static bool read_stack(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 {
 	const struct mf_user_stack *stack = u->stack;
@@ -97,7 +97,7 @@ static bool read_stack(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* The interval of code at @ip, on which the walk depends from now on. */
+/* Returns the mapping of the code at @ip, and notes that the walk depends on it. */
 static const struct mf_interval *find_code(struct mf_unwinder *u, uint64_t ip)
 {
 	const struct mf_interval *interval = mf_space_find(u->space, ip);
@@ -129,7 +129,7 @@ static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size
 	       mf_elf_file_read(binary, u->last.offset + (address - u->last.start), bytes, size);
 }
 
-/* A word of rules that were made for the code under way. */
+/* Reads a word of the unwind rules in u->cfi. */
 static bool read_cfi(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 {
 	uint64_t offset;
@@ -169,14 +169,14 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 	return 0;
 }
 
-/* No rule of an integer register's place depends on these. */
+/* libunwind never needs floating-point registers to find an integer register. */
 static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write,
 			void *arg)
 {
 	return -UNW_EBADREG;
 }
 
-/* Searches a table of @n_entries at @table; addresses in it are from @base. */
+/* Searches the table of @n_entries at @table, whose addresses are relative to @base. */
 static int search(struct mf_unwinder *u, const struct mf_interval *interval, unw_word_t ip,
 		  uint64_t base, uint64_t table, uint64_t n_entries, unw_proc_info_t *info,
 		  int need_unwind_info)
@@ -290,14 +290,14 @@ void mf_unwinder_flush(struct mf_unwinder *unwinder)
 	unw_flush_cache(unwinder->address_space, 0, 0);
 }
 
-/* What the code to which a signal handler returns looks like: the call of rt_sigreturn. */
+/* The code that a signal handler returns to: the call of rt_sigreturn. */
 #if defined(__x86_64__)
 static const uint8_t sigreturn_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 #elif defined(__aarch64__)
 static const uint8_t sigreturn_code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 #endif
 
-/* Not libunwind's: which of the two frames it calls a signal's differs between its versions. */
+/* Not libunwind's unw_is_signal_frame(): its versions differ in which of the two frames they mean. */
 static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 {
 	uint8_t bytes[sizeof(sigreturn_code)];
@@ -306,7 +306,7 @@ static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 	       !memcmp(bytes, sigreturn_code, sizeof(bytes));
 }
 
-/* Whether @ip is in the first instructions of a process, where nobody has called. */
+/* Returns whether @ip is in the entry point of a program or of ld.so, which has no caller. */
 static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 {
 	const struct mf_interval *interval = mf_space_find(u->space, ip);
@@ -318,7 +318,10 @@ static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 	       address - mf_elf_file_entry(binary) < ENTRY_BYTES;
 }
 
-/* Whether the code before @ip, of a file, is a call; *@target: of whom, 0 if that is not in it. */
+/*
+ * Returns whether the code before @ip, in a file, is a call instruction. *@target is the called address, or 0 if the
+ * instruction does not contain it.
+ */
 static bool follows_call(struct mf_unwinder *u, uint64_t ip, uint64_t *target)
 {
 	uint8_t code[MF_CALLSITE_BYTES];
@@ -330,15 +333,15 @@ static bool follows_call(struct mf_unwinder *u, uint64_t ip, uint64_t *target)
 	return follows;
 }
 
-/* A frame that is not known from rules. */
+/* A frame that was found without unwind rules. */
 struct guess {
 	uint64_t ip, sp, fp;
 };
 
 /*
- * Who called the code of frame *@at, if frame pointers say so: *@at becomes the caller. A return
- * address into a file must stand behind a call. Code of no file cannot be looked at, but it was
- * called, too: *@certain is true when a frame in a file is reached.
+ * Changes *@at to its caller's frame, found by the frame pointer. A return address in a file must follow a call
+ * instruction. Code of no file cannot be read, so any address is accepted there; *@certain becomes true when the caller
+ * is in a file. Returns false if there is no plausible caller.
  */
 static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *certain)
 {
@@ -358,7 +361,10 @@ static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *cert
 	return !interval->file || follows_call(u, caller.ip, &target);
 }
 
-/* The same, if the whole chain from there leads to a file, or is too long to be there by chance. */
+/*
+ * Like guess_by_pointer(), but succeeds only if the chain of frame pointers leads to a file, or has CHAIN_MAX frames,
+ * which is too long for chance.
+ */
 static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 {
 	struct guess first = *at, next;
@@ -374,7 +380,7 @@ static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 	return true;
 }
 
-/* Where the innermost function has no frame of its own yet: the word at sp says who called it. */
+/* For an innermost function that has not set up its frame yet: the word at sp is the return address. */
 static bool guess_leaf(struct mf_unwinder *u, struct guess *at)
 {
 	uint64_t ip, target;
@@ -386,7 +392,7 @@ static bool guess_leaf(struct mf_unwinder *u, struct guess *at)
 	return true;
 }
 
-/* Lets the walk go on at @guess; nothing else is known of that frame. */
+/* Continues the walk at @guess. No other registers of that frame are known. */
 static bool go_on(struct mf_unwinder *u, unw_cursor_t *cursor, const struct guess *guess)
 {
 	uint32_t ip = u->stack->n_regs - 1;
@@ -399,7 +405,7 @@ static bool go_on(struct mf_unwinder *u, unw_cursor_t *cursor, const struct gues
 	return !unw_init_remote(cursor, u->address_space, u);
 }
 
-/* From frame @cursor, which has no rules, to its caller. */
+/* Steps from the frame @cursor, whose code has no rules, to its caller. */
 static bool step_by_guess(struct mf_unwinder *u, unw_cursor_t *cursor, bool innermost,
 			  enum mf_unwind_end *end)
 {
@@ -415,7 +421,7 @@ static bool step_by_guess(struct mf_unwinder *u, unw_cursor_t *cursor, bool inne
 	}
 	if (unw_get_reg(cursor, REG_SP, &sp) || unw_get_reg(cursor, REG_FP, &fp))
 		return false;
-	/* Who keeps frame pointers marks the outermost one so. */
+	/* Code that keeps frame pointers marks the outermost frame with 0. */
 	if (!fp && !u->regs_initial) {
 		*end = MF_UNWIND_OUTERMOST;
 		return false;
@@ -448,7 +454,10 @@ static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
 {
 	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
 
-	/* An end where the stack's mapping ends, or in what could not be read, can move. */
+	/*
+	 * If the walk ended at the end of the stack's mapping or at unreadable memory, that end can be elsewhere next
+	 * time.
+	 */
 	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
 	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)
 		if (u->regs_read & ~given & 1u << i)
@@ -480,8 +489,8 @@ static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t ma
 		here = *cursor;
 		ret = unw_step(cursor);
 		/*
-		 * Without rules libunwind follows the frame pointer, whatever it points to: only as
-		 * far as that looks like a caller.
+		 * Without rules libunwind follows the frame pointer, whatever it points to. step_by_guess() also checks
+		 * that the result looks like a caller.
 		 */
 		guessed = u->no_rules && !signal_frame;
 		u->no_rules = false;
@@ -493,7 +502,7 @@ static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t ma
 			walk->end = ret ? MF_UNWIND_CUT : MF_UNWIND_OUTERMOST;
 			return;
 		}
-		/* After a guess, it is the return address less one already. */
+		/* go_on() has subtracted one from the return address already. */
 		exact = signal_frame || guessed;
 	}
 }

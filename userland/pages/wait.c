@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks that events wait for, and what they turn out to be.
+// Stacks that events wait for, and how their contexts are found.
 
 #include "pages/wait.h"
 
@@ -10,7 +10,7 @@
 #include "model/trie.h"
 #include "pages/target.h"
 
-/* What was derived from code that is not there any more is forgotten. */
+/* If code was unmapped, drops the cached rules and stacks that depend on it. */
 static void forget_code(struct mf_target *target)
 {
 	if (!mf_code_take_left(&target->accounting->code))
@@ -42,7 +42,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* @stack, whose number is @number, was captured: tells the module, unless it knows. */
+/* After @stack was copied: sends the cached stack @number to the module, unless the module has it. */
 static void tell(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t number)
 {
 	mf_auto_free struct massif_stack_cache_stack *told = NULL;
@@ -55,7 +55,7 @@ static void tell(struct mf_target *target, const struct massif_rec_stack *stack,
 		mf_ring_tell(target->common->ring, told);
 }
 
-/* Where captures are made only to be compared: is @context what the module said it would be? */
+/* In verify mode: counts whether @context is that of the cached stack that the module recognised. */
 static void verify(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t context)
 {
 	uint32_t known;
@@ -67,7 +67,7 @@ static void verify(struct mf_target *target, const struct massif_rec_stack *stac
 		target->process.wrong_stacks++;
 }
 
-/* The context of @stack, which has registers. */
+/* Returns the context of @stack, which has registers. */
 static uint32_t context_of_stack(struct mf_target *target, const struct massif_rec_stack *stack)
 {
 	bool verifies = target->common->known_mode == MF_KNOWN_VERIFY;
@@ -95,7 +95,7 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 		target->process.walked++;
 	}
 	trace = mf_unwinder_trace(target->unwinder);
-	/* Not where the address space as we know it may not be the one that was. */
+	/* Only in sync: otherwise our mappings may not be those that the stack was copied under. */
 	if (!number && target->known && user.n_bytes && trace && target->in_sync)
 		number = mf_stack_cache_add(target->known, &user, trace, context);
 	if (number)
@@ -105,7 +105,7 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 	return context;
 }
 
-/* The context of known stack @number; the module says that there was one. */
+/* Returns the context of the cached stack @number, which the module recognised. */
 static uint32_t context_of_known(struct mf_target *target, uint32_t number)
 {
 	uint32_t context;
@@ -119,7 +119,7 @@ static uint32_t context_of_known(struct mf_target *target, uint32_t number)
 	return mf_accounting_note(target->accounting, MF_WORDS_NO_STACK);
 }
 
-/* Where there never was a stack: who did it, in words. */
+/* Returns a context of words for a record without a stack: what caused it. */
 static uint32_t context_of_flags(struct mf_target *target, uint32_t flags)
 {
 	static const struct {
@@ -163,7 +163,7 @@ uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, u
 	return wait->context;
 }
 
-/* A thread has one at a time: an older one of it will not come any more. */
+/* A thread waits for one stack copy at a time, so an older one that has not arrived will not come any more. */
 struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, uint32_t tid)
 {
 	struct mf_stack_wait *wait, *found = NULL;

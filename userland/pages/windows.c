@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The pages of an address space that are resident, or were: in windows of 16 pages.
+// The pages of an address space that are resident or were, in windows of 16 pages.
 
 #include "pages/windows.h"
 
@@ -35,7 +35,7 @@ struct mf_window *mf_windows_find(const struct mf_windows *windows, uint64_t add
 	return NULL;
 }
 
-/* Twice as many buckets. */
+/* Doubles the number of buckets. */
 static bool spread(struct mf_windows *windows)
 {
 	uint32_t bits = windows->buckets ? windows->bits + 1 : BITS_FIRST;
@@ -110,7 +110,7 @@ static bool is_empty(const struct mf_window *window)
 	return !window->touched && !memcmp(window->kind, none, sizeof(none));
 }
 
-/* The pages of @window from @start to @end. */
+/* Returns the bits of the pages of @window that are between @start and @end. */
 static uint16_t pages_in(const struct mf_window *window, uint64_t start, uint64_t end)
 {
 	uint32_t first = 0, last = MF_WINDOW_PAGES;
@@ -124,7 +124,7 @@ static uint16_t pages_in(const struct mf_window *window, uint64_t start, uint64_
 	return (uint16_t)((1u << last) - (1u << first));
 }
 
-/* The window behind *@link, which is unlinked if nothing is left of it. False: stop. */
+/* Visits the window behind *@link; unlinks it if it became empty, otherwise advances *@link. Returns false to stop. */
 static bool visit_link(struct mf_windows *windows, uint32_t **link, uint64_t start, uint64_t end,
 		       mf_windows_visit visit, void *data)
 {
