@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 // The live blocks of the heap: a radix table over addresses.
 //
-// The directory has an entry for each leaf's part of the address space: where the leaf begins. A
-// leaf has a slot of 4 bytes for each granule of 16 bytes of addresses, since that is how allocators
-// align, or of 32, where they keep a header of that size. A slot holds
+// The directory has one entry for each leaf's part of the address space, which says where the leaf begins. A leaf has a
+// slot of 4 bytes for each granule. A granule is 16 bytes of addresses, since that is how allocators align, or 32 bytes
+// if the allocator keeps a header of that size. The possible values of a slot:
 //
 //     0                                          no block
 //     0 << 31 | upper << 30 | context << 7 | size << 1
-//                                                the usual block, of less than 64 bytes, at the
-//                                                granule's first byte, or at its upper half's
-//     0 << 31 | upper << 30 | context << 7 | 1   the usual block of 64 bytes and more: it reaches
-//                                                beyond the next granule's beginning, or to its end, so
-//                                                that no other block begins there, and that one's
-//                                                slot has
-//     3 << 30 | size                             its size
+//                                                a usual block of less than 64 bytes; it begins at the
+//                                                granule's first byte or, with upper, in the middle
+//     0 << 31 | upper << 30 | context << 7 | 1   a usual block of 64 bytes or more. It reaches at least to the
+//                                                end of the next granule, so no other block begins there;
+//                                                the next granule's slot is
+//     3 << 30 | size                             the size of that block
 //     0 << 31 | upper << 30 | 1 << 29 | context << 13 | more << 7 | size << 1
 //     0 << 31 | upper << 30 | 1 << 29 | context << 7 | more << 1 | 1
-//                                                the same two where the capacity is @more times 16
-//                                                bytes above what follows from the size (a realloc
-//                                                keeps it when it shrinks)
+//                                                the same two if the capacity is more * 16 bytes above that
+//                                                of a new block (a realloc that shrinks keeps the capacity)
 //     2 << 30 | index                            a chain of wide blocks: anything else
 //
-// Leaf 0 is no leaf: it lists the parts of the others. Behind the slots of a leaf there are some that
-// are of no granule, for the size of a block that begins in the last one.
+// Leaf 0 is not a leaf: it lists the part numbers of the others. After the slots of its granules, a leaf has some more,
+// for the size of a block that begins in the last granule.
 //
-// Blocks at odd multiples of 8 are entered as if they were 8 bytes before, in an address space of their own.
+// Blocks at odd multiples of 8 are entered as if they were 8 bytes lower, in an address space of their own.
 //
-// The chain serves what is rare: huge blocks, addresses not a multiple of 8, several blocks in one
-// granule, and blocks within blocks, as an allocator has them that takes its memory from another.
+// Wide blocks are the rare ones: huge blocks, addresses that are not a multiple of 8, several blocks in one granule,
+// and blocks inside blocks, when an allocator takes its memory from another one.
 
 #include "model/blocks.h"
 
@@ -37,7 +35,7 @@
 struct mf_wide_block {
 	uint64_t address, size, capacity;
 	uint32_t context;
-	uint32_t next; /* in the chain or the free list; 0: none */
+	uint32_t next; /* next in the chain or the free list; 0: none */
 };
 
 static struct mf_wide_block *wide_of(const struct mf_store *store)
@@ -60,7 +58,7 @@ static uint32_t *make_slot(struct mf_store *store, uint64_t address)
 	}
 	part = mf_blocks_key(address) >> mf_blocks_granule_bits(store) >> MF_BLOCKS_LEAF_BITS;
 	mf_blocks_leaf(store, 0)[store->header->n_leaves] = (uint32_t)part;
-	/* Other threads may be looking. */
+	/* Release, because other threads read the directory without a lock. */
 	__atomic_store_n(&directory[part], mf_blocks_leaf_line(store->header->n_leaves++), __ATOMIC_RELEASE);
 	return mf_blocks_slot(store, address);
 }
@@ -99,7 +97,7 @@ static bool push_wide(struct mf_store *store, uint32_t *slot, const struct mf_bl
 	return true;
 }
 
-/* The usual block in the slot of @address. */
+/* Decodes the usual block in the slot of @address. */
 static struct mf_block unpack_at(const struct mf_store *store, uint64_t address, struct mf_usual usual)
 {
 	bool is_odd = mf_blocks_is_odd(address);
@@ -111,7 +109,7 @@ static struct mf_block unpack_at(const struct mf_store *store, uint64_t address,
 	return mf_blocks_unpack(address, usual, mf_model_of(store)->options.alignment);
 }
 
-/* The usual block in @slot, which is that of @address, becomes the only one of a chain. */
+/* Converts the usual block in @slot, the slot of @address, into a chain with this one block. */
 static bool make_wide(struct mf_store *store, uint32_t *slot, uint64_t address)
 {
 	struct mf_block block = unpack_at(store, address, mf_blocks_read(slot));
@@ -137,7 +135,7 @@ bool mf_blocks_put(struct mf_store *store, const struct mf_block *block)
 
 	if (!slot)
 		return false;
-	/* It begins within a long block, which has to give the slot away. */
+	/* The new block begins inside a long block, whose second slot it needs. */
 	if ((*slot & MF_BLOCKS_KIND) == MF_BLOCKS_SIZE &&
 	    !make_wide(store, slot - 1,
 		       block->address - (1ull << mf_blocks_granule_bits(store))))
@@ -200,7 +198,7 @@ static void compare(const struct mf_block *block, void *data)
 	find->found = true;
 }
 
-/* @slot is that of @address, and not empty. */
+/* Visits the blocks in @slot, which is that of @address and not empty. */
 static void walk_slot(const struct mf_store *store, uint64_t address, const uint32_t *slot,
 		      void (*visit)(const struct mf_block *block, void *data), void *data)
 {
@@ -220,7 +218,7 @@ static void walk_slot(const struct mf_store *store, uint64_t address, const uint
 		visit(&block, data);
 		return;
 	}
-	/* The program may be writing to it, or have died amid that: no chain is longer than all. */
+	/* The program may be writing the chain or have died while doing so: stop after as many blocks as there are. */
 	for (uint32_t i = usual.first & ~MF_BLOCKS_KIND, left = n_wide; i && i < n_wide && left--;
 	     i = wide[i].next) {
 		block = (struct mf_block){ wide[i].address, wide[i].size, wide[i].capacity,

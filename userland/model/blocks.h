@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The live blocks of the heap, found by address. */
+/* The table of the heap's live blocks, by address. */
 #ifndef MASSIF_MODEL_BLOCKS_H
 #define MASSIF_MODEL_BLOCKS_H
 
@@ -17,15 +17,15 @@ struct mf_block {
 };
 
 /*
- * Says that blocks are at least @bytes (a power of two, 16 or 32) apart, before the first one is
- * entered: then the table needs half the memory. Those that are closer are entered all the same.
+ * Sets the distance of most blocks to @bytes (16 or 32). With 32, the table needs half the memory; closer blocks can
+ * still be entered. Call it before the first block is entered.
  */
 void mf_blocks_set_distance(struct mf_store *store, uint32_t bytes);
 
 /*
- * Capacity of a fresh block of @size bytes: what Massif's own allocator would hand out. It keeps a
- * granule of 16 bytes and rounds blocks above 4 MiB to pages, with 64 bytes for itself. An
- * --alignment above 16 makes the granule larger (Documentation/model.rst).
+ * Returns the capacity of a new block of @size bytes: what Massif's own allocator would provide. It rounds up to
+ * multiples of 16, and blocks above 4 MiB to whole pages minus 64 bytes of its own. An --alignment above 16 replaces
+ * the 16 (Documentation/model.rst).
  */
 static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 {
@@ -37,20 +37,20 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 }
 
 /*
- * The table's form; blocks.c tells it. The slots of a usual block are written and read by the thread
- * that has the block, without a lock: nobody else has a block there at that time.
+ * The layout of the table, which blocks.c describes. The slots of a usual block are read and written without a lock by
+ * the thread that owns the block: no other thread can have a block there at that time.
  */
-#define MF_BLOCKS_ALIGN_BITS   4  /* of a usual block's address */
-#define MF_BLOCKS_LEAF_BITS    18 /* granules of one leaf */
+#define MF_BLOCKS_ALIGN_BITS   4  /* of the address of a usual block */
+#define MF_BLOCKS_LEAF_BITS    18 /* log2 of the granules of one leaf */
 #define MF_BLOCKS_LEAF_GRANULES (1u << MF_BLOCKS_LEAF_BITS)
-#define MF_BLOCKS_LINE_SLOTS   16u /* of a cache line */
+#define MF_BLOCKS_LINE_SLOTS   16u /* slots in a cache line */
 #define MF_BLOCKS_LEAF_SLOTS   (MF_BLOCKS_LEAF_GRANULES + MF_BLOCKS_LINE_SLOTS)
 #define MF_BLOCKS_LEAF_BYTES   (MF_BLOCKS_LEAF_SLOTS * sizeof(uint32_t))
 
 /*
- * A block's place in the table is that of its address. But some allocators (jemalloc, tcmalloc) put blocks of 8
- * bytes beside each other: those at odd multiples of 8 have the half for themselves in which there are no
- * addresses of programs, if there is such a half.
+ * A block's position in the table follows from its address. Some allocators (jemalloc, tcmalloc) put blocks of 8 bytes
+ * side by side. Blocks at odd multiples of 8 are therefore entered in the upper half of the address space, which
+ * programs do not use, where such a half exists.
  */
 #ifdef __x86_64__
 #define MF_BLOCKS_ADDRESS_BITS 47
@@ -70,18 +70,18 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 	return mf_blocks_is_odd(address) ? address - 8 + MF_BLOCKS_ODD : address;
 }
 
-#define MF_BLOCKS_LONG		1u /* there is a second slot */
-#define MF_BLOCKS_LOW_SHIFT	1  /* of a size; or, of a long block, of more */
+#define MF_BLOCKS_LONG		1u /* the block uses a second slot */
+#define MF_BLOCKS_LOW_SHIFT	1  /* of the size; of a long block, of the surplus */
 #define MF_BLOCKS_LOW_MAX	63u
 #define MF_BLOCKS_CONTEXT_SHIFT 7
 #define MF_BLOCKS_CONTEXT_BITS	22
-#define MF_BLOCKS_SHRUNK	(1u << 29) /* a capacity above a fresh block's */
-#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* of the context of such a block that is not long */
+#define MF_BLOCKS_SHRUNK	(1u << 29) /* the capacity is above that of a new block */
+#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* of the context, in a shrunk block that is not long */
 #define MF_BLOCKS_SHRUNK_BITS	16
 #define MF_BLOCKS_KIND		(3u << 30)
 #define MF_BLOCKS_UPPER		(1u << 30)
 #define MF_BLOCKS_WIDE		(2u << 30)
-#define MF_BLOCKS_SIZE		(3u << 30) /* and a size */
+#define MF_BLOCKS_SIZE		(3u << 30) /* with the size of a long block in the other bits */
 #define MF_BLOCKS_SIZE_MAX	(~MF_BLOCKS_KIND)
 
 static inline unsigned int mf_blocks_granule_bits(const struct mf_store *store)
@@ -95,19 +95,19 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 	       (uint64_t)leaf * MF_BLOCKS_LEAF_SLOTS;
 }
 
-/* What finding a slot takes, none of which changes once there are blocks. */
+/* What is needed to find a slot. None of it changes once there are blocks. */
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
-	uint64_t rounding;     /* of a block's size: alignment - 1, */
-	uint64_t rounded;      /* and the bits that are left */
+	uint64_t rounding;     /* alignment - 1, added to a block's size, ... */
+	uint64_t rounded;      /* ... and the mask to apply then */
 	uint32_t granule_bits;
-	uint32_t upper;	       /* the bit of an address that says which half of a granule; 0: none */
+	uint32_t upper;	       /* the address bit that selects the half of a granule; 0: granules have no halves */
 };
 
 static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 {
-	/* A granule has two halves where its bits are one more than an address's. */
+	/* A granule has two halves if it is twice as large as a block's alignment. */
 	return (struct mf_blocks){
 		.directory = store->regions[MF_REGION_BLOCK_DIRECTORY],
 		.leaves = store->regions[MF_REGION_BLOCK_LEAVES],
@@ -120,13 +120,13 @@ static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 	};
 }
 
-/* As the directory says where a leaf begins: in cache lines. */
+/* Returns where a leaf begins, in cache lines: the unit of the directory. */
 static inline uint32_t mf_blocks_leaf_line(uint32_t leaf)
 {
 	return leaf * (MF_BLOCKS_LEAF_SLOTS / MF_BLOCKS_LINE_SLOTS);
 }
 
-/* The slot of @granule, whose part of the table is in the directory; NULL if it was never entered. */
+/* Returns the slot of @granule, or NULL if its leaf does not exist. The granule must be within the directory. */
 static inline uint32_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64_t granule)
 {
 	uint32_t line = __atomic_load_n(&blocks->directory[granule >> MF_BLOCKS_LEAF_BITS],
@@ -138,7 +138,7 @@ static inline uint32_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64
 	       granule % MF_BLOCKS_LEAF_GRANULES;
 }
 
-/* The same for any address. */
+/* Returns the slot for any address; NULL if there is none. */
 static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t address)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
@@ -148,10 +148,10 @@ static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 		       mf_blocks_slot_in(&blocks, mf_blocks_key(address) >> blocks.granule_bits);
 }
 
-/* The same for an address at which a usual block may begin; NULL for others. */
+/* Returns the slot for an address at which a usual block may begin; NULL for other addresses. */
 static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
 {
-	/* The low bits, which must be 0, go to the upper end: then it is beyond the table. */
+	/* Rotates the low bits, which must be 0, to the top, so that one comparison checks both ends. */
 	uint64_t turned = address >> MF_BLOCKS_ALIGN_BITS | address << (64 - MF_BLOCKS_ALIGN_BITS);
 
 	if (__builtin_expect(turned >> (MF_BLOCKS_ADDRESS_BITS - MF_BLOCKS_ALIGN_BITS), 0)) {
@@ -162,7 +162,7 @@ static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uin
 	return mf_blocks_slot_in(blocks, address >> blocks->granule_bits);
 }
 
-/* Says that the slot of a usual block at @address will be written. */
+/* Prefetches the slot of a usual block at @address for writing. */
 static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t address)
 {
 	uint32_t *slot = mf_blocks_usual_slot(blocks, address);
@@ -171,16 +171,13 @@ static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t a
 		__builtin_prefetch(slot, 1);
 }
 
-/* Where in its granule, of one or two places, a usual block at @address lies. */
+/* Returns the bit that says in which half of its granule a usual block at @address begins. */
 static inline uint32_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t address)
 {
 	return ((uint32_t)address & blocks->upper) * (MF_BLOCKS_UPPER >> MF_BLOCKS_ALIGN_BITS);
 }
 
-/*
- * mf_blocks_capacity() of blocks up to that size, for which it is the next multiple of the
- * alignment, whichever that is.
- */
+/* Up to this size, mf_blocks_capacity() is the next multiple of the alignment, whatever the alignment is. */
 #define MF_BLOCKS_ROUNDED_MAX (4194304u - 64u - 4096u)
 
 static inline uint64_t mf_blocks_rounded(const struct mf_blocks *blocks, uint64_t size)
@@ -188,13 +185,13 @@ static inline uint64_t mf_blocks_rounded(const struct mf_blocks *blocks, uint64_
 	return (size + blocks->rounding) & blocks->rounded;
 }
 
-/* Whether a block of @size bytes has a second slot (as an index), which has its size. */
+/* Returns 1 if a block of @size bytes has its size in a second slot, otherwise 0. */
 static inline uint32_t mf_blocks_is_long(uint64_t size)
 {
 	return size > MF_BLOCKS_LOW_MAX;
 }
 
-/* A usual block, whose capacity is that of a fresh one. */
+/* Writes a usual block whose capacity is that of a new one. */
 static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_t *slot, uint64_t address,
 					 uint64_t size, uint32_t context)
 {
@@ -209,7 +206,7 @@ static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_
 	}
 }
 
-/* The block of @first is in that slot no more. */
+/* Clears the slots of a block, whose first slot was @first. */
 static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 {
 	uint32_t is_long = first & MF_BLOCKS_LONG;
@@ -220,9 +217,9 @@ static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 }
 
 /*
- * The same for a thread that is the only one, which has read @second from the next granule's slot, of
- * whichever block that is. Where it reads and writes does not depend on what it has read, so that nobody who
- * comes by next has to wait for that. A signal handler that has a block there finds its slot as it left it.
+ * Like mf_blocks_clear(), for a program with one thread. @second was read from the next granule's slot, which may
+ * belong to another block. No address that is read or written here depends on loaded values, so later loads need not
+ * wait. A signal handler that allocates or frees a block at the next granule finds its slot unchanged.
  */
 static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_t second)
 {
@@ -237,12 +234,12 @@ static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_
 #endif
 }
 
-/* A usual block in its slots: the first of them, and of a long one the second. */
+/* A usual block as it is stored: in one slot, or in two if it is long. */
 struct mf_usual {
 	uint32_t first, second;
 };
 
-/* @block in that form; first is 0 if it is not of that kind. */
+/* Packs @block into slots. first is 0 if it is not a usual block. */
 static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const struct mf_block *block)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
@@ -271,14 +268,14 @@ static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const
 	return usual;
 }
 
-/* What slots say of their block, whose @first is without the kind. */
+/* The fields of a usual block, decoded from slots without the bits of MF_BLOCKS_KIND. */
 struct mf_usual_block {
-	uint32_t size, more, context; /* more: bytes of the capacity above a fresh block's */
+	uint32_t size, more, context; /* more: surplus of the capacity over that of a new block, in bytes */
 };
 
 /*
- * For most blocks. Any bits are taken: of what is no such block, the context has more than
- * MF_BLOCKS_CONTEXT_BITS.
+ * Decodes a block whose capacity is that of a new one. Accepts any bits: if they are not such a block, the context has
+ * more than MF_BLOCKS_CONTEXT_BITS bits.
  */
 static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32_t second)
 {
@@ -286,13 +283,13 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 	uint32_t if_long = -(first & MF_BLOCKS_LONG);
 
 	return (struct mf_usual_block){
-		/* Not by a branch: which block is freed next nobody foresees. A long one has 0 there. */
+		/* No branch, because its outcome could not be predicted. In a long block, low is 0. */
 		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
 		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,
 	};
 }
 
-/* For all. */
+/* Decodes any usual block. */
 static inline struct mf_usual_block mf_blocks_parse(uint32_t first, uint32_t second)
 {
 	uint32_t low = first >> MF_BLOCKS_LOW_SHIFT & MF_BLOCKS_LOW_MAX, steps;
@@ -326,7 +323,7 @@ static inline struct mf_block mf_blocks_unpack(uint64_t address, struct mf_usual
 	};
 }
 
-/* What is in @slot, which has a block's beginning. */
+/* Reads the slots of the usual block that begins in @slot. */
 static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 {
 	uint32_t first = *slot;
@@ -334,7 +331,7 @@ static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 	return (struct mf_usual){ first, slot[first & MF_BLOCKS_LONG] };
 }
 
-/* Enters @block where that takes no more than writing its slots; else returns false. */
+/* Enters @block if that only takes writing its slots; otherwise returns false. */
 static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_block *block)
 {
 	uint32_t *slot = mf_blocks_slot(store, block->address);
@@ -343,13 +340,16 @@ static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_b
 	if (!slot || !usual.first || slot[0] || slot[usual.first & MF_BLOCKS_LONG])
 		return false;
 	slot[usual.first & MF_BLOCKS_LONG] = usual.second;
-	/* Whoever ends here leaves no block without a size: the second comes first, and goes last. */
+	/*
+	 * The second slot is written first and cleared last, so that a process killed here leaves no block without a
+	 * size.
+	 */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot[0] = usual.first;
 	return true;
 }
 
-/* The slot of the block at @address, and the block; NULL if it is not of the usual kind. */
+/* Finds the usual block at @address, copies it to @block and returns its slot. Returns NULL if there is none. */
 static inline uint32_t *mf_blocks_find_usual(const struct mf_blocks *blocks, uint64_t address,
 					     struct mf_block *block)
 {
@@ -361,21 +361,20 @@ static inline uint32_t *mf_blocks_find_usual(const struct mf_blocks *blocks, uin
 	return slot;
 }
 
-/* Enters @block. Returns false when the store is full or the address is beyond the table. */
+/* Enters @block. Returns false if the store is full or the address is outside the table. */
 bool mf_blocks_put(struct mf_store *store, const struct mf_block *block);
 
-/* Removes the latest block at @address and copies it to @block. Returns false if there is none. */
+/* Removes the block last entered at @address and copies it to @block. Returns false if there is none. */
 bool mf_blocks_take(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Copies the latest block at @address to @block. Returns false if there is none. Takes whatever the memory
- * holds: for readers of what another program writes.
+ * Copies the block last entered at @address to @block. Returns false if there is none. Safe against any contents of the
+ * memory, which another program may be writing.
  */
 bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Calls @visit for every live block, in no particular order. For tests and reports: it reads the
- * whole table.
+ * Calls @visit for every live block, in no particular order. It reads the whole table, so it is for tests and reports.
  */
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The end of a profile, in a copy of its model.
+// Computes the end of a profile in a copy of its model.
 
 #include "model/ending.h"
 
@@ -10,7 +10,7 @@ static uint32_t within(uint32_t value, uint32_t least, uint32_t most)
 	return value < least ? least : value > most ? most : value;
 }
 
-/* The model's state and statistics; the program can have written any options there. */
+/* Copies the model's state and statistics, with valid options: the program may have overwritten them. */
 static void copy_state(struct mf_model *model, const struct mf_model *from,
 		       const struct mf_tally_totals *totals)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The end of a profile: the last thing that happens in its model.
+ * The end of a profile: the last event of its model.
  *
- * It happens in a copy. The session memory is the program's, too: a program that was killed may have left it
- * in the middle of a snapshot, one that still runs goes on using it, and a broken one may have written
- * anything into it. The copy is made through mf_model_view(), so it is sound whatever there is.
+ * It is computed in a copy of the model, because the session memory cannot be relied on: a program that was killed may
+ * have left it in the middle of a snapshot, a running program continues to use it, and a faulty one may have written
+ * anything into it. mf_model_view() makes the copy, so it is consistent in any case.
  */
 #ifndef MASSIF_MODEL_ENDING_H
 #define MASSIF_MODEL_ENDING_H
@@ -16,23 +16,24 @@
 #include "model/model.h"
 #include "model/store.h"
 
-/* Where a profile ends. */
+/* How and when a profile ends. */
 struct mf_end {
 	enum mf_end_rule rule;
-	int64_t now; /* of the outside clock, in the profile's unit */
+	int64_t now; /* the outside clock's time, in the profile's unit */
 };
 
 struct mf_ending {
-	struct mf_store store; /* of the following; it has nothing else */
+	struct mf_store store; /* consists of the fields below and nothing else */
 	struct mf_store_header header;
-	struct mf_model model; /* with the end */
-	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* of the snapshots before it */
-	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16]; /* of the end alone: mf_log_view() of @store */
+	struct mf_model model; /* including the end */
+	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* snapshots from before the end */
+	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16]; /* log of the end alone: mf_log_view() of @store */
 };
 
 /*
- * Makes @ending, which is large and all zero, of @store. mf_model_view() of ending->store has the snapshots.
- * If one of the end has a tree, its capture is MF_CAPTURE_PRESENT: what mf_rewind_present() says of @store.
+ * Fills @ending, which the caller has zeroed, with the end of @store. Read the snapshots with mf_model_view() of
+ * ending->store. A detailed snapshot of the end has the tree version MF_CAPTURE_PRESENT: its tree is
+ * mf_rewind_present() of @store.
  */
 void mf_ending_make(struct mf_ending *ending, const struct mf_store *store, struct mf_end end);
 

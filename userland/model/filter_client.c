@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A question from the program to the aggregator: does a new context count?
+// Asks the aggregator whether a new context counts.
 
 #include "filter_client.h"
 
@@ -10,12 +10,16 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE_MS = 200,    /* how often the program looks whether there is still somebody to answer, */
-	LONGEST_MS = 60000,   /* and how long it waits for somebody who is there, */
-	VACANT_MS = 3000,     /* or for somebody to come: massif-ctl may be handing over */
+	PATIENCE_MS = 200,    /* how often the program checks that the server still exists */
+	LONGEST_MS = 60000,   /* how long it waits for an existing server */
+	VACANT_MS = 3000,     /* how long it waits for one to appear: massif-ctl may be handing over to another
+			       * process */
 };
 
-/* The word is shared by two processes. Returns early, too, and then false. */
+/*
+ * Waits while *@word is @value. The word is shared by two processes. Returns true after the timeout; may return early
+ * with false.
+ */
 static bool wait_while(uint32_t *word, uint32_t value, int timeout_ms)
 {
 	struct timespec timeout = {
@@ -32,7 +36,7 @@ static void wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* For how long at most to wait, as things are now. */
+/* Returns how long to wait at most, in milliseconds, given whether a server exists now. */
 static int patience(const struct mf_store_header *header)
 {
 	uint32_t consultant = __atomic_load_n(&header->consultant, __ATOMIC_ACQUIRE);
@@ -42,7 +46,7 @@ static int patience(const struct mf_store_header *header)
 	return consultant ? LONGEST_MS : VACANT_MS;
 }
 
-/* Without a system call; the consultant looks for questions every now and then by itself. */
+/* Waits without a system call. The server polls for questions as well, so it needs no wake-up. */
 static void wait_busily(const struct mf_store_header *header)
 {
 	while (__atomic_load_n(&header->answer, __ATOMIC_ACQUIRE) == MF_ANSWER_PENDING && patience(header))
@@ -54,7 +58,7 @@ bool mf_filter_client_ask(struct mf_store *store, uint32_t context)
 	struct mf_store_header *header = store->header;
 	int waited = 0;
 	uint32_t answer;
-	/* The program's, whose malloc this is a part of. */
+	/* The caller is malloc, which must not change the program's errno. */
 	int saved = errno;
 
 	__atomic_store_n(&header->answer, MF_ANSWER_PENDING, __ATOMIC_RELAXED);
@@ -73,7 +77,7 @@ bool mf_filter_client_ask(struct mf_store *store, uint32_t context)
 			answer = MF_ANSWER_COUNTS;
 			break;
 		}
-		/* Signals that come all the time shall not make it endless. */
+		/* Count interrupted waits, too, so that frequent signals cannot prolong the wait for ever. */
 		waited += wait_while(&header->answer, MF_ANSWER_PENDING, PATIENCE_MS) ? PATIENCE_MS : 1;
 	}
 	errno = saved;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Heap mode's events.
+// Events of heap mode: what an allocation, a free or a reallocation changes in the model.
 
 #include "model/heap.h"
 
@@ -12,24 +12,24 @@ static bool is_counted(const struct mf_block *block)
 	return block->context != MF_CONTEXT_IGNORED;
 }
 
-/* What is usable of @block and was not asked for. */
+/* Returns the slop: bytes of the capacity that were not requested. */
 static int64_t slop_of(const struct mf_block *block)
 {
 	return (int64_t)(block->capacity - block->size);
 }
 
-/* The overhead that @block costs: the allocator's own bytes and what is usable but not asked for. */
+/* Returns the overhead of @block: the allocator's own bytes and the slop. */
 static int64_t extra_of(const struct mf_model *model, const struct mf_block *block)
 {
 	return (int64_t)model->options.heap_admin + slop_of(block);
 }
 
-/* Enters @block in the table; one that finds no place there is ignored from now on. */
+/* Enters @block in the table. If that fails, the block is ignored from now on. */
 static bool enter(struct mf_store *store, const struct mf_block *block)
 {
 	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))
 		return true;
-	/* Who calls has counted it among those that are accounted. */
+	/* The caller has counted the event. */
 	store->header->events--;
 	store->header->events_lost++;
 	return false;
@@ -131,7 +131,7 @@ void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *bloc
 		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
 }
 
-/* A block that can no longer be followed leaves the totals, too: they stay those of known blocks. */
+/* Removes from the totals a block that can no longer be tracked, so that they remain those of the tracked blocks. */
 static void drop(struct mf_store *store, const struct mf_block *block)
 {
 	struct mf_model *model = mf_model_of(store);
@@ -142,7 +142,7 @@ static void drop(struct mf_store *store, const struct mf_block *block)
 	mf_trie_charge(store, block->context, -(int64_t)block->size);
 }
 
-/* Visible or ignored, before and after: each side counts exactly while it is visible. */
+/* Replaces @old by @block in the totals. Either may be ignored; each counts only if it is not. */
 static void exchange(struct mf_store *store, const struct mf_block *old,
 		     const struct mf_block *block, int64_t now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Heap mode's events: what an allocation, a free or a reallocation does to the model. */
+/* Events of heap mode: what an allocation, a free or a reallocation changes in the model. */
 #ifndef MASSIF_MODEL_HEAP_H
 #define MASSIF_MODEL_HEAP_H
 
@@ -10,40 +10,40 @@
 #include "model/store.h"
 
 /*
- * One writer at a time: the caller serialises these. @now is the outside clock's time in the model's
- * unit; it is not looked at when the unit is bytes. @context is MF_CONTEXT_IGNORED for a block that
- * is to be known but not counted, and MF_CONTEXT_NONE (the store is full) counts the event as lost.
+ * Only one writer at a time: the caller serialises these functions. @now is the outside clock's time in the model's
+ * unit, and is ignored if the unit is bytes. @context is MF_CONTEXT_IGNORED for a block that is tracked but not
+ * counted; with MF_CONTEXT_NONE (the store is full) the event counts as lost.
  */
 
-/* A block of @size bytes came into being at @address. */
+/* Enters a new block of @size bytes at @address. */
 void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
 		   int64_t now);
 
-/* The same for a block whose capacity is known, not modelled. */
+/* Enters a new block whose capacity the caller knows. */
 void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, int64_t now);
 
-/* The block at @address is about to be freed. Unknown addresses are no event. */
+/* Removes the block at @address, which is about to be freed. An unknown address is no event. */
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 
-/* The same, and tells which block it was; false if it was not known. */
+/* Like mf_heap_free(), but copies the block to *@block. Returns false if it was not known. */
 bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_block *block, int64_t now);
 
 /*
- * Does a free that has happened before, of which it is known that it makes no snapshot (see
- * mf_tally_put_off()). False if the block is not known.
+ * Carries out a delayed free that cannot take a snapshot (see mf_tally_put_off()). Returns false if the block is not
+ * known.
  */
 bool mf_heap_free_put_off(struct mf_store *store, uint64_t address);
 
 /*
- * A reallocation has two halves, since other threads may be given the old address before it has
- * returned: the first takes the block out of the table (false: it is not known), the second enters
- * it at its new address and size, or puts it back as it was when the reallocation failed.
+ * A reallocation has two halves, because other threads may be given the old address before it returns.
+ * mf_heap_realloc_begin() removes the block from the table and returns false if it is not known. mf_heap_realloc_end()
+ * enters it with its new address and size; mf_heap_realloc_failed() puts it back unchanged.
  */
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Between the two, when the reallocation has succeeded: looks for a peak if @size is less than the
- * block's. It comes before the new place gets a context, which the peak's tree must not have.
+ * To be called between the two halves when the reallocation has succeeded: checks for a peak if @size is less than the
+ * block's. Call it before the new stack gets a context, since the peak's tree must not contain that context.
  */
 void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *block, uint64_t size,
 			     int64_t now);
@@ -53,8 +53,8 @@ void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *ol
 			       const struct mf_block *block, int64_t now);
 
 /*
- * The block that @old becomes. One that fits into the capacity of the old one stays in place in the
- * model, whatever the real allocator did, and keeps that capacity.
+ * Returns the block that @old becomes. If the new size fits into the old capacity, the model keeps the block in place
+ * with that capacity, whatever the real allocator did.
  */
 static inline struct mf_block mf_heap_reallocated(const struct mf_store *store,
 						  const struct mf_block *old, uint64_t address,

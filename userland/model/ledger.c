@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What each stack has allocated and freed since the start.
+// The ledger: what each stack has allocated and freed since the start.
 
 #include "model/ledger.h"
 
@@ -10,7 +10,7 @@ static struct mf_ledger_entry *entries_of(const struct mf_store *store)
 	return store->regions[MF_REGION_LEDGER];
 }
 
-/* The entry of the stack that ends in @node, made if new; NULL when the store is full. */
+/* Returns the entry of the stack that ends in @node, made if new; NULL if the store is full. */
 static struct mf_ledger_entry *entry_of(struct mf_store *store, uint32_t node)
 {
 	uint32_t *numbers = store->regions[MF_REGION_LEDGER_NUMBERS], number, none = 0;
@@ -20,14 +20,17 @@ static struct mf_ledger_entry *entry_of(struct mf_store *store, uint32_t node)
 	number = __atomic_load_n(&numbers[node], __ATOMIC_ACQUIRE);
 	if (number)
 		return &entries_of(store)[number];
-	/* Asked before, so that the number does not run away when it is full; and after, for others. */
+	/*
+	 * Check before incrementing, so that the number does not grow for ever when the region is full, and again
+	 * afterwards, because other threads may have incremented it meanwhile.
+	 */
 	number = __atomic_load_n(&store->header->n_ledger, __ATOMIC_RELAXED);
 	if (mf_store_fits(store, MF_REGION_LEDGER, number, sizeof(struct mf_ledger_entry)))
 		number = __atomic_fetch_add(&store->header->n_ledger, 1, __ATOMIC_RELAXED);
 	if (!mf_store_fits(store, MF_REGION_LEDGER, number, sizeof(struct mf_ledger_entry)))
 		goto full;
 	entries_of(store)[number].node = node;
-	/* Of two threads that make one at a time, the later one's stays empty. */
+	/* If two threads add the same entry at once, the second one's stays empty. */
 	if (__atomic_compare_exchange_n(&numbers[node], &none, number, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return &entries_of(store)[number];
@@ -48,7 +51,7 @@ static void add(struct mf_store *store, uint32_t node, enum mf_ledger_value byte
 	__atomic_fetch_add(&entry->values[bytes_value + 1], (uint64_t)blocks, __ATOMIC_RELAXED);
 }
 
-/* A context that is ignored has no node, and so the root. */
+/* Returns the node of @context; that of an ignored context is the root. */
 static uint32_t node_of(const struct mf_store *store, uint32_t context)
 {
 	const uint32_t *nodes = store->regions[MF_REGION_CONTEXT_NODES];
@@ -60,7 +63,7 @@ void mf_ledger_alloc(struct mf_store *store, uint32_t context, uint64_t size)
 {
 	uint32_t node = node_of(store, context);
 
-	/* There was no room for its stack: it is lost. */
+	/* The store had no room for the stack, so the event is lost. */
 	if (context == MF_CONTEXT_NONE)
 		return;
 	add(store, node, MF_LEDGER_BYTES, (int64_t)size, 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the model did with snapshots, step by step, for a user who asked to be told (-v -v); with
- * heap mode's events, one by one (-v -v -v); and which stacks were filtered (-v -v -v -v).
+ * The log of the model: what it did with snapshots (-v -v), each event of heap mode (-v -v -v), and which stacks were
+ * filtered (-v -v -v -v).
  *
- * It lies in the store since the model may run in the program's process, where nobody can print.
+ * The log is in the store because the model may run in the program's process, which must not print.
  */
 #ifndef MASSIF_MODEL_LOG_H
 #define MASSIF_MODEL_LOG_H
@@ -12,7 +12,7 @@
 
 #include "model/store.h"
 
-/* What made the model look whether a snapshot is due. */
+/* What made the model check whether a snapshot is due. */
 enum mf_occasion {
 	MF_OCCASION_START,
 	MF_OCCASION_ALLOC,
@@ -20,7 +20,7 @@ enum mf_occasion {
 	MF_OCCASION_REALLOC,
 	MF_OCCASION_PEAK_BEFORE_FREE,
 	MF_OCCASION_PEAK_BEFORE_REALLOC,
-	MF_OCCASION_REQUEST, /* the program's own */
+	MF_OCCASION_REQUEST, /* by a client request */
 	MF_OCCASION_STACK_GROWS,
 	MF_OCCASION_STACK_SHRINKS,
 	MF_OCCASION_PEAK_BEFORE_STACK,
@@ -28,7 +28,7 @@ enum mf_occasion {
 	MF_OCCASION_END,
 };
 
-/* What header->logs_steps asks for. */
+/* Values of header->logs_steps. */
 enum mf_log_level {
 	MF_LOG_NOTHING,
 	MF_LOG_SNAPSHOTS,
@@ -37,23 +37,23 @@ enum mf_log_level {
 };
 
 enum mf_step_kind {
-	MF_STEP_SNAPSHOT,     /* was taken; @count attempts were skipped since the one before */
-	MF_STEP_CULLING,      /* begins */
-	MF_STEP_VICTIM,	      /* goes in round @count; @span between its neighbours */
-	MF_STEP_PAIR_SKIPPED, /* @number - 1 and @number do not bear on the interval */
-	MF_STEP_CULLED,	      /* @number of @count are gone */
+	MF_STEP_SNAPSHOT,     /* one was taken; @count attempts were skipped since the last */
+	MF_STEP_CULLING,      /* a culling begins */
+	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
+	MF_STEP_PAIR_SKIPPED, /* the pair @number - 1, @number is not considered for the interval */
+	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
-	MF_STEP_INTERVAL,     /* is @span now, that between @number - 1 and @number */
-	MF_STEP_ALLOC,	      /* begins: @heap bytes and @extra of slop */
+	MF_STEP_INTERVAL,     /* the new interval is @span, between @number - 1 and @number */
+	MF_STEP_ALLOC,	      /* begins: @heap bytes, and @extra bytes of slop */
 	MF_STEP_FREE,	      /* begins */
 	MF_STEP_REALLOC,      /* begins: to @heap bytes */
-	MF_STEP_IGNORED,      /* it does not count */
+	MF_STEP_IGNORED,      /* the event does not count */
 	MF_STEP_ALLOC_END,
-	MF_STEP_FREE_END,     /* @heap bytes and @extra of slop are gone */
-	MF_STEP_REALLOC_END,  /* @heap and @extra are signed changes */
-	MF_STEP_STACK,	      /* begins: @heap is a signed change of all stacks */
+	MF_STEP_FREE_END,     /* @heap bytes and @extra bytes of slop were freed */
+	MF_STEP_REALLOC_END,  /* @heap and @extra are the changes, signed */
+	MF_STEP_STACK,	      /* begins: @heap is the change of all stacks, signed */
 	MF_STEP_STACK_END,
-	MF_STEP_CAPTURE,      /* of a stack for @entry, just before an ALLOC, before or after a REALLOC */
+	MF_STEP_CAPTURE,      /* of a stack for @entry, right before an ALLOC, or before or after a REALLOC */
 };
 
 #define MF_ENTRY_SIZE 40
@@ -61,9 +61,12 @@ enum mf_step_kind {
 struct mf_step {
 	uint8_t kind;	  /* enum mf_step_kind */
 	uint8_t occasion; /* enum mf_occasion */
-	char mark;	  /* of a snapshot: 'p' the peak, 'd' one with a tree, '.' another */
+	char mark;	  /* of the snapshot: 'p' the peak, 'd' one with a tree, '.' another */
 	uint8_t reserved;
-	/* Of the snapshot, in the order of those that were kept then; of a new context, or 0. */
+	/*
+	 * Of a snapshot: its position among those kept at that time. Of a capture: the context if it is new, otherwise
+	 * 0.
+	 */
 	uint32_t number;
 	uint32_t count;
 	uint32_t reserved_too;
@@ -73,11 +76,11 @@ struct mf_step {
 			int64_t time;
 			uint64_t heap, extra, stacks;
 		};
-		char entry[MF_ENTRY_SIZE]; /* the allocation function's symbol, with its NUL */
+		char entry[MF_ENTRY_SIZE]; /* symbol of the allocation function, with its NUL */
 	};
 };
 
-/* Keeps @step, or its absence, for the reader. By the store's one writer. */
+/* Appends @step to the log; if the log is full, counts it as lost. Context: the store's only writer. */
 static inline void mf_log_add(struct mf_store *store, const struct mf_step *step)
 {
 	struct mf_store_header *header = store->header;
@@ -92,7 +95,7 @@ static inline void mf_log_add(struct mf_store *store, const struct mf_step *step
 	__atomic_store_n(&header->n_steps, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Keeps an event's step, if events are asked for. */
+/* Logs the step of an event, if events are logged. */
 static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, int64_t heap,
 				int64_t extra)
 {
@@ -105,8 +108,8 @@ static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, 
 }
 
 /*
- * Keeps that a stack was captured, where @entry, up to a bracket, is the symbol of what was called
- * (NULL: not known); with the number of its @context if that is new, otherwise 0.
+ * Logs that a stack was captured. @entry is the symbol of the called function, of which the part before "(" is kept;
+ * NULL: not known. @context is its number if it is new, otherwise 0.
  */
 static inline void mf_log_capture(struct mf_store *store, const char *entry, uint32_t context)
 {
@@ -117,7 +120,7 @@ static inline void mf_log_capture(struct mf_store *store, const char *entry, uin
 	mf_log_add(store, &step);
 }
 
-/* The steps kept, in order; *@n is their number. Safe against what a broken program left behind. */
+/* Returns the logged steps in order, and their number in *@n. Safe against memory that a faulty program left behind. */
 static inline const struct mf_step *mf_log_view(const struct mf_store *store, uint32_t *n)
 {
 	uint32_t known = __atomic_load_n(&store->header->n_steps, __ATOMIC_ACQUIRE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which snapshots are taken and kept.
+// The Massif model: which snapshots are taken, kept and culled.
 
 #include "model/model.h"
 
@@ -12,7 +12,9 @@
 
 #define VIEW_TRIES 10000u
 
-/* The published word: bit 0 which order list, bits 8.. its length, bits 32.. the peak's slot + 1. */
+/*
+ * Layout of the published word: bit 0 is the order list, bits 8 to 23 its length, bits 32 and up the peak's slot + 1.
+ */
 static uint64_t pack(uint32_t which, uint32_t count, uint32_t peak)
 {
 	return which | (uint64_t)count << 8 | (uint64_t)(peak + 1) << 32;
@@ -49,7 +51,7 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 	publish(model, 0, 0, NO_SLOT);
 }
 
-/* Logs @kind of the snapshot in @slot, which is the @number-th of those kept at present. */
+/* Logs @step as @kind, with the data of the snapshot in @slot, which is the @number-th of those kept now. */
 static void log_snapshot(struct mf_store *store, enum mf_step_kind kind, uint32_t slot,
 			 uint32_t number, uint32_t peak, struct mf_step step)
 {
@@ -74,8 +76,8 @@ static void log_step(struct mf_store *store, struct mf_step step)
 }
 
 /*
- * The least of the spans is found by a knockout: entry n of winners[] is the better of the entries 2n
- * and 2n + 1, the earlier one among equals; the snapshots themselves are the entries from @size on.
+ * The least span is found by a knockout tournament. Entry n of winners[] is the better of entries 2n and 2n + 1, the
+ * earlier one on ties; the entries from @size on are the snapshots themselves.
  */
 static void play(struct mf_model *model, uint32_t n)
 {
@@ -92,7 +94,10 @@ static void play_all(struct mf_model *model, uint32_t size)
 		play(model, n);
 }
 
-/* The winner so far is at hand: on its way up, only what it meets has to be looked up. */
+/*
+ * Sets the span of snapshot @i and replays its matches. The winner so far is in a variable, so each round only reads
+ * the opponent's span.
+ */
 static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64_t span)
 {
 	uint32_t winner = i;
@@ -103,14 +108,14 @@ static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64
 		int64_t its = model->spans[other];
 		bool loses = (n % 2 && its == span) | (its < span);
 
-		/* Which of them is better nobody foresees. */
+		/* No branch, because its outcome could not be predicted. */
 		winner = loses ? other : winner;
 		span = loses ? its : span;
 		model->winners[n / 2] = (uint16_t)winner;
 	}
 }
 
-/* Between the neighbours of the @i-th; the largest if it must stay. */
+/* Returns the time between the neighbours of the @i-th snapshot; INT64_MAX if that snapshot must stay. */
 static int64_t span_of(const struct mf_model *model, const uint16_t *order, uint32_t count,
 		       uint32_t peak, uint32_t i)
 {
@@ -121,8 +126,8 @@ static int64_t span_of(const struct mf_model *model, const uint16_t *order, uint
 }
 
 /*
- * Chooses the victims: as often as half the slots, the snapshot whose neighbours are closest in time
- * goes, the lowest on ties; never the first, the last or the peak. Writes the survivors to @kept and
+ * Chooses which snapshots stay. In as many rounds as half the snapshots, the snapshot whose neighbours are closest in
+ * time is removed, the earliest on ties; never the first, the last or the peak. Writes the survivors to @kept and
  * returns their number.
  */
 static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, uint32_t count,
@@ -162,8 +167,8 @@ static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, 
 }
 
 /*
- * The new interval between snapshots: the smallest distance of neighbours, not counting pairs of
- * which both are the first, the last or the peak.
+ * Returns the new interval between snapshots: the least distance of neighbours. Pairs are not considered if both are
+ * the first, the last or the peak.
  */
 static int64_t least_interval(struct mf_store *store, const uint16_t *order, uint32_t count,
 			      uint32_t peak, uint32_t *where)
@@ -187,7 +192,7 @@ static int64_t least_interval(struct mf_store *store, const uint16_t *order, uin
 	return least;
 }
 
-/* Makes room: half of the snapshots go, and later ones are taken at larger intervals. */
+/* Removes half of the snapshots and increases the interval between later ones. */
 static void cull(struct mf_store *store)
 {
 	struct mf_model *model = mf_model_of(store);
@@ -213,7 +218,7 @@ static void cull(struct mf_store *store)
 	model->cullings++;
 	publish(model, !which, kept, peak);
 
-	/* Only now may the victims' memory be used again. */
+	/* The victims' slots may be reused only after the new list was published. */
 	memset(model->survives, 0, sizeof(model->survives));
 	for (uint32_t i = 0; i < kept; i++)
 		model->survives[survivors[i]] = 1;
@@ -227,7 +232,7 @@ static void cull(struct mf_store *store)
 	}
 }
 
-/* Culling keeps fewer than max_snapshots, so one of as many slots is free. */
+/* Returns a free slot. Culling keeps fewer than max_snapshots, so one of the first max_snapshots slots is free. */
 static uint32_t free_slot(struct mf_model *model)
 {
 	uint32_t n = model->options.max_snapshots, i = model->free_slot;
@@ -245,7 +250,7 @@ static uint32_t free_slot(struct mf_model *model)
 	return NO_SLOT;
 }
 
-/* @capture: of the contexts, 0 for a snapshot without a tree. */
+/* Adds a snapshot of the present totals. @capture is its tree version; 0: it has no tree. */
 static void keep(struct mf_store *store, enum mf_occasion occasion, int64_t time, uint64_t capture,
 		 bool detailed, bool is_peak)
 {
@@ -388,7 +393,7 @@ static uint32_t view_once(const struct mf_model *model, uint64_t published,
 	return n;
 }
 
-/* Changes with each snapshot that is taken, and with each culling. */
+/* Returns a number that changes with each snapshot and each culling. */
 static uint64_t generation_of(const struct mf_model *model, uint64_t published)
 {
 	return published + ((uint64_t)__atomic_load_n(&model->real_snapshots, __ATOMIC_ACQUIRE) << 16);
@@ -400,7 +405,7 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	uint64_t published, before;
 	uint32_t n, tries = 0;
 
-	/* A slot may be filled anew while it is copied; the writer is never that fast for long. */
+	/* A slot may be overwritten while it is copied: then copy again. The writer cannot win this race for long. */
 	do {
 		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
 		before = generation_of(model, published);
@@ -411,7 +416,7 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	return n;
 }
 
-/* Fills @model with the @n snapshots of @views, and makes room for one more. */
+/* Fills @copy with the @n snapshots of @views and makes room for one more. */
 static void take_over(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n)
 {
 	struct mf_model *model = mf_model_of(copy);
@@ -427,12 +432,12 @@ static void take_over(struct mf_store *copy, const struct mf_snapshot_view *view
 			peak = i;
 	}
 	publish(model, 0, n, peak);
-	/* The program was killed between a snapshot and the culling that it led to. */
+	/* The list is full if the program was killed between a snapshot and the culling after it. */
 	if (n == model->options.max_snapshots)
 		cull(copy);
 }
 
-/* Whether the last snapshot has a tree, and nothing has happened since, not even time. */
+/* Returns whether the last snapshot is detailed and nothing has happened since, not even time passing. */
 static bool ends_with_tree(const struct mf_model *model, int64_t time)
 {
 	uint32_t count = count_of(model->published);

@@ -2,9 +2,9 @@
 /*
  * The Massif model: totals, the clock of bytes, and which snapshots are taken and kept.
  *
- * Rules: when a snapshot is taken, what the peak is and how snapshots are culled follow Massif's
- * observable behaviour; Documentation/model.rst states them. One writer at a time; a reader may look
- * at any moment, also after the writer was killed between two instructions (mf_model_view).
+ * When a snapshot is taken, what counts as the peak, and which snapshots are culled follows Massif's observable
+ * behaviour; Documentation/model.rst states the rules. Only one writer at a time. A reader may read at any moment, also
+ * after the writer was killed between two instructions (mf_model_view).
  */
 #ifndef MASSIF_MODEL_MODEL_H
 #define MASSIF_MODEL_MODEL_H
@@ -20,21 +20,22 @@
 #define MF_SNAPSHOTS_POWER 1024 /* the next power of two */
 
 struct mf_model_options {
-	double peak_inaccuracy; /* per cent */
+	double peak_inaccuracy; /* in per cent */
 	uint32_t max_snapshots; /* 10..1000 */
 	uint32_t detailed_freq; /* 1: every snapshot is detailed */
 	uint32_t time_unit;	/* enum mf_time_unit */
-	uint32_t heap_admin;	/* bytes of overhead of each block */
+	uint32_t heap_admin;	/* in bytes, added for each block */
 	uint32_t alignment;	/* power of two, at least 16 */
-	uint32_t logs_steps;	/* enum mf_log_level: what to keep for the user; see log.h */
-	uint32_t least_interval; /* between snapshots, once there were too many; Massif's is 0 */
-	uint8_t no_trees;	/* no snapshot has one, not even the peak; no bool: it is in shared memory */
+	uint32_t logs_steps;	/* enum mf_log_level: what to log for the user; see log.h */
+	uint32_t least_interval; /* least interval between snapshots after a culling; Massif's is 0 */
+	uint8_t no_trees;	/* no snapshot has a tree, not even the peak; not a bool, because this is shared
+				 * memory */
 };
 
 struct mf_snapshot {
 	int64_t time;
 	uint64_t heap, extra, stacks;
-	uint64_t capture; /* of the tree, see capture.h; 0: none */
+	uint64_t capture; /* version of the tree, see tree_version.h; 0: no tree */
 };
 
 struct mf_model {
@@ -44,23 +45,23 @@ struct mf_model {
 	uint64_t heap, extra, stacks;
 	uint64_t clock_bytes;
 	uint64_t peak_total;
-	int64_t next_allowed; /* no normal snapshot before this time */
+	int64_t next_allowed; /* no normal snapshot is taken before this time */
 	uint32_t interval;    /* 32 bits wide, as in Massif */
 	uint32_t since_detailed;
 
 	/*
-	 * The snapshots kept, oldest first, are order[which][0..count-1], indexes into slots[].
-	 * @published holds which, count and the peak's slot in one word, so that one store makes a new
-	 * list visible and a reader never sees half of a culling.
+	 * The kept snapshots, oldest first, are order[which][0..count-1], indexes into slots[]. @published holds which,
+	 * count and the peak's slot in one word. A single store makes a new list visible, so a reader never sees half
+	 * of a culling.
 	 */
 	uint64_t published;
 	uint16_t order[2][MF_SNAPSHOTS_MAX];
 	struct mf_snapshot slots[MF_SNAPSHOTS_MAX];
 	uint8_t slot_used[MF_SNAPSHOTS_MAX];
 
-	uint32_t free_slot; /* perhaps */
+	uint32_t free_slot; /* hint: the search for a free slot starts here */
 
-	/* Too large for the small stacks that threads may have. */
+	/* Working memory, which is too large for the small stacks that threads may have. */
 	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* for culling */
 	uint8_t survives[MF_SNAPSHOTS_MAX];
 	uint16_t winners[2 * MF_SNAPSHOTS_POWER];
@@ -69,15 +70,15 @@ struct mf_model {
 		uint64_t captures[MF_SNAPSHOTS_MAX];
 	};
 
-	/* Statistics, as --stats prints them; in 32 bits, as in Massif. */
+	/* Counters for --stats, in 32 bits as in Massif. */
 	uint32_t skipped_snapshots, real_snapshots, detailed_snapshots, peak_snapshots, cullings;
 	uint32_t heap_allocs, heap_reallocs, heap_frees;
 	uint32_t ignored_allocs, ignored_reallocs, ignored_frees;
 	uint32_t stack_allocs;
-	uint32_t skipped_before; /* skipped_snapshots at the last snapshot, for the log */
+	uint32_t skipped_before; /* skipped_snapshots when the last snapshot was taken, for the log */
 };
 
-/* Starts the model of a fresh store. */
+/* Initialises the model of a new store. */
 void mf_model_init(struct mf_store *store, const struct mf_model_options *options);
 
 static inline struct mf_model *mf_model_of(const struct mf_store *store)
@@ -85,7 +86,7 @@ static inline struct mf_model *mf_model_of(const struct mf_store *store)
 	return store->regions[MF_REGION_MODEL];
 }
 
-/* Changes the totals by one operation, and with it the clock: by |@heap + @extra|. Bytes. */
+/* Adds @heap and @extra (bytes, may be negative) to the totals, and |@heap + @extra| to the clock of bytes. */
 static inline void mf_model_change(struct mf_model *model, int64_t heap, int64_t extra)
 {
 	int64_t net = heap + extra;
@@ -95,22 +96,22 @@ static inline void mf_model_change(struct mf_model *model, int64_t heap, int64_t
 	model->clock_bytes += net < 0 ? 0 - (uint64_t)net : (uint64_t)net;
 }
 
-/* The model's time, given the outside clock's @now (ignored when the unit is bytes). */
+/* Returns the model's time. @now is the outside clock's time, which is ignored if the unit is bytes. */
 static inline int64_t mf_model_time(const struct mf_model *model, int64_t now)
 {
 	return model->options.time_unit == MF_TIME_BYTES ? (int64_t)model->clock_bytes : now;
 }
 
-/* A decrease of a total above this makes a peak snapshot. */
+/* Returns the total above which a decrease takes a peak snapshot. */
 uint64_t mf_model_peak_threshold(const struct mf_model *model);
 
-/* Takes a normal snapshot if one is due at @now. Call it after a change. */
+/* Takes a normal snapshot if one is due at @now. Call it after each change of the totals. */
 void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
-/* Takes a peak snapshot if the present total is one. Call it before memory goes down. */
+/* Takes a peak snapshot if the present total is a new peak. Call it before memory decreases. */
 void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
-/* Takes one with a tree because the program asks for it, whether or not one is due. */
+/* Takes a detailed snapshot because the program requests it, whether or not one is due. */
 void mf_model_take(struct mf_store *store, int64_t now);
 
 static inline void mf_model_attempt(struct mf_store *store, int64_t now)
@@ -123,35 +124,41 @@ static inline void mf_model_check_peak(struct mf_store *store, int64_t now)
 	mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
 }
 
-/* The captures of all kept snapshots, oldest first, until the next call; returns their number. */
+/*
+ * Sets *@captures to the tree versions of all kept snapshots, oldest first, and returns their number. Valid until the
+ * next call.
+ */
 uint32_t mf_model_captures(struct mf_store *store, const uint64_t **captures);
 
-/* Makes do with half as many trees, the peak's last. Returns false if there are none. */
+/*
+ * Removes the trees of half of the snapshots to free memory; the peak's is removed last. Returns false if no snapshot
+ * has a tree.
+ */
 bool mf_model_drop_trees(struct mf_store *store);
 
-/* One kept snapshot, as a reader sees it. */
+/* One kept snapshot, copied for a reader. */
 struct mf_snapshot_view {
 	struct mf_snapshot snapshot;
 	enum mf_tree_kind tree;
-	bool is_peak; /* also of one that has no tree */
+	bool is_peak; /* it is the peak, even if it has no tree */
 };
 
 /*
- * Copies the kept snapshots, oldest first, to @views, of room for MF_SNAPSHOTS_MAX. Returns their
- * number. Safe against memory that a dying or broken program left behind.
+ * Copies the kept snapshots, oldest first, to @views, which has room for MF_SNAPSHOTS_MAX. Returns their number. Safe
+ * against memory that a killed or faulty program left behind.
  */
 uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views);
 
-/* How a profile ends, which is a decrease to nothing. */
+/* How a profile ends. The end of a profile is a decrease of all memory to nothing. */
 enum mf_end_rule {
-	MF_END_NOTHING, /* without a snapshot of the end */
-	MF_END_PEAK,	/* with a peak check, as before any decrease */
-	MF_END_TREE,	/* with one, and where it finds no peak, with a snapshot that has a tree */
+	MF_END_NOTHING, /* no snapshot */
+	MF_END_PEAK,	/* a peak check, as before any decrease */
+	MF_END_TREE,	/* a peak check; if it takes no snapshot, a detailed one is taken */
 };
 
 /*
- * Gives @copy, a model without snapshots, the @n of @views and the end at @time, in its unit. What has a
- * tree then has MF_CAPTURE_PRESENT. See ending.h.
+ * Fills @copy, a model without snapshots, with the @n snapshots of @views and ends it by @rule at @time, in the model's
+ * unit. A detailed snapshot taken here has the tree version MF_CAPTURE_PRESENT. See ending.h.
  */
 void mf_model_end(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n,
 		  enum mf_end_rule rule, int64_t time);

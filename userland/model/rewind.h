@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads captures: goes from the present bytes of the contexts back to one after another.
+ * Reads tree versions: goes back from the contexts' present bytes to one older version after the other.
  *
- * Safe against damaged memory, and while the program runs: the bytes are read before the pasts, so
- * that what has changed before it was read is known from a past. See mf_tree_version_hold().
+ * Safe against damaged memory, and while the program runs: the present bytes are read before the records of old values,
+ * so any value that changed before it was read has a record. See mf_tree_version_hold().
  */
 #ifndef MASSIF_MODEL_REWIND_H
 #define MASSIF_MODEL_REWIND_H
@@ -17,33 +17,36 @@
 struct mf_rewind {
 	const struct mf_store *store;
 	uint32_t n_contexts, n_shards;
-	uint64_t *cells; /* n_contexts for each shard, as they were when we are */
-	uint64_t *sums;	 /* of all shards, for each context */
-	uint64_t steps;	 /* chunks that there can be to look at: damaged chains end */
-	/* What was looked at so far: the pasts of @chunk and older ones, from number @left down, not. */
+	uint64_t *cells; /* n_contexts values for each shard, at the version reached so far */
+	uint64_t *sums;	 /* their sums over all shards, for each context */
+	uint64_t steps;	 /* chunks that may still be visited; bounds the walk through damaged lists */
+	/*
+	 * How far the records were read: those of older chunks than @chunk and, in it, those below index @left are
+	 * still to come.
+	 */
 	struct {
 		uint32_t chunk, left;
 	} place[MF_SHARDS_MAX];
 };
 
 /*
- * Prepares to read captures that are there already. Returns how many words of memory, all 0, _begin
- * needs; they must live as long.
+ * Prepares for reading the versions that exist now. Returns how many words of zeroed memory mf_rewind_begin() needs;
+ * the caller keeps them as long as @rewind is used.
  */
 size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store);
 
-/* Begins at the present. */
+/* Starts at the contexts' present bytes. @cells is the memory that mf_rewind_prepare() asked for. */
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 
 /*
- * Goes back to @capture, older than the one before, and copies the bytes of the contexts
- * MF_CONTEXT_FIRST, +1, ... to @bytes, at most @max values. Returns how many contexts the capture has.
+ * Goes back to the version @capture, which must be older than the last one, and copies the bytes of the contexts
+ * MF_CONTEXT_FIRST, +1, ... to @bytes, at most @max values. Returns how many contexts the version has.
  */
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max);
 
 /*
- * Copies in the same way the bytes that the contexts have now, each read once: together they are those
- * of one moment only while nobody writes. Returns how many contexts there are.
+ * Copies the contexts' present bytes to @bytes, at most @max values. Each value is read once, so together they are of
+ * one moment only if nobody writes. Returns how many contexts there are.
  */
 uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32_t max);
 

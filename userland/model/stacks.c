@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program's stacks as a part of memory.
+// The threads' stacks counted as memory.
 
 #include "model/stacks.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Creates, maps and unmaps the memory in which a profile grows.
+// Creates, maps and unmaps the store: the memory that holds a profile.
 
 #include "model/store.h"
 
@@ -23,9 +23,9 @@
 #define GIB (1024ull * MIB)
 
 /*
- * How large a region may become, and how far it shrinks when the program's address space is
- * limited. Address space is all that an untouched page costs. The directory has a fixed size: it
- * has an entry for each 4 MiB of 48 bits of addresses.
+ * The size that each region should have, and the least it may be reduced to if the program's address space is limited.
+ * An untouched page costs nothing but address space. The directory has a fixed size: one entry for each 4 MiB of 48
+ * bits of addresses.
  */
 static const struct {
 	uint64_t wanted, least;
@@ -64,7 +64,7 @@ static uint64_t sum_of(const uint64_t *sizes)
 	return sum;
 }
 
-/* Halves what can be halved until the sum is within @budget. Returns false if it never is. */
+/* Halves the regions that may be halved until their sum is at most @budget. Returns false if that is impossible. */
 static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++)
@@ -87,19 +87,22 @@ static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 	return true;
 }
 
-/* The bounds that the process's own limits put on the memory. */
+/* Reduces @budget to the limits of this process. */
 static uint64_t budget_within_limits(uint64_t budget)
 {
 	struct rlimit limit;
 
-	/* ftruncate beyond RLIMIT_FSIZE would raise SIGXFSZ. */
+	/* Growing a file beyond RLIMIT_FSIZE with ftruncate would raise SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    (!budget || limit.rlim_cur < budget))
 		budget = limit.rlim_cur;
 	return budget;
 }
 
-/* To the addresses in @places, or wherever there is room. Its maker has no use for the threads' region. */
+/*
+ * Maps all regions, at the addresses @places or, if that is NULL, anywhere. With @makes, which is for the store's
+ * creator, MF_REGION_THREADS is left out. Returns 0 or -errno.
+ */
 static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,
 		   void *const *places, bool makes)
 {
@@ -124,7 +127,7 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 			return code;
 		}
 		store->regions[i] = address;
-		/* Not the program's memory: not in its core dumps. */
+		/* Keeps the store out of the program's core dumps, since it is not the program's memory. */
 		if (fd >= 0)
 			madvise(address, regions[i].size, MADV_DONTDUMP);
 	}
@@ -188,7 +191,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 
 	store->header->version = MF_STORE_VERSION;
 	memcpy(store->header->regions, regions, sizeof(regions));
-	store->header->n_chunks = 1; /* element 0 of these means none */
+	store->header->n_chunks = 1; /* element 0 of these regions means none */
 	store->header->n_wide = 1;
 	store->header->n_leaves = 1;
 	store->header->n_ledger = 1;
@@ -201,7 +204,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 	return 0;
 }
 
-/* Copies the region table out of shared memory and checks it against the file. */
+/* Reads the region table from @fd and checks it against the file's size. Returns 0 or -errno. */
 static int read_regions(int fd, struct mf_region *regions)
 {
 	struct mf_store_header header;
@@ -210,7 +213,7 @@ static int read_regions(int fd, struct mf_region *regions)
 
 	if (fstat(fd, &status) < 0)
 		return -errno;
-	/* What somebody could still cut short would raise SIGBUS here. */
+	/* If another process could still shrink the file, reading it could raise SIGBUS here. */
 	seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
 		return -EINVAL;

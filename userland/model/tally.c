@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// Folds the threads' tallies into the model, and makes their allowances.
+// Folds the threads' tallies into the model and grants their allowances.
 
 #include "model/tally.h"
 
 #include "model/tolerance.h"
 
-/* Half of what there is, so that what is added and taken away cannot overflow. */
+/* An allowance without limit. It is half the maximum, so that additions and subtractions cannot overflow. */
 #define PLENTY (INT64_MAX / 2)
 
-/* A new allowance leaves the tally as it is. */
+/* Sets the allowance without changing what the tally has counted. */
 static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_room)
 {
 	tally->clock_granted += clock_room - tally->clock_room;
@@ -73,7 +73,7 @@ void mf_tally_end_all(struct mf_store *store)
 	for (uint32_t i = 0; i < n; i++) {
 		struct mf_tally *tally = mf_tally_of(store, i);
 
-		/* The copy may have been made while a thread found the gate closed. */
+		/* The store may have been copied while a thread was waiting at the closed gate. */
 		tally->busy = 0;
 		tally->users = 0;
 		set_rooms(tally, -1, tally->heap_room);
@@ -100,7 +100,7 @@ static void add_up(struct mf_store *store)
 		model->heap_frees += tally->frees;
 		model->heap_reallocs += tally->reallocs;
 		model->stack_allocs += tally->stack_growths;
-		/* Each of them asked for a snapshot, and was known to get none. */
+		/* Each of these events attempted a snapshot; the allowance ensured that none was due. */
 		model->skipped_snapshots += events + tally->stack_growths + tally->stack_shrinks;
 		header->events += events;
 		tally->heap = tally->stacks = 0;
@@ -166,7 +166,7 @@ struct look {
 	uint64_t heap_admin;
 };
 
-/* A free that was put off has happened; time is not bytes then. */
+/* Subtracts a block whose free was delayed. Time is not bytes then, so the clock stays. */
 static void look_beyond(const struct mf_block *block, void *data)
 {
 	struct look *look = data;
@@ -206,7 +206,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 	return look.totals;
 }
 
-/* What the clock may advance by from @now on without reaching the next snapshot; below 0 if that is due. */
+/* Returns by how much the clock may advance from @now before the next snapshot is due; negative if it is due. */
 static int64_t left_from(const struct mf_model *model, uint64_t now)
 {
 	int64_t next = model->next_allowed;
@@ -214,7 +214,7 @@ static int64_t left_from(const struct mf_model *model, uint64_t now)
 	return next > (int64_t)now ? next - (int64_t)now - 1 : -1;
 }
 
-/* The same, in bytes; it is plenty where these are not the clock's unit. */
+/* Returns the allowance of the clock in bytes: PLENTY or none if time is not bytes. */
 static int64_t clock_left(const struct mf_store *store)
 {
 	const struct mf_model *model = mf_model_of(store);
@@ -239,16 +239,16 @@ void mf_tally_grant(struct mf_store *store)
 	const struct mf_model *model = mf_model_of(store);
 	uint64_t total = model->heap + model->extra + model->stacks;
 	uint64_t threshold = mf_model_peak_threshold(model);
-	/* A negative inaccuracy makes any threshold: the model shall look at each decrease. */
+	/* With a negative inaccuracy the threshold is meaningless, so the model has to handle each decrease. */
 	bool below = total <= threshold &&
 		     !mf_tolerance_is_negative(&model->options.peak_inaccuracy);
-	/* The user wants to see each event, or what only the allocator knows. */
+	/* Each event is logged, or capacities are the real allocator's: the model has to handle every event. */
 	bool all = header->logs_steps || header->real_capacities;
 	int64_t clock_room = all ? -1 : clock_left(store), heap_room = PLENTY;
 	int64_t instructions = left_from(model, header->instructions);
 	uint32_t n = tallies_in(store), users = 0;
 
-	/* Tallies, not threads: those that share one share its allowance. */
+	/* Count tallies, not threads: threads that share a tally share its allowance. */
 	for (uint32_t i = 0; i < n; i++)
 		users += mf_tally_of(store, i)->users > 0;
 	if (!users)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tallies: what the threads of the program have changed since the model last looked. A thread begins with
- * the tally that has the fewest users. So up to MF_SHARDS_MAX threads have one each, and more threads share
- * them: a tally is changed by one thread at a time.
+ * Tallies: what the program's threads have changed since the model was last updated. A new thread takes the tally with
+ * the fewest users. So up to MF_SHARDS_MAX threads have a tally each, and more threads share them; only one thread at a
+ * time changes a tally.
  *
- * Massif's model is a sequence of events: each one changes the totals, and then asks whether a
- * snapshot is due or a peak was passed. Nearly always the answer is no, and it can be known
- * beforehand for a while: so each thread has an allowance, and as long as it keeps within, it needs
- * neither the totals nor a lock, only its tally. An event that does not fit is handled by the model
- * itself, alone: all tallies are folded into the totals first, and new allowances made after it.
- * Whatever the model decides, it decides on exact totals; and what it decides is what it would have
- * decided had it seen each event.
+ * Massif's model is a sequence of events. Each event changes the totals and then asks whether a snapshot is due or a
+ * peak was passed. The answer is nearly always no, and can be known in advance for a while. So each thread has an
+ * allowance. An event within the allowance changes only the tally and needs neither the totals nor a lock. Any other
+ * event is handled by the model, with all threads stopped: first all tallies are folded into the totals, and afterwards
+ * new allowances are granted. The model therefore always decides on exact totals, as if it had seen each event.
  *
- * A tally's share of each context's bytes is its own, too (a shard): the tree of a snapshot is the
- * sum over the shards at a moment when no thread is in the middle of an event.
+ * A tally also has its own share of each context's bytes (a shard). The tree of a snapshot is the sum over the shards
+ * at a moment when no thread is in the middle of an event.
+ *
+ * "Alone" below means: no other thread is in an event, see gate.h.
  */
 #ifndef MASSIF_MODEL_TALLY_H
 #define MASSIF_MODEL_TALLY_H
@@ -27,31 +27,31 @@
 #include "model/store.h"
 #include "model/trie.h"
 
-/* Two lines of the cache, since processors fetch lines in pairs. What most events need is in the first. */
+/* Two cache lines, since processors fetch lines in pairs. The first has what most events need. */
 struct mf_tally {
-	_Alignas(128) uint32_t busy; /* one of its threads is in the middle of an event: a lock, see gate.h */
-	uint32_t users;		     /* threads that have it */
+	_Alignas(128) uint32_t busy; /* a thread is in the middle of an event: a lock, see gate.h */
+	uint32_t users;		     /* threads that use this tally */
 
-	/* The allowance. Below 0 there is none. */
-	int64_t clock_room; /* bytes that may come and go; where time is not bytes: plenty, or none */
-	int64_t heap_room;  /* the total, of stacks, too, may grow by this much */
-	uint64_t capture;   /* a context that has this one may be charged, */
-	uint64_t capture_down; /* and with a decrease; MF_CAPTURE_NEVER: that may make a peak */
+	/* The allowance. A negative value means: none. */
+	int64_t clock_room; /* bytes by which the clock may advance; huge or negative if time is not bytes */
+	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
+	uint64_t capture;   /* contexts that have recorded this tree version may be charged, */
+	uint64_t capture_down; /* or, for a decrease, this one; MF_CAPTURE_NEVER: a decrease may be a peak */
 
-	/* The tally. How far the clock and the total have come is what is missing in their rooms. */
-	uint32_t allocs, frees; /* events that count */
-	int64_t heap;		/* of the total, what was asked for */
-	uint64_t put_off;	/* the address of a block that is free, and in the table yet; 0: none */
+	/* The tally. The change of clock and total is what was used up of their allowances. */
+	uint32_t allocs, frees; /* of counted blocks */
+	int64_t heap;		/* change of the requested bytes */
+	uint64_t put_off;	/* address of a freed block that is still in the table; 0: none */
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
-	uint16_t pasts_room; /* of its shard, see below: in the last chunk */
-	uint8_t may_shrink;  /* a decrease makes no peak, */
-	uint8_t may_put_off; /* and can wait for the next event */
-	int64_t stacks;	     /* of the total, theirs */
+	uint16_t pasts_room; /* free entries in its shard's last chunk, see below */
+	uint8_t may_shrink;  /* a decrease cannot be a peak, */
+	uint8_t may_put_off; /* and a free may be delayed until the next event */
+	int64_t stacks;	     /* change of the stacks' bytes */
 	int64_t clock_granted, heap_granted;
-	int64_t instructions, instructions_room; /* the clock, where time is these */
+	int64_t instructions, instructions_room; /* the clock, if time is instructions, and its limit */
 
-	/* The pasts of its shard, see capture.h. */
+	/* Its shard's records of old values, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
 };
 
@@ -60,43 +60,43 @@ static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_
 	return (struct mf_tally *)store->regions[MF_REGION_TALLIES] + number;
 }
 
-/* The tally with the fewest users, of these the first. Alone. */
+/* Returns the tally with the fewest users; of several, the first. Context: alone. */
 uint32_t mf_tally_least_used(const struct mf_store *store);
 
-/* A thread starts and ends its use of tally @number (below MF_SHARDS_MAX). Alone, between events. */
+/* Called when a thread starts and ends using the tally @number (below MF_SHARDS_MAX). Context: alone. */
 void mf_tally_begin(struct mf_store *store, uint32_t number);
 void mf_tally_end(struct mf_store *store, uint32_t number);
 
-/* For the copy of a forked process, which has none of the threads that used the tallies: nobody uses any. */
+/* For the store copied to a forked process, where none of the threads exist: marks all tallies as unused. */
 void mf_tally_end_all(struct mf_store *store);
 
 /*
- * Before and after an event that the model handles itself, alone: the totals become exact, what was put
- * off is done; and the allowances are made anew.
+ * Called before and after an event that the model handles itself. Fold adds all tallies to the totals and carries out
+ * delayed frees; grant makes new allowances. Context: alone.
  */
 void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
 
 /*
- * For the reader of a program that has ended: what it did is added up. Nothing is done any more: a block
- * whose free was put off is counted among those that were freed, and the looks below know of it.
+ * For a reader after the program has ended: adds all tallies to the totals. The table of blocks is not changed; a
+ * delayed free is counted as a free, and the functions below take it into account.
  */
 void mf_tally_close(struct mf_store *store);
 
-/* Calls @visit for each block that is in the table, but whose free was put off. */
+/* Calls @visit for each block that is in the table although it was freed, because the free was delayed. */
 void mf_tally_walk_put_off(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
- * Time is milliseconds, and that of the next snapshot has come: the next event is the model's. For who
- * keeps the time, which is not the program. An event that is in the middle of its change may overwrite
- * this: say it again after a while.
+ * Makes the model handle the next event, because the time of a snapshot has come. Only if the time unit is
+ * milliseconds. Called by the aggregator, which watches the clock. An event that is just being counted may overwrite
+ * this, so repeat the call after a while.
  */
 void mf_tally_hurry(struct mf_store *store);
 
 /*
- * The totals with what the tallies hold, for a look at a program that runs: exact when nothing
- * happens meanwhile, else off by what does. @now as in mf_model_time().
+ * Returns the totals including the tallies, for reading while the program runs. They are exact if nothing happens
+ * meanwhile. @now as in mf_model_time().
  */
 struct mf_tally_totals {
 	uint64_t heap, extra, stacks;
@@ -105,13 +105,10 @@ struct mf_tally_totals {
 
 struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 
-/*
- * What a thread needs of the store for an event of the usual kind: places and options, none of which
- * change, side by side.
- */
+/* What a thread needs for an ordinary event: pointers and options of the store, none of which change. */
 struct mf_tally_ctx {
 	struct mf_tally *tally;
-	struct mf_cell *cells; /* its shard */
+	struct mf_cell *cells; /* of its shard */
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
 	struct mf_store *store;
@@ -130,7 +127,7 @@ static inline struct mf_tally_ctx mf_tally_ctx_of(struct mf_store *store, uint32
 	};
 }
 
-/* The total grows by @net bytes, of which @heap were asked for, and the clock advances by @cost. */
+/* Adds to the tally: @heap requested bytes, @net bytes of the total (with overhead), @cost bytes of the clock. */
 static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t net, int64_t cost)
 {
 	tally->heap += heap;
@@ -138,7 +135,10 @@ static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t
 	tally->clock_room -= cost;
 }
 
-/* The thread has executed @n more instructions, which is time. False: it is the model's turn. */
+/*
+ * Advances the clock by @n instructions. Returns false if the allowance is used up, so that the model has to handle the
+ * event.
+ */
 static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 {
 	tally->instructions += n;
@@ -146,8 +146,8 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 }
 
 /*
- * Sees to it that @context may be charged, which does not know the newest capture, or is none that
- * counts. Without @keeps that would take a call: false.
+ * Prepares charging @context, which does not have the newest tree version or does not count. Returns false if it does
+ * not count, if there is no room, or if this would need a call and @keeps is false.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *desk, uint32_t context, bool keeps)
 {
@@ -166,7 +166,7 @@ static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *desk, uint32_t
 	desk->cells[context].bytes += (uint64_t)bytes;
 }
 
-/* As mf_stacks_change(); or returns false and has done nothing. */
+/* Does what mf_stacks_change() does within the allowance. Otherwise changes nothing and returns false. */
 static inline bool mf_tally_stacks(const struct mf_tally_ctx *desk, int64_t change)
 {
 	int64_t cost = change < 0 ? -change : change;
@@ -183,13 +183,13 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *desk, int64_t chan
 }
 
 /*
- * These do what the functions of heap.h do, in the shard and the tally of @desk, and return true; or
- * they return false and have done nothing: then it is the model's turn. Large blocks always are.
- * A free tells which block it was. Without @keeps nothing is called, and few things more are left to
- * others.
+ * These functions do what those of heap.h do, in the shard and tally of @desk, and return true. If the event exceeds
+ * the allowance, is of an unusual block or of a large one, they change nothing and return false: then the model has to
+ * handle it. A free copies the block to *@block. With @keeps false they call no function, and leave a few more cases to
+ * the model.
  *
- * Whatever can be is tested at once: a slot that is no usual block's has a context that there is not,
- * and of a context that does not count the capture is none that there is.
+ * Several conditions are tested at once: a slot that holds no usual block decodes to an invalid context, and a context
+ * that does not count has a tree version that never equals the tally's.
  */
 static inline __attribute__((always_inline)) bool
 mf_tally_alloc_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t address, uint64_t size,
@@ -237,7 +237,7 @@ mf_tally_free_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t addre
 
 	if (__builtin_expect(!slot, 0))
 		return false;
-	/* Of a usual block that begins there, which never is a large one, no bit above the context's is left. */
+	/* If a usual block begins here (never a large one), all bits above the context's are now 0. */
 	first = *slot ^ mf_blocks_place(&desk->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];
 	usual = mf_blocks_parse_fresh(first, second);
@@ -273,10 +273,10 @@ mf_tally_free(const struct mf_tally_ctx *desk, uint64_t address, struct mf_block
 }
 
 /*
- * A free waits for its block's slot, which is far away in a heap that is larger than the caches; but
- * nothing waits for the free. So it can be put off until the thread's next event, before which it is done
- * (the thread settles). For a thread that is alone and has settled: before another one begins, all is folded.
- * False: it has to be done now, since it may make a snapshot.
+ * Delays the free of the block at @address until the thread's next event. A free has to wait for the block's slot,
+ * which is often not in the processor's caches, but nothing waits for the free. Only for a thread that is the only one
+ * and has no delayed free; before a second thread starts, the tallies are folded. Returns false if the free has to be
+ * done now because it may take a snapshot.
  */
 static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_tally_ctx *desk,
 								   uint64_t address)
@@ -289,7 +289,9 @@ static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct 
 	return true;
 }
 
-/* Does what the thread has put off, if anything: of the block in @slot; or returns false, as mf_tally_free() does. */
+/*
+ * Carries out the thread's delayed free, if there is one; @slot is its block's. Returns false as mf_tally_free() does.
+ */
 static inline __attribute__((always_inline)) bool
 mf_tally_settle_in(const struct mf_tally_ctx *desk, uint32_t *slot, bool keeps)
 {
@@ -309,7 +311,7 @@ static inline bool mf_tally_settle(const struct mf_tally_ctx *desk, bool keeps)
 	return mf_tally_settle_in(desk, mf_blocks_usual_slot(&desk->blocks, desk->tally->put_off), keeps);
 }
 
-/* Takes the block out of the table, which changes no totals. */
+/* Removes the block from the table. The totals do not change until mf_tally_realloc_end(). */
 static inline bool mf_tally_realloc_begin(const struct mf_tally_ctx *desk, uint64_t address,
 					  struct mf_block *block)
 {

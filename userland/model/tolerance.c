@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-// The peak's tolerance: three operations of IEEE 754 double precision, with integers.
+// The peak's tolerance: three operations of IEEE 754 double precision, computed with integers.
 
 #include "model/tolerance.h"
 
 #include <string.h>
 
-#define FRACTION_BITS	 52 /* of a double, without the leading 1 */
-#define PRECISION	 53 /* with it */
+#define FRACTION_BITS	 52 /* bits of the fraction of a double, without the leading 1 */
+#define PRECISION	 53 /* with the leading 1 */
 #define EXPONENT_MASK	 0x7ffu
-#define EXPONENT_BIAS	 1075 /* of a mantissa that is an integer */
+#define EXPONENT_BIAS	 1075 /* bias of the exponent if the mantissa is read as an integer */
 #define SIGN		 (1ull << 63)
 #define LEADING_ONE	 (1ull << FRACTION_BITS)
-/* To keep a quotient's bits: a mantissa times this still fits in a word, and is much more than 100. */
+/* Keeps more bits of a quotient: a mantissa shifted by this still fits into 64 bits, and is much larger than 100. */
 #define QUOTIENT_SHIFT	 11
 
-/* mantissa * 2^exponent. */
+/* The value mantissa * 2^exponent. */
 struct number {
 	uint64_t mantissa; /* below 2^53 */
 	int exponent;
@@ -27,7 +27,7 @@ static int width_of(unsigned __int128 value)
 	return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
-/* Rounds @value * 2^@exponent to 53 bits; to the even one of two that are equally near. */
+/* Rounds @value * 2^@exponent to 53 bits; ties go to the even mantissa. */
 static struct number round_to_nearest(unsigned __int128 value, int exponent)
 {
 	int excess = width_of(value) - PRECISION;
@@ -78,19 +78,22 @@ static struct number divide_by_100(struct number a)
 
 	if (!a.mantissa)
 		return a;
-	/* A short mantissa is made long first, so that the quotient has at least 55 bits. */
+	/* Normalise a subnormal number, so that the quotient has at least 55 bits. */
 	while (!(a.mantissa & LEADING_ONE)) {
 		a.mantissa <<= 1;
 		a.exponent--;
 	}
 	scaled = a.mantissa << QUOTIENT_SHIFT;
 	quotient = scaled / 100;
-	/* A remainder is all that tells a tie from more than half; no tie ends in this bit. */
+	/*
+	 * Append a bit for the remainder, which decides between a tie and more than half. It is below the rounding
+	 * position.
+	 */
 	return round_to_nearest((unsigned __int128)quotient << 1 | (scaled % 100 != 0),
 				a.exponent - QUOTIENT_SHIFT - 1);
 }
 
-/* The integer part; 0 if it does not fit in 64 bits. */
+/* Returns the integer part; 0 if it does not fit in 64 bits. */
 static uint64_t truncate(struct number a)
 {
 	if (!a.mantissa)
@@ -100,7 +103,7 @@ static uint64_t truncate(struct number a)
 	return a.exponent <= -64 ? 0 : a.mantissa >> -a.exponent;
 }
 
-/* A negative number's integer part as x86-64 converts it: the least one if it does not fit. */
+/* Returns the negative integer part as x86-64 converts it: INT64_MIN if it does not fit. */
 static uint64_t truncate_negative(struct number a)
 {
 	uint64_t magnitude = truncate(a);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * By how much the total may exceed the recorded peak before there is a new one.
+ * Computes by how much the total may exceed the recorded peak before there is a new peak.
  *
- * Massif computes this in double precision. The shim runs in programs that may have unmasked
- * floating-point exceptions, changed the rounding mode, or test the exception flags, so it computes the
- * same result with integers and leaves the floating-point state alone.
+ * Massif computes this in double precision. The shim runs in programs that may have unmasked floating-point exceptions,
+ * changed the rounding mode, or test the exception flags. So it computes the same result with integers and leaves the
+ * floating-point state alone.
  */
 #ifndef MASSIF_MODEL_TOLERANCE_H
 #define MASSIF_MODEL_TOLERANCE_H
@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 /*
- * The bytes that (uint64_t)((double)@total * *@per_cent / 100) has on x86-64, rounded to nearest, also
- * where C leaves the conversion open: a negative result wraps; one of 2^64 and more is 0.
- * By pointer: a double that is passed by value would be in a vector register.
+ * Returns (uint64_t)((double)@total * *@per_cent / 100) as x86-64 computes it with rounding to nearest. The conversions
+ * that C leaves undefined are: a negative result wraps, and 2^64 or more gives 0. *@per_cent is passed by pointer,
+ * because a double argument would use a vector register.
  */
 uint64_t mf_tolerance_bytes(uint64_t total, const double *per_cent);
 
-/* Whether *@per_cent < 0: then a total below the recorded peak may be a new one. */
+/* Returns whether *@per_cent is negative, so that a total below the recorded peak may be a new peak. */
 bool mf_tolerance_is_negative(const double *per_cent);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keeps what the contexts' bytes were at each capture, as far as they have changed since.
+// Records the contexts' bytes of each tree version as far as they have changed since.
 
 #include "tree_version.h"
 
@@ -9,13 +9,13 @@
 #include "tally.h"
 #include "trie.h"
 
-/* One event changes two contexts at most. */
+/* One event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* Chunks that there may be before anybody looks what is needed of them. */
+/* Chunks in use before the first pruning. */
 #define FEW_CHUNKS 32u
 
-/* Chunks that may come while a reader wants all to stay where it is: 64 MiB. */
+/* Chunks, 64 MiB, that may be added while a reader needs all records to stay where they are. */
 #define PATIENCE_CHUNKS 16384u
 
 _Static_assert(sizeof(struct mf_chunk) == 4096, "a chunk is a page");
@@ -31,7 +31,7 @@ uint64_t mf_tree_version_take(struct mf_store *store)
 	return header->capture;
 }
 
-/* In an order in which it is no past at all until it is whole. */
+/* Writes a record. @until is written last, since it marks the record as valid. */
 static void write_past(struct mf_past *past, uint64_t bytes, uint64_t since, uint64_t until,
 		       uint32_t context)
 {
@@ -47,7 +47,7 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 	struct mf_cell *cell = mf_trie_cell(store, shard, context);
 	struct mf_tally *tally = mf_tally_of(store, shard);
 
-	/* A context that is younger than the capture has no past. */
+	/* A context that was created after the version has no bytes in it. */
 	if (context - MF_CONTEXT_FIRST < mf_tree_version_contexts(newest)) {
 		struct mf_chunk *chunk = &mf_tree_version_chunks(store)[tally->last_chunk];
 
@@ -58,7 +58,7 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 		tally->pasts_room--;
 	}
 	cell->capture = newest;
-	/* The bytes change only after that. */
+	/* The caller may change the bytes only after this. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	return true;
 }
@@ -83,7 +83,7 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 	}
 }
 
-/* Moves what is needed of a shard's pasts together, and frees the chunks behind. */
+/* Moves the records of a shard that are still needed together, and frees the remaining chunks. */
 static void prune_shard(struct mf_store *store, struct mf_tally *tally, const uint64_t *captures,
 			uint32_t n_captures)
 {
@@ -95,7 +95,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			const struct mf_past *past = &chunks[from].pasts[i];
 			struct mf_past *place;
 
-			/* The captures up to @n are those up to and with its until. */
+			/* Let n be the number of kept versions up to and including past->until. */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
 			if (!past->until || !n ||
@@ -125,14 +125,14 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 	free_chunks(store, rest);
 }
 
-/* Gives back what no kept snapshot needs. @urgent: even if somebody is reading. */
+/* Frees the records that no kept snapshot needs. @urgent: even if somebody is reading. */
 static void prune(struct mf_store *store, bool urgent)
 {
 	struct mf_store_header *header = store->header;
 	uint32_t moves = header->capture_moves, n;
 	const uint64_t *captures;
 
-	/* A reader sees that there is somebody at work, or is seen. */
+	/* Sequentially consistent: either the reader sees an odd capture_moves, or we see the reader. */
 	__atomic_store_n(&header->capture_moves, moves + 1, __ATOMIC_SEQ_CST);
 	if (!urgent && __atomic_load_n(&header->capture_readers, __ATOMIC_SEQ_CST) &&
 	    header->chunks_in_use < header->prune_at + PATIENCE_CHUNKS) {
@@ -143,12 +143,12 @@ static void prune(struct mf_store *store, bool urgent)
 	prune_shard(store, mf_tally_of(store, 0), captures, n);
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
-	/* So that the work is in proportion to the pasts that were written meanwhile. */
+	/* Prune again after this many more chunks, so that the work is proportional to the records written. */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
 	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);
 }
 
-/* 0: there is none. */
+/* Returns a free chunk; 0: there is none. */
 static uint32_t find_chunk(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
@@ -166,7 +166,10 @@ static uint32_t find_chunk(struct mf_store *store)
 	return chunk;
 }
 
-/* Without any tree no past is needed: so there is always a chunk in the end. */
+/*
+ * Returns a free chunk. If there is none, trees are dropped until a chunk becomes free. Returns 0 only if no snapshot
+ * has a tree any more.
+ */
 static uint32_t take_chunk(struct mf_store *store)
 {
 	uint32_t chunk = find_chunk(store);

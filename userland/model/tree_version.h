@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The live bytes of all contexts at the time of a detailed snapshot.
+ * Tree versions: the live bytes of all contexts at the time of a detailed snapshot.
  *
- * Nothing is copied when a capture is taken: it is a number, one more than the one before. Whoever
- * then changes a context's bytes for the first time since the newest capture writes down what they
- * were before: a past. So a capture costs nothing in itself, and an event one or two pasts at most.
- * Who wants to know a capture rewinds from the present bytes (rewind.h).
+ * Taking a version copies nothing; a version is just the next number. The first change of a context's bytes after that
+ * records the value before the change (struct mf_past). So a version costs nothing by itself, and an event writes at
+ * most two such records. A reader reconstructs a version by going back from the present bytes (rewind.h).
  *
- * A past says: "these were the bytes of this context in this shard for all captures after @since, up
- * to and with @until". That is true for ever and of no other past's concern: pasts may be lost as
- * soon as no snapshot is kept whose capture lies in between, and may be there twice. So a reader
- * needs no lock, also when the writer was killed between two instructions.
+ * A record states: "these were the bytes of this context in this shard for all versions after @since, up to and
+ * including @until". That stays true for ever and does not depend on other records. A record may therefore be dropped
+ * as soon as no kept snapshot has a version in that range, and it may exist twice. So a reader needs no lock, even if
+ * the writer was killed between two instructions.
  */
 #ifndef MASSIF_MODEL_CAPTURE_H
 #define MASSIF_MODEL_CAPTURE_H
@@ -20,14 +19,14 @@
 
 #include "store.h"
 
-/* A capture is known by its number, from 1, and by how many contexts there were; 0 is none. */
+/* A version consists of its number, from 1, and how many contexts there were; 0 is none. */
 #define MF_CAPTURE_CONTEXT_BITS 23
 #define MF_CAPTURE_NUMBER_BITS	41
 
-/* None of these is ever taken. */
+/* Special values that no version has: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
-#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* has the context of blocks that do not count */
-#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the contexts as they are: of a profile's end */
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* of contexts whose blocks do not count */
+#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the present bytes of the contexts: for the end of a profile */
 
 static inline uint64_t mf_tree_version_number(uint64_t capture)
 {
@@ -41,15 +40,15 @@ static inline uint32_t mf_tree_version_contexts(uint64_t capture)
 
 struct mf_past {
 	uint64_t bytes;
-	uint64_t until; /* 0: no past. Written last */
+	uint64_t until; /* 0: not in use. Written last */
 	uint64_t since : MF_CAPTURE_NUMBER_BITS, context : MF_CAPTURE_CONTEXT_BITS;
 };
 
 #define MF_PASTS_PER_CHUNK 170u
 
-/* The pasts of a shard are a list of chunks; @until never falls from one to the next. */
+/* The records of a shard are in a list of chunks, ordered by @until. */
 struct mf_chunk {
-	uint32_t older, newer; /* 0: there is none */
+	uint32_t older, newer; /* neighbours in the list; 0: none */
 	uint64_t reserved;
 	struct mf_past pasts[MF_PASTS_PER_CHUNK];
 };
@@ -59,25 +58,26 @@ static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *sto
 	return store->regions[MF_REGION_CAPTURES];
 }
 
-/* Captures the contexts as they are. Alone. */
+/* Takes a new version of the present bytes and returns it. Context: alone (see tally.h). */
 uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
- * Keeps the past of @context in @shard, which has not changed since the newest capture: from now on
- * it may. By the shard's thread; returns false if the shard has no room for it: then alone.
+ * Records the bytes of @context in @shard, which have not changed since the newest version. They may be changed
+ * afterwards.
+ * Context: the shard's thread. Returns false if the shard has no room: then call mf_tree_version_keep_alone().
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* The same for a writer that is alone, who finds room. */
+/* Like mf_tree_version_keep(), but makes room if needed. Context: alone. */
 void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* Sees to it that @shard has room for the pasts of one event. Alone. */
+/* Makes room for the records of one event in @shard. Context: alone. */
 void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
- * Between the two, pasts stay where they are, so that a reader finds them while the program runs. But
- * the writer may be moving some when it begins, and does not wait for ever: mf_tree_version_moves() is odd
- * in between, and another after that.
+ * Between hold and let_go, records are not moved, so that a reader finds them while the program runs. A move may be
+ * under way when hold is called, and the writer does not wait for readers without limit: mf_tree_version_moves() is odd
+ * during a move and has another value after it.
  */
 void mf_tree_version_hold(const struct mf_store *store);
 void mf_tree_version_let_go(const struct mf_store *store);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // The trie of stacks.
 //
-// A node is found among its parent's eldest children; the others of a large family are found by hashing
-// parent and address. The table of their numbers is open-addressed and only grows: a table of twice the
-// size is laid out behind the old one and filled anew. It has the newest node of an address; that one leads
-// to those of objects that were mapped there before, which in a program that loads and unloads libraries
-// may be many. So one can look while another thread makes nodes, and at worst not find what is being made.
+// The first children of a node are in a list. In a large family, the others are found in a hash table by parent and
+// address. The table is open-addressed and only grows: a table of twice the size is laid out behind the old one and
+// filled anew. An entry is the newest node of its parent and address. That node leads to older ones, of objects that
+// were mapped there before; a program that loads and unloads libraries may have many. Because nothing is ever removed,
+// one thread can search while another adds nodes; at worst it does not find a node that is just being added.
 
 #include "model/trie.h"
 
@@ -16,7 +16,7 @@
 
 #define HASH_BITS_FIRST 12u
 
-/* Nodes, and contexts, for which there is always room: see mf_trie_overflow(). */
+/* Nodes and contexts reserved for mf_trie_overflow(). */
 #define KEPT 1u
 
 static struct mf_node *nodes_of(const struct mf_store *store)
@@ -24,7 +24,7 @@ static struct mf_node *nodes_of(const struct mf_store *store)
 	return mf_trie_node(store, 0);
 }
 
-/* Behind those of all smaller sizes. */
+/* Returns the table with 1 << @bits slots. It lies behind all smaller tables. */
 static uint32_t *table_of(const struct mf_store *store, uint32_t bits)
 {
 	return (uint32_t *)store->regions[MF_REGION_NODE_HASH] + (1u << bits) - (1u << HASH_BITS_FIRST);
@@ -43,7 +43,7 @@ static uint32_t hash_of(uint32_t parent, uint64_t pc)
 {
 	uint64_t hash = pc ^ ((uint64_t)parent << 40) ^ parent;
 
-	/* A finaliser of two multiplications: neighbouring addresses must spread. */
+	/* Mixes with two multiplications, so that adjacent addresses are spread. */
 	hash ^= hash >> 32;
 	hash *= 0xd6e8feb86659fd93ull;
 	hash ^= hash >> 32;
@@ -51,7 +51,7 @@ static uint32_t hash_of(uint32_t parent, uint64_t pc)
 	return (uint32_t)(hash >> 32);
 }
 
-/* The slot of the table where children for @pc are, or where they belong. */
+/* Returns the slot of @parent's children for @pc, or the free slot where they belong. */
 static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, uint64_t pc)
 {
 	uint32_t bits = __atomic_load_n(&store->header->node_hash_bits, __ATOMIC_ACQUIRE);
@@ -67,7 +67,7 @@ static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, uint64
 	}
 }
 
-/* Doubles the table when it is three quarters full. Returns false when the region is. */
+/* Doubles the table if it is three quarters full. Returns false if the region is full. */
 static bool make_room(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
@@ -96,13 +96,13 @@ static bool make_room(struct mf_store *store)
 	return true;
 }
 
-/* The child for @frame in the table, or 0. */
+/* Returns the child for @frame in the hash table, or 0. */
 static uint32_t find_older(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
 {
 	const struct mf_node *nodes = nodes_of(store);
 	uint32_t child;
 
-	/* New objects have no nodes, however many objects were there before. */
+	/* A new object has no nodes, however many objects were mapped there before it. */
 	if (frame.object != MF_OBJECT_NONE && !mf_objects_record(store, frame.object)->has_nodes)
 		return 0;
 	child = __atomic_load_n(find_slot(store, parent, frame.pc), __ATOMIC_ACQUIRE);
@@ -136,8 +136,9 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 }
 
 /*
- * How many children of @parent are linked to each other. That it is one more than are looked at is what
- * says that there is a table for the others; it is in both. *@link is where the next one belongs.
+ * Returns how many children are in @parent's list. The list is one longer than what a search reads: the last child is
+ * also in the hash table, and its presence says that the table must be searched. *@link is where the next child
+ * belongs.
  */
 static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
 {
@@ -185,7 +186,7 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 	return child;
 }
 
-/* There is room. */
+/* Makes a context that ends in @node. The caller has made sure that there is room. */
 static uint32_t make_context(struct mf_store *store, uint32_t node)
 {
 	struct mf_store_header *header = store->header;
@@ -229,7 +230,7 @@ uint32_t mf_trie_overflow(struct mf_store *store)
 	if (header->overflow)
 		return header->overflow;
 	mf_trie_prepare_overflow(store);
-	/* Not linked to the root: nobody has to find it. */
+	/* Not linked to the root, because it is never searched for. */
 	nodes_of(store)[node] = (struct mf_node){
 		.object = header->overflow_object,
 		.parent = MF_NODE_ROOT,
@@ -281,7 +282,7 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 		if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(*nodes)))
 			return n;
 		frames[n++] = (struct mf_frame){ .pc = nodes[node].pc, .object = nodes[node].object };
-		/* Parents are older than their children; anything else would be a cycle. */
+		/* Parents are older than their children; in damaged memory, anything else could be a cycle. */
 		parent = nodes[node].parent;
 		if (parent >= node)
 			return n;

@@ -13,8 +13,8 @@
 #define MF_NODE_ROOT 0u
 
 /*
- * Contexts are numbered from 2 in the order in which they were first seen; every context of a lower
- * number was seen earlier. 0 is none. A block of context 1 is known but counts nowhere.
+ * Contexts are numbered from 2 in the order in which they were first seen. 0 means none. Blocks of context 1 are
+ * tracked but not counted.
  */
 #define MF_CONTEXT_NONE	   0u
 #define MF_CONTEXT_IGNORED 1u
@@ -24,22 +24,22 @@ struct mf_node {
 	uint64_t pc;	  /* as in struct mf_frame */
 	uint32_t object;
 	uint32_t parent;  /* the caller's node */
-	uint32_t context; /* that ends here, or MF_CONTEXT_NONE */
-	uint32_t depth;	  /* frames from the root, this one included */
-	uint32_t eldest;  /* of its callees' nodes; 0: none */
+	uint32_t context; /* of the stack that ends here, or MF_CONTEXT_NONE */
+	uint32_t depth;	  /* number of frames from the root, including this one */
+	uint32_t eldest;  /* the first of its children, which are callees; 0: none */
 	/*
-	 * The callee's node of the same caller that was made next; in a large family, that was made before for the
-	 * same address. 0: none, see trie.c.
+	 * The next child of the same parent. In the hash table of a large family: the child that was made before for
+	 * the same address. 0: none. See trie.c.
 	 */
 	uint32_t younger;
 };
 
-/* Children looked at one by one: a walk of more costs as much as the table. */
+/* Children that are searched one by one. Beyond that, a lookup in the hash table is no slower. */
 #define MF_TRIE_ELDEST_MAX 8u
 
 /*
- * A program that comes by again often goes the same way, and nodes lie in the order in which it went
- * first: so those that are wanted next lie ahead, and the eldest of siblings are those met before.
+ * Nodes are stored in the order in which the program first reached them, and a program often repeats a path. So the
+ * node needed next is likely a few nodes ahead: prefetch it.
  */
 #define MF_TRIE_AHEAD 16u
 
@@ -50,13 +50,16 @@ static inline struct mf_node *mf_trie_node(const struct mf_store *store, uint32_
 
 void mf_trie_init(struct mf_store *store);
 
-/* The child of @parent for @frame; made if new. Returns UINT32_MAX when the store is full. */
+/* Returns the child of @parent for @frame, made if new; UINT32_MAX if the store is full. */
 uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
-/* The same for a child that is there, also while another thread makes others; 0: look again, alone. */
+/*
+ * Finds the child of @parent for @frame without creating it. May run while another thread adds nodes; 0 then means:
+ * search again with the store locked.
+ */
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
-/* Is @child that of @parent for the frame at @pc, in the object that is mapped there now? */
+/* Returns whether @child is @parent's child for the frame at @pc, in the object that is mapped there now. */
 static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_t child, uint32_t parent,
 					   uint64_t pc)
 {
@@ -66,18 +69,25 @@ static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_
 	       !mf_objects_record(store, node->object)->retired;
 }
 
-/* The child of @node's parent that was made next, if it is not one of a large family; 0: none. */
+/*
+ * Returns the child that was added to @node's parent after @node; 0: none. Not for the hashed children of a large
+ * family.
+ */
 static inline uint32_t mf_trie_next(const struct mf_store *store, uint32_t node)
 {
 	return __atomic_load_n(&mf_trie_node(store, node)->younger, __ATOMIC_ACQUIRE);
 }
 
-/* As mf_trie_find_mapped(), among those of a large family. 0 also if many objects were mapped there since. */
+/*
+ * Does the work of mf_trie_find_mapped() for a child in the hash table. Also returns 0 if many objects were mapped at
+ * @pc one after the other.
+ */
 uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint64_t pc);
 
 /*
- * The same for the frame at @pc, whichever object is mapped there. 0 also where none was when the child was
- * made: there may be one now. @likely is a node that is tried first; 0: none.
+ * Finds the child of @parent for the frame at @pc, in the object that is mapped there now. Returns 0 if there is none,
+ * or if no object was mapped there when the child was made, since now there may be one. @likely is a node to try first;
+ * 0: none.
  */
 static inline uint32_t mf_trie_find_mapped(const struct mf_store *store, uint32_t parent, uint64_t pc,
 					   uint32_t likely)
@@ -97,53 +107,53 @@ static inline uint32_t mf_trie_find_mapped(const struct mf_store *store, uint32_
 	return child;
 }
 
-/* The context that ends in @node, if it was made; may be asked while another thread makes others. */
+/* Returns the context that ends in @node, or MF_CONTEXT_NONE. May run while another thread adds contexts. */
 static inline uint32_t mf_trie_find_context(const struct mf_store *store, uint32_t node)
 {
 	return __atomic_load_n(&mf_trie_node(store, node)->context, __ATOMIC_ACQUIRE);
 }
 
-/* The context that ends in @node; made if new. Returns MF_CONTEXT_NONE when the store is full. */
+/* Returns the context that ends in @node, made if new; MF_CONTEXT_NONE if the store is full. */
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 
 /*
- * The context of all stacks for which there is no room any more: of one frame, a note that says so. Room
- * for it is kept, so there always is one.
+ * Returns the context for all stacks that find no room any more. Its only frame is a note that says so. Room for it is
+ * reserved, so this cannot fail.
  */
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds that note to the table of objects now. Needed where another thread adds objects while the trie is
- * changed.
+ * Adds the note of mf_trie_overflow() to the table of objects now. Needed if another thread may add objects while the
+ * trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 
-/* The blocks of the stack that ends in @node are to be known but not counted, from now on. */
+/* From now on, blocks of the stack that ends in @node are tracked but not counted. */
 void mf_trie_ignore(struct mf_store *store, uint32_t node);
 
-/* The context of a whole stack, innermost frame first. Returns MF_CONTEXT_NONE when full. */
+/* Returns the context of a whole stack, given innermost frame first. Returns MF_CONTEXT_NONE if the store is full. */
 uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, uint32_t n_frames);
 
 /*
- * Copies the frames of @context, innermost first, to @frames, at most @max. Returns their number.
- * Safe against damaged memory.
+ * Copies the frames of @context, innermost first, to @frames, at most @max. Returns how many were copied. Safe against
+ * damaged memory.
  */
 uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
 			uint32_t max);
 
-/* The same for the stack that ends in @node. */
+/* Like mf_trie_frames(), for the stack that ends in @node. */
 uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct mf_frame *frames,
 			     uint32_t max);
 
 /*
- * The live bytes of a context are the sum over the shards, which are as many arrays: so that threads
- * which allocate from the same place do not fight for a line of the cache. A shard may be negative.
+ * The live bytes of a context are the sum over the shards. Each shard is an array of its own, so that threads that
+ * allocate at the same call site do not share cache lines. A shard's part may be negative.
  */
 #define MF_SHARDS_MAX 64u
 
 struct mf_cell {
 	uint64_t bytes;
-	uint64_t capture; /* the newest one that knows what @bytes was then, see capture.h */
+	uint64_t capture; /* newest tree version that has recorded @bytes, see tree_version.h */
 };
 
 static inline uint64_t mf_trie_contexts_max(const struct mf_store *store)
@@ -158,14 +168,17 @@ static inline struct mf_cell *mf_trie_cell(const struct mf_store *store, uint32_
 	       shard * mf_trie_contexts_max(store) + context;
 }
 
-/* Adds @bytes (may be negative) to the live bytes of @context in @shard, which must know the newest capture. */
+/*
+ * Adds @bytes (may be negative) to the live bytes of @context in @shard. The newest tree version must have recorded the
+ * old value.
+ */
 static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, uint32_t context,
 					int64_t bytes)
 {
 	mf_trie_cell(store, shard, context)->bytes += (uint64_t)bytes;
 }
 
-/* The same for a writer that is alone. */
+/* Adds @bytes (may be negative) to the live bytes of @context, for a caller that is the only writer. */
 static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int64_t bytes)
 {
 	if (mf_trie_cell(store, 0, context)->capture != store->header->capture)
@@ -173,7 +186,7 @@ static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int6
 	mf_trie_charge_shard(store, 0, context, bytes);
 }
 
-/* The live bytes of @n contexts from @first on, to @bytes. */
+/* Writes the live bytes of the @n contexts from @first on to @bytes. */
 void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint64_t *bytes);
 
 #endif
