@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Memory that is given back all at once.
+// An arena: memory that is allocated piece by piece and freed all at once.
 
 #include "symbols/arena.h"
 
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of a thousand small libraries needs little; each chunk is twice the one before it. */
+/*
+ * Each chunk is twice as large as the one before. The first is small, because there may be a thousand small libraries.
+ */
 #define CHUNK_FIRST 512u
 #define CHUNK_MAX   65536u
 

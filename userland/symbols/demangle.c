@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// C++ and Rust names as people write them, by libiberty.
+// Demangles C++ and Rust names, with libiberty.
 
 #include "symbols/demangle.h"
 
@@ -9,7 +9,7 @@
 
 bool mf_demangle_may(const char *name)
 {
-	/* Whatever is not mangled in these languages starts otherwise; most names of C do. */
+	/* All mangled names begin with an underscore; most names of C do not. */
 	return name[0] == '_';
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* C++ and Rust names as people write them. */
+/* Demangles C++ and Rust names. */
 #ifndef MASSIF_SYMBOLS_DEMANGLE_H
 #define MASSIF_SYMBOLS_DEMANGLE_H
 
 #include <stdbool.h>
 
-/* False: mf_demangle() would return NULL. Looks at one letter. */
+/* Returns false if mf_demangle() would return NULL for certain. It only tests the first character. */
 bool mf_demangle_may(const char *name);
 
-/* To be released with free(); NULL if @name is not a mangled one. */
+/* Returns the demangled name, to be freed by the caller; NULL if @name is not mangled. */
 char *mf_demangle(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ELF file on disk (or the vdso), and the separate file with its debug information.
+// An ELF file on disk (or the vdso), with the separate file that has its debug information.
 
 #include "symbols/image.h"
 
@@ -17,15 +17,15 @@
 #include "elf/build_id.h"
 #include "base/held.h"
 
-/* What a separate debug file must agree with. */
+/* What a separate debug file is compared with. */
 struct identity {
 	const void *build_id;
-	size_t build_id_size; /* 0: none; then only @crc can tell */
+	size_t build_id_size; /* 0: there is none, so only @crc identifies the file */
 	bool check_crc;
 	GElf_Word crc;
 };
 
-/* The file @fd as ELF; NULL if it is none, or -errno. */
+/* Opens the file @fd as ELF. Returns NULL if it is not ELF; @fd may also be -errno. */
 static Elf *begin_elf(int fd)
 {
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -47,7 +47,7 @@ static void close_elf(Elf **elf, int *fd)
 	*fd = -1;
 }
 
-/* Notes of @elf at @offset: the size of the build id among them; 0: there is none. */
+/* Returns the size of the build id in the notes of @elf at @offset; 0: there is none. */
 static size_t find_in_notes(Elf *elf, GElf_Off offset, GElf_Xword size, const void **build_id)
 {
 	const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)offset, size, ELF_T_BYTE);
@@ -56,8 +56,8 @@ static size_t find_in_notes(Elf *elf, GElf_Off offset, GElf_Xword size, const vo
 }
 
 /*
- * The size of the build id of @elf, 0 if it has none. Sections are tried first: in a separate debug file the
- * segments are those of the file that it belongs to. (libdw refuses a last note that is not filled up.)
+ * Returns the size of the build id of @elf; 0: it has none. Sections are tried first, because a separate debug file has
+ * a copy of the segment headers of the file it belongs to. (libdw does not accept a last note without padding.)
  */
 static size_t find_build_id(Elf *elf, const void **build_id)
 {
@@ -77,8 +77,8 @@ static size_t find_build_id(Elf *elf, const void **build_id)
 }
 
 /*
- * The kernel maps the same vdso into every process, so this process' own serves for the program's.
- * It is copied since libelf takes memory to write to.
+ * The kernel maps the same vdso into every process, so we can read our own. It is copied because libelf needs writable
+ * memory.
  */
 static Elf *open_vdso(struct mf_image *image)
 {
@@ -87,7 +87,7 @@ static Elf *open_vdso(struct mf_image *image)
 
 	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || !header->e_shoff)
 		return NULL;
-	/* The table of sections is the last thing in it. */
+	/* The section headers are at the end of the vdso. */
 	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 	image->memory = malloc(size);
 	if (!image->memory)
@@ -96,7 +96,7 @@ static Elf *open_vdso(struct mf_image *image)
 	return elf_memory(image->memory, size);
 }
 
-/* Does @object remember another build id than the one in @elf? */
+/* Returns whether the build id in @elf differs from that of @object. */
 static bool was_replaced(Elf *elf, const struct mf_object *object)
 {
 	const void *build_id;
@@ -122,7 +122,7 @@ static bool crc_agrees(int fd, GElf_Word expected)
 	return n == 0 && crc == expected;
 }
 
-/* Takes the debug file that @request leads to, if it belongs to the image. */
+/* Opens the debug file of @request; returns whether it belongs to the image. */
 static bool try_debug_file(struct mf_image *image, const struct mf_opener_request *request,
 			   const struct identity *identity)
 {
@@ -188,21 +188,21 @@ static void find_debug_file(struct mf_image *image)
 }
 
 /*
- * Is some of it in a third file, with what several have in common? libdw looks for that, if there is
- * anything here that refers to it: a stripped object still names it.
+ * Returns whether some debug information is in a third file, shared by several objects. libdw opens that file if @elf
+ * refers to it. A stripped file still has the reference, so it must also have debug information.
  */
 static bool is_shared(Elf *elf)
 {
 	return elf && mf_sections_have(elf, ".gnu_debugaltlink") && mf_sections_have_dwarf(elf);
 }
 
-/* Why a file that could not be opened because of @code, a -errno, has no names. */
+/* Returns the reason, for a person, why a file could not be opened; @code is -errno. */
 static const char *why_not_opened(int code)
 {
 	return code == -ESTALE ? "another file has its name by now" : strerrordesc_np(-code);
 }
 
-/* Is the file @fd another than the shim has seen when @object was loaded, or of another time? */
+/* Returns whether the file @fd is not the one that the shim saw when @object was loaded, or was modified since. */
 static bool was_written(const struct mf_object *object, int fd)
 {
 	struct stat status;
@@ -212,13 +212,13 @@ static bool was_written(const struct mf_object *object, int fd)
 		(int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec != object->modified_ns);
 }
 
-/* Why the file that was opened has not the names of @object; NULL: it has, or nobody could have. */
+/* Returns the reason why the opened file does not have the names of @object; NULL: it has, or this cannot be known. */
 static const char *why_not_that(const struct mf_image *image, const struct mf_object *object, int fd)
 {
 	bool changed = object->held && mf_held_is_of(object->held, fd) &&
 		       mf_held_has_changed(object->held, fd);
 
-	/* Without a build id, it is the same file only if nobody has written to it. */
+	/* Without a build id, only an unmodified file can be the same one. */
 	if (!object->build_id_size && (changed || was_written(object, fd)))
 		return "it was written to or replaced while it was mapped, and it has no build id";
 	if (!object->build_id_size)
@@ -228,7 +228,7 @@ static const char *why_not_that(const struct mf_image *image, const struct mf_ob
 	return changed ? "it was overwritten while it was mapped" : "another file has its name by now";
 }
 
-/* Takes over @fd, a descriptor or -errno, as the file of @object, if it is that. */
+/* Uses @fd, a descriptor or -errno, as the file of @object if it is that file; otherwise closes it. */
 static void take_file(struct mf_image *image, const struct mf_object *object, int fd)
 {
 	image->fd = fd < 0 ? -1 : fd;
@@ -250,7 +250,7 @@ static void open_file(struct mf_image *image, const struct mf_object *object)
 	take_file(image, object, ask(image, MF_OPENER_OBJECT));
 	if (!image->why || !object->held || !object->build_id_size)
 		return;
-	/* The same build may be at its name; the first reason is the one to tell. */
+	/* The same build may be at the object's path. If not, report the first reason. */
 	why = image->why;
 	take_file(image, object, ask(image, MF_OPENER_PATH));
 	if (image->why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An ELF file on disk (or the vdso), and the separate file with its debug information. */
+/* An ELF file on disk (or the vdso), with the separate file that has its debug information. */
 #ifndef MASSIF_SYMBOLS_IMAGE_H
 #define MASSIF_SYMBOLS_IMAGE_H
 
@@ -11,26 +11,26 @@
 #include "symbols/opener.h"
 #include "symbols/sections.h"
 
-/* As mf_opener_open(), or what asks another process for it. */
+/* Opens a file: mf_opener_open(), or a function that asks another process to do so. */
 typedef int mf_image_opening(void *opener, const struct mf_opener_request *request);
 
 struct mf_image {
 	int fd, debug_fd; /* -1: none */
-	void *memory;	  /* a copy of the vdso */
-	Elf *elf;	  /* NULL: the file is not there or is not the one that was mapped */
-	const char *why;  /* its names are lost; NULL: they are not, or it cannot have any */
+	void *memory;	  /* a copy of the vdso, or NULL */
+	Elf *elf;	  /* NULL: there is no such file, or it is not the one that was mapped */
+	const char *why;  /* why names are lost; NULL: they are not, or the object can have none */
 	Elf *debug_elf;	  /* NULL: no separate file */
-	struct mf_sections sections; /* of either */
+	struct mf_sections sections; /* decompressed sections of both files */
 	bool shares; /* some of its names are in a third file */
 	mf_image_opening *open;
 	void *opener;
 };
 
 /*
- * Opens what @object was mapped from: what is held of it, or else what its path leads to. If the file has
- * another build id than @object, it was replaced since, and its names would be wrong; without a build id, so
- * it is if it was written to since it is held. Then, as for any file that cannot be read, image->elf is NULL.
- * @open, which is given @opener, opens the files; both must outlive the image.
+ * Opens the file that @object was mapped from: the one that is held open for it, or the one at its path. If its build
+ * id differs from that of @object, the file was replaced and its names would be wrong. Without a build id, the same
+ * holds if the file was written to since. In these cases, and if it cannot be read, image->elf is NULL. The files are
+ * opened by @open, with @opener; both must outlive the image.
  */
 void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_image_opening *open, void *opener);
 void mf_image_close(struct mf_image *image);

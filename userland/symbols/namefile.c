@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is known of addresses of one object, in a file.
+// A name file: names that were found for addresses of one object.
 
 #include "symbols/namefile.h"
 
@@ -13,9 +13,10 @@
 #include "symbols/positions.h"
 
 #define MAGIC	0x73656d616e73616dull /* "masnames" */
-#define VERSION 3u /* also of how names are found: what is printed must not depend on the file */
+#define VERSION 3u /* increase it also when the way names are found changes, so that output does not depend on the
+		    * cache */
 
-#define ID_LEAST 8u /* bytes of a build id; a shorter one is a name, not an identity */
+#define ID_LEAST 8u /* least bytes of a build id; shorter ones do not identify a file */
 
 _Static_assert(sizeof(struct mf_namefile) == 56 && sizeof(struct mf_namefile_record) == 32 &&
 		       sizeof(struct mf_namefile_position) == 16 &&
@@ -91,7 +92,7 @@ static bool has_right_positions(const struct mf_namefile *file)
 	return true;
 }
 
-/* The first is the object itself; what else there is can depend on where that is. */
+/* The first source is the object itself. Its path must be the same, because the places of debug files depend on it. */
 static bool has_right_sources(const struct mf_namefile *file, const struct mf_object *object)
 {
 	const struct mf_namefile_source *sources = sources_of(file);
@@ -180,7 +181,10 @@ const char *mf_namefile_text(const struct mf_namefile *file, uint32_t text)
 	return text ? text_of(file) + text : NULL;
 }
 
-/* A larger array with room for @n more of @size bytes; the same if there is; NULL, and @draft has failed. */
+/*
+ * Makes room for @n more elements of @size bytes. Returns the array, which may have moved; on failure sets
+ * draft->failed and returns NULL.
+ */
 static void *make_room(struct mf_namefile_draft *draft, void *array, uint32_t used, uint32_t n,
 		       uint32_t *room, size_t size)
 {
@@ -214,7 +218,7 @@ static uint32_t append_text(struct mf_namefile_draft *draft, const char *text, s
 	return draft->n_text - (uint32_t)size;
 }
 
-/* Where @text is among the texts, or would be. */
+/* Returns the slot of @text in the hash table @texts, or the free slot where it belongs. */
 static uint32_t *place_of(const struct mf_namefile_draft *draft, uint32_t *texts, uint32_t room,
 			  const char *text)
 {
@@ -243,7 +247,7 @@ static bool grow_texts(struct mf_namefile_draft *draft)
 	return true;
 }
 
-/* Directories and files are the same for many addresses. */
+/* Each text is stored once: many addresses have the same directory and file. */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text)
 {
 	uint32_t *place;
@@ -336,7 +340,7 @@ void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_nam
 	for (uint32_t i = 0; i < file->n_records; i++) {
 		const struct mf_namefile_record *record = &file->records[i];
 
-		/* Only the first @n are sorted, and looked among. */
+		/* The first @n records are sorted; only they are searched. */
 		if (!n || !bsearch(record, draft->records, n, sizeof(*record), by_address))
 			copy_record(draft, file, record);
 	}

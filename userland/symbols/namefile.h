@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is known of addresses of one object, in a file of the user's cache directory (base/cachedir.h): so
- * that the next run that prints them needs neither symbol tables nor debug information.
+ * A name file: names that were found for addresses of one object, stored in the user's cache directory
+ * (base/cachedir.h). A later run that prints these addresses needs neither symbol tables nor debug information.
  *
- * A file is named by the object's build id. It says, too, which files it was made from (sources.h), and is
- * true only while these are what they were: debug information that was installed, changed or removed since
- * has other names. It is right or it is as if it were not there: sum, form, and each reference are looked
- * at before any of it is used.
+ * A file is named by the object's build id. It also lists the files that the names were read from (sources.h), and is
+ * valid only while they are unchanged: if debug information was installed, changed or removed since, names may differ.
+ * Before anything is used, the checksum, the layout and each reference are verified; a file that fails counts as
+ * missing.
  */
 #ifndef MASSIF_SYMBOLS_NAMEFILE_H
 #define MASSIF_SYMBOLS_NAMEFILE_H
@@ -22,19 +22,19 @@
 #define MF_NAMEFILE_BYTES_MAX	(4u << 20)
 #define MF_NAMEFILE_RECORDS_MAX (1u << 15)
 
-/* Text is where it stands in the file's text; 0 is none, and "" is another. */
+/* A text is an offset into the file's text area; 0 means none, which differs from "". */
 struct mf_namefile_position {
-	uint32_t function; /* of an inlined call */
+	uint32_t function; /* name of an inlined function */
 	uint32_t directory, file;
 	uint32_t line;
 };
 
 struct mf_namefile_record {
 	uint64_t address; /* link-time */
-	uint64_t offset;  /* from the start of */
-	uint32_t function; /* the name in the symbol table */
-	uint32_t first, count; /* its positions, innermost first; none: nobody has asked for them */
-	uint32_t shown; /* that name as it is shown when it is demangled; 0: nobody has asked for that */
+	uint64_t offset;  /* from the start of the function */
+	uint32_t function; /* its name in the symbol table */
+	uint32_t first, count; /* its positions, innermost first; count 0: they were not looked up */
+	uint32_t shown; /* the demangled name; 0: it was not looked up */
 };
 
 struct mf_namefile_source {
@@ -46,69 +46,72 @@ struct mf_namefile_source {
 struct mf_namefile {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t sum; /* over everything else */
+	uint32_t sum; /* checksum of everything else */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];
 	uint32_t n_records, n_positions, n_sources, n_text;
-	struct mf_namefile_record records[]; /* by address; then positions, then sources, then text */
+	struct mf_namefile_record records[]; /* sorted by address; then positions, sources and text */
 };
 
-/* Can there be a file of @object? */
+/* Returns whether @object can have a name file. */
 bool mf_namefile_is_for(const struct mf_object *object);
 
-/* Are the @size bytes at @file, of malloc, that of @object? If it is still true, its sources tell. */
+/*
+ * Verifies that the @size bytes at @file, from malloc, are a name file of @object. Whether it is still valid depends on
+ * its sources, which this does not check.
+ */
 bool mf_namefile_is_right(const struct mf_namefile *file, size_t size, const struct mf_object *object);
 
-/* What it was made from; the paths are the file's memory. */
+/* Fills @sources with the files that the names were read from. The paths point into @file. */
 void mf_namefile_sources(const struct mf_namefile *file, struct mf_sources *sources);
 
 /*
- * Reads that of @object in the directory @path, to be released with free(); NULL: there is none that is
- * right and still true.
+ * Reads the name file of @object from the directory @path. Returns memory to be freed by the caller, or NULL if there
+ * is no correct and valid file.
  */
 struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *object);
 
-/* NULL if the file does not say. */
+/* Returns the record of @address, or NULL if the file has none. */
 const struct mf_namefile_record *mf_namefile_find(const struct mf_namefile *file, uint64_t address);
 
 const struct mf_namefile_position *mf_namefile_position(const struct mf_namefile *file,
 							const struct mf_namefile_record *record,
 							uint32_t n);
 
-/* NULL for 0. */
+/* Returns the text at offset @text; NULL for 0. */
 const char *mf_namefile_text(const struct mf_namefile *file, uint32_t text);
 
-/* A new file in the making. An all-zero one is empty and ready. */
+/* A name file that is being made. Initialise with zeroes. */
 struct mf_namefile_draft {
 	struct mf_namefile_record *records;
 	struct mf_namefile_position *positions;
 	char *text;
 	uint32_t n_records, n_positions, n_text;
 	uint32_t records_room, positions_room, text_room;
-	uint32_t *texts; /* hash table, open addressing: where each is in @text; 0: free */
+	uint32_t *texts; /* hash table, open addressing: offsets of the texts in @text; 0: free */
 	uint32_t n_texts, texts_room; /* texts_room: a power of two, or 0 */
-	bool failed; /* memory is short, or it is too large */
+	bool failed; /* memory ran out, or the file is too large */
 };
 
-/* To be called in this order: text, the record, its name as it is shown, the positions of that record. */
+/* Add to the draft, in this order: texts, a record, its demangled name, the positions of that record. */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text);
 void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,
 			    uint32_t function, uint64_t offset);
 void mf_namefile_add_shown(struct mf_namefile_draft *draft, uint32_t shown);
 void mf_namefile_add_position(struct mf_namefile_draft *draft, struct mf_namefile_position position);
 
-/* Adds what @file says of other addresses than those of @draft so far. */
+/* Adds the records of @file whose addresses are not in @draft. */
 void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_namefile *file);
 
 /*
- * Makes the draft a file of @object, of *@size bytes, to be released with free(). NULL: it is empty, or too
- * large, or memory was short.
+ * Makes the draft a name file of @object. Returns *@size bytes, to be freed by the caller; NULL if the draft is empty
+ * or too large, or if memory ran out.
  */
 struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const struct mf_object *object,
 				     const struct mf_sources *sources, size_t *size);
 
-/* Puts it there. What goes wrong costs the next run some time and is not told. */
+/* Writes @file into the directory @path. Errors are ignored: they only cost the next run some time. */
 void mf_namefile_write(const char *path, const struct mf_namefile *file, size_t size);
 
 void mf_namefile_draft_deinit(struct mf_namefile_draft *draft);

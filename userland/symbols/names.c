@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What one symbolizer found out about code, for the next one, of this run or another.
+// The names that one symbolizer found, for the next symbolizer of this run or a later one.
 
 #include "symbols/names.h"
 
@@ -18,13 +18,13 @@
 
 struct mf_names_file {
 	struct mf_names_file *next;
-	struct mf_object object; /* with a path of its own */
+	struct mf_object object; /* its path is owned */
 	struct mf_names_answer *answers; /* hash table, open addressing; address 0: free */
 	size_t n_answers, room; /* room: a power of two, or 0 */
-	struct mf_namefile *saved; /* by earlier runs; what was asked for is among the answers, too */
-	struct mf_sources sources; /* of all answers; others: and of some, others. Paths of @arena or @saved */
-	bool grown;    /* by answers that are not saved */
-	bool demangle; /* names are shown so */
+	struct mf_namefile *saved; /* from earlier runs; answers that were looked up are also in answers */
+	struct mf_sources sources; /* files that all answers were read from; paths belong to arena or saved */
+	bool grown;    /* there are answers that are not in saved */
+	bool demangle; /* the printed names are demangled */
 	struct mf_arena arena;
 };
 
@@ -32,7 +32,7 @@ struct mf_names {
 	struct mf_names_file *files;
 	bool keeps;
 	bool demangle;
-	char *directory; /* NULL: for this run only */
+	char *directory; /* the cache directory; NULL: keep names for this run only */
 };
 
 struct mf_names *mf_names_create(void)
@@ -146,7 +146,7 @@ static bool grow(struct mf_names_file *file)
 	return true;
 }
 
-/* The answer for @address, perhaps a new one. */
+/* Returns the answer for @address, added if new; NULL if memory ran out. */
 static struct mf_names_answer *make_answer(struct mf_names_file *file, uint64_t address)
 {
 	struct mf_names_answer *answer;
@@ -159,7 +159,7 @@ static struct mf_names_answer *make_answer(struct mf_names_file *file, uint64_t 
 	return answer;
 }
 
-/* A copy of @text, or NULL for NULL. False if memory is short. */
+/* Copies @text, which may be NULL, to *@to. Returns false if memory ran out. */
 static bool copy(struct mf_arena *arena, const char *text, const char **to)
 {
 	size_t bytes = text ? strlen(text) + 1 : 0;
@@ -184,12 +184,12 @@ void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sou
 				file->sources.others = true;
 		}
 	} else if (!mf_sources_are_same(&file->sources, sources)) {
-		/* They changed in the middle of the run. */
+		/* The files have changed during this run. */
 		file->sources.others = true;
 	}
 }
 
-/* The locations that @record of what was saved has; NULL if there are none, or memory is short. */
+/* Returns the locations that the saved @record has; NULL if there are none or memory ran out. */
 static struct mf_location *load_locations(struct mf_names_file *file,
 					  const struct mf_namefile_record *record,
 					  const struct mf_names_answer *answer)
@@ -218,8 +218,8 @@ static struct mf_location *load_locations(struct mf_names_file *file,
 }
 
 /*
- * Sets @function to the name in @record, whose symbol is @symbol, as it is shown. False: that was not saved. It is not
- * found out here: what takes names apart runs where the files are read (parser.h).
+ * Sets *@function to the printed form of @symbol, which is the name in @record. Returns false if the demangled name was
+ * not saved. It is not computed here, because the demangler may only run where the files are read (parser.h).
  */
 static bool show(const struct mf_names_file *file, const struct mf_namefile_record *record, const char *symbol,
 		 const char **function)
@@ -231,7 +231,7 @@ static bool show(const struct mf_names_file *file, const struct mf_namefile_reco
 	return *function;
 }
 
-/* The answer that was saved for @address; NULL: none. */
+/* Returns the saved answer for @address; NULL: there is none. */
 static const struct mf_names_answer *load(struct mf_names_file *file, uint64_t address)
 {
 	const struct mf_namefile_record *record = NULL;
@@ -305,7 +305,7 @@ void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,
 	file->grown = true;
 }
 
-/* As it is shown when it is demangled; 0: not known. */
+/* Adds the demangled name of @answer and returns its offset; 0: not known. */
 static uint32_t add_shown(struct mf_namefile_draft *draft, const struct mf_names_file *file,
 			  const struct mf_names_answer *answer)
 {
@@ -327,7 +327,7 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 	mf_namefile_add_shown(draft, shown);
 	for (size_t i = 0; i < answer->n_locations; i++) {
 		const struct mf_location *location = &answer->locations[i];
-		bool inlined = i + 1 < answer->n_locations; /* the last one's is the symbol */
+		bool inlined = i + 1 < answer->n_locations; /* the last location's function is the symbol */
 
 		mf_namefile_add_position(draft, (struct mf_namefile_position){
 			.function = inlined ? mf_namefile_add_text(draft, location->function) : 0,
@@ -338,7 +338,10 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 	}
 }
 
-/* Of what earlier runs saved and this one did not ask for, all or nothing. NULL: it is too large. */
+/*
+ * Makes a name file of all answers; with @others, also of saved answers that were not used in this run. Returns NULL if
+ * it would be too large.
+ */
 static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool others, size_t *size)
 {
 	struct mf_namefile_draft draft = { 0 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What one symbolizer found out about code, for the next one: processes that fork have the same code, and
- * its debug information is not read again for each of their files. And for the next run, which begins with
- * what this one has found (namefile.h).
+ * The names that one symbolizer found, for the next symbolizer: processes that fork share their code, so its debug
+ * information is not read again for each output file. With a name file (namefile.h), also for the next run.
  *
- * Only of files with a build id: another one under the same name is not the same code. Of one file, one
- * thread at a time.
+ * Names are kept only for files with a build id, since another file of the same name is not the same code. For each
+ * file, only one thread at a time may call these functions.
  */
 #ifndef MASSIF_SYMBOLS_NAMES_H
 #define MASSIF_SYMBOLS_NAMES_H
@@ -21,46 +20,55 @@ struct mf_names;
 struct mf_names_file;
 struct mf_sources;
 
-/* Of the code at one link-time address. */
+/* What is known about the code at one link-time address. */
 struct mf_names_answer {
 	uint64_t address;
 	bool function_known;
-	const char *symbol;   /* as in the file; NULL: it has no name */
-	const char *function; /* and as it is shown */
+	const char *symbol;   /* name in the symbol table; NULL: it has none */
+	const char *function; /* name as it is printed */
 	uint64_t offset;
 	const struct mf_location *locations; /* NULL: not known */
 	size_t n_locations;
 };
 
-/* NULL if memory is short. All symbolizers that are given it have the same options. */
+/* Returns an empty collection, or NULL if memory ran out. All symbolizers that use it must have the same options. */
 struct mf_names *mf_names_create(void);
 void mf_names_destroy(struct mf_names *names);
 
-/* Until one of these nothing is kept: of one process, nobody would ask again in the same run. */
+/*
+ * Keep names from now on. Before this or mf_names_begin_with(), nothing is kept: with a single process nobody would ask
+ * again in the same run.
+ */
 void mf_names_begin(struct mf_names *names);
 
 /*
- * Begins with what earlier runs left in the cache directory @path (base/cachedir.h); an empty one is none.
- * For symbolizers that read inlined calls, and demangle if @demangle.
+ * Keep names from now on, and use those that earlier runs left in the cache directory @path (base/cachedir.h); "" means
+ * none. The symbolizers must read inlined calls; @demangle says whether they demangle.
  */
 void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle);
 
-/* Leaves what is new in that directory. */
+/* Writes the new names to the cache directory. */
 void mf_names_save(const struct mf_names *names);
 
-/* The file of @object; NULL if nothing is known or kept of it. It stays until @names are destroyed. */
+/*
+ * Returns the collection for the file of @object; NULL if no names are kept for it. It is valid until @names is
+ * destroyed.
+ */
 struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_object *object);
 
 /*
- * What the answers that are kept from now on come from; NULL: that is not all that they come from, and they
- * are not for another run. Here and below, @file may be NULL.
+ * Says which files the names kept from now on were read from. NULL: from other files as well, so the names are not for
+ * another run. @file may be NULL, here and below.
  */
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 
-/* NULL: nothing is known. Valid until the next answer is asked for or kept. */
+/* Returns what is known about @address; NULL: nothing. Valid until the next call of a find or keep function. */
 const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address);
 
-/* Keeps copies. Where memory is short nothing is kept. @function: as it is shown. */
+/*
+ * Keep copies of what was found for @address; if memory runs out, nothing is kept. @function is the name as it is
+ * printed.
+ */
 void mf_names_keep_function(struct mf_names_file *file, uint64_t address, const char *symbol,
 			    const char *function, uint64_t offset);
 void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,

@@ -38,7 +38,7 @@ static bool is_elf(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-/* Takes over @fd, a descriptor or -errno. */
+/* Returns @fd, a descriptor or -errno, if it is an ELF file; otherwise closes it and returns -ENOEXEC. */
 static int only_elf(int fd)
 {
 	if (fd < 0 || is_elf(fd))
@@ -47,7 +47,7 @@ static int only_elf(int fd)
 	return -ENOEXEC;
 }
 
-/* The same, but of what is no ELF file one that cannot be read. */
+/* Like only_elf(), but for other files returns a descriptor that cannot be read. */
 static int readable_if_elf(int fd)
 {
 	char path[32];
@@ -63,7 +63,10 @@ static int readable_if_elf(int fd)
 	return place;
 }
 
-/* The names are of what is open, and the next run finds what the path leads to. */
+/*
+ * Names come from the open file, but a later run will find the file at the path: if they differ, names must not be
+ * saved.
+ */
 static void check_source(struct mf_opener *opener, int fd)
 {
 	struct stat status;
@@ -73,7 +76,7 @@ static void check_source(struct mf_opener *opener, int fd)
 		opener->sources.others = true;
 }
 
-/* Adds @path to the sources, once: a child that was started again asks again. */
+/* Adds @path to the sources once, although a child that was started again requests it again. */
 static void add_source(struct mf_opener *opener, const char *path)
 {
 	for (uint32_t i = 0; i < opener->sources.count; i++) {
@@ -121,7 +124,7 @@ static int open_by_build_id(struct mf_opener *opener, const uint8_t *bytes, size
 	return open_debug_file(opener, path);
 }
 
-/* Where GDB's documentation says that a linked debug file may be, relative to the object. */
+/* Opens a linked debug file in one of the directories that GDB's documentation lists, relative to the object. */
 static int open_by_link(struct mf_opener *opener, const char *name, uint32_t place)
 {
 	static const char *const formats[MF_OPENER_PLACES] = {
@@ -163,7 +166,7 @@ int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *req
 		return open_by_link(opener, text, request->place);
 	if (request->what != MF_OPENER_OTHER)
 		return -EINVAL;
-	/* Relative to what, only libdw would know. */
+	/* A relative path cannot be served, because we do not know what it refers to. */
 	fd = *text == '/' ? only_elf(mf_regular_open(text)) : -ENOENT;
 	opener->sources.others |= fd >= 0;
 	return fd;

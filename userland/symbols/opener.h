@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Opens the files that the names of one object are read from, for who reads them: that may be a process that cannot
- * open files, and that what it reads has made do anything (parser.h). So what can be asked for is only what is listed
- * here, and of it only regular files that begin as ELF files do.
+ * Opens the files that the names of one object are read from, on behalf of the process that reads them. That process
+ * has no rights and may be under the control of a hostile file (parser.h). So only the requests listed here are served,
+ * and they return only regular files that begin like ELF files.
  */
 #ifndef MASSIF_SYMBOLS_OPENER_H
 #define MASSIF_SYMBOLS_OPENER_H
@@ -13,36 +13,36 @@
 #include "profile/object.h"
 #include "symbols/sources.h"
 
-#define MF_OPENER_BYTES_MAX 4096u /* of what a request names */
-#define MF_OPENER_PLACES    3u	  /* where a linked debug file may be, relative to the object */
+#define MF_OPENER_BYTES_MAX 4096u /* most bytes of the name in a request */
+#define MF_OPENER_PLACES    3u	  /* directories where a linked debug file may be, relative to the object */
 
 enum mf_opener_what {
-	MF_OPENER_OBJECT,      /* what is held of it, or else what its path leads to */
-	MF_OPENER_PATH,	       /* what its path leads to, whatever is held */
-	MF_OPENER_BY_BUILD_ID, /* the debug file of the build id in @name */
-	MF_OPENER_BY_LINK,     /* the debug file called @name in @place, below MF_OPENER_PLACES */
-	MF_OPENER_OTHER,       /* an absolute path in @name: libdw's own wish */
+	MF_OPENER_OBJECT,      /* the file that is held open for the object, or the one at its path */
+	MF_OPENER_PATH,	       /* the file at the object's path, even if one is held */
+	MF_OPENER_BY_BUILD_ID, /* the debug file for the build id in @name */
+	MF_OPENER_BY_LINK,     /* the debug file @name in directory number @place, below MF_OPENER_PLACES */
+	MF_OPENER_OTHER,       /* the absolute path in @name: a file that libdw opens by itself */
 };
 
 struct mf_opener_request {
 	uint32_t what;
 	uint32_t place;
 	uint32_t size; /* of @name */
-	uint8_t name[MF_OPENER_BYTES_MAX]; /* bytes of a build id, or text without a NUL */
+	uint8_t name[MF_OPENER_BYTES_MAX]; /* bytes of a build id, or text without NUL */
 };
 
 struct mf_opener {
 	const struct mf_object *object;
-	struct mf_sources sources; /* what was opened, or was not there to be opened */
+	struct mf_sources sources; /* files that were opened, or tried and not found */
 };
 
-/* @object must outlive it. */
+/* Initialises @opener. @object must outlive it. */
 void mf_opener_init(struct mf_opener *opener, const struct mf_object *object);
 void mf_opener_deinit(struct mf_opener *opener);
 
 /*
- * Returns a descriptor, the caller's to close, or -errno. The object itself, if it does not begin as an ELF file,
- * is given as a descriptor that cannot be read (O_PATH): only what file it is can be seen.
+ * Opens the requested file. Returns a descriptor, which the caller closes, or -errno. If the object itself does not
+ * begin like an ELF file, the descriptor cannot be read (O_PATH) and only identifies the file.
  */
 int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *request);
 

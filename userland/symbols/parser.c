@@ -22,20 +22,20 @@
 #include "symbols/parser_child.h"
 #include "symbols/wire.h"
 
-#define CHUNK 65536u /* that is received at once */
+#define CHUNK 65536u /* received at once */
 
 struct mf_parser {
 	const struct mf_object *object;
 	struct mf_parser_options options;
 	struct mf_opener opener;
 	struct mf_parser_state state;
-	char why[128]; /* of the state */
-	int64_t left_ms; /* of our patience */
-	pid_t pid;     /* 0: none */
+	char why[128]; /* text of state.why */
+	int64_t left_ms; /* what is left of the time limit */
+	pid_t pid;     /* 0: no child */
 	int socket;
-	uint8_t *bytes; /* received; what was not taken apart yet is from @at to @end */
+	uint8_t *bytes; /* received bytes; those from @at to @end were not decoded yet */
 	size_t at, end, room;
-	struct mf_reader *reader; /* in this process; else NULL */
+	struct mf_reader *reader; /* reads in this process; NULL: a child does */
 	struct mf_reader_answer answer;
 };
 
@@ -55,7 +55,10 @@ struct mf_parser *mf_parser_create(const struct mf_object *object, const struct 
 	return parser;
 }
 
-/* Ends the child. Returns its status as of waitpid(2); 0 if it has none. One that is ending already keeps its own. */
+/*
+ * Kills the child and returns its status as waitpid(2) gives it; 0 if there is no child. A child that has ended already
+ * keeps its own status.
+ */
 static int end_child(struct mf_parser *parser)
 {
 	int status = 0;
@@ -112,7 +115,7 @@ static void __attribute__((format(printf, 2, 3))) lose(struct mf_parser *parser,
 	parser->state.lost = true;
 }
 
-/* The child does not answer any more. */
+/* Ends a child that does not answer any more, and notes why. */
 static void bury(struct mf_parser *parser)
 {
 	bool in_time = parser->left_ms > 0;
@@ -126,7 +129,7 @@ static void bury(struct mf_parser *parser)
 		lose(parser, "what reads it was ended, or is not what it was");
 }
 
-/* Starts the child. Returns 0 or -errno. */
+/* Starts a child process. Returns 0 or -errno. */
 static int start(struct mf_parser *parser)
 {
 	int64_t cpu_s = (parser->left_ms + 999) / 1000;
@@ -159,7 +162,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits until the socket can be read or written, as long as our patience lasts. */
+/* Waits until the socket is ready for @events. Returns false if the time limit is reached. */
 static bool wait_for(struct mf_parser *parser, short events)
 {
 	struct pollfd polled = { .fd = parser->socket, .events = events };
@@ -178,7 +181,7 @@ static bool wait_for(struct mf_parser *parser, short events)
 	return false;
 }
 
-/* Sends all of @size bytes. */
+/* Sends all @size bytes. Returns false on failure. */
 static bool send_bytes(struct mf_parser *parser, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
@@ -199,7 +202,7 @@ static bool send_bytes(struct mf_parser *parser, const void *bytes, size_t size)
 	return true;
 }
 
-/* Receives until @size bytes are there, which are not more than MF_WIRE_BYTES_MAX and a head. */
+/* Receives until @size bytes are there, at most MF_WIRE_BYTES_MAX plus a header. */
 static bool receive(struct mf_parser *parser, size_t size)
 {
 	if (parser->at && parser->room - parser->at < size + CHUNK) {
@@ -216,7 +219,7 @@ static bool receive(struct mf_parser *parser, size_t size)
 		parser->room = parser->at + size + CHUNK;
 	}
 	while (parser->end - parser->at < size) {
-		/* Descriptors that come along are not taken. */
+		/* recv() discards descriptors that the child may send along. */
 		ssize_t n = recv(parser->socket, parser->bytes + parser->end, parser->room - parser->end,
 				 MSG_DONTWAIT);
 
@@ -230,7 +233,7 @@ static bool receive(struct mf_parser *parser, size_t size)
 	return true;
 }
 
-/* The next message, valid until the one after it. False: there is none. */
+/* Receives the next message, which is valid until the following one. Returns false on failure. */
 static bool next_message(struct mf_parser *parser, struct mf_wire_head *head, const uint8_t **contents)
 {
 	if (!receive(parser, sizeof(*head)))
@@ -261,7 +264,7 @@ static bool reply(struct mf_parser *parser, int fd)
 		control.head.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
 	}
-	/* The child waits for it, so there is room. */
+	/* The child is waiting for the reply, so the socket has room. */
 	return sendmsg(parser->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(text);
 }
 
@@ -279,7 +282,7 @@ static bool serve_request(struct mf_parser *parser, const uint8_t *contents, siz
 	return reply(parser, fd);
 }
 
-/* The same, serving what the child asks for before. */
+/* Receives the next message of @kind, and serves the child's requests before it. */
 static bool next_answer(struct mf_parser *parser, uint32_t kind, const uint8_t **contents, size_t *size)
 {
 	struct mf_wire_head head;
@@ -319,7 +322,7 @@ static int open_here(void *opener, const struct mf_opener_request *request)
 	return mf_opener_open(opener, request);
 }
 
-/* Reads in this process. */
+/* Creates a reader in this process. */
 static void open_reader(struct mf_parser *parser)
 {
 	const struct mf_image *image;
@@ -336,7 +339,7 @@ static void open_reader(struct mf_parser *parser)
 	parser->state.why = image->why;
 }
 
-/* Somebody is there to be asked: a child, or the reader. */
+/* Starts a child, or a reader in this process, if there is none. Returns false if no answer can be had. */
 static bool is_ready(struct mf_parser *parser)
 {
 	int code;
@@ -345,14 +348,14 @@ static bool is_ready(struct mf_parser *parser)
 		return false;
 	if (parser->reader || parser->pid)
 		return true;
-	/* The vdso is the kernel's. */
+	/* The vdso comes from the kernel, so it can be trusted. */
 	if (parser->options.unconfined || parser->object->kind == MF_OBJECT_VDSO) {
 		open_reader(parser);
 		return parser->reader;
 	}
 	code = start(parser);
 	if (code && !mf_confine_has_rights()) {
-		/* It could do there what it can do here. */
+		/* This process has no rights either, so a child would be no safer. */
 		open_reader(parser);
 		return parser->reader;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads the names of one object in a child process that has no rights (base/confine.h), one child for each object:
- * what a hostile file can do there is to make up its own names, crash, or take its time.
+ * Reads the names of one object in a child process that has no rights (base/confine.h). There is one child for each
+ * object, so a hostile file can only invent its own names, crash the child, or waste time.
  *
- * The child asks us to open files (opener.h), and we ask it for names (wire.h); it has nothing else to do with the
- * world. Its patience is ours: if it is silent for too long, it is ended.
+ * The child asks this process to open files (opener.h), and this process asks the child for names (wire.h); the child
+ * has no other contact. If it does not answer in time, it is killed.
  *
- * Of one parser, one thread at a time.
+ * Only one thread at a time may use a parser.
  */
 #ifndef MASSIF_SYMBOLS_PARSER_H
 #define MASSIF_SYMBOLS_PARSER_H
@@ -18,45 +18,53 @@
 #include "symbols/reader.h"
 #include "symbols/sources.h"
 
-#define MF_PARSER_PATIENCE_S 120 /* for all answers of one object together */
+#define MF_PARSER_PATIENCE_S 120 /* time limit for all answers about one object together */
 
 struct mf_parser_options {
 	struct mf_reader_options reader;
-	unsigned int patience_ms; /* 0: MF_PARSER_PATIENCE_S */
-	bool unconfined; /* read in this process: for fuzzers, and to compare */
+	unsigned int patience_ms; /* time limit; 0: MF_PARSER_PATIENCE_S */
+	bool unconfined; /* read in this process, for fuzzers and for comparison */
 };
 
 struct mf_parser;
 
-/* What is known of the object's files once the first question was answered. */
+/* What is known about the object's files after the first question was answered. */
 struct mf_parser_state {
-	bool is_open;	 /* the rest is known */
-	bool readable;	 /* the object's file is there, and it is that one */
+	bool is_open;	 /* the other fields are valid */
+	bool readable;	 /* the object's file exists and is the one that was mapped */
 	bool shares;	 /* some of its names are in a file that is not among the sources */
-	bool lost;	 /* it answers no more: @why */
-	const char *why; /* some or all names are lost; NULL: they are not */
-	unsigned int confined; /* MF_CONFINED_*; MF_CONFINED_ALL also if there is no child */
+	bool lost;	 /* it gives no more answers; the reason is in @why */
+	const char *why; /* why some or all names are lost; NULL: none are */
+	unsigned int confined; /* MF_CONFINED_*: rights that the child gave up; MF_CONFINED_ALL if there is no child */
 	const struct mf_sources *sources;
 };
 
-/* @object must outlive it. NULL: memory is short. Nothing is started or opened yet. */
+/*
+ * Creates a parser, without starting a process or opening a file. @object must outlive it. Returns NULL if memory ran
+ * out.
+ */
 struct mf_parser *mf_parser_create(const struct mf_object *object, const struct mf_parser_options *options);
 void mf_parser_destroy(struct mf_parser *parser); /* NULL is allowed */
 
-/* Ends its process, which is started again when there is another question. */
+/* Ends the child process. The next question starts another one. */
 void mf_parser_rest(struct mf_parser *parser);
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
-/* Answers question @number. @state is complete. */
+/* Called with the answer to question @number. @state is valid then. */
 typedef void mf_parser_hear(void *data, size_t number, const struct mf_reader_answer *answer);
 
-/* Asks @n questions; @hear is called for each, in their order, as far as they are answered. */
+/*
+ * Asks @n questions. Calls @hear for each answer, in the order of the questions; if the child fails, some are missing.
+ */
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
 		   mf_parser_hear *hear, void *data);
 
 const struct mf_parser_state *mf_parser_state(const struct mf_parser *parser);
 
-/* What of MF_CONFINED_ALL such a child gives up here; or -errno if none can be started. */
+/*
+ * Starts a child to find out which of MF_CONFINED_ALL it can give up here. Returns them, or -errno if no child can be
+ * started.
+ */
 int mf_parser_probe(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The child of a parser: without rights, it reads what it is given.
+// The child process of a parser: without rights, it reads the files it is given.
 
 #include "symbols/parser_child.h"
 
@@ -17,10 +17,10 @@
 #include "symbols/truncation.h"
 #include "symbols/wire.h"
 
-#define FLUSH_BYTES 32768u /* answers are sent together, */
-#define FLUSH_MS    20	   /* but not much later than they were found */
+#define FLUSH_BYTES 32768u /* answers are collected up to this size */
+#define FLUSH_MS    20	   /* but sent at the latest after this time */
 
-/* Answers that were not sent yet. The handler of a signal sends them, too, so they are whole messages only. */
+/* Answers that were not sent yet. They are whole messages only, because a signal handler sends them, too. */
 static uint8_t waiting[FLUSH_BYTES];
 static size_t n_waiting;
 
@@ -72,7 +72,7 @@ static void send_message(enum mf_wire_kind kind, const void *contents, size_t si
 	n_waiting += sizeof(head) + size;
 }
 
-/* False: there will be no more. */
+/* Returns false if the other end was closed. */
 static bool receive_all(void *bytes, size_t size)
 {
 	uint8_t *at = bytes;
@@ -90,7 +90,7 @@ static bool receive_all(void *bytes, size_t size)
 	return true;
 }
 
-/* Asks who started us. Also called in the handler of a signal. */
+/* Asks the parent process to open a file. Also called in a signal handler. */
 static int ask_to_open(void *opener, const struct mf_opener_request *request)
 {
 	struct mf_wire_reply text = { .code = -EIO };
@@ -123,10 +123,10 @@ static int ask_to_open(void *opener, const struct mf_opener_request *request)
 	return fd;
 }
 
-/* What a library opens by itself. */
+/* Opens a file for a library that called open() by itself. */
 static int open_other(const char *path)
 {
-	/* Not on the stack of a signal's handler, and never twice at a time. */
+	/* Static, because the stack of a signal handler may be small; this never runs twice at a time. */
 	static struct mf_opener_request request;
 	size_t size = strnlen(path, sizeof(request.name));
 
@@ -157,7 +157,7 @@ static void answer_questions(struct mf_reader *reader, uint64_t count)
 	struct mf_reader_question *questions = calloc(count ? count : 1, sizeof(*questions));
 	int64_t flushed = now_ms();
 
-	/* All at once: who asks does not listen before all was sent. */
+	/* Read all questions first: the parent does not read answers before it has sent them all. */
 	if (!questions || !receive_all(questions, count * sizeof(*questions)))
 		_exit(1);
 	for (uint64_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The child of a parser (parser.h). */
+/* The child process of a parser (parser.h). */
 #ifndef MASSIF_SYMBOLS_PARSER_CHILD_H
 #define MASSIF_SYMBOLS_PARSER_CHILD_H
 
@@ -7,8 +7,8 @@
 #include "symbols/reader.h"
 
 /*
- * Gives up all rights, and answers questions about @object on @socket until its other end is closed. @cpu_s: as of
- * mf_confine(). To be called in a child that was forked for it.
+ * Gives up all rights, then answers questions about @object on @socket until the other end is closed. @cpu_s as for
+ * mf_confine(). Call it in a child that was forked for this purpose.
  */
 _Noreturn void mf_parser_child(const struct mf_object *object, const struct mf_reader_options *options, int socket,
 			       unsigned int cpu_s);

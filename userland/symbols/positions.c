@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Source positions from DWARF: lines, and the calls that were inlined at an address.
 //
-// Nothing is read before an address needs it. Which unit an address is in comes from
-// .debug_aranges; compilers that write none (clang), or objects of both sorts, get an index of the
-// units' own ranges, made once. In a unit, only the functions' ranges are indexed; the tree of
-// lexical blocks and inlined calls is read for the one function around the address.
+// Nothing is read before an address needs it. .debug_aranges says which unit an address is in. Some compilers (clang)
+// do not write it; so if it does not have an address, an index of all units' own ranges is made once. In a unit, only
+// the ranges of functions are indexed. The tree of lexical blocks and inlined calls is read only for the function
+// around the address.
 
 #include "symbols/positions.h"
 
@@ -14,21 +14,21 @@
 
 #include "symbols/ranges.h"
 
-/* No sound tree of entries is deeper; a damaged one must not use up the stack. */
+/* No valid tree of entries is deeper; a damaged one must not overflow the stack. */
 #define DEPTH_MAX 256
 
-/* What was read of one unit that an address was in. */
+/* A unit that was read because an address was in it. */
 struct unit {
 	struct unit *next;
-	Dwarf_Off offset;	    /* of its first entry */
-	Dwarf_Die die, code;	    /* code: has the functions, in split DWARF another entry */
+	Dwarf_Off offset;	    /* of the unit's first entry */
+	Dwarf_Die die, code;	    /* code: the entry with the functions, which differs for split DWARF */
 	struct mf_ranges functions; /* values: offsets of entries */
 	bool functions_known, functions_deep;
 	Dwarf_Lines *lines;
 	size_t n_lines;
 	Dwarf_Files *files;
 	size_t n_files;
-	const char *directory; /* that the compiler ran in; NULL: unknown */
+	const char *directory; /* working directory of the compiler; NULL: unknown */
 };
 
 #define UNIT_BUCKETS 256
@@ -39,8 +39,8 @@ struct mf_positions {
 	struct mf_ranges units; /* values: offsets of units' first entries */
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
-	size_t weight; /* bytes of units that were read */
-	bool split;    /* one of them is the skeleton of one in another file */
+	size_t weight; /* bytes of .debug_info read */
+	bool split;    /* a unit is the skeleton of one in another file */
 };
 
 struct mf_positions *mf_positions_create(Dwarf *dwarf)
@@ -79,7 +79,7 @@ void mf_positions_destroy(struct mf_positions *positions)
 	free(positions);
 }
 
-/* Adds all ranges of @die with @value. Returns whether it has any. */
+/* Adds all ranges of @die with @value. Returns whether there are any. */
 static bool add_ranges(struct mf_ranges *ranges, Dwarf_Die *die, uint64_t value)
 {
 	Dwarf_Addr base, start, end;
@@ -87,7 +87,7 @@ static bool add_ranges(struct mf_ranges *ranges, Dwarf_Die *die, uint64_t value)
 	bool any = false;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		/* Code that the linker threw away was left at address 0. */
+		/* The linker leaves the ranges of discarded code at address 0. */
 		if (start == 0 || start >= end)
 			continue;
 		if (!mf_ranges_add(ranges, start, end, value))
@@ -108,7 +108,7 @@ static void index_units(struct mf_positions *positions)
 	mf_ranges_sort(&positions->units);
 }
 
-/* Finds the offset of the first entry of the unit that @address is in. */
+/* Sets *@offset to the first entry of the unit that contains @address. Returns false if there is none. */
 static bool find_unit_offset(struct mf_positions *positions, uint64_t address, Dwarf_Off *offset)
 {
 	const struct mf_range *range;
@@ -141,7 +141,7 @@ static const char *compilation_directory(Dwarf_Die *die)
 	return dwarf_attr(die, DW_AT_comp_dir, &found) ? dwarf_formstring(&found) : NULL;
 }
 
-/* The size of the unit that begins with @die. */
+/* Returns the size of the unit that begins with @die, in bytes. */
 static size_t unit_bytes(Dwarf *dwarf, Dwarf_Die *die)
 {
 	Dwarf_Off start = dwarf_dieoffset(die) - dwarf_cuoffset(die), next;
@@ -151,7 +151,7 @@ static size_t unit_bytes(Dwarf *dwarf, Dwarf_Die *die)
 	return next - start;
 }
 
-/* Reads the head of a unit, its lines and the names of its files. */
+/* Reads the header of a unit, its line table and its file names. */
 static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
 {
 	struct unit *unit = calloc(1, sizeof(*unit));
@@ -203,8 +203,8 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 }
 
 /*
- * A walk over a tree of entries, parents first, in which offsets only grow as they do in sound
- * DWARF. Damaged entries could lead in circles, or to the same ones again and again.
+ * A walk over a tree of entries, parents first. In valid DWARF, offsets only increase on the way. Damaged entries could
+ * otherwise lead in circles, or to the same entries again and again.
  */
 struct walk {
 	Dwarf_Off last; /* the entry visited last */
@@ -236,7 +236,7 @@ static bool next_sibling(struct walk *walk, Dwarf_Die *die)
 	return true;
 }
 
-/* Where functions with code may be found, besides directly under the unit. */
+/* Returns whether functions with code may be found inside an entry with this tag. */
 static bool holds_functions(int tag, bool deep)
 {
 	switch (tag) {
@@ -284,7 +284,9 @@ static void index_unit(struct unit *unit, bool deep)
 	unit->functions_deep = deep;
 }
 
-/* The function around @address. Functions inside functions are looked for in need: it is slow. */
+/*
+ * Finds the function around @address. Functions nested in functions are searched only if that fails, since it is slow.
+ */
 static bool find_function(struct unit *unit, uint64_t address, Dwarf_Die *function)
 {
 	const struct mf_range *range;
@@ -298,7 +300,7 @@ static bool find_function(struct unit *unit, uint64_t address, Dwarf_Die *functi
 	}
 	if (!range)
 		return false;
-	/* With split DWARF the offset is one in the other file. */
+	/* With split DWARF the offset refers to the other file. */
 	return dwarf_offdie(dwarf_cu_getdwarf(unit->code.cu), range->value, function);
 }
 
@@ -308,8 +310,8 @@ static bool has_addresses(Dwarf_Die *die)
 }
 
 /*
- * Collects the inlined calls under @parent that cover @address, outermost first. Returns how many
- * there are in @calls then.
+ * Collects the inlined calls under @parent that contain @address, outermost first. Returns how many there are in @calls
+ * afterwards.
  */
 static size_t find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *calls, size_t count,
 			   struct walk *walk)
@@ -363,7 +365,7 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned int attribute)
 	return value;
 }
 
-/* The plain name of what was inlined: its own or that of what it is an instance of. */
+/* Returns the plain name of the inlined function, from the call itself or from its abstract origin. */
 static const char *inlined_name(Dwarf_Die *call)
 {
 	Dwarf_Attribute found;
@@ -374,7 +376,7 @@ static const char *inlined_name(Dwarf_Die *call)
 	return name ? name : "UnknownInlinedFun";
 }
 
-/* The row of the line table that @address belongs to, or NULL. */
+/* Returns the row of the line table that contains @address, or NULL. */
 static Dwarf_Line *find_line(const struct unit *unit, uint64_t address)
 {
 	size_t low = 0, high = unit->n_lines;
@@ -422,8 +424,7 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 	if (inlines && find_function(unit, address, &function))
 		n_calls = find_inlined(&function, address, calls, 0, &walk);
 
-	/* The line belongs to the innermost call; of each one the entry tells where it was called.
-	 */
+	/* The line of the address is in the innermost call. The entry of each call has the line of its caller. */
 	for (size_t i = 0; i < n_calls; i++) {
 		Dwarf_Die *call = &calls[n_calls - 1 - i];
 

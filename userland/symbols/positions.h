@@ -8,35 +8,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MF_POSITIONS_MAX 128 /* inlined calls at one address, and the function around them */
+#define MF_POSITIONS_MAX 128 /* inlined calls at one address, plus the function around them */
 
-/* One position; the strings are DWARF's memory. */
+/* One position. The strings are DWARF's memory. */
 struct mf_position {
-	const char *function; /* of an inlined call; NULL for the last, the function around */
-	const char *path;     /* of the source file, directory first; NULL: unknown */
-	const char *base;     /* the directory that a relative path is to be read in; NULL: none */
+	const char *function; /* name of an inlined function; NULL for the last position, the function around */
+	const char *path;     /* path of the source file; NULL: unknown */
+	const char *base;     /* the directory that a relative @path refers to; NULL: unknown */
 	unsigned int line;
 };
 
 struct mf_positions;
 
 /*
- * @dwarf must outlive the positions. Compilation units are read one by one as addresses need them.
- * Returns NULL if memory is short.
+ * Creates a reader. @dwarf must outlive it. Compilation units are read when an address in them is looked up. Returns
+ * NULL if memory ran out.
  */
 struct mf_positions *mf_positions_create(Dwarf *dwarf);
 void mf_positions_destroy(struct mf_positions *positions);
 
-/* How many bytes of .debug_info belong to the units that were read so far. */
+/* Returns how many bytes of .debug_info were read so far. */
 size_t mf_positions_weight(const struct mf_positions *positions);
 
-/* Do positions that were asked for come from files beside that of the debug information (.dwo)? */
+/* Returns whether positions came from files other than that of the debug information (.dwo). */
 bool mf_positions_are_split(const struct mf_positions *positions);
 
 /*
- * The positions of the link-time @address, innermost first, of which the last one is the function
- * in the symbol table; inlined calls only if @inlines. Returns how many of @list are filled, at
- * least 1.
+ * Finds the positions of the link-time @address, innermost first. The last is the function in the symbol table; the
+ * others are inlined calls, only with @inlines. Returns how many elements of @list were filled, at least 1.
  */
 size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool inlines,
 			 struct mf_position list[MF_POSITIONS_MAX]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// A list of address ranges with a number each.
+// A list of address ranges, each with a number.
 
 #include "symbols/ranges.h"
 
 #include <stdlib.h>
 
-/* How many ranges before the nearest start are looked at; in sound input ranges hardly overlap. */
+/* How many ranges before the nearest start are examined. In valid input, ranges hardly overlap. */
 #define LOOK_BACK 16
 
 bool mf_ranges_add(struct mf_ranges *ranges, uint64_t start, uint64_t end, uint64_t value)
@@ -29,7 +29,7 @@ static int compare(const void *left, const void *right)
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	/* Of those that start together the search meets the shortest first. */
+	/* Of ranges that start together, the search, which goes backwards, meets the shortest first. */
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
 	return a->value < b->value ? -1 : a->value > b->value;

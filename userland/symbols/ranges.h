@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A list of address ranges with a number each. An all-zero one is empty and ready. */
+/* A list of address ranges, each with a number. Initialise with zeroes. */
 #ifndef MASSIF_SYMBOLS_RANGES_H
 #define MASSIF_SYMBOLS_RANGES_H
 
@@ -17,13 +17,13 @@ struct mf_ranges {
 	size_t count, room;
 };
 
-/* Returns false if memory is short. */
+/* Adds a range. Returns false if memory ran out. */
 bool mf_ranges_add(struct mf_ranges *ranges, uint64_t start, uint64_t end, uint64_t value);
 
-/* To be called after the last mf_ranges_add() and before the first mf_ranges_find(). */
+/* Call this once, after the last mf_ranges_add() and before the first mf_ranges_find(). */
 void mf_ranges_sort(struct mf_ranges *ranges);
 
-/* The range that covers @address, that with the highest start if several do, or NULL. */
+/* Returns the range that contains @address, or NULL. If several do, that with the highest start. */
 const struct mf_range *mf_ranges_find(const struct mf_ranges *ranges, uint64_t address);
 
 void mf_ranges_deinit(struct mf_ranges *ranges);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads names out of the files of one object.
+// Reads names from the files of one object.
 
 #include "symbols/reader.h"
 
@@ -10,7 +10,8 @@
 #include "symbols/demangle.h"
 #include "symbols/symtab.h"
 
-#define DWARF_BYTES_MAX (6u << 20) /* of units that libdw has read; it keeps what it made of them */
+#define DWARF_BYTES_MAX (6u << 20) /* most bytes of units that libdw may have read, since it never frees what it
+				    * derived from them */
 
 struct mf_reader {
 	struct mf_reader_options options;
@@ -70,7 +71,7 @@ static struct mf_symbol *find_symbol(struct mf_reader *reader, uint64_t address)
 	return mf_symtab_find(&reader->symtab, address);
 }
 
-/* NULL if there is no debug information. */
+/* Returns the positions reader; NULL if there is no debug information. */
 static struct mf_positions *find_positions(struct mf_reader *reader)
 {
 	struct mf_image *image = &reader->image;
@@ -92,7 +93,7 @@ static struct mf_positions *find_positions(struct mf_reader *reader)
 	return reader->positions;
 }
 
-/* A name is demangled once, however many addresses of its function are looked up. */
+/* Demangles the name of a symbol once, however many of its addresses are looked up. */
 static const char *shown_name(const struct mf_reader *reader, struct mf_symbol *symbol)
 {
 	if (!symbol->shown && reader->options.demangle)
@@ -112,7 +113,7 @@ void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *q
 	answer->offset = 0;
 	answer->split = false;
 	answer->n = 0;
-	/* Questions come unit by unit: what was read for the ones before is not needed. */
+	/* Questions come ordered by unit, so what was read for earlier ones is not needed any more. */
 	if (reader->positions && mf_positions_weight(reader->positions) > DWARF_BYTES_MAX)
 		close_positions(reader);
 	if (question->wanted & MF_READER_FUNCTION) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads names out of the files of one object. The bytes of these files are whatever somebody wrote, so this runs in a
- * process without rights (parser.h), unless ours has none either.
+ * Reads names from the files of one object. These files may contain anything, so this runs in a process without rights
+ * (parser.h), unless this process has no rights either.
  */
 #ifndef MASSIF_SYMBOLS_READER_H
 #define MASSIF_SYMBOLS_READER_H
@@ -20,7 +20,7 @@ struct mf_reader_options {
 	bool inlines;
 };
 
-/* What is to be found for one address. */
+/* What to look up for an address. */
 enum {
 	MF_READER_FUNCTION = 1 << 0,
 	MF_READER_POSITIONS = 1 << 1,
@@ -32,22 +32,25 @@ struct mf_reader_question {
 	uint32_t reserved;
 };
 
-/* The strings are valid until the next answer. */
+/* An answer. The strings are valid until the next answer. */
 struct mf_reader_answer {
-	const char *symbol; /* as in the file; NULL: none, or it was not asked for */
-	const char *shown;  /* and as it is shown */
-	uint64_t offset;    /* from its start */
-	bool split;	    /* positions come from further files (.dwo), too */
-	uint32_t n;	    /* positions, innermost first; 0: they were not asked for */
+	const char *symbol; /* name in the symbol table; NULL: none, or not asked for */
+	const char *shown;  /* name as it is printed */
+	uint64_t offset;    /* from the start of the function */
+	bool split;	    /* positions also came from other files (.dwo) */
+	uint32_t n;	    /* number of positions, innermost first; 0: not asked for */
 	struct mf_position positions[MF_POSITIONS_MAX];
 };
 
-/* Opens the files of @object, which must outlive it, by @open with @opener. NULL: memory is short. */
+/*
+ * Opens the files of @object, which must outlive the reader, by calling @open with @opener. Returns NULL if memory ran
+ * out.
+ */
 struct mf_reader *mf_reader_create(const struct mf_object *object, const struct mf_reader_options *options,
 				   mf_image_opening *open, void *opener);
 void mf_reader_destroy(struct mf_reader *reader); /* NULL is allowed */
 
-/* What was opened. */
+/* Returns the files that were opened. */
 const struct mf_image *mf_reader_image(const struct mf_reader *reader);
 
 void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *question,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The sections of an ELF file that libdw will read.
+// Prepares the sections of an ELF file for libdw.
 //
-// They are changed in memory only: the file is open for reading.
+// The sections are changed only in memory: the file is open for reading.
 
 #include "symbols/sections.h"
 
@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/inflate.h"
 
-/* The next section after @section, its header and name; NULL after the last. */
+/* Returns the next section after @section, with its header and name; NULL after the last. */
 static Elf_Scn *next_section(Elf *elf, Elf_Scn *section, GElf_Shdr *header, const char **name)
 {
 	size_t names;
@@ -44,7 +44,7 @@ bool mf_sections_have(Elf *elf, const char *name)
 
 bool mf_sections_have_dwarf(Elf *elf)
 {
-	/* The second is what GNU's tools called it when compressed, before the ELF specification did. */
+	/* GNU's tools used the second name for compressed sections before the ELF specification covered them. */
 	return mf_sections_have(elf, ".debug_info") || mf_sections_have(elf, ".zdebug_info");
 }
 
@@ -78,8 +78,9 @@ void mf_sections_hide(Elf *elf)
 }
 
 /*
- * What @section holds when zlib has compressed it, of malloc; NULL if it has not, or cannot be undone.
- * It is read, though libelf has the file mapped: pages of a mapping would stay ours until its end.
+ * Decompresses @section if zlib compressed it. Returns memory from malloc, or NULL if it is not compressed or damaged.
+ * The section is read although libelf has mapped the file, because pages of the mapping would stay resident until the
+ * file is closed.
  */
 static uint8_t *inflate(Elf *elf, int fd, Elf_Scn *section, const GElf_Shdr *place, uint64_t *size)
 {
@@ -99,7 +100,7 @@ static uint8_t *inflate(Elf *elf, int fd, Elf_Scn *section, const GElf_Shdr *pla
 	return mf_inflate(compressed, n, *size);
 }
 
-/* Libelf hands out the same descriptor of the data again, to libdw, too. */
+/* libelf returns the same Elf_Data again later, also to libdw. */
 static void replace(Elf_Scn *section, GElf_Shdr *header, uint8_t *contents, uint64_t size)
 {
 	Elf_Data *data = elf_getdata(section, NULL);

@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sections of an ELF file that libdw will read. */
+/* Prepares the sections of an ELF file for libdw. */
 #ifndef MASSIF_SYMBOLS_SECTIONS_H
 #define MASSIF_SYMBOLS_SECTIONS_H
 
 #include <libelf.h>
 #include <stdbool.h>
 
-/* What mf_sections_inflate() has decompressed. */
+/* The sections that mf_sections_inflate() decompressed. */
 struct mf_sections {
 	void **contents;
 	size_t count;
 };
 
-/* Does @elf have a section of that name with contents? */
+/* Returns whether @elf has a section of this name that is not empty in the file. */
 bool mf_sections_have(Elf *elf, const char *name);
 
-/* Does @elf have debug information? */
+/* Returns whether @elf has debug information. */
 bool mf_sections_have_dwarf(Elf *elf);
 
-/*
- * Makes libdw, which reads @elf after this, pass over the sections that we have no use for: it would
- * decompress all of them at once.
- */
+/* Hides the sections that we do not need from libdw, which would decompress all sections when it opens @elf. */
 void mf_sections_hide(Elf *elf);
 
 /*
- * Decompresses the sections that libdw will want, sooner than it would do it. Those that cannot be are
- * left to it. What is in @sections must stay until @elf, which is that of the file @fd, is closed.
+ * Decompresses the sections that libdw needs, faster than libdw. Those that we cannot decompress are left to libdw.
+ * @sections must remain until @elf, which reads the file @fd, is closed.
  */
 void mf_sections_inflate(struct mf_sections *sections, Elf *elf, int fd);
 void mf_sections_deinit(struct mf_sections *sections);

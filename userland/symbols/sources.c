@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files that names were read from, to be known again.
+// The source files of an object's names, and whether they have changed.
 
 #include "symbols/sources.h"
 

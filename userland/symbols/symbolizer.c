@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Addresses to functions, files and lines: answers are remembered; what reads the files is a process for each of
-// them (parser.h).
+// Finds functions, files and lines for addresses. Answers are cached. Files are read by one process for each of them
+// (parser.h).
 //
-// Whatever belongs to one file is touched by one thread at a time: of those that
-// mf_symbolizer_prepare() starts, each takes a file, and then the next. The table of answers and the
-// list of files are not changed meanwhile.
+// Only one thread at a time uses the data of one file: each thread of mf_symbolizer_prepare() takes a file, and then
+// the next. The table of answers and the list of files do not change meanwhile.
 
 #include "symbols/symbolizer.h"
 
@@ -22,33 +21,33 @@
 #include "symbols/parser.h"
 
 #define THREADS_MAX 2
-#define PARSERS_MAX 16 /* processes that wait for the next question */
-#define PATIENCE_S 1 /* before progress is told of */
+#define PARSERS_MAX 16 /* processes that are kept for the next question */
+#define PATIENCE_S 1 /* seconds before progress is reported */
 #define PERIOD_MS 200
 
-/* One file, shared by all objects that were mapped from it. */
+/* One file, shared by all objects mapped from it. */
 struct module {
 	struct module *next;
-	const struct mf_object *object; /* one of those */
-	struct mf_names_file *known; /* NULL: nothing is */
-	struct mf_parser *parser; /* NULL: nobody has asked yet, or memory is short */
-	bool told_open, told_lost; /* its state was passed on */
-	const char *function; /* of the last answer that had one */
-	uint64_t used; /* when it was asked last; counted in questions */
-	struct mf_frame *expected; /* that somebody will ask for soon (mf_symbolizer_expect()) */
+	const struct mf_object *object; /* one of these objects */
+	struct mf_names_file *known; /* names kept for this file; NULL: none are */
+	struct mf_parser *parser; /* NULL: not used yet, or memory ran out */
+	bool told_open, told_lost; /* what was reported of the parser's state */
+	const char *function; /* function of the last answer that had one */
+	uint64_t used; /* when it was last used; the unit is questions */
+	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
 	size_t n_expected, expected_room;
-	struct mf_arena arena; /* what answers about its code point to */
+	struct mf_arena arena; /* strings of the answers */
 };
 
-/* What is known of one frame. */
+/* What is known about one frame. */
 struct answer {
 	struct mf_frame frame;
 	bool used, function_known;
-	bool wanted; /* by mf_symbolizer_want() */
-	bool expected; /* by mf_symbolizer_expect() */
+	bool wanted; /* announced by mf_symbolizer_want() */
+	bool expected; /* announced by mf_symbolizer_expect() */
 	const char *function;
 	uint64_t offset;
-	const struct mf_location *locations; /* NULL: not asked for yet */
+	const struct mf_location *locations; /* NULL: not looked up yet */
 	size_t n_locations;
 };
 
@@ -56,11 +55,11 @@ struct mf_symbolizer {
 	const struct mf_object *objects;
 	size_t n_objects;
 	struct mf_symbolizer_options options;
-	struct module **module_of; /* of each object; NULL: not opened */
+	struct module **module_of; /* indexed by object; NULL: not opened */
 	struct module *modules;
 	struct answer *answers; /* hash table, open addressing */
 	size_t n_answers, room; /* room: a power of two */
-	uint64_t questions; /* that were asked one by one */
+	uint64_t questions; /* number of single lookups */
 	struct mf_arena arena;
 };
 
@@ -112,7 +111,7 @@ void mf_symbolizer_destroy(struct mf_symbolizer *s)
 	free(s);
 }
 
-/* The module of object @number; NULL if memory is short. */
+/* Returns the module of object @number; NULL if memory ran out. */
 static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 {
 	const struct mf_object *object = &s->objects[number];
@@ -164,7 +163,7 @@ static bool grow_answers(struct mf_symbolizer *s)
 	return true;
 }
 
-/* The answer for @frame, perhaps an empty one; valid until the next call. NULL: no memory. */
+/* Returns the answer for @frame, added if new; valid until the next call. Returns NULL if memory ran out. */
 static struct answer *find_answer(struct mf_symbolizer *s, struct mf_frame frame)
 {
 	struct answer *answer = slot_of(s->answers, s->room, frame);
@@ -182,7 +181,7 @@ static struct answer *find_answer(struct mf_symbolizer *s, struct mf_frame frame
 	return answer;
 }
 
-/* The module and the link-time address of @frame, if it is code of a file. */
+/* Returns the module and the link-time address of @frame; NULL if it is not code of a file. */
 static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, uint64_t *address)
 {
 	const struct mf_object *object = &s->objects[frame.object];
@@ -193,7 +192,9 @@ static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, 
 	return find_module(s, frame.object);
 }
 
-/* Did another symbolizer find it, or another run? */
+/*
+ * Copies the function from names that another symbolizer or an earlier run has found. Returns false if there is none.
+ */
 static bool recall_function(const struct module *module, uint64_t address, struct answer *answer)
 {
 	const struct mf_names_answer *known = mf_names_find(module->known, address);
@@ -216,7 +217,7 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 	return true;
 }
 
-/* The first time that something is known of the files of @module, it is passed on. */
+/* Reports the state of @module's files, once when they are opened and once when they are lost. */
 static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
 	const struct mf_parser_state *state = mf_parser_state(module->parser);
@@ -236,7 +237,7 @@ static void pass_on(const struct mf_symbolizer *s, struct module *module)
 	}
 }
 
-/* @first and @n_second bytes of @second with a slash between, if there are both. */
+/* Returns @first and the @n_second bytes of @second, joined by a slash if neither is empty. */
 static const char *join(struct mf_arena *arena, const char *first, const char *second,
 			size_t n_second)
 {
@@ -253,8 +254,8 @@ static const char *join(struct mf_arena *arena, const char *first, const char *s
 }
 
 /*
- * Splits DWARF's path into the base name and the directory, made complete as far as is known. All are
- * copies: what libdw has may be given back.
+ * Splits DWARF's path into base name and directory, which is made absolute if possible. The strings are copies, because
+ * libdw may be closed.
  */
 static void set_file(struct mf_arena *arena, struct mf_location *location,
 		     const struct mf_position *position)
@@ -273,13 +274,13 @@ static void set_function(struct module *module, struct answer *answer, const str
 	answer->offset = found->offset;
 	if (!found->shown)
 		return;
-	/* Addresses of one function are asked for one after the other. */
+	/* Addresses of one function are usually looked up in a row, so its name is copied once. */
 	if (!module->function || strcmp(module->function, found->shown) != 0)
 		module->function = join(&module->arena, "", found->shown, strlen(found->shown));
 	answer->function = module->function;
 }
 
-/* @module may be NULL; @n is at least 1. */
+/* Sets the locations of @answer. @module may be NULL; @n is at least 1. */
 static void set_locations(struct mf_symbolizer *s, struct module *module, struct answer *answer,
 			  const struct mf_position *positions, size_t n)
 {
@@ -307,7 +308,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 	answer->n_locations = n;
 }
 
-/* What was asked about the code of one module. */
+/* Questions about the code of one module. */
 struct inquiry {
 	struct mf_symbolizer *symbolizer;
 	struct module *module;
@@ -315,10 +316,10 @@ struct inquiry {
 	struct mf_reader_question *questions;
 	size_t n;
 	size_t heard;
-	size_t *done; /* atomic: counts the answers; may be NULL */
+	size_t *done; /* if not NULL, incremented atomically for each answer */
 };
 
-/* What the reader, or nobody, has found for question @number. */
+/* Stores @found as the answer to question @number; with @keep, also for other symbolizers. */
 static void set_answer(struct inquiry *inquiry, size_t number, const struct mf_reader_answer *found, bool keep)
 {
 	const struct mf_reader_question *question = &inquiry->questions[number];
@@ -365,7 +366,7 @@ static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct
 	return mf_parser_create(module->object, &options);
 }
 
-/* What is not answered is not known. */
+/* Asks the module's parser. Questions that get no answer are marked as unknown. */
 static void inquire(struct inquiry *inquiry)
 {
 	static const struct mf_reader_answer nothing;
@@ -381,7 +382,9 @@ static void inquire(struct inquiry *inquiry)
 		set_answer(inquiry, i, &nothing, false);
 }
 
-/* Room for one more process that waits: of too many, the one that was asked longest ago is ended. */
+/*
+ * Notes that @module is used. If it needs a process and PARSERS_MAX are running, the least recently used one is ended.
+ */
 static void make_room(struct mf_symbolizer *s, struct module *module)
 {
 	struct module *oldest = NULL;
@@ -413,7 +416,7 @@ static void ask_one(struct mf_symbolizer *s, struct module *module, struct answe
 	inquire(&inquiry);
 }
 
-/* The functions of all frames that are expected in @module, together. */
+/* Looks up all functions that were announced for @module together. */
 static void ask_expected(struct mf_symbolizer *s, struct module *module)
 {
 	size_t n = module->n_expected;
@@ -502,7 +505,7 @@ const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame fram
 	return answer->function;
 }
 
-/* And the function, if it is not known yet. */
+/* Looks up the positions and, if it is not known yet, the function. */
 static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 {
 	static const struct mf_position unknown;
@@ -549,19 +552,19 @@ void mf_symbolizer_want(struct mf_symbolizer *s, struct mf_frame frame)
 		answer->wanted = true;
 }
 
-/* The answers of one module, to be found by one thread. */
+/* The answers of one module, which one thread looks up. */
 struct task {
 	struct answer **answers;
 	size_t count;
 };
 
-/* What the threads of one mf_symbolizer_prepare() share. */
+/* What the threads of a mf_symbolizer_prepare() share. */
 struct work {
 	struct mf_symbolizer *symbolizer;
 	struct answer **answers; /* sorted by module and address */
-	struct task *tasks;	 /* the largest first */
+	struct task *tasks;	 /* ordered by size, the largest first */
 	size_t n_answers, n_tasks;
-	size_t next_task, done; /* atomic: tasks taken, answers found */
+	size_t next_task, done; /* atomic: tasks taken, and answers found */
 };
 
 static struct module *module_of(const struct mf_symbolizer *s, const struct answer *answer)
@@ -577,7 +580,7 @@ static int compare_answers(const void *left, const void *right, void *symbolizer
 
 	if (of_a != of_b)
 		return of_a < of_b ? -1 : 1;
-	/* Code of one unit lies together, and one unit's tables are read for all of it. */
+	/* Addresses of one unit come together, so that its tables are read once. */
 	return a->frame.pc < b->frame.pc ? -1 : a->frame.pc > b->frame.pc;
 }
 
@@ -588,7 +591,7 @@ static int compare_tasks(const void *left, const void *right)
 	return a->count > b->count ? -1 : a->count < b->count;
 }
 
-/* Is all of the answer known from before? That takes no thread. */
+/* Copies the answer from names that were found before. Returns false if some of it is missing. */
 static bool recall(const struct module *module, uint64_t address, struct answer *answer)
 {
 	if (!answer->function_known)
@@ -596,7 +599,7 @@ static bool recall(const struct module *module, uint64_t address, struct answer 
 	return answer->function_known && recall_locations(module, address, answer);
 }
 
-/* The wanted answers that are not known yet, with their modules made. False if memory is short. */
+/* Collects the announced answers that are not known yet, and creates their modules. Returns false if memory ran out. */
 static bool collect_wanted(struct work *work)
 {
 	struct mf_symbolizer *s = work->symbolizer;
@@ -645,7 +648,7 @@ static void find_answers_of(struct work *work, const struct task *task)
 		.done = &work->done,
 	};
 
-	/* They are found when they are needed. */
+	/* Not an error: the answers are looked up when they are needed. */
 	if (!questions)
 		return;
 	for (size_t i = 0; i < task->count; i++) {
@@ -657,7 +660,7 @@ static void find_answers_of(struct work *work, const struct task *task)
 		};
 	}
 	inquire(&inquiry);
-	/* It will hardly be asked again, and has all in memory that was read. */
+	/* End the process: it is unlikely to be used again, and keeps in memory all it has read. */
 	if (inquiry.module->parser)
 		mf_parser_rest(inquiry.module->parser);
 }
@@ -678,7 +681,7 @@ static void tell(const struct work *work, size_t done)
 		work->symbolizer->options.progress(done, work->n_answers);
 }
 
-/* Waits for the end of @thread, and tells how far it all is when it has taken long, from @start on. */
+/* Waits for @thread to end. If the work, which began at @start, takes long, reports its progress and returns true. */
 static bool wait_for(pthread_t thread, const struct work *work, const struct timespec *start)
 {
 	struct timespec until;
@@ -709,7 +712,7 @@ static void run_threads(struct work *work)
 	bool told = false;
 
 	clock_gettime(CLOCK_REALTIME, &start);
-	/* Signals are the first thread's. */
+	/* Signals are for the main thread only. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (n < THREADS_MAX && n < work->n_tasks &&

@@ -9,14 +9,15 @@
 
 #include "base/cleanup.h"
 
-/* One section of symbols. */
+/* A section of symbols. */
 struct mf_symtab_source {
 	Elf *elf;
 	Elf_Data *data;
-	const bool *code; /* of each section of the file; shared with the source before, or owned */
+	const bool *code; /* for each section of the file: whether it is code. Shared with the source before, unless
+			   * owned */
 	size_t n_sections, n_symbols;
-	size_t strings; /* the section of the names */
-	bool owns_code, wide; /* wide: entries are Elf64_Sym */
+	size_t strings; /* number of the section with the names */
+	bool owns_code, wide; /* owns_code: free code; wide: entries are Elf64_Sym */
 };
 
 struct mf_symtab_entry {
@@ -25,17 +26,17 @@ struct mf_symtab_entry {
 };
 
 struct mf_symtab_interval {
-	uint32_t first; /* of its entries; they end where the next one's begin */
-	uint32_t count; /* of symbols; before that, of entries that are still to be dealt */
-	struct mf_symbol *symbols; /* by start, size, and name; NULL: nobody has asked yet */
+	uint32_t first; /* its first entry; its last is before the next interval's first */
+	uint32_t count; /* number of symbols; during mf_symtab_finish(), of entries not placed yet */
+	struct mf_symbol *symbols; /* sorted by start, size and name; NULL: not looked up yet */
 };
 
 enum {
-	SYMBOLS_EACH = 8, /* in an interval, if all are alike */
+	SYMBOLS_EACH = 8, /* in an interval, if symbols are evenly spread */
 	INTERVALS_MAX = 1 << 20,
 };
 
-/* Which sections of @elf hold code, one flag each; NULL if memory is short. */
+/* Returns one flag for each section of @elf: whether it is code. Returns NULL if memory ran out. */
 static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sections)
 {
 	Elf_Scn *section = NULL;
@@ -62,7 +63,7 @@ static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sec
 	return code;
 }
 
-/* Hand-written code is at times marked as data; a section of code is what counts then. */
+/* Hand-written code is sometimes marked as data, so objects in code sections are functions, too. */
 static bool is_function(const GElf_Sym *symbol)
 {
 	switch (GELF_ST_TYPE(symbol->st_info)) {
@@ -75,7 +76,7 @@ static bool is_function(const GElf_Sym *symbol)
 	}
 }
 
-/* The first one owns the flags of the file's sections. */
+/* Adds @source to the table. The first source of a file owns the flags of the file's sections. */
 static void add_source(struct mf_symtab *table, struct mf_symtab_source *source, const GElf_Shdr *header)
 {
 	struct mf_symtab_source *sources;
@@ -118,10 +119,10 @@ void mf_symtab_add(struct mf_symtab *table, Elf *elf)
 		free((bool *)source.code);
 }
 
-/* Number @number of @source, if that is a function. */
+/* Reads symbol @number of @source. Returns false if it is not a function. */
 static bool read_symbol(const struct mf_symtab_source *source, size_t number, GElf_Sym *symbol)
 {
-	/* The file may have it at any place. */
+	/* It may be unaligned in the file. */
 	if (source->wide)
 		memcpy(symbol, (const char *)source->data->d_buf + number * sizeof(*symbol),
 		       sizeof(*symbol));
@@ -147,8 +148,8 @@ static bool is_blank(const char *name)
 }
 
 /*
- * Which of two names for one function Massif shows: one that is not blank, then the shorter one
- * (the version does not count), then the one with a version, then the first of the alphabet.
+ * Compares two names of one function; Massif shows the lesser. That is one that is not blank, then the shorter one
+ * (without its version), then the one with a version, then the alphabetically first.
  */
 static int compare_names(const char *a, const char *b)
 {
@@ -174,7 +175,7 @@ static int compare_symbols(const void *left, const void *right)
 	return compare_names(a->name, b->name);
 }
 
-/* How many intervals there are, and how large. */
+/* Chooses the number and size of the intervals and allocates them. */
 static bool divide(struct mf_symtab *table)
 {
 	size_t n = 0, wanted;
@@ -187,12 +188,12 @@ static bool divide(struct mf_symtab *table)
 	while (table->shift < 63 && (table->high - table->low - 1) >> table->shift >= wanted)
 		table->shift++;
 	table->n_intervals = (size_t)((table->high - table->low - 1) >> table->shift) + 1;
-	/* One more, where the last one ends. */
+	/* One extra element, whose first is the end of the last interval. */
 	table->intervals = calloc(table->n_intervals + 1, sizeof(*table->intervals));
 	return table->intervals;
 }
 
-/* Counts the symbols of each interval, or deals to each as many as were counted. */
+/* Counts the symbols of each interval or, with @deal, enters as many as were counted. */
 static void go_through(struct mf_symtab *table, bool deal)
 {
 	for (size_t i = 0; i < table->n_sources; i++) {
@@ -205,7 +206,7 @@ static void go_through(struct mf_symtab *table, bool deal)
 			interval = &table->intervals[interval_of(table, symbol.st_value)];
 			if (!deal)
 				interval->count++;
-			else if (interval->count) /* the file may be changing */
+			else if (interval->count) /* the file may have changed since they were counted */
 				table->entries[interval->first + --interval->count] =
 					(struct mf_symtab_entry){
 						.start = symbol.st_value,
@@ -237,7 +238,7 @@ void mf_symtab_finish(struct mf_symtab *table)
 		table->intervals[i].count = 0;
 }
 
-/* Reads and sorts the symbols of an interval. False if memory is short. */
+/* Reads and sorts the symbols of an interval. Returns false if memory ran out. */
 static bool sort_interval(const struct mf_symtab *table, struct mf_symtab_interval *interval)
 {
 	uint32_t n = interval[1].first - interval->first;
@@ -267,7 +268,7 @@ static bool sort_interval(const struct mf_symtab *table, struct mf_symtab_interv
 	return true;
 }
 
-/* How many symbols of @interval begin at @address or before. */
+/* Returns how many symbols of @interval begin at or below @address. */
 static uint32_t count_below(const struct mf_symtab_interval *interval, uint64_t address)
 {
 	uint32_t low = 0, high = interval->count;
@@ -284,9 +285,9 @@ static uint32_t count_below(const struct mf_symtab_interval *interval, uint64_t 
 }
 
 /*
- * Where symbols overlap, one ends where the next starts, and its rest after the next belongs to
- * nobody; of those that start together the shorter ones come first, and of aliases the one whose name is
- * shown. So only the symbols with the nearest start below the address have to be looked at.
+ * Returns the symbol that contains @address. Where symbols overlap, one ends where the next begins, and what it has
+ * beyond the next belongs to no symbol. Of symbols that begin together the shorter ones come first, and of aliases the
+ * one that is shown. So only symbols with the nearest start need to be examined.
  */
 static struct mf_symbol *find_among(const struct mf_symtab_interval *interval, uint32_t low,
 				    uint64_t address)
@@ -318,7 +319,7 @@ struct mf_symbol *mf_symtab_find(struct mf_symtab *table, uint64_t address)
 			return find_among(interval, low, address);
 		if (!interval->first)
 			return NULL;
-		/* The next one below that has any. */
+		/* Continue with the next lower interval that has symbols. */
 		interval = &table->intervals[interval_of(table, table->entries[interval->first - 1].start)];
 	}
 }

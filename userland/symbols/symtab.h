@@ -2,9 +2,9 @@
 /*
  * The functions of an ELF file by address, from its symbol tables.
  *
- * Of a large table few symbols are ever asked for. So they are not sorted, but dealt out to intervals of
- * addresses, with one pass to count and one to deal; an interval is sorted, and its names are looked at,
- * when somebody asks for an address in it.
+ * Of a large table, few symbols are ever looked up. So the table is not sorted as a whole. Symbols are distributed to
+ * intervals of addresses, with one pass to count them and one to distribute them. An interval is sorted, and its names
+ * are read, when an address in it is looked up.
  */
 #ifndef MASSIF_SYMBOLS_SYMTAB_H
 #define MASSIF_SYMBOLS_SYMTAB_H
@@ -16,38 +16,42 @@
 
 struct mf_symbol {
 	uint64_t start, size; /* link-time addresses, as in the file */
-	const char *name;     /* as in the file, whose memory it is */
-	const char *shown; /* for the user of the table, e.g. the demangled name; NULL at first */
+	const char *name;     /* as in the file; points into the file's memory */
+	const char *shown; /* for the user of the table, e.g. the demangled name; initially NULL */
 };
 
 struct mf_symtab_source;
 struct mf_symtab_entry;
 struct mf_symtab_interval;
 
-/* An all-zero table is empty and ready. */
+/* Initialise with zeroes. */
 struct mf_symtab {
-	struct mf_symtab_source *sources; /* sections of symbols */
+	struct mf_symtab_source *sources; /* the file's symbol sections */
 	size_t n_sources;
-	struct mf_symtab_entry *entries;  /* by interval */
+	struct mf_symtab_entry *entries;  /* ordered by interval */
 	struct mf_symtab_interval *intervals;
 	size_t n_intervals;
-	uint64_t low, high; /* addresses of code, high exclusive; what is beyond is in the outer intervals */
-	unsigned int shift; /* an interval has 1 << shift of them */
+	uint64_t low, high; /* range of code addresses, high exclusive; symbols outside of it are in the first and
+			     * the last interval */
+	unsigned int shift; /* an interval has 1 << shift addresses */
 };
 
 /*
- * Adds the functions of all symbol tables of @elf, which must stay open. Symbols of no size and
- * symbols outside of code are left out. What cannot be read is left out silently.
+ * Adds the functions of all symbol tables of @elf, which must stay open. Symbols of size 0, symbols outside of code,
+ * and whatever cannot be read are omitted.
  */
 void mf_symtab_add(struct mf_symtab *table, Elf *elf);
 
-/* To be called once, after the last mf_symtab_add(). */
+/* Call this once, after the last mf_symtab_add(). */
 void mf_symtab_finish(struct mf_symtab *table);
 
-/* The symbol that covers @address, or NULL. Of aliases always the same one. It stays with the table. */
+/*
+ * Returns the symbol that contains @address, or NULL. If there are aliases, always the same one. It belongs to the
+ * table.
+ */
 struct mf_symbol *mf_symtab_find(struct mf_symtab *table, uint64_t address);
 
-/* Frees what is shown, too, where that is not the name. */
+/* Frees the table. Each symbol's shown is freed, too, unless it equals name. */
 void mf_symtab_deinit(struct mf_symtab *table);
 
 #endif

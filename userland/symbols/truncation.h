@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files that somebody cuts short while we have them mapped. */
+/* Protects against mapped files that are truncated. */
 #ifndef MASSIF_SYMBOLS_TRUNCATION_H
 #define MASSIF_SYMBOLS_TRUNCATION_H
 
 /*
- * From now on, what is missing of a mapped file reads as zeros, as what is not there of anything else
- * in a broken file, instead of ending this process. It takes SIGBUS over; that of others still does what
- * it does.
+ * From now on, missing pages of a mapped file read as zeroes instead of killing this process. This installs a handler
+ * for SIGBUS; a SIGBUS of another cause still has its default effect.
  */
 void mf_truncation_endure(void);
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-// Answers about names as bytes.
+// The format of messages between the process that reads files and the one that asks it for names.
 
 #include "symbols/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What an answer begins with; the symbol and its shown form follow, then the positions. */
+/* The header of an answer. The symbol and its printed form follow, then the positions. */
 struct answer_head {
 	uint64_t offset;
 	uint32_t split, n;
 };
 
-enum { NO_TEXT = 0 }; /* in the place of a text's size, which has its NUL */
+enum { NO_TEXT = 0 }; /* as the size of a text: it is NULL. Other sizes include the NUL */
 
-/* Bytes that are taken apart. */
+/* Bytes that are being decoded. */
 struct cursor {
 	const uint8_t *at, *end;
 	bool bad;
@@ -66,7 +66,7 @@ void mf_wire_put_answer(struct mf_wire_buffer *buffer, const struct mf_reader_an
 
 	mf_wire_put(buffer, &head, sizeof(head));
 	put_text(buffer, answer->symbol);
-	/* Nearly always it is the same. */
+	/* Usually the printed form is the same. */
 	put_text(buffer, answer->shown == answer->symbol ? NULL : answer->shown);
 	for (uint32_t i = 0; i < answer->n; i++) {
 		const struct mf_position *position = &answer->positions[i];

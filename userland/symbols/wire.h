@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Answers about names as bytes, from the process that reads files to the one that asks. Who takes them apart trusts
- * none of them.
+ * The format of messages between the process that reads files and the one that asks it for names. The decoder trusts
+ * none of the bytes.
  */
 #ifndef MASSIF_SYMBOLS_WIRE_H
 #define MASSIF_SYMBOLS_WIRE_H
@@ -12,16 +12,17 @@
 
 #include "symbols/reader.h"
 
-/* Of one message; a longer answer has no names. Longer than any of a compiler's. */
+/* Most bytes of one message, more than any name of a compiler needs. A longer answer is sent without names. */
 #define MF_WIRE_BYTES_MAX (16u << 20)
 
 enum mf_wire_kind {
-	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were looked at */
+	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were opened or tried */
 	MF_WIRE_ANSWER,	    /* mf_wire_put_answer() */
-	MF_WIRE_REQUEST,    /* struct mf_opener_request, as far as it is filled; a descriptor is awaited */
+	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused end of name; the sender waits for a
+			     * descriptor */
 };
 
-/* What every message begins with. */
+/* The header of every message. */
 struct mf_wire_head {
 	uint32_t kind;
 	uint32_t size; /* of what follows */
@@ -29,22 +30,22 @@ struct mf_wire_head {
 
 struct mf_wire_opened {
 	uint32_t confined; /* MF_CONFINED_* */
-	uint32_t readable; /* 0: there is no such file, or it is another */
-	uint32_t shares;   /* as of struct mf_image */
-	char why[116];	   /* its names are lost; empty: they are not */
+	uint32_t readable; /* 0: the file does not exist or is not the one that was mapped */
+	uint32_t shares;   /* as in struct mf_image */
+	char why[116];	   /* why names are lost; empty: they are not */
 };
 
-/* The reply to a request, with a descriptor if @code is 0. */
+/* The reply to a request; if @code is 0, a descriptor comes with it. */
 struct mf_wire_reply {
 	int32_t code; /* 0 or -errno */
 	uint32_t reserved;
 };
 
-/* Bytes in the making. All zeros are none. */
+/* A message that is being made. Initialise with zeroes. */
 struct mf_wire_buffer {
 	uint8_t *bytes;
 	size_t size, room;
-	bool failed; /* memory was short, or there were too many: what is there is of no use */
+	bool failed; /* memory ran out or the message is too long: do not use the bytes */
 };
 
 void mf_wire_put(struct mf_wire_buffer *buffer, const void *bytes, size_t size);
@@ -52,7 +53,9 @@ void mf_wire_deinit(struct mf_wire_buffer *buffer);
 
 void mf_wire_put_answer(struct mf_wire_buffer *buffer, const struct mf_reader_answer *answer);
 
-/* Takes @size bytes apart; the strings of @answer are in them. False: they are no answer. */
+/*
+ * Decodes @size bytes into @answer, whose strings point into the bytes. Returns false if they are not a valid answer.
+ */
 bool mf_wire_get_answer(const uint8_t *bytes, size_t size, struct mf_reader_answer *answer);
 
 #endif
