@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program can tell massif of its own memory, and ask it for. See client.rst.
+ * Client requests: how a program reports its own memory to massif, and controls its profile. See client.rst.
  *
- * Nothing is to be linked: the functions are in the library that massif-ctl preloads. Without it, or
- * in a program that is linked statically, they do nothing, which costs a load and a branch.
+ * The program links nothing: the functions are in the library that massif-ctl preloads. In a run without
+ * massif-ctl, and in a statically linked program, each call does nothing and costs a load and a branch.
  *
  *	#include <massif/massif.h>
  *
@@ -15,8 +15,8 @@
  *		return block;
  *	}
  *
- * Each may be called in any thread; in a signal handler, all but massif_snapshot() and
- * massif_snapshot_to(), which may do nothing there.
+ * All functions may be called from any thread. They are safe in signal handlers, where massif_snapshot() and
+ * massif_snapshot_to() may do nothing.
  */
 #ifndef MASSIF_MASSIF_H
 #define MASSIF_MASSIF_H
@@ -28,8 +28,9 @@ extern "C" {
 #endif
 
 /*
- * Weak, so that nothing need define them; and reached by the linkage table in code that is not
- * position-independent, too, where a linker would otherwise take their absence for final.
+ * The symbols are weak, so a program links without a definition of them. noplt makes code that is not
+ * position-independent reach them through the global offset table, too; the linker would otherwise resolve
+ * an undefined weak symbol to NULL for good.
  */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
@@ -40,41 +41,44 @@ extern "C" {
 #define MASSIF_WEAK __attribute__((weak, visibility("default")))
 #endif
 
-/* A block of @size bytes has been made at @block, out of memory that massif does not know or does. */
+/* Counts a block of @size bytes at @block. Its memory comes from an allocator that massif does not see. */
 void massif_malloc_like(const void *block, size_t size) MASSIF_WEAK;
 
-/* That block is no more. Unknown ones are no event. */
+/* Ends the block at @block. Does nothing if no block is known there. */
 void massif_free_like(const void *block) MASSIF_WEAK;
 
-/* It has @size bytes from now on, at the same place: a free, if it is known, and a new block. */
+/*
+ * Changes the size of the block at @block to @size bytes without moving it: counted as a free, if the block is
+ * known, and a new block.
+ */
 void massif_resize_like(const void *block, size_t size) MASSIF_WEAK;
 
 /*
- * New blocks do not count from massif_stop() to massif_start(), in the whole process and those that it
- * forks, whoever makes them. Blocks that count go on doing so: they can be freed, and keep counting when
- * they are resized. A block that does not count stays out; but to reallocate it after massif_start()
- * makes a new one. Calls do not nest.
+ * Between massif_stop() and massif_start(), new blocks are not counted, in any thread of the process and in
+ * the children that it forks. Blocks counted before stay counted until they are freed, also when they are
+ * resized. A block made in between is never counted, unless it is reallocated after massif_start(), which makes
+ * a new block. Calls do not nest.
  */
 void massif_stop(void) MASSIF_WEAK;
 void massif_start(void) MASSIF_WEAK;
 
-/* Takes a snapshot, with its tree, into the profile. It may be left out again when there are too many. */
+/* Takes a detailed snapshot. The profile may drop it again, like any other, when it has too many snapshots. */
 void massif_snapshot(void) MASSIF_WEAK;
 
 /*
- * Writes the present state, with its tree, to @file. Returns 0, or -1 if there is no such file: also
- * where there is no profile.
+ * Writes the current state, as one detailed snapshot, to @file. Returns 0, or -1 if the file could not be
+ * written or the process is not being profiled.
  */
 int massif_snapshot_to(const char *file) MASSIF_WEAK;
 
-/* Whether this process has a profile. */
+/* Returns 1 if this process is being profiled, else 0. */
 int massif_is_there(void) MASSIF_WEAK;
 
 #ifdef __cplusplus
 }
 #endif
 
-/* What is not there is not called. */
+/* Call a function only if massif is there to define it. */
 #define massif_malloc_like(block, size) \
 	(massif_malloc_like ? massif_malloc_like(block, size) : (void)0)
 #define massif_free_like(block) (massif_free_like ? massif_free_like(block) : (void)0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// System calls of the shim's own.
+// System calls that the shim makes itself, without the C library's functions.
 //
-// The program, or another library that it preloads, may have functions of the C library's names: what
-// these do, or count, is about the program. And in some of the C library's own threads are cancelled. So
-// the linker leads all calls of the shim here (--wrap, build.mk).
+// The program, or another preloaded library, may define functions with the C library's names and do or count
+// there what concerns only the program. Some of the C library's own functions are cancellation points. So the
+// linker redirects all system call functions that the shim uses to the ones in this file (--wrap, build.mk).
 
 #include "bare.h"
 
@@ -33,7 +33,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 			 : "rcx", "r11", "memory");
 	if ((unsigned long)result < -4095ul)
 		return result;
-	/* The program may make a call before its first event. */
+	/* errno needs the C library, and the program may make a system call before the first event binds it. */
 	mf_libc_bind();
 	errno = (int)-result;
 	return -1;
@@ -50,12 +50,12 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 #endif
 
-/* An argument, as wide as a register. */
+/* Widens an argument to a register. */
 #define W(value) ((long)(value))
 
 #define PAD(number, a, b, c, d, e, f, ...) __wrap_syscall(number, a, b, c, d, e, f)
 
-/* A table: type, name, number, parameters, arguments. */
+/* Defines one function: type, name, system call number, parameters, arguments. */
 #define BARE(type, name, number, parameters, ...)                         \
 	type __wrap_##name parameters MF_HIDDEN;                          \
 	type __wrap_##name parameters                                     \
@@ -65,7 +65,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 BARE(int, close, SYS_close, (int fd), W(fd))
 BARE(int, fcntl, SYS_fcntl, (int fd, int command, long more), W(fd), W(command), more)
-/* As glibc makes it: some sandboxes know no other. */
+/* The same system call that glibc uses for fstat(): some sandboxes allow no other. */
 BARE(int, fstat, SYS_newfstatat, (int fd, struct stat *status), W(fd), W(""), W(status), W(AT_EMPTY_PATH))
 BARE(int, ftruncate, SYS_ftruncate, (int fd, off_t size), W(fd), W(size))
 BARE(int, getrlimit, SYS_getrlimit, (int resource, struct rlimit *limit), W(resource), W(limit))

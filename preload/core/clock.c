@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// The outside clock.
+// The time of an event, in milliseconds or instructions.
 //
-// Instructions: each thread has a counter of its own, which it reads without a system call where the
-// kernel lets it (rdpmc, by the protocol in the head of linux/perf_event.h), and by read(2)
-// otherwise. One counter that all threads inherit could only be read by the kernel, at twenty times
-// the price. The sum over the threads stands in the session memory.
+// Instructions: each thread has its own counter. It is read in user mode with rdpmc where the kernel allows that
+// (the protocol is described at the head of linux/perf_event.h), and with read(2) elsewhere. A single counter
+// inherited by all threads could only be read by the kernel, which takes twenty times as long. The sum over
+// all threads is kept in the session memory.
 
 #include "clock.h"
 
@@ -25,7 +25,7 @@
 #include "seccomp.h"
 #include "session.h"
 
-#define COUNTER_NONE UINT32_MAX /* in mf_clock.process: there is none to be had */
+#define COUNTER_NONE UINT32_MAX /* in mf_clock.process: opening a counter failed */
 
 static int open_counter(void)
 {
@@ -41,7 +41,7 @@ static int open_counter(void)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Of the counter @fd: by its page, or by the descriptor, to which the clock then keeps. */
+/* Reads counter @fd through its mapped page if rdpmc is allowed there, otherwise through the descriptor. */
 static void use_counter(struct mf_clock *clock, int fd)
 {
 	void *page = mmap(NULL, (size_t)getauxval(AT_PAGESZ), PROT_READ, MAP_SHARED, fd, 0);
@@ -49,7 +49,7 @@ static void use_counter(struct mf_clock *clock, int fd)
 	clock->process = (uint32_t)getpid();
 	clock->page = page == MAP_FAILED ? NULL : page;
 	if (clock->page && clock->page->cap_user_rdpmc)
-		syscall(SYS_close, fd); /* the mapping keeps the counter */
+		syscall(SYS_close, fd); /* the mapping keeps the counter open */
 	else
 		clock->fd = mf_descriptor_move_high(fd);
 }
@@ -77,7 +77,7 @@ static uint64_t read_hardware(uint32_t counter)
 	return low | (uint64_t)high << 32;
 }
 
-/* The kernel's count plus what the hardware has added since, while neither changes. */
+/* Returns the kernel's count plus what the hardware has counted since; repeats if the kernel updates the page. */
 static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 {
 	uint32_t sequence;
@@ -93,7 +93,7 @@ static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 		if (index) {
 			unsigned int unused = 64u - page->pmc_width;
 
-			/* The counter is narrower than a word, and signed. */
+			/* The hardware counter is signed and narrower than 64 bits. */
 			count += (uint64_t)((int64_t)(read_hardware(index - 1) << unused) >>
 					    unused);
 		}
@@ -111,7 +111,7 @@ static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 
 #endif
 
-/* By the kernel. One that cannot be read any more, as the program has closed it, stands still. */
+/* Reads the counter with read(2). If the program has closed the descriptor, the last value is returned for ever. */
 static uint64_t ask_kernel(const struct mf_clock *clock)
 {
 	uint64_t count;
@@ -146,13 +146,13 @@ static int64_t count_instructions(struct mf_clock *clock)
 }
 
 /*
- * Milliseconds: the kernel's clock of ticks, which lags by one at most (4 ms at 250 a second), or what
- * massif-ctl saw last on the exact clock, whichever is later. massif-ctl looks when a snapshot is due, and
- * every millisecond while snapshots are that close; see mf_timekeeper_look().
+ * Milliseconds come from the kernel's coarse clock, which lags by up to one tick (4 ms at 250 ticks a second), or
+ * from massif-ctl's last reading of the exact clock, whichever is later. massif-ctl reads the exact clock when a
+ * snapshot is due, and every millisecond while snapshots are that close together; see mf_timekeeper_look().
  *
- * An exact clock in the program would take the time-stamp counter, which a program can forbid itself
- * (PR_SET_TSC, strict seccomp), or a system call, which a sandbox may answer with death. The kernel's own
- * clock_gettime() in the vDSO reads this clock from memory.
+ * The shim does not read an exact clock itself: that takes the time-stamp counter, which a program can disable
+ * for itself (PR_SET_TSC, strict seccomp), or a system call, for which a sandbox may kill it. The vDSO's
+ * clock_gettime() reads the coarse clock from memory.
  */
 static int (*vdso_clock)(clockid_t clock, struct timespec *time);
 
@@ -201,7 +201,7 @@ void mf_clock_start(void)
 	struct timespec now = { 0 };
 
 	find_vdso_clock();
-	/* At the start all calls are the dynamic linker's still. */
+	/* A direct system call: the session starts before clock_gettime() of the vDSO has been looked up. */
 	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
 	mf_session_store.header->first_time_ns = ns_of(&now);
 }
@@ -232,13 +232,13 @@ void mf_clock_end(struct mf_clock *clock)
 		if (clock->fd >= 0)
 			syscall(SYS_close, clock->fd);
 	}
-	/* The next thread with this state may have a counter where this one could not. */
+	/* Zero, so that the next thread with this state tries to open a counter again, even if this thread failed. */
 	*clock = (struct mf_clock){ 0 };
 }
 
 void mf_clock_forget(struct mf_clock *clock)
 {
-	/* The page was not inherited. */
+	/* The descriptor was inherited, the mapping was not. */
 	if (is_counting(clock) && clock->fd >= 0)
 		syscall(SYS_close, clock->fd);
 	*clock = (struct mf_clock){ 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The outside clock in the model's unit: milliseconds or instructions. */
+/* The time of an event in the model's unit: milliseconds or instructions. */
 #ifndef MASSIF_PRELOAD_CLOCK_H
 #define MASSIF_PRELOAD_CLOCK_H
 
@@ -7,30 +7,34 @@
 
 struct perf_event_mmap_page;
 
-/* A thread's counter of instructions. All zero: none yet. */
+/* A thread's counter of executed instructions. All zero: not opened yet. */
 struct mf_clock {
-	const struct perf_event_mmap_page *page; /* how to read it from user mode; NULL: not at all */
-	int fd;		  /* to read it by the kernel, where that must be; else -1 */
-	uint32_t process; /* that opened it: a child has none */
-	uint64_t last;	  /* its value at the thread's latest event */
+	const struct perf_event_mmap_page *page; /* for reading with rdpmc; NULL if the page could not be mapped */
+	int fd;		  /* for reading with read(2) where rdpmc is not available; else -1 */
+	uint32_t process; /* the process that opened it: a forked child does not inherit the counter */
+	uint64_t last;	  /* the count at the thread's last event */
 };
 
-/* At the start of the session: time is counted from here. */
+/* Starts the session's clock: times are counted from this call. */
 void mf_clock_start(void);
 
 /*
- * The present time. For a thread that is alone, since it adds up all threads: a thread's instructions
- * count from its first event on. Costs nothing when the unit is bytes.
+ * Returns the current time in the session's unit; 0, at no cost, if the unit is bytes. For instructions, that is
+ * the sum over all threads, each from its first event on.
+ * Context: the thread is alone (gate.h).
  */
 int64_t mf_clock_now(struct mf_clock *clock);
 
-/* The instructions that the thread has executed since this was called last; the unit is these. */
+/* Returns how many instructions the thread has executed since the last call. Only if that is the session's unit. */
 int64_t mf_clock_advance(struct mf_clock *clock);
 
-/* Adds what the thread has done since its last event, and closes its counter. Alone. */
+/*
+ * Adds what the thread has executed since its last event to the session's time, and closes its counter.
+ * Context: the thread is alone.
+ */
 void mf_clock_end(struct mf_clock *clock);
 
-/* In a forked child: the counter was the parent's thread's. */
+/* In a forked child: drops a counter that belongs to a thread of the parent, without counting anything. */
 void mf_clock_forget(struct mf_clock *clock);
 
 #endif

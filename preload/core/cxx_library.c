@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// The C++ library that the program has, if any.
+// The C++ library that the program uses, if any.
 //
-// What was there at the start stays. A library that came later may go again. It is looked for when it comes
-// (arrival.c), and not when it is called: that takes the dynamic linker's lock, see objects.c.
+// A library loaded at the start stays for good, so its functions are looked up once. A library loaded later may be
+// unloaded again: it is searched when it is loaded (object_loaded.c), and not when one of its functions is needed,
+// because that search takes the dynamic linker's lock; see objects.c.
 
 #include "cxx_library.h"
 
@@ -22,18 +23,18 @@ static const char *const names[MF_LIBRARY_N] = { MF_LIBRARY_FUNCTIONS(NAME) };
 
 struct search {
 	void *found[MF_LIBRARY_N];
-	uintptr_t bias[MF_LIBRARY_N];  /* of the object that has it */
-	bool is_library[MF_LIBRARY_N]; /* found in a C++ library, and not just behind ours */
+	uintptr_t bias[MF_LIBRARY_N];  /* load bias of the object that defines it */
+	bool is_library[MF_LIBRARY_N]; /* that object is a C++ library, not just any object behind the shim */
 	bool passed_us;
 };
 
 static void *initial[MF_LIBRARY_N];
 
-/* Of objects that came later. */
+/* Functions of objects that were loaded after the start. */
 static struct search late;
-static bool is_late_known; /* atomic; false: no one noticed what came or went last */
+static bool is_late_known; /* atomic; false: the last load or unload was not reported */
 
-/* Where nobody notices what comes: an address is valid as long as no object has gone. */
+/* Results of find_late() where loads are not reported. An address is valid until an object is unloaded. */
 static struct {
 	void *address;	     /* atomic */
 	uint32_t generation; /* atomic; see mf_objects_generation() */
@@ -141,7 +142,7 @@ static void *find_late(enum mf_cxx_library_function function)
 	if (__atomic_load_n(&asked[function].generation, __ATOMIC_ACQUIRE) == generation)
 		return __atomic_load_n(&asked[function].address, __ATOMIC_RELAXED);
 	dl_iterate_phdr(visit, &search);
-	/* One that is missing may still come. */
+	/* Only successes are cached: a missing function may be loaded later. */
 	if (search.found[function]) {
 		__atomic_store_n(&asked[function].address, search.found[function], __ATOMIC_RELAXED);
 		__atomic_store_n(&asked[function].generation, generation, __ATOMIC_RELEASE);

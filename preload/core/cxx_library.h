@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The C++ library that the program has, if any. */
+/* The C++ library that the program uses, if any. */
 #ifndef MASSIF_PRELOAD_LIBRARY_H
 #define MASSIF_PRELOAD_LIBRARY_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Its functions that operators.c calls, by their mangled names. */
+/* Mangled names of the functions that operators.c calls in the C++ library. */
 #define MF_LIBRARY_FUNCTIONS(X)                   \
 	X(_Znwm)                                  \
 	X(_Znam)                                  \
@@ -28,23 +28,23 @@
 
 enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRARY_N };
 
-/* Looks for all of them in the objects that are there. Once, while there is one thread. */
+/* Looks the functions up in all objects loaded now. Called once, while the process has one thread. */
 void mf_cxx_library_start(void);
 
 /*
- * An object has come, or one with this load bias has gone. Called with the dynamic linker's lock, or while there is
- * one thread.
+ * Report an object that was loaded, or the load bias of one that was unloaded, after mf_cxx_library_start().
+ * Context: with the dynamic linker's lock, or while the process has one thread.
  */
 void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
-/* @all: all that has come and gone so far was told by the functions above. */
+/* @all: every object loaded or unloaded so far was reported with the two functions above. */
 void mf_cxx_library_know(bool all);
 
 /*
- * The function's address, or NULL if no library has it. Unlike dlsym() this leaves dlerror() alone. Takes the
- * dynamic linker's lock only if there was no C++ library at the start (a C program, whose plug-in brings one) and
- * not all that came was told.
+ * Returns the function's address, or NULL if no library defines it. Unlike dlsym() this does not change what
+ * dlerror() returns. Takes the dynamic linker's lock only if there was no C++ library at the start (a C program
+ * whose plug-in loads one) and an object may have been loaded without a report.
  */
 void *mf_cxx_library_find(enum mf_cxx_library_function function);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What functions of given names an object defines.
+// Finds the functions of given names that an object defines.
 //
-// The dynamic linker's own tables are in memory. The other symbol table is in the file only.
+// The dynamic symbol table is in memory. The full symbol table (.symtab) is only in the object's file.
 
 #include "definitions.h"
 
@@ -10,7 +10,7 @@
 
 #include "object_file.h"
 
-/* Where @value points to. The dynamic linker has made addresses of most of them, but not of the vdso's. */
+/* Returns the pointer in a dynamic entry. The dynamic linker has relocated most of them, but not the vDSO's. */
 static const void *pointer_of(const struct dl_phdr_info *object, ElfW(Addr) value)
 {
 	return (const void *)(value < object->dlpi_addr ? value + object->dlpi_addr : value);
@@ -61,7 +61,7 @@ bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phd
 	return definitions->symbols && definitions->names;
 }
 
-/* Whether so many bytes at @address are the object's, in memory of at least these @rights (PF_...). */
+/* Are the @size bytes at @address in a segment of @object that has all @rights (PF_...)? */
 static bool is_there(const struct dl_phdr_info *object, uint32_t rights, uint64_t address,
 		     uint64_t size)
 {
@@ -173,13 +173,16 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 		find_by_hash(definitions, name, number, found, data);
 }
 
-/* A set of names, of which most that others ask about are told by four characters to be none. */
+/*
+ * A set of names to search for. A hash of the first four characters rejects most of the other names without
+ * comparing them in full.
+ */
 #define BEGINNING 4u
 
 struct wanted {
 	const char *const *names;
 	uint32_t n;
-	bool beginnings[1u << 10]; /* by their hash: is there such a name? */
+	bool beginnings[1u << 10]; /* by hash: does a wanted name begin like that? */
 };
 
 static uint32_t beginning_of(const char *name)
@@ -190,7 +193,7 @@ static uint32_t beginning_of(const char *name)
 	return word * 0x9e3779b1u >> 22;
 }
 
-/* All of them have as many characters. */
+/* Every one of @names has at least BEGINNING characters. */
 static struct wanted want(const char *const *names, uint32_t n)
 {
 	struct wanted wanted = { .names = names, .n = n };
@@ -201,8 +204,8 @@ static struct wanted want(const char *const *names, uint32_t n)
 }
 
 /*
- * The number of @name, of which @size bytes may be read, and where a version may follow; the number of all:
- * it is none of them.
+ * Returns the index of @name in the set, or wanted->n if it is not there. @name may end with a version ("@..."),
+ * which is ignored. @size: bytes that may be read at @name.
  */
 static uint32_t number_of(const struct wanted *wanted, const char *name, uint64_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What functions of given names an object defines, by its symbol tables. */
+/* Finds the functions of given names that an object defines, in its symbol tables. */
 #ifndef MASSIF_PRELOAD_DEFINITIONS_H
 #define MASSIF_PRELOAD_DEFINITIONS_H
 
@@ -9,42 +9,45 @@
 
 #define MF_DEFINITIONS_RELOCATIONS 2
 
-/* An object whose symbols can be looked up. It must stay loaded meanwhile. */
+/* An object opened for looking up symbols. It must stay loaded as long as this is used. */
 struct mf_definitions {
 	const struct dl_phdr_info *object;
 	const ElfW(Sym) *symbols;
 	const char *names;
-	const char *soname; /* NULL: it has none */
+	const char *soname; /* NULL: the object has none */
 	const uint32_t *gnu_hash;
 	const ElfW(Word) *hash;
 
-	/* All of them, and those of functions that may be bound later. */
+	/* Relocations of the object: DT_RELA, and DT_JMPREL, which may be bound lazily. */
 	struct {
 		const ElfW(Rela) *table;
 		uint64_t size; /* bytes */
 	} relocations[MF_DEFINITIONS_RELOCATIONS];
 };
 
-/* False: it has no symbols for the dynamic linker. */
+/* Returns false if @object has no dynamic symbol table. Nothing needs to be closed. */
 bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phdr_info *object);
 
 struct mf_definition {
 	void *address;
-	uint64_t size; /* 0 if that is not known */
-	uint32_t name; /* the name's number */
-	bool chosen_late; /* the address is that of the function that will choose one (IFUNC) */
+	uint64_t size; /* bytes; 0 if unknown */
+	uint32_t name; /* index of the name searched for */
+	bool chosen_late; /* IFUNC: the address is that of the resolver, which picks the function at run time */
 };
 
 typedef void mf_definitions_found(const struct mf_definition *definition, void *data);
 
-/* Calls @found for each definition of @name, whose number is @number, that others can refer to. */
+/*
+ * Calls @found for each global or weak definition of @name in the dynamic symbol table. A name may have several,
+ * of different versions. @number is passed on in mf_definition.name.
+ */
 void mf_definitions_find(const struct mf_definitions *definitions, const char *name, uint32_t number,
 			 mf_definitions_found *found, void *data);
 
 /*
- * The same for those of the @n @names, of four characters at least, that only the symbol table of the
- * object's file has (.symtab): what an executable keeps for itself. With @locals those that are private
- * to a part of it, too. It finds the others again.
+ * Searches the file's full symbol table (.symtab) for the @n @names, which are at least four characters long.
+ * That finds functions that an executable does not export; with @locals, static functions, too. Exported
+ * definitions are reported again.
  */
 void mf_definitions_find_in_file(const struct mf_definitions *definitions, const char *const *names,
 				 uint32_t n, bool locals, mf_definitions_found *found, void *data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// File descriptors of ours in the program.
+// File descriptors that the shim opens in the program.
 //
-// By bare system calls, as in join.c.
+// Uses bare system calls, for the reasons given in join.c.
 
 #include "descriptor.h"
 

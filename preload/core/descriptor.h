@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* File descriptors of ours in the program, which knows nothing of them. */
+/* File descriptors that the shim opens in the program, which does not expect them. */
 #ifndef MASSIF_PRELOAD_DESCRIPTOR_H
 #define MASSIF_PRELOAD_DESCRIPTOR_H
 
 /*
- * Moves @fd to where few programs have descriptors of their own: these begin as low as ever. Returns
- * what it is then, which is close-on-exec; @fd itself, as it was, where there is no room higher up.
+ * Moves @fd to a high number, so that the program gets the low descriptors that it would get without the shim.
+ * Returns the new descriptor, which is close-on-exec, or @fd unchanged if no high number is available.
  */
 int mf_descriptor_move_high(int fd);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What threads and the gate ask of process/fork.c.
+// Callbacks from threads and the gate into process/fork.c.
 
 #include "fork_calls.h"
 

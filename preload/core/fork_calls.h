@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What threads and the gate ask of process/fork.c, which lies above them and registers itself. */
+/* Callbacks from threads and the gate into process/fork.c, which lies above them and registers itself here. */
 #ifndef MASSIF_PRELOAD_FORK_CALLS_H
 #define MASSIF_PRELOAD_FORK_CALLS_H
 
@@ -11,23 +11,24 @@ struct mf_thread;
 struct mf_thread_private;
 
 struct mf_fork_calls {
-	/* With the gate held, which was frozen: what there is, is about to change. */
+	/* The gate was frozen for a fork, and what it protects is about to change. Called with the gate held. */
 	void (*go_on)(void);
 
 	/*
-	 * When a thread has no state: makes the copy of a child that has none yet. Returns the thread's state
-	 * from before the fork, if it is the one that forked; else NULL.
+	 * Called for a thread without a state. In a child that has no session memory of its own yet, gets a copy
+	 * of the parent's. Returns the state that the thread had before the fork, if it is the thread that forked;
+	 * otherwise NULL.
 	 */
 	struct mf_thread *(*begin)(void);
 
-	/* The thread that has the state @private has ended. */
+	/* The thread that had the state @private has ended. */
 	void (*thread_ended)(const struct mf_thread_private *private);
 };
 
-/* All NULL where children are not profiled: then there is nothing to do. Set before the first thread has a state. */
+/* All NULL, which does nothing, if children are not profiled. Set before the first thread has a state. */
 extern struct mf_fork_calls mf_fork_calls MF_HIDDEN;
 
-/* Is this a child that has had no event, and whose session memory is its parent's? */
+/* Is this a forked child that has had no event yet, so that its session memory is still the parent's? */
 extern bool mf_fork_is_newborn MF_HIDDEN;
 
 static inline void mf_fork_go_on(void)

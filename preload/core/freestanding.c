@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// The C library's functions that need nothing of the C library: the shim has its own.
+// The shim's own versions of C library functions that depend on nothing else in the C library.
 //
-// The program may define functions of these names, or preload a library that does (thread and memory
-// sanitizers define most of them): the shim must not run that code, and that code must not see the shim's
-// calls. All of these are hidden, so the linker binds the shim's calls to them, including those that the
-// compiler makes of loops and copies, and those of libgcc's unwinder where that is linked in.
+// The program may define functions of these names, or preload a library that does (thread and memory sanitizers
+// define most of them). The shim must not run that code, and that code must not see the shim's calls. All functions
+// here are hidden, so the linker binds the shim's calls to them, including those that the compiler generates for
+// loops and copies, and those of libgcc's unwinder where that is linked in.
 
 #include <elf.h>
 #include <link.h>
@@ -19,13 +19,13 @@
 
 #ifdef __x86_64__
 
-/* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Of the dynamic linker. */
+/* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Set by the dynamic linker. */
 extern void *__libc_stack_end;
 
-/* Eight bytes anywhere. Without optimisation, __builtin_memcpy() would be a call of the function below. */
+/* Eight unaligned bytes. Without optimisation, __builtin_memcpy() would call the memcpy() below. */
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
 
-/* Word by word, not by "rep movsb": what is copied is mostly short, and parts of it may overlap closely. */
+/* Copies words instead of using "rep movsb": most copies are short, and the ranges may overlap closely. */
 static void copy_upwards(unsigned char *to, const unsigned char *from, size_t size)
 {
 	for (; size >= sizeof(word); size -= sizeof(word)) {
@@ -172,7 +172,7 @@ char *strncpy(char *to, const char *from, size_t size)
 	return to;
 }
 
-/* Words for errors are made by massif-ctl. */
+/* Error messages are written by massif-ctl; the shim has only codes. */
 char *strerror(int number)
 {
 	static char none[] = "";
@@ -190,7 +190,7 @@ char *getenv(const char *name)
 	return NULL;
 }
 
-/* Behind the environment as it was at the start: what the program has in its place later may be shorter. */
+/* Behind the initial environment: the environment that the program sets later may be elsewhere or shorter. */
 static const ElfW(auxv_t) *find_vector(void)
 {
 	long argc = *(long *)__libc_stack_end;
@@ -203,7 +203,7 @@ static const ElfW(auxv_t) *find_vector(void)
 
 unsigned long getauxval(unsigned long type)
 {
-	static const ElfW(auxv_t) *vector; /* set while there is one thread */
+	static const ElfW(auxv_t) *vector; /* set while the process has one thread */
 
 	if (!vector)
 		vector = find_vector();
@@ -218,7 +218,7 @@ int getpagesize(void)
 	return 4096;
 }
 
-/* What glibc calls a thread is the address of its descriptor, to which the thread pointer points. */
+/* In glibc a pthread_t is the address of the thread's descriptor, to which the thread pointer points. */
 pthread_t pthread_self(void)
 {
 	return (pthread_t)__builtin_thread_pointer();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The gate: closing it, and waiting until nobody is inside.
+// The gate: closing it, and waiting until no thread is in the middle of an event.
 
 #include "gate.h"
 
@@ -12,22 +12,19 @@
 #include "fork_calls.h"
 #include "lock.h"
 
-/* Looks at a busy tally before the processor is left to others. */
+/* How often a busy tally is polled before the thread sleeps. */
 #define SPINS 200u
 
 uint32_t mf_gate_closed;
-bool mf_gate_is_frozen; /* changes under the lock; and the gate is closed then */
+bool mf_gate_is_frozen; /* changes only with the lock held and the gate closed */
 static struct mf_lock lock;
 
-/*
- * Sleeps for a moment, by the one system call for that which an allocator makes, too: in a sandbox it is
- * allowed.
- */
+/* Sleeps for a microsecond with futex(2): a sandbox allows it, because allocators use it as well. */
 static void sleep_a_moment(void)
 {
 	static const uint32_t word;
 	const struct timespec pause = { .tv_nsec = 1000 };
-	/* The program's. The call ends with ETIMEDOUT or EINTR. */
+	/* errno is the program's. The call ends with ETIMEDOUT or EINTR. */
 	int saved = errno;
 
 	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &pause, NULL, 0);
@@ -35,9 +32,9 @@ static void sleep_a_moment(void)
 }
 
 /*
- * Whether to look again at a tally that was still busy after @spins looks. Events are short, but the
- * thread may not be running. In a child that a signal handler has forked in the middle of an event there is
- * no such thread, and no profile.
+ * Should a tally that was busy @spins times be polled again? Events are short, but the thread that holds the tally
+ * may not be running. If a signal handler forked in the middle of an event, that thread does not exist in the
+ * child, which is not profiled: there the wait ends.
  */
 static bool looks_again(uint32_t spins)
 {
@@ -73,7 +70,7 @@ bool mf_gate_hold(void)
 	if (mf_gate_is_frozen)
 		return false;
 	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
-	/* One that begins its use later finds the gate closed. */
+	/* A tally that is taken into use after this finds the gate closed. */
 	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < n; i++)
 		wait_for(mf_tally_of(&mf_session_store, i));

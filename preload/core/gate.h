@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The gate: threads change their tallies side by side, or one is alone with the model. */
+/*
+ * The gate between threads and the model. While it is open, threads change their own tallies in parallel. A thread
+ * that closes it is alone: no other thread is in the middle of an event, so it may change the model.
+ */
 #ifndef MASSIF_PRELOAD_GATE_H
 #define MASSIF_PRELOAD_GATE_H
 
@@ -13,22 +16,23 @@
 extern uint32_t mf_gate_closed MF_HIDDEN;
 
 /*
- * glibc's word on whether there is one thread; false from before another one is started. Other C
- * libraries have none.
+ * Set by glibc while the process has one thread; cleared before a second one starts. Other C libraries do not
+ * define it.
  */
 extern char __libc_single_threaded __attribute__((weak));
 
 /*
- * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of
- * its blocks, and must call nothing that could wait. A tally that is busy is locked: other threads that
- * share it wait, and so does a thread that closes the gate. False when the gate is closed: then the thread
- * has to close it itself. Not for a thread that has entered already.
+ * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of its
+ * blocks, and must not call anything that could wait. The tally is locked meanwhile: other threads that share
+ * it wait, and so does a thread that closes the gate. Returns false when the gate is closed: then the
+ * thread has to close it itself. Not recursive.
  *
- * The first is for a thread that knows of others. It is false, too, when another thread is in the tally.
+ * mf_gate_try_shared() is for a thread that knows that there are others. It does not wait: it also returns false
+ * when another thread holds the tally.
  */
 static inline bool mf_gate_try_shared(struct mf_tally *tally)
 {
-	/* Who closes the gate sees that this thread is busy, or this thread sees that it is closed. */
+	/* Either the thread that closes the gate sees this thread busy, or this thread sees the gate closed. */
 	uint32_t was_busy = __atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST);
 
 	if (__builtin_expect(!(was_busy | __atomic_load_n(&mf_gate_closed, __ATOMIC_ACQUIRE)), 1))
@@ -38,7 +42,7 @@ static inline bool mf_gate_try_shared(struct mf_tally *tally)
 	return false;
 }
 
-/* Waits until no other thread is in @tally, and makes it busy. */
+/* Waits until no other thread holds @tally, and locks it. */
 void mf_gate_take_turn(struct mf_tally *tally);
 
 static inline bool mf_gate_enter_shared(struct mf_tally *tally)
@@ -54,7 +58,7 @@ static inline bool mf_gate_enter_shared(struct mf_tally *tally)
 static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
-		/* Its value before any other thread came: from then on, they watch each other. */
+		/* Once there has been a second thread, the threads must watch each other for good. */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->desk.tally->busy = 1;
 			__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -71,21 +75,24 @@ static inline void mf_gate_leave(struct mf_thread *thread)
 	__atomic_store_n(&thread->desk.tally->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Between the two, the calling thread is alone. Not recursive; nothing foreign is called in between. */
+/*
+ * Between the two, the calling thread is alone. Not recursive. Call no code of the program or of other libraries in
+ * between.
+ */
 void mf_gate_close(void);
 void mf_gate_open(void);
 
 /*
- * To freeze what there is, for a child that may want a copy of it: mf_gate_hold() closes the gate, and
- * says false where it is frozen already; mf_gate_freeze() lets go of it closed. Whoever closes the gate
- * next has mf_fork_go_on() called, and finds everything thawed.
+ * Freeze the state, so that a child can get a copy of it. mf_gate_hold() closes the gate; it returns false if the
+ * state is frozen already. mf_gate_freeze() releases the gate without opening it. The next mf_gate_close() calls
+ * mf_fork_go_on() and ends the freeze.
  */
 bool mf_gate_hold(void);
 void mf_gate_freeze(void);
 
 extern bool mf_gate_is_frozen MF_HIDDEN;
 
-/* Before a change of what the gate does not protect, with the lock held that does. */
+/* Ends a freeze before a change to something that another lock protects. Context: with that lock held. */
 static inline void mf_gate_thaw(void)
 {
 	if (__builtin_expect(!__atomic_load_n(&mf_gate_is_frozen, __ATOMIC_RELAXED), 1))
@@ -94,7 +101,7 @@ static inline void mf_gate_thaw(void)
 	mf_gate_open();
 }
 
-/* In a forked child: nobody holds it. */
+/* In a forked child: opens the gate, since the thread that held it does not exist here. */
 void mf_gate_reset(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Asks massif-ctl for a session of this process's own.
+// Asks massif-ctl for this process's own session.
 //
-// By bare system calls: the C library's functions of these names are where threads are cancelled, and
-// programs and other preloaded libraries have their own.
+// Uses bare system calls: the C library's functions for them are cancellation points, and the program or another
+// preloaded library may define functions of the same names.
 
 #include "join.h"
 
@@ -22,14 +22,17 @@
 #include "descriptor.h"
 #include "seccomp.h"
 
-/* Names of a large program are looked up in less. A massif-ctl that was stopped stops nobody. */
+/*
+ * Seconds to wait for an answer. Looking up the names of a large program takes less. The limit keeps a stopped
+ * massif-ctl from blocking the program for ever.
+ */
 #define PATIENCE_S 10
-#define COMMAND_PATIENCE_S 60 /* a report takes longer */
+#define COMMAND_PATIENCE_S 60 /* writing a report takes longer */
 
 static char name[MF_JOIN_NAME_MAX];
 static char secret[MF_JOIN_SECRET_DIGITS];
 
-/* Reads a descriptor's number. Returns what is behind it; *@number is -1 if it is none. */
+/* Parses a file descriptor's number into *@number, or -1 if there is none. Returns the rest of the text. */
 static char *parse_number(char *text, int *number)
 {
 	long value = 0;
@@ -71,7 +74,9 @@ static long without_interruption(long number, int fd, void *pointer, long more)
 	return ret < 0 ? -errno : ret;
 }
 
-/* The kernel remembers who made the listening socket. */
+/*
+ * Was the listening socket made by root or by this process's user? The kernel remembers its creator.
+ */
 static bool is_ours(int fd)
 {
 	struct ucred peer;
@@ -81,7 +86,7 @@ static bool is_ours(int fd)
 	       (!peer.uid || peer.uid == geteuid() || peer.uid == getuid());
 }
 
-/* Returns a connection or -errno. */
+/* Connects to massif-ctl. Returns the connection or -errno. */
 static int call(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -108,8 +113,9 @@ static int call(void)
 }
 
 /*
- * Waits for the answer. Returns its code, with descriptors only if it is 0; -1 stands for none. There
- * is @room for text behind it, which has an end.
+ * Waits for an answer. Returns its code, or -errno if none came. The descriptors in @fds are -1 unless the
+ * answer has them; only an answer with code 0 does. Text that follows the answer goes to @text, which has @room
+ * bytes, and is terminated.
  */
 static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 {
@@ -168,7 +174,7 @@ static int tell_verb(int fd, enum mf_join_verb verb, int flags)
 	return tell(fd, &message, flags);
 }
 
-/* The connection that stands, and whose it is; 0: none. */
+/* The open connection, and the process that opened it; 0: none. */
 static int connection, owner;
 static struct stat connection_file;
 
@@ -180,7 +186,7 @@ static void keep(int fd)
 	connection = fd;
 }
 
-/* The program may have closed the descriptor and have another file there by now. */
+/* The program may have closed the descriptor, and opened another file with the same number. */
 static bool is_still_there(void)
 {
 	struct stat now;
@@ -206,11 +212,11 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 		return fd;
 	parts[1].iov_len = request.path_bytes =
 		(uint32_t)strnlen(parts[1].iov_base, MF_JOIN_PATH_MAX);
-	/* The kernel puts the arguments one behind the other. */
+	/* The kernel stores the arguments contiguously. */
 	if (argc > 0) {
 		size_t bytes = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
 
-		/* What is cut does not end with a NUL. */
+		/* An argument list that was cut must not end with a NUL. */
 		if (bytes > MF_JOIN_ARGS_MAX)
 			bytes = MF_JOIN_ARGS_MAX - !argv[0][MF_JOIN_ARGS_MAX - 1];
 		parts[2].iov_len = request.args_bytes = (uint32_t)bytes;
@@ -229,7 +235,7 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 	return fds[0];
 }
 
-/* Says something and waits for the answer. Returns its code. */
+/* Sends a request without text and waits for the answer. Returns its code or -errno. */
 static int ask(int fd, enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 {
 	int ret = tell_verb(fd, verb, 0);
@@ -304,14 +310,14 @@ void mf_join_executing(bool begins)
 	enum mf_join_verb verb = begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS;
 	int fds[MF_JOIN_FDS], fd;
 
-	/* A child of vfork is in our memory, but is not us. */
+	/* A vfork child shares this memory but is not the process that has the connection. */
 	if (mf_seccomp_is_on() || !owner || owner != getpid())
 		return;
 	if (is_still_there()) {
 		tell_verb(connection, verb, MSG_DONTWAIT);
 		return;
 	}
-	/* Programs close all that they do not know before they execute another one. */
+	/* Many programs close all descriptors that they do not know before they execute another one. */
 	fd = call();
 	if (fd < 0)
 		return;
@@ -320,7 +326,10 @@ void mf_join_executing(bool begins)
 	syscall(SYS_close, fd);
 }
 
-/* The path stays relative in a directory with a longer name: massif-ctl looks where the process is. */
+/*
+ * Longest working directory that is prepended to a relative path, in bytes. In a longer one the path stays relative
+ * and massif-ctl looks up the process's directory itself.
+ */
 #define DIRECTORY_MAX 1024
 
 void mf_join_starts(const char *path, const char *directories)
@@ -341,7 +350,7 @@ void mf_join_starts(const char *path, const char *directories)
 		request.args_bytes = (uint32_t)strnlen(directories, MF_JOIN_ARGS_MAX);
 		parts[3].iov_len = request.args_bytes;
 	} else if (*path != '/') {
-		/* With its NUL, in the place of which there is to be a slash. */
+		/* The length includes the NUL, which is replaced by a slash. */
 		long length = syscall(SYS_getcwd, directory, sizeof(directory));
 
 		if (length > 0) {
@@ -357,9 +366,9 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
-#define DIGITS 12 /* of an int, with a sign and a NUL */
+#define DIGITS 12 /* of an int, with sign and NUL */
 
-/* @number, which is not negative, to the end of @digits. Returns where it begins; 0 is nothing. */
+/* Prints @number (>= 0) at the end of @digits. Returns where the text begins; 0 becomes an empty text. */
 static const char *print_number(char digits[DIGITS], int number)
 {
 	char *at = digits + DIGITS - 1;
@@ -369,7 +378,7 @@ static const char *print_number(char digits[DIGITS], int number)
 	return at;
 }
 
-/* Returns 0 or -errno. */
+/* Sends a request with two texts. Returns 0 or -errno. */
 static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const char *arg)
 {
 	struct mf_join_request request = make_request(verb);

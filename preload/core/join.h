@@ -1,66 +1,74 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Asks massif-ctl for a session of this process's own; the protocol is protocol/join.h's. */
+/* Asks massif-ctl for this process's own session. The protocol is in protocol/join.h. */
 #ifndef MASSIF_PRELOAD_JOIN_H
 #define MASSIF_PRELOAD_JOIN_H
 
 #include <stdbool.h>
 
 /*
- * Takes in the value of MASSIF_SESSION. Returns the descriptor that it names, or -1. *@rest is where
- * the part begins that is true for other programs, too; NULL: there is none.
+ * Parses @value, the value of MASSIF_SESSION, and keeps the address of massif-ctl's socket. Returns the file
+ * descriptor in it, or -1. *@rest points to the part of @value that also holds for programs executed by this one;
+ * NULL if there is none.
  */
 int mf_join_read(char *value, char **rest);
 
 /*
- * A process that was executed asks for its session. @argc and @argv are those of the initial stack.
- * Returns the descriptor of its memory, or -errno; *@trace is another one, or -1.
+ * Asks for the session of a program that has just been executed. @argc and @argv are those of the initial stack.
+ * Returns the descriptor of the session memory, or -errno. *@trace becomes the descriptor to which allocation
+ * calls are reported, or -1. The caller owns both.
  */
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
 /*
- * This process is about to fork, and the session's writers are at rest. Returns a connection for the
- * child, or a negative number.
+ * Announces a fork. Context: the session's state is frozen, no thread writes to it. Returns the child's connection
+ * to massif-ctl, or a negative number.
  */
 int mf_join_fork(void);
 
-/* The session's writers go on. False if massif-ctl cannot be told. */
+/* Announces that threads will write to the session again. Returns false if massif-ctl cannot be reached. */
 bool mf_join_go_on(void);
 
-/* In the child: whether massif-ctl knows it now. Then the connection stays. */
+/* In the child: registers it over the @connection of mf_join_fork(). If it returns true, the connection is kept. */
 bool mf_join_born(int connection);
 
-/* In the child: the descriptor of its copy of the session, or a negative number. */
+/* In the child: returns the descriptor of its copy of the session memory, or a negative number. */
 int mf_join_copy(void);
 
-/* In the child: it could not use that. */
+/* In the child: reports that it could not use that copy and goes on without a profile. */
 void mf_join_without(void);
 
 /*
- * In a child that was forked in the middle of an event: the descriptor of the memory of process @parent,
- * or a negative number.
+ * In a child that was forked in the middle of an event: returns the descriptor of the session memory of process
+ * @parent, or a negative number.
  */
 int mf_join_borrow(int parent);
 
-/* In a child: the connection that it has is its parent's. */
+/* In a child: closes the connection, which is the parent's. */
 void mf_join_leave(void);
 
 /*
- * Gives massif-ctl a monitor command. Returns 0 or -errno. If it leads to a file, this process writes
- * that, and says how it went, with -errno, at @path (absolute, if that is known).
+ * mf_join_command() gives massif-ctl a monitor command. Returns 0 or -errno. If the command writes a file,
+ * @file->contents is its content and @file->name its name: this process writes the file with its own rights, and
+ * then calls mf_join_written() with the @path written (absolute if possible) and 0 or -errno, which also closes
+ * both descriptors.
  */
 struct mf_join_file {
-	int connection, contents; /* -1: there is no file */
+	int connection, contents; /* -1: the command writes no file */
 	char name[4096];
 };
 int mf_join_command(const char *text, struct mf_join_file *file);
 void mf_join_written(const struct mf_join_file *file, const char *path, int code);
 
-/* This process is about to execute a program, or it failed to. Nothing in others of its memory. */
+/*
+ * Reports that this process is about to execute another program (@begins), or that this failed. Does nothing in a
+ * vfork child, which shares the memory.
+ */
 void mf_join_executing(bool begins);
 
 /*
- * This process, or one that it makes, is about to execute @path, which is to be looked for in @directories
- * if that is not NULL: massif-ctl knows whether it can be followed there. Also in others of its memory.
+ * Reports that this process, or a child that it creates, is about to execute @path. If @directories is not NULL,
+ * it is the PATH in which @path is searched. massif-ctl decides whether that program can be profiled. May be called
+ * in a vfork child.
  */
 void mf_join_starts(const char *path, const char *directories);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The C library's own functions, found without the program's symbols.
 //
-// The dynamic linker binds a call to the first definition of the name, which may be the program's or that
-// of a library that it preloads. So these are looked up in the symbol tables of libc.so.6 and of the
-// dynamic linker themselves, which the linker's list for debuggers (_r_debug) leads to.
+// The dynamic linker binds a call to the first definition of its name, which may be the program's or another
+// preloaded library's. So these functions are looked up directly in the symbol tables of libc.so.6 and the
+// dynamic linker, which are found through the list that the dynamic linker keeps for debuggers (_r_debug).
 
 #include "libc.h"
 
@@ -37,7 +37,7 @@
 	X(pthread_setcancelstate) \
 	X(pthread_setspecific)
 
-/* The entry of each function jumps to where its variable points. */
+/* Defines a function that jumps to the address in its variable. */
 #define ENTRY(function)                                    \
 	void *mf_libc_##function MF_HIDDEN;                         \
 	__asm__(".pushsection .text\n"                             \
@@ -63,14 +63,14 @@ static const struct {
 
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* For pthread_atfork(), which glibc links in: what tells it of which object a function is. */
+/* pthread_atfork(), which glibc links statically, uses this to tell which object registers the handlers. */
 void *const __dso_handle MF_HIDDEN = (void *)&__dso_handle;
 
 static void fail(const char *what)
 {
 	static const char text[] = "massif: no such function in the C library: ";
 
-	/* Nothing that runs later would find it. */
+	/* Without the C library nothing else could report this. */
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 || write(STDERR_FILENO, what, strlen(what)) < 0 ||
 	    write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(127);
@@ -79,12 +79,12 @@ static void fail(const char *what)
 
 static void keep_address(const struct mf_definition *definition, void *data)
 {
-	/* The versions of one name have one address; a function that chooses another is none of them. */
+	/* All versions of a name have the same address. An IFUNC resolver is not the function itself. */
 	if (!definition->chosen_late)
 		*(void **)data = definition->address;
 }
 
-/* An object of the list as its program headers tell: it begins with its ELF header. */
+/* Fills @object from the program headers in memory. False if no ELF header is mapped at the start of the object. */
 static bool describe(const struct link_map *map, struct dl_phdr_info *object)
 {
 	const ElfW(Ehdr) *header = (const void *)map->l_addr;
@@ -100,7 +100,7 @@ static bool describe(const struct link_map *map, struct dl_phdr_info *object)
 	return true;
 }
 
-/* The object's name for the dynamic linker, from its dynamic section alone: others may not begin with a header. */
+/* Compares the object's DT_SONAME. Reads only the dynamic section: not every object begins with an ELF header. */
 static bool has_name(const struct link_map *map, const char *name)
 {
 	const char *names = NULL;

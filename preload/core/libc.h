@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What only the C library can do: its own functions, whatever else in the program has their names.
+ * Functions that only the C library can provide, bound to the C library's own definitions even if the program
+ * defines functions of the same names.
  *
- * The shim calls them by their usual names and headers. Those names are the shim's own, hidden entries
- * (libc.c), which lead to the definitions in libc.so.6.
+ * The shim calls them by their usual names and includes the usual headers. Each name is a hidden entry in the shim
+ * (libc.c) that jumps to the definition in libc.so.6.
  */
 #ifndef MASSIF_PRELOAD_LIBC_H
 #define MASSIF_PRELOAD_LIBC_H
@@ -11,8 +12,8 @@
 #include "session.h"
 
 /*
- * Finds the functions. Before the first call of any of them; at the first call of all, while there is
- * one thread.
+ * Looks the functions up. Must be called before any of them; the first call must be made while the process has one
+ * thread. Ends the process with status 127 if a function is missing.
  */
 void mf_libc_bind(void);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim's place in the list of objects.
+// The shim's position in the dynamic linker's list of objects.
 //
-// What is preloaded comes first, behind the executable. The run-time library of AddressSanitizer ends the
-// program if another one does: it looks at the list that dl_iterate_phdr(3) walks, once, when it is called
-// first. So the shim is behind it in that list for that moment. Where functions are looked up is another list,
-// which stays: the program calls the shim's malloc, and that calls the library's.
+// Preloaded libraries come first, right behind the executable. The run-time library of AddressSanitizer ends the
+// program if another library is in front of it: at its first call it walks the list of dl_iterate_phdr(3) once. So
+// the shim moves behind it in that list for that moment. Symbols are looked up in a different list, which
+// does not change: the program still calls the shim's malloc, and that calls the sanitizer's.
 
 #include "load_order.h"
 
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Parts of the file names of those that want to be first. */
+/* Parts of the file names of libraries that insist on being first. */
 static const char *const first_ones[] = { "libasan.so", "libclang_rt.asan" };
 
 static bool wants_to_be_first(const struct link_map *object)
@@ -23,7 +23,7 @@ static bool wants_to_be_first(const struct link_map *object)
 	return false;
 }
 
-/* The head of the list is the executable, and stays. */
+/* The head of the list is the executable and never moves. */
 static void move_behind(struct link_map *object, struct link_map *other)
 {
 	object->l_prev->l_next = object->l_next;
@@ -36,7 +36,7 @@ static void move_behind(struct link_map *object, struct link_map *other)
 	other->l_next = object;
 }
 
-/* Behind which the shim was; NULL: it has not moved. */
+/* The shim's entry, and the entry that preceded it before it was moved; NULL: it was not moved. */
 static struct link_map *own, *before;
 
 void mf_load_order_yield(void)
@@ -59,7 +59,7 @@ void mf_load_order_return(const struct mf_real *real)
 {
 	if (!before)
 		return;
-	/* It looks now, if it has not looked before. */
+	/* At the latest this call makes the library check its position. */
 	real->free(real->malloc(1));
 	move_behind(own, before);
 	before = NULL;

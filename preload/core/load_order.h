@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where the shim stands in the list of objects. */
+/* The shim's position in the dynamic linker's list of objects. */
 #ifndef MASSIF_PRELOAD_ORDER_H
 #define MASSIF_PRELOAD_ORDER_H
 
 #include "real.h"
 
 /*
- * Around the search for the functions that the program would have called without the shim (@real): lets a
- * library that insists on being the first object be it, until it has looked. While there is one thread.
+ * Called before and after looking up the real functions, while the process has one thread. If a library insists on
+ * being first in the list, mf_load_order_yield() moves the shim behind it, and mf_load_order_return() makes that
+ * library check its position and moves the shim back. @real: the functions that were found.
  */
 void mf_load_order_yield(void);
 void mf_load_order_return(const struct mf_real *real);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A lock on a futex. errno, which is the program's, stays as it is.
+// A lock on a futex. All functions keep errno, which is the program's.
 
 #include "lock.h"
 
@@ -20,7 +20,7 @@ void mf_lock_take(struct mf_lock *lock)
 					__ATOMIC_RELAXED))
 		return;
 	saved = errno;
-	/* The wait fails with EAGAIN if the lock was given meanwhile. */
+	/* FUTEX_WAIT fails with EAGAIN if the lock was released meanwhile. */
 	while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE))
 		syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
 	errno = saved;

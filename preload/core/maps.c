@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is mapped in this process, as /proc/self/maps tells it.
+// Reads this process's mappings from /proc/self/maps.
 //
-// By bare system calls: the C library's functions of these names are where threads are cancelled, and
-// programs and other preloaded libraries have their own.
+// Uses bare system calls: the C library's functions for them are cancellation points, and the program or another
+// preloaded library may define functions of the same names.
 
 #include "maps.h"
 
@@ -31,7 +31,7 @@ void mf_maps_close(struct mf_maps *maps)
 	errno = saved;
 }
 
-/* The next character, or -1. */
+/* Returns the next character, or -1 at the end. */
 static int next(struct mf_maps *maps)
 {
 	int saved = errno;
@@ -50,7 +50,7 @@ static int next(struct mf_maps *maps)
 	return (unsigned char)maps->buffer[maps->at++];
 }
 
-/* Reads a number in hexadecimal digits. Returns the character behind it. */
+/* Reads a hexadecimal number. Returns the character that follows it. */
 static int read_address(struct mf_maps *maps, uint64_t *address)
 {
 	int c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is mapped in this process, as /proc/self/maps tells it. */
+/* Reads this process's mappings from /proc/self/maps. */
 #ifndef MASSIF_PRELOAD_MAPS_H
 #define MASSIF_PRELOAD_MAPS_H
 
@@ -12,18 +12,18 @@ struct mf_map {
 	int protection; /* PROT_READ, PROT_WRITE, PROT_EXEC */
 };
 
-/* A reading of it. Allocates nothing. */
+/* An open listing. Allocates nothing. */
 struct mf_maps {
 	int fd;
 	size_t n, at;
 	char buffer[2048];
 };
 
-/* Returns 0 or -errno; only then it is to be closed. */
+/* Returns 0 or -errno. Close it only after success. Keeps errno. */
 int mf_maps_open(struct mf_maps *maps);
 void mf_maps_close(struct mf_maps *maps);
 
-/* The next mapping, by address; false: there is none. */
+/* Reads the next mapping, in ascending order of addresses. Returns false at the end. */
 bool mf_maps_next(struct mf_maps *maps, struct mf_map *map);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The file of an object that is loaded.
+// The file of a loaded object.
 //
-// It is read as it is found at its path; if that is another one by now, its program headers tell.
+// The file is opened by the object's path. If it has been replaced since, its program headers or notes differ.
 
 #include "object_file.h"
 
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Is the note in memory that can be read? */
+/* Is the note in a readable segment in memory? */
 static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) *note)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -29,8 +29,9 @@ static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) *note)
 }
 
 /*
- * Is it what @object was loaded from? Not where the dynamic linker was executed with a program's name, and
- * is what /proc/self/exe leads to; nor where a file was exchanged. Notes have the build id.
+ * Is this the file that @object was loaded from? Compares program headers and notes, which include the build-id.
+ * False if the file was replaced, and for an executable that was started through the dynamic linker, whose
+ * /proc/self/exe is the dynamic linker.
  */
 static bool is_of(const struct mf_object_file *file, const struct dl_phdr_info *object)
 {
@@ -53,7 +54,7 @@ static bool is_of(const struct mf_object_file *file, const struct dl_phdr_info *
 	return true;
 }
 
-/* By bare system calls: others may have functions of these names. */
+/* Uses bare system calls: the program may define functions of these names. */
 static bool map_file(struct mf_object_file *file, const char *path)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The file of an object that is loaded: its sections, most of which are not in memory. */
+/* The file of a loaded object, for sections that are not in memory. */
 #ifndef MASSIF_PRELOAD_OBJECT_FILE_H
 #define MASSIF_PRELOAD_OBJECT_FILE_H
 
@@ -15,19 +15,20 @@ struct mf_object_file {
 };
 
 /*
- * Maps the file that is found at @object's path. False if there is none, or another one by now. Keeps errno.
- * Context: the file is opened by a system call, so not once the program has restricted these.
+ * Maps the file at @object's path. Returns false if there is none or if it has been replaced by another file since
+ * it was loaded. Keeps errno.
+ * Context: opens a file, so not once the program has restricted its system calls.
  */
 bool mf_object_file_open(struct mf_object_file *file, const struct dl_phdr_info *object);
 void mf_object_file_close(const struct mf_object_file *file);
 
-/* Are the @size bytes at @offset in the file? */
+/* Are the @size bytes at @offset inside the file? */
 static inline bool mf_object_file_has(const struct mf_object_file *file, uint64_t offset, uint64_t size)
 {
 	return offset <= file->size && size <= file->size - offset;
 }
 
-/* The first section of this name; NULL if there is none. */
+/* Returns the first section of this name, or NULL. */
 const ElfW(Shdr) *mf_object_file_section(const struct mf_object_file *file, const char *name);
 
 #endif

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which ELF objects are loaded in the program.
+// Keeps the session's list of loaded ELF objects up to date.
 //
-// Lock order: dl_iterate_phdr holds the dynamic linker's lock while it calls back, and the program
-// may allocate in callbacks of its own. So nothing here waits for a lock that a thread may hold
-// while it waits for the dynamic linker: the scan's own lock is only ever tried.
+// Lock order: dl_iterate_phdr() holds the dynamic linker's lock during its callbacks, and the program's own
+// callbacks may allocate. So nothing here waits without limit for a lock whose holder may be waiting for the
+// dynamic linker: the scan's own lock is only ever tried.
 //
-// The program's callbacks may also wait, for a lock whose holder allocates; and in a forked child the
-// dynamic linker's lock stays taken if another thread had it. So an allocation does not take it: the list is
-// looked at when it has changed, where the dynamic linker itself has just had the lock (arrival.c).
+// Allocations do not take the dynamic linker's lock, for two reasons: a callback of the program may wait for a
+// lock whose holder allocates; and in a forked child the lock stays held for ever if another thread held it during
+// the fork. Instead the list is scanned after it has changed, at a point where the dynamic linker itself has just
+// held its lock (object_loaded.c).
 
 #include "objects.h"
 
@@ -42,8 +43,8 @@ struct mf_objects_watcher mf_objects_watcher;
 static unsigned long long last_adds, last_subs;
 
 /*
- * All records, retired ones too, by path and address: an object that is loaded again where it was is the one
- * that it was, so that its frames have the nodes that they had, and the table does not grow.
+ * All records, including retired ones, hashed by path and address. An object that is loaded again at its old
+ * address gets its old record, so that its frames keep their nodes and the table does not grow.
  */
 #define ALIKE_BITS 13u
 
@@ -51,8 +52,8 @@ static uint32_t alike[1u << ALIKE_BITS];
 
 struct scan {
 	uint32_t round;
-	uint32_t at;	/* record that the next object is likely to have: the list keeps its order */
-	bool any_gone;	/* since the last scan; then an object may be another at the same address */
+	uint32_t at;	/* record that probably is the next object's: the list keeps its order */
+	bool any_gone;	/* an object was unloaded since the last scan, so another may be at its address */
 	bool any_new;
 	bool first;
 };
@@ -67,14 +68,14 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-/* The object's path, made absolute: the program may change its directory. In a static buffer. */
+/* Returns the object's absolute path, since the program may change its directory. The buffer is static. */
 static const char *path_of(const struct dl_phdr_info *info)
 {
 	static char executable[PATH_MAX], buffer[2 * PATH_MAX];
 	size_t length;
 
 	if (!info->dlpi_name[0]) {
-		/* At the start: later a sandbox may not allow it. */
+		/* Read at the start: a sandbox may forbid it later. */
 		if (!executable[0] && readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0)
 			executable[0] = '\0';
 		return executable;
@@ -107,7 +108,7 @@ static struct build_id read_build_id(const struct dl_phdr_info *info)
 		if (header->p_type != PT_NOTE)
 			continue;
 		size = mf_build_id_find((const void *)(info->dlpi_addr + header->p_vaddr), header->p_filesz, &bytes);
-		/* A longer one is none. */
+		/* Skip a build-id that is too long. */
 		if (!size || size > sizeof(id.bytes))
 			continue;
 		memcpy(id.bytes, bytes, size);
@@ -116,7 +117,7 @@ static struct build_id read_build_id(const struct dl_phdr_info *info)
 	return id;
 }
 
-/* Which file it is, for objects without a build id. */
+/* Identifies the file of an object without a build-id by device, inode and modification time. */
 static void read_identity(struct mf_object *object)
 {
 	struct stat status;
@@ -129,7 +130,7 @@ static void read_identity(struct mf_object *object)
 	object->modified_ns = status.st_mtim.tv_sec * 1000000000ll + status.st_mtim.tv_nsec;
 }
 
-/* The object's extent: from its first loadable byte to its last. */
+/* Describes the object. Its extent reaches from the first loadable byte to the last. */
 static struct mf_object describe(const struct dl_phdr_info *info)
 {
 	struct mf_object object = {
@@ -166,7 +167,7 @@ static struct mf_object_record *record_of(uint32_t number)
 	return mf_objects_record(&mf_session_store, number);
 }
 
-/* Is @info the object of @record, which was mapped when the last scan was made? */
+/* Is @info the object of @record, which was loaded at the last scan? @thoroughly: compare name and build-id, too. */
 static bool is_record_of(const struct mf_object_record *record, const struct dl_phdr_info *info,
 			 bool thoroughly)
 {
@@ -182,7 +183,10 @@ static bool is_record_of(const struct mf_object_record *record, const struct dl_
 	       !memcmp(record->build_id, id.bytes, sizeof(id.bytes));
 }
 
-/* The record of @info in the list of mapped objects, looked for from scan->at on; MF_OBJECT_NONE: it is new. */
+/*
+ * Returns the record of @info in the list of loaded objects, or MF_OBJECT_NONE if it is new. The search begins at
+ * scan->at.
+ */
 static uint32_t find_mapped(struct scan *scan, const struct dl_phdr_info *info)
 {
 	uint32_t from = scan->at, i = from;
@@ -206,7 +210,7 @@ static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	struct scan *scan = data;
 	uint32_t number;
 
-	/* Nothing came or went since the last scan: one call of this function is all it costs. */
+	/* If nothing was loaded or unloaded since the last scan, this first callback ends the scan. */
 	if (scan->first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(last_subs)) {
 		if (info->dlpi_adds == last_adds && info->dlpi_subs == last_subs)
 			return 1;
@@ -223,7 +227,7 @@ static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Is @record, which is retired, that of @object: the same file at the same place? */
+/* Is the retired @record that of @object: the same file at the same address? */
 static bool is_same_object(const struct mf_object_record *record, uint32_t number,
 			   const struct mf_object *object)
 {
@@ -246,7 +250,7 @@ static uint32_t *alike_head(const struct mf_object *object)
 	return &alike[hash * HASH_PRIME >> (64 - ALIKE_BITS)];
 }
 
-/* The record of @object, which is mapped now: the one that it had before, or a new one. */
+/* Returns the record of @object, which is loaded now: its earlier one, or a new one. */
 static uint32_t enter_object(const struct mf_object *object)
 {
 	uint32_t *head = alike_head(object), number;
@@ -308,7 +312,7 @@ static void retire_the_gone(const struct scan *scan)
 		__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 
-/* What has gone is retired before what has come is entered: it may lie at the same addresses. */
+/* Unloaded objects are retired before new ones are added: a new one may use the same addresses. */
 static void scan_list(void)
 {
 	static uint32_t round;
@@ -326,7 +330,7 @@ void mf_objects_scan(void)
 {
 	int saved = errno;
 
-	/* Another thread's scan will find what we look for; but do not wait for it for ever. */
+	/* Another thread is scanning and will find what we look for. Wait for it, but not for ever. */
 	for (int tries = 0; __atomic_exchange_n(&scanning, 1, __ATOMIC_ACQUIRE); tries++) {
 		if (tries == 1000) {
 			__atomic_store_n(&is_overdue, true, __ATOMIC_RELAXED);
@@ -372,7 +376,7 @@ void mf_objects_reset(void)
 	scanning = 0;
 }
 
-/* Without a lock. */
+/* Takes no lock. */
 static bool is_in_object(uint64_t address)
 {
 	struct dl_find_object object;
@@ -392,8 +396,8 @@ uint32_t mf_objects_of(uint64_t address)
 }
 
 /*
- * After it, another object may be mapped where one was. (dlopen needs no such care; it may not be
- * called by us, since it looks at who calls it: see deepbind.c.)
+ * After dlclose(), another object may be mapped where one was unloaded. (dlopen() cannot be wrapped in this way,
+ * because its effect depends on its caller; see deepbind.c.)
  */
 EXPORT int dlclose(void *handle)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What of the process's address space is the shim's own: its image, the session, and what it maps later.
+// How much of the process's address space belongs to the shim: its image, the session memory, and later mappings.
 
 #include "own_memory.h"
 
@@ -10,12 +10,12 @@
 
 #define PAGE_BYTES 4096u
 
-/* The shim's own file header, and the end of its image; by the linker. */
+/* The shim's ELF header and the end of its image; defined by the linker. */
 extern const ElfW(Ehdr) __ehdr_start MF_HIDDEN;
 extern const char _end[] MF_HIDDEN;
 
-static uint64_t added;	    /* data; atomic */
-static uint64_t added_code; /* atomic */
+static uint64_t added;	    /* bytes of data; atomic */
+static uint64_t added_code; /* bytes of code; atomic */
 
 static uint64_t page_of(uint64_t address)
 {
@@ -32,7 +32,7 @@ static uint64_t image_end(void)
 	return page_of((uintptr_t)_end + PAGE_BYTES - 1);
 }
 
-/* The dynamic linker maps the whole image; what it makes read-only after relocation is no data any more. */
+/* The dynamic linker maps the whole image. Pages that it makes read-only after relocation are not data. */
 static uint64_t image_data(void)
 {
 	const ElfW(Phdr) *segment = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);

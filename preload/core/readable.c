@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whether memory can be read, by asking the kernel to.
+// Tests whether memory can be read, by letting the kernel try.
 //
-// By a call that the program's own malloc makes when a thread has to wait, and which sandboxes therefore
-// allow: futex(2) reads the word before it waits. Here it never waits.
+// Uses futex(2), which reads a word before it waits. Sandboxes allow it because the program's own malloc makes that
+// call when a thread has to wait. Here the call never waits.
 
 #include "readable.h"
 
@@ -15,7 +15,7 @@
 
 #define PAGE_BYTES 4096u
 #define FUTEX_BYTES 4u
-#define UNLIKELY_VALUE 0x6d73661bu /* if the word has it all the same, no time is waited */
+#define UNLIKELY_VALUE 0x6d73661bu /* if the word happens to have this value, a timeout of 0 still prevents a wait */
 
 static bool forbidden;
 
@@ -29,7 +29,7 @@ bool mf_readable_is_forbidden(void)
 	return __atomic_load_n(&forbidden, __ATOMIC_RELAXED);
 }
 
-/* A half of a word: what futex(2) reads, which is aligned. */
+/* futex(2) reads an aligned half of a 64-bit word. */
 static bool is_readable_half(uint64_t address)
 {
 	const struct timespec none = { 0 };
@@ -53,7 +53,7 @@ bool mf_readable_word(uint64_t address)
 	return readable;
 }
 
-/* The page that was asked about last. Page 0 is nobody's. */
+/* The page that was found readable last. Page 0 is never mapped. */
 struct asked {
 	uint64_t page;
 };

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether memory can be read. */
+/* Tests whether memory can be read. */
 #ifndef MASSIF_PRELOAD_READABLE_H
 #define MASSIF_PRELOAD_READABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Can the word at @address be read now? Takes a system call; keeps errno. */
+/* Can the 8 bytes at @address be read now? Makes a system call; keeps errno. */
 bool mf_readable_word(uint64_t address);
 
-/* Can the characters up to the first NUL be read? A call for each page. */
+/* Can the text be read up to its NUL? One system call a page. */
 bool mf_readable_text(const char *text);
 
-/* Can the pointers up to the first NULL be read, and their texts? A call for each page, if they lie in order. */
+/* Can the pointers be read up to the first NULL, and their texts? One system call a page if they lie in order. */
 bool mf_readable_texts(char *const *texts);
 
-/* From now on the kernel is not asked, as under seccomp's strict mode, which kills for it: nothing can be read. */
+/*
+ * From now on no system call is made and all memory counts as unreadable. For seccomp's strict mode, where that
+ * call would kill the program.
+ */
 void mf_readable_forbid(void);
 bool mf_readable_is_forbidden(void);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The functions that the program would have called without the shim.
+// The real functions: those that the program would have called without the shim.
 //
-// dlsym may allocate. What it asks for before the table is filled comes from a small arena, whose
-// blocks are never given back: there is at most a handful.
+// dlsym() may allocate. Allocations made before the table is filled come from a small arena whose blocks are never
+// reused: there are at most a handful.
 
 #include "real.h"
 
@@ -29,7 +29,7 @@ size_t mf_real_early_size(const void *pointer)
 	return size;
 }
 
-/* Each block is preceded by its size. The arena is zero when it is handed out, and only once. */
+/* Each block is preceded by its size. Blocks are handed out once only, so their memory is zero. */
 static void *early_malloc(size_t size)
 {
 	size_t need = EARLY_ALIGN + ((size + EARLY_ALIGN - 1) & ~(size_t)(EARLY_ALIGN - 1));
@@ -88,7 +88,7 @@ static void fail(const char *symbol)
 {
 	static const char text[] = "massif: no such function in the program: ";
 
-	/* Without an allocator behind us there is nothing to run. */
+	/* Without an allocator the program cannot run. */
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ||
 	    write(STDERR_FILENO, symbol, strlen(symbol)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(127);
@@ -96,9 +96,9 @@ static void fail(const char *symbol)
 }
 
 /*
- * Whether @function is a definition outside the shim. The address of a function in an executable
- * that is not position-independent can be that of its entry in the executable's linkage table, which
- * leads to whatever is defined elsewhere: to us.
+ * Is @function a definition outside the shim? In an executable that is not position-independent, the address of
+ * a function can be that of its entry in the procedure linkage table (an undefined symbol), which leads to a
+ * definition elsewhere: the shim's.
  */
 static bool is_theirs(void *function)
 {
@@ -110,13 +110,13 @@ static bool is_theirs(void *function)
 	       theirs.dli_fbase != ours.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
 }
 
-/* The next definition after ours. */
+/* The next definition behind the shim. */
 static void *look_up(const char *symbol)
 {
 	return dlsym(RTLD_NEXT, symbol);
 }
 
-/* The program's own, if it has one, which comes before ours. */
+/* The program's own definition, which precedes the shim's, if it has one. */
 static void *look_up_program(const char *symbol)
 {
 	void *function = dlsym(RTLD_DEFAULT, symbol);
@@ -133,12 +133,12 @@ bool mf_real_resolve(void)
 	mf_libc_bind();
 	saved = errno;
 	/*
-	 * The first event comes while there is one thread. A second arrival is dlsym's own
-	 * allocation, which the early functions serve.
+	 * The first event comes while the process has one thread. A second call is therefore an allocation by dlsym(), which
+	 * the early functions serve.
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
-	/* What is found next may be the first function of the other library that is called at all. */
+	/* The first function found may also be the first one called in a library that insists on being first. */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \
 	found.member = (__typeof__(found.member))search(symbol); \
@@ -171,8 +171,8 @@ void mf_real_redirect(void *from, void *to)
 }
 
 /*
- * glibc's allocator keeps the size of a chunk, header included, in the word before the block; the
- * low three bits are flags. Others are asked for what is usable, and said to have no headers.
+ * glibc's allocator stores the size of a chunk, including its header, in the word before the block; the low three
+ * bits are flags. Other allocators are asked for the usable size, and their headers are taken as zero.
  */
 size_t mf_real_extent(const void *pointer)
 {
@@ -183,6 +183,6 @@ size_t mf_real_extent(const void *pointer)
 
 uint32_t mf_real_distance(void)
 {
-	/* Each block of glibc's begins with a size of its own, and holds three words at least. */
+	/* A glibc chunk begins with a word for its size and holds at least three more words. */
 	return is_glibc ? 32 : 16;
 }

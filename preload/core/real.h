@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The functions that the program would have called without the shim. */
+/* The real functions: those that the program would have called without the shim. */
 #ifndef MASSIF_PRELOAD_REAL_H
 #define MASSIF_PRELOAD_REAL_H
 
@@ -11,7 +11,7 @@
 
 #include "session.h"
 
-/* A table: member, symbol, type, arguments. */
+/* Columns: member, symbol, type, arguments. */
 #define MF_REAL_FUNCTIONS(X)                                                \
 	X(malloc, "malloc", void *, (size_t))                               \
 	X(free, "free", void, (void *))                                     \
@@ -42,7 +42,7 @@
 	X(prlimit, "prlimit", int,                                           \
 	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *))
 
-/* The program's own, if it has them: what the C++ library's operators would call. */
+/* The program's own definitions, if it has any: these are what the C++ library's operators would call. */
 #define MF_REAL_PROGRAM(X)                                                  \
 	X(program_malloc, "malloc", void *, (size_t))                       \
 	X(program_free, "free", void, (void *))                             \
@@ -60,33 +60,33 @@ struct mf_real {
 
 extern unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
 extern struct mf_real mf_real_functions MF_HIDDEN;
-extern int mf_real_state MF_HIDDEN; /* 1: they are all there */
+extern int mf_real_state MF_HIDDEN; /* 1: all functions have been found */
 
 /*
- * Looks the functions up; while it does, allocations are served from a small arena of our own.
- * Returns whether they are there.
+ * Looks up the real functions. Allocations made meanwhile are served from a small arena. Returns whether the
+ * functions are available; false inside such a nested allocation.
  */
 bool mf_real_resolve(void);
 
-/* Where @from was found, @to is called from now on. While there is one thread. */
+/* Replaces @from by @to in the table of real functions. Only while the process has one thread. */
 void mf_real_redirect(void *from, void *to);
 
 /*
- * What the block at @pointer takes from the allocator in use, in bytes: usable ones and, where it is
- * glibc's, the header.
+ * Returns how many bytes the block at @pointer takes from the allocator: its usable size and, with glibc's
+ * allocator, the header.
  */
 size_t mf_real_extent(const void *pointer);
 
-/* Blocks of the allocator in use are at least so many bytes apart. */
+/* Returns the least distance of two blocks of the allocator, in bytes. */
 uint32_t mf_real_distance(void);
 
-/* Whether @pointer came from that arena: it must not reach the real free. */
+/* Did @pointer come from the early arena? Then it must not be passed to the real free(). */
 static inline bool mf_real_is_early(const void *pointer)
 {
 	return (uintptr_t)pointer - (uintptr_t)mf_real_early < MF_REAL_EARLY_SIZE;
 }
 
-/* Size of a block of that arena, in bytes. */
+/* Returns the size of a block of the early arena, in bytes. */
 size_t mf_real_early_size(const void *pointer);
 
 #endif

@@ -10,10 +10,10 @@
 extern bool mf_seccomp_on MF_HIDDEN;
 
 /*
- * From then on the shim makes no call that malloc would not make: it could end the program. What takes other
- * calls is left out: children that are forked are not profiled, nothing that is executed is followed, and new
- * threads have no counter of instructions. A program that restricts itself without the C library's prctl(2)
- * or syscall(2) is not noticed.
+ * Once this is set, the shim makes no system call that malloc would not make, because such a call could kill the
+ * program. What needs other calls is left out: forked children are not profiled, executed programs are not followed,
+ * and new threads have no instruction counter. Restrictions that the program makes without the C library's prctl(2)
+ * or syscall(2) go unnoticed.
  */
 static inline bool mf_seccomp_is_on(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The session as this process knows it: its memory, and whether events count.
+// The session in this process: its memory, and whether events are counted.
 
 #include "session.h"
 
@@ -16,8 +16,8 @@ static const int never_active;
 const volatile int *mf_session_active_word = &never_active;
 bool mf_session_traces;
 
-static int *active_word; /* the same, for writing */
-static int active_value; /* what it is, or was in the parent */
+static int *active_word; /* writable alias of mf_session_active_word */
+static int active_value; /* its value, or in a new child, the parent's */
 
 bool mf_session_make_word(void)
 {
@@ -64,7 +64,7 @@ void mf_session_count(bool counts)
 {
 	int said = *mf_session_active_word;
 
-	/* Others may change it, too: what is not active must not become so. */
+	/* Other threads may change it, too. An inactive session must not become active. */
 	do {
 		if (!said)
 			return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The session as this process knows it: its memory, and whether events count. */
+/* The session in this process: its memory, and whether events are counted. */
 #ifndef MASSIF_PRELOAD_SESSION_H
 #define MASSIF_PRELOAD_SESSION_H
 
@@ -7,27 +7,27 @@
 
 #include "model/store.h"
 
-/* Reached directly: the compiler knows of a declaration alone that it is not another object's. */
+/* Lets the compiler access a variable directly: without this, it must assume that another object may define it. */
 #define MF_HIDDEN __attribute__((visibility("hidden")))
 
-/* The session memory; valid while the session is active. */
+/* The session memory. Valid while the session is active. */
 extern struct mf_store mf_session_store MF_HIDDEN;
 
 /*
- * Points to a word in a page that fork leaves empty in the child (MADV_WIPEONFORK), however the
- * child was made: a child never writes to its parent's profile.
+ * Points to a word in a page that the kernel clears in every child (MADV_WIPEONFORK), however the child was made.
+ * So a child never writes to its parent's profile.
  */
 extern const volatile int *mf_session_active_word MF_HIDDEN;
 
-/* What the word says. Most programs are only profiled: anything more is a bit more. */
+/* Bits of that word. Most programs use only the first; each further bit turns on something extra. */
 #define MF_SESSION_ACTIVE   1
-#define MF_SESSION_VERIFIES 2 /* each stack is verified */
-#define MF_SESSION_LEDGER   4 /* what each stack allocates and frees is counted */
-#define MF_SESSION_STACKS   8 /* the depths of stacks count */
-#define MF_SESSION_STOPPED  16 /* new blocks do not count, until the program wants them to */
-#define MF_SESSION_NO_HEAP  32 /* no blocks do, only stacks */
+#define MF_SESSION_VERIFIES 2 /* check each stack (stack/verify.h) */
+#define MF_SESSION_LEDGER   4 /* count what each stack allocates and frees */
+#define MF_SESSION_STACKS   8 /* count the depths of stacks */
+#define MF_SESSION_STOPPED  16 /* new blocks are not counted until the program asks for it */
+#define MF_SESSION_NO_HEAP  32 /* no blocks are counted, only stacks */
 
-/* Calls of allocation functions are told (event/trace.h). Not changed after the session has begun. */
+/* Allocation calls are reported (event/trace.h). Does not change after the session has begun. */
 extern bool mf_session_traces MF_HIDDEN;
 
 static inline bool mf_session_is_active(void)
@@ -40,27 +40,32 @@ static inline bool mf_session_has(int bit)
 	return __builtin_expect(*mf_session_active_word & bit, 0);
 }
 
-/* This process is about to execute a program, or it failed to. Nothing in others of its memory. */
+/*
+ * Notes in the session that this process is about to execute another program (@begins), or that this failed. Does
+ * nothing in a vfork child, which shares the memory.
+ */
 void mf_session_executing(bool begins);
 
-/* Whether new blocks count from now on, in this process and those that it forks. */
+/* Sets whether new blocks are counted, in this process and in children that it forks. */
 void mf_session_count(bool counts);
 
 /*
- * For process/attach.c: makes the word, which says that nothing counts. False: there is no memory for it, or the
- * kernel cannot empty it in a child (before Linux 4.14).
+ * For process/attach.c: makes the word, with no bit set. Returns false if there is no memory for it, or the
+ * kernel cannot clear it in a child (before Linux 4.14).
  */
 bool mf_session_make_word(void);
 
-/* Events count from now on; the session memory is attached and ready. */
+/* Starts counting events. Context: the session memory is attached and ready. */
 void mf_session_begin(void);
 
-/* Each stack is verified from now on. */
+/* Starts checking each stack. */
 void mf_session_verify(void);
 
 /*
- * In a forked child. It is profiled again, though with the parent's memory, which it must not change; its
- * own comes to where that was; and it goes on with that, or ends without.
+ * In a forked child, in this order: mf_session_resume() makes it count events again, while its session memory
+ * is still the parent's, which must not change; mf_session_continue() maps @memory, its own copy, at the same
+ * addresses (false if that failed); mf_session_activate() starts using it, or mf_session_deactivate() ends its
+ * profile.
  */
 void mf_session_resume(void);
 bool mf_session_continue(int memory);

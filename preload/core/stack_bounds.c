@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The present thread's own stack: what of it is known to be memory.
+// How far the current thread's own stack is known to be readable.
 
 #include "stack_bounds.h"
 
@@ -11,13 +11,13 @@
 
 #define PAGE_SIZE 4096ull
 
-/* The kernel maps nothing else so close below the end of the first stack. Bytes. */
+/* The kernel maps nothing else within so many bytes below the end of the initial stack. */
 #define FIRST_STACK_ALONE (64ull << 20)
 
-/* The program's first stack: where the kernel put argc. */
+/* The initial stack, where the kernel stored argc. */
 extern void *__libc_stack_end;
 
-/* The thread that the program began with. It has the first event, or this is its first constructor. */
+/* The initial thread. It is the one that has the first event or runs the constructor below. */
 static pthread_t first_thread;
 
 static __attribute__((constructor)) void note_first_thread(void)
@@ -57,7 +57,7 @@ bool mf_stack_bounds_reaches(uint64_t address)
 	return true;
 }
 
-/* Notes that the thread's own stack reaches down to @sp, if that, where the thread is, lies on it. */
+/* Extends the known part of the thread's own stack down to @sp, unless @sp is on another stack. */
 static __attribute__((noinline)) void widen_own_stack(struct mf_stack_bounds *own, uint64_t sp)
 {
 	if (!own->is_first)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// What must have happened before the first event.
+// Initialisation before the first event.
 
 #include "start.h"
 
 typedef void (*first_event_function)(void);
 
-/* The section's bounds, by the linker. */
+/* Bounds of the section; defined by the linker. */
 extern const first_event_function __start_mf_at_first_event[] MF_HIDDEN;
 extern const first_event_function __stop_mf_at_first_event[] MF_HIDDEN;
 

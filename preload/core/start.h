@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What must have happened before the first event. */
+/* Initialisation before the first event. */
 #ifndef MASSIF_PRELOAD_START_H
 #define MASSIF_PRELOAD_START_H
 
@@ -7,23 +7,23 @@
 #include "session.h"
 
 /*
- * The first event of all calls @function. It registers itself in a section, since what has events lies below the code
- * that starts everything, and does not know it.
+ * Registers @function, which takes no arguments, to be called before the first event. It is registered through a
+ * linker section, because the code that handles events lies below the code that starts everything and cannot call it.
  */
 #define MF_AT_FIRST_EVENT(function)                                                                            \
 	static void (*const at_first_event_##function)(void) __attribute__((used, section("mf_at_first_event"))) = \
 		function
 
-/* Calls what is registered. */
+/* Calls all registered functions. */
 void mf_start_first(void);
 
 /*
- * The real functions; at the first call of all, which is often the dynamic linker's and long before
- * any constructor, also attaches to the session.
+ * Returns the real functions. The very first call, which is often made by the dynamic linker, long before any
+ * constructor, looks them up and attaches to the session.
  */
 static inline const struct mf_real *mf_start(void)
 {
-	/* Not atomic: it changes while there is one thread. */
+	/* Need not be atomic: it changes only while the process has one thread. */
 	if (__builtin_expect(!mf_real_state, 0) && mf_real_resolve())
 		mf_start_first();
 	return &mf_real_functions;

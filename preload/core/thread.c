@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the shim keeps for each thread: taken at its first event, given back when it ends.
+// The shim's state of each thread: taken at its first event, given back when the thread ends.
 
 #include "thread.h"
 
@@ -19,13 +19,16 @@
 #include "session.h"
 #include "thread_memory.h"
 
-/* So many threads need no memory but what the shim has from the start; others come in chunks. */
+/* So many threads need no memory beyond the shim's own data; states for further ones are mapped in chunks. */
 #define PRIVATES_FIRST 256u
 #define CHUNK_BYTES    65536u
 
 __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
 
-/* Protects the lists, the memory for more, and the key. Taken by threads that are inside, so by no signal handler. */
+/*
+ * Protects the lists, the memory for new states, and the key. Only taken by threads that are inside the shim, so a
+ * signal handler's event cannot deadlock on it.
+ */
 static struct mf_lock list_lock;
 static struct mf_thread_private *ended;
 static struct mf_thread_private *all; /* atomic */
@@ -33,10 +36,10 @@ static pthread_key_t key;
 static bool has_key;
 
 static struct mf_thread_private first[PRIVATES_FIRST];
-static struct mf_thread_private *fresh = first; /* of these there are still: */
+static struct mf_thread_private *fresh = first; /* the next unused one; n_fresh are left */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
-/* What is different for some threads or sessions, the complete way sees to. */
+/* Everything special about a thread or session is handled by the slow path alone. */
 static enum mf_fastpath shortcut_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_session_traces)
@@ -51,7 +54,7 @@ void mf_thread_set(struct mf_thread *thread)
 		mf_thread_local.shortcut = (uint8_t)shortcut_of(thread);
 }
 
-/* A thread begins with the state: its part of the accounts, empty caches. @shares: see struct mf_thread. */
+/* Prepares the state for a new thread: its tally, empty caches. @shares: see struct mf_thread. */
 static void begin(struct mf_thread_private *private, bool shares)
 {
 	struct mf_thread *thread = private->thread;
@@ -63,15 +66,15 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->n_deferred = 0;
 	thread->entry = NULL;
 	thread->memo.room = private->room;
-	/* No generation that is or will be: what the state remembers of stacks is forgotten before it is used. */
+	/* A generation that is never current, so cached knowledge of stacks is discarded before it is used. */
 	thread->generation = mf_objects_generation() - 1;
 }
 
-/* Its tally, in a moment when all are at rest. */
+/* Chooses the thread's tally, with the gate closed. */
 static void begin_tally(struct mf_thread_private *private)
 {
 	mf_gate_close();
-	/* A thread that was alone may have put something off. */
+	/* Until now a thread that was alone may have had a pending free. */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
 	mf_tally_begin(&mf_session_store, private->tally);
@@ -93,7 +96,7 @@ static void end_tally(struct mf_thread_private *private)
 	mf_gate_open();
 }
 
-/* By a thread that is inside. */
+/* Context: the thread is inside the shim. */
 static void give_back(struct mf_thread_private *private)
 {
 	mf_thread_set(NULL);
@@ -107,9 +110,9 @@ static void give_back(struct mf_thread_private *private)
 }
 
 /*
- * The thread ends. But events may come after that: from destructors of other keys, and from the C library.
- * No destructor is called for a state that they take, at the latest in the last round of destructors. So a
- * thread that is ending gives its state back after each event (mf_thread_release()).
+ * The thread ends. Events may still come after that, from destructors of other keys and from the C library. They
+ * take a new state, but in the last round of destructors no further destructor runs for it. So from here on the
+ * thread gives its state back after each event (mf_thread_release()).
  */
 static void end(void *data)
 {
@@ -125,14 +128,14 @@ void mf_thread_release(void)
 
 	mf_thread_local.inside = MF_INSIDE_SHIM;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	/* A signal handler's event may have been here before. A block that is just resized needs the state. */
+	/* A signal handler may have released it already. A block that is being resized still needs the state. */
 	thread = mf_thread_local.thread;
 	if (thread && thread->private->resizing.context == MF_CONTEXT_NONE)
 		give_back(thread->private);
 	mf_thread_local.inside = 0;
 }
 
-/* What is left of a chunk is as large as what it has place for. */
+/* Makes sure that there is an unused state; maps another chunk if necessary. Returns false if there is no memory. */
 static bool find_fresh(void)
 {
 	void *chunk;
@@ -143,7 +146,10 @@ static bool find_fresh(void)
 	if (chunk == MAP_FAILED)
 		return false;
 	mf_own_memory_add(CHUNK_BYTES);
-	/* After mlockall(MCL_FUTURE), the program may want to lock that much. malloc makes no such call. */
+	/*
+	 * After mlockall(MCL_FUTURE) this memory would count against what the program may lock. malloc does not call
+	 * munlock(), so a sandbox may forbid it.
+	 */
 	if (!mf_seccomp_is_on())
 		syscall(SYS_munlock, chunk, CHUNK_BYTES);
 	fresh = chunk;
@@ -151,7 +157,7 @@ static bool find_fresh(void)
 	return true;
 }
 
-/* With the lock. */
+/* Context: with list_lock held. */
 static struct mf_thread_private *make(void)
 {
 	struct mf_thread_private *private;
@@ -178,7 +184,7 @@ static struct mf_thread_private *take_ended(void)
 	return private;
 }
 
-/* Return: NULL if there is no memory for another state. */
+/* Returns NULL if there is no memory for another state. */
 static struct mf_thread_private *take(void)
 {
 	struct mf_thread_private *private;
@@ -215,7 +221,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		/* Its pages and descriptors are the parent's; this one's counter begins anew. */
+		/* Mappings and descriptors are the parent's. The counter of the thread that is left starts anew. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;

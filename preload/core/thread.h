@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the shim keeps for each thread. */
+/* The shim's state of each thread. */
 #ifndef MASSIF_PRELOAD_THREAD_H
 #define MASSIF_PRELOAD_THREAD_H
 
@@ -17,34 +17,34 @@
 #define MF_DEFERRED_MAX 32u
 
 /*
- * An event that came while the same thread was already inside the shim: a signal handler interrupted
- * it there. It is accounted when the shim is left.
+ * An event that came while the same thread was already inside the shim, because a signal handler interrupted it
+ * there. It is counted when the thread leaves the shim.
  */
 struct mf_deferred {
 	uint64_t address;
 	uint64_t size;
 	bool is_free;
-	bool is_made; /* by the program, see mf_slowpath_made() */
+	bool is_made; /* reported by a client request; see mf_slowpath_made() */
 };
 
 /*
- * What each event needs, and what is known of the thread's stacks. In memory that a forked child shares with
- * its parent (slots.h), until the child has a session of its own.
+ * The part of a thread's state that every event needs, and what is cached about its stacks. Lies in memory that a
+ * forked child shares with its parent (thread_memory.h) until the child has a session of its own.
  */
 struct mf_thread {
-	struct mf_tally_ctx desk; /* the thread's tally and shard, which it may share with others */
-	uint32_t *put_off;   /* the slot of the block whose free its tally has put off, if any */
+	struct mf_tally_ctx desk; /* pointers to the thread's tally and shard, which other threads may share */
+	uint32_t *put_off;   /* slot of the block whose free is still pending in the tally, if any */
 	uint32_t n_deferred;
-	uint32_t generation; /* of mf_objects_generation that walk, objects, merged and memo go by */
-	bool counts; /* time is the instructions that it executes */
-	bool shares; /* there are, or have been, other threads */
+	uint32_t generation; /* of mf_objects_generation() for which walk, objects, merged and memo are valid */
+	bool counts; /* the session's time unit is instructions */
+	bool shares; /* the process has or had other threads */
 
 	struct mf_thread_private *private;
-	const char *entry; /* what the program called last, if that is told; see trace.h */
+	const char *entry; /* name of the function that the program called last, if calls are reported; see trace.h */
 
-	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* n_deferred of them */
+	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* the first n_deferred are in use */
 
-	/* What is known of its stacks; see stack.c. */
+	/* Cached knowledge of its stacks; see stack/context.c. */
 	uint32_t objects[MF_DEPTH_MAX];
 	struct mf_walk walk;
 	uint64_t merged[MF_DEPTH_MAX];
@@ -52,91 +52,96 @@ struct mf_thread {
 };
 
 /*
- * The rest of a thread's state, which a child needs as it was when its process forked: private memory. Stays
- * with one struct mf_thread, also while no thread has the two.
+ * The rest of a thread's state, in private memory: a child needs it as it was when its process forked. Belongs to
+ * the same struct mf_thread for good, also while no thread uses the pair.
  */
 struct mf_thread_private {
 	struct mf_thread *thread;
-	struct mf_thread_private *next; /* in the list of those whose threads have ended */
-	struct mf_thread_private *made_before; /* in the list of all, which only grows */
+	struct mf_thread_private *next; /* in the list of states whose threads have ended */
+	struct mf_thread_private *made_before; /* in the list of all states, which only grows */
 
 	struct mf_clock clock;
-	struct mf_depth depth; /* of its stack, if that counts */
+	struct mf_depth depth; /* of its stack, if stacks are counted */
 
-	/* The block that is out of the table; none has no context. Changes where the gate has been entered or closed. */
+	/*
+	 * The block that is being resized and is not in the table meanwhile; context MF_CONTEXT_NONE: none. Changes only
+	 * while the gate is entered or closed.
+	 */
 	struct mf_block resizing;
 
-	uint32_t tally; /* its number, while a thread has this state */
-	uint32_t room;	/* of the memo */
+	uint32_t tally; /* number of its tally, while a thread uses this state */
+	uint32_t room;	/* words in the memo's pool */
 
-	void *verifier; /* memory in which its stacks are verified; NULL: none yet */
+	void *verifier; /* memory for checking its stacks; NULL: not allocated yet */
 
-	/* While it forks: the connection for its child; 0: none. */
+	/* While it forks: the child's connection to massif-ctl; 0: none. */
 	int child;
 
-	/* While a signal handler forks that has interrupted an event; see slots.h. */
+	/* Copy of the state while a signal handler that interrupted an event forks; see thread_memory.h. */
 	void *saved;
 	size_t saved_bytes;
 
-	struct mf_nesting nesting; /* in allocation functions of the program's */
+	struct mf_nesting nesting; /* calls of the program's own allocation functions */
 };
 
 /*
- * In the static TLS block, since reaching it must not allocate; and small, since that block is a
- * part of every thread's stack, and stacks can be small.
+ * In the static TLS block, since access must not allocate. Small, since that block is part of every thread's stack,
+ * and stacks can be small.
  */
 struct mf_thread_local {
-	volatile uint8_t inside; /* MF_INSIDE_...; 0: its next event counts */
-	uint8_t shortcut;     /* enum mf_fastpath: what its events may try */
-	bool binds_deep;      /* what its dlopen brings is loaded with RTLD_DEEPBIND; see deepbind.c */
-	bool is_absorbed;     /* the library's operator new has allocated; see mf_slowpath_absorb() */
-	bool in_hook;	      /* what the shim does now keeps the program's vector registers; see hook.c */
+	volatile uint8_t inside; /* MF_INSIDE_... bits; 0: the next event is counted */
+	uint8_t shortcut;     /* enum mf_fastpath */
+	bool binds_deep;      /* its current dlopen() loads with RTLD_DEEPBIND; see deepbind.c */
+	bool is_absorbed;     /* the C++ library's operator new has allocated; see mf_slowpath_absorb() */
+	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };
 
-/* Why a thread's events are not accounted as they come. */
+/* Why a thread's events are not counted as they come. */
 enum mf_inside {
-	MF_INSIDE_SHIM = 1,    /* it is in the shim: they wait */
-	MF_INSIDE_LIBRARY = 2, /* it is in a C++ library's operator: the first event is the operator's own */
-	MF_INSIDE_OWN = 4,     /* it may be in an allocation function of the program's; see nesting.h */
+	MF_INSIDE_SHIM = 1,    /* it is in the shim: its events are deferred */
+	MF_INSIDE_LIBRARY = 2, /* it is in the C++ library's operator new or delete: the first event belongs to the operator */
+	MF_INSIDE_OWN = 4,     /* it may be in the program's own allocation function; see nesting.h */
 };
 
-/* See shortcut.h. */
+/* Which fast path a thread's events may try; see fastpath.h. */
 enum mf_fastpath {
 	MF_SHORTCUT_NONE,
-	MF_SHORTCUT_ALONE,  /* there are no other threads, as far as this one knows */
+	MF_SHORTCUT_ALONE,  /* as far as this thread knows, there are no others */
 	MF_SHORTCUT_SHARED,
-	MF_SHORTCUT_ENDING, /* none: the thread gives its state back after each event */
+	MF_SHORTCUT_ENDING, /* none: the thread is ending and releases its state after each event */
 };
 
 extern __thread struct mf_thread_local mf_thread_local
 	__attribute__((tls_model("initial-exec")));
 
-/* @thread, or NULL, is this thread's from now on; or what it may try has changed. */
+/* Sets the current thread's state, which may be NULL, or updates its fast path after @thread has changed. */
 void mf_thread_set(struct mf_thread *thread);
 
-/* Makes the state of this thread; NULL if there is no memory for it. While the session is active. */
+/*
+ * Gets a state for the current thread. NULL if there is no memory for it, or the session is not active.
+ */
 struct mf_thread *mf_thread_take(void);
 
-/* The newest of all states that were made, also of threads that have ended. */
+/* Returns the newest state. The list (made_before) includes states of threads that have ended. */
 struct mf_thread_private *mf_thread_all(void);
 
-/* After an event of a thread that is ending: gives its state back, which nothing else would. */
+/* Called after an event of a thread that is ending: releases the state, which nothing else would do. */
 void mf_thread_release(void);
 
-/* With the gate held: what a child may have a copy of is what there is now. */
+/* Notes the stack depths that a child's copy of the session contains. Context: with the gate held, on a freeze. */
 void mf_thread_frozen(void);
 
-/* In a forked child: nobody holds the locks. */
+/* In a forked child: releases the locks, whose holders do not exist here. */
 void mf_thread_reset(void);
 
 /*
- * In a forked child that has its own session: @own, which may be NULL, is the state of its only thread, the
- * others have ended. @alone: there was no other thread before, either.
+ * In a forked child that now has its own session: discards the states of all other threads. @own, which may be NULL, is
+ * the state of the thread that is left. @alone: the parent had no other thread, either.
  */
 void mf_thread_survive(struct mf_thread_private *own, bool alone);
 
-/* The state of this thread, made at its first call; NULL if there is no memory for it. */
+/* Returns the current thread's state, made at the first call; NULL if there is no memory for it. */
 static inline struct mf_thread *mf_thread_get(void)
 {
 	struct mf_thread *thread = mf_thread_local.thread;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// The memory in which the threads' states lie.
+// Memory for the threads' states.
 //
-// A state is large, but mostly untouched. States lie in a region of the session memory, which is mapped
-// once, at the start: so a new thread maps nothing, which RLIMIT_DATA, RLIMIT_AS or RLIMIT_MEMLOCK
-// (after mlockall(MCL_FUTURE)) could refuse. The region is shared memory, for RLIMIT_DATA counts all
-// that is private. The price: fork does not copy it. A forked child begins with empty states in a region
-// of its own; what it needs of its parent's is in struct mf_thread_private.
+// A state is large but mostly untouched. States lie in a region of the session memory that is mapped once at the
+// start: so a new thread maps nothing, which RLIMIT_DATA, RLIMIT_AS or RLIMIT_MEMLOCK (after mlockall(MCL_FUTURE))
+// could refuse. The region is shared memory because RLIMIT_DATA counts all private memory. As a consequence fork
+// does not copy it: a forked child begins with empty states in a region of its own, and what it needs from its
+// parent's is in struct mf_thread_private.
 //
-// The first states have a memo in which a large program's stacks find room. A program with hundreds of
-// threads runs the same code in most of them, so the others have a smaller one.
+// The first states have a memo with room for the stacks of a large program. In a program with hundreds of threads
+// most of them run the same code, so further states have a smaller memo.
 
 #include "thread_memory.h"
 
@@ -23,10 +23,10 @@
 #define SMALL_ROOM MF_MEMO_ROOM_LEAST
 #define PAGE_BYTES 4096u
 
-/* Of the region, what large states may take. */
+/* The part of the region for large states: one third. */
 #define LARGE_SHARE 3u
 
-/* Of the region, what has been taken: large states, and small ones behind the place of all large ones. */
+/* Large and small states in use. Small ones lie behind the space for all large ones. */
 static uint64_t n_large, n_small;
 
 static size_t size_with(uint32_t room)
@@ -41,7 +41,7 @@ static struct mf_thread *at(uint64_t offset)
 	return (struct mf_thread *)((char *)mf_session_store.regions[MF_REGION_THREADS] + offset);
 }
 
-/* When the region is full (or small, as the session is under a limit of address space). */
+/* Used when the region is full, or small because the session is under a limit of address space. */
 static struct mf_thread *take_private_memory(void)
 {
 	void *memory = mmap(NULL, size_with(SMALL_ROOM), PROT_READ | PROT_WRITE,
@@ -72,12 +72,12 @@ void mf_thread_memory_clear(void)
 		mf_session_store.sizes[MF_REGION_THREADS], MADV_REMOVE);
 }
 
-/* A saved state is three parts, one behind the other: all up to the pool, of the pool what is used, the table. */
+/* Sizes of the three parts of a saved state: everything up to the pool, the used part of the pool, the table. */
 struct parts {
 	size_t head, pool, table;
 };
 
-/* The memo may be in the middle of a change: a node more, or a table that is just made larger. */
+/* The memo may be in the middle of a change: one more node, or a table that is being enlarged. */
 static struct parts parts_of(const struct mf_thread *thread)
 {
 	const struct mf_memo *memo = &thread->memo;
@@ -119,7 +119,7 @@ void mf_thread_memory_restore(struct mf_thread_private *private)
 
 	if (!copy)
 		return;
-	/* Its head says how much more there is. */
+	/* The saved head holds the sizes of the other parts. */
 	parts = parts_of(private->saved);
 	if (mmap(thread, size_with(((const struct mf_thread *)private->saved)->memo.room),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The memory in which the threads' states lie (struct mf_thread). */
+/* Memory for the threads' states (struct mf_thread). */
 #ifndef MASSIF_PRELOAD_SLOTS_H
 #define MASSIF_PRELOAD_SLOTS_H
 
@@ -10,19 +10,20 @@ struct mf_thread;
 struct mf_thread_private;
 
 /*
- * Takes memory for one more state; *@room is that of its memo. It is never given back, since states are
- * used again by other threads. Zero, unless this process took up a session that another one had left.
- * Context: with the lock of the list of states. Return: NULL if there is none.
+ * Allocates one more state. *@room becomes the size of its memo in words. States are reused and never freed. The memory
+ * is zero, unless this process took over a session that another process had left.
+ * Context: with the lock of the list of states. Return: NULL if there is no memory.
  */
 struct mf_thread *mf_thread_memory_take(uint32_t *room);
 
-/* In a forked child, whose session memory is its own now: the states of its parent are emptied. */
+/* In a forked child that now has its own session memory: clears the parent's states in it. */
 void mf_thread_memory_clear(void);
 
 /*
- * A signal handler is about to fork, which interrupted an event of the thread with @private. Both processes
- * will go on with that event, in memory that they share: so the child's copy of the state is made before.
- * mf_thread_memory_restore() takes it in the child, mf_thread_memory_drop() throws it away in the parent.
+ * For a signal handler that forks after it interrupted an event of the thread with @private. Both processes will
+ * finish that event, and the state lies in memory that they share. So mf_thread_memory_save() copies the state before
+ * the fork; mf_thread_memory_restore() installs the copy in the child, and mf_thread_memory_drop() frees it in the
+ * parent.
  */
 void mf_thread_memory_save(struct mf_thread_private *private);
 void mf_thread_memory_restore(struct mf_thread_private *private);

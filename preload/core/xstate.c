@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keeps the processor's extended state over a call.
+// Saves the processor's extended state around a call.
 
 #include "xstate.h"
 
@@ -10,13 +10,13 @@
 #include <cpuid.h>
 
 /*
- * What compiled code may use beside the general registers: SSE, AVX, AVX-512, APX. The x87 stack, MMX, tiles
- * and protection keys are left alone, by us and by what we call.
+ * Registers that compiled code may use besides the general ones: SSE, AVX, AVX-512, APX. Neither the shim nor what
+ * it calls uses the x87 stack, MMX, tiles or protection keys.
  */
 #define STATE_MASK   0x800e6u
 #define STATE_LEGACY 512u
 #define STATE_HEADER 64u
-#define CPUID_XSAVE  (1u << 27) /* leaf 1, ecx: the system has enabled it */
+#define CPUID_XSAVE  (1u << 27) /* leaf 1, ecx (OSXSAVE): the system has enabled it */
 #define CPUID_XSAVEC (1u << 1)	/* leaf 13, 1, eax */
 
 enum instructions { WITH_FXSAVE, WITH_XSAVE, WITH_XSAVEC };
@@ -47,7 +47,7 @@ __asm__(
 "	andq	$-64, %rsp\n"
 "	cmpl	$1, mf_xstate_instructions(%rip)\n"
 "	jb	2f\n"
-	/* The header must be zero where the instruction does not write. The flags are wanted still. */
+	/* Bytes of the header that XSAVE does not write must be zero. mov keeps the flags, which are used below. */
 "	movl	$0, %edx\n"
 "	movq	%rdx, 512(%rsp)\n"
 "	movq	%rdx, 520(%rsp)\n"
@@ -84,7 +84,7 @@ __asm__(
 "	.size	mf_xstate_call, . - mf_xstate_call\n"
 "	.popsection\n");
 
-/* The end of what component @i of the state takes behind @bytes. */
+/* Returns the size of the state with component @i, where @bytes is the size of the components before it. */
 static uint64_t add_component(uint64_t bytes, unsigned int i, bool compact)
 {
 	unsigned int size, offset, flags, unused;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The processor's extended state: the vector and mask registers. The shim itself is compiled without them
- * (build.mk), but the C library's functions use them.
+ * Saves the processor's extended state (vector and mask registers) around calls of the C library. The shim
+ * itself is compiled without these registers (build.mk), but the C library's functions use them.
  */
 #ifndef MASSIF_PRELOAD_XSTATE_H
 #define MASSIF_PRELOAD_XSTATE_H
@@ -11,21 +11,20 @@
 typedef uint64_t mf_xstate_function(const void *data, uint64_t more);
 
 /*
- * Returns @function(@data, @more), which may call the C library: it has an aligned stack and a direction
- * flag that is clear, and afterwards the extended state and that flag are what they were. General
- * registers change as in any call.
+ * Returns @function(@data, @more), which may call the C library: it runs with an aligned stack and a clear
+ * direction flag. Afterwards the extended state and that flag are restored. General registers change as in any call.
  */
 uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t more);
 
-/* Once, before the first call. */
+/* Finds out what to save. Called once, before the first mf_xstate_call(). */
 void mf_xstate_start(void);
 
 /*
- * For functions that the program's call may reach with a stack that is not aligned to 16 bytes, and which
- * call the C library. (The C library's own malloc does not mind as long as its fast path suffices.)
+ * For functions that call the C library and that the program may call with a stack that is not aligned to 16
+ * bytes. (The fast path of the C library's own malloc works with such a stack, so programs get away with it.)
  */
 #ifdef __x86_64__
-#define MF_ALIGNED_STACK __attribute__((force_align_arg_pointer, noinline)) /* inlined, it would do nothing */
+#define MF_ALIGNED_STACK __attribute__((force_align_arg_pointer, noinline)) /* has no effect on an inlined function */
 #else
 #define MF_ALIGNED_STACK
 #endif
