@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl's entry.
+// Entry point of massif-ctl.
 
 #include "ctl/cmd/command.h"
 #include "ctl/launch/launch.h"

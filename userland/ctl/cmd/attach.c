@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl attach: profiles the pages of a process that runs already, until told to stop.
+// massif-ctl attach: profiles the pages of a running process until a signal, the end of --duration or of the
+// process.
 
 #include <errno.h>
 #include <math.h>
@@ -28,23 +29,23 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125,	   /* a file could be written nowhere */
+	STATUS_LOST = 125,	   /* an output file could not be written anywhere */
 	DURATION_MAX = 1000000000, /* seconds */
 };
 
-/* What was asked for, beside the options. */
+/* The command's own arguments. */
 struct request {
 	pid_t pid;
-	double duration; /* seconds; 0: until it ends or we are told to stop */
+	double duration; /* seconds; 0: until the process ends or massif-ctl is stopped */
 };
 
-/* One attaching. */
+/* The state of one attach command. */
 struct attachment {
 	const struct mf_options *options;
 	struct mf_pidproc process;
 	struct mf_signals signals;
 	struct mf_recording recording;
-	struct mf_control *control; /* NULL: none could be had */
+	struct mf_control *control; /* NULL: not available */
 	int timer;
 };
 
@@ -79,8 +80,8 @@ static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
 }
 
 /*
- * Sorts @argv: the process and --duration, in any place, to @request; what is left to @options, of
- * room for all. Returns how many those are, or -errno.
+ * Parses the pid and --duration, which may stand anywhere in @argv, into @request, and moves all other words to
+ * @options, which has room for @argc. Returns the number of words in @options, or -errno.
  */
 static int sort_words(int argc, char **argv, struct request *request, char **options,
 		      struct mf_error *err)
@@ -114,7 +115,7 @@ static int make_timer(double seconds, int *timer, struct mf_error *err)
 	*timer = -1;
 	if (seconds <= 0)
 		return 0;
-	/* Zero would never come. */
+	/* A timer set to zero would never expire. */
 	if (!when.it_value.tv_sec && !when.it_value.tv_nsec)
 		when.it_value.tv_nsec = 1;
 	*timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -123,7 +124,7 @@ static int make_timer(double seconds, int *timer, struct mf_error *err)
 	return 0;
 }
 
-/* Was massif-ctl told to stop? A stop of the terminal stops it as any program. */
+/* Reads pending signals; returns whether one of them ends massif-ctl. Stop signals of the terminal are obeyed. */
 static bool told_to_stop(struct attachment *a)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -153,7 +154,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 
 static const struct mf_control_ops control_ops = { .list = list, .snapshot = snapshot };
 
-/* Reads until it has ended, time is up, or a signal says so. Returns 0 or -errno. */
+/* Records until the process ends, the time is up or a signal arrives. Returns 0 or -errno. */
 static int follow(struct attachment *a, struct mf_error *err)
 {
 	struct pollfd polled[] = {
@@ -179,7 +180,7 @@ static int follow(struct attachment *a, struct mf_error *err)
 	return 0;
 }
 
-/* Attaches, and writes the files in the end. Returns the exit status. */
+/* Attaches, records and writes the files. Returns the exit status. */
 static int record(struct attachment *a)
 {
 	pid_t pid = a->process.pid;
@@ -187,7 +188,7 @@ static int record(struct attachment *a)
 	int ret;
 
 	ret = mf_pages_join(a->recording.pages, pid, &err);
-	/* If it is still the one that we looked at, then so was the one that was attached to. */
+	/* The pidfd is still valid, so the pid was not reused before the attach. */
 	if (!ret && !mf_pidproc_is_alive(&a->process))
 		ret = mf_error_set(&err, -ESRCH, "process %d has ended just now", (int)pid);
 	if (ret)
@@ -196,7 +197,10 @@ static int record(struct attachment *a)
 	mf_message_say(MF_MESSAGE_NOTE, "attached to process %d (%.*s)%s", (int)pid,
 		       (int)strcspn(a->process.cmd, "\n"), a->process.cmd,
 		       a->timer < 0 ? "; Ctrl-C detaches" : "");
-	/* Without it the profile is the same; only nobody can look at it before its end. */
+	/*
+	 * Without the control socket, other commands cannot read the profile while it runs; the result is the
+	 * same.
+	 */
 	if (mf_control_open(&control_ops, &a->recording, &a->control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
 	ret = follow(a, &err);
@@ -262,7 +266,7 @@ static int attach_with(struct mf_options *options, const struct mf_defaults *def
 				      "Use --help for more information.");
 		return refuse(&err);
 	}
-	/* There is no other way to look at a program that was not prepared for it. */
+	/* A program that was not started by massif-ctl can be profiled in pages mode only. */
 	options->heap = true;
 	options->pages_as_heap = true;
 	mf_message_set_level(options->verbosity);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verbs of massif-ctl, one file each. */
+/* The table of massif-ctl's commands. Each command has its own file. */
 #ifndef MASSIF_CTL_COMMAND_H
 #define MASSIF_CTL_COMMAND_H
 
@@ -7,19 +7,22 @@
 
 struct mf_command {
 	const char *name, *usage, *summary;
-	/* @argv starts behind the verb and ends with NULL. Returns the exit status. */
+	/*
+	 * Runs the command. @argv holds the words after the command's name, ended by NULL. Returns the exit
+	 * status.
+	 */
 	int (*run)(int argc, char **argv);
-	const char *details; /* for its --help: paragraphs; NULL: the summary says it all */
-	bool has_options;    /* it takes the options of profiles, too */
+	const char *details; /* paragraphs for the command's --help; NULL: the summary is enough */
+	bool has_options;    /* accepts the profiling options, too */
 };
 
 extern const struct mf_command mf_commands[];
 extern const unsigned int mf_n_commands;
 
-/* Runs the verb that argv[1] names, or run if it names none. Returns the exit status. */
+/* Runs the command that argv[1] names, or else the run command. Returns the exit status. */
 int mf_command_dispatch(int argc, char **argv);
 
-/* Prints the help of a single verb, which is named @name. Returns the exit status. */
+/* Prints the help of the command @name. Returns the exit status. */
 int mf_command_explain(const char *name);
 
 int mf_command_run(int argc, char **argv);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// The table of massif-ctl's verbs.
+// The table of massif-ctl's commands.
 
 #include "command.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* For the verbs that read a running profile. */
+/* Help text shared by the commands that read a running profile. */
 #define SNAPSHOT_DETAILS(file)                                                                     \
 	"  Writes to the file, " file " by default; - is standard output. If several profiles are\n" \
 	"  running, --pid selects one; massif-ctl list shows them. The program and its profile go on\n" \
@@ -68,7 +68,7 @@ int mf_command_dispatch(int argc, char **argv)
 
 		if (strcmp(argv[1], command->name))
 			continue;
-		/* run --help is that of all, as it is without a verb. */
+		/* run --help prints the general help, like --help without a command. */
 		if (is_help(argv[2]) && command->run != mf_command_run)
 			return mf_command_explain(command->name);
 		return command->run(argc - 2, argv + 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl help: the verbs and options.
+// massif-ctl help: lists the commands and options.
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl list: the profiles that grow now.
+// massif-ctl list: lists the running profiles.
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl rescue: goes on with a profile whose massif-ctl was killed, while its process still runs.
+// massif-ctl rescue: recovers a profile whose massif-ctl was killed while its process still runs.
 //
-// The profile is in the process's memory, and complete. Where this process may open the file behind that, it
-// becomes the aggregator that the other one was. Otherwise it can only write the profile as it is now.
+// The complete profile is in the process's memory. If this user may open the file behind that memory, this
+// massif-ctl takes over as its aggregator. Otherwise it can only write the profile as it is now.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,23 +33,23 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125, /* a file could be written nowhere */
-	TRIES = 20,	   /* to see a process at rest that does not wait for that */
-	LOOSE_TRIES = 10,  /* of these, the first want no event at all meanwhile */
-	EXTRA_WORDS = 4096, /* options of the profile, beside those of the command line */
+	STATUS_LOST = 125, /* an output file could not be written anywhere */
+	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
+	LOOSE_TRIES = 10,  /* these first attempts require that no event at all happens meanwhile */
+	EXTRA_WORDS = 4096, /* room for the profile's original options, beside those of the command line */
 };
 
-/* One rescue. */
+/* The state of one rescue command. */
 struct rescue {
 	pid_t pid;
 	struct mf_options *options;
-	char **words; /* of the command line, without the process */
+	char **words; /* of the command line, without the pid */
 	int n_words;
 	struct mf_pidproc process;
 	struct mf_mappings mappings;
 	struct mf_origin origin;
-	char *names[2]; /* of files, that were made absolute; owned */
-	bool own_user;	/* the process is of this user */
+	char *names[2]; /* output file names that were made absolute; owned */
+	bool own_user;	/* the process belongs to this user */
 };
 
 static int refuse(const struct mf_error *err)
@@ -77,15 +77,18 @@ static int sort_words(int argc, char **argv, struct rescue *rescue, struct mf_er
 	return 0;
 }
 
-/* @name in @directory; what is absolute stays. NULL if there is no memory. */
+/*
+ * Returns @name relative to @directory; an absolute name is copied unchanged. The caller frees it; NULL if out
+ * of memory.
+ */
 static char *anchor(const char *directory, const char *name)
 {
 	return *name == '/' || !*directory ? strdup(name) : mf_background_join(directory, name);
 }
 
 /*
- * The options of the profile, and behind them those of the command line. Of another user's process nothing
- * decides on where this one writes.
+ * Parses the profile's original options and then those of the command line. A process of another user does not
+ * decide where this massif-ctl writes.
  */
 static int take_options(struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
@@ -117,17 +120,17 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	options->log_fd = STDERR_FILENO;
 	options->wish = MF_OPTIONS_RUN;
 	options->wait = false;
-	/* "(none)", if the file mentions none of them. */
+	/* The description is "(none)" if the file mentions no options. */
 	if (rescue->n_words && options->desc && *options->desc == '(')
 		free(mf_take(options->desc, NULL));
 	ret = mf_options_parse(options, rescue->n_words, rescue->words, &used, err);
-	/* What was counted is decided. */
+	/* The unit of time cannot change for a profile that is already running. */
 	if (model->options.time_unit <= MF_TIME_BYTES)
 		options->model.time_unit = model->options.time_unit;
 	return ret;
 }
 
-/* What must be so of the session at @store. */
+/* Checks that the session in @store can be rescued: it has no aggregator, and belongs to this process. */
 static int check(const struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
 	pid_t owner = store->header->pid, aggregator = mf_origin_aggregator(store);
@@ -163,7 +166,7 @@ static const char *cmd_of(const struct rescue *rescue)
 	return rescue->origin.cmd && *rescue->origin.cmd ? rescue->origin.cmd : rescue->process.cmd;
 }
 
-/* Its first word, for messages. */
+/* Stores the first word of the command in @path, for messages. */
 static const char *path_of(const struct rescue *rescue, char path[static 4096])
 {
 	const char *cmd = cmd_of(rescue);
@@ -172,7 +175,7 @@ static const char *path_of(const struct rescue *rescue, char path[static 4096])
 	return path;
 }
 
-/* Looks at all that the file is made of, so that it is copied. Returns whether it is of one moment. */
+/* Generates all output once, so that every page it needs is copied. Returns whether the copies are consistent. */
 static bool look_through(const struct mf_heap_process *process, int try)
 {
 	static const enum mf_control_verb verbs[] = { MF_CONTROL_ALL_SNAPSHOTS,
@@ -188,7 +191,7 @@ static bool look_through(const struct mf_heap_process *process, int try)
 	return mf_replica_is_current(try < LOOSE_TRIES);
 }
 
-/* Writes the file of what is in the process's memory now. */
+/* Writes the profile as it is in the process's memory now. Returns 0 or -errno. */
 static int write_now(struct rescue *rescue, struct mf_error *err)
 {
 	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
@@ -233,7 +236,7 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 				   (int)rescue->pid);
 	else
 		mf_heap_process_write(process);
-	/* What is mapped there is not the process's own. */
+	/* The store is the replica's, so it must not be detached with @process. */
 	mf_mapped_deinit(&process->mapped, &process->store);
 	memset(&process->store, 0, sizeof(process->store));
 	mf_heap_process_destroy(process);
@@ -242,7 +245,10 @@ out:
 	return ret;
 }
 
-/* The file of the session, where this process may have it; a negative number: it may not. */
+/*
+ * Opens the file of the session for reading and writing. Returns a descriptor, or a negative number if this
+ * user may not open it.
+ */
 static int open_session(const struct rescue *rescue)
 {
 	char path[96];
@@ -297,7 +303,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	return mf_heap_process_snapshot(process, verb, out, err);
 }
 
-/* A run that has no program of its own, only a process that was left behind. */
+/* A mode without a program to launch, for a process that is already running. */
 static const struct mf_mode mode = {
 	.survivors = survivors,
 	.pause = pause_threads,
@@ -326,7 +332,7 @@ static void serve(void *control)
 	mf_control_serve(control);
 }
 
-/* Accompanies the processes of @family to their ends. */
+/* Supervises the processes of @family until they have ended. */
 static void accompany(struct mf_run *run, struct mf_heap_family *family)
 {
 	struct mf_control *control = NULL;
@@ -351,7 +357,10 @@ static void accompany(struct mf_run *run, struct mf_heap_family *family)
 	mf_control_close(control);
 }
 
-/* Becomes the aggregator of the process whose session is the file @memory, which it takes over. */
+/*
+ * Becomes the aggregator of the process whose session is in the file @memory, which is taken over. Returns 0
+ * when the profile is complete, or -errno.
+ */
 static int go_on(struct rescue *rescue, int memory, struct mf_error *err)
 {
 	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };

@@ -23,13 +23,13 @@
 #include "symbols/truncation.h"
 
 enum {
-	STATUS_REFUSED = 1,	    /* something is wrong with the options or with massif */
-	STATUS_LOST = 125,	    /* a file could be written nowhere */
-	STATUS_NOT_EXECUTABLE = 126, /* as env(1) has them */
+	STATUS_REFUSED = 1,	    /* wrong options, or massif itself failed */
+	STATUS_LOST = 125,	    /* an output file could not be written anywhere */
+	STATUS_NOT_EXECUTABLE = 126, /* this and the next as in env(1) */
 	STATUS_NOT_FOUND = 127,
 };
 
-/* The program and its arguments with blanks between, and nothing quoted. */
+/* Joins the program and its arguments with blanks, unquoted. */
 static char *join(char *const *words)
 {
 	mf_auto_free char *text = NULL;
@@ -49,13 +49,13 @@ static int refuse(int status, const struct mf_error *err)
 	return status;
 }
 
-/* Status for a program that could not be executed because of @code. */
+/* Returns the exit status for a program that could not be executed because of @code. */
 static int exec_status(int code)
 {
 	return code == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-/* Ends as the program did. */
+/* Ends massif-ctl with the status or signal with which the program ended. */
 static int end_like(int status)
 {
 	if (WIFSIGNALED(status))
@@ -76,7 +76,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* From the program's start to its end. Returns its status as of waitpid(2). */
+/* Supervises the program from its start to its end. Returns its status in the format of waitpid(2). */
 static int accompany(struct mf_run *run, const struct mf_mode *mode)
 {
 	struct mf_run_facts facts = { .took_ms = now_ms() };
@@ -86,7 +86,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 
 	run->status = W_EXITCODE(STATUS_REFUSED, 0);
 
-	/* Not before: the program is to find signals as we did. */
+	/* Changes signal handling, so not before the program is started: it inherits the original one. */
 	mf_truncation_endure();
 	mf_logfile_name(run->log, run->pid);
 	mf_statistics_begin(run->options, run->pid);
@@ -94,7 +94,10 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	mode->started(run);
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
-	/* Without it the profile is the same; only nobody can look at it before its end. */
+	/*
+	 * Without the control socket, other commands cannot read the profile while it runs; the result is the
+	 * same.
+	 */
 	if (mf_control_open(&mode->control, run, &control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
 	run->supervision.control_fd = mf_control_fd(control);

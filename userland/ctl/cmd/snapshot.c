@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: a file of a profile that grows.
+// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: write a file from a running profile.
 
 #include <errno.h>
 #include <signal.h>
@@ -24,11 +24,11 @@
 
 enum {
 	MODE_HEAP = 0644,
-	MODE_PAGES = 0600, /* made from copies of the program's stack */
+	MODE_PAGES = 0600, /* private, since it is made from copies of the program's stack */
 };
 
 struct request {
-	pid_t pid; /* 0: the only one */
+	pid_t pid; /* 0: the only profile */
 	const char *file;
 };
 
@@ -68,7 +68,7 @@ static int parse(int argc, char **argv, struct request *request, struct mf_error
 	return code;
 }
 
-/* Adds a line for each profile that was launched or attached to, as many as the message has room for. */
+/* Appends to the message a line for each profile that was launched or attached to, as far as they fit. */
 static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
 {
 	size_t used = strlen(err->text);
@@ -89,7 +89,7 @@ static void list_candidates(const struct mf_profiled_list *list, struct mf_error
 	}
 }
 
-/* The one that is meant; NULL, with words, if that is not clear. */
+/* Returns the profile selected by @pid, or the only one; NULL with a message if there is none or several. */
 static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid_t pid,
 					struct mf_error *err)
 {
@@ -135,7 +135,7 @@ static int copy_to_output(int fd, struct mf_error *err)
 	return 0;
 }
 
-/* Returns 0; *@elsewhere: it was written to another place, and the user was told where. */
+/* Writes the file. Returns 0 or -errno. *@elsewhere is set if it was saved under another name, which is reported. */
 static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct mf_error *err)
 {
 	const struct mf_outfile_source source = {
@@ -144,7 +144,7 @@ static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct m
 	mf_auto_free char *saved = NULL;
 	int code;
 
-	/* It is an error of the write then, and what was written goes again. */
+	/* Exceeding a limit becomes an error of write(), after which the partial file is removed. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	code = mf_outfile_write(path, &source, &saved, err);
@@ -154,7 +154,7 @@ static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct m
 	return code;
 }
 
-/* The name of an execution tree is expanded, and says which of two formats it has. */
+/* Expands the name of an xtree file, whose suffix decides between two formats. */
 static int choose_format(const struct request *request, pid_t pid, enum mf_control_verb *verb,
 			 char **name, struct mf_error *err)
 {
@@ -165,7 +165,7 @@ static int choose_format(const struct request *request, pid_t pid, enum mf_contr
 	return code;
 }
 
-/* Massif's words for an execution tree go where Massif's go. */
+/* Like Massif, reports an execution tree on standard output. */
 static void say_written(const struct mf_profiled *profiled, const char *file, bool is_xtree)
 {
 	struct mf_output_name program;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl version: which one this is.
+// massif-ctl version: prints the version.
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Asks running aggregators for their profiles.
+// Requests profiles from running instances of massif-ctl.
 
 #include "client.h"
 
@@ -21,17 +21,17 @@
 #include "ctl/message/message.h"
 
 enum {
-	PATIENCE_S = 60, /* symbols of a large program take their time */
-	LIST_PATIENCE_MS = 10000, /* for all together; they only have to come by */
-	CONNECT_TRIES = 5, /* others may be before us; but a socket that never accepts is no aggregator */
+	PATIENCE_S = 60, /* for one answer; symbols of a large program take time */
+	LIST_PATIENCE_MS = 10000, /* for all lists together */
+	CONNECT_TRIES = 5, /* the queue may be full for a moment; a socket that never accepts is not massif-ctl's */
 	CONNECT_WAIT_MS = 10,
 };
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
 /*
- * Connects to the abstract @name, if it is of who we believe, and does not wait. Returns a descriptor or
- * -errno; -EAGAIN where the queue is full.
+ * Connects to the abstract socket @name without blocking, and checks that it belongs to this user (root trusts
+ * all). Returns a descriptor or -errno; -EAGAIN if the queue is full.
  */
 static int connect_at_once(const char *name)
 {
@@ -69,7 +69,7 @@ static int send_request(int guest, enum mf_control_verb verb, pid_t pid)
 		       -errno;
 }
 
-/* The descriptor in @message, or -1; there is room for one. */
+/* Returns the descriptor in @message, or -1. There is room for one. */
 static int take_descriptor(struct msghdr *message)
 {
 	struct cmsghdr *control = CMSG_FIRSTHDR(message);
@@ -83,8 +83,8 @@ static int take_descriptor(struct msghdr *message)
 }
 
 /*
- * The answer of @guest. *@text is owned by the caller. *@fd is -1 if none came. Returns what the
- * aggregator says, or -EPROTO when it does not speak our language.
+ * Receives the answer of @guest. *@text is owned by the caller; *@fd is -1 if there was no descriptor. Returns
+ * the code of the answer, or -EPROTO if it is malformed.
  */
 static int receive(int guest, char **text, int *fd)
 {
@@ -123,7 +123,7 @@ static int receive(int guest, char **text, int *fd)
 	return answer.code;
 }
 
-/* One question and its answer, as receive(). */
+/* Sends one request and receives its answer. Returns as receive(). */
 static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **text, int *fd)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
@@ -137,7 +137,7 @@ static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **te
 	}
 	if (guest < 0)
 		return guest;
-	/* From here on it waits, and not too long. */
+	/* The connection exists: now block, with a timeout. */
 	setsockopt(guest, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	fcntl(guest, F_SETFL, 0);
@@ -145,7 +145,7 @@ static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **te
 	return code ? code : receive(guest, text, fd);
 }
 
-/* Takes a line of a list apart, at its tabs. */
+/* Parses one line of a list, with fields separated by tabs. */
 static int add_line(struct mf_profiled_list *list, const char *socket, const char *line)
 {
 	struct mf_profiled *items, *item;
@@ -166,7 +166,7 @@ static int add_line(struct mf_profiled_list *list, const char *socket, const cha
 	item->socket = strdup(socket);
 	item->mode = strdup(mode);
 	item->cmd = strdup(line + at);
-	/* Of any user, to root: nothing that a terminal would obey. */
+	/* The command may come from another user: remove characters that control a terminal. */
 	for (char *c = item->cmd; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
@@ -185,18 +185,18 @@ static int add_lines(struct mf_profiled_list *list, const char *socket, char *te
 	return code;
 }
 
-/* One that is asked for its list. */
+/* An instance that is asked for its list. */
 struct asked {
-	char *socket; /* owned, as the text */
+	char *socket; /* owned, like @text */
 	char *text;   /* its answer */
-	int tries;    /* to connect that are left */
+	int tries;    /* remaining attempts to connect */
 };
 
-/* All that are asked, at once: some may be no aggregators, and let us wait. */
+/* All instances are asked in parallel, because sockets that only have the right name may never answer. */
 struct round {
 	struct asked *asked;
-	struct pollfd *polled; /* of each, the connection; a negative number: none */
-	size_t n, waiting; /* for an answer */
+	struct pollfd *polled; /* the connection of each; fd is negative if there is none */
+	size_t n, waiting; /* number of answers outstanding */
 };
 
 static void end_round(struct round *round)
@@ -228,7 +228,7 @@ static int add_asked(struct round *round, const char *socket)
 	return asked[round->n++].socket ? 0 : -ENOMEM;
 }
 
-/* By the names in /proc/net/unix. */
+/* Finds the sockets in /proc/net/unix. */
 static int find_asked(struct round *round, FILE *sockets)
 {
 	mf_auto_free char *line = NULL;
@@ -236,7 +236,10 @@ static int find_asked(struct round *round, FILE *sockets)
 	int code = 0;
 
 	while (!code && getline(&line, &room, sockets) > 0) {
-		/* Only a socket that listens has its name there once; connections have it, too. */
+		/*
+		 * The file lists a listening socket and its connections under the same name; accept only the
+		 * former.
+		 */
 		char *name = strstr(line, " @" MF_CONTROL_PREFIX);
 		unsigned int flags;
 
@@ -249,7 +252,7 @@ static int find_asked(struct round *round, FILE *sockets)
 	return code;
 }
 
-/* Connects and asks; where there is no room it will be tried again. Returns whether it has to be. */
+/* Connects and sends the request. Returns true if the queue was full and another attempt is due. */
 static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 {
 	int fd;
@@ -268,7 +271,7 @@ static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 	return false;
 }
 
-/* It has answered, or has ended meanwhile, or is not what its name says. */
+/* Reads an answer. It may also be that the instance has ended, or is not massif-ctl. */
 static void take_answer(struct asked *asked, struct pollfd *polled)
 {
 	mf_auto_close int fd = -1;
@@ -370,7 +373,7 @@ int mf_ask_file(const struct mf_profiled *profiled, enum mf_control_verb verb, i
 		return mf_error_set(err, code,
 				    "the massif-ctl that profiles process %d does not answer: %s",
 				    (int)profiled->pid, strerror(-code));
-	/* Memory that stays as it is, and nothing that could keep us waiting. */
+	/* Accept only sealed memory, which cannot change, and from which reading cannot block. */
 	if ((fcntl(*fd, F_GET_SEALS) & SEALS) != SEALS || lseek(*fd, 0, SEEK_SET) < 0)
 		return mf_error_set(err, -EPROTO, "no file came from the massif-ctl that profiles "
 						  "process %d",

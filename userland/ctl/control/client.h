@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Asks running aggregators for their profiles; see control.h. */
+/* Requests profiles from running instances of massif-ctl; server.h describes the protocol. */
 #ifndef MASSIF_CTL_ASK_H
 #define MASSIF_CTL_ASK_H
 
@@ -10,33 +10,33 @@
 #include "base/error.h"
 #include "server.h"
 
-/* A profile that grows now. */
+/* A running profile. */
 struct mf_profiled {
-	char *socket; /* of its aggregator; owned, as all text here */
+	char *socket; /* of its aggregator; owned, like all strings here */
 	pid_t pid;
 	char *mode;
 	uint64_t bytes;
 	int64_t ms;
 	char *cmd;
-	int is_first; /* of its aggregator: what it was started for */
+	int is_first; /* the process that its aggregator was started for */
 };
 
 struct mf_profiled_list {
 	struct mf_profiled *items;
 	size_t count;
-	size_t n_silent; /* who listen where aggregators do, and did not answer in time */
+	size_t n_silent; /* sockets with the right name that did not answer in time */
 };
 
-/* The profiles of this user; for root, of all users. Returns 0 or -errno. */
+/* Lists the profiles of this user; for root, of all users. Returns 0 or -errno. */
 int mf_ask_list(struct mf_profiled_list *list, struct mf_error *err);
 void mf_ask_free(struct mf_profiled_list *list);
 
-/* Tells of those that did not answer: what is not in the list may be theirs. */
+/* Reports that some sockets did not answer, so the list may be incomplete. */
 void mf_ask_say_silent(const struct mf_profiled_list *list);
 
 /*
- * Asks for a file of @profiled. *@fd has it from its start and is the caller's to close. Returns 0; or
- * -errno, with the words of the aggregator in @err.
+ * Requests a file from @profiled. *@fd is positioned at its start; the caller closes it. Returns 0, or -errno
+ * with the message of the other instance in @err.
  */
 int mf_ask_file(const struct mf_profiled *profiled, enum mf_control_verb verb, int *fd,
 		struct mf_error *err);

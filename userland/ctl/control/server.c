@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The control socket of an aggregator: answers questions about its profiles while they grow.
+// The control socket: answers requests of other massif-ctl commands about running profiles.
 
 #include "server.h"
 
@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 
 enum {
-	GUESTS_MAX = 8, /* connections that have not asked yet; the oldest goes for a new one */
+	GUESTS_MAX = 8, /* connections without a request yet; a further one replaces the oldest */
 	TRIES = 8,
 };
 
@@ -35,7 +35,7 @@ void mf_control_print_profile(FILE *out, pid_t pid, const char *mode, uint64_t b
 			      const char *cmd)
 {
 	fprintf(out, "%d\t%s\t%" PRIu64 "\t%" PRId64 "\t", (int)pid, mode, bytes, ms);
-	/* One line, whatever the arguments are. */
+	/* Replace control characters, so that each profile is one line. */
 	for (; *cmd; cmd++)
 		fputc((unsigned char)*cmd < ' ' ? ' ' : *cmd, out);
 	fputc('\n', out);
@@ -144,7 +144,10 @@ static void admit(struct mf_control *control)
 	control->guests[control->n_guests++] = fd;
 }
 
-/* Sends @text, and @fd if it is not negative. Who does not take it at once goes without. */
+/*
+ * Sends an answer with @text, and with @fd unless it is negative. If the peer cannot receive it at once, it is
+ * dropped.
+ */
 static void send_answer(int guest, int code, const char *text, int fd)
 {
 	struct mf_control_answer answer = {
@@ -220,7 +223,7 @@ static void answer(struct mf_control *control, int guest)
 
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	/* What is not a question gets no answer. */
+	/* Invalid requests are not answered. */
 	if (size == (ssize_t)sizeof(request) && request.magic == MF_CONTROL_MAGIC &&
 	    request.verb < MF_CONTROL_VERBS && request.pid >= 0) {
 		if (request.verb == MF_CONTROL_LIST)

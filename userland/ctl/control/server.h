@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control socket of an aggregator: other massif-ctls of the same user, and root's, ask it for its
- * profiles while they grow.
+ * The control socket: other massif-ctl commands, of the same user or root, request running profiles through it.
  *
- * It is a socket of packets with an abstract name that nobody can guess,
- * "massif-ctl/<pid>/<random>", found by looking through /proc/net/unix. Names there can be had by
- * anybody, so each side looks at the other's credentials: the aggregator answers its own user and
- * root, and who asks believes only a socket of his own user (root: any). A connection is one struct
- * mf_control_request and one answer: a struct mf_control_answer with text behind it, and for files a
- * descriptor of memory with the contents. The aggregator never opens a file that somebody names.
+ * It is a SOCK_SEQPACKET socket with an abstract, unguessable name, "massif-ctl/<pid>/<random>", which clients
+ * find in /proc/net/unix. Anybody can create such a name, so each side checks the other's credentials: the
+ * server answers its own user and root; a client trusts only sockets of its own user (root: any). A connection
+ * carries one struct mf_control_request and one answer: a struct mf_control_answer followed by text and, for
+ * files, a descriptor of memory with the contents. The server never opens a file that a client names.
  */
 #ifndef MASSIF_CTL_CONTROL_H
 #define MASSIF_CTL_CONTROL_H
@@ -21,7 +19,7 @@
 
 #define MF_CONTROL_PREFIX "massif-ctl/"
 #define MF_CONTROL_MAGIC  0x4c54434du
-#define MF_CONTROL_TEXT	  32768 /* of an answer at most */
+#define MF_CONTROL_TEXT	  32768 /* maximum length of the text in an answer */
 
 enum mf_control_verb {
 	MF_CONTROL_LIST,
@@ -29,29 +27,29 @@ enum mf_control_verb {
 	MF_CONTROL_DETAILED_SNAPSHOT,
 	MF_CONTROL_ALL_SNAPSHOTS,
 	MF_CONTROL_XTMEMORY,	/* in Callgrind's format */
-	MF_CONTROL_XTMEMORY_MS, /* in Massif's */
+	MF_CONTROL_XTMEMORY_MS, /* in Massif's format */
 	MF_CONTROL_VERBS,
 };
 
 struct mf_control_request {
 	uint32_t magic;
 	uint32_t verb; /* enum mf_control_verb */
-	int32_t pid;   /* of the profiled process; 0: the first one. Of no meaning with LIST */
+	int32_t pid;   /* of the profiled process; 0: the first one; ignored for LIST */
 	uint32_t reserved; /* 0 */
 };
 
 struct mf_control_answer {
 	uint32_t magic;
 	int32_t code;  /* 0 or -errno */
-	uint32_t bytes; /* of the text behind: a list, or what was wrong */
+	uint32_t bytes; /* length of the text that follows: a list, or an error message */
 	uint32_t reserved;
 };
 
-/* What an aggregator can be asked. Both print to @out. */
+/* Implements the requests. Both functions print to @out. */
 struct mf_control_ops {
-	/* A line for each profile: mf_control_print_profile(). */
+	/* Prints a line for each profile with mf_control_print_profile(). */
 	void (*list)(void *data, FILE *out);
-	/* A file of the profile of process @pid, or of the first. Returns 0 or -errno. */
+	/* Prints a file of the profile of process @pid (0: of the first). Returns 0 or -errno. */
 	int (*snapshot)(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 			struct mf_error *err);
 };
@@ -61,15 +59,15 @@ void mf_control_print_profile(FILE *out, pid_t pid, const char *mode, uint64_t b
 
 struct mf_control;
 
-/* @ops and @data must outlive it. Returns 0 or -errno. */
+/* Opens the socket. @ops and @data must outlive it. Returns 0 or -errno. */
 int mf_control_open(const struct mf_control_ops *ops, void *data, struct mf_control **control,
 		    struct mf_error *err);
-void mf_control_close(struct mf_control *control); /* NULL is allowed */
+void mf_control_close(struct mf_control *control); /* may be NULL */
 
-/* The descriptor to poll for POLLIN; -1 for NULL. */
+/* The descriptor to poll for POLLIN; -1 if @control is NULL. */
 int mf_control_fd(const struct mf_control *control);
 
-/* Answers what there is to answer. Never waits for those who ask. */
+/* Answers all pending requests. Never blocks on a client. */
 void mf_control_serve(struct mf_control *control);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl doctor: what works here, what does not, and what to do about it.
+// massif-ctl doctor: checks what works on this machine, and says what to do about the rest.
 
 #include "doctor.h"
 
@@ -19,7 +19,7 @@
 #include "ctl/cmd/command.h"
 #include "ctl/message/message.h"
 
-/* A mode and all there is to see of it. */
+/* A mode and its checks. */
 struct ward {
 	const char *name, *job;
 	const struct mf_check *checks;
@@ -69,7 +69,7 @@ char *mf_doctor_read_line(const char *path)
 	return mf_take(line, NULL);
 }
 
-/* In a child: this massif-ctl, with @out as its file and @err for what it says. */
+/* Runs in a child: executes this massif-ctl with its output file at @out and its messages at @err. */
 static void run_trial(const char *mode, int out, int err) __attribute__((noreturn));
 
 static void run_trial(const char *mode, int out, int err)
@@ -91,7 +91,7 @@ static void run_trial(const char *mode, int out, int err)
 	_exit(1);
 }
 
-/* The text that was written to @fd, to be freed. */
+/* Returns the text in the file @fd, to be freed. */
 static char *text_of(int fd)
 {
 	char *text = calloc(1, 65536);
@@ -104,7 +104,7 @@ static char *text_of(int fd)
 	return text;
 }
 
-/* Whether the profile @text has counted something. */
+/* Returns whether a snapshot of the profile @text contains heap bytes. */
 static bool has_bytes(const char *text)
 {
 	while (text && (text = strstr(text, "\nmem_heap_B="))) {
@@ -146,7 +146,7 @@ void mf_doctor_try(const char *mode, struct mf_finding *finding)
 static void print(const char *name, const struct mf_finding *finding)
 {
 	printf("  %-5s %-14s %s\n", words[finding->health], name, finding->text);
-	/* Each line of the advice below the text. */
+	/* Print each line of the advice below the text. */
 	for (const char *rest = finding->advice; *rest;) {
 		int length = (int)strcspn(rest, "\n");
 
@@ -155,7 +155,7 @@ static void print(const char *name, const struct mf_finding *finding)
 	}
 }
 
-/* Returns whether the mode does its job. */
+/* Runs the checks of a mode and prints the results. Returns whether the mode works. */
 static bool visit(const struct ward *ward)
 {
 	struct mf_patient patient = { .ring = { .fd = -1 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What massif-ctl doctor looks at: a table for each mode. */
+/* The checks of massif-ctl doctor: a table for each mode. */
 #ifndef MASSIF_CTL_DOCTOR_H
 #define MASSIF_CTL_DOCTOR_H
 
@@ -11,23 +11,23 @@
 
 enum mf_health {
 	MF_HEALTH_OK,
-	MF_HEALTH_NOTE, /* something cannot be had, but the mode does its main job */
+	MF_HEALTH_NOTE, /* something is missing, but the mode does its main job */
 	MF_HEALTH_BAD,	/* the mode cannot do its main job */
-	MF_HEALTH_OPEN, /* cannot be told, because of what was bad before */
+	MF_HEALTH_OPEN, /* unknown, because an earlier check failed */
 };
 
 struct mf_finding {
 	enum mf_health health;
-	char text[600];	  /* what is the case */
+	char text[600];	  /* the result */
 	char advice[1200]; /* what to do about it; empty: nothing */
 };
 
-/* What the checks share, in their order. */
+/* Data shared by the checks of a mode, which run in order. */
 struct mf_patient {
-	bool loaded;   /* massif.ko */
-	bool modprobe; /* it is installed where modprobe finds it */
-	char *module;  /* where a massif.ko for this kernel lies; NULL: nowhere known. Owned */
-	struct mf_ring ring; /* a session, if one could be had */
+	bool loaded;   /* massif.ko is loaded */
+	bool modprobe; /* massif.ko is installed where modprobe finds it */
+	char *module;  /* path of a massif.ko for this kernel; NULL: none found; owned */
+	struct mf_ring ring; /* valid if @session */
 	bool session;
 };
 
@@ -41,10 +41,10 @@ void mf_finding_set(struct mf_finding *finding, enum mf_health health, const cha
 void mf_finding_advise(struct mf_finding *finding, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Profiles a small program by this massif-ctl with the option @mode, and looks at the file. */
+/* Profiles a small program with this massif-ctl and the option @mode, and checks the file. */
 void mf_doctor_try(const char *mode, struct mf_finding *finding);
 
-/* The first line of @path, to be freed; NULL if it cannot be read. */
+/* Returns the first line of @path, to be freed; NULL if it cannot be read. */
 char *mf_doctor_read_line(const char *path);
 
 extern const struct mf_check mf_doctor_heap[];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What heap mode needs: the shim, memory for a profile, and that a program loads the shim.
+// Checks what heap mode needs: the shim, memory for a profile, and that programs load the shim.
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void try_it(struct mf_patient *patient, struct mf_finding *finding)
 					   "LD_PRELOAD=libmassif-preload.so /bin/true complains");
 }
 
-/* Both modes read names so. */
+/* Names are read by a confined process in both modes. */
 static void look_at_confinement(struct mf_patient *patient, struct mf_finding *finding)
 {
 	int confined = mf_parser_probe();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What pages mode needs: a kernel that lets massif.ko in, its device, its hooks, and the right to.
+// Checks what pages mode needs: a kernel that loads massif.ko, its device, its hooks, and permissions.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static bool exists(const char *format, const char *release)
 	return access(path, F_OK) == 0;
 }
 
-/* Notes where a module for this kernel lies. */
+/* Finds a module for this kernel. */
 static void find_module(struct mf_patient *patient, const char *release)
 {
 	static const char *const installed[] = {
@@ -84,7 +84,7 @@ static void look_for_module(struct mf_patient *patient, struct mf_finding *findi
 	if (patient->loaded && version && strcmp(version, MASSIF_VERSION) == 0) {
 		mf_finding_set(finding, MF_HEALTH_OK, "massif.ko %s is loaded", version);
 	} else if (patient->loaded) {
-		/* The protocol decides; see below. */
+		/* Not an error: the protocol version decides, see look_at_session(). */
 		mf_finding_set(finding, MF_HEALTH_NOTE,
 			       "massif.ko %s is loaded, and this is massif-ctl %s",
 			       version ? version : "of an unknown version", MASSIF_VERSION);
@@ -123,7 +123,7 @@ static void look_for_headers(struct mf_patient *patient, struct mf_finding *find
 				  name.release);
 }
 
-/* The chosen one of words of which it stands in brackets. */
+/* Stores the selected word of @line, which stands in brackets. */
 static void choose_word(const char *line, char word[32])
 {
 	const char *start = strchr(line, '[');
@@ -132,7 +132,7 @@ static void choose_word(const char *line, char word[32])
 		 start ? start + 1 : "");
 }
 
-/* What is not loaded may be kept out. @text says what stands against it. */
+/* Reports that the kernel refuses unsigned modules, unless the module is already loaded. @text names the reason. */
 static void keep_out(const struct mf_patient *patient, struct mf_finding *finding,
 		     const char *text)
 {
@@ -219,7 +219,7 @@ static void look_at_device(struct mf_patient *patient, struct mf_finding *findin
 					   "and adduser USER massif");
 }
 
-/* The least that is a session: what is wanted is whether the hooks work. */
+/* A session of minimal size, to test whether the hooks work. */
 static void look_at_session(struct mf_patient *patient, struct mf_finding *finding)
 {
 	const struct mf_ring_setup setup = { .ring_bytes = 1 << 20, .stack_bytes = 4096 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An output file that is there as a whole, or not at all: written beside its name and then renamed.
+// Writes an output file completely or not at all: under a temporary name, which is then renamed.
 
 #include "outfile.h"
 
@@ -23,7 +23,7 @@ int mf_outfile_explain(const char *path, int code, struct mf_error *err)
 	return mf_error_set(err, code, "cannot write '%.600s': %s", path, strerror(-code));
 }
 
-/* The directory of @path, with its slash; "./" if it has none. To be released with free(). */
+/* Returns the directory of @path with its slash, or "./"; to be freed. */
 static char *directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -31,7 +31,7 @@ static char *directory_of(const char *path)
 	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
 }
 
-/* The number of the descriptor that @path stands for, or -1. */
+/* Returns the descriptor that @path stands for (such as /dev/stdout), or -1. */
 static int descriptor_of(const char *path)
 {
 	static const struct {
@@ -74,7 +74,7 @@ bool mf_outfile_is_special(const char *path)
 	       (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-/* Is @path something that may be written, or replaced? Returns 0 or -errno. */
+/* Checks that @path may be written or replaced. Returns 0 or -errno. */
 static int check_name(const char *path)
 {
 	int fd = descriptor_of(path);
@@ -92,7 +92,10 @@ static int check_name(const char *path)
 	return 0;
 }
 
-/* Opens what mf_outfile_is_special() found; nothing is created or cut. Returns a descriptor or -errno. */
+/*
+ * Opens a special file (see mf_outfile_is_special()) without creating or truncating anything. Returns a
+ * descriptor or -errno.
+ */
 static int open_special(const char *path)
 {
 	mf_auto_close int fd = -1;
@@ -104,11 +107,11 @@ static int open_special(const char *path)
 	if (fd < 0)
 		return -errno;
 	if (own < 0 && (fstat(fd, &st) < 0 || S_ISREG(st.st_mode)))
-		return -EAGAIN; /* it has been exchanged meanwhile */
+		return -EAGAIN; /* it was replaced by a regular file meanwhile */
 	return mf_take(fd, -1);
 }
 
-/* A name nobody can guess, in the directory of @path. NULL when there is no memory. */
+/* Returns an unguessable name in the directory of @path; NULL if out of memory. */
 static char *temporary_of(const char *path)
 {
 	mf_auto_free char *directory = directory_of(path);
@@ -128,8 +131,8 @@ static int open_temporary(const char *name, mode_t mode)
 }
 
 /*
- * The only sure test is to make a file there. access() says yes to root in /proc, and to anybody in a
- * directory that was removed.
+ * Creates a file in the directory as a test, the only reliable one: access() succeeds for root in /proc, and
+ * for anybody in a removed directory.
  */
 static int try_directory_of(const char *path)
 {
@@ -166,7 +169,7 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 		if (fd < 0)
 			return mf_outfile_explain(path, fd, err);
 	} else {
-		/* The rename would also replace what may not be written. */
+		/* The rename could replace a file that may not be written. */
 		int ret = check_name(path);
 
 		if (ret)
@@ -191,7 +194,7 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 	return 0;
 }
 
-/* The stream remembers that a write failed, not why: writing once more tells. */
+/* The stream does not keep the error code of a failed write, so repeat a write. */
 static int reason_of_failure(FILE *stream)
 {
 	clearerr(stream);
@@ -202,8 +205,8 @@ static int reason_of_failure(FILE *stream)
 }
 
 /*
- * Does the file system of @fd find out only later whether what is written has room? Local ones say so at
- * once, and waiting for their disks would make a run of a thousand processes longer by many seconds.
+ * Returns whether the file system of @fd may report a lack of space only later, at fsync(). Local file systems
+ * report it at once; waiting for their disks would cost many seconds in a run with a thousand processes.
  */
 static bool is_remote(int fd)
 {
@@ -221,7 +224,7 @@ static bool is_remote(int fd)
 	return false;
 }
 
-/* Everything is written. Returns 0 or -errno; the stream is closed. */
+/* Flushes and closes the stream. Returns 0 or -errno. */
 static int finish(struct mf_outfile *file)
 {
 	int code = 0;
@@ -263,7 +266,7 @@ void mf_outfile_discard(struct mf_outfile *file)
 	*file = (struct mf_outfile){ 0 };
 }
 
-/* To the end of @file. On an error nothing is left of it. */
+/* Fills the file and commits it. On an error nothing is left of it. */
 static int fill_and_commit(struct mf_outfile *file, const struct mf_outfile_source *source,
 			   struct mf_error *err)
 {
@@ -277,7 +280,7 @@ static int fill_and_commit(struct mf_outfile *file, const struct mf_outfile_sour
 	return code;
 }
 
-/* What a file that should have been @path is called elsewhere: never a device's or descriptor's name. */
+/* Returns the base name for saving @path elsewhere. For a device or a descriptor that is the stem of @source. */
 static const char *stem_of(const char *path, const struct mf_outfile_source *source)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -285,10 +288,7 @@ static const char *stem_of(const char *path, const struct mf_outfile_source *sou
 	return mf_outfile_is_special(path) || !*base ? source->stem : base;
 }
 
-/*
- * Opens a new file for what could not be written to @path, with a name that nobody could have put there.
- * Returns 0 or -errno.
- */
+/* Opens a new file for what could not be written to @path, with an unguessable name. Returns 0 or -errno. */
 static int open_elsewhere(struct mf_outfile *file, const char *directory, const char *path,
 			  const struct mf_outfile_source *source)
 {
@@ -306,7 +306,7 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 		free(mf_take(file->path, NULL));
 		return code;
 	}
-	/* It is there under its name already: that goes, too, if it cannot be written. */
+	/* The file has its final name already; as the temporary one it is removed if writing fails. */
 	file->temporary = strdup(file->path);
 	file->stream = file->temporary ? fdopen(fd, "w") : NULL;
 	if (!file->stream) {
@@ -319,9 +319,9 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 }
 
 #define REFUGES		 2
-#define REFUGE_BYTES_MAX 300 /* the whole name has to fit a message */
+#define REFUGE_BYTES_MAX 300 /* the whole name must fit into a message */
 
-/* Directories in which everybody may make files, best first; NULL: there is no such one. */
+/* Returns the @i-th world-writable directory to save files in, best first; NULL if there is none. */
 static const char *refuge(size_t i)
 {
 	const char *chosen = getenv("TMPDIR");

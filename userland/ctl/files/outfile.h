@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An output file that is there as a whole, or not at all. */
+/* Writes an output file completely or not at all. */
 #ifndef MASSIF_CTL_OUTFILE_H
 #define MASSIF_CTL_OUTFILE_H
 
@@ -10,65 +10,65 @@
 #include "base/error.h"
 
 struct mf_outfile {
-	FILE *stream;	 /* write here */
-	char *path;	 /* the file that appears, or is replaced, with _commit */
-	char *temporary; /* beside it; NULL when @path is no regular file and is written directly */
+	FILE *stream;	 /* to be written by the caller */
+	char *path;	 /* the file that commit creates or replaces */
+	char *temporary; /* temporary name in the same directory; NULL if @path is special and written directly */
 };
 
-/* The words for @path that could not be written because of @code, a -errno. Returns @code. */
+/* Formats the message that @path could not be written because of @code, a -errno. Returns @code. */
 int mf_outfile_explain(const char *path, int code, struct mf_error *err);
 
 /*
- * Can @path be written? Makes a file beside it for a moment, unless @path is a device or the like.
- * Returns 0 or -errno.
+ * Checks that @path can be written, by creating a temporary file next to it unless @path is special. Returns 0
+ * or -errno.
  */
 int mf_outfile_check(const char *path, struct mf_error *err);
 
 /*
- * Is @path one of this process's own descriptors (/dev/stdout, /dev/fd/63, ...), so that they must
- * stay open until it is written?
+ * Returns whether @path is one of this process's own descriptors (/dev/stdout, /dev/fd/63, ...), so that these
+ * must stay open until it is written.
  */
 bool mf_outfile_needs_descriptors(const char *path);
 
-/* Is @path a pipe, a device, a descriptor or the like? Such a thing is written into, and not replaced. */
+/* Returns whether @path is a pipe, a device, a descriptor or the like, which is written to instead of replaced. */
 bool mf_outfile_is_special(const char *path);
 
 /*
- * Opens. @mode is that of a new file, less the umask; a file that is replaced gets it, too. A
- * symbolic link is replaced, never followed, unless it leads to a device, a pipe or the like.
+ * Opens @path for writing. A new or replaced file gets @mode, less the umask. A symbolic link is replaced, not
+ * followed, unless it leads to a special file. Returns 0 or -errno.
  */
 int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, struct mf_error *err);
 
-/* Makes what was written to the stream the file. On an error nothing is left, as with _discard. */
+/* Closes the stream and puts the file in place. Returns 0; on -errno nothing is left, as after discard. */
 int mf_outfile_commit(struct mf_outfile *file, struct mf_error *err);
 
-/* Closes and forgets what was written. Allowed after a failed _open and after _commit. */
+/* Closes the stream and deletes what was written. Allowed after a failed open and after commit. */
 void mf_outfile_discard(struct mf_outfile *file);
 
-/* What a file is made of. */
+/* The contents of a file. */
 struct mf_outfile_source {
 	/*
-	 * Writes all of it to @out; called once more for each file that is tried. Returns 0, or -errno with
-	 * words in @err; -ENOMEM: it cannot be made, whatever the file.
+	 * Writes the contents to @out; called again for each file that is tried. Returns 0, or -errno with a
+	 * message in @err. After -ENOMEM no other file is tried.
 	 */
 	int (*fill)(FILE *out, void *data, struct mf_error *err);
 	void *data;
 	mode_t mode;
-	const char *stem; /* the file's name elsewhere, if it was to be a device, a pipe or a descriptor */
+	const char *stem; /* base name to save it under elsewhere, if the file is special */
 };
 
 /*
- * Writes @path; or, where that fails, a new file of mode 0600 in $TMPDIR or else in /tmp, whose name
- * nobody can guess. *@saved is then that name, to be freed, and @err says both; otherwise it is NULL.
- * Returns 0, or -errno if it is written nowhere.
+ * Writes @path. If that fails, writes a new file of mode 0600 with an unguessable name in $TMPDIR or /tmp; then
+ * *@saved is its name, to be freed, and @err names both files. Otherwise *@saved is NULL. Returns 0, or -errno
+ * if no file was written.
  */
 int mf_outfile_write(const char *path, const struct mf_outfile_source *source, char **saved,
 		     struct mf_error *err);
 
-/* A struct mf_outfile_source's fill: copies the file whose descriptor @data points to. */
+/* For struct mf_outfile_source: copies the file whose descriptor @data points to. */
 int mf_outfile_fill_from(FILE *out, void *data, struct mf_error *err);
 
-/* The second half of it: @err says why @path could not be written. */
+/* Performs only the second step: saves the contents elsewhere. On entry @err says why @path could not be written. */
 int mf_outfile_save(const char *path, const struct mf_outfile_source *source, char **saved,
 		    struct mf_error *err);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Names of output files with %p, %n, %q{VAR} and %% in them.
+// Expands %p, %n, %q{VAR} and %% in names of output files.
 
 #include "outname.h"
 
@@ -10,12 +10,12 @@
 
 #include "base/cleanup.h"
 
-/* Where a name is being expanded. */
+/* The state of one expansion. */
 struct expansion {
-	const char *rest; /* of the pattern, behind the % and its letter */
+	const char *rest; /* of the pattern, after % and its letter */
 	FILE *out;
 	pid_t pid;
-	unsigned int number; /* of the next %n */
+	unsigned int number; /* value of the next %n */
 };
 
 static int expand_percent(struct expansion *e, struct mf_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Names of output files with %p, %n, %q{VAR} and %% in them. */
+/* Expands %p, %n, %q{VAR} and %% in names of output files. */
 #ifndef MASSIF_CTL_OUTNAME_H
 #define MASSIF_CTL_OUTNAME_H
 
@@ -8,9 +8,9 @@
 #include "base/error.h"
 
 /*
- * Expands @pattern for process @pid; 0: it is not known yet, and %p stays as it is. The first %n is @number, each further one is one more, as in
- * Massif. *@name is to be released with free(). Returns 0, -ENOMEM, or -EINVAL with the reason in
- * @err, in Massif's words.
+ * Expands @pattern for process @pid; if @pid is 0, it is unknown, and %p stays. As in Massif, the first %n
+ * becomes @number, and each further one is one higher. The caller frees *@name. Returns 0, -ENOMEM, or -EINVAL
+ * with Massif's message in @err.
  */
 int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
 		      struct mf_error *err);

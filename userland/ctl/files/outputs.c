@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The output files of a run.
 //
-// A name is known by the directory that it is in, by device and inode, and its last part: so it is the same
-// name however it is spelled. A symbolic link is a name of its own, since it is replaced and not followed.
+// A name is identified by device and inode of its directory and by its last component, so different spellings
+// of a name are equal. A symbolic link is a name of its own, because it is replaced and not followed.
 
 #include "outputs.h"
 
@@ -15,11 +15,11 @@
 #include "base/cleanup.h"
 #include "ctl/message/message.h"
 
-/* A name that a file of this run has, or is to have. */
+/* A name that a file of this run has, or is reserved for it. */
 struct claim {
 	dev_t device; /* of the directory */
 	ino_t inode;
-	char *base; /* the name in it; owned */
+	char *base; /* last component of the name; owned */
 	pid_t pid;
 	enum mf_output_kind kind;
 	bool written;
@@ -32,8 +32,8 @@ struct mf_outputs {
 };
 
 static const struct {
-	const char *what;   /* the file has of a process */
-	const char *option; /* that names it */
+	const char *what;   /* description of its contents */
+	const char *option; /* the option that names it */
 } kinds[MF_OUTPUT_KINDS] = {
 	[MF_OUTPUT_PROFILE] = { "the profile", "--massif-out-file" },
 	[MF_OUTPUT_XTREE] = { "the execution tree", "--xtree-memory-file" },
@@ -55,14 +55,14 @@ void mf_outputs_destroy(struct mf_outputs *outputs)
 	free(outputs);
 }
 
-/* Fills device, inode and base of @claim, which points into @path. Returns false if there is no such name. */
+/* Fills device, inode and base of @claim; base points into @path. Returns false if the name cannot be identified. */
 static bool locate(const char *path, struct claim *claim)
 {
 	const char *slash = strrchr(path, '/');
 	mf_auto_free char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	struct stat status;
 
-	/* Devices, pipes and descriptors are written into: nothing is replaced there. */
+	/* Special files are written to, never replaced. */
 	if (!directory || mf_outfile_is_special(path) || stat(directory, &status))
 		return false;
 	claim->device = status.st_dev;
@@ -114,13 +114,13 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 		add(outputs, &claim);
 }
 
-/* Is @claim for the file of @kind of @pid that is not written yet? A later process may have its number. */
+/* Returns whether @claim is reserved for this file and not yet written. A later process may reuse the pid. */
 static bool is_own(const struct claim *claim, enum mf_output_kind kind, pid_t pid)
 {
 	return !claim->written && claim->kind == kind && claim->pid == pid;
 }
 
-/* The @n-th name to try instead of @path, from 1 on. NULL if memory is short. */
+/* Returns the @n-th alternative to @path, from 1 on; NULL if out of memory. */
 static char *alternative(const char *path, pid_t pid, unsigned int n)
 {
 	char *name;
@@ -130,7 +130,7 @@ static char *alternative(const char *path, pid_t pid, unsigned int n)
 	return length < 0 ? NULL : name;
 }
 
-/* @path is @taken, so the file of @kind of @pid goes to @name. */
+/* Reports that @path is @taken, so that the file of @kind of @pid goes to @name. */
 static void say_taken(const char *path, const struct claim *taken, enum mf_output_kind kind, pid_t pid,
 		      const char *name)
 {
@@ -150,8 +150,8 @@ static void say_taken(const char *path, const struct claim *taken, enum mf_outpu
 }
 
 /*
- * The name for the file of @kind of @pid: @path, or what no other file of this run has. Its claim is
- * *@claim; NULL: it has none, since nothing is replaced there. Returns NULL if memory is short.
+ * Chooses the name for the file of @kind of @pid: @path, or an alternative that no other file of this run has.
+ * *@claim is its entry; NULL if it needs none, because nothing is replaced. Returns NULL if out of memory.
  */
 static char *choose(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		    struct claim **claim)

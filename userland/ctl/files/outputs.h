@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The output files of a run: none replaces another one of the same run, and it is known whether one was
- * lost. What an earlier run has left under a name is replaced.
+ * The output files of a run. Ensures that none replaces another of the same run, and records whether one was
+ * lost. Files of earlier runs are replaced.
  */
 #ifndef MASSIF_CTL_OUTPUTS_H
 #define MASSIF_CTL_OUTPUTS_H
@@ -22,30 +22,29 @@ enum mf_output_kind {
 
 struct mf_outputs;
 
-/* NULL if memory is short. */
+/* Returns NULL if out of memory. */
 struct mf_outputs *mf_outputs_create(void);
-void mf_outputs_destroy(struct mf_outputs *outputs); /* NULL is allowed */
+void mf_outputs_destroy(struct mf_outputs *outputs); /* may be NULL */
 
 /*
- * Keeps the name @path for the file of this kind of process @pid, which will be written later. Does
- * nothing if another one has it already, or memory is short.
+ * Reserves the name @path for the file of @kind of process @pid, to be written later. Does nothing if the name
+ * is already taken, or out of memory.
  */
 void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path,
 			pid_t pid);
 
 /*
- * Writes the file of this kind of process @pid to @path, or where it is safe: if another file of this run
- * has that name, `.PID` is added to it, and if it cannot be written there, it goes to $TMPDIR or /tmp.
- * Says so. *@name is where it is, to be freed. Returns 0; or -errno, with words in @err, and the file is
- * lost.
+ * Writes the file of @kind of process @pid to @path, or to a safe place, which is reported: if another file of
+ * this run has that name, `.PID` is appended; if it cannot be written, it goes to $TMPDIR or /tmp. *@name is
+ * the name used, to be freed. Returns 0; on -errno, with a message in @err, the file is lost.
  */
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);
 
-/* How many files of this kind were written under names of their own. */
+/* Returns how many files of @kind were written under names of their own. */
 size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind);
 
-/* A file is lost that mf_outputs_write() never saw. */
+/* Records the loss of a file that was never passed to mf_outputs_write(). */
 void mf_outputs_lose(struct mf_outputs *outputs);
 bool mf_outputs_are_lost(const struct mf_outputs *outputs);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The programs that processes of a family are about to execute, and that have not joined yet.
+// Counts the programs that processes of a family are about to execute and that have not joined yet.
 
 #include "expected.h"
 
@@ -16,7 +16,10 @@ enum {
 	PATIENCE_MS = 1000, /* from the announcement to the program's first event */
 };
 
-/* The path of the program, which is relative to the directory that the process is in; to be freed. */
+/*
+ * Returns the program's path, resolved relative to the working directory of the process, or NULL. The caller
+ * frees it.
+ */
 static char *locate(const struct mf_request *wish)
 {
 	char *path;

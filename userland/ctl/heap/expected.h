@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The programs that processes of a family are about to execute, and that have not joined yet. */
+/* Counts the programs that processes of a family are about to execute and that have not joined yet. */
 #ifndef MASSIF_CTL_EXPECTED_H
 #define MASSIF_CTL_EXPECTED_H
 
@@ -10,24 +10,24 @@
 #include "ctl/launch/shim_unsupported.h"
 #include "ctl/options/options.h"
 
-/* All zero at first. */
+/* Initialised with zeroes. */
 struct mf_expected {
-	struct mf_unsupporteds obstacles; /* that the user was told of */
+	struct mf_unsupporteds obstacles; /* reasons already reported to the user */
 	unsigned int n;
-	int64_t until; /* as mf_timekeeper_now(): some never join */
+	int64_t until; /* in the time of mf_timekeeper_now(); some programs never join */
 };
 
 /*
- * The program of @wish is about to be executed. It is expected to join, unless the options leave it out or the
- * shim cannot get into it, which is said.
+ * Notes that the program of @wish is about to be executed and should join. Programs that the options skip are
+ * not expected; if the shim cannot be loaded into the program, that is reported instead.
  */
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
 		       const struct mf_request *wish);
 
-/* One has joined, or could not be executed. */
+/* Notes that an expected program has joined, or could not be executed. */
 void mf_expected_joined(struct mf_expected *expected);
 
-/* Whether it makes sense to wait for one at @now. */
+/* Returns whether a program is still expected to join at time @now. */
 bool mf_expected_is_any(const struct mf_expected *expected, int64_t now);
 
 void mf_expected_deinit(struct mf_expected *expected);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The processes of a run of heap mode: who joins, and who has ended.
+// The profiled processes of one heap mode run: they join, share a profile after a fork, execute other programs,
+// and end.
 
 #include "family.h"
 
@@ -29,20 +30,20 @@
 
 enum {
 	EVENTS = 16,
-	PATIENCE_MS = 5, /* for a forked child to execute a program, before its parent's profile is copied */
-	FIRST_WATCH_MS = 1, /* how soon to look again whether a process is still the same program, */
-	LAST_WATCH_MS = 500, /* and how late at most */
-	FIRST_FILES_MS = 1, /* the same for files that were mapped */
+	PATIENCE_MS = 5, /* wait for a forked child to execute a program before copying its parent's profile */
+	FIRST_WATCH_MS = 1, /* first check whether a process still runs the same program */
+	LAST_WATCH_MS = 500, /* longest interval between such checks */
+	FIRST_FILES_MS = 1, /* first check for newly mapped files; doubled up to */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
-	BIRTH_PATIENCE_MS = 1000, /* for a forked child to be born */
+	BIRTH_PATIENCE_MS = 1000, /* wait for a process that announced a fork to report its child */
 };
 
 struct mf_heap_family {
 	const struct mf_options *options;
-	struct mf_heap_process *processes; /* the newest first */
-	int files_ms; /* after how long to look again for files that were mapped */
-	struct mf_join_conns guests; /* with the poller of all of the family's descriptors */
+	struct mf_heap_process *processes; /* newest first */
+	int files_ms; /* interval to the next check for newly mapped files */
+	struct mf_join_conns guests; /* its epoll descriptor also watches the processes */
 	struct mf_expected expected;
 };
 
@@ -117,7 +118,7 @@ struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family,
 	return process;
 }
 
-/* A child whose profile is still that of @source. */
+/* Returns a child that still shares the profile of @source, or NULL. */
 static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
 					 const struct mf_heap_process *source)
 {
@@ -130,7 +131,7 @@ static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
 
 static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source);
 
-/* Takes @process out. */
+/* Removes @process from the list and destroys it. Children that share its profile receive it first. */
 static void drop(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_heap_process **at = &family->processes;
@@ -149,7 +150,10 @@ static void complain_of_child(const struct mf_heap_process *source, const struct
 		       (int)source->pid, err->text);
 }
 
-/* After an attempt to give @heir of @source a profile of its own. Returns whether it has one. */
+/*
+ * Finishes an attempt to give @heir, a child of @source, a profile of its own; @ret is the result. On failure
+ * the user is informed and @heir is dropped. Returns whether @heir has a profile.
+ */
 static bool has_settled(struct mf_heap_family *family, struct mf_heap_process *heir,
 			const struct mf_heap_process *source, int ret, const struct mf_error *err)
 {
@@ -162,7 +166,7 @@ static bool has_settled(struct mf_heap_family *family, struct mf_heap_process *h
 	return !ret;
 }
 
-/* Makes it a profile of its own. Returns false, and has dropped it, if it can have none. */
+/* Gives @heir its own copy of the profile it shares. Returns false, after dropping @heir, if that fails. */
 static bool settle(struct mf_heap_family *family, struct mf_heap_process *heir)
 {
 	const struct mf_heap_process *source = heir->source;
@@ -172,7 +176,10 @@ static bool settle(struct mf_heap_family *family, struct mf_heap_process *heir)
 	return has_settled(family, heir, source, ret, &err);
 }
 
-/* @source, which is no more, needs no profile. */
+/*
+ * Passes the profile of @source, which has ended, to its children: the last one takes the memory over, the
+ * others get copies.
+ */
 static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source)
 {
 	struct mf_heap_process *heir;
@@ -193,13 +200,13 @@ static void bequeath(struct mf_heap_family *family, struct mf_heap_process *sour
 	}
 }
 
-/* The descriptor of messages, for --trace-malloc. */
+/* The descriptor that --trace-malloc writes to; -1 without that option. */
 static int trace_target(const struct mf_options *options)
 {
 	return options->trace_malloc ? mf_message_target() : -1;
 }
 
-/* What a process says on its connection, where it waits for no answer. */
+/* Handles a message that is not answered. */
 static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 		 const struct mf_request *wish)
 {
@@ -220,7 +227,7 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 	process->executes = wish->request.verb == MF_JOIN_EXECUTES;
 }
 
-/* Whatever it said before it died comes first. */
+/* Marks @process as ended, after reading the messages that it sent before it died. */
 static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_request *wish = malloc(sizeof(*wish));
@@ -234,7 +241,10 @@ static void end_process(struct mf_heap_family *family, struct mf_heap_process *p
 	close(mf_take(process->pidfd, -1));
 }
 
-/* Who has that number now, and not one that had it before. */
+/*
+ * Returns the running process with number @pid, or NULL. A process that has ended, whose number may have been
+ * reused, is marked as ended and not returned.
+ */
 static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t pid)
 {
 	struct mf_heap_process *process = pid > 0 ? mf_heap_family_find(family, pid) : NULL;
@@ -248,7 +258,7 @@ static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t p
 
 static void add(struct mf_heap_family *family, struct mf_heap_process *process, int connection)
 {
-	/* There will be several files, of much the same code. */
+	/* Several files with much the same code will be written: start collecting names now. */
 	mf_names_begin(family->options->symbolizer.names);
 	family->files_ms = FIRST_FILES_MS;
 	process->connection = connection;
@@ -256,7 +266,7 @@ static void add(struct mf_heap_family *family, struct mf_heap_process *process, 
 	family->processes = process;
 }
 
-/* From now on its end is noticed. Returns 0 or -errno. */
+/* Watches process @pid, so that its end is noticed. Returns 0 or -errno. */
 static int follow(struct mf_heap_family *family, struct mf_heap_process *process, pid_t pid)
 {
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -275,8 +285,8 @@ int mf_heap_family_adopt(struct mf_heap_family *family)
 }
 
 /*
- * A process of the family executed a program. What it was until now ends without a file, as in
- * Massif. Returns 0 and has taken the connection over, or -errno.
+ * Serves MF_JOIN_EXECUTED: a process of the family executed a program. The profile of the program it ran before
+ * ends without a file, as in Massif. Returns 0 and owns the connection from then on, or -errno.
  */
 static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
@@ -308,7 +318,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	ret = follow(family, made, wish->pid);
 	if (ret) {
 		mf_heap_process_destroy(made);
-		return ret; /* it is gone already */
+		return ret; /* the process has already ended */
 	}
 	if (old)
 		drop(family, old);
@@ -318,12 +328,12 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	mf_statistics_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
 	mf_heap_process_start(made);
-	/* If it does not arrive, the guest is gone. */
+	/* If sending fails, the process has gone; its descriptors report that. */
 	mf_join_server_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
 	return 0;
 }
 
-/* A process is about to fork, and waits. */
+/* Serves MF_JOIN_FORK: a process is about to fork and waits for the answer. */
 static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
 	struct mf_heap_process *parent = find_alive(family, wish->pid), *made;
@@ -342,7 +352,7 @@ static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_req
 	return 0;
 }
 
-/* A child has its first event, and waits. */
+/* Serves MF_JOIN_COPY: a forked child is at its first event and waits for memory of its own. */
 static int give_copy(struct mf_heap_family *family, struct mf_heap_process *process, int fd)
 {
 	if (!process || !process->forked)
@@ -352,7 +362,7 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 });
 }
 
-/* Of a process that is not profiled, but has this memory mapped. */
+/* Serves MF_JOIN_BORROW: passes a profile's memory to a child that has it mapped but is not profiled itself. */
 static int lend(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
 	const struct mf_heap_process *process = find_alive(family, atoi(wish->path));
@@ -367,14 +377,14 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
 }
 
-/* Of a process that has closed its connection. */
+/* Serves MF_JOIN_EXECUTES and MF_JOIN_STAYS from a process that has closed its first connection. */
 static int serve_executing(struct mf_heap_family *family, const struct mf_request *wish)
 {
 	struct mf_heap_process *process = find_alive(family, wish->pid);
 
 	if (process)
 		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
-	return -ENOTCONN; /* it was about one thing only */
+	return -ENOTCONN; /* the connection was for this one message */
 }
 
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *wish);
@@ -418,9 +428,9 @@ static void say_departed(const struct mf_heap_process *process)
 }
 
 /*
- * The connection has ended. So has the process, or what it was: it executed a program. That one will join
- * soon, on another connection, unless the shim is not in it. Or else the process closed a descriptor that it
- * did not know: then it is looked at now and then.
+ * Handles the end of a connection, and repeats that check later. There are three causes. The process ended. It
+ * executed another program, which will soon join on a new connection unless the shim is not loaded into it. Or
+ * the process closed a descriptor that it did not know; then it is checked at growing intervals.
  */
 static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
 {
@@ -435,16 +445,16 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 	}
 	process->watch_at = mf_timekeeper_now() + process->watch_ms;
 	process->departs = sight == MF_SIGHT_ARRIVING || (process->executes && sight != MF_SIGHT_OURS);
-	/* What it is now may not be looked at: it has gained rights. */
+	/* With MF_SIGHT_UNKNOWN the maps of the new program are not readable, because it gained privileges. */
 	if (sight == MF_SIGHT_OTHER || (process->executes && sight == MF_SIGHT_UNKNOWN)) {
 		say_departed(process);
 		drop(family, process);
 	} else if (sight == MF_SIGHT_ENDING) {
-		process->watch_ms = -1; /* the other descriptor will tell */
+		process->watch_ms = -1; /* the pidfd will report its end */
 	}
 }
 
-/* The child is there, or will never be. */
+/* Starts the profile of a child when its MF_JOIN_BORN arrives. Returns false if the child cannot be followed. */
 static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *process,
 			const struct mf_request *wish)
 {
@@ -456,7 +466,7 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 	return true;
 }
 
-/* Something is to be read from, or has become of, the connection of @process. */
+/* Handles a message on the connection of @process, or the connection's end. */
 static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_request *wish = malloc(sizeof(*wish));
@@ -466,7 +476,7 @@ static void serve_process(struct mf_heap_family *family, struct mf_heap_process 
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
 			drop(family, process);
 	} else if (ret > 0 && wish->request.verb == MF_JOIN_COPY) {
-		/* Or it finds the connection closed. */
+		/* If this fails, the child finds its connection closed. */
 		give_copy(family, process, process->connection);
 	} else if (ret > 0) {
 		hear(family, process, wish);
@@ -488,8 +498,8 @@ static bool is_member(const struct mf_heap_family *family, const struct mf_heap_
 }
 
 /*
- * Waits for @heir to become another program, or to end: most children do, and soon. Returns whether it
- * is still there and has no profile of its own.
+ * Waits up to @patience milliseconds for @heir to execute another program or to end, as most children soon do.
+ * Returns whether it still runs without a profile of its own.
  */
 static bool await(struct mf_heap_family *family, struct mf_heap_process *heir, int64_t patience)
 {
@@ -516,7 +526,7 @@ static bool await(struct mf_heap_family *family, struct mf_heap_process *heir, i
 	return false;
 }
 
-/* As long as making a copy may take, but a moment at most. */
+/* Milliseconds to wait for a child: about as long as copying the profile would take, at most PATIENCE_MS. */
 static int64_t patience_for(const struct mf_heap_process *process)
 {
 	struct stat file;
@@ -525,7 +535,7 @@ static int64_t patience_for(const struct mf_heap_process *process)
 	return mib < 1 ? 1 : mib < PATIENCE_MS ? mib : PATIENCE_MS;
 }
 
-/* The profile of a process is about to change, which some of its children may share so far. */
+/* Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share it need copies now. */
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *wish)
 {
 	struct mf_heap_process *process = find_alive(family, wish->pid), *heir;
@@ -550,14 +560,17 @@ static void serve_one(struct mf_heap_family *family, int fd)
 			return;
 		}
 		if (process->pidfd == fd) {
-			/* The number may have been another's when something became of it. */
+			/*
+			 * Only the pidfd is certain: the event may be about an earlier process with the same
+			 * number.
+			 */
 			find_alive(family, process->pid);
 			return;
 		}
 	}
 }
 
-/* Whatever there is. */
+/* Handles all events that are pending. */
 static void serve(struct mf_heap_family *family)
 {
 	struct epoll_event events[EVENTS];
@@ -573,7 +586,7 @@ static void serve(struct mf_heap_family *family)
 
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	/* It ended as another program, which is none of ours. */
+	/* It ended while running another program, which is not profiled. */
 	if (process->without || process->departs || (process->executes && !process->launched)) {
 		if (process->departs)
 			say_departed(process);
@@ -588,7 +601,7 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	drop(family, process);
 }
 
-/* The one that ended first. */
+/* Returns the process that joined first of those that have ended, without the launched one; or NULL. */
 static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
 {
 	struct mf_heap_process *found = NULL;
@@ -618,7 +631,10 @@ int mf_heap_family_look(struct mf_heap_family *family)
 		if (process->ended || !process->pid)
 			continue;
 		if (process->watch_ms >= 0 && now >= process->watch_at) {
-			/* Some may be no more, the next one, too; and this is not due again. */
+			/*
+			 * lose_sight() may have dropped @process or @next, so start over; this check is not due
+			 * again.
+			 */
 			lose_sight(family, process);
 			next = family->processes;
 			continue;
@@ -629,13 +645,13 @@ int mf_heap_family_look(struct mf_heap_family *family)
 		if (!process->source)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
-	/* Objects mostly come together, and a process that has just begun will map some. */
+	/* Libraries are usually mapped in groups, and a new process will map some soon. */
 	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
 	if (family->files_ms > LAST_FILES_MS)
 		family->files_ms = LAST_FILES_MS;
 	if (any)
 		period = sooner(period, family->files_ms);
-	/* One at a time: others may be waiting to join. */
+	/* Write one file per call, because other processes may be waiting to join. */
 	process = next_ended(family);
 	if (process)
 		write_one(family, process);
@@ -646,7 +662,7 @@ void mf_heap_family_list(const struct mf_heap_family *family, FILE *out)
 {
 	const struct mf_heap_process *launched = mf_heap_family_launched(family);
 
-	/* It is the one meant when none is named. */
+	/* The launched process comes first: commands without --pid refer to it. */
 	if (launched)
 		mf_heap_process_list(launched, out);
 	for (const struct mf_heap_process *process = family->processes; process;
@@ -665,7 +681,7 @@ static bool is_unborn(const struct mf_heap_family *family)
 	return process;
 }
 
-/* Waits for children that were just forked, and programs that are being executed: they are survivors, too. */
+/* Waits for children that were just forked and for programs being executed: they count as survivors. */
 static void await_joining(struct mf_heap_family *family)
 {
 	int64_t born_until = mf_timekeeper_now() + BIRTH_PATIENCE_MS, now;
@@ -749,7 +765,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		if (process->pid)
 			left++;
 		else
-			drop(family, process); /* not born yet */
+			drop(family, process); /* its fork has not happened yet */
 	}
 	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {

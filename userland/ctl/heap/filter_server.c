@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Answers the program's questions about which contexts count.
+// A thread that tells the program which contexts count (--ignore-fn, --alloc-fn).
 
 #include "filter_server.h"
 
@@ -13,7 +13,7 @@
 #include "model/filter_client.h"
 #include "report/context_filter.h"
 
-/* How long the program's end may go unnoticed by the thread. */
+/* The longest time in which the thread may fail to notice that the program ended. */
 #define PERIOD_MS 20
 
 struct mf_filter_server {
@@ -75,14 +75,14 @@ int mf_filter_server_start(struct mf_filter_server *consultant, struct mf_error 
 	sigset_t all, before;
 	int ret;
 
-	/* Signals are the first thread's. */
+	/* Signals are handled by the first thread only. */
 	sem_init(&consultant->seated, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ret = pthread_create(&consultant->thread, NULL, answer, consultant);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
-		/* Nobody is to wait for an answer. */
+		/* Without the thread, nothing must wait for an answer. */
 		consultant->store->header->consults = 0;
 		mf_filter_client_answer(consultant->store, MF_ANSWER_COUNTS);
 		return mf_error_set(err, -ret,
@@ -91,7 +91,10 @@ int mf_filter_server_start(struct mf_filter_server *consultant, struct mf_error 
 				    strerror(ret));
 	}
 	consultant->started = true;
-	/* Should this process be killed when the program has its session, then the program knows. */
+	/*
+	 * Continue only when the thread holds its seat: if massif-ctl is killed after the program received its
+	 * session, the program notices by the seat.
+	 */
 	while (sem_wait(&consultant->seated))
 		;
 	return 0;
@@ -110,10 +113,10 @@ void mf_filter_server_destroy(struct mf_filter_server *consultant)
 {
 	if (!consultant)
 		return;
-	/* One that was stopped was handed over to a child: there the program is answered. */
+	/* A server that was stopped before a fork continues in the child, which still answers the program. */
 	if (consultant->started) {
 		mf_filter_server_stop(consultant);
-		/* Nobody is to wait for an answer. */
+		/* From here on nothing must wait for an answer. */
 		consultant->store->header->consults = 0;
 		mf_filter_client_answer(consultant->store, MF_ANSWER_COUNTS);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Answers, in a thread of its own, the program's questions about which contexts count. */
+/* A thread that tells the program which contexts count (--ignore-fn, --alloc-fn). */
 #ifndef MASSIF_CTL_CONSULTANT_H
 #define MASSIF_CTL_CONSULTANT_H
 
@@ -9,24 +9,24 @@
 
 struct mf_filter_server;
 
-/* Whether @options make it a question at all. */
+/* Returns whether @options contain a filter at all. */
 bool mf_filter_server_is_needed(const struct mf_options *options);
 
 /*
- * Before the program starts: the program will ask. Both must outlive the consultant. Returns 0 or
- * -ENOMEM.
+ * Creates the server, and marks @store so that the program will ask. To be called before the program starts.
+ * @store and @options must outlive the server. Returns 0 or -ENOMEM.
  */
 int mf_filter_server_create(struct mf_store *store, const struct mf_options *options,
 			 struct mf_filter_server **consultant, struct mf_error *err);
 
 /*
- * Starts the thread, which a fork of this process would not copy. Returns 0 or -errno. Before a fork it can
- * be stopped; until the child starts it again the program waits for its answers.
+ * start() starts the thread; returns 0 or -errno. stop() ends it before massif-ctl forks, since a fork does not
+ * copy threads; the program's questions wait until the child calls start() again.
  */
 int mf_filter_server_start(struct mf_filter_server *consultant, struct mf_error *err);
 void mf_filter_server_stop(struct mf_filter_server *consultant);
 
-/* Ends the thread, if it was started; NULL is allowed. */
+/* Ends the thread if it runs, and frees the server, which may be NULL. */
 void mf_filter_server_destroy(struct mf_filter_server *consultant);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who has come through the door and has not asked yet, or is not done.
+// Connections to the join server whose request has not arrived yet or is still being served.
 
 #include "join_conns.h"
 
@@ -13,7 +13,8 @@
 #include "ctl/message/message.h"
 
 enum {
-	STRANGERS_MAX = 16, /* a program may have become another user's, and anybody can connect */
+	/* connections of other users: anybody can connect, and a program may have changed its user */
+	STRANGERS_MAX = 16,
 };
 
 int mf_join_conns_watch(const struct mf_join_conns *guests, int fd)
@@ -40,7 +41,7 @@ int mf_join_conns_open(struct mf_join_conns *guests, const char *address)
 	return guests->poller < 0 ? -errno : mf_join_conns_watch(guests, guests->door.listener);
 }
 
-/* Takes the guest out. Its connection stays. */
+/* Removes the connection from the list and frees it, but leaves its descriptor open. */
 static void forget(struct mf_join_conn **at)
 {
 	struct mf_join_conn *guest = *at;
@@ -95,7 +96,10 @@ static void serve(struct mf_join_conns *guests, struct mf_join_conn *guest)
 	free(wish);
 }
 
-/* The oldest of other users that has nothing to say goes, lest they take all descriptors. */
+/*
+ * Closes the oldest connection of another user if it has sent no request, so that other users cannot take all
+ * descriptors.
+ */
 static void limit_strangers(struct mf_join_conns *guests)
 {
 	struct mf_join_conn **at = &guests->first, **oldest = NULL;

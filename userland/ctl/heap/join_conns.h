@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who has come through the door and has not asked yet, or is not done. One who is answered goes, or
- * belongs to somebody else from then on.
+ * Connections to the join server whose request has not arrived yet or is still being served. After the answer,
+ * a connection is closed or passed to another owner.
  */
 #ifndef MASSIF_CTL_GUESTS_H
 #define MASSIF_CTL_GUESTS_H
@@ -13,36 +13,36 @@
 struct mf_join_conn {
 	struct mf_join_conn *next;
 	int fd;		  /* the connection */
-	bool is_told;	  /* it writes a file, of which the user is told */
-	int contents;	  /* of that file, should it fail; owned; -1: none */
-	bool is_stranger; /* another user's, and not root */
+	bool is_told;	  /* it writes a file that the user is informed about */
+	int contents;	  /* descriptor of that file's contents, in case writing fails; owned; -1: none */
+	bool is_stranger; /* the peer is another user, and not root */
 };
 
 /*
- * Answers @wish of @guest. Returns 0 and the connection is @data's, EINPROGRESS if there will be more,
- * ENOTCONN if it is not to be answered, or -errno, which is the answer.
+ * Answers the request @wish of @guest. Returns 0 if @data owns the connection from then on, EINPROGRESS if more
+ * requests will follow, ENOTCONN if there is no answer, or -errno, which is sent as the answer.
  */
 typedef int mf_join_conns_serve(void *data, struct mf_join_conn *guest, const struct mf_request *wish);
 
 struct mf_join_conns {
-	struct mf_join_conn *first; /* the newest */
+	struct mf_join_conn *first; /* newest first */
 	struct mf_join_server door;
-	int poller; /* of all that is to be watched, by epoll(7); -1: nobody can come */
+	int poller; /* epoll descriptor for everything that is watched; -1: closed */
 	mf_join_conns_serve *serve;
 	void *data;
 };
 
-/* Nobody can come until it is opened. To be closed in any case. */
+/* Initialises @guests; no process can connect before mf_join_conns_open(). Call mf_join_conns_close() in any case. */
 void mf_join_conns_init(struct mf_join_conns *guests, mf_join_conns_serve *serve, void *data);
 
-/* At @address, as mf_join_server_open(). Returns 0 or -errno. */
+/* Listens at @address, see mf_join_server_open(). Returns 0 or -errno. */
 int mf_join_conns_open(struct mf_join_conns *guests, const char *address);
 void mf_join_conns_close(struct mf_join_conns *guests);
 
-/* What becomes of @fd is seen at the poller from now on, until it is closed. Returns 0 or -errno. */
+/* Adds @fd to the epoll set until it is closed. Returns 0 or -errno. */
 int mf_join_conns_watch(const struct mf_join_conns *guests, int fd);
 
-/* Something is to be seen at @fd. If that is the door's or a guest's, serves it; else false. */
+/* Handles an event of @fd if it is the listening socket or a connection of @guests. Otherwise returns false. */
 bool mf_join_conns_look(struct mf_join_conns *guests, int fd);
 
 #endif

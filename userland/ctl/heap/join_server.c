@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where processes join: a socket, who may use it, and what is said there.
+// The socket at which processes join: creating it, checking who may use it, receiving requests and sending
+// answers.
 
 #include "join_server.h"
 
@@ -57,7 +58,7 @@ static int listen_anew(struct mf_join_server *door)
 	return listen_at(door, name, (size_t)length);
 }
 
-/* Where another massif-ctl was. Returns 0 or -errno. */
+/* Listens at the address of an earlier massif-ctl. Returns 0 or -errno. */
 static int listen_again(struct mf_join_server *door, const char *address)
 {
 	size_t length = strcspn(address, ":");
@@ -74,7 +75,7 @@ int mf_join_server_open(struct mf_join_server *door, const char *address)
 	int yes = 1;
 
 	door->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Connections have it from the listener. */
+	/* Accepted connections inherit this from the listening socket. */
 	if (door->listener < 0 ||
 	    setsockopt(door->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
 		return -errno;
@@ -119,7 +120,7 @@ int mf_join_server_answer(int guest, int code, const int fds[MF_JOIN_FDS])
 	return mf_join_server_answer_text(guest, code, fds, "");
 }
 
-/* Is @request what it should be, and does its sender know the secret? */
+/* Checks that @request is well formed and contains the secret. */
 static bool is_legitimate(const struct mf_join_server *door, const struct mf_join_request *request,
 			  size_t size)
 {
@@ -165,7 +166,7 @@ int mf_join_server_receive(const struct mf_join_server *door, int guest, struct 
 		return -EPROTO;
 	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
 	wish->pid = sender.pid;
-	/* Both with an end, whatever they contain. */
+	/* Both strings end with a NUL, whatever they contain. */
 	n = wish->request.path_bytes;
 	memcpy(wish->text, text, n);
 	wish->text[n] = '\0';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The files of the objects in a process's store, held open.
+// Keeps the files of the objects in a process's store open.
 
 #include "mapped.h"
 
@@ -21,7 +21,7 @@ static uint32_t room_of(const struct mf_store *store)
 	return (uint32_t)(store->sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record));
 }
 
-/* Room for all objects that there can be: other threads read it while it is filled. */
+/* Allocates entries for the largest number of objects, because other threads read the array while it is filled. */
 static bool make_files(struct mf_store *store)
 {
 	if (!store->files)
@@ -52,7 +52,7 @@ void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
 	mf_mapped_program(mapped, link);
 }
 
-/* One line of /proc/PID/maps; its path is at the end of the line. */
+/* Parses one line of /proc/PID/maps, which ends with the path. */
 static bool parse(char *line, struct mf_held_mapping *mapping)
 {
 	unsigned int major, minor;
@@ -68,7 +68,7 @@ static bool parse(char *line, struct mf_held_mapping *mapping)
 	return true;
 }
 
-/* The objects from @first to @end that begin in @mapping are of its file. */
+/* Assigns the file of @mapping to the objects from @first to @end that start inside @mapping. */
 static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t first, uint32_t end,
 		 struct mf_held_mapping *mapping)
 {
@@ -82,7 +82,7 @@ static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t firs
 			continue;
 		mapping->alias = object.path;
 		file = mf_held_take(mapped->held, mapping);
-		/* If it was unmapped meanwhile, what was found there may be the next one's. */
+		/* If the object was unmapped meanwhile, @mapping may belong to the object that replaced it. */
 		if (__atomic_load_n(&record->retired, __ATOMIC_ACQUIRE))
 			mf_held_release(mapped->held, file);
 		else
@@ -106,7 +106,7 @@ static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint3
 	}
 }
 
-/* Of a process that ended too soon, at least the program is known. */
+/* For a process that ended before its maps were read, uses at least the file of its program. */
 static void take_program(struct mf_mapped *mapped, struct mf_store *store, uint32_t end)
 {
 	for (uint32_t i = mapped->n; i < end; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Heap mode: the shim in the program does the accounting, in memory that is shared with us.
+// Heap mode: the shim in the program does the accounting, in memory that it shares with massif-ctl.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,16 +21,16 @@
 
 struct heap_state {
 	struct mf_heap_family *family;
-	struct mf_heap_process *first; /* the family's launched one, as long as it is that */
-	bool shim;    /* the program is of a kind that loads it */
-	int session;  /* the store's descriptor, until the program has it */
-	int trace;    /* the same for that of --trace-malloc */
+	struct mf_heap_process *first; /* the launched process of the family, until it is replaced */
+	bool shim;    /* the program loads the shim */
+	int session;  /* descriptor of the store, until the program has inherited it */
+	int trace;    /* descriptor for --trace-malloc, until the program has inherited it */
 	char **environment;
-	struct mf_exec_watch watch; /* the shim is gone when another program is executed */
-	int64_t watch_at;	     /* when to look for that next, as mf_timekeeper_now() */
+	struct mf_exec_watch watch; /* notices when the program executes another one, which removes the shim */
+	int64_t watch_at;	     /* when to check that next, in the time of mf_timekeeper_now() */
 };
 
-/* Hands over a copy of where messages go: the program's own standard error may be closed. */
+/* Passes the program a copy of the descriptor that messages go to, since its own standard error may be closed. */
 static int prepare_trace(struct mf_run *run, struct heap_state *state,
 			 const struct mf_heap_process *first, struct mf_error *err)
 {
@@ -46,7 +46,7 @@ static int prepare_trace(struct mf_run *run, struct heap_state *state,
 	return 0;
 }
 
-/* Hands the session to the program: its descriptor and the environment that loads the shim. */
+/* Passes the session to the program: its descriptor, and the environment that loads the shim. */
 static int prepare_shim(struct mf_run *run, struct heap_state *state,
 			struct mf_heap_process *first, struct mf_error *err)
 {
@@ -71,7 +71,7 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state,
 	return prepare_trace(run, state, first, err);
 }
 
-/* The file that the kernel executes for @program, if that can be told. */
+/* The path of the file that the kernel executes for @program; NULL if unknown. */
 static const char *first_image(const struct mf_program *program)
 {
 	if (program->kind == MF_PROGRAM_UNKNOWN)
@@ -98,7 +98,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	ret = mf_heap_process_create(run->options, program->path, run->cmd, 0, &first, err);
 	if (ret)
 		return ret;
-	/* It may be deleted as soon as it runs. */
+	/* Open the file now: it may be deleted as soon as the program runs. */
 	if (first_image(program))
 		mf_mapped_program(&first->mapped, first_image(program));
 	ret = mf_heap_family_create(run->options, first, NULL, &state->family, err);
@@ -109,7 +109,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	mf_origin_note(&first->store, run->options, run->cmd, mf_heap_family_address(state->family));
 	if (!mf_options_look_inside(run->options))
 		return 0;
-	/* A program that joins later is none of those. */
+	/* @obstacle concerns the launched program only; programs that join later have the shim. */
 	if (!obstacle) {
 		state->shim = true;
 		return prepare_shim(run, state, first, err);
@@ -124,7 +124,7 @@ static int sooner(int one, int other)
 	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/* The program says that it executes another, which was not seen yet; or that failed. */
+/* The program announced that it executes another one, and the check has not seen that yet (or it failed). */
 static bool executes_unseen(const struct heap_state *state)
 {
 	return !state->watch.replaced_by && state->first->store.header->executes;
@@ -137,7 +137,7 @@ static int look(void *data, struct mf_error *err)
 	int period = mf_heap_family_look(state->family);
 	int64_t now = mf_timekeeper_now();
 
-	/* A process that was followed to another program has a profile of that. */
+	/* A process followed into another program now has a profile of that program. */
 	if (mf_heap_family_launched(state->family) != state->first)
 		state->watch.period_ms = -1;
 	if (state->watch.period_ms >= 0 && (now >= state->watch_at || executes_unseen(state))) {
@@ -158,7 +158,7 @@ static bool is_done(void *data)
 	return mf_heap_family_is_empty(state->family);
 }
 
-/* Each process that joins takes up to three descriptors. The program has its limit already. */
+/* Each process that joins needs up to three descriptors. The program already has its own, unchanged limit. */
 static void raise_limit(void)
 {
 	struct rlimit limit;
@@ -194,13 +194,13 @@ static void started(struct mf_run *run)
 	mf_heap_process_start(first);
 }
 
-/* It said so itself, unless it called the kernel past the C library. */
+/* The shim announces an exec, except for system calls made without the C library. */
 static bool executed_another(const struct heap_state *state)
 {
 	return state->watch.replaced_by || state->first->store.header->executes;
 }
 
-/* Its file has what came before that. */
+/* The program's file contains what happened before that. */
 static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
 {
 	const char *path = state->watch.replaced_by;
@@ -225,7 +225,7 @@ static void ended(struct mf_run *run)
 					       "%s never loaded the preload shim, so heap mode saw "
 					       "nothing of it; use --pages-as-heap=yes",
 					       run->program->path);
-			/* The snapshot of the start is all that a program leaves that cannot be seen. */
+			/* A program that was never seen has only the snapshot of its start. */
 			mf_model_attempt(&first->store, 0);
 		}
 	}

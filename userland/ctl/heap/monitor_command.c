@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Monitor commands that a profiled program gives itself.
+// Executes the monitor commands that a profiled program gives itself.
 
 #include "monitor_command.h"
 
@@ -18,11 +18,11 @@
 
 #define BLANKS " "
 
-/* As Valgrind, a command can be given by what no other one begins with. */
+/* As in Valgrind, a command can be abbreviated as long as no other begins the same. */
 static const struct {
 	const char *name;
 	enum mf_control_verb verb;
-	const char *file; /* by default */
+	const char *file; /* the default */
 } commands[] = {
 	{ "snapshot", MF_CONTROL_SNAPSHOT, "massif.vgdb.out" },
 	{ "detailed_snapshot", MF_CONTROL_DETAILED_SNAPSHOT, "massif.vgdb.out" },
@@ -33,7 +33,10 @@ static const struct {
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* Which one @word of @length characters is; N_COMMANDS: none. Their first letters are enough. */
+/*
+ * Returns the index of the command that begins with the @length characters of @word; N_COMMANDS if none. The
+ * commands differ in their first letters.
+ */
 static size_t find(const char *word, size_t length)
 {
 	size_t i = 0;
@@ -67,16 +70,16 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 	return code;
 }
 
-/* What a command leads to: nothing, or a file, which the process is to write. */
+/* The result of a command: a file that the process is to write, or nothing. */
 struct file {
-	char *name;   /* NULL: nothing; as it is given, or by default; owned */
-	int contents; /* -1: nothing */
-	bool is_told; /* the user is told of it when it is written */
+	char *name;   /* as given or the default; owned; NULL: no file */
+	int contents; /* descriptor of the contents; -1: no file */
+	bool is_told; /* inform the user when the file is written */
 };
 
 /*
- * Executes the command @text of @process, which waits. Returns 0, -ENOSYS if there is no such
- * command, or another -errno with words. *@file is to be released.
+ * Executes the command @text of @process, which waits. Returns 0, -ENOSYS if there is no such command, or
+ * another -errno with a message in @err. The caller releases *@file.
  */
 static int execute(struct mf_heap_process *process, const char *text, struct file *file,
 		   struct mf_error *err)
@@ -153,7 +156,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest
 	return code ? code : EINPROGRESS;
 }
 
-/* The process could not write it: we may be able to. */
+/* Writes a file that the process itself failed to write: massif-ctl may be able to. */
 static void save(const struct mf_join_conn *guest, const char *path, int code, struct mf_outputs *outputs)
 {
 	int contents = guest->contents;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Monitor commands that a profiled program gives itself, as VALGRIND_MONITOR_COMMAND has them. */
+/* Executes the monitor commands that a profiled program gives itself (VALGRIND_MONITOR_COMMAND). */
 #ifndef MASSIF_CTL_MONITOR_H
 #define MASSIF_CTL_MONITOR_H
 
@@ -8,13 +8,16 @@
 #include "ctl/files/outputs.h"
 
 /*
- * Executes the command of @process (NULL: it is gone), which is @guest and waits. What is to be written of it
- * goes to the guest, and stays in @guest->contents. Returns EINPROGRESS, -ENOSYS if there is no such command,
- * or another -errno.
+ * Executes the command of @process on its connection @guest, where it waits for the answer; NULL if the process
+ * has ended. The contents of the file to write are sent to the process, and also kept in @guest->contents.
+ * Returns EINPROGRESS, -ENOSYS if there is no such command, or another -errno.
  */
 int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *wish);
 
-/* The guest has written it, or could not: then it is written to $TMPDIR or /tmp, and that is said. */
+/*
+ * Handles the process's report that it wrote the file, or failed to. In that case the file is saved in $TMPDIR
+ * or /tmp, with a message.
+ */
 void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *wish,
 			      struct mf_outputs *outputs);
 

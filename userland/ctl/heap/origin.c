@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How a profile came about, kept in its own session.
+// Stores in a session how its profile was started, so that massif-ctl rescue can continue it.
 
 #include "origin.h"
 
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "ctl/launch/pidproc.h"
 
-/* The region: so many bytes of text, which are so many words, each with its NUL. */
+/* Format of the region: @bytes of text, which consist of @n_words words, each ending in a NUL. */
 struct note {
 	uint32_t bytes, n_words;
 	char text[];
@@ -23,10 +23,10 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* and then the options */
+	WORDS, /* the options follow */
 };
 
-/* Adds a word. Returns false if there is no room. */
+/* Appends a word. Returns false if there is no room. */
 static bool add(struct note *note, size_t room, const char *word)
 {
 	size_t length = strlen(word) + 1;
@@ -101,7 +101,7 @@ void mf_origin_claim(struct mf_store *store)
 	static pid_t pid;
 	static uint64_t start;
 
-	/* One file of /proc for a run, and not for each of its processes. */
+	/* Reads /proc once per run, not once per process. */
 	if (pid != getpid()) {
 		pid = getpid();
 		start = mf_pidproc_start_time(pid);

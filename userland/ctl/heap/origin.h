@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a profile came about, kept in its own session: whoever finds the session without its massif-ctl, which
- * was killed, can go on as that would have.
+ * Stores in a session how its profile was started, so that massif-ctl rescue can continue a session whose
+ * massif-ctl was killed.
  */
 #ifndef MASSIF_CTL_ORIGIN_H
 #define MASSIF_CTL_ORIGIN_H
@@ -14,26 +14,29 @@
 #include "model/store.h"
 
 struct mf_origin {
-	char *text; /* what all of these point into; owned */
-	const char *directory; /* where massif-ctl was started; empty: not known */
-	const char *address;   /* at which others join, see door.h; empty: nowhere */
-	const char *cmd;       /* as the file shows it */
-	char **options; /* the words, ended by NULL; owned, but not they */
+	char *text; /* the text that all pointers below point into; owned */
+	const char *directory; /* where massif-ctl was started; empty: unknown */
+	const char *address;   /* where other processes join, see join_server.h; empty: nowhere */
+	const char *cmd;       /* the command as the file shows it */
+	char **options; /* command-line words, ended by NULL; the array is owned, the words are in @text */
 	size_t n_options;
 };
 
-/* Notes it in @store. What finds no room is left out: then nobody can go on as before. */
+/* Stores the origin in @store. If it does not fit, nothing is stored, and rescue knows only its own command line. */
 void mf_origin_note(struct mf_store *store, const struct mf_options *options, const char *cmd,
 		    const char *address);
 
-/* Reads it. The program may have changed it. Returns 0, -ENOENT if there is nothing, or -ENOMEM. */
+/*
+ * Reads the origin, which the program may have changed, into @origin. Returns 0, -ENOENT if none is stored, or
+ * -ENOMEM.
+ */
 int mf_origin_read(const struct mf_store *store, struct mf_origin *origin);
-void mf_origin_free(struct mf_origin *origin); /* also of one that is all zero */
+void mf_origin_free(struct mf_origin *origin); /* also accepts an all-zero @origin */
 
-/* This process aggregates @store from now on. */
+/* Makes this process the aggregator of @store. */
 void mf_origin_claim(struct mf_store *store);
 
-/* The process that aggregates @store; 0: it is gone. */
+/* Returns the pid of the process that aggregates @store; 0 if it has gone. */
 pid_t mf_origin_aggregator(const struct mf_store *store);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that heap mode profiles: the memory that it shares with us, and the file at its end.
+// A process profiled in heap mode: the memory that it shares with massif-ctl, and the file written at its end.
 
 #include "process.h"
 
@@ -27,11 +27,11 @@
 #include "symbols/demangle.h"
 
 enum {
-	FRAMES_BEYOND = 50, /* captured beyond --depth: allocation functions are dropped later */
-	ADDRESS_SHARE = 4,  /* of RLIMIT_AS a quarter is for the store: the rest of it is the program's */
+	FRAMES_BEYOND = 50, /* captured beyond --depth, because allocation functions are removed later */
+	ADDRESS_SHARE = 4,  /* the store takes at most a quarter of RLIMIT_AS; the rest is for the program */
 };
 
-/* Bytes of address space. A store that is much smaller has room for small programs only. */
+/* In bytes of address space. A much smaller store is sufficient for small programs only. */
 #define SMALL_STORE (512ull << 20)
 
 static const struct {
@@ -57,7 +57,10 @@ static uint64_t share_of(pid_t pid)
 	return limit.rlim_cur / 2 < SMALL_STORE ? limit.rlim_cur / 2 : SMALL_STORE;
 }
 
-/* In which both we and process @pid have room, or one that we start (0); 0: in any. */
+/*
+ * The number of bytes of address space that a store may take, so that it fits both here and in process @pid (0:
+ * one to be started). Returns 0 if there is no limit.
+ */
 static uint64_t budget_for(pid_t pid)
 {
 	uint64_t ours = share_of(0), theirs = pid ? share_of(pid) : 0;
@@ -65,7 +68,7 @@ static uint64_t budget_for(pid_t pid)
 	return !ours || (theirs && theirs < ours) ? theirs : ours;
 }
 
-/* Not an option, since it is no part of a profile: tests of the shim set it. */
+/* For tests of the shim only, and not part of a profile, so not an option. */
 static bool wants_verification(void)
 {
 	const char *value = getenv("MASSIF_VERIFY");
@@ -73,7 +76,7 @@ static bool wants_verification(void)
 	return value && strcmp(value, "") && strcmp(value, "0");
 }
 
-/* What the options mean for the store. */
+/* Sets the fields of the store that depend on the options. */
 static void set_up(struct mf_store *store, const struct mf_options *options)
 {
 	struct mf_model_options model = options->model;
@@ -81,12 +84,12 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 
 	model.no_trees = !options->heap;
 	model.logs_steps = mf_statistics_log_level(options);
-	/* At native speed, each event of the first milliseconds would be a snapshot. */
+	/* At native speed, every event of the first milliseconds would otherwise make a snapshot. */
 	if (model.time_unit == MF_TIME_MS)
 		model.least_interval = 1;
 	mf_model_init(store, &model);
 	if (options->heap_extra_real) {
-		/* The header is part of what the allocator says. */
+		/* The sizes that the allocator reports include its header. */
 		mf_model_of(store)->options.heap_admin = 0;
 		header->real_capacities = 1;
 	}
@@ -114,7 +117,10 @@ static void destroy(struct mf_heap_process **process)
 	mf_heap_process_destroy(*process);
 }
 
-/* The beginning of a command, which can be a whole script, and have in it what a terminal would obey. */
+/*
+ * The beginning of the command for messages. A command can be a whole script; characters that control a
+ * terminal are replaced.
+ */
 static void make_title(struct mf_heap_process *process)
 {
 	static const char more[] = "...";
@@ -130,7 +136,7 @@ static void make_title(struct mf_heap_process *process)
 		memcpy(process->title + n, more, strlen(more));
 }
 
-/* Without a store. */
+/* Allocates a process without a store. */
 static struct mf_heap_process *make(const struct mf_options *options, const char *cmd)
 {
 	struct mf_heap_process *made = calloc(1, sizeof(*made));
@@ -208,7 +214,10 @@ int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err)
 	return make_consultant(process, err);
 }
 
-/* What of @from's file has pages from @start to @end, which are at @source. Returns 0 or -errno. */
+/*
+ * Copies the allocated pages of file @from between offsets @start and @end to the same offsets of @to. @source
+ * is where @start is mapped. Returns 0 or -errno.
+ */
 static int copy_range(int to, int from, const char *source, off_t start, off_t end)
 {
 	for (off_t at = start, hole; at < end; at = hole) {
@@ -234,7 +243,7 @@ static int copy_range(int to, int from, const char *source, off_t start, off_t e
 	return 0;
 }
 
-/* What says of each block where it is; a file is of their sums. */
+/* Returns whether @region contains the addresses of live blocks; a massif.out file needs only their sums. */
 static bool is_of_blocks(int region)
 {
 	return region == MF_REGION_BLOCK_DIRECTORY || region == MF_REGION_BLOCK_LEAVES ||
@@ -268,7 +277,7 @@ static const struct mf_store *store_of(const struct mf_heap_process *process)
 	return process->source ? &process->source->store : &process->store;
 }
 
-/* The profile is what that of the child's parent was at the fork. */
+/* Returns whether the shared profile is unchanged since the fork. */
 static bool is_true(const struct mf_heap_process *process)
 {
 	return __atomic_load_n(&store_of(process)->header->went_on, __ATOMIC_SEQ_CST) ==
@@ -291,12 +300,12 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 	return 0;
 }
 
-/* What its header says of the one whose profile it was before. */
+/* Resets what the header inherited from the profile that it was copied from. */
 static int make_own(struct mf_heap_process *process, struct mf_error *err)
 {
 	struct mf_store_header *header = process->store.header;
 
-	/* What was kept to be told of, its parent tells. */
+	/* These counters were inherited; the parent reports them. */
 	header->n_steps = header->steps_lost = 0;
 	header->n_new_rules = 0;
 	header->verified = header->verify_differs = 0;
@@ -367,7 +376,7 @@ void mf_heap_process_start(struct mf_heap_process *process)
 		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
 }
 
-/* What is wrong with the profile; whose, if it is not that of the program. */
+/* Reports a problem of the profile, with the process's number unless it is the launched one. */
 static void complain(const struct mf_heap_process *process, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -384,7 +393,7 @@ static void complain(const struct mf_heap_process *process, const char *format, 
 	mf_message_say(MF_MESSAGE_PROBLEM, "%s%s", prefix, text);
 }
 
-/* Why a function was not taken over. */
+/* Explains why a function could not be intercepted. */
 static const char *reason_of(int code)
 {
 	switch (code) {
@@ -396,7 +405,7 @@ static const char *reason_of(int code)
 	return strerror(-code);
 }
 
-/* The program can write into all of it. */
+/* The program can write anywhere in the store, so the strings may lack a NUL. */
 static void say_missed(const struct mf_heap_process *process)
 {
 	const struct mf_store_header *header = process->store.header;
@@ -502,7 +511,7 @@ void mf_heap_process_note_end(struct mf_heap_process *process)
 		process->end_ns = now_ns();
 }
 
-/* From the first event, as the shim tells time, until the end, or now. */
+/* Milliseconds from the first event, with the shim's clock, to the end of the process or until now. */
 static int64_t age_ms(const struct mf_heap_process *process)
 {
 	uint64_t first = store_of(process)->header->first_time_ns;
@@ -518,7 +527,7 @@ static int64_t time_of(const struct mf_heap_process *process)
 		       age_ms(process);
 }
 
-/* Of a program that was never seen there is nothing to say at its end, either. */
+/* A program that was never seen needs no snapshot at its end either. */
 static struct mf_end end_of(const struct mf_heap_process *process)
 {
 	return (struct mf_end){
@@ -570,13 +579,13 @@ void mf_heap_process_write(struct mf_heap_process *process)
 		mf_statistics_end(process->options, &process->store, output.end, process->pid);
 	say_losses(process);
 	say_verified(process);
-	/* As Massif, before the other file. */
+	/* As in Massif, the xtree file is written first. */
 	if (process->options->xtree && mf_xtree_output(process->options, &xtree, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (mf_output_write(process->options, &output, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_set_level(process->options->verbosity);
-	/* The program could have changed what the header says. */
+	/* The path in the header may have been changed by the program, so determine it again. */
 	if (process->options->unwind_cache) {
 		char path[MF_STORE_PATH_MAX];
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// The session of another process, seen through that process's memory.
+// A read-only copy of another process's session, made through /proc/PID/mem.
 //
-// Most of a session's address space was never touched, and reading there makes pages in the file that the
-// program pays for. So nothing is copied that is not read: the replica's pages are forbidden at first, and a
-// fault copies one. What was copied stays as it was, while the program goes on; the caller asks whether that
-// matters, and begins anew if it does.
+// Most of a session's address space is never touched, and reading there would allocate pages in the file at the
+// program's expense. So only pages that are read are copied: the pages of the replica are inaccessible at
+// first, and a SIGSEGV handler copies one at a time. Copied pages do not change while the program continues;
+// the caller checks whether that matters (mf_replica_is_current()) and, if so, starts again
+// (mf_replica_refresh()).
 
 #include "replica.h"
 
@@ -30,16 +31,16 @@ enum {
 	TALLIES_BYTES = MF_SHARDS_MAX * sizeof(struct mf_tally),
 };
 
-/* What is compared to see whether something happened meanwhile. */
+/* The part of the session that is compared to detect changes. */
 struct state {
 	char header[PAGE];
 	char tallies[TALLIES_BYTES];
 };
 
 static struct {
-	int memory; /* of the process */
+	int memory; /* descriptor of /proc/PID/mem */
 	struct mf_store store;
-	uint64_t places[MF_REGION_COUNT]; /* of the regions in the process */
+	uint64_t places[MF_REGION_COUNT]; /* addresses of the regions in the process */
 	struct state before;
 	volatile bool lost; /* a page could not be copied */
 } replica = { .memory = -1 };
@@ -105,7 +106,7 @@ void mf_mappings_free(struct mf_mappings *mappings)
 	*mappings = (struct mf_mappings){ 0 };
 }
 
-/* Where the byte of the session at @offset is in the process; 0: nowhere. */
+/* Returns the address in the process of the session's byte at @offset; 0 if it is not mapped. */
 static uint64_t place_of(const struct mf_mappings *mappings, uint64_t offset)
 {
 	for (size_t i = 0; i < mappings->count; i++) {
@@ -122,7 +123,7 @@ static bool read_at(uint64_t place, void *to, size_t size)
 	return pread(replica.memory, to, size, (off_t)place) == (ssize_t)size;
 }
 
-/* Which region @address is in; MF_REGION_COUNT: none. */
+/* Returns the region that contains @address; MF_REGION_COUNT if none. */
 static int region_at(const char *address)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
@@ -141,7 +142,7 @@ static void copy_page(int number, siginfo_t *info, void *context)
 	int region = region_at(page), saved = errno;
 
 	if (region == MF_REGION_COUNT || mprotect(page, PAGE, PROT_READ | PROT_WRITE)) {
-		/* It comes again when we return, and ends us. */
+		/* Not a page of the replica: on return the fault is raised again and ends massif-ctl. */
 		sigaction(number, &usual, NULL);
 		return;
 	}
@@ -158,7 +159,7 @@ static void read_state(struct state *state)
 		replica.lost = true;
 }
 
-/* Address space like that of the session of @header. */
+/* Reserves address space for each region of the session with @header. Returns 0 or -errno. */
 static int map_regions(const struct mf_store_header *header, const struct mf_mappings *mappings)
 {
 	if (header->magic != MF_STORE_MAGIC || header->version != MF_STORE_VERSION)
@@ -167,7 +168,10 @@ static int map_regions(const struct mf_store_header *header, const struct mf_map
 		const struct mf_region *region = &header->regions[i];
 		void *address;
 
-		/* The shim's own; and what the program says that cannot be. */
+		/*
+		 * The threads region is used by the shim only. Sizes are checked because the program can write
+		 * them.
+		 */
 		if (i == MF_REGION_THREADS)
 			continue;
 		if (region->size < PAGE || region->size % PAGE || region->size >> 40)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The session of another process, seen through that process's memory: where nobody has the file behind it.
- * Pages are copied as they are first read, so this needs as much as is looked at. What is changed in it is the
- * copy.
+ * A copy of another process's session, made through that process's memory, for when no descriptor of the
+ * session's file is available. Pages are copied when they are first read, so memory is needed only for what is
+ * read. Writing changes only the copy.
  */
 #ifndef MASSIF_CTL_REPLICA_H
 #define MASSIF_CTL_REPLICA_H
@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "model/store.h"
 
-/* Where a part of the session is mapped in the process. */
+/* A part of the session that is mapped in the process. */
 struct mf_mapping {
 	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* of @start, in the session */
+	uint64_t offset;     /* of @start in the session, in bytes */
 };
 
 struct mf_mappings {
@@ -27,26 +27,26 @@ struct mf_mappings {
 };
 
 /*
- * The session's mappings in process @pid. Returns 0; -ENOENT when it has none; or another -errno. With
- * words for the user.
+ * Finds the session's mappings in process @pid. Returns 0, -ENOENT if it has none, or another -errno, with a
+ * message for the user in @err.
  */
 int mf_mappings_find(pid_t pid, struct mf_mappings *mappings, struct mf_error *err);
-void mf_mappings_free(struct mf_mappings *mappings); /* also of one that is all zero */
+void mf_mappings_free(struct mf_mappings *mappings); /* also accepts all-zero @mappings */
 
-/* Makes the replica; there can be one at a time. Returns 0 or -errno, with words for the user. */
+/* Opens the replica; only one can be open at a time. Returns 0 or -errno, with a message for the user in @err. */
 int mf_replica_open(struct mf_store *store, pid_t pid, const struct mf_mappings *mappings,
 		    struct mf_error *err);
 
-/* Forgets all copies: what is read from now on is as it is now. */
+/* Discards all copied pages, so that the current contents are read from now on. */
 void mf_replica_refresh(void);
 
 /*
- * Whether since then no event was accounted in the process; or, if not @all, only nothing that would put what
- * was read before at variance with what is read now.
+ * Returns whether pages copied since the last refresh are consistent with those read now. With @all, no event
+ * at all may have been accounted; without, only events that would make the two inconsistent count.
  */
 bool mf_replica_is_current(bool all);
 
-/* Whether the process was there as long as pages were copied. */
+/* Returns whether every page so far could be copied, that is, the process still existed. */
 bool mf_replica_is_whole(void);
 
 void mf_replica_close(struct mf_store *store);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The user's directory of row files.
+// Adds to the user's directory of unwind row files.
 //
-// They are written here, not by the program: after its end, where nobody waits. Of two that are written
-// at the same time, the later one stays, and the rows of the other are found again by the next program
-// that needs them.
+// massif-ctl writes them after the program's end, when nothing waits for it. If two instances write the same
+// file at once, the later file stays; the next program that needs the rows of the other finds them again.
 
 #include "rowcache.h"
 
@@ -21,10 +20,10 @@
 #include "elf/map.h"
 #include "cfi/rowfile.h"
 
-/* New rules of an object; reading a file takes as long as finding some ten. */
+/* Fewer new rules of an object are not saved: reading a file takes as long as finding about ten rules. */
 #define NEW_LEAST 16u
 
-#define PATIENCE_MS 20000 /* with one object */
+#define PATIENCE_MS 20000 /* per object */
 
 void mf_rowcache_know_names(const struct mf_options *options)
 {
@@ -43,7 +42,7 @@ static int by_start(const void *a, const void *b)
 	return (one->start > other->start) - (one->start < other->start);
 }
 
-/* Sorts the @n rows of @file, and unites what can be. */
+/* Sorts the @n rows of @file, drops overlaps and merges adjacent rows with equal rules. */
 static void tidy(struct mf_rowfile *file, uint32_t n)
 {
 	struct mf_rowfile_row *rows = file->rows;
@@ -63,11 +62,11 @@ static void tidy(struct mf_rowfile *file, uint32_t n)
 	}
 }
 
-/* Appends the rows of the @n sorted link-time addresses at @addresses. Returns how many that were. */
+/* Appends the rows that cover the @n sorted link-time addresses in @addresses. Returns the number of rows added. */
 static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *old,
 			 const uint64_t *addresses, size_t n, struct mf_rowfile_row *rows)
 {
-	uint64_t end = 0; /* of what was found last */
+	uint64_t end = 0; /* end of the last row found */
 	uint32_t added = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -80,7 +79,7 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 		if (!mf_rowfile_holds(&row.rule))
 			continue;
 		end = row.end - map->bias;
-		/* Tables can say of code what would make the whole file wrong. */
+		/* The object's tables may be wrong; a row with bad bounds would invalidate the whole file. */
 		if (row.start < map->bias || row.end <= row.start || end >> 32)
 			continue;
 		rows[added++] = (struct mf_rowfile_row){
@@ -92,16 +91,16 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 	return added;
 }
 
-/* What is to be found out about one object. */
+/* Input of learn(): what to add for one object. */
 struct lesson {
 	const struct mf_object *object;
-	const struct mf_rowfile *old; /* what is known; NULL: nothing */
-	const uint64_t *addresses; /* as they are in the store */
+	const struct mf_rowfile *old; /* the existing file; NULL: none */
+	const uint64_t *addresses; /* in the format of the store */
 	size_t n;
-	bool searched; /* the object's code was looked through for client requests, too */
+	bool searched; /* the object's code was also searched for client requests */
 };
 
-/* Runs without rights. Returns the new file of rows if there is anything new in it. */
+/* Runs in a child process without privileges. Returns the contents of the new row file, or NULL if nothing is new. */
 static void *learn(void *data, int fd, size_t *size)
 {
 	const struct lesson *lesson = data;
@@ -125,7 +124,7 @@ static void *learn(void *data, int fd, size_t *size)
 	added = add_rows(&map, old, lesson->addresses, lesson->n, made->rows + kept);
 	tidy(made, kept + added);
 	if (made->n_rows > MF_ROWFILE_ROWS_MAX) {
-		/* No more of them. */
+		/* The file is full: keep the old rows only. */
 		made->n_rows = kept;
 		if (old)
 			memcpy(made->rows, old->rows, kept * sizeof(*made->rows));
@@ -173,7 +172,7 @@ static int by_value(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* Sorts the @n numbers, and leaves each of them once. Returns how many that are. */
+/* Sorts the @n numbers and removes duplicates. Returns how many are left. */
 static size_t sort(uint64_t *numbers, size_t n)
 {
 	size_t kept = 0;

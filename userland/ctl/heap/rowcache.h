@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The user's row files (cfi/rowfile.h), and what is added to them. */
+/* Reads and extends the user's row files (cfi/rowfile.h). */
 #ifndef MASSIF_CTL_ROWCACHE_H
 #define MASSIF_CTL_ROWCACHE_H
 
@@ -7,13 +7,14 @@
 #include "model/store.h"
 
 /*
- * Adds the rules that the program of @store had to find for itself, found anew in the objects' files:
- * what the program says is only where to look. Makes the directory if it is not there. What goes wrong
- * costs the next program some time and is not told. @path: see mf_cachedir_locate().
+ * Saves the unwind rules that the program of @store had to find itself. The program supplies only the
+ * addresses; the rules are read again from the objects' files. @path is the directory (see
+ * mf_cachedir_locate()), which is created if missing. Errors are not reported: they only cost the next program
+ * some time.
  */
 void mf_rowcache_learn(const struct mf_store *store, const char *path);
 
-/* What earlier runs have found out about names is known from now on; inlined calls are part of it. */
+/* Loads the names that earlier runs have found, including inlined calls. */
 void mf_rowcache_know_names(const struct mf_options *options);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Looks at the clock for the program: an event costs less than asking for the time.
+// Reads the clock on behalf of the program, because reading it at each event would cost more than the event
+// itself.
 
 #include "timekeeper.h"
 
@@ -9,9 +10,9 @@
 #include "model/tally.h"
 
 enum {
-	NOT_BEGUN_MS = 1, /* how often to look while the program has not begun, */
-	LONGEST_MS = 50,  /* and at least */
-	IDLE_PART = 32,	  /* how late a snapshot may come after a long rest, in parts of that rest */
+	NOT_BEGUN_MS = 1, /* interval while the program has not begun */
+	LONGEST_MS = 50,  /* longest interval */
+	IDLE_PART = 32,	  /* after a long idle time, a snapshot may be late by this fraction of the idle time */
 };
 
 int64_t mf_timekeeper_now(void)
@@ -27,7 +28,7 @@ static int within(int64_t period)
 	return period < 1 ? 1 : period > LONGEST_MS ? LONGEST_MS : (int)period;
 }
 
-/* Since the first event, with the precision that the program's own look at the clock does not have. */
+/* Milliseconds since the first event, computed from nanoseconds; the shim's own clock is coarser. */
 static int64_t passed_since(uint64_t first_time_ns)
 {
 	struct timespec now;
@@ -52,9 +53,9 @@ int mf_timekeeper_look(struct mf_store *store)
 		return within(next - passed);
 	mf_tally_hurry(store);
 	/*
-	 * It will be taken with the next event, whenever that is, and the one after it is due no sooner
-	 * than an interval later: so with one look an interval none comes late. Each look wakes a
-	 * processor, though, and a server may rest for long.
+	 * The snapshot is taken at the next event, and the following one is due no sooner than one interval
+	 * later. So one check per interval suffices. Each check wakes a processor, though, and a server may be
+	 * idle for long: the interval grows with the idle time.
 	 */
 	return within(model->interval + (passed - next) / IDLE_PART);
 }

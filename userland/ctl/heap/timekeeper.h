@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Looks at the clock for the program, when the unit of time is milliseconds. */
+/* Reads the clock on behalf of the program when the unit of time is milliseconds. */
 #ifndef MASSIF_CTL_TIMEKEEPER_H
 #define MASSIF_CTL_TIMEKEEPER_H
 
@@ -11,8 +11,8 @@
 int64_t mf_timekeeper_now(void);
 
 /*
- * Tells the program behind @store if the time of its next snapshot has come. Returns in how many
- * milliseconds to call again; -1: never, for its events tell the time.
+ * Sets the flag in @store that makes the program take a snapshot, if the next one is due. Returns the number of
+ * milliseconds until the next call; -1: never, because the unit of time is not milliseconds.
  */
 int mf_timekeeper_look(struct mf_store *store);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl in the background.
+// Moves massif-ctl to the background.
 //
-// It must not keep anybody waiting who waits for the program's output to end, nor keep a file system from
-// being unmounted, nor end with the terminal. So it lets go of all that it was given, and what it has to say
-// goes to a file.
+// The background process must not hold the program's output pipes open, keep a file system from being
+// unmounted, or end with the terminal. So it closes all inherited descriptors, and its messages go to a file.
 
 #include "background.h"
 
@@ -36,7 +35,7 @@ char *mf_background_join(const char *directory, const char *name)
 	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* The working directory by a name that leads to it; NULL: there is none. */
+/* Returns the working directory's absolute name, to be freed; NULL if no name leads to it. */
 static char *find_directory(void)
 {
 	mf_auto_free char *name = getcwd(NULL, 0);
@@ -48,7 +47,7 @@ static char *find_directory(void)
 	return mf_take(name, NULL);
 }
 
-/* Names are relative to where massif-ctl was started, which must not be kept busy. */
+/* Makes the output file names absolute and leaves the working directory, so that its file system can be unmounted. */
 static void leave_directory(struct mf_background *background)
 {
 	struct mf_options *options = background->options;
@@ -68,7 +67,7 @@ static void leave_directory(struct mf_background *background)
 		if (background->names[i])
 			*relative[i] = background->names[i];
 	if (chdir("/"))
-		return; /* then it stays: names are right there, too */
+		return; /* the names are valid in the old directory, too */
 }
 
 static void let_go(const struct mf_background *background)
@@ -85,7 +84,7 @@ out:
 		close(null);
 }
 
-/* What came for the parent's group, as a hangup of the terminal, is not for us. */
+/* Discards signals sent to the parent's process group, such as a terminal hang-up. */
 static void forget_signals(const struct mf_background *background)
 {
 	struct signalfd_siginfo info;
@@ -114,7 +113,7 @@ static pid_t go_on(struct mf_background *background, struct mf_error *err)
 	return background->resume(background->data, err);
 }
 
-/* What the child says; nothing: it is gone. */
+/* What the child reports through the pipe; end of file: it has ended. */
 struct report {
 	int code;
 	struct mf_error err;

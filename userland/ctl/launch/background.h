@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * massif-ctl in the background: a child goes on with the profiles, with neither terminal nor pipes nor
- * working directory of its parent's, and in a session of its own.
+ * Moves massif-ctl to the background: a child in its own session continues the profiles, without the parent's
+ * terminal, pipes and working directory.
  */
 #ifndef MASSIF_CTL_BACKGROUND_H
 #define MASSIF_CTL_BACKGROUND_H
@@ -15,32 +15,35 @@
 #include "signals.h"
 
 struct mf_background {
-	struct mf_options *options; /* names of files in it become absolute in the child */
+	struct mf_options *options; /* the child makes the file names in it absolute */
 	struct mf_logfile *log;
 	const struct mf_signals *signals;
-	bool keep_descriptors; /* one of them is the output file */
-	/* In the child: makes of it what the parent was. Returns 0 or -errno. */
+	bool keep_descriptors; /* because the output file is one of them */
+	/* Called in the child to restore what a fork does not copy. Returns 0 or -errno. */
 	int (*resume)(void *data, struct mf_error *err);
 	void *data;
 
-	char *names[3]; /* the absolute ones, and the log's; owned */
+	char *names[3]; /* absolute file names, and the log's; owned */
 };
 
 /*
- * Forks; this process must have one thread. Returns 0 in the child; in the parent the child's pid once the
- * child goes on, or -errno, and there is no child.
+ * Forks; this process must have a single thread. Returns 0 in the child. In the parent, returns the child's pid
+ * once the child has continued the profiles, or -errno if there is no child.
  */
 pid_t mf_background_start(struct mf_background *background, struct mf_error *err);
 
-/* @name, a pattern with %, in @directory, which is none. To be freed; NULL if memory is short. */
+/*
+ * Joins @directory, an ordinary path, and @name, a pattern with %. The caller frees the result; NULL if out of
+ * memory.
+ */
 char *mf_background_join(const char *directory, const char *name);
 
-/* Releases the names, which nobody uses any more. Allowed for one that is all zero. */
+/* Frees the names, which must not be in use any more. Accepts an all-zero structure. */
 void mf_background_deinit(struct mf_background *background);
 
 /*
- * Where process @pid in the background says what is wrong: the log file, or a file beside the output file
- * that it creates then. *@name is to be released with free(). Returns 0 or -ENOMEM.
+ * Determines where the background process @pid reports problems: in the log file, or in a file next to the
+ * output file, created when needed. The caller frees *@name. Returns 0 or -ENOMEM.
  */
 int mf_background_log(const struct mf_background *background, pid_t pid, char **name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Notices that a process executes another program: by looking, since nobody tells its parent.
+// Detects by polling that a process executes another program; the kernel does not notify the parent of that.
 
 #include "exec_watch.h"
 
@@ -14,7 +14,7 @@ enum {
 	LAST_LOOK_MS = 500,
 };
 
-/* The link to the file that the process executes; gone, or not for us, when stat() fails. */
+/* Calls stat() on the file that the process executes. Fails if the process has ended or may not be inspected. */
 static int stat_image(pid_t pid, char link[32], struct stat *image)
 {
 	snprintf(link, 32, "/proc/%d/exe", (int)pid);
@@ -55,7 +55,7 @@ void mf_exec_watch_look(struct mf_exec_watch *watch)
 	if (length < 0)
 		return;
 	path[length] = '\0';
-	/* Often a chain of programs; the last is the one that somebody wanted to profile. */
+	/* There may be a chain of programs; the last is the one the user is interested in. */
 	free(watch->replaced_by);
 	watch->replaced_by = strdup(path);
 	watch->image = image;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Notices that a process executes another program. */
+/* Detects that a process executes another program. */
 #ifndef MASSIF_CTL_IMAGE_WATCH_H
 #define MASSIF_CTL_IMAGE_WATCH_H
 
@@ -8,18 +8,21 @@
 
 struct mf_exec_watch {
 	pid_t pid;
-	struct stat image; /* the file that it was last seen to execute */
-	int period_ms;	   /* until one should look again; -1: it cannot be seen */
-	char *replaced_by; /* path of that file, if it was another before; NULL: none was. Owned */
+	struct stat image; /* the file that the process was last seen to execute */
+	int period_ms;	   /* milliseconds until the next check; -1: cannot be checked */
+	char *replaced_by; /* path of that file if it is not the first program; otherwise NULL; owned */
 };
 
-/* @path is what @pid executed first: by now it may be another. NULL: what it executes now. */
+/*
+ * Starts watching @pid. @path is the program that it executed first and may have left since; NULL: the present
+ * one.
+ */
 void mf_exec_watch_init(struct mf_exec_watch *watch, pid_t pid, const char *path);
 void mf_exec_watch_deinit(struct mf_exec_watch *watch);
 
 /*
- * Looks. Often at first and then less so: a wrapper script executes its program soon. What does not
- * live as long again as before that is not noticed.
+ * Checks once. The interval grows from 2 ms to 500 ms, because wrapper scripts execute their program early. A
+ * program that runs for less than one interval may be missed.
  */
 void mf_exec_watch_look(struct mf_exec_watch *watch);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Starts the program as a child that finds everything as massif-ctl found it.
+// Starts the program as a child, in the same environment in which massif-ctl was started.
 
 #include "launch.h"
 
@@ -21,7 +21,7 @@ enum stage {
 	STAGE_EXEC,
 };
 
-/* What a child that got no further tells its parent. */
+/* Sent to the parent by a child that could not execute the program. */
 struct failure {
 	enum stage stage;
 	int code;
@@ -31,7 +31,7 @@ void mf_launch_reserve_standard(void)
 {
 	int fd;
 
-	/* The lowest free number is taken each time. The program will not see it: it is cloexec. */
+	/* open() returns the lowest free descriptor. The program does not inherit it, because of O_CLOEXEC. */
 	do
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd <= STDERR_FILENO);
@@ -48,12 +48,15 @@ void mf_launch_lift_limit(struct mf_launch *launch)
 		return;
 	launch->address_space = most;
 	most.rlim_cur = most.rlim_max;
-	/* Only root's programs are sure to have the same privileges as we have. */
+	/*
+	 * Beyond the hard limit only as root: the session is sized for this limit, and only a root program's
+	 * shim can raise its own limit as far.
+	 */
 	if (geteuid() || setrlimit(RLIMIT_AS, &none))
 		setrlimit(RLIMIT_AS, &most);
 }
 
-/* As execvp() does for what is no format of the kernel's. */
+/* Executes an unknown file format with the shell, like execvp(). */
 static void exec_by_shell(const struct mf_launch *launch, char **arguments)
 {
 	size_t n = 0;
@@ -113,7 +116,7 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 	int ends[2];
 
 	*refused = false;
-	/* Room for the shell's, since a child may not allocate. */
+	/* Two more entries for the shell: the child may not allocate memory. */
 	while (launch->argv[n])
 		n++;
 	arguments = calloc(n + 2, sizeof(*arguments));
@@ -130,7 +133,7 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 	if (*pid == 0)
 		run_child(launch, writer, arguments);
 
-	/* A successful exec closes the other end without a word. */
+	/* A successful exec closes the child's end of the pipe. */
 	close(mf_take(writer, -1));
 	if (read(reader, &failure, sizeof(failure)) != (ssize_t)sizeof(failure))
 		return 0;
@@ -155,7 +158,7 @@ void mf_launch_drop_inherited(void)
 	while ((entry = readdir(descriptors))) {
 		int fd = atoi(entry->d_name);
 
-		/* Ours are all close-on-exec; what came through an exec cannot be. */
+		/* massif-ctl's own descriptors are all close-on-exec; inherited ones are not. */
 		if (fd > STDERR_FILENO && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
 			close(fd);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Starts the program as a child that finds everything as massif-ctl found it. */
+/* Starts the program as a child, in the same environment in which massif-ctl was started. */
 #ifndef MASSIF_CTL_LAUNCH_H
 #define MASSIF_CTL_LAUNCH_H
 
@@ -15,37 +15,38 @@
 
 struct mf_launch {
 	const struct mf_program *program;
-	char *const *argv;	 /* of the program, its name as typed first */
+	char *const *argv;	 /* the program's arguments; the first is its name as typed */
 	char *const *environment;
 	const struct mf_signals *signals;
-	int inherited[MF_LAUNCH_INHERITED_MAX]; /* to leave open in the program; -1: none */
-	struct rlimit address_space; /* its limit, which we may have raised for ourselves; no hard limit: not */
+	int inherited[MF_LAUNCH_INHERITED_MAX]; /* descriptors that stay open in the program; -1: none */
+	/* the program's limit, if massif-ctl's own was raised; rlim_max is 0 otherwise */
+	struct rlimit address_space;
 
-	/* In the child just before exec; async-signal-safe. Returns 0 or -errno. NULL: nothing */
+	/* Called in the child just before exec; async-signal-safe. Returns 0 or -errno. May be NULL. */
 	int (*enrol)(void *data);
-	int (*enrol_error)(int code, struct mf_error *err); /* the words for it, in the parent */
+	int (*enrol_error)(int code, struct mf_error *err); /* called in the parent to describe the failure */
 	void *enrol_data;
 };
 
-/* Descriptors 0, 1 and 2 are open afterwards, so that no file of ours takes their place. */
+/* Opens descriptors 0, 1 and 2 if they are closed, so that no other file gets their numbers. */
 void mf_launch_reserve_standard(void);
 
 /*
- * Raises massif-ctl's own limit of address space, in which it maps the session of each process, as far as it
- * may. *@launch keeps what the program is to have.
+ * Raises massif-ctl's own limit of address space as far as permitted, because it maps the session of every
+ * process. *@launch keeps the original limit for the program.
  */
 void mf_launch_lift_limit(struct mf_launch *launch);
 
 /*
- * Starts it. Returns 0 once the program is running; or -errno, with words, and nothing is left.
- * *@refused then says whether it was execve(2) that failed, and not something before.
+ * Starts the program. Returns 0 once it is running, or -errno with a message; then no process is left.
+ * *@refused is set if it was execve(2) that failed.
  */
 int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 		    struct mf_error *err);
 
 /*
- * Closes massif-ctl's own copies of what it was given: whoever is at the other end of a pipe shall
- * notice when the program closes it. Standard error stays.
+ * Closes massif-ctl's own copies of inherited descriptors, so that the peer of a pipe notices when the program
+ * closes it. Standard error stays open.
  */
 void mf_launch_drop_inherited(void);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Room for massif-ctl's calls where the limit of stacks (ulimit -s) is lower than they need.
+// A larger stack for massif-ctl if the limit (ulimit -s) is too low for it.
 //
-// The libraries that read debug information and demangle names recurse, and an answer of a profiled process is
-// received in one piece of 64 KiB. A program that runs below a low limit is profiled all the same.
+// The libraries that read debug information and demangle names are recursive, and receiving one answer of a
+// profiled process takes 64 KiB. A program with a low limit must be profiled nevertheless.
 
 #include "main_stack.h"
 
@@ -13,10 +13,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* What the limit is where nobody has changed it. */
+/* The usual default limit. */
 #define STACK_BYTES (8u << 20)
 
-/* makecontext() passes numbers only. */
+/* makecontext() passes only int arguments. */
 static struct {
 	int (*run)(int argc, char **argv);
 	int argc, status;
@@ -35,7 +35,7 @@ static bool suffices(void)
 	return getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES;
 }
 
-/* Threads have stacks of the limit's size unless they are given another. */
+/* The default stack size of threads is the limit; set it to STACK_BYTES. */
 static void give_threads_room(void)
 {
 	pthread_attr_t attr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is profiled in a run: a mode is a table of verbs around the program's life. */
+/* A mode (heap or pages) is a table of callbacks around the program's life. */
 #ifndef MASSIF_CTL_MODE_H
 #define MASSIF_CTL_MODE_H
 
@@ -19,26 +19,26 @@
 #include "supervise.h"
 #include "survivor.h"
 
-/* One run; the modes fill @launch and @supervision. */
+/* One run of massif-ctl; the modes fill @launch and @supervision. */
 struct mf_run {
 	struct mf_options *options;
 	const struct mf_program *program;
-	const char *cmd;	/* as the file shows it */
+	const char *cmd;	/* the command as the file shows it */
 	struct mf_logfile *log;
-	struct mf_error note;	/* for the user, if the program can be started; may be empty */
-	bool keep_descriptors;	/* the output file is among what massif-ctl was given */
+	struct mf_error note;	/* message for the user once the program can be started; may be empty */
+	bool keep_descriptors;	/* the output file is one of the inherited descriptors */
 	struct mf_launch launch;
 	struct mf_supervision supervision;
 	struct mf_signals signals;
-	struct mf_background background; /* of the processes that the program leaves behind */
-	pid_t pid;   /* once it is started */
-	int status;  /* as of waitpid(2), once it has ended */
-	void *state; /* the mode's own */
+	struct mf_background background; /* for processes that outlive the program */
+	pid_t pid;   /* valid once it is started */
+	int status;  /* in the format of waitpid(2), once it has ended */
+	void *state; /* private data of the mode */
 };
 
 /*
- * Did somebody end the program, the OOM killer for one, so that it could do nothing about it? Then what it
- * held last is what the user wants to know. (One that did it itself looks the same.)
+ * Returns whether the program was killed from outside, for example by the OOM killer. Then its last state is of
+ * interest. (A program that sends itself SIGKILL looks the same.)
  */
 static inline bool mf_run_was_cut_off(const struct mf_run *run)
 {
@@ -46,25 +46,25 @@ static inline bool mf_run_was_cut_off(const struct mf_run *run)
 }
 
 struct mf_mode {
-	/* Before the program is started. Returns 0 or -errno. */
+	/* Called before the program is started. Returns 0 or -errno. */
 	int (*prepare)(struct mf_run *run, struct mf_error *err);
-	/* The program is running. */
+	/* Called when the program runs. */
 	void (*started)(struct mf_run *run);
-	/* The program has ended: writes its file, and says what went wrong itself. */
+	/* Called when the program has ended: writes its file and reports problems. */
 	void (*ended)(struct mf_run *run);
-	/* Calls @say, if it is not NULL, for each profiled process that still runs. Returns how many. */
+	/* Calls @say, unless it is NULL, for each profiled process that still runs. Returns their number. */
 	size_t (*survivors)(struct mf_run *run, mf_survivor_say *say, void *data);
 	/*
-	 * Around a fork of this process: @pause ends its threads; @resume starts them again and maps what a
-	 * fork does not copy, in the process that goes on. Returns 0 or -errno.
+	 * @pause ends all threads before this process forks. @resume, in the process that continues, starts
+	 * them again and maps what a fork does not copy; it returns 0 or -errno.
 	 */
 	void (*pause)(struct mf_run *run);
 	int (*resume)(struct mf_run *run, struct mf_error *err);
 	/* Writes the files of the processes that still run, as they are now. */
 	void (*finish)(struct mf_run *run);
-	/* Releases what @prepare made, also after it failed. */
+	/* Releases what @prepare allocated; also called after @prepare failed. */
 	void (*cleanup)(struct mf_run *run);
-	struct mf_control_ops control; /* on the run, as data, between @started and @cleanup */
+	struct mf_control_ops control; /* called with the run as data, between @started and @cleanup */
 };
 
 extern const struct mf_mode mf_mode_heap;

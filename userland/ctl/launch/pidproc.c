@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that runs already: who it is, and whether it still is.
+// Identifies a running process by pidfd and reads its data from /proc.
 
 #include "pidproc.h"
 
@@ -14,7 +14,10 @@
 
 #include "base/cleanup.h"
 
-/* The text of /proc/@pid/@name, which has *@size bytes; NULL if it cannot be read. */
+/*
+ * Returns the contents of /proc/@pid/@name and their size in *@size; NULL if it cannot be read. The caller
+ * frees them.
+ */
 static char *read_proc(pid_t pid, const char *name, size_t *size)
 {
 	mf_auto_fclose FILE *file = NULL;
@@ -49,7 +52,7 @@ static char *read_cmd(pid_t pid)
 		text[size] = '\0';
 		return text;
 	}
-	/* It has given its arguments up, or is not ours to look at. */
+	/* No arguments: the process has overwritten them, or this user may not read them. */
 	free(text);
 	name = read_proc(pid, "comm", &name_size);
 	if (asprintf(&words, "[%.*s]", name ? (int)strcspn(name, "\n") : 1, name ? name : "?") < 0)
@@ -57,7 +60,7 @@ static char *read_cmd(pid_t pid)
 	return words;
 }
 
-/* The process that @tid is a thread of; 0: not known. */
+/* Returns the process that thread @tid belongs to; 0 if unknown. */
 static pid_t process_of(pid_t tid)
 {
 	size_t size;
@@ -105,7 +108,7 @@ uint64_t mf_pidproc_start_time(pid_t pid)
 	uint64_t start = 0;
 	char state = 'Z';
 
-	/* The name, in parentheses, is the second of the fields, and may have anything in it. */
+	/* The second field, the name in parentheses, may contain any character, so parse after the last one. */
 	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
 				  "%*d %" SCNu64, &state, &start) != 2 || state == 'Z' || state == 'X')
 		return 0;
@@ -116,6 +119,6 @@ bool mf_pidproc_is_alive(const struct mf_pidproc *process)
 {
 	struct pollfd polled = { .fd = process->fd, .events = POLLIN };
 
-	/* Readable when it has ended. */
+	/* A pidfd is readable when the process has ended. */
 	return poll(&polled, 1, 0) == 0;
 }

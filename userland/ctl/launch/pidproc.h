@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A process that runs already: who it is, and whether it still is. */
+/* Identifies a running process by pidfd and reads its data from /proc. */
 #ifndef MASSIF_CTL_RUNNING_H
 #define MASSIF_CTL_RUNNING_H
 
@@ -12,17 +12,20 @@
 struct mf_pidproc {
 	pid_t pid;
 	int fd;	   /* a pidfd; -1: not open */
-	char *cmd; /* its arguments with blanks between, or its name in brackets; owned */
+	char *cmd; /* its arguments joined by blanks, or its name in brackets; owned */
 };
 
-/* Returns 0; or -errno, when there is no such process, or when it is a thread or massif-ctl itself. */
+/* Opens process @pid. Returns 0, or -errno if it does not exist, is a thread, or is massif-ctl itself. */
 int mf_pidproc_open(struct mf_pidproc *process, pid_t pid, struct mf_error *err);
 void mf_pidproc_close(struct mf_pidproc *process);
 
-/* When process @pid was started, in the kernel's clock ticks; 0: there is none. With @pid it is unique. */
+/*
+ * Returns the start time of process @pid in clock ticks since boot; 0 if there is no such process. Together
+ * with @pid it is unique.
+ */
 uint64_t mf_pidproc_start_time(pid_t pid);
 
-/* Whether it has not ended since; no other process has had its number then. */
+/* Returns whether the process has not ended; if true, its pid was not reused since it was opened. */
 bool mf_pidproc_is_alive(const struct mf_pidproc *process);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a process that has just executed a program was told to execute.
+// Determines the command line of a process that has just executed a program.
 
 #include "proc_cmdline.h"
 
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/regular.h"
 
-/* Is the file that @pid says it was executed as a script? Its name is relative to there. */
+/* Returns whether @path, relative to the working directory of @pid, is a script. */
 static bool is_script(pid_t pid, const char *path)
 {
 	mf_auto_close int directory = -1, fd = -1;
@@ -27,8 +27,9 @@ static bool is_script(pid_t pid, const char *path)
 }
 
 /*
- * The command as it was executed. The kernel puts a script's interpreter, and perhaps an argument of
- * that, in front of the script; otherwise the first argument is a name that was made up.
+ * Returns the command as it was executed. For a script, the kernel puts the interpreter, and possibly one
+ * argument of it, before the script's name. Otherwise the first argument is arbitrary, so the path is shown
+ * instead.
  */
 char *mf_proc_cmdline(pid_t pid, const struct mf_request *wish)
 {

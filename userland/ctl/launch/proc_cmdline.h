@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a process that has just executed a program was told to execute. */
+/* Determines the command line of a process that has just executed a program. */
 #ifndef MASSIF_CTL_EXECUTED_H
 #define MASSIF_CTL_EXECUTED_H
 
@@ -7,7 +7,10 @@
 
 #include "ctl/heap/join_server.h"
 
-/* The command of process @pid, as a profile shows it; to be freed. NULL if there is no memory. */
+/*
+ * Returns the command of process @pid as a profile shows it, to be freed; NULL if out of memory. @wish is the
+ * message with which the process joined.
+ */
 char *mf_proc_cmdline(pid_t pid, const struct mf_request *wish);
 
 #endif

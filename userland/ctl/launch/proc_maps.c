@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a process's memory has of ours, by /proc/PID/maps.
+// Determines from /proc/PID/maps whether a process still has the session or the shim mapped.
 
 #include "proc_maps.h"
 
@@ -12,10 +12,10 @@
 
 #include "base/cleanup.h"
 
-/* What the mappings of a process that is no longer ours tell. */
+/* What the mappings of a process that lost its session consist of. */
 struct files {
 	char executable[PATH_MAX];
-	bool any; /* mappings */
+	bool any; /* there is at least one mapping */
 	bool shim, linker, others;
 };
 
@@ -45,7 +45,10 @@ static void note(struct files *files, const char *line)
 		files->others = true;
 }
 
-/* The dynamic linker maps what is preloaded before all other libraries. */
+/*
+ * Judges a process without the session. The dynamic linker maps preloaded libraries before all others, so if
+ * only the linker and the executable are mapped, the shim may still come.
+ */
 static enum mf_proc_maps judge(const struct files *files)
 {
 	if (!files->any)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a process's memory has of ours. */
+/* Determines from /proc/PID/maps whether a process still has the session or the shim mapped. */
 #ifndef MASSIF_CTL_SIGHT_H
 #define MASSIF_CTL_SIGHT_H
 
@@ -8,9 +8,9 @@
 enum mf_proc_maps {
 	MF_SIGHT_UNKNOWN,
 	MF_SIGHT_OURS,	 /* the session is mapped */
-	MF_SIGHT_ARRIVING, /* another program was executed, in which the shim is, or may still be loaded */
+	MF_SIGHT_ARRIVING, /* another program was executed; the shim is mapped, or may still be */
 	MF_SIGHT_OTHER,	 /* another program was executed, without the shim */
-	MF_SIGHT_ENDING, /* there is no memory any more */
+	MF_SIGHT_ENDING, /* the process has no memory any more */
 };
 
 enum mf_proc_maps mf_proc_maps_of(pid_t pid);

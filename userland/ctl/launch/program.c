@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program to profile: where it is, and whether the preload shim can get into it.
+// Finds the program to profile and determines whether the preload shim can be loaded into it.
 
 #include "program.h"
 
@@ -21,11 +21,11 @@
 #define SHELL "/bin/sh"
 
 enum {
-	HEAD_SIZE = 256,     /* of a script that the kernel looks at (BINPRM_BUF_SIZE) */
-	INTERPRETERS_MAX = 5, /* scripts of scripts until the kernel says ELOOP */
+	HEAD_SIZE = 256,     /* bytes of a script that the kernel reads (BINPRM_BUF_SIZE) */
+	INTERPRETERS_MAX = 5, /* depth of nested scripts at which the kernel fails with ELOOP */
 };
 
-/* May @path be executed? Returns 0 or -errno. */
+/* Checks that @path is an executable file. Returns 0 or -errno. */
 static int check_executable(const char *path)
 {
 	struct stat st;
@@ -39,12 +39,12 @@ static int check_executable(const char *path)
 	return 0;
 }
 
-/* Looks for @name in @directories. Returns 0 and *@path (to be freed), or -errno. */
+/* Searches @name in the list @directories. Returns 0 and *@path, which the caller frees, or -errno. */
 static int search_path(const char *name, const char *directories, char **path)
 {
 	int ret = -ENOENT;
 
-	/* As execvp() does without a PATH. */
+	/* The default of execvp() without PATH. */
 	if (!directories)
 		directories = "/bin:/usr/bin";
 	for (;;) {
@@ -60,7 +60,7 @@ static int search_path(const char *name, const char *directories, char **path)
 			*path = mf_take(candidate, NULL);
 			return 0;
 		}
-		/* A file that may not be executed is worth mentioning, if there is no other. */
+		/* If no directory has an executable file, report one that exists but is not executable. */
 		if (problem == -EACCES)
 			ret = problem;
 		if (!directories[length])
@@ -82,8 +82,8 @@ static int complain(struct mf_error *err, int code, const char *name)
 }
 
 /*
- * Will exec give @path rights that the caller does not have? Then its loader runs in secure mode
- * and ignores LD_PRELOAD. See execve(2) and ld.so(8).
+ * Returns whether executing @path gains privileges. Then the loader runs in secure-execution mode and ignores
+ * LD_PRELOAD; see execve(2) and ld.so(8).
  */
 static bool is_privileged(const char *path)
 {
@@ -98,15 +98,15 @@ static bool is_privileged(const char *path)
 		return false;
 	if (st.st_mode & S_ISUID && st.st_uid != getuid())
 		return true;
-	/* Without the group's x bit, set-gid means something else. */
+	/* A set-gid bit without group execute permission has another meaning. */
 	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
 		return true;
 	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
 /*
- * The interpreter in the first line of a script. Returns 1 with *@interpreter (to be freed), 0 if
- * @head is no script, or -ENOMEM.
+ * Reads the interpreter from the first line of a script. Returns 1 with *@interpreter, which the caller frees,
+ * 0 if @head is not a script, or -ENOMEM.
  */
 static int read_interpreter(const char *head, char **interpreter)
 {
@@ -119,7 +119,7 @@ static int read_interpreter(const char *head, char **interpreter)
 	return *interpreter ? 1 : -ENOMEM;
 }
 
-/* Could a shell make sense of the file? By the rule that shells use: no NUL in its first line. */
+/* Returns whether a shell would run the file: like shells, checks that the first line contains no NUL. */
 static bool is_text(const char *head, size_t size)
 {
 	const char *line_end = memchr(head, '\n', size);
@@ -127,13 +127,13 @@ static bool is_text(const char *head, size_t size)
 	return !memchr(head, '\0', line_end ? (size_t)(line_end - head) : size);
 }
 
-/* Reads the start of @path to @head and ends it with a NUL. Returns its size, or -errno. */
+/* Reads the start of @path into @head and terminates it with a NUL. Returns its size or -errno. */
 static ssize_t read_head(const char *path, char head[HEAD_SIZE + 1])
 {
 	mf_auto_close int fd = mf_regular_open(path);
 	ssize_t size;
 
-	/* What is no regular file, exec refuses so. */
+	/* exec reports EACCES for a file that is not regular. */
 	if (fd < 0)
 		return fd == -EINVAL ? -EACCES : fd;
 	size = pread(fd, head, HEAD_SIZE, 0);
@@ -143,7 +143,7 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE + 1])
 	return size;
 }
 
-/* What @path, which may be executed, is. A script leads to its interpreter in program->image. */
+/* Determines the kind of the executable @path. For a script, program->image becomes its interpreter. */
 static int classify(struct mf_program *program, const char *path, struct mf_error *err)
 {
 	char head[HEAD_SIZE + 1];
@@ -155,7 +155,7 @@ static int classify(struct mf_program *program, const char *path, struct mf_erro
 
 		if (is_privileged(path)) {
 			program->kind = MF_PROGRAM_PRIVILEGED;
-			/* The set-uid bit of a script does nothing. */
+			/* The set-uid bit of a script has no effect. */
 			if (size < 0 || strncmp(head, "#!", 2) != 0)
 				return 0;
 		}
@@ -170,7 +170,7 @@ static int classify(struct mf_program *program, const char *path, struct mf_erro
 			if (program->kind != MF_PROGRAM_UNKNOWN || i > 0 ||
 			    !is_text(head, (size_t)size))
 				return 0;
-			/* Neither ELF nor #!: the shell's, as with execvp(). */
+			/* Neither ELF nor #!: executed by the shell, as with execvp(). */
 			program->by_shell = true;
 			interpreter = strdup(SHELL);
 			if (!interpreter)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The preload shim: where it is, and the environment that makes a program load it.
+// Locates the preload shim and builds the environment that loads it.
 
 #include "shim.h"
 
@@ -17,7 +17,7 @@
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
 
-/* Of massif-ctl, without a slash at the end. Returns 0 or -errno. */
+/* Stores massif-ctl's own directory, without a trailing slash. Returns 0 or -errno. */
 static int own_directory(char directory[PATH_MAX])
 {
 	ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
@@ -29,7 +29,7 @@ static int own_directory(char directory[PATH_MAX])
 	return 0;
 }
 
-/* ld.so splits LD_PRELOAD at these. */
+/* ld.so splits LD_PRELOAD at blanks and colons, so the path may contain neither. */
 static int check_name(const char *path, struct mf_error *err)
 {
 	if (!path[strcspn(path, ": ")])
@@ -92,7 +92,7 @@ int mf_shim_make_environment(char *const *environment, const char *path, int ses
 			     const char *address, char ***result, struct mf_error *err)
 {
 	__attribute__((cleanup(cleanup_environment))) char **copy = NULL;
-	const char *old = NULL; /* value of LD_PRELOAD */
+	const char *old = NULL; /* the value of LD_PRELOAD */
 	size_t size = 0, n = 0;
 
 	while (environment[size])
@@ -112,8 +112,8 @@ int mf_shim_make_environment(char *const *environment, const char *path, int ses
 	}
 
 	/*
-	 * Behind all others, also where there is an LD_PRELOAD already: the dynamic linker takes the last one, and
-	 * the shim can take ours away without moving anything.
+	 * Appended at the end even if LD_PRELOAD exists already: the dynamic linker uses the last one, and the
+	 * shim can remove ours without moving other variables.
 	 */
 	if (asprintf(&copy[n], PRELOAD "%s%s%s", path, old ? ":" : "", old ? old : "") < 0) {
 		copy[n] = NULL;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The preload shim: where it is, and the environment that makes a program load it. */
+/* Locates the preload shim and builds the environment that loads it. */
 #ifndef MASSIF_CTL_SHIM_H
 #define MASSIF_CTL_SHIM_H
 
 #include "base/error.h"
 
 /*
- * The absolute path of libmassif-preload.so: $MASSIF_PRELOAD, or beside massif-ctl, or in its
- * ../lib/massif. *@path is to be released with free(). Returns 0 or -errno.
+ * Finds libmassif-preload.so: $MASSIF_PRELOAD, next to massif-ctl, or in its ../lib/massif. Stores the absolute
+ * path in *@path, which the caller frees. Returns 0 or -errno.
  */
 int mf_shim_find(char **path, struct mf_error *err);
 
 /*
- * A copy of @environment with the shim at @path in front of LD_PRELOAD, and with MASSIF_SESSION:
- * the number of the session's descriptor, and @address, where others can join (NULL: nowhere; see
- * protocol/join.h). The shim undoes both, or leaves them for what is to join. *@result is to be released with
- * mf_shim_free_environment(). Returns 0 or -ENOMEM.
+ * Copies @environment with two changes. The shim at @path is added in front of LD_PRELOAD. MASSIF_SESSION
+ * contains the number of the session's descriptor and @address, at which other processes join (NULL: nowhere;
+ * see protocol/join.h). The shim reverts both, or keeps them for programs that are to join. The caller frees
+ * *@result with mf_shim_free_environment(). Returns 0 or -ENOMEM.
  */
 int mf_shim_make_environment(char *const *environment, const char *path, int session,
 			     const char *address, char ***result, struct mf_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that heap mode can see nothing of, and what is said of them.
+// Reports programs that heap mode cannot profile.
 
 #include "shim_unsupported.h"
 
@@ -10,7 +10,7 @@
 #include "ctl/message/message.h"
 
 enum {
-	TOLD_MAX = 100, /* programs that are named; of more only that there are some */
+	TOLD_MAX = 100, /* report at most this many programs by name */
 };
 
 static const char *const obstacles_of[] = {
@@ -31,7 +31,7 @@ const char *mf_unsupported_of(enum mf_program_kind kind)
 	return obstacles_of[kind];
 }
 
-/* Says once that there are more programs than are named. */
+/* Reports once that further programs are not listed. */
 static void say_more(struct mf_unsupporteds *obstacles)
 {
 	if (!obstacles->more)
@@ -39,7 +39,7 @@ static void say_more(struct mf_unsupporteds *obstacles)
 	obstacles->more = true;
 }
 
-/* Takes note of @path. False: it is known, or there is no room. */
+/* Remembers @path. Returns false if it is already known or cannot be stored. */
 static bool is_new(struct mf_unsupporteds *obstacles, const char *path)
 {
 	char **paths, *copy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Programs that heap mode can see nothing of, and what is said of them. */
+/* Reports programs that heap mode cannot profile. */
 #ifndef MASSIF_CTL_OBSTACLE_H
 #define MASSIF_CTL_OBSTACLE_H
 
@@ -8,17 +8,17 @@
 
 #include "program.h"
 
-/* Why the shim cannot get into such programs, and what to do; NULL: it can. */
+/* Returns why the shim cannot be loaded into programs of @kind, and what to do; NULL if it can. */
 const char *mf_unsupported_of(enum mf_program_kind kind);
 
-/* Those that a family of processes has come to, each of which is told of once. */
+/* The unsupported programs of one run; each is reported once. */
 struct mf_unsupporteds {
 	char **paths;
 	size_t n;
-	bool more; /* it was said that there are more than are named */
+	bool more; /* it was reported that further programs are not listed */
 };
 
-/* Says that @program cannot be seen, if that is so. */
+/* Reports @program if heap mode cannot profile it. */
 void mf_unsupporteds_say(struct mf_unsupporteds *obstacles, const struct mf_program *program);
 void mf_unsupporteds_deinit(struct mf_unsupporteds *obstacles);
 

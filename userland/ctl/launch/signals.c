@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The signals that massif-ctl was given: received as data, and handed on to the program.
+// Receives massif-ctl's signals through a signalfd and forwards them to the program.
 
 #include "signals.h"
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Made by an instruction of ours; to block them would end in silence. */
+/* Raised by massif-ctl's own faults; blocking them would hide the fault. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 
 int mf_signals_take(struct mf_signals *signals, struct mf_error *err)
@@ -54,9 +54,9 @@ bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *
 }
 
 /*
- * What the kernel sends (Ctrl-C, a hang-up, a new window size) goes to the whole foreground group:
- * the program is in it and has its own copy. So it has of a signal that it sent to its group. An
- * alarm is for whoever set it, before massif-ctl was executed.
+ * Returns whether a signal must be forwarded to the program. Signals from the kernel (Ctrl-C, hang-up, new
+ * window size) go to the whole foreground process group, which includes the program. So do signals that the
+ * program sends to its own group. An alarm set before massif-ctl was executed is meant for the program.
  */
 static bool concerns_program(const struct signalfd_siginfo *info, pid_t pid)
 {
@@ -82,7 +82,7 @@ void mf_signals_forward(const struct signalfd_siginfo *info, pid_t pid)
 	}
 }
 
-/* Gives @signal its default action and lets it through. */
+/* Gives @signal its default action and unblocks it. */
 static void unblock(int signal, struct sigaction *old)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
@@ -102,7 +102,7 @@ void mf_signals_stop_self(int signal)
 
 	kill(getpid(), signal);
 	unblock(signal, &old);
-	/* Stopped, and continued. What continued us is blocked, pending, and done with. */
+	/* This process was stopped and then continued; discard the pending SIGCONT. */
 	sigemptyset(&set);
 	sigaddset(&set, signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -116,12 +116,15 @@ void mf_signals_die(int signal)
 {
 	const struct rlimit none = { 0 };
 
-	/* The program's core is the one to look at; a piped core_pattern heeds only the second. */
+	/*
+	 * Only the program's own core is of interest. A piped core_pattern ignores RLIMIT_CORE, hence
+	 * PR_SET_DUMPABLE.
+	 */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	kill(getpid(), signal);
 	if (signal != SIGKILL)
 		unblock(signal, NULL);
-	/* Still here: as a shell would say it. */
+	/* The signal did not end this process: exit as a shell would report it. */
 	_exit(128 + signal);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The signals that massif-ctl was given: received as data, and handed on to the program. */
+/* Receives massif-ctl's signals through a signalfd and forwards them to the program. */
 #ifndef MASSIF_CTL_SIGNALS_H
 #define MASSIF_CTL_SIGNALS_H
 
@@ -11,36 +11,36 @@
 
 #include "base/error.h"
 
-/* What massif-ctl found when it was started, and what the program shall find. */
+/* The signal state with which massif-ctl was started; the program is started with the same. */
 struct mf_signals {
-	int fd; /* readable when a signal has come; close-on-exec */
+	int fd; /* readable when a signal is pending; close-on-exec */
 	sigset_t mask;
 	struct sigaction child_action; /* of SIGCHLD */
-	struct itimerval timer;	       /* alarm(2) before our exec; fork would drop it */
+	struct itimerval timer;	       /* of an alarm(2) set before massif-ctl was executed; fork would clear it */
 };
 
 /*
- * Blocks all signals but those of this process's own faults. No disposition changes but that of
- * SIGCHLD, which may be ignored: then nobody could wait. Returns 0 or -errno.
+ * Blocks all signals except those of massif-ctl's own faults. Of the dispositions only SIGCHLD's changes: if it
+ * were ignored, waiting would fail. Returns 0 or -errno.
  */
 int mf_signals_take(struct mf_signals *signals, struct mf_error *err);
 
-/* Undoes it in the child, just before exec. Async-signal-safe. */
+/* Restores the original state in the child, just before exec. Async-signal-safe. */
 void mf_signals_restore(const struct mf_signals *signals);
 
-/* Undoes it in massif-ctl itself, closing the descriptor; alarms are the program's now. */
+/* Restores the original state in massif-ctl itself, except the timer, and closes the descriptor. */
 void mf_signals_release(struct mf_signals *signals);
 
-/* The next signal that has come. Returns false when there is none. */
+/* Reads the next pending signal. Returns false if there is none. */
 bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *info);
 
-/* Sends @info's signal on to @pid, unless the program has received it by itself. */
+/* Forwards the signal of @info to @pid, unless the program received it itself. */
 void mf_signals_forward(const struct signalfd_siginfo *info, pid_t pid);
 
-/* Stops this process by @signal, as if it had never been blocked. Returns when it is continued. */
+/* Stops this process with @signal, as if that had never been blocked. Returns when it is continued. */
 void mf_signals_stop_self(int signal);
 
-/* Ends this process by @signal, without a core dump of it. */
+/* Ends this process with @signal, without a core dump. */
 void mf_signals_die(int signal) __attribute__((noreturn));
 
 #endif

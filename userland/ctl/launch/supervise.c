@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Accompanies the program, and what it leaves behind: signals, job control, a source of events.
+// Supervises the program and the processes that outlive it: signals, job control and a source of events.
 
 #include "supervise.h"
 
@@ -13,15 +13,15 @@
 
 #include "base/cleanup.h"
 
-/* Where the program is. */
+/* The state of the program. */
 struct watch {
 	pid_t pid;
 	bool ended, stopped;
 	int status;
-	struct mf_faults faults; /* of one that has ended */
+	struct mf_faults faults; /* valid once it has ended */
 };
 
-/* A process that has ended, and was not waited for: what the kernel says of it. */
+/* Returns the page faults of a process that has ended but was not reaped. */
 static struct mf_faults faults_of(pid_t pid)
 {
 	char path[64], line[1024], *behind = NULL;
@@ -31,14 +31,14 @@ static struct mf_faults faults_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	file = fopen(path, "re");
 	if (file && fgets(line, sizeof(line), file))
-		behind = strrchr(line, ')'); /* the command's name can have anything in it */
+		behind = strrchr(line, ')'); /* the command's name, in parentheses, may contain any character */
 	if (!behind || sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %" SCNu64, &faults.own,
 			      &faults.children) != 2)
 		return (struct mf_faults){ 0 };
 	return faults;
 }
 
-/* Once the program is reaped, the kernel knows nothing of it. */
+/* Must be called before the program is reaped: /proc/PID is gone afterwards. */
 static void note_end(struct watch *watch)
 {
 	siginfo_t info = { 0 };
@@ -47,7 +47,7 @@ static void note_end(struct watch *watch)
 		watch->faults = faults_of(watch->pid);
 }
 
-/* Takes in what has happened to the program. Returns the signal that stopped it just now, or 0. */
+/* Updates the state of the program. Returns the signal that stopped it just now, or 0. */
 static int look(struct watch *watch)
 {
 	int status, stopped_by = 0;
@@ -70,16 +70,15 @@ static int look(struct watch *watch)
 }
 
 /*
- * The terminal stopped the program: stop, too, since the shell watches us, not it. A SIGSTOP is no
- * terminal's. Whoever sends it to the program alone will continue the program alone, and would
- * leave us stopped for ever.
+ * The terminal stopped the program, so stop as well, because the shell watches massif-ctl, not the program. Not
+ * for SIGSTOP: its sender will continue only the program, which would leave massif-ctl stopped for ever.
  */
 static void follow_stop(struct watch *watch, int signal)
 {
 	if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
 		return;
 	mf_signals_stop_self(signal);
-	/* A shell continues the whole group; somebody else perhaps only us. */
+	/* A shell continues the whole group; others may have continued massif-ctl only. */
 	look(watch);
 	if (watch->stopped)
 		kill(watch->pid, SIGCONT);
@@ -91,7 +90,7 @@ static void handle_signals(const struct mf_supervision *supervision, struct watc
 	int stopped_by;
 
 	while (mf_signals_next(supervision->signals, &info)) {
-		/* Before anything is sent: a process that is gone may have given its number on. */
+		/* Check before sending anything: the pid of a process that has ended may be reused. */
 		stopped_by = look(watch);
 		if (watch->ended)
 			return;
@@ -101,7 +100,10 @@ static void handle_signals(const struct mf_supervision *supervision, struct watc
 	}
 }
 
-/* Waits for what happens next and handles all but signals. Returns whether a signal has come, or -errno. */
+/*
+ * Waits for the next event and handles everything except signals. Returns 1 if a signal is pending, 0 if not,
+ * or -errno.
+ */
 static int wait_for_events(const struct mf_supervision *supervision, int *drained, struct mf_error *err)
 {
 	struct pollfd polled[] = {
@@ -113,7 +115,7 @@ static int wait_for_events(const struct mf_supervision *supervision, int *draine
 
 	if (poll(polled, 3, period) < 0 && errno != EINTR)
 		return mf_error_set(err, -errno, "poll: %s", strerror(errno));
-	/* The program does not suffer from an error of drain(). */
+	/* An error of drain() does not end the supervision of the program. */
 	if (!*drained && supervision->drain)
 		*drained = supervision->drain(supervision->data, err);
 	if (polled[2].revents)
@@ -140,7 +142,10 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 	return drained;
 }
 
-/* Was this process told to stop? The terminal can still suspend it, while it is in the foreground. */
+/*
+ * Returns whether a pending signal ends massif-ctl. While it is in the foreground, the terminal can still
+ * suspend it.
+ */
 static bool told_to_stop(const struct mf_supervision *supervision)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -153,7 +158,7 @@ static bool told_to_stop(const struct mf_supervision *supervision)
 
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 			stop |= number == ends[i] && !sigaction(number, NULL, &action) &&
-				action.sa_handler != SIG_IGN; /* nohup(1) */
+				action.sa_handler != SIG_IGN; /* as set by nohup(1) */
 		if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
 			mf_signals_stop_self(number);
 	}

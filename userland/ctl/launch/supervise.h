@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Accompanies the program, and what it leaves behind: signals, job control, a source of events. */
+/* Supervises the program and the processes that outlive it: signals, job control and a source of events. */
 #ifndef MASSIF_CTL_SUPERVISE_H
 #define MASSIF_CTL_SUPERVISE_H
 
@@ -13,36 +13,36 @@
 struct mf_supervision {
 	pid_t pid;
 	const struct mf_signals *signals;
-	int fd;	       /* of the events; -1: none */
-	/* @drain is called at least this often, -1: only when @fd is readable. It may change it. */
+	int fd;	       /* readable when there are events; -1: none */
+	/* Longest interval between calls of @drain; -1: only when @fd is readable. @drain may change it. */
 	int period_ms;
-	int (*drain)(void *data, struct mf_error *err); /* after an error it is not called again */
-	bool (*is_done)(void *data); /* whether no process of the run is left */
+	int (*drain)(void *data, struct mf_error *err); /* not called again after an error */
+	bool (*is_done)(void *data); /* returns whether no process of the run is left */
 	void *data;
-	/* Another source, -1: none. @serve is called when it is readable. */
+	/* A second source of events; -1: none. @serve is called when it is readable. */
 	int control_fd;
 	void (*serve)(void *control);
 	void *control;
 };
 
 /*
- * Page faults of the program itself, and of the children for which it has waited: a measure of whose the
- * memory was. Both are 0 if they cannot be known.
+ * Page faults of the program and of the children it has waited for, which show which of them used memory. Both
+ * are 0 if unknown.
  */
 struct mf_faults {
 	uint64_t own, children;
 };
 
 /*
- * Returns 0, with the status as of waitpid(2), when the program has ended; the -errno of @drain then,
- * if it failed; or the -errno of a system call that must not fail, at once.
+ * Supervises the program until it ends. Returns 0 and the status in the format of waitpid(2); or -errno if
+ * @drain failed, after the program has ended; or at once the -errno of a system call that must not fail.
  */
 int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_faults *faults,
 		 struct mf_error *err);
 
 /*
- * Accompanies the processes that the program left behind, until @is_done or until SIGINT, SIGTERM, SIGHUP
- * or SIGQUIT arrives. Returns as mf_supervise().
+ * Supervises the processes that outlive the program, until @is_done or until SIGINT, SIGTERM, SIGHUP or SIGQUIT
+ * arrives. Returns as mf_supervise().
  */
 int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_error *err);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The processes that still run when the program that massif-ctl launched has ended.
+// Continues the profiles of processes that still run when the launched program has ended.
 
 #include "survivor.h"
 
@@ -16,7 +16,7 @@
 #include "ctl/files/outname.h"
 
 enum {
-	SAID_MAX = 5, /* of the survivors so many have a line */
+	SAID_MAX = 5, /* print at most this many survivors */
 };
 
 void mf_survivor_say_cut_off(size_t n)
@@ -28,14 +28,14 @@ void mf_survivor_say_cut_off(size_t n)
 			       "%zu processes of the program still run; their profiles end here", n);
 }
 
-/* The lines about the survivors, which are written before the child is made and said after that. */
+/* The messages about the survivors; collected before the fork and printed after it. */
 struct account {
 	const struct mf_options *options;
 	FILE *out;
 	size_t n;
 };
 
-/* The last part of the path that @title begins with. */
+/* Prints the last component of the path that @title begins with. */
 static void print_program(FILE *out, const char *title)
 {
 	size_t length = strcspn(title, " "), start = length;
@@ -45,7 +45,10 @@ static void print_program(FILE *out, const char *title)
 	fprintf(out, "%.*s", (int)(length - start), title + start);
 }
 
-/* The name of the file of process @pid; NULL: not known. One that is the same for all is the program's. */
+/*
+ * Returns the name of the future file of process @pid, to be freed; NULL if unknown. A name without %p is used
+ * for the program itself, so others get their pid appended.
+ */
 static char *foresee(const struct mf_options *options, pid_t pid)
 {
 	mf_auto_free char *name = NULL, *other = NULL;
@@ -88,7 +91,7 @@ static char *describe(struct mf_run *run, const struct mf_mode *mode)
 	return fclose(account.out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* In the process that goes on. */
+/* Runs in the process that continues the profiles. */
 static void stay(struct mf_run *run, const struct mf_mode *mode)
 {
 	struct mf_error err;

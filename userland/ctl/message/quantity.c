@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
-// Amounts and times for people.
+// Formats sizes and times for people.
 
 #include "quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A value of @limit or more is divided by @divisor, and is then in @unit. */
+/* A value of at least @limit is divided by @divisor and then has the unit @unit. */
 struct step {
 	const char *unit;
 	unsigned int limit, divisor;
 };
 
-#define STEPS_MAX 7 /* the last has no unit */
+#define STEPS_MAX 7 /* the last has no unit and ends the list */
 
-/* ms_print's (msprint/label.c), so that a number here is found again on the graph. */
+/* The same steps as in ms_print (msprint/label.c), so that numbers agree with its graph. */
 static const struct step bytes_steps[STEPS_MAX] = {
 	{ "KB", 1000, 1024 }, { "MB", 1000, 1024 }, { "GB", 1000, 1024 },
 	{ "TB", 1000, 1024 }, { "PB", 1000, 1024 }, { "EB", 1000, 1024 },
 };
 
 static const struct scale {
-	const char *unit; /* of what is below the first step's limit */
+	const char *unit; /* below the limit of the first step */
 	const struct step *steps;
 	const char *after;
 } scales[] = {

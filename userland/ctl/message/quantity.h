@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Amounts and times for people: four digits and a unit, as on the axes of ms_print's graph. */
+/* Formats sizes and times for people: four digits and a unit, as on the axes of ms_print's graph. */
 #ifndef MASSIF_CTL_QUANTITY_H
 #define MASSIF_CTL_QUANTITY_H
 
@@ -11,12 +11,12 @@ struct mf_quantity {
 	char text[48];
 };
 
-/* "300.6 MB"; a KB is 1024 bytes, a MB 1024 KB. */
+/* Returns, for example, "300.6 MB"; a KB is 1024 bytes, a MB 1024 KB. */
 struct mf_quantity mf_quantity_bytes(uint64_t bytes);
 
 /*
- * A moment of a profile, @time in @unit: "6.123 s", "61.38 Mi instructions" (a Mi is 1024 * 1024) or
- * "37.16 MB allocated and freed".
+ * Formats a time of a profile: "6.123 s", "61.38 Mi instructions" (Mi is 1024 * 1024) or "37.16 MB allocated
+ * and freed".
  */
 struct mf_quantity mf_quantity_time(int64_t time, enum mf_time_unit unit);
 

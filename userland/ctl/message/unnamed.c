@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Says of which files the names could not be read, and when they are read with more rights than need be.
+// Reports files whose symbol names cannot be read, and incomplete confinement of the process that reads them.
 
 #include "unnamed.h"
 
@@ -12,7 +12,7 @@
 #include "message.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char **told; /* paths */
+static char **told; /* paths already reported */
 static size_t n_told;
 
 static bool is_told(const char *path)
@@ -23,7 +23,7 @@ static bool is_told(const char *path)
 	return false;
 }
 
-/* If memory is short, it may be told twice. */
+/* If out of memory, a path may be reported twice. */
 static void remember(const char *path)
 {
 	char **more = reallocarray(told, n_told + 1, sizeof(*more));
@@ -45,7 +45,7 @@ void mf_unnamed_say(const char *path, const char *why)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The most that can be missing comes first. */
+/* The most important missing protection comes first. */
 const char *mf_unnamed_what_is_loose(unsigned int confined)
 {
 	if (!(confined & MF_CONFINED_CALLS))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Says of which files the names could not be read, and when they are read with more rights than need be. */
+/* Reports files whose symbol names cannot be read, and incomplete confinement of the process that reads them. */
 #ifndef MASSIF_CTL_UNNAMED_H
 #define MASSIF_CTL_UNNAMED_H
 
-/* For struct mf_symbolizer_options. Each file is told of once. Context: any thread. */
+/* For struct mf_symbolizer_options. Reports each file once. Context: any thread. */
 void mf_unnamed_say(const char *path, const char *why);
 
-/* The same; once, as a detail. @confined: MF_CONFINED_*. */
+/* Reports once, as a detail, that the protections @confined (MF_CONFINED_*) are not complete. */
 void mf_unnamed_say_loose(unsigned int confined);
 
-/* Which of MF_CONFINED_ALL is not in @confined, in words; "" if nothing is missing. The text is static. */
+/* Returns in words what of MF_CONFINED_ALL is missing in @confined; "" if nothing. The text is static. */
 const char *mf_unnamed_what_is_loose(unsigned int confined);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Options that were set up beforehand: ~/.massifrc, $MASSIF_OPTS and ./.massifrc, in this order.
+// Default options from ~/.massifrc, $MASSIF_OPTS and ./.massifrc, in this order.
 
 #include "defaults.h"
 
@@ -21,8 +21,8 @@
 #define QUOTES	 "'\""
 
 /*
- * Copies the word at @text to @out. Blanks between two equal quotation marks are part of it; the
- * marks are not, nor are others between them. Returns behind it.
+ * Copies the word at @text to @out. Blanks between two equal quotation marks belong to the word. The marks
+ * themselves, and any others between them, are dropped. Returns the end of the word.
  */
 static const char *copy_word(const char *text, FILE *out)
 {
@@ -43,14 +43,14 @@ static const char *copy_word(const char *text, FILE *out)
 	return text;
 }
 
-/* Text that is split into words, and where it came from. */
+/* The origin of text that is split into words. */
 struct source {
 	const char *name;
-	bool is_file; /* it has lines and comments */
+	bool is_file; /* the text has lines and comments */
 	unsigned int line;
 };
 
-/* Takes ownership of @word if it succeeds. */
+/* Appends a word. On success takes ownership of @word. */
 static int add_word(struct mf_defaults *defaults, char *word, const struct source *source)
 {
 	struct mf_default *more = reallocarray(defaults->items, defaults->count + 1, sizeof(*more));
@@ -110,7 +110,7 @@ static int add_words(struct mf_defaults *defaults, const char *text, struct sour
 	return 0;
 }
 
-/* The text behind @fd, to be released with free(); NULL if it cannot be read. */
+/* Returns everything that can be read from @fd, to be freed; NULL if reading fails. */
 static char *read_all(int fd)
 {
 	mf_auto_free char *text = NULL;
@@ -128,7 +128,7 @@ static char *read_all(int fd)
 	return mf_take(text, NULL);
 }
 
-/* Whoever may write it chooses where we write: so nobody else may. */
+/* The file decides where massif-ctl writes, so nobody but this user may be able to change it. */
 static bool is_trusted(int fd)
 {
 	struct stat st;
@@ -154,7 +154,7 @@ static int add_file(struct mf_defaults *defaults, const char *directory)
 
 	if (asprintf(&path, "%s/" FILE_NAME, directory) < 0)
 		return -ENOMEM;
-	/* It may be a pipe, and nobody at its other end. */
+	/* Non-blocking, since it might be a pipe without a writer. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Options that were set up beforehand: ~/.massifrc, $MASSIF_OPTS and ./.massifrc, in this order. */
+/* Default options from ~/.massifrc, $MASSIF_OPTS and ./.massifrc, in this order. */
 #ifndef MASSIF_CTL_DEFAULTS_H
 #define MASSIF_CTL_DEFAULTS_H
 
@@ -9,7 +9,7 @@
 
 #define MF_DEFAULTS_FILES 2
 
-/* An option that was set up beforehand, and where: "MASSIF_OPTS" or "./.massifrc, line 3". Both owned. */
+/* A default option and its origin: "MASSIF_OPTS" or "./.massifrc, line 3". Both are owned. */
 struct mf_default {
 	char *word, *origin;
 };
@@ -17,17 +17,17 @@ struct mf_default {
 struct mf_defaults {
 	struct mf_default *items;
 	size_t count;
-	char *refused[MF_DEFAULTS_FILES]; /* files that were not read, NULL behind the last */
+	char *refused[MF_DEFAULTS_FILES]; /* files that were not read, followed by NULL */
 };
 
 /*
- * Reads all three. In a file, # at the beginning of a word starts a comment, up to the end of the line.
- * Returns 0 or -ENOMEM. A file that does not exist, or cannot be read, has no words.
+ * Reads the default options from all three. In a file, # at the start of a word begins a comment that extends
+ * to the end of the line. A file that does not exist or cannot be read is skipped. Returns 0 or -ENOMEM.
  */
 int mf_defaults_read(struct mf_defaults *defaults, struct mf_error *err);
 void mf_defaults_free(struct mf_defaults *defaults);
 
-/* Tells of the files that were not read, and why. */
+/* Reports the files that were refused, with the reason. */
 void mf_defaults_say_refused(const struct mf_defaults *defaults);
 
 #endif

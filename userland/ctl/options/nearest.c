@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which of several names a misspelt word was meant to be.
+// Finds the name that a misspelt word was probably meant to be.
 
 #include "nearest.h"
 
 #include <string.h>
 
-#define LETTERS_MAX 64u /* longer words are no misspelt names of ours */
+#define LETTERS_MAX 64u /* longer words are not considered */
 
 static size_t least(size_t a, size_t b)
 {
@@ -13,8 +13,8 @@ static size_t least(size_t a, size_t b)
 }
 
 /*
- * The Damerau-Levenshtein distance (optimal string alignment) between two words of at most LETTERS_MAX
- * letters. A row of the table is needed together with the two before it.
+ * Computes the Damerau-Levenshtein distance (optimal string alignment) of two words of at most LETTERS_MAX
+ * letters. Only the current row of the table and the two before it are kept.
  */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {

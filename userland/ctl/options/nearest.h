@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which of several names a misspelt word was meant to be. */
+/* Finds the name that a misspelt word was probably meant to be. */
 #ifndef MASSIF_CTL_NEAREST_H
 #define MASSIF_CTL_NEAREST_H
 
 #include <stddef.h>
 
 /*
- * The search for one word. Set @word (which need not end at @length) and @length, call
- * mf_nearest_consider() for each name, then read @found: the name with the fewest letters inserted, left
- * out, changed or exchanged with the next, or NULL if none is near enough.
+ * A search for one word. Set @word, which need not be terminated, and @length; call mf_nearest_consider() for
+ * each name; then read @found. It is the name at the smallest distance, counted in letters inserted, deleted,
+ * replaced or swapped with their neighbour; NULL if no name is similar enough.
  */
 struct mf_nearest {
 	const char *word;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Numbers as Massif's options read them: strtoll() and strtod() accept other things.
+// Parses numbers with the syntax of Massif's options, which differs from strtoll() and strtod().
 
 #include "number.h"
 
@@ -18,7 +18,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Steps over a sign. Returns whether the number is negative. */
+/* Skips a sign. Returns whether it is a minus. */
 static bool read_sign(const char **text)
 {
 	bool negative = **text == '-';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Numbers as Massif's options read them. */
+/* Parses numbers with the syntax of Massif's options. */
 #ifndef MASSIF_CTL_NUMBER_H
 #define MASSIF_CTL_NUMBER_H
 
@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * Both allow blanks and one sign in front, and read an empty text as 0. False if anything else than
- * decimal digits is left, so that suffixes, hexadecimal numbers and blanks behind are refused.
+ * Both functions accept leading blanks and one sign, and read an empty text as 0. They return false if anything
+ * but decimal digits follows, such as a suffix, a hexadecimal number or trailing blanks.
  */
 
-/* Blanks or a sign alone are no number, and neither is what does not fit. */
+/* Returns false also for blanks or a sign alone, and for numbers that do not fit. */
 bool mf_number_parse_integer(const char *text, int64_t *value);
 
-/* Digits with an optional fraction; no exponent, "inf" or "nan". Digits may be missing. */
+/* Accepts digits with an optional fraction, but no exponent, "inf" or "nan". There may be no digits. */
 bool mf_number_parse_decimal(const char *text, double *value);
 
 #endif

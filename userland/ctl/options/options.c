@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The options of massif-ctl: a table with a parser, a range and a place for each.
+// The table of massif-ctl's options: a parser, a range and a target field for each.
 
 #include "options.h"
 
@@ -23,25 +23,25 @@
 struct option;
 
 /*
- * Takes the text after the `=` (NULL: there was none). Returns 0; -EINVAL with the reason in @err;
- * or -EDOM for a value that is none of those in the table, which the caller then lists.
+ * Parses the text after the `=`; NULL if there is none. Returns 0; -EINVAL with the reason in @err; or -EDOM if
+ * the value is not among those in the table, which the caller then prints.
  */
 typedef int (*option_parser)(const struct option *option, struct mf_options *options,
 			     const char *value, struct mf_error *err);
 
 enum {
-	OPTION_CORE = 1u << 0, /* says nothing about the profile: not in the file's first line */
-	OPTION_BARE = 1u << 1, /* may, or must, stand without `=` */
-	OPTION_WIDE = 1u << 2, /* a number of more than 32 bits is out of range, and still one */
+	OPTION_CORE = 1u << 0, /* does not affect the profile's contents: left out of the file's first line */
+	OPTION_BARE = 1u << 1, /* valid without `=` */
+	OPTION_WIDE = 1u << 2, /* numbers beyond 32 bits are reported as out of range, not as invalid */
 };
 
 struct option {
 	const char *name;
 	option_parser parse;
-	size_t place; /* offset in struct mf_options */
+	size_t place; /* offset of the target in struct mf_options */
 	int64_t min, max;
 	unsigned int flags;
-	const char *values, *initial, *meaning; /* for the help */
+	const char *values, *initial, *meaning; /* for --help */
 };
 
 #define AT(member) offsetof(struct mf_options, member)
@@ -73,7 +73,7 @@ static int parse_integer(const struct option *option, struct mf_options *options
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	/* Most are held in 32 bits with a sign by Massif: what does not fit is no integer to it. */
+	/* Massif stores most of these in a signed 32-bit integer and rejects others as invalid. */
 	if (!mf_number_parse_integer(value, &number) ||
 	    (!(option->flags & OPTION_WIDE) && number != (int32_t)number))
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
@@ -91,7 +91,7 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	/* Massif holds it in 32 bits without a sign: what does not fit is no integer to it. */
+	/* Massif stores this in an unsigned 32-bit integer and rejects others as invalid. */
 	if (!mf_number_parse_integer(value, &number) || number < 0 || number > UINT32_MAX)
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
 	if (number < option->min || number > option->max || (number & (number - 1)))
@@ -103,7 +103,7 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	return 0;
 }
 
-/* A percentage in the option's range, or of any size if that is empty. */
+/* Parses a percentage within the option's range; if that is empty, of any size. */
 static int parse_percentage(const struct option *option, struct mf_options *options,
 			    const char *value, struct mf_error *err)
 {
@@ -198,8 +198,8 @@ static int parse_text(const struct option *option, struct mf_options *options, c
 }
 
 /*
- * Pairs of a name and a pattern, with commas between. Of the names only one means something, to Massif
- * too; the others are accepted.
+ * Parses pairs NAME=PATTERN separated by commas. As in Massif, only somalloc has a meaning; other names are
+ * accepted and ignored.
  */
 static int parse_synonyms(const struct option *option, struct mf_options *options,
 			  const char *value, struct mf_error *err)
@@ -218,7 +218,7 @@ static int parse_synonyms(const struct option *option, struct mf_options *option
 	return 0;
 }
 
-/* Adds to a list, whose array mf_options_init() has made large enough for all words. */
+/* Appends to a list; mf_options_init() allocated an element for every word. */
 static int parse_item(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -228,7 +228,7 @@ static int parse_item(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
-/* A word of its own; adds the option's @max to the place. */
+/* Adds the option's @max to the target; the option takes no value. */
 static int parse_step(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -238,7 +238,7 @@ static int parse_step(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
-/* Takes messages away from a file that was named before. */
+/* Overrides an earlier --log-file. */
 static int parse_log_fd(const struct option *option, struct mf_options *options,
 			const char *value, struct mf_error *err)
 {
@@ -259,7 +259,7 @@ static int parse_wish(const struct option *option, struct mf_options *options, c
 {
 	if (value)
 		return -EDOM;
-	/* The first one counts. */
+	/* The first of --help and --version takes precedence. */
 	if (options->wish == MF_OPTIONS_RUN)
 		options->wish = (enum mf_options_wish)option->max;
 	return 0;
@@ -466,7 +466,7 @@ static const struct option table[] = {
 
 #define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
 
-/* The option that @arg names, by its whole name; *@value is the text after `=`, or NULL. */
+/* Finds the option by its full name. *@value is set to the text after `=`, or NULL. */
 static const struct option *find_option(const char *arg, const char **value)
 {
 	size_t length = strcspn(arg, "=");
@@ -504,7 +504,7 @@ void mf_options_explain(struct mf_error *err, const char *arg, const char *reaso
 	mf_error_set(err, 0, "Bad option: %.400s\n%s\n" ADVICE, arg, reason);
 }
 
-/* The name in the table that looks most like that of @arg; NULL if none does. */
+/* Returns the option whose name is most similar to that of @arg; NULL if none is similar. */
 static const char *suggest(const char *arg)
 {
 	size_t length = strcspn(arg, "=");
@@ -525,7 +525,7 @@ static int refuse_unknown(const char *arg, struct mf_error *err)
 	return mf_error_set(err, -EINVAL, "Unknown option: %.900s\n" ADVICE, arg);
 }
 
-/* "a|b|c" as "a, b or c". */
+/* Prints "a|b|c" as "a, b or c". */
 static void put_choices(FILE *out, const char *values)
 {
 	for (const char *bar; (bar = strchr(values, '|')); values = bar + 1)
@@ -533,7 +533,7 @@ static void put_choices(FILE *out, const char *values)
 	fputs(values, out);
 }
 
-/* The value of @option is missing, is none of those that it can have, or should not be there. */
+/* Reports that the value of @option is missing, not allowed, or superfluous. */
 static int refuse_value(const struct option *option, const char *arg, const char *value,
 			struct mf_error *err)
 {
@@ -556,7 +556,7 @@ static int refuse_value(const struct option *option, const char *arg, const char
 	return -EINVAL;
 }
 
-/* Appends @arg as it was given: the file's reader may want to repeat the run. */
+/* Appends @arg unchanged, so that a reader of the file can repeat the run. */
 static int add_to_desc(struct mf_options *options, const char *arg, struct mf_error *err)
 {
 	char *longer;
@@ -663,10 +663,7 @@ static int parse_plain(struct mf_options *options, const char *arg, struct mf_er
 	return option->flags & OPTION_CORE ? 0 : add_to_desc(options, arg, err);
 }
 
-/*
- * `--massif:depth=5` is `--depth=5`, also in the file; what is meant for another tool is no concern
- * of ours.
- */
+/* Treats `--massif:depth=5` as `--depth=5`, also in the file. Options for other tools are ignored. */
 static int parse_prefixed(struct mf_options *options, const char *arg, const char *colon,
 			  struct mf_error *err)
 {
@@ -704,7 +701,7 @@ bool mf_options_has_command_line_only(int argc, char *const *argv)
 	return only;
 }
 
-/* Adds to a message, before the advice at its end, where the option was set. */
+/* Inserts into the message, before the final advice, where the option was set. */
 static void name_origin(struct mf_error *err, const char *origin)
 {
 	char *advice = strstr(err->text, ADVICE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The options of massif-ctl: what they may be, and what was given. */
+/* The options of massif-ctl: their parser and their values. */
 #ifndef MASSIF_CTL_OPTIONS_H
 #define MASSIF_CTL_OPTIONS_H
 
@@ -16,108 +16,107 @@
 #include "base/held.h"
 #include "symbols/symbolizer.h"
 
-/* Options that ask for something else than a run. */
+/* What the options ask for. */
 enum mf_options_wish {
 	MF_OPTIONS_RUN,
 	MF_OPTIONS_HELP,
 	MF_OPTIONS_VERSION,
 };
 
-/* Execution trees that may be written at the end. */
+/* The execution tree written at the end. */
 enum mf_xtree_wish {
 	MF_XTREE_NONE,
-	MF_XTREE_ALLOCS, /* of the blocks that live then */
-	MF_XTREE_FULL,	 /* and of all that was allocated and freed */
+	MF_XTREE_ALLOCS, /* the blocks that are live at that time */
+	MF_XTREE_FULL,	 /* also everything that was allocated and freed */
 };
 
 struct mf_options {
 	enum mf_options_wish wish;
-	bool heap;	      /* no: blocks are not counted */
-	bool stacks;	      /* those of threads are */
-	enum mf_pages_what pages; /* what of pages; of no meaning without @pages_as_heap */
-	bool pages_as_heap;   /* unless @heap is off; see mf_options_has_pages() */
-	bool time_unit_given; /* or left to the machine */
+	bool heap;	      /* count heap blocks */
+	bool stacks;	      /* count the threads' stacks */
+	enum mf_pages_what pages; /* which property of pages; meaningless without @pages_as_heap */
+	bool pages_as_heap;   /* overridden by @heap = false; see mf_options_has_pages() */
+	bool time_unit_given; /* the user chose the unit */
 	int verbosity;	      /* see message.h */
-	const char *out_file; /* with its % still in it */
+	const char *out_file; /* unexpanded, with % */
 	const char *log_file; /* the same; NULL: messages go to @log_fd */
 	uint32_t log_fd;
-	bool end_snapshot;    /* each profile ends with a tree */
+	bool end_snapshot;    /* end every profile with a detailed snapshot */
 	bool stats;	      /* print the model's counters at the end */
-	bool trace_malloc;    /* print each call */
-	bool client_requests; /* those in the program's code are heard */
-	bool heap_extra_real; /* extra bytes are the allocator's own, not modelled */
-	bool realloc_zero_frees; /* no: one that returns a block resized it to 1 byte */
-	uint32_t merge_recursive; /* frames of a cycle at most; 0: cycles stay */
-	bool trace_children;	  /* profile the programs that the program executes, too */
-	const char *trace_children_skip;	/* patterns of paths; NULL: none. See children.h */
-	const char *trace_children_skip_by_arg; /* the same of arguments */
-	enum mf_xtree_wish xtree; /* a second file */
-	const char *somalloc; /* up to a comma: pattern of objects whose functions count; NULL: all */
-	const char *xtree_file;	  /* its name, with its % still in it */
-	bool xtree_compress;	  /* numbers for names that it had before */
-	bool unwind_cache;	  /* keep rules and names for the next run, see cachedir.h */
-	bool child_silent;	  /* nothing is said of processes that are only forked */
-	bool wait;		  /* for the processes that the program leaves behind */
+	bool trace_malloc;    /* print every call of an allocation function */
+	bool client_requests; /* honour client requests in the program's code */
+	bool heap_extra_real; /* take extra bytes from the allocator instead of modelling them */
+	bool realloc_zero_frees; /* false: if realloc(p, 0) returns a block, it was resized to 1 byte */
+	uint32_t merge_recursive; /* longest cycle of frames to merge; 0: none */
+	bool trace_children;	  /* also profile programs that the program executes */
+	const char *trace_children_skip;	/* path patterns; NULL: none; see skipped_children.h */
+	const char *trace_children_skip_by_arg; /* argument patterns; NULL: none */
+	enum mf_xtree_wish xtree; /* which execution tree to write */
+	const char *somalloc; /* pattern, up to a comma, of objects whose functions are intercepted; NULL: all */
+	const char *xtree_file;	  /* unexpanded, with % */
+	bool xtree_compress;	  /* replace repeated names by numbers */
+	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
+	bool child_silent;	  /* print no messages about processes that only fork */
+	bool wait;		  /* for processes that outlive the program */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
-	uint32_t no_effect;	  /* of options that bear on nothing */
+	uint32_t no_effect;	  /* target of options that are ignored */
 	struct mf_model_options model;
 	struct mf_report_options report;
 	struct mf_symbolizer_options symbolizer;
 
 	struct mf_held *held; /* files that processes of this run have mapped; owned */
-	const char **words; /* all that were read, as given; owned, but not they */
+	const char **words; /* all option words as given; the array is owned, the words are not */
 	size_t n_words;
 	struct mf_outputs *outputs; /* the output files of this run; owned */
 
-	char *desc; /* the options that the file mentions, as given, or "(none)"; owned */
-	char **owned; /* words that were made of others; owned, as they are */
+	char *desc; /* the options that the file lists, as given, or "(none)"; owned */
+	char **owned; /* words constructed from others; array and words are owned */
 	size_t n_owned;
-	const char **alloc_fns, **ignore_fns, **fullpath_after; /* behind report's lists; owned */
+	const char **alloc_fns, **ignore_fns, **fullpath_after; /* storage of the lists in @report; owned */
 	bool *matched; /* the same */
 };
 
-/* Sets the defaults and allocates for @argc words of options, all in all. Returns 0 or -ENOMEM. */
+/* Sets the defaults and allocates for @argc option words in total. Returns 0 or -ENOMEM. */
 int mf_options_init(struct mf_options *options, int argc, struct mf_error *err);
 void mf_options_deinit(struct mf_options *options);
 
-/* --heap=no takes precedence of --pages-as-heap. */
+/* --heap=no overrides --pages-as-heap. */
 static inline bool mf_options_has_pages(const struct mf_options *options)
 {
 	return options->pages_as_heap && options->heap;
 }
 
-/* Whether heap mode has anything to see in the program. */
+/* Returns whether heap mode needs the shim in the program. */
 static inline bool mf_options_look_inside(const struct mf_options *options)
 {
 	return options->heap || options->stacks;
 }
 
 /*
- * Reads the options that were set up beforehand: a word that is no option is refused, and `--` is
- * skipped. @defaults must outlive @options. Returns as mf_options_parse() does; the message says where
- * the option was set.
+ * Parses the default options. A word that is not an option is an error; `--` is skipped. @defaults must outlive
+ * @options. Returns as mf_options_parse(); the message names the origin of the option.
  */
 int mf_options_parse_defaults(struct mf_options *options, const struct mf_defaults *defaults,
 			      struct mf_error *err);
 
-/* Whether the options at the start of @argv say that there are to be no others. */
+/* Returns whether the options at the start of @argv contain --command-line-only=yes. */
 bool mf_options_has_command_line_only(int argc, char *const *argv);
 
 /*
- * Reads the options at the start of @argv, up to a `--` or the first word without a `-`. *@used is
- * how many words that were, the `--` included. Returns 0; or -EINVAL, with all lines for the user in
- * @err: what is wrong, why or what is allowed, and where help is.
+ * Parses the options at the start of @argv, up to `--` or the first word without a leading `-`. *@used is the
+ * number of words read, including `--`. Returns 0; or -EINVAL with the complete message for the user in @err:
+ * what is wrong, why, and where to find help.
  */
 int mf_options_parse(struct mf_options *options, int argc, char *const *argv, int *used,
 		     struct mf_error *err);
 
-/* Whether all of them can be had together. Returns 0; or -EINVAL, with the lines for the user. */
+/* Checks for options that exclude each other. Returns 0, or -EINVAL with a message for the user. */
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err);
 
-/* The lines for the user when @arg was refused because of @reason, which may have several lines. */
+/* Formats the message that @arg was refused because of @reason, which may consist of several lines. */
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason);
 
-/* The table of options as help. */
+/* Prints the table of options for --help. */
 void mf_options_print_help(FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which of the programs that a profiled program executes are left out.
+// Decides which executed programs --trace-children skips.
 
 #include "skipped_children.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/pattern.h"
 
-/* @patterns have commas between. */
+/* Returns whether @text matches one of the comma-separated @patterns. */
 static bool matches_any(const char *patterns, const char *text, size_t length)
 {
 	while (patterns && *patterns) {

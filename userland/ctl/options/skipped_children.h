@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which of the programs that a profiled program executes are left out. */
+/* Decides which executed programs --trace-children skips. */
 #ifndef MASSIF_CTL_CHILDREN_H
 #define MASSIF_CTL_CHILDREN_H
 
@@ -9,8 +9,8 @@
 #include "options.h"
 
 /*
- * Whether --trace-children-skip names a program that is executed as @path, or
- * --trace-children-skip-by-arg one of the @n_bytes of @args, each with its NUL (the last may lack it).
+ * Returns whether --trace-children-skip matches @path, or --trace-children-skip-by-arg matches one of the
+ * arguments in @args. These are @n_bytes in total, each with its NUL; the last may lack it.
  */
 bool mf_children_skips(const struct mf_options *options, const char *path, const char *args,
 		       size_t n_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which time units this machine can measure.
+// Determines which time units this machine can measure.
 
 #include "time_units.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 
-/* A counter of the instructions that this process executes in user mode, or -errno. */
+/* Opens a counter of the instructions that this process executes in user mode. Returns a descriptor or -errno. */
 static int open_counter(void)
 {
 	struct perf_event_attr attr = {
@@ -69,7 +69,7 @@ int mf_clock_choose_unit(struct mf_options *options, struct mf_error *note, stru
 
 	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
 		return 0;
-	/* The kernel half's records carry the time of day, and no counter. */
+	/* The kernel module's records carry a time, but no instruction count. */
 	if (mf_options_has_pages(options))
 		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode counts no instructions");
 	else

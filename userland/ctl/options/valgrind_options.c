@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// The options that Valgrind has and massif has not, each with the reason.
+// Options of Valgrind that massif-ctl does not have, each with the reason.
 //
-// They are refused rather than ignored: who gives one expects something of it.
+// They are refused rather than ignored, because the user expects an effect.
 
 #include "valgrind_options.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* What many of them have in common. */
+/* Reasons that apply to several options. */
 #define NATIVE	   "the program runs on the processor itself, not in a simulation of one"
 #define ERRORS	   "massif looks for no errors in the program"
 #define OTHER_TOOL "this is an option of another tool of Valgrind; massif profiles memory only"
@@ -16,10 +16,10 @@
 #define SYMBOLS	   "debug information is looked for beside the program and below /usr/lib/debug only"
 
 static const struct {
-	const char *name; /* ending in `*`: all that begin so */
+	const char *name; /* a final `*` matches any rest */
 	const char *reason;
 } table[] = {
-	/* All tools: processes, debugger, messages. */
+	/* Core options: processes, debugger, messages. */
 	{ "--vgdb", NO_VGDB },
 	{ "--vgdb-*", NO_VGDB },
 	{ "--db-attach", NO_VGDB },
@@ -34,7 +34,7 @@ static const struct {
 	{ "--enable-debuginfod", "debug information is not downloaded; use debuginfod-find(1) or "
 				 "install it" },
 
-	/* All tools: errors. */
+	/* Core options: errors. */
 	{ "--xml*", ERRORS ", so there are none to write as XML" },
 	{ "--error-*", ERRORS },
 	{ "--exit-on-first-error", ERRORS },
@@ -48,7 +48,7 @@ static const struct {
 	{ "--dump-error", ERRORS },
 	{ "--dsymutil", "this is for Mac OS X" },
 
-	/* All tools: how the program runs. */
+	/* Core options: how the program runs. */
 	{ "--max-stackframe", NATIVE ": its stack may jump as it likes" },
 	{ "--main-stacksize", NATIVE ": the stack has the size that ulimit -s says" },
 	{ "--valgrind-stacksize", NATIVE },
@@ -71,7 +71,7 @@ static const struct {
 	{ "--resync-filter", "this is for Mac OS X" },
 	{ "--max-threads", "there may be as many threads as the kernel allows" },
 
-	/* All tools: symbols. */
+	/* Core options: symbols. */
 	{ "--extra-debuginfo-path", SYMBOLS },
 	{ "--debuginfo-server", SYMBOLS },
 	{ "--allow-mismatched-debuginfo", "debug information that belongs to another file would "
@@ -79,7 +79,7 @@ static const struct {
 	{ "--read-var-info", "trees show calls, not variables" },
 	{ "--require-text-symbol", "a profile does not depend on a function that may be missing" },
 
-	/* Valgrind's own debugging. */
+	/* Options for debugging Valgrind itself. */
 	{ "-d", "this is for debugging Valgrind; -v says more here" },
 	{ "--sanity-level", "this is for debugging Valgrind" },
 	{ "--trace-flags", NATIVE ": nothing is translated" },
@@ -101,7 +101,7 @@ static const struct {
 	{ "--vex-*", NATIVE ": nothing is translated" },
 	{ "--px-*", NATIVE ": nothing is translated" },
 
-	/* Other tools. */
+	/* Options of other tools. */
 	{ "--leak-*", OTHER_TOOL },
 	{ "--show-leak-kinds", OTHER_TOOL },
 	{ "--errors-for-leak-kinds", OTHER_TOOL },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the user of a run that has ended could set up better the next time.
+// Suggests better options for the next run, after a run has ended.
 
 #include "hints.h"
 
@@ -9,10 +9,10 @@
 #include "ctl/files/outputs.h"
 
 #define SHORT_RUN_MS	100
-#define FAULTS_RATIO	2 /* of the children to the program itself */
-#define UNMATCHED_SHOWN 5u /* names of each option in messages */
+#define FAULTS_RATIO	2 /* of the children's page faults to the program's own */
+#define UNMATCHED_SHOWN 5u /* names to print per option */
 
-/* A misspelt name would otherwise be taken for one that does not allocate. */
+/* A misspelt name looks like a function that does not allocate. */
 static void say_unmatched(const char *option, const struct mf_strings *given)
 {
 	size_t n = 0;
@@ -30,7 +30,7 @@ static void say_unmatched(const char *option, const struct mf_strings *given)
 			       option);
 }
 
-/* In a short run most of what happens falls into one millisecond, and so into one column of the graph. */
+/* In a short run most events fall into the same few milliseconds, and so into one column of the graph. */
 static void say_short(const struct mf_options *options, int64_t took_ms)
 {
 	if (options->model.time_unit == MF_TIME_MS && !options->time_unit_given && took_ms < SHORT_RUN_MS)
@@ -40,8 +40,8 @@ static void say_short(const struct mf_options *options, int64_t took_ms)
 }
 
 /*
- * The user of a compiler's driver or a shell script asks about the memory of what these start. Children
- * that are only forked have profiles: then the user knows of them.
+ * For a compiler driver or a shell script, the memory of the programs it starts is of interest. If forked
+ * children have written profiles, the user knows about them already.
  */
 static void say_others(const struct mf_options *options, const struct mf_faults *faults)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The file to which messages go instead of standard error.
+// The log file, which replaces standard error.
 //
-// It is open before the program starts, so that what is wrong with it is known then. If its name has
-// the program's number in it, it has another name until then.
+// It is opened before the program starts, so that errors are reported early. If its name contains the program's
+// pid, it has a temporary name until that is known.
 
 #include "logfile.h"
 
@@ -20,7 +20,7 @@
 #include "ctl/message/message.h"
 #include "ctl/files/outname.h"
 
-/* Expands the pattern for @pid, or says what is wrong with it. */
+/* Expands the pattern for @pid. Returns 0, or -errno with a message. */
 static int expand(const char *pattern, pid_t pid, char **name, struct mf_error *err)
 {
 	mf_auto_free char *arg = NULL;
@@ -35,7 +35,7 @@ static int expand(const char *pattern, pid_t pid, char **name, struct mf_error *
 	return ret;
 }
 
-/* Does the name depend on the number of the program? */
+/* Determines whether the name contains the program's pid. */
 static int depends_on_pid(const char *pattern, bool *depends, struct mf_error *err)
 {
 	mf_auto_free char *one = NULL, *two = NULL;
@@ -54,7 +54,7 @@ static int explain(const char *name, int code, struct mf_error *err)
 			    strerror(-code));
 }
 
-/* A name beside @name that nobody has; NULL if there is no memory. */
+/* Returns an unused random name in the directory of @name, to be freed; NULL if out of memory. */
 static char *beside(const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -68,7 +68,7 @@ static char *beside(const char *name)
 	return made;
 }
 
-/* A descriptor of ours for @fd, that the program does not get. */
+/* Duplicates @fd to a high descriptor that the program does not inherit, and sends messages there. */
 static int keep(struct mf_logfile *log, int fd)
 {
 	log->fd = mf_fd_move_high(fd);
@@ -85,7 +85,7 @@ static int open_file(struct mf_logfile *log, struct mf_error *err)
 	bool depends;
 	int ret = depends_on_pid(log->pattern, &depends, err);
 
-	/* The program has no number yet: %p stays in the name. */
+	/* The program has no pid yet: %p stays in the name. */
 	if (!ret)
 		ret = expand(log->pattern, 0, &name, err);
 	if (ret)
@@ -105,7 +105,7 @@ static int open_file(struct mf_logfile *log, struct mf_error *err)
 			free(mf_take(log->temporary, NULL));
 		return explain(name, ret, err);
 	}
-	/* Who reads it later may want to know which of many runs it was. */
+	/* Helps to tell the logs of several runs apart. */
 	mf_message_say(MF_MESSAGE_NOTE, "Parent PID: %d", (int)getppid());
 	return 0;
 }
@@ -132,7 +132,7 @@ int mf_logfile_open(struct mf_logfile *log, const struct mf_options *options,
 	return 0;
 }
 
-/* Gives what has had another name until now its own. Returns 0 or -errno. */
+/* Renames the temporary file to @name. Returns 0 or -errno. */
 static int rename_to(struct mf_logfile *log, const char *name, struct mf_error *err)
 {
 	if (!log->temporary)
@@ -186,7 +186,7 @@ int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error 
 
 void mf_logfile_close(struct mf_logfile *log)
 {
-	/* No program was started: the number is our own. */
+	/* No program was started: use massif-ctl's own pid. */
 	if (log->temporary)
 		mf_logfile_name(log, getpid());
 	if (log->fd < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// From a store to the massif.out file of a process.
+// Writes the massif.out file of a process from its store.
 
 #include "output.h"
 
@@ -21,7 +21,7 @@
 
 enum {
 	MODE_HEAP = 0644,
-	MODE_PAGES = 0600, /* made from copies of the program's stack */
+	MODE_PAGES = 0600, /* private, since it is made from copies of the program's stack */
 };
 
 static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
@@ -30,7 +30,7 @@ static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
 		mf_symbolizer_destroy(*symbolizer);
 }
 
-/* The most that a profile knows to have been held, and when that was first so. */
+/* The largest known total of a profile, and when it was first reached. */
 struct summit {
 	uint64_t bytes;
 	int64_t time;
@@ -47,7 +47,7 @@ static struct summit summit_of(const struct mf_profile *profile, uint64_t held, 
 		if (total > summit.bytes)
 			summit = (struct summit){ total, s->time };
 	}
-	/* The snapshots may be lower by the inaccuracy that is allowed. */
+	/* The peak in the snapshots may be too low by --peak-inaccuracy. */
 	return held > summit.bytes ? (struct summit){ held, end } : summit;
 }
 
@@ -66,7 +66,7 @@ void mf_output_make_name(struct mf_output_name *name, const char *path, size_t l
 	name->text[i] = '\0';
 }
 
-/* The answer to what everybody asks first. Its form is a promise: massif-ctl(1), "Messages". */
+/* The summary line of a run. massif-ctl(1), "Messages", promises its format. */
 static void say_written(const struct mf_output_of *of, const struct mf_profile *profile,
 			const char *file)
 {
@@ -85,7 +85,7 @@ static void tell_names(size_t done, size_t total)
 	mf_message_progress("looking up names", done, total);
 }
 
-/* What a profile's file is made of. */
+/* The input of fill_profile(). */
 struct profile_source {
 	const struct mf_options *options;
 	const struct mf_profile *profile;
@@ -100,7 +100,7 @@ static int fill_profile(FILE *out, void *data, struct mf_error *err)
 							source->symbolizer, err);
 }
 
-/* As mf_outputs_write(). */
+/* Writes the file; parameters and result are those of mf_outputs_write(). */
 static int write_profile(const struct mf_options *options, const struct mf_profile *profile,
 			 const char *path, pid_t pid, char **name, struct mf_error *err)
 {
@@ -125,7 +125,7 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 	return mf_outputs_write(options->outputs, MF_OUTPUT_PROFILE, path, pid, &source, name, err);
 }
 
-/* What the store does not say, or not reliably: the program can write into it. */
+/* Sets the fields that the store does not contain, or that the program could have changed there. */
 static void describe(struct mf_profile *profile, const struct mf_options *options,
 		     const struct mf_output_of *of)
 {
@@ -177,7 +177,7 @@ int mf_output_write(const struct mf_options *options, const struct mf_output_of 
 static const struct {
 	enum mf_output_kind kind;
 	const char *option;
-	size_t place; /* of its text, in struct mf_options */
+	size_t place; /* offset of its name in struct mf_options */
 } files[] = {
 	{ MF_OUTPUT_PROFILE, "--massif-out-file", offsetof(struct mf_options, out_file) },
 	{ MF_OUTPUT_XTREE, "--xtree-memory-file", offsetof(struct mf_options, xtree_file) },
@@ -185,7 +185,7 @@ static const struct {
 
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-/* The text of file @i with its % in it; NULL: it is not written. */
+/* Returns the unexpanded name of file @i; NULL if it is not written. */
 static const char *pattern_of(const struct mf_options *options, size_t i)
 {
 	if (files[i].kind == MF_OUTPUT_XTREE && !options->xtree)
@@ -200,7 +200,7 @@ static int check_file(const char *pattern, const char *option, bool *own, struct
 	const char *number;
 	int ret;
 
-	/* The program has no number yet, and it makes no difference but to the name of a directory. */
+	/* The program has no pid yet. That matters only if the name of a directory contains it. */
 	ret = mf_outname_expand(pattern, 0, 1, &name, &reason);
 	if (ret) {
 		if (asprintf(&arg, "%s=%s", option, pattern) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From a store to the massif.out file of a process. */
+/* Writes the massif.out file of a process from its store. */
 #ifndef MASSIF_CTL_OUTPUT_H
 #define MASSIF_CTL_OUTPUT_H
 
@@ -14,36 +14,36 @@
 #include "model/store.h"
 
 /*
- * Finds early what is wrong with the names of the output files. *@own: one of them is one of our
- * descriptors, which are to be kept for it. Returns 0 or -errno.
+ * Checks the names of the output files before the program starts. Sets *@own if one of them is an inherited
+ * descriptor, so that these must stay open. Returns 0 or -errno.
  */
 int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err);
 
-/* Keeps the names of its output files for @pid, the process that the user asked for. */
+/* Reserves the names of the output files for @pid, the process that the user asked for. */
 void mf_output_reserve(const struct mf_options *options, pid_t pid);
 
-/* What messages call a program. */
+/* A program's name for messages. */
 struct mf_output_name {
 	char text[64];
 };
 
-/* Makes @name the last part of @path, of @length bytes, with nothing in it that a terminal obeys. */
+/* Sets @name to the last component of @path, which has @length bytes; control characters are replaced. */
 void mf_output_make_name(struct mf_output_name *name, const char *path, size_t length);
 
-/* The profile of a process, and what its file says of it. */
+/* The profile of a process, and data for its file. */
 struct mf_output_of {
-	const struct mf_store *store; /* somebody may be writing to it */
+	const struct mf_store *store; /* may be written to concurrently */
 	const char *cmd;
 	const char *name; /* of the program, for messages */
 	pid_t pid;
-	bool pages;	    /* then only its owner may read the file */
-	const char *remark; /* what a reader should know, for the end of the line desc; NULL: none */
-	struct mf_end end;  /* of the profile; until then, the present */
+	bool pages;	    /* pages mode; the file is then readable only for its owner */
+	const char *remark; /* a remark for the reader, appended to the desc line; NULL: none */
+	struct mf_end end;  /* the end of the profile, or the present time */
 };
 
 /*
- * How the profile of a process ends that came to an end of its own; or, @cut_off, before that: then what
- * it holds is the question, and nobody looked for it yet.
+ * Returns how a profile ends. If @cut_off, the process was interrupted before its own end: then the last state
+ * is of interest and gets a detailed snapshot.
  */
 static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *options, bool cut_off)
 {
@@ -51,20 +51,20 @@ static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *optio
 }
 
 /*
- * Writes the profile as the file of its process and says so, as mf_outputs_write() does. Returns 0; or
- * -errno, with words in @err, and the profile is lost.
+ * Writes the file of a process and reports its name, see mf_outputs_write(). Returns 0; on -errno, with a
+ * message in @err, the profile is lost.
  */
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
 		    struct mf_error *err);
 
-/* What of a profile to print while it grows. */
+/* The part of a running profile to print. */
 enum mf_output_part {
-	MF_OUTPUT_KEPT,	    /* the snapshots as they would be written now */
-	MF_OUTPUT_PRESENT,  /* one of the present state */
-	MF_OUTPUT_DETAILED, /* the same with a tree */
+	MF_OUTPUT_KEPT,	    /* all snapshots taken so far */
+	MF_OUTPUT_PRESENT,  /* one snapshot of the present state */
+	MF_OUTPUT_DETAILED, /* the same as a detailed snapshot */
 };
 
-/* Prints a file of the profile, to which somebody may be writing. Returns 0 or -errno. */
+/* Prints a massif.out file of a profile that may be written to concurrently. Returns 0 or -errno. */
 int mf_output_print(const struct mf_options *options, const struct mf_output_of *of,
 		    enum mf_output_part part, FILE *out, struct mf_error *err);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What Massif tells of its work with -v and --stats, in its words.
+// Prints what Massif prints with -v and --stats, in the same format.
 
 #include "statistics.h"
 
@@ -61,7 +61,7 @@ void mf_statistics_begin(const struct mf_options *options, pid_t pid)
 
 static void tell_snapshot(pid_t pid, const char *prefix, const struct mf_step *step)
 {
-	/* The store is the program's, too: what is in it may be anything. */
+	/* The program can write to the store, so check the value. */
 	char mark = step->mark == 'p' || step->mark == 'd' ? step->mark : '.';
 
 	mf_message_tell(pid,
@@ -145,7 +145,7 @@ static void tell_alloc_end(pid_t pid, const struct mf_step *step)
 	mf_message_tell(pid, ">>>");
 }
 
-/* Also where it is a zero: -0. */
+/* The minus sign is printed for zero as well. */
 static void tell_free_end(pid_t pid, const struct mf_step *step)
 {
 	mf_message_tell(pid, ">>> (-%" PRIu64 ", -%" PRIu64 ")", step->heap, step->extra);
@@ -212,7 +212,10 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 	}
 }
 
-/* What was called is not in our stacks to begin with; and a stack is looked at when it is new. */
+/*
+ * Massif also reports the removal of the called function, which is not part of our stacks. A stack is filtered
+ * only when it is new.
+ */
 static void tell_capture(const struct mf_options *options, struct mf_context_filter *judge, pid_t pid,
 			 struct mf_step *step)
 {
@@ -243,13 +246,13 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 	const struct mf_step *steps = mf_log_view(store, &n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* A copy, which nobody changes between the check and the use. */
+		/* Use a copy that cannot change between check and use. */
 		struct mf_step step = steps[i];
 
 		if (step.kind == MF_STEP_CAPTURE) {
 			held = step;
 			holds = true;
-			/* The stack is known before the block is, but told of after it. */
+			/* The stack is recorded before its block, but Massif prints it after the block. */
 			if (i + 1 < n && (steps[i + 1].kind == MF_STEP_ALLOC ||
 					  steps[i + 1].kind == MF_STEP_REALLOC))
 				continue;

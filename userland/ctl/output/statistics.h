@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What Massif tells of its work with -v and --stats, in its words. */
+/* Prints what Massif prints with -v and --stats, in the same format. */
 #ifndef MASSIF_CTL_ACCOUNT_H
 #define MASSIF_CTL_ACCOUNT_H
 
@@ -10,17 +10,17 @@
 #include "model/log.h"
 #include "model/store.h"
 
-/* Before the program's first event: the lists of functions (-v). */
+/* Prints the lists of functions (-v). To be called before the program's first event. */
 void mf_statistics_begin(const struct mf_options *options, pid_t pid);
 
 /*
- * At its end, which is @end: the snapshots that were taken and culled (-v -v), each event (-v -v -v), what was
- * left out of stacks (-v -v -v -v), and the counters (--stats).
+ * Prints at @end of the program: snapshots taken and culled (-v -v), every event (-v -v -v), functions removed
+ * from stacks (-v -v -v -v), and counters (--stats).
  */
 void mf_statistics_end(const struct mf_options *options, const struct mf_store *store,
 		    struct mf_end end, pid_t pid);
 
-/* What the model has to keep for that. */
+/* Returns what the model must log for that. */
 enum mf_log_level mf_statistics_log_level(const struct mf_options *options);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Execution trees of memory: --xtree-memory and massif-ctl xtmemory.
+// Writes execution trees of memory: --xtree-memory and massif-ctl xtmemory.
 
 #include "xtree.h"
 
@@ -46,7 +46,7 @@ int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *o
 	return mf_writers[format].write_xtree(out, &xtree, &file, &options->report, symbolizer, err);
 }
 
-/* What the file at the end is made of. */
+/* The input of fill_xtree(). */
 struct xtree_source {
 	const struct mf_options *options;
 	const struct mf_xtree_of *of;

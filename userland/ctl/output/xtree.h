@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Execution trees of memory: --xtree-memory and massif-ctl xtmemory. */
+/* Writes execution trees of memory: --xtree-memory and massif-ctl xtmemory. */
 #ifndef MASSIF_CTL_XTREE_H
 #define MASSIF_CTL_XTREE_H
 
@@ -12,7 +12,7 @@
 #include "model/store.h"
 #include "report/writers.h"
 
-/* Whose memory, and when. */
+/* The process and the time. */
 struct mf_xtree_of {
 	const struct mf_store *store;
 	const char *cmd;
@@ -20,11 +20,11 @@ struct mf_xtree_of {
 	int64_t time_ms; /* since the program's start */
 };
 
-/* Writes the file that --xtree-memory-file names, and says so. Returns 0 or -errno. */
+/* Writes the file --xtree-memory-file and reports its name. Returns 0 or -errno. */
 int mf_xtree_output(const struct mf_options *options, const struct mf_xtree_of *of,
 		    struct mf_error *err);
 
-/* Prints one in @format, of a program that may be running. As above. */
+/* Prints an execution tree in @format; the program may be running. Returns 0 or -errno. */
 int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *of, enum mf_format format,
 		   FILE *out, struct mf_error *err);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Pages mode: massif.ko tells of every mapping; the profiles of all processes grow in ours.
+// Pages mode: massif.ko records every mapping, and massif-ctl builds the profiles of all processes.
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include "pages/pages.h"
 
 enum {
-	END_PATIENCE_MS = 5000, /* from the program's death to the last of its records */
+	END_PATIENCE_MS = 5000, /* from the program's death to its last record */
 };
 
 static int drain(void *data, struct mf_error *err)
@@ -73,7 +73,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads until the launched program's profile is there: its last record may be on its way. */
+/* Reads records until the launched program's profile is complete: its last record may arrive late. */
 static void read_on(struct mf_recording *recording)
 {
 	int64_t end = now_ms() + END_PATIENCE_MS;
@@ -104,7 +104,7 @@ static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
 	const struct mf_recording *recording = run->state;
 	size_t n = 0;
 
-	/* Without the first process's end, the records are not to be trusted. */
+	/* If the first process's end was not recorded, the records are not reliable. */
 	if (!recording->first_ended || recording->broken)
 		return 0;
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session of pages mode, and the files that its profiles become.
+// A session of pages mode, and the files written from it.
 
 #include "recording.h"
 
@@ -19,11 +19,11 @@
 #include "model/model.h"
 
 enum {
-	REMARK_BYTES = 1024, /* the lengths of remarks, with room for all losses */
-	HURRY = 5,	     /* by how much less nice than the program */
+	REMARK_BYTES = 1024, /* room for a remark that lists all losses */
+	HURRY = 5,	     /* subtracted from massif-ctl's nice value */
 };
 
-/* A moment of the process's life, in milliseconds: the unit of reports. */
+/* Converts a time to milliseconds since the start of the process, the unit of reports. */
 static uint64_t moment(const struct mf_pages_process *process, uint64_t ns)
 {
 	return ns > process->start_ns ? (ns - process->start_ns) / 1000000 : 0;
@@ -37,7 +37,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* "4 events lost at 10-20 ms, 7 at 30-31 ms"; NULL if none were. */
+/* Formats losses as "4 events lost at 10-20 ms, 7 at 30-31 ms"; returns NULL if there are none. */
 static const char *describe_losses(const struct mf_pages_process *process,
 				   char remark[static REMARK_BYTES])
 {
@@ -118,7 +118,7 @@ static struct mf_output_of output_of(const struct mf_recording *recording,
 	};
 }
 
-/* Of one that still runs its last event may be long ago. */
+/* A detached process may have been idle for a while, so use the time of the detach. */
 static uint64_t end_of(const struct mf_recording *recording, const struct mf_pages_process *process)
 {
 	if (process->state == MF_PAGES_STOPPED && recording->end_ns > process->end_ns)
@@ -126,7 +126,7 @@ static uint64_t end_of(const struct mf_recording *recording, const struct mf_pag
 	return process->end_ns;
 }
 
-/* Why the profile ends before its process. */
+/* Reports why a profile ends before its process. */
 static void say_cut(const struct mf_pages_process *process)
 {
 	if (process->state == MF_PAGES_HIDDEN)
@@ -232,9 +232,9 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 }
 
 /*
- * A stack that the module has not been told of yet is copied once more each time, by the program: the
- * longer we wait for a processor, the more it pays. So this thread comes first, where it may (who is
- * not root cannot). Not before the first records, for the program would inherit it.
+ * Raises the priority of this thread, if permitted (which needs root). A stack that massif-ctl has not
+ * processed yet is copied by the program again each time, so the program pays for every delay here. Not done
+ * before the first records, because the program would inherit the priority.
  */
 static void hurry(struct mf_recording *recording)
 {
@@ -245,7 +245,7 @@ static void hurry(struct mf_recording *recording)
 	(void)setpriority(PRIO_PROCESS, 0, recording->nice - HURRY);
 }
 
-/* Nobody waits for us any more. */
+/* Restores the priority when no program depends on this thread any more. */
 static void hurry_no_more(struct mf_recording *recording)
 {
 	if (recording->hurries)
@@ -294,7 +294,7 @@ void mf_recording_list(const struct mf_recording *recording, FILE *out)
 {
 	size_t n = mf_pages_count(recording->pages);
 
-	/* The first process first: it is the one meant when none is named. */
+	/* List the first process first: commands without --pid refer to it. */
 	for (int first = 1; first >= 0; first--) {
 		for (size_t i = 0; i < n; i++) {
 			const struct mf_pages_process *process =
