@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where code is returned to: behind a call.
+// Recognises call instructions, which return addresses follow.
 
 #include "callsite.h"
 
@@ -7,7 +7,10 @@
 
 #if defined(__x86_64__)
 
-/* ff /2: its length follows from the operand. @size: of what there is from @code on. */
+/*
+ * Returns the length of an indirect call (ff /2) at @code, which follows from its operand; 0 if it is none. @size bytes
+ * are readable.
+ */
 static size_t indirect_length(const uint8_t *code, size_t size)
 {
 	uint8_t mode = code[1] >> 6, operand = code[1] & 7;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where code is returned to: behind a call. */
+/* Recognises call instructions, which return addresses follow. */
 #ifndef MASSIF_UNWIND_CALLSITE_H
 #define MASSIF_UNWIND_CALLSITE_H
 
@@ -7,11 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MF_CALLSITE_BYTES 7u /* of the longest call, as far as its length shows */
+#define MF_CALLSITE_BYTES 7u /* length of the longest call whose length is recognisable */
 
 /*
- * Are the last of the @size bytes (more than MF_CALLSITE_BYTES are not looked at) before @end a call?
- * *@distance: from @end to what is called; 0 if that is not in it.
+ * Returns whether the bytes before @end are a call instruction. @size bytes are readable there; at most
+ * MF_CALLSITE_BYTES are read. *@distance is the called address relative to @end, or 0 if the instruction does not
+ * contain it.
  */
 bool mf_callsite_ends(const uint8_t *end, size_t size, int64_t *distance);
 

@@ -6,7 +6,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* The data that @letters (behind the z) stand for. */
+/* Reads the augmentation data that @letters, without the leading z, announce. Returns false if a letter is unknown. */
 static bool read_augmentation(const char *letters, struct mf_dwarf data, struct mf_cie *cie)
 {
 	for (; *letters; letters++) {
@@ -23,7 +23,7 @@ static bool read_augmentation(const char *letters, struct mf_dwarf data, struct 
 		case 'S':
 			cie->signal = true;
 			break;
-		case 'B': /* arm64: return addresses are signed with the other key */
+		case 'B': /* arm64: return addresses are signed with the B key */
 			break;
 		default:
 			return false;
@@ -42,7 +42,7 @@ bool mf_cie_read(struct mf_dwarf entry, struct mf_cie *cie)
 	mf_dwarf_fixed(&entry, 1); /* the NUL */
 	if (entry.overrun)
 		return false;
-	/* The size of addresses is ours, and they have no segments. */
+	/* Addresses must have our size, and no segment. */
 	if (version >= 4 && mf_dwarf_fixed(&entry, 2) != sizeof(uint64_t))
 		return false;
 	cie->code_align = mf_dwarf_uleb(&entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A common information entry (CIE): what the unwind rules of several functions have in common. */
+/* A common information entry (CIE): the part of unwind rules that several functions share. */
 #ifndef MASSIF_CFI_CIE_H
 #define MASSIF_CFI_CIE_H
 
@@ -13,14 +13,14 @@ struct mf_cie {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t return_register;
-	uint8_t encoding; /* of the addresses in its FDEs, DW_EH_PE_* */
+	uint8_t encoding; /* encoding of the addresses in its FDEs, DW_EH_PE_* */
 	bool augmented;	  /* its FDEs have augmentation data, too */
-	bool signal;	  /* its functions are signal handlers' frames */
+	bool signal;	  /* its functions' frames are signal frames */
 };
 
 /*
- * Reads the CIE of .eh_frame or .debug_frame whose bytes behind the identifier are @entry. False: it is cut short, or has
- * a form that we do not know.
+ * Reads a CIE of .eh_frame or .debug_frame. @entry is its bytes after the identifier. Returns false if it is truncated
+ * or has an unknown form.
  */
 bool mf_cie_read(struct mf_dwarf entry, struct mf_cie *cie);
 

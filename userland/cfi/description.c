@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// The entry of .eh_frame that describes some code: by the sorted table of .eh_frame_hdr, or one entry after the
-// other. The format is that of the Linux Standard Base, chapter "Exception Frames".
+// Finds the entry (FDE) of .eh_frame that describes some code, with the sorted table of .eh_frame_hdr or by searching
+// entry by entry. The format is that of the Linux Standard Base, chapter "Exception Frames".
 
 #include "description.h"
 
 #include <dwarf.h>
 #include <string.h>
 
-/* The encoding of the sorted table of .eh_frame_hdr, wherever there is one. */
+/* The encoding of the sorted table of .eh_frame_hdr that all linkers use. */
 #define ENCODING_TABLE (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 
-/* The @size bytes at @at, as far as they lie in @object: its tables may be damaged. */
+/* Returns the part of the @size bytes at @at that lies in @object, since its tables may be damaged. */
 static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8_t *at, uint64_t size)
 {
 	if (at < object->start || at > object->end)
@@ -20,7 +20,7 @@ static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8
 	return (struct mf_dwarf){ .at = at, .end = at + size };
 }
 
-/* The entry at @at behind its length; an empty one if it is none that we know. */
+/* Returns the bytes after the length of the entry at @at; none if its form is unknown. */
 static struct mf_dwarf read_entry(const struct mf_rows_object *object, const uint8_t *at)
 {
 	struct mf_dwarf cursor = bytes_in(object, at, 4);
@@ -39,8 +39,8 @@ static bool read_cie(const struct mf_rows_object *object, const uint8_t *at, str
 
 /*
  * Searches the sorted table of .eh_frame_hdr for the FDE whose code begins at or before @pc. Returns
- * MF_DESCRIPTION_FOUND with it in *@fde; MF_DESCRIPTION_NONE if all code that has an FDE lies behind @pc, or no code has one;
- * MF_DESCRIPTION_UNKNOWN if the table has a form that we do not read.
+ * MF_DESCRIPTION_FOUND with it in *@fde; MF_DESCRIPTION_NONE if all described code lies behind @pc or there is none;
+ * MF_DESCRIPTION_UNKNOWN if the form of the table is unsupported.
  */
 static enum mf_description_found search_table(const struct mf_rows_object *object, uint64_t pc,
 				     const uint8_t **fde)
@@ -77,13 +77,13 @@ static enum mf_description_found search_table(const struct mf_rows_object *objec
 	return MF_DESCRIPTION_FOUND;
 }
 
-/* Reads the FDE at @fde, behind its length and as far as its instructions. False: it makes no sense to us. */
+/* Reads the FDE at @fde up to its instructions. Returns false if its form is unsupported. */
 static bool read_description(const struct mf_rows_object *object, const uint8_t *fde, struct mf_description *found)
 {
 	const uint8_t *cie;
 
 	found->program = read_entry(object, fde);
-	/* The distance of the CIE, from here. */
+	/* This field is the distance back to the CIE. */
 	cie = found->program.at;
 	cie -= mf_dwarf_fixed(&found->program, 4);
 	if (!read_cie(object, cie, &found->cie))
@@ -93,7 +93,7 @@ static bool read_description(const struct mf_rows_object *object, const uint8_t 
 	return found->size <= UINT64_MAX - found->begin;
 }
 
-/* Looks at one entry of .eh_frame after the other: slow, for the few objects that have no index. */
+/* Searches .eh_frame entry by entry. It is slow, but few objects have no index. */
 static enum mf_description_found search_frames(const struct mf_rows_object *object, uint64_t pc, struct mf_description *found)
 {
 	struct mf_dwarf cursor = bytes_in(object, object->frames, object->frames_size);
@@ -106,7 +106,7 @@ static enum mf_description_found search_frames(const struct mf_rows_object *obje
 
 		if (length == 0xffffffff)
 			return kind == MF_DESCRIPTION_NONE ? MF_DESCRIPTION_UNKNOWN : kind;
-		/* An end, behind which the linker may have put more. */
+		/* A terminator; the linker may have put more entries behind it. */
 		if (!length)
 			continue;
 		if (length > (uint64_t)(cursor.end - cursor.at))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The entry of .eh_frame that describes some code. */
+/* Finds the entry (FDE) of .eh_frame that describes some code. */
 #ifndef MASSIF_CFI_DESCRIPTION_H
 #define MASSIF_CFI_DESCRIPTION_H
 
@@ -9,15 +9,15 @@
 #include "cie.h"
 #include "dwarf.h"
 
-/* An object in memory, where it was loaded or mapped as if; at least the part that its tables are in. */
+/* An object in memory, loaded or read to its place; at least the part that contains its tables. */
 struct mf_rows_object {
 	const uint8_t *start, *end;
 	const uint8_t *header; /* its .eh_frame_hdr; NULL: it has none */
-	const uint8_t *frames; /* if it has none: its .eh_frame, which is searched entry by entry; NULL: none either */
+	const uint8_t *frames; /* without that: its .eh_frame, which is searched entry by entry; NULL: none either */
 	uint64_t frames_size;
 };
 
-/* An FDE, read as far as its instructions. The code is from @begin on, @size bytes. */
+/* An FDE, parsed up to its instructions. It describes @size bytes of code from @begin on. */
 struct mf_description {
 	struct mf_cie cie;
 	struct mf_dwarf program;
@@ -25,16 +25,19 @@ struct mf_description {
 };
 
 enum mf_description_found {
-	MF_DESCRIPTION_NONE,	/* all code that has one lies behind @pc, or no code has one */
+	MF_DESCRIPTION_NONE,	/* all described code lies behind @pc, or no code is described */
 	MF_DESCRIPTION_FOUND,
-	MF_DESCRIPTION_UNKNOWN, /* the tables have a form that we do not read */
+	MF_DESCRIPTION_UNKNOWN, /* the tables have a form that we do not support */
 };
 
-/* Finds the description of the code at @pc, or of the last before it that has one. Reads nothing outside @object. */
+/*
+ * Finds the description of the code at @pc or, if it has none, of the last code before it that has one. Reads nothing
+ * outside @object.
+ */
 enum mf_description_found mf_description_find(const struct mf_rows_object *object, uint64_t pc,
 					      struct mf_description *found);
 
-/* Is @pc in the code that @description is of? */
+/* Returns whether @pc is in the code that @description describes. */
 static inline bool mf_description_holds(const struct mf_description *description, uint64_t pc)
 {
 	return pc >= description->begin && pc - description->begin < description->size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The numbers of DWARF's tables (DWARF 5, section 7; pointers: Linux Standard Base, "DWARF Extensions").
+// Reads the numbers of DWARF tables (DWARF 5, section 7; pointers: Linux Standard Base, "DWARF Extensions").
 
 #include "dwarf.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The numbers of DWARF's tables, read one after another from bytes that may be damaged. */
+/* Reads the numbers of DWARF tables from bytes that may be damaged. */
 #ifndef MASSIF_CFI_DWARF_H
 #define MASSIF_CFI_DWARF_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DWARF's numbers of x86-64's registers, as far as they have a meaning of their own. */
+/* DWARF's register numbers on x86-64, for registers with a special meaning. */
 enum { MF_DWARF_RBP = 6, MF_DWARF_RSP = 7, MF_DWARF_RA = 16 };
 
-/* What is still to be read. Of what goes beyond @end, zeros are read, the reader is at its end, and @overrun is set. */
+/* The bytes still to be read. Reading beyond @end gives 0, moves the reader to @end and sets @overrun. */
 struct mf_dwarf {
 	const uint8_t *at, *end;
 	bool overrun;
@@ -20,10 +20,10 @@ uint64_t mf_dwarf_fixed(struct mf_dwarf *reader, size_t size);
 uint64_t mf_dwarf_uleb(struct mf_dwarf *reader);
 int64_t mf_dwarf_sleb(struct mf_dwarf *reader);
 
-/* A pointer in one of the encodings that .eh_frame uses; only plain and pc-relative ones. */
+/* Reads a pointer in one of .eh_frame's encodings. Only plain and pc-relative ones are supported. */
 uint64_t mf_dwarf_encoded(struct mf_dwarf *reader, uint8_t encoding);
 
-/* Bytes behind their number; none if there are not so many. */
+/* Reads a length and returns that many bytes; returns none and sets @overrun if there are fewer. */
 struct mf_dwarf mf_dwarf_block(struct mf_dwarf *reader);
 
 #endif

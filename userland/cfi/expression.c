@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// DWARF's expressions (DWARF 5, section 2.5), as far as unwind rules may have them.
+// Evaluates DWARF expressions (DWARF 5, section 2.5), as far as they may occur in unwind rules.
 
 #include "expression.h"
 
@@ -7,7 +7,7 @@
 
 struct machine {
 	struct mf_dwarf code;
-	const uint8_t *start; /* of all of it */
+	const uint8_t *start; /* of the whole expression */
 	const struct mf_expression_registers *registers;
 	mf_expression_read *read;
 	void *data;
@@ -38,7 +38,7 @@ static bool push_register(struct machine *machine, uint64_t number, int64_t offs
 	return push(machine, machine->registers->value[number] + (uint64_t)offset);
 }
 
-/* Pushes again what is @depth values below the top. */
+/* Pushes a copy of the value that is @depth below the top. */
 static bool pick(struct machine *machine, uint64_t depth)
 {
 	return depth < machine->n && push(machine, machine->stack[machine->n - 1 - depth]);
@@ -74,7 +74,7 @@ static bool rotate(struct machine *machine)
 	return true;
 }
 
-/* Those with two operands. Signed ones divide and compare as such; what the processor would trap for fails. */
+/* Operations with two operands. Division and comparisons are signed. Fails where the processor would trap. */
 static bool combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *result)
 {
 	int64_t left = (int64_t)a, right = (int64_t)b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DWARF's expressions, as unwind rules have them. */
+/* Evaluates DWARF expressions, as they occur in unwind rules. */
 #ifndef MASSIF_UNWIND_EXPRESSION_H
 #define MASSIF_UNWIND_EXPRESSION_H
 
@@ -8,23 +8,23 @@
 
 #include "dwarf.h"
 
-#define MF_EXPRESSION_STACK_MAX 64u   /* values on an expression's stack */
-#define MF_EXPRESSION_STEPS_MAX 1000u /* operations: there may be loops */
+#define MF_EXPRESSION_STACK_MAX 64u   /* most values on the expression's stack */
+#define MF_EXPRESSION_STEPS_MAX 1000u /* most operations, since there may be loops */
 
-/* Registers by DWARF's numbers: 0 to 15, and the return address. */
+/* Registers by DWARF number: 0 to 15, and the return address. */
 #define MF_EXPRESSION_REGISTERS 17u
 
 struct mf_expression_registers {
 	uint64_t value[MF_EXPRESSION_REGISTERS];
-	uint32_t known; /* a bit each */
+	uint32_t known; /* one bit for each register */
 };
 
-/* Reads the word at @address. False: it cannot be read. */
+/* Reads the word at @address. Returns false if it is not readable. */
 typedef bool mf_expression_read(uint64_t address, uint64_t *word, void *data);
 
 /*
- * What @expression gives. @first: the value that its stack begins with; NULL: none. False if it makes no sense, is too
- * long, or needs a register that is not known or memory that cannot be read.
+ * Evaluates @expression. *@first, if @first is not NULL, is initially on its stack. Returns false if the expression is
+ * invalid or too long, or needs a register that is not known or memory that is not readable.
  */
 bool mf_expression_evaluate(struct mf_dwarf expression, const uint64_t *first,
 			    const struct mf_expression_registers *registers, mf_expression_read *read, void *data,

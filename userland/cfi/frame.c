@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// All registers of a frame's caller.
+// Computes all registers of a frame's caller.
 
 #include "frame.h"
 
@@ -36,7 +36,7 @@ static bool find_cfa(struct undo *undo, const struct mf_place *place)
 	return true;
 }
 
-/* The value of register @reg, whose place is @place, in the caller. False: it is not known. */
+/* Computes the caller's value of register @reg, which is at @place. Returns false if it is not known. */
 static bool find_value(struct undo *undo, uint8_t reg, const struct mf_place *place, uint64_t *value)
 {
 	switch (place->kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All registers of a frame's caller, by all that unwind rules can say. */
+/* Computes all registers of a frame's caller, with everything that unwind rules can express. */
 #ifndef MASSIF_UNWIND_FRAME_H
 #define MASSIF_UNWIND_FRAME_H
 
@@ -12,13 +12,14 @@
 enum mf_frame_undone {
 	MF_FRAME_DONE,
 	MF_FRAME_END,  /* it has no caller */
-	MF_FRAME_LOST, /* it has no rules, or they cannot be followed */
+	MF_FRAME_LOST, /* it has no rules, or they cannot be evaluated */
 };
 
 /*
- * Makes of the @registers in a frame those in its caller. @pc: whose rule holds, in @object (not a return address:
- * subtract 1 from one). @exact: the caller was interrupted, and is at its instruction; else behind a call. Memory is
- * read only by @read. If it is not done, @registers are as they were.
+ * Replaces the @registers of a frame by those of its caller. @pc is the code whose rules apply, in @object (subtract 1
+ * from a return address). *@exact says whether the caller was interrupted, so that its pc is exact and not a return
+ * address. Memory is only read by calling @read with @data. If the result is not MF_FRAME_DONE, @registers is
+ * unchanged.
  */
 enum mf_frame_undone mf_frame_undo(const struct mf_rows_object *object, uint64_t pc,
 				   struct mf_expression_registers *registers, bool *exact, mf_expression_read *read,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An index of unwind rules: from .debug_frame, or .eh_frame without its table.
+// Builds an index of unwind rules from .debug_frame, or from an .eh_frame without its table.
 
 #include "index.h"
 
@@ -12,7 +12,7 @@
 #define LENGTH_OF_64_BIT 0xfffffff0u
 
 struct entry {
-	int32_t start, rules; /* from the builder's address */
+	int32_t start, rules; /* relative to the builder's address */
 };
 
 struct mf_cfi_builder {
@@ -21,15 +21,15 @@ struct mf_cfi_builder {
 	size_t size, room;
 	struct entry *entries;
 	size_t n_entries, max_entries;
-	bool failed; /* no memory */
+	bool failed; /* memory ran out */
 };
 
-/* The CIE of the entries that are read. */
+/* The CIE of the entries that are being read. */
 struct common {
 	struct mf_cie cie;
 	uint64_t offset; /* in the section */
 	bool known;
-	size_t written; /* where it was written anew, in the builder's bytes, plus one; 0: not yet */
+	size_t written; /* position of its translation in the builder's bytes, plus one; 0: not translated yet */
 };
 
 static void put(struct mf_cfi_builder *b, const void *bytes, size_t size)
@@ -72,7 +72,7 @@ static void put_leb(struct mf_cfi_builder *b, uint64_t value, bool is_signed)
 	}
 }
 
-/* Makes what was put since @start a whole entry: its length, and zeros (no operation) behind it. */
+/* Completes the entry begun at @start: pads it with zeroes (no operation) and sets its length. */
 static void close_entry(struct mf_cfi_builder *b, size_t start)
 {
 	uint32_t length;
@@ -104,7 +104,7 @@ static void add_entry(struct mf_cfi_builder *b, uint64_t start, uint64_t rules)
 	b->entries[b->n_entries++] = (struct entry){(int32_t)from, (int32_t)to};
 }
 
-/* The start of an FDE's code; the field that says it is at @field. */
+/* Reads the start address of an FDE's code. @field is the address of that field. */
 static bool read_start(struct mf_dwarf *reader, uint8_t encoding, uint64_t field, uint64_t *start)
 {
 	uint8_t base = encoding & 0xf0;
@@ -115,14 +115,14 @@ static bool read_start(struct mf_dwarf *reader, uint8_t encoding, uint64_t field
 	return !reader->overrun;
 }
 
-/* Writes a CIE of .debug_frame as one of .eh_frame. */
+/* Writes a CIE of .debug_frame in the format of .eh_frame. */
 static void write_cie(struct mf_cfi_builder *b, struct common *common)
 {
 	const struct mf_cie *cie = &common->cie;
 	size_t start = b->size;
 
 	put_number(b, 0, 4);
-	put_number(b, 0, 4); /* it is a CIE */
+	put_number(b, 0, 4); /* the identifier of a CIE */
 	put_number(b, 1, 1);
 	put(b, "zR", 3);
 	put_leb(b, cie->code_align, false);
@@ -135,7 +135,7 @@ static void write_cie(struct mf_cfi_builder *b, struct common *common)
 	common->written = start + 1;
 }
 
-/* Writes an FDE of .debug_frame, at whose addresses @reader stands, as one of .eh_frame. */
+/* Writes an FDE of .debug_frame in the format of .eh_frame. @reader is at its addresses. */
 static void write_fde(struct mf_cfi_builder *b, struct common *common, struct mf_dwarf *reader)
 {
 	uint64_t code = mf_dwarf_fixed(reader, 8), length = mf_dwarf_fixed(reader, 8);
@@ -156,7 +156,10 @@ static void write_fde(struct mf_cfi_builder *b, struct common *common, struct mf
 	add_entry(b, code, b->address + start);
 }
 
-/* The entry at @offset of a section, behind its length; *@next is behind it. Empty: there is none. */
+/*
+ * Returns the bytes after the length of the entry at @offset of a section, and the position behind it in *@next.
+ * Returns none if there is no entry.
+ */
 static struct mf_dwarf entry_at(const uint8_t *bytes, size_t size, uint64_t offset, size_t *next)
 {
 	struct mf_dwarf section = { .at = bytes + size, .end = bytes + size };
@@ -174,7 +177,7 @@ static struct mf_dwarf entry_at(const uint8_t *bytes, size_t size, uint64_t offs
 	return section;
 }
 
-/* Makes the CIE at @offset the common one. False if it makes no sense to us. */
+/* Reads the CIE at @offset to @common. Returns false if its form is unsupported. */
 static bool find_cie(const uint8_t *bytes, size_t size, uint64_t offset, struct common *common)
 {
 	struct mf_dwarf entry;
@@ -200,7 +203,7 @@ static void add_section(struct mf_cfi_builder *b, const uint8_t *bytes, size_t s
 		uint64_t id, start;
 
 		if (entry.end - entry.at < 4)
-			continue; /* the end of one object's part */
+			continue; /* a terminator, at the end of one object file's part */
 		id = mf_dwarf_fixed(&entry, 4);
 		if (id == (loaded ? 0 : DW_CIE_ID_32))
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An index of unwind rules for files that have none that can be searched, or not for all code. */
+/* Builds an index of unwind rules for files that have no searchable one, or none for some of their code. */
 #ifndef MASSIF_PAGES_CFI_H
 #define MASSIF_PAGES_CFI_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Bytes that look as if the file had them at @address (of its own, beyond all that it has): rules in
- * the format of .eh_frame, and a table as in .eh_frame_hdr, whose offsets are from @address.
+ * Unwind rules as if the file had them at @address, behind all its own addresses: @bytes in the format of .eh_frame,
+ * followed by a table as in .eh_frame_hdr whose offsets are relative to @address.
  */
 struct mf_cfi {
 	uint64_t address;
@@ -21,15 +21,21 @@ struct mf_cfi {
 
 struct mf_cfi_builder;
 
-/* NULL when memory ran out. @address is a multiple of 8. */
+/* Starts an index. @address must be a multiple of 8. Returns NULL if memory ran out. */
 struct mf_cfi_builder *mf_cfi_begin(uint64_t address);
 
-/* Adds what is in a section: .debug_frame is translated, .eh_frame, loaded at @address, indexed. */
+/*
+ * Add the rules of a section. Those of .debug_frame are translated; those of .eh_frame, which is loaded at @address,
+ * are only indexed.
+ */
 void mf_cfi_add_debug_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size);
 void mf_cfi_add_eh_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size,
 			 uint64_t address);
 
-/* Ends it. Returns false, with nothing in *@cfi, if there was nothing in the sections. */
+/*
+ * Finishes the index and frees the builder. Returns false, with nothing in *@cfi, if there were no rules or memory ran
+ * out.
+ */
 bool mf_cfi_end(struct mf_cfi_builder *builder, struct mf_cfi *cfi);
 
 #endif

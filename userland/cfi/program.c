@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the instructions of a description say (DWARF 5, section 6.4.2; GNU's: Linux Standard Base).
+// Runs the instructions of a description (DWARF 5, section 6.4.2; GNU extensions: Linux Standard Base).
 //
-// Few registers are followed at a time, so that the states that the program keeps need little room: this runs on the
-// stacks of other people's threads and signal handlers.
+// Only few registers are tracked in one run, so that the states that a program remembers need little memory: this runs
+// on the stacks of the program's threads and signal handlers.
 
 #include "program.h"
 
@@ -15,8 +15,8 @@ struct run {
 	const struct mf_cie *cie;
 	const uint8_t *wanted;
 	uint64_t pc;
-	uint64_t start, end;	/* addresses for which the state holds */
-	const struct mf_program_state *initial; /* NULL: this is the common part, which has no addresses */
+	uint64_t start, end;	/* addresses that the state holds for */
+	const struct mf_program_state *initial; /* state after the CIE's instructions; NULL: these are running */
 	struct mf_program_state *state;
 };
 
@@ -30,7 +30,7 @@ static uint8_t read_register(struct mf_dwarf *reader)
 	return register_of(mf_dwarf_uleb(reader));
 }
 
-/* @factor of what the tables count in; what they say may be absurd, and is too far away then. */
+/* Multiplies @factor by the data alignment. The tables may be damaged, so an overflow gives an impossible offset. */
 static int64_t times(const struct run *run, int64_t factor)
 {
 	int64_t product;
@@ -73,7 +73,7 @@ static struct mf_place read_expression(struct mf_dwarf *reader, enum mf_place_ki
 	};
 }
 
-/* Those that only change the register, or the offset, of a CFA that has both. */
+/* These two change only the register or only the offset of the CFA. */
 static void set_cfa_register(struct run *run, uint8_t reg)
 {
 	struct mf_place *cfa = &run->state->cfa;
@@ -92,8 +92,8 @@ static void set_cfa_offset(struct run *run, int64_t offset)
 }
 
 /*
- * A row ends at @location, which is that of the next; returns whether that is the one of the code in question. Rows go
- * upwards: of those that do not, nobody knows which is meant.
+ * Ends a row at @location, where the next one starts. Returns false if the run is complete. Rows must be in ascending
+ * order; if they are not, the CFA becomes unknown.
  */
 static bool move(struct run *run, uint64_t location)
 {
@@ -110,7 +110,7 @@ static bool move(struct run *run, uint64_t location)
 	return location <= run->pc;
 }
 
-/* The instructions that have an operand in their own byte. Returns false if the state is the one in question. */
+/* Runs an instruction that has an operand in its own byte. Returns false if the run is complete. */
 static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 {
 	uint8_t operand = op & 0x3f;
@@ -121,13 +121,13 @@ static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 	case DW_CFA_offset:
 		put(run, operand, offset_place(MF_PLACE_AT_CFA, times(run, (int64_t)mf_dwarf_uleb(program))));
 		return true;
-	default: /* restore */
+	default: /* DW_CFA_restore */
 		restore(run, operand);
 		return true;
 	}
 }
 
-/* Follows the instructions of @program until they come to code behind the one in question. */
+/* Runs @program until it reaches code behind run->pc. */
 static void follow(struct run *run, struct mf_dwarf program)
 {
 	struct mf_program_state kept[STATES_MAX], *state = run->state;

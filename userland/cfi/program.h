@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the instructions of a description say: where the registers of a frame's caller are. */
+/* Runs the instructions of a description: they say where the registers of a frame's caller are. */
 #ifndef MASSIF_UNWIND_PROGRAM_H
 #define MASSIF_UNWIND_PROGRAM_H
 
@@ -10,27 +10,27 @@
 enum mf_place_kind {
 	MF_PLACE_KEPT,	     /* the frame has not changed it */
 	MF_PLACE_UNDEFINED,
-	MF_PLACE_AT_CFA,     /* it is stored at CFA + offset */
+	MF_PLACE_AT_CFA,     /* stored at CFA + offset */
 	MF_PLACE_CFA,	     /* it is CFA + offset */
-	MF_PLACE_REGISTER,   /* it is what another register holds, + offset */
-	MF_PLACE_EXPRESSION, /* it is stored where the expression says */
-	MF_PLACE_VALUE,	     /* it is what the expression gives */
-	MF_PLACE_UNKNOWN,    /* it is told in a way that we do not know */
+	MF_PLACE_REGISTER,   /* it is another register + offset */
+	MF_PLACE_EXPRESSION, /* stored at the address that the expression gives */
+	MF_PLACE_VALUE,	     /* it is the value that the expression gives */
+	MF_PLACE_UNKNOWN,    /* described in an unsupported way */
 };
 
 #define MF_PLACE_NO_REGISTER 255u
 
 struct mf_place {
 	uint8_t kind;	     /* enum mf_place_kind */
-	uint8_t reg;	     /* DWARF's number; MF_PLACE_NO_REGISTER: one that there is not */
-	uint32_t expression; /* bytes of it, which end at @end */
+	uint8_t reg;	     /* DWARF's number; MF_PLACE_NO_REGISTER: an invalid one */
+	uint32_t expression; /* length in bytes of the expression, which ends at @end */
 	union {
 		int64_t offset;
 		const uint8_t *end;
 	};
 };
 
-/* The bytes of a place's expression. */
+/* Returns the bytes of the expression of @place. */
 static inline struct mf_dwarf mf_place_expression(const struct mf_place *place)
 {
 	return (struct mf_dwarf){ place->end - place->expression, place->end };
@@ -38,16 +38,16 @@ static inline struct mf_dwarf mf_place_expression(const struct mf_place *place)
 
 #define MF_PROGRAM_REGISTERS 2u
 
-/* The places of the CFA and of the registers that were asked for. */
+/* Where the CFA and the requested registers are. */
 struct mf_program_state {
 	struct mf_place cfa;
 	struct mf_place of[MF_PROGRAM_REGISTERS];
 };
 
 /*
- * What holds for the code at @pc, which @description is of, of the registers whose DWARF numbers are in @wanted.
- * Of a register that nothing is said of: it is kept, and the return address is at CFA - 8. [@*start, @*end) are the
- * addresses for which that holds, too.
+ * Returns where the CFA and the registers with the DWARF numbers @wanted are at @pc, which @description describes. A
+ * register without a rule is kept; the return address is at CFA - 8. The result also holds for all addresses in
+ * [@*start, @*end).
  */
 struct mf_program_state mf_program_run(const struct mf_description *description,
 				       const uint8_t wanted[MF_PROGRAM_REGISTERS], uint64_t pc, uint64_t *start,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where in a program's code a client request stands.
+// Finds client requests in a program's code.
 
 #include "request_site.h"
 
@@ -8,15 +8,15 @@
 #if defined(__x86_64__)
 
 /*
- * rol $3, %rdi; rol $13, %rdi; rol $61, %rdi; rol $51, %rdi; xchg %rbx, %rbx. All bits turned over,
- * so that this is none itself.
+ * rol $3, %rdi; rol $13, %rdi; rol $61, %rdi; rol $51, %rdi; xchg %rbx, %rbx. The bits are inverted, so that this table
+ * is not itself found.
  */
 static const uint8_t inverse[MF_REQUEST_SITE_BYTES] = {
 	0xb7, 0x3e, 0x38, 0xfc, 0xb7, 0x3e, 0x38, 0xf2, 0xb7, 0x3e,
 	0x38, 0xc2, 0xb7, 0x3e, 0x38, 0xcc, 0xb7, 0x78, 0x24,
 };
 
-#define TRIPLE 3u /* bytes that are looked at at a time */
+#define TRIPLE 3u /* bytes that are hashed at once */
 
 static uint8_t hash_of(const uint8_t *triple)
 {
@@ -31,9 +31,8 @@ static bool is_equal(const uint8_t *a, const uint8_t *b, size_t n)
 }
 
 /*
- * By the last three bytes of where the sequence may stand: if these occur nowhere in it, it does not stand in
- * most of the bytes before them either. All code of a program is searched, so this is what takes the time; and
- * the shim has no memmem(3).
+ * Looks at the last three bytes of each possible position. If they occur nowhere in the sequence, most positions before
+ * can be skipped. Speed matters because all code of a program is searched; and memmem() is not available in the shim.
  */
 const uint8_t *mf_request_site_find(const uint8_t *code, size_t n)
 {

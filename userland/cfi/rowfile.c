@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Rows of one object in a file.
+// A row file: unwind rows of one object.
 
 #include "rowfile.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MAGIC	0x73776f726673616dull /* "masfrows" */
-#define VERSION 3u /* also of what the numbers of struct mf_cfi_rule mean */
+#define VERSION 3u /* increase it also when the meaning of a number in struct mf_cfi_rule changes */
 
 #define FACTOR 0x9e3779b97f4a7c15ull
 
@@ -34,7 +34,10 @@ bool mf_rowfile_holds(const struct mf_cfi_rule *rule)
 	return rule->cfa >= MF_CFA_END && rule->cfa <= MF_CFA_FP_LINK && rule->fp <= MF_FP_AT_FP;
 }
 
-/* Each bit of the file changes it: a step is one to one in what has come before, and in @word. */
+/*
+ * Adds @word to the checksum. Each step is a bijection of the sum so far and of @word, so every changed bit changes the
+ * result.
+ */
 static uint64_t add(uint64_t sum, uint64_t word)
 {
 	sum = (sum ^ word) * FACTOR;
@@ -52,7 +55,7 @@ static uint64_t sum_of(const struct mf_rowfile *file)
 		memcpy(&word, (const char *)&head + i, sizeof(word));
 		starts = add(starts, word);
 	}
-	/* Two sums side by side: one would wait for its multiplications. */
+	/* Two sums are computed side by side, so that one need not wait for the other's multiplications. */
 	for (uint32_t i = 0; i < file->n_rows; i++) {
 		memcpy(&word, &file->rows[i], sizeof(word));
 		starts = add(starts, word);
@@ -113,7 +116,7 @@ void mf_rowfile_name(char name[MF_ROWFILE_NAME_SIZE], const uint8_t *build_id, u
 	memcpy(name, ".rows", sizeof(".rows"));
 }
 
-/* Its size; 0 if it is not to be trusted. */
+/* Returns the size of the file; 0 if the file must not be trusted. */
 static size_t trusted_size(int fd)
 {
 	struct stat status;
@@ -140,7 +143,7 @@ static bool read_all(int fd, char *to, size_t size)
 struct mf_rowfile *mf_rowfile_read(int dirfd, const char *name, const uint8_t *build_id,
 				   uint8_t build_id_size, size_t *size)
 {
-	/* Not by the C library's functions, where a thread may be cancelled. */
+	/* System calls are made directly, because the C library's functions are cancellation points. */
 	int fd = (int)syscall(SYS_openat, dirfd, name,
 			      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct mf_rowfile *file = MAP_FAILED;

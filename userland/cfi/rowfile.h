@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rows of one object in a file, so that the next program that has it need not find them again.
+ * A row file: unwind rows of one object, stored so that the next program with this object need not compute them again.
  *
- * And whether its code has been looked through for client requests (preload/patch/requests.h), in vain: then it
- * says how much code that is.
+ * It also records that the object's code was searched for client requests (preload/patch/requests.h) and none was
+ * found, and then how much code that was.
  *
- * A file is named by the object's build id: whatever its path and its time are, an object with this
- * id has these rows. It holds those that were ever asked for, sorted, at link-time addresses of 32
- * bits. A file is right or it is as if it were not there: its form, its build id, each row and the sum
- * over all of it are looked at before any of it is used, and it is read, not mapped, so that it cannot
- * change, or end, under whoever uses it.
+ * A file is named by the object's build id: an object with this id has these rows, whatever its path and time. The file
+ * holds the rows that were ever looked up, sorted, at link-time addresses of 32 bits. Before any of it is used, its
+ * layout, build id, checksum and each row are verified; a file that fails counts as missing. It is read, not mapped, so
+ * that it cannot change or be truncated while it is in use.
  */
 #ifndef MASSIF_UNWIND_ROWFILE_H
 #define MASSIF_UNWIND_ROWFILE_H
@@ -23,7 +22,7 @@
 
 #define MF_ROWFILE_ROWS_MAX   (1u << 15)
 #define MF_ROWFILE_NAME_SIZE  (2 * MF_BUILD_ID_MAX + sizeof(".rows"))
-#define MF_ROWFILE_ID_LEAST   8u /* bytes of a build id; a shorter one is a name, not an identity */
+#define MF_ROWFILE_ID_LEAST   8u /* least bytes of a build id; shorter ones do not identify a file */
 
 struct mf_rowfile_row {
 	uint32_t start, end; /* end exclusive */
@@ -34,8 +33,9 @@ struct mf_rowfile {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t n_rows;
-	uint64_t sum; /* over everything else */
-	uint64_t searched_bytes; /* of segments with code, all of them, and no request in them; 0: not known */
+	uint64_t sum; /* checksum of everything else */
+	uint64_t searched_bytes; /* total size of the segments with code, if they contain no client request; 0: not
+				  * known */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];
@@ -47,29 +47,29 @@ static inline size_t mf_rowfile_size(uint32_t n_rows)
 	return sizeof(struct mf_rowfile) + n_rows * sizeof(struct mf_rowfile_row);
 }
 
-/* An empty one for the object with that build id, which is of a right size. */
+/* Initialises an empty file for the object with this build id, whose size must be valid. */
 void mf_rowfile_init(struct mf_rowfile *file, const uint8_t *build_id, uint8_t size);
 
-/* Is @rule one that a file may have: known, and the same for all times? */
+/* Returns whether a file may contain @rule: it is a rule that never changes. */
 bool mf_rowfile_holds(const struct mf_cfi_rule *rule);
 
-/* Its rows are there: makes the rest of @file true. */
+/* Computes the checksum of @file, after its rows were written. */
 void mf_rowfile_seal(struct mf_rowfile *file);
 
-/* Are the @size bytes at @file that of the object with that build id? */
+/* Verifies that the @size bytes at @file are the row file of the object with this build id. */
 bool mf_rowfile_is_right(const struct mf_rowfile *file, size_t size, const uint8_t *build_id,
 			 uint8_t build_id_size);
 
-/* The rule at link-time address @address; NULL if the file does not say. */
+/* Returns the rule at the link-time @address; NULL if the file has none. */
 const struct mf_cfi_rule *mf_rowfile_find(const struct mf_rowfile *file, uint64_t address);
 
-/* The name of the file in its directory. */
+/* Writes the file's name, without a directory, to @name. */
 void mf_rowfile_name(char name[MF_ROWFILE_NAME_SIZE], const uint8_t *build_id, uint8_t size);
 
 /*
- * Reads the file called @name in the directory @dirfd, to memory of its own, of *@size bytes, which is
- * the caller's to unmap. NULL if there is none, or it is not right, or not the user's own, or others
- * may write to it. Calls nothing that the program could have replaced, and changes errno.
+ * Reads the file @name in the directory @dirfd into its own mapping of *@size bytes, which the caller unmaps. Returns
+ * NULL if there is no file, if it is not correct or not the user's own, or if others may write to it. Calls no function
+ * that the program could have replaced. Changes errno.
  */
 struct mf_rowfile *mf_rowfile_read(int dirfd, const char *name, const uint8_t *build_id,
 				   uint8_t build_id_size, size_t *size);

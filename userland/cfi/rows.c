@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Call frame information as rows: what compilers emit for nearly every function of x86-64. A CFA from the stack
-// pointer or rbp, the return address below it, rbp saved or kept. Anything else is unknown here (see frame.h).
+// Call frame information as rows. A row can express what compilers emit for nearly all functions of x86-64: the CFA
+// relative to the stack pointer or rbp, the return address below it, rbp saved or kept. Anything else is unknown here
+// (see frame.h).
 
 #include "rows.h"
 
 #include "program.h"
 
-/* Of DWARF's expressions. */
+/* Operations of DWARF expressions. */
 enum {
 	OP_DEREF = 0x06,
 	OP_PLUS = 0x22,
@@ -25,7 +26,7 @@ static bool is_rbp_expression(struct mf_dwarf expression, int64_t *offset)
 	return expression.at == expression.end;
 }
 
-/* Recognises "what is stored at register rbp plus an offset", and then perhaps "plus a constant". */
+/* Recognises "word at register rbp plus an offset", optionally "plus a constant". */
 static bool is_stored_expression(struct mf_dwarf expression, int64_t *offset, int64_t *addend)
 {
 	uint64_t op;
@@ -53,14 +54,14 @@ static bool fits(int64_t value, int64_t least, int64_t most)
 	return value >= least && value <= most;
 }
 
-/* Enters the frame register's place in @rule. */
+/* Sets the frame register's place in @rule. Returns false if a rule cannot express it. */
 static bool set_fp(struct mf_cfi_rule *rule, const struct mf_place *place)
 {
 	int64_t offset;
 
 	switch (place->kind) {
 	case MF_PLACE_KEPT:
-	case MF_PLACE_UNDEFINED: /* nobody asks for it then */
+	case MF_PLACE_UNDEFINED: /* then no frame further out uses it */
 		rule->fp = MF_FP_KEPT;
 		return true;
 	case MF_PLACE_AT_CFA:
@@ -79,7 +80,7 @@ static bool set_fp(struct mf_cfi_rule *rule, const struct mf_place *place)
 	return fits(offset, INT16_MIN, INT16_MAX);
 }
 
-/* Enters the CFA's place in @rule. */
+/* Sets the CFA in @rule. Returns false if a rule cannot express it. */
 static bool set_cfa(struct mf_cfi_rule *rule, const struct mf_place *place)
 {
 	int64_t offset = place->offset, addend;
@@ -101,7 +102,7 @@ static bool set_cfa(struct mf_cfi_rule *rule, const struct mf_place *place)
 	return fits(offset, INT32_MIN, INT32_MAX);
 }
 
-/* The registers whose places a rule has. */
+/* The registers that a rule describes. */
 static const uint8_t wanted[MF_PROGRAM_REGISTERS] = { MF_DWARF_RBP, MF_DWARF_RA };
 
 static struct mf_cfi_rule rule_of(const struct mf_program_state *state)
@@ -117,8 +118,8 @@ static struct mf_cfi_rule rule_of(const struct mf_program_state *state)
 }
 
 /*
- * Code that says it was interrupted. What the kernel returns to has an expression for where all of it
- * lies; anything else, as a jump that stands for an instruction, takes all that rules can say.
+ * Returns the rule of a signal frame. The frame that the kernel returns to has an expression for the CFA. Other code
+ * that claims to have been interrupted, such as a jump that replaces an instruction, needs the full rules.
  */
 static struct mf_cfi_rule signal_rule(const struct mf_program_state *state)
 {

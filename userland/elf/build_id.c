@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The build id among the notes of an ELF file.
+// Finds the build id of an ELF file.
 
 #include "build_id.h"
 
@@ -17,7 +17,7 @@ static uint64_t round_up(uint32_t size)
 size_t mf_build_id_find(const void *notes, size_t size, const void **id)
 {
 	const uint8_t *note = notes;
-	Elf64_Nhdr head; /* that of 32 bits is the same */
+	Elf64_Nhdr head; /* same layout as Elf32_Nhdr */
 
 	_Static_assert(sizeof(Elf64_Nhdr) == sizeof(Elf32_Nhdr), "one kind of note");
 	while (size >= sizeof(head)) {

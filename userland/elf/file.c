@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ELF file as far as unwinding needs it: segments, unwind table, build id, bytes.
+// Reads an ELF file for unwinding: segments, unwind table, build id, bytes.
 
 #include "file.h"
 
@@ -17,16 +17,16 @@
 
 #define BLOCK_BYTES 4096ull
 
-/* More program headers than this are no sane file's. */
+/* No valid file has more program headers. */
 #define SEGMENTS_MAX 64
 
 #define NOTES_MAX 65536
 
-/* Bytes of a section with unwind rules; where what is made of it seems to be. */
+/* Most bytes of a section with unwind rules, and the alignment of the address that the built index pretends to have. */
 #define CFI_MAX	      (256ull << 20)
 #define CFI_ALIGNMENT 65536ull
 
-/* The only encodings that the binary search of the table is defined for; all linkers write them. */
+/* The encodings for which the binary search of the table is defined. All linkers use these. */
 #define EH_VERSION		1
 #define EH_COUNT_UDATA4		0x03
 #define EH_TABLE_DATAREL_SDATA4 0x3b
@@ -46,14 +46,14 @@
 
 struct mf_elf_file {
 	const struct mf_held_file *held; /* NULL: all bytes are in memory */
-	uint8_t *bytes;	 /* of the whole file, filled block by block */
-	uint8_t *blocks; /* bitmap of those that have been read */
+	uint8_t *bytes;	 /* bytes of the whole file, read block by block */
+	uint8_t *blocks; /* bitmap of the blocks that were read */
 	uint64_t size;
-	ElfW(Phdr) segments[SEGMENTS_MAX]; /* the PT_LOAD ones */
+	ElfW(Phdr) segments[SEGMENTS_MAX]; /* PT_LOAD segments */
 	unsigned int n_segments;
-	uint64_t table_header, table_entries; /* addresses; 0: no table */
+	uint64_t table_header, table_entries; /* link-time addresses; 0: no table */
 	uint64_t n_entries;
-	struct mf_cfi cfi; /* bytes NULL: none */
+	struct mf_cfi cfi; /* bytes is NULL: none */
 	bool cfi_tried;
 	uint64_t entry;
 	uint8_t build_id[MF_BUILD_ID_MAX];
@@ -144,7 +144,7 @@ static void read_table(struct mf_elf_file *binary, const ElfW(Phdr) *segment)
 	binary->n_entries = header.count;
 }
 
-/* The bytes of a section, uncompressed, of malloc; NULL if they cannot be had. */
+/* Returns the decompressed bytes of a section, from malloc; NULL if they cannot be read. */
 static uint8_t *read_section(struct mf_elf_file *binary, const ElfW(Shdr) *section, size_t *size)
 {
 	mf_auto_free uint8_t *bytes = NULL;
@@ -293,7 +293,7 @@ struct mf_elf_file *mf_elf_file_open_vdso(void)
 	binary = calloc(1, sizeof(*binary));
 	if (!binary)
 		return NULL;
-	/* Its section headers are last in it, as the linker leaves them. */
+	/* The linker puts the section headers at the end of the vdso. */
 	binary->size = elf->e_shoff + (uint64_t)elf->e_shnum * elf->e_shentsize;
 	binary->bytes = malloc(binary->size + 1);
 	if (binary->bytes)

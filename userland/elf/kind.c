@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which kind of program an ELF file is, judged by its headers alone.
+// Classifies a program by its ELF headers.
 
 #include "kind.h"
 
@@ -15,10 +15,10 @@
 
 #define OURSELVES "/proc/self/exe"
 
-/* The headers that matter; 64-bit only, since massif-ctl and its shim are. */
+/* The headers we need. Only 64-bit, like massif-ctl and its shim. */
 struct image {
 	Elf64_Ehdr header;
-	char loader[PATH_MAX]; /* PT_INTERP; empty: none */
+	char loader[PATH_MAX]; /* the path in PT_INTERP; empty: none */
 };
 
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
@@ -26,7 +26,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Finds the loader that @fd asks for. False if the file is damaged. */
+/* Reads the loader's path. Returns false if the file is damaged. */
 static bool read_loader(int fd, struct image *image)
 {
 	image->loader[0] = '\0';
@@ -48,7 +48,7 @@ static bool read_loader(int fd, struct image *image)
 	return true;
 }
 
-/* Reads the first header, whose fields for the machine lie alike in 32 and 64 bits. */
+/* Reads the ELF header. The fields that name the machine are at the same offsets in 32-bit files. */
 static bool read_header(int fd, struct image *image)
 {
 	memset(&image->header, 0, sizeof(image->header));
@@ -73,7 +73,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Is @path the loader itself, whatever it is called? It loads the shim when run as a program. */
+/* Returns whether @path is the loader itself, under any name. Run as a program, the loader loads the shim. */
 static bool is_loader(const char *path, const char *loader)
 {
 	mf_auto_free char *real_path = realpath(path, NULL);
@@ -100,7 +100,7 @@ enum mf_program_kind mf_elf_kind(const char *path)
 		return MF_PROGRAM_UNKNOWN;
 	if (!image.loader[0])
 		return is_loader(path, own.loader) ? MF_PROGRAM_DYNAMIC : MF_PROGRAM_STATIC;
-	/* Another directory may be a distribution's way; another name is another C library. */
+	/* Distributions may use another directory, but another name means another C library. */
 	if (strcmp(last_part(image.loader), last_part(own.loader)) != 0)
 		return MF_PROGRAM_LOADER;
 	return MF_PROGRAM_DYNAMIC;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ELF object's unwind tables, in memory as the dynamic linker would have them.
+// Reads an ELF object's unwind tables into memory, at the same relative addresses as the dynamic linker would.
 //
-// They are read, not mapped: who cuts a file short while it is mapped would kill us.
+// They are read, not mapped, because truncating a mapped file would kill us.
 
 #include "map.h"
 
@@ -21,8 +21,8 @@
 #include "cfi/request_site.h"
 
 #define SEGMENTS_MAX 64
-#define CHUNK	     (1u << 20) /* bytes of code at a time */
-#define SPAN_MAX    (1ull << 32) /* link-time addresses in row files have 32 bits, too */
+#define CHUNK	     (1u << 20) /* bytes of code that are searched at once */
+#define SPAN_MAX    (1ull << 32) /* limit of link-time addresses, which have 32 bits in row files */
 
 struct segments {
 	uint64_t start, end; /* link-time addresses */
@@ -36,7 +36,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Are @size bytes from @offset on within @whole? */
+/* Returns whether the @size bytes from @offset on are within @whole. */
 static bool is_within(uint64_t offset, uint64_t size, uint64_t whole)
 {
 	return size <= whole && offset <= whole - size;
@@ -77,7 +77,7 @@ static int read_segments(int fd, struct segments *segments)
 	return segments->start < segments->end ? 0 : -ENOEXEC;
 }
 
-/* Does what is looked at lie in it: the unwind tables, which are in one piece, or the build id? */
+/* Returns whether @segment contains the build id or the unwind tables, which are always in one segment. */
 static bool is_wanted(const struct segments *segments, const Elf64_Phdr *segment)
 {
 	for (int i = 0; i < segments->n; i++) {
@@ -90,7 +90,7 @@ static bool is_wanted(const struct segments *segments, const Elf64_Phdr *segment
 	return false;
 }
 
-/* The rest is zeros, and costs nothing. */
+/* Reads the segments that are needed. The remaining memory stays zero and untouched. */
 static int read_wanted(int fd, const struct segments *segments, struct mf_elf_map *map)
 {
 	map->size = segments->end - segments->start;
@@ -115,7 +115,7 @@ static int read_wanted(int fd, const struct segments *segments, struct mf_elf_ma
 	return 0;
 }
 
-/* Where the part of the object that @header tells of is; NULL if it is not in it. */
+/* Returns where the segment @header is in memory; NULL if it is outside. */
 static const uint8_t *place_of(const struct segments *segments, const struct mf_elf_map *map,
 			       const Elf64_Phdr *header)
 {
@@ -150,7 +150,7 @@ static int find_parts(const struct segments *segments, struct mf_elf_map *map,
 	return same ? 0 : -ESTALE;
 }
 
-/* One that has more than there is room for has none that is known. */
+/* Records the code segments. If there are too many, none is recorded. */
 static void note_code(const struct segments *segments, struct mf_elf_map *map)
 {
 	for (int i = 0; i < segments->n; i++) {
@@ -204,7 +204,10 @@ void mf_elf_map_close(struct mf_elf_map *map)
 	map->fd = -1;
 }
 
-/* The chunks overlap by less than a request. */
+/*
+ * Returns whether @part contains a client request or is not readable. Consecutive chunks overlap by one byte less than
+ * a request.
+ */
 static bool has_request(int fd, const struct mf_elf_map_part *part, uint8_t *chunk)
 {
 	uint64_t done = 0;
