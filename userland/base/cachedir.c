@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The user's directory of what a run has found out and the next one need not find out again.
+// The user's cache directory: results of a run that save time in the next.
 
 #include "base/cachedir.h"
 
@@ -18,7 +18,10 @@
 
 #include "base/cleanup.h"
 
-/* Of a kind; then the oldest go, down to three quarters. Each program that is built anew leaves a file. */
+/*
+ * Limits for each kind of file. When one is reached, the oldest files are removed until three quarters remain. Every
+ * newly built program leaves a file.
+ */
 #define FILES_MAX 512u
 #define BYTES_MAX (64u << 20)
 
@@ -60,7 +63,7 @@ int mf_cachedir_open(const char *path)
 	return fd;
 }
 
-/* Makes the last two parts of @path at most: what is above them is the user's to make. */
+/* Creates at most the last two components of @path: directories above them are the user's choice. */
 int mf_cachedir_make(const char *path)
 {
 	int fd = mf_cachedir_open(path);
@@ -120,7 +123,7 @@ static int by_age(const void *a, const void *b)
 	return (one->tv_nsec > other->tv_nsec) - (one->tv_nsec < other->tv_nsec);
 }
 
-/* Before a file is made that was not there. A number is behind @kind where one was being written. */
+/* Makes room before a new file is created. While a file is being written, its name has a number after @kind. */
 static void make_room(int directory, const char *kind)
 {
 	mf_auto_free struct entry *entries = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that gives up its rights.
+// Lets a process give up its rights.
 //
-// System calls are made directly where glibc's functions would look for other threads: the process may be the
-// child of one with several.
+// System calls are made directly where glibc's functions would involve other threads, because the process may be the
+// child of a process with several threads.
 
 #include "base/confine.h"
 
@@ -24,9 +24,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define NOBODY 65534u /* the kernel's own number for a user that has none */
+#define NOBODY 65534u /* the kernel's user number for "nobody" */
 
-enum { FILES = 64 }; /* descriptors that it may have: an object's, its debug files, those of split units */
+enum { FILES = 64 }; /* descriptors that it may have: for the object, its debug files, and files of split units */
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -86,7 +86,10 @@ static void close_between(unsigned int first, unsigned int last)
 		close((int)fd);
 }
 
-/* @socket and @file get their numbers, and nothing else stays. Others first: there may be no number left. */
+/*
+ * Moves @socket and @file to their fixed numbers and closes all other descriptors. Those are closed first, because no
+ * free number may be left.
+ */
 static void close_others(int socket, int file)
 {
 	unsigned int low = (unsigned int)(file >= 0 && file < socket ? file : socket);
@@ -97,7 +100,7 @@ static void close_others(int socket, int file)
 		close_between(0, low - 1);
 	close_between(low + 1, high - 1);
 	close_between(high + 1, ~0u);
-	/* Neither is to be lost when the other takes its number. */
+	/* Move both to higher numbers first, so that neither is overwritten when the other is moved. */
 	own_socket = fcntl(socket, F_DUPFD, MF_CONFINE_FILE + 1);
 	own_file = file < 0 ? -1 : fcntl(file, F_DUPFD, MF_CONFINE_FILE + 1);
 	dup2(own_socket, MF_CONFINE_SOCKET);
@@ -106,7 +109,7 @@ static void close_others(int socket, int file)
 	close_between(own_file >= 0 ? MF_CONFINE_FILE + 1 : MF_CONFINE_FILE, ~0u);
 }
 
-/* One line of maps: is it memory that other processes see? */
+/* Parses a line of /proc/self/maps. Returns whether the mapping is shared with other processes. */
 static bool is_shared(const char *line, uint64_t *start, uint64_t *end)
 {
 	char rights[5];
@@ -115,8 +118,9 @@ static bool is_shared(const char *line, uint64_t *start, uint64_t *end)
 }
 
 /*
- * The memory of processes that are profiled is mapped, and can be written. Read without stdio, whose locks another
- * thread may have held. The kernel goes on behind the last mapping that it told of, whether that is still there or not.
+ * Unmaps shared memory, because the sessions of profiled processes are mapped and writable. Does not use stdio, whose
+ * locks another thread may have held at the fork. Reading may continue after an munmap: the kernel resumes behind the
+ * last mapping that it reported.
  */
 static void unmap_shared(void)
 {
@@ -143,7 +147,7 @@ static void unmap_shared(void)
 		close(fd);
 }
 
-/* Bytes of addresses that the process has by now. */
+/* Returns the size of the process's address space in bytes. */
 static uint64_t size_of_self(void)
 {
 	char text[64] = "";
@@ -158,7 +162,7 @@ static uint64_t size_of_self(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Where memory runs short, it is this process that goes first. */
+/* Makes the OOM killer choose this process first. */
 static void offer_to_oom_killer(void)
 {
 	static const char most[] = "1000";
@@ -197,8 +201,8 @@ static void set_limits(unsigned int cpu_s)
 }
 
 /*
- * A system call that opens a file was refused, and this came instead (SECCOMP_RET_TRAP). libdw opens the files of
- * split units, and those that several share, by itself.
+ * Handles a refused system call that opens a file (SECCOMP_RET_TRAP), by calling open_for_us(). libdw itself opens the
+ * files of split units and those shared by several objects.
  */
 static void answer_open(int number, siginfo_t *info, void *context)
 {
@@ -227,7 +231,7 @@ static void answer_open(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* What the terminal sends is for the parent; what its handlers do is not for us. */
+/* Signals from the terminal are for the parent, and the parent's handlers must not run here. */
 static void set_signals(void)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
@@ -250,22 +254,23 @@ static void set_signals(void)
 #define TRAP(call)	 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), RETURN(SECCOMP_RET_TRAP)
 #define REFUSE		 RETURN(SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA))
 
-/* The low half of an argument, on a little-endian machine. */
+/* Loads the low half of an argument, on a little-endian machine. */
 #define ARGUMENT(n) LOAD(args[n])
 
-/* Only if argument @n has none of the bits of @mask. */
+/* Allows the call only if argument @n has none of the bits in @mask. */
 #define ALLOW_WITHOUT(call, n, mask)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1), REFUSE, RETURN(SECCOMP_RET_ALLOW)
 
-/* Only if argument @n is, or has, what is said. */
+/* Allows the call only if argument @n equals (BPF_JEQ), or has bits of (BPF_JSET), @what. */
 #define ALLOW_IF(call, n, how, what)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | how | BPF_K, what, 1, 0), REFUSE, RETURN(SECCOMP_RET_ALLOW)
 
 /*
- * What the parser needs. Anything else fails with EPERM rather than end it: a library's next version may try
- * something that it can do without. Calls of another kind (32 bits, x32) have other numbers, and end it.
+ * Installs the system-call filter, which allows what the parser needs. Other calls fail with EPERM rather than kill the
+ * process, because a later version of a library may try a call that it can do without. Calls of another ABI (32 bits,
+ * x32) have other numbers and do kill it.
  */
 static bool filter_calls(void)
 {
@@ -277,7 +282,7 @@ static bool filter_calls(void)
 		LOAD(nr),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
 		RETURN(SECCOMP_RET_KILL_PROCESS),
-		/* What it reads, and says. */
+		/* Input and output. */
 		ALLOW(read),
 		ALLOW(pread64),
 		ALLOW(write),
@@ -286,21 +291,21 @@ static bool filter_calls(void)
 		ALLOW(lseek),
 		ALLOW(close),
 		ALLOW(fstat),
-		ALLOW_IF(newfstatat, 3, BPF_JSET, 0x1000 /* AT_EMPTY_PATH: of a descriptor */),
+		ALLOW_IF(newfstatat, 3, BPF_JSET, 0x1000 /* AT_EMPTY_PATH: fstat() */),
 		ALLOW(readlinkat),
 #ifdef SYS_readlink
 		ALLOW(readlink),
 		TRAP(open),
 #endif
 		TRAP(openat),
-		/* Memory, none of it executable. */
+		/* Memory, but not executable. */
 		ALLOW(brk),
 		ALLOW(munmap),
 		ALLOW(mremap),
 		ALLOW(madvise),
 		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
 		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
-		/* What libraries do by the way. */
+		/* Calls that libraries make incidentally. */
 		ALLOW(futex),
 		ALLOW(getrandom),
 		ALLOW(sysinfo),
@@ -312,7 +317,7 @@ static bool filter_calls(void)
 		ALLOW(rt_sigprocmask),
 		ALLOW(restart_syscall),
 		ALLOW_IF(fcntl, 1, BPF_JEQ, F_GETFD),
-		/* The end, in whatever way. */
+		/* Ways to end. */
 		ALLOW_IF(tgkill, 0, BPF_JEQ, self),
 		ALLOW(exit),
 		ALLOW(exit_group),
@@ -330,14 +335,14 @@ unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(co
 	open_for_us = open;
 	set_signals();
 	offer_to_oom_killer();
-	/* Before the limits: of a massif-ctl that holds many files open, the socket has a high number. */
+	/* Before the limits are set: if massif-ctl has many files open, the socket has a high number. */
 	close_others(socket, file);
 	unmap_shared();
 	set_limits(cpu_s);
 	given_up |= drop_user() ? MF_CONFINED_USER : 0;
 	given_up |= drop_capabilities() ? MF_CONFINED_CAPABILITIES : 0;
 	given_up |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? MF_CONFINED_EXEC : 0;
-	/* Nobody of the same user reads its memory, or changes it. */
+	/* Prevents other processes of the same user from reading or changing our memory. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	given_up |= filter_calls() ? MF_CONFINED_CALLS : 0;
 	return given_up;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One piece of work on a hostile file, done in a child process without rights.
+// One task on a possibly hostile file, done in a child process without rights.
 
 #include "base/errand.h"
 
@@ -18,7 +18,7 @@
 
 #define ROOM_FIRST 65536u
 
-/* The child. */
+/* Runs in the child. */
 static _Noreturn void run(const struct mf_errand *errand, int socket)
 {
 	const uint8_t *at;
@@ -56,7 +56,7 @@ static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)
 	if (*room > most)
 		return -EFBIG;
 	*room = *room ? *room * 2 : ROOM_FIRST;
-	/* One byte too many is noticed. */
+	/* One byte more than allowed, so that excess is noticed. */
 	if (*room > most)
 		*room = most + 1;
 	more = realloc(*bytes, *room);
@@ -66,7 +66,7 @@ static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)
 	return 0;
 }
 
-/* Receives all that the child says. Returns how much that was, or -errno. */
+/* Receives everything that the child sends. Returns the number of bytes, or -errno. */
 static int64_t receive(const struct mf_errand *errand, int socket, uint8_t **bytes)
 {
 	int64_t end = now_ms() + errand->patience_ms;
@@ -118,7 +118,7 @@ int64_t mf_errand_run(const struct mf_errand *errand, uint8_t **result)
 	while (waited < 0 && errno == EINTR);
 	if (size < 0)
 		return size;
-	/* What a child has said that did not end well is not whole. */
+	/* If the child did not exit normally, its result may be incomplete. */
 	if (!size || waited != pid || !WIFEXITED(status) || WEXITSTATUS(status))
 		return -ENODATA;
 	*result = mf_take(bytes, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One piece of work on a hostile file, done in a child process without rights (confine.h). */
+/* One task on a possibly hostile file, done in a child process without rights (confine.h). */
 #ifndef MASSIF_BASE_ERRAND_H
 #define MASSIF_BASE_ERRAND_H
 
@@ -7,17 +7,17 @@
 #include <stdint.h>
 
 struct mf_errand {
-	/* Runs in the child: reads @file, and returns its result, of @size bytes, or NULL. */
+	/* Runs in the child: reads @file and returns its result, of *@size bytes, or NULL. */
 	void *(*run)(void *data, int file, size_t *size);
 	void *data;
-	int file; /* a descriptor; the caller's */
-	size_t bytes_max; /* of a result */
-	unsigned int patience_ms; /* until the child is ended */
+	int file; /* a descriptor of the caller */
+	size_t bytes_max; /* most bytes of a result */
+	unsigned int patience_ms; /* time limit; then the child is killed */
 };
 
 /*
- * Runs @errand. Returns how many bytes *@result has, which the caller frees and does not trust; or -errno: -EFBIG if
- * there were too many, -ETIME if it took too long, -ENODATA if the child had none, or crashed.
+ * Runs @errand. Returns the size of *@result, which the caller frees and must not trust. Returns -errno on failure:
+ * -EFBIG if the result was too large, -ETIME if it took too long, -ENODATA if the child had no result or crashed.
  */
 int64_t mf_errand_run(const struct mf_errand *errand, uint8_t **result);
 

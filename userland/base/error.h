@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An error as a value: a code for the program, words for the person. */
+/* An error as a value: a code for the program, a message for the user. */
 #ifndef MASSIF_BASE_ERROR_H
 #define MASSIF_BASE_ERROR_H
 
 struct mf_error {
-	char text[1024]; /* what was wrong, where, and what to do; no newline at the end */
+	char text[1024]; /* what was wrong, where, and what to do; without a newline */
 };
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// File descriptors of massif-ctl's own.
+// massif-ctl's own file descriptors.
 
 #include "fd.h"
 
@@ -17,7 +17,7 @@ int mf_fd_move_high(int fd)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= HIGH_DESCRIPTOR)
 		lowest = limit.rlim_cur > 1 ? (int)limit.rlim_cur - 1 : 0;
-	/* Mostly one try; below are what the program was given, from low numbers up. */
+	/* Usually the first try succeeds. Lower numbers may be descriptors that the program was given. */
 	for (; lowest > STDERR_FILENO; lowest--) {
 		high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
 		if (high >= 0 || errno != EMFILE)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A hash of two numbers for tables whose size is a power of two: every bit of either changes the low bits. */
+/* A hash of two numbers, for tables whose size is a power of two: every input bit affects the low bits. */
 #ifndef MASSIF_BASE_HASH_H
 #define MASSIF_BASE_HASH_H
 
 #include <stdint.h>
 
 /*
- * Addresses of code repeat: of a library that is loaded a thousand times, or of a thousand libraries one page apart.
- * One multiplication would put those in a row of neighbouring slots, so that each look-up walks all of them.
+ * Code addresses are regular: a library may be loaded a thousand times, or a thousand libraries lie one page apart.
+ * After a single multiplication these would fill a row of neighbouring slots, and each lookup would walk all of them.
  */
 static inline uint64_t mf_hash(uint64_t first, uint64_t second)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files that processes have mapped, held open.
+// Keeps files open that processes have mapped.
 
 #include "held.h"
 
@@ -21,12 +21,12 @@
 
 #define BUCKETS 1024u
 
-/* What the kernel appends to the path of a file that has none any more. */
+/* The kernel appends this to the path of a deleted file. */
 #define DELETED " (deleted)"
 
 struct mf_held {
 	pthread_mutex_t lock;
-	struct mf_held_file *files[BUCKETS]; /* by the hash of the path */
+	struct mf_held_file *files[BUCKETS]; /* hashed by path */
 	uint32_t max, n_open;
 };
 
@@ -89,7 +89,7 @@ uint32_t mf_held_count(struct mf_held *held)
 	return n;
 }
 
-/* The others are needed for the processes themselves. */
+/* Leaves the other descriptors for the profiled processes' own needs. */
 static bool has_room(const struct mf_held *held)
 {
 	struct rlimit limit;
@@ -108,7 +108,7 @@ static struct mf_held_file **bucket_of(struct mf_held *held, const char *path, s
 	return &held->files[hash % BUCKETS];
 }
 
-/* The length of @path without what says that it is deleted. */
+/* Returns the length of @path without the suffix of deleted files. */
 static size_t length_of(const char *path)
 {
 	size_t length = strlen(path), end = sizeof(DELETED) - 1;
@@ -125,7 +125,10 @@ static struct mf_held_file *find(struct mf_held_file *file, const char *path, si
 	return file;
 }
 
-/* Opens a regular file below @root, if that is none of "", and looks what it is. Returns a descriptor or -errno. */
+/*
+ * Opens the regular file @path; if @root is not "", as a process with that root directory would. Fills @status. Returns
+ * a descriptor or -errno.
+ */
 static int open_regular(const char *root, const char *path, struct stat *status)
 {
 	mf_auto_close int fd = *root ? mf_regular_open_in_root(root, path) : mf_regular_open(path);
@@ -135,10 +138,10 @@ static int open_regular(const char *root, const char *path, struct stat *status)
 	return fstat(fd, status) ? -errno : mf_take(fd, -1);
 }
 
-/* Whether what was opened is what was mapped. */
+/* How sure it is that an opened file is the mapped one. */
 enum likeness {
 	OTHER,
-	PERHAPS, /* an overlay's files have another device, and perhaps inode, than what is mapped */
+	PERHAPS, /* in overlay file systems, a mapping has another device, and possibly inode, than its file */
 	SAME,
 };
 
@@ -153,18 +156,19 @@ static enum likeness compare(struct mf_file_identity mapped, struct mf_file_iden
 
 enum { WAYS = 5, WAY_BYTES = PATH_MAX + 64 };
 
-/* A way to the file of a mapping. */
+/* One possible way to open the file of a mapping. */
 struct way {
-	char root[32]; /* the path is of a process with this root; "": ours */
+	char root[32]; /* root directory for the path; "": ours */
 	char path[WAY_BYTES];
-	bool is_sure; /* it leads there, whatever else does */
-	bool is_guess; /* it leads to some file of the process: only if that is SAME */
+	bool is_sure; /* it can only lead to the mapped file */
+	bool is_guess; /* it may lead to another file of the process, so require SAME */
 };
 
 /*
- * The path is of the mount namespace of the process, which may not be ours, and may have been given to another
- * file since. So the process's own view is asked, too; for a file that has no path any more, the mapping itself
- * (which takes privileges), the descriptor by which the process opened it, or the program that it runs.
+ * Lists ways to open the file of @mapping. The path belongs to the process's mount namespace, which may not be ours,
+ * and another file may have it by now. So the path is also tried in the process's own view. A deleted file can be
+ * reached by the mapping itself (needs privileges), by the descriptor that the process opened it with, or as the
+ * program that the process runs.
  */
 static int list_ways(const struct mf_held_mapping *mapping, struct way ways[WAYS])
 {
@@ -207,7 +211,7 @@ static int open_mapped(const struct mf_held_mapping *mapping, struct stat *statu
 		enum likeness likeness;
 
 		if (fd < 0) {
-			/* That we may not look there says nothing of the file. */
+			/* A lack of permission here says nothing about the file itself. */
 			if (!ways[i].is_sure && !ways[i].is_guess)
 				code = fd;
 			continue;
@@ -229,7 +233,7 @@ static int open_mapped(const struct mf_held_mapping *mapping, struct stat *statu
 	return perhaps >= 0 ? mf_take(perhaps, -1) : code;
 }
 
-/* Takes over @fd, a descriptor or -errno, and closes it where there is no room. */
+/* Stores @fd, a descriptor or -errno, in @file; closes it if the table is full. */
 static void set_opened(struct mf_held *held, struct mf_held_file *file, int fd, const struct stat *status)
 {
 	file->fd = -1;
@@ -289,7 +293,7 @@ struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_map
 	return file;
 }
 
-/* The path that @path leads to, to be freed; also of a link in /proc to a file that is deleted. */
+/* Returns the path that @path resolves to, to be freed by the caller; also for a link in /proc to a deleted file. */
 static char *name_of(const char *path)
 {
 	mf_auto_free char *name = realpath(path, NULL);

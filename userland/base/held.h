@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Files that processes have mapped, held open: their names can be read when they are deleted, moved or
- * replaced. And what they were when they were opened, so that no other file is taken for them.
+ * Keeps files open that processes have mapped, so that their names can be read after they are deleted, moved or
+ * replaced. It also records their identity, so that no other file is mistaken for them.
  *
- * A file stays as long as somebody uses it. Descriptors are bounded: a file beyond the bound is known, but
- * not open, and is opened by its name when it is read, if it is still the same.
+ * A file is kept while it has users. The number of descriptors is limited. A file beyond the limit is known but not
+ * kept open; it is opened by its path when it is read, provided it is still the same file.
  *
- * Context: any thread may call any of these.
+ * Context: all functions may be called from any thread.
  */
 #ifndef MASSIF_SYMBOLS_HELD_H
 #define MASSIF_SYMBOLS_HELD_H
@@ -16,32 +16,32 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define MF_HELD_MAX   1024u /* descriptors of one table, */
-#define MF_HELD_SHARE 4u    /* and one in so many of those that the process may have */
+#define MF_HELD_MAX   1024u /* most descriptors of one table */
+#define MF_HELD_SHARE 4u    /* at most 1/4 of the descriptors that the process may have */
 
-/* How a file can be known again. Device: major << 32 | minor. */
+/* Identifies a file. The device is major << 32 | minor. */
 struct mf_file_identity {
 	uint64_t device, inode;
 };
 
 struct mf_held_file {
-	struct mf_held_file *next; /* of the table */
-	char *path;	 /* by which the kernel knows it, or knew it before it was deleted */
-	struct mf_file_identity mapped; /* as the kernel says of the mapping; inode 0: unknown */
-	struct mf_file_identity opened; /* of the file itself: an overlay's differ */
+	struct mf_held_file *next; /* next in the hash table */
+	char *path;	 /* the kernel's path of it, or the one before it was deleted */
+	struct mf_file_identity mapped; /* identity that the kernel reports for the mapping; inode 0: unknown */
+	struct mf_file_identity opened; /* identity of the opened file, which differs in overlay file systems */
 	uint64_t size;
 	int64_t modified_ns;
-	int fd;	   /* -1: it is not held open */
-	int error; /* why it was never open, -errno; 0: it was */
+	int fd;	   /* -1: not kept open */
+	int error; /* -errno: why it could not be opened; 0: it could */
 	uint32_t users;
 };
 
-/* What a process has mapped, as the kernel tells it. */
+/* A mapping of a process, as the kernel reports it. */
 struct mf_held_mapping {
-	pid_t pid; /* 0: unknown, or it has ended */
+	pid_t pid; /* 0: unknown, or the process has ended */
 	uint64_t start, end;
-	const char *path; /* ends in " (deleted)" if it is */
-	const char *alias; /* by which the process knows it; may be NULL */
+	const char *path; /* ends in " (deleted)" if the file was deleted */
+	const char *alias; /* the path that the process uses; may be NULL */
 	struct mf_file_identity file;
 };
 
@@ -49,37 +49,38 @@ struct mf_held;
 
 struct mf_file_identity mf_file_identity(const struct stat *status);
 
-/* Holds @max files at most, and never more than a share of RLIMIT_NOFILE. NULL if memory is short. */
+/*
+ * Creates a table of at most @max descriptors, and never more than a share of RLIMIT_NOFILE. Returns NULL if memory ran
+ * out.
+ */
 struct mf_held *mf_held_create(uint32_t max);
 void mf_held_destroy(struct mf_held *held); /* NULL is allowed */
 
-/* How many descriptors it has. */
+/* Returns how many descriptors the table has. */
 uint32_t mf_held_count(struct mf_held *held);
 
 /*
- * The file of @mapping, with one user more. It is opened if it was not known. NULL if memory is short, or
- * there is no @held.
+ * Returns the file of @mapping, opened if it was not known, and adds a user. Returns NULL if memory ran out or @held is
+ * NULL.
  */
 struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_mapping *mapping);
 
-/* The same of the file at @path, of which no mapping is known yet; NULL also if it cannot be opened. */
+/* Like mf_held_take(), for the file at @path before it is mapped. Also returns NULL if it cannot be opened. */
 struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path);
 
-/* One user more of what is used already; NULL is allowed for @file. */
+/* Adds a user to a file that has users. NULL is allowed for @file. */
 struct mf_held_file *mf_held_use(struct mf_held *held, struct mf_held_file *file);
 
-/* One user less. After the last one it is closed. NULL is allowed for @file. */
+/* Removes a user. After the last one the file is closed and freed. NULL is allowed for @file. */
 void mf_held_release(struct mf_held *held, struct mf_held_file *file);
 
-/*
- * A descriptor of @file, the caller's to close; or -errno: -ESTALE if another file is there by now.
- */
+/* Opens @file. Returns a descriptor, which the caller closes, or -errno: -ESTALE if another file is at its path now. */
 int mf_held_open(const struct mf_held_file *file);
 
-/* Is @fd a descriptor of @file? */
+/* Returns whether @fd is a descriptor of @file. */
 bool mf_held_is_of(const struct mf_held_file *file, int fd);
 
-/* Has somebody written into @file since it was opened, of which @fd is a descriptor? */
+/* Returns whether @file, of which @fd is a descriptor, was written to since it was opened. */
 bool mf_held_has_changed(const struct mf_held_file *file, int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Decompresses what zlib compressed. */
+/* Decompresses zlib data. */
 #ifndef MASSIF_BASE_INFLATE_H
 #define MASSIF_BASE_INFLATE_H
 
@@ -8,9 +8,8 @@
 #include <stdint.h>
 
 /*
- * The @plain_size bytes that the @size bytes at @compressed, in the format of RFC 1950, stand for: of
- * malloc, the caller's. NULL if they are not in that format, stand for another number of bytes, are
- * damaged, or memory is short.
+ * Decompresses the @size bytes at @compressed (RFC 1950). Returns @plain_size bytes, which the caller frees. Returns
+ * NULL if the data is damaged or in another format, has another size, or if memory ran out.
  */
 uint8_t *mf_inflate(const void *compressed, size_t size, uint64_t plain_size);
 

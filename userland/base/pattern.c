@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Patterns of text.
+// Text patterns: `*` matches any text, `?` any character.
 
 #include "base/pattern.h"
 
@@ -17,7 +17,7 @@ bool mf_pattern_matches(const char *pattern, size_t pattern_size, const char *te
 			pattern++;
 			text++;
 		} else if (star) {
-			/* The last star takes one more. */
+			/* Let the last star match one character more. */
 			pattern = star + 1;
 			text = ++resume;
 		} else {

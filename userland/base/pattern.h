@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Patterns of text: `*` is any text, `?` any character. */
+/* Text patterns: `*` matches any text, `?` any character. */
 #ifndef MASSIF_BASE_PATTERN_H
 #define MASSIF_BASE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does all of @text match @pattern? Both have lengths, and no end. */
+/* Returns whether all of @text matches @pattern. Neither is NUL-terminated; sizes are in bytes. */
 bool mf_pattern_matches(const char *pattern, size_t pattern_size, const char *text,
 			size_t text_size);
 

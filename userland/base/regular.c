@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Opens a file that somebody else has named, if it is a regular one.
+// Opens a path that came from somebody else, if it is a regular file.
 
 #include "base/regular.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 
-/* Opens what @place, a descriptor that only says where, is at. */
+/* Opens the file of @place, an O_PATH descriptor, for reading. Returns a descriptor or -errno. */
 static int reopen(int place)
 {
 	struct stat status;

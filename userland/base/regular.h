@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Opens a file that somebody else has named, if it is a regular one. */
+/* Opens a path that came from somebody else, if it is a regular file. */
 #ifndef MASSIF_BASE_REGULAR_H
 #define MASSIF_BASE_REGULAR_H
 
 /*
- * What a process under observation names may be a device, a pipe or a socket under the name of a library, and
- * opening one can do something, or wait. So it is looked at before it is opened.
+ * A path from a profiled process may lead to a device, a pipe or a socket. Opening one can have effects, or block. So
+ * the type is checked before the file is opened.
  *
- * All return a descriptor for reading, or -errno: -EINVAL if it is no regular file, and then it was not opened.
+ * All functions return a descriptor for reading, or -errno: -EINVAL if it is not a regular file, which was not opened
+ * then.
  */
 int mf_regular_open(const char *path);
 
-/* @path is relative to @directory, as for openat(). */
+/* Like mf_regular_open(); @path is relative to the descriptor @directory, as for openat(). */
 int mf_regular_openat(int directory, const char *path);
 
 /*
- * @path is absolute, and of a process whose root is @root, a directory: symbolic links and ".." in it do not lead out
- * of there. (Before Linux 5.6 they can, and what they lead to is a regular file of ours.)
+ * Opens the absolute @path as a process with the root directory @root would: symbolic links and ".." do not lead out of
+ * @root. (Before Linux 5.6 they can, and then lead to a regular file of ours.)
  */
 int mf_regular_open_in_root(const char *root, const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What was mapped where: the object that an address of a stack belonged to when it was taken. */
+/* An object: the file, or other code, that an address of a stack belonged to when the stack was captured. */
 #ifndef MASSIF_SYMBOLS_OBJECT_H
 #define MASSIF_SYMBOLS_OBJECT_H
 
@@ -8,39 +8,39 @@
 #include <string.h>
 
 enum mf_object_kind {
-	MF_OBJECT_UNKNOWN, /* code that belongs to no file: JIT, already unmapped, ... */
+	MF_OBJECT_UNKNOWN, /* code of no file: JIT-compiled, already unmapped, ... */
 	MF_OBJECT_FILE,	   /* an ELF file, @path */
 	MF_OBJECT_VDSO,	   /* the kernel's vdso; @path is "[vdso]" */
-	MF_OBJECT_NOTE,	   /* no code at all: @path is words for the report, e.g. "[heap]" */
+	MF_OBJECT_NOTE,	   /* not code: @path is words for the report, e.g. "[heap]" */
 };
 
 #define MF_BUILD_ID_MAX 20
 
 struct mf_held_file; /* held.h */
 
-/* Object 0 of every table is the unknown one. Strings belong to the table's owner. */
+/* One mapped object. Object 0 of every table is the unknown one. The strings belong to the table's owner. */
 struct mf_object {
 	enum mf_object_kind kind;
 	uint64_t start, end;	/* addresses of the mapping, end exclusive */
-	uint64_t bias;		/* run-time address - link-time (ELF) virtual address */
+	uint64_t bias;		/* run-time address - link-time (ELF) address */
 	const char *path;
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;	/* 0: unknown */
-	bool unloaded;		/* before the program ended */
-	/* Of the file at @path when the object was loaded, as stat(2) has them; inode 0: unknown. */
+	bool unloaded;		/* it was unmapped before the program ended */
+	/* Identity of the file at @path when the object was loaded, as in stat(2); inode 0: unknown. */
 	uint64_t device, inode;
 	int64_t modified_ns;
-	const struct mf_held_file *held; /* what is held open of it; NULL: nothing. The table's owner's */
+	const struct mf_held_file *held; /* open file; NULL: none. Belongs to the table's owner */
 };
 
-/* Are both the same file, as far as that is known? */
+/* Returns whether both are the same file, as far as is known. */
 static inline bool mf_object_same_identity(const struct mf_object *a, const struct mf_object *b)
 {
 	return a->held == b->held && a->device == b->device && a->inode == b->inode &&
 	       a->modified_ns == b->modified_ns;
 }
 
-/* Are both mappings of one file? */
+/* Returns whether both are mappings of one file. */
 static inline bool mf_object_same_file(const struct mf_object *a, const struct mf_object *b)
 {
 	return a->kind == b->kind && a->path && b->path && strcmp(a->path, b->path) == 0 &&
@@ -50,8 +50,8 @@ static inline bool mf_object_same_file(const struct mf_object *a, const struct m
 }
 
 /*
- * One frame of a stack. @pc is as Massif prints it: the return address minus one, or the exact
- * address for a frame that is not a return (page events' innermost frame). For a note, 0.
+ * One frame of a stack. @pc is what Massif prints: the return address minus one, or the exact address for a frame that
+ * has made no call (the innermost frame of page events). 0 for a note.
  */
 struct mf_frame {
 	uint64_t pc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A finished profile: what the writers of output files are given. */
+/* A finished profile: the input of the writers of output files. */
 #ifndef MASSIF_REPORT_PROFILE_H
 #define MASSIF_REPORT_PROFILE_H
 
@@ -16,7 +16,7 @@ enum mf_time_unit {
 	MF_TIME_BYTES,	      /* "B" */
 };
 
-/* A captured stack, innermost frame first, before any filtering by function names. */
+/* A captured stack, innermost frame first, before it is filtered by function names. */
 struct mf_context {
 	const struct mf_frame *frames;
 	uint32_t n_frames;
@@ -39,27 +39,27 @@ enum mf_tree_kind {
 struct mf_profile_snapshot {
 	int64_t time;		/* in the profile's time unit */
 	uint64_t heap_bytes;	/* requested by live blocks, or mapped */
-	uint64_t extra_bytes;	/* the allocator's overhead */
+	uint64_t extra_bytes;	/* overhead of the allocator */
 	uint64_t stack_bytes;
 	enum mf_tree_kind tree;
-	const char *root; /* the words of its root; NULL: those of the profile's kind */
-	/* Of a detailed snapshot: what is live. Of other contexts, up to @n_seen, nothing was. */
+	const char *root; /* text of the tree's root; NULL: the usual one */
+	/* If detailed: the contexts with live bytes. Other contexts, up to @n_seen, have none. */
 	const struct mf_leaf *leaves;
 	size_t n_leaves;
-	size_t n_seen; /* contexts that had been seen by then, which are the first ones */
+	size_t n_seen; /* number of contexts seen by then; they are the first ones */
 };
 
 struct mf_profile {
 	const char *desc; /* text after "desc: ", e.g. "--time-unit=B" or "(none)" */
 	const char *cmd;  /* text after "cmd: " */
 	enum mf_time_unit time_unit;
-	bool pages; /* pages mode: another root line */
-	enum mf_pages_what what; /* in pages mode */
+	bool pages; /* pages mode: the root has another text */
+	enum mf_pages_what what; /* only in pages mode */
 	const struct mf_object *objects; /* [0] is the unknown object */
 	size_t n_objects;
 	/*
-	 * Copies the frames of context @number of @source to @frames, room for MF_PROFILE_FRAMES_MAX.
-	 * There can be so many contexts that they are not to be in memory all at once.
+	 * Copies the frames of context @number of @source to @frames, which has room for MF_PROFILE_FRAMES_MAX. Returns
+	 * their number. A function, since there may be too many contexts to keep all of them in memory.
 	 */
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a process of the program's family comes to a profile of its own.
+ * How a process that the program forks or executes gets a profile of its own: the protocol between shim and massif-ctl.
  *
- * massif-ctl listens at a socket of packets with an abstract name. The name and a secret stand in the
- * environment variable MASSIF_SESSION of the program, and of what it executes where that is to be
- * profiled, too:
+ * massif-ctl listens on a sequenced-packet socket with an abstract name. The name and a secret are in the environment
+ * variable MASSIF_SESSION of the program, and of the programs it executes if these are to be profiled, too:
  *
  *	MASSIF_SESSION=FD@NAME:SECRET	the session's memory is descriptor FD
- *	MASSIF_SESSION=@NAME:SECRET	ask for it
+ *	MASSIF_SESSION=@NAME:SECRET	ask for the session's memory
  *	MASSIF_SESSION=FD		nobody listens
  *
- * The name can be seen by everybody, so massif-ctl answers who knows the secret; the kernel tells it
- * the process. Who asks believes only a socket of its own user or of root. A request is one packet, a
- * struct mf_join_request with text behind it; the answer is a struct mf_join_answer with descriptors:
- * the session's memory, and where to tell of calls if that is wanted. The connection stays open, so that
- * its end tells massif-ctl of the end of the image.
+ * Everybody can see the name, so massif-ctl only answers a client that knows the secret; the kernel tells it which
+ * process that is. The client only trusts a socket of its own user or of root. A request is one packet: struct
+ * mf_join_request followed by text. The answer is struct mf_join_answer with descriptors: the session's memory and, if
+ * calls are to be traced, where to write the trace. The connection stays open; when it ends, massif-ctl knows that the
+ * process has ended or executed another program.
  */
 #ifndef MASSIF_BASE_JOIN_H
 #define MASSIF_BASE_JOIN_H
@@ -27,43 +26,43 @@
 
 #define MF_JOIN_SECRET_DIGITS 32u
 #define MF_JOIN_NAME_MAX      64u
-#define MF_JOIN_PATH_MAX      4096u  /* longer ones are cut */
-#define MF_JOIN_ARGS_MAX      65536u /* the same; then the last byte is no NUL */
+#define MF_JOIN_PATH_MAX      4096u  /* longer ones are truncated */
+#define MF_JOIN_ARGS_MAX      65536u /* longer ones are truncated; then the last byte is not NUL */
 #define MF_JOIN_FDS	      2
 
 enum mf_join_verb {
-	MF_JOIN_EXECUTED, /* a new image: its path, and its arguments, each with its NUL */
-	MF_JOIN_FORK,	  /* a process will fork, and changes nothing until it says */
-	MF_JOIN_GO_ON,	  /* that it will; it waits for the answer */
-	MF_JOIN_BORN,	  /* on the connection of MF_JOIN_FORK: the child */
-	MF_JOIN_COPY,	  /* a child wants memory of its own. There, or on a new connection */
-	MF_JOIN_WITHOUT,  /* the child could not take it, and goes on without a profile. Not answered */
-	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event wants the memory of the
-			   * process whose number is the path; what it changes there is its own */
-	MF_JOIN_EXECUTES, /* it is about to be another program; */
-	MF_JOIN_STAYS,	  /* that failed. These are not answered on a connection that stands */
-	MF_JOIN_STARTS,	  /* it, or a child of it, is about to execute the path; the argument is the
-			   * PATH in which to look for it, or empty. It is not answered */
+	MF_JOIN_EXECUTED, /* a program was executed: its path, and its arguments, each with its NUL */
+	MF_JOIN_FORK,	  /* the process is about to fork, and changes nothing until GO_ON */
+	MF_JOIN_GO_ON,	  /* the process continues; it waits for the answer */
+	MF_JOIN_BORN,	  /* sent by the child, on the connection of MF_JOIN_FORK */
+	MF_JOIN_COPY,	  /* a child asks for a copy of the memory, on that connection or a new one */
+	MF_JOIN_WITHOUT,  /* the child could not take the copy and continues without a profile. Not answered */
+	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event asks for the memory of the process
+			   * whose number is the path; its changes there are private */
+	MF_JOIN_EXECUTES, /* the process is about to execute another program; */
+	MF_JOIN_STAYS,	  /* that failed. Neither is answered on an open connection */
+	MF_JOIN_STARTS,	  /* the process or a child of it is about to execute the path; the argument is the PATH to
+			   * search, or empty. Not answered */
 	MF_JOIN_COMMAND,  /* the program gives a monitor command, which is the path */
-	MF_JOIN_WRITTEN,  /* on the same connection, not answered: what became of the file; its path,
-			   * and as an argument what errno was, if that is not 0 */
+	MF_JOIN_WRITTEN,  /* result of writing the file, on the same connection: its path and, as an argument, errno
+			   * if that is not 0. Not answered */
 	MF_JOIN_VERBS,
 };
 
 struct mf_join_request {
 	uint32_t magic;
 	uint32_t verb; /* enum mf_join_verb */
-	uint32_t path_bytes, args_bytes; /* of the text behind */
+	uint32_t path_bytes, args_bytes; /* of the text that follows */
 	char secret[MF_JOIN_SECRET_DIGITS];
 };
 
 /*
- * To a command that leads to a file, the contents are the descriptor, and its name is behind the
- * answer, up to MF_JOIN_PATH_MAX bytes with a NUL. The process writes the file, with its own rights.
+ * If a command produces a file, the descriptor has the contents, and the file's name follows the answer: up to
+ * MF_JOIN_PATH_MAX bytes with a NUL. The process itself writes the file, with its own rights.
  */
 struct mf_join_answer {
 	uint32_t magic;
-	int32_t code; /* 0, or -errno: it is not to be profiled; -ENOSYS: there is no such command */
+	int32_t code; /* 0 or -errno: the process is not to be profiled; -ENOSYS: unknown command */
 };
 
 #endif

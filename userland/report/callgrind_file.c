@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An execution tree of memory in Callgrind's format.
+// Writes an execution tree of memory in Callgrind's format.
 
 #include "report/callgrind_file.h"
 
@@ -15,7 +15,7 @@
 #include "report/location.h"
 #include "report/massif_file.h"
 
-/* A name that has a number, in a tree of tsearch(3). */
+/* A numbered name, in a tree of tsearch(3). */
 struct numbered {
 	uint32_t number;
 	char name[];
@@ -31,15 +31,15 @@ static int compare_numbered(const void *a, const void *b)
 	return strcmp(((const struct numbered *)a)->name, ((const struct numbered *)b)->name);
 }
 
-/* One stack of the file: the contexts whose frames have the same addresses, put together. */
+/* One stack of the file. Contexts whose frames have the same addresses share a path. */
 struct path {
-	uint32_t parent; /* the path that it is one frame more than; 0: the empty one */
-	uint32_t frame;	 /* number in frames */
-	bool is_stack;	 /* a whole one, not just the outer part of others */
+	uint32_t parent; /* the path without the innermost frame; 0: the empty path */
+	uint32_t frame;	 /* the innermost frame, a number in frames */
+	bool is_stack;	 /* it is a complete stack, not only the outer part of others */
 	uint64_t values[MF_LEDGER_VALUES];
 };
 
-/* A frame in Callgrind's words. */
+/* A frame as Callgrind's format describes it. */
 struct place {
 	char file[4096];
 	const char *function;
@@ -52,16 +52,16 @@ struct callgrind {
 	struct mf_symbolizer *symbolizer;
 	struct mf_frames *frames;
 	struct mf_index index; /* (path, frame) -> path */
-	struct path *paths;    /* [0] is the empty one */
+	struct path *paths;    /* [0] is the empty path */
 	uint32_t n_paths, room_paths;
-	uint32_t *order; /* the paths that are a context's, as they first appeared */
+	uint32_t *order; /* paths that are complete stacks, in the order in which they were first seen */
 	uint32_t n_order;
 	uint32_t n_events;
 	bool compress;
 	struct numbering files, functions;
 };
 
-/* The path that is one frame more than @parent; 0 if memory is short. */
+/* Returns the path that has @frame in addition to @parent; 0 if memory ran out. */
 static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 {
 	uint32_t *number;
@@ -92,7 +92,7 @@ static void expect_context(const struct mf_xtree *xtree, uint32_t number, struct
 	mf_filter_expect(filter, &context);
 }
 
-/* Adds context @number of the tree to the path of what is left of its frames. */
+/* Adds context @number of the tree to the path of its filtered frames. */
 static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32_t number,
 		       struct mf_filter *filter, struct mf_error *err)
 {
@@ -127,7 +127,7 @@ static void find_place(struct callgrind *c, uint32_t path, struct place *place)
 	struct mf_frame frame = mf_frames_get(c->frames, c->paths[path].frame);
 	const struct mf_location *locations;
 
-	/* The line is that of the innermost inlined call, the function is that which was called. */
+	/* The line is that of the innermost inlined call, but the function is the one that was really called. */
 	mf_symbolizer_resolve(c->symbolizer, frame, &locations);
 	place->function = mf_location_function(mf_symbolizer_function(c->symbolizer, frame),
 					       c->options);
@@ -142,7 +142,10 @@ static void find_place(struct callgrind *c, uint32_t path, struct place *place)
 			 locations->directory && *locations->directory ? "/" : "", locations->file);
 }
 
-/* The number of @name: a new one, if it is the last that was given. 0 if memory is short. */
+/*
+ * Returns the number of @name. If it is new, the result is numbering->n + 1, and the caller increments n. Returns 0 if
+ * memory ran out.
+ */
 static uint32_t number_of(struct numbering *numbering, const char *name)
 {
 	size_t size = strlen(name) + 1;
@@ -161,7 +164,7 @@ static uint32_t number_of(struct numbering *numbering, const char *name)
 	return number;
 }
 
-/* "key=(3)", or "key=(3) name" where the number is new. */
+/* Prints "key=(3)" or, if the number is new, "key=(3) name". */
 static void print_name(struct callgrind *c, const char *key, struct numbering *numbering,
 		       const char *name)
 {
@@ -182,7 +185,7 @@ static void print_values(const struct callgrind *c, const uint64_t *values)
 	putc('\n', c->out);
 }
 
-/* From the outermost frame inwards, each with the call that leads to the next. */
+/* Prints the frames of a path, outermost first, each with its call of the next. */
 static void print_path(struct callgrind *c, uint32_t path)
 {
 	const uint64_t *values = c->paths[path].values;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An execution tree of memory in Callgrind's format: callgrind_annotate and kcachegrind read it. */
+/* Writes an execution tree of memory in Callgrind's format, for callgrind_annotate and kcachegrind. */
 #ifndef MASSIF_REPORT_CALLGRIND_FILE_H
 #define MASSIF_REPORT_CALLGRIND_FILE_H
 
 #include "report/xtree.h"
 
-/* As mf_massif_file_write(). */
+/* A writer, see writers.h. */
 int mf_callgrind_file_write(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			    const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			    struct mf_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes a finished profile of a store.
+// Makes a finished profile from a store.
 
 #include "report/collect.h"
 
@@ -17,7 +17,10 @@
 #include "model/trie.h"
 #include "base/held.h"
 
-/* A look at what is being moved, and how long to wait until it lies still: a dead writer moves nothing. */
+/*
+ * How often to try again if records were moved meanwhile, and how long to wait for a move to end. A dead writer ends
+ * none.
+ */
 #define LOOK_TRIES 100
 #define MOVE_NAPS  50
 #define MOVE_NAP_NS 1000000
@@ -32,8 +35,8 @@ static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 }
 
 /*
- * The path as the kernel would show it: the dynamic linker gives the one by which it found the
- * object, through links such as libfoo.so.6. It stays as it is when the file is gone.
+ * Replaces the path by what the kernel would show. The dynamic linker reports the path by which it found the object,
+ * which may contain links such as libfoo.so.6. If the file is gone, the path is left unchanged.
  */
 static void resolve_path(struct mf_collection *collection, struct mf_object *object)
 {
@@ -41,7 +44,7 @@ static void resolve_path(struct mf_collection *collection, struct mf_object *obj
 
 	if (object->kind != MF_OBJECT_FILE)
 		return;
-	/* By now, links may lead elsewhere. */
+	/* The file that is held open has its resolved path; links may lead elsewhere by now. */
 	if (object->held) {
 		object->path = object->held->path;
 		return;
@@ -117,7 +120,7 @@ static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, u
 	return 0;
 }
 
-/* The tree of a snapshot, older than the one before; @bytes has room for all contexts. */
+/* Collects the tree of a snapshot, which must be older than the one before. @bytes has room for all contexts. */
 static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collection,
 			uint64_t capture, uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {
@@ -134,7 +137,7 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 	return 0;
 }
 
-/* What the contexts of @store hold now; @bytes has room for all of them. */
+/* Collects the present bytes of the contexts of @store as a tree. @bytes has room for all contexts. */
 static int collect_present_tree(const struct mf_store *store, struct mf_collection *collection,
 				uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {
@@ -144,7 +147,7 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 
 	if (n > n_contexts)
 		n = n_contexts;
-	/* Read between what one thread has added and another has taken away. */
+	/* Negative if it was read while one thread had subtracted and another not yet added. */
 	for (uint32_t i = 0; i < n; i++)
 		if ((int64_t)bytes[i] < 0)
 			bytes[i] = 0;
@@ -155,7 +158,7 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 	return 0;
 }
 
-/* Fills @views with the snapshots of the profile that ends as @end says. Returns their number, or -errno. */
+/* Fills @views with the snapshots of the profile, which ends as @end says. Returns their number, or -errno. */
 static int view_snapshots(const struct mf_store *store, struct mf_end end,
 			  struct mf_snapshot_view *views)
 {
@@ -173,7 +176,7 @@ static int view_snapshots(const struct mf_store *store, struct mf_end end,
 	return n;
 }
 
-/* The newest tree, if it is of the present, comes before what is rewound. */
+/* If the newest tree is that of the present, it is read before going back to older ones. */
 static int collect_trees(const struct mf_store *store, const struct mf_snapshot_view *views, size_t n,
 			 struct mf_collection *collection, struct mf_profile_snapshot *snapshots)
 {
@@ -194,14 +197,14 @@ static int collect_trees(const struct mf_store *store, const struct mf_snapshot_
 		if (views[n].tree != MF_TREE_EMPTY)
 			code = collect_tree(&rewind, collection, views[n].snapshot.capture, bytes,
 					    &snapshots[n]);
-		/* With many contexts, the trees' pasts are most of the session's memory. */
+		/* With many contexts, these records are most of the session's memory. */
 		mf_store_let_go(store, MF_REGION_CAPTURES);
 	}
 	mf_store_let_go(store, MF_REGION_CONTEXT_BYTES);
 	return code;
 }
 
-/* Trees are read from the newest back to the oldest, and so their leaves lie. */
+/* Trees are read from the newest to the oldest, and their leaves are stored in this order. */
 static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 			     struct mf_collection *collection)
 {
@@ -215,7 +218,7 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 	n = view_snapshots(store, end, views);
 	if (n < 0)
 		return n;
-	/* After the snapshots, which have no more contexts than there are now. */
+	/* Read this after the snapshots, so that none has more contexts. */
 	collection->profile.n_contexts = contexts_in(store);
 	snapshots = allocate(collection, (size_t)n, sizeof(*snapshots));
 	if (!snapshots)
@@ -231,7 +234,7 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 	code = collect_trees(store, views, (size_t)n, collection, snapshots);
 	if (code)
 		return code;
-	/* All of them are there: they move no more. */
+	/* All leaves were added, so the array does not move any more. */
 	for (int i = n; i-- > 0;) {
 		if (!snapshots[i].n_leaves)
 			continue;
@@ -283,7 +286,7 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 	return code ? give_up(collection, code, err) : 0;
 }
 
-/* Of a program that runs: waits while captures are moved. */
+/* For a running program: waits while it moves the records of tree versions. */
 static uint32_t moves_at_rest(const struct mf_store *store)
 {
 	const struct timespec nap = { .tv_nsec = MOVE_NAP_NS };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Says of a context, while its program runs, whether its blocks count.
+// Decides whether the blocks of a context count.
 
 #include "context_filter.h"
 
@@ -12,7 +12,7 @@
 #include "filter.h"
 #include "frames.h"
 
-#define FRAMES_MAX 512u /* more than any capture has */
+#define FRAMES_MAX 512u /* more than any stack has */
 
 struct mf_context_filter {
 	const struct mf_store *store;
@@ -20,7 +20,7 @@ struct mf_context_filter {
 	struct mf_symbolizer_options naming;
 	bool pages;
 
-	/* Made anew when the program has loaded more objects. */
+	/* Created again when the program has loaded more objects. */
 	struct mf_collection objects;
 	struct mf_frames *frames;
 	struct mf_symbolizer *symbolizer;
@@ -76,7 +76,7 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 	made->pages = pages;
 	made->options = options;
 	made->naming = *names;
-	made->naming.names = NULL; /* this may be a thread of its own */
+	made->naming.names = NULL; /* the filter may run in a thread of its own */
 	*judge = made;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Says of a context, while its program runs or later, whether its blocks count, and why. */
+/* Decides whether the blocks of a context count, while the program runs or later. */
 #ifndef MASSIF_REPORT_JUDGE_H
 #define MASSIF_REPORT_JUDGE_H
 
@@ -14,9 +14,7 @@
 
 struct mf_context_filter;
 
-/*
- * Everything given must outlive the judge. @pages: as for mf_filter_create(). Returns 0 or -ENOMEM.
- */
+/* Creates a context filter. All arguments must outlive it. @pages: as for mf_filter_create(). Returns 0 or -ENOMEM. */
 int mf_context_filter_create(const struct mf_store *store, bool pages,
 		    const struct mf_report_options *options,
 		    const struct mf_symbolizer_options *names, struct mf_context_filter **judge,
@@ -24,8 +22,8 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 void mf_context_filter_destroy(struct mf_context_filter *judge);
 
 /*
- * By the same filter as the report's, whose decisions @listener (may be NULL) hears. True also when
- * memory is too short to tell.
+ * Returns whether the blocks of @context count, by the same filter as the report's. @listener (may be NULL) is told of
+ * its decisions. Returns true if memory ran out.
  */
 bool mf_context_filter_counts(struct mf_context_filter *judge, uint32_t context,
 		     const struct mf_filter_listener *listener);

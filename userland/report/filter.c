@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which frames of a captured stack a report shows.
+// The filter: which frames of a captured stack a report shows.
 
 #include "report/filter.h"
 
@@ -9,7 +9,7 @@
 
 #include "report/location.h"
 
-/* How many frames more than the depth Massif looks at, so that some may be left out. */
+/* Massif captures this many frames more than the depth, since some may be removed. */
 #define CAPTURE_EXTRA 50
 
 static const char *const default_alloc_fns[] = {
@@ -37,7 +37,7 @@ const struct mf_strings mf_filter_alloc_fns = {
 	.items = default_alloc_fns, .count = N_DEFAULT_ALLOC_FNS,
 };
 
-/* What is known of a frame's functions; a frame is asked about at most once for each. */
+/* What is known about a frame. Each question is asked at most once for a frame. */
 enum {
 	KIND_KNOWN = 1 << 0,
 	IS_MAIN = 1 << 1,
@@ -51,7 +51,7 @@ enum {
 
 struct name {
 	const char *text;
-	bool *matched; /* to be set when a frame has this name; NULL: nobody wants to know */
+	bool *matched; /* set to true when a frame has this name; NULL: not recorded */
 };
 
 struct names {
@@ -59,7 +59,10 @@ struct names {
 	size_t count;
 };
 
-/* Of a stack's frames, those about which a filter asks nearly always: up to one that is no allocation function, or is main. */
+/*
+ * How many frames of a stack are nearly always examined: from the innermost up to one that is not an allocation
+ * function, and from the outermost up to main.
+ */
 enum { EXPECTED_INNER = 2, EXPECTED_OUTER = 4 };
 
 struct mf_filter {
@@ -68,10 +71,10 @@ struct mf_filter {
 	struct mf_symbolizer *symbolizer;
 	uint32_t capture_max;
 	struct names alloc_fns, ignore_fns;
-	struct mf_frame bottom[EXPECTED_OUTER]; /* of the stack that was expected last, the outermost first */
+	struct mf_frame bottom[EXPECTED_OUTER]; /* outermost frames of the last announced stack, the outermost first */
 	uint32_t n_bottom;
 	bool bottom_has_main;
-	uint8_t *facts; /* of each frame number */
+	uint8_t *facts; /* bits for each frame number */
 	size_t n_facts;
 };
 
@@ -90,13 +93,13 @@ static bool has_name(const struct names *names, const char *function)
 	if (!function || !names->count)
 		return false;
 	found = bsearch(&key, names->sorted, names->count, sizeof(*names->sorted), compare_names);
-	/* Filters of several threads can have the same names. */
+	/* Atomic, because filters in several threads may share the names. */
 	if (found && found->matched)
 		__atomic_store_n(found->matched, true, __ATOMIC_RELAXED);
 	return found;
 }
 
-/* Returns false if memory is short. */
+/* Collects the built-in and the given names, sorted. Returns false if memory ran out. */
 static bool collect_names(struct names *names, const char *const *builtin, size_t n_builtin,
 			  const struct mf_strings *given)
 {
@@ -123,7 +126,7 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 	filter->options = options;
 	filter->frames = frames;
 	filter->symbolizer = symbolizer;
-	/* Massif's stacks of heap mode have malloc on top, and it counts. */
+	/* In heap mode, Massif's stacks begin with malloc, which counts as a frame. */
 	filter->capture_max = options->depth + CAPTURE_EXTRA - (pages ? 0 : 1);
 	if (!collect_names(&filter->alloc_fns, default_alloc_fns, N_DEFAULT_ALLOC_FNS,
 			   &options->alloc_fns) ||
@@ -168,7 +171,7 @@ static uint8_t find_alloc(struct mf_filter *filter, struct mf_frame frame)
 	const struct mf_location *locations;
 	size_t count;
 
-	/* Nearly always this is enough, and no DWARF has to be read. */
+	/* This is nearly always sufficient, and needs no DWARF. */
 	if (!has_name(&filter->alloc_fns, shown(filter, outer)))
 		return ALLOC_KNOWN;
 	count = mf_symbolizer_resolve(filter->symbolizer, frame, &locations);
@@ -179,7 +182,7 @@ static uint8_t find_alloc(struct mf_filter *filter, struct mf_frame frame)
 	return ALLOC_KNOWN | IS_ALLOC;
 }
 
-/* The innermost function of @frame that is not an allocation function, or NULL. */
+/* Returns the innermost function of @frame that is not an allocation function, or NULL. */
 static const char *innermost(struct mf_filter *filter, struct mf_frame frame)
 {
 	const struct mf_location *locations;
@@ -194,7 +197,7 @@ static const char *innermost(struct mf_filter *filter, struct mf_frame frame)
 	return NULL;
 }
 
-/* That is the one that counts for --ignore-fn. */
+/* Compares the innermost function with the names of --ignore-fn. */
 static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 {
 	const char *function = innermost(filter, frame);
@@ -204,7 +207,7 @@ static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 	return IGNORE_KNOWN | HAS_NAME | (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
 }
 
-/* The kinds of questions, each with the bit that says it was asked. */
+/* The questions, each with the bit that says it was answered. */
 static const struct {
 	uint8_t known;
 	uint8_t (*find)(struct mf_filter *filter, struct mf_frame frame);
@@ -214,7 +217,7 @@ static const struct {
 	{ IGNORE_KNOWN, find_ignore },
 };
 
-/* Makes filter->facts large enough for frame @number. Returns false if memory is short. */
+/* Makes filter->facts large enough for frame @number. Returns false if memory ran out. */
 static bool make_room(struct mf_filter *filter, uint32_t number)
 {
 	size_t n = (size_t)number * 2 + 1024;
@@ -231,7 +234,9 @@ static bool make_room(struct mf_filter *filter, uint32_t number)
 	return true;
 }
 
-/* Answers the question of bit @known about frame @at of @context: its facts, or -ENOMEM. */
+/*
+ * Answers the question with the bit @known about frame @at of @context. Returns all facts about the frame, or -ENOMEM.
+ */
 static int ask(struct mf_filter *filter, const struct mf_context *context, uint32_t at, uint8_t known)
 {
 	struct mf_frame frame = context->frames[at];
@@ -255,7 +260,7 @@ static void tell(const struct mf_filter_listener *listener, enum mf_filter_decis
 		listener->hear(listener->data, decision, function, count);
 }
 
-/* Drops allocation functions from the innermost end of @span of @context. */
+/* Removes allocation functions from the innermost end of @span. */
 static int drop_alloc_fns(struct mf_filter *filter, const struct mf_context *context,
 			  const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
@@ -276,7 +281,7 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_context *con
 	return 0;
 }
 
-/* Empties @span if what allocates, the innermost function with a name, is an ignored one. */
+/* Empties @span if the innermost function with a name, which is the one that allocates, is to be ignored. */
 static int drop_ignored(struct mf_filter *filter, const struct mf_context *context,
 			const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
@@ -300,9 +305,9 @@ static int drop_ignored(struct mf_filter *filter, const struct mf_context *conte
 }
 
 /*
- * The index of the frame to end with: the outermost main, or else the innermost function below it,
- * or else the last. The search covers all @count frames, also those already dropped: where main
- * itself is an allocation function, what is below it must not appear.
+ * Finds the index of the outermost frame to keep: the outermost main, otherwise the innermost function below main,
+ * otherwise the last frame. All @count frames are searched, even those already removed, so that frames below main are
+ * removed even if main itself is an allocation function.
  */
 static int find_end(struct mf_filter *filter, const struct mf_context *context, uint32_t count,
 		    uint32_t *end)
@@ -336,7 +341,7 @@ static int drop_below_main(struct mf_filter *filter, const struct mf_context *co
 	rc = find_end(filter, context, count, &end);
 	if (rc)
 		return rc;
-	/* One frame always stays: an empty span would mean that the block is ignored. */
+	/* Always keep one frame, because an empty span would mean that the block is ignored. */
 	if (end < span->first) {
 		tell(listener, MF_FILTER_KEEP_ONE, NULL, 1);
 		span->count = 1;
@@ -352,7 +357,7 @@ static struct mf_frame outer_frame(const struct mf_context *context, uint32_t i)
 	return context->frames[context->n_frames - 1 - i];
 }
 
-/* Does @context end in the same frames as the last one that was looked at? */
+/* Returns whether the outermost frames of @context are those that were examined last. */
 static bool is_known_bottom(const struct mf_filter *filter, const struct mf_context *context)
 {
 	if (!filter->n_bottom || context->n_frames < filter->n_bottom)
@@ -366,7 +371,10 @@ static bool is_known_bottom(const struct mf_filter *filter, const struct mf_cont
 	return true;
 }
 
-/* Is main among the outermost frames of @context? These are few different ones in all stacks of a program. */
+/*
+ * Returns whether main is among the outermost frames of @context. All stacks of a program have few different outermost
+ * frames.
+ */
 static bool is_main_near(struct mf_filter *filter, const struct mf_context *context)
 {
 	if (is_known_bottom(filter, context))
@@ -387,7 +395,7 @@ void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context
 {
 	uint32_t count = context->n_frames < EXPECTED_INNER ? context->n_frames : EXPECTED_INNER;
 
-	/* Where main is cut off, has no name, or is in another thread, it is looked for in all frames. */
+	/* If main is cut off, has no name, or is in another thread, all frames will be searched for it. */
 	if (context->n_frames > filter->capture_max)
 		count = filter->capture_max;
 	else if (!is_main_near(filter, context))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which frames of a captured stack a report shows.
+ * The filter: which frames of a captured stack a report shows.
  *
- * From the innermost end allocation functions go; from the outermost end what is below main goes;
- * of the rest the first `depth` stay. What stays is always a contiguous part of the stack. Nothing
- * may stay: then the blocks of that stack are ignored.
+ * Allocation functions are removed from the innermost end, and functions below main from the outermost end; of the
+ * remaining frames the innermost `depth` are kept. The kept frames are always contiguous. If none is kept, the blocks
+ * of the stack are ignored.
  */
 #ifndef MASSIF_REPORT_FILTER_H
 #define MASSIF_REPORT_FILTER_H
@@ -17,36 +17,36 @@
 #include "profile/profile.h"
 #include "symbols/symbolizer.h"
 
-/* The frames kept of a context: its frames[first] up to, not including, frames[first + count]. */
+/* The kept frames of a context: from frames[first] up to, not including, frames[first + count]. */
 struct mf_filter_span {
 	uint32_t first, count;
 };
 
 struct mf_filter;
 
-/* What is decided about a context, in this order. */
+/* Decisions about a context, in the order in which they are made. */
 enum mf_filter_decision {
-	MF_FILTER_ALLOC_FN,   /* @function, innermost, is left out; once a frame */
-	MF_FILTER_IGNORE_FN,  /* everything is left out, because of @function */
-	MF_FILTER_BELOW_MAIN, /* @count frames below main are left out */
-	MF_FILTER_KEEP_ONE,   /* main was left out already: one frame stays */
-	MF_FILTER_DEPTH,      /* the outermost are left out, for there are too many */
+	MF_FILTER_ALLOC_FN,   /* the innermost frame, @function, is removed; reported for each */
+	MF_FILTER_IGNORE_FN,  /* all frames are removed, because of @function */
+	MF_FILTER_BELOW_MAIN, /* @count frames below main are removed */
+	MF_FILTER_KEEP_ONE,   /* main was removed already: one frame is kept */
+	MF_FILTER_DEPTH,      /* the outermost frames are removed, because there are too many */
 };
 
-/* Someone who wants to know of them. */
+/* Receives the decisions. */
 struct mf_filter_listener {
 	void (*hear)(void *data, enum mf_filter_decision decision, const char *function,
 		     uint32_t count);
 	void *data;
 };
 
-/* The functions that are allocation functions without being given. */
+/* The built-in allocation functions. */
 extern const struct mf_strings mf_filter_alloc_fns;
 
 /*
- * @options, @frames and @symbolizer must outlive the filter. @pages says that contexts begin with
- * the system call's frame; in heap mode they begin with the caller of malloc, which was one frame
- * less to look at for Massif. Returns 0 or -ENOMEM.
+ * Creates a filter. @options, @frames and @symbolizer must outlive it. With @pages, contexts begin with the frame of
+ * the system call. In heap mode they begin with the caller of malloc, so they have one frame less than Massif's.
+ * Returns 0 or -ENOMEM.
  */
 int mf_filter_create(const struct mf_report_options *options, bool pages, struct mf_frames *frames,
 		     struct mf_symbolizer *symbolizer, struct mf_filter **filter,
@@ -54,12 +54,12 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 void mf_filter_destroy(struct mf_filter *filter);
 
 /*
- * @context will be given to mf_filter_apply() soon: with all contexts announced before the first is, the names that
- * are needed are asked for together.
+ * Announces that @context will be given to mf_filter_apply(). If all contexts are announced first, their names are
+ * looked up together.
  */
 void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context);
 
-/* The part of @context to show; @listener may be NULL. Returns 0 or -ENOMEM. */
+/* Sets *@span to the part of @context to show; @listener may be NULL. Returns 0 or -ENOMEM. */
 int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 		    const struct mf_filter_listener *listener, struct mf_filter_span *span,
 		    struct mf_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The distinct frames of a profile, numbered from 0.
+// Numbers the distinct frames of a profile, from 0.
 
 #include "report/frames.h"
 
@@ -13,15 +13,16 @@
 #define POSITIONS 256u
 
 struct mf_frames {
-	uint32_t *same; /* of each object, one with the same code: that which is still loaded, or the first */
+	uint32_t *same; /* for each object, the object with the same code that stands for it: one that is still
+			 * loaded, or the first */
 	size_t n_objects;
 	struct mf_frame *list;
 	uint32_t count, room;
 	struct mf_index index; /* (pc, object) -> number */
 	struct last {
 		struct mf_frame frame;
-		uint32_t next; /* its number plus one; 0: there was none */
-	} last[POSITIONS]; /* at each position of a stack */
+		uint32_t next; /* its number plus one; 0: none */
+	} last[POSITIONS]; /* the last frame at each position of a stack */
 };
 
 static int compare_code(const struct mf_object *a, const struct mf_object *b)
@@ -53,7 +54,7 @@ static int compare_objects(const void *a, const void *b, void *objects)
 	return i < j ? -1 : i > j;
 }
 
-/* Fills frames->same. Returns false if memory is short. */
+/* Fills frames->same. Returns false if memory ran out. */
 static bool find_same_objects(struct mf_frames *frames, const struct mf_object *objects)
 {
 	size_t n = frames->n_objects;
@@ -107,7 +108,7 @@ uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame)
 {
 	uint32_t *value;
 
-	/* A profile from a damaged store may name an object that is not there. */
+	/* In a damaged store, a frame may name an object that does not exist. */
 	if (frame.object < frames->n_objects)
 		frame.object = frames->same[frame.object];
 	else
@@ -136,7 +137,7 @@ uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, ui
 
 	if (!last->next || last->frame.pc != frame.pc || last->frame.object != frame.object)
 		*last = (struct last){ frame, mf_frames_intern(frames, frame) + 1 };
-	/* MF_FRAMES_NONE is the one before 0. */
+	/* If memory ran out, next is MF_FRAMES_NONE + 1, which is 0. */
 	return last->next - 1;
 }
 

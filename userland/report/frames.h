@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The distinct frames of a profile, numbered from 0.
+ * Numbers the distinct frames of a profile, from 0.
  *
- * Two frames are the same if they have the same address in the same code. An object that was
- * unmapped and mapped again at the same place is the same code, although the profile lists it
- * twice; of such objects a frame names the one that was never unloaded, if there is one.
+ * Two frames are the same if they have the same address in the same code. An object that was unmapped and mapped again
+ * at the same place is the same code, although the profile lists it twice. A frame then names the object that was never
+ * unloaded, if there is one.
  */
 #ifndef MASSIF_REPORT_FRAMES_H
 #define MASSIF_REPORT_FRAMES_H
@@ -19,24 +19,24 @@
 
 struct mf_frames;
 
-/* @objects are read now and not kept. Returns 0 or -ENOMEM. */
+/* Creates an empty set of frames. @objects is only read during this call. Returns 0 or -ENOMEM. */
 int mf_frames_create(const struct mf_object *objects, size_t n_objects, struct mf_frames **frames,
 		     struct mf_error *err);
 void mf_frames_destroy(struct mf_frames *frames);
 
-/* The number of @frame, a new one if it was never seen; MF_FRAMES_NONE if memory is short. */
+/* Returns the number of @frame, a new one if it was not seen before; MF_FRAMES_NONE if memory ran out. */
 uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame);
 
 /*
- * The same, of the frame at @position of a stack, counted from the outermost one: stacks that are asked about
- * one after the other have most of their outer frames in common.
+ * Like mf_frames_intern(), for the frame at @position of a stack, counted from the outermost frame. It is faster,
+ * because successive stacks usually share most of their outer frames.
  */
 uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, uint32_t position);
 
-/* How many numbers were given. */
+/* Returns how many numbers are in use. */
 uint32_t mf_frames_count(const struct mf_frames *frames);
 
-/* The frame of a number that mf_frames_intern() gave. */
+/* Returns the frame of a number that mf_frames_intern() returned. */
 struct mf_frame mf_frames_get(const struct mf_frames *frames, uint32_t number);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A hash table from a pair of numbers to a number: open addressing, linear probing.
+// A hash table from pairs of numbers to numbers: open addressing, linear probing.
 
 #include "report/index.h"
 
@@ -50,7 +50,7 @@ uint32_t *mf_index_put(struct mf_index *index, uint64_t key, uint32_t key2, uint
 {
 	struct mf_index_entry *entry;
 
-	/* At most three quarters are used: probing stays short, and always ends. */
+	/* At most three quarters of the slots are used, so that probing is short and always ends. */
 	if (index->count * 4 >= index->room * 3 && !grow(index))
 		return NULL;
 	entry = find(index, key, key2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A hash table from a pair of numbers to a number. An all-zero one is empty and ready. */
+/* A hash table from pairs of numbers to numbers. Initialise with zeroes. */
 #ifndef MASSIF_REPORT_INDEX_H
 #define MASSIF_REPORT_INDEX_H
 
@@ -17,8 +17,8 @@ struct mf_index {
 };
 
 /*
- * The value of (@key, @key2), which becomes @value (less than UINT32_MAX) if the pair is new. Valid
- * until the next call. NULL if memory is short.
+ * Returns the value of (@key, @key2), which is set to @value (less than UINT32_MAX) if the pair is new. Valid until the
+ * next call. Returns NULL if memory ran out.
  */
 uint32_t *mf_index_put(struct mf_index *index, uint64_t key, uint32_t key2, uint32_t value);
 

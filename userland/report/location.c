@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The words of a report for one source position.
+// Prints source positions for reports.
 
 #include "report/location.h"
 
@@ -7,12 +7,12 @@
 #include <string.h>
 
 /*
- * What may run before main. The names are compared as they are: with a symbol version, as separate
- * debug files have it, a function keeps its name, and reports do show it then.
+ * Functions that may run before main. Names are compared without interpreting versions: a name with a version, as
+ * separate debug files have them, is not recognised, and reports show such functions.
  */
 static const struct {
 	const char *name;
-	bool suffixes; /* the compiler's clones `name.something`, too */
+	bool suffixes; /* also the compiler's clones `name.something` */
 } below_main[] = {
 	{ "__libc_start_main", true },
 	{ "__libc_start_call_main", false },
@@ -42,7 +42,7 @@ const char *mf_location_function(const char *function, const struct mf_report_op
 	return function;
 }
 
-/* What is shown of @directory; "" if nothing is. */
+/* Returns the part of @directory that is shown; "" if none is. */
 static const char *shown_directory(const char *directory, const struct mf_strings *after)
 {
 	if (!directory || !after->count)
@@ -89,5 +89,5 @@ void mf_location_print(FILE *out, uint64_t pc, const struct mf_location *locatio
 	else if (location->object)
 		fprintf(out, " (in %s)", location->object);
 	else if (function)
-		fputs(" (in ?\?\?)", out); /* escaped: no trigraph */
+		fputs(" (in ?\?\?)", out); /* the backslashes prevent a trigraph */
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The massif.out file: a profile as text, byte for byte as Massif writes it.
+// Writes massif.out files: a profile as text, byte for byte as Massif writes it.
 
 #include "report/massif_file.h"
 
@@ -14,14 +14,14 @@
 #include "report/percent.h"
 #include "report/tree.h"
 
-/* What is the same for all lines of one file. */
+/* State that is common to all lines of one file. */
 struct writer {
 	FILE *out;
 	const struct mf_profile *profile;
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	struct mf_tree *tree;
-	uint64_t cut; /* bytes: of the present snapshot's entries, smaller ones are merged */
+	uint64_t cut; /* smaller entries of the present snapshot are merged; in bytes */
 };
 
 static const char *const time_units[] = {
@@ -88,9 +88,9 @@ static bool has_name(const struct writer *w, struct mf_frame frame)
 }
 
 /*
- * The lines of a node that has @children below it: one for each inlined call, innermost first, each
- * one deeper than the one before, all but the last with that one as their only child. Returns the
- * indentation of what is below.
+ * Prints the lines of a node that has @children. There is one line for each inlined call, innermost first. Each is one
+ * level deeper than the line before, and all but the last have the next one as their only child. Returns the
+ * indentation of the children.
  */
 static unsigned int print_node(struct writer *w, unsigned int indent,
 			       const struct mf_tree_child *entry, size_t children)
@@ -134,7 +134,7 @@ static int print_entries(struct writer *w, unsigned int indent, const struct mf_
 	return 0;
 }
 
-/* Asks for the names that print_entries() will need below @node. */
+/* Announces the names that print_entries() will need below @node. */
 static int want_names(struct writer *w, uint32_t node, struct mf_error *err)
 {
 	mf_auto_free struct mf_tree_child *entries = NULL;
@@ -167,15 +167,15 @@ static int print_tree(struct writer *w, uint64_t total, const char *root, struct
 }
 
 /*
- * Makes the tree that of @s. Returns the sum of it. *@heap is what the snapshot holds: that of the tree,
- * too, so that no entry can be larger than the whole.
+ * Gives the tree the bytes of @s and returns their sum. Sets *@heap to the snapshot's heap bytes; they are derived from
+ * the tree as well, so that no entry can be larger than the whole.
  */
 static uint64_t weigh(struct writer *w, const struct mf_profile_snapshot *s, uint64_t *heap)
 {
 	uint64_t total = mf_tree_weigh(w->tree, s);
 
 	*heap = total;
-	/* Its tree has what is not resident, too. */
+	/* The tree includes what is not resident, which counts as extra bytes. */
 	if (w->profile->what == MF_PAGES_BOTH)
 		*heap -= s->extra_bytes < total ? s->extra_bytes : total;
 	w->cut = mf_tree_cut(*heap, s->extra_bytes, s->stack_bytes, w->options->threshold);
@@ -203,7 +203,7 @@ static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 	return print_tree(w, total, s->root, err);
 }
 
-/* All names together are found faster than one by one. */
+/* Looks up all names at once, which is faster than one by one. */
 static int prepare_names(struct writer *w, struct mf_error *err)
 {
 	for (size_t i = 0; i < w->profile->n_snapshots; i++) {
@@ -222,7 +222,7 @@ static int prepare_names(struct writer *w, struct mf_error *err)
 	return 0;
 }
 
-/* The stream remembers that a write failed, not why: trying once more tells. */
+/* The stream remembers that a write failed, but not why: write once more to learn the error. */
 static int write_failed(FILE *out, struct mf_error *err)
 {
 	int code;
@@ -244,10 +244,7 @@ static bool has_trees(const struct mf_profile *profile)
 	return false;
 }
 
-/*
- * One line of the head. Massif writes a line break in an argument as it is, and no ms_print reads
- * the file then; here it becomes the two characters \n.
- */
+/* Massif writes a line break in an argument unchanged, and then no ms_print can read the file. So we replace it. */
 void mf_massif_file_print_head(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "%s: ", name);
@@ -273,7 +270,7 @@ static int write_profile(struct writer *w, struct mf_error *err)
 	mf_massif_file_print_head(w->out, "desc", profile->desc);
 	mf_massif_file_print_head(w->out, "cmd", profile->cmd);
 	mf_massif_file_print_head(w->out, "time_unit", time_units[profile->time_unit]);
-	/* A full disk is noticed at the next snapshot, not after all the work. */
+	/* Check for errors before each snapshot, so that a full disk is noticed early. */
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		if (ferror(w->out))
 			return write_failed(w->out, err);

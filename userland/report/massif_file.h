@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The massif.out file: a profile as text, byte for byte as Massif writes it. */
+/* Writes massif.out files: a profile as text, byte for byte as Massif writes it. */
 #ifndef MASSIF_REPORT_MASSIF_FILE_H
 #define MASSIF_REPORT_MASSIF_FILE_H
 
@@ -11,20 +11,20 @@
 #include "symbols/symbolizer.h"
 
 /*
- * Writes @profile to @out and flushes it. @symbolizer was created with the profile's objects; only
- * frames that the text or the filter needs are looked up. The caller owns and closes @out.
+ * Writes @profile to @out and flushes it. @symbolizer was created with the profile's objects; only frames that the text
+ * or the filter needs are looked up. The caller owns and closes @out.
  *
- * Returns 0, -ENOMEM, or the -errno of the write that failed (-ENOSPC, ...): @out then holds part
- * of the file, and the caller should remove it.
+ * Returns 0, -ENOMEM, or the -errno of the write that failed (-ENOSPC, ...): @out then holds part of the file, and the
+ * caller should remove it.
  */
 int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
 			 const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			 struct mf_error *err);
 
-/* A line "@name: @text" of a file's head, in which a line break in @text is the two characters \n. */
+/* Prints a line "@name: @text" of a file's header. A line break in @text becomes the two characters \n. */
 void mf_massif_file_print_head(FILE *out, const char *name, const char *text);
 
-/* Flushes a file that was printed without looking. Returns 0 or the -errno of what failed. */
+/* Flushes @out after printing without checks. Returns 0, or the -errno of the first failure. */
 int mf_massif_file_end(FILE *out, struct mf_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The defaults of a report's options.
+// The default options of reports.
 
 #include "report/options.h"
 

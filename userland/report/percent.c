@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Percentages as Massif reads and prints them.
+// Reads and prints percentages as Massif does.
 
 #include "report/percent.h"
 
@@ -9,7 +9,7 @@
 void mf_percent_print(FILE *out, double value)
 {
 	uint64_t whole = (uint64_t)value;
-	/* The whole part goes first: 33.335 * 100 would already be rounded to 3333.5. */
+	/* Subtract the whole part first: 33.335 * 100 would be rounded to 3333.5. */
 	double hundredths = (value - (double)whole) * 100;
 	uint64_t fraction = (uint64_t)hundredths;
 

@@ -10,32 +10,32 @@
 
 #define NO_GROUP UINT32_MAX
 
-/* The contexts that have the same frames up to here are neighbours in mf_tree.order. */
+/* A node. The contexts whose outer frames lead to it are adjacent in mf_tree.order. */
 struct node {
 	uint32_t frame;		       /* number in mf_frames */
-	uint32_t depth;		       /* frames from the root, this one included */
-	uint32_t begin, end;	       /* in order */
-	uint32_t first_seen;	       /* the context of the lowest number */
-	uint32_t first_child, n_children; /* neighbours, too; once @expanded */
+	uint32_t depth;		       /* number of frames from the root, including this one */
+	uint32_t begin, end;	       /* range in order */
+	uint32_t first_seen;	       /* the lowest number of its contexts */
+	uint32_t first_child, n_children; /* adjacent nodes; valid if @expanded */
 	bool expanded;
 };
 
 struct mf_tree {
 	const struct mf_frames *frames;
 
-	/* What is left of context i by the filter: numbers[starts[i]] .. numbers[starts[i + 1]]. */
+	/* The filtered frames of context i are numbers[starts[i]] .. numbers[starts[i + 1] - 1]. */
 	uint32_t *numbers, n_numbers, room_numbers;
 	uint32_t *starts, n_contexts;
 
 	struct node *nodes;
 	uint32_t n_nodes, room_nodes;
 
-	uint32_t *order; /* the contexts that are not ignored */
+	uint32_t *order; /* contexts that are not ignored, grouped by node */
 	uint32_t n_order;
-	uint32_t *scratch; /* as many */
-	uint32_t *group_of; /* of each frame: the child that it leads to, while a node is expanded */
+	uint32_t *scratch; /* working memory of the same size */
+	uint32_t *group_of; /* while a node is expanded: for each frame, the child it leads to */
 
-	/* The present snapshot: live bytes by context, and their sums in order. */
+	/* The present snapshot: live bytes of each context, and their running sums in order. */
 	uint64_t *bytes, *sums;
 	size_t n_seen;
 };
@@ -57,7 +57,7 @@ static bool add_number(struct mf_tree *tree, uint32_t number)
 	return true;
 }
 
-/* The number of a new node, or UINT32_MAX. */
+/* Adds a node and returns its number; UINT32_MAX if memory ran out. */
 static uint32_t add_node(struct mf_tree *tree, const struct node *node)
 {
 	if (tree->n_nodes == tree->room_nodes) {
@@ -82,7 +82,7 @@ static void expect_context(const struct mf_profile *profile, uint32_t number, st
 	mf_filter_expect(filter, &context);
 }
 
-/* Appends what @filter leaves of context @number. */
+/* Appends the filtered frames of context @number. */
 static int add_context(struct mf_tree *tree, const struct mf_profile *profile, uint32_t number,
 		       struct mf_frames *frames, struct mf_filter *filter, struct mf_error *err)
 {
@@ -175,7 +175,7 @@ void mf_tree_destroy(struct mf_tree *tree)
 	free(tree);
 }
 
-/* Sums up from @begin to @end: whoever changes the order there. */
+/* Updates the running sums from @begin to @end. Call it after changing the order there. */
 static void sum_up(struct mf_tree *tree, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = begin; i < end; i++)
@@ -196,7 +196,7 @@ uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *s
 	return tree->sums[tree->n_order];
 }
 
-/* The frame of @context at @depth, or NO_GROUP if it ends before. */
+/* Returns the frame of @context at @depth; NO_GROUP if it has fewer frames. */
 static uint32_t frame_at(const struct mf_tree *tree, uint32_t context, uint32_t depth)
 {
 	uint32_t at = tree->starts[context] + depth;
@@ -204,7 +204,7 @@ static uint32_t frame_at(const struct mf_tree *tree, uint32_t context, uint32_t 
 	return at < tree->starts[context + 1] ? tree->numbers[at] : NO_GROUP;
 }
 
-/* Makes the children of @parent, with the number of their contexts as their end. */
+/* Creates the children of @parent. Their end is the number of their contexts for the moment. */
 static bool make_children(struct mf_tree *tree, uint32_t parent)
 {
 	struct node node = tree->nodes[parent];
@@ -230,7 +230,7 @@ static bool make_children(struct mf_tree *tree, uint32_t parent)
 	return true;
 }
 
-/* Puts the contexts that end in @node first, then those of each child; all in the order they had. */
+/* Sorts the contexts of @node stably: those that end in it come first, then those of each child. */
 static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_t first_child)
 {
 	uint32_t ended = node->begin, behind = node->end;
@@ -254,7 +254,7 @@ static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_
 	sum_up(tree, node->begin, node->end);
 }
 
-/* Makes the next level below node @number, unless it was. Returns false if memory is short. */
+/* Creates the children of node @number, unless that was done. Returns false if memory ran out. */
 static bool expand(struct mf_tree *tree, uint32_t number)
 {
 	uint32_t first_child = tree->n_nodes;
@@ -288,7 +288,7 @@ static int compare_children(const void *left, const void *right)
 
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
-	/* The merged entry has no address, so it comes before all that have one. */
+	/* The merged entry has no address and comes before those that have one. */
 	if ((a->node == MF_TREE_MERGED) != (b->node == MF_TREE_MERGED))
 		return a->node == MF_TREE_MERGED ? -1 : 1;
 	if (a->frame.pc != b->frame.pc)
@@ -301,13 +301,13 @@ static uint64_t bytes_of(const struct mf_tree *tree, const struct node *node)
 	return tree->sums[node->end] - tree->sums[node->begin];
 }
 
-/* Whether any context of @node had been seen by the time of the snapshot. */
+/* Returns whether a context of @node had been seen by the time of the snapshot. */
 static bool is_known(const struct mf_tree *tree, const struct node *node)
 {
 	return node->first_seen < tree->n_seen;
 }
 
-/* Counts the entries that @parent will have, the merged one included. */
+/* Returns how many entries @parent has, including the merged one. */
 static size_t count_entries(const struct mf_tree *tree, const struct node *parent, uint64_t cut)
 {
 	size_t significant = 0, merged = 0;
@@ -325,7 +325,7 @@ static size_t count_entries(const struct mf_tree *tree, const struct node *paren
 	return significant + merged;
 }
 
-/* Fills @list with the entries of @parent, in no order. */
+/* Fills @list with the entries of @parent, unsorted. */
 static void fill_entries(const struct mf_tree *tree, const struct node *parent, uint64_t cut,
 			 struct mf_tree_child *list)
 {

@@ -2,8 +2,8 @@
 /*
  * The tree of a detailed snapshot: contexts merged by the addresses of their frames.
  *
- * A weighed tree is walked from the root with mf_tree_children(). Its shape is made as far as somebody
- * looks, once for all snapshots: below what is too small to be shown nobody does.
+ * After mf_tree_weigh(), walk the tree from the root with mf_tree_children(). Its shape is the same for all snapshots
+ * and is built only where it is walked, so not below entries that are too small to be shown.
  */
 #ifndef MASSIF_REPORT_TREE_H
 #define MASSIF_REPORT_TREE_H
@@ -17,37 +17,37 @@
 #include "profile/profile.h"
 
 #define MF_TREE_ROOT   0
-#define MF_TREE_MERGED UINT32_MAX /* not a node: the insignificant ones of a level */
+#define MF_TREE_MERGED UINT32_MAX /* not a node: the merged insignificant entries of a level */
 
 struct mf_tree;
 
 /* One entry of a level. */
 struct mf_tree_child {
 	uint32_t node;	       /* or MF_TREE_MERGED */
-	struct mf_frame frame; /* of a node */
+	struct mf_frame frame; /* if it is a node */
 	uint64_t bytes;
-	uint32_t places; /* how many nodes were merged */
+	uint32_t places; /* number of merged nodes */
 };
 
-/* Filters all contexts of @profile. @frames must outlive the tree. Returns 0 or -ENOMEM. */
+/* Creates the tree and filters all contexts of @profile. @frames must outlive the tree. Returns 0 or -ENOMEM. */
 int mf_tree_create(const struct mf_profile *profile, struct mf_frames *frames,
 		   struct mf_filter *filter, struct mf_tree **tree, struct mf_error *err);
 void mf_tree_destroy(struct mf_tree *tree);
 
-/* Gives the tree the bytes of @snapshot. Returns the root's: the sum of all leaves, in bytes. */
+/* Gives the tree the bytes of @snapshot. Returns the bytes of the root, which are the sum of all leaves. */
 uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot);
 
 /*
- * The smallest number of bytes that is significant, for a tree of @total bytes in a snapshot with
- * the given overhead and stacks, at @threshold per cent of all three. It is truncated to a whole
- * number; without any bytes in the tree it is 1, so that empty entries are merged.
+ * Returns the least number of bytes that is significant, for a tree of @total bytes in a snapshot with @extra bytes of
+ * overhead and @stacks bytes of stacks: @threshold per cent of all three, truncated to a whole number. If the tree has
+ * no bytes it is 1, so that empty entries are merged.
  */
 uint64_t mf_tree_cut(uint64_t total, uint64_t extra, uint64_t stacks, double threshold);
 
 /*
- * The entries under @node, sorted: more bytes first, then lower addresses; entries of less than
- * @cut bytes are merged into one, which is sorted by its sum like the others, but comes first of
- * equals. *@children is to be released with free(). Returns 0 or -ENOMEM.
+ * Returns the entries under @node in *@children, which the caller frees. More bytes come first, then lower addresses.
+ * Entries of less than @cut bytes are merged into one entry. That one is sorted by its sum like the others, but comes
+ * first of equals. Returns 0 or -ENOMEM.
  */
 int mf_tree_children(struct mf_tree *tree, uint32_t node, uint64_t cut,
 		     struct mf_tree_child **children, size_t *n_children, struct mf_error *err);

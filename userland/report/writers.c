@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The table of the formats that reports are written in.
+// The table of report formats.
 
 #include "report/writers.h"
 

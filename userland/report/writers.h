@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The formats that reports are written in, one row each. What can be written is a profile (memory over time) or an
- * execution tree (memory at one moment); a format may have a writer for both or for one.
+ * The table of report formats. A writer writes a profile (memory over time) or an execution tree (memory at one
+ * moment); a format may have writers for both or for one of them.
  */
 #ifndef MASSIF_REPORT_WRITERS_H
 #define MASSIF_REPORT_WRITERS_H
@@ -21,14 +21,14 @@ enum mf_format {
 };
 
 /*
- * A writer writes to @out and flushes it. @symbolizer was created with the objects of what is written. The caller owns
- * and closes @out. Returns 0, -ENOMEM, or the -errno of the write that failed: @out then holds part of the file, and
- * the caller should remove it.
+ * A format. Its functions write to @out and flush it. @symbolizer was created with the objects of what is written. The
+ * caller owns and closes @out. They return 0, -ENOMEM, or the -errno of the write that failed: @out then holds part of
+ * the file, and the caller should remove it.
  */
 struct mf_writer {
 	const char *name;
-	const char *mark; /* a file whose name contains it gets this format; NULL: no name asks for it */
-	/* NULL: the format has no time. */
+	const char *mark; /* a file name that contains it selects this format; NULL: none does */
+	/* NULL: the format cannot express memory over time. */
 	int (*write_profile)(FILE *out, const struct mf_profile *profile, const struct mf_report_options *options,
 			     struct mf_symbolizer *symbolizer, struct mf_error *err);
 	int (*write_xtree)(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
@@ -38,7 +38,10 @@ struct mf_writer {
 
 extern const struct mf_writer mf_writers[MF_FORMATS];
 
-/* The format of an execution tree in a file of this name, all of its % expanded: Callgrind's, if no mark is in it. */
+/*
+ * Returns the format of an execution tree in the file @name, whose % sequences are expanded. It is Callgrind's unless
+ * the name contains another format's mark.
+ */
 enum mf_format mf_writers_xtree_format(const char *name);
 
 #endif

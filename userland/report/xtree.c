@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An execution tree of memory, collected from a store.
+// Collects an execution tree of memory from a store.
 
 #include "report/xtree.h"
 
@@ -26,10 +26,12 @@ enum {
 	EVENTS_FULL = MF_LEDGER_VALUES,
 };
 
-/* Nothing is too small for the tree; without any bytes in it all is one entry. */
+/*
+ * No entry is too small for the tree. It is not 0, so that the entries of a tree without any bytes are merged into one.
+ */
 #define XTREE_THRESHOLD 1e-14
 
-/* Sums of each context of the store, while the blocks are gone through. */
+/* Sums for each context of the store, while blocks are visited. */
 struct sums {
 	struct mf_xtree_context *contexts;
 	uint32_t n;
@@ -55,7 +57,7 @@ static void subtract_block(const struct mf_block *block, void *data)
 	sums->contexts[block->context].values[MF_LEDGER_BLOCKS]--;
 }
 
-/* The contexts of the blocks that live. */
+/* Collects the contexts of live blocks. */
 static bool collect_blocks(const struct mf_store *store, struct mf_xtree *xtree)
 {
 	const uint32_t *nodes = store->regions[MF_REGION_CONTEXT_NODES];
@@ -88,7 +90,7 @@ static bool has_values(const struct mf_ledger_entry *entry)
 	return false;
 }
 
-/* Those of the ledger. */
+/* Collects the contexts of the ledger. */
 static bool collect_ledger(const struct mf_store *store, struct mf_xtree *xtree)
 {
 	struct mf_ledger_entry entry;
@@ -110,7 +112,7 @@ static bool collect_ledger(const struct mf_store *store, struct mf_xtree *xtree)
 		context = &xtree->contexts[xtree->n_contexts++];
 		context->node = entry.node;
 		memcpy(context->values, entry.values, sizeof(context->values));
-		/* Read between what one thread has taken away and another has added. */
+		/* Negative if it was read while one thread had subtracted and another not yet added. */
 		for (size_t j = 0; j < MF_LEDGER_VALUES; j++)
 			if ((int64_t)context->values[j] < 0)
 				context->values[j] = 0;
@@ -126,7 +128,7 @@ int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struc
 	*xtree = (struct mf_xtree){ 0 };
 	done = store->header->keeps_ledger ? collect_ledger(store, xtree) :
 					     collect_blocks(store, xtree);
-	/* After the stacks, whose objects are there by now. */
+	/* Read the objects after the stacks, so that all objects of the stacks are included. */
 	rc = done ? mf_collect_objects(store, &xtree->collection, err) :
 		    mf_error_set(err, -ENOMEM, "not enough memory to read what was allocated");
 	xtree->collection.store = store;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An execution tree of memory: bytes and blocks of each stack, with nothing filtered but what is below
- * main, as Valgrind's --xtree-memory has it. Of blocks that live, and, where a ledger was kept,
- * of all that was allocated and freed.
+ * An execution tree of memory: bytes and blocks of each stack, as in Valgrind's --xtree-memory. Only frames below main
+ * are filtered. It counts live blocks and, if a ledger was kept, all allocations and frees.
  */
 #ifndef MASSIF_REPORT_XTREE_H
 #define MASSIF_REPORT_XTREE_H
@@ -19,39 +18,45 @@
 #include "symbols/symbolizer.h"
 
 struct mf_xtree_context {
-	uint32_t node; /* of the trie: the stack's innermost; MF_NODE_ROOT: see below */
+	uint32_t node; /* trie node of the innermost frame; MF_NODE_ROOT: see below */
 	uint64_t values[MF_LEDGER_VALUES]; /* the events of the file, in its order */
 };
 
-/* The stack of a block that --ignore-fn leaves out is not kept: it is one frame without a name. */
+/* The stack of a block that --ignore-fn excludes is not kept; it is shown as one frame without a name. */
 
 struct mf_xtree {
-	struct mf_collection collection; /* objects; profile.cmd is yours to set */
-	uint32_t n_events; /* the first ones of struct mf_ledger_entry */
-	struct mf_xtree_context *contexts; /* in the order of their first appearance */
+	struct mf_collection collection; /* objects; the caller sets profile.cmd */
+	uint32_t n_events; /* how many values of struct mf_ledger_entry are used: the first ones */
+	struct mf_xtree_context *contexts; /* in the order in which they were first seen */
 	size_t n_contexts;
 };
 
-/* What a writer needs to know beside the tree. */
+/* What a writer needs besides the tree. */
 struct mf_xtree_file {
-	bool compress; /* names of files and functions are numbered: Callgrind's format only */
+	bool compress; /* number the names of files and functions; only in Callgrind's format */
 	pid_t pid;
 	int64_t time_ms;
 };
 
-/* As mf_collect(): @store must live as long; *@xtree is to be released, and must not move. */
+/*
+ * Collects *@xtree from @store, which must outlive it. Do not move *@xtree; release it with mf_xtree_release(). Returns
+ * 0 or -errno.
+ */
 int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struct mf_error *err);
 void mf_xtree_release(struct mf_xtree *xtree);
 
-/* The values of a stack, as files name them: one word, and one line. */
+/* The names of the values in output files: one word, and one line. */
 extern const struct mf_xtree_event {
 	const char *name, *text;
 } mf_xtree_events[MF_LEDGER_VALUES];
 
-/* The frames of context @number of @source, a struct mf_xtree, innermost first: at least one. */
+/*
+ * Copies the frames of context @number of @source, a struct mf_xtree, to @frames, innermost first. Returns their
+ * number, at least one.
+ */
 uint32_t mf_xtree_read_context(const void *source, uint32_t number, struct mf_frame *frames);
 
-/* @options for a tree that leaves nothing out: whole stacks, and none too small to be shown. */
+/* Returns @options changed for a tree that omits nothing: whole stacks, and no threshold. */
 struct mf_report_options mf_xtree_options(const struct mf_report_options *options);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An execution tree of memory in Massif's format.
+// Writes an execution tree of memory in Massif's format.
 
 #include "report/xtree_massif.h"
 
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "report/massif_file.h"
 
-/* A snapshot for each event, all of the same moment. */
+/* Writes one snapshot for each event, all of the same moment. */
 int mf_xtree_massif_write(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			  const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			  struct mf_error *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An execution tree of memory in Massif's format, as Valgrind writes it into files named *.ms. */
+/* Writes an execution tree of memory in Massif's format, as Valgrind does for files named *.ms. */
 #ifndef MASSIF_REPORT_XTREE_MASSIF_H
 #define MASSIF_REPORT_XTREE_MASSIF_H
 
 #include "report/xtree.h"
 
-/* As mf_massif_file_write(). */
+/* A writer, see writers.h. */
 int mf_xtree_massif_write(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			  const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			  struct mf_error *err);
