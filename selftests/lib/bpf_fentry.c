@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An empty BPF program at the entry of a kernel function, with no library for it.
+// Attaches an empty BPF program to the entry of a kernel function, without libbpf.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -13,7 +13,7 @@
 
 #include "selftests/lib/bpf_fentry.h"
 
-/* Bytes of what follows a type, by its kind: once, and for each of its members. */
+/* Size of the data that follows a BTF type of each kind: a fixed part, and a part per member. */
 static const struct {
 	uint8_t once, each;
 } follows[] = {
@@ -29,7 +29,7 @@ static const struct {
 	[BTF_KIND_ENUM64]	= { 0, sizeof(struct btf_enum64) },
 };
 
-/* The number of a function in the kernel's types. */
+/* Returns the BTF type id of @function in @data. */
 static int find(const char *data, size_t size, const char *function)
 {
 	const struct btf_header *header = (const void *)data;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads one capture; who reads many of them does it from the newest to the oldest in one go. */
+/*
+ * Reads a single version of the trees. To read many versions, go from the newest to the oldest with one
+ * mf_rewind instead.
+ */
 #ifndef MASSIF_SELFTESTS_CAPTURE_READ_H
 #define MASSIF_SELFTESTS_CAPTURE_READ_H
 
@@ -7,7 +10,7 @@
 
 #include "model/rewind.h"
 
-/* As mf_rewind_to() from the present. */
+/* Parameters and result are those of mf_rewind_to(), starting at the present. */
 static inline uint32_t capture_read(const struct mf_store *store, uint64_t capture, uint64_t *bytes,
 				    uint32_t max)
 {

@@ -23,7 +23,7 @@ static inline bool case_is_wanted(const struct __test_metadata *test, const char
 	return false;
 }
 
-/* Takes the other cases out of the harness's lists. If no case is left, the test fails. */
+/* Removes all other cases from the harness's lists. If no case is left, the test fails. */
 static inline void select_cases(void)
 {
 	const char *patterns = getenv("MASSIF_CASES");
@@ -49,7 +49,7 @@ static inline void select_cases(void)
 	}
 }
 
-/* The harness's main() calls this. */
+/* Replaces the function that the harness's main() calls. */
 #define test_harness_run(argc, argv) (select_cases(), test_harness_run(argc, argv))
 
 #endif

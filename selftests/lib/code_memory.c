@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// In the place of preload/core/own_memory.c, for tests of patches alone.
+// Replaces preload/core/own_memory.c in tests that link only the patching code.
 
 #include "selftests/lib/code_memory.h"
 

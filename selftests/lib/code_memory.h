@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What patches have mapped for code, in tests of patches alone. */
+/* Records the memory that patches map for code, in tests that link only the patching code. */
 #ifndef MASSIF_SELFTESTS_CODE_MEMORY_H
 #define MASSIF_SELFTESTS_CODE_MEMORY_H
 

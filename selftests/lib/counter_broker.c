@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Answers perf_event_open(2) in the kernel's place, by a seccomp filter that tells another process of it.
+// Answers perf_event_open(2) instead of the kernel: a seccomp filter passes the calls to another process.
 
 #include "selftests/lib/counter_broker.h"
 
@@ -29,7 +29,7 @@
 
 static struct counter_broker *broker;
 
-/* In the process that answers. */
+/* State of the answering process. */
 static struct perf_event_mmap_page *pages[PAGES_MAX];
 static uint32_t n_pages;
 
@@ -57,7 +57,10 @@ static int open_time(pid_t thread)
 	return (int)syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* As the kernel does, whose reader is never on another processor. */
+/*
+ * Updates a page as the kernel does. The real reader never runs on another processor, so no more ordering is
+ * needed.
+ */
 static void change(struct perf_event_mmap_page *page, uint32_t index, uint64_t offset)
 {
 	__atomic_add_fetch(&page->lock, 1, __ATOMIC_SEQ_CST);
@@ -93,7 +96,7 @@ static void tick(void)
 	}
 }
 
-/* From now on rdpmc counts. What was counted until now, it goes on from. */
+/* Makes rdpmc usable; it continues from the count reached so far. */
 static void get_ready(void)
 {
 	broker->ready = 1;
@@ -102,8 +105,8 @@ static void get_ready(void)
 }
 
 /*
- * Is it the call that a thread makes for a counter of its own instructions? What cannot be seen, because
- * only a debugger's children may be looked at, is taken to be.
+ * Returns whether the call opens a counter of the calling thread's own instructions. If the arguments cannot be
+ * read (only a debugger's children may be), assume that it does.
  */
 static bool is_expected(const struct seccomp_notif *asked)
 {
@@ -148,7 +151,7 @@ static void answer_one(int listener)
 {
 	struct seccomp_notif asked = { 0 };
 
-	/* A signal may have come instead. */
+	/* poll() may also return because of a signal. */
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked))
 		return;
 	if (!asked.data.args[0]) {
@@ -165,7 +168,7 @@ static void answer_one(int listener)
 		give(listener, &asked);
 }
 
-/* Until nobody is left who could ask. */
+/* Answers until no process with the filter is left. */
 static void answer(int listener)
 {
 	struct pollfd polled = { .fd = listener, .events = POLLIN };
@@ -211,7 +214,10 @@ static int receive_descriptor(int socket)
 	return fd;
 }
 
-/* Nobody's child, with none of the descriptors that others wait to be closed. */
+/*
+ * Starts the answering process. It is no child of the test, and closes all other descriptors, because the test
+ * waits for their end.
+ */
 static void start_answering(int sockets[2])
 {
 	pid_t pid = fork();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs massif-ctl, or any other program, and keeps what it said.
+// Runs massif-ctl or another program and collects its output.
 
 #include "selftests/lib/ctl_run.h"
 
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a test cannot do without; its harness reports the abort. */
+/* Aborts if something that the test needs fails; the harness reports the abort. */
 static void need(bool fine, const char *what)
 {
 	if (fine)
@@ -65,7 +65,7 @@ const char *ctl_target(const char *name)
 	return path;
 }
 
-/* A descriptor that reads @text from its start. */
+/* Returns a descriptor from which @text can be read. */
 static int text_descriptor(const char *text)
 {
 	size_t length = strlen(text);
@@ -249,9 +249,9 @@ static bool next_line(const char **text, const char *format, void *value)
 	int length = -1;
 	char line[256];
 
-	/* A copy, because sscanf() measures all of the text that it is given. */
+	/* A copy of one line, because sscanf() measures the whole text it is given. */
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(*text, "\n"), *text);
-	/* Every format ends in %n: without it the line differs somewhere. */
+	/* Every format ends in %n, so a line that differs anywhere leaves length unset. */
 	if (value)
 		sscanf(line, format, value, &length);
 	else
@@ -262,7 +262,7 @@ static bool next_line(const char **text, const char *format, void *value)
 	return true;
 }
 
-/* Takes a tree's entry and, as often as it says, the entries below it. */
+/* Parses a tree entry and, recursively, as many entries below it as it announces. */
 static bool take_tree(const char **text, unsigned int depth)
 {
 	const char *end = strchr(*text, '\n'), *line = *text + depth;

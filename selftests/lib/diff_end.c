@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a file of Valgrind's Massif would be if it looked for a peak at the program's end.
+// Adds a peak check at the program's end to a file of Valgrind's Massif.
 
 #include "selftests/lib/diff_end.h"
 
@@ -15,7 +15,7 @@
 #define PEAK	      "heap_tree=peak\n"
 
 struct snapshot {
-	const char *fields, *tree, *end; /* from time= on, from heap_tree= on, and behind */
+	const char *fields, *tree, *end; /* the text from time=, from heap_tree=, and after the snapshot */
 	int64_t time;
 	uint64_t total;
 	bool is_peak, goes;
@@ -75,7 +75,7 @@ static int neighbour(const struct file *file, int i, int step)
 	return i;
 }
 
-/* As often as half their number, the snapshot goes whose neighbours are closest; the first among equals. */
+/* Removes half of the snapshots, each time the one whose neighbours are closest in time, the first one if equal. */
 static void cull(struct file *file)
 {
 	struct snapshot *s = file->snapshots;
@@ -101,7 +101,7 @@ static void cull(struct file *file)
 	}
 }
 
-/* The tree of @s, of the kind that it has now. */
+/* Prints the tree of @s in its present kind. */
 static void print_tree(const struct snapshot *s, FILE *out)
 {
 	const char *tree = strchr(s->tree, '\n') + 1;
@@ -180,7 +180,7 @@ char *diff_end_add(const char *theirs, const char *end, const char *ours, const 
 	return text;
 }
 
-/* Takes @by from the number behind @label. */
+/* Subtracts @by from the number after @label. */
 static void subtract(char *log, const char *label, unsigned long by)
 {
 	char *at = strstr(log, label), *end, number[16];
@@ -204,7 +204,7 @@ void diff_end_remove_from_log(char *log)
 		return;
 	if (!sums)
 		sums = log + strlen(log);
-	/* The line before it, if it is of what was skipped until then. */
+	/* Include the preceding line if it counts skipped snapshots. */
 	for (line = end - (end > log); line > log && line[-1] != '\n'; line--)
 		;
 	if (begins(line, "  (skipped "))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a file of Valgrind's Massif would be if it looked for a peak at the program's end, as we do: then the
- * end is an event like any other, and the rules are known (Documentation/model.rst). Shares no code with ours.
+ * Computes what Valgrind's Massif would write if, like massif-ctl, it looked for a peak at the program's end.
+ * The end is then an event like any other, whose rules are known (Documentation/model.rst). Shares no code with
+ * massif-ctl.
  */
 #ifndef SELFTESTS_LIB_DIFF_END_H
 #define SELFTESTS_LIB_DIFF_END_H
@@ -9,21 +10,21 @@
 #include <stdbool.h>
 
 /*
- * @theirs is a massif.out file of a program that was run with @options and libdiff_end.so preloaded, @end what
- * that wrote, or NULL if it was not called: the program was killed. Then the last of @theirs is taken for the
- * end, which it is unless snapshots were left out, and its tree, if it has none, from @ours. Returns a
- * text to be freed; *@added: it has a snapshot more.
+ * Returns @theirs with a snapshot of the end added if due, to be freed; *@added says so. @theirs is the
+ * massif.out file of a program run with @options and with libdiff_end.so preloaded. @end is what that library
+ * wrote; NULL if it was not called because the program was killed. Then the last snapshot of @theirs is taken
+ * for the end (true unless snapshots were skipped), and its tree, if it has none, from @ours.
  */
 char *diff_end_add(const char *theirs, const char *end, const char *ours, const char *const *options,
 		   bool *added);
 
 /*
- * Takes out of @log, in place, what ours says of the snapshot of the end: its line, that of the attempts that were
- * skipped before, and a culling that followed. And from the sums.
+ * Removes from massif-ctl's @log, in place, what concerns the snapshot of the end: its line, that of the
+ * skipped snapshots before it, the culling after it, and its part of the counters.
  */
 void diff_end_remove_from_log(char *log);
 
-/* Takes what libdiff_end.so wrote out of the sums in @log: Massif counts it as a snapshot. */
+/* Subtracts from the counters in @log the allocation that libdiff_end.so made, which Massif counted as a snapshot. */
 void diff_end_uncount(char *log);
 
 #endif

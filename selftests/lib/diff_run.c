@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs one program under Valgrind's Massif and under ours, and compares what they wrote.
+// Runs a program under Valgrind's Massif and under massif-ctl, and compares the files.
 
 #include "selftests/lib/diff_run.h"
 
@@ -16,7 +16,7 @@
 
 #define VALGRIND "/usr/bin/valgrind"
 
-/* Who writes which file: massif.out.NAME. */
+/* The run that writes a file massif.out.NAME. */
 enum side { OURS, THEIRS, THEIRS_ADAPTED, N_SIDES };
 
 static const char *const side_names[N_SIDES] = { "ours", "theirs", "adapted" };
@@ -25,9 +25,9 @@ struct run {
 	enum side side;
 	pid_t pid;
 	int status;
-	char *text, *log; /* comparable */
-	char *raw;	  /* the text before that; of ours only */
-	bool ends;	  /* with a snapshot of the end */
+	char *text, *log; /* made comparable */
+	char *raw;	  /* unchanged text; for OURS only */
+	bool ends;	  /* contains a snapshot of the end */
 	const char *const *options;
 };
 
@@ -36,11 +36,11 @@ bool diff_can_run(void)
 	return access(VALGRIND, X_OK) == 0;
 }
 
-/* What set_up() is to prepare for. */
+/* Input of set_up(). */
 static enum side starting;
 static char *preload;
 
-/* The path of the file to which libdiff_end.so writes what there was at the end. */
+/* Returns the path of the file in which libdiff_end.so records the state at the end. */
 static const char *end_file(enum side side, char *path, size_t size)
 {
 	char directory[4000];
@@ -51,7 +51,7 @@ static const char *end_file(enum side side, char *path, size_t size)
 	return path;
 }
 
-/* In the child. The option that names the file is the same for all, so that desc is, too. */
+/* Runs in the child. The option that names the file is the same for all runs, so that the desc line is, too. */
 static void set_up(void)
 {
 	char log[64], end[4096];
@@ -82,7 +82,7 @@ static const char *const *add_words(const char **to, const char *const *words)
 	return to;
 }
 
-/* The shared objects to preload for Valgrind: ours that tells of the end, and @library, unless it is NULL. */
+/* Returns the LD_PRELOAD list for Valgrind: libdiff_end.so and, unless NULL, @library. */
 static char *make_preload(const char *library)
 {
 	char *first = strdup(ctl_target("libdiff_end.so")), *both;
@@ -95,7 +95,7 @@ static char *make_preload(const char *library)
 	return both;
 }
 
-/* @library: to be preloaded, too, or NULL. */
+/* @library: preloaded in addition, or NULL. */
 static void start(struct run *run, enum side side, const char *const *options, const char *target,
 		  const char *const *args, const char *library)
 {
@@ -132,7 +132,7 @@ static bool begins(const char *line, const char *word)
 	return strncmp(line, word, strlen(word)) == 0;
 }
 
-/* The entry to a thread: Valgrind knows clone only, the system would rather use clone3. */
+/* Returns the entry frame of a thread. Under Valgrind it is clone(), on a native system clone3(). */
 static const char *thread_entry(const char *text)
 {
 	static const char *const names[] = { ": clone (clone.S:", ": clone3 (clone3.S:" };
@@ -145,8 +145,8 @@ static const char *thread_entry(const char *text)
 }
 
 /*
- * Below the frame that has no caller Valgrind walks on, over what is on the stack there: counts of
- * arguments and the like, and addresses of the stack, which it puts below 0x2000000000.
+ * Returns whether a line lies below the outermost frame. Valgrind continues to walk there, over counts of
+ * arguments and addresses of the stack, which it places below 0x2000000000.
  */
 static bool is_below_all(const char *line)
 {
@@ -182,13 +182,13 @@ static char *copy_tree_line(char *to, const char *line, const char *end)
 }
 
 /*
- * A copy of a massif.out with each address as 0xADDRESS, the entries of threads alike, nothing
- * below the frame that has no caller and, without @head, no desc and cmd.
+ * Returns a copy of a massif.out file in which all addresses are 0xADDRESS, thread entries are equal, frames
+ * below the outermost are removed and, without @head, desc and cmd, too.
  */
 static char *make_comparable(const char *text, bool head)
 {
 	char *copy = malloc(strlen(text) * 2 + 1), *to = copy, *parent = copy;
-	size_t left_out = SIZE_MAX; /* the depth from which on lines are left out */
+	size_t left_out = SIZE_MAX; /* lines at this depth or deeper are dropped */
 	const char *end, *parent_line = text;
 
 	if (!copy)
@@ -222,9 +222,9 @@ static char *make_comparable(const char *text, bool head)
 }
 
 /*
- * Copies a line of the account to @to. How many frames below main were left out depends on what
- * Valgrind finds on the stack below the frame that has no caller. Its realloc(NULL, n) is its malloc,
- * called by realloc, and its posix_memalign its memalign: either name stands for both.
+ * Copies a line of Massif's log to @to. The number of frames removed below main depends on what Valgrind finds
+ * on the stack below the outermost frame. In Valgrind, realloc(NULL, n) appears as malloc called by realloc,
+ * and posix_memalign as memalign: either name stands for both.
  */
 static char *copy_account_line(char *to, const char *line, const char *end)
 {
@@ -248,8 +248,8 @@ static char *copy_account_line(char *to, const char *line, const char *end)
 }
 
 /*
- * What Massif says of its work is in lines of "--PID-- Massif: ". Its list of allocation functions
- * is left out: that of 3.27 is not that of 3.19.
+ * Extracts Massif's log, the lines with "--PID-- Massif: ". Its list of allocation functions is dropped,
+ * because that of 3.27 differs from that of 3.19.
  */
 static char *extract_account(const char *log)
 {
@@ -276,7 +276,7 @@ static char *extract_account(const char *log)
 	return account;
 }
 
-/* Ours has the end, in the file and in the account; theirs is given it in the file. */
+/* Makes the two comparable at the end: removes the end from our log, and adds it to their file. */
 static char *equalise_end(struct run *run, char *text, const struct run *ours)
 {
 	char path[4096], *end, *with_end;
@@ -296,7 +296,7 @@ static char *equalise_end(struct run *run, char *text, const struct run *ours)
 	return with_end;
 }
 
-/* Waits for the run's end and reads what it wrote. @ours has been. */
+/* Waits for the run to end and reads its files. For the runs under Valgrind, @ours must be finished. */
 static bool finish(struct run *run, const struct diff_scenario *scenario, const struct run *ours)
 {
 	char name[64], *text, *log;
@@ -329,7 +329,7 @@ static bool finish(struct run *run, const struct diff_scenario *scenario, const 
 	return false;
 }
 
-/* Prints where @a and @b begin to differ. */
+/* Prints the first difference of @a and @b. */
 static void show_difference(const char *a, const char *b)
 {
 	const char *snapshot = a;
@@ -359,7 +359,7 @@ static bool are_equal(const char *ours, const char *theirs)
 	return false;
 }
 
-/* Are both equal but for times and, within the bounds of @scenario, extra bytes? */
+/* Returns whether both are equal except for times and, within the bounds of @scenario, extra bytes. */
 static bool equal_but_extra(const char *ours, const char *theirs,
 			    const struct diff_scenario *scenario)
 {
@@ -389,7 +389,7 @@ static bool equal_but_extra(const char *ours, const char *theirs,
 	return false;
 }
 
-/* @text with the descriptions in all lines that contain @words replaced by ???. */
+/* Returns a copy of @text with the descriptions in all lines that contain @words replaced by ???. */
 static char *remove_names(const char *text, const char *words)
 {
 	char *copy = malloc(strlen(text) + 1), *to = copy;
@@ -479,9 +479,9 @@ bool diff_run(const struct diff_scenario *scenario)
 	struct run runs[N_SIDES] = { 0 };
 	bool fine;
 
-	/* A file of the scenario before must not stand for one that was not written. */
+	/* A file left by the previous scenario must not be taken for a new one. */
 	ctl_remove_files("massif.out.");
-	/* At once: Valgrind's takes most of the time. */
+	/* Run all at the same time: Valgrind's runs take the longest. */
 	if (!scenario->options_are_new)
 		start(&runs[THEIRS], THEIRS, options, scenario->target, args, NULL);
 	start(&runs[OURS], OURS, options, scenario->target, args, NULL);

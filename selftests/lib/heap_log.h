@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a program under libheap_log.so (selftests/targets) calls of the allocator, call by call, as the
- * allocator itself sees it: below the shim, which calls it.
+ * A log of all allocator calls of a program under libheap_log.so (selftests/targets), as the allocator itself
+ * sees them. That library is loaded below the shim, which calls it.
  */
 #ifndef MASSIF_SELFTESTS_HEAP_LOG_H
 #define MASSIF_SELFTESTS_HEAP_LOG_H
 
 #include <stdint.h>
 
-/* The descriptor of the memory where the log goes; and its size. */
+/* The descriptor of the log's memory, and its size. */
 #define HEAP_LOG_FD    90
 #define HEAP_LOG_BYTES (256u << 20)
 
-#define HEAP_LOG_SITES	 17  /* 0: none of the program's own */
+#define HEAP_LOG_SITES	 17  /* 0: not one of the program's own sites */
 #define HEAP_LOG_THREADS 1024
-#define HEAP_LOG_SPAN	 256 /* bytes of code of a site at most */
+#define HEAP_LOG_SPAN	 256 /* maximum code size of a site in bytes */
 
 enum heap_log_what {
 	HEAP_LOG_NOTHING, /* not written yet */
-	HEAP_LOG_SITE,	  /* @site has its code at @address */
-	HEAP_LOG_ALLOC,	  /* @size bytes at @address; after it was done */
-	HEAP_LOG_FREE,	  /* before it is done */
-	HEAP_LOG_REALLOC, /* of @address begins; before it is done */
-	HEAP_LOG_MOVED,	  /* and has ended: @size bytes at @address */
+	HEAP_LOG_SITE,	  /* the code of @site is at @address */
+	HEAP_LOG_ALLOC,	  /* @size bytes were allocated at @address; logged afterwards */
+	HEAP_LOG_FREE,	  /* logged before the free */
+	HEAP_LOG_REALLOC, /* realloc of @address begins; logged before it */
+	HEAP_LOG_MOVED,	  /* realloc has ended: @size bytes at @address */
 };
 
 struct heap_log_record {
@@ -31,7 +31,7 @@ struct heap_log_record {
 };
 
 struct heap_log {
-	uint64_t n; /* records, in one order for all threads */
+	uint64_t n; /* number of records, in one order for all threads */
 	struct heap_log_record records[];
 };
 

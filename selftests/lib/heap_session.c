@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a program under the shim and keeps the session's memory.
+// Runs a program under the shim and keeps the memory of the session.
 
 #include "selftests/lib/heap_session.h"
 

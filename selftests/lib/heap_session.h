@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs a program under the shim and keeps the session's memory, without massif-ctl between. */
+/* Runs a program under the shim without massif-ctl, and keeps the memory of the session. */
 #ifndef SELFTESTS_LIB_HEAP_SESSION_H
 #define SELFTESTS_LIB_HEAP_SESSION_H
 
@@ -11,35 +11,35 @@
 
 struct heap_session {
 	struct mf_store store;
-	void (*prepare)(struct mf_store *store); /* before the program runs; may be NULL */
-	void (*meanwhile)(struct mf_store *store); /* once in a millisecond or so; may be NULL */
-	const char *preload; /* below the shim; may be NULL */
-	uint64_t budget; /* of the session's address space; 0: any */
-	int status;	 /* as of waitpid(2) */
-	uint64_t cpu_ns; /* that the program and its children used */
+	void (*prepare)(struct mf_store *store); /* called before the program runs; may be NULL */
+	void (*meanwhile)(struct mf_store *store); /* called about every millisecond; may be NULL */
+	const char *preload; /* library to load below the shim; may be NULL */
+	uint64_t budget; /* address space for the session in bytes; 0: no limit */
+	int status;	 /* in the format of waitpid(2) */
+	uint64_t cpu_ns; /* CPU time of the program and its children */
 };
 
-/* @argv is NULL-terminated. Returns false, with the reason on stderr, if nothing could be run. */
+/* @argv is NULL-terminated. Returns false, with a message on stderr, if nothing could be run. */
 bool heap_session_run(struct heap_session *session, const char *const *argv);
 void heap_session_end(struct heap_session *session);
 
-/* What must agree at every moment: three ways to the same bytes. */
+/* The live bytes, computed in three ways that must always agree. */
 struct heap_session_sums {
 	uint64_t model;	   /* the model's running total */
-	uint64_t contexts; /* the sum over the contexts */
-	uint64_t blocks;   /* the sum over the live blocks */
+	uint64_t contexts; /* sum over all contexts */
+	uint64_t blocks;   /* sum over all live blocks */
 	uint64_t n_blocks;
 };
 
 struct heap_session_sums heap_session_sum(const struct heap_session *session);
 
 /*
- * Of the snapshots kept that have a tree, how many have one whose leaves do not add up to the
- * snapshot's heap; *@trees is how many have one.
+ * Returns the number of snapshots whose tree does not add up to the snapshot's heap bytes; *@trees is the
+ * number of snapshots with a tree.
  */
 uint32_t heap_session_unequal_trees(const struct heap_session *session, uint32_t *trees);
 
-/* How many live blocks have a size of @size bytes. */
+/* Returns the number of live blocks of @size bytes. */
 uint64_t heap_session_count(const struct heap_session *session, uint64_t size);
 
 #endif

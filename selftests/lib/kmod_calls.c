@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls of the module and of what it follows, each told by four bytes: for kmod_fuzz.
+// System calls to the module and events it follows, each encoded in four bytes, for kmod_fuzz.
 
 #include "selftests/lib/kmod_calls.h"
 
@@ -23,16 +23,16 @@
 #include <linux/massif.h>
 
 #define PAGE  4096UL
-#define SLOTS 4 /* descriptors of the device, and mappings, that a process has */
+#define SLOTS 4 /* number of open devices, and of mappings, per process */
 
-/* What the process that runs a program has. */
+/* The state of the process that executes the calls. */
 static struct {
 	int devices[SLOTS];
 	char *maps[SLOTS];
 	size_t sizes[SLOTS];
 	char *rings[SLOTS];
 	size_t ring_sizes[SLOTS];
-	char *page, *bad; /* a page, and an address behind which nothing is */
+	char *page, *bad; /* a valid page, and an address followed by an unmapped page */
 	pid_t victim;	  /* another process of the same user */
 } own;
 
@@ -47,7 +47,7 @@ static uint64_t edge(uint8_t choice)
 	return edges[choice % (sizeof(edges) / sizeof(edges[0]))];
 }
 
-/* Where an argument of @size bytes lies: mostly where it should. */
+/* Returns where to place an argument of @size bytes: usually in valid memory. */
 static void *place_of(uint8_t choice, const void *argument, size_t size)
 {
 	char *at = own.page;
@@ -171,7 +171,7 @@ static void do_hook(const struct kmod_call *call)
 	call_device(call, MASSIF_IOC_HOOK, &info, sizeof(info), call->c);
 }
 
-/* Stacks of one to sixteen words; in the last one something may be wrong. */
+/* Reports stacks of one to sixteen words as known; the last word may be wrong. */
 static void do_known(const struct kmod_call *call)
 {
 	uint64_t buffer[512] = { 0 };
@@ -263,7 +263,10 @@ static void do_change_ring(const struct kmod_call *call)
 		munmap(at, PAGE);
 		break;
 	case 4:
-		/* As the consumer, or as one that lies: where it may not, write() says so, and nobody dies. */
+		/*
+		 * Writes as the consumer, or with wrong values. write() reports an error where writing is not
+		 * permitted; a direct store would end the process.
+		 */
 		{
 			uint64_t words[2] = { edge(call->c), edge((uint8_t)(call->c + call->b)) };
 			int pipes[2];
@@ -337,7 +340,7 @@ static void do_change_map(const struct kmod_call *call)
 		mlock(at, own.sizes[i]);
 		break;
 	case 6:
-		/* Touched by the kernel, which does not die of it. */
+		/* The kernel writes there, so a bad address gives an error instead of a signal. */
 		if (getrandom(at, own.sizes[i], 0) < 0)
 			errno = 0;
 		break;

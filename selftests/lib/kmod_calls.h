@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Calls of the module and of what it follows, each told by four bytes: for kmod_fuzz. */
+/* System calls to the module and events it follows, each encoded in four bytes, for kmod_fuzz. */
 #ifndef SELFTESTS_LIB_KMOD_CALLS_H
 #define SELFTESTS_LIB_KMOD_CALLS_H
 
@@ -34,16 +34,16 @@ enum kmod_call_kind {
 
 struct kmod_call {
 	uint8_t what; /* enum kmod_call_kind, modulo KMOD_CALLS */
-	uint8_t a, b, c; /* its arguments, in its own way */
+	uint8_t a, b, c; /* arguments, interpreted by each call */
 };
 
-/* The calling process makes calls from now on. @victim: another process of the same user, to attach to. */
+/* Prepares the calling process for kmod_calls_make(). @victim: another process of the same user, to attach to. */
 void kmod_calls_begin(pid_t victim);
 
-/* Whatever the bytes are: it fails, or does something. It may wait for ever, or end the process. */
+/* Executes a call; all byte values are valid. It may fail, block for ever, or end the process. */
 void kmod_calls_make(const struct kmod_call *call);
 
-/* Closes all that is open of the device. */
+/* Closes all devices that are open. */
 void kmod_calls_end(void);
 
 /* Maps, touches and unmaps a few pages. */

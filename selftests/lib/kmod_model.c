@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Replays records to sets of intervals and checks every total: the test's own truth.
+// Replays records into sets of intervals and checks every total, independently of massif-ctl.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ void kmod_intervals_destroy(struct kmod_intervals *map)
 	*map = (struct kmod_intervals){ 0 };
 }
 
-/* The first interval that ends behind address. */
+/* Returns the first interval that ends after @address. */
 static size_t find(const struct kmod_intervals *map, uint64_t address)
 {
 	size_t low = 0, high = map->count;
@@ -53,7 +53,7 @@ static size_t find(const struct kmod_intervals *map, uint64_t address)
 	return low;
 }
 
-/* Makes [start, end) free, or with mapped, one interval. */
+/* Marks [start, end) as free or mapped. */
 static void set(struct kmod_intervals *map, uint64_t start, uint64_t end, bool mapped)
 {
 	struct kmod_interval parts[3];
@@ -74,7 +74,7 @@ static void set(struct kmod_intervals *map, uint64_t start, uint64_t end, bool m
 		map->pages -= (map->at[i].end - map->at[i].start) / PAGE;
 	for (i = 0; i < n; i++)
 		map->pages += (parts[i].end - parts[i].start) / PAGE;
-	/* Two more than there were, at most. */
+	/* At most two intervals are added. */
 	map->at = grown(map->at, map->count + 2, &map->space, sizeof(*map->at));
 	memmove(map->at + first + n, map->at + last, (map->count - last) * sizeof(*map->at));
 	memcpy(map->at + first, parts, n * sizeof(*parts));
@@ -86,7 +86,7 @@ uint64_t kmod_intervals_pages(const struct kmod_intervals *map)
 	return map->pages;
 }
 
-/* The end of the run of neighbours that begins at *i, which moves behind it. */
+/* Returns the end of the adjacent intervals that begin at *i, and advances *i past them. */
 static uint64_t run_end(const struct kmod_intervals *map, size_t *i)
 {
 	uint64_t end = map->at[(*i)++].end;
@@ -119,7 +119,7 @@ int kmod_intervals_read(struct kmod_intervals *map, const char *path)
 		return -errno;
 	*map = (struct kmod_intervals){ 0 };
 	while (fgets(line, sizeof(line), file))
-		/* Not a mapping of the process, but of the kernel. */
+		/* [vsyscall] is a mapping of the kernel, not of the process. */
 		if (!strstr(line, "[vsyscall]") &&
 		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
 			append(map, start, end);
@@ -184,7 +184,7 @@ static void add(struct kmod_model *model, uint32_t id, uint32_t tgid, uint32_t e
 	model->targets[model->count++] = (struct kmod_target){
 		.id = id, .tgid = tgid, .execs = execs,
 	};
-	/* A million operations make ten thousands, and each record asks for one. */
+	/* Grow in large steps: a test can have tens of thousands of targets, and every record looks one up. */
 	while (id >= model->ids) {
 		size_t had = model->ids;
 
@@ -259,7 +259,7 @@ static void on_resync(struct kmod_model *model, const struct massif_rec_resync *
 	}
 }
 
-/* rss is the sum of all changes, but for what BASE puts right. */
+/* The total is the sum of all changes, except for BASE records, which correct it. */
 static void on_resident(struct kmod_model *model, const struct massif_rec_resident *rec,
 			struct kmod_target *target)
 {
@@ -290,7 +290,7 @@ static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
 	size_t i;
 
 	model->lost += rec->count;
-	/* Children that are not followed: nothing is missing of the target itself. */
+	/* A child could not be followed; the records of the target itself are complete. */
 	if (rec->reason == MASSIF_LOST_MEMORY)
 		return;
 	for (i = 0; i < model->count; i++)
@@ -331,7 +331,7 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 	case MASSIF_REC_STACK:
 	case MASSIF_REC_NAME:
 	case MASSIF_REC_ARGS:
-	/* Of what is resident in mappings that are known. */
+	/* Moves resident pages between known mappings. */
 	case MASSIF_REC_MOVE:
 		return 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Loads and unloads massif.ko, and what else the tests need in the kernel.
+// Loads and unloads massif.ko and the test modules.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

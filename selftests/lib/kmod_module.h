@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Loads and unloads massif.ko, and what else the tests need in the kernel. */
+/* Loads and unloads massif.ko and the test modules. */
 #ifndef SELFTESTS_LIB_KMOD_MODULE_H
 #define SELFTESTS_LIB_KMOD_MODULE_H
 
-/* massif.ko, or $MASSIF_KO, with parameters as for insmod. 0 or -errno. */
+/* Loads massif.ko, or $MASSIF_KO, with parameters as for insmod. Returns 0 or -errno. */
 int kmod_module_load(const char *parameters);
 
-/* The tests' own, name without .ko: what is loaded already is as good. */
+/* Loads a test module, @name without .ko; succeeds if it is already loaded. */
 int kmod_module_load_own(const char *name);
 
-/* 0 or -errno: -EWOULDBLOCK while it is in use. */
+/* Returns 0 or -errno: -EWOULDBLOCK while the module is in use. */
 int kmod_module_unload(const char *name);
 
-/* The same, with patience: a thread that is about to return to user mode may hold it a moment longer. */
+/* The same, but retries: a thread returning to user mode may still hold the module. */
 int kmod_module_unload_soon(const char *name);
 
-/* How many users massif.ko has; -1 if it is not loaded. */
+/* Returns the number of users of massif.ko; -1 if it is not loaded. */
 int kmod_module_users(void);
 
 #endif

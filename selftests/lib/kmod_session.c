@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A test's own small consumer of /dev/massif, independent of the product's.
+// A small consumer of /dev/massif for tests, independent of massif-ctl's.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -73,7 +73,7 @@ int kmod_session_allow(void)
 	return setrlimit(RLIMIT_MEMLOCK, &limit) ? -errno : 0;
 }
 
-/* In a mount namespace of its own, another node of the device. */
+/* Creates a second node of the device with mode 0666, visible in a new mount namespace only. */
 static int let_everybody_open(void)
 {
 	char node[PATH_MAX];
@@ -190,7 +190,7 @@ void kmod_session_release(struct kmod_session *session)
 	__atomic_store_n(&session->consumer->tail, session->tail, __ATOMIC_RELEASE);
 }
 
-/* Of a kernel that is slow: as many times the time. */
+/* Returns the factor for timeouts on slow kernels. */
 static long patience(void)
 {
 	const char *factor = getenv("MASSIF_PATIENCE");
@@ -206,7 +206,10 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Where the program writes faster than is read, the end may be far: the module has some back before. */
+/*
+ * If the program writes faster than the test reads, the end may never come; so release memory to the module
+ * after this many bytes.
+ */
 #define RELEASE_BYTES	(1 << 20)
 
 int kmod_session_drain(struct kmod_session *session, int timeout_ms,
@@ -233,9 +236,7 @@ int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 		}
 		kmod_session_release(session);
 		released = session->tail;
-		/*
-		 * The end was said before the last records were read: nothing can be behind them.
-		 */
+		/* POLLHUP was set before the last records were read, so no more can follow. */
 		if (pfd.revents & POLLHUP)
 			return 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif.out files as text.
+// Reads massif.out files as text.
 
 #include "selftests/lib/massif_text.h"
 
@@ -92,7 +92,7 @@ struct massif_text_reach massif_text_reach(const char *text, const char *const *
 		uint64_t bytes;
 		char *end;
 
-		/* Not sscanf, which measures the rest of the text at each call. */
+		/* sscanf() would measure the rest of the text at each call. */
 		if (depth >= DEPTH_MAX || line[depth] != 'n')
 			break;
 		children = strtoul(line + depth + 1, &end, 10);

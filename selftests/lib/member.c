@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A member of a session that is busy all the time, and what is accounted of it, held to /proc.
+// A busy member of a session, whose records are compared with /proc.
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -47,14 +47,14 @@ static void *read_records(void *arg)
 {
 	struct member *member = arg;
 
-	/* Of this thread: it shall keep up with whatever the storm has members do. */
+	/* Of this thread only, so that it keeps up with the records. */
 	setpriority(PRIO_PROCESS, 0, -15);
 	while (!__atomic_load_n(&member->stop, __ATOMIC_ACQUIRE)) {
 		struct pollfd pfd = { .fd = member->session.fd, .events = POLLIN };
 
 		poll(&pfd, 1, 20);
 		drain(member);
-		/* Nobody is left, which poll() goes on saying. */
+		/* No process is left; poll() continues to return at once. */
 		if (pfd.revents & POLLHUP)
 			usleep(1000);
 	}
@@ -131,7 +131,7 @@ int member_start(struct member *member, bool faults)
 	return err;
 }
 
-/* What /proc/PID/smaps has of resident pages. */
+/* Resident pages according to /proc/PID/smaps. */
 struct resident {
 	int64_t anon, other, swap;
 };
@@ -154,7 +154,7 @@ static bool read_resident(pid_t pid, struct resident *resident)
 			resident->other += kb / 4;
 		else if (sscanf(line, "Anonymous: %" SCNd64, &kb) == 1)
 			resident->anon += kb / 4;
-		/* What a shared file has in the swap is not the process's. */
+		/* Swapped pages of a shared file do not count for the process. */
 		else if (sscanf(line, "Swap: %" SCNd64, &kb) == 1 && kind == 'p')
 			resident->swap += kb / 4;
 	}
@@ -163,7 +163,7 @@ static bool read_resident(pid_t pid, struct resident *resident)
 	return true;
 }
 
-/* Writes the difference, or nothing, to text. False if there is any. */
+/* Compares and describes the differences in @text. Returns false if there are any. */
 static bool compare(struct member *member, char *text, size_t size)
 {
 	struct kmod_target *target = kmod_model_find(&member->model, (uint32_t)member->pid, 0);
@@ -193,8 +193,8 @@ static bool compare(struct member *member, char *text, size_t size)
 }
 
 /*
- * A thread that rests may have to return from a system call yet, and the kernel's own threads may be amid
- * something: so what is equal once is.
+ * Retries until equal: a resting thread may still be returning from a system call, and kernel threads may be in
+ * the middle of an operation.
  */
 static bool becomes_equal(struct member *member, const char *when)
 {
@@ -206,7 +206,10 @@ static bool becomes_equal(struct member *member, const char *when)
 		uint32_t remaining;
 
 		drain(member);
-		/* What was lost is told by the next record, and who rests makes none: the consumer asks. */
+		/*
+		 * A loss is reported with the next record, but a resting member produces none, so request a
+		 * resync.
+		 */
 		if (!kmod_session_status(&member->session, &status) && status.out_of_sync)
 			kmod_session_resync(&member->session, &remaining);
 		drain(member);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a member does all the time: it maps, touches, gives back, forks, executes, in four or five threads.
+// The work of a busy member: maps, touches and frees memory, forks and executes, in four or five threads.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -24,11 +24,11 @@
 #define PAGE		4096ul
 #define HUGE		(2ul << 20)
 #define HEAP_PAGES	(4 * HUGE / PAGE)
-#define CHUNK		64	/* pages, of the heap */
+#define CHUNK		64	/* pages of the heap */
 #define FILE_PAGES	64
 
 static struct member_shared *shared;
-static char *heap;	/* memory that stays mapped and whose pages come and go */
+static char *heap;	/* stays mapped while its pages come and go */
 
 static uint32_t next(uint32_t *seed)
 {
@@ -47,14 +47,14 @@ static char *map(size_t pages, int flags)
 	return at;
 }
 
-/* One byte of each. */
+/* Writes one byte to each page. */
 static void touch(char *at, size_t pages, int value)
 {
 	for (size_t i = 0; i < pages; i++)
 		((volatile char *)at)[i * PAGE] = (char)value;
 }
 
-/* Mappings of their own that are grown, cut and moved. */
+/* Grows, cuts and moves mappings of the calling thread. */
 static void change_mappings(uint32_t *seed)
 {
 	size_t pages = 4 + next(seed) % 60;
@@ -92,7 +92,7 @@ static void change_mappings(uint32_t *seed)
 	munmap(at, pages * PAGE);
 }
 
-/* Pages of the heap, which come and go; many have the same content, and some are huge. */
+/* Touches and frees pages of the heap; many have equal contents, and some are huge pages. */
 static void change_pages(uint32_t *seed)
 {
 	static const int advice[] = {
@@ -113,7 +113,7 @@ static void change_pages(uint32_t *seed)
 		memset(at, 0x5a, CHUNK * PAGE);
 }
 
-/* A file in memory that becomes shorter and longer, and pages of the program's own. */
+/* Changes the size of a file in memory that is mapped, and touches pages of the program's own file. */
 static void change_file(uint32_t *seed, int file, char *at)
 {
 	size_t pages = 1 + next(seed) % FILE_PAGES;
@@ -125,7 +125,7 @@ static void change_file(uint32_t *seed, int file, char *at)
 	madvise((void *)((uintptr_t)member_life & ~(PAGE - 1)), PAGE, MADV_DONTNEED);
 }
 
-/* A child that writes to what it shares with its parent; one of sixteen executes a program. */
+/* Forks a child that writes to memory shared copy-on-write with its parent; one in sixteen executes a program. */
 static void have_child(uint32_t *seed)
 {
 	static char *const program[] = { "/bin/true", NULL };
@@ -147,7 +147,7 @@ static void have_child(uint32_t *seed)
 	__atomic_add_fetch(&shared->programs, executes, __ATOMIC_RELAXED);
 }
 
-/* Memory whose pages another process brings. */
+/* Touches memory whose pages another process provides. */
 static void wait_for_page(uint32_t *seed)
 {
 	char *at = (char *)(uintptr_t)shared->missing + next(seed) % MEMBER_MISSING * PAGE;
@@ -163,7 +163,7 @@ static uint32_t phase(void)
 	return __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
 }
 
-/* False: it ends. */
+/* Handles a change of phase. Returns false at the end. */
 static bool goes_on(void)
 {
 	if (phase() == MEMBER_BUSY)
@@ -195,7 +195,7 @@ static void *work(void *arg)
 		default: wait_for_page(&seed);
 		}
 		__atomic_add_fetch(&shared->rounds, 1, __ATOMIC_RELAXED);
-		/* The reader of the session shall keep up. */
+		/* Gives the reader of the session time to keep up. */
 		usleep(next(&seed) % 1000);
 	}
 	return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a member does all the time; for member.c. */
+/* The work of a busy member, for member.c. */
 #ifndef SELFTESTS_LIB_MEMBER_LIFE_H
 #define SELFTESTS_LIB_MEMBER_LIFE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The heap's model once more, in plain arrays.
+// A second implementation of the heap model, with plain arrays.
 
 #include "selftests/lib/model_oracle.h"
 
@@ -23,7 +23,7 @@ static const char *differ(const char *format, ...)
 	return text;
 }
 
-/* splitmix64, by its published constants. */
+/* splitmix64 with its published constants. */
 uint64_t oracle_random(uint64_t *seed)
 {
 	uint64_t z = *seed += 0x9e3779b97f4a7c15ull;
@@ -252,7 +252,7 @@ const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_st
 			      oracle->heap, oracle->extra);
 	if (model->stacks != oracle->stacks)
 		return differ("stacks %lu, not %lu", model->stacks, oracle->stacks);
-	/* Nobody counts bytes for a clock that shows milliseconds. */
+	/* With milliseconds, the model does not count bytes for the clock. */
 	if (model->options.time_unit == MF_TIME_BYTES && model->clock_bytes != oracle->clock)
 		return differ("clock %lu, not %lu", model->clock_bytes, oracle->clock);
 	mf_trie_sum(store, MF_CONTEXT_FIRST, (uint32_t)oracle->n_contexts, bytes);
@@ -329,7 +329,7 @@ const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf
 	return NULL;
 }
 
-/* A walk crosses blocks off a list of all. */
+/* A walk over the table of blocks, which removes each from the list of expected ones. */
 struct crossing {
 	const struct oracle *oracle;
 	bool seen[ORACLE_BLOCKS];

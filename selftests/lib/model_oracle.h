@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The heap's model once more, in plain arrays and without a thought of speed: what userland/model
- * is held against. Shares no code with it.
+ * A second, simple and slow implementation of the heap model, with plain arrays, to check userland/model.
+ * Shares no code with it.
  */
 #ifndef MASSIF_SELFTESTS_MODEL_ORACLE_H
 #define MASSIF_SELFTESTS_MODEL_ORACLE_H
@@ -18,7 +18,7 @@
 #define ORACLE_SNAPSHOTS 1000
 #define ORACLE_IGNORED	 (-1)
 
-/* The numbers of contexts count from 0, in the order in which the store gave them. */
+/* Context numbers count from 0, in the order in which the store assigned them. */
 struct oracle_block {
 	uint64_t address, size, capacity;
 	int context; /* or ORACLE_IGNORED */
@@ -38,7 +38,7 @@ struct oracle {
 	int n_contexts;
 	uint64_t bytes[ORACLE_CONTEXTS];
 	int n_blocks;
-	struct oracle_block blocks[ORACLE_BLOCKS]; /* a later one at the same address is behind */
+	struct oracle_block blocks[ORACLE_BLOCKS]; /* of several at one address, the latest is last */
 	uint64_t peak_total;
 	int64_t next_allowed;
 	uint32_t interval, since_detailed, cullings, skipped;
@@ -48,17 +48,17 @@ struct oracle {
 
 void oracle_init(struct oracle *oracle, const struct mf_model_options *options);
 
-/* Normal attempts and checks of the peak. @now is not looked at where the unit is bytes. */
+/* Perform a normal snapshot attempt and a peak check. @now is ignored if the unit is bytes. */
 void oracle_attempt(struct oracle *oracle, int64_t now);
 void oracle_check_peak(struct oracle *oracle, int64_t now);
 
 void oracle_alloc(struct oracle *oracle, uint64_t address, uint64_t size, int context, int64_t now);
 void oracle_free(struct oracle *oracle, uint64_t address, int64_t now);
 
-/* The stacks, all together, grow by @change bytes, or shrink. */
+/* Changes the total size of all stacks by @change bytes. */
 void oracle_change_stacks(struct oracle *oracle, int64_t change, int64_t now);
 
-/* The latest block at @address, or NULL; and taken away. */
+/* find: returns the latest block at @address, or NULL. take: also removes it. */
 struct oracle_block *oracle_find(struct oracle *oracle, uint64_t address);
 bool oracle_take(struct oracle *oracle, uint64_t address, struct oracle_block *block);
 
@@ -67,15 +67,14 @@ void oracle_realloc_end(struct oracle *oracle, const struct oracle_block *old, u
 void oracle_realloc_failed(struct oracle *oracle, const struct oracle_block *old);
 
 /*
- * In what @store differs from @oracle, in words of a static buffer; NULL if in nothing. The first
- * looks at the totals and the contexts' bytes, the second at all snapshots and their leaves, the
- * third at the table of blocks.
+ * Compare @store with @oracle. Return a description of the first difference in a static buffer, or NULL. They
+ * compare the totals and the bytes of the contexts, all snapshots with their leaves, and the table of blocks.
  */
 const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_store *store);
 const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf_store *store);
 const char *oracle_blocks_differ(const struct oracle *oracle, const struct mf_store *store);
 
-/* The next number of a sequence that depends on *@seed alone; and one below @limit. */
+/* The next random number, which depends on *@seed only; and the next one below @limit. */
 uint64_t oracle_random(uint64_t *seed);
 uint64_t oracle_below(uint64_t *seed, uint64_t limit);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs our ms_print and the one that Debian's valgrind package brings.
+// Runs our ms_print and that of Debian's valgrind package.
 
 #include "selftests/lib/msprint_oracle.h"
 
@@ -51,7 +51,7 @@ static void become(const char *program, const char *const *args, int out, int er
 		argv[i + 1] = args[i];
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		_exit(127);
-	/* An instrumented build reserves more address space than any limit allows. */
+	/* A sanitizer build needs more address space than the limit. */
 	if (!getenv("ASAN_OPTIONS"))
 		limit(RLIMIT_AS, MAX_ADDRESS_SPACE);
 	limit(RLIMIT_CPU, MAX_CPU_SECONDS);
@@ -79,7 +79,7 @@ struct msprint_run msprint_run(const char *program, const char *const *args)
 	int status;
 	pid_t pid;
 
-	/* The child inherits what stdio has buffered, and must not write it again. */
+	/* The child would print stdio's buffered output a second time. */
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
@@ -101,7 +101,7 @@ void msprint_run_free(struct msprint_run *run)
 	free(run->err);
 }
 
-/* Tells the line where two outputs differ; false if they do not. */
+/* Prints the line of the first difference; returns false if there is none. */
 static bool tell_difference(const struct msprint_run *ours, const struct msprint_run *reference)
 {
 	size_t line = 1;
@@ -111,7 +111,7 @@ static bool tell_difference(const struct msprint_run *ours, const struct msprint
 	if (ours->out_len == reference->out_len &&
 	    !memcmp(ours->out, reference->out, ours->out_len))
 		return false;
-	/* Both end in a NUL, which differs from what the longer one has there. */
+	/* Both outputs end in a NUL, at which the shorter one differs. */
 	for (; ours->out[i] == reference->out[i] && i < ours->out_len; i++) {
 		if (ours->out[i] == '\n') {
 			line++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs our ms_print and the one that Debian's valgrind package brings, for comparison. */
+/* Runs our ms_print and that of Debian's valgrind package, for comparison. */
 #ifndef MF_SELFTESTS_MSPRINT_ORACLE_H
 #define MF_SELFTESTS_MSPRINT_ORACLE_H
 
@@ -8,10 +8,10 @@
 
 #define MSPRINT_REFERENCE "/usr/bin/ms_print"
 
-/* Why a test that compares cannot run here, or NULL if it can. */
+/* Returns why comparing is not possible here, or NULL if it is. */
 const char *msprint_missing(void);
 
-/* Absolute path of ours, in $MASSIF_BUILD. */
+/* Returns the absolute path of our ms_print in $MASSIF_BUILD. */
 const char *msprint_ours(void);
 
 struct msprint_run {
@@ -23,9 +23,9 @@ struct msprint_run {
 };
 
 /*
- * Runs a program with these arguments (NULL-terminated, without the name) in the current
- * directory. Both outputs go to memory. Its address space and its CPU time are limited, so that
- * the reference cannot take the machine with it. Standard input is /dev/null.
+ * Runs a program with the NULL-terminated @args (without its name) in the current directory and collects its
+ * output in memory. Standard input is /dev/null. Address space and CPU time are limited, to protect the machine
+ * from the reference.
  */
 struct msprint_run msprint_run(const char *program, const char *const *args);
 void msprint_run_free(struct msprint_run *run);
@@ -33,9 +33,9 @@ void msprint_run_free(struct msprint_run *run);
 #define MSPRINT_RUN_AUTO __attribute__((cleanup(msprint_run_free))) struct msprint_run
 
 /*
- * Runs both and compares standard output, and whether the status is zero; a file that is refused must
- * have no output of ours, where the reference may have begun. Tells the first difference on standard
- * output, as a comment. *status, if not NULL, is our status.
+ * Runs both and compares their standard output, and whether they succeed. If a file is refused, ours must print
+ * nothing, but the reference may have printed something. The first difference is printed as a comment. *status,
+ * unless NULL, is our exit status.
  */
 bool msprint_same(const char *const *args, int *status);
 

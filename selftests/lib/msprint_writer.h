@@ -6,21 +6,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The header, with one desc line. */
+/* Writes the header, with one desc line. */
 void msprint_write_header(FILE *file, const char *desc, const char *command, const char *unit);
 
-/* A snapshot up to its heap_tree line; the lines of the tree follow unless that is "empty". */
+/* Writes a snapshot up to its heap_tree line. Unless @tree is "empty", the caller writes the tree after it. */
 void msprint_write_snapshot(FILE *file, unsigned int number, uint64_t time, uint64_t heap,
 			    uint64_t extra, uint64_t stacks, const char *tree);
 
-/* Repeatable random numbers; the state must not be 0. */
+/* Returns a reproducible random number; the state must not be 0. */
 uint64_t msprint_random(uint64_t *state);
-/* One below limit, which must not be 0. */
+/* Returns a random number below limit, which must not be 0. */
 uint64_t msprint_random_below(uint64_t *state, uint64_t limit);
 
 /*
- * A valid profile: up to 20 snapshots, any unit, trees whose children add up, of any magnitude
- * from a few bytes to nearly 2^63.
+ * Writes a valid random profile: up to 20 snapshots, any unit, trees that add up, sizes from a few bytes to
+ * nearly 2^63.
  */
 void msprint_write_random(FILE *file, uint64_t *state);
 

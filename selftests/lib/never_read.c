@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A file system whose files never come, by FUSE's own protocol.
+// A FUSE file system whose files never deliver data, without libfuse.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -100,7 +100,7 @@ static bool write_words(const char *path, const char *words)
 	return ok;
 }
 
-/* A user namespace in which the caller is 0, and a mount namespace. */
+/* Enters a user namespace in which the caller is root, and a mount namespace. */
 static bool enter_namespaces(void)
 {
 	unsigned int uid = getuid(), gid = getgid();
@@ -120,7 +120,7 @@ int never_read_open(pid_t *server)
 
 	if (!mkdtemp(directory) || !enter_namespaces())
 		return -errno;
-	/* In the namespace that is to mount it. */
+	/* To be opened in the namespace that mounts it. */
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	if (fuse < 0 || mount("never", directory, "fuse", MS_NOSUID | MS_NODEV, options))
@@ -131,7 +131,7 @@ int never_read_open(pid_t *server)
 		serve(fuse);
 		_exit(0);
 	}
-	/* Only the server has it, or it would not end with that. */
+	/* Only the server may hold it, so that the file system ends with the server. */
 	close(fuse);
 	snprintf(path, sizeof(path), "%s/file", directory);
 	fd = open(path, O_RDWR | O_CLOEXEC);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A file system whose files never come: who reads one waits for as long as its server likes. */
+/* A file system whose files never deliver data: reading blocks until its server is killed. */
 #ifndef SELFTESTS_LIB_NEVER_READ_H
 #define SELFTESTS_LIB_NEVER_READ_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* As root: sees that the kernel has FUSE and that everybody may use it. False if it has none. */
+/* Enables FUSE and lets everybody use it; needs root. Returns false if the kernel has no FUSE. */
 bool never_read_available(void);
 
 /*
- * As a plain user, who gets a user and a mount namespace for it: the descriptor of a file of 64 KiB that can be mapped
- * and not be read, or -errno. Its server is a child, *server, which dies with the caller; when it is killed, those
- * who wait get an error.
+ * Returns the descriptor of a 64 KiB file that can be mapped but not read, or -errno. The caller is an
+ * unprivileged user and enters a user and a mount namespace. The server is a child, *server, which dies with
+ * the caller; when it is killed, blocked readers get an error.
  */
 int never_read_open(pid_t *server);
 

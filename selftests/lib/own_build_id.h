@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The build id that the linker gave the program that runs. */
+/* Reads the build id of the running program. */
 #ifndef SELFTESTS_OWN_BUILD_ID_H
 #define SELFTESTS_OWN_BUILD_ID_H
 
@@ -8,7 +8,10 @@
 
 #include "model/objects.h"
 
-/* For dl_iterate_phdr(), with a struct mf_object, whose build id and bias it sets: the program is the first. */
+/*
+ * Callback for dl_iterate_phdr(). Sets build id and bias of @data, a struct mf_object, from the first object,
+ * the program.
+ */
 static inline int own_build_id(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct mf_object *object = data;

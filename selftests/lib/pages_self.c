@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What massif.ko would tell of this very process: its mappings, registers and stack.
+// Produces what massif.ko would record of this process: its mappings, registers and stack.
 
 #include "selftests/lib/pages_self.h"
 
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 
 #if defined(__x86_64__)
-/* By DWARF number: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
+/* In the order of DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
 static const int dwarf_order[] = {
 	REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
 	REG_R9,	 REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes what massif.ko would write: records, into memory that looks like its ring.
+// Writes records as massif.ko does, into memory with the layout of its ring.
 
 #include "selftests/lib/pages_stream.h"
 
@@ -122,7 +122,7 @@ struct massif_record *stream_unmap(struct stream *stream, uint32_t target, uint6
 	struct massif_rec_map *record =
 		put(stream, MASSIF_REC_UNMAP, sizeof(*record), target, total_pages);
 
-	record->h.capture = 0; /* the module asks for no stack of these */
+	record->h.capture = 0; /* the module copies no stack for these */
 	record->addr = page * STREAM_PAGE;
 	record->len = n_pages * STREAM_PAGE;
 	return &record->h;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes what massif.ko would write: records, into memory that looks like its ring. */
+/* Writes records as massif.ko does, into memory with the layout of its ring. */
 #ifndef SELFTESTS_PAGES_STREAM_H
 #define SELFTESTS_PAGES_STREAM_H
 
@@ -15,17 +15,17 @@ struct stream {
 	struct massif_consumer consumer;
 	uint8_t data[STREAM_BYTES] __attribute__((aligned(8)));
 	uint64_t seq;
-	uint32_t capture; /* of the records that follow; 0: none */
+	uint32_t capture; /* stack id of the records that follow; 0: none */
 	uint32_t tid;
 	uint32_t flags;
 };
 
-/* Its first record will be at @position, a multiple of 8, so that it can be made to wrap. */
+/* The first record is placed at @position, a multiple of 8; near the end of the ring, records wrap. */
 void stream_init(struct stream *stream, uint64_t position);
 
 /*
- * Each adds one record, with @total_pages as its total_vm where it has one, and returns where it
- * is. Its time is its seq in milliseconds.
+ * Each function appends a record, with @total_pages as its total_vm if it has one, and returns it. The time of
+ * a record is its sequence number in milliseconds.
  */
 struct massif_record *stream_enrol(struct stream *stream, uint32_t target, uint32_t pid);
 struct massif_record *stream_exec(struct stream *stream, uint32_t target, uint32_t old_target,
@@ -42,7 +42,7 @@ struct massif_record *stream_map(struct stream *stream, uint32_t target, uint64_
 				 uint64_t n_pages, uint32_t kind, uint64_t total_pages);
 struct massif_record *stream_unmap(struct stream *stream, uint32_t target, uint64_t page,
 				   uint64_t n_pages, uint64_t total_pages);
-/* Of anonymous pages only; @resident of them with it. */
+/* For anonymous pages only; @resident pages after the change. */
 struct massif_record *stream_resident(struct stream *stream, uint32_t target, uint32_t cause, uint64_t page,
 				      uint64_t n_pages, int32_t change, uint64_t resident);
 struct massif_record *stream_name(struct stream *stream, uint32_t target, uint64_t page,
@@ -50,7 +50,7 @@ struct massif_record *stream_name(struct stream *stream, uint32_t target, uint64
 struct massif_record *stream_stack(struct stream *stream, uint32_t target, uint64_t ip,
 				   uint32_t n_bytes);
 
-/* A whole resync: one VMA of each pair of page and number of pages, up to a number of 0. */
+/* Appends a complete resync: a VMA for each pair of first page and number of pages, up to a number of 0. */
 void stream_resync(struct stream *stream, uint32_t target, uint32_t reason, uint64_t total_pages,
 		   const uint64_t (*pages)[2]);
 

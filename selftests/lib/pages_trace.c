@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at moments and as they exit.
-//
-// Each thread stops when it exits; the last one's maps are what the process had in the end.
+// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at chosen moments and at exit.
+// Each thread stops when it exits; the maps at the last thread's exit are the final ones.
 
 #include "selftests/lib/pages_trace.h"
 
@@ -29,10 +28,10 @@
 struct tracee {
 	struct tracee *next;
 	pid_t tid, pid;
-	bool watched;	 /* its process has executed a program: its system calls are counted */
+	bool watched;	 /* its process has executed a program, so its system calls are counted */
 	bool stopped;
-	bool vforking;	 /* waits for a child, and cannot be stopped before that has gone on */
-	bool has_status; /* of a stop or an end that is yet to be looked at */
+	bool vforking;	 /* in vfork(): cannot be stopped before the child continues it */
+	bool has_status; /* has a stop or end that was not handled yet */
 	int status;
 };
 
@@ -145,7 +144,7 @@ static struct tracee *tracee_of(struct trace *trace, pid_t tid)
 	tracee = zalloc(sizeof(*tracee));
 	tracee->tid = tid;
 	tracee->pid = process_of(tid);
-	/* A thread of a process that is known is as its others are. */
+	/* A new thread has the properties of the other threads of its process. */
 	for (struct tracee *other = trace->tracees; other; other = other->next)
 		if (other->pid == tracee->pid)
 			tracee->watched = other->watched;
@@ -179,7 +178,7 @@ static struct process *process(struct trace *trace, pid_t pid)
 	return process;
 }
 
-/* Lets a stopped thread go on; its signals are its own. */
+/* Continues a stopped thread and delivers its signal. */
 static void go_on(struct tracee *tracee, int status)
 {
 	int signal = WSTOPSIG(status), event = status >> 16;
@@ -193,8 +192,8 @@ static void go_on(struct tracee *tracee, int status)
 }
 
 /*
- * Stops a thread; it may have stopped, or ended, on its own. False if it does not stop for now: it
- * may wait, deep in the kernel, for one that we have stopped.
+ * Stops a thread, which may also have stopped or ended by itself. Returns false if it does not stop now: it may
+ * be waiting in the kernel for a thread that was stopped.
  */
 static bool stop(struct tracee *tracee)
 {
@@ -231,7 +230,10 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* A thread of massif-ctl, or of a process of its own that reads names: such a process is forked and executes nothing. */
+/*
+ * Returns whether a thread belongs to massif-ctl or to its helper process that reads names, which is forked and
+ * executes nothing.
+ */
 static bool is_massif_ctls(const struct trace *trace, const struct tracee *tracee)
 {
 	return tracee->pid == trace->main_pid ||
@@ -239,8 +241,8 @@ static bool is_massif_ctls(const struct trace *trace, const struct tracee *trace
 }
 
 /*
- * Keeps what has happened to a thread for next_event(), but lets massif-ctl's own go on: all of them, since the one
- * that reads the ring may wait for another, and that one for a process that reads names.
+ * Keeps a thread's event for next_event(). Threads of massif-ctl are continued at once, because the thread that
+ * reads the ring may wait for another, which waits for the helper process.
  */
 static void take_note(struct trace *trace, struct tracee *tracee, int status)
 {
@@ -260,7 +262,7 @@ static void take_note(struct trace *trace, struct tracee *tracee, int status)
 	tracee->has_status = true;
 }
 
-/* Tells massif-ctl, which is traced itself, and waits until it has written its dump. */
+/* Tells massif-ctl, itself traced, to write a dump, and waits for it. */
 static void ask_for_dump(struct trace *trace, unsigned int moment)
 {
 	struct tracee *main = tracee_of(trace, trace->main_pid);
@@ -288,7 +290,7 @@ static void ask_for_dump(struct trace *trace, unsigned int moment)
 	unlink(asking);
 }
 
-/* All threads of @self's process stand still; its mappings are what they are. False: not now. */
+/* Stops all threads of @self's process and reads its maps. Returns false if that is not possible now. */
 static bool moment(struct trace *trace, struct tracee *self)
 {
 	unsigned int number;
@@ -321,12 +323,12 @@ static void count_call(struct trace *trace, struct tracee *tracee)
 		return;
 	if (++caller->calls < FIRST_MOMENT || caller->calls & (caller->calls - 1))
 		return;
-	/* The next call will do as well. */
+	/* Try again at the next call. */
 	if (is_vforking(trace, tracee->pid) || !moment(trace, tracee))
 		caller->calls--;
 }
 
-/* The image is new, and its thread the only one. */
+/* After exec there is a new image and a single thread. */
 static void executed(struct trace *trace, struct tracee *tracee)
 {
 	struct tracee *other, *next;
@@ -356,7 +358,7 @@ static void handle_stop(struct trace *trace, struct tracee *tracee, int status)
 		executed(trace, tracee);
 		break;
 	case PTRACE_EVENT_FORK:
-		/* It goes on with what its parent has mapped; a vforked one uses its parent's. */
+		/* The child starts with its parent's mappings; with vfork() it shares them. */
 		ptrace(PTRACE_GETEVENTMSG, tracee->tid, NULL, &child);
 		tracee_of(trace, (pid_t)child)->watched = tracee->watched;
 		break;
@@ -373,7 +375,7 @@ static void handle_stop(struct trace *trace, struct tracee *tracee, int status)
 	go_on(tracee, status);
 }
 
-/* The next thread that something has happened to, or NULL when there is none left. */
+/* Returns the next thread that has an event, or NULL if none is left. */
 static struct tracee *next_event(struct trace *trace, int *status)
 {
 	struct tracee *tracee;

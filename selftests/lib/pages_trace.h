@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs massif-ctl under ptrace, and reads /proc/PID/maps of all processes at moments, for which they
- * are stopped, and as they exit.
+ * Runs massif-ctl under ptrace and reads /proc/PID/maps of all its processes, at chosen moments and at exit.
+ * The processes are stopped meanwhile.
  */
 #ifndef SELFTESTS_PAGES_TRACE_H
 #define SELFTESTS_PAGES_TRACE_H
@@ -15,15 +15,15 @@ struct trace_range {
 	uint64_t start, end;
 };
 
-/* What was mapped, adjacent mappings joined, without [vsyscall]. */
+/* The mappings of a process, without [vsyscall]; adjacent ones are joined. */
 struct trace_maps {
 	pid_t pid;
-	unsigned int moment; /* counts from 1 over all processes; 0: the process's end */
+	unsigned int moment; /* number of the moment, from 1, over all processes; 0: at exit */
 	size_t n_ranges;
 	struct trace_range *ranges;
 	uint64_t pages;
-	uint64_t size; /* of /proc/PID/statm, pages: total_vm. Not in what trace_read_dump() returns */
-	/* Only in what trace_read_dump() returns: the figures of its first line. */
+	uint64_t size; /* total_vm in pages, from /proc/PID/statm; not set by trace_read_dump() */
+	/* The figures in the first line of a dump; set by trace_read_dump() only. */
 	uint64_t model_pages, kernel_pages, lost, mismatches;
 };
 
@@ -34,15 +34,14 @@ struct trace_set {
 };
 
 /*
- * Runs @argv, massif-ctl and its arguments, with its standard input from @in (NULL: as it is) and
- * its standard output in the file @out. Returns its status as of waitpid(2), or -1.
+ * Runs @argv, massif-ctl and its arguments, with standard input from @in (NULL: inherited) and standard output
+ * to the file @out. Returns its status in the format of waitpid(2), or -1.
  *
- * At the 16th, 32nd, 64th, ... system call of each process that executed a program, and of what it
- * forks, all its threads are stopped, its maps are read, and massif-ctl is asked for a dump to
- * @dump, which is its MASSIF_DUMP_INTERVALS. The first moment is at the start, then, before the
- * end comes, there is always one in the later half of the calls.
+ * At the 16th, 32nd, 64th, ... system call of each process that executed a program, and of the processes it
+ * forks, all its threads are stopped, its maps are read, and massif-ctl is asked for a dump to @dump, its
+ * MASSIF_DUMP_INTERVALS. Thus there is one moment at the start and one in the second half of the calls.
  *
- * *@set, to be freed by trace_set_free, has the maps of each process that exited and of all moments.
+ * *@set, to be freed with trace_set_free(), has the maps of each process at exit and at all moments.
  */
 int trace_run(char *const *argv, const char *in, const char *out, const char *dump,
 	      struct trace_set *set);
@@ -52,7 +51,7 @@ int trace_read_dump(const char *path, struct trace_set *set);
 
 void trace_set_free(struct trace_set *set);
 
-/* The maps of @pid at @moment, or NULL. */
+/* Returns the maps of @pid at @moment, or NULL. */
 const struct trace_maps *trace_find(const struct trace_set *set, pid_t pid, unsigned int moment);
 
 bool trace_maps_equal(const struct trace_maps *a, const struct trace_maps *b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads a massif.out of pages mode: how many bytes of a snapshot end where.
+// Reads a tree of a pages mode massif.out file and sums up its bytes by where the stacks end.
 
 #include "selftests/lib/pages_tree.h"
 
@@ -10,10 +10,10 @@
 
 #define DEPTH_MAX 1024
 
-/* A line of the tree and what is known of the lines above it. */
+/* A line of the tree, with properties of the lines above it. */
 struct line {
-	uint64_t bytes;	   /* of which those of its children are taken off */
-	bool loader, main; /* this line or one above it */
+	uint64_t bytes;	   /* less the bytes of its children */
+	bool loader, main; /* true for this line or one above it */
 	char text[256];
 };
 
@@ -27,7 +27,7 @@ static bool has_any(const char *text, const char *const *words)
 	return false;
 }
 
-/* The bytes that end in a line, once all of its children have been seen. */
+/* Adds the bytes that end at a line, once all its children were read. */
 static void settle(struct pages_tree *tree, const struct line *line, uint64_t *worst)
 {
 	if (strstr(line->text, " 0x0: ") == line->text && !strstr(line->text, "[lost]") &&
@@ -47,8 +47,8 @@ static void settle(struct pages_tree *tree, const struct line *line, uint64_t *w
 }
 
 /*
- * Lines come in the order of the tree, the root first, indented by their depth. A stack is read
- * from the innermost frame down to the outermost.
+ * Reads a line. Lines come in tree order, the root first, indented by depth; a stack goes from its innermost
+ * frame down to the outermost.
  */
 static void take(struct pages_tree *tree, const char *text, int *depth, uint64_t *worst)
 {

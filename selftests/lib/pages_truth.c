@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What /proc has of a process at rest, and whether a profile of its resident pages agrees.
+// Compares the profile of a resting process's resident pages with /proc.
 
 #include "selftests/lib/pages_truth.h"
 
@@ -51,7 +51,7 @@ static struct truth read_truth(pid_t pid)
 	};
 }
 
-/* The sum over all stacks. */
+/* Returns the sum over all stacks. */
 static uint64_t sum_of(const struct mf_store *store)
 {
 	uint64_t sum = 0, bytes;
@@ -108,7 +108,7 @@ bool mf_truth_is_told(struct mf_pages *pages, pid_t pid, enum mf_pages_what what
 		if (mf_pages_drain(pages, err))
 			return false;
 		process = mf_truth_find(pages, pid);
-		/* Before its exec. */
+		/* Before its exec there is nothing to compare. */
 		if (!process)
 			return true;
 		model = mf_model_of(process->store);

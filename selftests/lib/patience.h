@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Included before each guest test: on a kernel that is slow, MASSIF_PATIENCE times as much time. */
+/* Included before each guest test: multiplies time limits by MASSIF_PATIENCE, for slow kernels. */
 #ifndef SELFTESTS_PATIENCE_H
 #define SELFTESTS_PATIENCE_H
 
 #include <stdlib.h>
 #include <unistd.h>
 
-/* How many times as long as usual something may take before it is given up. */
+/* Returns the factor for time limits. */
 static inline unsigned int patience(void)
 {
 	const char *factor = getenv("MASSIF_PATIENCE");
@@ -14,7 +14,7 @@ static inline unsigned int patience(void)
 	return factor ? (unsigned int)atoi(factor) : 1;
 }
 
-/* The harness sets a case's limit with alarm(). */
+/* Replaces alarm(), with which the harness sets a case's time limit. */
 static inline unsigned int patient_alarm(unsigned int seconds)
 {
 	return alarm(seconds * patience());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random programs and options for both profilers.
+// Generates random programs and options for both profilers.
 
 #include "selftests/lib/random_case.h"
 
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tree has a line for each frame of each context: about this many lines per context at most. */
+/* Trees have a line per frame and context; limits the lines per context to about this many. */
 #define LINES_MAX 2000
 
-/* Functions of a target into which nothing is inlined: see add_functions(). */
+/* Functions of a target that have no inlined calls, see add_functions(). */
 static const char *const c_functions[] = { "wrap_a", "wrap_b", "wrap_c", "step_d", "jump_on",
 					   "enter", "Wrap_a", "wrap_*", NULL };
 static const char *const cc_functions[] = {
@@ -30,7 +30,7 @@ static const char *const cc_functions[] = {
 static const struct target {
 	const char *name;
 	const char *const *functions;
-	/* One that can call itself: its number in the target, and the names of all on its way. */
+	/* A function that can call itself: its number in the target, and all functions in its cycle. */
 	char recursing;
 	const char *const cycle[2];
 } targets[] = {
@@ -52,7 +52,7 @@ static bool percent(uint64_t *state, uint32_t n)
 	return pick(state, 100) < n;
 }
 
-/* A word of the case, kept in its text. */
+/* Formats a word, which is stored in the case's text. */
 __attribute__((format(printf, 2, 3))) static const char *word(struct random_case *the,
 							       const char *format, ...)
 {
@@ -70,7 +70,7 @@ __attribute__((format(printf, 2, 3))) static const char *word(struct random_case
 	return start;
 }
 
-/* Adds an option if there is room for one; the list ends in NULL. */
+/* Adds an option if there is room; the list ends in NULL. */
 static void add_option(struct random_case *the, const char *option)
 {
 	for (size_t i = 0; i < DIFF_WORDS_MAX - 1; i++) {
@@ -112,7 +112,7 @@ static unsigned int pick_frequency(uint64_t *state)
 	return usual[pick(state, sizeof(usual) / sizeof(*usual))];
 }
 
-/* What a tree costs is the product of three options: some have all lines, none has too many. */
+/* The cost of trees is the product of three options: some cases have all lines, none has too many. */
 static void add_sizes(struct random_case *the, uint64_t *state)
 {
 	unsigned int depth = 30, slots = 100, frequency = 10;
@@ -147,22 +147,21 @@ static void add_numbers(struct random_case *the, uint64_t *state)
 }
 
 /*
- * Names for --alloc-fn and --ignore-fn. What is left out, because there the two differ on purpose
- * (Documentation/differences.rst):
- *  - functions with others inlined at the place of a call: this Valgrind, 3.19, looks at the outer
- *    name only, newer ones and ours at all;
- *  - reallocs where some blocks are ignored. Some may be even without --ignore-fn, when a chain
- *    consists of allocation functions for longer than it is captured: then either no reallocs or no
- *    such chains;
- *  - how much of such a chain is captured when it ends in posix_memalign or realloc(NULL, n), which in
- *    Valgrind call its memalign and malloc.
+ * Adds names for --alloc-fn and --ignore-fn. Excluded are combinations where the two profilers differ on
+ * purpose (Documentation/differences.rst):
+ * - functions with inlined calls at a call site: Valgrind 3.19 compares only the outer name, newer versions and
+ *   massif-ctl compare all;
+ * - reallocs while some blocks are ignored. Blocks can be ignored even without --ignore-fn, if a chain of
+ *   allocation functions is longer than what is captured; so either no reallocs or no such chains;
+ * - the captured length of such a chain when it ends in posix_memalign or realloc(NULL, n), which in Valgrind
+ *   call its memalign and malloc.
  */
 static void add_functions(struct random_case *the, uint64_t *state, const struct target *target,
 			  char *rules)
 {
 	uint32_t n_functions = 0, n;
 
-	/* So many frames are left out that it shows how many are captured. */
+	/* Remove so many frames that the number of captured frames shows. */
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)
 			add_option(the, word(the, "--alloc-fn=%s", target->cycle[i]));
@@ -219,8 +218,8 @@ static void add_words(struct random_case *the, uint64_t *state)
 }
 
 /*
- * What both say of their work: of snapshots, of each event, of what is left out of stacks, and the sums.
- * Not with the lines of --trace-malloc, nor of functions that are two in Valgrind.
+ * Adds options that print logs: snapshots, events, frames removed from stacks, and counters. Not combined with
+ * --trace-malloc, nor with functions that are two functions in Valgrind.
  */
 static void add_account(struct random_case *the, uint64_t *state, char *rules)
 {
@@ -228,7 +227,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 
 	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
 		return;
-	/* After -q. */
+	/* To follow -q. */
 	add_option(the, "-v");
 	while (level--)
 		add_option(the, "-v");
@@ -238,7 +237,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 		strcat(rules, "p");
 }
 
-/* From 10 events on, small programs being as frequent as large ones. */
+/* At least 10 events; small programs are as frequent as large ones. */
 static unsigned int pick_events(uint64_t *state)
 {
 	unsigned int most = 20u << pick(state, 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Random programs and options for both profilers. */
+/* Generates random programs and options for both profilers. */
 #ifndef SELFTESTS_LIB_RANDOM_CASE_H
 #define SELFTESTS_LIB_RANDOM_CASE_H
 
@@ -9,15 +9,15 @@
 #include "selftests/lib/diff_run.h"
 
 struct random_case {
-	struct diff_scenario scenario; /* its words are in text */
+	struct diff_scenario scenario; /* its strings are stored in text */
 	size_t used;
 	char text[2048];
 };
 
-/* The @number-th case of the master seed @seed: always the same one. */
+/* Generates case @number of the master seed @seed, reproducibly. */
 void random_case_make(struct random_case *the, uint64_t seed, unsigned int number);
 
-/* Prints the two commands that repeat it by hand, as comments of a test's output. */
+/* Prints the two commands that repeat the case by hand, as comments in the test output. */
 void random_case_print(const struct random_case *the, FILE *file);
 
 #endif

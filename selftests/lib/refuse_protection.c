@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A machine on which memory may not be what it wants to be: by a seccomp filter.
+// Makes mprotect() fail for some protections, with a seccomp filter.
 
 #include "selftests/lib/refuse_protection.h"
 

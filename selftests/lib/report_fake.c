@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks written as words, and a symbolizer that knows nothing but them.
+// Stacks written as text, and a symbolizer for them.
 
 #include "selftests/lib/report_fake.h"
 
@@ -56,7 +56,7 @@ static void split(struct word *word)
 	}
 }
 
-/* The address of a word, a new one if it is new. */
+/* Returns the address of a word; a new word gets a new address. */
 static uint64_t intern(const char *text, size_t length)
 {
 	for (size_t i = 0; i < n_words; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The present stack, taken in all ways that the shim has, and by libunwind.
+// Walks the present stack with all of the shim's methods and with libunwind.
 
 #include "selftests/lib/stack_walks.h"
 
@@ -18,18 +18,18 @@ __thread bool walks_in_handler;
 
 #define MEMO_ROOM (1u << 20)
 
-/* What a thread knows of its stacks. */
+/* The unwinder's state of a thread. */
 struct knowledge {
 	struct mf_walk fresh, after_another;
 	struct mf_memo memo;
-	uint64_t pool_and_table[MEMO_ROOM + MEMO_ROOM / MF_MEMO_WORDS_PER_SLOT]; /* of the memo */
+	uint64_t pool_and_table[MEMO_ROOM + MEMO_ROOM / MF_MEMO_WORDS_PER_SLOT]; /* used by @memo */
 };
 
 #define REMEMBERED_MAX 20000u
 
 static __thread struct knowledge knowledge[2];
 
-/* The stacks in the memos, by context. */
+/* The stacks stored in the memos, by context. */
 static struct {
 	uint32_t n, depth;
 	uint64_t pcs[64];
@@ -64,7 +64,7 @@ static void walk_theirs(struct walks_comparison *c)
 	} while (unw_step(&cursor) > 0);
 }
 
-/* The walk's frames, without what is none; returns their number. */
+/* Copies the frames of a walk without the link frames; returns their number. */
 static uint32_t copy(const struct mf_walk *walk, uint64_t pcs[MF_DEPTH_MAX])
 {
 	uint32_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The present stack, taken in all ways that the shim has, and by libunwind. Link with the shim's unwinder and
+ * Walks the present stack with all of the shim's methods and with libunwind. Link with the shim's unwinder and
  * with -Wl,--wrap=mf_full_walk_step (selftests/host/preload_unwind.mk).
  */
 #ifndef MASSIF_SELFTESTS_STACK_WALKS_H
@@ -14,7 +14,7 @@
 
 #define WALKS_THEIRS_MAX 1024u
 
-/* Not inlined, not cloned, and no calls made into jumps. */
+/* A function that is not inlined or cloned, and whose calls are not turned into jumps. */
 #define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
 
 /* Return addresses, innermost first. */
@@ -25,36 +25,36 @@ struct walks_comparison {
 };
 
 struct walks {
-	struct walks_comparison compared; /* the last one */
-	uint32_t depth;			  /* to walk, at most */
-	/* Stacks of which the walk that starts in another's frames, or the memo, has something else. */
+	struct walks_comparison compared; /* the last comparison */
+	uint32_t depth;			  /* maximum depth of a walk */
+	/* Number of wrong stacks: by a walk that reuses the frames of the previous one, and in the memo. */
 	uint32_t wrong_after_another, wrong_in_memo;
-	uint32_t hits, recalls; /* of the memo; those of them without a hash */
+	uint32_t hits, recalls; /* found in the memo; those of them without hashing */
 	uint32_t n_remembered;
-	uint32_t complete_steps; /* with all registers: the remembered rules do not tell them */
+	uint32_t complete_steps; /* steps with all registers; remembered rules do not need them */
 };
 
 extern struct walks walks;
 
-/* A thread's signal handlers, who may come in between, know their own stacks. */
+/* Set in a thread's signal handlers, which have an unwinder state of their own. */
 extern __thread bool walks_in_handler;
 
-/* The innermost frame of every scenario: takes the stack in all ways. Returns 1. */
+/* The innermost frame of every scenario: walks the stack with all methods and compares. Returns 1. */
 int walks_probe(void);
 
-/* The first frame in which the two differ, -1 if none. */
+/* Returns the first frame in which the two differ, -1 if none. */
 int walks_difference(const struct walks_comparison *c);
 
-/* Can the walk that was taken last be known again by its words? */
+/* Returns whether the last walk can be recognised by its stack words. */
 bool walks_repeatable(void);
 
-/* Code has gone. */
+/* Forgets all rules, as after code was unmapped. */
 void walks_forget(void);
 
-/* Calls @run on a stack of its own, of @size bytes at @stack, as a coroutine that never rests. */
+/* Calls @run on another stack, of @size bytes at @stack, like a coroutine that never yields. */
 void walks_call_on(void *stack, size_t size, void (*run)(void));
 
-/* @least: frames that there must be at least, so that two empty stacks are no success. */
+/* @least: minimum number of frames, so that two empty stacks do not pass. */
 #define EXPECT_SAME(least)								\
 	do {										\
 		EXPECT_LE(least, (int)walks.compared.n_theirs);				\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What Debian's valgrind says about a program: its massif.out and the memory map of that run.
+// Runs Debian's valgrind on a program and reads its massif.out and the memory map of that run.
 
 #include "selftests/lib/symbols_oracle.h"
 
@@ -35,7 +35,7 @@ int oracle_run(const char *const *options, const char *program, const char *argu
 	argv[n++] = argument;
 	pid = fork();
 	if (pid == 0) {
-		/* Its stderr goes where the test's goes. */
+		/* stderr is inherited. */
 		execv("/usr/bin/valgrind", (char *const *)argv);
 		_exit(127);
 	}
@@ -52,7 +52,7 @@ static bool is_position_independent(const char *path)
 	return file && fread(&header, sizeof(header), 1, file) == 1 && header.e_type == ET_DYN;
 }
 
-/* Adds a mapping; those of one file one after the other become one object. */
+/* Adds a mapping; adjacent mappings of a file become one object. */
 static bool add_mapping(struct oracle_map *map, uint64_t start, uint64_t end, const char *path)
 {
 	struct mf_object *last = &map->objects[map->count - 1], *objects;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What Debian's valgrind says about a program: its massif.out and the memory map of that run. */
+/* Runs Debian's valgrind on a program and reads its massif.out and the memory map of that run. */
 #ifndef MASSIF_SELFTESTS_SYMBOLS_ORACLE_H
 #define MASSIF_SELFTESTS_SYMBOLS_ORACLE_H
 
@@ -8,16 +8,16 @@
 
 #include "profile/object.h"
 
-/* Is there a valgrind to compare with? */
+/* Returns whether valgrind is installed. */
 bool oracle_present(void);
 
 /*
- * Runs `valgrind --tool=massif @options... @program @argument` in the current directory with its
- * output in "oracle.out"; @options ends in NULL. Returns its exit status, or -1.
+ * Runs `valgrind --tool=massif @options... @program @argument` in the current directory, with its output in
+ * "oracle.out". @options ends in NULL. Returns its exit status, or -1.
  */
 int oracle_run(const char *const *options, const char *program, const char *argument);
 
-/* The objects of a copy of /proc/PID/maps; [0] is the unknown one. */
+/* The objects listed in a copy of /proc/PID/maps; [0] is the unknown one. */
 struct oracle_map {
 	struct mf_object *objects;
 	size_t count;
@@ -26,7 +26,7 @@ struct oracle_map {
 bool oracle_map_read(struct oracle_map *map, const char *path);
 void oracle_map_free(struct oracle_map *map);
 
-/* The frame of an address as massif.out shows it. */
+/* Returns the frame of an address as massif.out shows it. */
 struct mf_frame oracle_map_frame(const struct oracle_map *map, uint64_t pc);
 
 #endif

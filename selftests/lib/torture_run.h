@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs torture in a session of the test's own and holds every record, moment and end to the truth. */
+/* Runs torture in a session of the test and compares all records with its saved maps. */
 #ifndef SELFTESTS_LIB_TORTURE_RUN_H
 #define SELFTESTS_LIB_TORTURE_RUN_H
 
@@ -15,33 +15,31 @@ struct torture_run {
 	struct kmod_session session;
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* TORTURE_MAPS */
-	struct torture_counts counts;	/* the program's own */
-	uint64_t moments;		/* at which the maps were equal */
-	uint64_t saved;			/* ends at which they were */
-	uint64_t totals;		/* compared with total_vm */
-	char wrong[512];		/* the first thing that is */
+	struct torture_counts counts;	/* the counts of the program itself */
+	uint64_t moments;		/* moments at which the maps were equal */
+	uint64_t saved;			/* exits at which the maps were equal */
+	uint64_t totals;		/* totals compared with total_vm */
+	char wrong[512];		/* description of the first error */
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int torture_run_open(struct torture_run *run);
 void torture_run_close(struct torture_run *run);
 
-/*
- * Runs argv[0] with a new session's ring, to its end. Returns its status as of waitpid(2), or -errno.
- */
+/* Runs argv[0] in a new session to its end. Returns its status in the format of waitpid(2), or -errno. */
 int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
 
 /*
- * Was all of it exact: no total wrong, no record lost, all maps equal, nobody forgotten? If not,
- * run->wrong has words.
+ * Returns whether everything was exact: all totals and maps equal, no record lost, no process missed. If not,
+ * run->wrong describes the first error.
  */
 bool torture_run_exact(struct torture_run *run);
 
-/* An operation's row in the counts, or NULL. */
+/* Returns an operation's entry in the counts, or NULL. */
 const typeof(((struct torture_counts *)0)->ops[0]) *torture_run_op(const struct torture_run *run,
 								   const char *name);
 
-/* The path of a target, of static storage. */
+/* Returns the path of a target program, in static storage. */
 char *torture_run_program(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Other users of a kernel function that massif.ko hooks: kprobes, ftrace's tracers, BPF.
+// Other users of kernel functions that massif.ko hooks: kprobes, ftrace tracers, BPF.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ long tracers_lines(const char *file, const char *word)
 	return count;
 }
 
-/* One event of that kind and name. */
+/* Creates and enables one event of this kind and name. */
 static int start_event(const char *kind, const char *name, const char *function)
 {
 	char text[128];
@@ -64,7 +64,7 @@ int tracers_start_kretprobe(const char *function)
 	return start_event("r", "return", function);
 }
 
-/* Before ftrace's instruction there may be a mark for indirect branches. */
+/* The ftrace instruction may be preceded by an endbr64, so two offsets are tried. */
 int tracers_start_inside(const char *function)
 {
 	char text[128];

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Other users of a kernel function that massif.ko hooks: kprobes, ftrace's tracers, BPF. One at a time. */
+/* Other users of a kernel function that massif.ko hooks: kprobes, ftrace tracers, BPF. Only one at a time. */
 #ifndef SELFTESTS_LIB_TRACERS_H
 #define SELFTESTS_LIB_TRACERS_H
 
-/* Each 0 or -errno: -ENOENT, -EINVAL or -ENODEV if this kernel has no such tracer, or not of this function. */
+/*
+ * Each start function returns 0 or -errno: -ENOENT, -EINVAL or -ENODEV if the kernel has no such tracer, or not
+ * for this function.
+ */
 int tracers_start_kprobe(const char *function);
 int tracers_start_kretprobe(const char *function);
-/* Behind ftrace's own instruction. */
+/* A kprobe after the ftrace instruction. */
 int tracers_start_inside(const char *function);
 int tracers_start_function(const char *function);
 int tracers_start_graph(const char *function);
 int tracers_start_fentry(const char *function);
 
-/* Of the kprobes, of the tracers, of BPF. They may follow a start that failed. */
+/* Stop the kprobes, the tracer, the BPF program. May be called after a failed start. */
 void tracers_stop_kprobe(void);
 void tracers_stop_tracer(void);
 void tracers_stop_fentry(void);
 
-/* Writes to a file of tracefs; an empty text empties it. 0 or -errno. */
+/* Writes to a file of tracefs; an empty text truncates it. Returns 0 or -errno. */
 int tracers_put(const char *file, const char *text);
-/* How many lines of a file of tracefs have the word. */
+/* Returns how many lines of a file of tracefs contain @word. */
 long tracers_lines(const char *file, const char *word);
 
 #endif

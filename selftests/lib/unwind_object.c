@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An object in memory with one function, and unwind tables of it.
+// Creates an object in memory with one function and its unwind tables.
 
 #include "selftests/lib/unwind_object.h"
 
@@ -16,7 +16,7 @@ static void put_word(struct unwind_object *object, int64_t word)
 	put(object, &(int32_t){ (int32_t)word }, sizeof(int32_t));
 }
 
-/* Of @n bytes; the length before them is filled in. */
+/* Begins an entry, whose length is filled in at its end. */
 static size_t begin(struct unwind_object *object)
 {
 	put_word(object, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An object in memory with one function, and unwind tables of it that are written here. */
+/* Creates an object in memory with one function and its unwind tables. */
 #ifndef SELFTESTS_LIB_UNWIND_OBJECT_H
 #define SELFTESTS_LIB_UNWIND_OBJECT_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where things are in it, and how large they are at most. */
+/* Offsets and maximum sizes of its parts. */
 #define UNWIND_OBJECT_CODE	  2048u
 #define UNWIND_OBJECT_CODE_SIZE 100u
 #define UNWIND_OBJECT_CIE	  64u
@@ -19,7 +19,10 @@ struct unwind_object {
 	size_t n;
 };
 
-/* CFA = rsp + 8 and the return address at CFA - 8, then @program. @signal: the function says it was interrupted. */
+/*
+ * Creates the tables: CFA = rsp + 8 and the return address at CFA - 8, followed by @program. @signal: marks the
+ * function as a signal frame.
+ */
 void unwind_object_make(struct unwind_object *object, bool signal, const uint8_t *program, size_t size);
 
 #endif

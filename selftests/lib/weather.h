@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What happens around a member of a session, in the kernel that both are in, or to it: in a guest, by root. */
+/* Disturbances of a session's member, by the kernel or by other processes. They need root, in a guest. */
 #ifndef SELFTESTS_LIB_WEATHER_H
 #define SELFTESTS_LIB_WEATHER_H
 
@@ -9,50 +9,53 @@
 
 struct weather {
 	bool faults;	/* the member has a thread that waits for pages */
-	unsigned int rounds;	/* so many at least, to have done it in every way */
-	/* NULL, or why this kernel does not have it. The member is busy. */
+	unsigned int rounds;	/* minimum number of rounds to exercise all variants */
+	/* Starts the disturbance of a busy member. Returns NULL, or why this kernel does not support it. */
 	const char *(*begin)(struct member *member);
-	/* Once more, in a tenth of a second or so. */
+	/* Causes one disturbance, in about a tenth of a second. */
 	void (*blow)(struct member *member, unsigned int round);
-	/* For threads that wait, while they are to come to rest; or NULL. */
+	/* Called while threads come to rest, for those that wait for something; may be NULL. */
 	void (*serve)(struct member *member);
-	/* How often, since it began, it did to the kernel or the member what it is for. */
+	/* Returns how often the intended effect has occurred since the start. */
 	long (*effects)(void);
-	/* All is as it was. False: it could not be brought back. */
+	/* Restores the original state. Returns false if that fails. */
 	bool (*end)(struct member *member);
 };
 
 /* weather_machine.c */
-extern const struct weather weather_processors;	/* go and come back */
-extern const struct weather weather_freezer;	/* the member stands still, and goes on */
-extern const struct weather weather_killer;	/* other members are ended for want of memory */
-extern const struct weather weather_sessions;	/* others come and go */
+extern const struct weather weather_processors;	/* processors go offline and online */
+extern const struct weather weather_freezer;	/* the member is frozen and thawed */
+extern const struct weather weather_killer;	/* other members are killed by the OOM killer */
+extern const struct weather weather_sessions;	/* other sessions begin and end */
 
 /* weather_memory.c */
-extern const struct weather weather_swap;	/* the member has not enough memory */
-extern const struct weather weather_merging;	/* equal pages become one, and several again */
-extern const struct weather weather_collapse;	/* small pages become huge ones */
-extern const struct weather weather_compaction;	/* pages move */
-extern const struct weather weather_nodes;	/* pages move between NUMA nodes */
-extern const struct weather weather_userfault;	/* another process brings pages */
+extern const struct weather weather_swap;	/* the member has too little memory, so its pages are swapped */
+extern const struct weather weather_merging;	/* equal pages are merged and separated again */
+extern const struct weather weather_collapse;	/* small pages are collapsed into huge ones */
+extern const struct weather weather_compaction;	/* pages are moved by compaction */
+extern const struct weather weather_nodes;	/* pages are moved between NUMA nodes */
+extern const struct weather weather_userfault;	/* another process provides pages */
 
-/* weather_tracers.c: others hook what is hooked */
+/* weather_tracers.c: other users of the hooked functions */
 extern const struct weather weather_kprobes;
 extern const struct weather weather_ftrace;
 extern const struct weather weather_bpf;
 
-/* The control group of that name, with a limit on memory if bytes is not 0. False: this kernel has none. */
+/*
+ * Creates the control group @name, with a memory limit unless @bytes is 0. Returns false if the kernel has no
+ * such group.
+ */
 bool weather_group_make(const char *name, unsigned long bytes);
-/* Who is in it goes back. */
+/* Moves all members of the group to its parent and removes it. */
 void weather_group_remove(const char *name);
-/* One of its files. */
+/* Writes to a file of the group. */
 bool weather_group_put(const char *name, const char *file, const char *text);
 bool weather_group_enter(const char *name, pid_t pid);
 long weather_group_number(const char *name, const char *file, const char *field);
 
-/* A file of /sys or /proc. */
+/* Writes to a file of /sys or /proc. */
 bool weather_put(const char *path, const char *text);
-/* The number behind a word in it (NULL: the first there is); -1. */
+/* Returns the number after @field in the file (NULL: the first number); -1 if there is none. */
 long weather_number(const char *path, const char *field);
 
 #endif

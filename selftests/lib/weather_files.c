@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files of /sys and /proc, and control groups: what weather is made with.
+// Writes files of /sys and /proc, and manages control groups, for the disturbances.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -92,7 +92,7 @@ void weather_group_remove(const char *name)
 		weather_put(GROUPS "/cgroup.procs", line);
 	if (file)
 		fclose(file);
-	/* Who has just ended may be in it yet. */
+	/* A process that has just ended may still be in the group. */
 	for (i = 0; i < 100 && rmdir(path_of(name, "")) && errno == EBUSY; i++)
 		usleep(20 * 1000);
 	umount2(GROUPS, MNT_DETACH);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Processors that go, processes that stand still, that are killed for want of memory; other sessions.
+// Disturbances: processors go offline, processes are frozen or killed by the OOM killer, other sessions come
+// and go.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -106,14 +107,14 @@ static char *eat(size_t bytes, int flags)
 	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 }
 
-/* Until there is no more: by faults, by populating, in the kernel, by structures of mappings, by children. */
+/* Uses up memory in one of five ways: by faults, MAP_POPULATE, system calls, mappings, or children. */
 static void eat_all(unsigned int how)
 {
 	int zero = open("/dev/zero", O_RDONLY), i;
 	char *at;
 
 	for (i = 0; i < ENDLESS; i++) {
-		/* The reader of the session shall keep up. */
+		/* Gives the reader of the session time to keep up. */
 		if (i % 64 == 0)
 			usleep(1000);
 		switch (how % WAYS) {
@@ -140,11 +141,11 @@ static void eat_all(unsigned int how)
 	}
 }
 
-/* Has eaten a part, or most of it, when it becomes a member. */
+/* Becomes a member after using part or most of the memory, and goes on until it is killed. */
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
-	/* A mapping, and a child, needs little. */
+	/* Mappings and children need little memory of their own, so use up most of it before. */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -167,12 +168,12 @@ static void blow_killer(struct member *member, unsigned int round)
 		be_killed(member, round);
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		effects++;
-	/* Its children, if it had any. */
+	/* Kill children that are left. */
 	if (round % WAYS == WAYS - 1)
 		weather_group_put(KILLER, "cgroup.kill", "1");
 }
 
-/* Those of which the killer says so, too. */
+/* Counts only kills that the kernel has also counted as such. */
 static long effects_of_killer(void)
 {
 	long kills = weather_group_number(KILLER, "memory.events", "oom_kill");
@@ -213,7 +214,7 @@ static int live_shortly(void *arg)
 	return 0;
 }
 
-/* One with resident pages, one without, neither of which may have our member. */
+/* Opens a session, with or without resident pages, and tries to attach to our member, which must fail. */
 static void blow_sessions(struct member *member, unsigned int round)
 {
 	struct massif_attach attach = { .size = sizeof(attach), .pid = member->pid };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Pages of a member that go to the swap, are merged, collapsed, moved, or brought by another process.
+// Disturbances of a member's pages: swapping, merging, collapsing, moving, and pages from another process.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -22,7 +22,7 @@ static long vmstat(const char *field)
 	return weather_number("/proc/vmstat", field);
 }
 
-/* A setting that comes back. Of those of which one is in brackets, that one. */
+/* A setting to change and restore. If its file lists choices, the one in brackets is kept. */
 struct setting {
 	const char *path;
 	const char *text;
@@ -82,7 +82,10 @@ static const char *begin_swap(struct member *member)
 	return NULL;
 }
 
-/* A lower limit has this process take memory from the member; the hard one, the member from itself. */
+/*
+ * Writing a lower memory.high makes this process reclaim pages of the member; at the hard limit, the member
+ * reclaims its own.
+ */
 static void blow_swap(struct member *member, unsigned int round)
 {
 	weather_group_put(GROUP, "memory.high", round % 2 ? "4M" : "10M");
@@ -121,7 +124,7 @@ static const char *begin_merging(struct member *member)
 	return set(ksm, COUNT(ksm)) && weather_put(KSM "run", "1") ? NULL : "KSM";
 }
 
-/* To separate them all, this process faults for the member. */
+/* Writing 2 separates all merged pages, by faults in this process on behalf of the member. */
 static void blow_merging(struct member *member, unsigned int round)
 {
 	usleep(100 * 1000);
@@ -163,7 +166,7 @@ static const char *begin_collapse(struct member *member)
 	return set(thp, COUNT(thp)) ? NULL : "transparent huge pages";
 }
 
-/* Where no fault makes huge pages, khugepaged has something to collapse. */
+/* Without huge pages at faults, khugepaged has pages to collapse. */
 static void blow_collapse(struct member *member, unsigned int round)
 {
 	weather_put(THP "enabled", round % 3 ? "madvise" : "always");
@@ -256,7 +259,7 @@ static const char *begin_userfault(struct member *member)
 	return userfault < 0 ? "pidfd_getfd" : NULL;
 }
 
-/* Every page, whether somebody waits for it or not. */
+/* Provides every page, whether or not a thread waits for it. */
 static void serve_userfault(struct member *member)
 {
 	static char page[PAGE];

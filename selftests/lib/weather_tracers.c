@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Others that hook the functions of the kernel that massif.ko hooks, and let go of them again.
+// Disturbances: other tracers attach to the functions that massif.ko hooks, and detach again.
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "selftests/lib/tracers.h"
 #include "selftests/lib/weather.h"
 
-/* Hooked by the calls' detours or kretprobes, by the faults', by a kprobe, and not at all. */
+/* Functions that massif.ko hooks by detour or kretprobe, for faults, by kprobe, and one that it does not hook. */
 static const char *const functions[] = {
 	"mmap_region", "handle_mm_fault", "exit_mmap", "populate_vma_page_range", "find_vma",
 };
@@ -85,7 +85,7 @@ static void blow_ftrace(struct member *member, unsigned int round)
 	effects += !(round % 2 ? tracers_start_graph(function) : tracers_start_function(function));
 	for_a_while(round);
 	tracers_stop_tracer();
-	/* As if the whole kernel were traced, or all of memory management. */
+	/* Trace the whole kernel, or all of memory management. */
 	if (round % 8 == 7 && !tracers_put("set_ftrace_filter", "*mm*")) {
 		effects += !tracers_put("current_tracer", "function");
 		for_a_while(round);
@@ -116,7 +116,7 @@ static const char *begin_bpf(struct member *member)
 	return missing(err) ? "BPF at the entry of functions" : NULL;
 }
 
-/* Where we have the place it is refused, and what is not ours is had. */
+/* Attaching must fail where massif.ko has its own direct call, and succeed elsewhere. */
 static void blow_bpf(struct member *member, unsigned int round)
 {
 	effects += !tracers_start_fentry(functions[round % FUNCTIONS]);

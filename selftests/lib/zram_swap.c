@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Something to swap to, in a guest: compressed memory of the kernel's own.
+// Provides swap space in a guest: zram, compressed memory of the kernel.
 #include <stdlib.h>
 
 #include "selftests/lib/zram_swap.h"
