@@ -5,7 +5,7 @@
 // RssShmem of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages, and the step's
 // name.
 // Just before, a page is mapped at MARKS + that number * 64 KiB, by which a reader of events finds
-// the moment. With "threads" the steps run in four threads at once, and moments are between rounds.
+// the moment; if it is mapped more than once, the last time counts. With "threads" the steps run in four threads at once, and moments are between rounds.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -108,32 +108,58 @@ static unsigned long field(const char *name)
 	return at ? strtoul(at + strlen(name), NULL, 10) / 4 : 0;
 }
 
+/* What the kernel has, in pages. */
+struct counters {
+	unsigned long anon, file, shmem, all, swap;
+};
+
+static struct counters read_counters(void)
+{
+	struct counters now;
+
+	sync_counters();
+	read_text("/proc/self/status");
+	now.anon = field("\nRssAnon:");
+	now.file = field("\nRssFile:");
+	now.shmem = field("\nRssShmem:");
+	now.swap = field("\nVmSwap:");
+	read_text("/proc/self/smaps_rollup");
+	now.all = field("\nRss:");
+	return now;
+}
+
+/* Maps the page that marks this moment. A second call for the same moment maps it again. */
+static void map_mark(void)
+{
+	void *at = (void *)(MARKS + moment * MARK);
+
+	munmap(at, PAGE);
+	if (mmap(at, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+		die("mark");
+}
+
+/*
+ * khugepaged can fill holes of huge() at any time, also between reading the counters and mapping the mark. So the
+ * counters are read before and after, and the mark is mapped again until nothing has changed around it.
+ */
 static void tell(const char *step)
 {
-	unsigned long anon = 0, file = 0, shmem = 0, all = 0, swap = 0;
+	struct counters before, now = read_counters();
 	static char line[256];
 	int length;
 
-	/* The two do not see the same where khugepaged is at work in between. */
 	for (int i = 0; i < 10; i++) {
-		sync_counters();
-		read_text("/proc/self/status");
-		anon = field("\nRssAnon:");
-		file = field("\nRssFile:");
-		shmem = field("\nRssShmem:");
-		swap = field("\nVmSwap:");
-		read_text("/proc/self/smaps_rollup");
-		all = field("\nRss:");
-		if (all == anon + file + shmem)
+		before = now;
+		if (!warming)
+			map_mark();
+		now = read_counters();
+		if (now.all == now.anon + now.file + now.shmem && !memcmp(&before, &now, sizeof(now)))
 			break;
 	}
-	length = snprintf(line, sizeof(line), "%u %lu %lu %lu %lu %lu %s\n", moment, anon, file,
-			  shmem, all, swap, step);
+	length = snprintf(line, sizeof(line), "%u %lu %lu %lu %lu %lu %s\n", moment, now.anon, now.file,
+			  now.shmem, now.all, now.swap, step);
 	if (warming)
 		return;
-	if (mmap((void *)(MARKS + moment * MARK), PAGE, PROT_NONE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
-		die("mark");
 	moment++;
 	if (write(log_file, line, (size_t)length) != length)
 		die("log");
