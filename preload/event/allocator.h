@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the shim's entry points have in common; `free` and others may be the program's own functions. */
+/* Code shared by the shim's entry points, and by hooks of the program's own allocation functions. */
 #ifndef MASSIF_PRELOAD_ALLOCATOR_H
 #define MASSIF_PRELOAD_ALLOCATOR_H
 
@@ -8,7 +8,7 @@
 #include "core/start.h"
 #include "slowpath.h"
 
-/* The program was given @size bytes at @pointer by the entry point whose MF_FRAME is @frame. */
+/* Counts a block of @size bytes at @pointer, returned by the entry point whose MF_FRAME is @frame. */
 static inline __attribute__((always_inline)) void mf_allocator_made(void *pointer, size_t size,
 								    const void *frame)
 {
@@ -16,20 +16,20 @@ static inline __attribute__((always_inline)) void mf_allocator_made(void *pointe
 		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
 }
 
-/* The allocator's header of a block is often as far away as our own notes: fetch both at once. */
+/* Prefetches the allocator's header of the block, which is often as far away as the shim's own table. */
 static inline void mf_allocator_fetch(const void *pointer)
 {
 	__builtin_prefetch((const char *)pointer - 16);
 }
 
-/* Before a block is freed; done: and need not be told of any more. */
+/* Called before a block is freed. If the result is done, the free has been counted. */
 static inline struct mf_fastpath_result mf_allocator_begin_free(void *pointer)
 {
 	mf_allocator_fetch(pointer);
 	return mf_fastpath_free(pointer);
 }
 
-/* As free(3), which is @real_free, by the entry point whose MF_FRAME is @frame; NULL is allowed. */
+/* Counts a free and calls @real_free. @frame: MF_FRAME of the entry point. @pointer may be NULL. */
 static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), const void *frame)
 {
 	if (__builtin_expect(mf_real_is_early(pointer), 0))
@@ -38,22 +38,25 @@ static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), c
 	real_free(pointer);
 }
 
-/* A realloc(3) of @old to @size bytes, which @caller wants, before and after the real one. */
+/*
+ * A realloc(3) of @old to @size bytes by @caller. Call mf_allocator_resize_begin() before the real function and
+ * mf_allocator_resize_end() with its result.
+ */
 struct mf_allocator_resize {
 	void *old;
 	size_t size;
 	const struct mf_registers *caller;
 
-	bool is_early; /* set by the first: the block is of the shim's early arena; the real one is to get NULL */
-	bool is_new;   /* the old block, if any, is freed */
-	bool is_resized; /* it is out of the table meanwhile: state.block */
+	bool is_early; /* set by mf_allocator_resize_begin(): @old is in the early arena, so pass NULL to the real function */
+	bool is_new;   /* counted as a new block; the old one, if any, as freed */
+	bool is_resized; /* the old block is out of the table meanwhile: state.block */
 	struct mf_slowpath_realloc state;
 };
 
 void mf_allocator_resize_begin(struct mf_allocator_resize *resize);
 void mf_allocator_resize_end(struct mf_allocator_resize *resize, void *pointer);
 
-/* The same in one, when it has been done: for a thread that is alone. @old may be NULL. */
+/* Counts a realloc(3) that has been done already. Only for a thread that is alone. @old may be NULL. */
 void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame);
 
 #endif

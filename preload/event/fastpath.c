@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// The short way of an event.
+// The fast path of an event.
 //
-// Nearly all events are alike: the session is a plain one, the thread is not inside, its stack is one
-// of those that it had last, and the allowance suffices. What these take is all that is here: as few
-// tests as can be, and no call, so that few registers have to be saved. A stack that is not known is walked
-// from here, too. Whatever is otherwise goes the complete way (track.c), which begins at the beginning.
+// Nearly all events are alike: no special option is on, the thread is not inside the shim, it has had the same stack
+// before, and its allowance is sufficient. This file handles exactly these, with as few tests as possible and without
+// calls, so that few registers have to be saved. It also walks a stack that is not known. All other events are left to
+// the slow path (slowpath.c), which starts over.
 //
-// A hook (hook.c) must not change the program's vector registers, nor rely on an aligned stack. So what is here
-// calls nothing outside the shim but by functions that see to both.
+// A hook (hook.c) must not change the program's vector registers and may run on an unaligned stack. So this code calls
+// functions outside the shim only through wrappers that take care of both.
 
 #include "fastpath.h"
 
@@ -49,7 +49,7 @@ account_deferred(struct mf_thread *thread, void *pointer, bool done)
 	return result(pointer, done);
 }
 
-/* Between the two, a signal handler's events wait. */
+/* Between enter() and leave(), the events of signal handlers are deferred. */
 MF_INLINE void enter(void)
 {
 	mf_thread_local.inside = true;
@@ -67,9 +67,8 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 }
 
 /*
- * The same once more, for a context that has to keep its bytes for the newest capture before they change:
- * with an exact peak that is one event in ten. They end the way of who calls them, which need not save
- * anything for that.
+ * Count an event again whose context has to save its bytes for the latest snapshot before they change; with an exact
+ * peak that is one event in ten. They are tail calls, so the caller need not save any registers for them.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
@@ -114,13 +113,13 @@ static MF_ALIGNED_STACK uint64_t walk(const void *data, uint64_t more)
 	return context;
 }
 
-/* One that is not known. The block's slot comes into the cache meanwhile. */
+/* Finds the context of an unknown stack. Meanwhile the block's slot is prefetched. */
 static __attribute__((noinline)) uint32_t find_context(const struct mf_registers *caller)
 {
 	return (uint32_t)(mf_thread_local.in_hook ? mf_xstate_call(walk, caller, 0) : walk(caller, 0));
 }
 
-/* Several stacks begin as this one, as far as @node; or, if there is none, others. */
+/* Several known stacks share the frames up to @node; NULL: no known stack begins like this one. */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
 	    const void *frame, bool shared)
@@ -149,13 +148,13 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 	node = mf_memo_recall_root(&thread->memo, caller.sp, caller.pc);
 	if (!node || !node->context)
 		return alloc_below(node, slot, pointer, size, frame, shared);
-	/* The score is not worth a register meanwhile. */
+	/* Keeps the compiler from holding the hit counter in a register meanwhile. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mf_memo_note_hit(&thread->memo);
 	return alloc_at(thread, slot, pointer, size, node->context, shared);
 }
 
-/* The same when what was put off needs more than the usual. */
+/* Same as alloc(), but the thread's pending free cannot be completed on the fastest path. */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,
 									  const void *frame)
@@ -167,13 +166,13 @@ static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct
 	return alloc_settled(thread, slot, pointer, size, frame, false);
 }
 
-/* What the thread's last event has put off comes first; where there are others, nothing was. */
+/* Completes the thread's pending free first. A thread that is not alone never has one. */
 MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void *frame, bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
 
-	/* Of a heap larger than the caches it is far away. It comes while the stack is compared. */
+	/* In a heap larger than the caches the slot is far away; it is fetched while the stack is compared. */
 	__builtin_prefetch(slot, 1);
 	if (!shared &&
 	    __builtin_expect(!mf_tally_settle_in(&thread->desk, thread->put_off, false), 0))
@@ -187,7 +186,7 @@ MF_INLINE struct mf_fastpath_result free_now(struct mf_thread *thread, void *poi
 	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, address);
 	struct mf_block block;
 
-	/* No load that comes after the gate's exchange is begun before that has ended. */
+	/* The atomic exchange of the gate delays all later loads, so prefetch before it. */
 	if (shared)
 		__builtin_prefetch(slot, 1);
 	if (shared && !mf_gate_try_shared(thread->desk.tally))
@@ -207,7 +206,7 @@ static __attribute__((noinline)) struct mf_fastpath_result free_now_alone(struct
 
 MF_INLINE struct mf_fastpath_result free_settled(struct mf_thread *thread, uint32_t *slot, void *pointer)
 {
-	/* That of the early arena is no block of the allocator's. */
+	/* A block of the early arena is unknown to the allocator. */
 	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
 		return leave(thread, pointer, false);
 	if (__builtin_expect(!mf_tally_put_off(&thread->desk, (uint64_t)(uintptr_t)pointer), 0))
@@ -226,7 +225,7 @@ static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct 
 	return free_settled(thread, slot, pointer);
 }
 
-/* Of a thread that is alone: mostly it only says which block is free, and has its slot fetched. */
+/* A free by a thread that is alone: mostly it only notes the block as pending and prefetches its slot. */
 MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
@@ -239,21 +238,21 @@ MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 }
 
 /*
- * All of this is asked once the thread is inside: a signal handler that comes before may fork, and then
- * it is another session that it returns to, or none.
+ * These conditions are checked after enter(): a signal handler that runs before may fork, and the child would return
+ * here with another session, or none.
  */
 MF_INLINE bool is_plain(void)
 {
 	return __builtin_expect(*mf_session_active_word == MF_SESSION_ACTIVE, 1);
 }
 
-/* Whether that is so is told by the C library, of which the thread knows that it can. */
+/* __libc_single_threaded exists if the thread's fast path is MF_SHORTCUT_ALONE. */
 MF_INLINE bool is_alone(void)
 {
 	return mf_thread_local.shortcut == MF_SHORTCUT_ALONE && __libc_single_threaded;
 }
 
-/* A thread that was alone and is not any more learns it on the complete way. */
+/* A thread that was alone finds out on the slow path that it no longer is. */
 static bool is_shared(void)
 {
 	return is_plain() && mf_thread_local.shortcut == MF_SHORTCUT_SHARED;
@@ -267,7 +266,7 @@ static struct mf_fastpath_result give_up(void *pointer)
 	return result(pointer, false);
 }
 
-/* Apart, so that what the compiler does for one does not cost the other. */
+/* A separate function, so that it does not make the single-threaded path slower. */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_shared(void *pointer, size_t size,
 									const void *frame)
 {
@@ -310,7 +309,7 @@ bool mf_fastpath_may_realloc(const void *old)
 	return leave(mf_thread_local.thread, NULL, true).done;
 }
 
-/* The block is out of the table for a moment: it changes its size, or its place, or both. */
+/* Takes the block out of the table and puts it back with its new size and address. */
 MF_INLINE bool resize(const struct mf_tally_ctx *desk, const void *old, const void *pointer, size_t size,
 		      uint32_t context)
 {
@@ -343,7 +342,7 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 	context = mf_memo_recall(&thread->memo, caller.sp, caller.pc);
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
-	/* One that is walked may be made anew, but not before a peak that the block's end makes. */
+	/* A walk may create a new context. That must not happen before a peak that the end of the old block makes. */
 	return leave(thread, pointer, context && resize(&thread->desk, old, pointer, size, context));
 }
 

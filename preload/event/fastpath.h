@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The short way of an event, for those that are nearly all. */
+/* The fast path of an event, which handles nearly all of them. */
 #ifndef MASSIF_PRELOAD_SHORTCUT_H
 #define MASSIF_PRELOAD_SHORTCUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The block that an entry point has told of. Both are in registers: it need not save what it had. */
+/* The block of an entry point's event. Both members are returned in registers, so the caller need not save them. */
 struct mf_fastpath_result {
 	void *pointer;
-	size_t done; /* a bool, as wide as its register: so a result is handed on without a move */
+	size_t done; /* a bool, widened to its register so that a result is passed on without a move */
 };
 
 /*
- * The program was given @size bytes at @pointer by the entry point whose MF_FRAME is @frame; or is
- * about to free the block at @pointer. Not done: this is no such event, nothing was changed, and the
- * complete way is to be gone (track.h). A free that is done is one of the real allocator's blocks.
+ * Count a block of @size bytes at @pointer that the entry point with MF_FRAME @frame is about to return, or one that
+ * is about to be freed. If the result is not done, nothing was changed and the slow path (slowpath.h) must
+ * handle the event. If a free is done, the block came from the real allocator, not from the early arena.
  */
 #ifdef __x86_64__
 struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame);
 struct mf_fastpath_result mf_fastpath_free(void *pointer);
 
 /*
- * Whether the block at @old may be resized before that is told: nobody else is given its address meanwhile.
- * Then mf_fastpath_realloc() is told that it has become the one at @pointer, of @size bytes, not 0.
+ * Returns whether the resize of the block at @old may be counted after it was done. That is so if no other thread can
+ * get the block's address meanwhile. Then mf_fastpath_realloc() counts it; @pointer and @size (not 0) are the new ones.
  */
 bool mf_fastpath_may_realloc(const void *old);
 struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, size_t size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whether an event is a part of another one.
+// Detects nested events.
 
 #include "nesting.h"
 
@@ -11,13 +11,13 @@
 
 uint64_t mf_nesting_hook_returns;
 
-/* More frames than there are between two allocation functions. */
+/* Most frames that are walked between two allocation functions. */
 #define DEPTH 1024u
 
-/* A frame is not larger, and what is nearer is taken to be on the same stack. */
+/* Largest frame, in bytes. A mark that is closer than this is assumed to be on the same stack. */
 #define NEAR (1ull << 20)
 
-/* The order stays: the newest is the last one. */
+/* Keeps the order: the newest mark is the last one. */
 static struct mf_nesting_mark remove_mark(struct mf_nesting *nesting, uint32_t i)
 {
 	struct mf_nesting_mark mark = nesting->marks[i];
@@ -45,7 +45,7 @@ void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place)
 	}
 }
 
-/* A hook that was left without returning. */
+/* Removes the mark of a hook that was left without returning, and puts the block that it was resizing back. */
 static void drop_mark(struct mf_thread *thread, uint32_t i)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -90,17 +90,18 @@ struct search {
 	struct mf_thread *thread;
 	const struct mf_registers *caller;
 	bool found, behind_signal;
-	bool is_guess;	 /* a frame had no rule, so from there on the walk may be wrong */
-	bool is_skipped; /* and it led past a mark */
-	bool repeatable; /* the steps are all, and tell all */
+	bool is_guess;	 /* a frame had no unwind rule, so from there on the walk may be wrong */
+	bool is_skipped; /* such a walk has passed a mark */
+	bool repeatable; /* @steps has every step, and they contain all that the walk depends on */
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
-	uint64_t last_sp; /* of the outermost frame that was found */
+	uint64_t last_sp; /* stack pointer of the outermost frame found */
 };
 
 /*
- * @frame goes from its own stack pointer to that of @outer: a hook's frame in between was left. But a guess may
- * go too far: code without unwind rules need not have a frame pointer, and then that of a caller is followed.
+ * @frame reaches from its own stack pointer to that of @outer. A hook's mark in between is of a hook that was left.
+ * But a guess may go too far: code without unwind rules need not have a frame pointer, and then the walk follows
+ * the frame pointer of a caller.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -131,7 +132,7 @@ static void note_step(struct search *search, const struct mf_walk_frame *frame, 
 		};
 }
 
-/* On the thread's own stack, what lies below the caller was left. */
+/* On the thread's own stack, hooks below the caller's frame have been left. */
 static void drop_below(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	if (mf_thread_local.inside & MF_INSIDE_SHIM)
@@ -159,7 +160,7 @@ static bool visit(const struct mf_walk_frame *frame, const struct mf_registers *
 	return search->thread->private->nesting.n && !search->is_skipped;
 }
 
-/* Is a saved frame pointer of step @i looked at by a later one? */
+/* Is the frame pointer that step @i restores used by a later step? */
 static bool is_consumed(const struct search *search, uint32_t i)
 {
 	while (++i < search->n) {
@@ -179,7 +180,7 @@ static bool add_word(struct mf_nesting_memo *memo, const struct mf_nesting_word 
 	return true;
 }
 
-/* A signal handler that reads the memo meanwhile finds that it is not valid. */
+/* The memo is invalid while it is written, for a signal handler that reads it meanwhile. */
 static void remember(const struct search *search)
 {
 	const struct mf_registers *caller = search->caller;
@@ -213,7 +214,7 @@ static void remember(const struct search *search)
 		__atomic_store_n(&memo->pc, caller->pc, __ATOMIC_RELAXED);
 }
 
-/* Lies a mark so near that the walk, which was lost, would have come there? */
+/* Is a mark so close above the last frame that the walk would have reached it, had it not failed? */
 static bool is_near(const struct search *search)
 {
 	const struct mf_nesting *nesting = &search->thread->private->nesting;
@@ -245,7 +246,7 @@ bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *call
 	else if (search.found || search.is_skipped || search.behind_signal)
 		nested = !search.behind_signal;
 	else
-		/* The stack's end, as far as a guess is worth: one without any frame is none, either. */
+		/* The walk reached the end of the stack. That may be wrong after a guess, or if it found no frame at all. */
 		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
 	if (nested && search.repeatable && search.found)
 		remember(&search);

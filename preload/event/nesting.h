@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whether an event is a part of another one: whether the allocation function that causes it was called, however
- * far out, by an allocation function of the program's that is being counted as a whole (hook.h).
+ * Detects nested events: an allocation function of the program calls another one, directly or indirectly, and
+ * only the outer call is counted (hook.h).
  *
- * The stack tells, and nothing else does. A function can be left without returning (longjmp, an
- * exception), and the next event may then be deeper on the same stack; or what it does may run on another
- * stack (-fsplit-stack, a coroutine), while this one is used by others. So the stack of such an event is
- * walked as far as the hook, and only if it comes there the event is nested. A mark for each hook that
- * may still be on a stack says when that has to be done at all.
+ * Only the stack shows whether an event is nested. A function can be left without returning (longjmp, an exception),
+ * and the next event may then be deeper on the same stack; or the function's work may run on another stack
+ * (-fsplit-stack, a coroutine) while this one is used for something else. So the stack of an event is walked up to
+ * the hook's frame, and the event is nested only if the walk gets there. Marks, one for each hook that may still be
+ * on a stack, show when this is necessary at all.
  *
- * A signal handler's events are its own, whatever it has interrupted. Where the walk is lost (code
- * without unwind tables) the event is taken for nested if a mark lies up to 1 MiB above that frame.
+ * Events of a signal handler are never nested, whatever it has interrupted. If the walk cannot continue (code without
+ * unwind tables), the event counts as nested if a mark lies at most 1 MiB above the last frame found.
  */
 #ifndef MASSIF_PRELOAD_NESTING_H
 #define MASSIF_PRELOAD_NESTING_H
@@ -25,48 +25,48 @@
 
 struct mf_thread;
 
-#define MF_NESTING_MARKS 4u /* with more, the oldest is forgotten: what is nested in it counts as well */
+#define MF_NESTING_MARKS 4u /* beyond this the oldest is dropped, and events nested in it are counted as well */
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 
-/* A word of the stack that led to the hook, by its distance from where the stack pointer was. */
+/* A word on the stack between the caller and the hook. Its distance is from the caller's stack pointer. */
 struct mf_nesting_word {
 	int64_t distance;
-	uint64_t value; /* of a saved frame pointer, its distance */
+	uint64_t value; /* for a saved frame pointer, its distance from the caller's stack pointer */
 	bool is_frame;
 };
 
 /*
- * A caller that was found nested: it is again if these words are what they were. Its stack may lie
- * elsewhere now, since the rules that undo frames do not depend on that.
+ * A caller that was found nested. It is nested again if all these words are unchanged. The stack itself may be
+ * elsewhere, since the unwind rules do not depend on that.
  */
 struct mf_nesting_memo {
-	uint64_t pc; /* atomic; 0: not valid */
-	uint64_t fp; /* its distance, if that counts */
+	uint64_t pc; /* atomic; 0: the memo is not valid */
+	uint64_t fp; /* distance of the frame pointer, if needs_fp */
 	uint32_t generation;
 	uint32_t n;
 	bool needs_fp;
 	struct mf_nesting_word words[MF_NESTING_WORDS];
 };
 
-/* A hook that has called the original. */
+/* A hook that has called the original function. */
 struct mf_nesting_mark {
-	uint64_t place;		  /* of its frame on the stack */
-	struct mf_block resizing; /* out of the table; or has no context */
+	uint64_t place;		  /* address of the hook's frame */
+	struct mf_block resizing; /* taken out of the table meanwhile; context MF_CONTEXT_NONE: no block */
 };
 
-/* A thread's. */
+/* The nested calls of one thread. */
 struct mf_nesting {
 	uint32_t n;
 	struct mf_nesting_mark marks[MF_NESTING_MARKS];
 	struct mf_nesting_memo memos[MF_NESTING_MEMOS];
 };
 
-/* The same where there are other marks. */
+/* Slow paths of mf_nesting_enter() and mf_nesting_leave(), for a thread that has other marks. */
 void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark);
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
 
-/* An exception leaves the hook whose call of the original is the innermost one on the present stack. */
+/* An exception leaves the hook that is innermost on the current stack. */
 void mf_nesting_unwound(void);
 
 static inline struct mf_nesting_memo *mf_nesting_memo_of(struct mf_nesting *nesting, uint64_t pc)
@@ -79,7 +79,7 @@ static inline uint64_t mf_nesting_load(uint64_t address)
 	return *(const uint64_t *)(uintptr_t)address;
 }
 
-/* A hook is about to call the original, with @block out of the table or NULL. */
+/* A hook is about to call the original function. @block is taken out of the table meanwhile; NULL: none. */
 static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *frame, const struct mf_block *block)
 {
 	if (__builtin_expect(nesting->n || block, 0)) {
@@ -96,7 +96,7 @@ static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *fram
 	nesting->n = 1;
 }
 
-/* The original has returned. Returns whether that was the only mark. */
+/* The original function has returned to the hook. Returns whether this was the only mark. */
 static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *frame)
 {
 	uint64_t place = (uint64_t)(uintptr_t)frame;
@@ -109,15 +109,17 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 	return true;
 }
 
-/* Where the originals of hooked functions return to (patch/hook.h); 0: none is hooked. Set before the first is. */
+/* Return address of hooked functions in the hook (patch/hook.h); 0: none is hooked. Set before the first hook is. */
 extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
 
-/* Is @caller nested as one before it was? Not: ask mf_nesting_search(). Uses general registers only. */
+/*
+ * Is @caller nested according to a memo? If not, mf_nesting_search() must decide. Uses general registers only.
+ */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
 {
 	const struct mf_nesting_memo *memo = mf_nesting_memo_of(nesting, caller->pc);
 
-	/* The original has jumped to another function, as its last act. */
+	/* The original function has called the caller with a tail call. */
 	if (caller->pc == mf_nesting_hook_returns)
 		return true;
 	if (!nesting->n || memo->pc != caller->pc || caller->exact ||
@@ -134,7 +136,7 @@ static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct m
 	return true;
 }
 
-/* Is @caller nested? Marks that are found dead are removed. May call the C library. */
+/* Is @caller nested? Walks the stack and removes marks of hooks that were left. May call the C library. */
 bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *caller);
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// C++ operator new and delete, all forms, by their mangled names: the shim itself needs no C++.
+// C++ operator new and delete in all forms, by their mangled names: the shim itself needs no C++.
 //
-// The plain forms are malloc() and free(), as in the C++ library; the library's own operator is called
-// only when memory runs out, for its new-handlers and exceptions. The aligned forms are always the
-// library's own: libraries differ in which alignments they refuse and in how far they round sizes up, and
-// programs rely on that room. The library then comes back to us for the memory; that inner call is
-// not counted (mf_slowpath_absorb()).
+// The plain forms call malloc() and free(), as the C++ library does; the library's own operator is called only
+// when memory runs out, for its new-handlers and exceptions. The aligned forms always call the library:
+// libraries differ in which alignments they refuse and how far they round sizes up, and programs rely on that. The
+// library then calls the shim's malloc(); that inner call is not counted (mf_slowpath_absorb()).
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
-/* std::align_val_t and size_t are passed alike; std::nothrow_t is passed by reference. */
+/* std::align_val_t is passed like size_t, std::nothrow_t by reference. */
 typedef size_t align_val_t;
 
 static void *allocate(size_t size)
@@ -33,7 +32,7 @@ static bool is_power_of_two(size_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Without a C++ library: as libstdc++. */
+/* Without a C++ library: does the same as libstdc++. */
 static void *allocate_aligned(size_t size, align_val_t alignment)
 {
 	size_t rounded = ((size ? size : 1) + alignment - 1) & ~(alignment - 1);
@@ -64,9 +63,9 @@ typedef void delete_sized_aligned_type(void *pointer, size_t size, align_val_t a
 typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, const void *nothrow);
 
 /*
- * Defines the plain operator @symbol of @type, with its parameters and the arguments made of them. @missing
- * is what to do when memory runs out and there is no C++ library. If there is one, what it allocates after
- * that (for new-handlers, exceptions and the block) is counted there, as any malloc().
+ * Defines the plain operator @symbol of @type; @arguments passes @parameters on. If memory runs out, calls the C++
+ * library, whose allocations (for new-handlers, exceptions and the block) are counted like any malloc(), or, without a
+ * library, executes @missing.
  */
 #define NEW(symbol, type, parameters, arguments, missing)                            \
 	void *symbol parameters;                                                     \
@@ -97,16 +96,16 @@ NEW(_ZnwmRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (
 NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow), return NULL)
 
 /*
- * Before the library's aligned operator new is called: whether the first block that it allocates is the one
- * for the program. If it is going to throw, that would be the exception. Nor is it where we are called by
- * the library itself, whose operator new[] calls operator new.
+ * Called before the library's aligned operator new. Returns whether the library's next allocation is the program's
+ * block. It is not if the operator is going to throw: then that allocation is the exception. Nor if the library itself
+ * called this operator, as its operator new[] calls operator new.
  */
 static bool begin_library_new(size_t size, align_val_t alignment)
 {
 	return is_power_of_two(alignment) && size <= PTRDIFF_MAX && mf_slowpath_absorb();
 }
 
-/* The block counts once, as one of @size bytes that the caller of the outermost operator asked for. */
+/* Counts the block once, with @size bytes, for the caller of the outermost operator. */
 static void end_library_new(void *pointer, size_t size, const void *frame)
 {
 	struct mf_slowpath_realloc state;
@@ -115,12 +114,12 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 		mf_allocator_made(pointer, size, frame);
 		return;
 	}
-	/* Its first attempt failed, and a new-handler found memory: the second one was counted. */
+	/* The first attempt failed, then a new-handler freed memory: the second attempt has been counted. Correct it. */
 	mf_slowpath_realloc_begin(&state, pointer, &MF_CALLER_OF(frame));
 	mf_slowpath_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
 }
 
-/* Defines the aligned operator @symbol. Without a library: @missing, if it cannot allocate. */
+/* Defines the aligned operator @symbol. @missing is executed if there is no library and memory runs out. */
 #define NEW_ALIGNED(symbol, type, parameters, arguments, missing)                     \
 	void *symbol parameters;                                                      \
 	EXPORT void *symbol parameters                                                \
@@ -140,7 +139,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 			if (!pointer)                                                 \
 				missing;                                              \
 		}                                                                     \
-		/* Before the block is counted: what counts it asks for the name. */  \
+		/* Before counting the block, which uses the name noted here. */      \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
 		if (library)                                                          \
 			end_library_new(pointer, size, MF_FRAME);                     \
@@ -180,7 +179,7 @@ DELETE(_ZdaPvm, size_t size)
 DELETE(_ZdlPvRKSt9nothrow_t, const void *nothrow)
 DELETE(_ZdaPvRKSt9nothrow_t, const void *nothrow)
 
-/* A block of the library's aligned operator new goes back to the library. */
+/* A block from the library's aligned operator new must be freed by the library. */
 #define DELETE_ALIGNED(symbol, type, parameters, arguments)                           \
 	void symbol parameters;                                                       \
 	EXPORT void symbol parameters                                                 \

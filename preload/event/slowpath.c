@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tells the model what the program allocates and frees.
+// Counts the program's allocations and frees.
 //
-// Each event passes in two steps: the stack's context is found, and the accounts are changed: the
-// thread's own tally, beside other threads, as long as that is enough, else the model, alone. A
-// signal handler may interrupt either and allocate: its events wait in the thread until the
-// interrupted one is done.
+// Each event has two steps. First the context of its stack is found. Then it is counted: in the thread's own tally, in
+// parallel with other threads, if the allowance suffices; otherwise in the model, with the gate closed. A signal
+// handler may interrupt either step and allocate: its events are kept in the thread's state until the interrupted
+// event is done.
 //
-// What only some sessions want costs the others nothing: a function of the hot path exists twice, with
-// the session's word a constant in the usual one.
+// Features that only some sessions use cost the others nothing: functions of the hot path are compiled twice, once
+// with the usual value of the session's word as a constant.
 
 #include "slowpath.h"
 
@@ -35,7 +35,7 @@ static inline uint64_t address_of(const void *pointer)
 	return (uint64_t)(uintptr_t)pointer;
 }
 
-/* What the model is told of the block at @pointer; its capacity where that is the allocator's own. */
+/* Describes the block for the model, with the capacity that the allocator itself reports. */
 static struct mf_block block_at(uint64_t address, size_t size, uint32_t context)
 {
 	return (struct mf_block){
@@ -58,7 +58,7 @@ static void account_alloc(uint64_t address, size_t size, uint32_t context, int64
 	mf_heap_alloc_block(&mf_session_store, &block, now);
 }
 
-/* Its size is its capacity. */
+/* Counts a block whose capacity is its size. */
 static void account_made(uint64_t address, size_t size, uint32_t context, int64_t now)
 {
 	const struct mf_block block = {
@@ -83,13 +83,13 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 
 void mf_slowpath_lose(void)
 {
-	/* The memory may be gone, or another's. */
+	/* The session memory may be unmapped, or the parent's. */
 	if (!mf_session_is_active() || mf_fork_is_newborn)
 		return;
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Returns with the gate closed and the totals exact: the present time. */
+/* Closes the gate and makes the totals exact. Returns the current time. */
 static int64_t begin_alone(struct mf_thread *thread)
 {
 	mf_gate_close();
@@ -108,7 +108,7 @@ static void end_alone(int64_t now)
 	mf_gate_open();
 }
 
-/* An event is absorbed; one that failed (@pointer is NULL) only ends the waiting for it. */
+/* Absorbs an event. If the allocation failed (@pointer is NULL), the following events are no longer absorbed. */
 static __attribute__((noinline)) void absorb(const void *pointer)
 {
 	mf_thread_local.is_absorbed = pointer != NULL;
@@ -131,7 +131,7 @@ static void defer(const void *pointer, struct mf_deferred event)
 	thread->n_deferred = n + 1;
 }
 
-/* A child that was forked within an allocation function of the program's has no state at first. */
+/* A child that was forked inside an allocation function of the program may not have a state yet. */
 static bool is_nested(const struct mf_registers *caller)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
@@ -153,13 +153,13 @@ MF_ALIGNED_STACK bool mf_slowpath_is_nested(const void *frame)
 }
 
 /*
- * Of a thread that is inside of something: whether @event of the block at @pointer is not to be accounted
- * now, but later, or not at all.
+ * For a thread that has a bit of mf_inside set: returns whether @event must not be counted now, because it is deferred,
+ * absorbed or nested.
  */
 static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_deferred event,
 						 const struct mf_registers *caller)
 {
-	/* What one of the program's own allocation functions does is a part of its event. */
+	/* Events inside one of the program's own allocation functions belong to the event of that function. */
 	if (mf_thread_local.inside & MF_INSIDE_OWN && is_nested(caller))
 		return true;
 	if (mf_slowpath_is_absorbing())
@@ -189,14 +189,14 @@ bool mf_slowpath_absorbed(void)
 	return absorbed;
 }
 
-/* @node is where the stack of who frees ends, if there is a ledger. */
+/* Adds a free to the ledger, if there is one. @node: the end of the stack of the caller of free(). */
 static void enter_free(uint32_t node, const struct mf_block *block)
 {
 	if (node != UINT32_MAX)
 		mf_ledger_free(&mf_session_store, node, block);
 }
 
-/* Accounts what signal handlers left behind. */
+/* Counts the events that signal handlers have left behind. */
 static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 {
 	bool ledger = mf_session_has(MF_SESSION_LEDGER);
@@ -210,7 +210,7 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 		struct mf_block block;
 
 		if (!event->is_free) {
-			/* It may be gone by now: its capacity cannot be asked for. */
+			/* The block may be gone by now, so the allocator cannot be asked for its capacity. */
 			if (event->is_made)
 				account_made(event->address, event->size, context, now);
 			else
@@ -228,7 +228,7 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 	errno = saved;
 }
 
-/* Before its next event: what the thread has put off. */
+/* Completes the thread's pending free before its next event. */
 static __attribute__((noinline)) void settle(struct mf_thread *thread)
 {
 	int saved = errno;
@@ -247,7 +247,10 @@ static __attribute__((noinline)) void settle(struct mf_thread *thread)
 	errno = saved;
 }
 
-/* From here to leave(), the thread's other events wait. NULL: the event is lost, do not leave. */
+/*
+ * From here to leave(), further events of the thread are deferred. Returns NULL if there is no state: the event is
+ * lost, and leave() must not be called.
+ */
 static inline struct mf_thread *enter(void)
 {
 	struct mf_thread *thread;
@@ -265,11 +268,11 @@ static inline struct mf_thread *enter(void)
 
 static inline void leave(struct mf_thread *thread)
 {
-	/* An event can come from outside of those of the program's functions that it may be in. */
+	/* The thread may be inside one of the program's own allocation functions. */
 	const uint8_t outside = thread->private->nesting.n ? MF_INSIDE_OWN : 0;
 
 	mf_thread_local.inside = outside;
-	/* Looked at after the door is open: a handler may have come in just before. */
+	/* Tested after the flag is cleared: a signal handler may have run just before. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	while (__builtin_expect(thread->n_deferred, 0) && mf_session_is_active()) {
 		mf_thread_local.inside = MF_INSIDE_SHIM;
@@ -282,8 +285,9 @@ static inline void leave(struct mf_thread *thread)
 }
 
 /*
- * Inside the gate, before the tally is looked at: what the thread has executed since its last event.
- * False: it is the model's turn. The other units cost nothing here.
+ * Advances the clock by the instructions that the thread has executed since its last event, if that is the time unit.
+ * Returns false if the allowance does not suffice, so the model must count the event.
+ * Context: between mf_gate_enter() and mf_gate_leave().
  */
 static inline bool advance(struct mf_thread *thread)
 {
@@ -291,7 +295,7 @@ static inline bool advance(struct mf_thread *thread)
 	       mf_tally_advance(thread->desk.tally, mf_clock_advance(&thread->private->clock));
 }
 
-/* It takes a while: meanwhile the block's slot comes into the cache. */
+/* This takes a while, so the block's slot is prefetched. */
 static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
 						       const struct mf_registers *caller,
 						       const void *pointer)
@@ -328,7 +332,7 @@ static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint
 	errno = saved;
 }
 
-/* The stack that @caller is on, as deep as it is now. */
+/* Counts the change in depth of the stack that @caller is on. */
 static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {
@@ -347,7 +351,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* it is that of the call we are in */
+		mf_session_store.header->events--; /* it belongs to the event of the current call */
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);
@@ -355,7 +359,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	errno = saved;
 }
 
-/* Whether the event is one of a block, too. */
+/* Counts stacks, if the session does. Returns whether blocks are counted as well. */
 MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
 	if (session & MF_SESSION_STACKS)
@@ -363,7 +367,7 @@ MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller
 	return !(session & MF_SESSION_NO_HEAP);
 }
 
-/* The context of a stack that was met before, or 0. */
+/* Returns the context of a stack that is known, or 0. */
 MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	uint32_t context = 0;
@@ -373,14 +377,17 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
 	return context ? context : mf_stack_known(thread, caller);
 }
 
-/* The same; in a plain session, after the short way has failed; when it is verified, as that would have it. */
+/*
+ * Like recall_stack(). In a plain session the fast path has tried the memo already; a session that checks stacks must
+ * use the memo here, so that its result is checked.
+ */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
 	return session & MF_SESSION_VERIFIES ? recall_stack(thread, caller) :
 					       mf_stack_known(thread, caller);
 }
 
-/* The event of a thread that is inside. */
+/* Counts an allocation. Context: after enter(); leaves the shim. */
 MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t size,
 		       const struct mf_registers *caller, int session)
 {
@@ -452,7 +459,7 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 {
 	bool done = false;
 
-	/* What an allocator would lose, if its size is not one that they give, is not to be counted. */
+	/* The tally rounds sizes up as an allocator does. Blocks of the program are counted with their exact size. */
 	if (mf_blocks_capacity(size, mf_model_of(&mf_session_store)->options.alignment) != size)
 		return false;
 	if (mf_gate_enter(thread)) {
@@ -471,7 +478,7 @@ void mf_slowpath_made(const void *pointer, size_t size, const struct mf_register
 	uint32_t context;
 	int64_t now;
 
-	/* More than there can be of anything: Massif would not survive it. */
+	/* Larger than any possible block. Massif does not survive such a size. */
 	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
 		return;
 	if (mf_thread_local.inside &&
@@ -522,7 +529,7 @@ static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
 	return node;
 }
 
-/* @caller is only looked at where @session wants it, or the thread is inside of something. */
+/* @caller is only used if @session needs it or the thread is inside something. */
 MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {
 	uint32_t node = UINT32_MAX;
@@ -581,7 +588,7 @@ MF_ALIGNED_STACK void mf_slowpath_free_at(const void *pointer, const struct mf_r
 		track_free_watched(pointer, caller, session);
 }
 
-/* Member by member: what was just written in parts would have to wait if it were read as a whole. */
+/* Copied by member: reading the whole right after its parts were written would stall the processor. */
 MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *block)
 {
 	struct mf_block *resizing = &thread->private->resizing;
@@ -646,7 +653,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc
 	if (mf_session_has(MF_SESSION_LEDGER))
 		node = mf_stack_node(thread, caller);
 	now = begin_alone(thread);
-	/* Back for a moment: of two blocks at an address, the later one is freed. */
+	/* Puts the block back for a moment. If another block has its address now, that one is freed. */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
 	thread->private->resizing.context = MF_CONTEXT_NONE;
@@ -663,7 +670,7 @@ void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *b
 	struct mf_block other;
 	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
 
-	mf_session_store.header->events--; /* it is none */
+	mf_session_store.header->events--; /* this is not an event */
 	mf_heap_realloc_failed(&mf_session_store, block);
 	if (is_taken)
 		mf_heap_free(&mf_session_store, block->address, now);
@@ -686,13 +693,13 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 {
 	int64_t now = begin_alone(thread);
 
-	/* Before a new context is made: the peak's tree must not have it. */
+	/* Before a new context is made, which must not appear in the peak's tree. */
 	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);
 	if (!context) {
 		end_alone(now);
 		context = mf_stack_context(thread, caller);
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* the same event */
+		mf_session_store.header->events--; /* still the same event */
 	}
 	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
@@ -710,7 +717,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	uint32_t context;
 
 	if (!state->known) {
-		/* Not ours so far, as far as we know: it is from now on. */
+		/* An unknown block becomes known from now on. */
 		mf_slowpath_alloc(pointer, size, caller);
 		return;
 	}
@@ -725,7 +732,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	}
 	watch(thread, caller, *mf_session_active_word);
 	context = recall_stack(thread, caller);
-	/* One that shrinks may make a peak, which comes before its context. */
+	/* Shrinking may make a peak, which must be recorded before the new context is made. */
 	if (!context && size >= state->block.size)
 		context = mf_stack_context(thread, caller);
 	if (mf_session_has(MF_SESSION_VERIFIES))
@@ -746,7 +753,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	errno = saved;
 }
 
-/* A block that counts stays one that counts. */
+/* A block that was counted before the stop stays counted. */
 static void resize_while_stopped(const void *pointer, size_t size,
 				 const struct mf_registers *caller)
 {
@@ -775,14 +782,14 @@ void mf_slowpath_snapshot(void)
 	int saved = errno;
 	int64_t now;
 
-	/* A signal handler that interrupted the shim cannot wait for it. */
+	/* A signal handler that interrupted the shim must not wait for the gate. */
 	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_SHIM)
 		return;
 	thread = enter();
 	if (!thread)
 		return;
 	now = begin_alone(thread);
-	mf_session_store.header->events--; /* it is none */
+	mf_session_store.header->events--; /* this is not an event */
 	mf_model_take(&mf_session_store, now);
 	end_alone(now);
 	leave(thread);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tells the model what the program allocates and frees. */
+/* Counts the program's allocations and frees. */
 #ifndef MASSIF_PRELOAD_TRACK_H
 #define MASSIF_PRELOAD_TRACK_H
 
@@ -10,33 +10,33 @@
 #include "stack/unwind.h"
 
 /*
- * @caller is who called the entry point. All of these keep errno, do nothing in a process
- * that is not profiled, and cost the program nothing but time.
+ * @caller is the caller of the entry point. All functions here keep errno, do nothing in a process that is not
+ * profiled, and never change what the program's call does.
  */
 
-/* The program was given @size bytes at @pointer; NULL is no event. */
+/* Counts a block of @size bytes at @pointer. NULL is ignored. */
 void mf_slowpath_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
 /*
- * Whether the event of the entry point whose MF_FRAME is @frame is a part of another one, as the functions
- * here find out, too, but later: what an operator new of the program's calls is malloc(), mostly.
+ * Is the event of the entry point whose MF_FRAME is @frame nested in another one? The functions below test that as
+ * well, but later. An entry point tests it first because calls by an operator new of the program are mostly malloc().
  */
 bool mf_slowpath_is_nested(const void *frame);
 
-/* An event that there is no state to account in. */
+/* Counts an event that is lost because the thread has no state. */
 void mf_slowpath_lose(void);
 
-/* A thread that is not inside any more accounts what a signal handler has left behind. */
+/* Counts the events that signal handlers have left for @thread, which has left the shim. */
 struct mf_thread;
 void mf_slowpath_deferred(struct mf_thread *thread);
 
 /*
- * Around a call of the C++ library's operator new or delete, which comes back to malloc() or free(): between
- * the two, the thread's first event is the operator's own and is not accounted. If that allocation fails,
- * all that follows is accounted as usual: new-handlers run then.
+ * Called before and after the C++ library's operator new or delete, which calls malloc() or free(). The thread's first
+ * event in between belongs to the operator and is not counted. If that allocation fails, everything after it is
+ * counted as usual, because new-handlers run then.
  *
- * The first returns false, and does nothing, if the thread's events are not accounted as they come. The
- * second returns whether the block is still to be accounted.
+ * mf_slowpath_absorb() returns false, and does nothing, if the thread's events are not counted at the moment.
+ * mf_slowpath_absorbed() returns whether the block still has to be counted.
  */
 bool mf_slowpath_absorb(void);
 bool mf_slowpath_absorbed(void);
@@ -47,35 +47,38 @@ static inline bool mf_slowpath_is_absorbing(void)
 }
 
 /*
- * The program says that it has made a block of @size bytes at @pointer out of memory of its own: nothing
- * of that is lost to an allocator. NULL is no event.
+ * Client request: the program has made a block of @size bytes at @pointer in its own memory. Its size is not rounded
+ * up, as an allocator would do. NULL is ignored.
  */
 void mf_slowpath_made(const void *pointer, size_t size, const struct mf_registers *caller);
 
-/* The same, and that one has become a block of @size bytes: a free, if there is one, and another. */
+/* Client request: the block at @pointer now has @size bytes. Counted as a free, if it is known, and a new block. */
 void mf_slowpath_resized(const void *pointer, size_t size, const struct mf_registers *caller);
 
-/* The program wants a snapshot with a tree. */
+/* Client request: takes a detailed snapshot. */
 void mf_slowpath_snapshot(void);
 
 /*
- * @pointer is about to be freed; NULL is no event. Who frees it is not asked for most of the time, so
- * the entry point's MF_FRAME will do, of which the caller can be made.
+ * Counts the free of the block at @pointer, before it is freed. NULL is ignored. mf_slowpath_free() takes the entry
+ * point's MF_FRAME, from which it derives the caller's registers if a feature needs them.
  */
 void mf_slowpath_free(const void *pointer, const void *frame);
 void mf_slowpath_free_at(const void *pointer, const struct mf_registers *caller);
 
-/* A reallocation, before and after the real one; see model/heap.h. */
+/*
+ * A reallocation: mf_slowpath_realloc_begin() is called before the real one, and then one of the other functions. See
+ * model/heap.h.
+ */
 struct mf_slowpath_realloc {
 	struct mf_block block;
 	bool known;
 };
 
 void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *old, const struct mf_registers *caller);
-bool mf_slowpath_realloc_zero_keeps(void); /* is one to no bytes a resize, if there is a block? */
-/* It was a free, after all. */
+bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) keep the block, as one of a byte? */
+/* Ends a reallocation that has freed the block. */
 void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc *state, const struct mf_registers *caller);
-/* The end of that of @block will not come: it is where it was, unless another one is there by now. */
+/* Ends the abandoned reallocation of @block: it is as before, unless there is another block at its address. */
 void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *block);
 void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *state, const void *old, const void *pointer,
 			  size_t size, const struct mf_registers *caller);

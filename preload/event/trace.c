@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is told of each call of an allocation function: a line in Valgrind's form; its name.
+// Reports each call of an allocation function: a line in Valgrind's format, and the function's name.
 
 #include "trace.h"
 
@@ -18,7 +18,7 @@
 
 #define LINE_MAX_BYTES 256u
 
-static int descriptor; /* 0: no lines */
+static int descriptor; /* 0: no lines are written */
 static struct stat target;
 static bool names_wanted;
 
@@ -37,7 +37,7 @@ void mf_trace_start(void)
 	mf_session_traces = descriptor || names_wanted;
 }
 
-/* For the event that follows in this thread. */
+/* Notes the function's name for the next event of this thread. */
 static void note_name(const char *format)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -84,7 +84,7 @@ static void put_prefix(struct line *line)
 	put_text(line, "-- ");
 }
 
-/* The program may have closed the descriptor and have another file there by now. */
+/* The program may have closed the descriptor, and opened another file with the same number. */
 static bool is_still_there(void)
 {
 	struct stat now;
@@ -99,10 +99,10 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	int saved = errno;
 	va_list args;
 
-	/* A C++ library's operator new that calls malloc() is one call. */
+	/* A C++ library's operator new that calls malloc() counts as one call. */
 	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_LIBRARY)
 		return;
-	/* A forked child learns here whether it may say anything. */
+	/* In a forked child, this decides whether it has a session and may write. */
 	note_name(format);
 	if (!mf_session_is_active() || !descriptor || !is_still_there())
 		return;
@@ -123,7 +123,7 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	va_end(args);
 	put(&line, '\n');
 	line.text[line.n - 1] = '\n';
-	/* In one piece, and not where a thread may be cancelled. */
+	/* With one system call, which is not a cancellation point. */
 	syscall(SYS_write, descriptor, line.text, line.n);
 	errno = saved;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The start: finds the session's memory, and starts each part of the shim.
+// Start-up: finds the session memory and starts each part of the shim.
 
 #include "attach.h"
 
@@ -38,12 +38,12 @@
 #include "limits.h"
 #include "syscall.h"
 
-/* The initial stack, which begins with the number of arguments and these. */
+/* The initial stack, which begins with the number of arguments, followed by the arguments. */
 extern void *__libc_stack_end;
 
 /*
- * The descriptor of the session's memory, or a negative number: massif-ctl's own for the program that
- * it started, or what it gives to one that is executed later.
+ * Returns the descriptor of the session memory, or a negative number. massif-ctl's own program inherits the
+ * descriptor; a program that is executed later has to ask for it.
  */
 static int find_memory(char *value, char **rest, int *trace)
 {
@@ -55,7 +55,7 @@ static int find_memory(char *value, char **rest, int *trace)
 	return mf_join_executed(*(long *)__libc_stack_end, (char **)__libc_stack_end + 1, trace);
 }
 
-/* What the program executes finds the shim, too, and asks for a session of its own. */
+/* Keeps the variables, so that programs executed by this one load the shim and ask for their own sessions. */
 static void keep_environment(char *value, const char *rest, const char *preload)
 {
 	memmove(value, rest, strlen(rest) + 1);
@@ -65,11 +65,14 @@ static void keep_environment(char *value, const char *rest, const char *preload)
 
 #define GAP_BYTES (1u << 20)
 
-/* Returns whether the session's memory, @fd, could be mapped. */
+/* Maps the session memory @fd. Returns false if that failed. */
 static bool map_session(int fd)
 {
 	bool has_word = mf_session_make_word(), attached;
-	/* The session's memory would come to lie right below the objects. There is to be room for mf_patch_room(). */
+	/*
+	 * Reserves the space right below the objects, where the session memory would be mapped otherwise: mf_patch_room()
+	 * needs it.
+	 */
 	void *gap = mmap(NULL, GAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	attached = fd >= 0 && has_word && !mf_store_attach(&mf_session_store, fd, NULL);
@@ -92,7 +95,7 @@ static void attach_session(void)
 	mf_limits_settle();
 	close(fd);
 	if (!attached) {
-		/* massif-ctl sees that nobody attached and says so. */
+		/* massif-ctl notices that nobody attached, and reports it. */
 		mf_environment_clean();
 		return;
 	}
@@ -110,7 +113,7 @@ static void attach_session(void)
 	mf_objects_scan();
 	mf_rowcache_open(&mf_session_store);
 	mf_requests_start();
-	/* Before functions are taken over: how depends on it. Nothing is traced while the session is not active. */
+	/* Before functions are taken over, because that depends on it. Nothing is reported before the session is active. */
 	mf_trace_start();
 	mf_session_store.header->late_objects_error = mf_object_loaded_start();
 	mf_blocks_set_distance(&mf_session_store,
@@ -125,7 +128,7 @@ void mf_attach(void)
 	static int started;
 	int saved = errno;
 
-	/* The first event comes while there is one thread: nobody can be overtaken here. */
+	/* The first event comes while the process has one thread, so no other thread waits for this one. */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return;
 	mf_thread_local.inside = true;
@@ -139,7 +142,7 @@ void mf_attach(void)
 
 MF_AT_FIRST_EVENT(mf_attach);
 
-/* NULL: it is not there, or goes its own ways. */
+/* Loads libunwind for checking stacks. NULL: not installed, or its functions could not be redirected. */
 static void *load_libunwind(void)
 {
 	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
@@ -158,8 +161,8 @@ __attribute__((constructor)) static void start(void)
 	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)
 		return;
 	/*
-	 * Not before: the dynamic linker must be ready to load another object. That has the C library's
-	 * constructor run, with the environment that it knows of.
+	 * Not earlier, because the dynamic linker must be ready to load another object. Loading runs the C library's
+	 * constructor, with the environment that the C library knows.
 	 */
 	environ = mf_environment();
 	if (mf_verify_start(load_libunwind()))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// The environment without massif-ctl's variables.
+// Removes massif-ctl's variables from the environment.
 //
-// massif-ctl appends two: LD_PRELOAD, a second one where the user has one (the dynamic linker takes the last),
-// and MASSIF_SESSION. So all that is the program's own lies as it lies without us: the strings one behind the
-// other, from the first argument to the last variable, as programs expect that write their title there.
+// massif-ctl appends two variables: LD_PRELOAD (a second one if the user has set one; the dynamic linker uses
+// the last) and MASSIF_SESSION. So the program's own strings lie as they would without massif: contiguous from the
+// first argument to the last variable, as expected by programs that write their title there.
 //
-// Behind the array, on the stack, is the kernel's auxiliary vector, which some programs look for there (Go's
-// run-time does). It cannot be moved, since the dynamic linker knows where it is: instead of our two words
-// there is an entry of it that says nothing.
+// On the stack, the array is followed by the kernel's auxiliary vector, and some programs look for the vector
+// there (Go's run-time does). It cannot be moved, because the dynamic linker keeps its address. So the two words
+// that become free are turned into an entry of the vector that readers ignore.
 
 #include "environment.h"
 
@@ -20,8 +20,8 @@
 
 #define PRELOAD "LD_PRELOAD"
 
-/* The initial stack: argc, the arguments, NULL, the environment, NULL, the auxiliary vector. Set by the dynamic
- * linker before any malloc. */
+/* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Set by the dynamic linker
+ * before any malloc. */
 extern void *__libc_stack_end;
 
 char **mf_environment(void)
@@ -38,7 +38,7 @@ static bool is_variable(const char *word, const char *name)
 	return !strncmp(word, name, length) && word[length] == '=';
 }
 
-/* The place of the last variable @name in the array, or NULL; @n: how many there are. */
+/* Returns the array element of the last variable @name, or NULL. *@n: how many there are. */
 static char **place_of(const char *name, unsigned int *n)
 {
 	char **last = NULL;
@@ -61,7 +61,7 @@ char *mf_environment_find(const char *name)
 	return place ? *place + strlen(name) + 1 : NULL;
 }
 
-/* Takes the word at @place out of the array. Its text is cleared: /proc shows it, too. */
+/* Removes an element from the array, and clears its text, which /proc would still show. */
 static void take_out(char **place)
 {
 	memset(*place, 0, strlen(*place));
@@ -70,7 +70,7 @@ static void take_out(char **place)
 	while (*place++);
 }
 
-/* Of the shim and what the user wants to have loaded, in one variable, the latter stays. */
+/* If @value lists the shim and the user's own libraries, keeps only the latter. Returns false if there are none. */
 static bool shorten(char *value)
 {
 	char *others = strchr(value, ':');
@@ -102,7 +102,7 @@ void mf_environment_clean(void)
 		take_out(place);
 		taken++;
 	}
-	/* Between the array's new end and the vector. */
+	/* The gap between the array's new end and the vector. */
 	gap = (uint64_t *)(end - taken + 1);
 	if (taken == 2) {
 		gap[0] = AT_IGNORE;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The environment that the program began with: on its initial stack, which is also what libc's environ is. */
+/* The environment that the program began with, on its initial stack. It is also what libc's environ points to. */
 #ifndef MASSIF_PRELOAD_ENVIRONMENT_H
 #define MASSIF_PRELOAD_ENVIRONMENT_H
 
-/* The array, where libc may not know of it yet. */
+/* Returns the array; works even before libc has set environ. */
 char **mf_environment(void);
 
-/* The value of the last variable @name of it, which is the one that counts for the dynamic linker; NULL: none. */
+/* Returns the value of the last variable @name, which is the one that the dynamic linker uses; NULL: none. */
 char *mf_environment_find(const char *name);
 
-/* Takes massif-ctl's variables away; nothing else moves. Before the program can have looked. */
+/* Removes massif-ctl's variables without moving any other. Called before the program can have read them. */
 void mf_environment_clean(void);
 
 #endif

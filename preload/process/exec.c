@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The functions that execute a program: over this one, or in a child that they make.
+// Wrappers of the functions that execute a program, in this process or in a new child.
 //
-// massif-ctl is told before, and when it failed. Without that it could not tell a process that executed
-// a program which ended at once from one that ended itself. The program gets what it would have got.
+// massif-ctl is notified before, and again if executing failed. Otherwise it could not distinguish a process that
+// executed a program which ended at once from a process that ended itself. The program sees the usual results.
 
 #include "exec.h"
 
@@ -39,14 +39,14 @@ static int failed(int result)
 	return result;
 }
 
-/* Of a path that the kernel cannot read nothing is told: that is an error, which the kernel finds. */
+/* An unreadable path is not reported: the call will fail anyway. @directories: the PATH to search, or NULL. */
 static void tell(const char *path, const char *directories)
 {
 	if (path && mf_follow_is_on() && !mf_seccomp_is_on() && mf_readable_text(path))
 		mf_join_starts(path, directories);
 }
 
-/* What is looked for in which directories. */
+/* Reports @file with the directories in which it will be searched. */
 static void tell_name(const char *file)
 {
 	const char *directories = getenv("PATH");
@@ -64,7 +64,7 @@ static const struct mf_real *begin(void)
 	return real;
 }
 
-/* On the stack, since this may be a child that shares its parent's memory. */
+/* Makes the new environment on the stack, since this may be a child that shares its parent's memory. */
 #define FOLLOW(envp)                                                  \
 	do {                                                          \
 		size_t room = mf_follow_room(envp);                   \
@@ -80,7 +80,7 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 	return failed(begin()->execve(path, argv, envp));
 }
 
-/* Older C libraries have none; this is all that newer ones do. */
+/* A direct system call, because older C libraries lack execveat(); newer ones do nothing else. */
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	FOLLOW(envp);
@@ -123,13 +123,13 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	/* Which is an error there, and nowhere else. */
+	/* Unlike the other functions, fexecve() fails if @envp is NULL. */
 	if (envp)
 		FOLLOW(envp);
 	return failed(begin()->fexecve(fd, argv, envp));
 }
 
-/* The child shares our memory until it executes, and what is on our stack. */
+/* The child of posix_spawn() shares this process's memory, including this stack, until it executes. */
 
 static int spawned(int code, const pid_t *pid)
 {
@@ -160,7 +160,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 		       pid ? pid : &own);
 }
 
-/* How many arguments there are before the NULL that ends them, behind which @args is then. */
+/* Counts the arguments before the terminating NULL. Leaves @args behind that NULL. */
 static size_t count(const char *arg, va_list *args)
 {
 	size_t n = 0;
@@ -170,7 +170,7 @@ static size_t count(const char *arg, va_list *args)
 	return n;
 }
 
-/* Copies them, with the NULL. */
+/* Copies the arguments, with the terminating NULL. */
 static void gather(char **argv, const char *arg, va_list *args)
 {
 	for (; arg; arg = va_arg(*args, const char *))
@@ -178,7 +178,7 @@ static void gather(char **argv, const char *arg, va_list *args)
 	*argv = NULL;
 }
 
-/* As above. */
+/* Makes an argv on the stack from variable arguments; on the stack for the same reason as in FOLLOW. */
 #define GATHER(argv, arg)                                                     \
 	do {                                                                  \
 		va_list words;                                                \

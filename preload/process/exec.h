@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Executes a program over this one, as execve(2) and execveat(2): massif-ctl is told. */
+/* Like execve(2) and execveat(2), but massif-ctl is notified and the environment lets the program be followed. */
 #ifndef MASSIF_PRELOAD_EXEC_H
 #define MASSIF_PRELOAD_EXEC_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that are executed with an environment of their own, as by env -i, are followed, too.
+// Follows programs that are executed with a new environment, as by env -i.
 
 #include "follow.h"
 
@@ -14,8 +14,8 @@
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
 
-/* The program may write over what it found. */
-static char preload[sizeof(PRELOAD) + PATH_MAX]; /* empty: nothing is followed */
+/* Copies, because the program may overwrite its environment. */
+static char preload[sizeof(PRELOAD) + PATH_MAX]; /* empty: executed programs are not followed */
 static char session[sizeof(SESSION) + 1 + MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS + 1];
 
 static bool begins(const char *word, const char *name)
@@ -44,9 +44,9 @@ static char *has_us(const char *word)
 	return strstr(word, preload + strlen(PRELOAD));
 }
 
-/* What @environment has of ours, and how many words. Of several LD_PRELOADs the dynamic linker takes the last. */
+/* massif-ctl's variables in an environment (the last LD_PRELOAD counts), and its number of variables. */
 struct found {
-	char *preload, *session; /* NULL: none */
+	char *preload, *session; /* NULL: not set */
 	size_t n;
 };
 
@@ -67,11 +67,11 @@ size_t mf_follow_room(char *const *environment)
 {
 	struct found found;
 
-	/* What the kernel cannot read it finds an error, and nothing is executed. */
+	/* If the environment is unreadable, executing fails anyway. */
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
-	/* The restrictions hold in what is executed, too, and it could not ask for a session. */
+	/* The program that is executed inherits the restrictions, so it could not ask for a session. */
 	if (mf_seccomp_is_on())
 		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
 	if (found.preload && has_us(found.preload) && found.session)
@@ -80,7 +80,7 @@ size_t mf_follow_room(char *const *environment)
 	       (found.preload ? strlen(found.preload) : 0);
 }
 
-/* The same without us; of LD_PRELOAD what they want to have loaded stays. */
+/* Returns a copy of @environment without massif-ctl's variables; the user's own LD_PRELOAD entries stay. */
 static char *const *leave(char *const *environment, const struct found *found, char **words)
 {
 	char *text = (char *)(words + found->n + 1);
@@ -117,7 +117,7 @@ char *const *mf_follow_add(char *const *environment, void *room)
 	if (found.preload && has_us(found.preload)) {
 		words[0] = found.preload;
 	} else if (found.preload) {
-		/* What they want to have loaded comes behind us. */
+		/* The user's own libraries follow the shim. */
 		*end++ = ':';
 		strcpy(end, found.preload + strlen(PRELOAD));
 	}

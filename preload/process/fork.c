@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-// A forked child goes on with a copy of the profile.
+// Gives a forked child a copy of the profile.
 //
-// The session's memory is shared with massif-ctl, so fork copies nothing of it. Most children execute
-// another program at once and need no copy; so it is made as late as can be. The thread that forks
-// freezes everything, in a moment when all threads are at rest, and tells massif-ctl. Nobody changes
-// anything from then on: neither the child, whose first event asks massif-ctl for the copy, nor the
-// parent, whose next event asks whether one is still wanted, and waits for that. Between them massif-ctl
-// copies when it must, and forgets a child that became another program.
+// The session memory is shared with massif-ctl, so fork() does not copy it. Most children execute another program
+// at once and need no copy, so it is made as late as possible. The forking thread freezes the state when no thread is
+// in the middle of an event, and notifies massif-ctl. From then on neither process changes the session memory: the
+// child's first event asks massif-ctl for the copy, and the parent's next event asks whether the copy is still
+// needed and waits until it is made. massif-ctl copies only for these, and not for a child that executed another
+// program meanwhile.
 //
-// No lock is held while the process forks: the C library takes locks of its own then, whose holders may
-// be allocating. What other threads do in that moment is the parent's alone.
+// The shim holds no lock during the fork itself: the C library then takes locks of its own, whose holders may
+// be allocating. Events of other threads during the fork are counted for the parent only.
 //
-// Children that were made in another way (vfork shares the memory, clone calls no handlers) are not
-// profiled: see session.h.
+// Children made in other ways (vfork shares the memory, clone calls no handlers) are not profiled; see session.h.
 
 #include "fork.h"
 
@@ -39,7 +38,10 @@
 #include "event/slowpath.h"
 #include "event/trace.h"
 
-/* Blocks that threads have taken out of the table, to resize them, are in it for a moment. */
+/*
+ * Puts blocks that are being resized, which are not in the table meanwhile, back into it (@back), or takes them out
+ * again.
+ */
 static void put_back(bool back)
 {
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
@@ -54,19 +56,19 @@ static void put_back(bool back)
 	}
 }
 
-/* Of a process that has forked, and has changed nothing since. Changes with the gate held. */
+/* State of a process that has forked and not changed its session since. Changes with the gate held. */
 static struct {
-	unsigned int children;	   /* that massif-ctl knows of */
-	struct mf_thread *alone;   /* the only thread; it did not look at the gate */
+	unsigned int children;	   /* children announced to massif-ctl */
+	struct mf_thread *alone;   /* the only thread, which did not use the gate before the fork */
 } fork_state;
 
-/* In a child. */
+/* The following are used in a child. */
 static struct mf_lock newborn_lock;
-static struct mf_thread_private *survivor; /* the state of the only thread, which that does not know of yet */
+static struct mf_thread_private *survivor; /* state of the only thread, which has not taken it yet */
 static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
-/* With the gate held: from now on every event needs it closed. */
+/* Context: with the gate held. After this every event has to close the gate. */
 static void freeze(struct mf_thread *thread)
 {
 	mf_tally_fold(&mf_session_store);
@@ -93,7 +95,7 @@ static void go_on(void)
 {
 	int saved = errno;
 
-	/* A copy that somebody makes all the same would be of a profile that changes. */
+	/* If massif-ctl cannot be reached, this makes any copy that it makes later invalid. */
 	if (fork_state.children && !mf_join_go_on())
 		__atomic_add_fetch(&mf_session_store.header->went_on, 1, __ATOMIC_SEQ_CST);
 	fork_state.children = 0;
@@ -101,7 +103,7 @@ static void go_on(void)
 	errno = saved;
 }
 
-/* Tells massif-ctl of the child of a process that has a profile. */
+/* Announces the child of a process that has a profile to massif-ctl. */
 static void announce(struct mf_thread *thread)
 {
 	mf_stack_hold();
@@ -110,7 +112,7 @@ static void announce(struct mf_thread *thread)
 	thread->private->child = mf_join_fork();
 	if (thread->private->child > 0)
 		fork_state.children++;
-	/* Also where nobody can be told: then the next event needs no time. */
+	/* Even if massif-ctl could not be reached. The next event then does not wait. */
 	mf_gate_freeze();
 	mf_stack_release();
 }
@@ -122,21 +124,21 @@ static void prepare(void)
 
 	if (!mf_session_is_active())
 		return;
-	/* A signal handler that interrupted us cannot have the locks. */
+	/* A signal handler that interrupted the shim cannot take the locks. */
 	if (inside & MF_INSIDE_SHIM) {
 		if (mf_thread_local.thread)
 			mf_thread_memory_save(mf_thread_local.thread->private);
 		errno = saved;
 		return;
 	}
-	/* Neither process may be able to talk to massif-ctl: the child goes without. */
+	/* Neither process may be able to talk to massif-ctl, so the child is not profiled. */
 	if (mf_seccomp_is_on()) {
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 	if (mf_fork_is_newborn) {
-		/* Its children begin with the same. */
+		/* A child of this child begins with the same state. */
 		if (survivor)
 			survivor->child = mf_join_fork();
 	} else if (mf_thread_get()) {
@@ -173,16 +175,16 @@ static void parent(void)
 }
 
 /*
- * The handler of a signal has forked, which interrupted us in the middle of an event, and will return
- * there: in the child, too, which is not profiled. It needs what it was about to change; but that is its
- * parent's, so it has what it changes for itself.
+ * The child of a signal handler that interrupted an event and forked. The child is not profiled, but it will
+ * return into the event and finish it. The memory that the event changes is the parent's, so the child maps it
+ * privately.
  */
 static void go_on_unseen(void)
 {
 	int memory = mf_join_borrow(mf_session_store.header->pid), cancel;
 
 	if (memory < 0)
-		return; /* with nobody there to read it */
+		return; /* massif-ctl is gone, so nobody reads that memory */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mf_store_keep_changes(&mf_session_store, memory);
 	pthread_setcancelstate(cancel, NULL);
@@ -195,7 +197,7 @@ static void child(void)
 	bool was_newborn = mf_fork_is_newborn;
 	int saved = errno;
 
-	/* Whether or not it is profiled: the other threads are gone, and what they held. */
+	/* Needed in every child, profiled or not: the other threads and what they held are gone. */
 	mf_stack_reset();
 	mf_gate_reset();
 	mf_thread_reset();
@@ -206,7 +208,7 @@ static void child(void)
 	survivor = NULL;
 	if (own && own->child > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) && mf_join_born(own->child)) {
 		own->child = 0;
-		/* Its first event finds no state: what there is of it is its parent's. */
+		/* The thread's first event must find no state, because the existing one still belongs to the parent. */
 		survivor = own;
 		if (!was_newborn)
 			survivor_was_alone = fork_state.alone == own->thread;
@@ -224,7 +226,7 @@ static void child(void)
 			mf_thread_memory_restore(own);
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
-	/* Of threads that were about to fork, too. */
+	/* Also drops what other threads had prepared for their own forks. */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		forget(private);
 		mf_thread_memory_drop(private);
@@ -232,13 +234,13 @@ static void child(void)
 	errno = saved;
 }
 
-/* Returns false when there is no profile. */
+/* Maps the child's copy of the session memory. Returns false if the child goes without a profile. */
 static bool copy(void)
 {
 	int memory = mf_join_copy(), cancel;
 	bool continued;
 
-	/* The store is mapped by functions in which threads are cancelled. */
+	/* Mapping the memory uses functions that are cancellation points. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	continued = memory >= 0 && mf_session_continue(memory);
 	pthread_setcancelstate(cancel, NULL);
@@ -261,7 +263,7 @@ static struct mf_thread *begin(void)
 	if (mf_fork_is_newborn) {
 		mf_lock_take(&newborn_lock);
 		if (mf_fork_is_newborn && !copy()) {
-			/* What is mapped is its parent's: no thread may have a state from here on. */
+			/* The mapped memory is still the parent's, so no thread may take a state from here on. */
 			mf_session_deactivate();
 			survivor = NULL;
 			mf_join_without();

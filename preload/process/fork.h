@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A forked child goes on with a copy of the profile, from its first event on. */
+/* Gives a forked child a copy of the profile, at its first event. */
 #ifndef MASSIF_PRELOAD_FORK_H
 #define MASSIF_PRELOAD_FORK_H
 
-/* Before any handler of the program's own: theirs run outside of ours, and may allocate. */
+/*
+ * Registers the fork handlers. Must be called before the program registers its own: the program's handlers then run
+ * outside of the shim's, and may allocate.
+ */
 void mf_fork_start(void);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// The limits of address space and of data (RLIMIT_AS, RLIMIT_DATA), as the program knows them.
+// The program's view of its limits of address space and data (RLIMIT_AS, RLIMIT_DATA).
 //
-// The session takes far more address space than programs do, though next to no memory, and the shim's
-// image is private memory, too. With the limits as they are, the program would have less than it has
-// alone, or nothing. So each limit that it sets is set with the shim's share on top, and when it asks, the
-// share is subtracted. A limit that was there before the program is raised in the same way, as far as the
-// hard limit or our privileges allow; where they do not, the session is small (ctl/heap/process.c).
+// The session takes far more address space than most programs, though hardly any memory, and the shim's image counts
+// as data. With unchanged limits the program would have less room than without massif, or none. So the shim's share
+// is added to each limit that the program sets, and subtracted when the program reads it. A limit that was set before
+// the program started is raised in the same way, as far as the hard limit or the process's privileges allow;
+// otherwise the session is small (ctl/heap/process.c).
 
 #include "limits.h"
 
@@ -22,21 +22,21 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What the C library calls between this and the system call that executes a program, it has room for. */
+/* Upper bound of the stack that the C library uses between here and the system call that executes a program. */
 #define STACK_BYTES 8192
 
-/* So much that massif-ctl, which gives a session a quarter of the limit, makes a full one. */
+/* massif-ctl gives a session a quarter of the limit; with this much it makes a full-size one. */
 #define ANY_SESSION (1ull << 40)
 
 /*
- * Of this process, or of a child that shares its memory; whose it is, the limit itself says. Nothing is
- * set: zeroes.
+ * Limits of this process or of a child that shares its memory; comparing with the current limit shows which. All
+ * zero: nothing was set.
  */
 static struct limit {
 	enum __rlimit_resource resource;
 	uint64_t (*share)(void);
-	struct rlimit told, set; /* what the program knows, and what that became */
-	bool is_privileged;	 /* we could raise the hard limit */
+	struct rlimit told, set; /* the value in the program's view, and the value that was set for it */
+	bool is_privileged;	 /* the process was able to raise the hard limit */
 } limits[] = {
 	{ RLIMIT_AS, mf_own_memory_address_space },
 	{ RLIMIT_DATA, mf_own_memory_data },
@@ -135,7 +135,7 @@ static struct rlimit without_share(const struct limit *limit, const struct rlimi
 	};
 }
 
-/* What to set for @asked where @now is set. What the kernel refuses without us is refused. */
+/* Computes the limit to set for @asked; @now is the current one. Keeps the kernel's own refusals. */
 static struct rlimit widen(const struct limit *limit, const struct rlimit *asked,
 			   const struct rlimit *now)
 {
@@ -168,7 +168,7 @@ static int change(struct limit *limit, const struct rlimit *asked, struct rlimit
 	return ret;
 }
 
-/* An unprivileged process could not take the hard limit back, if executing fails. */
+/* The hard limit is only lowered with privileges: without them, it could not be raised again if executing fails. */
 static void execute(struct limit *limit, bool begins)
 {
 	struct rlimit now;
@@ -189,7 +189,7 @@ static void execute(struct limit *limit, bool begins)
 	set_bare(limit, &now);
 }
 
-/* Once the limit is as the program knows it, no stack can grow. */
+/* Touches the stack in advance: it cannot grow once the limit is the program's own. */
 static void grow_stack(void)
 {
 	volatile char room[STACK_BYTES];
@@ -241,7 +241,7 @@ EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlim
 		       mf_start()->prlimit(pid, resource, value, before);
 }
 
-/* The same, as there are no smaller ones. */
+/* On 64-bit systems both structures are the same. */
 _Static_assert(sizeof(rlim_t) == sizeof(rlim64_t), "one structure");
 
 EXPORT int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The limits of address space and of data (RLIMIT_AS, RLIMIT_DATA), as the program knows them. */
+/* The program's view of its limits of address space and data (RLIMIT_AS, RLIMIT_DATA). */
 #ifndef MASSIF_PRELOAD_LIMITS_H
 #define MASSIF_PRELOAD_LIMITS_H
 
@@ -7,24 +7,24 @@
 #include <sys/types.h>
 
 /*
- * Before the session is asked for and mapped: raises limits that were there before the program as far as
- * the kernel lets us, so that there is room for any session.
+ * Raises limits that were set before the program started, as far as the kernel allows, so that a session of any
+ * size fits. Called before the session is requested and mapped.
  */
 void mf_limits_raise(void);
 
 /*
- * After it was mapped, or was not, or has been unmapped: the limits become what the program knows them to
- * be, with the shim's share on top.
+ * Sets the limits to the program's own values plus the shim's share. Called after the session was mapped, could not
+ * be mapped, or was unmapped.
  */
 void mf_limits_settle(void);
 
 /*
- * This process, or a child that shares its memory, is about to execute a program, or failed to: that
- * finds the limits that were asked for. In between, nobody can map anything.
+ * @begins: this process, or a child that shares its memory, is about to execute a program, which must find the limits
+ * without the shim's share. Otherwise executing failed. In between nothing can be mapped.
  */
 void mf_limits_executing(bool begins);
 
-/* The same for process @pid, which already executes a program that has no session. */
+/* Sets the same limits for process @pid, which already executes a program without a session. */
 void mf_limits_spawned(pid_t pid);
 
 #endif

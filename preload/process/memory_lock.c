@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// mlockall(2), of the program's memory without ours.
+// mlockall(2) for the program's memory without the shim's.
 //
-// The kernel would fill all of the session with pages, also where nothing will ever be. So the program's
-// mappings are locked one by one; what comes later the kernel locks by itself.
+// The kernel would fill the whole session memory with pages, most of which are never used. So the program's mappings
+// are locked one by one. Later mappings are locked by the kernel (MCL_FUTURE).
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -16,10 +16,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Above are the kernel's own. */
+/* Above this are the kernel's own mappings. */
 #define ADDRESS_MAX (1ull << 47)
 
-/* Returns 0 or -errno. That pages cannot be had, as of memory without rights, is no error here. */
+/* Returns 0 or -errno. Failing to fill the mapping with pages, for example one without rights, is no error. */
 static int lock(const struct mf_map *map, int flags)
 {
 	uint64_t size = map->end - map->start;
@@ -51,7 +51,7 @@ EXPORT int mlockall(int flags)
 	const struct mf_real *real = mf_start();
 	int saved = errno, code = 0;
 
-	/* Without MCL_FUTURE there is one call fewer, which can refuse the flags. */
+	/* Nothing to leave out, or invalid flags, which the real mlockall() refuses. */
 	if (!mf_session_store.header || !(flags & MCL_CURRENT) ||
 	    flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return real->mlockall(flags);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The calls by which a program restricts its own system calls. They go on to where they would have gone.
+// Notices the calls with which a program restricts its own system calls, and passes them on.
 
 #include <linux/audit.h>
 #include <linux/futex.h>
@@ -16,7 +16,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Programs of one thread can do without it, and their filters may answer it with death, or with an error. */
+/* A program with one thread does not need futex(2): its filter may kill it for a wait, or make the call fail. */
 static bool allows_wait(const struct sock_fprog *filter)
 {
 	const struct seccomp_data wait = {
@@ -26,7 +26,7 @@ static bool allows_wait(const struct sock_fprog *filter)
 	return mf_seccomp_filter_allows(filter, &wait);
 }
 
-/* @filter: NULL in strict mode, which allows no wait, either. */
+/* @filter: NULL in strict mode, which does not allow futex(2), either. */
 static long note(long result, bool restricts, const struct sock_fprog *filter)
 {
 	if (!restricts || result < 0)
@@ -40,7 +40,7 @@ static long note(long result, bool restricts, const struct sock_fprog *filter)
 	return result;
 }
 
-/* With all the arguments that there can be, which are passed alike. */
+/* Declared with all possible arguments; they are passed like variable ones. */
 int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
@@ -49,7 +49,7 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 			 a == SECCOMP_MODE_STRICT ? NULL : (const struct sock_fprog *)b);
 }
 
-/* syscall(2) with one of the two numbers; see syscall.c. */
+/* Handles syscall(2) with the number of prctl or seccomp; see syscall.c. */
 long mf_seccomp_call(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
 
 __attribute__((used)) long mf_seccomp_call(long number, long a, long b, long c, long d, long e)

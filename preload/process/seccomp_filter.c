@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a seccomp filter does with a system call: the filter is executed as the kernel does it.
+// Evaluates a seccomp filter for a system call, as the kernel would.
 //
-// The instructions are those of classic BPF that the kernel accepts in such filters
-// (Documentation/networking/filter.rst in the kernel's source). Jumps only go forwards, so it ends.
+// Filters consist of those classic BPF instructions that the kernel accepts for seccomp
+// (Documentation/networking/filter.rst in the kernel's source). They only jump forwards, so evaluation ends.
 
 #include "seccomp_filter.h"
 
@@ -62,7 +62,7 @@ static bool compute(struct machine *machine, const struct sock_filter *op)
 	}
 }
 
-/* How many instructions are left out. */
+/* *@distance: how many instructions to skip. Returns false for an unknown instruction. */
 static bool jump(const struct machine *machine, const struct sock_filter *op, uint32_t *distance)
 {
 	uint32_t operand = BPF_SRC(op->code) == BPF_X ? machine->x : op->k;
@@ -80,7 +80,7 @@ static bool jump(const struct machine *machine, const struct sock_filter *op, ui
 	return true;
 }
 
-/* Any instruction but a return. */
+/* Executes any instruction except a return. Returns false if it is invalid. */
 static bool step(struct machine *machine, const struct sock_filter *op, uint32_t *distance)
 {
 	*distance = 0;
@@ -124,7 +124,7 @@ bool mf_seccomp_filter_allows(const struct sock_fprog *filter, const struct secc
 			action &= SECCOMP_RET_ACTION_FULL;
 			return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 		}
-		/* A jump behind the end would begin again at 0. */
+		/* A jump beyond the end would make @i wrap around. */
 		if (!step(&machine, &op, &distance) || distance >= filter->len)
 			return false;
 	}

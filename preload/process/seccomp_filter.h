@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a seccomp filter does with a system call. */
+/* Evaluates a seccomp filter for a system call. */
 #ifndef MASSIF_PRELOAD_FILTER_H
 #define MASSIF_PRELOAD_FILTER_H
 
@@ -7,7 +7,7 @@
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
-/* Does @filter, which the kernel has accepted, let @call happen as if there were no filter? False also if unsure. */
+/* Would @filter, which the kernel has accepted, allow @call unchanged? Returns false if unsure. */
 bool mf_seccomp_filter_allows(const struct sock_fprog *filter, const struct seccomp_data *call);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// syscall(2): programs that are executed by the number of the call are followed like others, and a program that
-// restricts its system calls by it is noticed.
+// Wraps syscall(2), so that programs executed with it are followed like others, and restrictions set with it are
+// noticed.
 //
-// All other calls go on to the next definition by a jump, so that it returns to whom it was called by:
-// of a call that makes a process that shares its parent's stack, no frame may be in between.
+// All other calls are passed on with a jump, so that they return directly to the caller: a system call that makes
+// a process which shares its parent's stack must not have another frame in between.
 
 #include "syscall.h"
 
@@ -18,7 +18,7 @@
 _Static_assert(SYS_execve == 59 && SYS_execveat == 322 && SYS_prctl == 157 && SYS_seccomp == 317,
 	       "the numbers in the code below");
 
-/* For the code below. Until the next definition is known: what that would do. */
+/* Target of the jump below. Until the real syscall() is known, the shim's own system call. */
 long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))__wrap_syscall;
 
 long mf_syscall_execute(long number, long a, long b, long c, long d, long e) MF_HIDDEN;

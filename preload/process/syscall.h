@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* syscall(2) as the program calls it. */
+/* The program's calls of syscall(2). */
 #ifndef MASSIF_PRELOAD_SYSCALL_H
 #define MASSIF_PRELOAD_SYSCALL_H
 
-/* From now on calls go on to whoever would have had them. */
+/* From now on calls are passed on to the definition that the program would have used without the shim. */
 void mf_syscall_start(void);
 
 #endif
