@@ -291,7 +291,7 @@ static bool filter_calls(void)
 		ALLOW(lseek),
 		ALLOW(close),
 		ALLOW(fstat),
-		ALLOW_IF(newfstatat, 3, BPF_JSET, 0x1000 /* AT_EMPTY_PATH: fstat() */),
+		ALLOW_IF(newfstatat, 3, BPF_JSET, 0x1000 /* AT_EMPTY_PATH: the call is an fstat() */),
 		ALLOW(readlinkat),
 #ifdef SYS_readlink
 		ALLOW(readlink),

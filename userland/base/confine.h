@@ -14,7 +14,7 @@
 #define MF_CONFINE_SOCKET 0
 #define MF_CONFINE_FILE	  1
 
-#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* address space in bytes, in addition to what it has */
+#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* bytes of address space that it may allocate */
 
 /* Rights that were given up. If one is missing, the kernel refused. */
 enum {

@@ -158,9 +158,9 @@ enum { WAYS = 5, WAY_BYTES = PATH_MAX + 64 };
 
 /* One possible way to open the file of a mapping. */
 struct way {
-	char root[32]; /* root directory for the path; "": ours */
+	char root[32]; /* root directory that the path refers to; "": ours */
 	char path[WAY_BYTES];
-	bool is_sure; /* it can only lead to the mapped file */
+	bool is_sure; /* it cannot lead to another file */
 	bool is_guess; /* it may lead to another file of the process, so require SAME */
 };
 

@@ -13,7 +13,8 @@
 struct mf_rows_object {
 	const uint8_t *start, *end;
 	const uint8_t *header; /* its .eh_frame_hdr; NULL: it has none */
-	const uint8_t *frames; /* without that: its .eh_frame, which is searched entry by entry; NULL: none either */
+	const uint8_t *frames; /* if there is no .eh_frame_hdr: its .eh_frame, which is searched entry by entry;
+			        * NULL: none either */
 	uint64_t frames_size;
 };
 

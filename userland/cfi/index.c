@@ -27,7 +27,7 @@ struct mf_cfi_builder {
 /* The CIE of the entries that are being read. */
 struct common {
 	struct mf_cie cie;
-	uint64_t offset; /* in the section */
+	uint64_t offset; /* position of the CIE in the section */
 	bool known;
 	size_t written; /* position of its translation in the builder's bytes, plus one; 0: not translated yet */
 };

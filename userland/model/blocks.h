@@ -40,7 +40,7 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
  * The layout of the table, which blocks.c describes. The slots of a usual block are read and written without a lock by
  * the thread that owns the block: no other thread can have a block there at that time.
  */
-#define MF_BLOCKS_ALIGN_BITS   4  /* of the address of a usual block */
+#define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of usual blocks */
 #define MF_BLOCKS_LEAF_BITS    18 /* log2 of the granules of one leaf */
 #define MF_BLOCKS_LEAF_GRANULES (1u << MF_BLOCKS_LEAF_BITS)
 #define MF_BLOCKS_LINE_SLOTS   16u /* slots in a cache line */
@@ -70,18 +70,18 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 	return mf_blocks_is_odd(address) ? address - 8 + MF_BLOCKS_ODD : address;
 }
 
-#define MF_BLOCKS_LONG		1u /* the block uses a second slot */
-#define MF_BLOCKS_LOW_SHIFT	1  /* of the size; of a long block, of the surplus */
+#define MF_BLOCKS_LONG		1u /* flag: the block has a second slot */
+#define MF_BLOCKS_LOW_SHIFT	1  /* position of the size; in a long block, of the surplus capacity */
 #define MF_BLOCKS_LOW_MAX	63u
 #define MF_BLOCKS_CONTEXT_SHIFT 7
 #define MF_BLOCKS_CONTEXT_BITS	22
-#define MF_BLOCKS_SHRUNK	(1u << 29) /* the capacity is above that of a new block */
-#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* of the context, in a shrunk block that is not long */
+#define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is above that of a new block */
+#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* position of the context in a shrunk block that is not long */
 #define MF_BLOCKS_SHRUNK_BITS	16
 #define MF_BLOCKS_KIND		(3u << 30)
 #define MF_BLOCKS_UPPER		(1u << 30)
 #define MF_BLOCKS_WIDE		(2u << 30)
-#define MF_BLOCKS_SIZE		(3u << 30) /* with the size of a long block in the other bits */
+#define MF_BLOCKS_SIZE		(3u << 30) /* the slot has the size of a long block in its other bits */
 #define MF_BLOCKS_SIZE_MAX	(~MF_BLOCKS_KIND)
 
 static inline unsigned int mf_blocks_granule_bits(const struct mf_store *store)
@@ -99,8 +99,8 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
-	uint64_t rounding;     /* alignment - 1, added to a block's size, ... */
-	uint64_t rounded;      /* ... and the mask to apply then */
+	uint64_t rounding;     /* to round a size up, add this (alignment - 1) ... */
+	uint64_t rounded;      /* ... and then apply this mask */
 	uint32_t granule_bits;
 	uint32_t upper;	       /* the address bit that selects the half of a granule; 0: granules have no halves */
 };

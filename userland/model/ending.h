@@ -23,9 +23,9 @@ struct mf_end {
 };
 
 struct mf_ending {
-	struct mf_store store; /* consists of the fields below and nothing else */
+	struct mf_store store; /* a store that consists of the fields below */
 	struct mf_store_header header;
-	struct mf_model model; /* including the end */
+	struct mf_model model; /* the model, including the end */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* snapshots from before the end */
 	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16]; /* log of the end alone: mf_log_view() of @store */
 };

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE_MS = 200,    /* how often the program checks that the server still exists */
-	LONGEST_MS = 60000,   /* how long it waits for an existing server */
-	VACANT_MS = 3000,     /* how long it waits for one to appear: massif-ctl may be handing over to another
-			       * process */
+	PATIENCE_MS = 200,    /* how often the program checks that the filter server still exists */
+	LONGEST_MS = 60000,   /* how long the program waits for an existing filter server */
+	VACANT_MS = 3000,     /* how long it waits for a filter server to appear: massif-ctl may be handing over to
+			       * another process */
 };
 
 /*

@@ -20,7 +20,7 @@ enum mf_occasion {
 	MF_OCCASION_REALLOC,
 	MF_OCCASION_PEAK_BEFORE_FREE,
 	MF_OCCASION_PEAK_BEFORE_REALLOC,
-	MF_OCCASION_REQUEST, /* by a client request */
+	MF_OCCASION_REQUEST, /* a client request */
 	MF_OCCASION_STACK_GROWS,
 	MF_OCCASION_STACK_SHRINKS,
 	MF_OCCASION_PEAK_BEFORE_STACK,
@@ -44,16 +44,16 @@ enum mf_step_kind {
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
 	MF_STEP_INTERVAL,     /* the new interval is @span, between @number - 1 and @number */
-	MF_STEP_ALLOC,	      /* begins: @heap bytes, and @extra bytes of slop */
-	MF_STEP_FREE,	      /* begins */
-	MF_STEP_REALLOC,      /* begins: to @heap bytes */
+	MF_STEP_ALLOC,	      /* an allocation begins: @heap bytes, and @extra bytes of slop */
+	MF_STEP_FREE,	      /* a free begins */
+	MF_STEP_REALLOC,      /* a reallocation to @heap bytes begins */
 	MF_STEP_IGNORED,      /* the event does not count */
 	MF_STEP_ALLOC_END,
 	MF_STEP_FREE_END,     /* @heap bytes and @extra bytes of slop were freed */
-	MF_STEP_REALLOC_END,  /* @heap and @extra are the changes, signed */
-	MF_STEP_STACK,	      /* begins: @heap is the change of all stacks, signed */
+	MF_STEP_REALLOC_END,  /* a reallocation ends; @heap and @extra are the changes, signed */
+	MF_STEP_STACK,	      /* a change of the stacks begins; @heap is the change in bytes, signed */
 	MF_STEP_STACK_END,
-	MF_STEP_CAPTURE,      /* of a stack for @entry, right before an ALLOC, or before or after a REALLOC */
+	MF_STEP_CAPTURE,      /* a stack was captured for @entry; right before an ALLOC, or before or after a REALLOC */
 };
 
 #define MF_ENTRY_SIZE 40

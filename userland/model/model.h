@@ -17,15 +17,15 @@
 #include "profile/profile.h"
 
 #define MF_SNAPSHOTS_MAX   1000
-#define MF_SNAPSHOTS_POWER 1024 /* the next power of two */
+#define MF_SNAPSHOTS_POWER 1024 /* MF_SNAPSHOTS_MAX rounded up to a power of two */
 
 struct mf_model_options {
 	double peak_inaccuracy; /* in per cent */
-	uint32_t max_snapshots; /* 10..1000 */
-	uint32_t detailed_freq; /* 1: every snapshot is detailed */
+	uint32_t max_snapshots; /* most snapshots, 10..1000 */
+	uint32_t detailed_freq; /* every how many snapshots one is detailed; 1: all */
 	uint32_t time_unit;	/* enum mf_time_unit */
 	uint32_t heap_admin;	/* in bytes, added for each block */
-	uint32_t alignment;	/* power of two, at least 16 */
+	uint32_t alignment;	/* alignment of blocks in bytes: a power of two, at least 16 */
 	uint32_t logs_steps;	/* enum mf_log_level: what to log for the user; see log.h */
 	uint32_t least_interval; /* least interval between snapshots after a culling; Massif's is 0 */
 	uint8_t no_trees;	/* no snapshot has a tree, not even the peak; not a bool, because this is shared
@@ -62,7 +62,7 @@ struct mf_model {
 	uint32_t free_slot; /* hint: the search for a free slot starts here */
 
 	/* Working memory, which is too large for the small stacks that threads may have. */
-	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* for culling */
+	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* neighbours of each snapshot, for culling */
 	uint8_t survives[MF_SNAPSHOTS_MAX];
 	uint16_t winners[2 * MF_SNAPSHOTS_POWER];
 	union {

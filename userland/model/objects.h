@@ -17,7 +17,7 @@ struct mf_object_record {
 	uint64_t start, end, bias;
 	uint64_t device, inode;
 	int64_t modified_ns;
-	uint32_t path, path_size; /* in the strings region, with the NUL */
+	uint32_t path, path_size; /* where the path is in the strings region, and its size with the NUL */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t has_nodes; /* nodes of the trie refer to it */

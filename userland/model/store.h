@@ -56,7 +56,7 @@ struct mf_region {
 	uint64_t size;	 /* reserved bytes */
 };
 
-/* The resource that ran out, so that the profile stopped growing before the program ended. */
+/* Bits that say what ran out, so that the profile stopped growing before the program ended. */
 enum mf_store_full {
 	MF_STORE_FULL_NODES = 1u << 0,
 	MF_STORE_FULL_CONTEXTS = 1u << 1,
@@ -85,13 +85,13 @@ struct mf_store_header {
 	struct mf_region regions[MF_REGION_COUNT];
 
 	/* The process that writes the store. */
-	int32_t pid;	       /* the program's; 0 until the shim has attached */
+	int32_t pid;	       /* process id of the program; 0 until the shim has attached */
 	uint32_t depth;	       /* most frames of a stack */
 	uint32_t merge_recursive; /* longest cycle of recursive frames that is merged; 0: none is */
 	uint32_t executes;     /* the program is about to execute another program, or has */
 	uint64_t events;       /* allocations, reallocations and frees that were counted */
-	uint64_t events_lost;  /* events that were not: those inside the shim's own work, ... */
-	uint64_t first_time_ns; /* CLOCK_MONOTONIC of the first event */
+	uint64_t events_lost;  /* events that could not be counted: those inside the shim's own work, ... */
+	uint64_t first_time_ns; /* CLOCK_MONOTONIC time of the first event */
 
 	/* The hardware counter for the time unit "i", as in struct perf_event_attr, and its sum over all threads. */
 	uint32_t counter_type;
@@ -105,8 +105,8 @@ struct mf_store_header {
 	 */
 	int64_t seen_ms; /* the time that the aggregator read last, relative to first_time_ns */
 	uint32_t snapshot_due;
-	uint32_t n_tallies; /* number of tallies that were ever in use; they are the first ones */
-	uint32_t granule_bits; /* of the table of blocks, see blocks.h */
+	uint32_t n_tallies; /* number of tallies that were ever in use, which are the first ones */
+	uint32_t granule_bits; /* log2 of the bytes in a granule of the table of blocks, see blocks.h */
 	uint64_t capture;      /* the newest tree version, or 0; see tree_version.h */
 
 	/* What massif-ctl wants of the shim and the model, apart from the model's options. */
@@ -126,26 +126,27 @@ struct mf_store_header {
 	/* The program's own allocation functions; see preload/patch/takeover.h. */
 	uint32_t has_somalloc;	  /* patch only those in objects whose names match somalloc */
 	uint32_t capacities_unknown; /* real_capacities was requested but had to be disabled */
-	uint32_t n_missed;	  /* number of functions that could not be patched; the next three describe the first */
-	int32_t missed_error;	  /* -errno */
+	uint32_t n_missed;	  /* number of functions that could not be patched; the next three fields describe
+				   * the first */
+	int32_t missed_error;	  /* why it could not be patched, -errno */
 	uint64_t missed_address;
 	char missed_name[MF_STORE_NAME_MAX];
-	char somalloc[MF_STORE_PATTERN_MAX]; /* including its NUL */
+	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
 
 	/* Comparison of stacks with libunwind's, if massif-ctl asks for it; see preload/stack/verify.h. */
 	uint32_t verify;	  /* enum mf_verify */
-	uint32_t differs_context; /* the first context that differed, */
-	uint32_t differs_frame;	  /* in frame differs_frame; libunwind's address there is differs_pc (0: it has no
-				   * such frame) */
+	uint32_t differs_context; /* the first context whose stack differed */
+	uint32_t differs_frame;	  /* the first frame in it that differed; libunwind's address there is differs_pc (0:
+				   * it has no such frame) */
 	uint32_t children_restricted; /* processes forked after the program restricted its system calls; they have no
 				       * profile */
 	uint32_t traces_children; /* programs that the program executes are profiled, too */
 	uint64_t differs_pc;
-	uint64_t verified, verify_differs; /* numbers of stacks */
+	uint64_t verified, verify_differs; /* stacks compared, and stacks that differed */
 
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
 	uint32_t hears_requests, requests_missed;
-	int32_t requests_error; /* why not, a positive errno */
+	int32_t requests_error; /* why requests could not be patched, a positive errno */
 
 	/* The process that writes the output file; see ctl/heap/origin.h. */
 	int32_t aggregator;
@@ -164,28 +165,29 @@ struct mf_store_header {
 	uint32_t first_object, last_object; /* first and last element of the list of mapped objects, see objects.h */
 	uint32_t n_string_bytes, n_ledger;
 	uint32_t n_steps, steps_lost;
-	uint32_t node_hash_bits, n_hashed; /* log2 of the hash table's size, and its entries; see trie.c */
+	uint32_t node_hash_bits, n_hashed; /* log2 of the size of the trie's hash table, and its entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* first elements of the free lists; 0: empty */
 	uint32_t overflow; /* context of all stacks that found no room; 0: there was room for all */
-	uint32_t overflow_object; /* the object that is its frame; 0: not made yet */
+	uint32_t overflow_object; /* object that is the only frame of that context; 0: not made yet */
 
 	/*
 	 * The directory of cached unwind rows (cfi/rowfile.h), or "". Rules that had no cached row are in
 	 * MF_REGION_NEW_RULES.
 	 */
 	char rows_directory[MF_STORE_PATH_MAX];
-	uint32_t n_new_rules; /* their number; it may be larger than the region, which then has the first ones */
+	uint32_t n_new_rules; /* number of such rules; there may be more than fit into the region, which then has the
+			       * first ones */
 
 	/* Chunks of the tree versions, see tree_version.c. */
-	uint32_t chunks_in_use, prune_at; /* number of chunks at which unused ones are looked for */
+	uint32_t chunks_in_use, prune_at; /* number of chunks at which unneeded ones are freed */
 	uint32_t capture_readers;	  /* readers that need the chunks to stay where they are */
 	uint32_t capture_moves;		  /* odd while the writer moves entries of chunks */
 };
 
 /*
- * One process's view of a store. The header is the first region. Only a process that attaches to a store maps the
- * region MF_REGION_THREADS, and only a store with a file has it. The region is in the file because a shared mapping is
- * available from the start and does not count against limits of private memory.
+ * One process's view of a store; the header is the first region. Only a process that attaches to a store maps the
+ * region MF_REGION_THREADS, and only a store with a file has it. That region is in the file so that it is a shared
+ * mapping, which is available from the start and does not count against limits of private memory.
  */
 struct mf_store {
 	struct mf_store_header *header;

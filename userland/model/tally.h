@@ -32,24 +32,25 @@ struct mf_tally {
 	_Alignas(128) uint32_t busy; /* a thread is in the middle of an event: a lock, see gate.h */
 	uint32_t users;		     /* threads that use this tally */
 
-	/* The allowance. A negative value means: none. */
+	/* The allowance. A negative value means that there is none. */
 	int64_t clock_room; /* bytes by which the clock may advance; huge or negative if time is not bytes */
 	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
-	uint64_t capture;   /* contexts that have recorded this tree version may be charged, */
-	uint64_t capture_down; /* or, for a decrease, this one; MF_CAPTURE_NEVER: a decrease may be a peak */
+	uint64_t capture;   /* contexts with this tree version may be charged */
+	uint64_t capture_down; /* contexts with this version may be charged with a decrease; MF_CAPTURE_NEVER: a
+			        * decrease may be a peak */
 
-	/* The tally. The change of clock and total is what was used up of their allowances. */
-	uint32_t allocs, frees; /* of counted blocks */
+	/* The tally. By how much clock and total have changed is what was used up of their allowances. */
+	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change of the requested bytes */
 	uint64_t put_off;	/* address of a freed block that is still in the table; 0: none */
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
-	uint16_t pasts_room; /* free entries in its shard's last chunk, see below */
-	uint8_t may_shrink;  /* a decrease cannot be a peak, */
-	uint8_t may_put_off; /* and a free may be delayed until the next event */
+	uint16_t pasts_room; /* free records in the last chunk of its shard */
+	uint8_t may_shrink;  /* a decrease cannot be a peak */
+	uint8_t may_put_off; /* a free may be delayed until the next event */
 	int64_t stacks;	     /* change of the stacks' bytes */
 	int64_t clock_granted, heap_granted;
-	int64_t instructions, instructions_room; /* the clock, if time is instructions, and its limit */
+	int64_t instructions, instructions_room; /* time in instructions, and the limit of the allowance */
 
 	/* Its shard's records of old values, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
@@ -108,7 +109,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 /* What a thread needs for an ordinary event: pointers and options of the store, none of which change. */
 struct mf_tally_ctx {
 	struct mf_tally *tally;
-	struct mf_cell *cells; /* of its shard */
+	struct mf_cell *cells; /* the cells of the tally's shard, one for each context */
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
 	struct mf_store *store;

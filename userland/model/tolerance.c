@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FRACTION_BITS	 52 /* bits of the fraction of a double, without the leading 1 */
-#define PRECISION	 53 /* with the leading 1 */
+#define PRECISION	 53 /* bits of a mantissa, with the leading 1 */
 #define EXPONENT_MASK	 0x7ffu
 #define EXPONENT_BIAS	 1075 /* bias of the exponent if the mantissa is read as an integer */
 #define SIGN		 (1ull << 63)

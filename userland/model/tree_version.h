@@ -25,8 +25,8 @@
 
 /* Special values that no version has: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
-#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* of contexts whose blocks do not count */
-#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the present bytes of the contexts: for the end of a profile */
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* version of contexts whose blocks do not count */
+#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the present bytes of the contexts; used for the end of a profile */
 
 static inline uint64_t mf_tree_version_number(uint64_t capture)
 {
@@ -63,8 +63,8 @@ uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
  * Records the bytes of @context in @shard, which have not changed since the newest version. They may be changed
- * afterwards.
- * Context: the shard's thread. Returns false if the shard has no room: then call mf_tree_version_keep_alone().
+ * afterwards. Returns false if the shard has no room: then call mf_tree_version_keep_alone(). Context: the shard's
+ * thread.
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 

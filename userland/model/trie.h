@@ -24,7 +24,7 @@ struct mf_node {
 	uint64_t pc;	  /* as in struct mf_frame */
 	uint32_t object;
 	uint32_t parent;  /* the caller's node */
-	uint32_t context; /* of the stack that ends here, or MF_CONTEXT_NONE */
+	uint32_t context; /* context of the stack that ends here, or MF_CONTEXT_NONE */
 	uint32_t depth;	  /* number of frames from the root, including this one */
 	uint32_t eldest;  /* the first of its children, which are callees; 0: none */
 	/*

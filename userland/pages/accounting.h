@@ -20,13 +20,15 @@
 /* Words that stand in a report where no stack is known. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
 #define MF_WORDS_ANON	  "[anon]"     /* mapped like [exec], but without a name */
-#define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the next frame */
+#define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the caller's
+					     * frame */
 #define MF_WORDS_LOST	  "[lost]"     /* mapped while records were lost */
 #define MF_WORDS_EXTERNAL "[external]" /* mapped by a thread of another address space */
 #define MF_WORDS_NO_STACK "[no stack]" /* a stack was expected but could not be had */
 #define MF_WORDS_FORK	  "[fork]"     /* resident from the start of a forked process */
 #define MF_WORDS_KERNEL	  "[kernel]"   /* made resident by the kernel, outside of a page fault */
-#define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* the frames below this one */
+#define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* marks the frames below it as found by frame
+								  * pointers */
 
 /* The most frames that a context can have: those of a walk, and words. */
 #define MF_CONTEXT_FRAMES_MAX (MF_UNWIND_FRAMES_MAX + 8)
@@ -42,7 +44,7 @@ struct mf_accounting {
 	uint64_t origin_ns; /* CLOCK_MONOTONIC time at which the profile starts */
 	struct mf_code code; /* code and unwind rules that stacks were unwound through */
 	enum mf_pages_what what;
-	struct mf_resident resident; /* unused if what is MF_PAGES_VIRTUAL */
+	struct mf_resident resident; /* not used if only mappings are accounted (MF_PAGES_VIRTUAL) */
 	/*
 	 * Mappings from before the profile are still being listed. No snapshot is taken meanwhile: it would show a
 	 * state that never existed.

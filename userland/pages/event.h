@@ -35,12 +35,12 @@ struct mf_event {
 	struct mf_event *next;
 	enum mf_event_type type;
 	uint32_t flags;	  /* MASSIF_RF_* */
-	uint32_t thread;  /* that caused it; 0: no particular thread */
+	uint32_t thread;  /* thread that caused the event; 0: no particular thread */
 	uint32_t capture; /* number of the stack copy of this system call; for UNMAP, the copy that another record of
 			   * the call has */
 	uint32_t known;	  /* number of a cached stack; 0: none */
 	uint64_t time_ns;
-	uint64_t total_vm; /* pages */
+	uint64_t total_vm; /* in pages */
 	uint64_t start, end;
 	struct mf_stack_wait *wait; /* MAP: the stack that the event waits for; NULL: none */
 	union {
@@ -53,9 +53,9 @@ struct mf_event {
 			struct mf_resync *resync;
 			bool first_part;
 		} resync;
-		struct mf_target *child; /* FORK */
+		struct mf_target *child; /* FORK: the new target */
 		struct massif_rec_resident *resident; /* a copy of the record, owned */
-		uint64_t from;			      /* MOVE */
+		uint64_t from;			      /* MOVE: address that the pages move from */
 	};
 };
 

@@ -20,14 +20,14 @@ struct stack {
 	uint32_t next; /* number of the next stack in the hash chain */
 	uint32_t context;
 	uint32_t epoch;
-	uint32_t code_gen; /* as last sent to the module */
-	uint64_t told_ns;  /* when it was last sent; 0: never */
+	uint32_t code_gen; /* the module's code_gen when the stack was last sent to it */
+	uint64_t told_ns;  /* when the stack was last sent to the module; 0: never */
 };
 
 struct mf_stack_cache {
 	struct stack *stacks; /* indexed by number; [0] is unused */
 	uint32_t n_stacks, max_stacks;
-	struct massif_stack_cache_word *words; /* of the stacks of this epoch */
+	struct massif_stack_cache_word *words; /* words of the stacks of this epoch */
 	uint32_t n_words, max_words;
 	uint32_t *table; /* hash table of this epoch: first number of each chain */
 	uint32_t table_bits;

@@ -96,9 +96,9 @@ struct mf_pages_loss {
 
 /* One profiled address space. */
 struct mf_pages_process {
-	pid_t pid;     /* of the process that it was created for */
+	pid_t pid;     /* process that the address space was created for */
 	bool launched; /* the launched program; false: a process forked from it */
-	bool followed; /* state is REPLACED, and the new program has a profile */
+	bool followed; /* the state is REPLACED, and the new program has a profile */
 	enum mf_pages_state state;
 	char comm[16];		      /* its name in the kernel; if it was replaced, that of the new program */
 	char *path;		      /* the path it was executed by; NULL: not known. Owned */
@@ -111,7 +111,7 @@ struct mf_pages_process {
 	uint64_t kernel_pages; /* mapped pages, by the kernel (total_vm) at the end; 0: not known */
 	uint64_t mismatches;   /* records at which the two differed although nothing was lost */
 	uint64_t lost;	       /* records and changes that did not reach us ... */
-	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* ... and when that was, in order */
+	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* ... and when they were lost, in order */
 	uint32_t n_losses;
 	uint64_t events;       /* mappings made and removed */
 	uint64_t no_stack;     /* mappings whose stack could not be had */
@@ -121,7 +121,8 @@ struct mf_pages_process {
 	uint64_t recognised;   /* stacks that the module found in its cache and did not copy */
 	uint64_t verified;     /* cached stacks that were copied all the same, to be verified ... */
 	uint64_t wrong_stacks; /* ... and turned out to be another stack: always 0 */
-	bool exact;	       /* state is EXITED, nothing lost, no mismatch, model_pages == kernel_pages */
+	bool exact;	       /* the process exited, nothing was lost, and model_pages == kernel_pages without
+			        * mismatches */
 };
 
 struct mf_pages;

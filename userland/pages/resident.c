@@ -343,7 +343,7 @@ struct search {
 	struct mf_resident *resident;
 	unsigned int counter;
 	bool uncertain;
-	uint64_t n; /* still to be removed */
+	uint64_t n; /* pages still to be removed */
 };
 
 static bool take_some(struct mf_window *window, uint16_t pages, void *data)

@@ -16,16 +16,16 @@ struct mf_accounting;
 /* The kind of a page. It is the innermost frame of the page's stack in the trie. */
 enum mf_page_kind {
 	MF_PAGE_NONE,
-	MF_PAGE_ANON, /* these three in the order of MASSIF_RSS_* */
+	MF_PAGE_ANON, /* the first three are in the order of MASSIF_RSS_* */
 	MF_PAGE_FILE,
 	MF_PAGE_SHMEM,
-	MF_PAGE_HUGE, /* added to one of the three */
+	MF_PAGE_HUGE, /* added to one of the first three */
 	MF_PAGE_UNTOUCHED = 8,
 	MF_PAGE_ABSENT,
 	MF_PAGE_KINDS
 };
 
-#define MF_RESIDENT_COUNTERS 3u /* of the module's counters, those of resident pages; MASSIF_RSS_SWAP is not one */
+#define MF_RESIDENT_COUNTERS 3u /* the module's counters of resident pages; MASSIF_RSS_SWAP is not one of them */
 
 /* A page that is in no window for the moment. */
 struct mf_page {
@@ -52,15 +52,15 @@ struct mf_resident {
 	struct mf_accounting *accounting;
 	bool both; /* pages that are mapped but not resident are charged as well, to the stack that mapped them */
 	struct mf_windows windows;
-	uint64_t pages[MF_RESIDENT_COUNTERS]; /* indexed by MASSIF_RSS_* */
-	uint64_t placed;		      /* of them, those that are in a mapping */
+	uint64_t pages[MF_RESIDENT_COUNTERS]; /* resident pages, indexed by MASSIF_RSS_* */
+	uint64_t placed;		      /* resident pages that have an address in a mapping */
 	uint64_t absent;		      /* mapped but not resident pages; only counted if both is set */
-	uint64_t huge;			      /* of pages, those in huge pages */
+	uint64_t huge;			      /* resident pages that belong to huge pages */
 	uint64_t swapped;
-	uint64_t faults;	/* FAULT records */
+	uint64_t faults;	/* number of FAULT records */
 	uint64_t unattributed;	/* pages for which no cause was ever reported */
 	uint32_t objects[MF_PAGE_KINDS]; /* store's object for the words of each kind; 0: not made yet */
-	uint32_t thread; /* that causes the present event */
+	uint32_t thread; /* thread that causes the present event */
 	uint64_t cursor; /* where the last page of unknown address was put */
 	const char *base_words; /* words for pages resident at a BASE record that nobody was seen touching */
 	struct mf_page_list homeless; /* pages of unknown address that fit into no mapping */

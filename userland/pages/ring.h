@@ -32,7 +32,7 @@ struct mf_ring {
 struct mf_ring_setup {
 	uint64_t flags;	      /* MASSIF_SETUP_* */
 	uint64_t ring_bytes;  /* a power of two */
-	uint32_t stack_bytes; /* most bytes of one stack copy */
+	uint32_t stack_bytes; /* most bytes of a stack copy */
 	uint32_t known_bytes; /* most memory of the module for its stack cache; 0: no cache */
 };
 

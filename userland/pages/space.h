@@ -10,7 +10,7 @@
 struct mf_interval {
 	uint64_t start, end;
 	uint64_t offset;  /* position of start in the file, in bytes; 0 without a file */
-	uint32_t context; /* that of the stack that mapped it */
+	uint32_t context; /* context of the stack that mapped it */
 	uint32_t file;	  /* the owner's number for the file; 0: none, or not known yet */
 };
 
@@ -32,7 +32,7 @@ struct mf_space {
 	uint32_t free_nodes; /* list of free nodes, linked by left */
 	uint32_t random;     /* state of the generator of priorities */
 	uint32_t count;	     /* number of intervals */
-	uint64_t total;	     /* sum of their bytes */
+	uint64_t total;	     /* sum of the intervals' bytes */
 };
 
 /* Called for each part that leaves the space, in the order of addresses. It may not change the space. */

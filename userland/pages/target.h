@@ -41,7 +41,7 @@ struct mf_target_common {
 	struct mf_files files;
 	uint32_t frames;       /* most frames to unwind */
 	enum mf_pages_what what;
-	const char *dump_path; /* MASSIF_DUMP_INTERVALS, or NULL */
+	const char *dump_path; /* file name in MASSIF_DUMP_INTERVALS, or NULL */
 	uint64_t held_bytes;   /* memory of waiting events and stacks */
 	uint64_t held_bytes_max;
 	const struct mf_report_options *filter; /* filter and names: as in struct mf_pages_options */
@@ -49,9 +49,9 @@ struct mf_target_common {
 };
 
 struct mf_target {
-	struct mf_target *next; /* in the session's table */
+	struct mf_target *next; /* next target in the session's table */
 	struct mf_target_common *common;
-	uint32_t number;  /* the module's */
+	uint32_t number;  /* number by which the module calls the target */
 	uint64_t seen_ns; /* time of its last record */
 	struct mf_accounting *accounting;
 	struct mf_context_filter *judge; /* decides which contexts count; NULL: all do */

@@ -57,7 +57,7 @@ struct mf_unwinder {
 	bool regs_initial;		  /* regs are still the thread's */
 	bool no_rules;			  /* the last frame's code has no rules */
 	const struct mf_cfi *cfi; /* unwind rules that are in no mapping; NULL: the mapped ones are used */
-	uint64_t cfi_bias;	  /* add it to the addresses in cfi */
+	uint64_t cfi_bias;	  /* load address to add to the addresses in cfi */
 	struct mf_interval last; /* the mapping that memory was last read from; the next read is usually near */
 
 	struct mf_trace trace;

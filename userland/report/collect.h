@@ -15,7 +15,7 @@
 struct mf_collection {
 	struct mf_profile profile;
 	const struct mf_store *store; /* contexts are read from there */
-	struct mf_leaf *leaves;	      /* of all snapshots */
+	struct mf_leaf *leaves;	      /* leaves of all snapshots */
 	size_t n_leaves, room_leaves;
 	void *memory[8]; /* freed by mf_collection_release() */
 	size_t n_memory;

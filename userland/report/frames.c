@@ -21,7 +21,7 @@ struct mf_frames {
 	struct mf_index index; /* (pc, object) -> number */
 	struct last {
 		struct mf_frame frame;
-		uint32_t next; /* its number plus one; 0: none */
+		uint32_t next; /* number of the frame plus one; 0: none */
 	} last[POSITIONS]; /* the last frame at each position of a stack */
 };
 

@@ -17,9 +17,9 @@ struct mf_strings {
 struct mf_report_options {
 	double threshold; /* per cent of the snapshot's total; smaller tree entries are merged */
 	uint32_t depth;	  /* most frames of a context that are kept, 1..200 */
-	struct mf_strings alloc_fns;	  /* in addition to the built-in allocation functions */
+	struct mf_strings alloc_fns;	  /* allocation functions in addition to the built-in ones */
 	struct mf_strings ignore_fns;	  /* contexts in which these functions allocate are ignored */
-	struct mf_strings fullpath_after; /* see mf_location_print() */
+	struct mf_strings fullpath_after; /* prefixes to remove from directories, see mf_location_print() */
 	bool show_below_main;		  /* keep the frames below main, with their own names */
 	bool sym_offsets;		  /* print function+offset */
 	bool keep_unloaded;		  /* also name code that was unloaded before the program ended */

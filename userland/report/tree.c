@@ -12,9 +12,9 @@
 
 /* A node. The contexts whose outer frames lead to it are adjacent in mf_tree.order. */
 struct node {
-	uint32_t frame;		       /* number in mf_frames */
+	uint32_t frame;		       /* number of its frame in mf_frames */
 	uint32_t depth;		       /* number of frames from the root, including this one */
-	uint32_t begin, end;	       /* range in order */
+	uint32_t begin, end;	       /* range of its contexts in mf_tree.order */
 	uint32_t first_seen;	       /* the lowest number of its contexts */
 	uint32_t first_child, n_children; /* adjacent nodes; valid if @expanded */
 	bool expanded;
@@ -32,7 +32,7 @@ struct mf_tree {
 
 	uint32_t *order; /* contexts that are not ignored, grouped by node */
 	uint32_t n_order;
-	uint32_t *scratch; /* working memory of the same size */
+	uint32_t *scratch; /* working memory of the same size as order */
 	uint32_t *group_of; /* while a node is expanded: for each frame, the child it leads to */
 
 	/* The present snapshot: live bytes of each context, and their running sums in order. */

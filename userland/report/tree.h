@@ -23,8 +23,8 @@ struct mf_tree;
 
 /* One entry of a level. */
 struct mf_tree_child {
-	uint32_t node;	       /* or MF_TREE_MERGED */
-	struct mf_frame frame; /* if it is a node */
+	uint32_t node;	       /* number of the node, or MF_TREE_MERGED */
+	struct mf_frame frame; /* frame of the node; not set for MF_TREE_MERGED */
 	uint64_t bytes;
 	uint32_t places; /* number of merged nodes */
 };

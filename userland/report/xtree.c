@@ -27,7 +27,8 @@ enum {
 };
 
 /*
- * No entry is too small for the tree. It is not 0, so that the entries of a tree without any bytes are merged into one.
+ * Threshold in per cent: no entry is below it. It is not 0, so that the entries of a tree without any bytes are merged
+ * into one.
  */
 #define XTREE_THRESHOLD 1e-14
 

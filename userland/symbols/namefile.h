@@ -30,8 +30,8 @@ struct mf_namefile_position {
 };
 
 struct mf_namefile_record {
-	uint64_t address; /* link-time */
-	uint64_t offset;  /* from the start of the function */
+	uint64_t address; /* link-time address */
+	uint64_t offset;  /* bytes from the start of the function to the address */
 	uint32_t function; /* its name in the symbol table */
 	uint32_t first, count; /* its positions, innermost first; count 0: they were not looked up */
 	uint32_t shown; /* the demangled name; 0: it was not looked up */

@@ -22,7 +22,7 @@
 #include "symbols/parser_child.h"
 #include "symbols/wire.h"
 
-#define CHUNK 65536u /* received at once */
+#define CHUNK 65536u /* bytes to receive at once */
 
 struct mf_parser {
 	const struct mf_object *object;
@@ -31,7 +31,7 @@ struct mf_parser {
 	struct mf_parser_state state;
 	char why[128]; /* text of state.why */
 	int64_t left_ms; /* what is left of the time limit */
-	pid_t pid;     /* 0: no child */
+	pid_t pid;     /* process id of the child; 0: no child */
 	int socket;
 	uint8_t *bytes; /* received bytes; those from @at to @end were not decoded yet */
 	size_t at, end, room;

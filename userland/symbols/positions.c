@@ -20,7 +20,7 @@
 /* A unit that was read because an address was in it. */
 struct unit {
 	struct unit *next;
-	Dwarf_Off offset;	    /* of the unit's first entry */
+	Dwarf_Off offset;	    /* offset of the unit's first entry */
 	Dwarf_Die die, code;	    /* code: the entry with the functions, which differs for split DWARF */
 	struct mf_ranges functions; /* values: offsets of entries */
 	bool functions_known, functions_deep;
@@ -35,7 +35,7 @@ struct unit {
 
 struct mf_positions {
 	Dwarf *dwarf;
-	Dwarf_Aranges *aranges; /* NULL: none */
+	Dwarf_Aranges *aranges; /* index in .debug_aranges; NULL: none */
 	struct mf_ranges units; /* values: offsets of units' first entries */
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];

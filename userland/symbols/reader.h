@@ -27,7 +27,7 @@ enum {
 };
 
 struct mf_reader_question {
-	uint64_t address; /* link-time */
+	uint64_t address; /* link-time address */
 	uint32_t wanted;
 	uint32_t reserved;
 };
@@ -36,7 +36,7 @@ struct mf_reader_question {
 struct mf_reader_answer {
 	const char *symbol; /* name in the symbol table; NULL: none, or not asked for */
 	const char *shown;  /* name as it is printed */
-	uint64_t offset;    /* from the start of the function */
+	uint64_t offset;    /* bytes from the start of the function to the address */
 	bool split;	    /* positions also came from other files (.dwo) */
 	uint32_t n;	    /* number of positions, innermost first; 0: not asked for */
 	struct mf_position positions[MF_POSITIONS_MAX];

@@ -21,7 +21,7 @@ struct mf_location {
 	const char *file;      /* base name; NULL: no line information */
 	unsigned int line;
 	const char *object; /* path of the ELF file; NULL: unknown */
-	uint64_t offset;    /* from the start of the function, in bytes; 0 for inlined functions */
+	uint64_t offset;    /* bytes from the start of the function; 0 for inlined functions */
 	const char *note;   /* words instead of a position (MF_OBJECT_NOTE); then nothing else is set */
 };
 

@@ -13,8 +13,8 @@
 struct mf_symtab_source {
 	Elf *elf;
 	Elf_Data *data;
-	const bool *code; /* for each section of the file: whether it is code. Shared with the source before, unless
-			   * owned */
+	const bool *code; /* for each section of the file: whether it is code. Owned by the first source of a file,
+			   * shared by the others */
 	size_t n_sections, n_symbols;
 	size_t strings; /* number of the section with the names */
 	bool owns_code, wide; /* owns_code: free code; wide: entries are Elf64_Sym */
@@ -32,7 +32,7 @@ struct mf_symtab_interval {
 };
 
 enum {
-	SYMBOLS_EACH = 8, /* in an interval, if symbols are evenly spread */
+	SYMBOLS_EACH = 8, /* average number of symbols in an interval */
 	INTERVALS_MAX = 1 << 20,
 };
 

@@ -12,7 +12,7 @@ struct answer_head {
 	uint32_t split, n;
 };
 
-enum { NO_TEXT = 0 }; /* as the size of a text: it is NULL. Other sizes include the NUL */
+enum { NO_TEXT = 0 }; /* size of a text that is NULL; other sizes include the NUL */
 
 /* Bytes that are being decoded. */
 struct cursor {

@@ -25,11 +25,11 @@ enum mf_wire_kind {
 /* The header of every message. */
 struct mf_wire_head {
 	uint32_t kind;
-	uint32_t size; /* of what follows */
+	uint32_t size; /* size of the contents in bytes */
 };
 
 struct mf_wire_opened {
-	uint32_t confined; /* MF_CONFINED_* */
+	uint32_t confined; /* rights that the child gave up, MF_CONFINED_* */
 	uint32_t readable; /* 0: the file does not exist or is not the one that was mapped */
 	uint32_t shares;   /* as in struct mf_image */
 	char why[116];	   /* why names are lost; empty: they are not */
