@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// May a session look into a process? The rules of ptrace, when it begins and for as long as it lasts.
+// Decides whether a session may observe a process, by the rules of ptrace: when it is attached, and as long
+// as it is followed.
 #include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/mm_types.h>
@@ -11,17 +12,23 @@
 #include "access.h"
 #include "compat/ptrace.h"
 
-/* Has who is of these credentials CAP_SYS_PTRACE over ns? Asked in hooks, too, so no security module is. */
+/*
+ * True if these credentials have CAP_SYS_PTRACE over ns. Called in hooks too, so security modules are not
+ * asked.
+ */
 static bool holds(const struct cred *cred, const struct user_namespace *ns)
 {
 	for (; ns->level > cred->user_ns->level; ns = ns->parent)
-		/* Who makes a user namespace has all rights over it. */
+		/* The creator of a user namespace has all capabilities in it. */
 		if (ns->parent == cred->user_ns && uid_eq(ns->owner, cred->euid))
 			return true;
 	return ns == cred->user_ns && cap_raised(cred->cap_effective, CAP_SYS_PTRACE);
 }
 
-/* The real ones of who looks, as for everything that copies memory. */
+/*
+ * True if the subject's real ids equal all ids of the target. ptrace uses real ids for everything that copies
+ * memory.
+ */
 static bool same_ids(const struct cred *subject, const struct cred *target)
 {
 	return uid_eq(subject->uid, target->uid) && uid_eq(subject->uid, target->euid) &&
@@ -29,7 +36,7 @@ static bool same_ids(const struct cred *subject, const struct cred *target)
 	       gid_eq(subject->gid, target->egid) && gid_eq(subject->gid, target->sgid);
 }
 
-/* Has the target no capability that the subject could not have, in the same user namespace? */
+/* True if both are in the same user namespace and the target has no capability that the subject lacks. */
 static bool same_rights(const struct cred *subject, const struct cred *target)
 {
 	return subject->user_ns == target->user_ns &&
@@ -38,8 +45,8 @@ static bool same_rights(const struct cred *subject, const struct cred *target)
 
 /*
  * The rules of ptrace_may_access(PTRACE_MODE_ATTACH_REALCREDS), which hooks cannot call: ids, dumpable,
- * capabilities, user namespace. CAP_SYS_PTRACE is asked for over whose the process is, and over what it
- * executes.
+ * capabilities, user namespace. CAP_SYS_PTRACE is required over the user namespace of the process, and over
+ * that of the program that it executes.
  */
 static bool may_look(const struct cred *subject, const struct cred *target, bool dumpable,
 		     const struct user_namespace *image_ns)
@@ -50,7 +57,7 @@ static bool may_look(const struct cred *subject, const struct cred *target, bool
 	return dumpable || holds(subject, image_ns);
 }
 
-/* The same of task, which executes in mm. Neither sleeps nor takes a lock. */
+/* Applies may_look() to task, which runs in mm. Neither sleeps nor takes a lock. */
 static bool may_look_into(const struct cred *subject, struct task_struct *task, struct mm_struct *mm)
 {
 	struct user_namespace *ns = massif_task_image_ns(task, mm);
@@ -62,9 +69,14 @@ static bool may_look_into(const struct cred *subject, struct task_struct *task, 
 	return ok;
 }
 
-/*
- * A descriptor can be passed on: both who opened it and who uses it must have the right. Security modules have a say
- * here, as in ptrace, and not while the session lasts, as in ptrace.
+/**
+ * massif_access_attach() - tell whether the session may attach to a task.
+ * @mm: the task's address space.
+ *
+ * The descriptor can be passed on, so both its opener and its user need the right. As in ptrace, security
+ * modules are asked when the session attaches, and not later.
+ *
+ * Context: process context.
  */
 bool massif_access_attach(const struct massif_session *session, struct task_struct *task,
 			  struct mm_struct *mm)
@@ -78,13 +90,17 @@ bool massif_access_attach(const struct massif_session *session, struct task_stru
 	return true;
 }
 
-/* May the session follow current, which agrees, or has just become another program? */
+/**
+ * massif_access_self() - tell whether the session may follow current, which has enrolled itself or has
+ * executed a new program.
+ * Context: any; neither sleeps nor takes a lock.
+ */
 bool massif_access_self(const struct massif_session *session)
 {
 	return may_look_into(session->cred, current, current->mm);
 }
 
-/* A reference to a thread of the process that target was made for, which still has its address space mm; or NULL. */
+/* Returns, with a reference, a thread of the target's process that still uses mm, or NULL. */
 static struct task_struct *get_thread(const struct massif_session *session, const struct massif_target *target,
 				      const struct mm_struct *mm)
 {
@@ -105,10 +121,15 @@ static struct task_struct *get_thread(const struct massif_session *session, cons
 	return found;
 }
 
-/*
- * The consumer asks for all mappings of target, whose address space is mm. Its threads may have done nothing that
- * makes a record since they changed, so ask for them. If the process has ended and another one shares mm, what was
- * found at the last record holds.
+/**
+ * massif_access_asked() - tell whether a resync of the target that the consumer has requested is allowed.
+ * @mm: the target's address space, with a reference.
+ *
+ * The threads may have made no record since their credentials changed, so the credentials are checked again.
+ * If the process has ended and another process shares @mm, the result of the last record is used.
+ *
+ * Context: process context.
+ * Return: false if not; the target is hidden then.
  */
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
 {
@@ -127,15 +148,20 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 	return ok;
 }
 
-/*
- * A record of what current does to target is due, and current is not as it was. False: it still may be
- * looked at. If not, that is for good: the consumer hears of nothing more but that it has left, which
- * massif_session_tend() says. In hooks, with any lock held.
+/**
+ * massif_access_judge() - check current's rights again after its credentials or its dumpable flag have
+ * changed.
+ *
+ * If the session may no longer observe current, the target is hidden for ever. The consumer gets only END and
+ * EXIT, which massif_session_tend() writes.
+ *
+ * Context: hook, with any lock held; takes no lock and does not sleep.
+ * Return: true if the session may not observe current.
  */
 bool massif_access_judge(struct massif_session *session, struct massif_target *target)
 {
 	if (massif_access_self(session)) {
-		/* Threads may do this at the same time. */
+		/* xchg(), because several threads may do this at the same time. */
 		put_cred(xchg(&target->judged, get_cred(current_real_cred())));
 		return false;
 	}

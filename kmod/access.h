@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* May a session look into a process? The rules of ptrace. */
+/* Decides whether a session may observe a process, by the rules of ptrace. */
 #ifndef MASSIF_ACCESS_H
 #define MASSIF_ACCESS_H
 
@@ -19,11 +19,15 @@ bool massif_access_self(const struct massif_session *session);
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm);
 bool massif_access_judge(struct massif_session *session, struct massif_target *target);
 
-/*
- * Of what current does to target: may the session not be told any more? Asked for each record, so what
- * was found is kept for as long as the thread has the same credentials. What others do to a target, the
- * kernel's threads too, tells of it only where it is; that is as secret as it was at its own last record.
- * A RESYNC that the consumer asks for tells more: massif_access_asked().
+/**
+ * massif_access_lost() - tell whether the session has lost the right to be told what current does to target.
+ *
+ * Called for each record, so the result is kept until the thread's credentials change. Changes that another
+ * process or a kernel thread makes to a target reveal only addresses in it; they are as secret as the target
+ * was at its own last record. A resync that the consumer requests reveals more and calls
+ * massif_access_asked().
+ *
+ * Context: hook, with any lock held; takes no lock and does not sleep.
  */
 static inline bool massif_access_lost(struct massif_session *session, struct massif_target *target)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ARGS record: what the new program of the current process was given as its arguments.
+// Writes an ARGS record: the arguments of the program that the current process has just executed.
 #include <linux/kernel.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
@@ -13,9 +13,13 @@
 #include "session.h"
 #include "target.h"
 
-/*
- * In current, before the first instruction of its program, whose address space is the target's. May
- * sleep. Memory that cannot be had, or read, means no record: nothing depends on it.
+/**
+ * massif_args_write() - write an ARGS record for current's new program.
+ * @target: of current's address space.
+ *
+ * If the arguments cannot be read, or there is no memory, no record is written; nothing depends on it.
+ *
+ * Context: task_work of current, before the first instruction of its program; may sleep.
  */
 void massif_args_write(struct massif_target *target)
 {

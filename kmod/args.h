@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An ARGS record of the current process. */
+/* Writes the ARGS record of the current process. */
 #ifndef MASSIF_ARGS_H
 #define MASSIF_ARGS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that runs becomes a member, by its own call or another's, while its threads go on.
+// Makes a running process a member of a session, by its own request (ENROL) or another's (ATTACH).
 #include <linux/capability.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
@@ -19,12 +19,13 @@
 #include "target.h"
 
 /*
- * Nothing is stopped. The tables come first: from then on the hooks report. A call that had begun
- * before holds mmap_lock, so taking that lock for writing once waits for the last change that was
- * not reported; and what a resync lists after that, with the records behind it, is the whole truth.
+ * The process is not stopped. It is inserted into the tables first; from then on, the hooks report its
+ * changes. A call that began earlier, and is not reported, holds mmap_lock. So we take that lock for writing
+ * once, which waits for such calls. The resync after that, together with the records that follow it, is
+ * complete.
  */
 
-/* A reference to the first thread of the process of pid; NULL if there is none. */
+/* Returns the first thread of the process with a reference, or NULL if there is no such process. */
 static struct task_struct *get_leader(struct pid *pid)
 {
 	struct task_struct *task;
@@ -47,7 +48,7 @@ static struct pid *get_pid_of(const struct massif_session *session, pid_t nr)
 	return pid;
 }
 
-/* A reference to its address space; the first thread may have ended before others. */
+/* Returns the process's address space with a reference. The first thread may have ended before others. */
 static struct mm_struct *get_mm(struct task_struct *leader)
 {
 	struct mm_struct *mm = get_task_mm(leader);
@@ -63,13 +64,13 @@ static struct mm_struct *get_mm(struct task_struct *leader)
 	return mm;
 }
 
-/* What begin() made, until all is done with it. All are references. */
+/* State of an attach between begin() and finish(). All pointers are references. */
 struct beginning {
-	u32 type;		/* of the record that says so */
+	u32 type;		/* of the record: MASSIF_REC_ENROL or MASSIF_REC_ATTACH */
 	struct pid *pid;
 	struct mm_struct *mm;
 	struct massif_target *target;
-	bool shared;		/* the session had that one before (vfork, CLONE_VM) */
+	bool shared;		/* the session has followed the address space before (vfork, CLONE_VM) */
 };
 
 static bool write_beginning(const struct beginning *b, struct massif_process *process,
@@ -79,14 +80,17 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 
 	strscpy(rec.comm, comm, sizeof(rec.comm));
 	massif_record_init(&rec.h, b->type, sizeof(rec), process->session, target);
-	/* ATTACH fails if there is no room, so nothing is lost then. A process that enrols itself goes on without. */
+	/*
+	 * If there is no room, ATTACH fails and nothing is counted as lost. ENROL goes on, and the record
+	 * counts as lost.
+	 */
 	if (b->type == MASSIF_REC_ATTACH)
 		return massif_record_try(process->session, target, &rec, sizeof(rec));
 	massif_record_write(process->session, target, &rec.h, false);
 	return true;
 }
 
-/* Undoes enter(), for a process that is not followed after all. */
+/* Undoes enter() for a process that is not followed after all. */
 static void leave(struct beginning *b)
 {
 	struct massif_process *process;
@@ -101,19 +105,25 @@ static void leave(struct beginning *b)
 	massif_target_put(b->target);
 }
 
-/* May what is in session other be taken into session? Or nobody could look at who enrols itself first. */
+/*
+ * True if session may take a member over from session other. Otherwise a process could hide from a privileged
+ * profiler by enrolling itself in a session of its own.
+ */
 static bool may_take(const struct massif_session *session, const struct massif_session *other)
 {
 	return other != session && session->privileged && !other->privileged;
 }
 
-/* The same of an address space. Or nobody could look at a process that tries the hooks for ever. */
+/* The same for a target. Otherwise a process could hide in a hook test that never ends. */
 static bool may_take_target(const struct massif_session *session, const struct massif_target *target)
 {
 	return target->test ? session->privileged && target->yields : may_take(session, target->session);
 }
 
-/* Enters process and target into the tables, and says so. Frees what it did not use. */
+/*
+ * Inserts the process and its address space into the tables, and writes the ENROL or ATTACH record. Frees the
+ * objects that it did not insert.
+ */
 static int enter(struct massif_session *session, struct task_struct *leader, struct beginning *b)
 {
 	struct massif_target *target, *shared, *taken = NULL;
@@ -131,7 +141,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	if (b->type == MASSIF_REC_ATTACH)
 		target->origin = MASSIF_RESYNC_ATTACH;
 
-	/* A session that something is taken from stays for as long. */
+	/* RCU keeps alive the session from which a member is taken. */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = massif_target_find(b->mm);
@@ -152,7 +162,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		err = -EBUSY;
 	if (!err && !shared)
 		massif_target_number(target, session);
-	/* In the ring before any record that a hook writes about it. */
+	/* Written with the lock held, so that it precedes all records that hooks write about the target. */
 	if (!err && !write_beginning(b, process, shared ?: target, comm))
 		err = -ENOSPC;
 	if (!err && !shared)
@@ -161,7 +171,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		b->shared = shared;
 		b->target = massif_target_get(shared ?: target);
 		process->target = b->target->id;
-		/* Cannot fail: it is in no table, and the session's file is open. */
+		/* Cannot fail: the process is in no table, and the session's file is open. */
 		massif_process_insert(process);
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
@@ -181,16 +191,19 @@ err_free:
 	return err;
 }
 
-/* What who asks hears of a number that is of no process, or of one that may not be looked at. */
+/*
+ * The error for a number that belongs to no process, or to one that the caller may not observe. A caller
+ * without CAP_SYS_PTRACE cannot distinguish the two.
+ */
 static int nobody(const struct massif_session *session)
 {
 	return session->privileged && capable(CAP_SYS_PTRACE) ? -ESRCH : -EPERM;
 }
 
-/* With the exec_update_lock of b->pid: neither its program nor its rights change meanwhile. */
+/* Called with exec_update_lock of b->pid held, so that neither its program nor its credentials change. */
 static int begin(struct massif_session *session, struct beginning *b)
 {
-	/* Not the one whose lock was taken: after an exec another thread may be the first. */
+	/* Look it up again: after an exec, another thread may be the first one. */
 	struct task_struct *leader = get_leader(b->pid);
 	int err = nobody(session);
 
@@ -205,14 +218,17 @@ static int begin(struct massif_session *session, struct beginning *b)
 	err = -EPERM;
 	if (!massif_access_attach(session, leader, b->mm))
 		goto err_mm;
-	/* The new image is complete, and nothing has announced it yet. */
+	/* The new image is complete, but its EXEC has not been reported yet. */
 	err = -EAGAIN;
 	if (massif_task_in_exec(leader))
 		goto err_mm;
 	err = enter(session, leader, b);
 	if (err)
 		goto err_mm;
-	/* With on_exit(): it finds the process in the table, or we see that it has ended. */
+	/*
+	 * Pairs with on_exit(): either that finds the process in the table, or we see here that the process
+	 * has ended.
+	 */
 	smp_mb();
 	if (likely(atomic_read(&leader->signal->live)))
 		goto out;
@@ -225,7 +241,7 @@ out:
 	return err;
 }
 
-/* begin() with that lock. */
+/* Calls begin() with exec_update_lock held. */
 static int begin_locked(struct massif_session *session, struct beginning *b)
 {
 	struct task_struct *leader = get_leader(b->pid);
@@ -242,7 +258,7 @@ static int begin_locked(struct massif_session *session, struct beginning *b)
 	return err;
 }
 
-/* After begin(): waits for what had begun before, and says all mappings. Uses b up. */
+/* Waits for changes that began before begin(), and writes all mappings. Drops the references in b. */
 static int finish(struct beginning *b, u32 reason, u32 *id)
 {
 	int err = mmap_write_lock_killable(b->mm);
@@ -252,19 +268,24 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
 	} else {
 		mmap_write_unlock(b->mm);
 		*id = b->target->id;
-		/* Where there is no room, the consumer asks for it later. */
+		/* If there is no room, the consumer requests the resync later. */
 		massif_resync(b->target, b->mm, reason);
 		massif_target_put(b->target);
 	}
-	/* May be the last user: EXIT is then written from here. */
+	/* May drop the last user of the address space; EXIT is then written from here. */
 	mmput(b->mm);
 	return err;
 }
 
-/*
- * Makes the current process a member, its address space a target (unless it shares one that is),
- * and says all of its mappings. -EPERM: the session's opener may not look at it; -EBUSY if it, or its
- * address space, is in a session already. May sleep.
+/**
+ * massif_enrol() - make the current process a member, and its address space a target.
+ * @id: set to the number of the target.
+ *
+ * The mappings are reported at once. If the session follows the address space already, its target is used.
+ *
+ * Context: process context of a program; may sleep.
+ * Return: 0; -EPERM if the session's opener may not observe the process; -EBUSY if it, or its address space,
+ *	is in a session already; -ENXIO if the session is closed; -EINTR; -ENOMEM.
  */
 int massif_enrol(struct massif_session *session, u32 *id)
 {
@@ -286,11 +307,17 @@ int massif_enrol(struct massif_session *session, u32 *id)
 	return err ?: finish(&b, MASSIF_RESYNC_ENROL, id);
 }
 
-/*
- * Makes the process of number nr (in the opener's pid namespace) a member, its address space a
- * target, and says all of its mappings. -ESRCH: there is none, or it ends; -EPERM, which who has not
- * CAP_SYS_PTRACE gets instead; -EOPNOTSUPP: a thread of the kernel; -EBUSY: in a session already;
- * -EAGAIN: amid an exec; -ENOSPC: no room in the ring. May sleep.
+/**
+ * massif_attach() - make a running process a member, and its address space a target.
+ * @nr: process id in the opener's pid namespace.
+ * @id: set to the number of the target.
+ *
+ * The mappings are reported at once.
+ *
+ * Context: process context of the consumer; may sleep.
+ * Return: 0; -ESRCH if there is no such process or it is ending (a caller without CAP_SYS_PTRACE gets -EPERM
+ *	instead); -EPERM if it may not be observed; -EOPNOTSUPP for a kernel thread; -EBUSY if it is in a
+ *	session already; -EAGAIN during an exec; -ENOSPC if the ring is full; -EINTR; -ENOMEM.
  */
 int massif_attach(struct massif_session *session, pid_t nr, u32 *id)
 {

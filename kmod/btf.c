@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prototypes of kernel functions, compared with the kernel's type information (BTF).
+// Compares prototypes of kernel functions with the kernel's type information (BTF).
 //
-// Uses nothing that only the kernel has, so that selftests/host/kmod_btf.c can try it with BTF of its own.
+// Uses only functions that exist in user space, too, so that selftests/host/kmod_btf.c can test it with BTF
+// data of its own.
 #ifdef __KERNEL__
 #include <uapi/linux/btf.h>
 #else
@@ -15,16 +16,19 @@
 
 #include "btf.h"
 
-/* What older headers do not name. */
+/* Constants that older headers lack. */
 #define KIND_FLOAT	16
 #define KIND_DECL_TAG	17
 #define KIND_TYPE_TAG	18
 #define KIND_ENUM64	19
 
-/* Of the head: what all kernels have. Newer headers have more, which what pahole wrote need not have. */
+/*
+ * Size of the header fields that all kernels have. Newer kernel headers define more fields, which data from
+ * an older pahole need not have.
+ */
 #define HEAD_LEAST	(offsetof(struct btf_header, str_len) + sizeof(__u32))
 
-/* Typedefs and qualifiers of one type; more make no sense. */
+/* Limit of typedefs and qualifiers on one type, against loops in invalid data. */
 #define LAYERS_MAX	32
 
 static __u32 kind_of(const struct btf_type *type)
@@ -32,7 +36,7 @@ static __u32 kind_of(const struct btf_type *type)
 	return BTF_INFO_KIND(type->info);
 }
 
-/* Bytes of the type and what follows it; 0 if that is not known. */
+/* Bytes of a type with its members; 0 if its kind is unknown. */
 static size_t size_of(const struct btf_type *type)
 {
 	size_t members = BTF_INFO_VLEN(type->info);
@@ -71,7 +75,7 @@ static size_t size_of(const struct btf_type *type)
 	}
 }
 
-/* Is [offset, offset + size) within what follows a head of head bytes, in all bytes? */
+/* True if [offset, offset + size), counted from the end of a header of head bytes, is within all bytes. */
 static bool fits(__u32 head, __u32 offset, __u32 size, size_t all)
 {
 	return head <= all && offset <= all - head && size <= all - head - offset;
@@ -93,7 +97,7 @@ int massif_btf_open(struct massif_btf *btf, const void *data, size_t size)
 	btf->strings_size = head->str_len;
 	btf->count = 0;
 	btf->offsets = NULL;
-	/* So that a name that begins within them ends there. */
+	/* The last string must be terminated, so that every name ends within the strings. */
 	if (btf->strings[btf->strings_size - 1])
 		return -EINVAL;
 
@@ -120,7 +124,7 @@ void massif_btf_index(struct massif_btf *btf, __u32 *offsets)
 	btf->offsets = offsets;
 }
 
-/* NULL: void, or a number of no type. */
+/* The type of a number, or NULL for void and for invalid numbers. */
 static const struct btf_type *type_of(const struct massif_btf *btf, __u32 number)
 {
 	if (!number || number > btf->count)
@@ -133,7 +137,7 @@ static const char *name_of(const struct massif_btf *btf, const struct btf_type *
 	return type->name_off < btf->strings_size ? btf->strings + type->name_off : "";
 }
 
-/* The number of what a type is without typedefs and qualifiers; of no type, if it has too many. */
+/* The number of a type without its typedefs and qualifiers; an invalid number if it has too many. */
 static __u32 bare(const struct massif_btf *btf, __u32 number)
 {
 	const struct btf_type *type;
@@ -165,7 +169,7 @@ static bool is_kind(const struct massif_btf *btf, __u32 number, __u32 kind)
 	return type && kind_of(type) == kind;
 }
 
-/* Bytes of a number, of an enum's, too; 0 if it is something else. */
+/* Bytes of an integer or enum; 0 for other types. */
 static __u32 size_of_number(const struct massif_btf *btf, __u32 number)
 {
 	const struct btf_type *type = type_of(btf, bare(btf, number));
@@ -182,7 +186,7 @@ static __u32 size_of_number(const struct massif_btf *btf, __u32 number)
 	}
 }
 
-/* The same of a struct or union. */
+/* Bytes of a struct or union; 0 for other types. */
 static __u32 size_of_struct(const struct massif_btf *btf, __u32 number)
 {
 	const struct btf_type *type = type_of(btf, bare(btf, number));
@@ -190,7 +194,7 @@ static __u32 size_of_struct(const struct massif_btf *btf, __u32 number)
 	return type && (kind_of(type) == BTF_KIND_STRUCT || kind_of(type) == BTF_KIND_UNION) ? type->size : 0;
 }
 
-/* Does it go into one register, as an argument? */
+/* True if an argument of this type is passed in one register. */
 static bool is_word(const struct massif_btf *btf, __u32 number)
 {
 	__u32 size = size_of_number(btf, number) ?: size_of_struct(btf, number);
@@ -203,7 +207,7 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* Is the type what length characters of a prototype say? */
+/* True if the type is the one that length characters of a prototype describe. */
 static bool is_same(const struct massif_btf *btf, __u32 number, const char *text, size_t length)
 {
 	unsigned int stars = 0;
@@ -232,7 +236,7 @@ static bool is_same(const struct massif_btf *btf, __u32 number, const char *text
 	return is_text(text, length, name_of(btf, type_of(btf, number)));
 }
 
-/* Is function a function as in prototype? */
+/* True if function has the given prototype. */
 static bool is_as(const struct massif_btf *btf, __u32 function, const char *prototype)
 {
 	const struct btf_type *type = type_of(btf, function);
@@ -263,7 +267,7 @@ static bool is_as(const struct massif_btf *btf, __u32 function, const char *prot
 	return is_text(text, strlen(text), ")") || is_text(text, strlen(text), "...)");
 }
 
-/* The number of the function's type, if type is one that a row can name; or else 0. */
+/* The number of the function type if type is a function, or a typedef of a pointer to one; otherwise 0. */
 static __u32 function_of(const struct massif_btf *btf, const struct btf_type *type)
 {
 	__u32 pointer;
@@ -296,7 +300,10 @@ void massif_btf_compare(const struct massif_btf *btf, struct massif_btf_row *row
 		for (row = 0; row < count; row++) {
 			if (strcmp(rows[row].name, name))
 				continue;
-			/* There may be several static ones of that name, and any could be the hooked one. */
+			/*
+			 * There may be several static functions of that name, and any of them could be the
+			 * hooked one.
+			 */
 			if (!is_as(btf, function, rows[row].prototype))
 				rows[row].verdict = MASSIF_BTF_OTHER;
 			else if (rows[row].verdict == MASSIF_BTF_UNKNOWN)

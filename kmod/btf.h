@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Prototypes of kernel functions, compared with the kernel's type information (BTF). */
+/* Compares prototypes of kernel functions with the kernel's type information (BTF). */
 #ifndef MASSIF_BTF_H
 #define MASSIF_BTF_H
 
@@ -9,25 +9,31 @@
 #endif
 
 /*
- * Every hooked function is called with seven words (detour.c), so it may not have more, nor one that does not
- * fit into a register.
+ * Hooked functions are called with seven words (detour.c), so none may have more arguments, or an argument
+ * that does not fit into a register.
  */
 #define MASSIF_BTF_WORDS	7
 
 enum massif_btf_verdict {
 	MASSIF_BTF_UNKNOWN,	/* BTF has no function of that name */
 	MASSIF_BTF_SAME,
-	MASSIF_BTF_OTHER,	/* one of that name at least is not as expected */
+	MASSIF_BTF_OTHER,	/* at least one function of that name is different */
 };
 
 /*
- * One expectation. The name is that of a function, or of a typedef of a pointer to one: btf_trace_NAME is what a
- * probe of tracepoint NAME gets.
+ * One expected prototype. name is a function, or a typedef of a pointer to a function: btf_trace_NAME is the
+ * type of a probe of tracepoint NAME.
  *
- * The prototype is "RESULT(ARGUMENT, ...)", without names. A type is void; bool, int or long, which stand for
- * everything of one, four or eight bytes that is a number; flags, eight bytes that can also be a struct; or "NAME *" and "NAME **", with the name of a struct
- * and without that word; or "*", any pointer. "..." at the end: MASSIF_BTF_WORDS at most in all, of any type that
- * fits into a register.
+ * prototype is "RESULT(ARGUMENT, ...)", without argument names. A type is one of:
+ *
+ * - void
+ * - bool, int, long: any number type of one, four or eight bytes
+ * - flags: a number or a struct of eight bytes
+ * - "NAME *", "NAME **": a pointer to struct NAME, without the word struct
+ * - "*": any pointer
+ *
+ * "..." at the end stands for further arguments, each of a type that fits into a register, up to
+ * MASSIF_BTF_WORDS in all.
  */
 struct massif_btf_row {
 	const char *name;
@@ -35,26 +41,35 @@ struct massif_btf_row {
 	enum massif_btf_verdict verdict;
 };
 
-/* All of it belongs to the caller, and stays until the last comparison. */
+/* One set of BTF data. All memory belongs to the caller and must stay until the last comparison. */
 struct massif_btf {
 	const unsigned char *types;
 	const char *strings;
 	__u32 types_size;	/* bytes */
 	__u32 strings_size;	/* bytes */
-	__u32 count;		/* of types; 0, void, is not one of them */
-	const __u32 *offsets;	/* of each in types, in bytes; the first is that of number 1 */
+	__u32 count;		/* number of types, not counting type 0, which is void */
+	const __u32 *offsets;	/* offset of each type in types, bytes, starting with type 1 */
 };
 
-/*
- * Reads the head of size bytes of BTF (aligned as a long), and how many types there are: count. 0, or -EINVAL if
- * that is no BTF, or of a kind that is not known here.
+/**
+ * massif_btf_open() - read the header of BTF data and count the types.
+ * @btf: filled, except offsets.
+ * @data: BTF data, aligned as a long.
+ * @size: of @data, bytes.
+ * Return: 0, or -EINVAL if this is not BTF, or BTF of an unknown kind.
  */
 int massif_btf_open(struct massif_btf *btf, const void *data, size_t size);
 
-/* After massif_btf_open(). offsets has room for btf->count. */
+/**
+ * massif_btf_index() - fill the array of type offsets, after massif_btf_open().
+ * @offsets: room for btf->count values.
+ */
 void massif_btf_index(struct massif_btf *btf, __u32 *offsets);
 
-/* After massif_btf_index(): the verdict of each row. */
+/**
+ * massif_btf_compare() - set the verdict of each row, after massif_btf_index().
+ * @count: number of rows.
+ */
 void massif_btf_compare(const struct massif_btf *btf, struct massif_btf_row *rows, unsigned int count);
 
 #endif

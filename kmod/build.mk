@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# massif.ko, out of tree, for the kernel whose headers KDIR names.
+# Builds massif.ko outside the kernel tree, for the kernel whose headers are in KDIR.
 #
-# Kbuild writes its objects beside the sources, so each kernel gets a tree of symbolic links of
-# its own, build/kmod/<release>/, and several kernels' modules exist side by side. Building in
-# place works as well: make -C KDIR M=$PWD.
+# Kbuild writes its objects beside the sources. So each kernel gets a tree of symbolic links,
+# build/kmod/<release>/, and modules for several kernels can exist side by side. Building in place works as
+# well: make -C KDIR M=$PWD.
 
 KDIR      ?= $(or $(KERNELDIR),/lib/modules/$(shell uname -r)/build)
 # Not include/config/kernel.release: Debian's headers have the upstream version there.
@@ -11,11 +11,11 @@ KRELEASE   = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 		$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 MODULE_DIR = $(O)/kmod/$(KRELEASE)
 
-# What a developer may say to the kernel's make; our own command line (O=, CFLAGS=) means other
-# things there and is kept from it. massif-have: what kmod/compat/probes.mk would find out.
+# Variables that a developer may pass on to the kernel's make. Others on our command line (O=, CFLAGS=) mean
+# something else there and are not passed on. massif-have replaces the result of kmod/compat/probes.mk.
 KBUILD_WORDS := $(foreach word,V W C LLVM ARCH CROSS_COMPILE massif-have,\
 		  $(if $(filter command%,$(origin $(word))),$(word)='$($(word))'))
-# What to call for the kernel's make, where that is not ours (another compiler's tree).
+# The make to use for the kernel's makefiles, if it is not ours (for a tree that another compiler has built).
 MODULE_MAKE  ?= $(MAKE)
 KBUILD_MAKE   = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
 		$(MODULE_MAKE) -j$(JOBS) $(if $(findstring s,$(firstword -$(MAKEFLAGS))),-s) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The memory that a session takes from the system, counted against its user's limit.
+// Charges the memory of a session to its user, against RLIMIT_MEMLOCK.
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/errno.h>
@@ -12,19 +12,28 @@
 #include "session.h"
 
 /*
- * As for the rings of perf and io_uring: it is memory that cannot be swapped out, so all that a user has of
- * it, of whatever kind, is to stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK says otherwise. The pages
- * themselves are the memory cgroup's as well, which alone would not keep the OOM killer from others.
- * Targets and members need no limit of their own: each is of a process that runs, and these have one.
+ * The memory of a session cannot be swapped out. As for the rings of perf and io_uring, the locked memory of
+ * a user, of all kinds together, must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the limit. The
+ * pages are also charged to the memory cgroup; that alone would not protect others from the OOM killer.
+ * Targets and members need no limit of their own: there is at most one of each per running process, and
+ * processes are limited.
  */
 
-/* Both who opened the device and who calls must be above the limit, or the descriptor would pass it on. */
+/*
+ * Both the opener of the device and the caller must have CAP_IPC_LOCK, because the descriptor can be passed
+ * on.
+ */
 static bool unlimited(const struct massif_session *session)
 {
 	return session->may_lock && capable(CAP_IPC_LOCK);
 }
 
-/* Charges the opener's user. -EDQUOT: more than the caller's limit. massif_uncharge() gives all back. */
+/**
+ * massif_charge() - charge pages to the opener's user.
+ * @pages: all pages of the session.
+ * Context: any; takes no lock.
+ * Return: 0, or -EDQUOT if the user would have more than the caller's RLIMIT_MEMLOCK.
+ */
 int massif_charge(struct massif_session *session, unsigned long pages)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -39,6 +48,10 @@ int massif_charge(struct massif_session *session, unsigned long pages)
 	return 0;
 }
 
+/**
+ * massif_uncharge() - give back everything that massif_charge() charged.
+ * Context: any; takes no lock.
+ */
 void massif_uncharge(struct massif_session *session)
 {
 	atomic_long_sub(session->charged, &session->cred->user->locked_vm);

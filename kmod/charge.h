@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The memory that a session takes from the system, counted against its user's limit. */
+/* Charges the memory of a session to its user, against RLIMIT_MEMLOCK. */
 #ifndef MASSIF_CHARGE_H
 #define MASSIF_CHARGE_H
 

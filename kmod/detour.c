@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Detours: calls of hooked functions go through wrappers of ours, if they concern a target.
+// Detours: calls of hooked functions that may concern a target go through wrappers in this module.
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -18,17 +18,18 @@
 #include "target.h"
 
 /*
- * The first instruction of each hooked function is a place where ftrace can put a call. It gets a
- * call of massif_detour_entry (compat/detour_64.S), which asks whether the address space that this call
- * is about could be a target. If not, the function just goes on: that is all there is to pay for the
- * rest of the system, some ten instructions. Else the call goes to a wrapper instead, which calls enter,
- * the rest of the function, and leave.
+ * ftrace can replace the first instruction of each hooked function by a call. We let it call
+ * massif_detour_entry (compat/detour_64.S), which tests whether the address space concerned may be a target.
+ * If it cannot be, the function continues at once: some ten instructions are all that the rest of the system
+ * pays. Otherwise the call goes to a wrapper, which calls the enter handler, the rest of the function and the
+ * leave handler.
  *
- * A wrapper is left when its function returns, and that may sleep, even after the hooks were
- * disarmed. So each wrapper holds the module while it is in it: rmmod is refused until the last
- * one has been left. It takes hold when it begins, and before that disarming waits for it.
+ * A wrapper is left when its function returns. The function may sleep, even until after the hooks were
+ * disarmed. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper has
+ * been left. A wrapper takes the reference as its first action; disarming waits for threads that have not got
+ * that far.
  *
- * Nothing here is entered twice: a wrapper calls what comes after that first instruction.
+ * No detour is entered twice for a call: the wrapper calls the function behind its first instruction.
  */
 #ifdef MASSIF_HAVE_DIRECT
 
@@ -45,17 +46,23 @@ asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, 
 					    unsigned long a3, unsigned long a4, unsigned long a5,
 					    unsigned long a6, unsigned long at);
 
-/* Every function is taken for one of seven words, more than any has, that returns a word. */
+/*
+ * Every hooked function is called as if it had seven word-sized arguments, more than any of them has, and
+ * returned a word.
+ */
 #define WORDS	unsigned long a0, unsigned long a1, unsigned long a2, unsigned long a3, \
 		unsigned long a4, unsigned long a5, unsigned long a6
 
-/* Where each hooked function goes on after the call: 0, not hooked. Constant while armed, never emptied. */
+/*
+ * Address at which each hooked function continues after its first instruction; 0: not hooked. Constant while
+ * armed, and not reset afterwards.
+ */
 static unsigned long body[MASSIF_HOOK_COUNT];
 static unsigned long sites[MASSIF_HOOK_COUNT];
 static unsigned int nr_sites;
 static struct massif_direct direct;
 
-/* The same for the function that handles faults, which is hooked by itself. */
+/* The same for the fault handler, which is hooked separately. */
 static unsigned long fault_body;
 static unsigned long fault_site;
 static struct massif_direct fault_direct;
@@ -77,7 +84,7 @@ static __always_inline unsigned long wrap(enum massif_hook hook, WORDS)
 	result = massif_detour_call(a0, a1, a2, a3, a4, a5, a6, body[hook]);
 	if (leave)
 		massif_mapping_leave(hook, &call, result);
-	/* massif_detour_exit() waits for the few instructions that are left. */
+	/* massif_detour_exit() waits until the thread has executed the rest of this function. */
 	module_put(THIS_MODULE);
 	return result;
 }
@@ -90,10 +97,12 @@ asmlinkage unsigned long massif_detour_wrap_##HOOK(WORDS)	\
 }
 MASSIF_EACH_HOOK(WRAPPER)
 
-/* Of a function that leaves all registers as they are. */
+/* Attributes of a function that preserves all registers. */
 #define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
 
-/* MASSIF_HOOK_REMOVE, of what may be a target. Runs in any context that the hooked functions have. */
+/*
+ * Called for MASSIF_HOOK_REMOVE if the address space may be a target, in any context of the hooked function.
+ */
 KEEPS void massif_detour_remove(void)
 {
 	struct massif_call call = {};
@@ -101,16 +110,19 @@ KEEPS void massif_detour_remove(void)
 	massif_mapping_enter(MASSIF_HOOK_REMOVE, &call);
 }
 
-/* MASSIF_HOOK_GROW, of what may be a target: is it worth a wrapper? */
+/*
+ * Called for MASSIF_HOOK_GROW if the address space may be a target. Returns true if the call needs the
+ * wrapper.
+ */
 KEEPS bool massif_detour_wants_grow(void)
 {
 	return massif_task_calls_mremap();
 }
 
 /*
- * handle_mm_fault(vma, addr, flags, regs), of an address space that can be a target's. vma is not to
- * be used after it. regs is NULL where the kernel brings in pages that nobody has touched: those are
- * found by what they change, or by on_populate().
+ * Wrapper of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target. The function may
+ * free vma. regs is NULL if the kernel brings in pages that no thread has touched: those are found by the
+ * counters that they change, or by on_populate().
  */
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs)
@@ -134,15 +146,15 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 	return result;
 }
 
-/* A name for the assembler. */
+/* Defines a symbol for the assembler. */
 #define TELL(name, value)	\
 	asm volatile(".globl massif_detour_" name "\n\t.set massif_detour_" name ", %c0" : : "i" (value))
 
 #define TELL_BODY(HOOK)	TELL("body_" #HOOK, &body[HOOK]);
 
 /*
- * What compat/detour_64.S has to know: massif_detour_entry asks whether massif_target_chain() is empty,
- * and massif_detour_entry_fault massif_resident_unlikely().
+ * Constants for compat/detour_64.S, in which massif_detour_entry tests whether massif_target_chain() is
+ * empty, and massif_detour_entry_fault evaluates massif_resident_unlikely().
  */
 static void __used tell_assembler(void)
 {
@@ -153,7 +165,7 @@ static void __used tell_assembler(void)
 	TELL("vma_mm", offsetof(struct vm_area_struct, vm_mm));
 }
 
-/* Where a kprobe on the function would go, if ftrace owns that place. */
+/* Finds the address of the function's first instruction, if ftrace can replace it. */
 static int find_site(const char *symbol, unsigned long *site)
 {
 	bool owned;
@@ -179,7 +191,11 @@ static int find_sites(void)
 	return 0;
 }
 
-/* All hooks or none. An error means that they must be had in another way. May sleep. */
+/**
+ * massif_detour_arm() - arm the detours of all hooks on mappings, or none.
+ * Context: process context; sleeps.
+ * Return: 0 or an error; the caller then uses kretprobes.
+ */
 int massif_detour_arm(void)
 {
 	int err = wanted ? find_sites() : -EOPNOTSUPP;
@@ -190,15 +206,24 @@ int massif_detour_arm(void)
 	return massif_direct_arm(&direct, sites, nr_sites, (unsigned long)massif_detour_entry);
 }
 
-/*
- * When it returns, no wrapper is begun any more, and who is in one holds the module. May sleep.
+/**
+ * massif_detour_disarm() - disarm the detours of the hooks on mappings.
+ *
+ * When it returns, no wrapper is entered any more, and each thread inside a wrapper holds a reference to the
+ * module.
+ *
+ * Context: process context; sleeps.
  */
 void massif_detour_disarm(void)
 {
 	massif_direct_disarm(&direct, sites, nr_sites, (unsigned long)massif_detour_entry);
 }
 
-/* The same for faults. An error means that they must be seen in another way. */
+/**
+ * massif_detour_arm_fault() - arm the detour of the fault handler.
+ * Context: process context; sleeps.
+ * Return: 0 or an error; the caller then uses tracepoints.
+ */
 int massif_detour_arm_fault(void)
 {
 	int err = wanted ? find_site(MASSIF_FAULT_SYMBOL, &fault_site) : -EOPNOTSUPP;
@@ -211,6 +236,9 @@ int massif_detour_arm_fault(void)
 				 (unsigned long)massif_detour_entry_fault);
 }
 
+/**
+ * massif_detour_disarm_fault() - disarm the detour of the fault handler; see massif_detour_disarm().
+ */
 void massif_detour_disarm_fault(void)
 {
 	massif_direct_disarm(&fault_direct, &fault_site, 1,
@@ -218,7 +246,13 @@ void massif_detour_disarm_fault(void)
 	massif_fault_slot_adopt();
 }
 
-/* Nobody holds the module for a wrapper; but a thread may still be about to return from one. */
+/**
+ * massif_detour_exit() - wait until no thread is in a wrapper any more, when the module is unloaded.
+ *
+ * No wrapper holds a reference to the module any more, but a thread may still be about to return from one.
+ *
+ * Context: process context; sleeps.
+ */
 void massif_detour_exit(void)
 {
 	if (used)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// /dev/massif: what user space can ask for. All that comes in is checked here.
+// The device /dev/massif: its ioctls, poll() and mmap(). All arguments from user space are checked here.
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/massif.h>
@@ -152,7 +152,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 {
 	struct massif_session *session = file->private_data;
 	union {
-		u32 size;	/* all begin with it */
+		u32 size;	/* every argument begins with it */
 		struct massif_query query;
 		struct massif_setup setup;
 		struct massif_enrol enrol;
@@ -179,7 +179,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 		return -ENXIO;
 
 	err = ioctls[i].run(session, &arg);
-	/* ENODEV comes with the name of a hook. */
+	/* On ENODEV, the argument contains the name of the hook. */
 	if ((!err || err == -ENODEV) && copy_to_user((void __user *)user, &arg, _IOC_SIZE(cmd)))
 		return -EFAULT;
 	return err;
@@ -226,7 +226,7 @@ static int device_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* owner: the module cannot be removed while a session is open or its ring is mapped. */
+/* Because of owner, the module cannot be removed while a session is open or its ring is mapped. */
 static const struct file_operations operations = {
 	.owner		= THIS_MODULE,
 	.open		= device_open,

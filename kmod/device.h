@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* /dev/massif. */
+/* The device /dev/massif. */
 #ifndef MASSIF_DEVICE_H
 #define MASSIF_DEVICE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The hooks that see pages become resident: armed while a session wants to know.
+// The hooks on page faults and counters, armed while a session follows resident pages.
 #include <linux/kprobes.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
@@ -21,20 +21,23 @@
 #include "target.h"
 
 /*
- * Every fault of the system passes here: whoever is no target leaves by the first line.
+ * Every page fault of the system comes here; one that is not in a target leaves after the first test.
  *
- * The function that handles faults is called by a detour, so that what a fault has brought is told
- * when that function returns. Where there are no detours, tracepoints say that a fault begins, and what
- * it has brought is told when the thread returns to user mode: a probe on the function would cost ten
+ * The function that handles faults is hooked by a detour, so the change that a fault has made is reported
+ * when the function returns. Where detours are not available, a tracepoint reports that a fault begins, and
+ * its change is reported when the thread returns to user mode. A kretprobe on the function would cost ten
  * times as much.
  */
 
-/* The function is called by a detour; no tracepoints for faults then. */
+/* The fault handler is hooked by a detour, and the tracepoints for faults are not used. */
 static bool detoured;
 
 enum event { EVENT_USER, EVENT_KERNEL, EVENT_CHANGE, EVENT_COUNT };
 
-/* How many tests of the hooks are under way (hooktest.c), and what was seen in one since they were armed. */
+/*
+ * Number of hook tests that are running (hooktest.c), and the events seen in any test since the hooks were
+ * armed.
+ */
 atomic_t massif_fault_tests = ATOMIC_INIT(0);
 static unsigned long seen;
 
@@ -55,16 +58,23 @@ static void note(enum event event, struct mm_struct *mm)
 		note_test(event, mm);
 }
 
-/* The address space mm is that of a test (1), which is over (-1). */
+/**
+ * massif_fault_test() - begin (by 1) or end (by -1) a hook test in an address space.
+ * Context: process context.
+ */
 void massif_fault_test(struct mm_struct *mm, int by)
 {
 	massif_mm_filter(mm, by);
 	atomic_add(by, &massif_fault_tests);
 }
 
-/*
- * current's own fault at addr is about to be handled, and has no span of massif_rss_span_enter()'s. A worker,
- * which does not return to user mode, has none: what it changes is told as it changes.
+/**
+ * massif_fault_touch() - begin a span for a fault of current that massif_rss_span_enter() has not taken.
+ * @addr: address of the fault.
+ *
+ * A kernel worker does not return to user mode and gets no span: its changes are reported one by one.
+ *
+ * Context: fault hook; may take resident.lock.
  */
 void massif_fault_touch(unsigned long addr)
 {
@@ -84,7 +94,10 @@ void massif_fault_touch(unsigned long addr)
 	rcu_read_unlock();
 }
 
-/* handle_mm_fault is called for a page of mm, while there are tests. */
+/**
+ * massif_fault_seen() - note a fault on a page of @mm while hook tests are running.
+ * Context: fault hook.
+ */
 void massif_fault_seen(struct mm_struct *mm)
 {
 	note_test(EVENT_KERNEL, mm);
@@ -92,10 +105,7 @@ void massif_fault_seen(struct mm_struct *mm)
 
 static void fault(unsigned long addr, enum event event)
 {
-	/*
-	 * A fault that the kernel has forbidden itself brings nothing in, and can come in any
-	 * context.
-	 */
+	/* A fault in a section with page faults disabled brings nothing in, and can occur in any context. */
 	if (addr >= TASK_SIZE_MAX || pagefault_disabled() || !in_task())
 		return;
 	note(event, current->mm);
@@ -134,13 +144,13 @@ static struct {
 	[EVENT_CHANGE]	= { "rss_stat", on_change },
 };
 
-/* Each has memory of its own, see massif_kprobe_free(); NULL: not armed. */
+/* Allocated one by one because of massif_kprobe_free(); NULL: not armed. */
 static struct populate {
 	struct kprobe probe;
 	const struct massif_hookpoint *point;
 } *populates[MASSIF_POPULATE_COUNT];
 
-/* Not on any hot path: what mlock, MAP_POPULATE and the like bring in at once. */
+/* Hook on the functions that bring in whole ranges: mlock, MAP_POPULATE and the like. Not on a hot path. */
 static int on_populate(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct massif_change change = {};
@@ -200,7 +210,7 @@ static int arm_populates(const char **dead)
 
 	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
 		err = arm_populate(i);
-		/* What has another name here, or is not there. */
+		/* The function has another name in this kernel, or does not exist. */
 		if (err && (!i || err != -ENOENT)) {
 			*dead = massif_populatepoints[i].symbol;
 			disarm_populates(i);
@@ -210,7 +220,7 @@ static int arm_populates(const char **dead)
 	return 0;
 }
 
-/* Those before it are not needed. */
+/* The first tracepoint that is needed. */
 static int first_event(void)
 {
 	return detoured ? EVENT_CHANGE : 0;
@@ -225,7 +235,7 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 			events[i].tp = tp;
 }
 
-/* Of the events, those below count are armed. */
+/* Disarms everything; only the tracepoints below count are armed. */
 static void disarm_to(int count)
 {
 	while (count-- > first_event())
@@ -236,7 +246,12 @@ static void disarm_to(int count)
 	disarm_populates(MASSIF_POPULATE_COUNT);
 }
 
-/* -ENODEV and the name of the first that no test has fired since they were armed. */
+/**
+ * massif_fault_missing() - check that each hook in this file has fired in a hook test since it was armed.
+ * @dead: set to the name of the first hook that has not.
+ * Context: any.
+ * Return: 0 or -ENODEV.
+ */
 int massif_fault_missing(const char **dead)
 {
 	enum event event;
@@ -281,13 +296,21 @@ static void disarm(void)
 
 MASSIF_HOOKSET(all, arm, disarm);
 
-/* As massif_hookset_get(). */
+/**
+ * massif_fault_get() - arm the hooks for one more session; see massif_hookset_get().
+ */
 int massif_fault_get(char *dead, size_t size)
 {
 	return massif_hookset_get(&all, dead, size);
 }
 
-/* When it returns for the last user, no handler is running or will. May sleep. */
+/**
+ * massif_fault_put() - disarm the hooks if no other session uses them.
+ *
+ * After the last user's call, no handler runs or will run.
+ *
+ * Context: process context; sleeps.
+ */
 void massif_fault_put(void)
 {
 	massif_hookset_put(&all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The hooks that see pages become resident: armed while a session wants to know. */
+/* The hooks on page faults and counters, armed while a session follows resident pages. */
 #ifndef MASSIF_FAULT_H
 #define MASSIF_FAULT_H
 
@@ -12,15 +12,15 @@ void massif_fault_put(void);
 
 void massif_fault_touch(unsigned long addr);
 
-/* Do the armed hooks fire? */
+/* For hook tests (hooktest.c). */
 extern atomic_t massif_fault_tests;
 void massif_fault_test(struct mm_struct *mm, int by);
 int massif_fault_missing(const char **dead);
 void massif_fault_seen(struct mm_struct *mm);
 
 /*
- * Is the fault current's own, about a page of mm? That may be a worker of the kernel that has the program's
- * address space. And it is noted while the hooks are tried.
+ * True if current itself faults on a page of mm. current may be a kernel worker that uses the program's
+ * address space. During hook tests, the fault is noted.
  */
 static inline bool massif_fault_own(struct mm_struct *mm)
 {

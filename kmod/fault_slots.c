@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who is handling a fault of a target: a table that is entered without a lock.
+// Fault slots: a table of the page faults that are in progress, entered without a lock.
 #include <linux/kernel.h>
 #include <linux/module.h>
 
@@ -7,7 +7,10 @@
 
 struct massif_fault_slot massif_fault_slots[1 << MASSIF_FAULT_SLOT_BITS] ____cacheline_aligned;
 
-/* Does any other than current handle a fault of mm, or could one? */
+/**
+ * massif_fault_slot_served() - tell whether another task handles, or may be about to handle, a fault of @mm.
+ * Context: any; takes no lock.
+ */
 bool massif_fault_slot_served(const struct mm_struct *mm)
 {
 	unsigned int i;
@@ -25,7 +28,13 @@ bool massif_fault_slot_served(const struct mm_struct *mm)
 	return false;
 }
 
-/* No fault is entered any more: who is amid one shall hold the module. */
+/**
+ * massif_fault_slot_adopt() - give each task that is still handling a fault a reference to the module.
+ *
+ * Called after the fault hook was disarmed, so no task takes a new slot.
+ *
+ * Context: process context.
+ */
 void massif_fault_slot_adopt(void)
 {
 	unsigned int i;
@@ -36,7 +45,7 @@ void massif_fault_slot_adopt(void)
 
 		if (!task || task & MASSIF_FAULT_SLOT_ADOPTED)
 			continue;
-		/* The session's file is open, so the module has a user already. */
+		/* Safe: the open file of the session holds a reference to the module. */
 		__module_get(THIS_MODULE);
 		if (cmpxchg(&desk->task, task, task | MASSIF_FAULT_SLOT_ADOPTED) != task)
 			module_put(THIS_MODULE);

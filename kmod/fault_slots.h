@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who is handling a fault of a target: a table that is entered without a lock. */
+/* Fault slots: a table of the page faults that are in progress, entered without a lock. */
 #ifndef MASSIF_FAULT_SLOT_H
 #define MASSIF_FAULT_SLOT_H
 
@@ -14,20 +14,21 @@ struct massif_rss_span;
 struct mm_struct;
 
 /*
- * So that a fault need not take a lock, nor find its target, before it is known that it changes
- * anything. A task takes one of two desks, writes who is served, and after that counters can change;
- * it gives it back when all is told. task is changed by cmpxchg() only; span is the owner's alone, and
- * the others are not to look at it.
+ * The table lets a fault begin without taking a lock or finding its target, before it is known whether the
+ * fault changes any counter. A task takes one of two slots, stores its address space, and only then can
+ * change counters. It frees the slot when it has reported its changes. task is changed by cmpxchg() only;
+ * span is accessed only by the owner.
  *
- * Each fault has the module in use, but a reference would cost as much as the desk. So whoever sits at
- * one when the hook has been disarmed gets a reference then (ADOPTED), and puts it.
+ * Each fault needs the module to stay loaded, but taking a reference would cost as much as the slot itself.
+ * So when the hook is disarmed, every task that still has a slot is given a reference (ADOPTED), which it
+ * drops itself.
  */
 #define MASSIF_FAULT_SLOT_ADOPTED	1UL
 struct massif_fault_slot {
-	unsigned long task;		/* 0: free; bit ADOPTED */
-	struct mm_struct *mm;		/* NULL: not written yet */
+	unsigned long task;		/* owner, with the ADOPTED bit; 0: free */
+	struct mm_struct *mm;		/* NULL: not stored yet */
 	struct massif_rss_span *span;
-	unsigned long __pad;		/* two are a cache line */
+	unsigned long __pad;		/* two slots are a cache line */
 };
 
 #define MASSIF_FAULT_SLOT_BITS	6
@@ -36,7 +37,7 @@ extern struct massif_fault_slot massif_fault_slots[1 << MASSIF_FAULT_SLOT_BITS];
 bool massif_fault_slot_served(const struct mm_struct *mm);
 void massif_fault_slot_adopt(void);
 
-/* Current's desk, or the one it would have: the other is next to it. */
+/* The first of the two slots that current may use; the other one is its neighbour. */
 static __always_inline struct massif_fault_slot *massif_fault_slot_of_current(void)
 {
 	return &massif_fault_slots[hash_ptr(current, MASSIF_FAULT_SLOT_BITS)];
@@ -52,7 +53,7 @@ static __always_inline bool massif_fault_slot_is_mine(const struct massif_fault_
 	return (READ_ONCE(desk->task) & ~MASSIF_FAULT_SLOT_ADOPTED) == (unsigned long)current;
 }
 
-/* The span of current, if it handles a fault of mm. */
+/* The span of current if it is handling a fault of mm, or NULL. */
 static __always_inline struct massif_rss_span *massif_fault_slot_serving(const struct mm_struct *mm)
 {
 	struct massif_fault_slot *desk = massif_fault_slot_of_current();
@@ -62,7 +63,7 @@ static __always_inline struct massif_rss_span *massif_fault_slot_serving(const s
 	return massif_fault_slot_is_mine(desk) && desk->mm == mm ? desk->span : NULL;
 }
 
-/* NULL: both are taken, or current has one. */
+/* Takes a slot for current. Returns NULL if both are taken or current has one already. */
 static __always_inline struct massif_fault_slot *massif_fault_slot_take(void)
 {
 	struct massif_fault_slot *desk = massif_fault_slot_of_current();
@@ -75,7 +76,7 @@ static __always_inline struct massif_fault_slot *massif_fault_slot_take(void)
 	return cmpxchg(&desk->task, 0, (unsigned long)current) ? NULL : desk;
 }
 
-/* From here on counters can change. */
+/* Publishes the address space of a slot; from here on current may change its counters. */
 static __always_inline void massif_fault_slot_serve(struct massif_fault_slot *desk, struct mm_struct *mm,
 					      struct massif_rss_span *span)
 {
@@ -83,13 +84,16 @@ static __always_inline void massif_fault_slot_serve(struct massif_fault_slot *de
 	WRITE_ONCE(desk->mm, mm);
 }
 
-/* True: current has a reference to the module, which is to be put last. */
+/*
+ * Frees current's slot. Returns true if current has been given a reference to the module, and must drop it as
+ * its last action.
+ */
 static __always_inline bool massif_fault_slot_give_back(struct massif_fault_slot *desk)
 {
 	bool adopted;
 
 	WRITE_ONCE(desk->mm, NULL);
-	/* With cmpxchg() of the next, and massif_fault_slot_served(). */
+	/* Pairs with cmpxchg() of the next owner and with massif_fault_slot_served(). */
 	adopted = cmpxchg(&desk->task, (unsigned long)current, 0) != (unsigned long)current;
 	if (unlikely(adopted))
 		smp_store_release(&desk->task, 0);

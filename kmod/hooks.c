@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// All hooks together: armed with the first session, disarmed with the last.
+// The hooks on mappings and processes: armed with the first session, disarmed with the last.
 #include <linux/massif.h>
 #include <linux/module.h>
 #include <linux/string.h>
@@ -14,7 +14,7 @@
 #include "lifecycle.h"
 #include "probe.h"
 
-/* The calls are hooked by detours, not by kretprobes. */
+/* The functions are hooked by detours, not by kretprobes. */
 static bool detoured;
 static struct tracepoint *tracepoints[MASSIF_LIFECYCLE_COUNT];
 
@@ -42,7 +42,7 @@ static int arm_calls(const char **dead)
 	detoured = !err;
 	if (detoured)
 		return 0;
-	/* Costs the rest of the system more, but is to be had nearly everywhere. */
+	/* kretprobes cost the rest of the system more, but are available nearly everywhere. */
 	pr_info_once("%s: no detours here (%d), so kretprobes\n", KBUILD_MODNAME, err);
 	return massif_probe_arm(dead);
 }
@@ -76,7 +76,7 @@ static int arm(const char **dead)
 {
 	int err;
 
-	/* Also of what only some sessions use: whoever has it armed has this, too. */
+	/* Also checks functions that only some sessions hook: the answer is the same for all sessions. */
 	*dead = massif_prototype_other();
 	if (*dead)
 		return -EPROTO;
@@ -102,34 +102,52 @@ static void disarm(void)
 
 MASSIF_HOOKSET(all, arm, disarm);
 
-/* As massif_hookset_get(). */
+/**
+ * massif_hooks_get() - arm the hooks for one more session; see massif_hookset_get().
+ */
 int massif_hooks_get(char *dead, size_t size)
 {
 	return massif_hookset_get(&all, dead, size);
 }
 
-/*
- * When it returns for the last user, no hook is entered any more, and who is asleep in a hooked
- * function holds the module until it has left. May sleep.
+/**
+ * massif_hooks_put() - disarm the hooks if no other session uses them.
+ *
+ * After the last user's call, no hook is entered any more. A thread that is asleep in a hooked function holds
+ * a reference to the module until it has left the function.
+ *
+ * Context: process context; sleeps.
  */
 void massif_hooks_put(void)
 {
 	massif_hookset_put(&all);
 }
 
-/* How often, since the module was loaded, the kernel could not run a handler; never falls. */
+/**
+ * massif_hooks_missed() - count the hook calls that the kernel could not deliver since the module was loaded.
+ *
+ * Never decreases. The caller must have the hooks armed.
+ *
+ * Context: any.
+ */
 u64 massif_hooks_missed(void)
 {
 	return massif_probe_missed();
 }
 
-/* Fills in the hook of number info->index: first the calls, then the events. -ENOENT: none is. */
+/**
+ * massif_hooks_describe() - describe one hook for MASSIF_IOC_HOOK: functions first, then tracepoints.
+ * @info: index is the number asked for; it is set to the next number that exists, and the other fields are
+ *	filled.
+ * Context: process context; the hooks are armed.
+ * Return: 0, or -ENOENT if there is no hook of this number or a higher one.
+ */
 int massif_hooks_describe(struct massif_hook_info *info)
 {
 	u32 index = info->index;
 	const char *name;
 
-	/* What a kernel has no function for is not counted. */
+	/* Skip hooks for which this kernel has no function. */
 	while (index < MASSIF_HOOK_COUNT && !massif_hookpoints[index].symbol)
 		index++;
 	if (index < MASSIF_HOOK_COUNT) {
@@ -145,7 +163,7 @@ int massif_hooks_describe(struct massif_hook_info *info)
 	}
 	if (massif_prototype_same(name))
 		info->state |= MASSIF_HOOK_COMPARED;
-	/* So that the next number is the next hook's. */
+	/* The caller continues with index + 1. */
 	info->index = index;
 	strscpy_pad(info->name, name, sizeof(info->name));
 	return 0;

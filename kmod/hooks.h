@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All hooks together: armed while a session exists. */
+/* The hooks on mappings and processes, armed while a session exists. */
 #ifndef MASSIF_HOOKS_H
 #define MASSIF_HOOKS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets of hooks, and who uses them.
+// Sets of hooks and their users.
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -7,9 +7,13 @@
 
 #include "hookset.h"
 
-/*
- * Arms the hooks for the first user. -ENODEV with a hook's name in dead if one is not to be had; other
- * errors have no name (memory, a fatal signal). May sleep; nothing in here waits for a user's memory.
+/**
+ * massif_hookset_get() - add a user to a set of hooks, and arm the hooks for the first one.
+ * @dead: on -ENODEV, set to the name of the hook that cannot be armed.
+ * @size: of @dead, bytes.
+ * Context: process context; sleeps. Nothing done here waits for a user's memory.
+ * Return: 0; -ENODEV; -EINTR after a fatal signal; other errors that are not the fault of one hook, such as
+ *	-ENOMEM.
  */
 int massif_hookset_get(struct massif_hookset *set, char *dead, size_t size)
 {
@@ -32,7 +36,10 @@ int massif_hookset_get(struct massif_hookset *set, char *dead, size_t size)
 	return err;
 }
 
-/* Disarms them for the last one. May sleep. */
+/**
+ * massif_hookset_put() - remove a user from a set of hooks, and disarm the hooks after the last one.
+ * Context: process context; sleeps.
+ */
 void massif_hookset_put(struct massif_hookset *set)
 {
 	mutex_lock(&set->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A set of hooks that are armed with the first who needs them, and disarmed with the last. */
+/* A set of hooks that is armed for its first user and disarmed after its last. */
 #ifndef MASSIF_HOOKSET_H
 #define MASSIF_HOOKSET_H
 
@@ -9,9 +9,9 @@
 struct massif_hookset {
 	struct mutex lock;	/* serialises arming and disarming; protects users */
 	unsigned int users;
-	/* All of them, or none: an error, and in dead the name of the hook, if it is one's fault. */
+	/* Arms all hooks or none. On an error caused by one hook, sets dead to its name. */
 	int (*arm)(const char **dead);
-	/* When it returns, no handler is running or will. */
+	/* Disarms all hooks. When it returns, no handler runs or will run. */
 	void (*disarm)(void);
 };
 

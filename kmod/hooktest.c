@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Do the armed hooks fire? Tried on a scratch mapping in the address space of who arms them.
+// Hook tests: check that the armed hooks fire, in the address space of a test process.
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/mm_types.h>
@@ -13,32 +13,41 @@
 #include "target.h"
 
 /*
- * Arming says whether a function can be hooked; but it may have been inlined where it matters. So a
- * program, which massif-ctl has (userland/pages/hooktest.c), makes each hook fire: its address space is a
- * target with test set, of which only that is noted (MASSIF_IOC_TEST).
+ * Arming shows that a function can be hooked, but the compiler may have inlined it into the caller that
+ * matters. So massif-ctl runs a test process that makes each hook fire (userland/pages/hooktest.c). Its
+ * address space is a target with test set: the module notes which hooks fire there, and writes no records
+ * (MASSIF_IOC_TEST).
  *
- * The module touches nobody's memory for this. A fault, or a lock of an address space, can wait for its
- * owner for ever, and arming has a lock that all sessions need.
+ * The module does not touch a process's memory itself for the test. A fault, or the lock of an address space,
+ * can wait for another process for ever, and arming holds a lock that all sessions need.
  */
 
-/* REMOVE has two callers, either of which could have a copy: this is the one that replaces mappings. */
+/*
+ * The function of MASSIF_HOOK_REMOVE has two callers, and could be inlined into either. This bit is for the
+ * caller that replaces mappings.
+ */
 #define REPLACE	MASSIF_HOOK_COUNT
 
-/* Bits by enum massif_hook, and REPLACE: which have fired for a test since they were armed. */
+/* One bit for each enum massif_hook, and REPLACE: hooks that have fired in a test since they were armed. */
 static unsigned long seen;
 
-/* What not every kernel, or limit, lets a program fire. */
+/* Hooks that a test process cannot fire on every kernel or under every resource limit. */
 #define SPECIAL	BIT(MASSIF_HOOK_SPECIAL)
 #define STACK	BIT(MASSIF_HOOK_STACK)
 #define ALL	(BIT(MASSIF_HOOK_COUNT) - 1)
 
-/* They have just been armed. */
+/**
+ * massif_hooktest_reset() - forget which hooks have fired, when they are armed anew.
+ */
 void massif_hooktest_reset(void)
 {
 	WRITE_ONCE(seen, 0);
 }
 
-/* In a hook, of target, which is a test. */
+/**
+ * massif_hooktest_saw() - note that a hook has fired for the target of a test.
+ * Context: hook; takes no lock.
+ */
 void massif_hooktest_saw(const struct massif_target *target, enum massif_hook hook)
 {
 	bool replaced = hook == MASSIF_HOOK_REMOVE && !atomic_read(&target->unmapping);
@@ -46,13 +55,15 @@ void massif_hooktest_saw(const struct massif_target *target, enum massif_hook ho
 	set_bit(replaced ? REPLACE : hook, &seen);
 }
 
-/* Whether it has fired for a test since it was armed. */
+/**
+ * massif_hooktest_seen() - tell whether a hook has fired in a test since it was armed.
+ */
 bool massif_hooktest_seen(enum massif_hook hook)
 {
 	return READ_ONCE(seen) & BIT(hook);
 }
 
-/* -ENODEV and the name of the first of hooks that has not fired. */
+/* Returns -ENODEV and the name of the first hook in the bit mask that has not fired. */
 static int missing(unsigned long hooks, const char **dead)
 {
 	enum massif_hook hook;
@@ -70,7 +81,7 @@ static int missing(unsigned long hooks, const char **dead)
 	return 0;
 }
 
-/* Of current's address space, entered into the table, with a reference for the caller. */
+/* Makes current's address space the session's test target, and keeps a reference to it. */
 static int begin(struct massif_session *session)
 {
 	struct massif_target *target = massif_target_create(current->mm, GFP_KERNEL_ACCOUNT);
@@ -93,14 +104,17 @@ static int begin(struct massif_session *session)
 	return err;
 }
 
-/* With setup_lock, or nobody else has the session. */
+/**
+ * massif_hooktest_close() - end the session's hook test, if there is one.
+ * Context: setup_lock is held, or the session is being closed; may sleep.
+ */
 void massif_hooktest_close(struct massif_session *session)
 {
 	struct massif_target *target = session->test;
 
 	if (!target)
 		return;
-	/* Its address space may be gone: only where it was counts. */
+	/* The address space may be gone already: the filter uses only its pointer. */
 	if (session->resident)
 		massif_fault_test(target->mm, -1);
 	massif_target_remove(target);
@@ -114,9 +128,11 @@ static void close_ended(struct massif_session *session)
 		massif_hooktest_close(session);
 }
 
-/*
- * Makes current's address space a target for a test, until it ends: it is to do what fires the
- * hooks. -EBUSY if it is a target already, or the session has such a one that has not ended.
+/**
+ * massif_hooktest_join() - make current's address space the target of a hook test, until the address space
+ * ends.
+ * Context: process context; may sleep.
+ * Return: 0; -EBUSY if it is a target already, or the session has a test that has not ended; -ENOMEM.
  */
 int massif_hooktest_join(struct massif_session *session)
 {
@@ -130,9 +146,14 @@ int massif_hooktest_join(struct massif_session *session)
 	return err;
 }
 
-/*
- * Has each hook that the session needs fired since they were armed, for its test or another's? -ENODEV
- * and the name of the first that has not. special, stack: also that which not every program can fire.
+/**
+ * massif_hooktest_tell() - check that each hook that the session needs has fired in some test since it was
+ * armed.
+ * @special: also expect MASSIF_HOOK_SPECIAL.
+ * @stack: also expect MASSIF_HOOK_STACK.
+ * @dead: set to the name of the first hook that has not fired.
+ * Context: process context; may sleep.
+ * Return: 0 or -ENODEV.
  */
 int massif_hooktest_tell(struct massif_session *session, bool special, bool stack, const char **dead)
 {

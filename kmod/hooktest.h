@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Do the armed hooks fire? */
+/* Hook tests: check that the armed hooks fire. */
 #ifndef MASSIF_HOOKTEST_H
 #define MASSIF_HOOKTEST_H
 

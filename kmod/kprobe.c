@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Probes that the kernel was asked to let go of.
+// Frees kprobes after they were unregistered, if the kernel has really released them.
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -7,11 +7,16 @@
 
 #include "kprobe.h"
 
-/*
- * Frees memory, in which the probe is, after the probe was unregistered. That can have failed for want of
- * memory: ftrace needs some to take a function out of its filter. The kernel says so only by the address
- * that it takes away, and has the probe in its lists for ever. Then it is not freed, nor may it be used
- * again; and the module, to which its handler belongs, stays.
+/**
+ * massif_kprobe_free() - free the memory of an unregistered kprobe.
+ * @probe: the probe inside @memory.
+ * @memory: from kmalloc(), freed or leaked.
+ *
+ * Unregistering can fail because ftrace needs memory to remove a function from its filter. The kernel reports
+ * the failure only by clearing probe->addr, and keeps the probe in its lists for ever. Then the memory is
+ * neither freed nor used again, and the module, which contains the probe's handler, stays loaded.
+ *
+ * Context: process context.
  */
 void massif_kprobe_free(const struct kprobe *probe, void *memory)
 {

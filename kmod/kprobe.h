@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Probes that the kernel was asked to let go of. */
+/* Frees kprobes after they were unregistered. */
 #ifndef MASSIF_KPROBE_H
 #define MASSIF_KPROBE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What members do: they fork, change their program, and leave. FORK, EXEC and END records.
+// Follows members through fork, exec and exit. Writes FORK, EXEC and END records, and EXIT of hidden targets.
 #include <linux/binfmts.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -32,7 +32,7 @@ static void write_fork(struct massif_process *parent, struct massif_target *targ
 	massif_record_write(parent->session, target, &rec.h, false);
 }
 
-/* Room for an EXEC record with path; NULL for want of memory. */
+/* Allocates an EXEC record with path. Returns NULL if there is no memory. */
 static struct massif_rec_exec *make_exec(const char *path)
 {
 	size_t size = ALIGN(sizeof(struct massif_rec_exec) + strlen(path) + 1, 8);
@@ -64,7 +64,7 @@ static void write_end(struct massif_process *process, u32 reason)
 	massif_record_write(process->session, NULL, &rec.h, true);
 }
 
-/* A process leaves its session. Under RCU. */
+/* Removes a member from its session and writes END. Called under RCU. */
 static void end(struct massif_process *process, u32 reason)
 {
 	if (!massif_process_remove(process))
@@ -75,8 +75,8 @@ static void end(struct massif_process *process, u32 reason)
 }
 
 /*
- * One of those of target that are members of its session, or NULL. Under RCU. They are few, and this is
- * rare.
+ * Finds a member whose current target is target, or NULL. Called under RCU. A linear search: there are few
+ * members, and this is rare.
  */
 static struct massif_process *find_of_target(struct massif_target *target)
 {
@@ -105,9 +105,12 @@ static void write_last(struct massif_target *target)
 	massif_record_write(target->session, NULL, &rec.h, true);
 }
 
-/*
- * A target that the session may not look at any more (massif_access_lost()), and its processes, leave the
- * session. Does not sleep. With a reference, or under RCU.
+/**
+ * massif_lifecycle_hide() - remove a target that the session may no longer observe, and its members.
+ *
+ * Writes END for each member and EXIT for the target. massif_access_lost() decides what may be observed.
+ *
+ * Context: the caller has a reference or is in an RCU read-side section; does not sleep.
  */
 void massif_lifecycle_hide(struct massif_target *target)
 {
@@ -122,7 +125,10 @@ void massif_lifecycle_hide(struct massif_target *target)
 	rcu_read_unlock();
 }
 
-/* A process of another session is now to be one of a session with more rights. */
+/**
+ * massif_lifecycle_take() - remove a member from a session so that a privileged session can take it over.
+ * Context: massif_table_lock is held, in an RCU read-side section.
+ */
 void massif_lifecycle_take(struct massif_process *process)
 {
 	massif_process_unlink(process);
@@ -131,15 +137,18 @@ void massif_lifecycle_take(struct massif_process *process)
 	massif_process_release(process);
 }
 
-/*
- * The same of an address space, with all processes that have it. Its last record is to follow, without the
- * lock: massif_lifecycle_taken().
+/**
+ * massif_lifecycle_take_target() - as massif_lifecycle_take(), for a target and all its members.
+ *
+ * The caller calls massif_lifecycle_taken() after it has dropped the lock.
+ *
+ * Context: massif_table_lock is held, in an RCU read-side section.
  */
 void massif_lifecycle_take_target(struct massif_target *target)
 {
 	struct massif_process *process, *next;
 
-	/* The target of a test (hooktest.c) has no session, nor processes. */
+	/* The target of a hook test (hooktest.c) has neither a session nor members. */
 	if (target->session)
 		list_for_each_entry_safe(process, next, &target->session->processes, list)
 			if (process->target == target->id)
@@ -149,6 +158,10 @@ void massif_lifecycle_take_target(struct massif_target *target)
 	massif_target_unlink(target);
 }
 
+/**
+ * massif_lifecycle_taken() - write EXIT for a target that was taken over, and drop its references.
+ * Context: the RCU read-side section in which massif_lifecycle_take_target() was called; no lock is held.
+ */
 void massif_lifecycle_taken(struct massif_target *target)
 {
 	if (target->session) {
@@ -160,7 +173,8 @@ void massif_lifecycle_taken(struct massif_target *target)
 }
 
 /*
- * Enters a child of parent, and its address space if that is a new one. Frees what it did not use.
+ * Inserts a child of parent into the tables, and its address space if it does not share parent's. On failure,
+ * frees both.
  */
 static bool adopt(struct massif_process *parent, struct massif_process *child,
 		  struct massif_target *target, struct task_struct *task)
@@ -170,7 +184,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 	bool ok;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	/* The parent may have left, and its session closed, since it was found. */
+	/* The parent may have left the session, or the session been closed, since parent was found. */
 	ok = !list_empty(&parent->list) && !massif_process_insert(child);
 	if (ok && target) {
 		massif_target_insert(target, parent->session);
@@ -187,7 +201,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 	return ok;
 }
 
-/* In the parent, when the child is complete and does not run yet. */
+/* Tracepoint sched_process_fork: runs in the parent, when the child is complete and does not run yet. */
 static void on_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
 	struct massif_process *process, *new;
@@ -199,7 +213,9 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	process = massif_process_find(task_tgid(parent));
 	if (!process)
 		goto out;
-	/* What may not be looked at is about to leave, and so does not bring children in. */
+	/*
+	 * A target that may no longer be observed is about to leave the session, so its children do not join.
+	 */
 	target = massif_target_find(parent->mm);
 	if (target && massif_access_lost(process->session, target))
 		goto out;
@@ -225,7 +241,7 @@ out:
 	rcu_read_unlock();
 }
 
-/* Why the new program of current must not be looked at; 0 if it may. */
+/* The reason (MASSIF_END_*) why the new program of current may not be observed; 0 if it may. */
 static u32 forbidden(struct massif_session *session, const struct linux_binprm *bprm)
 {
 	if (bprm->secureexec)
@@ -235,7 +251,10 @@ static u32 forbidden(struct massif_session *session, const struct linux_binprm *
 	return 0;
 }
 
-/* In the process itself, with the new image complete and before its first instruction. */
+/*
+ * Tracepoint sched_process_exec: runs in the process itself, when the new image is complete and before its
+ * first instruction.
+ */
 static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
@@ -282,7 +301,7 @@ out:
 	kfree(rec);
 }
 
-/* For each thread that ends; the last one takes the process along. */
+/* Tracepoint sched_process_exit: runs in each thread that ends. The process ends with its last thread. */
 static void on_exit(void *unused, struct task_struct *task)
 {
 	struct massif_process *process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What members do: they fork, change their program, and leave. */
+/* Follows members through fork, exec and exit. */
 #ifndef MASSIF_LIFECYCLE_H
 #define MASSIF_LIFECYCLE_H
 
@@ -10,7 +10,7 @@
 struct massif_process;
 struct massif_target;
 
-/* A tracepoint and who listens to it. */
+/* A tracepoint and its probe function. */
 struct massif_lifecycle_event {
 	const char *name;
 	void *probe;
@@ -20,7 +20,10 @@ extern const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECY
 
 void massif_lifecycle_hide(struct massif_target *target);
 
-/* With massif_table_lock; the last one without it, but under RCU since before. */
+/*
+ * The first two are called with massif_table_lock held, the last without it; all in one RCU read-side
+ * section.
+ */
 void massif_lifecycle_take(struct massif_process *process);
 void massif_lifecycle_take_target(struct massif_target *target);
 void massif_lifecycle_taken(struct massif_target *target);

@@ -19,7 +19,10 @@ static int __init massif_init(void)
 {
 	int err;
 
-	/* Tracepoints and kretprobes run with preemption off, where a lock of wait queues or of slabs would sleep. */
+	/*
+	 * Tracepoint and kretprobe handlers run with preemption off. With PREEMPT_RT, the locks of wait
+	 * queues and slabs that they take would sleep.
+	 */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		pr_err("%s: this kernel has PREEMPT_RT, which the module does not support\n", KBUILD_MODNAME);
 		return -EOPNOTSUPP;
@@ -38,7 +41,7 @@ static int __init massif_init(void)
 	return err;
 }
 
-/* No session exists: each has the module in use. */
+/* No session exists: each one holds a reference to the module. */
 static void __exit massif_exit(void)
 {
 	massif_device_exit();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The hooks that see an address space change, and the MAP, UNMAP and EXIT records they write.
+// Hooks on functions that change an address space. Writes MAP, UNMAP and EXIT records.
 #include <linux/err.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
@@ -20,22 +20,23 @@
 #include "vma.h"
 
 /*
- * All hooked functions change mappings with mmap_lock held for writing. So what is read here is at
- * rest, the record of a change is in the ring before the next change of the same address space can
- * begin, and ring order is the order of changes. Two are not that simple:
+ * All hooked functions change mappings with mmap_lock held for writing. So the values read here are stable.
+ * The record of a change is in the ring before the next change of the same address space can begin, and ring
+ * order is the order of changes. There are two exceptions:
  *
- * The munmap core goes down to reading, before it touches total_vm. Some kernels keep that lock until
- * it returns. Others let go, and there MAP_FIXED does not pass it: then what is to be removed is noted
- * at enter, and reported from REMOVE, the function in which both end, still with the lock for writing.
+ * The kernel's munmap function downgrades the lock to reading before it changes total_vm. Some kernels keep
+ * the lock until the function returns. Others drop it, and on those MAP_FIXED does not use that function.
+ * There, the range is noted at enter, and reported by REMOVE: both paths call its function while they hold
+ * the lock for writing.
  *
- * Some kernels let stacks grow with the lock held for reading (massif_mm_shared_growth).
+ * On some kernels, stacks grow with the lock held for reading (massif_mm_shared_growth).
  *
- * Where the hooks are kretprobes, they run with preemption off, and leave never runs if they are
- * disarmed in between. What is found under RCU is used under RCU; between enter and leave only the
- * address space's pointer and the target's serial are kept.
+ * kretprobe handlers run with preemption off, and leave never runs if the hooks are disarmed in between.
+ * Objects found under RCU are used only under RCU; between enter and leave, only the address space's pointer
+ * and the target's serial are kept.
  */
 
-/* total_vm is not what it was after the last record: a change has escaped the hooks. */
+/* Reports a change that the hooks have missed, if total_vm is not the value after the last record. */
 static void check_total(struct massif_target *target, unsigned long before)
 {
 	if (likely(!target->counted || target->last_total == before))
@@ -47,8 +48,8 @@ static void check_total(struct massif_target *target, unsigned long before)
 }
 
 /*
- * change has happened to target, in the way of kind; the kernel will add uncounted pages to
- * total_vm before it drops mmap_lock.
+ * Writes a MAP record of this kind (MASSIF_MAP_*). uncounted: pages of it that the kernel adds to total_vm
+ * only later, before it drops mmap_lock.
  */
 static void report_map(struct massif_target *target, enum massif_hook hook, u32 kind,
 		       const struct massif_change *change, unsigned long uncounted)
@@ -71,7 +72,7 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		massif_hooktest_saw(target, hook);
 		return;
 	}
-	/* Another stack may have grown, too, and not be reported yet. */
+	/* total_vm may already include the growth of another stack that is not reported yet. */
 	if (shared && target->counted)
 		total = target->last_total + pages;
 	else
@@ -80,7 +81,10 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 
 	massif_record_init(&rec.h, MASSIF_REC_MAP, sizeof(rec), target->session, target);
 	rec.h.total_vm = total;
-	/* The copy of a move belongs to the UNMAP behind it. */
+	/*
+	 * The copy of a move always gets a STACK record: the consumer waits for it, and has then seen the
+	 * UNMAP of the source.
+	 */
 	massif_stack_explain(&rec.h, target, hook == MASSIF_HOOK_COPY);
 	massif_record_write(target->session, target, &rec.h, false);
 
@@ -92,7 +96,10 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		massif_return_work_name(target, rec.addr, rec.len);
 }
 
-/* total_vm was, or is, before without [addr, addr + len) removed, and after with it. */
+/*
+ * Writes an UNMAP record of [addr, addr + len). before and after: values of total_vm, in pages, before and
+ * after the removal.
+ */
 static void report_unmap(struct massif_target *target, enum massif_hook hook, unsigned long addr,
 			 unsigned long len, unsigned long before, unsigned long after)
 {
@@ -109,22 +116,22 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
 	/*
-	 * REMOVE comes before the pages go, and UNMAP when they have gone. Whoever listens to that has
-	 * done so from before the call: to begin takes the lock.
+	 * REMOVE is called before the pages are removed, UNMAP after. The MMU notifier, if there is one, has
+	 * been registered since before the call, because registering it takes mmap_lock.
 	 */
 	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.zap))
 		rec.h.flags |= MASSIF_RF_GONE;
 	rec.h.total_vm = target->last_total;
 	massif_record_write(target->session, target, &rec.h, false);
 
-	/* No stack is due for this, but somebody must say what was lost. */
+	/* An UNMAP needs no stack, so nothing else is queued that would resync the target. */
 	if (unlikely(!massif_target_synced(target)) &&
 	    !(rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC)) &&
 	    massif_task_has_user(current))
 		massif_return_work_resync(target, current, MASSIF_RESYNC_LOST);
 }
 
-/* Common to all leave handlers that report a MAP. */
+/* Writes the MAP record of a call; used by most leave handlers. */
 static void mapped(const struct massif_call *call, enum massif_hook hook, u32 kind, bool uncounted)
 {
 	struct massif_target *target;
@@ -137,7 +144,7 @@ static void mapped(const struct massif_call *call, enum massif_hook hook, u32 ki
 	rcu_read_unlock();
 }
 
-/* Pages that are mapped where change is about to remove. */
+/* The number of mapped pages in the range that change is about to remove. */
 static unsigned long mapped_pages(const struct massif_change *change)
 {
 	unsigned long start = change->addr, end = start + change->len, pages = 0;
@@ -150,7 +157,7 @@ static unsigned long mapped_pages(const struct massif_change *change)
 	return pages;
 }
 
-/* What call is about is going to be removed, unless the call fails before: REMOVE will tell. */
+/* Notes the range that is going to be removed unless the call fails first. enter_remove() reports it. */
 static void announce(struct massif_target *target, const struct massif_call *call)
 {
 	const struct massif_change *change = &call->change;
@@ -168,14 +175,20 @@ static void announce(struct massif_target *target, const struct massif_call *cal
 	WRITE_ONCE(target->removing.by, current);
 }
 
-/* It has been, or will not be. The lock may be gone, and what is noted somebody else's. */
+/*
+ * Clears the note of this thread after the removal, or after the call failed. mmap_lock may have been
+ * dropped, and the note may be another thread's.
+ */
 static void unannounce(struct massif_target *target)
 {
 	if (READ_ONCE(target->removing.by) == current)
 		WRITE_ONCE(target->removing.by, NULL);
 }
 
-/* Same as at enter? If not, its session began in between, its first resync is yet to come. */
+/*
+ * Finds the target that the call had at enter. If it is another one, its session began in between, and its
+ * first resync is still to come.
+ */
 static struct massif_target *still(const struct massif_call *call)
 {
 	struct massif_target *target = massif_target_find(call->change.mm);
@@ -187,7 +200,10 @@ static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 {
 	const struct massif_change *change = &call->change;
 
-	/* Where nothing is replaced there is nothing to look for, which costs more than all the rest. */
+	/*
+	 * Without MAP_FIXED nothing is replaced, so skip the search, which costs more than everything else
+	 * here.
+	 */
 	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol || massif_task_in_free_mmap())
 		return true;
 	announce(target, call);
@@ -233,7 +249,7 @@ static void leave_unmap(struct massif_call *call, unsigned long result)
 			if (target->test)
 				massif_hooktest_saw(target, MASSIF_HOOK_UNMAP);
 		} else if ((int)result >= 0) {
-			/* 1: done, and the lock is held for reading now. */
+			/* 0: done; 1: done, and the lock has been downgraded to reading. */
 			report_unmap(target, MASSIF_HOOK_UNMAP, call->change.addr,
 				     call->change.len, call->total, call->change.mm->total_vm);
 		}
@@ -242,7 +258,7 @@ static void leave_unmap(struct massif_call *call, unsigned long result)
 	rcu_read_unlock();
 }
 
-/* There is no way back for what was announced. */
+/* The removal of the noted range can no longer fail: report it. */
 static bool enter_remove(struct massif_target *target, struct massif_call *call)
 {
 	if (READ_ONCE(target->removing.by) == current) {
@@ -261,8 +277,8 @@ static void leave_brk(struct massif_call *call, unsigned long result)
 }
 
 /*
- * A stack has grown to now since enter, perhaps by the doing of other threads as well. Each of them
- * comes here, and the first reports it all.
+ * A stack has grown down to now since enter, perhaps by several threads at once. Each of them calls this, and
+ * the first one reports the whole growth.
  */
 static void grown_together(struct massif_call *call, unsigned long now)
 {
@@ -305,7 +321,7 @@ static void leave_stack(struct massif_call *call, unsigned long result)
 	mapped(call, MASSIF_HOOK_STACK, MASSIF_MAP_STACK, false);
 }
 
-/* Is any of [addr, addr + len) mapped? */
+/* True if any page of [addr, addr + len) is mapped. */
 static bool overlaps(struct mm_struct *mm, unsigned long addr, unsigned long len)
 {
 	struct vm_area_struct *vma = find_vma(mm, addr);
@@ -314,9 +330,9 @@ static bool overlaps(struct mm_struct *mm, unsigned long addr, unsigned long len
 }
 
 /*
- * The extension that mremap asks for is free now: if it is mapped when the function returns, then
- * this was the growth in place. (Splits and merges for a move never touch that range: a move is
- * only tried where the extension is not free.)
+ * If the extension that mremap asks for is free now and mapped when the function returns, the mapping has
+ * grown in place. The splits and merges of a move never touch that range: the kernel moves a mapping only if
+ * the extension is not free.
  */
 static bool enter_grow(struct massif_target *target, struct massif_call *call)
 {
@@ -362,7 +378,7 @@ static void leave_special(struct massif_call *call, unsigned long result)
 		mapped(call, MASSIF_HOOK_SPECIAL, MASSIF_MAP_SPECIAL, false);
 }
 
-/* The target's last moment: all that it has to say is said before, so nothing is to be left. */
+/* The address space is about to be torn down: write the target's last records and remove it. */
 static bool enter_exit(struct massif_target *target, struct massif_call *call)
 {
 	struct mm_struct *mm = call->change.mm;
@@ -381,7 +397,7 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 			massif_resident_base(target, mm);
 		massif_record_init(&rec.h, MASSIF_REC_EXIT, sizeof(rec), session, target);
 		rec.h.total_vm = mm->total_vm;
-		/* Its own end is nobody else's doing, whoever dropped the last reference. */
+		/* Not external, even if another process drops the last reference. */
 		rec.h.flags = 0;
 		massif_record_write(session, target, &rec.h, true);
 		massif_target_remove(target);
@@ -391,7 +407,7 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 }
 
 static const struct {
-	/* Under RCU. Is leave wanted? NULL: it is. */
+	/* Called under RCU. Returns true if leave is wanted; NULL: always wanted. */
 	bool (*enter)(struct massif_target *target, struct massif_call *call);
 	void (*leave)(struct massif_call *call, unsigned long result);
 } hooks[MASSIF_HOOK_COUNT] = {
@@ -407,9 +423,11 @@ static const struct {
 	[MASSIF_HOOK_EXIT]	= { enter_exit, NULL },
 };
 
-/*
- * The hooked function is about to run. call has its arguments, and is zero otherwise. False: leave
- * is not wanted.
+/**
+ * massif_mapping_enter() - handle the entry of a hooked function.
+ * @call: arg has the function's arguments; all other fields are zero.
+ * Context: hook, any context of the hooked function; does not sleep.
+ * Return: true if massif_mapping_leave() must be called when the function returns.
  */
 bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call)
 {
@@ -432,7 +450,12 @@ bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call)
 	return leave;
 }
 
-/* It has run. */
+/**
+ * massif_mapping_leave() - handle the return of a hooked function.
+ * @call: as massif_mapping_enter() has left it.
+ * @result: the function's return value.
+ * Context: as for massif_mapping_enter().
+ */
 void massif_mapping_leave(enum massif_hook hook, struct massif_call *call, unsigned long result)
 {
 	hooks[hook].leave(call, result);

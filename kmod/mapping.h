@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The hooks that see an address space change. */
+/* The hooks on functions that change an address space. */
 #ifndef MASSIF_MAPPING_H
 #define MASSIF_MAPPING_H
 
@@ -10,21 +10,21 @@ struct mm_struct;
 struct vm_area_struct;
 
 /*
- * What is hooked, the ones most often called first; which function that is depends on the kernel
- * (compat/hookpoint.c). REMOVE is only there where UNMAP does not see all that is removed, or
- * returns without the lock; there is either GROW or EXTEND.
+ * The hooks, most frequently called first. The kernel function of each depends on the kernel
+ * (compat/hookpoint.c). REMOVE is used only on kernels where UNMAP does not see all removals, or returns
+ * after the lock was dropped. Each kernel has either GROW or EXTEND.
  */
 #define MASSIF_EACH_HOOK(DO)						\
 	DO(MASSIF_HOOK_MMAP)	/* a mapping is made */			\
-	DO(MASSIF_HOOK_UNMAP)	/* the one place through which all are removed */ \
-	DO(MASSIF_HOOK_REMOVE)	/* the moment at which they are */	\
-	DO(MASSIF_HOOK_GROW)	/* bounds of a mapping change */	\
-	DO(MASSIF_HOOK_EXTEND)	/* mremap makes a mapping longer where it is */ \
+	DO(MASSIF_HOOK_UNMAP)	/* mappings are removed */		\
+	DO(MASSIF_HOOK_REMOVE)	/* the point of no return in a removal */ \
+	DO(MASSIF_HOOK_GROW)	/* the bounds of a mapping change */	\
+	DO(MASSIF_HOOK_EXTEND)	/* mremap grows a mapping in place */	\
 	DO(MASSIF_HOOK_BRK)	/* the heap grows */			\
 	DO(MASSIF_HOOK_STACK)	/* a stack grows */			\
 	DO(MASSIF_HOOK_COPY)	/* mremap makes the destination of a move */ \
 	DO(MASSIF_HOOK_SPECIAL)	/* vdso, uprobes */			\
-	DO(MASSIF_HOOK_EXIT)	/* the last user has gone, nothing is torn down yet */
+	DO(MASSIF_HOOK_EXIT)	/* the last user is gone; nothing is torn down yet */
 
 #define MASSIF_HOOK_NUMBER(HOOK)	HOOK,
 enum massif_hook {
@@ -32,10 +32,10 @@ enum massif_hook {
 	MASSIF_HOOK_COUNT
 };
 
-/* The arguments of a hooked function, as far as they apply. Lengths in bytes, page-aligned. */
+/* Arguments of a hooked function. Fields that do not apply are zero. Lengths are in bytes, page-aligned. */
 struct massif_change {
 	struct mm_struct *mm;
-	struct vm_area_struct *vma;	/* that grows, is copied, or is the first to be unmapped */
+	struct vm_area_struct *vma;	/* that grows or is copied, or the first to be unmapped */
 	unsigned long addr;
 	unsigned long len;
 	unsigned long vm_flags;
@@ -43,13 +43,13 @@ struct massif_change {
 };
 
 /*
- * One call of a hooked function, from enter to leave. The function may sleep, and the hooks may be
- * disarmed, in between: so nothing in it may be followed in leave but what the call itself holds.
+ * One call of a hooked function, from enter to leave. In between, the function may sleep and the hooks may be
+ * disarmed. So leave may dereference only objects that the call itself keeps alive.
  */
 struct massif_call {
 	unsigned long arg[6];
 	struct massif_change change;
-	u64 target;			/* its serial */
+	u64 target;			/* serial of the target */
 	unsigned long total;		/* pages, at enter */
 };
 

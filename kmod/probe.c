@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Hooks by kretprobes, where detours cannot be had.
+// Hooks by kretprobes, for kernels without detours.
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
@@ -10,18 +10,22 @@
 #include "probe.h"
 
 /*
- * Calls of one hooked function that can be under way at once, asleep in it, in the whole system.
- * More are counted as missed and make a LOST.
+ * Number of calls of one hooked function that can be in progress at once in the whole system, including
+ * sleeping ones. More are counted as missed and reported by a LOST record.
  */
 #define CALLS	256
 
-/* Those that are armed: each has memory of its own, see massif_kprobe_free(). */
+/* The armed probes, allocated one by one because of massif_kprobe_free(). */
 static struct kretprobe *probes[MASSIF_HOOK_COUNT];
 static int armed;
-/* Of probes that were disarmed before. */
+/* Calls missed by probes that have been disarmed. */
 static u64 missed_before;
 
-/* At a function's entry: its first six, each as a word. */
+/**
+ * massif_probe_arguments() - read the first six arguments of a function at its entry.
+ * @regs: registers at the entry.
+ * @arg: set to the arguments, each as a word.
+ */
 void massif_probe_arguments(struct pt_regs *regs, unsigned long arg[6])
 {
 	unsigned int i;
@@ -30,7 +34,10 @@ void massif_probe_arguments(struct pt_regs *regs, unsigned long arg[6])
 		arg[i] = regs_get_kernel_argument(regs, i);
 }
 
-/* Runs with preemption off, as do all kretprobes. Nonzero: leave is not wanted. */
+/*
+ * Entry handler. Runs with preemption off, as all kretprobe handlers do. Returns non-zero if no leave handler
+ * is wanted.
+ */
 static int enter(enum massif_hook hook, struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct massif_call *call = (struct massif_call *)ri->data;
@@ -61,10 +68,16 @@ static const struct {
 	MASSIF_EACH_HOOK(HANDLERS_OF)
 };
 
-/* When it returns, no handler is running or will: a call under way ends without its leave. */
+/**
+ * massif_probe_disarm() - disarm all kretprobes.
+ *
+ * When it returns, no handler runs or will run. A call that is in progress ends without its leave handler.
+ *
+ * Context: process context; sleeps.
+ */
 void massif_probe_disarm(void)
 {
-	/* All at once, for they wait for RCU. */
+	/* All at once, because each unregistration waits for RCU. */
 	unregister_kretprobes(probes, armed);
 	while (armed) {
 		struct kretprobe *probe = probes[--armed];
@@ -74,7 +87,12 @@ void massif_probe_disarm(void)
 	}
 }
 
-/* On an error, dead has the name of the hook that cannot be had. May sleep. */
+/**
+ * massif_probe_arm() - arm all kretprobes or none.
+ * @dead: on an error, set to the name of the hook that cannot be armed.
+ * Context: process context; sleeps.
+ * Return: 0 or an error of register_kretprobe().
+ */
 int massif_probe_arm(const char **dead)
 {
 	int i, err;
@@ -109,9 +127,12 @@ err:
 	return err;
 }
 
-/*
- * How often, since the module was loaded, the kernel could not run a handler; never falls. For who has the
- * hooks armed.
+/**
+ * massif_probe_missed() - count the calls that the kernel could not deliver since the module was loaded.
+ *
+ * Never decreases. The caller must have the hooks armed.
+ *
+ * Context: any.
  */
 u64 massif_probe_missed(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that is a member of a session. The table of them all.
+// Members: processes followed by the module. The table of all members.
 #include <linux/hashtable.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -7,10 +7,16 @@
 #include "process.h"
 #include "session.h"
 
-/* By pid. Changed under massif_table_lock, read in every fork and exit under RCU. */
+/* Hashed by pid. Changed under massif_table_lock, read under RCU in every fork, exec and exit. */
 static DEFINE_HASHTABLE(table, 8);
 
-/* Not in the table yet. NULL for want of memory. */
+/**
+ * massif_process_create() - allocate a member, without inserting it into the table.
+ * @pid: of the thread group; the member takes a reference.
+ * @gfp: GFP_KERNEL_ACCOUNT, or GFP_ATOMIC in hooks.
+ * Context: any that @gfp allows.
+ * Return: the member, or NULL if there is no memory.
+ */
 struct massif_process *massif_process_create(struct pid *pid, struct massif_session *session,
 					     gfp_t gfp)
 {
@@ -24,7 +30,10 @@ struct massif_process *massif_process_create(struct pid *pid, struct massif_sess
 	return process;
 }
 
-/* For a process that was never inserted. */
+/**
+ * massif_process_free() - free a member that was never inserted into the table.
+ * @process: may be NULL.
+ */
 void massif_process_free(struct massif_process *process)
 {
 	if (!process)
@@ -33,7 +42,11 @@ void massif_process_free(struct massif_process *process)
 	kfree(process);
 }
 
-/* -EBUSY if the process is in a session, -ENXIO if the session has been closed. */
+/**
+ * massif_process_insert() - insert a member into the table and its session.
+ * Context: massif_table_lock is held.
+ * Return: 0; -EBUSY if the process is in a session already; -ENXIO if the session has been closed.
+ */
 int massif_process_insert(struct massif_process *process)
 {
 	struct massif_session *session = process->session;
@@ -50,7 +63,10 @@ int massif_process_insert(struct massif_process *process)
 	return 0;
 }
 
-/* Takes it out of the tables; it still counts. massif_process_release() follows. */
+/*
+ * Removes a member from the tables, but leaves it in nr_processes. The caller calls massif_process_release()
+ * next.
+ */
 static void unlink_process(struct massif_process *process)
 {
 	lockdep_assert_held(&massif_table_lock);
@@ -58,23 +74,37 @@ static void unlink_process(struct massif_process *process)
 	list_del_init(&process->list);
 }
 
-/* The same of one that is not to count either. massif_process_release() follows. */
+/**
+ * massif_process_unlink() - remove a member from the tables and from nr_processes.
+ *
+ * The caller calls massif_process_release() next.
+ *
+ * Context: massif_table_lock is held.
+ */
 void massif_process_unlink(struct massif_process *process)
 {
 	unlink_process(process);
 	process->session->nr_processes--;
 }
 
-/* After it was unlinked. Who has found it under RCU may still use it. */
+/**
+ * massif_process_release() - free a member after massif_process_unlink(), an RCU grace period later.
+ * Context: any; massif_table_lock may not be held.
+ */
 void massif_process_release(struct massif_process *process)
 {
 	put_pid(process->pid);
 	kfree_rcu(process, rcu);
 }
 
-/*
- * Under RCU, as found by massif_process_find. False if someone else was first. It still counts, so
- * that the session is not over before all has been said about it: massif_process_discount follows.
+/**
+ * massif_process_remove() - remove a member, which still counts in nr_processes.
+ *
+ * massif_session_over() stays false until the caller has written the member's last record and called
+ * massif_process_discount().
+ *
+ * Context: RCU read-side section in which @process was found; takes massif_table_lock.
+ * Return: false if another thread removed it first.
  */
 bool massif_process_remove(struct massif_process *process)
 {
@@ -91,7 +121,10 @@ bool massif_process_remove(struct massif_process *process)
 	return mine;
 }
 
-/* One that was removed from session does not count any more. */
+/**
+ * massif_process_discount() - stop counting a member that massif_process_remove() removed.
+ * Context: takes massif_table_lock.
+ */
 void massif_process_discount(struct massif_session *session)
 {
 	unsigned long irq;
@@ -101,6 +134,10 @@ void massif_process_discount(struct massif_session *session)
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 }
 
+/**
+ * massif_process_remove_all() - remove all members of a session that is being closed.
+ * Context: process context; takes massif_table_lock.
+ */
 void massif_process_remove_all(struct massif_session *session)
 {
 	struct massif_process *process;
@@ -119,7 +156,12 @@ void massif_process_remove_all(struct massif_session *session)
 	}
 }
 
-/* Under RCU or massif_table_lock, which also limit the use of what is returned. */
+/**
+ * massif_process_find() - find the member of a thread group.
+ * Context: the caller is in an RCU read-side section or holds massif_table_lock. The result is valid only
+ *	until it leaves that section or drops the lock.
+ * Return: the member or NULL.
+ */
 struct massif_process *massif_process_find(struct pid *pid)
 {
 	struct massif_process *process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A process that is a member of a session. */
+/* A member: a process followed by the module, in one session. */
 #ifndef MASSIF_PROCESS_H
 #define MASSIF_PROCESS_H
 
@@ -12,17 +12,17 @@ struct massif_target;
 struct pid;
 
 /*
- * Membership belongs to the process and not to its address space, because it outlives exec, and the
- * old address space is gone before the new program is known.
+ * Membership belongs to the process and not to its address space because it outlives exec: the old address
+ * space is gone before the new program is known.
  */
 struct massif_process {
-	struct hlist_node node;		/* in the table: massif_table_lock, read by RCU */
-	struct list_head list;		/* of the session: massif_table_lock */
+	struct hlist_node node;		/* in the table of members; massif_table_lock, read under RCU */
+	struct list_head list;		/* in session->processes; massif_table_lock */
 	struct rcu_head rcu;
-	struct pid *pid;		/* of the thread group; a reference, so never used again */
-	struct massif_session *session;	/* not a reference: closing removes its processes */
-	u32 tgid;			/* as the consumer sees it */
-	u32 target;			/* number of its present target */
+	struct pid *pid;		/* of the thread group; a reference, so that the pointer stays unique */
+	struct massif_session *session;	/* not a reference: closing the session removes its members */
+	u32 tgid;			/* process id in the opener's pid namespace */
+	u32 target;			/* number of its current target */
 };
 
 struct massif_process *massif_process_create(struct pid *pid, struct massif_session *session,

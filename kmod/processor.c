@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Processors that are taken off line and come back.
+// Handles processors that are taken offline and come back.
 #include <linux/cpuhotplug.h>
 #include <linux/kernel.h>
 #include <linux/rculist.h>
@@ -10,14 +10,14 @@
 #include "target.h"
 
 /*
- * Where each processor collects changes of the resident pages' counters, the kernel adds what a processor had
- * collected to what is shared when it is off line. What was noted of the processor must follow before it collects
- * anything again: a thread there looks at its own processor alone, and would take the difference to what was
- * noted before for its own doing.
+ * On kernels where each processor collects changes of the counters of resident pages, the kernel adds the
+ * changes that an offline processor had collected to the shared counters. The values noted for that processor
+ * (massif_rss_base) must follow before it collects anything again. Otherwise a thread on it, which reads only
+ * its own processor's count, would be charged with the difference.
  */
 static int state = -1;
 
-/* Before anything runs on the processor. */
+/* CPU hotplug callback, before any thread runs on the processor. */
 static int comes(unsigned int cpu)
 {
 	struct massif_target *target;

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Processors that are taken off line and come back. */
+/* Handles processors that are taken offline and come back. */
 #ifndef MASSIF_PROCESSOR_H
 #define MASSIF_PROCESSOR_H
 
-/* 0 or -errno. May sleep. */
+/**
+ * massif_processor_init() - register for processors that come online, if this kernel counts per processor.
+ * Context: process context; sleeps.
+ * Return: 0 or an error of cpuhp_setup_state_nocalls().
+ */
 int massif_processor_init(void);
 
-/* When it returns, nothing of this runs or will. May sleep. */
+/**
+ * massif_processor_exit() - unregister. When it returns, no callback runs or will run.
+ * Context: process context; sleeps.
+ */
 void massif_processor_exit(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// From facts to records in a session's ring, and what to do when there is no room.
+// Writes records into a session's ring, and counts them as lost if the ring is full.
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
@@ -10,7 +10,13 @@
 #include "session.h"
 #include "target.h"
 
-/* Fills all of the header but seq and time, which the ring gives. target may be NULL. */
+/**
+ * massif_record_init() - fill the header of a record, except seq and time_ns, which massif_ring_put() fills.
+ * @type: MASSIF_REC_*.
+ * @size: of the whole record, bytes.
+ * @target: may be NULL.
+ * Context: any; describes an action of current.
+ */
 void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 			struct massif_session *session, struct massif_target *target)
 {
@@ -20,7 +26,7 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 	rec->size = size;
 	rec->total_vm = 0;
 	rec->target = target ? target->id : 0;
-	/* Nearly always the first: the other takes thirty instructions. */
+	/* Nearly always the initial namespace; task_pid_nr_ns() costs thirty instructions. */
 	rec->tid = likely(session->pid_ns == &init_pid_ns) ? task_pid_nr(task) :
 		   task_pid_nr_ns(task, session->pid_ns);
 	rec->capture = 0;
@@ -31,7 +37,7 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 		rec->flags |= MASSIF_RF_IN_EXEC;
 }
 
-/* Rare, and its record would have to be made ready on the stack of whoever writes another. */
+/* Not inlined: LOST is rare, and other writers should not need stack space for it. */
 static noinline bool put_lost(struct massif_session *session, struct massif_target *target, u32 reason,
 		     u64 count, enum massif_ring_use use)
 {
@@ -42,8 +48,9 @@ static noinline bool put_lost(struct massif_session *session, struct massif_targ
 }
 
 /*
- * Says what was lost before, first of all. False if there is not even room for that: and only a
- * record that is urgent itself may take the reserve for it, or LOST records alone would fill it.
+ * Reports earlier losses before a new record is written. Returns false if there is no room even for the LOST
+ * record. LOST may use the urgent reserve only if the record that follows is urgent; otherwise LOST records
+ * alone would fill it.
  */
 static inline bool flush(struct massif_session *session, struct massif_target *target, enum massif_ring_use use)
 {
@@ -78,10 +85,14 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
 	return ok;
 }
 
-/*
- * Writes records about target (or about the session: NULL) in one piece, or does nothing and
- * returns false where there is no room, or the session may not be told. For what the caller can say
- * again later.
+/**
+ * massif_record_try() - write records that the caller can write again later, or nothing.
+ * @target: that the records are about; NULL: the session.
+ * @records: one or more whole records; they are written in one piece.
+ * @bytes: size of all of them.
+ * Context: any; takes ring.lock.
+ * Return: false, and nothing is counted as lost, if there is no room or the session may not observe the
+ *	target.
  */
 bool massif_record_try(struct massif_session *session, struct massif_target *target,
 		       void *records, size_t bytes)
@@ -89,14 +100,20 @@ bool massif_record_try(struct massif_session *session, struct massif_target *tar
 	return try(session, target, records, bytes, MASSIF_RING_ORDINARY);
 }
 
-/* The same for a STACK with its bytes. For what the caller can say shorter. */
+/**
+ * massif_record_try_stack() - as massif_record_try(), for a STACK record that the caller can shorten.
+ * Context: any; takes ring.lock.
+ */
 bool massif_record_try_stack(struct massif_session *session, struct massif_target *target,
 			     struct massif_rec_stack *rec)
 {
 	return try(session, target, rec, rec->h.size, MASSIF_RING_STACK);
 }
 
-/* As massif_record_write(), with interrupts off: a caller that holds a lock need not ask how they were. */
+/**
+ * massif_record_write_irqsoff() - as massif_record_write(), for callers that have interrupts off already.
+ * Context: interrupts are off; takes ring.lock.
+ */
 bool massif_record_write_irqsoff(struct massif_session *session, struct massif_target *target,
 				 struct massif_record *rec, bool urgent)
 {
@@ -126,10 +143,17 @@ bool massif_record_write_irqsoff(struct massif_session *session, struct massif_t
 	return ok;
 }
 
-/*
- * Writes one record about target (or about the session: NULL). Where there is no room, it is
- * counted, the target is out of sync, and false is returned: nobody waits. urgent ones have some
- * room of their own. Of a target that the session may not look at nothing is written, nor is it lost.
+/**
+ * massif_record_write() - write one record, or count it as lost.
+ * @target: that the record is about; NULL: the session.
+ * @rec: the record; its size is in its header.
+ * @urgent: use the part of the ring that is reserved for urgent records.
+ *
+ * If there is no room, the loss is counted and the target is out of sync; nothing ever waits for room. If the
+ * session may not observe the target, nothing is written and nothing is counted.
+ *
+ * Context: any; takes ring.lock.
+ * Return: false if the record was lost.
  */
 bool massif_record_write(struct massif_session *session, struct massif_target *target,
 			 struct massif_record *rec, bool urgent)
@@ -143,9 +167,15 @@ bool massif_record_write(struct massif_session *session, struct massif_target *t
 	return ok;
 }
 
-/*
- * Something about target (or all, NULL) was not seen. The caller has marked the targets out of
- * sync.
+/**
+ * massif_record_lost() - write a LOST record for events that were not seen.
+ * @target: the target concerned; NULL: all of the session.
+ * @reason: MASSIF_LOST_*.
+ * @count: how many events, at least.
+ *
+ * The caller has marked the targets concerned out of sync.
+ *
+ * Context: any; takes ring.lock.
  */
 void massif_record_lost(struct massif_session *session, struct massif_target *target, u32 reason,
 			u64 count)
@@ -166,7 +196,11 @@ void massif_record_lost(struct massif_session *session, struct massif_target *ta
 	massif_session_wake(session);
 }
 
-/* A target is about to vanish, or the consumer has made room: say now what was lost. */
+/**
+ * massif_record_flush() - write the LOST record that is due for a target, if there is room.
+ * @target: NULL: for losses that belong to no living target.
+ * Context: any; takes ring.lock.
+ */
 void massif_record_flush(struct massif_session *session, struct massif_target *target)
 {
 	struct massif_ring *ring = &session->ring;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From facts to records in a session's ring, and what to do when there is no room. */
+/* Writes records into a session's ring, and counts them as lost if the ring is full. */
 #ifndef MASSIF_RECORD_H
 #define MASSIF_RECORD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The module's release, for modinfo and MASSIF_IOC_QUERY. */
+/* The release number of the module, for modinfo and MASSIF_IOC_QUERY. */
 #ifndef MASSIF_RELEASE_H
 #define MASSIF_RELEASE_H
 

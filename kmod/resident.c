@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is resident of a target: the counters, and where a listener is put up. MOVE records.
+// Resident pages of a target: begins and ends following them, looks for drift, writes BASE, DRIFT and MOVE
+// records.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -17,8 +18,8 @@
 #include "rss_notifier.h"
 
 /*
- * With more threads than this what they have collected is only summed up now and then, for it is
- * done in a fault.
+ * Summing the counts that threads have collected takes time in a fault, so with more threads than this it is
+ * done less often.
  */
 #define THREADS_SUMMED_OFTEN	8
 #define SPANS_BETWEEN_LOOKS	32
@@ -28,24 +29,40 @@ atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
 u64 massif_resident_epoch;
 
+/**
+ * massif_mm_filter() - count a target, or a hook test, in the filter of its address space.
+ * @by: 1 to add it, -1 to remove it.
+ * Context: any.
+ */
 void massif_mm_filter(struct mm_struct *mm, int by)
 {
 	atomic_add(by, massif_mm_filter_of(mm));
 }
 
-/* The target of mm, if what is resident of it is followed. Under RCU. */
+/**
+ * massif_resident_find() - find the target of @mm if its resident pages are followed.
+ * @mm: may be NULL.
+ * Context: RCU read-side section, which also limits the use of the result.
+ * Return: the target or NULL.
+ */
 struct massif_target *massif_resident_find(struct mm_struct *mm)
 {
 	return mm && !massif_resident_unlikely(mm) ? massif_target_find_resident(mm) : NULL;
 }
 
+/**
+ * massif_resident_init() - initialise the resident part of a new target.
+ */
 void massif_resident_init(struct massif_resident *resident)
 {
 	raw_spin_lock_init(&resident->lock);
 	massif_rss_spans_init(&resident->spans);
 }
 
-/* The present counters, with what threads have collected; how many threads these are. */
+/*
+ * Reads the kernel's counters, including the counts that threads have collected. Returns the number of
+ * threads.
+ */
 static int count_all(struct mm_struct *mm, long *rss)
 {
 	int i;
@@ -55,9 +72,14 @@ static int count_all(struct mm_struct *mm, long *rss)
 	return massif_rss_add_collected(mm, rss);
 }
 
-/*
- * Nobody is at work, and yet the counters are not what was told: some change was not seen. Tells
- * the difference.
+/**
+ * massif_resident_look_for_drift() - report a difference between the kernel's counters and the reported sums.
+ * @mm: the target's address space.
+ *
+ * Compares only if no thread is changing the counters. A difference then means that some change was not seen,
+ * and is written as a DRIFT record.
+ *
+ * Context: RCU read-side section; resident.lock is held.
  */
 void massif_resident_look_for_drift(struct massif_target *target, struct mm_struct *mm)
 {
@@ -74,13 +96,13 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 				SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
 	if (!memcmp(now, resident->told, sizeof(now)))
 		return;
-	/* A thread that ends adds what it has collected just now. */
+	/* Read again: an exiting thread may just have added its collected counts to the shared ones. */
 	count_all(mm, again);
 	if (memcmp(now, again, sizeof(now)))
 		return;
 	/*
-	 * Whoever has changed what was counted still has a desk, or is the taker, for nobody can tell
-	 * without the lock.
+	 * A thread that changed a counter read above still has its fault slot, or is still the taker: it
+	 * cannot report its change without resident.lock, which we hold.
 	 */
 	smp_mb();
 	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target))
@@ -91,10 +113,12 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 	massif_rss_record_write(target, &rec, now);
 }
 
-/*
- * Begins to follow what is resident of target, whose address space is mm (of current, or with a
- * reference). May sleep. False: not everything will be seen, for want of memory or because of a
- * signal; try again.
+/**
+ * massif_resident_attach() - begin to follow the resident pages of a target.
+ * @mm: the target's address space: current's, or one with a reference.
+ * Context: process context; takes mmap_lock for writing; may sleep.
+ * Return: false if no MMU notifier could be registered, for lack of memory or because of a signal; the caller
+ *	may try again later.
  */
 bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 {
@@ -105,7 +129,10 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 
 	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base))
 		return false;
-	/* Killable: a program can keep this lock for as long as it likes, and the consumer waits for it here, too. */
+	/*
+	 * Killable: a program can hold mmap_lock for any length of time, and the consumer waits for it here,
+	 * too.
+	 */
 	if (mmap_write_lock_killable(mm)) {
 		massif_rss_base_free(&base);
 		return false;
@@ -122,10 +149,13 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		rcu_read_unlock();
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
-		/* With massif_rss_span_enter(): whoever has this has changed nothing that was counted. */
+		/*
+		 * Pairs with massif_rss_span_enter(): a span that reads this value has not changed any
+		 * counter read above.
+		 */
 		smp_store_release(&massif_resident_epoch, resident->epoch);
 		massif_mm_filter(mm, 1);
-		/* With massif_target_find_resident(). */
+		/* Pairs with massif_target_find_resident(). */
 		smp_store_release(&resident->attached, true);
 	}
 	if (target->alive && zap && !resident->zap) {
@@ -141,7 +171,10 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 	return resident->zap;
 }
 
-/* target is being taken out of the table: nobody is to find it any more. */
+/**
+ * massif_resident_hide() - detach the MMU notifier from a target that is being removed from the table.
+ * Context: massif_table_lock is held.
+ */
 void massif_resident_hide(struct massif_target *target)
 {
 	lockdep_assert_held(&massif_table_lock);
@@ -149,7 +182,10 @@ void massif_resident_hide(struct massif_target *target)
 		massif_rss_notifier_aim(target->resident.zap, NULL);
 }
 
-/* By the one who took target out of the table. */
+/**
+ * massif_resident_detach() - stop following the resident pages of a target.
+ * Context: the thread that removed the target from the table, without massif_table_lock.
+ */
 void massif_resident_detach(struct massif_target *target)
 {
 	if (!target->resident.attached)
@@ -159,7 +195,11 @@ void massif_resident_detach(struct massif_target *target)
 		massif_rss_notifier_put(target->resident.zap);
 }
 
-/* Says what is resident now, after a resync or at the end. mm as in massif_resident_attach(). */
+/**
+ * massif_resident_base() - write a BASE record with the current sums, after a resync or before EXIT.
+ * @mm: as for massif_resident_attach().
+ * Context: any; takes resident.lock.
+ */
 void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 {
 	const struct massif_place place = { .cause = MASSIF_RESIDENT_BASE };
@@ -176,10 +216,15 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 	rcu_read_unlock();
 }
 
-/*
- * Current's mremap has made the destination of a move, of len bytes at to. Where the length stays and
- * the destination is given, the kernel may move several mappings, as far apart as they were: one each
- * time (since 6.17).
+/**
+ * massif_resident_move() - write a MOVE record for the mremap call that current is in.
+ * @to: address of the new mapping.
+ * @len: length of the new mapping, bytes.
+ *
+ * If the length stays the same and the destination is given, the kernel may move several mappings in one call
+ * (since 6.17), with their distances unchanged. This function is then called for each.
+ *
+ * Context: hook, RCU read-side section.
  */
 void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len)
 {
@@ -199,7 +244,9 @@ void massif_resident_move(struct massif_target *target, unsigned long to, unsign
 	massif_record_write(target->session, target, &rec.h, false);
 }
 
-/* The target is about to be freed, and no hook can find it any more. */
+/**
+ * massif_resident_deinit() - free the resident part of a target that no hook can find any more.
+ */
 void massif_resident_deinit(struct massif_resident *resident)
 {
 	massif_rss_spans_deinit(&resident->spans);

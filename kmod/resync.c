@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resync: tell the consumer all mappings of a target, in parts that fit the ring.
+// Resync: lists all mappings of a target for the consumer, in parts that fit the ring.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -15,9 +15,9 @@
 #include "vma.h"
 
 /*
- * A part is put together under mmap_lock and written in one go before the lock is dropped: it is the
- * truth at its place in the ring. The limit bounds both the time that the lock is held and the room
- * that a part needs; between two parts, changes are reported as ever.
+ * A part is assembled under mmap_lock and written in one piece before the lock is dropped, so it is correct
+ * at its position in the ring. Its size is limited, and with it the time that the lock is held and the room
+ * that it needs in the ring. Between two parts, changes are reported as usual.
  */
 #define PART_BYTES	(16 * 1024)
 
@@ -26,8 +26,8 @@ struct part {
 	struct mm_struct *mm;
 	u32 reason;
 	u8 *buf;		/* PART_BYTES */
-	unsigned long start;	/* where the next part begins */
-	bool last;		/* it was the last */
+	unsigned long start;	/* address at which the next part begins */
+	bool last;		/* the part written was the last */
 };
 
 static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end)
@@ -49,8 +49,8 @@ static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned
 }
 
 /*
- * Writes the part that begins at part->start and moves on. False if there was no room. total_vm is at
- * rest.
+ * Writes the part that begins at part->start, and advances to the next. Returns false if there was no room.
+ * Called with mmap_lock held, and total_vm stable.
  */
 static bool write_part(struct part *part)
 {
@@ -90,15 +90,16 @@ static bool write_part(struct part *part)
 }
 
 /*
- * Can somebody change total_vm with mmap_lock held for reading? A munmap that has downgraded the lock
- * has removed its mappings, and counts them before it lets go. None begins while we have the lock.
+ * True if another thread may change total_vm while mmap_lock is held for reading. A munmap that has
+ * downgraded the lock has removed its mappings already, and updates total_vm before it drops the lock. No
+ * munmap begins while we have the lock.
  */
 static bool in_motion(const struct massif_target *target)
 {
 	return massif_mm_shared_growth || atomic_read(&target->unmapping);
 }
 
-/* write_part() with the lock: for writing where that is what it takes to have the total at rest. */
+/* Calls write_part() with mmap_lock held: for writing only if total_vm is not stable otherwise. */
 static bool lock_and_write_part(struct part *part)
 {
 	struct mm_struct *mm = part->mm;
@@ -120,9 +121,13 @@ static bool lock_and_write_part(struct part *part)
 	return ok;
 }
 
-/*
- * Tells all mappings of target, whose address space is mm (of current, or with a reference). May
- * sleep. False, with the target still out of sync, if there is not enough room now.
+/**
+ * massif_resync() - write all mappings of a target, and its resident pages.
+ * @mm: the target's address space: current's, or one with a reference.
+ * @reason: MASSIF_RESYNC_*.
+ * Context: process context; takes resync_lock and mmap_lock; may sleep.
+ * Return: true if the target is in sync. False if the ring has too little room, there is no memory, a signal
+ *	is pending, or (reason LOST) another thread is writing a resync already.
  */
 bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reason)
 {
@@ -130,16 +135,23 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	bool ok;
 	int gen;
 
-	/* A failed try costs a walk: only begin where the first part is likely to fit. */
+	/*
+	 * A failed attempt costs a walk over the mappings, so begin only if the first part is likely to fit.
+	 */
 	if (massif_ring_room(&target->session->ring, MASSIF_RING_ORDINARY) < 2 * PART_BYTES)
 		return false;
 	if (target->session->resident && !target->resident.zap)
 		massif_resident_attach(target, mm);
-	/* If the other side is at it already, then neither the program nor the consumer waits. */
+	/*
+	 * If another thread is writing a resync already, neither the program nor the consumer waits for it.
+	 */
 	if (!mutex_trylock(&target->resync_lock)) {
 		if (reason == MASSIF_RESYNC_LOST)
 			return false;
-		/* Killable: the other side may wait for mmap_lock, which a program can keep for as long as it likes. */
+		/*
+		 * Killable: the other thread may wait for mmap_lock, which a program can hold for any length
+		 * of time.
+		 */
 		if (mutex_lock_killable(&target->resync_lock))
 			return false;
 	}
@@ -149,7 +161,10 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 		return false;
 	}
 	gen = atomic_read(&target->lost_gen);
-	/* A thread of the program may be faster than who began with it; nothing was lost before. */
+	/*
+	 * A thread of the program may write the first resync before the attaching process does. Nothing was
+	 * lost before it.
+	 */
 	if (target->origin && gen == 1)
 		part.reason = target->origin;
 	if (target->resync_gen == gen)
@@ -170,9 +185,13 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	return ok;
 }
 
-/*
- * In the consumer's context: the target of number id (0: every one) that is out of sync, or any
- * with all. Says how many still are. -ENOENT if there is no such target.
+/**
+ * massif_resync_session() - write a resync of targets that are out of sync, for MASSIF_IOC_RESYNC.
+ * @id: number of one target; 0: all targets.
+ * @all: include targets that are in sync.
+ * @remaining: set to the number of targets that are still out of sync.
+ * Context: process context of the consumer; may sleep.
+ * Return: 0, or -ENOENT if there is no such target.
  */
 int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 *remaining)
 {
@@ -198,7 +217,7 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 			if (!massif_target_synced(target))
 				(*remaining)++;
 		}
-		/* May be the last user: EXIT is then written from here. */
+		/* May drop the last user of the address space; EXIT is then written from here. */
 		mmput(mm);
 	}
 	return found ? 0 : -ENOENT;

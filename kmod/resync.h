@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Resync: tell the consumer all mappings of a target. */
+/* Resync: list all mappings of a target again after records were lost. */
 #ifndef MASSIF_RESYNC_H
 #define MASSIF_RESYNC_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A visit: what is owed to a thread before it returns to user mode. Queued in hooks, as task_work.
+// Work queued to a thread by hooks, done as task_work before it returns to user mode: stack copies, file
+// names, resyncs.
 #include <linux/hashtable.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -16,22 +17,21 @@
 #include "return_work.h"
 #include "vma.h"
 
-/* mmap makes one mapping, mremap of a file two. More than fit are named by a resync. */
+/* An mmap makes one mapping, an mremap of a file two. If a call makes more than fit, a resync names them. */
 #define MAX_NAMES	4
 
 /*
- * One for a thread and target, however many records its system call makes: so they share one
- * capture. Only the thread itself finds and changes it (for a new thread: its parent, before it
- * runs).
+ * One for each thread and target, however many records the system call writes, so that they share one stack
+ * copy. Only the thread itself finds and changes it, or its parent before a new thread runs.
  */
 struct massif_return_work {
 	struct callback_head work;
-	struct hlist_node node;		/* in the table */
-	struct task_struct *task;	/* not a reference: the work runs before it is gone */
+	struct hlist_node node;		/* in the table below */
+	struct task_struct *task;	/* not a reference: the work runs before the thread is freed */
 	struct massif_target *target;	/* a reference */
 	struct massif_session *session;	/* a reference */
-	struct massif_stack_copy capture;	/* number 0: no stack asked for */
-	u32 reason;			/* of a resync; 0: none asked for */
+	struct massif_stack_copy capture;	/* number 0: no stack copy is due */
+	u32 reason;			/* reason of a resync; 0: none is due */
 	u32 nr_names;
 	struct {
 		unsigned long addr;
@@ -41,11 +41,11 @@ struct massif_return_work {
 
 #define TABLE_BITS	7
 static struct {
-	raw_spinlock_t lock;	/* of the chain; nothing is taken inside */
+	raw_spinlock_t lock;	/* protects the chain; no other lock is taken inside */
 	struct hlist_head head;
 } table[1 << TABLE_BITS];
 
-/* Has any thread ever been in run(), or will be? */
+/* Set once work has been queued, so that a thread has been, or will be, in run(). */
 static bool used;
 
 static unsigned int bucket(const struct task_struct *task)
@@ -105,7 +105,8 @@ static void pay(struct massif_return_work *visit)
 
 	if (current->mm != target->mm) {
 		/*
-		 * The thread is ending, or has another image: its registers are not those any more.
+		 * The thread is ending or has executed another program: its registers are not those of the
+		 * record any more.
 		 */
 		if (visit->capture.number)
 			massif_stack_gone(target, &visit->capture);
@@ -131,13 +132,13 @@ static void run(struct callback_head *work)
 	if (READ_ONCE(visit->target->alive))
 		pay(visit);
 	release(visit);
-	/* massif_return_work_exit() waits for the few instructions that are left. */
+	/* massif_return_work_exit() waits until the thread has executed the rest of this function. */
 	module_put(THIS_MODULE);
 }
 
 /*
- * In a hook, for current or for a thread that has not run yet. NULL: no memory, or one of thread
- * and session is ending.
+ * Finds or queues the work of a thread: current, or a thread that has not run yet. Called in hooks. Returns
+ * NULL if there is no memory, or the thread or the session is ending.
  */
 static struct massif_return_work *get(struct task_struct *task, struct massif_target *target)
 {
@@ -148,7 +149,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	visit = kzalloc(sizeof(*visit), GFP_ATOMIC | __GFP_NOWARN);
 	if (!visit)
 		return NULL;
-	/* The session may be closing: the table's reference, by which it was found, can be gone. */
+	/* The session may be closing, and the table's reference may have been dropped already. */
 	visit->target = massif_target_tryget(target);
 	if (!visit->target) {
 		kfree(visit);
@@ -157,7 +158,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	visit->task = task;
 	visit->session = massif_session_get(target->session);
 	atomic_inc(&visit->session->pending);
-	/* The session's file is open, so the module has a user already. */
+	/* Safe: the open file of the session holds a reference to the module. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
 	insert(visit);
@@ -165,7 +166,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	init_task_work(&visit->work, run);
 	if (task_work_add(task, &visit->work, TWA_RESUME)) {
 		remove(visit);
-		/* Never the last reference: RCU protects the session that the hook found. */
+		/* Never the last reference: the hook found the session under RCU. */
 		release(visit);
 		module_put(THIS_MODULE);
 		return NULL;
@@ -173,10 +174,12 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	return visit;
 }
 
-/*
- * The number of the capture that will explain what current does now to its own address space; the
- * same for all of a system call. 0: no memory for it (counted). known: the stack is this one (0: not
- * known).
+/**
+ * massif_return_work_capture() - make a STACK record due for current's system call.
+ * @known: number of the cached stack that the thread has; 0: none.
+ * Context: hook, RCU read-side section; current's address space is the target's.
+ * Return: the number of the STACK record, the same for all records of one system call; 0 if there is no
+ *	memory (counted).
  */
 u32 massif_return_work_capture(struct massif_target *target, u32 known)
 {
@@ -197,7 +200,11 @@ u32 massif_return_work_capture(struct massif_target *target, u32 known)
 	return visit->capture.number;
 }
 
-/* What was just mapped by current at addr is a file: say which. */
+/**
+ * massif_return_work_name() - make a NAME record due for a file that current has just mapped.
+ * @len: bytes.
+ * Context: hook, RCU read-side section.
+ */
 void massif_return_work_name(struct massif_target *target, unsigned long addr, unsigned long len)
 {
 	struct massif_return_work *visit = get(current, target);
@@ -215,12 +222,18 @@ void massif_return_work_name(struct massif_target *target, unsigned long addr, u
 	visit->nr_names++;
 }
 
-/* Before task (current, or one that has not run yet) runs in user mode: say all of its mappings. */
+/**
+ * massif_return_work_resync() - make a resync due before a thread runs in user mode.
+ * @task: current, or a thread that has not run yet.
+ * @reason: MASSIF_RESYNC_*; a reason that is set already is kept.
+ * Context: hook, RCU read-side section.
+ * Return: false if nothing was queued.
+ */
 bool massif_return_work_resync(struct massif_target *target, struct task_struct *task, u32 reason)
 {
 	struct massif_return_work *visit;
 
-	/* What was lost is told when there is room: by a later event, or in the consumer's context. */
+	/* The ring is full: a later event, or the consumer, starts the resync when there is room. */
 	if (reason == MASSIF_RESYNC_LOST && massif_ring_full(&target->session->ring))
 		return false;
 	visit = get(task, target);
@@ -229,6 +242,9 @@ bool massif_return_work_resync(struct massif_target *target, struct task_struct 
 	return visit;
 }
 
+/**
+ * massif_return_work_init() - initialise the table when the module is loaded.
+ */
 void massif_return_work_init(void)
 {
 	unsigned int i;
@@ -239,8 +255,12 @@ void massif_return_work_init(void)
 	}
 }
 
-/*
- * No visit is left (each held the module); but its thread may still be about to return from run().
+/**
+ * massif_return_work_exit() - wait until no thread is in run() any more, when the module is unloaded.
+ *
+ * No work is queued any more, because each one holds a reference to the module.
+ *
+ * Context: process context; sleeps.
  */
 void massif_return_work_exit(void)
 {

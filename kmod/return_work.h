@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A visit: what is owed to a thread before it returns to user mode. */
+/* Work queued to a thread, done before it returns to user mode: stack copies, file names, resyncs. */
 #ifndef MASSIF_VISIT_H
 #define MASSIF_VISIT_H
 

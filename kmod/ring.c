@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The ring of one session: allocation, mapping, and the one way to add records.
+// The ring of one session: allocation, mapping, and the only function that adds records.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -32,9 +32,14 @@ static bool alloc_pages_of(struct massif_ring *ring, unsigned long nr)
 	return true;
 }
 
-/*
- * bytes is the size of the data area, already checked. The pages are charged to the opener's memory
- * cgroup. Returns 0 or -ENOMEM, and then the ring is as before. May sleep.
+/**
+ * massif_ring_init() - allocate the pages of a ring.
+ * @bytes: size of the data area, checked by the caller.
+ *
+ * The pages are charged to the memory cgroup of the caller.
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or -ENOMEM and the ring is all zero.
  */
 int massif_ring_init(struct massif_ring *ring, u64 bytes)
 {
@@ -60,9 +65,14 @@ int massif_ring_init(struct massif_ring *ring, u64 bytes)
 	return 0;
 }
 
-/*
- * The consumer's mappings are gone: each held the file, and so the session. What is left is the two pages
- * by which somebody who still has the session, and may be about to write, sees that there is no room.
+/**
+ * massif_ring_close() - free the data pages and make the ring count as full.
+ *
+ * No mapping of the ring is left: each mapping holds the file, and so the session. The control and consumer
+ * pages stay, because a thread that still has the session may be about to write a record: it then finds no
+ * room.
+ *
+ * Context: process context; may sleep.
  */
 void massif_ring_close(struct massif_ring *ring)
 {
@@ -86,7 +96,10 @@ void massif_ring_close(struct massif_ring *ring)
 	ring->pages = NULL;
 }
 
-/* After close, when nobody has the session any more. Leaves the ring as before init. */
+/**
+ * massif_ring_deinit() - free the rest of a closed ring when the last reference to the session is dropped.
+ * Context: process context.
+ */
 void massif_ring_deinit(struct massif_ring *ring)
 {
 	free_page((unsigned long)ring->control);
@@ -94,10 +107,14 @@ void massif_ring_deinit(struct massif_ring *ring)
 	memset(ring, 0, sizeof(*ring));
 }
 
-/*
- * Only the consumer page may be writable, and only when it is mapped alone; VM_MAYWRITE goes from
- * all else, so that mprotect cannot bring it back. A fork of the consumer does not inherit the
- * ring.
+/**
+ * massif_ring_mmap() - map a part of the ring into the consumer's address space.
+ *
+ * Only the consumer page can be mapped writable, and only by itself. All other mappings lose VM_MAYWRITE, so
+ * that mprotect() cannot make them writable. A fork of the consumer does not inherit the mappings.
+ *
+ * Context: mmap_lock is held for writing.
+ * Return: 0; -EINVAL for a private mapping; -EPERM for forbidden access; -ENXIO for a range outside the ring.
  */
 int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma)
 {
@@ -132,10 +149,17 @@ static void stamp(struct massif_ring *ring, void *records, size_t bytes)
 	}
 }
 
-/*
- * Adds records (one or several, whole, bytes in all) in one piece, giving each its seq and time.
- * False if there is no room; nothing is written then. Copies up to a stack's 64 KiB under the lock:
- * some microseconds, for a ring in which nothing is ever half written.
+/**
+ * massif_ring_put() - append whole records in one piece, and give each its seq and time.
+ * @records: one or more whole records.
+ * @bytes: size of all of them.
+ * @use: decides how much of the ring must stay free.
+ *
+ * Copies up to a stack's 64 KiB with the lock held, which takes some microseconds. In return, the ring never
+ * contains half a record.
+ *
+ * Context: ring->lock is held.
+ * Return: false if there is no room; nothing is written then.
  */
 bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 		     enum massif_ring_use use)
@@ -160,12 +184,15 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 	if (use == MASSIF_RING_URGENT)
 		WRITE_ONCE(ring->urgent, ring->head);
 	ring->control->records = ring->records;
-	/* With the consumer's acquire: what is before head is complete. */
+	/* Pairs with the consumer's load-acquire: all bytes before head are complete. */
 	smp_store_release(&ring->control->head, ring->head);
 	return true;
 }
 
-/* count records were not put: leave a gap in seq. */
+/**
+ * massif_ring_lose() - leave a gap of @count in seq for records that could not be written.
+ * Context: ring->lock is held.
+ */
 void massif_ring_lose(struct massif_ring *ring, u64 count)
 {
 	lockdep_assert_held(&ring->lock);

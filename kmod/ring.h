@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The ring of one session: pages shared with the consumer, written by hooks. */
+/* The ring of one session: pages shared with the consumer, into which hooks write records. */
 #ifndef MASSIF_RING_H
 #define MASSIF_RING_H
 
@@ -9,26 +9,29 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* What a record is for decides how much of the ring it leaves to more important ones. */
+/* The use of a record decides how much of the ring it must leave free for more important records. */
 enum massif_ring_use {
-	MASSIF_RING_URGENT,	/* LOST, EXIT, END: they are small */
+	MASSIF_RING_URGENT,	/* LOST, EXIT, END: small records */
 	MASSIF_RING_ORDINARY,
-	MASSIF_RING_STACK,	/* bytes of stacks: others matter more */
+	MASSIF_RING_STACK,	/* copies of stacks, the least important */
 };
 
 struct massif_ring {
 	/*
-	 * Protects all that is below it up to lost, and what session.c counts as lost. Hooks take
-	 * it under mmap_lock with interrupts off; no other lock is taken inside.
+	 * Protects the fields below up to lost, and the counts of lost records in sessions and targets. Hooks
+	 * take it under mmap_lock with interrupts off; no other lock is taken inside.
 	 */
 	raw_spinlock_t lock;
-	u64 head;	/* the true one; the control page only has a copy for the consumer */
+	u64 head;	/* position after the last record; the control page has a copy for the consumer */
 	u64 urgent;	/* position after the last urgent record */
 	u64 seq;
 	u64 records;
 	u64 lost;
 
-	/* 0 after close, under the lock: then it is full, and nothing is written any more. */
+	/*
+	 * Changed under the lock. 0 after massif_ring_close(): the ring counts as full, and nothing is
+	 * written.
+	 */
 	u64 bytes;
 	u8 *data;
 
@@ -41,7 +44,7 @@ struct massif_ring {
 	unsigned long nr_pages;
 };
 
-/* How many pages are a ring's whose data area has so many bytes? */
+/* The number of pages of a ring whose data area has this many bytes. */
 static inline unsigned long massif_ring_pages(u64 bytes)
 {
 	return MASSIF_MMAP_DATA + (bytes >> PAGE_SHIFT);
@@ -57,8 +60,9 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 void massif_ring_lose(struct massif_ring *ring, u64 count);
 
 /*
- * Room that is left to others. So LOST, EXIT and END still fit when ordinary records have filled
- * the ring (a few hundred of them in the smallest), and the ordinary when stacks have.
+ * Bytes that a record of this use must leave free. So LOST, EXIT and END records still fit after ordinary
+ * records have filled the ring (a few hundred of them in the smallest ring), and ordinary records after
+ * stacks have.
  */
 static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massif_ring_use use)
 {
@@ -73,10 +77,13 @@ static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massi
 	return ring->bytes / 4;
 }
 
-/* Bytes not read yet. The tail is the consumer's word: one that cannot be right means full. */
+/*
+ * Bytes that the consumer has not read yet. The consumer writes the tail, so it is not trusted: an impossible
+ * value counts as a full ring.
+ */
 static inline u64 massif_ring_unread(struct massif_ring *ring)
 {
-	/* With the consumer's release: what it has read may be overwritten. */
+	/* Pairs with the consumer's store-release: bytes before the tail may be overwritten. */
 	u64 tail = smp_load_acquire(&ring->consumer->tail);
 	u64 head = READ_ONCE(ring->head);
 
@@ -85,7 +92,7 @@ static inline u64 massif_ring_unread(struct massif_ring *ring)
 	return head - tail;
 }
 
-/* Bytes that records of this use may still take, if they need not be wrapped around the end. */
+/* Bytes that records of this use may still take, not counting padding at the end of the data area. */
 static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
 {
 	u64 used = massif_ring_unread(ring) + massif_ring_reserve(ring, use);
@@ -93,13 +100,13 @@ static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_us
 	return used >= ring->bytes ? 0 : ring->bytes - used;
 }
 
-/* Is there no room for an ordinary record, with the LOST that may have to precede it? */
+/* True if there is no room for an ordinary record and a LOST record before it. */
 static inline bool massif_ring_full(struct massif_ring *ring)
 {
 	return massif_ring_room(ring, MASSIF_RING_ORDINARY) < 512;
 }
 
-/* Is there anything that poll should report? */
+/* True if poll() should return POLLIN. */
 static inline bool massif_ring_readable(struct massif_ring *ring)
 {
 	u64 used = massif_ring_unread(ring);
@@ -107,7 +114,7 @@ static inline bool massif_ring_readable(struct massif_ring *ring)
 
 	if (!used)
 		return false;
-	/* An urgent record is unread if it lies in the last used bytes before head. */
+	/* The last urgent record is unread if it ends within the unread bytes before head. */
 	return used >= min(watermark, ring->bytes / 2) ||
 	       READ_ONCE(ring->head) - READ_ONCE(ring->urgent) < used;
 }

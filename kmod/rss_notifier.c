@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is taken from a target's page tables: unmapped, given back, truncated, reclaimed.
+// An MMU notifier on a target: sees pages removed by munmap, madvise, truncation or reclaim.
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
@@ -15,27 +15,28 @@
 const bool massif_rss_notifier_available = true;
 
 /*
- * A listener on one address space. Only that one pays for it. It may well outlive its target, which then
- * is not its target any more.
+ * A notifier on one address space; other address spaces pay nothing for it. It may outlive its target; target
+ * is NULL then.
  */
 struct massif_rss_notifier {
 	struct mmu_notifier notifier;
-	struct massif_target *target;	/* changed under massif_table_lock, read under RCU; or NULL */
+	struct massif_target *target;	/* changed under massif_table_lock, read under RCU; may be NULL */
 };
 
 /*
- * Whose pages go; NULL if the target is gone. It is never looked up by the address space, which can have a second
- * listener for a moment: both would report the same ranges, and one of them the begin without the end. Under RCU.
+ * The target of the notifier, or NULL if it was removed. Called under RCU. The target must not be looked up
+ * by its address space instead: an address space can have a second notifier for a moment. Both would report
+ * the same ranges, and one of them the begin without the end.
  */
 static struct massif_target *target_of(struct mmu_notifier *notifier)
 {
 	struct massif_rss_notifier *zap = container_of(notifier, struct massif_rss_notifier, notifier);
 
-	/* With massif_rss_notifier_aim(). */
+	/* Pairs with massif_rss_notifier_aim(). */
 	return smp_load_acquire(&zap->target);
 }
 
-/* Called for nothing else but to learn what follows: never blocks, never refuses. */
+/* Only observes: never blocks and never refuses the removal. */
 static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
 {
 	struct massif_target *target;
@@ -63,7 +64,7 @@ static void range_end(struct mmu_notifier *notifier, const struct mmu_notifier_r
 	rcu_read_unlock();
 }
 
-/* An SRCU grace period after massif_rss_notifier_put(). */
+/* Called an SRCU grace period after massif_rss_notifier_put(). */
 static void free_zap(struct mmu_notifier *notifier)
 {
 	kfree(container_of(notifier, struct massif_rss_notifier, notifier));
@@ -75,9 +76,15 @@ static const struct mmu_notifier_ops operations = {
 	.free_notifier		= free_zap,
 };
 
-/*
- * mm is current's or has a reference, and its mmap_lock is held for writing, until massif_rss_notifier_aim(): so no munmap
- * sees the listener without its target. May sleep. NULL: no memory, or a signal.
+/**
+ * massif_rss_notifier_create() - register a notifier on an address space, not yet connected to a target.
+ * @mm: current's address space, or one with a reference.
+ *
+ * The caller keeps mmap_lock until it has called massif_rss_notifier_aim(), so that no munmap sees the
+ * notifier without its target.
+ *
+ * Context: mmap_lock is held for writing; may sleep.
+ * Return: the notifier, or NULL if there is no memory or a signal is pending.
  */
 struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 {
@@ -93,9 +100,10 @@ struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 	return zap;
 }
 
-/*
- * From now on what goes is target's (NULL: nobody's). Under massif_table_lock, and only as long as target
- * is in the table: who has found it there uses it under RCU.
+/**
+ * massif_rss_notifier_aim() - connect the notifier to a target that is in the table, or disconnect it.
+ * @target: NULL to disconnect.
+ * Context: massif_table_lock is held. A callback that has read the target uses it under RCU.
  */
 void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target)
 {
@@ -104,19 +112,32 @@ void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_targ
 	smp_store_release(&zap->target, target);
 }
 
-/* It holds its address space (mm_count) until it is freed, so this may come at any time. */
+/**
+ * massif_rss_notifier_put() - unregister and later free a notifier.
+ *
+ * A notifier holds a reference to its address space (mm_count) until it is freed, so this may be called at
+ * any time.
+ *
+ * Context: any.
+ */
 void massif_rss_notifier_put(struct massif_rss_notifier *zap)
 {
 	mmu_notifier_put(&zap->notifier);
 }
 
-/* All have been put. */
+/**
+ * massif_rss_notifier_exit() - wait until all notifiers are freed, when the module is unloaded.
+ *
+ * massif_rss_notifier_put() has been called for each of them.
+ *
+ * Context: process context; sleeps.
+ */
 void massif_rss_notifier_exit(void)
 {
 	mmu_notifier_synchronize();
 }
 
-#else /* no CONFIG_MMU_NOTIFIER: SETUP refuses, none of these is called */
+#else /* no CONFIG_MMU_NOTIFIER: SETUP refuses MASSIF_SETUP_RESIDENT, so none of these is called */
 
 const bool massif_rss_notifier_available;
 

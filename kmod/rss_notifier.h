@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is taken from a target's page tables: unmapped, given back, truncated, reclaimed. */
+/* An MMU notifier on a target: sees pages removed by munmap, madvise, truncation or reclaim. */
 #ifndef MASSIF_ZAP_H
 #define MASSIF_ZAP_H
 
@@ -9,7 +9,7 @@ struct massif_target;
 struct massif_rss_notifier;
 struct mm_struct;
 
-/* Has this kernel a way to be told? */
+/* True if the kernel has MMU notifiers. */
 extern const bool massif_rss_notifier_available;
 
 struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How it is told that pages came or went: RESIDENT records. In a header, for each fault writes one. */
+/*
+ * Writes RESIDENT records, which report that pages came or went. In a header, because each fault writes one.
+ */
 #ifndef MASSIF_TOLD_H
 #define MASSIF_TOLD_H
 
@@ -11,7 +13,7 @@
 #include "stack.h"
 #include "target.h"
 
-/* In which order the records have the counters. */
+/* The kernel's counters in the order of the fields of a RESIDENT record. */
 static const int massif_rss_record_members[MASSIF_RSS_COUNT] = {
 	[MASSIF_RSS_ANON]  = MM_ANONPAGES,
 	[MASSIF_RSS_FILE]  = MM_FILEPAGES,
@@ -19,7 +21,7 @@ static const int massif_rss_record_members[MASSIF_RSS_COUNT] = {
 	[MASSIF_RSS_SWAP]  = MM_SWAPENTS,
 };
 
-/* Fills all but who did it, and what massif_rss_record_write() does. */
+/* Fills everything except the stack reference and the counters, which massif_rss_record_write() sets. */
 static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struct massif_target *target,
 				    const struct massif_place *place)
 {
@@ -30,7 +32,7 @@ static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struc
 	massif_record_init(&rec->h, MASSIF_REC_RESIDENT, sizeof(*rec), target->session, target);
 }
 
-/* Adds change (NULL: none) to what was told, and tells it. */
+/* Adds change (NULL: none), in pages, to the reported sums, and writes the record. */
 static __always_inline void massif_rss_record_write(struct massif_target *target,
 					      struct massif_rec_resident *rec, const long *change)
 {
@@ -44,7 +46,7 @@ static __always_inline void massif_rss_record_write(struct massif_target *target
 		if (change)
 			*told += change[massif_rss_record_members[i]];
 		rec->change[i] = change ? change[massif_rss_record_members[i]] : 0;
-		/* What one thread takes away can be told before what another had brought. */
+		/* A removal by one thread can be reported before the arrival that another thread made. */
 		rec->rss[i] = max(*told, 0L);
 	}
 	massif_record_write_irqsoff(target->session, target, &rec->h, false);
@@ -61,8 +63,8 @@ static inline bool massif_rss_record_nothing(const long *change)
 }
 
 /*
- * A span that has changed something has ended: now and then that is when to look for drift. Most times it
- * is not, and shall not pay for that.
+ * A span that changed a counter has ended: every so many such spans, look for drift. Kept short, because it
+ * runs in every fault.
  */
 static inline void massif_rss_record_ended(struct massif_target *target)
 {
@@ -74,8 +76,8 @@ static inline void massif_rss_record_ended(struct massif_target *target)
 }
 
 /*
- * Tells of change at place, by current. ends: a span that is in no list ends with it. always: also if it is
- * none.
+ * Writes a RESIDENT record for a change made by current. ends: the span, which is in no list, ends with it.
+ * always: write it even if the change is 0.
  */
 static __always_inline void massif_rss_record_change(struct massif_target *target,
 					       const struct massif_place *place, const long *change,
@@ -88,7 +90,7 @@ static __always_inline void massif_rss_record_change(struct massif_target *targe
 	if (!always && massif_rss_record_nothing(change))
 		return;
 	massif_rss_record_fill(&rec, target, place);
-	/* As for an UNMAP: what goes is taken from those who brought it. */
+	/* As for an UNMAP, no stack: removed pages are deducted from the stacks that brought them in. */
 	if (place->cause != MASSIF_RESIDENT_GONE)
 		massif_stack_explain(&rec.h, target, false);
 	raw_spin_lock_irqsave(&resident->lock, irq);

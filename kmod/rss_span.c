@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who is changing what is resident of a target, and where: from begin to end.
+// Spans: intervals in which one task changes the resident set of a target.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -16,20 +16,28 @@
 
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
-/* Spans that are queued, of all targets: they are in lists, where a fault does not look otherwise. */
+/*
+ * Number of queued spans of all targets. Queued spans are in lists, which a fault searches only if this is
+ * not 0.
+ */
 static atomic_t nr_queued;
 
-/* Has any thread ever been in run(), or will be? */
+/* Set once a span has been queued, so that a thread has been, or will be, in run(). */
 static bool used;
 
+/**
+ * massif_rss_spans_init() - initialise the spans of a new target.
+ */
 void massif_rss_spans_init(struct massif_rss_spans *spans)
 {
 	INIT_LIST_HEAD(&spans->list);
 }
 
-/*
- * No hook can find the target any more. A span is still in the list if the session was closed while its
- * task took a range away: that one's end found no target.
+/**
+ * massif_rss_spans_deinit() - free the spans of a target that no hook can find any more.
+ *
+ * If the session was closed while a task was removing a range, the task's span is still in the list, because
+ * the end of the removal did not find the target.
  */
 void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 {
@@ -40,7 +48,13 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 	kfree(spans->spare);
 }
 
-/* Is nobody but current, which has told all, at work on target? But for faults: massif_fault_slot_served(). */
+/**
+ * massif_rss_spans_idle() - tell whether no other task is changing the target's counters outside a fault.
+ *
+ * current has reported all its changes. For faults, ask massif_fault_slot_served().
+ *
+ * Context: resident.lock is held.
+ */
 bool massif_rss_spans_idle(struct massif_target *target)
 {
 	struct massif_resident *resident = &target->resident;
@@ -50,15 +64,21 @@ bool massif_rss_spans_idle(struct massif_target *target)
 	return (!taker || taker == current) && list_empty(&resident->spans.list);
 }
 
-/* What the span has changed since it was cut, or began. last: it is not cut again. */
+/*
+ * Computes the change of the span since its begin or its last cut, in pages. last: the span ends now, so it
+ * need not be prepared for another cut.
+ */
 static __always_inline void cut(struct massif_rss_span *span, const struct massif_target *target, long *change,
 				bool last)
 {
-	/* After exec or in exit the task's own counters are not the target's any more. */
+	/* After exec and during exit, the task's collected counts are no longer those of the target. */
 	bool own = span->own && current->mm == target->mm;
 	int i;
 
-	/* Amid the fault its target began to be followed, and what it had collected was counted. */
+	/*
+	 * The target was attached during the fault, and the counts that the task had collected were added
+	 * then.
+	 */
 	if (MASSIF_RSS_BY_THREAD && unlikely(span->desk && span->epoch < target->resident.epoch)) {
 		span->epoch = target->resident.epoch;
 		for (i = 0; i < NR_MM_COUNTERS; i++)
@@ -79,7 +99,7 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 	}
 }
 
-/* Has anything moved since the span, which is no fault's, was cut? Even if the sums have not. */
+/* True if any counter has moved since the last cut, even if the sum has not. Not for the span of a fault. */
 static __always_inline bool has_moved(const struct massif_rss_span *span, const struct massif_target *target)
 {
 	bool own = span->own && current->mm == target->mm;
@@ -94,7 +114,7 @@ static __always_inline bool has_moved(const struct massif_rss_span *span, const 
 	return any;
 }
 
-/* As in massif_rss_span_leave(), where it is no call. */
+/* Not inlined; massif_rss_span_leave() inlines the same function for speed. */
 static noinline void tell(struct massif_target *target, const struct massif_place *place,
 			  const long *change, bool ends)
 {
@@ -111,7 +131,7 @@ static void cut_and_tell(struct massif_rss_span *span, struct massif_target *tar
 		tell(target, place, change, false);
 }
 
-/* Current's span in the list. */
+/* Finds current's span in the list. */
 static struct massif_rss_span *find_locked(struct massif_resident *resident)
 {
 	struct massif_rss_span *span;
@@ -128,14 +148,17 @@ static bool is_taker(const struct massif_target *target)
 	return READ_ONCE(target->resident.spans.taker.task) == current;
 }
 
-/* Current's span, if it is not the taker; nobody else can end it. */
+/*
+ * Finds current's span in the fault slots or the list, for a task that is not the taker. No other task can
+ * end it.
+ */
 static struct massif_rss_span *find_other(struct massif_target *target)
 {
 	struct massif_resident *resident = &target->resident;
 	struct massif_rss_span *span = massif_fault_slot_serving(target->mm);
 	unsigned long irq;
 
-	/* If current has one in the list, it is there, for nobody else takes it out. */
+	/* No lock is needed: only current adds and removes its own span. */
 	if (span || list_empty(&resident->spans.list))
 		return span;
 	raw_spin_lock_irqsave(&resident->lock, irq);
@@ -150,8 +173,8 @@ static struct massif_rss_span *find(struct massif_target *target)
 }
 
 /*
- * Who follows the records takes what was unmapped to be about to go, until its GONE; so that is written also
- * if another thread's record has what this one took away.
+ * True if a record is due. The consumer expects a GONE record for each unmapped range with resident pages. So
+ * GONE is written even if another task's record already contains this task's changes.
  */
 static bool worth_telling(const struct massif_rss_span *span, const struct massif_place *place,
 			  const long *change)
@@ -161,8 +184,8 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span in the list that was at place with what it has changed (NULL: the target is not followed
- * any more). A span that nobody has a use for is kept for the next; otherwise it is returned, to be freed.
+ * Ends a span in the list and reports its change (NULL: the target is no longer followed). Keeps the span for
+ * the next use if there is no spare one. Otherwise returns it, and the caller frees it.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)
@@ -171,7 +194,10 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 	bool tells = change && worth_telling(span, place, change);
 	unsigned long irq;
 
-	/* First, or somebody would find a change that nobody is at. */
+	/*
+	 * Report before the span leaves the list: otherwise a look for drift could find a change without a
+	 * span.
+	 */
 	if (tells)
 		tell(target, place, change, false);
 	raw_spin_lock_irqsave(&resident->lock, irq);
@@ -186,7 +212,7 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 	return span;
 }
 
-/* The thread is about to return to user mode, or ends. */
+/* task_work callback: the thread is about to return to user mode, or exits. */
 static void run(struct callback_head *work)
 {
 	struct massif_rss_span *span = container_of(work, struct massif_rss_span, work);
@@ -197,7 +223,7 @@ static void run(struct callback_head *work)
 	long change[NR_MM_COUNTERS];
 	bool alive;
 
-	/* Who has another program by now does not keep the address space that it shared. */
+	/* After exec, the thread no longer keeps the old address space alive. */
 	if (!own)
 		mm = massif_target_mmgrab(target);
 	rcu_read_lock();
@@ -210,11 +236,11 @@ static void run(struct callback_head *work)
 		mmdrop(mm);
 	atomic_dec(&nr_queued);
 	kfree(span);
-	/* A signal was pending when it was tried. */
+	/* Registering the notifier failed before, because of a pending signal. */
 	if (unlikely(!target->resident.zap) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
-	/* massif_rss_spans_exit() waits for the few instructions that are left. */
+	/* massif_rss_spans_exit() waits until the thread has executed the rest of this function. */
 	module_put(THIS_MODULE);
 }
 
@@ -238,7 +264,7 @@ static void start(struct massif_rss_span *span, struct massif_target *target,
 	list_add(&span->list, &target->resident.spans.list);
 }
 
-/* A new span of current's in the list, which begins at place. NULL: no memory. */
+/* Adds a new span of current to the list. Returns NULL if there is no memory. */
 static struct massif_rss_span *add(struct massif_target *target, const struct massif_place *place)
 {
 	struct massif_resident *resident = &target->resident;
@@ -263,20 +289,23 @@ static struct massif_rss_span *add(struct massif_target *target, const struct ma
 	return span;
 }
 
-/* Ends what has only just begun. */
+/* Ends a span that has changed nothing yet. */
 static void abandon(struct massif_rss_span *span, struct massif_target *target)
 {
 	kfree(leave(span, target, &span->place, NULL));
 }
 
-/* The new span is to end when current returns to user mode. False: one of thread and session ends. */
+/*
+ * Makes a new span end when current returns to user mode. Returns false if the thread or the session is
+ * ending.
+ */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
-	/* The session may be closing: the table's reference, by which it was found, can be gone. */
+	/* The session may be closing, and the table's reference may have been dropped already. */
 	span->target = massif_target_tryget(target);
 	if (!span->target)
 		return false;
-	/* The session's file is open, so the module has a user already. */
+	/* Safe: the open file of the session holds a reference to the module. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
 	span->lasts = true;
@@ -286,22 +315,26 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 		return true;
 	span->lasts = false;
 	atomic_dec(&nr_queued);
-	/* Never the last reference: RCU protects the target that the hook found. */
+	/* Never the last reference: the hook found the target under RCU. */
 	massif_target_put(target);
 	module_put(THIS_MODULE);
 	return false;
 }
 
-/*
- * Current is about to handle a fault of its own at addr of mm, which may be a target's. False: span is
- * not entered; say it in another way (massif_rss_span_touch()).
+/**
+ * massif_rss_span_enter() - begin the span of a page fault that current is about to handle.
+ * @span: on the caller's stack.
+ * @mm: current's address space, which may be a target.
+ * @addr: page address of the fault.
+ * Context: fault hook; takes no lock.
+ * Return: false if the span was not begun; the caller then calls massif_rss_span_touch() instead.
  */
 bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr)
 {
 	struct massif_fault_slot *desk;
 	int i;
 
-	/* It may have a span in the list. And a fault within a fault there is not. */
+	/* current may have a queued span. A fault inside a fault is refused by massif_fault_slot_take(). */
 	if (unlikely(atomic_read(&nr_queued)))
 		return false;
 	desk = massif_fault_slot_take();
@@ -318,7 +351,7 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	};
 	span->desk = desk;
 	span->mm = mm;
-	/* With massif_resident_attach(). */
+	/* Pairs with massif_resident_attach(). */
 	if (MASSIF_RSS_BY_THREAD)
 		span->epoch = smp_load_acquire(&massif_resident_epoch);
 	massif_each(i, NR_MM_COUNTERS) {
@@ -330,7 +363,11 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	return true;
 }
 
-/* The fault has been handled. True: it had a reference to the module, which is to be put last. */
+/**
+ * massif_rss_span_leave() - end the span of a page fault and report its change.
+ * Context: fault hook; takes resident.lock if the counters have changed.
+ * Return: true if the caller has been given a reference to the module, and must drop it as its last action.
+ */
 bool massif_rss_span_leave(struct massif_rss_span *span)
 {
 	struct massif_target *target;
@@ -344,14 +381,21 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
 		massif_rss_record_change(target, &span->place, change, true, false);
 	}
 	adopted = massif_fault_slot_give_back(span->desk);
-	/* For run(), which can sleep. */
+	/* Queue a span so that run(), which can sleep, registers the notifier. */
 	if (target && unlikely(!READ_ONCE(target->resident.zap)) && massif_task_has_user(current))
 		massif_rss_span_touch(target, &nowhere);
 	rcu_read_unlock();
 	return adopted;
 }
 
-/* Current is about to bring pages at place in, until it returns to user mode or the next place. */
+/**
+ * massif_rss_span_touch() - begin a span for pages that current is about to bring in.
+ * @place: the range and the cause.
+ *
+ * The span ends at current's next place, or when current returns to user mode.
+ *
+ * Context: hook, RCU read-side section; takes resident.lock.
+ */
 void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place)
 {
 	struct massif_rss_span *span = find(target);
@@ -366,7 +410,7 @@ void massif_rss_span_touch(struct massif_target *target, const struct massif_pla
 	}
 }
 
-/* A fault that replaces its own page (copy on write) takes nothing away. */
+/* A fault that replaces its own page (copy on write) does not remove anything. */
 static bool in_own_fault(const struct massif_rss_span *span, const struct massif_place *range)
 {
 	return !span->depth && span->place.cause == MASSIF_RESIDENT_FAULT &&
@@ -382,13 +426,13 @@ static struct massif_place place_of(unsigned long start, unsigned long end)
 	};
 }
 
-/* Current, which has no span, is to be the one who takes ranges away. False: somebody else is. */
+/* Tries to make current, which has no span, the taker. Returns false if another task is the taker. */
 static __always_inline bool become_taker(struct massif_target *target)
 {
 	struct massif_rss_span *span = &target->resident.spans.taker;
 	int i;
 
-	/* With massif_rss_spans_idle(): counters can change from here on. */
+	/* Pairs with massif_rss_spans_idle(): counters may change from here on. */
 	if (READ_ONCE(span->task) || cmpxchg(&span->task, NULL, current))
 		return false;
 	span->depth = 1;
@@ -414,7 +458,13 @@ static noinline void begin_other(struct massif_target *target, unsigned long sta
 	}
 }
 
-/* Something is about to be taken from [start, end), by current. Others may do so at the same time. */
+/**
+ * massif_rss_span_begin() - current is about to remove pages from [start, end).
+ *
+ * Other tasks may remove pages of the target at the same time.
+ *
+ * Context: MMU notifier, RCU read-side section; may take resident.lock.
+ */
 void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end)
 {
 	struct massif_rss_spans *spans = &target->resident.spans;
@@ -455,7 +505,10 @@ static noinline void tell_taken(struct massif_target *target, unsigned long star
 	taker->robbed = false;
 }
 
-/* It has been. */
+/**
+ * massif_rss_span_end() - current has removed pages from [start, end): report the change.
+ * Context: as for massif_rss_span_begin().
+ */
 void massif_rss_span_end(struct massif_target *target, unsigned long start, unsigned long end)
 {
 	struct massif_rss_span *taker = &target->resident.spans.taker;
@@ -465,12 +518,15 @@ void massif_rss_span_end(struct massif_target *target, unsigned long start, unsi
 	} else if (!--taker->depth) {
 		if (has_moved(taker, target))
 			tell_taken(target, start, end);
-		/* With become_taker() of the next, and massif_rss_spans_idle(). */
+		/* Pairs with become_taker() of the next taker and with massif_rss_spans_idle(). */
 		smp_store_release(&taker->task, NULL);
 	}
 }
 
-/* What nobody has a span for: by current, if it will return to user mode, or by someone else, or a worker. */
+/*
+ * Reports a change for which current has no span: at once if it is made by another process or a kernel
+ * worker, otherwise with the return to user mode.
+ */
 static void changed_alone(struct massif_target *target, struct mm_struct *mm, int member, long by)
 {
 	long change[NR_MM_COUNTERS] = { 0 };
@@ -486,10 +542,16 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 		else if (span)
 			abandon(span, target);
 	}
-	/* What is left is a thread that ends, and adds what it has collected and was told. */
+	/*
+	 * The remaining case is an exiting thread that adds its collected counts, which have been reported
+	 * already.
+	 */
 }
 
-/* span is current's, if it is not in the list. noted: what it has changed is by; else that is to be found. */
+/*
+ * Charges a change to a span. span: current's span if it is not in the list, or NULL. noted: the change, by,
+ * is known; otherwise the counters are read to find it.
+ */
 static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
 			     struct massif_rss_span *span, bool noted, long by)
 {
@@ -512,9 +574,14 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
 		span->robbed = true;
 }
 
-/*
- * The counter member of mm has changed, by current. Most changes are made in a fault, and since 6.2 each
- * is seen: that takes no lock.
+/**
+ * massif_rss_span_changed() - charge a counter change that current has made to its span.
+ * @member: the counter, MM_ANONPAGES etc.
+ *
+ * Most changes are made in faults, and since 6.2 the tracepoint reports each of them: that case takes no
+ * lock.
+ *
+ * Context: tracepoint rss_stat; may take resident.lock.
  */
 void massif_rss_span_changed(struct mm_struct *mm, int member)
 {
@@ -522,7 +589,7 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 	struct massif_target *target;
 	long by;
 
-	/* For RCU, and for what is noted by processor. */
+	/* For RCU, and for the per-processor values in massif_rss_note_quickly(). */
 	preempt_disable();
 	target = massif_target_find_resident(mm);
 	if (target) {
@@ -538,7 +605,10 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 	preempt_enable();
 }
 
-/* Nobody is left, but a thread may still be about to return from run(). */
+/**
+ * massif_rss_spans_exit() - wait until no thread is in run() any more, when the module is unloaded.
+ * Context: process context; sleeps.
+ */
 void massif_rss_spans_exit(void)
 {
 	if (used)

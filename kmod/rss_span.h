@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who is changing what is resident of a target, and where: from begin to end. */
+/* Spans: intervals in which one task changes the resident set of a target. */
 #ifndef MASSIF_SPAN_H
 #define MASSIF_SPAN_H
 
@@ -15,55 +15,56 @@ struct massif_target;
 struct mm_struct;
 struct task_struct;
 
-/* Where and why pages come or go; cause is MASSIF_RESIDENT_*. */
+/* The range in which pages come or go, and the cause (MASSIF_RESIDENT_*). */
 struct massif_place {
 	unsigned long addr;
-	unsigned long len;		/* bytes; 0: not known */
+	unsigned long len;		/* bytes; 0: unknown range */
 	u32 cause;
 };
 
 /*
- * A span is the time in which one task does one thing to a target's resident set: while a page fault is
- * handled, or until the return to user mode, or while it takes a range away. What the counters moved by
- * through this task in between is the span's change. The task's own part of the counters (see
- * compat/rss.h) is only looked at where the span begins and is cut, so that it does not matter when
- * the kernel adds it to the shared part: that adds to one what it takes from the other.
+ * A span is the interval in which one task does one thing that can change a target's resident set: it handles
+ * a page fault, or runs until its return to user mode, or removes a range of pages. The change of a span is
+ * the sum of the counter changes that its task makes in the interval. The task's own collected counts
+ * (compat/rss.h) are read only when the span begins and when it is cut. So it does not matter when the kernel
+ * moves them to the shared counters: a move adds to one what it takes from the other.
  *
- * Only the task itself touches its span, but for the list. There are three kinds:
+ * Only the task itself accesses its span, except for the list links. There are three kinds:
  *
- * - That of a fault is on the task's stack, and entered in a table without a lock (desk.h).
- * - That of who takes a range away is the target's own, if nobody else's: entered by cmpxchg() of its task.
- *   Nearly every unmapping takes away nothing, or is the only one of its address space: it takes no lock.
- * - All others are in a list.
+ * - The span of a fault is on the task's stack, and is entered in a table without a lock (fault_slots.h).
+ * - The taker: a task that removes a range uses the span inside the target, if it is free. The task claims it
+ *   by cmpxchg() of the task field. Nearly every unmapping removes no resident pages or is the only one in
+ *   its address space, and so takes no lock.
+ * - All other spans are in a list.
  */
 struct massif_rss_span {
-	struct task_struct *task;	/* unless it is a fault's */
-	bool own;			/* a thread of the target's, so that collected counts */
-	bool lasts;			/* does not end with the range */
-	bool robbed;			/* of a change of its, with which another was charged */
-	unsigned int depth;		/* of ranges that are being taken away */
-	struct massif_place place;	/* of what happens outside of them */
-	long change[NR_MM_COUNTERS];	/* of the shared counters, since it was cut */
-	long collected[NR_MM_COUNTERS];	/* the task's own when it was cut; before 6.2 */
+	struct task_struct *task;	/* owner; not set in the span of a fault */
+	bool own;			/* the task runs in the target's address space, so collected counts */
+	bool lasts;			/* the span does not end with the removal of the range */
+	bool robbed;			/* another task's span was charged with a change of this task */
+	unsigned int depth;		/* nesting depth of range removals */
+	struct massif_place place;	/* of changes outside range removals */
+	long change[NR_MM_COUNTERS];	/* pages: change of the shared counters since the last cut */
+	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
 
-	/* If in the table. */
+	/* Only for the span of a fault. */
 	struct massif_fault_slot *desk;
 	struct mm_struct *mm;
-	u64 epoch;			/* massif_resident_epoch at its begin */
+	u64 epoch;			/* massif_resident_epoch when the span began */
 
-	/* If in the list. */
-	struct list_head list;		/* of the target: resident.lock */
+	/* Only for spans in the list. */
+	struct list_head list;		/* in the target's list; resident.lock */
 
-	/* If queued: it ends with the return to user mode. */
+	/* Only for spans that end with the return to user mode (task_work). */
 	struct callback_head work;
-	struct massif_target *target;	/* a reference; its session is not used unless it is alive */
+	struct massif_target *target;	/* a reference; use its session only while it is alive */
 };
 
-/* Part of a target. Those of faults are not here. */
+/* All spans of a target, except those of faults. */
 struct massif_rss_spans {
-	struct massif_rss_span taker;	/* task: by cmpxchg(); NULL: nobody, and change is all 0 */
+	struct massif_rss_span taker;	/* task is set by cmpxchg(); NULL: free, and change is all 0 */
 	struct list_head list;		/* resident.lock */
-	struct massif_rss_span *spare;	/* the one of the list that ended last; resident.lock */
+	struct massif_rss_span *spare;	/* free span kept for the next use; resident.lock */
 };
 
 void massif_rss_spans_init(struct massif_rss_spans *spans);
@@ -71,11 +72,11 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans);
 bool massif_rss_spans_idle(struct massif_target *target);
 void massif_rss_spans_exit(void);
 
-/* In a hook, for current's own address space. */
+/* For hooks, when current faults in its own address space. */
 bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr);
 bool massif_rss_span_leave(struct massif_rss_span *span);
 
-/* All under RCU, in hooks. */
+/* For hooks, in an RCU read-side section (massif_rss_span_changed() enters its own). */
 void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place);
 void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end);
 void massif_rss_span_end(struct massif_target *target, unsigned long start, unsigned long end);

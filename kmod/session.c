@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session: what one open of the device owns, from open to the last close and a little beyond.
+// A session: everything that belongs to one open of /dev/massif. It lives until the last close, or a little
+// longer if threads still have work of the session queued.
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -28,7 +29,12 @@ static void wake_up_consumer(struct irq_work *work)
 	wake_up_poll(&session->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/* For an open of the device, whose credentials are file's. Returns NULL for want of memory. */
+/**
+ * massif_session_create() - create the session of an open of the device.
+ * @file: the open file; the session takes references to its credentials.
+ * Context: process context of the opener; may sleep.
+ * Return: the session with one reference, or NULL if there is no memory.
+ */
 struct massif_session *massif_session_create(const struct file *file)
 {
 	struct massif_session *session = kzalloc(sizeof(*session), GFP_KERNEL_ACCOUNT);
@@ -48,13 +54,20 @@ struct massif_session *massif_session_create(const struct file *file)
 	return session;
 }
 
-/* Of a session with this setup, in pages. */
+/* Pages of memory that a session with this setup uses. */
 static unsigned long pages_of(const struct massif_setup *setup)
 {
 	return massif_ring_pages(setup->ring_bytes) + DIV_ROUND_UP(setup->known_bytes, PAGE_SIZE);
 }
 
-/* setup has been checked. May sleep. Fills setup->dead_hook with ENODEV. -EDQUOT: see massif_charge(). */
+/**
+ * massif_session_setup() - create the ring and the stack cache, and arm the hooks.
+ * @setup: values that the caller has checked. On -ENODEV, dead_hook is set to the name of the hook that
+ *	cannot be armed.
+ * Context: process context; may sleep.
+ * Return: 0; -EBUSY if the session is set up already; -EDQUOT if RLIMIT_MEMLOCK does not allow it
+ *	(massif_charge()); -ENODEV, -ENOMEM or -EINTR.
+ */
 int massif_session_setup(struct massif_session *session, struct massif_setup *setup)
 {
 	int err;
@@ -84,7 +97,9 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 	session->verify = setup->flags & MASSIF_SETUP_VERIFY;
 	session->max_stack = setup->max_stack_bytes;
 	session->missed = massif_hooks_missed();
-	/* With massif_session_ready(): who sees it sees all of the above. */
+	/*
+	 * Pairs with massif_session_ready(): a reader that sees ready set also sees everything written above.
+	 */
 	smp_store_release(&session->ready, true);
 	goto out;
 
@@ -102,9 +117,13 @@ out:
 	return err;
 }
 
+/**
+ * massif_session_ready() - tell whether SETUP has succeeded.
+ * Context: any.
+ */
 bool massif_session_ready(struct massif_session *session)
 {
-	/* With massif_session_setup(). */
+	/* Pairs with massif_session_setup(). */
 	return smp_load_acquire(&session->ready);
 }
 
@@ -117,10 +136,14 @@ static void destroy(struct massif_session *session)
 	kfree(session);
 }
 
-/*
- * The file was closed for the last time. Nothing of the session can be found any more when this
- * returns; threads that still have a visit queued hold the session, but not its ring, until they have
- * run it: they can be asleep for as long as their user likes.
+/**
+ * massif_session_close() - end a session at the last close of its file.
+ *
+ * When it returns, neither hooks nor other sessions can find the session. A thread that has a struct
+ * massif_return_work queued keeps the session's memory (not its ring) until the work has run. The thread may
+ * sleep in a system call for any length of time first.
+ *
+ * Context: process context; may sleep.
  */
 void massif_session_close(struct massif_session *session)
 {
@@ -137,7 +160,7 @@ void massif_session_close(struct massif_session *session)
 		massif_fault_put();
 	if (session->ready)
 		massif_hooks_put();
-	/* Hooks that had found a target of ours. */
+	/* Wait for hooks that have found a target of this session. */
 	synchronize_rcu();
 	massif_stack_cache_deinit(&session->known);
 	massif_ring_close(&session->ring);
@@ -145,41 +168,59 @@ void massif_session_close(struct massif_session *session)
 	massif_session_put(session);
 }
 
+/**
+ * massif_session_get() - take a reference.
+ * Context: any; the caller has a reference or keeps the session alive by RCU.
+ */
 struct massif_session *massif_session_get(struct massif_session *session)
 {
 	refcount_inc(&session->ref);
 	return session;
 }
 
-/* May sleep. */
+/**
+ * massif_session_put() - drop a reference; the last one frees the session.
+ * Context: may sleep only if it drops the last reference. Hooks therefore never drop the last one.
+ */
 void massif_session_put(struct massif_session *session)
 {
 	if (refcount_dec_and_test(&session->ref))
 		destroy(session);
 }
 
-/* Called in hooks. A consumer that does not wait costs nothing. */
+/**
+ * massif_session_wake() - wake up the consumer if it waits in poll(); costs nothing if it does not.
+ * Context: any, also in hooks with locks held: an irq_work wakes up the consumer.
+ */
 void massif_session_wake(struct massif_session *session)
 {
 	if (wq_has_sleeper(&session->wait))
 		irq_work_queue(&session->wake);
 }
 
-/* Had the session a process, and is there nothing left that could write a record? */
+/**
+ * massif_session_over() - tell whether the session has had a member, and now has neither members nor targets.
+ *
+ * Nothing can write a record any more then.
+ *
+ * Context: any; takes no lock.
+ */
 bool massif_session_over(struct massif_session *session)
 {
 	return READ_ONCE(session->enrolled) && !READ_ONCE(session->nr_processes) &&
 	       !READ_ONCE(session->nr_targets);
 }
 
-/* Did the kernel fail to run a hook since we last looked? Then nobody is in sync. */
+/*
+ * If the kernel failed to run a hook since the last check, mark every target out of sync and report the loss.
+ */
 static void look_for_missed(struct massif_session *session)
 {
 	unsigned long irq;
 	u64 now, count;
 
 	raw_spin_lock_irqsave(&session->ring.lock, irq);
-	/* With the lock, so that of two who ask, the later one has the larger number. */
+	/* Read it with the lock held: of two concurrent callers, the later one must see the larger number. */
 	now = massif_hooks_missed();
 	count = now - session->missed;
 	session->missed = now;
@@ -192,7 +233,11 @@ static void look_for_missed(struct massif_session *session)
 	massif_record_lost(session, NULL, MASSIF_LOST_MISSED, count);
 }
 
-/* In the consumer's context, whenever it comes: what could not be said before. */
+/**
+ * massif_session_tend() - write the records that hooks could not write: LOST, and END and EXIT of hidden
+ * targets.
+ * Context: process context of the consumer, on each poll() and MASSIF_IOC_RESYNC.
+ */
 void massif_session_tend(struct massif_session *session)
 {
 	struct massif_target *target = NULL;
@@ -207,7 +252,10 @@ void massif_session_tend(struct massif_session *session)
 	}
 }
 
-/* Fills the out fields. */
+/**
+ * massif_session_status() - fill the output fields of MASSIF_IOC_STATUS.
+ * Context: process context; may sleep.
+ */
 void massif_session_status(struct massif_session *session, struct massif_status *status)
 {
 	struct massif_target *target = NULL;

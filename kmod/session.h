@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A session: what one open of the device owns. */
+/* A session: everything that belongs to one open of /dev/massif. */
 #ifndef MASSIF_SESSION_H
 #define MASSIF_SESSION_H
 
@@ -21,39 +21,39 @@ struct massif_target;
 struct pid_namespace;
 
 struct massif_session {
-	/* One for the open file, one for each visit queued to a thread. */
+	/* One reference for the open file, one for each struct massif_return_work queued to a thread. */
 	refcount_t ref;
 
 	/* Constant since open. */
-	const struct cred *cred;	/* of who opened the device; a reference */
-	struct pid_namespace *pid_ns;	/* in which the consumer reads thread numbers */
-	bool privileged;		/* the opener may look into any process */
+	const struct cred *cred;	/* of the opener of the device; a reference */
+	struct pid_namespace *pid_ns;	/* the opener's: records have thread and process ids of it; a reference */
+	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
-	/* Serialises setup; ready is set once (release), under it. */
-	struct mutex setup_lock;	/* protects test */
-	struct massif_target *test;	/* of hooktest.c, or NULL; a reference */
-	unsigned long charged;		/* pages, to the opener's user */
+	/* setup_lock serialises SETUP. ready is set once, with release semantics, while it is held. */
+	struct mutex setup_lock;	/* also protects test */
+	struct massif_target *test;	/* the target of this session's hook test (hooktest.c), or NULL; a reference */
+	unsigned long charged;		/* pages charged to the opener's user (charge.c) */
 	bool ready;
-	u32 max_stack;			/* bytes; constant once ready */
-	bool verify;			/* known stacks are captured as well; constant once ready */
-	bool resident;			/* tell what is resident; constant once ready */
+	u32 max_stack;			/* bytes of stack in a STACK record at most; constant once ready */
+	bool verify;			/* also copy stacks that the cache knows; constant once ready */
+	bool resident;			/* write RESIDENT and MOVE records; constant once ready */
 	struct massif_ring ring;	/* usable once ready */
 	struct massif_stack_cache_table known;	/* usable once ready */
 
-	/* Under massif_table_lock. */
+	/* Protected by massif_table_lock. */
 	bool dead;			/* the file was closed */
-	bool enrolled;			/* some process was, once */
-	struct rb_root targets;		/* by their numbers */
+	bool enrolled;			/* the session has had at least one member */
+	struct rb_root targets;		/* all targets of the session, sorted by id */
 	struct list_head processes;
 	u32 nr_targets;
 	u32 nr_processes;
 	u32 last_target;
 
-	/* Under ring.lock: records lost that belong to no living target. */
+	/* Records lost that belong to no living target; protected by ring.lock. */
 	u64 lost;
 
-	u64 missed;			/* massif_hooks_missed() when last asked; ring.lock */
+	u64 missed;			/* massif_hooks_missed() at the last check; protected by ring.lock */
 	atomic64_t missed_total;
 	atomic64_t unseen;
 	atomic64_t captures;
@@ -61,15 +61,16 @@ struct massif_session {
 	atomic64_t captures_limited;
 	atomic64_t captures_truncated;
 	atomic_t last_capture;
-	atomic_t pending;		/* visits */
+	atomic_t pending;		/* struct massif_return_work that are queued */
 
 	wait_queue_head_t wait;
-	struct irq_work wake;		/* hooks must not take the scheduler's locks */
+	struct irq_work wake;		/* wakes the consumer: hooks must not take the scheduler's locks */
 };
 
 /*
- * Protects the tables of targets and processes and every session's lists of them. Taken in hooks,
- * with interrupts off; ring.lock may be taken inside, nothing else. Readers of the tables use RCU.
+ * Protects the tables of targets and processes, and every session's lists of them. Hooks take it with
+ * interrupts off. Inside it only ring.lock and resident.lock of a target may be taken. Readers of the tables
+ * use RCU.
  */
 extern raw_spinlock_t massif_table_lock;
 

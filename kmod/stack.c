@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// By which stack a record is explained: a known one, or registers and bytes, copied with faults.
+// Attaches a stack to a record: a cached one, or registers and stack bytes copied from user memory.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/ptrace.h>
@@ -16,11 +16,12 @@
 #include "target.h"
 #include "return_work.h"
 
-/*
- * In a hook: by which stack is rec explained, a record of what current does to target? Fills
- * capture and flags: a known stack's number, or that of a capture, which is then due before the
- * thread returns to user mode. own: not a known stack's, for records of the same call are told
- * by it. Neither sleeps nor takes a lock of the kernel's.
+/**
+ * massif_stack_explain() - attach a stack to a record of what current does to the target.
+ * @rec: its capture and flags are set: to the number of a cached stack, or to that of a STACK record, which
+ *	is then due before the thread returns to user mode.
+ * @own: require a STACK record even if the stack is cached.
+ * Context: hook, RCU read-side section; neither sleeps nor takes a lock of the kernel.
  */
 void massif_stack_explain(struct massif_record *rec, struct massif_target *target, bool own)
 {
@@ -31,10 +32,10 @@ void massif_stack_explain(struct massif_record *rec, struct massif_target *targe
 		rec->flags |= MASSIF_RF_EXTERNAL;
 	if (rec->flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC) || !session->max_stack)
 		return;
-	/* Nor is the record itself going to be written. */
+	/* The record itself will not be written either. */
 	if (massif_access_lost(session, target))
 		return;
-	/* The record has no room itself: the program shall not pay for its stack. */
+	/* There is no room for the record itself, so do not spend the program's time on a stack copy. */
 	if (massif_ring_full(&session->ring)) {
 		atomic64_inc(&session->captures_limited);
 		rec->flags |= MASSIF_RF_NO_CAPTURE;
@@ -62,7 +63,7 @@ static void init(struct massif_rec_stack *rec, size_t size, struct massif_target
 	rec->code_gen = capture->code_gen;
 }
 
-/* A record without registers and bytes: why there are none is in stack_flags, or known. */
+/* Writes a STACK record without registers and bytes. stack_flags or known says why. */
 static void write_empty(struct massif_target *target, const struct massif_stack_copy *capture,
 			u32 stack_flags, u32 known)
 {
@@ -72,16 +73,19 @@ static void write_empty(struct massif_target *target, const struct massif_stack_
 	massif_record_write(target->session, target, &rec.h, false);
 }
 
-/* The thread went away before its stack could be copied. */
+/**
+ * massif_stack_gone() - write an empty STACK record for a thread that ended before its stack could be copied.
+ * Context: task_work; may sleep.
+ */
 void massif_stack_gone(struct massif_target *target, const struct massif_stack_copy *capture)
 {
 	write_empty(target, capture, MASSIF_STACK_GONE, 0);
 }
 
 /*
- * How many bytes from sp up are stack: to the end of its mapping, which is right for threads and
- * coroutines as well, but on the first stack not into arguments and environment. 0 if sp points
- * nowhere.
+ * The number of stack bytes from sp up to the end of the mapping. This is right for thread and coroutine
+ * stacks, too; on the process's first stack, arguments and environment are left out. 0 if nothing is mapped
+ * at sp.
  */
 static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 {
@@ -92,7 +96,7 @@ static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 	vma = find_vma(mm, sp);
 	if (vma && vma->vm_start <= sp) {
 		end = vma->vm_end;
-		/* At start_stack is argc, the last that _start's frame can reach. */
+		/* start_stack is the address of argc, the last word that the frame of _start can reach. */
 		if (sp <= mm->start_stack && mm->start_stack < end)
 			end = min(end, mm->start_stack + sizeof(long));
 	}
@@ -100,18 +104,18 @@ static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 	return end - sp;
 }
 
-/* Copies want bytes of the stack behind rec's registers. Returns how many there were. */
+/* Copies want bytes of stack behind rec's registers. Returns the number of bytes that could be read. */
 static size_t copy_bytes(struct massif_rec_stack *rec, size_t fixed, unsigned long sp, size_t want)
 {
 	void *bytes = (void *)rec + fixed;
 	size_t got = want - copy_from_user(bytes, (void __user *)sp, want);
 
-	/* No byte of ours goes out uninitialised. */
+	/* Do not pass uninitialised kernel memory to the consumer. */
 	memset(bytes + got, 0, ALIGN(got, 8) - got);
 	return got;
 }
 
-/* Writes rec, in full if there is room for that, otherwise without its bytes. */
+/* Writes rec in full if there is room, otherwise without its bytes. */
 static void write_stack(struct massif_target *target, struct massif_rec_stack *rec, size_t fixed)
 {
 	struct massif_session *session = target->session;
@@ -128,7 +132,10 @@ static void write_stack(struct massif_target *target, struct massif_rec_stack *r
 	massif_record_write(session, target, &rec->h, false);
 }
 
-/* In current, on its way to user mode, whose address space is the target's. May sleep. */
+/**
+ * massif_stack_capture() - write the STACK record of current, whose address space is the target's.
+ * Context: task_work of current; may sleep.
+ */
 void massif_stack_capture(struct massif_target *target, const struct massif_stack_copy *capture)
 {
 	struct massif_session *session = target->session;
@@ -143,7 +150,7 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 		return;
 	rcu_read_lock();
 	known = capture->known;
-	/* The table goes when the session is closed. */
+	/* The stack cache is freed when the session is closed. */
 	if (!known && READ_ONCE(target->alive))
 		known = massif_stack_cache_find(target);
 	rcu_read_unlock();
@@ -159,13 +166,16 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 		atomic64_inc(&session->captures_truncated);
 	}
 	size = fixed + ALIGN(want, 8);
-	/* Where there is no room, the program shall not pay for a copy. */
+	/* There is no room in the ring, so do not spend the program's time on a copy. */
 	if (want && massif_ring_room(&session->ring, MASSIF_RING_STACK) < size) {
 		flags = MASSIF_STACK_LIMITED;
 		want = 0;
 		size = fixed;
 	}
-	/* The copy can sleep for as long as the program likes. */
+	/*
+	 * Charged to the memory cgroup: the program can make the copy below sleep for any length of time
+	 * while it uses this memory.
+	 */
 	rec = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!rec) {
 		flags = MASSIF_STACK_NO_MEMORY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* By which stack a record is explained; a STACK record of the current thread. */
+/* Attaches a stack to a record, and writes the STACK record of the current thread. */
 #ifndef MASSIF_STACK_H
 #define MASSIF_STACK_H
 
@@ -8,11 +8,11 @@
 struct massif_record;
 struct massif_target;
 
-/* A capture that a hook has asked for. */
+/* A stack copy that a hook has made due. */
 struct massif_stack_copy {
 	u32 number;
-	u32 known;	/* stack that was recognised then; 0: none */
-	u32 code_gen;	/* the target's, then */
+	u32 known;	/* cached stack that the hook has recognised; 0: none */
+	u32 code_gen;	/* the target's code_gen at the time of the hook */
 };
 
 void massif_stack_explain(struct massif_record *rec, struct massif_target *target, bool own);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Known stacks: what the consumer has unwound is recognised by all that the walk had read.
+// The stack cache: recognises a stack by the values of everything that its unwinding has read.
 #include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/massif.h>
@@ -17,34 +17,33 @@
 #include "target.h"
 
 /*
- * A look-up is in a hook, with a lock of the address space held: what it can cost at most must not
- * depend on what the consumer tells. So the stacks that agree in target, pc and sp are limited, and
- * so is each chain.
+ * Look-ups run in hooks with mmap_lock held, so their maximal cost must not depend on the consumer. Therefore
+ * the number of stacks with equal target, pc and sp is limited, and so is the length of each chain.
  */
 #define WAYS		16
 #define CHAIN		32
 
-/* Of the table, as a chain should have one entry. */
+/* Assumed size of an entry: with this size, chains have one entry on average. */
 #define USUAL_BYTES	512
 
-/* Slots are compared by so many at a time, which saves half of the loop. */
+/* Stack words are compared this many at a time, which saves half of the loop's instructions. */
 #define STRIDE		4
 
-/* Word in both worlds: what place is here is the register's offset in pt_regs. */
+/* In words[], the place of a register is its offset in pt_regs. */
 struct entry {
-	struct hlist_node node;		/* of a bucket */
-	struct list_head list;		/* of the table */
+	struct hlist_node node;		/* in a bucket */
+	struct list_head list;		/* in the table's list */
 	struct rcu_head rcu;
 	u64 pc;
 	u64 sp;
 	u32 target;
 	u32 number;
-	int gen;			/* the target's code_gen for which it holds */
-	bool used;			/* since the table last ran full; a hint, set in hooks */
+	int gen;			/* code_gen of the target for which the entry is valid */
+	bool used;			/* used since make_room() last reached it; a hint, set in hooks */
 	u32 reach;			/* bytes from sp to the end of the last slot */
 	u32 nr_regs;
 	u32 nr_words;
-	struct massif_stack_cache_word words[];	/* slots: a multiple of STRIDE */
+	struct massif_stack_cache_word words[];	/* nr_regs registers, then stack words, a multiple of STRIDE */
 };
 
 static u32 bytes_of(const struct entry *entry)
@@ -52,7 +51,12 @@ static u32 bytes_of(const struct entry *entry)
 	return struct_size(entry, words, entry->nr_words);
 }
 
-/* max is a number of bytes, already checked. Returns 0 or -ENOMEM. */
+/**
+ * massif_stack_cache_init() - allocate the stack cache of a session.
+ * @max: bytes that entries may use, checked by the caller; 0: no cache.
+ * Context: process context; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int massif_stack_cache_init(struct massif_stack_cache_table *table, u32 max)
 {
 	memset(table, 0, sizeof(*table));
@@ -68,7 +72,10 @@ int massif_stack_cache_init(struct massif_stack_cache_table *table, u32 max)
 	return 0;
 }
 
-/* No hook can look it up any more. Leaves it as before init, and without stacks. */
+/**
+ * massif_stack_cache_deinit() - free a stack cache that no hook can read any more, and all of its entries.
+ * Context: process context.
+ */
 void massif_stack_cache_deinit(struct massif_stack_cache_table *table)
 {
 	struct entry *entry, *next;
@@ -82,7 +89,7 @@ void massif_stack_cache_deinit(struct massif_stack_cache_table *table)
 
 static struct hlist_head *bucket(struct massif_stack_cache_table *table, u32 target, u64 pc, u64 sp)
 {
-	/* Stack pointers differ in low bits, above the alignment, pcs anywhere. */
+	/* Stack pointers differ in the low bits above the alignment, program counters anywhere. */
 	return &table->buckets[hash_64(pc ^ (sp << 29) ^ ((u64)target << 47), table->bits)];
 }
 
@@ -99,7 +106,7 @@ static bool regs_agree(const struct entry *entry, const struct pt_regs *regs)
 	return true;
 }
 
-/* With page faults disabled: a word that is not there differs. */
+/* Compares the stack words. Page faults are disabled: a word that is not in memory counts as different. */
 static bool slots_agree(const struct entry *entry)
 {
 	const struct massif_stack_cache_word *word = entry->words + entry->nr_regs;
@@ -122,9 +129,11 @@ differs:
 	return false;
 }
 
-/*
- * The number of the known stack that current has, or 0. current's address space is the target's,
- * and it has user registers. Under RCU, in hooks: takes no lock, does not sleep.
+/**
+ * massif_stack_cache_find() - look up current's stack in the cache.
+ * @target: of current's address space; current has user registers.
+ * Context: hook, RCU read-side section; takes no lock and does not sleep.
+ * Return: the consumer's number of the stack, or 0 if it is not cached.
  */
 u32 massif_stack_cache_find(struct massif_target *target)
 {
@@ -146,7 +155,7 @@ u32 massif_stack_cache_find(struct massif_target *target)
 		if (!regs_agree(entry, regs) || !slots_agree(entry))
 			continue;
 		number = entry->number;
-		/* Do not make other processors' copies of the line invalid for nothing. */
+		/* Write only if necessary, so that the cache line stays shared. */
 		if (!READ_ONCE(entry->used))
 			WRITE_ONCE(entry->used, true);
 		break;
@@ -157,16 +166,29 @@ u32 massif_stack_cache_find(struct massif_target *target)
 	return number;
 }
 
-/* What is known of the target, or will be told of captures up to now, does not hold any more. */
+/**
+ * massif_stack_cache_drop() - invalidate all cached stacks of a target.
+ *
+ * This includes stacks that the consumer adds later but unwound from a STACK record written before.
+ *
+ * Context: any.
+ */
 void massif_stack_cache_drop(struct massif_target *target)
 {
 	atomic_inc(&target->code_gen);
 }
 
-/*
- * [start, end) of the target, whose address space is mm, is about to be unmapped or replaced: if
- * there is code in it, then other code may be there next. first is the first mapping in it, or NULL
- * if that is to be found. mmap_lock is held for writing.
+/**
+ * massif_stack_cache_unmap() - invalidate the target's cached stacks if code is about to be unmapped or
+ * replaced.
+ * @mm: the target's address space.
+ * @first: the first mapping in the range, or NULL to look it up.
+ * @start: first address of the range.
+ * @end: address behind the range.
+ *
+ * Other code may be mapped at the same addresses next.
+ *
+ * Context: mmap_lock is held for writing.
  */
 void massif_stack_cache_unmap(struct massif_target *target, struct mm_struct *mm,
 			struct vm_area_struct *first, unsigned long start, unsigned long end)
@@ -178,7 +200,10 @@ void massif_stack_cache_unmap(struct massif_target *target, struct mm_struct *mm
 			massif_stack_cache_drop(target);
 			return;
 		}
-		/* Looking for one costs more than all the rest: not for what lies behind. */
+		/*
+		 * Look up another mapping only inside the range: find_vma() costs more than everything else
+		 * here.
+		 */
 		vma = vma->vm_end < end ? find_vma(mm, vma->vm_end) : NULL;
 	}
 }
@@ -193,9 +218,7 @@ static void forget(struct massif_stack_cache_table *table, struct entry *entry)
 	kfree_rcu(entry, rcu);
 }
 
-/*
- * Room for bytes more: the oldest go, except those that were used since they were last looked at.
- */
+/* Makes room for so many bytes: removes the oldest entries, except those used since the last pass. */
 static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 {
 	u32 spared = 0;
@@ -213,7 +236,7 @@ static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 	}
 }
 
-/* Enters a new entry; what it replaces, and what would make its chain too long, goes. */
+/* Inserts a new entry. Removes entries that it replaces, and one if its chain would become too long. */
 static void insert(struct massif_stack_cache_table *table, struct entry *new)
 {
 	struct hlist_head *head = bucket(table, new->target, new->pc, new->sp);
@@ -221,7 +244,7 @@ static void insert(struct massif_stack_cache_table *table, struct entry *new)
 	struct hlist_node *next;
 	unsigned int ways = 0, length = 0;
 
-	/* New ones come first, so the last is the oldest. */
+	/* New entries are inserted at the head, so the last one is the oldest. */
 	hlist_for_each_entry_safe(entry, next, head, node) {
 		bool same_key = entry->target == new->target && entry->pc == new->pc &&
 				entry->sp == new->sp;
@@ -248,7 +271,7 @@ static void insert(struct massif_stack_cache_table *table, struct entry *new)
 	table->count++;
 }
 
-/* Fills words and reach. False where the consumer's make no sense. */
+/* Fills words and reach from the consumer's data. Returns false if the data are invalid. */
 static bool take_words(struct entry *entry, const struct massif_stack_cache_stack *stack)
 {
 	u32 given = stack->nr_regs + stack->nr_slots;
@@ -257,7 +280,7 @@ static bool take_words(struct entry *entry, const struct massif_stack_cache_stac
 	for (i = 0; i < entry->nr_words; i++) {
 		struct massif_stack_cache_word *word = &entry->words[i];
 
-		/* The last slot again, where there are too few. */
+		/* Repeat the last stack word to fill up the multiple of STRIDE. */
 		*word = stack->words[min(i, given - 1)];
 		if (word->__pad)
 			return false;
@@ -312,9 +335,15 @@ static int tell_one(struct massif_stack_cache_table *table, const struct massif_
 	return 0;
 }
 
-/*
- * The consumer tells of stacks. It is not asked whether the target exists: what is told of none
- * takes room until it is forgotten, and that is the consumer's own. May sleep.
+/**
+ * massif_stack_cache_tell() - add the stacks that the consumer has unwound, for MASSIF_IOC_KNOWN.
+ * @known: the consumer's argument; taken is set to the number of stacks added.
+ *
+ * Does not check that the targets exist: an entry of another target only wastes the consumer's own space.
+ *
+ * Context: process context of the consumer; may sleep.
+ * Return: 0; -EINVAL for invalid data; -EOPNOTSUPP if the session has no cache; -EFAULT; -ENOMEM; -ENOSPC if
+ *	one stack is larger than the cache.
  */
 int massif_stack_cache_tell(struct massif_stack_cache_table *table, struct massif_stack_cache *known)
 {
@@ -351,7 +380,10 @@ int massif_stack_cache_tell(struct massif_stack_cache_table *table, struct massi
 	return err;
 }
 
-/* Fills the fields that are about known stacks. */
+/**
+ * massif_stack_cache_status() - fill the fields of MASSIF_IOC_STATUS about the stack cache.
+ * Context: process context; may sleep.
+ */
 void massif_stack_cache_status(struct massif_stack_cache_table *table, struct massif_status *status)
 {
 	mutex_lock(&table->lock);

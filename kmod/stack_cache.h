@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Known stacks: what the consumer has unwound is recognised, not copied again. */
+/*
+ * The stack cache: recognises stacks that the consumer has unwound before, so that they are not copied again.
+ */
 #ifndef MASSIF_KNOWN_H
 #define MASSIF_KNOWN_H
 
@@ -14,16 +16,16 @@ struct massif_target;
 struct mm_struct;
 struct vm_area_struct;
 
-/* Part of a session. */
+/* The stack cache of a session. */
 struct massif_stack_cache_table {
 	/* Constant once the session is ready. */
-	u32 max;			/* bytes; 0: no stack is ever known */
+	u32 max;			/* bytes; 0: the cache is off */
 	unsigned int bits;
-	struct hlist_head *buckets;	/* changed under lock, read in hooks by RCU */
+	struct hlist_head *buckets;	/* changed under lock, read in hooks under RCU */
 
-	/* Serialises changes, which only the consumer makes; protects what is below. */
+	/* Serialises changes, which only the consumer makes, and protects the fields below. */
 	struct mutex lock;
-	struct list_head entries;	/* those told of first are first */
+	struct list_head entries;	/* all entries, oldest first */
 	u32 used;			/* bytes */
 	u32 count;
 	u64 forgotten;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A target: an address space whose mappings a session accounts for. The table of them all.
+// Targets: address spaces followed by the module. The table of all targets, and their references.
 #include <linux/cred.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
@@ -13,7 +13,13 @@ struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
 static atomic64_t last_serial;
 
-/* Not in the table yet. NULL for want of memory. */
+/**
+ * massif_target_create() - allocate the target for an address space, without inserting it into the table.
+ * @mm: the address space; the target takes a reference (mmgrab).
+ * @gfp: GFP_KERNEL_ACCOUNT, or GFP_ATOMIC in hooks.
+ * Context: any that @gfp allows.
+ * Return: the target with one reference, or NULL if there is no memory.
+ */
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
 {
 	struct massif_target *target = kzalloc(sizeof(*target), gfp);
@@ -26,25 +32,35 @@ struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
 	mutex_init(&target->resync_lock);
 	raw_spin_lock_init(&target->grow_lock);
 	massif_resident_init(&target->resident);
-	/* Nothing has been said about it: it waits for its first resync. */
+	/* The consumer knows nothing about it yet: the target is out of sync until its first resync. */
 	atomic_set(&target->lost_gen, 1);
 	mmgrab(mm);
 	target->mm = mm;
 	return target;
 }
 
-/* For a target that was never inserted. */
+/**
+ * massif_target_free() - free a target that was never inserted into the table.
+ * @target: may be NULL.
+ * Context: any, if the address space has another reference.
+ */
 void massif_target_free(struct massif_target *target)
 {
 	if (!target)
 		return;
-	/* A record of it may have been written already, by the process itself. */
+	/* Set if the process itself has written a record of the target. */
 	put_cred(target->judged);
 	mmdrop(target->mm);
 	kfree(target);
 }
 
-/* Gives it its session and number, for who has something to say of it before it is in the table. */
+/**
+ * massif_target_number() - assign the target to @session and give it a number.
+ *
+ * For callers that write a record of the target before massif_target_insert().
+ *
+ * Context: massif_table_lock is held.
+ */
 void massif_target_number(struct massif_target *target, struct massif_session *session)
 {
 	lockdep_assert_held(&massif_table_lock);
@@ -52,7 +68,7 @@ void massif_target_number(struct massif_target *target, struct massif_session *s
 	target->id = ++session->last_target;
 }
 
-/* Numbers may be given out in another order than that in which targets come here. */
+/* Targets may be inserted in another order than the one in which they were numbered. */
 static void enter_by_id(struct massif_target *target, struct rb_root *targets)
 {
 	struct rb_node **place = &targets->rb_node, *parent = NULL;
@@ -68,9 +84,12 @@ static void enter_by_id(struct massif_target *target, struct rb_root *targets)
 	rb_insert_color(&target->by_id, targets);
 }
 
-/*
- * Enters the target into the table, and the session (NULL for the one of hooktest.c), and takes
- * over the caller's reference. -EBUSY if the address space is a target already.
+/**
+ * massif_target_insert() - insert the target into the table and its session.
+ * @target: the caller's reference becomes the table's.
+ * @session: NULL for the target of a hook test.
+ * Context: massif_table_lock is held.
+ * Return: 0, or -EBUSY if the address space is a target already.
  */
 int massif_target_insert(struct massif_target *target, struct massif_session *session)
 {
@@ -88,7 +107,13 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 	return 0;
 }
 
-/* Takes the target, which is in the table, out of it. massif_target_unlinked() follows, without the lock. */
+/**
+ * massif_target_unlink() - remove a target from the table and its session.
+ *
+ * The caller calls massif_target_unlinked() after it has dropped the lock.
+ *
+ * Context: massif_table_lock is held.
+ */
 void massif_target_unlink(struct massif_target *target)
 {
 	struct massif_session *session = target->session;
@@ -107,7 +132,13 @@ void massif_target_unlink(struct massif_target *target)
 	raw_spin_unlock(&session->ring.lock);
 }
 
-/* The mmdrop cannot be the last one in a hook: exit_mmap's caller has its own reference. */
+/**
+ * massif_target_unlinked() - drop the table's references after massif_target_unlink().
+ *
+ * In a hook, mmdrop() never drops the last reference: the caller of exit_mmap() still has one.
+ *
+ * Context: massif_table_lock is not held.
+ */
 void massif_target_unlinked(struct massif_target *target)
 {
 	massif_resident_detach(target);
@@ -115,7 +146,11 @@ void massif_target_unlinked(struct massif_target *target)
 	massif_target_put(target);
 }
 
-/* Both; false if someone else did. */
+/**
+ * massif_target_remove() - remove a target from the table unless another thread has done so.
+ * Context: massif_table_lock is not held; does not sleep.
+ * Return: true if this call removed it.
+ */
 bool massif_target_remove(struct massif_target *target)
 {
 	unsigned long irq;
@@ -131,6 +166,10 @@ bool massif_target_remove(struct massif_target *target)
 	return alive;
 }
 
+/**
+ * massif_target_remove_all() - remove all targets of a session from the table.
+ * Context: process context; the session's file is being closed.
+ */
 void massif_target_remove_all(struct massif_session *session)
 {
 	struct massif_target *target = NULL;
@@ -139,7 +178,12 @@ void massif_target_remove_all(struct massif_session *session)
 		massif_target_remove(target);
 }
 
-/* Under RCU or massif_table_lock, which also limit the use of what is returned. */
+/**
+ * massif_target_find() - find the target of an address space.
+ * Context: the caller is in an RCU read-side section or holds massif_table_lock. The result is valid only
+ *	until it leaves that section or drops the lock.
+ * Return: the target or NULL.
+ */
 struct massif_target *massif_target_find(struct mm_struct *mm)
 {
 	struct massif_target *target;
@@ -151,9 +195,11 @@ struct massif_target *massif_target_find(struct mm_struct *mm)
 	return NULL;
 }
 
-/*
- * Walks over a session's targets in the order of their numbers, without a lock held between two:
- * takes a reference to the one returned, puts the one handed in. NULL begins, and ends.
+/**
+ * massif_target_next() - iterate over a session's targets in the order of their numbers.
+ * @prev: the target returned last, whose reference is dropped; NULL begins the iteration.
+ * Context: takes massif_table_lock during each call, and holds no lock between calls.
+ * Return: the next target with a reference, or NULL at the end.
  */
 struct massif_target *massif_target_next(struct massif_session *session,
 					 struct massif_target *prev)
@@ -164,7 +210,7 @@ struct massif_target *massif_target_next(struct massif_session *session,
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	/* prev may be out of the tree: so from the top, in as many steps as the tree is high. */
+	/* prev may have been removed from the tree, so search from the root. */
 	node = session->targets.rb_node;
 	while (node) {
 		target = rb_entry(node, struct massif_target, by_id);
@@ -183,20 +229,26 @@ struct massif_target *massif_target_next(struct massif_session *session,
 	return next;
 }
 
-/* With a reference already, or massif_table_lock and the target in the table. */
+/**
+ * massif_target_get() - take a reference.
+ * Context: the caller has a reference, or holds massif_table_lock and the target is in the table.
+ */
 struct massif_target *massif_target_get(struct massif_target *target)
 {
 	refcount_inc(&target->ref);
 	return target;
 }
 
-/* Of what was found under RCU; NULL if the last reference is gone. */
+/**
+ * massif_target_tryget() - take a reference to a target that was found under RCU.
+ * Return: @target, or NULL if its last reference has been dropped.
+ */
 struct massif_target *massif_target_tryget(struct massif_target *target)
 {
 	return refcount_inc_not_zero(&target->ref) ? target : NULL;
 }
 
-/* No hook that had found it is left. */
+/* RCU callback: no hook uses the target any more. */
 static void free_target(struct rcu_head *rcu)
 {
 	struct massif_target *target = container_of(rcu, struct massif_target, rcu);
@@ -206,20 +258,29 @@ static void free_target(struct rcu_head *rcu)
 	kfree(target);
 }
 
+/**
+ * massif_target_put() - drop a reference; the last one frees the target after an RCU grace period.
+ * Context: any.
+ */
 void massif_target_put(struct massif_target *target)
 {
 	if (refcount_dec_and_test(&target->ref))
 		call_rcu(&target->rcu, free_target);
 }
 
-/* No target is left, but free_target() may be yet to come. May sleep. */
+/**
+ * massif_target_exit() - wait until all targets are freed, when the module is unloaded.
+ * Context: process context; sleeps.
+ */
 void massif_target_exit(void)
 {
 	rcu_barrier();
 }
 
-/*
- * A reference that keeps the address space's mappings (mmput it), or NULL if it is on its way out.
+/**
+ * massif_target_mmget() - take a reference to the target's mappings, which the caller drops with mmput().
+ * Context: takes massif_table_lock.
+ * Return: the address space, or NULL if it is being torn down.
  */
 struct mm_struct *massif_target_mmget(struct massif_target *target)
 {
@@ -233,7 +294,12 @@ struct mm_struct *massif_target_mmget(struct massif_target *target)
 	return mm;
 }
 
-/* One that keeps no more than its struct (mmdrop it); NULL if the target is in no table any more. */
+/**
+ * massif_target_mmgrab() - take a reference to the target's struct mm_struct, which the caller drops with
+ * mmdrop().
+ * Context: takes massif_table_lock.
+ * Return: the address space, or NULL if the target is no longer in the table.
+ */
 struct mm_struct *massif_target_mmgrab(struct massif_target *target)
 {
 	struct mm_struct *mm = NULL;
@@ -248,20 +314,33 @@ struct mm_struct *massif_target_mmgrab(struct massif_target *target)
 	return mm;
 }
 
-/* The consumer has been told of every change, but not of each file's name: a resync is due, no more. */
+/**
+ * massif_target_unnamed() - make a resync due because the name of a mapped file was not reported.
+ *
+ * The consumer knows every mapping, so cached stacks stay valid.
+ *
+ * Context: any.
+ */
 void massif_target_unnamed(struct massif_target *target)
 {
 	atomic_inc(&target->lost_gen);
 }
 
-/* What the consumer knows of the target is not the truth any more: a resync is due. */
+/**
+ * massif_target_desync() - mark the target out of sync, so that a resync is due.
+ * Context: any.
+ */
 void massif_target_desync(struct massif_target *target)
 {
 	atomic_inc(&target->lost_gen);
-	/* Code may have been replaced as well. */
+	/* Executable code may have been replaced, too. */
 	massif_stack_cache_drop(target);
 }
 
+/**
+ * massif_target_desync_all() - mark all targets of a session out of sync.
+ * Context: takes massif_table_lock.
+ */
 void massif_target_desync_all(struct massif_session *session)
 {
 	struct massif_target *target = NULL;
@@ -270,6 +349,10 @@ void massif_target_desync_all(struct massif_session *session)
 		massif_target_desync(target);
 }
 
+/**
+ * massif_target_synced() - tell whether a complete resync has been written since the last loss.
+ * Context: any; takes no lock.
+ */
 bool massif_target_synced(struct massif_target *target)
 {
 	return READ_ONCE(target->synced_gen) == atomic_read(&target->lost_gen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A target: an address space whose mappings a session accounts for. */
+/* A target: an address space followed by the module, in one session. */
 #ifndef MASSIF_TARGET_H
 #define MASSIF_TARGET_H
 
@@ -20,95 +20,107 @@ struct task_struct;
 struct vm_area_struct;
 
 struct massif_target {
-	struct hlist_node node;		/* in the table: massif_table_lock, read by RCU */
-	struct rb_node by_id;		/* of the session's, or empty: massif_table_lock */
+	struct hlist_node node;		/* in massif_target_table; changed under massif_table_lock, read under RCU */
+	struct rb_node by_id;		/* in session->targets, or cleared; massif_table_lock */
 
 	/*
-	 * One for the table, one for each visit queued to a thread. Freed an RCU grace period after
-	 * the last, so a hook may use what it found without taking one.
+	 * One reference for the table, one for each struct massif_return_work and each queued span. The
+	 * target is freed an RCU grace period after the last reference is dropped, so a hook that has found
+	 * it under RCU needs none.
 	 */
 	refcount_t ref;
 	struct rcu_head rcu;
 
 	/*
-	 * Not a reference by itself: the table has one (mmgrab) as long as the target is in it, so
-	 * that no other address space can be mistaken for this one. Compare it, do not follow it,
-	 * unless current->mm is the same.
+	 * Not a reference. While the target is in the table, the table has one (mmgrab), so that no other
+	 * address space gets the same pointer. Compare this pointer, but dereference it only if current->mm
+	 * is the same.
 	 */
 	struct mm_struct *mm;
-	struct massif_session *session;	/* outlives the table entry and each visit */
-	u64 serial;			/* of no other target, whatever its session */
+	struct massif_session *session;	/* stays valid while the target is in the table or has work queued */
+	u64 serial;			/* unique among all targets of all sessions */
 	u32 id;
-	u32 tgid;			/* of the process it was made for, to the consumer */
-	u32 origin;			/* reason of the first resync, whoever comes to write it; 0: any */
-	bool alive;			/* in the table; massif_table_lock */
-
-	/* The session may not look at it any more; for good. Without a lock. */
-	bool hidden;
-	const struct cred *judged;	/* of the thread that was last found to be allowed; a reference */
-
-	u64 lost;			/* records since the last LOST; ring.lock of the session */
+	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
+	u32 origin;			/* reason of the first resync, whoever writes it; 0: the thread's own */
+	bool alive;			/* in the table; changed under massif_table_lock */
 
 	/*
-	 * lost_gen counts the reasons to distrust what the consumer knows; synced_gen is what it
-	 * was when the last complete resync began. In sync while the two are equal.
+	 * The session has lost the right to observe the target; never reset. Read and written without a lock.
+	 */
+	bool hidden;
+	const struct cred *judged;	/* credentials of the last thread that was found observable; a reference */
+
+	u64 lost;			/* records lost since the last LOST record; session->ring.lock */
+
+	/*
+	 * lost_gen counts the events after which the consumer's view of the target may be wrong. synced_gen
+	 * is the value that lost_gen had when the last complete resync began. The target is in sync while the
+	 * two are equal.
 	 */
 	atomic_t lost_gen;
 	int synced_gen;
 
-	/* How often executable code went, or may have gone: what is known from before is void. */
+	/*
+	 * How often executable code was, or may have been, unmapped; cached stacks of an older count are
+	 * invalid.
+	 */
 	atomic_t code_gen;
 
 	/*
-	 * One series of parts at a time. Where a series stopped for want of room, and lost_gen when
-	 * it began: as long as that holds, it can go on from there.
+	 * Serialises resyncs of the target. If a resync stopped because the ring was full, resync_next is the
+	 * address where it stopped, and resync_gen the value of lost_gen when it began. The next resync
+	 * continues there if lost_gen is still the same.
 	 */
-	struct mutex resync_lock;	/* protects synced_gen and these */
+	struct mutex resync_lock;	/* protects synced_gen, resync_next and resync_gen */
 	unsigned long resync_next;
 	int resync_gen;
 
 	/*
-	 * Written with mmap_lock held. counted: total_vm was last_total after the last record, so
-	 * the next one must start from there, or a change has escaped the hooks.
+	 * Written with mmap_lock held. If counted is set, last_total is the value of total_vm after the last
+	 * record. If total_vm differs when the next change begins, the hooks have missed a change.
 	 */
 	bool counted;
 	unsigned long last_total;	/* pages */
-	atomic_t unmapping;		/* in the munmap core, total_vm in motion */
+	atomic_t unmapping;		/* threads inside the kernel's munmap function, where total_vm changes */
 
 	/*
-	 * What the thread that holds mmap_lock for writing is about to remove, from the enter of its
-	 * hook to the moment itself (MASSIF_HOOK_REMOVE). The thread is only compared.
+	 * The range that the thread holding mmap_lock for writing is about to remove. Set when its hook is
+	 * entered, used by MASSIF_HOOK_REMOVE.
 	 */
 	struct {
-		const struct task_struct *by;	/* NULL: nobody anything */
+		const struct task_struct *by;	/* only compared; NULL: no removal is under way */
 		unsigned long addr;
 		unsigned long len;
-		unsigned long pages;	/* of it that are mapped */
+		unsigned long pages;	/* pages of the range that are mapped */
 	} removing;
 
 	/*
-	 * Where stacks grow with mmap_lock held for reading, this orders those who do; and tells the
-	 * last growth, which may be that of several.
+	 * On kernels where stacks grow with mmap_lock held for reading, grow_lock orders threads that grow a
+	 * stack at the same time. grown and grown_to are the mapping and the start address of the last
+	 * reported growth, which may include the growth by several threads.
 	 */
 	raw_spinlock_t grow_lock;
 	const struct vm_area_struct *grown;	/* only compared */
 	unsigned long grown_to;
 
-	bool test;			/* of hooktest.c: it has no session, nothing is written */
-	bool yields;			/* a test, of a session without CAP_SYS_PTRACE; constant */
+	bool test;			/* target of a hook test (hooktest.c): no session, no records */
+	bool yields;			/* hook test of a session that is not privileged; constant */
 
 	struct massif_resident resident;
 };
 
-/* By mm. Changed under massif_table_lock, read in every hook under RCU: mostly to find nothing. */
+/*
+ * All targets, hashed by mm. Changed under massif_table_lock, read under RCU in every hook. Most look-ups
+ * find nothing.
+ */
 #define MASSIF_TARGET_BITS	8
 #define MASSIF_TARGET_SHIFT	8
 extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
 /*
- * The chain of mm. Each call of a hooked function in the system asks whether it is empty
- * (compat/detour_64.S), so the hash must be had with what a register has: those of struct mm_struct are
- * some hundred bytes apart.
+ * The hash chain for mm. Every call of a hooked function in the whole system tests in assembly whether its
+ * chain is empty (compat/detour_64.S), so the hash must be computable from the pointer in one register. One
+ * byte of the pointer is enough: struct mm_struct objects are some hundred bytes apart.
  */
 static __always_inline struct hlist_head *massif_target_chain(const struct mm_struct *mm)
 {
@@ -127,12 +139,12 @@ void massif_target_remove_all(struct massif_session *session);
 
 struct massif_target *massif_target_find(struct mm_struct *mm);
 
-/* The same, if what is resident of it is followed. */
+/* The target of mm if its resident pages are followed too, or NULL. Locking as for massif_target_find(). */
 static inline struct massif_target *massif_target_find_resident(struct mm_struct *mm)
 {
 	struct massif_target *target = massif_target_find(mm);
 
-	/* With massif_resident_attach(). */
+	/* Pairs with massif_resident_attach(). */
 	return target && smp_load_acquire(&target->resident.attached) ? target : NULL;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One mapping, described for the consumer in the words of /proc/PID/maps.
+// Describes one mapping in VMA and NAME records, with the names that /proc/PID/maps uses.
 #include <linux/fs.h>
 #include <linux/kdev_t.h>
 #include <linux/massif.h>
@@ -12,7 +12,10 @@
 
 #define PATH_SPACE	4096
 
-/* MASSIF_PROT_* of a mapping; file is its file, if it has one. */
+/**
+ * massif_vma_prot() - translate a mapping's flags to MASSIF_PROT_*.
+ * @file: the mapped file, or NULL.
+ */
 u32 massif_vma_prot(unsigned long vm_flags, const struct file *file)
 {
 	static const struct {
@@ -22,7 +25,7 @@ u32 massif_vma_prot(unsigned long vm_flags, const struct file *file)
 		{ VM_READ,	MASSIF_PROT_READ },
 		{ VM_WRITE,	MASSIF_PROT_WRITE },
 		{ VM_EXEC,	MASSIF_PROT_EXEC },
-		/* Shared anonymous memory is a file of shmem's. */
+		/* Shared anonymous memory is backed by a shmem file. */
 		{ VM_SHARED,	MASSIF_PROT_SHARED | MASSIF_PROT_FILE },
 		{ VM_GROWSDOWN,	MASSIF_PROT_GROWSDOWN },
 	};
@@ -35,7 +38,7 @@ u32 massif_vma_prot(unsigned long vm_flags, const struct file *file)
 	return prot;
 }
 
-/* The word for a mapping that is not a file; "" for most. */
+/* The name of a mapping without a file; "" for most. */
 static const char *word(struct vm_area_struct *vma)
 {
 	struct mm_struct *mm = vma->vm_mm;
@@ -49,7 +52,7 @@ static const char *word(struct vm_area_struct *vma)
 	return "";
 }
 
-/* Puts the name into space (PATH_SPACE bytes), NUL-terminated; returns its length. */
+/* Writes the NUL-terminated name into space (PATH_SPACE bytes) and returns its length. */
 static u32 put_name(struct vm_area_struct *vma, char *space)
 {
 	const char *name;
@@ -59,14 +62,19 @@ static u32 put_name(struct vm_area_struct *vma, char *space)
 	name = d_path(&vma->vm_file->f_path, space, PATH_SPACE);
 	if (IS_ERR(name))
 		return strscpy(space, "(path too long)", PATH_SPACE);
-	/* d_path builds from the end. */
+	/* d_path() returns a pointer into the end of the buffer. */
 	memmove(space, name, strlen(name) + 1);
 	return strlen(space);
 }
 
-/*
- * Fills rec (MASSIF_VMA_RECORD_MAX bytes of space, zeroed by us) about the part [start, end) of
- * vma; returns the record's size. mmap_lock is held.
+/**
+ * massif_vma_describe() - fill a VMA or NAME record about a part of a mapping.
+ * @type: MASSIF_REC_VMA or MASSIF_REC_NAME.
+ * @start: first address of the part.
+ * @end: address behind the part.
+ * @rec: MASSIF_VMA_RECORD_MAX bytes of space; padding is zeroed.
+ * Context: mmap_lock is held.
+ * Return: the size of the record, bytes.
  */
 size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *vma, u32 type,
 			   unsigned long start, unsigned long end, struct massif_rec_vma *rec)
@@ -85,14 +93,19 @@ size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *
 	rec->dev_minor = file ? MINOR(file_inode(file)->i_sb->s_dev) : 0;
 	rec->name_len = put_name(vma, rec->name);
 
-	/* No byte of ours goes out uninitialised. */
+	/* Do not pass uninitialised kernel memory to the consumer. */
 	size = sizeof(*rec) + rec->name_len + 1;
 	memset((void *)rec + size, 0, ALIGN(size, 8) - size);
 	rec->h.size = ALIGN(size, 8);
 	return rec->h.size;
 }
 
-/* A NAME record for [addr, addr + len) of current's address space, if that is still one mapping. */
+/**
+ * massif_vma_name() - write a NAME record for a range of current's address space, if it is still one file
+ * mapping.
+ * @len: bytes.
+ * Context: task_work of current; takes mmap_lock for reading; may sleep.
+ */
 void massif_vma_name(struct massif_target *target, unsigned long addr, unsigned long len)
 {
 	struct massif_rec_vma *rec = kmalloc(MASSIF_VMA_RECORD_MAX, GFP_KERNEL);

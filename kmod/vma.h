@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One mapping, described for the consumer. */
+/* Describes one mapping in VMA and NAME records. */
 #ifndef MASSIF_VMA_H
 #define MASSIF_VMA_H
 
@@ -10,7 +10,7 @@ struct massif_rec_vma;
 struct massif_target;
 struct vm_area_struct;
 
-/* Space for the largest VMA or NAME record, with a path as long as paths can be. */
+/* Space for the largest VMA or NAME record, bytes: a path has up to 4096. */
 #define MASSIF_VMA_RECORD_MAX	(sizeof(struct massif_rec_vma) + 4096 + 8)
 
 u32 massif_vma_prot(unsigned long vm_flags, const struct file *file);

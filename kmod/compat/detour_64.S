@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The way of a call into a wrapper of ours and out again: what C cannot say. */
+/* Assembly for detours: enters a wrapper from ftrace's call, and calls the hooked function from a wrapper. */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/asm-offsets.h>
@@ -9,20 +9,23 @@
 
 #include "entries.h"
 
-/* current, as this kernel has it; NULL->mm is not asked for. */
+/* Where this kernel keeps current. */
 #ifdef X86_current_task
 #define CURRENT	PER_CPU_VAR(pcpu_hot + X86_current_task)
 #else
 #define CURRENT	PER_CPU_VAR(current_task)
 #endif
 
-/* Is it this hook's function? */
+/* Jumps to .L\hook if rax is the address where the hook's function continues. */
 .macro whose hook
 	cmpq	%rax, massif_detour_body_\hook(%rip)
 	je	.L\hook
 .endm
 
-/* On, if there is no target of the hash in eax: the second byte of the address space's pointer. */
+/*
+ * Returns to the hooked function if no target has the hash in eax. The hash is the second byte of the pointer
+ * to the address space.
+ */
 .macro on_unless_possible
 	cmpq	$0, massif_target_table(,%rax,8)
 	jne	1f
@@ -30,14 +33,17 @@
 1:
 .endm
 
-/* Into the hook's wrapper, if there is a target of the hash in eax. */
+/* Continues in the hook's wrapper if a target has the hash in eax. */
 .macro wrap_if_possible hook
 	on_unless_possible
 	movq	$massif_detour_wrap_\hook, (%rsp)
 	RET
 .endm
 
-/* The hash of the address space: of the thread, or of the mapping that a register points to. */
+/*
+ * Loads the hash of the address space into eax: of the current thread, or of the mapping that a register
+ * points to.
+ */
 .macro hash_of_current
 	movq	CURRENT, %rax
 	movzbl	massif_detour_task_mm + 1(%rax), %eax
@@ -47,16 +53,16 @@
 .endm
 
 /*
- * The first instruction of a hooked function calls this: on the stack is where that function goes
- * on, then the return address of its caller; its arguments are where they were. Returns there, or to
- * the hook's wrapper, for which all is as if the caller had called it.
+ * The first instruction of a hooked function calls this. On the stack are the address at which the function
+ * continues and the return address of its caller; the arguments are still in their registers. Returns to the
+ * function, or to the hook's wrapper, for which everything is as if the caller had called it.
  *
- * A return and not a jump, because then the place need not be marked for indirect branches. Nor need
- * this one be, for ftrace's call is a direct one.
+ * It returns instead of jumping, so that the destination need not be marked for indirect branches. This entry
+ * needs no mark either, because ftrace's call is a direct one.
  *
- * Each mmap and munmap of the system passes here, up to five times. So it is asked here, with rax
- * alone, whether the address space can be a target's: first of the functions that are called most
- * often. What is not hooked on this kernel has a body of 0.
+ * Every mmap and munmap of the system comes here, up to five times. So the test whether the address space may
+ * be a target is made here, using only rax, and first for the functions that are called most often. The body
+ * address of a hook that this kernel does not use is 0.
  */
 SYM_START(massif_detour_entry, SYM_L_GLOBAL, .balign 16)
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -112,14 +118,14 @@ SYM_START(massif_detour_entry, SYM_L_GLOBAL, .balign 16)
 	wrap_if_possible MASSIF_HOOK_EXTEND
 
 #if defined(MASSIF_HAVE_vma_iterator) && !defined(MASSIF_HAVE_mas_munmap)
-/* Nothing has to be done when it returns, and it is called for each mmap: it has no wrapper. */
+/* REMOVE has no wrapper: nothing has to be done when the function returns, and each mmap calls it. */
 .LMASSIF_HOOK_REMOVE:
 	hash_of_current
 	on_unless_possible
 	call	massif_detour_remove
 	RET
 #else
-/* It is called for each mapping that is merged or split, and only looked at within an mremap. */
+/* GROW is called for each mapping that is merged or split, but matters only inside an mremap. */
 .LMASSIF_HOOK_GROW:
 	hash_of_vma %rdi
 	on_unless_possible
@@ -134,7 +140,7 @@ SYM_FUNC_END(massif_detour_entry)
 
 #if !defined(MASSIF_HAVE_ftrace_direct_ops) && !defined(MASSIF_HAVE_ftrace_direct_multi)
 
-/* direct.c says why. */
+/* compat/direct.c explains why each site needs its own entry. */
 .macro own_entry n
 SYM_FUNC_START(massif_detour_entry_\n)
 	jmp	massif_detour_entry
@@ -146,10 +152,10 @@ MASSIF_EACH_ENTRY(OWN_ENTRY)
 #endif
 
 /*
- * The same for the function that handles faults, of which there is only one, and whose first argument
- * is a mapping: if its address space can be a target's (massif_resident_unlikely), it goes on in
- * massif_detour_fault. Each fault of the system passes here, so it is no call: the mark for indirect
- * branches is left out, too, and there are four instructions where there would be thirteen.
+ * The entry for the fault handler, which is the only function of its kind; its first argument is a mapping.
+ * If the address space may be a target (massif_resident_unlikely), it continues in massif_detour_fault. Every
+ * fault of the system comes here, so the address is not compared as above: four instructions instead of
+ * thirteen. This entry has no mark for indirect branches either.
  */
 SYM_START(massif_detour_entry_fault, SYM_L_GLOBAL, .balign 16)
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -165,9 +171,9 @@ SYM_START(massif_detour_entry_fault, SYM_L_GLOBAL, .balign 16)
 SYM_FUNC_END(massif_detour_entry_fault)
 
 /*
- * massif_detour_call(a0, ..., a6, at): the function that goes on at `at`, with seven arguments. The
- * last of them is on the stack where that function looks for it. Again by a return; the inner call
- * keeps the processor's idea of the return addresses right.
+ * massif_detour_call(a0, ..., a6, at): calls the function that continues at `at`, with seven arguments. The
+ * last argument is on the stack where that function looks for it. Uses a return again; the inner call keeps
+ * the processor's return stack balanced.
  */
 SYM_FUNC_START(massif_detour_call)
 	movq	16(%rsp), %rax
@@ -180,7 +186,7 @@ SYM_FUNC_START(massif_detour_call)
 	RET
 SYM_FUNC_END(massif_detour_call)
 
-/* massif_detour_call_fault(a0, ..., a3, at): the same with four. */
+/* massif_detour_call_fault(a0, ..., a3, at): the same with four arguments. */
 SYM_FUNC_START(massif_detour_call_fault)
 	ANNOTATE_INTRA_FUNCTION_CALL
 	call	.Lgo_fault

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Direct calls: the kernel's three ways to ask ftrace for them.
+// Direct calls: the three interfaces that kernels have had to request them from ftrace.
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
@@ -40,7 +40,7 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	unsigned int i;
 	int err = 0;
 
-	/* One that was registered before has traces of it. */
+	/* Clear the state of an earlier registration. */
 	memset(ops, 0, sizeof(*ops));
 	for (i = 0; i < count && !err; i++)
 		err = ftrace_set_filter_ip(ops, sites[i], 0, 0);
@@ -50,7 +50,7 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 		ftrace_free_filter(ops);
 		return err;
 	}
-	/* While it is in use, nobody turns ftrace off (sysctl kernel.ftrace_enabled). */
+	/* Prevents ftrace from being turned off while the calls are in use (sysctl kernel.ftrace_enabled). */
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	return 0;
 }
@@ -70,8 +70,8 @@ MASSIF_EACH_ENTRY(DECLARE)
 static const unsigned long entries[] = { MASSIF_EACH_ENTRY(ADDRESS) };
 
 /*
- * What ftrace notes of a site it frees with the last of those that call the same: for all others it is
- * lost. So each calls another one, which goes on to addr.
+ * This ftrace frees its entry for a site when the last site with the same destination is unregistered; the
+ * entries of the other sites leak. So each site calls an entry of its own, which jumps to addr.
  */
 static unsigned long entry_of(unsigned int site, unsigned int count, unsigned long addr)
 {
@@ -110,9 +110,14 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 
 #endif
 
-/*
- * Lets the functions whose ftrace sites are listed call addr first: all of them, or none. May
- * sleep.
+/**
+ * massif_direct_arm() - make functions call @addr first: all of them or none.
+ * @direct: the set of functions.
+ * @sites: their ftrace addresses.
+ * @count: how many.
+ * @addr: the function to call.
+ * Context: process context; sleeps.
+ * Return: 0 or an error of ftrace.
  */
 int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
 		      unsigned long addr)
@@ -120,9 +125,13 @@ int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, 
 	return add(direct, sites, count, addr);
 }
 
-/*
- * When it returns, nobody is in addr any more: who was has gone on to somewhere and slept there, or
- * has been in user mode. May sleep, some tenths of a second.
+/**
+ * massif_direct_disarm() - undo massif_direct_arm(), with the same arguments.
+ *
+ * When it returns, no thread is in @addr any more: each one that was has since slept elsewhere or been in
+ * user mode.
+ *
+ * Context: process context; sleeps, some tenths of a second.
  */
 void massif_direct_disarm(struct massif_direct *direct, const unsigned long *sites,
 			  unsigned int count, unsigned long addr)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Direct calls: functions of the kernel whose first instruction calls one of ours. */
+/* Direct calls: kernel functions whose first instruction calls a function of this module. */
 #ifndef MASSIF_COMPAT_DIRECT_H
 #define MASSIF_COMPAT_DIRECT_H
 
 #include <linux/ftrace.h>
 #include <linux/types.h>
 
-/* An architecture needs detour_64.S's functions in its own words. */
+/* Another architecture needs its own version of detour_64.S. */
 #if defined(CONFIG_X86_64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
 #define MASSIF_HAVE_DIRECT
 #endif
 
-/* One set of functions that call the same of ours; they are armed and disarmed together. */
+/* A set of kernel functions that call the same function of ours; they are armed and disarmed together. */
 struct massif_direct {
 #ifdef CONFIG_FUNCTION_TRACER
-	struct ftrace_ops ops;		/* some kernels need none */
+	struct ftrace_ops ops;		/* not used on some kernels */
 #endif
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which kernel function each hook sits on, and what its arguments mean: one row a hook.
+// The kernel function of each hook, and the meaning of its arguments: one row for each hook.
 #include <linux/mm.h>
 
 #include "compat/hookpoint.h"
@@ -16,7 +16,7 @@ static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 	change->vm_flags = ARG(3);
 }
 
-/* __do_munmap(mm, start, len, ...): before the maple tree; nothing of it is checked yet */
+/* __do_munmap(mm, start, len, ...): before the maple tree; the arguments are not checked yet */
 static __maybe_unused void decode_unmap_mm(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(0);
@@ -33,7 +33,7 @@ static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_
 	change->len = ARG(4) - ARG(3);
 }
 
-/* vms_complete_munmap_vmas(vms, mas_detach): of current's; vms is no business of ours */
+/* vms_complete_munmap_vmas(vms, mas_detach): in current's address space; vms is not used */
 static __maybe_unused void decode_remove(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -48,7 +48,7 @@ static __maybe_unused void decode_brk_addr(const unsigned long *arg, struct mass
 	change->vm_flags = VM_READ | VM_WRITE | ARG(2);
 }
 
-/* do_brk_flags(iterator, vma, addr, len, flags): 7.2 has them in a struct, which goes into a register as well */
+/* do_brk_flags(iterator, vma, addr, len, flags): in 7.2 flags is a struct, also passed in a register */
 static __maybe_unused void decode_brk(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -65,7 +65,7 @@ static void decode_vma(struct massif_change *change, struct vm_area_struct *vma)
 	change->file = vma->vm_file;
 }
 
-/* expand_downwards(vma, address): where it begins now, to see by how much it grew */
+/* expand_downwards(vma, address): keeps the present start of the mapping, to compute by how much it grows */
 static void decode_stack(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));
@@ -73,15 +73,15 @@ static void decode_stack(const unsigned long *arg, struct massif_change *change)
 }
 
 /*
- * __vma_adjust(vma, start, end, ...): all changes of a mapping's bounds come through here. Whether
- * it is an mremap, and of what, must be seen from the system call.
+ * __vma_adjust(vma, start, end, ...): called for all changes of a mapping's bounds. Whether it is called by
+ * mremap, and for which range, is seen from the system call.
  */
 static __maybe_unused void decode_grow(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));
 }
 
-/* vma_merge_extend(iterator, vma, delta): at its end, for mremap */
+/* vma_merge_extend(iterator, vma, delta): mremap extends a mapping at its end */
 static __maybe_unused void decode_extend(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(1));
@@ -112,7 +112,7 @@ static void decode_exit(const unsigned long *arg, struct massif_change *change)
 	change->mm = (struct mm_struct *)ARG(0);
 }
 
-/* detour_64.S has which argument says whose address space it is. */
+/* detour_64.S knows which argument of each function gives the address space. */
 const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
 	[MASSIF_HOOK_MMAP]	= { "mmap_region", decode_mmap,
 				    "long(file *, long, long, long, ...)" },
@@ -150,7 +150,7 @@ const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
 				    "void(mm_struct *)" },
 };
 
-/* __mm_populate(start, len, ...): MAP_POPULATE, MAP_LOCKED, mlock, and growth of what is locked */
+/* __mm_populate(start, len, ...): MAP_POPULATE, MAP_LOCKED, mlock, and growth of locked mappings */
 static void decode_populate(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -160,7 +160,7 @@ static void decode_populate(const unsigned long *arg, struct massif_change *chan
 
 /*
  * faultin_vma_page_range(vma, start, end, ...), later faultin_page_range(mm, start, end, ...), for
- * MADV_POPULATE_*: of current's address space, as process_madvise does not take these.
+ * MADV_POPULATE_*. Always in current's address space, because process_madvise() does not accept these.
  */
 static void decode_faultin(const unsigned long *arg, struct massif_change *change)
 {
@@ -169,7 +169,7 @@ static void decode_faultin(const unsigned long *arg, struct massif_change *chang
 	change->len = ARG(2) - ARG(1);
 }
 
-/* Each under all its names; kernels without any of the second have no MADV_POPULATE. */
+/* Each function under all its names. Kernels without the second or third have no MADV_POPULATE_*. */
 const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
 	{ "__mm_populate", decode_populate, "int(long, long, ...)" },
 	{ "faultin_vma_page_range", decode_faultin, "long(*, long, long, ...)" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which kernel function each hook sits on, and what its arguments mean. */
+/* The kernel function of each hook, and the meaning of its arguments. */
 #ifndef MASSIF_COMPAT_HOOKPOINT_H
 #define MASSIF_COMPAT_HOOKPOINT_H
 
@@ -7,18 +7,21 @@
 
 struct massif_hookpoint {
 	const char *symbol;
-	/* arg: the first six, each as a word. */
+	/* arg: the first six arguments, each as a word. */
 	void (*decode)(const unsigned long *arg, struct massif_change *change);
-	/* What decode takes it for, in the words of struct massif_btf_row. */
+	/* The prototype that decode expects, in the format of struct massif_btf_row. */
 	const char *prototype;
 };
 
 extern const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT];
 
-/* What handles faults, on all: (vma, addr, flags, regs); regs is NULL if nobody has touched a page. */
+/*
+ * The fault handler of all kernels, called with (vma, addr, flags, regs); regs is NULL if no thread has
+ * touched the page.
+ */
 #define MASSIF_FAULT_SYMBOL	"handle_mm_fault"
 
-/* What brings in a whole range; only the first is everywhere. */
+/* Functions that bring in a whole range; only the first exists in all kernels. */
 #define MASSIF_POPULATE_COUNT	3
 extern const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT];
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Address spaces: what differs between kernels. */
+/* Differences between kernels in the handling of address spaces. */
 #ifndef MASSIF_COMPAT_MM_H
 #define MASSIF_COMPAT_MM_H
 
 #include <linux/mm.h>
 
-/* Wrapped since 6.3, commit 1c71222e5f23, so that flags only change under the lock. */
+/* Since 6.3, commit 1c71222e5f23, flags are changed by wrapper functions, which check the lock. */
 static inline void massif_vma_flags_set(struct vm_area_struct *vma, unsigned long flags)
 {
 #ifdef MASSIF_HAVE_vm_flags_set
@@ -24,9 +24,15 @@ static inline void massif_vma_flags_clear(struct vm_area_struct *vma, unsigned l
 #endif
 }
 
-/*
- * Maps pages[], nr in all, from the one that vma's offset names on. Without a type that forbids it each page is
- * referred to by its page tables; otherwise vma's file must keep the pages. 0, -ENXIO (there are not so many), or another error.
+/**
+ * massif_vma_map() - map pages[], beginning with the page that the mapping's offset names.
+ * @nr: number of pages in @pages.
+ *
+ * If vm_map_pages() accepts pages that are charged to a memory cgroup, the page tables hold references to the
+ * pages. On older kernels, the mapping's file must keep the pages.
+ *
+ * Context: mmap_lock is held for writing.
+ * Return: 0; -ENXIO if the mapping is longer than the pages; another error of the kernel.
  */
 static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages, unsigned long nr)
 {
@@ -46,8 +52,8 @@ static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages
 }
 
 /*
- * Do stacks grow with mmap_lock held for reading only? Not since 6.5, commit 8d7071af8907, which went
- * to older series, too.
+ * True if stacks grow with mmap_lock held for reading: before 6.5, commit 8d7071af8907, which older series
+ * have as well.
  */
 #ifdef MASSIF_HAVE_lock_mm_and_find_vma
 #define massif_mm_shared_growth	false
@@ -56,8 +62,8 @@ static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages
 #endif
 
 /*
- * Makes [addr, addr + len) part of current's heap, whatever was there before. -EOPNOTSUPP where only
- * programs can do that (since 7.0).
+ * Makes [addr, addr + len) part of current's heap, and replaces any mapping there. Returns -EOPNOTSUPP on
+ * kernels that do not export the function (since 7.0).
  */
 static inline int massif_mm_brk(unsigned long addr, unsigned long len)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Are the kernel's functions and events, which are found by name, what the code that meets them takes them for?
+// Checks that kernel functions and tracepoints that are found by name have the prototypes that the module
+// expects.
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/fs.h>
@@ -15,19 +16,20 @@
 #include "compat/prototype.h"
 
 /*
- * Nothing that is found by name is declared anywhere where a compiler would compare it with what we take it for. A
- * function with one argument more in front would have us follow a pointer that is none. So the kernel's own
- * description of its types is asked, once, when the module is loaded; where something differs, no session begins.
+ * The compiler cannot check functions that are found by name, because no header declares them. If a function
+ * had one more argument in front, we would follow a wrong pointer. So their prototypes are compared with the
+ * kernel's own type information (BTF), once, when the module is loaded. If any differs, no session can be set
+ * up.
  *
- * That is read like a file, for modules are not given the functions that know it. What is not in it is not
- * compared: a kernel may have been built without, and it leaves out functions whose arguments the compiler has
- * changed. Those have other names then, under which nothing is hooked.
+ * The BTF data are read as a file, because the kernel's functions for it are not exported to modules.
+ * Functions without BTF are not compared: a kernel may be built without it, and it omits functions whose
+ * arguments the compiler has changed. Those have other names then, under which nothing is hooked.
  */
 #define BTF_FILE	"/sys/kernel/btf/vmlinux"
-/* More than ten times what Debian's have. */
+/* Bytes; more than ten times the size in Debian's kernels. */
 #define BTF_MAX		(64 << 20)
 
-/* btf_trace_NAME has what a probe of tracepoint NAME is given. */
+/* btf_trace_NAME is the type of a probe function of tracepoint NAME. */
 #define TRACE		"btf_trace_"
 
 static const struct massif_btf_row others[] = {
@@ -79,13 +81,16 @@ static void __init fill_rows(void)
 		expect_of(massif_populatepoints[i].symbol, massif_populatepoints[i].prototype);
 	for (i = 0; i < ARRAY_SIZE(others); i++)
 		expect_of(others[i].name, others[i].prototype);
-	/* The parameter's memory stays for as long as the module. */
+	/* The kernel keeps the parameter's memory as long as the module is loaded. */
 	prototype = expect;
 	if (prototype && strsep(&prototype, "=") && prototype)
 		expect_of(expect, prototype);
 }
 
-/* All of file, for vfree(): its bytes, or -errno. */
+/*
+ * Reads the whole file into memory, which the caller frees with vfree(). Returns its size in bytes, or
+ * -errno.
+ */
 static ssize_t __init read_all(struct file *file, void **data)
 {
 	loff_t size = i_size_read(file_inode(file)), at = 0;
@@ -133,7 +138,7 @@ static int __init compare(void)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	/* Not kernel_read_file(): some security modules warn of what they do not know the use of. */
+	/* Not kernel_read_file(): some security modules warn about reads whose purpose they do not know. */
 	size = read_all(file, &data);
 	err = size < 0 ? size : compare_with(data, size);
 	if (size >= 0)

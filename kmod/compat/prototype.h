@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Are the kernel's functions and events, which are found by name, what the code that meets them takes them for? */
+/*
+ * Checks that kernel functions and tracepoints that are found by name have the prototypes that the module
+ * expects.
+ */
 #ifndef MASSIF_COMPAT_PROTOTYPE_H
 #define MASSIF_COMPAT_PROTOTYPE_H
 
 #include <linux/init.h>
 #include <linux/types.h>
 
-/*
- * Compares all of them with the type information of the kernel that runs, where that has some. May sleep. 0, also if
- * there was nothing to compare with, or -ENOMEM.
+/**
+ * massif_prototype_init() - compare all prototypes with the type information of the running kernel, if it has
+ * any.
+ * Context: process context, when the module is loaded; may sleep.
+ * Return: 0, also if there was nothing to compare with; -ENOMEM.
  */
 int __init massif_prototype_init(void);
 
-/* The name of the first that has another prototype than is expected; NULL if none has. */
+/**
+ * massif_prototype_other() - the name of the first function or tracepoint whose prototype is not the expected
+ * one.
+ * Return: the name, or NULL if there is none.
+ */
 const char *massif_prototype_other(void);
 
-/* Was that of this function or tracepoint compared, and found to be as expected? */
+/**
+ * massif_prototype_same() - tell whether a prototype was compared and is the expected one.
+ * @name: of the function or tracepoint.
+ */
 bool massif_prototype_same(const char *name);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the kernel says of a process that somebody wants to ptrace: ptrace_may_access(), which modules are not given.
+// Asks the kernel's ptrace_may_access(), which is not exported to modules.
 //
-// By a static call, which is a direct one: a function that the kernel itself calls only directly may lack what
-// processors want to see where an indirect call leads (IBT), and the call would end in an oops.
+// The function is called by a static call, which is a direct call. A function that the kernel itself calls
+// only directly may lack the mark that processors require at the destination of an indirect call (IBT), and
+// an indirect call would end in an oops.
 #include <linux/cred.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
@@ -28,7 +29,7 @@ void __init massif_ptrace_init(void)
 	unsigned long at;
 	bool owned;
 
-	/* If it is another function, there will be no session, and nobody to ask for. */
+	/* With an unexpected prototype, no session can be set up, so the function is never needed. */
 	if (massif_prototype_other() || massif_symbol_find("ptrace_may_access", &at, &owned))
 		return;
 	ask = (typeof(ask))at;

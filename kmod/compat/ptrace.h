@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the kernel says of a process that somebody wants to ptrace. */
+/* Asks the kernel whether a process may be attached to by ptrace. */
 #ifndef MASSIF_COMPAT_PTRACE_H
 #define MASSIF_COMPAT_PTRACE_H
 
@@ -9,11 +9,19 @@
 struct cred;
 struct task_struct;
 
+/**
+ * massif_ptrace_init() - find ptrace_may_access(), after massif_prototype_init().
+ * Context: process context, when the module is loaded; may sleep.
+ */
 void __init massif_ptrace_init(void);
 
-/*
- * Would the kernel let current, with these credentials, attach to task by ptrace? Its security modules have a say. True
- * where the kernel cannot be asked. Does not sleep.
+/**
+ * massif_ptrace_allows() - tell whether the kernel, with its security modules, would let current attach to a
+ * task.
+ * @cred: credentials to assume for the question.
+ * @task: the task to attach to.
+ * Context: process context; does not sleep.
+ * Return: also true on kernels that have no static calls.
  */
 bool massif_ptrace_allows(const struct cred *cred, struct task_struct *task);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The counters of resident pages: what differs between kernels. */
+/* Differences between kernels in the counters of resident pages. */
 #ifndef MASSIF_COMPAT_RSS_H
 #define MASSIF_COMPAT_RSS_H
 
@@ -15,17 +15,18 @@
 #endif
 
 /*
- * Two levels. What is shared; and what has been collected and not yet added to it: before 6.2 by each
- * thread, up to 64 pages, more with a file's pages around a fault; since then by each processor, up to
- * 32 pages or two for each processor. The resident set is the sum of both. Before 6.2 the tracepoint
- * rss_stat sees each change of what is shared, since then each change.
+ * The kernel counts on two levels: shared counters of the address space, and collected changes that have not
+ * been added to them yet. Before 6.2 each thread collects up to 64 pages, and more with the pages of a file
+ * around a fault. Since 6.2 each processor collects up to 32 pages, or two for each processor. The resident
+ * set is the sum of both levels. Before 6.2 the tracepoint rss_stat reports each change of the shared
+ * counters, since 6.2 each change.
  *
- * A base is what of mm's counters has been noted, so that the next look at them tells who has changed
- * what. All zero before massif_rss_base_alloc().
+ * A base contains the counter values at the last look, so that the next look gives the change and whose it
+ * is. It is all zero before massif_rss_base_alloc().
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
-/* Do processors collect? */
+/* True if processors collect changes. */
 #define MASSIF_RSS_BY_CPU	false
 
 struct massif_rss_base {
@@ -41,7 +42,7 @@ static inline void massif_rss_base_free(struct massif_rss_base *base)
 {
 }
 
-/* All that is shared now is noted: rss[]. */
+/* Notes the present shared counters, and returns them in rss[], in pages. */
 static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_struct *mm, long *rss)
 {
 	int member;
@@ -50,13 +51,16 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 		rss[member] = base->shared[member] = atomic_long_read(&mm->rss_stat.count[member]);
 }
 
-/* What is shared now, noted or not. */
+/* The present shared counter, in pages. */
 static inline long massif_rss_shared(struct mm_struct *mm, int member)
 {
 	return atomic_long_read(&mm->rss_stat.count[member]);
 }
 
-/* After rss_stat. Notes what current has changed, if that takes no lock. */
+/*
+ * Called for rss_stat. Notes the change that current has made, if that needs no lock, and returns it in
+ * *change (pages). Returns false if it does.
+ */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
 {
@@ -64,7 +68,10 @@ static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct 
 	return false;
 }
 
-/* The same, always. Preemption is off, and calls for one base are serialised. */
+/*
+ * Notes and returns the change of a counter, in pages. Preemption is off, and calls for one base are
+ * serialised.
+ */
 static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struct *mm, int member)
 {
 	long now = atomic_long_read(&mm->rss_stat.count[member]);
@@ -91,7 +98,7 @@ struct massif_rss_base {
 	struct massif_rss_seen __percpu *seen;
 };
 
-/* What processor cpu has collected. */
+/* The change that a processor has collected. */
 static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 {
 #ifdef CONFIG_SMP
@@ -103,7 +110,7 @@ static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 #endif
 }
 
-/* False: no memory. May sleep. */
+/* Returns false if there is no memory. May sleep. */
 static inline bool massif_rss_base_alloc(struct massif_rss_base *base)
 {
 	base->seen = alloc_percpu(struct massif_rss_seen);
@@ -124,7 +131,7 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 		struct percpu_counter *counter = &mm->rss_stat[member];
 		unsigned long irq;
 
-		/* Nothing is moved from one level to the other meanwhile. */
+		/* With the lock held, the kernel moves nothing from one level to the other. */
 		raw_spin_lock_irqsave(&counter->lock, irq);
 		rss[member] = base->shared[member] = counter->count;
 		for_each_possible_cpu(cpu) {
@@ -142,7 +149,7 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 	return percpu_counter_sum(&mm->rss_stat[member]);
 }
 
-/* What processor cpu has collected since it was last noted. Each change is returned once. */
+/* Notes and returns the change on one processor since the last look. Returns each change once. */
 static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_struct *mm, int member,
 				       int cpu)
 {
@@ -152,9 +159,9 @@ static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_s
 }
 
 /*
- * What was collected and became too much has gone to the shared counter: then nothing is left of it.
- * And a task that lost its processor between its change and the tracepoint finds nothing to note on the
- * one that it has now. Preemption is off.
+ * If the collected change became too large, the kernel has moved it to the shared counter, and 0 is left
+ * here. A task that was moved to another processor between its change and the tracepoint finds nothing new on
+ * its present one. Both return false. Preemption is off.
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -181,8 +188,8 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 }
 
 /*
- * Processor cpu is off line: what it had collected has been added to what is shared, and it has nothing any more.
- * Calls for one base, and massif_rss_note(), are serialised.
+ * A processor is offline: the kernel has added its collected changes to the shared counters, and left 0.
+ * Calls for one base, and of massif_rss_note() for it, are serialised.
  */
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {
@@ -194,7 +201,10 @@ static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 
 #endif
 
-/* Do threads collect? And what current has collected; it is of current->mm. */
+/*
+ * MASSIF_RSS_BY_THREAD is true if threads collect changes. massif_rss_collected() returns those of current,
+ * which belong to current->mm.
+ */
 #ifdef MASSIF_HAVE_task_rss_stat
 #define MASSIF_RSS_BY_THREAD	true
 
@@ -212,7 +222,7 @@ static inline long massif_rss_collected(int member)
 #endif
 
 #ifdef MASSIF_HAVE_task_rss_stat
-/* Some thread of mm's process, or NULL. Under RCU. */
+/* A thread of mm's process, or NULL. Called under RCU. */
 static inline struct task_struct *massif_rss_thread(struct mm_struct *mm)
 {
 	struct task_struct *task = current;
@@ -226,8 +236,9 @@ static inline struct task_struct *massif_rss_thread(struct mm_struct *mm)
 #endif
 
 /*
- * Adds what all threads have collected to rss[]. A process that shares the address space and is not
- * a thread (vfork, CLONE_VM) is not looked at. Under RCU. Returns the number of threads.
+ * Adds the changes that all threads have collected to rss[]. Processes that share the address space without
+ * being threads of the same process (vfork, CLONE_VM) are not included. Called under RCU. Returns the number
+ * of threads.
  */
 static inline int massif_rss_add_collected(struct mm_struct *mm, long *rss)
 {
@@ -249,8 +260,8 @@ static inline int massif_rss_add_collected(struct mm_struct *mm, long *rss)
 }
 
 /*
- * The listener to rss_stat, whose arguments differ, too. Nobody is to trace it: that would be one
- * instruction more in every fault.
+ * The probe function of rss_stat, whose arguments differ between kernels. notrace saves one instruction in
+ * every fault.
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 #define MASSIF_RSS_STAT_PROBE(name, mm, member) \

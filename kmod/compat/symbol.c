@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// Functions of the kernel by name, exported or not.
+// Finds kernel functions by name, exported or not.
 #include <linux/kprobes.h>
 
 #include "symbol.h"
 
 int massif_symbol_find(const char *name, unsigned long *at, bool *owned)
 {
-	/* Never armed, so it needs no handler, and costs nothing. */
+	/* The probe is never armed, so it needs no handler and costs nothing. */
 	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
 	int err = register_kprobe(&probe);
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of the kernel by name, exported or not. */
+/* Finds kernel functions by name, exported or not. */
 #ifndef MASSIF_COMPAT_SYMBOL_H
 #define MASSIF_COMPAT_SYMBOL_H
 
 #include <linux/types.h>
 
-/*
- * Where a kprobe on the function would go: its first instruction, behind one for indirect calls. *owned: whether
- * ftrace owns that place. 0 or -errno, if no probe is allowed there or there is no such function. May sleep.
+/**
+ * massif_symbol_find() - find the address where a kprobe on a function would be placed.
+ * @name: of the function.
+ * @at: set to the address of its first instruction, behind a mark for indirect calls.
+ * @owned: set to whether ftrace controls that instruction.
+ * Context: process context; sleeps.
+ * Return: 0, or -errno if there is no such function or no probe is allowed there.
  */
 int massif_symbol_find(const char *name, unsigned long *at, bool *owned);
 

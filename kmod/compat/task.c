@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads, their registers and system calls: what differs between kernels and architectures.
+// Differences between kernels and architectures in threads, their registers and system calls.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -20,9 +20,9 @@
 #include "compat/task.h"
 
 /*
- * What ptrace asks of the program that task executes in mm: may another process of the same user look
- * at it, and whose namespace is it in (a reference)? The address space knew until 7.2; now what the
- * last exec left with the thread does.
+ * Facts about the program that task executes in mm, which ptrace checks: whether it is dumpable, and its user
+ * namespace (returned with a reference). Until 7.1 they belong to the address space; since 7.2 to the
+ * thread's state of the last exec.
  */
 #ifdef MASSIF_HAVE_exec_state
 
@@ -65,7 +65,11 @@ struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_
 const u32 massif_task_arch = MASSIF_ARCH_X86_64;
 const u32 massif_task_nr_regs = MASSIF_X86_64_REGS;
 
-/* DWARF's order, from the x86-64 psABI, figure 3.36. False for a 32-bit thread. */
+/**
+ * massif_task_regs() - copy user registers in DWARF order (x86-64 psABI, figure 3.36).
+ * @out: room for massif_task_nr_regs values.
+ * Return: false for a 32-bit thread.
+ */
 bool massif_task_regs(struct pt_regs *regs, u64 *out)
 {
 	const u64 all[MASSIF_X86_64_REGS] = {
@@ -78,7 +82,9 @@ bool massif_task_regs(struct pt_regs *regs, u64 *out)
 	return user_64bit_mode(regs);
 }
 
-/* Where in pt_regs the register is that massif_task_regs puts at out[reg]. */
+/**
+ * massif_task_reg_offset() - the offset in pt_regs of the register with DWARF number @reg, bytes.
+ */
 size_t massif_task_reg_offset(u32 reg)
 {
 	static const size_t offsets[MASSIF_X86_64_REGS] = {
@@ -108,9 +114,10 @@ static bool is_mremap(int nr)
 	return nr == __NR_mremap;
 }
 
-/*
- * Is the current thread in an mmap that may only use what is free? Not known of a 32-bit one, whose
- * calls have more than one number.
+/**
+ * massif_task_in_free_mmap() - tell whether current is in an mmap() that cannot replace mappings.
+ *
+ * Always false for 32-bit threads, which have more than one system call for it.
  */
 bool massif_task_in_free_mmap(void)
 {
@@ -128,13 +135,18 @@ bool massif_task_in_free_mmap(void)
 #error "massif: no registers for this architecture yet"
 #endif
 
-/* Is the current thread in a system call mremap? */
+/**
+ * massif_task_calls_mremap() - tell whether current is in an mremap() system call.
+ */
 bool massif_task_calls_mremap(void)
 {
 	return massif_task_has_user(current) && is_mremap(syscall_get_nr(current, task_pt_regs(current)));
 }
 
-/* And in which? */
+/**
+ * massif_task_in_any_mremap() - get the arguments of current's mremap() system call.
+ * Return: false if current is in no mremap().
+ */
 bool massif_task_in_any_mremap(struct massif_mremap *call)
 {
 	struct pt_regs *regs = task_pt_regs(current);
@@ -151,9 +163,13 @@ bool massif_task_in_any_mremap(struct massif_mremap *call)
 	return true;
 }
 
-/*
- * Is it one that grows a mapping and leaves it where it is, if it can? The call's own function is
- * no place for a hook: it returns after mmap_lock was dropped.
+/**
+ * massif_task_in_mremap() - as massif_task_in_any_mremap(), for a call that grows a mapping, in place if
+ * possible.
+ *
+ * The kernel's function for mremap() cannot be hooked instead: it returns after mmap_lock was dropped.
+ *
+ * Return: false if current is in no such call.
  */
 bool massif_task_in_mremap(struct massif_mremap *call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads, their registers and system calls: what differs between kernels and architectures. */
+/* Differences between kernels and architectures in threads, their registers and system calls. */
 #ifndef MASSIF_COMPAT_TASK_H
 #define MASSIF_COMPAT_TASK_H
 
@@ -11,29 +11,32 @@ struct mm_struct;
 struct pt_regs;
 struct user_namespace;
 
-/* A call of mremap. Lengths in bytes, page-aligned. */
+/* The arguments of an mremap() call. Lengths are in bytes, page-aligned. */
 struct massif_mremap {
 	unsigned long addr;
 	unsigned long old_len;
 	unsigned long new_len;
 	unsigned long flags;
-	unsigned long new_addr;		/* with MREMAP_FIXED */
+	unsigned long new_addr;		/* valid with MREMAP_FIXED */
 };
 
-/* In execve the saved user registers are those of the program that is going away. */
+/* During execve() the saved user registers are those of the old program. */
 static inline bool massif_task_in_exec(struct task_struct *task)
 {
 	return task->in_execve;
 }
 
-/* Since 6.4 for all that the kernel makes out of a program's thread: io_uring's, vhost's. */
+/*
+ * Kernel threads, and workers that the kernel makes out of a program's threads: io_uring's, and since 6.4
+ * vhost's.
+ */
 #ifdef PF_USER_WORKER
 #define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
 #else
 #define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER)
 #endif
 
-/* Will this thread go back to user mode, with registers that say what it did there? */
+/* True if the thread will return to user mode, so its saved registers show what it did there. */
 static inline bool massif_task_has_user(struct task_struct *task)
 {
 	return !(task->flags & (MASSIF_PF_WORKER | PF_EXITING));
@@ -46,13 +49,13 @@ bool massif_task_in_mremap(struct massif_mremap *call);
 bool massif_task_in_any_mremap(struct massif_mremap *call);
 bool massif_task_in_free_mmap(void);
 
-/* What STACK records say about this architecture. */
+/* The architecture and its registers, for STACK records. */
 extern const u32 massif_task_arch;
 extern const u32 massif_task_nr_regs;
 bool massif_task_regs(struct pt_regs *regs, u64 *out);
 size_t massif_task_reg_offset(u32 reg);
 
-/* Is it a 64-bit thread, that is one whose registers massif_task_regs can give? */
+/* True for a 64-bit thread, whose registers massif_task_regs() can give. */
 static inline bool massif_task_native(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64

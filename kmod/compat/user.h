@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Words of user memory, compared where they lie. */
+/* Compares words in user memory without copying them. */
 #ifndef MASSIF_COMPAT_USER_H
 #define MASSIF_COMPAT_USER_H
 
@@ -7,12 +7,12 @@
 #include <asm/asm.h>
 
 /*
- * Goes to differs if the word at addr is not value, or cannot be read. Within user_access_begin() and
- * _end(), with page faults disabled.
+ * Jumps to differs if the word at addr is not value or cannot be read. For use between user_access_begin()
+ * and user_access_end(), with page faults disabled.
  *
- * With unsafe_get_user() the compiler brings each word into a register of its own choice and, where it
- * cannot tell a result and a jump from one another (gcc before 13), tests an error code besides: six
- * to ten instructions for what three can do.
+ * With unsafe_get_user(), the compiler loads each word into a register. gcc before 13 cannot combine a result
+ * and a jump in one asm statement, and tests an error code as well. That makes six to ten instructions
+ * instead of three.
  */
 #ifdef CONFIG_X86_64
 #define massif_user_word_check(addr, value, differs)				\

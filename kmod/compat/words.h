@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Copies of whole words. */
+/* Copies whole words. */
 #ifndef MASSIF_COMPAT_WORDS_H
 #define MASSIF_COMPAT_WORDS_H
 
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* bytes is a multiple of 8, mostly some hundred: memcpy() spends more on finding out how. */
+/*
+ * Copies bytes, a multiple of 8 and mostly some hundred. memcpy() would spend more time on choosing a method.
+ */
 static inline void massif_copy_words(void *to, const void *from, size_t bytes)
 {
 #ifdef CONFIG_X86_64

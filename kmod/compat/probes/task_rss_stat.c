@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads collect up to 64 pages before they add them to the mm's counters (before 6.2).
+// Threads collect up to 64 pages before they add them to the counters of the address space (before 6.2).
 #include <linux/sched.h>
 
 int probe(struct task_struct *task);
