@@ -9,7 +9,7 @@
 #include "dwarf.h"
 
 struct mf_cie {
-	struct mf_dwarf program; /* its instructions */
+	struct mf_dwarf program; /* the CIE's own instructions */
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t return_register;

@@ -11,8 +11,8 @@
 
 enum mf_frame_undone {
 	MF_FRAME_DONE,
-	MF_FRAME_END,  /* it has no caller */
-	MF_FRAME_LOST, /* it has no rules, or they cannot be evaluated */
+	MF_FRAME_END,  /* the frame has no caller */
+	MF_FRAME_LOST, /* the frame has no rules, or they cannot be evaluated */
 };
 
 /*

@@ -53,7 +53,7 @@ struct mf_elf_file {
 	unsigned int n_segments;
 	uint64_t table_header, table_entries; /* link-time addresses; 0: no table */
 	uint64_t n_entries;
-	struct mf_cfi cfi; /* bytes is NULL: none */
+	struct mf_cfi cfi; /* rules built by mf_elf_file_cfi(); none if its bytes are NULL */
 	bool cfi_tried;
 	uint64_t entry;
 	uint8_t build_id[MF_BUILD_ID_MAX];

@@ -16,10 +16,10 @@ struct mf_elf_map {
 	uint64_t bias; /* address in @memory - link-time address */
 	void *memory;
 	size_t size;
-	int fd; /* the file, still open */
+	int fd; /* descriptor of the file, which stays open */
 	int n_code;
 	struct mf_elf_map_part {
-		uint64_t offset, size; /* in the file */
+		uint64_t offset, size; /* position and size in the file */
 	} code[MF_ELFMAP_CODE_MAX]; /* readable and executable segments */
 };
 

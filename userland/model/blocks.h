@@ -13,7 +13,7 @@ struct mf_block {
 	uint64_t address;
 	uint64_t size;	   /* bytes requested */
 	uint64_t capacity; /* bytes usable in the model, at least size */
-	uint32_t context;  /* never MF_CONTEXT_NONE */
+	uint32_t context;  /* context that allocated the block, never MF_CONTEXT_NONE */
 };
 
 /*

@@ -8,7 +8,7 @@
 void mf_objects_init(struct mf_store *store)
 {
 	store->header->n_objects = 1;
-	store->header->n_string_bytes = 1; /* string 0 is empty */
+	store->header->n_string_bytes = 1; /* string 0 is the empty string */
 }
 
 /* Returns the record of @number, or NULL if that is not a valid object. */

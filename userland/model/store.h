@@ -32,8 +32,8 @@ enum mf_region_id {
 	MF_REGION_CONTEXT_BYTES,  /* struct mf_cell[][]: live bytes of each context, see trie.h */
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: node of the innermost frame of each context */
 	MF_REGION_CAPTURES,	  /* struct mf_chunk[], see tree_version.h */
-	MF_REGION_BLOCK_DIRECTORY, /* uint32_t[], see blocks.c */
-	MF_REGION_BLOCK_LEAVES,	  /* uint64_t[][], see blocks.c */
+	MF_REGION_BLOCK_DIRECTORY, /* directory of the table of blocks: uint32_t[], see blocks.c */
+	MF_REGION_BLOCK_LEAVES,	  /* leaves of the table of blocks: uint64_t[][], see blocks.c */
 	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[], see blocks.c */
 	MF_REGION_OBJECTS,	  /* struct mf_object_record[], see objects.h */
 	MF_REGION_STRINGS,	  /* paths of the objects */
@@ -53,7 +53,7 @@ enum mf_region_id {
 
 struct mf_region {
 	uint64_t offset; /* in the file, in bytes; a multiple of the page size */
-	uint64_t size;	 /* reserved bytes */
+	uint64_t size;	 /* bytes that are reserved for the region */
 };
 
 /* Bits that say what ran out, so that the profile stopped growing before the program ended. */
@@ -120,8 +120,8 @@ struct mf_store_header {
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
-	uint32_t went_on;	    /* forks after which the program went on without waiting for the aggregator's
-				     * copy; see fork.c */
+	uint32_t went_on;	    /* forks after which the program continued although MF_JOIN_GO_ON failed; see
+				     * fork.c */
 
 	/* The program's own allocation functions; see preload/patch/takeover.h. */
 	uint32_t has_somalloc;	  /* patch only those in objects whose names match somalloc */

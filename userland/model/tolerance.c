@@ -16,7 +16,7 @@
 
 /* The value mantissa * 2^exponent. */
 struct number {
-	uint64_t mantissa; /* below 2^53 */
+	uint64_t mantissa; /* an integer below 2^53 */
 	int exponent;
 };
 

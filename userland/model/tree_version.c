@@ -12,7 +12,7 @@
 /* One event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* Chunks in use before the first pruning. */
+/* Chunks that may be in use before unneeded ones are looked for. */
 #define FEW_CHUNKS 32u
 
 /* Chunks, 64 MiB, that may be added while a reader needs all records to stay where they are. */
@@ -143,7 +143,10 @@ static void prune(struct mf_store *store, bool urgent)
 	prune_shard(store, mf_tally_of(store, 0), captures, n);
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
-	/* Prune again after this many more chunks, so that the work is proportional to the records written. */
+	/*
+	 * The next pruning is due when there are half as many chunks again, so that the work is proportional to the
+	 * records written.
+	 */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
 	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);
 }

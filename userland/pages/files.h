@@ -24,7 +24,7 @@ struct mf_file {
 
 struct mf_files {
 	struct mf_held *held, *own; /* own is the table made here if the caller gave none */
-	struct mf_file *files; /* [0] is unused */
+	struct mf_file *files; /* indexed by number; [0] is unused */
 	uint32_t count, max;
 	uint32_t *table; /* hash table of numbers; 0: free slot */
 	uint32_t table_bits;

@@ -15,7 +15,7 @@
 
 struct stack {
 	uint64_t pc, sp;
-	uint32_t words; /* index of its first word */
+	uint32_t words; /* index of the stack's first word in words */
 	uint32_t n_regs, n_slots;
 	uint32_t next; /* number of the next stack in the hash chain */
 	uint32_t context;
@@ -31,7 +31,7 @@ struct mf_stack_cache {
 	uint32_t n_words, max_words;
 	uint32_t *table; /* hash table of this epoch: first number of each chain */
 	uint32_t table_bits;
-	uint32_t n_current; /* stacks of this epoch */
+	uint32_t n_current; /* number of stacks of this epoch */
 	uint32_t epoch;
 	uint32_t fresh; /* numbers below this are stale */
 };

@@ -35,8 +35,8 @@ uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_s
 		      const struct mf_trace *trace, uint32_t context);
 
 /*
- * Drops all stacks, because code has changed. Numbers given out before become stale: the module drops its stacks as
- * well, so a record with such a number was written too early to be trusted.
+ * Drops all stacks, because code has changed. Numbers given out before become stale. The module drops its stacks on the
+ * same changes of code, so a stale number in a record does not count.
  */
 void mf_stack_cache_flush(struct mf_stack_cache *known);
 

@@ -52,7 +52,7 @@ struct mf_target {
 	struct mf_target *next; /* next target in the session's table */
 	struct mf_target_common *common;
 	uint32_t number;  /* number by which the module calls the target */
-	uint64_t seen_ns; /* time of its last record */
+	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
 	struct mf_context_filter *judge; /* decides which contexts count; NULL: all do */
 	struct mf_unwinder *unwinder; /* created with the first stack */

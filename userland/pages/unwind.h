@@ -25,7 +25,7 @@
 struct mf_user_stack {
 	const uint64_t *regs; /* indexed by DWARF number; the last is the instruction pointer */
 	uint32_t n_regs;
-	uint64_t sp; /* address of the first byte */
+	uint64_t sp; /* address of the first of the bytes */
 	const uint8_t *bytes;
 	uint64_t n_bytes;
 	bool at_limit; /* the bytes end at the size limit of copies, not at the end of the stack */
@@ -36,7 +36,7 @@ enum mf_unwind_end {
 	MF_UNWIND_OUTERMOST, /* as the unwind rules say: at _start or a thread's first function */
 	MF_UNWIND_CUT,	     /* the caller's frame is not in the copy */
 	MF_UNWIND_NO_RULES,  /* code has no unwind rules, and its frame pointers lead nowhere */
-	MF_UNWIND_FULL,	     /* @max frames were found */
+	MF_UNWIND_FULL,	     /* as many frames were found as requested */
 };
 
 /* A call chain, innermost frame first. */

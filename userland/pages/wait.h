@@ -37,7 +37,7 @@ struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, ui
 /* Drops one event's reference; the last one frees the entry. */
 void mf_wait_release(struct mf_target *target, struct mf_stack_wait *wait);
 
-/* Returns the number of the stack copy that thread @tid's present system call is waiting for; 0: none. */
+/* Returns the number of the stack copy of the system call that thread @tid is in, if it has not arrived; 0: none. */
 uint32_t mf_wait_open_capture(const struct mf_target *target, uint32_t tid);
 
 /*

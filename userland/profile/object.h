@@ -16,7 +16,7 @@ enum mf_object_kind {
 
 #define MF_BUILD_ID_MAX 20
 
-struct mf_held_file; /* held.h */
+struct mf_held_file; /* defined in base/held.h */
 
 /* One mapped object. Object 0 of every table is the unknown one. The strings belong to the table's owner. */
 struct mf_object {

@@ -11,9 +11,9 @@
 #include "object.h"
 
 enum mf_time_unit {
-	MF_TIME_INSTRUCTIONS, /* "i" */
-	MF_TIME_MS,	      /* "ms" */
-	MF_TIME_BYTES,	      /* "B" */
+	MF_TIME_INSTRUCTIONS, /* printed as "i" */
+	MF_TIME_MS,	      /* printed as "ms" */
+	MF_TIME_BYTES,	      /* printed as "B" */
 };
 
 /* A captured stack, innermost frame first, before it is filtered by function names. */

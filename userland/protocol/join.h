@@ -26,8 +26,8 @@
 
 #define MF_JOIN_SECRET_DIGITS 32u
 #define MF_JOIN_NAME_MAX      64u
-#define MF_JOIN_PATH_MAX      4096u  /* longer ones are truncated */
-#define MF_JOIN_ARGS_MAX      65536u /* longer ones are truncated; then the last byte is not NUL */
+#define MF_JOIN_PATH_MAX      4096u  /* longer paths are truncated */
+#define MF_JOIN_ARGS_MAX      65536u /* longer arguments are truncated; then their last byte is not NUL */
 #define MF_JOIN_FDS	      2
 
 enum mf_join_verb {
@@ -52,7 +52,7 @@ enum mf_join_verb {
 struct mf_join_request {
 	uint32_t magic;
 	uint32_t verb; /* enum mf_join_verb */
-	uint32_t path_bytes, args_bytes; /* of the text that follows */
+	uint32_t path_bytes, args_bytes; /* sizes of the text that follows */
 	char secret[MF_JOIN_SECRET_DIGITS];
 };
 

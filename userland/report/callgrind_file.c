@@ -51,8 +51,8 @@ struct callgrind {
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	struct mf_frames *frames;
-	struct mf_index index; /* (path, frame) -> path */
-	struct path *paths;    /* [0] is the empty path */
+	struct mf_index index; /* paths by (parent path, frame) */
+	struct path *paths;    /* the path [0] is the empty one */
 	uint32_t n_paths, room_paths;
 	uint32_t *order; /* paths that are complete stacks, in the order in which they were first seen */
 	uint32_t n_order;

@@ -12,7 +12,7 @@
 #include "filter.h"
 #include "frames.h"
 
-#define FRAMES_MAX 512u /* more than any stack has */
+#define FRAMES_MAX 512u /* more frames than any stack has */
 
 struct mf_context_filter {
 	const struct mf_store *store;

@@ -18,7 +18,7 @@ struct mf_frames {
 	size_t n_objects;
 	struct mf_frame *list;
 	uint32_t count, room;
-	struct mf_index index; /* (pc, object) -> number */
+	struct mf_index index; /* numbers of frames by (pc, object) */
 	struct last {
 		struct mf_frame frame;
 		uint32_t next; /* number of the frame plus one; 0: none */

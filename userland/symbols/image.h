@@ -15,7 +15,7 @@
 typedef int mf_image_opening(void *opener, const struct mf_opener_request *request);
 
 struct mf_image {
-	int fd, debug_fd; /* -1: none */
+	int fd, debug_fd; /* descriptors; -1: none */
 	void *memory;	  /* a copy of the vdso, or NULL */
 	Elf *elf;	  /* NULL: there is no such file, or it is not the one that was mapped */
 	const char *why;  /* why names are lost; NULL: they are not, or the object can have none */

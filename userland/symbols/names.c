@@ -18,7 +18,7 @@
 
 struct mf_names_file {
 	struct mf_names_file *next;
-	struct mf_object object; /* its path is owned */
+	struct mf_object object; /* the object, with a path that is owned here */
 	struct mf_names_answer *answers; /* hash table, open addressing; address 0: free */
 	size_t n_answers, room; /* room: a power of two, or 0 */
 	struct mf_namefile *saved; /* from earlier runs; answers that were looked up are also in answers */

@@ -29,7 +29,7 @@ struct mf_parser {
 	struct mf_parser_options options;
 	struct mf_opener opener;
 	struct mf_parser_state state;
-	char why[128]; /* text of state.why */
+	char why[128]; /* memory for state.why */
 	int64_t left_ms; /* what is left of the time limit */
 	pid_t pid;     /* process id of the child; 0: no child */
 	int socket;

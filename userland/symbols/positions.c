@@ -22,7 +22,7 @@ struct unit {
 	struct unit *next;
 	Dwarf_Off offset;	    /* offset of the unit's first entry */
 	Dwarf_Die die, code;	    /* code: the entry with the functions, which differs for split DWARF */
-	struct mf_ranges functions; /* values: offsets of entries */
+	struct mf_ranges functions; /* values are offsets of the functions' entries */
 	bool functions_known, functions_deep;
 	Dwarf_Lines *lines;
 	size_t n_lines;
@@ -36,7 +36,7 @@ struct unit {
 struct mf_positions {
 	Dwarf *dwarf;
 	Dwarf_Aranges *aranges; /* index in .debug_aranges; NULL: none */
-	struct mf_ranges units; /* values: offsets of units' first entries */
+	struct mf_ranges units; /* values are offsets of the units' first entries */
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
 	size_t weight; /* bytes of .debug_info read */

@@ -28,7 +28,7 @@
 /* One file, shared by all objects mapped from it. */
 struct module {
 	struct module *next;
-	const struct mf_object *object; /* one of these objects */
+	const struct mf_object *object; /* one of the objects mapped from the file */
 	struct mf_names_file *known; /* names kept for this file; NULL: none are */
 	struct mf_parser *parser; /* NULL: not used yet, or memory ran out */
 	bool told_open, told_lost; /* what was reported of the parser's state */

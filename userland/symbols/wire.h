@@ -17,7 +17,7 @@
 
 enum mf_wire_kind {
 	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were opened or tried */
-	MF_WIRE_ANSWER,	    /* mf_wire_put_answer() */
+	MF_WIRE_ANSWER,	    /* an answer, encoded by mf_wire_put_answer() */
 	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused end of name; the sender waits for a
 			     * descriptor */
 };
@@ -31,7 +31,7 @@ struct mf_wire_head {
 struct mf_wire_opened {
 	uint32_t confined; /* rights that the child gave up, MF_CONFINED_* */
 	uint32_t readable; /* 0: the file does not exist or is not the one that was mapped */
-	uint32_t shares;   /* as in struct mf_image */
+	uint32_t shares;   /* some names are in a third file, as in struct mf_image */
 	char why[116];	   /* why names are lost; empty: they are not */
 };
 
