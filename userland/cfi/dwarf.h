@@ -16,6 +16,7 @@ struct mf_dwarf {
 	bool overrun;
 };
 
+/* Read a little-endian number of @size bytes (at most 8), or one in DWARF's LEB128 encoding. */
 uint64_t mf_dwarf_fixed(struct mf_dwarf *reader, size_t size);
 uint64_t mf_dwarf_uleb(struct mf_dwarf *reader);
 int64_t mf_dwarf_sleb(struct mf_dwarf *reader);

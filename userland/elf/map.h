@@ -31,6 +31,8 @@ int mf_elf_map_open(struct mf_elf_map *map, const struct mf_object *object);
 
 /* Like mf_elf_map_open(), for the file @fd, a descriptor that is taken over, or -errno. */
 int mf_elf_map_read(struct mf_elf_map *map, const struct mf_object *object, int fd);
+
+/* Closes the file and unmaps the memory. */
 void mf_elf_map_close(struct mf_elf_map *map);
 
 /*

@@ -55,6 +55,8 @@ bool mf_filter_client_ask(struct mf_store *store, uint32_t context);
 
 /* In the filter server: returns the next context asked about, or 0 if there is none within @timeout_ms. */
 uint32_t mf_filter_client_wait(struct mf_store *store, int timeout_ms);
+
+/* In the filter server: answers the present question and wakes the program. */
 void mf_filter_client_answer(struct mf_store *store, enum mf_answer answer);
 
 #endif

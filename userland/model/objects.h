@@ -34,6 +34,7 @@ struct mf_object_record {
 /* Number of no object, or of an unknown one. */
 #define MF_OBJECT_NONE 0u
 
+/* Initialises the table of a new store. */
 void mf_objects_init(struct mf_store *store);
 
 static inline struct mf_object_record *mf_objects_record(const struct mf_store *store,

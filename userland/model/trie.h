@@ -48,6 +48,7 @@ static inline struct mf_node *mf_trie_node(const struct mf_store *store, uint32_
 	return (struct mf_node *)store->regions[MF_REGION_NODES] + node;
 }
 
+/* Initialises the trie of a new store, with the root as its only node. */
 void mf_trie_init(struct mf_store *store);
 
 /* Returns the child of @parent for @frame, made if new; UINT32_MAX if the store is full. */

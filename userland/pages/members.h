@@ -18,6 +18,8 @@ void mf_members_deinit(struct mf_members *members);
 /* Adds @pid. Returns 0, also if it was added before, or -ENOMEM. */
 int mf_members_add(struct mf_members *members, pid_t pid);
 void mf_members_remove(struct mf_members *members, pid_t pid);
+
+/* Returns whether @pid is a member. */
 bool mf_members_has(const struct mf_members *members, pid_t pid);
 
 #endif

@@ -69,6 +69,7 @@ struct mf_resident {
 	struct mf_page_list moving;
 };
 
+/* Initialises @resident, empty. @accounting must outlive it; for @both see the field. */
 void mf_resident_init(struct mf_resident *resident, struct mf_accounting *accounting, bool both);
 void mf_resident_deinit(struct mf_resident *resident);
 

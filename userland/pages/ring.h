@@ -53,6 +53,7 @@ int mf_ring_attach(struct mf_ring *ring, const struct massif_control *control,
 /* Call in a forked child of this process that reads the ring in place of its parent. Returns 0 or -errno. */
 int mf_ring_forked(struct mf_ring *ring, struct mf_error *err);
 
+/* Unmaps and closes the ring, which ends the session. */
 void mf_ring_close(struct mf_ring *ring);
 
 /*

@@ -43,6 +43,7 @@ int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
 int mf_collect_objects(const struct mf_store *store, struct mf_collection *collection,
 		       struct mf_error *err);
 
+/* Frees the memory of the collection, but not the store. */
 void mf_collection_release(struct mf_collection *collection);
 
 #endif

@@ -75,6 +75,7 @@ struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *o
 /* Returns the record of @address, or NULL if the file has none. */
 const struct mf_namefile_record *mf_namefile_find(const struct mf_namefile *file, uint64_t address);
 
+/* Returns position @n of @record, below its count. */
 const struct mf_namefile_position *mf_namefile_position(const struct mf_namefile *file,
 							const struct mf_namefile_record *record,
 							uint32_t n);

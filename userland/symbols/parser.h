@@ -48,6 +48,8 @@ void mf_parser_destroy(struct mf_parser *parser); /* NULL is allowed */
 
 /* Ends the child process. The next question starts another one. */
 void mf_parser_rest(struct mf_parser *parser);
+
+/* Returns whether no child process is running. */
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
 /* Called with the answer to question @number. @state is valid then. */
@@ -59,6 +61,7 @@ typedef void mf_parser_hear(void *data, size_t number, const struct mf_reader_an
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
 		   mf_parser_hear *hear, void *data);
 
+/* Returns the present state; it belongs to the parser. */
 const struct mf_parser_state *mf_parser_state(const struct mf_parser *parser);
 
 /*

@@ -53,6 +53,7 @@ void mf_reader_destroy(struct mf_reader *reader); /* NULL is allowed */
 /* Returns the files that were opened. */
 const struct mf_image *mf_reader_image(const struct mf_reader *reader);
 
+/* Answers @question. Whatever is unknown is NULL or 0 in @answer. */
 void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *question,
 		    struct mf_reader_answer *answer);
 

@@ -48,9 +48,11 @@ struct mf_wire_buffer {
 	bool failed; /* memory ran out or the message is too long: do not use the bytes */
 };
 
+/* Appends @size bytes. On failure @buffer->failed is set. */
 void mf_wire_put(struct mf_wire_buffer *buffer, const void *bytes, size_t size);
 void mf_wire_deinit(struct mf_wire_buffer *buffer);
 
+/* Appends the encoded @answer. On failure @buffer->failed is set. */
 void mf_wire_put_answer(struct mf_wire_buffer *buffer, const struct mf_reader_answer *answer);
 
 /*
