@@ -10,8 +10,8 @@
 /*
  * Each chunk is twice as large as the one before. The first is small, because there may be a thousand small libraries.
  */
-#define CHUNK_FIRST 512u
-#define CHUNK_MAX   65536u
+#define CHUNK_FIRST   512u
+#define CHUNK_LARGEST 65536u
 
 struct mf_arena_chunk {
 	struct mf_arena_chunk *next;
@@ -28,8 +28,8 @@ void *mf_arena_alloc(struct mf_arena *arena, size_t size)
 	if (!chunk || chunk->size - chunk->used < size) {
 		size_t room = chunk ? chunk->size * 2 : CHUNK_FIRST;
 
-		if (room > CHUNK_MAX)
-			room = CHUNK_MAX;
+		if (room > CHUNK_LARGEST)
+			room = CHUNK_LARGEST;
 		if (room < size)
 			room = size;
 		chunk = calloc(1, sizeof(*chunk) + room);
