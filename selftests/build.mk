@@ -3,10 +3,10 @@
 #
 # A file is a test: selftests/host/NAME.c runs on this machine, selftests/guest/NAME.c as root in
 # the guest, selftests/targets/NAME.c or .cc is a program to profile; targets/libNAME.c becomes
-# a shared object. What a test needs beyond its own file stands in NAME.mk beside it:
-#	$(O)/selftests/host/NAME: objects-and-archives
+# a shared object. A test is linked with what it uses of selftests/lib, massif-ctl and libmassif; what
+# else it needs stands in host/build.mk, and how a target is compiled, if not with -g -O1, in targets/build.mk:
 #	LDLIBS-NAME := -lfoo
-#	CFLAGS-NAME := ...	(a target's flags, instead of -g -O1)
+#	CFLAGS-NAME := ...
 
 HOST_TESTS  := $(patsubst %.c,$(O)/%,$(wildcard selftests/host/*.c))
 GUEST_TESTS := $(patsubst %.c,$(O)/%,$(wildcard selftests/guest/*.c))
@@ -17,16 +17,17 @@ TESTS_ALL   := $(HOST_TESTS) $(GUEST_TESTS) $(TARGET_LIBS) $(TARGETS_C) $(TARGET
 
 KSELFTEST := $(O)/kselftest/kselftest_harness.h
 
-MK_FILES  := $(wildcard selftests/host/*.mk selftests/guest/*.mk selftests/targets/*.mk)
+include selftests/host/build.mk selftests/targets/build.mk
 
--include $(MK_FILES)
+# What these say of a test is obeyed again when they change.
+$(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): selftests/host/build.mk
+$(TARGET_LIBS) $(TARGETS_C) $(TARGETS_CC): selftests/targets/build.mk
 
-# What a .mk says of a test, or of others by their names, is built again when the .mk changes.
-MK_NAMES := $(shell awk '{ n = split(FILENAME, part, "/"); print substr(part[n], 1, length(part[n]) - 3) ":" FILENAME } \
-	/^(CFLAGS|LDLIBS)-/ { sub(/^[A-Z]*-/, ""); sub(/[ :=].*/, ""); print $$0 ":" FILENAME }' $(MK_FILES) | sort -u)
-mk_users  = $(filter %/$1 %/$1.so %/$1.o,$(TESTS_ALL) $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o))
-mk_rule   = $(if $1,$(eval $1: $2))
-$(foreach pair,$(MK_NAMES),$(call mk_rule,$(call mk_users,$(firstword $(subst :, ,$(pair)))),$(lastword $(subst :, ,$(pair)))))
+TEST_LIBS := $(O)/selftests/lib/lib.a $(O)/libmassif-ctl.a $(O)/libmassif.a
+
+$(O)/selftests/lib/lib.a: $(patsubst %.c,$(O)/%.o,$(wildcard selftests/lib/*.c))
+	@rm -f $@
+	$(AR) rcs $@ $^
 
 $(KSELFTEST):
 	selftests/tools/fetch-kselftest.sh $(@D)
@@ -37,8 +38,10 @@ $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): MF_CFLAGS += -isystem $(O)/kselftest -
 $(HOST_TESTS:%=%.o) $(GUEST_TESTS:%=%.o): | $(KSELFTEST)
 $(GUEST_TESTS:%=%.o): MF_CFLAGS += -include selftests/lib/patience.h -include selftests/lib/cases.h
 
-$(HOST_TESTS) $(GUEST_TESTS): %: %.o
-	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS-$(@F))
+# A test's own objects first: what they define is not taken from the archives.
+$(HOST_TESTS) $(GUEST_TESTS): %: %.o $(TEST_LIBS)
+	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TEST_LIBS) \
+		$(LDLIBS-$(@F)) -Wl,--as-needed $(LIBMASSIF_LIBS)
 
 target_flags = $(or $(CFLAGS-$(basename $(@F))),-g -O1) -MMD -MP -MF $@.d -MT $@
 

@@ -11,9 +11,12 @@ $(LIBMASSIF): $(LIBMASSIF_SRCS:%.c=$(O)/%.o)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-ifneq ($(CTL_SRCS),)
+# All of massif-ctl but its main(): for tests of its parts.
+$(O)/libmassif-ctl.a: $(patsubst %.c,$(O)/%.o,$(filter-out userland/ctl/main.c,$(CTL_SRCS)))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
 $(O)/massif-ctl: $(CTL_SRCS:%.c=$(O)/%.o) $(LIBMASSIF)
 	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $^ $(LIBMASSIF_LIBS)
 
 ALL += $(O)/massif-ctl
-endif

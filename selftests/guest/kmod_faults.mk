@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/guest/kmod_faults: $(addprefix $(O)/selftests/lib/,kmod_session.o kmod_model.o kmod_module.o)

@@ -1,4 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/guest/pages_hidden: $(O)/selftests/lib/ctl_run.o
-# The harness's FIXTURE_SETUP defines functions that nothing declares.
-$(O)/selftests/guest/pages_hidden.o: MF_CFLAGS += -Wno-missing-prototypes

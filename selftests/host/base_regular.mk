@@ -1,3 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/base_regular: $(addprefix $(O)/userland/,base/regular.o base/held.o)
-LDLIBS-base_regular := -lpthread

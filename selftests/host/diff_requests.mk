@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/diff_requests: $(O)/selftests/lib/diff_run.o $(O)/selftests/lib/diff_end.o $(O)/selftests/lib/ctl_run.o

@@ -1,4 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/ends_line: $(O)/selftests/lib/ctl_run.o
-# The harness's FIXTURE_SETUP defines functions that nothing declares.
-$(O)/selftests/host/ends_line.o: MF_CFLAGS += -Wno-missing-prototypes

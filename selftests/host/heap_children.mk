@@ -1,4 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/heap_children: $(O)/selftests/lib/ctl_run.o $(O)/selftests/lib/diff_end.o $(O)/selftests/lib/massif_text.o
-# The harness's FIXTURE_SETUP defines functions that nothing declares.
-$(O)/selftests/host/heap_children.o: MF_CFLAGS += -Wno-missing-prototypes

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-$(O)/selftests/host/unwind_frame: $(O)/selftests/lib/unwind_object.o $(O)/libmassif.a

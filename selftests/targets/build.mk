@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0
+# How the programs to profile are built, where that is not "-g -O1" and no library: flags and libraries of each.
+
+CFLAGS-churn := -g -O1
+LDLIBS-churn := -lpthread
+LDLIBS-ctl_orphan := -lpthread
+CFLAGS-ctl_static := -O1 -static
+CFLAGS-ctl_static_waits := -O1 -static
+# The calls must be made as they stand.
+CFLAGS-diff_calls := -g -O1 -fno-builtin -D_GNU_SOURCE -Wno-alloc-size-larger-than -Wno-use-after-free
+CFLAGS-diff_ends := -g -O0 -D_GNU_SOURCE
+LDLIBS-diff_ends := -lpthread
+CFLAGS-diff_frames := -g -O2 -fno-builtin -D_GNU_SOURCE
+CFLAGS-diff_frames_bare := -O2 -fno-builtin -D_GNU_SOURCE
+CFLAGS-diff_frames_old := -gdwarf-4 -gz -O3 -fno-builtin -D_GNU_SOURCE -no-pie
+CFLAGS-diff_ignored := -g -O1 -fno-builtin -fno-optimize-sibling-calls
+CFLAGS-diff_library := -g -O0 -D_GNU_SOURCE
+LDLIBS-diff_library := -lpthread
+CFLAGS-diff_new := -g -O1 -std=c++17 -fno-builtin
+CFLAGS-diff_new_fast := -g -O2 -std=c++17
+# Every function has a frame of its own.
+CFLAGS-diff_places := -g -O1 -fno-builtin -fno-optimize-sibling-calls
+CFLAGS-diff_requests := -g -O1 -D_GNU_SOURCE -Wno-use-after-free
+LDLIBS-diff_requests := -lpthread
+# The calls must be made as they stand.
+CFLAGS-diff_shapes := -g -O0 -fno-builtin
+CFLAGS-diff_stripped := -O2 -s
+LDLIBS-ends := -lpthread
+CFLAGS-heap_ask := -g -O1 -Wl,--build-id=0x6d61737369662061736b
+CFLAGS-heap_ask_nothing := $(CFLAGS-heap_ask)
+# The functions must be called as they stand.
+CFLAGS-heap_calls := -g -O0 -std=c++17 -fno-builtin
+CFLAGS-heap_children := -g -O1 -D_GNU_SOURCE
+LDLIBS-heap_children := -lpthread
+CFLAGS-heap_counted := -g -O1 -D_GNU_SOURCE
+LDLIBS-heap_counted := -lpthread
+# Above the stack pointer nothing is kept when flags are pushed by hand.
+CFLAGS-heap_deferred := -g -O1 -mno-red-zone
+CFLAGS-heap_depth := -g -O1 -D_GNU_SOURCE -fno-builtin -Wl,-z,now
+LDLIBS-heap_depth := -lpthread
+CFLAGS-heap_far_stack := -g -O1 -fno-optimize-sibling-calls -fno-ipa-cp
+CFLAGS-heap_guess := -g -O1 -D_GNU_SOURCE
+LDLIBS-heap_guess := -lpthread
+CFLAGS-heap_limits := -g -O1 -D_GNU_SOURCE
+LDLIBS-heap_limits := -lpthread
+CFLAGS-heap_links := -g -O1 -D_GNU_SOURCE -fomit-frame-pointer
+CFLAGS-heap_load_many := -g -O1 -D_GNU_SOURCE
+# The frame pointer is the same each time that main calls.
+CFLAGS-heap_made_code := -g -O1 -D_GNU_SOURCE -fno-builtin -fno-omit-frame-pointer
+# Its assembly changes the stack pointer, which is then not what the caller is found by.
+CFLAGS-heap_misaligned := -g -O1 -fno-builtin -fno-omit-frame-pointer
+CFLAGS-heap_no_id := -g -O1 -Wl,--build-id=none
+LDLIBS-heap_no_id := $(LDLIBS-heap_stacks)
+CFLAGS-heap_no_index := -g -O2 -fomit-frame-pointer -D_GNU_SOURCE -Wl,--no-eh-frame-hdr
+LDLIBS-heap_no_index := -lpthread
+# The functions must be called as they stand.
+CFLAGS-heap_operators := -g -O0 -std=c++17 -fno-builtin -Wno-alloc-size-larger-than
+CFLAGS-heap_own_calls := -g -O1 -D_GNU_SOURCE -fno-builtin
+LDLIBS-heap_own_calls := -rdynamic -lpthread
+# The compiler must not think that it knows what malloc_usable_size says.
+CFLAGS-heap_real_sizes := -g -O1 -fno-builtin
+LDLIBS-heap_replay := -lpthread
+# The same with constants and code in one segment.
+CFLAGS-heap_requests := -g -O1 -D_GNU_SOURCE -I.
+LDLIBS-heap_requests := -lpthread
+CFLAGS-heap_requests_mixed := $(CFLAGS-heap_requests) -Wl,-z,noseparate-code
+LDLIBS-heap_requests_mixed := -lpthread
+CFLAGS-libheap_requests := -g -O1 -D_GNU_SOURCE -Wl,-z,noseparate-code
+# The dynamic linker takes three KiB to look a function up at its first call.
+LDLIBS-heap_small_stacks := -Wl,-z,now -lpthread
+# The linker is to be gold: it gives functions that call others without split stacks more room.
+CFLAGS-heap_split_stack := -g -O0 -D_GNU_SOURCE -fsplit-stack -fcf-protection=none
+LDLIBS-heap_split_stack := -fuse-ld=gold
+LDLIBS-heap_storm := -lpthread
+LDLIBS-heap_threads := -lpthread
+CFLAGS-heap_verify_where := -g -O1 -D_GNU_SOURCE
+LDLIBS-heap_verify_where := -lpthread
+LDLIBS-heap_weather := -lpthread -ldl
+CFLAGS-heap_weather := -I. -g -O1 -fno-builtin -D_GNU_SOURCE
+LDLIBS-heap_xtree := -lpthread
+CFLAGS-libheap_no_index := -g -O2 -fomit-frame-pointer -Wl,--no-eh-frame-hdr
+# The start files, and procedure linkage tables, would have the first FDE, before all code.
+CFLAGS-libheap_no_rules := -g -O1 -nostartfiles
+CFLAGS-libown_bound := -g -O1 -fno-builtin -Wl,-Bsymbolic
+CFLAGS-libown_chosen := -g -O1 -fno-builtin -Wl,-Bsymbolic
+CFLAGS-libown_jumps := -g -O1 -fno-builtin
+CFLAGS-libown_library := -g -O1 -fno-builtin
+CFLAGS-libown_none := -g -O1 -fno-builtin
+CFLAGS-libown_others := -g -O1 -fno-builtin
+CFLAGS-libown_versions := -g -O1 -fno-builtin -Wl,--version-script=selftests/targets/libown_versions.map
+CFLAGS-libpages_debug_frame := -g -O1 -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer
+CFLAGS-libpages_compressed := $(CFLAGS-libpages_debug_frame) -gz=zlib
+CFLAGS-libpages_no_table := -g0 -O1 -fomit-frame-pointer -Wl,--no-eh-frame-hdr
+CFLAGS-own_deep := -g -O1 -fno-builtin -D_GNU_SOURCE
+CFLAGS-own_direct := -g -O1 -std=c++17
+CFLAGS-own_escapes := -g -O1 -fno-builtin
+CFLAGS-own_ipa := -g -O2 -fno-builtin
+CFLAGS-own_ipa_avx2 := -g -O3 -fno-builtin -mavx2 -mfma
+CFLAGS-own_ipa_avx512 := -g -O3 -fno-builtin -mavx512f -mavx512vl -mavx512bw -mprefer-vector-width=512
+CFLAGS-own_ipa_frames := -g -O2 -fno-builtin -fno-omit-frame-pointer -fcf-protection=full
+CFLAGS-own_ipa_o3 := -g -O3 -fno-builtin -fno-pie -no-pie
+CFLAGS-own_ipa_plain := -g -O0 -fno-builtin
+CFLAGS-own_jemalloc := -g -O1 -fno-builtin
+LDLIBS-own_jemalloc := -Wl,--no-as-needed -l:libjemalloc.so.2
+CFLAGS-own_left := -g -O1 -fno-builtin
+CFLAGS-own_linked := -g -O1 -fno-builtin
+$(O)/selftests/targets/own_linked: $(O)/selftests/targets/libown_library.so
+LDLIBS-own_linked := -L$(O)/selftests/targets -lown_library -Wl,-rpath,'$$ORIGIN'
+CFLAGS-own_linked_bound := -g -O1 -fno-builtin
+$(O)/selftests/targets/own_linked_bound: $(O)/selftests/targets/libown_bound.so
+LDLIBS-own_linked_bound := -L$(O)/selftests/targets -lown_bound -Wl,-rpath,'$$ORIGIN'
+CFLAGS-own_linked_chosen := -g -O1 -fno-builtin
+$(O)/selftests/targets/own_linked_chosen: $(O)/selftests/targets/libown_chosen.so
+LDLIBS-own_linked_chosen := -L$(O)/selftests/targets -lown_chosen -Wl,-rpath,'$$ORIGIN'
+CFLAGS-own_linked_jumps := -g -O1 -fno-builtin
+$(O)/selftests/targets/own_linked_jumps: $(O)/selftests/targets/libown_jumps.so
+LDLIBS-own_linked_jumps := -L$(O)/selftests/targets -lown_jumps -Wl,-rpath,'$$ORIGIN'
+CFLAGS-own_linked_others := -g -O1 -fno-builtin
+$(O)/selftests/targets/own_linked_others: $(O)/selftests/targets/libown_others.so
+LDLIBS-own_linked_others := -L$(O)/selftests/targets -lown_others -Wl,-rpath,'$$ORIGIN'
+CFLAGS-own_linked_versions := -g -O1 -fno-builtin
+$(O)/selftests/targets/own_linked_versions: $(O)/selftests/targets/libown_versions.so
+LDLIBS-own_linked_versions := -L$(O)/selftests/targets -lown_versions -Wl,-rpath,'$$ORIGIN'
+CFLAGS-own_malloc := -g -O1 -fno-builtin
+CFLAGS-own_malloc_fast := -g -O2 -fno-builtin
+CFLAGS-own_malloc_hidden := -g -O1 -fno-builtin
+CFLAGS-own_malloc_next := -g -O1 -fno-builtin -D_GNU_SOURCE
+CFLAGS-own_malloc_no_rules := -g -Os -fno-builtin -fomit-frame-pointer -fno-asynchronous-unwind-tables -Wl,--no-eh-frame-hdr
+CFLAGS-own_malloc_plainest := -g -O0 -fno-builtin
+CFLAGS-own_malloc_rdynamic := -g -O1 -fno-builtin -rdynamic
+CFLAGS-own_malloc_stripped := -O2 -fno-builtin -s
+CFLAGS-own_malloc_weak := -g -O1 -fno-builtin
+LDLIBS-own_many := -ldl
+CFLAGS-own_new := -g -O1 -std=c++17
+CFLAGS-own_new_rdynamic := -g -O1 -std=c++17 -rdynamic
+CFLAGS-own_odd := -g -O1 -fno-builtin
+CFLAGS-own_plugin := -g -O1 -fno-builtin -D_GNU_SOURCE
+LDLIBS-own_plugin := -Wl,--enable-new-dtags -Wl,-rpath,'$$ORIGIN'
+CFLAGS-own_registers := -g -O1 -fno-builtin
+CFLAGS-own_static_pie := -O1 -static-pie -fno-builtin
+CFLAGS-own_tcmalloc := -g -O1 -fno-builtin
+LDLIBS-own_tcmalloc := -Wl,--no-as-needed -l:libtcmalloc_minimal.so.4
+CFLAGS-pages_calls := -g -O1 -D_GNU_SOURCE -fno-optimize-sibling-calls
+# Only unwind rules lead through the library to what is here.
+LDLIBS-pages_hidden := -ldl
+CFLAGS-pages_hidden := -D_GNU_SOURCE -g -O1 -fomit-frame-pointer
+# Where frame pointers are kept, unwinding is no art.
+LDLIBS-pages_stacks := -lpthread -ldl
+CFLAGS-pages_stacks := -g -O1 -fomit-frame-pointer -fno-ipa-icf
+LDLIBS-pages_threads := -lpthread
+# The calls must be made as they stand.
+CFLAGS-random_calls := -g -O1 -fno-builtin -D_GNU_SOURCE
+CFLAGS-random_classes := -std=gnu++20 -g -O1 -fno-builtin -fsized-deallocation
+CFLAGS-random_inlined := -g -O2 -fno-builtin -D_GNU_SOURCE
+CFLAGS-resident := -g -O1 -D_GNU_SOURCE -fno-omit-frame-pointer
+LDLIBS-resident := -lpthread
+LDLIBS-sanitizers := -lpthread
+# Inlined calls and clones come with optimisation; addresses that do not move, without PIE.
+CFLAGS-symbols_names := -g -O2 -no-pie
+LDLIBS-symbols_names := -lpthread
+CFLAGS-torture := -g -O1 -D_GNU_SOURCE
+LDLIBS-torture := -lpthread
+# Nothing of a 32-bit C library or compiler runtime is needed for it.
+CFLAGS-torture_i386 := -m32 -O1 -g -nostdlib -static -ffreestanding -fno-pic -no-pie -fno-stack-protector -Wl,--build-id=none
+CFLAGS-untouched_calls := -g -O1 -fno-builtin
+LDLIBS-untouched_calls := -lpthread
+CFLAGS-untouched_calls_bare := -g -O1 -fno-builtin -fno-omit-frame-pointer -Wl,--no-eh-frame-hdr
+LDLIBS-untouched_calls_bare := -lpthread
+CFLAGS-untouched_errno := -g -O1 -fno-builtin -D_GNU_SOURCE
+LDLIBS-untouched_errno := -lpthread
+CFLAGS-untouched_fp := -g -O1 -fno-builtin -D_GNU_SOURCE
+LDLIBS-untouched_fp := -lm
+CFLAGS-untouched_names := -g -O1 -fno-builtin -rdynamic
+LDLIBS-untouched_names := -lpthread
+
+# The same program by each compiler and sanitizer. clang need not be there; it wants a TMPDIR, or a writable /tmp.
+SANITIZERS := $(addprefix $(O)/selftests/targets/sanitizers-,gcc-address gcc-address-static gcc-thread gcc-undefined \
+	gcc-leak clang-address clang-address-shared clang-thread clang-leak) \
+	$(O)/selftests/targets/sanitizers-memory
+comma := ,
+# Of clang's shared run-time library, which is in a directory of its own.
+CLANG_RPATH = -Wl$(comma)-rpath$(comma)$(dir $(shell clang++ -print-file-name=libclang_rt.asan-x86_64.so))
+
+$(O)/selftests/targets/sanitizers-gcc-%: selftests/targets/sanitizers.cc
+	@mkdir -p $(@D)
+	$(CXX) -g -O1 -fsanitize=$(subst -static, -static-libasan,$*) -o $@ $< -lpthread
+
+$(O)/selftests/targets/sanitizers-clang-%: selftests/targets/sanitizers.cc
+	@mkdir -p $(@D)
+	$(if $(shell command -v clang++),TMPDIR=$(abspath $(@D)) clang++ -g -O1 \
+		-fsanitize=$(subst -shared, -shared-libsan $(CLANG_RPATH),$*) -o $@ $< -lpthread,@:)
+
+# It needs a C++ library that was compiled so, too, and none is packaged: a program in C.
+$(O)/selftests/targets/sanitizers-memory: selftests/targets/heap_example.c
+	@mkdir -p $(@D)
+	$(if $(shell command -v clang),TMPDIR=$(abspath $(@D)) clang -g -O1 -fsanitize=memory -o $@ $<,@:)
+
+tests: $(SANITIZERS)

@@ -1,3 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-CFLAGS-diff_library := -g -O0 -D_GNU_SOURCE
-LDLIBS-diff_library := -lpthread

@@ -1,3 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-# The functions must be called as they stand.
-CFLAGS-heap_calls := -g -O0 -std=c++17 -fno-builtin

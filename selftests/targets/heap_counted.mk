@@ -1,3 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-CFLAGS-heap_counted := -g -O1 -D_GNU_SOURCE
-LDLIBS-heap_counted := -lpthread
