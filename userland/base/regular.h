@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Opens a path that came from somebody else, if it is a regular file. */
+/* Opens a path that another program supplied, if it is a regular file. */
 #ifndef MASSIF_BASE_REGULAR_H
 #define MASSIF_BASE_REGULAR_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Recognises call instructions, which return addresses follow.
+// Recognises the call instruction before a return address.
 
 #include "callsite.h"
 

@@ -40,7 +40,7 @@ enum mf_step_kind {
 	MF_STEP_SNAPSHOT,     /* one was taken; @count attempts were skipped since the last */
 	MF_STEP_CULLING,      /* a culling begins */
 	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
-	MF_STEP_PAIR_SKIPPED, /* the pair @number - 1, @number is not considered for the interval */
+	MF_STEP_PAIR_SKIPPED, /* the pair of snapshots @number - 1 and @number is not considered for the interval */
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
 	MF_STEP_INTERVAL,     /* the new interval is @span, between @number - 1 and @number */
