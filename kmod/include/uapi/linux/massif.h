@@ -4,154 +4,153 @@
 #define _UAPI_LINUX_MASSIF_H
 
 /*
- * One open of /dev/massif is one session.
+ * Usage. Each open of /dev/massif is one session. The consumer is the program that opens the device and reads
+ * the records.
  *
  *	fd = open("/dev/massif", O_RDWR | O_CLOEXEC);
- *	ioctl(fd, MASSIF_IOC_QUERY, &query);		what is this module?
- *	ioctl(fd, MASSIF_IOC_SETUP, &setup);		once: ring made, hooks armed
- *	ioctl(fd, MASSIF_IOC_TEST, &test);		hooks tried
+ *	ioctl(fd, MASSIF_IOC_QUERY, &query);		version and features of the module
+ *	ioctl(fd, MASSIF_IOC_SETUP, &setup);		once: creates the ring, arms the hooks
+ *	ioctl(fd, MASSIF_IOC_TEST, &test);		checks that the hooks fire
  *	control  = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0 * page);
  *	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 1 * page);
  *	data     = mmap(NULL, setup.ring_bytes, PROT_READ, MAP_SHARED, fd, 2 * page);
  *	fork; in the child: ioctl(fd, MASSIF_IOC_ENROL, &enrol); exec (which closes the fd)
- *	in the parent: poll, read records, advance the tail; close ends everything
- *	or, for a process that runs already: ioctl(fd, MASSIF_IOC_ATTACH, &attach)
+ *	in the parent: poll, read records, advance the tail; close ends the session
+ *	for a process that runs already: ioctl(fd, MASSIF_IOC_ATTACH, &attach)
  *
- * Ioctls. Every argument starts with its own size; a size other than sizeof, an unknown flag or a
- * pad field that is not zero is EINVAL. A call before SETUP that needs a ring is ENXIO, a second
- * SETUP is EBUSY, an ABI number the module does not speak is EPROTONOSUPPORT.
+ * Ioctls. Every argument starts with its own size. A size other than sizeof, an unknown flag, or a pad field
+ * that is not zero gives EINVAL. A call before SETUP that needs a ring gives ENXIO, a second SETUP EBUSY, an
+ * ABI number that the module does not support EPROTONOSUPPORT.
  *
- * The ring. The control page and the data area can only be mapped for reading; the consumer page
- * is the only one that can be written. The data area is a circle of control->data_bytes (a power
- * of two). Positions count bytes and never wrap: the byte of position p is data[p % data_bytes].
- * The module adds whole records at head; the consumer reads while tail != head (load head with
- * acquire) and then stores the new tail (with release). A record is never split: where one does
- * not fit before the end of the circle, a MASSIF_REC_PAD (only type and size are valid in it; it
- * can be as short as eight bytes) leads to the start. The module keeps its own head and checks
- * the tail: a tail that cannot be right counts as a full ring. The program under observation
- * never waits for the consumer.
+ * Ring. The control page and the data area can be mapped only for reading; the consumer page is the only one
+ * that can be mapped for writing. The data area is a circular buffer of control->data_bytes (a power of two).
+ * Positions count bytes and never wrap: the byte at position p is data[p % data_bytes]. The module appends
+ * whole records at head. The consumer reads while tail != head (load head with acquire), then stores the new
+ * tail (with release). A record is never split: if it does not fit before the end of the buffer, a
+ * MASSIF_REC_PAD fills the rest, and the record is at the start. Only type and size of a PAD are valid; it
+ * can be as short as eight bytes. The module keeps its own copy of head and checks the tail: an impossible
+ * tail counts as a full ring. The profiled program never waits for the consumer.
  *
- * Waiting. poll() says POLLIN when at least consumer->watermark bytes are unread (0 and 1 both
- * mean any record), or when an urgent record is (EXIT, END, LOST of what was not seen). It says
- * POLLHUP when at least one process was enrolled, and now no process and no target is left: read
- * the ring to its end once more and be done. The wake-up is asynchronous: also look at the ring
- * by a timeout of your own.
+ * Waiting. poll() returns POLLIN if at least consumer->watermark bytes are unread (0 and 1 both mean any
+ * record), or if an urgent record is unread (EXIT, END, LOST of changes that were not seen). It returns
+ * POLLHUP if the session has had at least one process, and now has no process and no target: read the ring to
+ * its end once more and stop. Wake-ups are asynchronous, so also read the ring after a timeout of your own.
  *
- * Order. Ring order is the order of things; seq counts it. A record about a mapping is written
- * while the lock of that address space (mmap_lock) is held, so that replaying the records of a
- * target in ring order gives the mappings of the target. seq has a gap where records were lost,
- * and only there. time_ns is CLOCK_MONOTONIC.
+ * Order. Records are in the order of the events, and seq counts them. A record about a mapping is written
+ * while mmap_lock of the address space is held, so replaying a target's records in ring order gives its
+ * mappings. seq has a gap exactly where records were lost. time_ns is CLOCK_MONOTONIC.
  *
- * Targets. A target is an address space (not a process: vfork and CLONE_VM share one, exec makes
- * a new one). Its number is never used twice in a session; 0 is none. tid is the thread that
- * caused the record, in the pid namespace of the opener.
+ * Targets. A target is an address space, not a process: vfork and CLONE_VM share one, exec creates a new one.
+ * Target numbers are not reused in a session; 0 means no target. tid is the thread that caused the record.
+ * Process and thread ids are in the opener's pid namespace.
  *
- *	ENROL	target of a process that enrolled itself. RESYNC follows.
- *	ATTACH	target of a process that runs already and was attached to. Records of its changes
- *		may come before the RESYNC of reason ATTACH, and hold.
- *	FORK	a member of the session forked. child is a new target, RESYNC follows before the
- *		child runs; or child == parent target, when they share the address space.
- *	EXEC	the process has a new address space and target: RESYNC follows before it runs. The
- *		old one has usually said EXIT already; it lives on if another process shares it
- *		(vfork).
- *	ARGS	the arguments of the program that EXEC told of; before it runs, and left out if
- *		they cannot be read.
- *	EXIT	the address space is about to be torn down: last record of the target; total_vm is
- *		that of its last moment (with MASSIF_RF_NO_TOTAL: not told). No capture of the target is outstanding afterwards.
- *	END	the process left the session (reason: it executed a set-uid program, ...).
+ *	ENROL	target of a process that has enrolled itself. A RESYNC follows.
+ *	ATTACH	target of a running process that was attached. Records of its changes may precede the
+ *		RESYNC of reason ATTACH and are valid.
+ *	FORK	a member of the session has forked. child is a new target, and a RESYNC of it follows
+ *		before the child runs; or it is the parent's target, if they share the address space.
+ *	EXEC	the process has a new address space and target. A RESYNC follows before it runs. EXIT
+ *		of the old target usually precedes EXEC; if another process shares the old address
+ *		space (vfork), the old target continues.
+ *	ARGS	the arguments of the program that EXEC has reported; written before the program runs,
+ *		and omitted if they cannot be read.
+ *	EXIT	the address space is about to be torn down: the last record of the target. total_vm is
+ *		its value at that time (unknown with MASSIF_RF_NO_TOTAL). No STACK of the target follows.
+ *	END	the process has left the session; reason says why.
  *
- * Accounting. total_vm is in pages: the sum over the target's mappings with this record applied.
- * It holds for each MAP, UNMAP, last RESYNC_END and EXIT record when the target is in sync: from a
- * RESYNC_END with MASSIF_RESYNC_LAST on, up to a LOST. A RESYNC_END that is not the last of its list
- * has MASSIF_RF_NO_TOTAL.
+ * Accounting. total_vm is in pages: the sum over the target's mappings, this record included. It is valid in
+ * each MAP, UNMAP, last RESYNC_END and EXIT record while the target is in sync: from a RESYNC_END with
+ * MASSIF_RESYNC_LAST up to a LOST. A RESYNC_END that is not the last of its series has MASSIF_RF_NO_TOTAL.
  *
- *	MAP	[addr, addr + len) is mapped now; whatever was there before is replaced (there was
- *		nothing: the module reports the UNMAP of it first).
- *	UNMAP	nothing is mapped in [addr, addr + len) any more; parts of it may not have been
- *		mapped.
- *	NAME	what the MAP at the same address before it maps, for file mappings
- *		(MASSIF_PROT_FILE); it precedes the thread's return to user mode. Layout of VMA.
+ *	MAP	[addr, addr + len) is now mapped. Nothing was mapped there before: the module reports
+ *		mappings that are replaced by an UNMAP first.
+ *	UNMAP	nothing is mapped in [addr, addr + len) any more; parts of it may not have been mapped.
+ *	NAME	the file of the preceding MAP at the same address, for file mappings
+ *		(MASSIF_PROT_FILE); written before the thread returns to user mode. Layout of VMA.
  *	RESYNC_BEGIN, VMA..., RESYNC_END
- *		the truth about [start, end) of both: exactly the VMAs listed are mapped, cut at
- *		start and end. Written in one go: nothing is between them. A large address space
- *		comes in parts, from low to high addresses; the last has MASSIF_RESYNC_LAST.
- *		Records of changes may come between parts and hold. A target is in sync after a
- *		complete series, FIRST to LAST.
- *	LOST	count records could not be written (or, reason MISSED and UNSEEN: changes were not
- *		seen, count is a lower bound), of the target, whose next record it precedes. With
- *		target 0: for MISSED of all; for ROOM of targets that are gone, or of none; those
- *		that live have lost nothing. A RESYNC of the targets follows by itself when they
- *		run again and there is room; MASSIF_IOC_RESYNC makes it happen now.
+ *		a complete list of the mappings in [start, end), cut at start and end. Written in one
+ *		piece, with no other record in between. A large address space is listed in several parts,
+ *		from low to high addresses; the last has MASSIF_RESYNC_LAST. Records of changes
+ *		between the parts are valid. A target is in sync after a complete series, from FIRST to
+ *		LAST.
+ *	LOST	count records of the target were lost before its next record, for reason. With reason
+ *		MISSED or UNSEEN, changes were not seen, and count is a lower bound. Target 0 means all
+ *		targets for MISSED, and only targets that have ended, or none, for ROOM. The targets
+ *		concerned are resynced when they run again and there is room, or by MASSIF_IOC_RESYNC.
  *
  * Protection in MAP, VMA and NAME is as of the record; mprotect is not reported.
  *
- * Stacks. A record with capture != 0 and without MASSIF_RF_KNOWN is explained by the STACK record
- * of the same capture number, which follows before the thread returns to user mode; several records
- * of one system call share one. It has the thread's user registers in DWARF order and the bytes of
- * the stack from the stack pointer up: to the end of that mapping, the session's max_stack_bytes or
- * the first byte that could not be read; on the first thread's stack not beyond its argc. A STACK
- * without bytes says why in its flags. capture is 0 in an UNMAP, and where there is no user stack
- * that caused the record: MASSIF_RF_EXTERNAL (another address space's thread did it: ptrace, a
- * kernel worker), MASSIF_RF_IN_EXEC, MASSIF_RF_NO_CAPTURE (no memory, or a full ring; counted), or
- * nobody in particular. STACK records take three quarters of the ring at most, so that bytes of
- * stacks do not displace what accounting needs: beyond that they come with MASSIF_STACK_LIMITED,
- * registers and no bytes, and are counted.
+ * Stacks. If a record has capture != 0 and not MASSIF_RF_KNOWN, its stack is in the STACK record with the
+ * same capture number, which follows before the thread returns to user mode. Several records of one system
+ * call share one STACK. It has the thread's user registers in DWARF order, and the bytes of the stack from
+ * the stack pointer up to the end of the mapping, the session's max_stack_bytes, or the first byte that
+ * cannot be read; on the stack of the first thread not beyond argc. The flags of a STACK without bytes say
+ * why there are none. capture is 0 in an UNMAP, and if no user stack caused the record: MASSIF_RF_EXTERNAL (a
+ * thread of another address space did it: ptrace, a kernel worker), MASSIF_RF_IN_EXEC, MASSIF_RF_NO_CAPTURE
+ * (no memory, or a full ring; counted), or no thread in particular. Stack bytes may use at most three
+ * quarters of the ring, so that they do not displace the records that accounting needs. Beyond that, a STACK
+ * has MASSIF_STACK_LIMITED, registers and no bytes, and is counted.
  *
- * Known stacks. Equal stacks need not be copied again. Of a stack that it has unwound, the consumer
- * tells by MASSIF_IOC_KNOWN all that the walk depended on: program counter, stack pointer, the
- * other registers, the words of the stack that it read; and a number of its own for it. When a
- * record is due and the thread's registers and memory agree with all of that, then a walk would
- * give the same again: the record has that number as its capture, MASSIF_RF_KNOWN in its flags, and
- * no STACK follows. It is not a guess, as long as the code that was unwound through is the same:
- * when executable code of a target is unmapped, or a change of it was not seen, the module forgets
- * what is known of the target. code_gen in a STACK, handed back with what is known, counts these
- * times, so that knowledge that comes too late is never used. What the consumer tells wrong can only
- * make its own records wrong. The module may forget at any time; the consumer sees a STACK then. A
- * STACK itself can be short, too: where known is not 0, it has nothing but that number (with
- * MASSIF_SETUP_VERIFY it has all, and the records that it explains have no MASSIF_RF_KNOWN).
+ * Known stacks. Equal stacks need not be copied again. With MASSIF_IOC_KNOWN, the consumer passes a stack
+ * that it has unwound to the module: everything that the unwinding has read (program counter, stack pointer,
+ * other registers, words of the stack), and a number that the consumer chooses. If the thread's registers and
+ * memory match all of these when a record is written, unwinding would give the same result. The record then
+ * has that number in capture, and MASSIF_RF_KNOWN, and no STACK follows. This is exact as long as the code
+ * that was unwound through is the same. When executable code of a target is unmapped, or a change of the
+ * target was not seen, the module therefore forgets the target's known stacks. code_gen in a STACK counts
+ * these events; the consumer passes it back with the stack, so that a stack that arrives too late is never
+ * used. Wrong data from the consumer can only make its own records wrong. The module may forget a known stack
+ * at any time; the consumer then gets a STACK again. A STACK can also be short: if its known field is not 0,
+ * it contains only that number. With MASSIF_SETUP_VERIFY, STACK records are always complete, and no record
+ * has MASSIF_RF_KNOWN.
  *
- * Resident pages. With MASSIF_SETUP_RESIDENT, RESIDENT records say how the target's resident set
- * changes: the figures of RssAnon, RssFile, RssShmem and VmSwap in /proc/PID/status, in pages.
- * change is what this cause did to them; rss is what they are with it, the sum of all that was told
- * since BASE. No record is written where nothing changed (but see GONE).
+ * Resident pages. With MASSIF_SETUP_RESIDENT, RESIDENT records report changes of the target's resident set:
+ * RssAnon, RssFile, RssShmem and VmSwap of /proc/PID/status, in pages. change is the difference made by this
+ * cause; rss is the result, the sum of all changes since BASE. A record without a change is not written
+ * (except GONE, see there).
  *
- *	FAULT	the thread touched the page at addr, in user mode or in a system call. With huge
- *		pages, or pages of a file that the kernel maps around it, more than one came.
- *	POPULATE the thread asked for [addr, addr + len) to be there: MAP_POPULATE, mlock, ...
- *	GONE	something was taken from [addr, addr + len): unmapped, given back with madvise,
- *		truncated, swapped out, reclaimed, ... It precedes the UNMAP of the same call if that
- *		has MASSIF_RF_GONE, and no more is to come; or else follows it. change is 0 if another
- *		thread, which did something at the same moment, was charged with all of it.
- *	OTHER	the kernel did it for the thread, or (MASSIF_RF_EXTERNAL) for another; where is
- *		not known: len is 0.
- *	DRIFT	nobody was seen doing it. Only said when nothing is under way in the target.
- *	BASE	rss is what is resident, whatever was told before; change is 0. It follows each
- *		complete resync, and it is the last before EXIT.
+ *	FAULT	the thread has touched the page at addr, in user mode or in a system call. With huge
+ *		pages, or with file pages that the kernel maps around it, more than one page came.
+ *	POPULATE the thread has asked for [addr, addr + len) to be resident: MAP_POPULATE, mlock, ...
+ *	GONE	pages were removed from [addr, addr + len): unmapped, released by madvise, truncated,
+ *		swapped out, reclaimed, ... If the UNMAP of the same call has MASSIF_RF_GONE, all GONE
+ *		records of the call precede it; otherwise they follow. change is 0 if another thread
+ *		changed the counters at the same time and was charged with all of it.
+ *	OTHER	the kernel has changed the counters for the thread, or for another thread
+ *		(MASSIF_RF_EXTERNAL). The range is not known: len is 0.
+ *	DRIFT	a change whose cause was not seen. Written only while no other change is in progress.
+ *	BASE	rss is the present resident set, and replaces the sums so far; change is 0. Follows each
+ *		complete resync, and precedes EXIT.
  *
- * While other threads are in faults, rss lacks what these have done so far. MOVE says that mremap
- * moves what is resident in [from, from + len) to addr; it follows the MAP of the destination. A call
- * that moves several mappings says it of each.
+ * While other threads are in page faults, rss does not include their changes yet. MOVE reports that mremap
+ * moves the resident pages of [from, from + len) to addr; it follows the MAP of the destination. If a call
+ * moves several mappings, each has a MOVE.
  *
- * Who may. The device's mode decides who may open it. What ptrace would refuse to who opened it is
- * refused: all user and group ids of the process (real, effective, saved) must be the opener's real ones, it
- * must have no capability that the opener lacks, be of the opener's user namespace, and dumpable; or the
- * opener must have CAP_SYS_PTRACE over the user namespaces of the process and of its program (EPERM). A
- * descriptor can be passed on: for ATTACH the same is asked of who calls. A process is in at most one
- * session (EBUSY); but ATTACH takes it out of one whose opener has not CAP_SYS_PTRACE over the initial user
- * namespace, if the own opener has: END of reason TAKEN tells the other. It ends such a one's test of the hooks, too.
+ * Access. The mode of the device decides who may open it. The module refuses what ptrace would refuse to the
+ * opener. Either all user and group ids of the process (real, effective, saved) equal the opener's real ids,
+ * and the process has no capability that the opener lacks, is in the opener's user namespace, and is
+ * dumpable; or the opener has CAP_SYS_PTRACE over the user namespaces of the process and of its program
+ * (otherwise EPERM). The descriptor can be passed on, so ATTACH checks the caller, too. A process is in at
+ * most one session (EBUSY). But if the opener has CAP_SYS_PTRACE over the initial user namespace, ATTACH
+ * takes a process over from a session whose opener has not. The other session gets END of reason TAKEN. A
+ * hook test of such a session is ended as well.
  *
- * It is asked again when the process executes a program, when a record of what a thread does is due and
- * the thread has other credentials, or is not dumpable, and by MASSIF_IOC_RESYNC. From then on nothing of it is told any more, not
- * even if it changes back, but END of reason HIDDEN and an EXIT, as soon as the consumer polls; the process
- * has left the session.
+ * The check is repeated when the process executes a program, before a record about a thread whose credentials
+ * have changed or that is not dumpable, and by MASSIF_IOC_RESYNC. If it fails, nothing more is reported about
+ * the process, even if it changes back, except END of reason HIDDEN and EXIT, as soon as the consumer polls.
+ * The process has then left the session.
  *
- * The number that ATTACH takes is one of the opener's pid namespace, and of a process, not a thread. ESRCH:
- * there is none or it is ending; EPERM, if who asks has not CAP_SYS_PTRACE, so that nobody finds out more
- * than ptrace tells.
- * EOPNOTSUPP: it is a thread of the kernel. EAGAIN: it is executing another program right now; try
- * again. ENOSPC: there is no room in the ring. To be sure that the number was not given to another
- * process meanwhile, open a pidfd before the call and see after it that its process still runs.
- * There is no detaching but by closing the descriptor.
+ * ATTACH takes the id of a process, not a thread, in the opener's pid namespace. Its errors are:
+ *
+ *	ESRCH		no such process, or it is ending. A caller without CAP_SYS_PTRACE gets EPERM
+ *			instead, so that it learns no more than from ptrace.
+ *	EPERM		it may not be observed
+ *	EOPNOTSUPP	it is a kernel thread
+ *	EAGAIN		it is executing another program; try again
+ *	ENOSPC		there is no room in the ring
+ *
+ * To be sure that the id was not reused for another process, open a pidfd before the call, and check after it
+ * that the pidfd's process still runs. A process can be detached only by closing the descriptor.
  */
 
 #include <linux/ioctl.h>
@@ -166,12 +165,12 @@
 #define MASSIF_HOOK_NAME	48
 #define MASSIF_COMM		16
 
-/* Offsets to mmap at, in pages; the three parts are mapped one by one. */
+/* Offsets for mmap, in pages; the three parts are mapped separately. */
 #define MASSIF_MMAP_CONTROL	0
 #define MASSIF_MMAP_CONSUMER	1
 #define MASSIF_MMAP_DATA	2
 
-/* What the module can do: massif_query.features. */
+/* massif_query.features */
 #define MASSIF_FEATURE_PAGES	(1ULL << 0)	/* exact accounting of mappings */
 #define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* STACK records on this architecture */
 #define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* RESIDENT and MOVE records */
@@ -185,27 +184,27 @@ struct massif_query {
 	__u32 abi;
 	__u32 __pad;		/* 0 */
 	__u64 features;
-	char release[32];	/* of the module, NUL-terminated */
+	char release[32];	/* version of the module, NUL-terminated */
 };
 
 /*
- * Ring and known stacks count as memory that the opener's user has locked: EDQUOT if that is more than the
- * caller's RLIMIT_MEMLOCK allows, unless opener and caller have CAP_IPC_LOCK. close gives all of it back.
+ * Ring and known stacks are charged as locked memory of the opener's user. SETUP gives EDQUOT if that exceeds
+ * the caller's RLIMIT_MEMLOCK, unless opener and caller have CAP_IPC_LOCK. close() gives everything back.
  */
 struct massif_setup {
 	__u32 size;
-	__u32 abi;		/* the one the consumer speaks: MASSIF_ABI */
+	__u32 abi;		/* MASSIF_ABI of the consumer */
 	__u64 flags;		/* MASSIF_SETUP_* */
 	__u64 ring_bytes;	/* power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
 	__u32 max_stack_bytes;	/* 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
-	__u32 known_bytes;	/* of kernel memory for known stacks; 0 (none) to MASSIF_KNOWN_MAX */
+	__u32 known_bytes;	/* kernel memory for known stacks; 0 (none) to MASSIF_KNOWN_MAX */
 	/* out, on ENODEV: the hook that cannot be armed. */
 	char dead_hook[MASSIF_HOOK_NAME];
 };
 
 /* massif_setup.flags */
-#define MASSIF_SETUP_RESIDENT	(1ULL << 0)	/* also tell what is resident */
-#define MASSIF_SETUP_VERIFY	(1ULL << 1)	/* capture known stacks as well, to be compared */
+#define MASSIF_SETUP_RESIDENT	(1ULL << 0)	/* write RESIDENT and MOVE records */
+#define MASSIF_SETUP_VERIFY	(1ULL << 1)	/* copy known stacks as well, for comparison */
 
 struct massif_enrol {
 	__u32 size;
@@ -218,18 +217,18 @@ struct massif_enrol {
 struct massif_resync {
 	__u32 size;
 	__u32 flags;		/* MASSIF_RESYNC_ALL: also the targets that are in sync */
-	__u32 target;		/* 0: every one */
-	/* out: how many targets are still out of sync (make room in the ring and call again) */
+	__u32 target;		/* 0: all targets */
+	/* out: number of targets still out of sync (make room in the ring and call again) */
 	__u32 remaining;
 };
 
 #define MASSIF_RESYNC_ALL	(1U << 0)
 
-#define MASSIF_KNOWN_MAX	(64U << 20)	/* bytes of all */
-#define MASSIF_KNOWN_BATCH	(64U << 10)	/* bytes told in one call */
-#define MASSIF_KNOWN_WORDS	1024		/* of one stack, registers included */
+#define MASSIF_KNOWN_MAX	(64U << 20)	/* bytes of all known stacks of a session */
+#define MASSIF_KNOWN_BATCH	(64U << 10)	/* bytes passed in one call */
+#define MASSIF_KNOWN_WORDS	1024		/* words of one stack, including registers */
 
-/* A register (place: its number) or a word of the stack (place: bytes above sp). */
+/* A register (place: its DWARF number) or a word of the stack (place: bytes above sp). */
 struct massif_stack_cache_word {
 	__u64 value;
 	__u32 place;
@@ -237,13 +236,13 @@ struct massif_stack_cache_word {
 };
 
 struct massif_stack_cache_stack {
-	__u32 size;		/* of this one, with its words */
+	__u32 size;		/* bytes of this struct with its words */
 	__u32 target;
-	__u32 number;		/* not 0; the consumer's: told again, it replaces what was told */
-	__u32 code_gen;		/* of the STACK that was walked */
+	__u32 number;		/* chosen by the consumer, not 0; an older stack with this number is replaced */
+	__u32 code_gen;		/* from the STACK record that was unwound */
 	__u64 pc;
 	__u64 sp;
-	__u32 nr_regs;		/* pc and sp need not be among them */
+	__u32 nr_regs;		/* pc and sp can be left out */
 	__u32 nr_slots;
 	struct massif_stack_cache_word words[];	/* nr_regs registers, then nr_slots of the stack */
 };
@@ -251,9 +250,9 @@ struct massif_stack_cache_stack {
 struct massif_stack_cache {
 	__u32 size;
 	__u32 flags;		/* 0 */
-	__u64 stacks;		/* address of massif_stack_cache_stacks, one after another */
-	__u32 bytes;		/* of them: at most MASSIF_KNOWN_BATCH */
-	/* out: how many of them were taken; with an error, nobody can tell */
+	__u64 stacks;		/* address of an array of massif_stack_cache_stack, each of its own size */
+	__u32 bytes;		/* size of the array: at most MASSIF_KNOWN_BATCH */
+	/* out: number of stacks taken; undefined on an error */
 	__u32 taken;
 };
 
@@ -262,33 +261,36 @@ struct massif_status {
 	__u32 flags;		/* 0 */
 	/* out: */
 	__u64 records;		/* written to the ring */
-	__u64 lost;		/* not written for want of room */
+	__u64 lost;		/* not written because the ring was full */
 	__u64 missed;		/* hook entries that the kernel could not deliver */
 	__u64 unseen;		/* times that total_vm had changed without a record */
-	__u64 captures;		/* STACK records asked for */
-	__u64 captures_failed;	/* ... for which there was no memory */
-	__u64 captures_limited;	/* ... without bytes: their part of the ring was full */
+	__u64 captures;		/* STACK records requested */
+	__u64 captures_failed;	/* ... not written: no memory */
+	__u64 captures_limited;	/* ... without bytes: the stacks' part of the ring was full */
 	__u64 captures_truncated;	/* ... cut at max_stack_bytes */
 	__u64 known_used;	/* records, and STACK records, with a known stack */
-	__u64 known_forgotten;	/* known stacks dropped for want of room */
-	__u32 known_stacks;	/* now */
-	__u32 known_bytes;	/* of kernel memory that they take */
+	__u64 known_forgotten;	/* known stacks dropped because the space was full */
+	__u32 known_stacks;	/* known stacks now */
+	__u32 known_bytes;	/* kernel memory used by known stacks */
 	__u32 processes;	/* in the session now */
 	__u32 targets;		/* alive now */
 	__u32 out_of_sync;	/* of them */
-	__u32 pending;		/* captures and resyncs queued to threads, not done yet */
+	__u32 pending;		/* stack copies and resyncs queued to threads, not done yet */
 };
 
-/* massif_hook_info.kind: by what means a function or event of the kernel is hooked */
+/* massif_hook_info.kind: how a function or tracepoint is hooked */
 #define MASSIF_HOOK_DETOUR	1
 #define MASSIF_HOOK_KRETPROBE	2
 #define MASSIF_HOOK_TRACEPOINT	3
 
 /* massif_hook_info.state */
-#define MASSIF_HOOK_FIRED	(1U << 0)	/* it was tried since it was armed, and fired */
-#define MASSIF_HOOK_COMPARED	(1U << 1)	/* its arguments are as expected, by the kernel's BTF */
+#define MASSIF_HOOK_FIRED	(1U << 0)	/* it has fired in a hook test since it was armed */
+#define MASSIF_HOOK_COMPARED	(1U << 1)	/* its prototype is as expected, by the kernel's BTF */
 
-/* ENOENT: there is no hook of that number, nor a higher one. After SETUP all of them are armed. */
+/*
+ * Describes one hook. ENOENT: there is no hook of this number or a higher one. After SETUP all hooks are
+ * armed.
+ */
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* 0 */
@@ -309,12 +311,12 @@ struct massif_attach {
 };
 
 /*
- * Does each hook fire? A child of the consumer says JOIN, does something of each kind (mmap into nothing and
- * in place of another mapping, munmap, a stack that grows, brk, mremap in place, mremap to elsewhere; with
- * MASSIF_SETUP_RESIDENT a page touched by it and one by a system call), and exits: nothing of it is
- * recorded. Then the consumer asks without JOIN. ENODEV: the hook named has not fired since the
- * hooks were armed; the consumer should do without the session. EBUSY: the process is followed, or
- * another test is on.
+ * Tests that each hook fires. A child of the consumer calls with JOIN. It then does one of each: mmap of free
+ * addresses and in place of another mapping, munmap, growth of a stack, brk, mremap in place, mremap to
+ * another address; with MASSIF_SETUP_RESIDENT it also touches a page by itself and one by a system call. Then
+ * it exits. Nothing of this is recorded. Then the consumer calls without JOIN. ENODEV: the hook named in
+ * dead_hook has not fired since the hooks were armed, so the session cannot be trusted. EBUSY: the process is
+ * followed already, or another test is running.
  */
 struct massif_test {
 	__u32 size;
@@ -323,8 +325,8 @@ struct massif_test {
 };
 
 #define MASSIF_TEST_JOIN	(1U << 0)
-#define MASSIF_TEST_SPECIAL	(1U << 1)	/* a vdso was mapped, too (arch_prctl) */
-#define MASSIF_TEST_STACK	(1U << 2)	/* a stack has grown, too: its limit did not forbid it */
+#define MASSIF_TEST_SPECIAL	(1U << 1)	/* the child has also mapped a vdso (arch_prctl) */
+#define MASSIF_TEST_STACK	(1U << 2)	/* the child has also grown a stack: its limit allowed it */
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
@@ -348,10 +350,10 @@ struct massif_control {
 	__u64 __reserved2[5];
 };
 
-/* Consumer page: the module reads, never trusts, it. */
+/* Consumer page: the module reads it and does not trust it. */
 struct massif_consumer {
-	__u64 tail;		/* position up to which records have been read */
-	__u64 watermark;	/* unread bytes that are worth a wake-up */
+	__u64 tail;		/* position behind the last record that was read */
+	__u64 watermark;	/* number of unread bytes at which to wake up the consumer */
 };
 
 enum massif_record_type {
@@ -377,18 +379,18 @@ enum massif_record_type {
 
 /* massif_record.flags */
 #define MASSIF_RF_EXTERNAL	(1U << 0)	/* the thread's address space is not the target */
-#define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old image's */
-#define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* there should be a stack; no room for it */
-#define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not that of what was told: do not compare */
+#define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old program's */
+#define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
+#define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
 #define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a known stack */
-#define MASSIF_RF_GONE		(1U << 5)	/* UNMAP: what was resident there was told to go before */
+#define MASSIF_RF_GONE		(1U << 5)	/* UNMAP: its GONE records have been written before it */
 
 struct massif_record {
 	__u32 type;		/* MASSIF_REC_* */
-	__u32 size;		/* of the whole record, bytes, multiple of 8 */
+	__u32 size;		/* bytes of the whole record, a multiple of 8 */
 	__u64 seq;
 	__u64 time_ns;
-	__u64 total_vm;		/* pages; 0 where the type has none */
+	__u64 total_vm;		/* pages; 0 if the type has none */
 	__u32 target;
 	__u32 tid;
 	__u32 capture;		/* 0: no stack */
@@ -398,7 +400,7 @@ struct massif_record {
 /* massif_rec_lost.reason */
 #define MASSIF_LOST_ROOM	1	/* the ring was full */
 #define MASSIF_LOST_MISSED	2	/* the kernel could not run a hook (kretprobe nmissed) */
-#define MASSIF_LOST_UNSEEN	3	/* total_vm changed and no hook had said so */
+#define MASSIF_LOST_UNSEEN	3	/* total_vm changed without a call of a hook */
 #define MASSIF_LOST_MEMORY	4	/* out of memory: a child is not followed */
 
 struct massif_rec_lost {
@@ -408,7 +410,7 @@ struct massif_rec_lost {
 	__u32 __pad;
 };
 
-/* ENROL and ATTACH. */
+/* Layout of ENROL and ATTACH. */
 struct massif_rec_enrol {
 	struct massif_record h;
 	__u32 tgid;
@@ -425,21 +427,21 @@ struct massif_rec_fork {
 };
 
 struct massif_rec_exec {
-	struct massif_record h;	/* h.target: the new one */
+	struct massif_record h;	/* h.target: the new target */
 	__u32 old_target;	/* 0: not known */
 	__u32 tgid;
-	char comm[MASSIF_COMM];	/* the new one */
-	char path[];		/* as it was given to execve; NUL-terminated; may be empty */
+	char comm[MASSIF_COMM];	/* name of the new program */
+	char path[];		/* as passed to execve; NUL-terminated; may be empty */
 };
 
 #define MASSIF_ARGS_MAX		4096
 
-/* What a new program was given as its arguments; cut where that is longer. */
+/* The arguments of a new program; cut at MASSIF_ARGS_MAX bytes. */
 struct massif_rec_args {
 	struct massif_record h;
 	__u32 tgid;
 	__u32 bytes;		/* of args */
-	char args[];		/* each with its NUL, but for the last if it was cut */
+	char args[];		/* each with its NUL, except the last one if it was cut */
 };
 
 struct massif_rec_exit {
@@ -453,11 +455,11 @@ struct massif_rec_exit {
 #define MASSIF_END_SECURE	2	/* it executed a set-id or file-capability program */
 #define MASSIF_END_UNREADABLE	3	/* it executed a program that its user may not read */
 #define MASSIF_END_MEMORY	4	/* no memory to follow its new program */
-#define MASSIF_END_HIDDEN	5	/* it may not be looked at any more: see "Who may" */
-#define MASSIF_END_TAKEN	6	/* a session of CAP_SYS_PTRACE's has attached to it */
+#define MASSIF_END_HIDDEN	5	/* it may no longer be observed: see "Access" */
+#define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to it */
 
 struct massif_rec_end {
-	struct massif_record h;	/* h.target: the last one, which may have said EXIT; h.tid: who */
+	struct massif_record h;	/* h.target: the process's last target, which may have had EXIT; h.tid: the thread */
 	__u32 tgid;
 	__u32 reason;
 };
@@ -466,9 +468,9 @@ struct massif_rec_end {
 #define MASSIF_RESYNC_ENROL	1
 #define MASSIF_RESYNC_FORK	2
 #define MASSIF_RESYNC_EXEC	3
-#define MASSIF_RESYNC_LOST	4	/* records were lost or changes missed before */
+#define MASSIF_RESYNC_LOST	4	/* records were lost or changes were missed */
 #define MASSIF_RESYNC_ASKED	5	/* MASSIF_IOC_RESYNC */
-#define MASSIF_RESYNC_ATTACH	6	/* MASSIF_IOC_ATTACH: all of it was mapped before */
+#define MASSIF_RESYNC_ATTACH	6	/* MASSIF_IOC_ATTACH: the mappings are older than the session */
 
 /* massif_rec_resync.part */
 #define MASSIF_RESYNC_FIRST	(1U << 0)
@@ -481,7 +483,7 @@ struct massif_rec_resync {
 	__u64 end;		/* ~0 in the last part */
 	__u32 reason;
 	__u32 part;
-	__u32 count;		/* of VMA records between the two */
+	__u32 count;		/* number of VMA records between the two */
 	__u32 __pad;
 };
 
@@ -497,11 +499,11 @@ struct massif_rec_resync {
 #define MASSIF_MAP_MMAP		1	/* mmap, shmat, io_setup, ... */
 #define MASSIF_MAP_BRK		2
 #define MASSIF_MAP_STACK	3	/* automatic growth downwards */
-#define MASSIF_MAP_MREMAP_GROW	4	/* growth in place: addr and len are the new part's */
-#define MASSIF_MAP_MREMAP_COPY	5	/* destination; an UNMAP of the source may follow */
+#define MASSIF_MAP_MREMAP_GROW	4	/* growth in place: addr and len of the new part */
+#define MASSIF_MAP_MREMAP_COPY	5	/* destination of a move; an UNMAP of the source may follow */
 #define MASSIF_MAP_SPECIAL	6	/* vdso, uprobes */
 
-/* MAP; UNMAP has 0 in kind and prot. */
+/* Layout of MAP and UNMAP; an UNMAP has 0 in kind and prot. */
 struct massif_rec_map {
 	struct massif_record h;
 	__u64 addr;
@@ -510,7 +512,7 @@ struct massif_rec_map {
 	__u32 prot;
 };
 
-/* VMA and NAME. */
+/* Layout of VMA and NAME. */
 struct massif_rec_vma {
 	struct massif_record h;
 	__u64 addr;
@@ -532,7 +534,7 @@ struct massif_rec_vma {
 #define MASSIF_RESIDENT_DRIFT	 5
 #define MASSIF_RESIDENT_BASE	 6
 
-/* indexes of massif_rec_resident.change and .rss */
+/* Indexes of massif_rec_resident.change and .rss. */
 #define MASSIF_RSS_ANON		0
 #define MASSIF_RSS_FILE		1
 #define MASSIF_RSS_SHMEM	2
@@ -542,7 +544,7 @@ struct massif_rec_vma {
 struct massif_rec_resident {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* bytes; 0: not known where */
+	__u64 len;		/* bytes; 0: unknown range */
 	__u64 rss[MASSIF_RSS_COUNT];	/* pages */
 	__s32 change[MASSIF_RSS_COUNT];	/* pages */
 	__u32 cause;		/* MASSIF_RESIDENT_* */
@@ -551,12 +553,12 @@ struct massif_rec_resident {
 
 struct massif_rec_move {
 	struct massif_record h;
-	__u64 addr;		/* where to */
+	__u64 addr;		/* destination */
 	__u64 len;		/* bytes */
 	__u64 from;
 };
 
-#define MASSIF_ARCH_X86_64	62	/* the number ELF gives it */
+#define MASSIF_ARCH_X86_64	62	/* EM_X86_64 of ELF */
 
 /* regs of MASSIF_ARCH_X86_64: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
 #define MASSIF_X86_64_REGS	17
@@ -564,23 +566,23 @@ struct massif_rec_move {
 /* massif_rec_stack.stack_flags */
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* cut at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* cut where memory could not be read */
-#define MASSIF_STACK_GONE	(1U << 2)	/* thread or image ended first: nothing in it */
-#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* none for the copy: registers only */
+#define MASSIF_STACK_GONE	(1U << 2)	/* thread or program ended first: empty */
+#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no memory for the copy: registers only */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* a 32-bit thread: registers only */
-#define MASSIF_STACK_LIMITED	(1U << 6)	/* no room in the stacks' part of the ring: registers only */
+#define MASSIF_STACK_LIMITED	(1U << 6)	/* the stacks' part of the ring is full: registers only */
 
-/* h.capture is the capture it explains. */
+/* h.capture: the number in the records that have this stack. */
 struct massif_rec_stack {
 	struct massif_record h;
 	__u32 arch;		/* MASSIF_ARCH_* */
 	__u32 nr_regs;
 	__u32 stack_flags;
-	__u32 data_off;		/* from the start of the record to the bytes */
+	__u32 data_off;		/* offset of the stack bytes from the start of the record */
 	__u64 sp;		/* address of the first byte */
 	__u64 bytes;
-	__u32 code_gen;		/* when the first record that it explains was written */
-	__u32 known;		/* the number of a known stack that it equals; 0: none */
-	__u64 regs[];		/* nr_regs, then the bytes */
+	__u32 code_gen;		/* as of the first record that has this stack */
+	__u32 known;		/* number of the known stack that it equals; 0: none */
+	__u64 regs[];		/* nr_regs registers, then the bytes */
 };
 
 #endif
