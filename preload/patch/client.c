@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What programs call by massif/massif.h.
+// The functions of massif/massif.h.
 
 #include "massif.h"
 

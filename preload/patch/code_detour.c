@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Leads a function's calls to another one, and keeps a way to what it does.
+// Redirects all calls of a function to another one, and keeps a callable copy of the original.
 //
-// The first instructions, as many as the jump takes, are executed from a copy near by; a jump leads
-// from there to the next one. In the copy no return address may ever lie on the stack, since nobody
-// could unwind from there: a call among them becomes a push of the address that it would have pushed,
-// and a jump.
+// The instructions that the jump overwrites are copied to memory near the function, and followed by a jump to the next
+// instruction. No return address may point into that copy, because stacks could not be unwound from there. So a call
+// in the copy becomes a push of its original return address and a jump.
 
 #include "code_detour.h"
 
@@ -17,11 +16,11 @@
 
 #ifdef __x86_64__
 
-#define COPY_MAX 128u /* more than what 5 bytes and one instruction grow to */
+#define COPY_MAX 128u /* upper bound for the copy of 5 bytes and one more instruction */
 #define ENTRY_MAX 16u
-#define ALIGNMENT 16u /* of functions, at most: between them is padding */
+#define ALIGNMENT 16u /* largest alignment of functions; between them is padding */
 
-/* Code that is being written. */
+/* Generates code at @at, up to @end. */
 struct writer {
 	uint8_t *at, *end;
 	bool failed;
@@ -64,7 +63,7 @@ static void put_push(struct writer *writer, uint64_t value)
 	put(writer, &high, sizeof(high));
 }
 
-/* As it is, but for the distance of data beside it. */
+/* Copies an instruction. Only the distance to data relative to its own address changes. */
 static void put_same(struct writer *writer, const uint8_t *from, const struct mf_instruction *in)
 {
 	uint8_t *copy = writer->at;
@@ -82,7 +81,7 @@ static void put_same(struct writer *writer, const uint8_t *from, const struct mf
 	memcpy(copy + in->near_offset, &narrow, sizeof(narrow));
 }
 
-/* call *data(%rip), and no other form: the stack must not be what it takes its word from */
+/* Moves call *data(%rip). Other forms are refused: after the push, a word addressed by rsp would be another one. */
 static void put_indirect_call(struct writer *writer, const uint8_t *from,
 			      const struct mf_instruction *in)
 {
@@ -107,7 +106,7 @@ static void put_branch(struct writer *writer, const uint8_t *from, const struct 
 	put_distance(writer, to);
 }
 
-/* Writes what does the same as the instruction at @from. */
+/* Writes code that does the same as the instruction at @from. */
 static void put_moved(struct writer *writer, const uint8_t *from, const struct mf_instruction *in)
 {
 	uint64_t next = (uintptr_t)from + in->length, to = next + (uint64_t)in->distance;
@@ -141,7 +140,7 @@ static bool ends(enum mf_flow flow)
 	return flow == MF_FLOW_AWAY || flow == MF_FLOW_JUMP;
 }
 
-/* A call leads back into the function, behind the jump. */
+/* A call returns into the function, behind the jump. */
 static bool leaves(enum mf_flow flow)
 {
 	return ends(flow) || flow == MF_FLOW_CALL || flow == MF_FLOW_INDIRECT_CALL;
@@ -153,7 +152,7 @@ static bool is_relative(enum mf_flow flow)
 	       flow == MF_FLOW_CALL;
 }
 
-/* Can all of the function be read, and leads nothing in it to where the jump will be? */
+/* Can the whole function be decoded, and does nothing in it jump to where the jump will be? */
 static bool is_clear(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site, *end = site + size;
@@ -165,7 +164,7 @@ static bool is_clear(const uint8_t *site, size_t size)
 		if (!mf_instruction_read(at, (size_t)(end - at), &in))
 			return false;
 		place = (uintptr_t)at + in.length + (uint64_t)in.distance - (uintptr_t)site;
-		/* A call of itself comes to its first byte, like any other. */
+		/* A recursive call enters at the first byte, like any other call. */
 		if (is_relative(in.flow) && place < MF_PATCH_BYTES &&
 		    (place || in.flow != MF_FLOW_CALL))
 			return false;
@@ -173,7 +172,7 @@ static bool is_clear(const uint8_t *site, size_t size)
 	return at == end;
 }
 
-/* Behind a function shorter than the jump: is there nothing that will be executed? */
+/* If the function is shorter than the jump, is it followed only by padding, which is never executed? */
 static bool is_padded(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site + size, *end = site + MF_PATCH_BYTES;
@@ -204,15 +203,15 @@ static void put_original(struct writer *writer, const uint8_t *site, size_t size
 	}
 	if (leaves(in.flow))
 		return;
-	/* One that does not end goes on behind the jump. */
+	/* Continue the function behind the jump. */
 	if (at < site + MF_PATCH_BYTES)
 		writer->failed = true;
 	put_jump(writer, (uintptr_t)at);
 }
 
 /*
- * Where the jump leads: to @target, as far away as it may be, with rbp and @datum below the return address;
- * or, without @datum, as if the function were @target.
+ * Writes what the jump leads to: a far jump to @target, with rbp and @datum pushed below the return address, or nothing
+ * if @datum is NULL.
  */
 static void put_entry(struct writer *writer, const void *target, const void *datum)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Objects that are loaded with RTLD_DEEPBIND.
+// Objects loaded with RTLD_DEEPBIND.
 //
-// They look for a symbol in themselves and in what they depend on first, which is the C library, and
-// only then in the executable and what was preloaded. So the references are settled before anybody
-// looks: in the object's own symbol table, the entry becomes a local symbol with our function's address,
-// for which the dynamic linker searches nowhere.
+// Such an object looks up symbols first in itself and its dependencies, which include the C library, and only then in
+// the executable and the preloaded libraries. So its references are resolved before the dynamic linker does it: the
+// entry in the object's own symbol table becomes a local symbol with the address of the shim's function, for
+// which the dynamic linker searches nowhere.
 //
-// With which flags an object comes is known to dlopen only, which finds libraries by who calls it. So
-// ours takes note of the flags and jumps to the real one, which sees its own caller.
+// Only dlopen() knows with which flags an object is loaded, and the real dlopen() finds libraries depending on its
+// caller. So the shim's dlopen() notes the flags and jumps to the real one, which then sees its own caller.
 
 #include "deepbind.h"
 
@@ -21,7 +21,7 @@
 
 #ifdef __x86_64__
 
-/* For the code below: takes note, and says where it goes on. */
+/* For the assembly below: notes the flags and returns the address of the real dlopen(). */
 void *mf_deepbind_note(int mode) MF_HIDDEN;
 
 __attribute__((used)) void *mf_deepbind_note(int mode)
@@ -65,7 +65,7 @@ void mf_deepbind_done(void)
 	mf_thread_local.binds_deep = false;
 }
 
-/* What a relocation's entry in the symbol table becomes. */
+/* Makes the symbol that a relocation refers to a local one. */
 static void settle(const struct mf_definitions *object, uint64_t number, const char *name,
 		   const void *ours)
 {
@@ -78,7 +78,7 @@ static void settle(const struct mf_definitions *object, uint64_t number, const c
 	settled.st_other = STV_HIDDEN;
 	settled.st_shndx = SHN_ABS;
 	settled.st_value = (uintptr_t)ours;
-	/* If it cannot be written, it is bound as it would have been. */
+	/* If the write fails, the reference is bound as it would be without the shim. */
 	mf_patch_write((void *)(uintptr_t)symbol, &settled, sizeof(settled));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Objects that are loaded with RTLD_DEEPBIND: they would find the C library's functions before ours. */
+/* Objects loaded with RTLD_DEEPBIND, which would find the C library's functions before the shim's. */
 #ifndef MASSIF_PRELOAD_DEEPBIND_H
 #define MASSIF_PRELOAD_DEEPBIND_H
 
@@ -8,13 +8,16 @@
 #include "core/definitions.h"
 
 /*
- * Whether the object that has just come, in this thread, was loaded so; and when all have come that this
- * dlopen brought: the C library loads others without asking by that name.
+ * mf_deepbind_is_wanted(): is the current thread's dlopen() loading with RTLD_DEEPBIND? Call mf_deepbind_done() after
+ * all objects of that dlopen() have been handled: the C library loads further ones without calling dlopen() by name.
  */
 bool mf_deepbind_is_wanted(void);
 void mf_deepbind_done(void);
 
-/* Before it is relocated: @ours is what its references to @name are bound to, if it does not define it. */
+/*
+ * Binds the object's references to @name to @ours, unless it defines @name itself. Called before the object is
+ * relocated.
+ */
 void mf_deepbind_bind(const struct mf_definitions *object, const char *name, const void *ours);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// What stands in the place of an allocation function of the program's.
+// Hooks that replace the program's own allocation functions.
 //
-// All here, and what the short way of an event comes to (shortcut.c), is compiled for general registers only
-// and calls nothing outside the shim. Whatever else there is to do is done by mf_xstate_call(). The
-// assembly keeps the general registers.
+// All code here, and the fast path of an event (fastpath.c), is compiled to use general registers only, and calls
+// nothing outside the shim. Everything else is called through mf_xstate_call(). The assembly saves the general
+// registers.
 
 #include "hook.h"
 
@@ -26,9 +26,10 @@
 static mf_hook_take take_size;
 
 /*
- * Calls the original with the arguments and the rax in @frame, where its rax is then. The other registers in
- * @frame stay as they were before the call: those that the original leaves alone have these values, and on
- * the others no caller relies. rax can be either: a result, or what free() leaves alone.
+ * Calls the original with the arguments and the rax in @frame, and stores its result in the frame's rax. The frame's
+ * other registers keep their values from before the call: registers that the original does not change have these
+ * values anyway, and no caller relies on the others. rax is restored from the frame, too: it holds the result or, for
+ * free(), a register that may be unchanged.
  */
 void mf_hook_call(struct mf_hook_frame *frame);
 
@@ -36,11 +37,11 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
 /*
- * The detour has pushed rbp and the hook below the return address. The frame's size keeps the alignment of
- * the stack, whatever it is, in both functions.
+ * The detour has pushed rbp and the hook below the return address. The size of both functions' frames keeps the stack's
+ * alignment, whatever it is.
  *
- * Where the original takes the hook's place, its address is left below the stack pointer, in what a signal
- * handler leaves alone, since no register is free for it.
+ * Where the original runs in place of the hook, its address is stored below the stack pointer, in the area that signal
+ * handlers leave alone, because no register is free for it.
  */
 __asm__(
 "	.pushsection .text\n"
@@ -139,10 +140,7 @@ __asm__(
 "	.size	mf_hook_call, . - mf_hook_call\n"
 "	.popsection\n");
 
-/*
- * In the place of a personality: an exception leaves the original. It asks nothing of the unwinder, whoever's
- * that may be.
- */
+/* Used as personality routine: called when an exception leaves the original. Works with any unwinder. */
 _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
@@ -151,7 +149,7 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 	return _URC_CONTINUE_UNWIND;
 }
 
-/* As for an entry point of ours that keeps a frame pointer. */
+/* Returns what MF_FRAME is in an entry point. */
 static inline const void *frame_of(const struct mf_hook_frame *frame)
 {
 	return &frame->rbp;
@@ -162,7 +160,7 @@ static inline void *pointer_to(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* A signal handler that interrupted the same cannot have one. */
+/* Not in a signal handler that interrupted this function. */
 static uint64_t take_thread(const void *data, uint64_t more)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -186,7 +184,7 @@ static __attribute__((noinline)) bool is_nested(struct mf_nesting *nesting, cons
 	return mf_nesting_recalls(nesting, &caller) || mf_xstate_call(search, &caller, 0);
 }
 
-/* The thread's, or NULL if it has no state. */
+/* Returns the thread's nesting state, or NULL if the thread has no state. */
 static inline struct mf_nesting *nesting_here(void)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
@@ -199,8 +197,8 @@ static inline struct mf_nesting *nesting_here(void)
 }
 
 /*
- * NULL if the call does not count: it is nested, or nothing is profiled. In private memory: the original may
- * fork, and the child has no state then, but returns here.
+ * Returns NULL if the call is not counted, because it is nested or the process is not profiled. The result is in
+ * private memory: the original may fork, and the child, which has no state then, returns here.
  */
 static inline struct mf_nesting *begin(const struct mf_hook_frame *frame)
 {
@@ -222,12 +220,12 @@ static inline void call_original(struct mf_nesting *nesting, struct mf_hook_fram
 	mf_nesting_enter(nesting, frame, resizing);
 	mf_thread_local.inside = inside | MF_INSIDE_OWN;
 	mf_hook_call(frame);
-	/* A signal handler that comes in between finds no mark, and events that count. */
+	/* A signal handler that runs in between finds no mark, so its events are counted. */
 	if (mf_nesting_leave(nesting, frame))
 		mf_thread_local.inside = inside & (uint8_t)~MF_INSIDE_OWN;
 }
 
-/* The same after an event: a thread that is ending has given its state back. */
+/* Calls the original after an event: a thread that is ending may have given its state back. */
 static inline void call_original_then(struct mf_hook_frame *frame, const struct mf_block *resizing)
 {
 	struct mf_nesting *nesting = nesting_here();
@@ -242,7 +240,7 @@ struct block {
 	const struct mf_hook_frame *frame;
 	void *pointer;
 	size_t size;
-	size_t arguments[2]; /* as they are traced */
+	size_t arguments[2]; /* for the trace */
 };
 
 static uint64_t track_block(const void *data, uint64_t more)
@@ -265,7 +263,7 @@ static __attribute__((noinline)) bool made_completely(const struct mf_hook_frame
 	return true;
 }
 
-/* The original has returned the block at @pointer, of @size bytes, for arguments @a and @b. */
+/* Counts the block of @size bytes at @pointer that the original returned. @a, @b: arguments for the trace. */
 static inline bool made(const struct mf_hook_frame *frame, void *pointer, size_t size, size_t a, size_t b)
 {
 	bool in_hook = mf_thread_local.in_hook, done;
@@ -287,7 +285,7 @@ static bool take_size(struct mf_hook_frame *frame)
 	return made(frame, pointer_to(frame->rax), size, 0, 0);
 }
 
-/* One with two arguments: @a and @b as they are traced, for @size bytes. */
+/* Handles a function with two arguments, @a and @b in the trace, that allocates @size bytes. */
 static inline bool take_two(struct mf_hook_frame *frame, size_t size, size_t a, size_t b)
 {
 	struct mf_nesting *nesting = begin(frame);
@@ -343,14 +341,14 @@ static uint64_t end_resize(const void *data, uint64_t more)
 	return 0;
 }
 
-/* The complete way. */
+/* The slow path. */
 static void resize_completely(struct mf_hook_frame *frame, void *old, size_t size)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame_of(frame));
 	struct mf_allocator_resize resize = { .old = old, .size = size, .caller = &caller };
 
 	mf_xstate_call(begin_resize, NULL, (uintptr_t)&resize);
-	/* What comes from before the allocator is not the allocator's. */
+	/* A block of the early arena does not belong to the program's allocator. */
 	if (resize.is_early)
 		frame->rdi = 0;
 	call_original_then(frame, resize.is_resized ? &resize.state.block : NULL);
@@ -407,7 +405,7 @@ static bool take_resize_elements(struct mf_hook_frame *frame)
 	struct mf_nesting *nesting;
 	size_t product;
 
-	/* The original refuses what is too large. */
+	/* The original fails if the product overflows. */
 	if (__builtin_mul_overflow(frame->rsi, frame->rdx, &product))
 		return false;
 	nesting = begin(frame);
@@ -468,7 +466,7 @@ void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *orig
 
 #else
 
-/* Detours, which lead here, are not made on other machines. */
+/* On other processors there are no detours, so hooks are never called. */
 void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *original, const char *trace)
 {
 	*hook = (struct mf_hook){ .original = original, .trace = trace };

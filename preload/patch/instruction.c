@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A machine instruction's length, by the opcode maps in volume 2 of Intel's manual: 64-bit mode only.
+// Finds a machine instruction's length, from the opcode maps in volume 2 of Intel's manual. 64-bit mode only.
 //
-// The tables say what follows an opcode: a ModRM byte, and how many bytes of an immediate. What is not
-// in them (privileged, 16-bit or withdrawn instructions) is refused: whoever asks wants to be sure.
+// The tables give what follows an opcode: a ModRM byte, and an immediate of how many bytes. Instructions that are not
+// in them (privileged, 16-bit or withdrawn ones) are refused, so that a result is always certain.
 
 #include "instruction.h"
 
@@ -12,19 +12,19 @@
 
 /* What follows an opcode. */
 enum form {
-	NONE = 0,  /* not to be read: also what a table leaves out */
+	NONE = 0,  /* refused; also the value of entries that a table omits */
 	PLAIN = 1, /* nothing */
 	IMM8 = 2,
 	IMM16 = 3,
 	IMMZ = 4, /* 4 bytes, or 2 with an operand size prefix */
-	IMMV = 5, /* the same, or 8 with REX.W */
-	OFFS = 6, /* an address: 8 bytes */
+	IMMV = 5, /* like IMMZ, or 8 with REX.W */
+	OFFS = 6, /* an address of 8 bytes */
 	ENTR = 7, /* 3 bytes */
 	REL8 = 8,
 	RELZ = 9, /* 4 bytes */
 	FORM = 15,
 	MODRM = 16,
-	GROUP3 = 32, /* an immediate if the ModRM byte says test */
+	GROUP3 = 32, /* the immediate exists only if the ModRM byte selects test */
 };
 
 #define M  (MODRM | PLAIN)
@@ -54,7 +54,7 @@ static const uint8_t one_byte[256] = {
 	NONE, NONE, NONE, NONE, PLAIN, PLAIN, GROUP3 | MODRM | IMM8, GROUP3 | MODRM | IMMZ, /* f0 */
 	PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, M, M,
 };
-/* After 0f. */
+/* Opcodes after 0f. */
 static const uint8_t two_bytes[256] = {
 	M, M, M, M, NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, PLAIN, NONE, M, NONE, NONE, /* 00 */
 	EIGHT(M), EIGHT(M), /* 10 */
@@ -70,12 +70,12 @@ static const uint8_t two_bytes[256] = {
 	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* d0 */
 };
 
-/* An instruction that is being read. */
+/* State of decoding one instruction. */
 struct reader {
 	const uint8_t *code;
 	size_t size, at;
 	bool operand_size, wide; /* the prefix 66; REX.W */
-	bool repeats, odd;	 /* f2 or f3; a prefix that changes how addresses are made */
+	bool repeats, odd;	 /* prefix f2 or f3; prefix 67, which changes the size of addresses */
 	uint8_t modrm;
 	uint8_t near_offset;
 };
@@ -88,7 +88,7 @@ static bool take(struct reader *reader, uint8_t *byte)
 	return true;
 }
 
-/* Prefixes; @opcode is what comes behind them, REX included. */
+/* Reads the prefixes, including REX; @opcode becomes the first byte behind them. */
 static bool read_prefixes(struct reader *reader, uint8_t *opcode)
 {
 	for (;;) {
@@ -116,12 +116,12 @@ static bool read_prefixes(struct reader *reader, uint8_t *opcode)
 	}
 }
 
-/* What follows an opcode of the maps that VEX and EVEX name by number. */
+/* Returns what follows an opcode of the maps that VEX and EVEX select by number. */
 static uint8_t form_of_vector(uint32_t map, uint8_t opcode)
 {
 	switch (map) {
 	case 1:
-		/* Those that have an immediate have it without the prefix, too. */
+		/* Opcodes with an immediate have one without the prefix, too. */
 		if (opcode == 0x77)
 			return PLAIN;
 		return (two_bytes[opcode] & FORM) == IMM8 && opcode != 0xa4 && opcode != 0xac &&
@@ -138,7 +138,7 @@ static uint8_t form_of_vector(uint32_t map, uint8_t opcode)
 	return NONE;
 }
 
-/* VEX and EVEX: the prefix's other bytes, and the opcode. */
+/* Reads the other bytes of a VEX or EVEX prefix, and the opcode. */
 static uint8_t read_vector(struct reader *reader, uint8_t prefix)
 {
 	uint32_t n = prefix == 0xc5 ? 1 : prefix == 0xc4 ? 2 : 3, map = 1;
@@ -155,7 +155,7 @@ static uint8_t read_vector(struct reader *reader, uint8_t prefix)
 	return form_of_vector(map, opcode);
 }
 
-/* The rest of an opcode that begins with 0f; *@opcode becomes its last byte. */
+/* Reads the rest of an opcode that begins with 0f; *@opcode becomes its last byte. */
 static uint8_t read_escape(struct reader *reader, uint8_t *opcode, uint32_t *map)
 {
 	*map = 1;
@@ -275,7 +275,7 @@ bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction
 	if (!read_prefixes(&reader, &opcode))
 		return false;
 	if (opcode == 0xc4 || opcode == 0xc5 || opcode == 0x62) {
-		map = 4; /* one of theirs: nothing of it matters but its length */
+		map = 4; /* a vector instruction: only its length matters */
 		form = read_vector(&reader, opcode);
 	} else if (opcode == 0x0f) {
 		form = read_escape(&reader, &opcode, &map);
@@ -287,12 +287,12 @@ bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction
 		return false;
 	if (form & MODRM && !read_modrm(&reader))
 		return false;
-	/* Operands and prefixes (XOP) of AMD's, and xbegin, whose distance is none of a branch. */
+	/* AMD's variants (operands, XOP prefix), and xbegin, whose distance is not that of a branch. */
 	if ((map == 1 && opcode == 0x78 && (reader.operand_size || reader.repeats)) ||
 	    (!map && opcode == 0x8f && reader.modrm & 0x38) ||
 	    (!map && opcode == 0xc7 && reader.modrm == 0xf8))
 		return false;
-	/* Processors do not agree on what that is. */
+	/* Processors interpret this prefix differently. */
 	if ((form & FORM) == RELZ && reader.operand_size && !reader.wide)
 		return false;
 	bytes = immediate_bytes(&reader, form);

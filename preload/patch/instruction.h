@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A machine instruction: how long it is, and what in it depends on where it is. */
+/* Decodes a machine instruction: its length, and which parts depend on its address. */
 #ifndef MASSIF_PRELOAD_INSTRUCTION_H
 #define MASSIF_PRELOAD_INSTRUCTION_H
 
@@ -10,27 +10,27 @@
 #define MF_INSTRUCTION_MAX 15u /* bytes */
 
 enum mf_flow {
-	MF_FLOW_ON,	       /* to the next instruction, as far as it shows */
-	MF_FLOW_BRANCH,	       /* to a place beside it, or on */
-	MF_FLOW_SHORT_BRANCH,  /* the same, where there is no form that reaches further */
-	MF_FLOW_JUMP,	       /* to a place beside it */
-	MF_FLOW_CALL,	       /* the same, and back */
-	MF_FLOW_INDIRECT_CALL, /* to where a word says, and back */
-	MF_FLOW_AWAY,	       /* does not go on: returns, jumps to where a word says, traps */
+	MF_FLOW_ON,	       /* continues with the next instruction */
+	MF_FLOW_BRANCH,	       /* conditional jump to a relative address */
+	MF_FLOW_SHORT_BRANCH,  /* the same, in a form that has only an 8-bit distance */
+	MF_FLOW_JUMP,	       /* jump to a relative address */
+	MF_FLOW_CALL,	       /* call of a relative address */
+	MF_FLOW_INDIRECT_CALL, /* call of an address in a register or memory */
+	MF_FLOW_AWAY,	       /* does not continue: a return, indirect jump or trap */
 };
 
 struct mf_instruction {
 	enum mf_flow flow;
 	uint8_t length;
-	uint8_t near_offset;  /* of 4 bytes: a distance from the instruction's end to data; 0: none */
-	uint8_t opcode_offset; /* of the last byte of the opcode; the operands' first follows */
-	bool is_padding;      /* does nothing, or is none that a compiler lets run */
-	int64_t distance;     /* to the place beside it, from the instruction's end */
+	uint8_t near_offset;  /* offset of a 4-byte distance from the instruction's end to data; 0: none */
+	uint8_t opcode_offset; /* offset of the opcode's last byte; operands follow it */
+	bool is_padding;      /* does nothing, or is never executed in compiled code */
+	int64_t distance;     /* from the instruction's end to the target of a relative jump or call */
 };
 
 /*
- * Reads the instruction at @code, of which @size bytes may be read. False: it is none, or one that a
- * compiler does not make of a function, or there is no decoder for this machine.
+ * Decodes the instruction at @code; @size bytes may be read. Returns false if it is invalid, not an instruction that
+ * compilers generate in functions, or if there is no decoder for this processor.
  */
 bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction *instruction);
 

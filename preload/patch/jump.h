@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The machine's jumps, as bytes. */
+/* Encodes the processor's jump instructions. */
 #ifndef MASSIF_PRELOAD_JUMP_H
 #define MASSIF_PRELOAD_JUMP_H
 
@@ -8,9 +8,9 @@
 #include <string.h>
 
 /*
- * A jump takes MF_JUMP_BYTES and reaches MF_JUMP_REACH bytes both ways; a far one takes
- * MF_JUMP_FAR_BYTES and reaches everything. Neither changes a register or a flag that a function's
- * caller could rely on. MF_JUMP_BYTES is 0 where we have none.
+ * A near jump takes MF_JUMP_BYTES and reaches MF_JUMP_REACH bytes in both directions. A far jump takes
+ * MF_JUMP_FAR_BYTES and reaches any address. Neither changes a register or flag that a function's caller could rely
+ * on. MF_JUMP_BYTES is 0 on processors for which there is no encoder.
  */
 #if defined(__x86_64__)
 
@@ -27,7 +27,7 @@ static inline void mf_jump_encode(uint8_t *bytes, uint64_t at, uint64_t to)
 	memcpy(bytes + 1, &distance, sizeof(distance));
 }
 
-/* jmp *0(%rip), and the address behind it */
+/* jmp *0(%rip), followed by the address */
 static inline void mf_jump_encode_far(uint8_t *bytes, uint64_t to)
 {
 	static const uint8_t code[] = { 0xff, 0x25, 0, 0, 0, 0 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Monitor commands that the program itself gives: massif-ctl makes the file's contents, we write it.
+// Monitor commands that the program itself gives: massif-ctl makes the file's content, the program writes it.
 //
-// So it comes to where the program is, and may be where the program may write: massif-ctl, which may
-// have other rights, opens nothing that the program names.
+// So a relative path refers to the program's directory, and the file can only be where the program may write:
+// massif-ctl, which may have other rights, opens no file that the program names.
 
 #include "monitor_command.h"
 
@@ -29,7 +29,7 @@ struct scratch {
 	char buffer[16384];
 };
 
-/* All of the contents, to descriptor @to. Returns 0 or -errno. */
+/* Copies all of the content to descriptor @to. Returns 0 or -errno. */
 static int copy(struct scratch *scratch, int to)
 {
 	long n, done, at = 0;
@@ -64,14 +64,14 @@ static int write_file(struct scratch *scratch)
 	if (fd < 0)
 		return -errno;
 	code = copy(scratch, fd);
-	/* massif-ctl has all of it, and half a file is of no use. */
+	/* massif-ctl still has all of the content, and a part of a file is of no use. */
 	if (code && is_regular(fd))
 		syscall(SYS_unlinkat, AT_FDCWD, scratch->file.name, 0);
 	syscall(SYS_close, fd);
 	return code;
 }
 
-/* The file's name with its directory, or without if there is none. */
+/* Returns the file's absolute path, or its name if the directory is unknown. */
 static const char *path_of(struct scratch *scratch)
 {
 	const char *name = scratch->file.name;
@@ -80,14 +80,16 @@ static const char *path_of(struct scratch *scratch)
 
 	if (length < 2 || scratch->path[0] != '/')
 		return name;
-	n = (size_t)length - 1; /* without its NUL */
+	n = (size_t)length - 1; /* without the NUL */
 	if (scratch->path[n - 1] != '/')
 		scratch->path[n++] = '/';
 	strcpy(scratch->path + n, name);
 	return scratch->path;
 }
 
-/* To @name, or where the command says. *@written is 0, or -errno. */
+/*
+ * Executes the command, and writes its file to @name or, if NULL, where the command says. *@written is 0 or -errno.
+ */
 static int execute(const char *text, const char *name, struct scratch *scratch, int *written)
 {
 	int code = mf_join_command(text, &scratch->file);
@@ -101,7 +103,7 @@ static int execute(const char *text, const char *name, struct scratch *scratch, 
 	return code;
 }
 
-/* Returns 0 or -errno. Nothing is written without *@written being changed. */
+/* Returns 0 or -errno from massif-ctl. *@written changes if a file was to be written. */
 static int perform(const char *text, const char *name, int *written)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -111,7 +113,7 @@ static int perform(const char *text, const char *name, int *written)
 	if (!mf_session_is_active() || inside & MF_INSIDE_SHIM)
 		return -ESRCH;
 	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
-	/* A forked child has its profile from here on. */
+	/* In a forked child this gets its session. */
 	mf_thread_get();
 	scratch = mmap(NULL, sizeof(*scratch), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		       -1, 0);

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /*
- * Has massif-ctl execute the command @text, waits until it is done, and writes the file that it leads
- * to. Returns what valgrind.h's VALGRIND_MONITOR_COMMAND does: 1 if there is no such command, else 0.
- * Keeps errno. A signal handler that interrupted the shim has no command executed.
+ * Lets massif-ctl execute the monitor command @text, waits for it, and writes the file that it makes, if any. Returns
+ * what valgrind.h's VALGRIND_MONITOR_COMMAND returns: 1 if there is no such command, else 0. Keeps errno. Does nothing
+ * in a signal handler that interrupted the shim.
  */
 uint64_t mf_command_execute(const char *text);
 
-/* Writes the present state with its tree to @file. Returns 0 or -errno; keeps errno. */
+/* Writes the current state as a detailed snapshot to @file. Returns 0 or -errno; keeps errno. */
 int mf_command_snapshot(const char *file);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Objects that come into the program.
+// Handles objects that are loaded.
 //
-// The dynamic linker has a function for debuggers to stop in: it does nothing, and is called whenever
-// the list of objects begins to change or has changed (r_brk of struct r_debug, see link.h). When it is
-// called for new objects, they are mapped; then they are relocated, and their constructors run. A jump
-// over its only instruction makes it ours. A debugger that stops there later still does.
+// The dynamic linker has a function for debuggers to stop in: it does nothing, and is called whenever the list of
+// objects is about to change or has changed (r_brk of struct r_debug, see link.h). When it is called for new
+// objects, they are mapped; after it they are relocated and their constructors run. A jump that overwrites its only
+// instruction calls the shim. A debugger can still stop there later.
 
 #include "object_loaded.h"
 
@@ -24,10 +24,10 @@
 #include "takeover.h"
 #include "core/thread.h"
 
-/* What debuggers write over the instruction where they want to stop. */
+/* The instruction that debuggers write where they want to stop. */
 #define BREAKPOINT 0xcc
 
-/* What is done with a new object; for all that came together, after the last one; and with one that has gone. */
+/* Called for each new object; after the last one of several new objects; and for each object that was unloaded. */
 struct visitor {
 	void (*arrived)(const struct dl_phdr_info *object);
 	void (*done)(void);
@@ -42,13 +42,13 @@ static const struct visitor visitors[] = {
 
 #define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
 
-/* Those that have been looked at. An object is known by where it is and where its headers are. */
+/* Objects that have been handled. An object is identified by its load bias and the address of its headers. */
 struct known {
 	uintptr_t bias, headers;
-	uint32_t round; /* in which it was there last */
+	uint32_t round; /* the last round in which it was loaded */
 };
 
-/* The first ones; more are in memory that is mapped when they come. */
+/* So many objects fit in static memory; an array for more is mapped. */
 #define KNOWN_FIRST 256u
 
 static struct known first_known[KNOWN_FIRST];
@@ -56,12 +56,12 @@ static struct known *known = first_known;
 static uint32_t n_known, room = KNOWN_FIRST, this_round;
 
 struct round {
-	uint32_t at; /* where the next one is likely to be: the list keeps its order */
+	uint32_t at; /* where the next object is expected: the list keeps its order */
 	bool any;
-	bool no_room; /* for all */
+	bool no_room; /* not all objects could be recorded */
 };
 
-/* Makes room for twice as many. False if there is no memory. */
+/* Doubles the room. Returns false if there is no memory. */
 static bool grow(void)
 {
 	struct known *larger = mmap(NULL, 2 * room * sizeof(*known), PROT_READ | PROT_WRITE,
@@ -77,7 +77,7 @@ static bool grow(void)
 	return true;
 }
 
-/* Whether it is new; then it is known from now on. */
+/* Is the object new? Then it is recorded as handled. */
 static bool is_new(const struct dl_phdr_info *object, struct round *round)
 {
 	const struct known fresh = {
@@ -114,7 +114,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
-/* Those that have gone may come back at the same place, as others. */
+/* Drops unloaded objects: others may be loaded in their place. */
 static void forget_the_gone(void)
 {
 	uint32_t n = 0;
@@ -131,7 +131,10 @@ static void forget_the_gone(void)
 	n_known = n;
 }
 
-/* The dynamic linker's lock is held, or there is one thread. False: not all objects that are new were visited. */
+/*
+ * Handles all new objects. Returns false if some had to be left out.
+ * Context: with the dynamic linker's lock, or while the process has one thread.
+ */
 static bool look(void)
 {
 	struct round round = { 0 };
@@ -146,8 +149,8 @@ static bool look(void)
 }
 
 /*
- * Has the program loaded objects into a namespace of their own, by dlmopen? They have a C library of their
- * own, too. The list of lists has been there since version 2 of the structure.
+ * Has the program loaded objects into a separate namespace with dlmopen()? They have their own C library as well. The
+ * list of namespaces exists since version 2 of the structure.
  */
 static bool is_elsewhere(void)
 {
@@ -155,14 +158,14 @@ static bool is_elsewhere(void)
 		struct r_debug own;
 		const void *next;
 	};
-	/* Larger than the compiler knows. */
+	/* Hides from the compiler that the object is larger than its type. */
 	const void *volatile at = &_r_debug;
 	const struct lists *lists = at;
 
 	return lists->own.r_version >= 2 && lists->next;
 }
 
-/* Stands for the dynamic linker's function. */
+/* Called in place of the dynamic linker's function. */
 static void list_changes(void)
 {
 	int saved = errno;
@@ -174,7 +177,7 @@ static void list_changes(void)
 	}
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
-		/* The session of a child that was just forked comes with its first thread's state. */
+		/* In a forked child, getting the first thread's state also gets the session. */
 		if (mf_thread_get() && mf_session_is_active()) {
 			if (is_elsewhere())
 				mf_session_store.header->is_elsewhere = 1;
@@ -187,7 +190,7 @@ static void list_changes(void)
 	errno = saved;
 }
 
-/* Can a jump stand at @code, where a function does nothing, before another function begins? */
+/* Can a jump be placed at @code, a function that does nothing, without reaching the next function? */
 static bool is_empty(const uint8_t *code)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -197,7 +200,7 @@ static bool is_empty(const uint8_t *code)
 		at += sizeof(endbr64);
 	if (*at++ != 0xc3)
 		return false;
-	/* Behind the return it is filled up, to 16 bytes, with what is no instruction or does nothing. */
+	/* The function is padded to 16 bytes with bytes that are no instruction or do nothing. */
 	return at >= end ||
 	       ((uintptr_t)code % 16 + MF_PATCH_BYTES <= 16 && memchr("\xcc\x90\x66\x0f\x2e", *at, 5));
 }
@@ -210,7 +213,7 @@ int mf_object_loaded_start(void)
 	int code;
 
 	if (MF_PATCH_BYTES && site && *site == BREAKPOINT)
-		return -EBUSY; /* which the debugger will take away, and with it a part of the jump */
+		return -EBUSY; /* the debugger would restore its byte, and so destroy a part of the jump */
 	if (!MF_PATCH_BYTES || !site || !is_empty(site))
 		return -ENOTSUP;
 	code = mf_patch_prepare(site, (const void *)list_changes, &via);

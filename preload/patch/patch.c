@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Changes the program's code in memory.
 //
-// Pages of code are writable for a moment, and executable all the while: other threads are in them,
-// and we may be. So it is not possible where nothing may be both; taking the right to execute away
-// would risk that it is not given back. What we add is never both at a time.
+// Pages of the program's code become writable for a moment and stay executable: other threads may be running in them,
+// and so may the shim. So this fails where no page may be both. Removing the right to execute for that moment would
+// risk that it cannot be restored. The shim's own code pages are never writable and executable at a time.
 
 #include "patch.h"
 
@@ -23,14 +23,14 @@
 #define POOL_BYTES  65536u
 #define POOLS_MAX   4096u
 #define ROOM_ALIGN  16u
-/* How far from a site its pool may be: what the site's instructions refer to must be in reach of the pool, too. */
+/* Greatest distance of a pool from a site: what the site's instructions refer to must be in the pool's reach, too. */
 #define POOL_REACH  (MF_JUMP_REACH - (512ull << 20))
-#define LOWEST	    65536u /* below it, nothing is mapped: a null pointer's members are there */
+#define LOWEST	    65536u /* no pool below this address, where accesses through null pointers go */
 
 /* Memory for code near some of the program's. The part from @open on is writable. */
 struct pool {
 	uint64_t start;
-	uint32_t used, open; /* bytes from its start; @open is a multiple of the page size */
+	uint32_t used, open; /* bytes from the start; @open is a multiple of the page size */
 	bool is_open;
 };
 
@@ -56,7 +56,7 @@ static int protect(uint64_t start, uint64_t end, int protection)
 	return code;
 }
 
-/* Of several writes, the mapping of the last one; what we change of it for one, we change back. */
+/* Between mf_patch_begin() and mf_patch_end(), the mapping of the last write. Writes restore its protection. */
 static struct mf_map seen;
 static bool keeps_seen;
 
@@ -72,7 +72,7 @@ void mf_patch_end(void)
 	keeps_seen = false;
 }
 
-/* The parts of mappings that a range of up to two pages lies in. */
+/* The parts of mappings that a range of up to two pages covers. */
 struct parts {
 	struct mf_map maps[2];
 	uint32_t n;
@@ -136,7 +136,7 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	while (made-- > 0) {
 		const struct mf_map *map = &parts.maps[made];
 
-		/* What cannot be undone harms nobody. */
+		/* A page that stays writable does no harm. */
 		if (!(map->protection & PROT_WRITE) &&
 		    protect(map->start, map->end, map->protection))
 			seen = (struct mf_map){ 0 };
@@ -144,7 +144,7 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	return code;
 }
 
-/* Of the addresses from @start to @end, the highest for a pool that is in reach of @site; 0: none. */
+/* Returns the highest address for a pool between @start and @end that is in reach of @site; 0: none. */
 static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 {
 	uint64_t least = site > POOL_REACH ? site - POOL_REACH : 0;
@@ -160,8 +160,8 @@ static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 }
 
 /*
- * Where a pool for @site can be: as near as there is room below it. Above, what lies there may want
- * to grow, the program's heap first of all; then as far away as possible.
+ * Finds an address for a pool: the nearest one below @site. If there is none, the farthest above it, because what lies
+ * above, such as the program's heap, may have to grow.
  */
 static int find_place(uint64_t site, uint64_t *place)
 {
@@ -203,7 +203,7 @@ static int make_pool(uint64_t site)
 	made = mmap((void *)(uintptr_t)place, POOL_BYTES, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	code = made == MAP_FAILED ? -errno : 0;
-	/* Kernels before 4.17 take the address for a wish; somebody may have been faster. */
+	/* Kernels before 4.17 take the address as a hint, and may choose another one. */
 	if (!code && (uintptr_t)made != place) {
 		munmap(made, POOL_BYTES);
 		code = -ENOMEM;
@@ -228,7 +228,7 @@ static bool has_room(const struct pool *pool, uint64_t site, size_t size)
 	return from + size <= POOL_BYTES && is_near(site, pool->start) && is_near(site, pool->start + POOL_BYTES);
 }
 
-/* What was sealed stays as it is: the next page is the first that can be written again. */
+/* Sealed pages stay as they are; writing continues at the next page. */
 static int open_pool(struct pool *pool)
 {
 	uint32_t from = (uint32_t)round_up(pool->used, page_size());
@@ -285,7 +285,7 @@ int mf_patch_seal(void)
 			continue;
 		failed = protect(start, end, PROT_READ | PROT_EXEC);
 		if (failed) {
-			/* Nobody has jumped there, and nobody may. */
+			/* No jump leads there yet, and none may. */
 			pool->used = pool->open;
 			code = failed;
 			continue;

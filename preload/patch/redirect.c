@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Binds references of one loaded object to functions of ours.
+// Redirects one loaded object's calls of functions to the shim's.
 //
-// The dynamic linker has bound them already, or will at their first call: either way the object calls what a word
-// of its own leads to, and that word is replaced.
+// The object calls each function through a word of its own, which the dynamic linker has set already or will set at
+// the first call. That word is replaced.
 
 #include "redirect.h"
 

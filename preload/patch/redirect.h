@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A loaded object's calls of a function lead to one of ours. */
+/* Redirects a loaded object's calls of a function to one of the shim's. */
 #ifndef MASSIF_PRELOAD_REDIRECT_H
 #define MASSIF_PRELOAD_REDIRECT_H
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// Client requests: found in the program's code, redirected, and answered.
+// Client requests: finds them in the program's code, redirects them, and answers them.
 //
-// The sequence is long enough that it is none by chance. But a program may have it as data, in a
-// segment that holds both: where constants lie beside the code, only what an unwind table tells of is
-// taken for code.
+// The sequence is too long to appear by chance. But a program may contain it as data in a segment that has both code
+// and data. Where constants lie next to code, only what the unwind table describes is taken as code.
 //
-// In a large program the search takes longer than all else at the start: each page of its code has to be
-// mapped for it. That there is no request in an object is kept for the next program (rowcache.h).
+// In a large program the search takes longer than everything else at the start, since each page of its code must be
+// read for it. Objects without requests are noted for later runs (rowcache.h).
 //
-// An object that is loaded again often comes to lie where it was. Then its sites are where they were,
-// and lead to the same trampolines.
+// An object that is loaded again is often mapped at its old address. Then its sites are the same, and their trampolines
+// are reused.
 
 #include "requests.h"
 
@@ -30,10 +29,10 @@
 
 #define ORIGINS_MAX 512u
 
-/* Of code: less is looked through in less time than a file takes to be written. */
+/* Bytes of code. Searching less takes less time than writing the finding to a file. */
 #define NOTED_LEAST (256u << 10)
 
-/* Code that had requests when it came, with its trampolines, in the order of their sites. */
+/* Code in which requests were found, with their trampolines in the order of the sites. */
 struct origin {
 	uint64_t start, end;
 	struct mf_trampoline *first;
@@ -41,9 +40,9 @@ struct origin {
 
 static struct origin origins[ORIGINS_MAX];
 static uint32_t n_origins;
-static bool wanted; /* not to be asked of the session: a forked child may have none yet */
+static bool wanted; /* a copy of the session's option, because a forked child may not have a session yet */
 
-/* Not ours are left to the program: they give @unheard, as if nobody had been there. */
+/* Executes a request. Other tools' requests return @unheard, the value without such a tool. */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {
 	const struct mf_registers caller = {
@@ -76,20 +75,19 @@ void mf_requests_start(void)
 }
 
 /*
- * The object's sorted table of what its unwind information is about, in .eh_frame_hdr; NULL if there is
- * none of the form that linkers make. The dynamic linker does not tell of it yet, when an object has
- * just come.
+ * The sorted table in the object's .eh_frame_hdr. The dynamic linker's lookup does not know the object yet when it has
+ * just been mapped.
  */
 struct table {
 	uint8_t version, frame_encoding, count_encoding, entry_encoding;
 	int32_t frame;
 	uint32_t count;
 	struct {
-		int32_t start, description; /* from the table's address */
+		int32_t start, description; /* relative to the table's address */
 	} entries[];
 };
 
-/* Where @size bytes of it can be read: its headers may say more than what was mapped. */
+/* Can @size bytes at @address of the object be read? The headers may promise more than what was mapped. */
 static bool is_there(const struct dl_phdr_info *info, uint64_t address, uint64_t size)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -120,11 +118,11 @@ static const struct table *find_table(const struct dl_phdr_info *info)
 	return NULL;
 }
 
-/* Whether the object's unwind information says that there is code at @address. */
+/* Does the object's unwind information describe code at @address? */
 static bool is_told_of(const struct dl_phdr_info *info, const struct table *table, uint64_t address)
 {
 	uint32_t low = 0, high = table ? table->count : 0;
-	/* Of a description: its length, which CIE it has, where its code is from here, how long that is. */
+	/* Beginning of an FDE: its length, the offset of its CIE, the distance to its code, the code's size. */
 	int32_t description[4];
 	uint64_t start, at;
 
@@ -143,18 +141,18 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 	if (!is_there(info, at, sizeof(description)))
 		return false;
 	memcpy(description, (const void *)(uintptr_t)at, sizeof(description));
-	/* With another encoding, this is something else. */
+	/* This fails if the FDE uses another encoding. */
 	return at + 8 + (uint64_t)(int64_t)description[2] == start &&
 	       address - start < (uint32_t)description[3];
 }
 
-/* Code in which requests are looked for. */
+/* Code to be searched for requests. */
 struct code {
 	const struct dl_phdr_info *object;
 	const uint8_t *at, *end;
-	bool mixed; /* constants may be among it: the ELF header is, */
-	const struct table *table; /* and this tells what is code */
-	bool any; /* something was there that looks like a request */
+	bool mixed; /* may contain constants, because it contains the ELF header */
+	const struct table *table; /* then this tells what is code */
+	bool any; /* a sequence that looks like a request was found */
 };
 
 static struct origin *find_origin(uint64_t start, uint64_t end)
@@ -168,7 +166,7 @@ static struct origin *find_origin(uint64_t start, uint64_t end)
 	return &origins[n_origins];
 }
 
-/* The first request from @at on, or NULL. */
+/* Returns the first request from @at on, or NULL. */
 static const uint8_t *find_request(struct code *code, const uint8_t *at)
 {
 	while ((at = mf_request_site_find(at, (size_t)(code->end - at)))) {
@@ -180,7 +178,7 @@ static const uint8_t *find_request(struct code *code, const uint8_t *at)
 	return NULL;
 }
 
-/* Are the requests those that @list is for? */
+/* Are the requests in @code the ones that the trampolines in @list were made for? */
 static bool are_known(const struct mf_trampoline *list, struct code *code)
 {
 	const uint8_t *at = code->at;
@@ -193,7 +191,7 @@ static bool are_known(const struct mf_trampoline *list, struct code *code)
 	return !list && !find_request(code, at);
 }
 
-/* A list of trampolines for all requests. *@failed of them could not be made, because of *@error. */
+/* Makes trampolines for all requests. *@failed: how many could not be made, and *@error why. */
 static struct mf_trampoline *make_trampolines(struct code *code, uint32_t *failed, int *error)
 {
 	struct mf_trampoline *list = NULL, **last = &list;
@@ -220,7 +218,10 @@ static void count_missed(uint32_t n, int code)
 {
 	uint8_t inside = mf_thread_local.inside;
 
-	/* A forked child has its profile from here on; or none. The first objects come before there is one. */
+	/*
+	 * In a forked child this gets its session, or finds that there is none. The first objects are handled before
+	 * the session is active.
+	 */
 	mf_thread_local.inside = true;
 	if (!mf_session_is_active() || mf_thread_get()) {
 		mf_session_store.header->requests_missed += n;
@@ -264,7 +265,7 @@ static bool is_code(const ElfW(Phdr) *header)
 	return header->p_type == PT_LOAD && (header->p_flags & (PF_R | PF_X)) == (PF_R | PF_X);
 }
 
-/* How much code there is, and where some of it lies. */
+/* Returns the size of all code in bytes. *@address becomes an address in it. */
 static uint64_t code_bytes(const struct dl_phdr_info *info, uint64_t *address)
 {
 	uint64_t bytes = 0;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-// Takes over the allocation functions that the program defines itself.
+// Takes over the allocation functions that the program itself defines.
 //
-// A definition in the executable stands before ours, and a library can be bound to its own: so each is
-// found in its object's symbol tables and led to us at its first instruction, whoever calls it and
-// however. It then does what it always does (detour.h), and only what went in and came out is counted.
-// The program's memory stays with the program's allocator: what was allocated before we came can be
-// freed, and what it tells of itself remains true.
+// A definition in the executable precedes the shim's, and a library may be bound to its own. So each definition is
+// found in its object's symbol tables and redirected to a hook at its first instruction, whoever calls it. The hook
+// calls the original function (code_detour.h) and counts its arguments and result. The program's memory stays with
+// the program's allocator: blocks allocated before can be freed, and what the allocator reports about itself remains
+// true.
 //
-// Allocation functions call each other, and what they call is not counted (nesting.h).
+// Allocation functions call each other; such inner calls are not counted (nesting.h).
 //
-// Our own exported functions stand before those of libraries, and do what the C library's would do. In
-// a program that has others they are led on to the next definition at their first instruction: so a
-// library's operator new runs, and the C++ library's operator delete calls that of the program. malloc() and
-// the like are not led on to the C library's if the program's own functions are all C++ operators: calling
-// the C library's is what they do anyway, and a hook would cost every event its saving of registers.
+// The functions that the shim exports precede those of libraries, and do what the C library's would do. In a program
+// with other definitions, the shim's functions are redirected to the next definition at their first instruction: so a
+// library's operator new runs, and the C++ library's operator delete calls the program's. malloc() and the like are
+// not redirected to the C library's if the program defines only C++ operators: the shim's functions call the C
+// library's anyway, and a hook would make every event slower, since it saves registers.
 
 #include "takeover.h"
 
@@ -34,7 +34,7 @@
 #include "core/session.h"
 #include "event/trace.h"
 
-/* @trace is for mf_trace_line(); its arguments are the kind's. */
+/* The text is a format for mf_trace_line(); the kind determines its arguments. */
 #define SIZE(symbol)	       { #symbol, MF_HOOK_SIZE, #symbol "(%u) = %p" }
 #define SIZE_ALIGNMENT(symbol) { #symbol, MF_HOOK_SIZE_ALIGNMENT, #symbol "(size %u, al %u) = %p" }
 #define ALIGNED(symbol, kind)  { #symbol, kind, "memalign(al %u, size %u) = %p" }
@@ -46,8 +46,8 @@ static const struct function {
 	enum mf_hook_kind kind;
 	const char *trace;
 	/*
-	 * It can only be a call of another one, whoever's that is: what an object that has no others gives
-	 * to systems without it (libbsd, with which all of X11's programs are linked, has reallocarray).
+	 * Is this function always a wrapper of another one? Objects that define only such functions provide them for
+	 * systems that lack them. (libbsd, which all X11 programs are linked with, has reallocarray.)
 	 */
 	bool is_built_on_others;
 } functions[] = {
@@ -88,13 +88,13 @@ static const struct function {
 
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* A definition that is taken over, or one of our own functions that leads on to one. */
+/* A definition that is taken over, or a function of the shim that is redirected to one. */
 struct taken {
 	struct mf_hook hook;
 	const struct function *function;
 	struct mf_code_detour detour;
-	bool is_new; /* its jump is not there yet */
-	bool is_dispensable; /* without the jump ours does the same */
+	bool is_new; /* its jump has not been written yet */
+	bool is_dispensable; /* without the jump the shim's function does the same */
 };
 
 #define TAKEN_MAX 1024u
@@ -102,40 +102,40 @@ struct taken {
 static struct taken taken[TAKEN_MAX];
 static uint32_t n_taken;
 static bool is_any;
-static bool is_any_of_c; /* that is not a C++ operator */
+static bool is_any_of_c; /* one that is not a C++ operator */
 
-/* What is known of each function at the start. */
+/* Each function's definitions at the start. */
 static struct {
-	void *ours; /* the one that we export */
-	void *next; /* the one that would be called without us, beside the executable's; NULL: none */
+	void *ours; /* the one that the shim exports */
+	void *next; /* the one, other than the executable's, that would be called without the shim; NULL: none */
 	bool next_is_system;
-	bool next_uncounted; /* which the user wants to be left alone */
-	bool next_is_built;  /* on others', whose calls count */
+	bool next_uncounted; /* it is in an object that the user has excluded */
+	bool next_is_built;  /* it calls other functions, and these are counted */
 } known[FUNCTIONS];
 
-/* The object that defines what there is; more than one, or one that cannot tell: no capacities. */
+/* The object that defines such functions. With several, or without malloc_usable_size(), capacities are unknown. */
 static uintptr_t only_owner;
 static bool no_capacities;
 
-static bool started; /* that is over */
+static bool started; /* the initial objects have been handled */
 static bool ours_came;
 
-/* Whose an object is. */
+/* Who an object belongs to. */
 enum owner {
 	OWNER_US,
-	OWNER_SYSTEM,	 /* the C and C++ libraries: called through us */
-	OWNER_LINKER,	 /* which has an allocator for itself, before there is another */
+	OWNER_SYSTEM,	 /* the C and C++ libraries: called through the shim */
+	OWNER_LINKER,	 /* the dynamic linker, which has an allocator for its own use at the start */
 	OWNER_PROGRAM,
-	OWNER_UNCOUNTED, /* the program, too; left alone */
-	OWNER_OTHERS,	 /* what it defines is built on others' */
+	OWNER_UNCOUNTED, /* like OWNER_PROGRAM, but excluded by the user */
+	OWNER_OTHERS,	 /* what it defines only wraps other functions */
 };
 
-/* An object that is being looked at. */
+/* An object that is being handled. */
 struct arrival {
 	const struct mf_definitions *definitions;
 	enum owner owner;
 	bool is_executable;
-	bool defines, allocates; /* any function, and one that is not built on others */
+	bool defines, allocates; /* any of the functions; one that does not only wrap others */
 };
 
 static bool is_named(const char *soname, const char *pattern)
@@ -143,7 +143,7 @@ static bool is_named(const char *soname, const char *pattern)
 	return mf_pattern_matches(pattern, strlen(pattern), soname, strlen(soname));
 }
 
-/* Objects without a name of their own can be meant, too. */
+/* The pattern NONE stands for objects without a soname. */
 static bool is_wanted(const char *soname)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -173,7 +173,7 @@ static void miss(const struct mf_definition *definition, int code)
 	struct mf_store_header *header = mf_session_store.header;
 
 	mf_gate_thaw();
-	/* The same one, found by another table or under another name, is none more. */
+	/* Do not count a function twice that is found in another table or by another name. */
 	if (header->missed_address == (uintptr_t)definition->address || header->n_missed++)
 		return;
 	header->missed_error = code;
@@ -191,8 +191,8 @@ static struct taken *find_taken(const void *site)
 }
 
 /*
- * Definitions that are only a jump, with no room for another one: linkers and compilers make all of a library's
- * operators delete such jumps to one of them. What they lead to may be taken over, and counts then.
+ * Definitions that consist of a jump, with no room for another jump: linkers and compilers turn all operators delete
+ * of a library into jumps to one of them. The target of the jump may be taken over, and is counted then.
  */
 #define JUMPS_MAX 64u
 
@@ -200,7 +200,7 @@ static struct jump {
 	struct mf_definition definition;
 	const void *target;
 } jumps[JUMPS_MAX];
-static uint32_t n_jumps; /* of the objects that come now */
+static uint32_t n_jumps; /* of the objects that are being handled now */
 
 static const struct jump *find_jump(const void *site)
 {
@@ -210,7 +210,7 @@ static const struct jump *find_jump(const void *site)
 	return NULL;
 }
 
-/* Returns whether it is one, and will be looked at when all of its object's have been found. */
+/* If the function is only a jump, notes it for when all functions of its object have been found, and returns true. */
 static bool note_jump(const struct mf_definition *definition)
 {
 	const uint8_t *site = definition->address;
@@ -225,7 +225,7 @@ static bool note_jump(const struct mf_definition *definition)
 	return true;
 }
 
-/* Those that do not lead to a function that counts. They may jump to each other, in a circle. */
+/* Reports jumps that do not lead to a function that is counted. They may form a circle. */
 static void miss_jumps(void)
 {
 	for (uint32_t i = 0; i < n_jumps; i++) {
@@ -248,13 +248,13 @@ static void take(const struct mf_definition *definition)
 	int code;
 
 	if (own && (own->is_new || mf_code_detour_is_placed(&own->detour)))
-		return; /* found a second time, by another table or another name */
+		return; /* found again, in another table or by another name */
 	if (own && own->function->kind == function->kind &&
 	    mf_code_detour_fits(&own->detour, definition->size)) {
 		own->is_new = true;
 		return;
 	}
-	/* Another object was there. */
+	/* Another object was loaded there before. */
 	if (own)
 		own->detour.site = NULL;
 	own = &taken[n_taken];
@@ -299,7 +299,7 @@ static bool is_operator(uint32_t name)
 	return is_named(functions[name].name, "_Z*");
 }
 
-/* As the dynamic linker did when it relocated the object. */
+/* The dynamic linker did the same when it relocated the object. */
 static void *choose(void *resolver)
 {
 	return ((void *(*)(void))resolver)();
@@ -342,7 +342,10 @@ static void look_into_object(struct arrival *arrival, mf_definitions_found *tell
 		mf_definitions_find(arrival->definitions, functions[i].name, i, tell, arrival);
 }
 
-/* What it keeps for itself: as Massif, of libraries only where one is named. All its names have to be read. */
+/*
+ * Searches for functions that the object does not export. Like Massif, in libraries only if the user names one, because
+ * it takes reading all symbol names.
+ */
 static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
 {
 	const char *names[FUNCTIONS];
@@ -356,7 +359,7 @@ static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
 				    mf_session_store.header->has_somalloc, tell, arrival);
 }
 
-/* What it would find is the system's, to which ours lead. */
+/* Without this the object would find the system's functions, which the shim's functions call. */
 static void bind_deep(const struct mf_definitions *definitions)
 {
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
@@ -391,15 +394,15 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 }
 
 /*
- * Whether our function calls the next definition, and nothing else, as it is. What it is called for by one of
- * the program's operators it finds out itself (mf_slowpath_alloc()), but only after its line in the trace.
+ * Does the shim's function only call the next definition, so that no redirection is needed? If an operator of the
+ * program calls it, mf_slowpath_alloc() detects that, but too late for the trace.
  */
 static bool calls_next(uint32_t i)
 {
 	return known[i].next_is_system && !is_operator(i) && !is_any_of_c && !mf_session_traces;
 }
 
-/* What one of our functions leads to from now on: the next definition, or what that does. */
+/* Redirects the shim's function to the next definition, or to its original if that one is hooked. */
 static void lead_on(uint32_t i)
 {
 	const struct taken *next = find_taken(known[i].next);
@@ -438,7 +441,7 @@ static void place(void)
 		own->is_new = false;
 		if (!failed)
 			failed = mf_code_detour_place(&own->detour);
-		/* We are not to count what we call. */
+		/* What the shim itself calls must not be counted. */
 		if (!failed && !started && own->detour.original)
 			mf_real_redirect(own->detour.site, own->detour.original);
 		if (failed && !own->is_dispensable)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where a client request of the program leads to.
+// Trampolines for client requests.
 //
-// valgrind.h tells the compiler that a request changes its result (rdx), the flags and memory, and
-// nothing else: no other register, vectors included, may differ afterwards, and the 128 bytes below
-// the stack pointer are the program's. Whoever unwinds the stack from the function that answers finds
-// the site as the frame that was interrupted.
+// valgrind.h declares to the compiler that a request changes its result (rdx), the flags and memory, and nothing
+// else: so no other register may change, vector registers included, and the 128 bytes below the stack pointer are the
+// program's. When the stack is unwound from the function that answers, the site appears as an interrupted frame.
 
 #include "trampoline.h"
 
@@ -21,9 +20,9 @@ mf_trampoline_answer *mf_trampoline_answers MF_HIDDEN;
 void mf_trampoline_entry(void);
 
 /*
- * The entry of all trampolines. The trampoline has moved the stack pointer below the program's 128
- * bytes and called it: rax and rdx are the request's and everything else is the program's. CFA is
- * the program's stack pointer.
+ * The common code of all trampolines. The trampoline has moved the stack pointer below the program's 128 bytes and
+ * called this: rax and rdx are the request's, all other registers the program's. The CFA is the program's stack
+ * pointer.
  */
 __asm__(
 "	.pushsection .text\n"
@@ -36,7 +35,7 @@ __asm__(
 "	.cfi_signal_frame\n"
 "	.cfi_def_cfa rsp, 136\n"
 "	.cfi_undefined rip\n"
-	/* Most programs have other requests, for other tools: nothing happens. */
+	/* Return at once for requests to other tools, which are the most frequent ones. */
 "	cmpq	$0x1301, (%rax)\n"
 "	je	1f\n"
 "	cmpq	$0x1302, (%rax)\n"
@@ -58,16 +57,16 @@ __asm__(
 "	pushq	%r9\n"
 "	pushq	%r10\n"
 "	pushq	%r11\n"
-	/* struct mf_trampoline_frame, from its end. */
+	/* Push a struct mf_trampoline_frame, last member first. */
 "	pushq	%rax\n"
 "	pushq	(%rbp)\n"
 "	leaq	144(%rbp), %rcx\n"
 "	pushq	%rcx\n"
-"	movq	8(%rbp), %rcx\n"   /* within the trampoline: where it was called */
-"	pushq	21(%rcx)\n"	   /* its back */
+"	movq	8(%rbp), %rcx\n"   /* the return address, in the trampoline */
+"	pushq	21(%rcx)\n"	   /* its member back */
 "	.cfi_offset rip, -232\n"
 "	movq	mf_trampoline_answers(%rip), %rdi\n"
-"	movq	%rsp, %rsi\n"	   /* the frame; rdx has what an unheard request gives */
+"	movq	%rsp, %rsi\n"	   /* the frame; rdx holds the result of an unhandled request */
 "	call	mf_xstate_call\n"
 "	movq	%rax, %rdx\n"
 "	leaq	-64(%rbp), %rsp\n"

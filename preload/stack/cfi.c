@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Call frame information of the program's code, by the dynamic linker's list of objects.
+// Unwind rules for the program's code, found through the dynamic linker's list of objects.
 
 #include "cfi.h"
 
@@ -16,8 +16,8 @@ static bool holds(const struct dl_find_object *object, const void *address)
 }
 
 /*
- * Without a lock, also while objects come and go. One with holes between its segments is told segment by
- * segment, and the tables are mostly in another one than the code.
+ * _dl_find_object() takes no lock and is safe while objects are loaded and unloaded. It reports an object with gaps
+ * between its segments by segment, and the unwind tables are mostly in another segment than the code.
  */
 struct mf_rows_object mf_cfi_object(uint64_t pc)
 {
@@ -40,12 +40,12 @@ struct mf_rows_object mf_cfi_object(uint64_t pc)
 	};
 }
 
-/* Does the description of some code begin at @pc, exactly? @before holds the address before it, if any does. */
+/* Does the unwind entry of some code begin exactly at @pc? @before: the object that contains @pc - 1, if any. */
 static bool is_start(uint64_t pc, const struct mf_rows_object *before)
 {
 	struct mf_rows_object object = *before;
 
-	/* Objects begin with a page. */
+	/* Objects begin at a page boundary. */
 	if (!(pc & (PAGE_SIZE - 1)))
 		object = mf_cfi_object(pc);
 	return mf_rows_is_start(&object, pc);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The context of the present stack: remembered, or walked and looked up in the trie.
+// Finds the context of the current stack: remembered, or by walking the stack and looking it up in the trie.
 
 #include "context.h"
 
@@ -15,7 +15,7 @@
 #include "rule_cache.h"
 #include "unwind.h"
 
-/* Protects the trie and its contexts. Readers of what was there before need it not. */
+/* Protects the trie and its contexts. Reading existing nodes and contexts needs no lock. */
 static struct mf_lock trie_lock;
 
 static void take_trie(void)
@@ -32,7 +32,7 @@ void mf_stack_forget(struct mf_thread *thread)
 	mf_memo_forget(&thread->memo);
 }
 
-/* The context that ends in @node, or that of all for which there was no room. */
+/* Returns the context that ends at @node, or the overflow context if there was no room. */
 static uint32_t make_context(uint32_t node)
 {
 	uint32_t context = MF_CONTEXT_NONE;
@@ -42,7 +42,7 @@ static uint32_t make_context(uint32_t node)
 	return context != MF_CONTEXT_NONE ? context : mf_trie_overflow(&mf_session_store);
 }
 
-/* The same; whether a new one counts may be another's decision. */
+/* Like make_context(), but asks a filter server, if there is one, whether to count a new context. */
 static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
 {
 	struct mf_store_header *header = mf_session_store.header;
@@ -67,22 +67,25 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 	return (struct mf_frame){ .pc = pc - 1, .object = object };
 }
 
-/* Is frame @i of @walk where an instruction that was no call led to us? */
+/* Is frame @i of @walk the innermost one and interrupted, not in a call? */
 static bool is_own(const struct mf_walk *walk, uint32_t i)
 {
 	return walk->frames[i].exact && i == walk->n - 1;
 }
 
 /*
- * The address that stands for frame @i of @walk, as if it were a return address: one that a signal has
- * interrupted is taken for that, too, as in Massif, but not one of our own.
+ * Returns the address for frame @i of @walk as if it were a return address. An address that a signal interrupted is
+ * treated as one, too, as Massif does, but not that of the innermost frame.
  */
 static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 {
 	return walk->frames[i].pc + is_own(walk, i);
 }
 
-/* All frames outside of frame @i have their nodes. An own one's is not that of a frame with that address farther out. */
+/*
+ * Stores the node of frame @i; all frames outside of it have theirs. Not for an interrupted innermost frame: its node
+ * differs from that of a frame with the same address farther out.
+ */
 static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
 {
 	if (is_own(walk, i))
@@ -97,8 +100,8 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t object)
 }
 
 /*
- * The object that holds @address, which is likely to be that of the frame before, @last. The dynamic linker
- * is asked once for a stack, *@asked: all that it goes through is there now.
+ * Returns the object that contains @address. First tries @last, the object of the previous frame. The dynamic linker
+ * is asked at most once for a stack (*@asked), since all of the stack's objects are loaded now.
  */
 static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
 {
@@ -115,20 +118,20 @@ static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
 }
 
 /*
- * The innermost node that the stack in the walk has, of its first *@known frames. Nodes that are known
- * from the walk before stay.
+ * Finds the nodes of the walk's frames, from the outermost on, as far as they exist. Nodes kept from the previous walk
+ * are reused. Returns the innermost node found; *@known becomes the number of frames that have one.
  */
 static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
 	const struct mf_store *store = &mf_session_store;
 	struct mf_walk *walk = &thread->walk;
-	/* An own one is left to find_nodes_by_objects(). */
+	/* An interrupted innermost frame is left to find_nodes_by_objects(). */
 	uint32_t end = walk->n - walk->frames[walk->n - 1].exact, next = 0;
 	uint32_t n = walk->n_known < end ? walk->n_known : end;
 	struct mf_walk_frame *frame = &walk->frames[n];
 	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
 
-	/* Where the last stack went another way: a call that was first met after that one. */
+	/* At the first frame that differs from the previous stack, first try the sibling made after that stack's node. */
 	if (n < end && frame->node)
 		next = mf_trie_next(store, frame->node);
 	for (; n < end; n++, frame++, next = 0) {
@@ -144,8 +147,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 }
 
 /*
- * The same from frame *@known on, below @node, by the objects of the frames, which are known then. Without
- * the lock: the dynamic linker may have to be asked.
+ * Continues find_nodes() from frame *@known on, below @node, comparing the frames' objects, which are determined here.
+ * Takes no lock, because the dynamic linker may have to be asked.
  */
 static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread *thread, uint32_t node,
 								uint32_t *known)
@@ -172,7 +175,7 @@ static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread
 	return node;
 }
 
-/* Makes those of the other frames, below @node; UINT32_MAX if there is no room. With the lock. */
+/* Makes nodes for the remaining frames, below @node. UINT32_MAX if there is no room. Context: with the trie's lock. */
 static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t node)
 {
 	struct mf_walk *walk = &thread->walk;
@@ -186,7 +189,7 @@ static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t no
 	return node;
 }
 
-/* The context of the stack in the walk. */
+/* Returns the context of the stack in thread->walk. */
 static uint32_t insert_walk(struct mf_thread *thread)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -194,7 +197,10 @@ static uint32_t insert_walk(struct mf_thread *thread)
 
 	if (__builtin_expect(known < thread->walk.n, 0))
 		node = find_nodes_by_objects(thread, node, &known);
-	/* A context about which somebody is being asked must wait, and one to be told is not known. */
+	/*
+	 * Without the lock, unless a filter server may still be deciding about the context, or the context must be
+	 * logged.
+	 */
 	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
 		context = mf_trie_find_context(&mf_session_store, node);
 		if (context)
@@ -208,7 +214,7 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	return context;
 }
 
-/* The nodes of the @n frames in @thread->merged, whose objects are known. With the lock. */
+/* Makes the nodes of the @n frames in thread->merged. Context: with the trie's lock. */
 static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;
@@ -218,7 +224,7 @@ static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
 	return node;
 }
 
-/* Walks to @thread->merged. Returns the number of frames. */
+/* Walks the stack into thread->merged and determines the frames' objects. Returns the number of frames. */
 static uint32_t walk_merged(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -267,7 +273,7 @@ uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *call
 	return node;
 }
 
-/* The frame of events whose stack cannot be known. */
+/* Pseudo-object of the frame for events whose stack cannot be known. */
 static uint32_t interrupted_object;
 
 static void forget_object(uint64_t start, uint64_t end)
@@ -297,7 +303,7 @@ void mf_stack_start(void)
 	};
 }
 
-/* With the lock. */
+/* Context: with the trie's lock. */
 static uint32_t interrupted_node(void)
 {
 	struct mf_frame frame = { .object = interrupted_object };
@@ -335,14 +341,14 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, header->depth);
 	context = insert_walk(thread);
 	/*
-	 * Code may have gone while the dynamic linker was asked; or each stack is to be told. And the memo
-	 * looks for the frame register where calls leave it.
+	 * Do not remember the stack if an object may have been unloaded while the dynamic linker was asked, or if
+	 * each stack is logged. Nor if the memo would look for the frame pointer elsewhere than a call leaves it.
 	 */
 	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||
 	    header->logs_steps >= MF_LOG_FILTERING ||
 	    thread->generation != mf_objects_generation())
 		return context;
-	/* Many stacks are met once and never again. */
+	/* Many stacks are met once and never again, so a stack is remembered at its second appearance. */
 	if (context >= n_contexts)
 		mf_memo_pass(&thread->memo);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The context of the present stack. */
+/* Finds the context of the current stack. */
 #ifndef MASSIF_PRELOAD_STACK_H
 #define MASSIF_PRELOAD_STACK_H
 
@@ -9,17 +9,17 @@
 #include "core/thread.h"
 
 /*
- * Adds the objects that stacks may need besides those that are loaded. Once, while there is one thread: later
- * objects are added under the scan's lock, for which nobody may wait with that of the trie.
+ * Adds the pseudo-objects that stacks may need. Called once, while the process has one thread: later objects are added
+ * under the scan's lock, for which a thread that holds the trie's lock must not wait.
  */
 void mf_stack_start(void);
 
-/* The next stack of @thread is walked from the start: its past is no longer to be trusted. */
+/* Discards all cached knowledge of @thread's stacks, so that its next stack is walked from the start. */
 void mf_stack_forget(struct mf_thread *thread);
 
 /*
- * The context of @thread's stack from @caller on, if the thread has had that stack before; else 0.
- * Takes no lock, changes nothing in the session memory, and keeps errno.
+ * Returns the context of @thread's stack from @caller on, if the thread has had that stack before; else 0. Takes no
+ * lock, does not change the session memory, and keeps errno.
  */
 static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_registers *caller)
 {
@@ -29,23 +29,23 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
 }
 
 /*
- * The same for any stack: that of all for which there is no room (mf_trie_overflow()) when it is such a
- * one, MF_CONTEXT_IGNORED when the user wants it ignored. Takes the lock of the trie.
+ * Returns the context of any stack: MF_CONTEXT_IGNORED if the user wants it ignored, or mf_trie_overflow() if there is
+ * no room for a new context. Takes the trie's lock.
  */
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
 
 /*
- * The node of the trie in which @thread's stack from @caller on ends, of which no context is made;
- * UINT32_MAX when there is no room for it. Takes the lock of the trie.
+ * Returns the trie's node at which @thread's stack from @caller on ends, without making a context; UINT32_MAX if there
+ * is no room. Takes the trie's lock.
  */
 uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller);
 
-/* Between the two nobody else changes the trie. Before the gate is closed. */
+/* Take and release the trie's lock, so that no other thread changes the trie. Take it before the gate is closed. */
 void mf_stack_hold(void);
 void mf_stack_release(void);
-void mf_stack_reset(void); /* in a forked child: nobody holds it */
+void mf_stack_reset(void); /* in a forked child: releases the lock, whose holder does not exist here */
 
-/* The context and the node of events whose stack cannot be known. Take the lock of the trie. */
+/* Return the context and the node for events whose stack cannot be known. Take the trie's lock. */
 uint32_t mf_stack_interrupted(void);
 uint32_t mf_stack_interrupted_node(void);
 

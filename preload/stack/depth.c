@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// How deep a thread's stack is.
+// The depth of a thread's stack.
 //
-// The bounds of a thread's stack cannot be asked for: pthread_getattr_np allocates with a lock held that
-// the program may be holding in the very call which made the thread's first event. glibc keeps them in
-// the thread's own descriptor, at the thread pointer, in two words: the stack's lowest address and its
-// size. The descriptor lies in the stack that they tell of, near its end; two words of which that is
-// true are those, wherever they stand.
+// pthread_getattr_np() cannot be used to find the bounds of a thread's stack: it allocates while it holds a lock, and
+// the program may hold that lock in the very call that makes the thread's first event. glibc keeps the bounds in the
+// thread's descriptor, at the thread pointer, in two words: the stack's lowest address and its size. Their position
+// differs between versions, but the descriptor itself lies in that stack, near its end: so two words are the bounds
+// if they describe a stack that contains the descriptor in this way.
 
 #include "depth.h"
 
@@ -21,20 +21,20 @@
 #define GIB (1024ull * MIB)
 
 enum {
-	DESCRIPTOR_BYTES = 2048, /* no glibc's is smaller */
+	DESCRIPTOR_BYTES = 2048, /* glibc's descriptor is never smaller */
 };
 
-/* What glibc allows, and what nobody has. */
+/* The smallest stack that glibc allows, and more than anybody uses. */
 #define STACK_LEAST (16 * KIB)
 #define STACK_MOST  (64 * GIB)
-/* Above the thread pointer there is the descriptor's rest, aligned as thread-local variables need. */
+/* Above the thread pointer is the rest of the descriptor, with padding for the alignment of thread-local variables. */
 #define ABOVE_MOST (1 * MIB)
 
-/* The kernel keeps so much free below the main stack, if its limit is no larger; without limit, more. */
+/* The kernel keeps so much free below the main stack, or as much as its limit if that is larger. */
 #define MAIN_GAP  (128 * MIB)
 #define UNLIMITED (1024 * GIB)
 
-/* The main thread's stack pointer when the program began. Set by the dynamic linker. */
+/* The main thread's initial stack pointer. Set by the dynamic linker. */
 extern void *__libc_stack_end;
 
 static bool is_within(uint64_t sp, uint64_t low, uint64_t base)
@@ -54,7 +54,7 @@ void mf_depth_start(void)
 		main_size = limit.rlim_cur < UNLIMITED ? limit.rlim_cur : UNLIMITED;
 }
 
-/* The lowest address of the stack whose descriptor is at @descriptor; 0 if it is not told. */
+/* Returns the lowest address of the stack whose descriptor is at @descriptor, or 0 if it is not found. */
 #if defined(__x86_64__)
 static uint64_t find_low(uint64_t descriptor)
 {
@@ -70,7 +70,7 @@ static uint64_t find_low(uint64_t descriptor)
 	return 0;
 }
 #else
-/* On other machines it is not at the thread pointer: only the main stack is known. */
+/* On other processors the descriptor is not at the thread pointer: only the main stack is known. */
 static uint64_t find_low(uint64_t descriptor)
 {
 	return 0;
@@ -78,8 +78,8 @@ static uint64_t find_low(uint64_t descriptor)
 #endif
 
 /*
- * Where @thread began: in the frame of the function that the C library started it with. If that is too
- * far away, the descriptor is some KiB further out.
+ * Returns the base of @thread's stack: the frame of the function with which the C library started the thread. If the
+ * walk does not get that far, the descriptor, which is some KiB further out.
  */
 static uint64_t find_base(struct mf_thread *thread, const struct mf_registers *caller,
 			  uint64_t descriptor)
@@ -90,12 +90,12 @@ static uint64_t find_base(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, MF_DEPTH_MAX);
 	if (thread->walk.complete)
 		base = thread->walk.frames[0].sp;
-	/* It went deeper than others do. */
+	/* This walk was deeper than those for events. */
 	mf_stack_forget(thread);
 	return is_within(base, caller->sp, descriptor) ? base : descriptor;
 }
 
-/* Whether @caller is on @thread's own stack, whose bounds are known then. */
+/* Is @caller on @thread's own stack? If so, sets its bounds. */
 static __attribute__((noinline)) bool find_bounds(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How deep a thread's stack is: from its base to the stack pointer, seen where the program allocates
- * or frees.
+ * The depth of a thread's stack, measured whenever the program allocates or frees: from the stack's base to the stack
+ * pointer.
  *
- * The base of the main thread is where the kernel began it, that of another thread where the C
- * library did: so these figures are those that Massif comes to, at such a moment. What lies between
- * two moments nobody sees.
+ * The base is where the kernel started the main thread, or the C library another thread. So the figures equal
+ * Massif's at such a moment. What happens between two such moments is not seen.
  *
- * A thread may run on another stack for a while: a coroutine's, sigaltstack(2)'s. That one is memory
- * of another kind, often a block, and does not count; the thread's own stack keeps its depth.
+ * A thread may run on another stack for a while, such as a coroutine's or that of sigaltstack(2). That is other
+ * memory, often a heap block, and is not counted; the thread's own stack keeps its last depth meanwhile.
  */
 #ifndef MASSIF_PRELOAD_DEPTH_H
 #define MASSIF_PRELOAD_DEPTH_H
@@ -20,26 +19,23 @@
 
 struct mf_thread;
 
-/* Zero is that of a thread which is not known yet. */
+/* All zero for a thread that is not known yet. */
 struct mf_depth {
-	uint64_t base, low; /* of the thread's own stack; 0: not known */
-	uint64_t bytes;	    /* as the model knows it */
-	uint64_t frozen;    /* the same in the copy that a child has, see fork.c */
+	uint64_t base, low; /* bounds of the thread's own stack; 0: unknown */
+	uint64_t bytes;	    /* depth that is counted in the model */
+	uint64_t frozen;    /* depth in the copy for a forked child; see fork.c */
 };
 
-/* At the start of the session: how far the main thread's stack may reach. Later that would take a system call. */
+/* Finds out how far the main stack may reach. Called at the start, as it makes a system call. */
 void mf_depth_start(void);
 
 /*
- * By how much @thread's stack has grown, or shrunk, since the model last knew of it; 0 also where @caller
- * is on another stack.
+ * Returns the change in depth of @thread's stack since the model last counted it, in bytes; 0 if @caller is on
+ * another stack.
  */
 int64_t mf_depth_change(struct mf_thread *thread, const struct mf_registers *caller);
 
-/*
- * Does @sp lie on the present thread's own stack? False also where that is not known; the kernel is not
- * asked.
- */
+/* Is @sp on the current thread's own stack? Returns false if that is unknown. Makes no system call. */
 bool mf_depth_is_own_stack(uint64_t sp);
 
 #endif

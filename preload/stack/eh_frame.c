@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The unwind tables of objects that have no sorted index of them.
+// Unwind tables of objects without a sorted index.
 //
-// The tables are in memory, but only a section header tells where, and those are in the file. So the file is read
-// when such an object comes; few programs have any.
+// The tables are in memory, but only a section header gives their address, and section headers are in the file alone.
+// So the file is read when such an object is loaded; few programs have any.
 
 #include "eh_frame.h"
 
@@ -11,13 +11,13 @@
 
 #include "core/object_file.h"
 
-/* An object, and the segment that its tables are in. @end: 0 if there is none, or once it has gone; atomic. */
+/* An object and the segment with its tables. @end: 0 if the entry is unused or the object was unloaded; atomic. */
 struct known {
 	uint64_t start, end;
 	struct mf_rows_object rows;
 };
 
-/* Some of them. @next: atomic; the next ones are mapped when they are needed and stay, since readers take no lock. */
+/* @next: atomic. Further groups are mapped when needed and never unmapped, since readers take no lock. */
 struct group {
 	struct known known[64];
 	struct group *next;
@@ -35,7 +35,7 @@ static bool has_index(const struct dl_phdr_info *object)
 	return false;
 }
 
-/* Where the section is in memory; everything that it refers to is in the same segment. */
+/* Finds the section's address in memory. All that it refers to is in the same segment. */
 static bool find_tables(const struct dl_phdr_info *object, const ElfW(Shdr) *section, struct mf_rows_object *rows)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -70,7 +70,7 @@ void mf_eh_frame_gone(uint64_t start, uint64_t end)
 				__atomic_store_n(&group->known[i].end, 0, __ATOMIC_RELAXED);
 }
 
-/* One that holds no object; NULL if there is no memory. */
+/* Returns an unused entry; NULL if there is no memory. */
 static struct known *find_free(void)
 {
 	struct group *group = &first_group;

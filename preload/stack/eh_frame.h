@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The unwind tables of objects that have no sorted index of them (linked with --no-eh-frame-hdr). */
+/* Unwind tables of objects without a sorted index (linked with --no-eh-frame-hdr). */
 #ifndef MASSIF_PRELOAD_EH_FRAME_H
 #define MASSIF_PRELOAD_EH_FRAME_H
 
@@ -10,15 +10,15 @@
 #include "cfi/rows.h"
 
 /*
- * Called for each object that has come, from @start to @end, by one caller at a time and before code of the object
- * runs. Reads the object's file if it has no index and @may_open says that the program's sandbox allows that.
+ * Registers an object that was loaded from @start to @end. Called by one thread at a time, before code of the object
+ * runs. Reads the object's file if the object has no index and @may_open is true.
  */
 void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 
-/* What was from @start to @end is not there any more. Called as mf_eh_frame_arrived(). */
+/* Removes what was loaded from @start to @end. Called by one thread at a time. */
 void mf_eh_frame_gone(uint64_t start, uint64_t end);
 
-/* Finds the tables for the code at @pc, whose object has no index. Takes no lock. False: none are known. */
+/* Finds the tables for the code at @pc, whose object has no index. Takes no lock. Returns false if there are none. */
 bool mf_eh_frame_find(uint64_t pc, struct mf_rows_object *object);
 
 #endif

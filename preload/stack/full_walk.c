@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A walk with all registers. It is as slow as other complete unwinders, but reads no memory that is not there.
+// A stack walk with all registers. As slow as other complete unwinders, but it reads only memory that is mapped.
 
 #include "full_walk.h"
 
@@ -11,10 +11,10 @@
 
 #ifdef __x86_64__
 
-/* Frames between the functions here and the shim's caller; of all that its entry points do there are fewer. */
+/* Upper bound of the shim's frames between capture() and the shim's caller. */
 #define OWN_FRAMES_MAX 32u
 
-/* The registers of this function, and where it is. Those that calls change are not known. */
+/* Captures this function's address and registers. Registers that calls may change are unknown. */
 static inline __attribute__((always_inline)) void capture(struct mf_full_walk *complete)
 {
 	uint64_t *value = complete->registers.value;
@@ -36,7 +36,10 @@ static inline __attribute__((always_inline)) void capture(struct mf_full_walk *c
 	complete->exact = true;
 }
 
-/* @data: the frame's stack pointer. Where the kernel must not be asked, what is near is trusted, as by other steps. */
+/*
+ * @data: the frame's stack pointer. Where the kernel must not be asked, an address close to it is trusted, as in other
+ * steps.
+ */
 static bool read_word(uint64_t address, uint64_t *word, void *data)
 {
 	uint64_t sp = *(const uint64_t *)data, aligned = address & ~7ull;
@@ -67,7 +70,7 @@ static bool is_at(const struct mf_full_walk *complete, const struct mf_registers
 	return complete->registers.value[MF_DWARF_RA] == at->pc && complete->registers.value[MF_DWARF_RSP] == at->sp;
 }
 
-/* Comes to @at, if that is within so many frames. */
+/* Continues the walk up to @at. Returns false if that is not reached within OWN_FRAMES_MAX frames. */
 static bool catch_up(struct mf_full_walk *complete, uint32_t steps, const struct mf_registers *at)
 {
 	while (!is_at(complete, at))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks that a thread has had before, with their contexts.
+// Remembers the stacks that a thread has had, with their contexts.
 
 #include "memo.h"
 
@@ -14,12 +14,12 @@
 #define HEAD_WORDS   (sizeof(struct mf_memo_node) / sizeof(uint64_t))
 #define CHILD_OF     MF_MEMO_CHILD_OF
 #define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
-#define FP_OFFSET    (-16) /* where the caller's fp is: at the frame address, two words below sp */
+#define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
-/* While nothing is ever found, see MF_MEMO_IN_VAIN. */
+/* Limits while no stack is ever found; see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
-#define IN_VAIN_LONG 64u /* looks, after which there are half as many */
-#define IN_VAIN_KEPT 256u /* after which all is forgotten: few stacks are looked through faster than many */
+#define IN_VAIN_LONG 64u /* misses after which half as many stacks are looked up */
+#define IN_VAIN_KEPT 256u /* misses after which all stacks are forgotten: a small table is searched faster */
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(sizeof(struct mf_memo_node) == MF_MEMO_LINE, "a head is a line");
@@ -32,7 +32,7 @@ static inline uint64_t hash_of(uint64_t above, uint64_t value)
 	return (value ^ above << 13) * 0x9e3779b97f4a7c15ull;
 }
 
-/* The slot in which to look first: by the upper bits, which are the better ones. */
+/* Returns the first slot to try. The hash's upper bits are the better ones. */
 static inline uint32_t place_of(uint64_t hash, uint32_t mask)
 {
 	return (uint32_t)(hash >> 40) & mask;
@@ -40,7 +40,7 @@ static inline uint32_t place_of(uint64_t hash, uint32_t mask)
 
 static inline uint32_t tag_of(uint64_t hash)
 {
-	return (uint32_t)hash | 1; /* an empty slot has 0 */
+	return (uint32_t)hash | 1; /* an empty slot is 0 */
 }
 
 static inline struct mf_memo_group *groups_of(const struct mf_memo_node *node)
@@ -83,7 +83,7 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 			path[n] = mf_memo_place(memo, node);
 		n++;
 		if (node->context) {
-			if (n >= MF_MEMO_PATH) /* the last one stays 0 */
+			if (n >= MF_MEMO_PATH) /* the last element stays 0 */
 				memset(path, 0, sizeof(path));
 			memcpy(node->path, path, sizeof(path));
 			if (n > 1)
@@ -99,7 +99,7 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 	return 0;
 }
 
-/* The words of a walk, in the order in which it took them. */
+/* The words that a walk has read, in that order. */
 struct words {
 	uint64_t sp;
 	uint32_t n;
@@ -130,8 +130,8 @@ static inline void add(struct words *words, uint64_t address, uint64_t value)
 }
 
 /*
- * A saved frame register is a word of the stack only if, and only when, a frame further out takes it:
- * so it is known from the words before which one comes next.
+ * The slot of a saved frame pointer matters only if a frame further out uses that value, and only from then on. So the
+ * words before determine which word comes next.
  */
 static void collect(struct words *words, const struct mf_walk *walk)
 {
@@ -147,14 +147,14 @@ static void collect(struct words *words, const struct mf_walk *walk)
 		if (frame->other_slot)
 			add(words, frame->other_slot, frame->other);
 		if (frame->pc_slot)
-			/* That of the outermost one made it the last. */
+			/* A pc of 0 has ended the walk at the outermost frame. */
 			add(words, frame->pc_slot, i ? frame[-1].pc : 0);
 		if (frame->fp_slot)
 			fp_slot = frame->fp_slot;
 	}
 }
 
-/* Enters @node into the table, which has room. */
+/* Adds @node to the table, which must have a free slot. */
 static void publish(struct mf_memo *memo, const struct mf_memo_node *node)
 {
 	uint64_t *slots = mf_memo_slots(memo), hash = hash_of(node->above, node->value);
@@ -172,7 +172,7 @@ static uint32_t size_of(const struct mf_memo_node *node)
 	return (words + LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
 }
 
-/* Of a memo with few nodes only the roots that it has used: a short thread touches few pages. */
+/* In a memo with few nodes only clears the roots in use, so that a short-lived thread touches few pages. */
 static void clear_roots(struct mf_memo *memo)
 {
 	if (memo->n_nodes > FEW_NODES) {
@@ -188,7 +188,7 @@ static void clear_roots(struct mf_memo *memo)
 	}
 }
 
-/* At place 0 no node is, but zeroes, which are nobody's registers. */
+/* Place 0 is not a node but zeroes, which match no registers. */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {
@@ -201,7 +201,7 @@ static void empty(struct mf_memo *memo)
 	memo->used = HEAD_WORDS;
 }
 
-/* For two more nodes, at most half of it is in use. Or else all is forgotten. */
+/* Makes room for two more nodes with the table at most half full. Forgets everything if that is impossible. */
 static void make_room(struct mf_memo *memo)
 {
 	uint32_t size = memo->mask + 1;
@@ -226,7 +226,7 @@ static void make_room(struct mf_memo *memo)
 	}
 }
 
-/* @node has @n words, which are there: fills its last group up. */
+/* Sets the number of words that @node already contains, and pads its last group. */
 static void set_words(struct mf_memo_node *node, uint32_t n_words)
 {
 	struct mf_memo_group *last = groups_of(node) + n_words / GROUP;
@@ -241,7 +241,7 @@ static void set_words(struct mf_memo_node *node, uint32_t n_words)
 	}
 }
 
-/* A node with room for @n words, which are to be put there before it is published. */
+/* Allocates a node with room for @n words. The caller must fill them in before it publishes the node. */
 static struct mf_memo_node *make_node(struct mf_memo *memo, uint64_t above, uint64_t value, uint32_t n)
 {
 	struct mf_memo_node *node = mf_memo_at(memo, memo->used);
@@ -266,7 +266,7 @@ static inline uint64_t *value_at(const struct mf_memo_node *node, uint32_t i)
 	return &groups_of(node)[i / GROUP].values[i % GROUP];
 }
 
-/* A node with the words of @words from @first on. */
+/* Makes a node with the words of @words from @first on. */
 static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint64_t value,
 				      const struct words *words, uint32_t first)
 {
@@ -282,7 +282,7 @@ static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint
 	return node;
 }
 
-/* Those below @node agree in @kept words only: what follows goes to a child of it. */
+/* Keeps the first @kept words of @node, which all stacks below it share, and moves the rest to a new child. */
 static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept)
 {
 	uint32_t number = memo->n_nodes, n = node->n_words - kept - 1;
@@ -305,7 +305,7 @@ static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept
 	set_words(node, kept);
 }
 
-/* How many words of @node are those of @words from @at on. */
+/* Returns how many words of @node equal those of @words from @at on. */
 static uint32_t agree(const struct mf_memo_node *node, const struct words *words, uint32_t at)
 {
 	uint32_t i = 0;
@@ -354,7 +354,7 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		uint32_t n = agree(node, &words, at);
 
 		at += n;
-		/* Only a value can differ: a walk neither ends nor looks elsewhere. */
+		/* Two walks that have read the same words read the next one at the same place: only its value can differ. */
 		if (at == words.n)
 			return;
 		if (n < node->n_words) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What earlier programs found in their objects.
+// Unwind rules that earlier runs found.
 
 #include "rowcache.h"
 
@@ -17,12 +17,12 @@
 struct known {
 	uint64_t start, end, bias;
 	uint32_t object;
-	const struct mf_rowfile *file; /* NULL: there is none yet */
+	const struct mf_rowfile *file; /* NULL: the object has no file yet */
 };
 
 static struct known known[OBJECTS_MAX];
-static uint32_t n_known; /* atomic: those are complete */
-static struct mf_store *notes; /* NULL: nobody wants them */
+static uint32_t n_known; /* atomic: number of complete entries */
+static struct mf_store *notes; /* NULL: findings are not wanted */
 
 static void open_file(int directory, uint32_t number, const struct mf_object *object)
 {
@@ -63,7 +63,7 @@ void mf_rowcache_open(struct mf_store *store)
 	errno = saved;
 }
 
-/* None of them has gone where another one is: all were there when the program began. */
+/* The objects were all loaded at the start, so none has been loaded in place of an unloaded one. */
 static const struct known *find_known(uint64_t pc)
 {
 	uint32_t n = __atomic_load_n(&n_known, __ATOMIC_ACQUIRE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rules that earlier programs found, from the files that massif-ctl keeps (cfi/rowfile.h), and what
- * code they looked through in vain; and what was not there, told to massif-ctl, which writes it when
- * the program has ended.
+ * Unwind rules that earlier runs found, from files that massif-ctl keeps (cfi/rowfile.h). The files also record in
+ * which code no client request was found. New findings are noted for massif-ctl, which writes them to the files
+ * after the program has ended.
  */
 #ifndef MASSIF_PRELOAD_ROWCACHE_H
 #define MASSIF_PRELOAD_ROWCACHE_H
@@ -14,21 +14,21 @@
 #include "cfi/rows.h"
 
 /*
- * Reads the files of the objects in @store, if massif-ctl has said where. Once, before the program
- * runs: later, it may have forbidden itself to open files, and would see the descriptor.
+ * Reads the files for the objects in @store, if massif-ctl has named a directory. Called once, before the program
+ * runs: later the program may be forbidden to open files, and would see the descriptor.
  */
 void mf_rowcache_open(struct mf_store *store);
 
-/* The rule for the code at @pc, if it is in one of these files. Takes no lock. */
+/* Finds the rule for the code at @pc in the files. Returns false if there is none. Takes no lock. */
 bool mf_rowcache_find(uint64_t pc, struct mf_cfi_rule *rule);
 
-/* It was not, and has been found otherwise. */
+/* Notes a rule that was not in the files and has been found in another way. */
 void mf_rowcache_note(uint64_t pc, const struct mf_cfi_rule *rule);
 
-/* Is it known that there is no client request in the object with code at @address, @bytes of it in all? */
+/* Is the object at @address, with @bytes of code, known to have no client request? */
 bool mf_rowcache_has_no_request(uint64_t address, uint64_t bytes);
 
-/* It was not, and there is none. */
+/* Notes that the object at @address was searched and has no client request. */
 void mf_rowcache_note_searched(uint64_t address);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The unwind rules of addresses that walks came by, remembered.
+// A cache of unwind rules by address.
 
 #include "rule_cache.h"
 
@@ -16,11 +16,11 @@ bool mf_rule_cache_keep_guesses;
 
 static uint32_t n_rules;
 static uint32_t lock;
-static bool has_guessed; /* atomic; set before anything is remembered */
+static bool has_guessed; /* atomic; set before anything is cached */
 
 /*
- * Slots of the cache that are in use, under the lock: clearing those is much less than clearing all of it. If
- * there are more than the list holds, all slots are looked at.
+ * Slots in use, protected by the lock: clearing these takes much less time than clearing the whole cache. If there are
+ * more than fit, the whole cache is cleared.
  */
 #define FILLED_MAX 8192u
 
@@ -29,7 +29,7 @@ static uint32_t n_filled;
 
 _Static_assert(MF_RULES_CACHE_BITS <= 16, "a slot's number has 16 bits");
 
-/* The number of @rule; MF_RULES_MAX if there are too many. With the lock. */
+/* Returns the number of @rule; MF_RULES_MAX if there are too many rules. Context: with the lock. */
 static uint32_t intern(const struct mf_cfi_rule *rule)
 {
 	uint32_t i;
@@ -42,7 +42,7 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 	return i;
 }
 
-/* Unless another thread is just doing that: it costs only the cache's help. */
+/* Caches a rule, unless another thread is just doing that: then this rule is not cached, which is harmless. */
 static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
 {
 	uint64_t *slot = mf_rule_cache_slot(pc);
@@ -89,7 +89,7 @@ bool mf_rule_cache_has_guessed(void)
 	return __atomic_exchange_n(&has_guessed, false, __ATOMIC_SEQ_CST);
 }
 
-/* With the lock. */
+/* Context: with the lock. */
 static void clear_filled(uint64_t start, uint64_t end)
 {
 	bool is_list = n_filled <= FILLED_MAX;
@@ -108,8 +108,8 @@ static void clear_filled(uint64_t start, uint64_t end)
 }
 
 /*
- * The lock is held for a moment only; but its holder may be a thread that a forked child does not have, or be
- * interrupted by the signal handler that waits here.
+ * Returns false if the lock stays taken. It is only held for a moment; but its holder may be a thread that does not
+ * exist in this forked child, or may be interrupted by the signal handler that is waiting here.
  */
 static bool take_lock(void)
 {

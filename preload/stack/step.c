@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a step of a walk seldom needs: guesses, signal frames, words that may not be there.
+// The rare parts of a step: guesses, signal frames, and words that may be unreadable.
 
 #include "step.h"
 
@@ -12,15 +12,15 @@
 
 #include <ucontext.h>
 
-/* Bytes between a frame and the next at most, on a stack of which nothing is known. */
+/* Greatest distance of two frames on a stack of which nothing is known, in bytes. */
 #define FRAME_MAX (1ull << 20)
 
 #define PAGE_BITS 12u
 #define PAGE_SIZE (1ull << PAGE_BITS)
 
 /*
- * Addresses to which a guess led, and in the lowest bit, whether there is a call before them: each in one
- * word, too.
+ * A cache of addresses to which guesses have led, each in one word with a bit that says whether the address follows a
+ * call.
  */
 #define LINK_BITS 10u
 
@@ -39,7 +39,6 @@ uint64_t mf_unwind_stack_end(uint64_t sp)
 	return sp < end && end - sp < MF_STACK_MAX ? end : sp + FRAME_MAX;
 }
 
-/* Can the word at @address be read? Without a system call where it is near to one that can; 0: none is known. */
 bool mf_step_is_there(uint64_t address, uint64_t known)
 {
 	return (known && address >> PAGE_BITS == known >> PAGE_BITS &&
@@ -47,7 +46,7 @@ bool mf_step_is_there(uint64_t address, uint64_t known)
 	       mf_stack_bounds_reaches(address) || mf_readable_word(address);
 }
 
-/* Does the code before @pc, if there is any, end in a call? */
+/* Is there code before @pc that ends in a call? */
 static bool follows_call(uint64_t pc)
 {
 	uint64_t page = (pc - 1) & ~(PAGE_SIZE - 1);
@@ -56,16 +55,12 @@ static bool follows_call(uint64_t pc)
 
 	if (!mf_readable_word(page))
 		return false;
-	/* Code may begin with a page. */
+	/* The previous page may be unreadable. */
 	if (pc - size < page && !mf_readable_word(page - PAGE_SIZE))
 		size = pc - page;
 	return mf_callsite_ends((const uint8_t *)(uintptr_t)pc, size, &distance);
 }
 
-/*
- * Can somebody be going to return to @pc, to which a guess has led? What a JIT keeps beside the frame pointer
- * that it saves need not be that, and what rbp holds need not be a frame pointer.
- */
 bool mf_step_is_return_address(uint64_t pc)
 {
 	uint64_t *slot = &links[(pc * 0x9e3779b97f4a7c15ull) >> (64 - LINK_BITS)];
@@ -83,8 +78,8 @@ bool mf_step_is_return_address(uint64_t pc)
 }
 
 /*
- * A guess, but a checked one. What lies between @registers and the end of the thread's stack need not be
- * stack, where a coroutine has one of its own.
+ * Guesses the caller by the frame pointer, with checks. The memory between @registers and the end of the thread's
+ * stack need not be stack, if a coroutine has its own stack there.
  */
 static __attribute__((noinline)) enum mf_step step_by_frame_pointer(struct mf_registers *registers,
 								 struct mf_walk_frame *frame)
@@ -112,7 +107,7 @@ bool mf_step_is_link(enum mf_step taken, uint64_t pc)
 	return taken != MF_STEP_AWAY || mf_rule_cache_of(mf_step_rule_address(pc, false)).cfa != MF_CFA_BORDER;
 }
 
-/* The address of general register @number in the context that the kernel left at @sp. */
+/* Returns the address of general register @number in the signal frame that the kernel left at @sp. */
 static uint64_t saved_register(uint64_t sp, int number)
 {
 	return sp + offsetof(ucontext_t, uc_mcontext.gregs) + (uint64_t)number * sizeof(greg_t);
@@ -133,7 +128,7 @@ static __attribute__((noinline)) enum mf_step leave_signal_frame(struct mf_regis
 	return registers->pc ? MF_STEP_DONE : MF_STEP_END;
 }
 
-/* Can what leave_signal_frame() reads be read? @known: see mf_step_is_there(). */
+/* Is the memory that leave_signal_frame() reads readable? @known: see mf_step_is_there(). */
 static bool is_signal_frame(uint64_t sp, uint64_t known)
 {
 	return mf_step_is_there(saved_register(sp, REG_RBP), known) && mf_step_is_there(saved_register(sp, REG_RSP), known) &&
@@ -141,9 +136,8 @@ static bool is_signal_frame(uint64_t sp, uint64_t known)
 }
 
 /*
- * Rules may be wrong, or mean another stack: they lead from a frame at @sp to words that are not known to be on
- * the thread's own stack. The kernel is asked about these. Where it must not be, a step that stays on the stack
- * is trusted, so that stacks are not cut there.
+ * Asks the kernel about the words. Where that is forbidden, a step that stays near is trusted, so that stacks are not
+ * cut off there.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot)
 {
@@ -157,7 +151,7 @@ enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint
 	return is_near && !mf_stack_bounds_holds(own, sp) ? MF_STEP_DONE : MF_STEP_AWAY;
 }
 
-/* Steps that are rare, of a copy: see mf_step(). */
+/* Works on a copy of the registers; see mf_step(). */
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa)
 {
 	struct mf_registers copy = *registers;
@@ -173,14 +167,12 @@ enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame
 	return taken;
 }
 
-/*
- * A guess has led to @registers, so that the frame may be none: can all be read that mf_step() reads?
- */
+/* A guess has led to @registers, which may be wrong. Is the memory readable that mf_step() would read? */
 static bool is_frame(const struct mf_registers *registers)
 {
 	struct mf_cfi_rule rule = mf_rule_cache_of(mf_step_rule_address(registers->pc, registers->exact));
 	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
-	/* The address that led here was read. */
+	/* The return address that led here was read just below sp. */
 	uint64_t known = registers->exact ? 0 : registers->sp - 8;
 
 	switch (rule.cfa) {
@@ -204,7 +196,7 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
-		return true; /* nothing is read, or step_by_frame_pointer() sees to it */
+		return true; /* nothing is read, or step_by_frame_pointer() checks it */
 	}
 	if (rule.fp == MF_FP_AT_CFA)
 		fp = cfa + (uint64_t)(int64_t)rule.fp_offset;

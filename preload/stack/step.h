@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One step of a walk: from a frame to its caller, by the rule that is remembered. */
+/* One step of a walk, from a frame to its caller, with a cached unwind rule. */
 #ifndef MASSIF_PRELOAD_STEP_H
 #define MASSIF_PRELOAD_STEP_H
 
@@ -11,12 +11,12 @@
 #include "unwind.h"
 
 /*
- * Bytes between a frame and the next within which both are taken to lie on one stack, which is there as long as
- * either, where nothing is known of it.
+ * On a stack of which nothing is known: two addresses within so many bytes are taken to be on the same stack, so if
+ * one is readable, the other is.
  */
 #define MF_STEP_NEAR (64ull << 10)
 
-/* The address whose rule undoes a frame. */
+/* Returns the address whose rule undoes a frame. @exact: @pc is not a return address. */
 static inline uint64_t mf_step_rule_address(uint64_t pc, bool exact)
 {
 	return exact ? pc : pc - 1;
@@ -29,12 +29,12 @@ static inline uint64_t mf_step_load(uint64_t address)
 
 enum mf_step {
 	MF_STEP_DONE,
-	MF_STEP_END,     /* there is no caller */
-	MF_STEP_GUESSED, /* done: from here on, frames may be none */
-	MF_STEP_AWAY,	 /* the same: rules have led to another stack */
+	MF_STEP_END,     /* the stack ends here */
+	MF_STEP_GUESSED, /* the caller was guessed; from here on frames may be wrong */
+	MF_STEP_AWAY,	 /* like MF_STEP_GUESSED: the rule has led to another stack */
 	MF_STEP_LOST,    /* the caller cannot be found */
-	MF_STEP_ASTRAY,  /* the same, now: there is no memory where it should be found */
-	MF_STEP_UNKNOWN, /* the rule is none of those that are remembered: see complete.h */
+	MF_STEP_ASTRAY,  /* like MF_STEP_LOST, but only this time: the memory that should lead to the caller is not readable */
+	MF_STEP_UNKNOWN, /* the rule has a form that is not cached; see full_walk.h */
 };
 
 static inline bool mf_step_is_end(enum mf_step taken)
@@ -42,7 +42,7 @@ static inline bool mf_step_is_end(enum mf_step taken)
 	return taken == MF_STEP_END || taken == MF_STEP_LOST || taken == MF_STEP_ASTRAY;
 }
 
-/* Was the frame found, and may be none? */
+/* Was a caller found that may be wrong? */
 static inline bool mf_step_is_guessed(enum mf_step taken)
 {
 	return taken == MF_STEP_GUESSED || taken == MF_STEP_AWAY;
@@ -54,36 +54,36 @@ static inline bool mf_step_is_guess(enum mf_step taken)
 }
 
 /*
- * Can the word at @address be read? Without a system call where it is near to one that can, at @known; 0: none is
+ * Can the word at @address be read? Makes no system call if it is close to the readable word at @known; 0: none is
  * known.
  */
 bool mf_step_is_there(uint64_t address, uint64_t known);
 
 /*
- * Can somebody be going to return to @pc, to which a guess has led? What a JIT keeps beside the frame pointer
- * that it saves need not be that, and what rbp holds need not be a frame pointer.
+ * Can @pc, found by a guess, be a return address? A JIT compiler may store something else next to a saved frame
+ * pointer, and rbp need not hold a frame pointer.
  */
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Is what @taken has led to, at @pc, no frame but a link to the next one? Where rules have led to the first word of a
- * stack that makecontext() has made, @pc is where a function starts, and that is the last frame.
+ * Is what step @taken has found, at @pc, only a link in the chain of frame pointers and not a frame? If rules have led
+ * to the first word of a stack made by makecontext(), @pc is the start of a function, and that is the last frame.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
 /*
- * Rules may be wrong, or mean another stack: they lead from a frame at @sp to words that are not known to be on
- * the thread's own stack. @fp_slot 0: there is only one.
+ * Checks the words that a rule has led to from a frame at @sp and that are not known to be on the thread's own stack:
+ * the rule may be wrong, or lead to another stack. @fp_slot 0: there is only @pc_slot. @exact: see struct mf_registers.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot);
 
-/* Steps that are rare: where there is no rule, or it is a signal frame's. */
+/* The rare steps: without a rule, or out of a signal frame. */
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa);
 
 /*
- * From @registers to those of the caller; notes in @frame how. Inlined, and nobody else has their
- * address, so that they are the processor's, too: words that are stored one by one and loaded in pairs
- * have to wait for the stores.
+ * Steps from @registers to those of the caller, and notes in @frame which words were read. Always inlined, and the
+ * registers' address is not passed on, so that they stay in the processor's registers: values that are stored one by
+ * one and loaded in pairs would have to wait for the stores.
  */
 static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_registers *registers, struct mf_walk_frame *frame,
 							    const struct mf_stack_bounds *own)
@@ -132,8 +132,8 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		return MF_STEP_END;
 	case MF_CFA_BORDER:
 		/*
-		 * Behind no code, but where some begins: nobody called that. makecontext has put its
-		 * address there, to be returned to, and there is nothing beyond.
+		 * The return address lies behind no function and at the start of another one, so it comes from no
+		 * call. makecontext() has put it on the stack to be returned to, and the stack ends there.
 		 */
 		if (!registers->exact)
 			return MF_STEP_END;
@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		frame->consumes_fp = true;
 		fp_slot = fp + (uint64_t)(int64_t)rule.fp_offset;
 	}
-	/* A stack only shrinks towards its caller. */
+	/* A caller's frame is always above. */
 	if (__builtin_expect(cfa <= registers->sp || !mf_stack_bounds_holds(own, cfa - 8) ||
 			     (fp_slot && !mf_stack_bounds_holds(own, fp_slot)), 0)) {
 		enum mf_step checked = mf_step_check_words(registers->sp, registers->exact, cfa - 8, fp_slot);
@@ -171,11 +171,11 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 	return registers->pc ? taken : MF_STEP_END;
 }
 
-/* The same where a guess has led to @registers, so that the frame may be none. */
+/* Like mf_step(), where a guess has led to @registers, so that they may be wrong. */
 enum mf_step mf_step_carefully(struct mf_registers *registers, struct mf_walk_frame *frame,
 			       const struct mf_stack_bounds *own);
 
-/* Forgets what was found of the addresses in [@start, @end]. */
+/* Drops cached findings about the addresses in [@start, @end]. */
 void mf_step_forget(uint64_t start, uint64_t end);
 
 #endif

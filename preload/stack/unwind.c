@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// The present thread's call stack.
+// Walks the current thread's call stack.
 //
-// Frames are undone by the rules of .eh_frame, remembered by return address; code that has none (made
-// at run time, or assembly) is taken to keep a frame pointer, as most of it does. A frame whose rule is of
-// another form than those that are remembered is undone with all registers (complete.h). Nothing of that
-// allocates, takes a lock or opens a file.
+// Frames are undone with the rules of .eh_frame, which are cached by address. Code without rules (generated at run
+// time, or assembly) is assumed to use a frame pointer, as most of it does. A frame whose rule has a form that is not
+// cached is undone with all registers (full_walk.h). None of this allocates, takes a lock or opens a file.
 //
-// Successive stacks have most of their frames in common. A walk ends where it meets a frame of the
-// one before it, with the same registers, if all words that led on from there are unchanged. They are
-// looked at from that frame outwards, each only after those before it were found right: so nothing
-// is read that a walk from the start would not have read, also on stacks that come and go.
+// Successive stacks share most of their frames. So a walk ends when it meets a frame of the previous walk with
+// the same registers, if all words that were read from there on outwards are unchanged. They are compared from that
+// frame outwards, each only if the ones before it match: so nothing is read that a complete walk would not
+// have read, even on stacks that are freed and reused.
 
 #include "unwind.h"
 
@@ -28,7 +27,7 @@ void mf_unwind_forget(uint64_t start, uint64_t end)
 	mf_step_forget(start, end);
 }
 
-/* Adds @pc as merging asks for. Returns the new number of addresses. */
+/* Appends @pc and merges a cycle of up to @longest addresses. Returns the new number of addresses. */
 static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
 	pcs[n] = pc;
@@ -39,8 +38,8 @@ static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * The step from @registers, @steps frames outwards of @complete's caller, where mf_step() does not know the rule. What
- * it comes to may be anywhere, if the rule is wrong.
+ * Steps out of @registers with all registers, where mf_step() does not know the rule. @steps: number of frames from
+ * the walk's beginning. A wrong rule may lead anywhere, so the result is checked.
  */
 static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_walk *complete, uint32_t steps,
 							      struct mf_registers *registers)
@@ -61,7 +60,7 @@ static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_wal
 	return MF_STEP_AWAY;
 }
 
-/* Will what was read to find @frame's caller be there as long as the thread is? */
+/* Are all words that were read for @frame on the thread's own stack, which exists as long as the thread? */
 static bool lasts(const struct mf_walk_frame *frame)
 {
 	return (!frame->pc_slot || mf_stack_bounds_reaches(frame->pc_slot)) &&
@@ -70,8 +69,8 @@ static bool lasts(const struct mf_walk_frame *frame)
 }
 
 /*
- * And what the last walk read to find those of its outermost @n frames? Else they are not to be looked at
- * behind a guess, which may lead to where they were.
+ * Does lasts() hold for the outermost @n frames of the previous walk? If not, their words must not be compared after a
+ * guess, which may lead to where they once were.
  */
 static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
 {
@@ -81,8 +80,8 @@ static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint3
 }
 
 /*
- * Looks at the outermost @n words, the innermost of them first. Returns 0 if all are what they were;
- * else the number of the first that is not, counted from 1.
+ * Compares the outermost @n words, the innermost of them first. Returns 0 if all are unchanged; otherwise the number,
+ * from 1, of the first one that differs.
  */
 static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
@@ -93,7 +92,7 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 	return (uint32_t)(word - walk->words);
 }
 
-/* Frame @i, at the place where it was, goes on at @pc now. False if that is undone in another way. */
+/* Gives frame @i, whose other registers are unchanged, a new @pc. Returns false if its rule would be another one. */
 static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
@@ -108,9 +107,8 @@ static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 }
 
 /*
- * Whether the stack is the last walk's but for the addresses at which some callers go on, which are
- * put right: the same function, from another place of the same caller. If it is not, only frames
- * from *@at outwards are what they were.
+ * Is the stack the previous one except for the addresses at which some callers continue? Corrects these: the same
+ * function was called from another place in the same caller. If not, only the outermost *@at frames are unchanged.
  */
 static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
 {
@@ -136,9 +134,9 @@ static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *c
 }
 
 /*
- * Looks for the frame that @registers describe among those of the last walk from *@at outwards. True
- * if it is there, at *@at, and the rest of the stack is as it was; otherwise *@at is where to go on
- * looking for the next frame.
+ * Looks for the frame that @registers describe among the outermost *@at frames of the previous walk. Returns true if
+ * it is frame number *@at and the rest of the stack is unchanged. Otherwise *@at is where to go on looking for the next
+ * frame.
  */
 static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, bool is_guessed,
 		  uint32_t *at)
@@ -162,12 +160,12 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		*at = i;
 		return true;
 	}
-	/* Frames up to this one are what they were, but have another caller now. */
+	/* The frames up to this one are the same but have another caller now. */
 	*at = walk->owners[changed - 1];
 	return false;
 }
 
-/* The words of frame @i, outside of which all is in place. What the walk read first stands last. */
+/* Adds the words of frame @i after those of the frames outside it. The word that the walk read first comes last. */
 static inline void add_words(struct mf_walk *walk, uint32_t i)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
@@ -178,7 +176,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 		walk->words[n++] = (struct mf_walk_word){ frame->fp_slot, frame[-1].fp };
 	}
 	if (frame->pc_slot) {
-		/* That of the outermost one made it the last. */
+		/* A pc of 0 has ended the walk at the outermost frame. */
 		walk->owners[n] = (uint8_t)i;
 		walk->words[n++] = (struct mf_walk_word){ frame->pc_slot, i ? frame[-1].pc : 0 };
 	}
@@ -189,7 +187,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 	frame->n_words = (uint16_t)n;
 }
 
-/* Puts the @n fresh frames on top of the outermost @kept old ones. */
+/* Puts the @n new frames on top of the outermost @kept old ones. */
 static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 {
 	bool needs_fp = kept && walk->frames[kept - 1].needs_fp;
@@ -207,14 +205,14 @@ static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 		walk->n_known = kept;
 }
 
-/* Takes over the outermost @met frames under @n fresh ones; no more than @depth in all. */
+/* Keeps the outermost @met frames below @n new ones, cutting the outermost if there are more than @depth in all. */
 static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t depth)
 {
 	uint32_t kept = met < depth - n ? met : depth - n;
 
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
-		/* Another outermost frame, another path in the trie; and beyond it nothing is asked. */
+		/* With another outermost frame, the path in the trie differs, and no words beyond that frame count. */
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
 		walk->frames[0].other_slot = 0;
@@ -225,7 +223,7 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	put(walk, kept, n);
 }
 
-/* Only the outermost @at frames of the last walk are what they were. */
+/* Walks the stack; only the outermost @at frames of the previous walk can be reused. */
 static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const struct mf_registers *caller,
 						uint32_t depth, uint32_t at)
 {
@@ -249,7 +247,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				walk->repeatable = repeatable;
 				return;
 			}
-			at = 0; /* it was cut where this one goes on */
+			at = 0; /* the previous walk was cut off where this one has to continue */
 		}
 		*frame = (struct mf_walk_frame){
 			.sp = registers.sp,
@@ -271,7 +269,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			if (!guessed && !all_last(walk, at))
 				at = 0;
 			guessed = true;
-			/* Else other code may be there another time. */
+			/* Unless the guess is certain to be dropped with the code, other code may be there another time. */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;
 		}

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The present thread's call stack. */
+/* Walks the current thread's call stack. */
 #ifndef MASSIF_PRELOAD_UNWIND_H
 #define MASSIF_PRELOAD_UNWIND_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MF_DEPTH_MAX 256u /* frames of a stack at most: depth (up to 200) + 50 */
+#define MF_DEPTH_MAX 256u /* most frames of a stack: the depth option (up to 200) + 50 */
 
-/* A frame's registers, as far as walking needs them. */
+/* The registers of a frame that a walk needs. */
 struct mf_registers {
 	uint64_t pc, sp, fp;
-	bool exact; /* pc is the instruction's own address, not a return address */
+	bool exact; /* pc is the address of the next instruction itself, not a return address */
 };
 
 /*
- * MF_FRAME stands for the frame of the function that it stands in, which must keep a frame pointer
- * (-fno-omit-frame-pointer); MF_CALLER_OF() makes of it, as long as that function has not returned,
- * the registers of its caller just after the return to it.
+ * MF_FRAME is the frame of the function in which it is used. That function must have a frame pointer
+ * (-fno-omit-frame-pointer). Until it returns, MF_CALLER_OF() derives its caller's registers after the return.
  */
 #if defined(__x86_64__)
 #define MF_FRAME __builtin_frame_address(0)
@@ -28,7 +27,7 @@ struct mf_registers {
 		.fp = ((const uint64_t *)(frame))[0],           \
 	})
 #else
-/* Without rules of our own only the return address is looked at: libgcc's unwinder does the rest. */
+/* On other processors libgcc's unwinder is used, and only the return address is needed. */
 #define MF_FRAME	    __builtin_return_address(0)
 #define MF_CALLER_OF(frame) ((struct mf_registers){ .pc = (uint64_t)(uintptr_t)(frame) })
 #endif
@@ -36,27 +35,26 @@ struct mf_registers {
 #define MF_CALLER MF_CALLER_OF(MF_FRAME)
 
 /*
- * A frame, and what was read to find its caller. Slots are addresses of words; 0: no such word. Going
- * the same way from the same registers over the same words gives the same frames, so whoever finds
- * these words unchanged knows the stack without walking it.
+ * A frame, and which words were read to find its caller. Slots are addresses of these words; 0: none. Given the same
+ * initial registers, unchanged words mean the same frames, so the stack is known without walking it.
  */
 struct mf_walk_frame {
 	uint64_t sp, pc, fp;
-	uint64_t pc_slot;    /* holds the caller's pc; in the outermost frame, 0 */
-	uint64_t fp_slot;    /* holds the caller's fp; none: it has this frame's */
-	uint64_t other_slot; /* another word that the way went over */
-	uint64_t other;	     /* what it held */
-	uint32_t node;	     /* of the trie: the owner's, where n_known says that there is one */
-	uint16_t n_words;    /* of the walk's: those of this frame and of all outside it */
-	uint16_t rule : 11;  /* which one undoes it; 0: it is not remembered */
+	uint64_t pc_slot;    /* holds the caller's pc; that is 0 if the frame is the outermost one */
+	uint64_t fp_slot;    /* holds the caller's fp; 0: the caller has the same fp as this frame */
+	uint64_t other_slot; /* another word that was read */
+	uint64_t other;	     /* its value */
+	uint32_t node;	     /* its value */
+	uint16_t n_words;    /* number of the walk's words that belong to this frame and those outside it */
+	uint16_t rule : 11;  /* number of the rule that undoes it plus one; 0: the rule was not cached */
 	bool exact : 1;
-	bool consumes_fp : 1; /* finding the caller took fp */
-	bool needs_fp : 1;   /* finding this or an outer frame's caller took it: it must be the same */
-	bool is_guessed : 1; /* the way to it was a guess */
-	bool is_link : 1;    /* and it is no frame, only a link of the chain that leads to the next one */
+	bool consumes_fp : 1; /* fp was used to find the caller */
+	bool needs_fp : 1;   /* fp was used to find the caller of this frame or of one outside it, so it must be the same */
+	bool is_guessed : 1; /* the frame was found by a guess */
+	bool is_link : 1;    /* a guess, and no real frame but a link in the chain of frame pointers */
 };
 
-/* A word that the way went over, and what it held. */
+/* A word that a walk has read, and its value. */
 struct mf_walk_word {
 	uint64_t slot, value;
 };
@@ -64,55 +62,53 @@ struct mf_walk_word {
 #define MF_WALK_WORDS (3 * MF_DEPTH_MAX)
 
 /*
- * A stack, and the one before it: frames[0] is the outermost one. Zero is an empty one, which is how
- * it begins and what makes it forget.
+ * The current stack, of which the next walk reuses what is unchanged. frames[0] is the outermost frame. A zeroed walk
+ * is empty; zeroing it makes it forget the stack.
  */
 struct mf_walk {
 	uint32_t n;
-	bool complete;	 /* frames[0] is the stack's end, not just as deep as was asked for */
-	bool lost;	 /* nor is there a way on from it */
-	bool repeatable; /* the words tell all, and can be read again: no step took all registers */
-	uint32_t n_known; /* outermost frames that have their nodes; the owner's to raise */
-	uint8_t owners[MF_WALK_WORDS];		  /* whose the words are */
+	bool complete;	 /* frames[0] is the end of the stack; the walk was not cut off at the requested depth */
+	bool lost;	 /* the walk could not continue beyond frames[0] */
+	bool repeatable; /* the words determine the stack and can be read again; no step has used all registers */
+	uint32_t n_known; /* number of outermost frames whose node is valid; raised by the user of the walk */
+	uint8_t owners[MF_WALK_WORDS];		  /* index of the frame that each word belongs to */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
-	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch: innermost first */
-	struct mf_walk_word words[MF_WALK_WORDS]; /* those that count, outermost first */
+	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch space: new frames, innermost first */
+	struct mf_walk_word words[MF_WALK_WORDS]; /* the words that were read, outermost first */
 };
 
 /*
- * Walks from @caller on, at most @depth (up to MF_DEPTH_MAX) frames, at least one. Frames that are as
- * they were in the walk before are taken over with their nodes, if they had any. Needs
- * no frame pointers (but goes by them in code without unwind tables), allocates nothing and takes no
- * lock. A link that is no frame is among the frames, and counts; but the innermost one never is that.
+ * Walks from @caller on, at most @depth (up to MF_DEPTH_MAX) frames, at least one. Frames that are the same as in the
+ * previous walk keep their nodes. Needs no frame pointers, except in code without unwind tables. Allocates nothing and
+ * takes no lock. Links that are not frames (is_link) are included and count; the innermost frame is never one.
  */
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
 
 /*
- * The same stack as return addresses, innermost first, in @pcs, of room for @depth (up to
- * MF_DEPTH_MAX). Cycles of up to @longest frames are merged as they appear: a frame with the address
- * of the one j frames before it, j as small as possible, takes the last j frames away. @scratch is
- * left empty. Returns their number.
+ * Stores the stack as return addresses, innermost first, in @pcs, which has room for @depth (up to MF_DEPTH_MAX).
+ * Cycles of up to @longest frames are merged while they are found: if a frame has the same address as the one j frames
+ * before it, with the smallest such j, the last j frames are removed. @scratch is overwritten. Returns the number of
+ * addresses.
  */
 uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
 			  uint32_t longest, struct mf_walk *scratch);
 
 /*
- * Visits the frames from @caller on, at most @depth of them, with the registers @outer of each frame's
- * caller, until @visit returns false. Returns false if the walk was lost or cut off. A
- * frame is guessed here if the way to its caller, or any before it, was a guess. A frame
- * whose rule took all registers has no slots.
+ * Calls @visit for at most @depth frames from @caller on, with the registers @outer of each frame's caller, until it
+ * returns false. Returns false if the walk was lost or cut off at @depth. In this function, a frame is guessed if the
+ * step to its caller, or any before it, was a guess. A frame whose step needed all registers has no slots.
  */
 typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data);
 
 bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit, void *data);
 
 /*
- * Where the stack that @sp lies on ends, at the latest; if nothing is known of it (a coroutine's stack, a
- * signal's), how far from there the next frame may be.
+ * Returns an upper bound of the end of the stack that @sp is on. On an unknown stack (a coroutine's, a signal's) that
+ * is the greatest distance at which the next frame is accepted.
  */
 uint64_t mf_unwind_stack_end(uint64_t sp);
 
-/* Forgets what was remembered of the addresses in [@start, @end]: other code may come to lie there. */
+/* Drops cached findings about the addresses in [@start, @end], where other code may be loaded later. */
 void mf_unwind_forget(uint64_t start, uint64_t end);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The present thread's call stack by libgcc's unwinder, on machines whose frames we cannot undo ourselves. It reads
-// whatever unwind rules say, and costs twenty times as much.
+// Walks the current thread's call stack with libgcc's unwinder, on processors for which the shim has no unwinder of its
+// own. libgcc trusts the unwind rules and reads whatever they point to, and is twenty times as slow.
 
 #include "unwind.h"
 
@@ -8,7 +8,7 @@
 
 #include <unwind.h>
 
-/* libgcc's unwinder begins with the shim's own frames. */
+/* libgcc's unwinder begins in the shim's own frames. */
 #define OWN_FRAMES_MAX 16u
 
 struct complete_walk {
@@ -31,7 +31,7 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
 	return _URC_NO_REASON;
 }
 
-/* By libgcc, from the start, since its unwinder cannot be entered halfway. */
+/* Always walks from the start, since libgcc's unwinder cannot start elsewhere. */
 static void walk_completely(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
 {
 	struct complete_walk complete = { .walk = walk, .caller = caller->pc, .depth = depth };
@@ -39,7 +39,7 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 	walk->n = 0;
 	_Unwind_Backtrace(visit, &complete);
 	if (!walk->n)
-		/* The caller is certain even where the unwinder is lost. */
+		/* The caller is known even if the unwinder fails. */
 		walk->fresh[walk->n++].pc = caller->pc;
 	for (uint32_t i = 0; i < walk->n; i++)
 		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };
@@ -52,10 +52,10 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 struct complete_visit {
 	mf_unwind_visit *visit;
 	void *data;
-	struct mf_registers registers; /* of the frame before; pc 0: it is one of the shim's own */
+	struct mf_registers registers; /* of the previous frame; pc 0: it is one of the shim's own */
 	uint64_t caller;
 	uint32_t own, depth;
-	bool stopped; /* by who visits */
+	bool stopped; /* by the visitor */
 };
 
 static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data)
@@ -78,7 +78,7 @@ static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data
 										  _URC_END_OF_STACK;
 }
 
-/* Whether it ends where the stack does is not told: then it may have been lost. */
+/* Returns false unless the visitor stopped: libgcc does not tell the end of the stack from a failure. */
 static bool visit_completely(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
 {
 	struct complete_visit complete = { .visit = visit_frame, .data = data, .caller = caller->pc, .depth = depth };
@@ -87,7 +87,7 @@ static bool visit_completely(const struct mf_registers *caller, uint32_t depth, 
 	return complete.stopped;
 }
 
-/* Adds @pc as merging asks for. Returns the new number of addresses. */
+/* Appends @pc and merges a cycle of up to @longest addresses. Returns the new number of addresses. */
 static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
 	pcs[n] = pc;
@@ -97,7 +97,7 @@ static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 	return n + 1;
 }
 
-/* A stack deeper than MF_DEPTH_MAX is merged as far as that. */
+/* Only the innermost MF_DEPTH_MAX frames of a deeper stack are merged. */
 static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
 				 uint32_t longest, struct mf_walk *scratch)
 {

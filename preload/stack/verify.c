@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compares each stack with a fresh walk by libunwind.
+// Checks each stack with an independent walk by libunwind.
 //
-// It is loaded by dlopen, since what it exports must not come before libgcc's functions of the same
-// names; and only when it is asked for.
+// libunwind is loaded with dlopen(), and only on request: if it were linked, its functions would replace libgcc's
+// functions of the same names.
 //
-// libunwind needs more of a stack than threads and coroutines may have, so each thread has memory in which its
-// stacks are verified. And libunwind makes system calls that an allocator would not make: in a program that has
-// restricted its own, nothing is verified any more.
+// libunwind needs more stack than threads and coroutines may have, so each thread has memory with a stack for these
+// checks. libunwind also makes system calls that an allocator would not make: once the program has restricted its
+// system calls, stacks are no longer checked.
 //
-// To see whether an address can be read, libunwind writes the byte there into a pipe that it keeps open. In the
-// program that pipe would take two descriptors, and once the program has closed all that it finds, and opened files
-// of its own, libunwind would read from these and write to them. So libunwind gets a pipe that is none.
+// To test whether an address is readable, libunwind writes a byte from there into a pipe that it keeps open. In the
+// program the pipe would occupy two descriptors; and after a program has closed all descriptors and opened files of
+// its own, libunwind would read from these files and write to them. So libunwind's pipe is only simulated.
 
 #include "verify.h"
 
@@ -39,7 +39,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-/* libunwind's names carry the architecture; its header knows how. */
+/* Expands libunwind's macros, which add the architecture to its symbols. */
 #define NAME(symbol)	NAME_OF(symbol)
 #define NAME_OF(symbol) #symbol
 
@@ -54,35 +54,32 @@ static struct {
 	unw_addr_space_t *space;
 } libunwind;
 
-/*
- * Threads that are in libunwind, which has locks of its own. A child that is forked meanwhile finds them taken
- * for ever.
- */
+/* Threads inside libunwind, which has locks of its own. A child forked meanwhile finds them locked for ever. */
 static uint32_t walking;
-static int32_t walking_pid; /* whose they are */
+static int32_t walking_pid; /* the process that @walking belongs to */
 
-/* A walk: libunwind's as far as there are rules. Its cursor points into the context. */
+/* The reference walk, by libunwind where there are unwind rules. libunwind's cursor points into the context. */
 struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
-	uint32_t n_links;  /* passed over: see mf_unwind() */
-	uint64_t pc;	   /* 0: the end */
-	uint64_t readable; /* an address in the page that could be read last; 0: none */
+	uint32_t n_links;  /* links of the frame pointer chain that are not frames; see mf_unwind() */
+	uint64_t pc;	   /* 0: the walk has ended */
+	uint64_t readable; /* an address in the last page that was readable; 0: none */
 };
 
-/* What a thread's stacks are verified in; behind it, the stack for that. */
+/* A thread's memory for checking stacks; the stack for it follows. */
 struct verification {
 	struct reference reference;
 	const struct mf_registers *caller;
 	uint32_t context;
-	struct mf_frame frames[MF_DEPTH_MAX]; /* of the context, */
-	uint64_t pcs[MF_DEPTH_MAX + 1];	      /* and what they should be */
+	struct mf_frame frames[MF_DEPTH_MAX]; /* frames of the context */
+	uint64_t pcs[MF_DEPTH_MAX + 1];	      /* addresses from the reference walk */
 };
 
 #define MEMORY_BYTES (512u << 10)
-#define PAGE_BYTES   4096u /* of this processor, at least */
+#define PAGE_BYTES   4096u /* smallest page size of this processor */
 
-/* A descriptor that nobody has: both ends of libunwind's pipe. */
+/* The descriptor of both ends of the simulated pipe: never a valid one. */
 #define NO_PIPE (-2)
 
 /* Reads memory that may be unmapped. Slow, and independent of the code under test where the kernel allows that. */
@@ -95,7 +92,7 @@ static bool read_memory(uint64_t address, void *to, size_t size)
 		return true;
 	if (errno != EPERM && errno != ENOSYS)
 		return false;
-	/* Aligned words, none of which lies in two pages. */
+	/* Aligned words do not cross a page boundary. */
 	if (!mf_readable_word(address & ~7ull) || !mf_readable_word((address + size - 1) & ~7ull))
 		return false;
 	memcpy(to, (const void *)(uintptr_t)address, size);
@@ -109,7 +106,7 @@ static int make_no_pipe(int fds[2], int flags)
 	return 0;
 }
 
-/* libunwind empties its pipe by this, and reads /proc/self/maps. */
+/* libunwind calls this to empty its pipe, and to read /proc/self/maps. */
 static ssize_t read_for_libunwind(int fd, void *to, size_t size)
 {
 	if (fd != NO_PIPE)
@@ -128,12 +125,12 @@ static ssize_t write_for_libunwind(int fd, const void *from, size_t size)
 		errno = EFAULT;
 		return -1;
 	}
-	/* libunwind looks at it even then. */
+	/* libunwind tests errno even after success. */
 	errno = 0;
 	return 1;
 }
 
-/* libunwind 1.6 writes so. */
+/* libunwind 1.6 writes to its pipe with syscall(). */
 static long syscall_for_libunwind(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_write && (int)a == NO_PIPE)
@@ -180,15 +177,15 @@ static bool follows_call(uint64_t pc)
 	size_t size = sizeof(code);
 	int64_t distance;
 
-	/* Code may begin less before it. */
+	/* Fewer bytes may be readable before @pc. */
 	while (size && !read_memory(pc - size, code + sizeof(code) - size, size))
 		size--;
 	return mf_callsite_ends(code + sizeof(code), size, &distance);
 }
 
 /*
- * Does libunwind know rules for the frame? Of code without any, it says that it is a byte long. It looks
- * through all objects for that, so it is not asked where we know some.
+ * Does libunwind know rules for the frame? For code without rules it reports a length of one byte. The question makes
+ * it search all objects, so it is only asked if the shim knows no rules.
  */
 static bool has_rules(struct reference *reference)
 {
@@ -203,13 +200,13 @@ static bool has_rules(struct reference *reference)
 }
 
 /*
- * Do we know rules for the code at @pc, but libunwind does not know its object? libunwind knows the objects that
- * dl_iterate_phdr(3) lists, and not those that dlmopen(3) has loaded.
+ * Does the shim know rules for the code at @pc in an object that libunwind does not know? libunwind finds the objects
+ * of dl_iterate_phdr(3), but not those that dlmopen(3) has loaded.
  */
 static bool is_out_of_sight(uint64_t pc)
 {
 	struct mf_cfi_rule rule;
-	unw_proc_info_t info = { 0 }; /* see is_start() */
+	unw_proc_info_t info = { 0 }; /* zeroed for the reason in is_start() */
 
 	mf_cfi_find(pc - 1, &rule);
 	return rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER &&
@@ -217,8 +214,8 @@ static bool is_out_of_sight(uint64_t pc)
 }
 
 /*
- * Is @pc where the rules of some code begin, so that nobody called what is before it? In an object without
- * .eh_frame_hdr, libunwind compares @pc with what is in the result already before it has read the first rules.
+ * Do the rules of some code begin at @pc, so that no call precedes it? The result is zeroed because libunwind, for an
+ * object without .eh_frame_hdr, compares @pc with what is in it before it has read the first rules.
  */
 static bool is_start(uint64_t pc)
 {
@@ -234,8 +231,7 @@ static bool same_page(uint64_t a, uint64_t b)
 }
 
 /*
- * Can the word be read? The frames of a stack share pages, so a system call for each page is enough: the stack stays
- * where it is during a walk.
+ * Is the word readable? One system call for each page is enough, since the stack does not move during a walk.
  */
 static bool is_readable(struct reference *reference, uint64_t address)
 {
@@ -250,8 +246,8 @@ static bool is_readable(struct reference *reference, uint64_t address)
 }
 
 /*
- * Can the words be read that hold the caller's registers? libunwind does not ask, and the rules may be wrong. Of
- * rules that are not simple it is not known.
+ * Are the words readable that hold the caller's registers? libunwind does not test that, and the rules may be wrong.
+ * Assumes yes for rules that are not simple.
  */
 static bool can_step(struct reference *reference)
 {
@@ -291,9 +287,8 @@ static void step_by_rules(struct reference *reference)
 }
 
 /*
- * Out of code without rules, by the chain of frame pointers, to what can be returned to. Not as libunwind
- * does it: that forgets how large the frame was, and then looks for the next return address where it is
- * not.
+ * Steps out of code without rules, along the chain of frame pointers, up to a possible return address. libunwind's own
+ * method forgets the frame's size and then looks for the next return address in the wrong place.
  */
 static void step_by_frame_pointer(struct reference *reference)
 {
@@ -333,8 +328,9 @@ static void go_on(struct reference *reference)
 }
 
 /*
- * libunwind's locks block all signals, by the C library's function. That unblocks the two signals which the C
- * library keeps for itself; one of them ends its own thread for timers (SIGEV_THREAD), which has it blocked.
+ * Are signals blocked that the C library uses internally? libunwind's locks block all signals with the C library's
+ * function, which unblocks these two. One of them ends the C library's thread for timers (SIGEV_THREAD), which keeps
+ * it blocked.
  */
 static bool has_blocked_internal_signals(void)
 {
@@ -345,12 +341,12 @@ static bool has_blocked_internal_signals(void)
 	return blocked & internal;
 }
 
-/* False: in this process, or this thread, nobody may. */
+/* Returns false if stacks cannot be checked in this process or thread. */
 static bool begin(void)
 {
 	struct mf_store_header *header = mf_session_store.header;
 
-	/* A child has a session of its own, which it begins alone. */
+	/* A forked child has its own session and begins with one thread. */
 	if (walking_pid != header->pid) {
 		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
 			header->verify = MF_VERIFY_FORKED;
@@ -365,7 +361,7 @@ static bool begin(void)
 	return true;
 }
 
-/* Adds @pc to the @n addresses at @pcs, and takes away the shortest cycle of up to @longest that it closes. */
+/* Appends @pc to the @n addresses at @pcs and removes the shortest cycle of up to @longest that it closes. */
 static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
 	pcs[n] = pc;
@@ -375,7 +371,7 @@ static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 	return n + 1;
 }
 
-/* The stack as the options want it, cut to its depth: links count only where nothing is merged. */
+/* Collects the stack as the options require it, cut to its depth. Links count only if nothing is merged. */
 static uint32_t collect(struct verification *v)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -401,13 +397,13 @@ static void verify(void *data)
 	v->reference.pc = 1;
 	v->reference.n_links = 0;
 	v->reference.readable = 0;
-	/* The shim's own frames. */
+	/* Skip the shim's own frames. */
 	while (v->reference.pc && v->reference.pc != v->caller->pc)
 		step_by_rules(&v->reference);
 	wanted = collect(v);
 	while (i < n && i < wanted && v->frames[i].pc == v->pcs[i] - 1)
 		i++;
-	/* libunwind could not go on: then there is nothing to compare the rest with. */
+	/* libunwind could not continue, so there is nothing to compare the remaining frames with. */
 	if (i == wanted && i < n && i && is_out_of_sight(v->pcs[i - 1]))
 		return;
 	__atomic_add_fetch(&header->verified, 1, __ATOMIC_RELAXED);
@@ -420,7 +416,7 @@ static void verify(void *data)
 	}
 }
 
-/* Calls @function with the stack pointer at @top. A debugger finds its way by this function's frame pointer. */
+/* Calls @function with its stack at @top. This function's frame pointer lets a debugger find the callers. */
 static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(void *data), void *data)
 {
 	__asm__ volatile("mov	%%rsp, %%rbx\n"
@@ -432,7 +428,7 @@ static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(
 			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
-/* The memory of the present thread's state, which stays with that; NULL: there is none. */
+/* Returns the memory for checks of the current thread's state, allocated at the first call; NULL: no memory. */
 static struct verification *own_memory(void)
 {
 	void **memory = &mf_thread_local.thread->private->verifier, *made;
@@ -456,7 +452,7 @@ void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
 		return;
 	v->caller = caller;
 	v->context = context;
-	/* libunwind saves the x87 environment by fnstenv, which masks all exceptions, and leaves it so. */
+	/* libunwind saves the x87 environment with fnstenv, which masks all exceptions, and does not restore it. */
 	__asm__ volatile("fnstcw %0" : "=m"(control));
 	libunwind.get_context(&v->reference.context);
 	__asm__ volatile("fldcw %0" : : "m"(control));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Compares each stack with a fresh walk by libunwind: for tests of the shim, and for doubters. */
+/* Checks each stack with an independent walk by libunwind. For tests of the shim and for users who doubt a result. */
 #ifndef MASSIF_PRELOAD_VERIFY_H
 #define MASSIF_PRELOAD_VERIFY_H
 
@@ -8,7 +8,7 @@
 
 #include "unwind.h"
 
-/* What libunwind calls by these names must lead to ours: see the head of verify.c. */
+/* Functions that libunwind calls and that must be redirected to ours; see the head of verify.c. */
 struct mf_verify_function {
 	const char *name;
 	const void *ours;
@@ -17,12 +17,12 @@ struct mf_verify_function {
 extern const struct mf_verify_function mf_verify_functions[MF_VERIFY_FUNCTIONS];
 
 /*
- * @handle: dlopen's of libunwind, in which the functions were redirected. False, with a note in the session
- * memory, if it is NULL or lacks a function.
+ * @handle: libunwind as opened by dlopen(), with these functions redirected. Returns false, and notes it in the session
+ * memory, if @handle is NULL or libunwind lacks a function.
  */
 bool mf_verify_start(void *handle);
 
-/* Counts the present stack from @caller on, and whether @context has other frames. */
+/* Compares the current stack from @caller on with the frames of @context, and counts the result in the session. */
 void mf_verify_stack(const struct mf_registers *caller, uint32_t context);
 
 #endif
