@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that was confined can do nothing but what parsing takes, whoever it was before.
+// A confined process can do only what parsing needs, whatever privileges it had before.
 //
-// The child tries each thing that is forbidden, and its exit status says which one succeeded.
+// The child tries each forbidden action, and its exit status says which one succeeded.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 #define PLAIN_USER 12345
 
-/* What must hold of the child. */
+/* Exit status of the child. */
 enum {
 	FINE,
 	NOT_ALL_GIVEN_UP = 100,
@@ -45,7 +45,7 @@ static char executable[] = "/bin/true";
 
 static long try_open(void)
 {
-	/* Not the C library's: that is asked for elsewhere. */
+	/* A bare system call: the C library's calls are tested elsewhere. */
 	return syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", &(uint64_t[3]){ O_RDONLY }, 24);
 }
 
@@ -172,7 +172,7 @@ static int stand_in(const char *path)
 	return -ELOOP;
 }
 
-/* Is the page at @address mapped? */
+/* Returns whether the page at @address is mapped. */
 static bool is_mapped(void *address)
 {
 	return madvise(address, 4096, MADV_NORMAL) == 0;
@@ -189,7 +189,7 @@ static int check_state(unsigned int given_up)
 			return HAS_DESCRIPTORS;
 	if (is_mapped(shared))
 		return SEES_SHARED_MEMORY;
-	/* What it is for. */
+	/* Reading and writing the socket must still work. */
 	if (read(MF_CONFINE_SOCKET, &byte, 1) != 1 || byte != 'x')
 		return CANNOT_READ;
 	if (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ||
@@ -234,7 +234,7 @@ FIXTURE_SETUP(confined)
 		SKIP(return, "not root");
 	if (geteuid() == 0)
 		ASSERT_EQ(0, setresuid(variant->user, variant->user, variant->user));
-	/* As a process that has always been that user's. */
+	/* Like a process that has always belonged to that user. */
 	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	parent = getpid();
 	other = fork();
@@ -270,11 +270,11 @@ TEST_F(confined, can_do_nothing_else)
 	EXPECT_EQ(FINE, WEXITSTATUS(status)) {
 		TH_LOG("%s %d", WEXITSTATUS(status) < NOT_ALL_GIVEN_UP ? "try" : "state", WEXITSTATUS(status));
 	}
-	/* Nothing happened to it. */
+	/* The other process was not affected. */
 	EXPECT_EQ(0, kill(other, 0));
 }
 
-/* What the kernel tells of it to others: its ids, capabilities, filter. */
+/* Checks what /proc shows: ids, capabilities and filter. */
 TEST_F(confined, seen_from_outside)
 {
 	char path[64], text[8192] = "";
@@ -286,7 +286,7 @@ TEST_F(confined, seen_from_outside)
 		char byte;
 
 		mf_confine(self->sockets[1], -1, 60, stand_in);
-		/* The one that is there, and one that comes never. */
+		/* Reads the byte that the test sends, and then waits for one that never comes. */
 		while (write(MF_CONFINE_SOCKET, "y", 1) == 1 && read(MF_CONFINE_SOCKET, &byte, 1) == 1 &&
 		       read(MF_CONFINE_SOCKET, &byte, 1) == 1)
 			;
@@ -311,7 +311,7 @@ TEST_F(confined, seen_from_outside)
 		EXPECT_NE(NULL, strstr(text, "Gid:\t65534\t65534\t65534\t65534\n"));
 		EXPECT_NE(NULL, strstr(text, "Groups:\t \n"));
 	}
-	/* Not even its own user may look into it. */
+	/* Even its own user may not access its memory. */
 	if (variant->user) {
 		snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 		EXPECT_EQ(-1, open(path, O_RDONLY));
@@ -322,7 +322,7 @@ TEST_F(confined, seen_from_outside)
 	EXPECT_EQ(0, status);
 }
 
-/* Processor time has an end. */
+/* The limit of processor time ends a child that loops. */
 TEST_F(confined, does_not_compute_for_ever)
 {
 	int status;

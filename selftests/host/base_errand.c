@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work that is done in a child without rights: its result arrives, and if it crashes, loops or says too much, that is
-// an error and nothing else.
+// Work done in a child without privileges: its result arrives; if it crashes, loops or returns too much, the
+// only consequence is an error.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void *have_none(void *data, int file, size_t *size)
 	return NULL;
 }
 
-/* What it can do is tested in base_confine; here, that it is confined. */
+/* base_confine tests the confinement itself; here, only that it is applied. */
 static void *open_files(void *data, int file, size_t *size)
 {
 	*size = 1;
@@ -97,7 +97,7 @@ TEST_F(errand, result_arrives)
 	self->errand.run = read_file;
 	ASSERT_EQ(4, mf_errand_run(&self->errand, &self->result));
 	EXPECT_EQ(0, memcmp(self->result, "\177ELF", 4));
-	/* The file is still ours. */
+	/* The file position of the caller is unchanged. */
 	EXPECT_EQ(0, lseek(self->errand.file, 0, SEEK_CUR));
 }
 

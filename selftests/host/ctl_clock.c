@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which unit of time a run has, and what is said of it, on machines with a counter of instructions
-// and without: a process of the test answers in the kernel's place.
+// The time unit of a run, and the messages about it, on machines with and without an instruction counter. A
+// process of the test answers perf_event_open() instead of the kernel.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ FIXTURE_TEARDOWN(clock)
 	ctl_remove_files(OUT);
 }
 
-/* massif-ctl's options, up to a NULL, with the name of the file; and the rest of @words. */
+/* Runs massif-ctl with @words: its options up to a NULL, then the program; the name of the file is added. */
 static void run(FIXTURE_DATA(clock) *self, const char *const *words)
 {
 	ctl_result_free(&self->result);
@@ -62,7 +62,7 @@ static void run(FIXTURE_DATA(clock) *self, const char *const *words)
 
 static const struct {
 	int error;
-	const char *reason; /* strerror() and ")" follow */
+	const char *reason; /* followed by strerror() and ")" */
 } refusals[] = {
 	{ ENOENT, NONE_HERE },
 	{ ENODEV, NONE_HERE },
@@ -94,7 +94,7 @@ TEST_F(clock, of_instructions_is_refused_with_the_reason)
 	EXPECT_EQ(0, self->broker->asked_else);
 }
 
-/* Without the option the program runs, and -v says why the unit is another. */
+/* Without --time-unit the program runs, and -v says why the unit is not instructions. */
 TEST_F(clock, is_of_milliseconds_where_there_is_no_counter)
 {
 	char text[512];
@@ -112,7 +112,7 @@ TEST_F(clock, is_of_milliseconds_where_there_is_no_counter)
 	}
 }
 
-/* Other units need no counter, and nothing is said. */
+/* Other units need no counter, so nothing is printed. */
 TEST_F(clock, of_another_kind_asks_for_none)
 {
 	self->broker->error = ENOENT;
@@ -124,7 +124,7 @@ TEST_F(clock, of_another_kind_asks_for_none)
 	EXPECT_STREQ("", self->result.err);
 	EXPECT_NE(NULL, strstr(self->text, "\ntime_unit: ms\n"));
 	EXPECT_EQ(0, self->broker->asked);
-	/* The last one counts. */
+	/* The last option counts. */
 	RUN(self, "-q", "--time-unit=i", "--time-unit=B", "true");
 	EXPECT_STREQ("", self->result.err);
 	EXPECT_EQ(0, self->broker->asked);
@@ -147,7 +147,7 @@ TEST_F(clock, is_of_instructions_where_there_is_a_counter)
 	EXPECT_EQ(0, self->broker->asked_else);
 }
 
-/* The kernel module counts none, whatever the machine can do. */
+/* The kernel module does not count instructions, even if the machine can. */
 TEST_F(clock, of_instructions_is_refused_to_pages)
 {
 	RUN(self, "--pages-as-heap=yes", "--time-unit=i", "echo", "started");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl list and the snapshot commands: looks at a profile that grows, and who may have them.
+// massif-ctl list and the snapshot commands: reading a running profile, and who is allowed to.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "selftests/lib/diff_end.h"
 #include "ctl/control/server.h"
 
-/* A busy machine needs minutes for what takes seconds. */
+/* A busy machine takes minutes for what otherwise takes seconds. */
 #define SECONDS 600
 #define NOBODY	65534
 
@@ -48,7 +48,7 @@ static void write_id_map(const char *path, unsigned int id)
 	close(fd);
 }
 
-/* Else no group can be mapped. */
+/* Required before a group can be mapped. */
 static void write_setgroups(void)
 {
 	FILE *file = fopen("/proc/self/setgroups", "w");
@@ -57,7 +57,10 @@ static void write_setgroups(void)
 		perror("/proc/self/setgroups");
 }
 
-/* Other runs of massif-ctl on this machine are not seen here: names of sockets are the network's. */
+/*
+ * Enters a network namespace of its own, to which socket names belong, so that other runs of massif-ctl are not
+ * visible.
+ */
 static bool be_alone(void)
 {
 	unsigned int uid = geteuid(), gid = getegid();
@@ -158,7 +161,7 @@ static void expect_file(struct __test_metadata *_metadata, const char *name, con
 	free(text);
 }
 
-/* What a heap of 500 blocks is at rest: by any of the three, and the stored snapshots are unmoved. */
+/* A heap of 500 blocks at rest, with each of the three commands; taking snapshots does not change the stored ones. */
 TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 {
 	const char *const no_options[] = { NULL };
@@ -198,7 +201,10 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	all = ctl_read_file("c.all");
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
-	/* The final one has the end, too, which is the peak of what only grew: the program held the same then. */
+	/*
+	 * The final file has one more snapshot, the end, which is the peak since the heap only grew. The heap
+	 * was the same before.
+	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);
 	expected_final = diff_end_add(all, end, final, no_options, &added);
@@ -210,7 +216,7 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	free(final);
 }
 
-/* The tree of blocks is the same while the program rests as it is at its end. */
+/* The tree of blocks is the same while the program rests as at its end. */
 TEST_F_TIMEOUT(control, xtmemory, SECONDS)
 {
 	char *meanwhile, *final;
@@ -263,7 +269,7 @@ TEST_F_TIMEOUT(control, list_shows_what_grows, SECONDS)
 	EXPECT_STREQ("", self->result.out);
 }
 
-/* Its memory changes all the time: each file is whole, and the program does not mind. */
+/* Snapshots while the program allocates continuously: each file is complete, and the program is not affected. */
 TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 {
 	static const char *const verbs[] = { "snapshot", "detailed_snapshot", "all_snapshots",
@@ -283,7 +289,7 @@ TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 		EXPECT_TRUE(ctl_is_massif_file(text)) {
 			TH_LOG("%s", text);
 		}
-		/* 1024 blocks of 3000 bytes at most, and the stream of the first line. */
+		/* At most 1024 blocks of 3000 bytes, and the buffer of the first line. */
 		for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 			EXPECT_GE(1024 * 3000, strtoul(at + 11, NULL, 10));
 		free(text);
@@ -292,7 +298,7 @@ TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 	EXPECT_EQ(0, waitpid(self->ctl, NULL, WNOHANG));
 }
 
-/* Threads that free each other's blocks: what is read between the two halves is no sum below 0. */
+/* Threads free each other's blocks. A sum read between the two halves of such an event must not be negative. */
 TEST_F_TIMEOUT(control, while_threads_allocate, SECONDS)
 {
 	self->ctl = ctl_start(before_ctl, (const char *const[]){
@@ -350,7 +356,7 @@ TEST_F_TIMEOUT(control, which_one, SECONDS)
 	EXPECT_FAILS("cannot write './no/c.file': No such file or directory\n", "snapshot", "./no/c.file");
 }
 
-/* A connection to the only aggregator there is, or -1. */
+/* Connects to the only running massif-ctl. Returns a descriptor or -1. */
 static int connect_to_it(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -371,7 +377,7 @@ static int connect_to_it(void)
 	return fd;
 }
 
-/* What no massif-ctl sends gets no answer, and nobody else waits for it. */
+/* Malformed requests are not answered and delay nobody else. */
 TEST_F_TIMEOUT(control, bad_requests_are_harmless, SECONDS)
 {
 	static const struct mf_control_request requests[] = {
@@ -399,7 +405,7 @@ TEST_F_TIMEOUT(control, bad_requests_are_harmless, SECONDS)
 		EXPECT_EQ(0, recv(fds[0], buffer, sizeof(buffer), 0));
 		close(fds[0]);
 	}
-	/* Many that say nothing; and one that goes before its answer. */
+	/* Many connections that send nothing, and one that is closed before its answer. */
 	for (int i = 0; i < 40; i++) {
 		fds[i] = connect_to_it();
 		EXPECT_LE(0, fds[i]);
@@ -432,7 +438,7 @@ static void run_as_nobody(void)
 	become_nobody();
 }
 
-/* Another user sees nothing and gets no answer; root sees all. */
+/* Another user sees no profile and gets no answer; root sees all. */
 TEST_F_TIMEOUT(control, other_users, SECONDS)
 {
 	struct mf_control_request request = { MF_CONTROL_MAGIC, MF_CONTROL_LIST };
@@ -476,7 +482,7 @@ TEST_F_TIMEOUT(control, other_users, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 4\n"));
 }
 
-/* A socket with such a name, of another user: it is not even asked. */
+/* A socket with such a name that belongs to another user is not even sent a request. */
 TEST_F_TIMEOUT(control, imposters, SECONDS)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -503,7 +509,7 @@ TEST_F_TIMEOUT(control, imposters, SECONDS)
 		guest = accept(fd, NULL, NULL);
 		if (recv(guest, &byte, 1, 0) > 0 && write(asked[1], "a", 1) != 1)
 			_exit(4);
-		/* And from now on its queue is full. */
+		/* From now on its queue is full. */
 		pause();
 	}
 	ASSERT_EQ(1, read(asked[0], &byte, 1));
@@ -532,7 +538,10 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Another user's, who lets root wait: for all of them only once, and what there is is shown. */
+/*
+ * Sockets of another user that never answer root: the timeout applies once for all of them, and the other
+ * profiles are listed.
+ */
 TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 {
 	int ready[2], status;
@@ -566,7 +575,7 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
 	begin = seconds();
 	RUN("list");
-	/* Each may be waited for ten seconds. */
+	/* Waiting for each of them would take ten seconds each. */
 	EXPECT_GT(25, seconds() - begin);
 	EXPECT_LT(9, seconds() - begin);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Processes that outlive the program: massif-ctl ends with the program, and goes on in the background.
+// Processes that outlive the program: massif-ctl ends with the program, and continues in the background.
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,12 +21,12 @@
 #include "selftests/lib/ctl_run.h"
 
 enum {
-	SECONDS = 300, /* a busy machine needs minutes for what takes seconds */
+	SECONDS = 300, /* a busy machine takes minutes for what otherwise takes seconds */
 	STEP_MS = 20,
 	STEPS = 60000 / STEP_MS,
 };
 
-/* All snapshots are kept, so the last one is of the last event. */
+/* All snapshots are kept, so the last one is that of the last event. */
 #define OPTIONS	     "--time-unit=B", "--max-snapshots=1000"
 #define OPTIONS_TEXT "--time-unit=B --max-snapshots=1000"
 
@@ -34,7 +34,7 @@ FIXTURE(daemon) {
 	struct ctl_result result, other;
 	pid_t daemon, background;
 	char pid[16];
-	char file[64]; /* where the daemon writes its number */
+	char file[64]; /* file in which the daemon writes its pid */
 	char name[256];
 };
 
@@ -52,7 +52,7 @@ FIXTURE_SETUP(daemon)
 	ctl_remove_files("massif.");
 	ctl_remove_files("d.");
 	ASSERT_NE(NULL, realpath(ctl_target("ctl_daemon"), target));
-	/* The daemon is elsewhere. */
+	/* Absolute, because the daemon changes its directory. */
 	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
 	ASSERT_EQ(0, setenv("D_FILE", directory, 1));
 }
@@ -66,7 +66,7 @@ static bool is_there(pid_t pid)
 	file = fopen(path, "r");
 	if (!file)
 		return false;
-	/* Nobody may be there who takes its status. */
+	/* A zombie remains if nothing reaps it, so look at the state. */
 	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
 		state = 'X';
 	fclose(file);
@@ -80,7 +80,7 @@ static bool is_gone_soon(pid_t pid)
 	return !is_there(pid);
 }
 
-/* The number that the daemon has written, which is taken away. */
+/* Returns the pid that the daemon has written, and removes the file. */
 static pid_t await_number(void)
 {
 	pid_t pid = 0;
@@ -124,7 +124,7 @@ static const char *number_file(void)
 	return path;
 }
 
-/* Runs massif-ctl and takes note of whom it left. */
+/* Runs massif-ctl and finds the processes it left behind. */
 #define RUN(...) do {									\
 	CTL_RUN(&self->result, "massif-ctl", OPTIONS, __VA_ARGS__);		\
 	self->background = background_of(self->result.err);				\
@@ -141,7 +141,7 @@ static const char *number_file(void)
 	CTL_RUN(&self->other, "massif-ctl", __VA_ARGS__);	\
 } while (0)
 
-/* The daemon ends by itself, then whoever profiles it. */
+/* Ends the daemon, after which the massif-ctl that profiles it must end. */
 static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *self)
 {
 	kill(self->daemon, SIGTERM);
@@ -151,7 +151,7 @@ static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *
 	self->daemon = self->background = 0;
 }
 
-/* Its file says that @bytes were there at the end. */
+/* Checks that the file @name has @bytes at its end. */
 static void expect_profile(struct __test_metadata *_metadata, const char *name, int bytes)
 {
 	char *text = ctl_read_file(name);
@@ -164,7 +164,7 @@ static void expect_profile(struct __test_metadata *_metadata, const char *name, 
 	free(text);
 }
 
-/* Two forks, a session of its own, no descriptors, another directory. */
+/* A daemon with two forks, its own session, no inherited descriptors and another directory. */
 TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 {
 	char words[512];
@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 	}
 	EXPECT_NE(0, access(self->name, F_OK));
 
-	/* It is asked as ever. */
+	/* The list command shows it as usual. */
 	ASK("list");
 	snprintf(words, sizeof(words), "%8d heap            100000 ", (int)self->daemon);
 	EXPECT_NE(NULL, strstr(self->other.out, words)) {
@@ -203,12 +203,12 @@ TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 
 	end_daemon(_metadata, self);
 	expect_profile(_metadata, self->name, 300000);
-	/* Those of the program and of the process between them. */
+	/* The files of the program and of the intermediate process. */
 	EXPECT_EQ(3, ctl_find_files("massif.out.", NULL));
 	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
 }
 
-/* A link of /proc/@pid, and what it leads to. */
+/* Returns the target of the link @name in /proc/@pid. */
 static const char *link_of(pid_t pid, const char *name)
 {
 	static char text[PATH_MAX];
@@ -221,7 +221,7 @@ static const char *link_of(pid_t pid, const char *name)
 	return text;
 }
 
-/* Has @pid, too, a use for the file @path: is it mapped there? */
+/* Returns whether @pid has the file @path mapped. */
 static bool is_mapped(pid_t pid, const char *path)
 {
 	char maps[64], *text;
@@ -235,8 +235,9 @@ static bool is_mapped(pid_t pid, const char *path)
 }
 
 /*
- * What @pid has open, other than /dev/null and what has no name: a pipe, a terminal, a file. Files that
- * @daemon has mapped are held for their names, and the daemon holds them itself.
+ * Counts the descriptors of @pid other than /dev/null and objects without a name: pipes, terminals, files.
+ * Files that @daemon has mapped are not counted: they are held open for their symbol names, and the daemon
+ * holds them itself.
  */
 static size_t count_held(pid_t pid, pid_t daemon)
 {
@@ -273,7 +274,7 @@ static void give_many(void)
 {
 	int ends[2];
 
-	/* What massif-ctl does not know of goes on to the program, too. */
+	/* Descriptors unknown to massif-ctl are inherited by the program, too. */
 	if (pipe(ends) || dup2(ends[0], 60) < 0 || dup2(ends[1], 61) < 0)
 		_exit(97);
 }
@@ -299,12 +300,12 @@ TEST_F_TIMEOUT(daemon, holds_nothing, SECONDS)
 	EXPECT_EQ(self->background, session);
 	EXPECT_EQ(self->background, group);
 	EXPECT_EQ(0, terminal);
-	/* Whoever takes care of orphans here. */
+	/* The parent is the process that adopts orphans here. */
 	EXPECT_NE(self->result.pid, parent);
 	end_daemon(_metadata, self);
 }
 
-/* Shells wait for the ends of pipes. */
+/* A shell waits until all ends of a pipe are closed. */
 TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 {
 	static const char *const scripts[] = {
@@ -334,7 +335,7 @@ TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 	}
 }
 
-/* A child that lets go of nothing holds the pipes itself, as it does alone: massif-ctl adds nobody. */
+/* A child that closes nothing holds the pipes open itself, as without massif-ctl, which holds no further ends. */
 TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 {
 	CTL_RUN(&self->result, "sh", "-c", "\"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
@@ -345,7 +346,7 @@ TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 	self->result.err = ctl_read_file("d.err");
 	self->background = background_of(self->result.err);
 	ASSERT_LT(0, self->background);
-	/* Messages go to a file, which keeps nobody waiting: they still do. */
+	/* Messages still go to the file, since nothing waits for it to be closed. */
 	EXPECT_NE(NULL, strstr(self->result.err, "whose messages come here, too"));
 	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
 	end_daemon(_metadata, self);
@@ -373,7 +374,7 @@ TEST_F_TIMEOUT(daemon, log_file, SECONDS)
 	free(log);
 }
 
-/* What is wrong is said in a file of its own, if there is no other. */
+/* Without a log file, problems are reported in a file of their own. */
 TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 {
 	char name[256];
@@ -386,7 +387,7 @@ TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 	snprintf(name, sizeof(name), "d.directory/massif.log.%d", (int)self->background);
 	EXPECT_NE(NULL, strstr(self->result.err, name));
 	EXPECT_NE(0, access(name, F_OK));
-	/* A problem: it is not the daemon's end that ends its profile. */
+	/* It is a problem because the profile ends before the daemon does. */
 	kill(self->background, SIGTERM);
 	EXPECT_TRUE(is_gone_soon(self->background));
 	log = ctl_read_file(name);
@@ -397,7 +398,7 @@ TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 	CTL_RUN(&self->other, "rm", "-r", "d.directory");
 }
 
-/* A reader of the file sees what was there when it was asked for; and the daemon does not notice. */
+/* A signal ends the background massif-ctl: the file has the state at that time, and the daemon is not affected. */
 TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
@@ -412,10 +413,10 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		text = ctl_read_file(self->name);
 		ASSERT_NE(NULL, text);
 		EXPECT_EQ(100000, atoi(ctl_last(text, "mem_heap_B=")));
-		/* Cut off: the end has a tree. */
+		/* The profile is cut off, so its end has a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
-		/* It goes on, and is asked no more. */
+		/* The daemon continues, without questions to massif-ctl. */
 		kill(self->daemon, SIGUSR1);
 		EXPECT_EQ(self->daemon, await_number());
 		kill(self->daemon, SIGTERM);
@@ -426,7 +427,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 	}
 }
 
-/* Starts massif-ctl as the leader of a session on the terminal at @fd. */
+/* Starts massif-ctl as the leader of a session on the terminal @fd. */
 static pid_t start_on_terminal(int fd)
 {
 	const char *argv[] = { ctl_path(), OPTIONS, WAY("daemon"), NULL };
@@ -457,7 +458,7 @@ TEST_F_TIMEOUT(daemon, hangup, SECONDS)
 	ASSERT_LE(0, fd);
 	pid = start_on_terminal(fd);
 	close(fd);
-	/* An error says that nobody has it open any more: neither the daemon nor massif-ctl. */
+	/* A read error means that no process has the terminal open any more. */
 	while (n < sizeof(text) - 1 && (got = read(master, text + n, sizeof(text) - 1 - n)) > 0)
 		n += (size_t)got;
 	text[n] = '\0';
@@ -475,7 +476,7 @@ TEST_F_TIMEOUT(daemon, hangup, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* In the foreground until the last has ended; or until it is told to stop. */
+/* With --wait=yes, massif-ctl stays in the foreground until the last process has ended or a signal arrives. */
 TEST_F_TIMEOUT(daemon, wait, SECONDS)
 {
 	for (int stops = 0; stops < 2; stops++) {
@@ -508,7 +509,7 @@ TEST_F_TIMEOUT(daemon, wait, SECONDS)
 	}
 }
 
-/* How the launched program ends is how massif-ctl ends, whoever is left. */
+/* massif-ctl ends as the launched program does, even if other processes are left. */
 TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
 {
 	CTL_RUN(&self->result, "sh", "-c", "exec \"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
@@ -524,7 +525,7 @@ TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* Another program, by exec() or while the launched one is already gone. */
+/* Execs another program, also after the launched one has ended. */
 TEST_F_TIMEOUT(daemon, executed, SECONDS)
 {
 	static const char *const scripts[] = { "execute", "spawn" };
@@ -558,7 +559,7 @@ TEST_F_TIMEOUT(daemon, executed, SECONDS)
 	}
 }
 
-/* New stacks are asked about for as long as there are any: by whom it is answered does not matter. */
+/* The filter of new stacks continues to work after massif-ctl has moved to the background. */
 TEST_F_TIMEOUT(daemon, ignored_function, SECONDS)
 {
 	RUN("--ignore-fn=take_late", WAY("daemon"));
@@ -601,7 +602,7 @@ TEST_F_TIMEOUT(daemon, several, SECONDS)
 	EXPECT_EQ(8, ctl_find_files("massif.out.", NULL));
 }
 
-/* The names of files are those of where it was started, whatever that is called. */
+/* Relative file names refer to the directory where massif-ctl was started, even if its name contains a %. */
 TEST_F_TIMEOUT(daemon, directory, SECONDS)
 {
 	char path[PATH_MAX];
@@ -619,7 +620,7 @@ TEST_F_TIMEOUT(daemon, directory, SECONDS)
 	CTL_RUN(&self->other, "rm", "-r", "d.100%p %");
 }
 
-/* The program has the name, and the daemon the one that is announced. */
+/* The program's file has the given name, and the daemon's the name that was announced. */
 TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 {
 	const char *words = " still runs; its profile will be written to d.one.";
@@ -627,7 +628,7 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 
 	RUN("--massif-out-file=d.one", WAY("daemon"));
 	snprintf(self->name, sizeof(self->name), "d.one.%d", (int)self->daemon);
-	/* It may be the process between that is announced: it is not gone yet. */
+	/* The intermediate process may be announced instead, if it has not ended yet. */
 	at = strstr(self->result.err, words);
 	ASSERT_NE(NULL, at) {
 		TH_LOG("%s", self->result.err);
@@ -637,7 +638,7 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* With --quiet nothing is said, and it is the same. */
+/* --quiet changes nothing but the messages. */
 TEST_F_TIMEOUT(daemon, quiet, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", OPTIONS, WAY("daemon"));
@@ -667,7 +668,7 @@ static pid_t read_pid(const char *name)
 	return pid;
 }
 
-/* Its one process is the daemon. It says nothing of its own. */
+/* redis-server: its only process is the daemon, which prints nothing itself. */
 TEST_F_TIMEOUT(daemon, redis, SECONDS)
 {
 	char directory[PATH_MAX], words[64];
@@ -679,7 +680,7 @@ TEST_F_TIMEOUT(daemon, redis, SECONDS)
 	for (int profiled = 0; profiled < 2; profiled++) {
 		struct ctl_result *result = profiled ? &self->result : &plain;
 
-		/* What massif-ctl has to say is in a file. */
+		/* massif-ctl's messages go to a file. */
 		CTL_RUN(result, "sh", "-c", "\"$@\" 2>&1 | cat", "sh",
 			profiled ? ctl_path() : "env", profiled ? "--log-file=d.log" : "A=b",
 			"redis-server", "--daemonize", "yes", "--port", "0", "--save", "",
@@ -713,7 +714,7 @@ TEST_F_TIMEOUT(daemon, redis, SECONDS)
 	self->daemon = 0;
 }
 
-/* A master that is a daemon, and its workers. */
+/* nginx: the master is a daemon, and it has workers. */
 TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 {
 	static const char *const folders[] = {"d.body", "d.proxy", "d.fastcgi", "d.uwsgi", "d.scgi"};
@@ -725,7 +726,7 @@ TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
 	snprintf(text, sizeof(text),
 		 "daemon on; worker_processes 2; pid %s/d.pid; error_log %s/d.error warn;\n"
-		 /* Its own are below /var/lib, where only root may make them. */
+		 /* The default paths are below /var/lib, where only root may create files. */
 		 "events {} http { access_log off; client_body_temp_path d.body; proxy_temp_path d.proxy;\n"
 		 "fastcgi_temp_path d.fastcgi; uwsgi_temp_path d.uwsgi; scgi_temp_path d.scgi;\n"
 		 "server { listen unix:%s/d.socket; } }\n",
@@ -744,7 +745,7 @@ TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 	kill(self->daemon, SIGQUIT);
 	EXPECT_TRUE(is_gone_soon(self->daemon));
 	EXPECT_TRUE(is_gone_soon(self->background));
-	/* The program, the master and the workers. */
+	/* The program, the intermediate process, the master and the worker. */
 	EXPECT_EQ(4, ctl_find_files("massif.out.", NULL));
 	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
 	unlink("d.socket");

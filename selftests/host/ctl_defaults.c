@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Options of ~/.massifrc, $MASSIF_OPTS and ./.massifrc: what is read, in which order, and what is not.
+// Options from ~/.massifrc, $MASSIF_OPTS and ./.massifrc: what is read, in which order, and what is refused.
 //
-// They are the reference's own under other names, so each case is run with both.
+// Valgrind has the same under other names, so each case runs with both.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 #define OUT	 "d.out"
 
 struct setup {
-	const char *home, *variable, *here; /* NULL: not there */
-	const char *options[3];		    /* of the command line */
+	const char *home, *variable, *here; /* contents; NULL: the file or variable does not exist */
+	const char *options[3];		    /* on the command line */
 };
 
 FIXTURE(defaults) {
@@ -56,7 +56,7 @@ FIXTURE_TEARDOWN(defaults)
 	free(self->home);
 }
 
-/* The first line of the profile; "" if there is none. To be freed. */
+/* Returns the first line of the profile, "" if there is none; to be freed. */
 static char *first_line(void)
 {
 	char *text = ctl_read_file(OUT);
@@ -138,7 +138,7 @@ SETUP(bad_value, .home = "--depth=1", .here = "--depth=0");
 SETUP(bad_variable, .variable = "--nonsense");
 SETUP(no_option, .home = "--depth=1 depth");
 
-/* Replaces the reference's name by ours at the start of each line. To be freed. */
+/* Replaces Valgrind's name by ours at the start of each line. The result is to be freed. */
 static char *with_our_name(const char *text)
 {
 	static const char name[] = "valgrind: ";
@@ -161,7 +161,7 @@ static char *with_our_name(const char *text)
 	return result;
 }
 
-/* Removes the line that only ours has: where the option was set. */
+/* Removes the line with the origin of an option, which only massif-ctl prints. */
 static void remove_origin(char *text)
 {
 	char *line = strstr(text, "massif-ctl: This was set in ");
@@ -188,7 +188,7 @@ TEST_F_TIMEOUT(defaults, same, SECONDS)
 	free(expected);
 }
 
-/* An option that is refused is shown with the place where it was set. */
+/* The message about a refused option says where it was set. */
 TEST(origins)
 {
 	static const struct {
@@ -228,7 +228,7 @@ TEST(origins)
 	put(".massifrc", NULL);
 }
 
-/* Files that others may have written. */
+/* Files that other users may have written are refused. */
 FIXTURE(trust) {
 	struct ctl_result result;
 	char *desc;
@@ -301,7 +301,7 @@ TEST_F(trust, no_regular_file)
 	EXPECT_EQ(self->result.err, strstr(self->result.err, REFUSED("./.massifrc")));
 }
 
-/* At home the file is one, not two. */
+/* In the home directory, ~/.massifrc and ./.massifrc are one file, which is read once. */
 TEST_F(trust, at_home)
 {
 	setenv("HOME", ".", 1);
@@ -318,7 +318,7 @@ TEST_F(trust, homeless)
 	EXPECT_STREQ("desc: --depth=2 --time-unit=B --massif-out-file=" OUT, self->desc);
 }
 
-/* A comment is what follows a # at the beginning of a word, in files only. */
+/* In files only, a # at the beginning of a word starts a comment. */
 TEST_F(trust, comments)
 {
 	ctl_write_file(".massifrc",
@@ -332,7 +332,7 @@ TEST_F(trust, comments)
 	unsetenv("MASSIF_OPTS");
 }
 
-/* A long file: every word is there. */
+/* All words of a long file are read. */
 TEST_F(trust, many_words)
 {
 	char text[20000] = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl doctor without the module: heap mode is well, pages mode is not, and what to do.
+// massif-ctl doctor without the module: heap mode works, pages mode does not, and the output says what to do.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "selftests/lib/ctl_run.h"
 
 
-#define SECONDS 250 /* a debugging kernel is slow */
+#define SECONDS 250 /* a debug kernel is slow */
 
 static struct ctl_result result;
 
@@ -55,7 +55,7 @@ static void have_another_shim(void)
 	setenv("MASSIF_PRELOAD", "/bin/true", 1);
 }
 
-/* The main job is what counts, tried for good: a shim that is none is found out. */
+/* The trial run decides: it detects a file that is not the shim. */
 TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 {
 	static const char *const heap[] = { "massif-ctl", "doctor", "--mode=heap", NULL };
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 	ctl_result_free(&result);
 }
 
-/* Two blanks and the name: what is there of a check. */
+/* Each check prints two blanks and its name. */
 TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 {
 	if (!access("/sys/module/massif", F_OK))
@@ -89,7 +89,7 @@ TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 	EXPECT_SAYS("  -     trial          needs all of the above\n");
 	EXPECT_SAYS("  This mode does not work.\n");
 	ctl_result_free(&result);
-	/* One bad mode of two. */
+	/* One mode that does not work is enough for status 1. */
 	CTL_RUN(&result, "massif-ctl", "doctor");
 	EXPECT_EQ(1, ctl_exit_code(&result));
 	EXPECT_SAYS("heap mode: ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Bad input: the exact lines, the status, and nothing written.
+// Bad input: checks the exact messages and the status, and that no file is written.
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const struct {
 	{ { "--command-line-only=x", "true" }, 1,
 	  "massif-ctl: Bad option: --command-line-only=x\n"
 	  "massif-ctl: Invalid boolean value 'x' (should be 'yes' or 'no')\n" ADVICE },
-	/* Without a new line in the option, two lines; it is one option, however. */
+	/* Even without a newline in the option, the reason has several lines, each with the prefix. */
 	{ { "--massif-out-file=~/x", "true" }, 1,
 	  "massif-ctl: Bad option: --massif-out-file=~/x\n"
 	  "massif-ctl: Filename begins with '~'\n"
@@ -48,7 +48,7 @@ static const struct {
 	  "massif-ctl: cannot write 'none/x': No such file or directory; choose another file with --massif-out-file\n" },
 	{ { "--massif-out-file=e.directory", "true" }, 1,
 	  "massif-ctl: cannot write 'e.directory': Is a directory; choose another file with --massif-out-file\n" },
-	/* The number is not known yet. */
+	/* The pid is not known yet, so %p stays. */
 	{ { "--massif-out-file=none/x.%p", "true" }, 1,
 	  "massif-ctl: cannot write 'none/x.%p': No such file or directory; choose another file with --massif-out-file\n" },
 	{ { "--xtree-memory=allocs", "--xtree-memory-file=none/x.%p", "true" }, 1,
@@ -123,7 +123,7 @@ TEST_F(errors, lines_and_status)
 	}
 }
 
-/* Who does not know how a verb is used is told, and nothing else happens. */
+/* --help of a command prints its usage and does nothing else. */
 TEST_F(errors, help_of_verbs)
 {
 	static const char *const verbs[] = { "list", "snapshot", "detailed_snapshot", "all_snapshots",
@@ -170,7 +170,7 @@ TEST_F(errors, no_module)
 	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "echo", "started");
 	EXPECT_STREQ("", self->result.out);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
-	/* One line that names the device. */
+	/* A single line, which names the device. */
 	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: "));
 	EXPECT_NE(NULL, strstr(self->result.err, "/dev/massif"));
 	end = strchr(self->result.err, '\n');
@@ -190,7 +190,7 @@ static void lose_directory(void)
 		_exit(98);
 }
 
-/* access(2) says that root may write there. */
+/* access(2) would report the directory as writable for root. */
 TEST_F(errors, working_directory)
 {
 	static void (*const places[])(void) = { go_to_proc, lose_directory };

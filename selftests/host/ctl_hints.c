@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What massif-ctl says at the end of a run that could be set up better.
+// The suggestions that massif-ctl prints at the end of a run.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(hints)
 	}									\
 } while (0)
 
-/* The target's functions are leaf, inner and main; malloc is one of those that are there anyway. */
+/* The target's functions are leaf, inner and main; malloc is a built-in allocation function. */
 TEST_F(hints, names_that_match_nothing)
 {
 	RUN("--time-unit=B", "--alloc-fn=inner", "--alloc-fn=no_such", "--ignore-fn=none_such",
@@ -51,19 +51,19 @@ TEST_F(hints, names_that_match_nothing)
 	EXPECT_SAYS(false, "--alloc-fn=inner:");
 	RUN("--time-unit=B", "--ignore-fn=inner", "--alloc-fn=leaf", ctl_target("ctl_hints"));
 	EXPECT_SAYS(false, "no function of this name");
-	/* One that allocates, but only through another, which is no allocation function. */
+	/* main allocates only through another function, so it never is the allocation function. */
 	RUN("--time-unit=B", "--alloc-fn=main", ctl_target("ctl_hints"));
 	EXPECT_SAYS(true, UNMATCHED("--alloc-fn=main"));
 	RUN("-q", "--time-unit=B", "--alloc-fn=no_such", ctl_target("ctl_hints"));
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* As many as are named one by one, one more, and ten times as many. */
+/* The maximum number of names printed individually, one more, and ten times as many. */
 TEST_F(hints, many_names_that_match_nothing)
 {
 	static const struct {
 		size_t given;
-		const char *rest; /* NULL: there is none */
+		const char *rest; /* NULL: no line */
 	} cases[] = {
 		{ 5, NULL },
 		{ 6, "massif-ctl: the same is true of 1 more --alloc-fn\n" },
@@ -93,7 +93,7 @@ TEST_F(hints, many_names_that_match_nothing)
 	}
 }
 
-/* In milliseconds all of a short run is in one column; of bytes and longer runs nothing is to be said. */
+/* With milliseconds, a short run fits into one column. There is no hint with bytes or for a longer run. */
 TEST_F(hints, short_run)
 {
 	static const char hint[] = "massif-ctl: the run was short; --time-unit=B spreads the snapshots";
@@ -113,7 +113,10 @@ TEST_F(hints, short_run)
 	EXPECT_SAYS(false, hint);
 }
 
-/* A script whose work others do; not one that does it itself, nor one whose forked children have profiles. */
+/*
+ * A script whose memory is used by the programs it starts gets a hint; not if it uses memory itself, nor if its
+ * forked children have profiles.
+ */
 TEST_F(hints, programs_that_start_others)
 {
 	static const char hint[] = "massif-ctl: programs that this one started used most of the memory; "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// kill -9 in the middle: the file is there, complete up to that moment, and ms_print reads it.
+// The program is killed by SIGKILL: the file exists, is complete up to that moment, and ms_print can read it.
 
 #include <poll.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(killed)
 	free(self->text);
 }
 
-/* Starts ctl_grow with @count and waits until it says that it is ready. */
+/* Starts ctl_grow with @count and waits until it is ready. */
 static bool start(struct _test_data_killed *self, const char *count)
 {
 	const char *argv[] = { ctl_path(), "-q", "--time-unit=B", "--detailed-freq=2",
@@ -63,7 +63,7 @@ static bool start(struct _test_data_killed *self, const char *count)
 	return sscanf(line, "ready %d", &self->program) == 1;
 }
 
-/* Kills the program and takes in the file. Returns whether massif-ctl ended like it. */
+/* Kills the program and reads the file. Returns whether massif-ctl ended with the same signal. */
 static bool kill_it(struct _test_data_killed *self)
 {
 	int status;
@@ -77,8 +77,8 @@ static bool kill_it(struct _test_data_killed *self)
 }
 
 /*
- * Fifty blocks make fifty snapshots, none of which is culled, and the end makes another: the last two have
- * all of them, and the last one a tree, which is the peak though nothing was ever freed.
+ * Fifty blocks make fifty snapshots, none of which is culled, and one more at the end. The last two contain all
+ * blocks, and the last one has a tree and is the peak, although nothing was freed.
  */
 TEST_F(killed, has_everything)
 {
@@ -108,7 +108,7 @@ TEST_F(killed, has_everything)
 	ctl_result_free(&printed);
 }
 
-/* Another signal is no other end. */
+/* The same with another signal. */
 TEST_F(killed, by_others_too)
 {
 	int status;
@@ -125,7 +125,7 @@ TEST_F(killed, by_others_too)
 		  strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
 }
 
-/* In the middle of anything that the accounting does. */
+/* At any point of the accounting. */
 TEST_F_TIMEOUT(killed, at_any_moment, 120)
 {
 	for (long i = 0; i < 25; i++) {

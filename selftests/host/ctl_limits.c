@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl's own limits: at each, at one more, at ten times as many.
+// massif-ctl's own limits: at the limit, one more, and ten times as many.
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(limits)
 	ctl_remove_files("l.");
 }
 
-/* A duration that is allowed comes as far as what follows: the look at the process, of which there is none. */
+/* With a valid duration, attach fails only later, because the process does not exist. */
 TEST_F(limits, seconds_of_attaching)
 {
 	static const struct {
@@ -64,7 +64,7 @@ TEST_F(limits, seconds_of_attaching)
 	}
 }
 
-/* The largest numbers there are have a unit. */
+/* The largest possible numbers have a unit. */
 TEST_F(limits, largest_quantities)
 {
 	EXPECT_STREQ("999 B", mf_quantity_bytes(999).text);
@@ -75,7 +75,7 @@ TEST_F(limits, largest_quantities)
 	EXPECT_STREQ("0 ms", mf_quantity_time(INT64_MIN, MF_TIME_MS).text);
 }
 
-/* What is said of @n programs that heap mode cannot see; *@lines: how many are named. */
+/* Returns the messages about @n programs that heap mode cannot profile; *@lines is the number of programs named. */
 static char *say_obstacles(unsigned int n, unsigned int *lines)
 {
 	struct mf_unsupporteds obstacles = { 0 };
@@ -112,7 +112,7 @@ TEST_F(limits, programs_that_are_not_seen)
 		const char *more = strstr(text, "massif-ctl: further programs ");
 
 		EXPECT_EQ(numbers[i] < 100 ? numbers[i] : 100, lines);
-		/* That there are more is said, and once. */
+		/* That there are further programs is reported once. */
 		EXPECT_EQ(numbers[i] > 100, more != NULL);
 		EXPECT_TRUE(!more || !strstr(more + 1, "massif-ctl: "));
 		free(text);
@@ -125,7 +125,7 @@ static void list_nothing(void *data, FILE *out)
 
 static const struct mf_control_ops ops = { .list = list_nothing };
 
-/* The newest socket of a massif-ctl with our number. */
+/* Finds the newest control socket of this test's massif-ctl. */
 static bool find_control(struct sockaddr_un *address, socklen_t *size)
 {
 	char *text = ctl_read_file("/proc/net/unix"), prefix[64], name[108] = "";
@@ -149,7 +149,7 @@ static int reach(const struct sockaddr_un *address, socklen_t size)
 	return fd < 0 || connect(fd, (const struct sockaddr *)address, size) ? -1 : fd;
 }
 
-/* Was the connection ended? */
+/* Returns whether the peer has closed the connection. */
 static bool is_gone(int fd)
 {
 	char byte;
@@ -157,7 +157,7 @@ static bool is_gone(int fd)
 	return recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-/* Who asks is answered, however many others say nothing; of those the oldest go. */
+/* A request is answered despite many silent connections, of which the oldest are closed. */
 TEST_F(limits, silent_connections)
 {
 	enum { ROOM = 8 };
@@ -199,7 +199,10 @@ static int serve_nothing(void *data, struct mf_join_conn *guest, const struct mf
 	return 0;
 }
 
-/* Another user's process, which makes @n connections and says how many of them stand when a byte comes. */
+/*
+ * Starts a process of another user that makes @n connections and, on a byte from @order, reports how many are
+ * still open.
+ */
 static pid_t start_stranger(const struct sockaddr_un *address, socklen_t size, int n, int order, int report)
 {
 	pid_t pid = fork();
@@ -217,7 +220,7 @@ static pid_t start_stranger(const struct sockaddr_un *address, socklen_t size, i
 	}
 	for (int i = 0; i < n; i++) {
 		stand += !is_gone(fds[i]);
-		/* The newest are those that stay. */
+		/* The newest connections must be the open ones. */
 		if (is_gone(fds[i]) && stand)
 			_exit(3);
 	}
@@ -244,7 +247,7 @@ TEST_F(limits, strangers_that_say_nothing)
 		ASSERT_EQ(0, mf_join_conns_open(&guests, NULL));
 		size = sizeof(address);
 		ASSERT_EQ(0, getsockname(guests.door.listener, (struct sockaddr *)&address, &size));
-		/* One of ours, who is no stranger, came first. */
+		/* A connection of the same user, made first, is never closed. */
 		own = reach(&address, size);
 		ASSERT_LE(0, own);
 		ASSERT_TRUE(mf_join_conns_look(&guests, guests.door.listener));
@@ -270,7 +273,7 @@ TEST_F(limits, strangers_that_say_nothing)
 	}
 }
 
-/* A name of @length characters that begins with "/". */
+/* Returns a path of @length characters that begins with "/". */
 static char *make_path(size_t length)
 {
 	char *path = malloc(length + 1);
@@ -283,7 +286,7 @@ static char *make_path(size_t length)
 	return path;
 }
 
-/* The directory of what is kept for the next run is used if there is room for its name, or not at all. */
+/* The cache directory is used if its name fits, and ignored otherwise. */
 TEST_F(limits, name_of_the_cache)
 {
 	static const char below[] = "/massif";
@@ -295,7 +298,7 @@ TEST_F(limits, name_of_the_cache)
 		setenv("XDG_CACHE_HOME", base, 1);
 		mf_cachedir_locate(path, sizeof(path));
 		EXPECT_EQ(i ? 0 : lengths[i], strlen(path));
-		/* And a program is profiled. */
+		/* A program is profiled in both cases. */
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=l.out", ctl_target("heap_children"),
 			"leaf");
@@ -308,7 +311,7 @@ TEST_F(limits, name_of_the_cache)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* The first line of the file of the program with @words, that begins with "cmd: "; to be freed. */
+/* Returns the "cmd: " line of the file of the program with @words; to be freed. */
 static char *command_line(const char *words)
 {
 	char name[256], *text = NULL, *line = NULL;
@@ -327,7 +330,7 @@ static char *command_line(const char *words)
 	return line;
 }
 
-/* All words that a program was executed with, each with its NUL. */
+/* All words of an executed command, each with its NUL. */
 TEST_F(limits, bytes_of_a_command)
 {
 	static const size_t numbers[] = {
@@ -361,7 +364,7 @@ TEST_F(limits, bytes_of_a_command)
 		EXPECT_STREQ("", self->result.err);
 		line = command_line(words);
 		ASSERT_NE(NULL, line);
-		/* With a blank or the end in the place of each NUL; what is cut says so. */
+		/* Each NUL becomes a blank or the end; a command that was cut ends in "...". */
 		EXPECT_EQ(i ? MF_JOIN_ARGS_MAX + strlen("...") : MF_JOIN_ARGS_MAX - 1, strlen(line));
 		EXPECT_EQ(i > 0, !strcmp(line + strlen(line) - 3, "..."));
 		EXPECT_EQ(0, strncmp(line + head, arguments[0], MF_JOIN_ARGS_MAX - head - 1));
@@ -372,7 +375,7 @@ TEST_F(limits, bytes_of_a_command)
 	}
 }
 
-/* Makes directories below this one, until its path has @length bytes, and goes there. */
+/* Creates nested directories until the path has @length bytes, and enters them. */
 static bool go_deep(size_t length)
 {
 	char here[8192], name[256];
@@ -380,7 +383,7 @@ static bool go_deep(size_t length)
 	while (getcwd(here, sizeof(here)) && strlen(here) < length) {
 		size_t left = length - strlen(here) - 1;
 
-		/* One of a single letter must be left, or nothing. */
+		/* The rest must be 0 or large enough for one more slash and letter. */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);
 		name[left] = '\0';
@@ -390,7 +393,10 @@ static bool go_deep(size_t length)
 	return true;
 }
 
-/* A program that heap mode cannot see is named, wherever the one that starts it by a relative path is. */
+/*
+ * A program that heap mode cannot profile is named, whatever the working directory of the process that executes
+ * it by a relative path.
+ */
 TEST_F(limits, path_of_the_working_directory)
 {
 	static const size_t lengths[] = { 1023, 1024, 1025, 4000 };
@@ -407,7 +413,7 @@ TEST_F(limits, path_of_the_working_directory)
 		ASSERT_EQ(0, symlink(target, "./p"));
 		ASSERT_NE(NULL, getcwd(deep, sizeof(deep)));
 		EXPECT_EQ(lengths[i], strlen(deep));
-		/* massif-ctl is elsewhere. */
+		/* massif-ctl's own directory is another. */
 		ASSERT_EQ(0, chdir(here));
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "-q", "--trace-children=yes",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is told of the work itself: -q and -v, --stats, --trace-malloc, and where it goes.
+// Messages about the profiler's work (-q, -v, --stats, --trace-malloc), and where they go.
 //
-// The lines about snapshots and calls are the reference's, but for numbers of processes and addresses.
+// The lines about snapshots and calls equal Valgrind's except for pids and addresses.
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(log)
 	ctl_result_free(&self->ours);
 }
 
-/* The length of `--123-- ` at the start of @line, or 0. */
+/* Returns the length of `--123-- ` at the start of @line, or 0. */
 static size_t prefix_of(const char *line)
 {
 	size_t digits;
@@ -46,7 +46,7 @@ static size_t prefix_of(const char *line)
 	return digits && strncmp(line + 2 + digits, "-- ", 3) == 0 ? digits + 5 : 0;
 }
 
-/* Copies @line up to its end, addresses other than 0x0 as `0x?`. Returns behind it. */
+/* Copies one line, with addresses other than 0x0 replaced by `0x?`. Returns the start of the next line. */
 static const char *copy_line(const char *line, FILE *out)
 {
 	while (*line && *line != '\n') {
@@ -62,15 +62,15 @@ static const char *copy_line(const char *line, FILE *out)
 	return *line ? line + 1 : line;
 }
 
-/* Valgrind tells much more of itself in the same form. */
+/* Valgrind prints many other lines in the same format. */
 static bool is_of_massif(const char *line)
 {
 	return strncmp(line, "Massif: ", strlen("Massif: ")) == 0;
 }
 
 /*
- * The lines of @text that are told of the program, without its number; with @from only those of
- * Massif, and none before the one that has @from in it.
+ * Returns the lines of @text about the program, without its pid. With @from, only Massif's lines, from the one
+ * that contains @from on.
  */
 static char *lines_of(const char *text, const char *from)
 {
@@ -101,7 +101,7 @@ static char *lines_of(const char *text, const char *from)
 struct comparison {
 	const char *program, *argument;
 	const char *options[4];
-	const char *from; /* the first line to compare has this; NULL: all */
+	const char *from; /* text in the first line to compare; NULL: compare all */
 };
 
 static void fill(const char **argv, const char *const *first, const struct comparison *c)
@@ -144,7 +144,7 @@ FIXTURE_VARIANT(log) {
 #define COMPARE(name, ...) FIXTURE_VARIANT_ADD(log, name) { .comparison = { __VA_ARGS__ } }
 #define ON(...) .options = { __VA_ARGS__ }
 
-/* The list of allocation functions is that of a newer Valgrind. */
+/* Our list of allocation functions is that of a newer Valgrind. */
 COMPARE(steps_example, "heap_example", ON("-v", "-v"), .from = "ignore-fns:");
 COMPARE(steps_culled, "heap_example", ON("-v", "-v", "--max-snapshots=10"), .from = "ignore-fns:");
 COMPARE(steps_skipped, "diff_shapes", "churn_long", ON("-v", "-v", "--max-snapshots=11"),
@@ -218,7 +218,7 @@ TEST_F(own, levels)
 	EXPECT_NE(NULL, strstr(self->result.err, " startup S.  0 (t:0, hp:0, ex:0, st:0)\n"));
 	EXPECT_EQ(NULL, strstr(self->result.err, "<<<"));
 	ctl_result_free(&self->result);
-	/* Four of them say what three say. */
+	/* With four -v, the output of three is included. */
 	RUN("-v", "-v", "-v", "-v", ctl_target("heap_example"));
 	EXPECT_NE(NULL, strstr(self->result.err, "<<< record_block (1000, 8)\n"));
 }
@@ -235,7 +235,7 @@ TEST_F(own, all_functions_are_listed)
 			       "Massif:   mine\nMassif: ignore-fns:\nMassif:   <empty>\n"));
 }
 
-/* Everything goes there, and is in the file of the program's number. */
+/* All messages go to the file, whose name contains the program's pid. */
 TEST_F(own, log_file)
 {
 	char name[256] = "", expected[320], *line;
@@ -253,7 +253,7 @@ TEST_F(own, log_file)
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	snprintf(expected, sizeof(expected), "--%s-- malloc(100) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
-	/* The program had closed its standard error by then. */
+	/* The program had closed its standard error before. */
 	snprintf(expected, sizeof(expected), "--%s-- malloc(9) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	line = strstr(self->log, "heap allocs:");
@@ -262,7 +262,7 @@ TEST_F(own, log_file)
 	EXPECT_EQ(0, ctl_find_files(".massif-log", name));
 }
 
-/* An old log is replaced; standard error alone tells of none. */
+/* An old log is replaced; without --log-file the messages go to standard error. */
 TEST_F(own, log_file_without_number)
 {
 	ctl_write_file("log.plain", "old and longer than what is new\n", 0644);
@@ -314,7 +314,7 @@ TEST_F(own, log_file_that_cannot_be)
 	}
 }
 
-/* The last place counts. */
+/* The last option counts. */
 TEST_F(own, log_fd)
 {
 	RUN("--log-file=log.not", "--log-fd=1", ctl_target("heap_example"));
@@ -323,7 +323,7 @@ TEST_F(own, log_fd)
 	EXPECT_NE(0, access("log.not", F_OK));
 }
 
-/* Nothing but the lines themselves tells of them. */
+/* The lines of --trace-malloc are all that is printed. */
 TEST_F(own, heap_no_has_nothing_to_tell)
 {
 	RUN("-q", "--heap=no", "--trace-malloc=yes", "--stats=yes", "-v", "-v", "-v",

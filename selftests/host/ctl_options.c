@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The options of massif-ctl: what is taken, what is refused in which words, the file's first line.
+// The options of massif-ctl: accepted and refused values, messages, and the file's first line.
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Parses @words, a NULL-terminated list, and expects that to succeed. */
+/* Parses @words, a NULL-terminated list, which must succeed. */
 static void parse(struct __test_metadata *_metadata, struct mf_options *options,
 		  const char *const *words, int *used)
 {
@@ -36,7 +36,7 @@ static void parse(struct __test_metadata *_metadata, struct mf_options *options,
 #define PARSE(options, used, ...) \
 	parse(_metadata, options, (const char *const[]){ __VA_ARGS__, NULL }, used)
 
-/* The text of a file of the source, to be freed; hyphens of manual pages as they are seen. */
+/* Returns the text of a source file, to be freed; escaped hyphens of manual pages are unescaped. */
 static char *read_document(const char *name)
 {
 	char path[PATH_MAX], *text = NULL, *to;
@@ -54,7 +54,7 @@ static char *read_document(const char *name)
 	return text;
 }
 
-/* Does @text have @option as a word of its own? */
+/* Returns whether @text contains @option as a whole word. */
 static bool tells_of(const char *text, const char *option, size_t length)
 {
 	while ((text = strstr(text, option))) {
@@ -65,7 +65,7 @@ static bool tells_of(const char *text, const char *option, size_t length)
 	return false;
 }
 
-/* Each that --help prints stands in the manual page and in options.rst. */
+/* Every option of --help is described in the manual page and in options.rst. */
 TEST(all_are_documented)
 {
 	static const char *const documents[] = { "massif-ctl.1", "options.rst" };
@@ -173,7 +173,10 @@ TEST(last_value_wins)
 	mf_options_deinit(&options);
 }
 
-/* Verbatim, in order, duplicates kept; only what says something about the profile. */
+/*
+ * The options in the desc line are verbatim, in order and with duplicates; options that do not concern the
+ * profile are left out.
+ */
 TEST(first_line_of_the_file)
 {
 	struct mf_options options;
@@ -228,7 +231,7 @@ TEST(wishes)
 	}
 }
 
-/* The reasons are Massif's, seen with Debian's valgrind; NULL: the option is unknown. */
+/* The reasons are those of Debian's valgrind; NULL: unknown option. */
 static const struct {
 	const char *arg, *reason;
 } refused[] = {
@@ -321,7 +324,7 @@ TEST(refusals)
 	}
 }
 
-/* A word that is misspelt by a letter in four has its option named; another has not. */
+/* For a word misspelt by at most one letter in four, the option is suggested. */
 TEST(suggestions)
 {
 	static const struct {
@@ -356,7 +359,7 @@ TEST(suggestions)
 	}
 }
 
-/* Words as long as the search for a similar one allows, longer, and ten times as long. */
+/* Words at the maximum length for suggestions, longer ones, and ten times as long. */
 TEST(suggestions_for_long_words)
 {
 	for (size_t length = 63; length <= 640; length = length < 66 ? length + 1 : length * 9 / 2) {
@@ -373,7 +376,7 @@ TEST(suggestions_for_long_words)
 	}
 }
 
-/* What is told of an option is told of its plain form. */
+/* Messages about a prefixed option name its plain form. */
 TEST(prefixed)
 {
 	static const char *const bad[] = { "--massif:depth=0", "--massif:deep=1", "--massif:vgdb=no" };
@@ -416,7 +419,7 @@ TEST(heap_takes_precedence)
 	mf_options_deinit(&options);
 }
 
-/* A list of pairs, of which one name means something; the rest of it is accepted as Valgrind does. */
+/* A list of pairs, of which only one name has a meaning; like Valgrind, the rest is accepted. */
 TEST(synonyms)
 {
 	static const struct {
@@ -448,7 +451,7 @@ TEST(synonyms)
 	}
 }
 
-/* Another reason for each kind, and none for what no Valgrind has either. */
+/* Each kind of Valgrind option has its own reason; unknown options have none. */
 TEST(foreign_options)
 {
 	static const struct {
@@ -484,7 +487,7 @@ TEST(foreign_options)
 	}
 }
 
-/* However long the word is, all three lines come out. */
+/* All three lines are printed however long the word is. */
 TEST(long_words)
 {
 	char arg[8192] = "--depth=";

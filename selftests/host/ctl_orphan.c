@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl is killed by SIGKILL at any moment: the program does what it does alone, in the time it takes.
+// massif-ctl is killed by SIGKILL at any moment: the program behaves as without massif-ctl, and takes no
+// longer.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,19 +19,19 @@
 enum {
 	SECONDS = 900,
 	RUNS = 25,
-	SLACK_MS = 6000, /* less than the program waits for a massif-ctl that is there and does not answer */
+	SLACK_MS = 6000, /* less than the program's timeout for a running massif-ctl that does not answer */
 };
 
 FIXTURE(orphan) {
-	char *expected; /* output */
-	int duration_ms; /* of the program under massif-ctl that is left alone */
+	char *expected; /* expected output of the program */
+	int duration_ms; /* of the program while massif-ctl runs undisturbed */
 };
 
 FIXTURE_SETUP(orphan)
 {
 	struct ctl_result result;
 
-	/* Orphans are ours. */
+	/* Orphans become children of this process. */
 	ASSERT_EQ(0, prctl(PR_SET_CHILD_SUBREAPER, 1));
 	ctl_remove_files("massif.");
 	ctl_remove_files("o.");
@@ -62,7 +63,10 @@ static void to_files(void)
 	dup2(open("o.err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
 }
 
-/* Was @pid, which has ended and was not waited for, the program? Processes in which massif-ctl reads files are not. */
+/*
+ * Returns whether @pid, ended but not reaped, was the program and not a helper process in which massif-ctl
+ * reads files.
+ */
 static bool was_program(pid_t pid)
 {
 	char path[64], *name;
@@ -75,7 +79,7 @@ static bool was_program(pid_t pid)
 	return was;
 }
 
-/* The program's status, once all that is left of it has ended. */
+/* Reaps all processes that are left. Returns the status of the program. */
 static int reap(pid_t ctl)
 {
 	siginfo_t ended = { 0 };
@@ -102,7 +106,10 @@ static const char *const options[][2] = {
 
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
-/* Whether the program has ended as it does alone; massif-ctl is killed after @ms, unless that is negative. */
+/*
+ * Runs the program and kills massif-ctl after @ms, unless that is negative. Returns whether the program ended
+ * as without massif-ctl.
+ */
 static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *self,
 		       size_t which, int ms, int *duration_ms)
 {
@@ -124,7 +131,7 @@ static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *
 	*duration_ms = now_ms() - begin;
 	out = ctl_read_file("o.out");
 	fine = WIFEXITED(status) && WEXITSTATUS(status) == 7 && out && !strcmp(out, self->expected);
-	/* Killed before the program was there, or when it had taken its status. */
+	/* massif-ctl was killed before the program started, or after it had reaped the program. */
 	if (ms >= 0 && status == -1)
 		fine = out && (!*out || !strcmp(out, self->expected));
 	if (!fine)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files: whole or not at all, modes, links, pipes, descriptors.
+// Output files: complete or absent; their modes; links, pipes and descriptors.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ FIXTURE_SETUP(outfile)
 	ctl_remove_files(".massif-");
 }
 
-/* Whatever happened, nothing temporary is left. */
+/* In every case no temporary file is left. */
 FIXTURE_TEARDOWN(outfile)
 {
 	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
@@ -90,7 +90,7 @@ TEST_F(outfile, replaces)
 	EXPECT_EQ(S_IFREG | 0600, mode_of("f.old"));
 }
 
-/* Until it is complete the old file is there, and nothing of the new one. */
+/* Until the new file is complete, the old one exists unchanged. */
 TEST_F(outfile, appears_at_once)
 {
 	struct mf_outfile file;
@@ -109,7 +109,7 @@ TEST_F(outfile, appears_at_once)
 	EXPECT_EQ(0, mode_of("f.none"));
 }
 
-/* The disk is full: the limit of a file's size stands for it. */
+/* The file size limit simulates a full disk. */
 TEST_F(outfile, failed_write_leaves_nothing)
 {
 	const struct rlimit limit = { 4096, RLIM_INFINITY };
@@ -128,7 +128,10 @@ TEST_F(outfile, failed_write_leaves_nothing)
 	EXPECT_TRUE(holds("f.old", "old\n"));
 }
 
-/* A server has no room, and says so when it is asked for good: these stand for the C library's functions. */
+/*
+ * These functions replace the C library's. They simulate a file server that reports a lack of space only when
+ * data is synced.
+ */
 static int server_error;
 
 int fstatfs(int fd, struct statfs *status)
@@ -194,7 +197,7 @@ TEST_F(outfile, pipe_is_written_into)
 	free(text);
 }
 
-/* The descriptor itself, at the place where it stands, and not a second opening of the file. */
+/* The descriptor itself is used, at its current position, rather than opening the file again. */
 TEST_F(outfile, own_descriptor)
 {
 	char path[32];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// No output file of a run replaces another one of the same run, however the names are spelled; what an
-// earlier run has left is replaced.
+// No output file of a run replaces another of the same run, however the names are spelled; files of earlier
+// runs are replaced.
 
 #include <dirent.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "ctl/files/outputs.h"
 #include "selftests/lib/ctl_run.h"
 
-/* How often @word is in @text. */
+/* Returns how often @word occurs in @text. */
 static size_t count(const char *text, const char *word)
 {
 	size_t n = 0;
@@ -48,9 +48,9 @@ FIXTURE(run) {
 FIXTURE_VARIANT(run) {
 	const char *options[WORDS];
 	const char *script;
-	size_t profiles, trees; /* that are there then, as files w.* */
-	size_t said;		/* how many did not get their name */
-	const char *kept;	/* the name that the first process's file has; NULL: none */
+	size_t profiles, trees; /* files w.* that must exist at the end */
+	size_t said;		/* number of files whose name was already taken */
+	const char *kept;	/* name of the first process's file; NULL: none */
 };
 
 #define FORKS "(:); (:); (:); exit 3"
@@ -86,7 +86,7 @@ FIXTURE_VARIANT_ADD(run, traced_programs) {
 	.options = { "--massif-out-file=w.out", "--trace-children=yes" },
 	.script = "env true; env true; exit 3", .profiles = 3, .said = 2, .kept = "w.out",
 };
-/* The same process: what it was before has no file. */
+/* The same process executes another program; the first one has no file. */
 FIXTURE_VARIANT_ADD(run, traced_into_another) {
 	.options = { "--massif-out-file=w.out", "--trace-children=yes" },
 	.script = "exec env env sh -c 'exit 3'", .profiles = 1, .kept = "w.out",
@@ -113,7 +113,7 @@ FIXTURE_VARIANT_ADD(run, tree_and_profile_by_a_link) {
 		     "--xtree-memory-file=w.out" },
 	.script = "exit 3", .profiles = 1, .trees = 1, .said = 1, .kept = "w.out",
 };
-/* A link is replaced, not followed: it is a name of its own. */
+/* A link is replaced, not followed, so it is a name of its own. */
 FIXTURE_VARIANT_ADD(run, link_to_the_other) {
 	.options = { "--massif-out-file=w.out", "--xtree-memory=allocs", "--xtree-memory-file=w.soft" },
 	.script = "exit 3", .profiles = 1, .trees = 1, .kept = "w.out",
@@ -125,7 +125,7 @@ FIXTURE_VARIANT_ADD(run, same_name_elsewhere) {
 FIXTURE_VARIANT_ADD(run, device) {
 	.options = { "--massif-out-file=/dev/null" }, .script = FORKS,
 };
-/* A hundred have them all. */
+/* A hundred processes with one name. */
 FIXTURE_VARIANT_ADD(run, hundred) {
 	.options = { "--massif-out-file=w.out" },
 	.script = "i=0; while [ $i -lt 100 ]; do (:); i=$((i+1)); done; exit 3",
@@ -150,7 +150,7 @@ FIXTURE_TEARDOWN(run)
 	remove_all();
 }
 
-/* Counts what is in regular files w.*, and takes them away. */
+/* Counts the regular files w.* by contents, and removes them. */
 static void count_files(size_t *profiles, size_t *trees)
 {
 	DIR *directory = opendir(".");
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 	size_t n = 2, profiles, trees;
 	char first[64];
 
-	/* They are of an earlier run. */
+	/* Left by an earlier run. */
 	ctl_write_file("w.out", "old", 0644);
 	ctl_write_file("w.1", "old", 0644);
 	ctl_write_file("w.name", "old", 0644);
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 		EXPECT_TRUE(text && ctl_is_massif_file(text));
 		free(text);
 	}
-	/* It is the one that the user started who has the name. */
+	/* The process that the user started keeps the name. */
 	snprintf(first, sizeof(first), "'%s' is kept for the profile of process ",
 		 variant->kept ? variant->kept : "");
 	if (variant->said && !variant->trees) {
@@ -227,7 +227,7 @@ FIXTURE_TEARDOWN(special)
 	remove_all();
 }
 
-/* Every process writes into it, one after another. */
+/* All processes write to it, one after the other. */
 TEST_F(special, standard_output)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=/dev/stdout", "sh",
@@ -255,7 +255,7 @@ TEST_F(special, log)
 	free(log);
 }
 
-/* The next run has the same names again. */
+/* The next run uses the same names again. */
 TEST_F(special, next_one)
 {
 	struct stat before, after;
@@ -272,7 +272,7 @@ TEST_F(special, next_one)
 	EXPECT_EQ(1, ctl_find_files("w.out", name));
 }
 
-/* The registry itself, where processes have any number. */
+/* Tests the registry of names directly, with chosen pids. */
 FIXTURE(outputs) {
 	struct mf_outputs *outputs;
 };
@@ -297,7 +297,7 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 	return 0;
 }
 
-/* Writes @text, and is where it was written. */
+/* Writes @text. Returns the name of the file. */
 static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid, const char *text)
 {
 	const struct mf_outfile_source source = {
@@ -317,7 +317,7 @@ static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid,
 		EXPECT_STREQ(text, text_ ? text_ : "(none)");                     \
 	} while (0)
 
-/* A process has the number of one that has ended. */
+/* A pid is reused. */
 TEST_F(outputs, number_comes_again)
 {
 	EXPECT_WRITTEN("w.7", "w.7", 7, "first");
@@ -336,7 +336,7 @@ TEST_F(outputs, reserved)
 	EXPECT_WRITTEN("w.out.5", "w.out", 5, "another fifth");
 }
 
-/* A name that was made of another one is taken, too. */
+/* A name constructed from another is reserved, too. */
 TEST_F(outputs, made_names)
 {
 	EXPECT_WRITTEN("w.out.3", "w.out.3", 1, "first");
@@ -344,7 +344,7 @@ TEST_F(outputs, made_names)
 	EXPECT_WRITTEN("w.out.3.2", "w.out", 3, "third");
 }
 
-/* Where the table grows. */
+/* Enough names for the table to grow. */
 TEST_F(outputs, many)
 {
 	static const int numbers[] = { 15, 16, 17, 160, 1600 };
@@ -360,7 +360,7 @@ TEST_F(outputs, many)
 	EXPECT_WRITTEN("w.0.4000", "w.0", 4000, "text");
 }
 
-/* Another directory of the same name is another. */
+/* A new directory with the name of a removed one is a different directory. */
 TEST_F(outputs, directory_goes)
 {
 	ASSERT_EQ(0, mkdir("w.d", 0755));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which programs heap mode can see, what is said of the others, and that they run all the same.
+// Which programs heap mode can profile, the messages about the others, and that these run nevertheless.
 
 #include <elf.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(program)
 	ctl_remove_files("p.");
 }
 
-/* Copies @from, with the bytes at the first place where @old is found replaced by @new. */
+/* Copies @from to @to, with the first occurrence of @old replaced by @new. */
 static bool copy_changed(const char *from, const char *to, const void *old, const void *new,
 			 size_t size)
 {
@@ -75,7 +75,7 @@ TEST_F(program, is_static)
 	EXPECT_EQ(MF_PROGRAM_STATIC, mf_elf_kind(ctl_target("ctl_static")));
 }
 
-/* The loader is no static program: given one to run, it preloads. */
+/* The loader is not treated as a static program: when it runs a program, it preloads. */
 TEST_F(program, is_the_loader)
 {
 	EXPECT_EQ(MF_PROGRAM_DYNAMIC, mf_elf_kind("/lib64/ld-linux-x86-64.so.2"));
@@ -119,7 +119,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_FALSE(self->program.by_shell);
 	mf_program_deinit(&self->program);
 
-	/* A script of a script of a static program. */
+	/* A script run by a script run by a static program. */
 	snprintf(line, sizeof(line), "#!%s\n", ctl_target("ctl_static"));
 	ctl_write_file("p.inner", line, 0755);
 	ctl_write_file("p.outer", "#!./p.inner\n", 0755);
@@ -128,7 +128,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_STREQ(ctl_target("ctl_static"), self->program.image);
 }
 
-/* As many as the kernel follows are followed; with one more, and with ten times as many, it refuses. */
+/* Nested scripts up to the kernel's limit work; with one more, and ten times as many, it refuses. */
 TEST_F(program, scripts_of_scripts)
 {
 	static const struct {
@@ -168,7 +168,7 @@ TEST_F(program, script_without_interpreter)
 	EXPECT_TRUE(self->program.by_shell);
 }
 
-/* As execvp(3): what may not be executed is passed over, but remembered. */
+/* As in execvp(3), a file that may not be executed is skipped, but determines the error. */
 TEST_F(program, search)
 {
 	mkdir("p.first", 0755);
@@ -181,7 +181,7 @@ TEST_F(program, search)
 	EXPECT_STREQ("p.second/tool", self->program.path);
 	EXPECT_EQ(-ENOENT, RESOLVE("other"));
 
-	/* An empty part is the current directory. */
+	/* An empty component means the current directory. */
 	ctl_write_file("p.here", "#!/bin/sh\n", 0755);
 	setenv("PATH", "p.first::p.second", 1);
 	EXPECT_EQ(0, RESOLVE("p.here"));
@@ -195,7 +195,7 @@ TEST_F(program, search)
 	rmdir("p.second");
 }
 
-/* One snapshot, of nothing, and the reason why. */
+/* Expects an empty snapshot, and a message with @reason. */
 static void expect_blind(struct __test_metadata *_metadata, const struct ctl_result *result,
 			 const char *reason)
 {
@@ -224,7 +224,7 @@ TEST_F(program, static_one_runs)
 					       "of it; use --pages-as-heap=yes\n");
 }
 
-/* Another library in its place: nobody attaches, and that is said. */
+/* If the file is another library, the program never attaches, which is reported. */
 TEST_F(program, without_the_shim)
 {
 	setenv("MASSIF_PRELOAD", "/lib/x86_64-linux-gnu/libm.so.6", 1);
@@ -233,7 +233,7 @@ TEST_F(program, without_the_shim)
 	expect_blind(_metadata, &self->result, "never loaded the preload shim");
 }
 
-/* What a wrapper script does: the file has only what came before, which is worth a line. */
+/* A wrapper script executes another program: the file has only what came before, which is reported. */
 TEST_F(program, replaced_one_is_told_of)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /bin/sleep 1");
@@ -244,7 +244,7 @@ TEST_F(program, replaced_one_is_told_of)
 	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
 }
 
-/* One that ends before anybody has looked. */
+/* A program that executed another one and ended before the first check. */
 TEST_F(program, replaced_for_a_moment_is_told_of)
 {
 	for (int i = 0; i < 20; i++) {
@@ -269,7 +269,10 @@ static void become_nobody(void)
 		_exit(98);
 }
 
-/* A set-uid id(1) as p.setuid, that another user can run. Returns NULL; or why there can be none here. */
+/*
+ * Creates a set-uid copy of id(1) as p.setuid that another user can run. Returns NULL, or why that is not
+ * possible.
+ */
 static const char *make_set_uid(void)
 {
 	struct ctl_result result = { 0 };
@@ -280,7 +283,7 @@ static const char *make_set_uid(void)
 		return "needs root, to make a set-uid program";
 	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
 		return "the file system is mounted nosuid";
-	/* Where one of these fails, so does the test. */
+	/* If one of these fails, the test fails later. */
 	copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0);
 	chmod("p.setuid", 04755);
 	chmod(".", 0777);
@@ -290,7 +293,7 @@ static const char *make_set_uid(void)
 	return code ? "other users cannot reach massif-ctl here" : NULL;
 }
 
-/* Somebody else's rights: the program has them, and the shim stays out. */
+/* The program gains another user's privileges and runs without the shim. */
 TEST_F(program, set_uid_one_runs)
 {
 	const char *argv[] = { "massif-ctl", "-q", "./p.setuid", "-u", NULL };
@@ -304,7 +307,7 @@ TEST_F(program, set_uid_one_runs)
 	expect_blind(_metadata, &self->result, "./p.setuid gains rights when it is executed");
 }
 
-/* The same of what a program executes. */
+/* The same for a program executed by the profiled one. */
 TEST_F(program, set_uid_child_runs)
 {
 	const char *argv[] = { "massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
@@ -321,7 +324,7 @@ TEST_F(program, set_uid_child_runs)
 	EXPECT_EQ(NULL, strstr(strchr(words, '\n'), "gains rights"));
 }
 
-/* Who has the rights already gains nothing. */
+/* A set-uid program of the same user gains nothing, so it is profiled. */
 TEST_F(program, own_set_uid_is_ordinary)
 {
 	ASSERT_TRUE(copy_changed("/bin/true", "p.setuid", NULL, NULL, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How far a long work is: told on a terminal, nowhere else, and not to the quiet.
+// The progress of long work is shown on a terminal only, and not with -q.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ FIXTURE_TEARDOWN(progress)
 	close(self->terminal);
 }
 
-/* What came out at @fd, until nothing more does. */
+/* Returns what can be read from @fd until nothing more comes. */
 static const char *text_at(FIXTURE_DATA(progress) *self, int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Options as the reference takes or refuses them: the same words, but for the program's name, and the
+// Options are accepted and refused as by Valgrind: the same messages except for the program's name, and the
 // same first line of the file.
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define OUT	 "reference.out"
 
 static const char *const options[] = {
-	/* taken */
+	/* accepted values */
 	"--depth= 5",
 	"--depth=+5",
 	"--depth=\t\v\f\r 200",
@@ -60,7 +60,7 @@ static const char *const options[] = {
 	"--soname-synonyms=somalloc=NONE",
 	"--ignore-fn=operator new(unsigned long)",
 	"--massif:alloc-fn=a name # of a kind",
-	/* refused */
+	/* refused values */
 	"--xtree-memory=",
 	"--xtree-memory=Full",
 	"--xtree-memory",
@@ -147,7 +147,7 @@ static const char *const options[] = {
 	"-",
 };
 
-/* @text with each `valgrind: ` at the start of a line replaced. */
+/* Copies @text with each `valgrind: ` at the start of a line replaced. */
 static void put_name(const char *text, char *out, size_t size)
 {
 	static const char theirs[] = "valgrind: ", ours[] = "massif-ctl: ";
@@ -186,7 +186,7 @@ FIXTURE_TEARDOWN(reference)
 {
 }
 
-/* The first line of the file that a run has written, or a word that there is none. */
+/* Stores the first line of the run's file, or a word if there is no file. */
 static void take_desc(char *desc, size_t size)
 {
 	char *text = ctl_read_file(OUT);
@@ -213,7 +213,10 @@ TEST_F_TIMEOUT(reference, options, SECONDS)
 		EXPECT_EQ(ctl_exit_code(&self->theirs), ctl_exit_code(&self->ours)) {
 			TH_LOG("%s", options[i]);
 		}
-		/* Where Massif calls an option unknown because of its value, ours says what the value can be. */
+		/*
+		 * Where Massif calls an option unknown because of its value, our message lists the possible
+		 * values.
+		 */
 		if (strstr(expected, "Unknown option: ")) {
 			char *name = strstr(expected, "option: ");
 
@@ -227,7 +230,7 @@ TEST_F_TIMEOUT(reference, options, SECONDS)
 	}
 }
 
-/* The next option at the start of a line of help; NULL: there is none. Writes its name to @name. */
+/* Finds the next option at the start of a line of --help and stores its name in @name; NULL if there is none. */
 static const char *next_option(const char *help, char *name, size_t size)
 {
 	size_t length;
@@ -246,7 +249,7 @@ static const char *next_option(const char *help, char *name, size_t size)
 	return NULL;
 }
 
-/* An option of the reference is either had, or refused with a reason of its own. */
+/* Each option of Valgrind is either supported or refused with a reason. */
 TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 {
 	char name[64];
@@ -254,7 +257,7 @@ TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 
 	CTL_RUN(&self->theirs, VALGRIND, "--tool=massif", "--help-debug");
 	for (const char *at = self->theirs.out; (at = next_option(at, name, sizeof(name))); n++) {
-		/* A value that none takes, and what needs none; -h=x is unknown to both. */
+		/* An invalid value; options without a value are unknown to both with one, such as -h=x. */
 		char with_value[80], unknown[128];
 
 		snprintf(with_value, sizeof(with_value), "%s%s", name, *at == '=' ? "=?" : "");

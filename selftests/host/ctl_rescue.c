@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl was killed by SIGKILL: another one goes on with the profile, or writes it.
+// massif-ctl was killed by SIGKILL: massif-ctl rescue continues the profile or writes it.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -37,7 +37,7 @@ FIXTURE_SETUP(rescue)
 {
 	char directory[PATH_MAX - 16];
 
-	/* Orphans are ours. */
+	/* Orphans become children of this process. */
 	ASSERT_EQ(0, prctl(PR_SET_CHILD_SUBREAPER, 1));
 	ctl_remove_files("massif.");
 	ctl_remove_files("r.");
@@ -82,7 +82,7 @@ static pid_t await_number(void)
 	return pid;
 }
 
-/* The status of an orphan; -1: it does not end. */
+/* Returns the status of an orphan; -1 if it does not end. */
 static int reap(pid_t pid)
 {
 	int status = -1;
@@ -104,7 +104,7 @@ static void become_another(void)
 		_exit(98);
 }
 
-/* Leaves a daemon whose aggregator is killed. All snapshots are kept, so the last is of the last event. */
+/* Starts a daemon and kills its aggregator. All snapshots are kept, so the last one is that of the last event. */
 static void leave(struct __test_metadata *_metadata, FIXTURE_DATA(rescue) *self, void (*before)(void),
 		  const char *option)
 {
@@ -155,7 +155,7 @@ static void expect_profile(struct __test_metadata *_metadata, const char *name, 
 	free(text);
 }
 
-/* May this process open the files that others have mapped? */
+/* Returns whether this process may open files mapped by others (/proc/PID/map_files). */
 static bool may_open_mapped(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -184,7 +184,7 @@ static bool may_open_mapped(void)
 		SKIP(return, "files that others have mapped can be opened by root only");	\
 } while (0)
 
-/* As if nothing had happened: what was done without an aggregator is in it, and what comes later. */
+/* The profile is as if nothing had happened: it includes events without an aggregator, and later ones. */
 TEST_F_TIMEOUT(rescue, goes_on, SECONDS)
 {
 	NEED_MAPPED();
@@ -196,7 +196,7 @@ TEST_F_TIMEOUT(rescue, goes_on, SECONDS)
 	ASSERT_LT(0, self->aggregator) {
 		TH_LOG("%s", self->result.err);
 	}
-	/* Once is enough. */
+	/* A second rescue is refused. */
 	RESCUE(NULL, self->pid);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "there is nothing to rescue\n"));
@@ -211,7 +211,7 @@ TEST_F_TIMEOUT(rescue, goes_on, SECONDS)
 	expect_profile(_metadata, self->name, 500000);
 }
 
-/* Children that are forked later join where they would have joined. */
+/* Children forked later join at the original address. */
 TEST_F_TIMEOUT(rescue, children_join, SECONDS)
 {
 	char name[64];
@@ -234,7 +234,10 @@ TEST_F_TIMEOUT(rescue, children_join, SECONDS)
 	EXPECT_EQ(0, access(self->name, F_OK));
 }
 
-/* In the foreground, until it is told to stop: then the process is without one again, and can be rescued. */
+/*
+ * With --wait=yes, in the foreground until a signal; afterwards the process has no aggregator and can be
+ * rescued again.
+ */
 TEST_F_TIMEOUT(rescue, waits, SECONDS)
 {
 	const char *argv[] = { "massif-ctl", "rescue", "-q", "--wait=yes", self->pid, NULL };
@@ -253,7 +256,7 @@ TEST_F_TIMEOUT(rescue, waits, SECONDS)
 	}
 }
 
-/* What nobody could be asked about counts, and that is said; what comes later is asked about again. */
+/* Stacks that could not be filtered count, which is reported; later ones are filtered again. */
 TEST_F_TIMEOUT(rescue, ignored_function, SECONDS)
 {
 	char *text;
@@ -273,7 +276,7 @@ TEST_F_TIMEOUT(rescue, ignored_function, SECONDS)
 	free(text);
 }
 
-/* In kilobytes. */
+/* Returns the resident size of @pid in kilobytes. */
 static unsigned long resident(pid_t pid)
 {
 	char path[64], *text;
@@ -286,7 +289,7 @@ static unsigned long resident(pid_t pid)
 	return kilobytes;
 }
 
-/* The same user has it written, as often as it is wanted; and the process does not notice. */
+/* The process's own user can write the profile repeatedly; the process is not affected. */
 TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 {
 	unsigned long before;
@@ -306,7 +309,7 @@ TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 		EXPECT_GT(before + 1024, resident(self->daemon));
 		grow(_metadata, self);
 	}
-	/* Beside what it was begun with. */
+	/* With additional options. */
 	RESCUE(become_nobody, self->pid, "--massif-out-file=massif.out.other", "-q");
 	EXPECT_STREQ("", self->result.err);
 	expect_profile(_metadata, "massif.out.other", 700000);
@@ -335,7 +338,7 @@ static void go_elsewhere(void)
 		_exit(98);
 }
 
-/* The process of another user does not decide on where root writes. */
+/* The process of another user must not decide where root writes. */
 TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 {
 	char path[128];
@@ -361,7 +364,7 @@ TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 	CTL_RUN(&self->result, "rm", "-r", "r.directory");
 }
 
-/* What there is nothing to rescue of. */
+/* Cases in which there is nothing to rescue. */
 TEST_F_TIMEOUT(rescue, refused, SECONDS)
 {
 	static const struct {
@@ -382,7 +385,7 @@ TEST_F_TIMEOUT(rescue, refused, SECONDS)
 			TH_LOG("%s", self->result.err);
 		}
 	}
-	/* Not profiled; and ended, with nobody having asked for its status. */
+	/* A process that is not profiled, and one that has ended but was not reaped. */
 	child = fork();
 	if (!child) {
 		pause();

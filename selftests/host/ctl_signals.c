@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Signals: those for massif-ctl reach the program once; terminals and shells see what they expect.
+// Signals: those sent to massif-ctl reach the program once; terminals and shells see the expected behaviour.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -21,14 +21,14 @@ enum {
 	PATIENCE_MS = 10000,
 };
 
-/* The program selftests/targets/ctl_signals.c under massif-ctl. */
+/* selftests/targets/ctl_signals.c running under massif-ctl. */
 struct job {
 	pid_t pid;	 /* of massif-ctl */
 	pid_t program;
-	int in;		 /* what the program prints */
+	int in;		 /* reads what the program prints */
 };
 
-/* Reads up to a newline. Returns false after a while without one. */
+/* Reads up to a newline. Returns false on a timeout. */
 static bool read_line(int fd, char *line, size_t size)
 {
 	size_t n = 0;
@@ -53,7 +53,7 @@ static bool reads(int fd, const char *expected)
 	return read_line(fd, line, sizeof(line)) && strcmp(line, expected) == 0;
 }
 
-/* Nothing comes any more. */
+/* Returns whether nothing more comes. */
 static bool is_silent(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };
@@ -70,7 +70,7 @@ static const char *const *command(void)
 	return argv;
 }
 
-/* Starts the job; with @fd >= 0 on that terminal, in the foreground. */
+/* Starts the job; if @fd >= 0, on that terminal in the foreground. */
 static bool start(struct job *job, int fd)
 {
 	int ends[2];
@@ -99,7 +99,7 @@ static bool start(struct job *job, int fd)
 	       sscanf(line, "ready %d", &job->program) == 1;
 }
 
-/* The state of a process as in /proc: R, S, T, Z, ...; '-' if there is none. */
+/* Returns the state of a process in /proc: R, S, T, Z, ...; '-' if it does not exist. */
 static char state_of(pid_t pid)
 {
 	char path[64], state = '-';
@@ -115,7 +115,7 @@ static char state_of(pid_t pid)
 	return state;
 }
 
-/* Waits until the process is stopped, or is not. */
+/* Waits until the process is stopped, or not stopped. */
 static bool becomes_stopped(pid_t pid, bool stopped)
 {
 	const struct timespec moment = { .tv_nsec = 5000000 };
@@ -159,7 +159,7 @@ TEST(that_kill_the_program_kill_massif_ctl)
 		ASSERT_EQ(job.pid, waitpid(job.pid, &status, 0));
 		ASSERT_TRUE(WIFSIGNALED(status));
 		EXPECT_EQ(killers[i], WTERMSIG(status));
-		/* The program's core is enough. */
+		/* Only the program dumps core. */
 		EXPECT_FALSE(WCOREDUMP(status));
 		close(job.in);
 	}
@@ -177,7 +177,7 @@ TEST(killed_massif_ctl_leaves_the_program_alone)
 	kill(job.program, SIGKILL);
 }
 
-/* A stop that the terminal did not send is between its sender and the program. */
+/* A stop signal that did not come from the terminal stops only the program. */
 TEST(stopped_program_and_waiting_massif_ctl)
 {
 	struct job job;
@@ -195,12 +195,12 @@ TEST(stopped_program_and_waiting_massif_ctl)
 	EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-/* The test is a shell: leader of a session with a terminal. */
+/* The test acts as a shell: it leads a session with a terminal. */
 struct terminal {
 	int master, slave;
 };
 
-/* In a child of the test, since a session leader must not lead a group before. */
+/* Runs in a child of the test, because a process group leader cannot start a session. */
 static bool open_terminal(struct terminal *terminal)
 {
 	struct termios settings;
@@ -217,7 +217,7 @@ static bool open_terminal(struct terminal *terminal)
 	terminal->slave = name ? open(name, O_RDWR | O_CLOEXEC) : -1;
 	if (terminal->slave < 0 || ioctl(terminal->slave, TIOCSCTTY, 0))
 		return false;
-	/* What is typed shall not come back among what the program prints. */
+	/* Disable echo, so that typed text is not read back with the program's output. */
 	if (tcgetattr(terminal->slave, &settings))
 		return false;
 	settings.c_lflag &= ~(tcflag_t)ECHO;
@@ -229,14 +229,14 @@ static bool type(const struct terminal *terminal, const char *keys)
 	return write(terminal->master, keys, strlen(keys)) == (ssize_t)strlen(keys);
 }
 
-/* Ends the process of the scenario, telling the line that went wrong. */
+/* Ends the process of the scenario and reports the failed line. */
 #define NEED(condition)                   \
 	do {                              \
 		if (!(condition))         \
 			_exit(__LINE__ % 251 + 1); \
 	} while (0)
 
-/* Runs @scenario in a process of its own, on a terminal. Returns 0, or which line failed. */
+/* Runs @scenario on a terminal in its own process. Returns 0, or the failed line. */
 static int on_terminal(void (*scenario)(const struct terminal *terminal, struct job *job))
 {
 	int status;
@@ -256,7 +256,7 @@ static int on_terminal(void (*scenario)(const struct terminal *terminal, struct 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Ctrl-C goes to both: the program gets it once, and massif-ctl waits for what it does. */
+/* Ctrl-C goes to both: the program receives it once, and massif-ctl waits for the program. */
 static void interrupt(const struct terminal *terminal, struct job *job)
 {
 	int status;
@@ -288,7 +288,7 @@ TEST(terminal_window)
 	EXPECT_EQ(0, on_terminal(change_window));
 }
 
-/* Ctrl-Z, fg, Ctrl-Z, and somebody who continues massif-ctl alone. */
+/* Ctrl-Z, fg, Ctrl-Z, and a SIGCONT to massif-ctl alone. */
 static void stop_and_continue(const struct terminal *terminal, struct job *job)
 {
 	int status;
@@ -322,7 +322,7 @@ TEST(terminal_stop)
 	EXPECT_EQ(0, on_terminal(stop_and_continue));
 }
 
-/* Whoever reads from the terminal in the background is stopped, and massif-ctl with it. */
+/* A program that reads from the terminal in the background is stopped, and massif-ctl with it. */
 static void read_in_background(const struct terminal *terminal, struct job *job)
 {
 	const char *argv[] = { ctl_path(), "-q", "--massif-out-file=/dev/null", "cat", NULL };

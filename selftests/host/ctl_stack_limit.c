@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that runs below a low limit of stacks (ulimit -s) is profiled with its children, and its files
-// have names: massif-ctl, which finds the same limit, has a stack that suffices.
+// A program with a low stack limit (ulimit -s) is profiled with its children, and its files have symbol names:
+// massif-ctl, which has the same limit, switches to a larger stack.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ TEST_F_TIMEOUT(stack_limit, is_no_obstacle, 120)
 	int with_names = 0;
 
 	kib = variant->kib;
-	/* A shell that forks and executes; and a C++ program with inlined calls. */
+	/* A shell that forks and executes, and a C++ program with inlined calls. */
 	snprintf(script, sizeof(script), "ulimit -s; (%s >/dev/null; exit 5); echo $?; ulimit -s",
 		 ctl_target("heap_map"));
 	ctl_run(&self->alone, NULL, limit_stack, (const char *const[]){ "/bin/sh", "-c", script, NULL });
@@ -69,7 +69,7 @@ TEST_F_TIMEOUT(stack_limit, is_no_obstacle, 120)
 	EXPECT_EQ(ctl_exit_code(&self->alone), ctl_exit_code(&self->result));
 	EXPECT_STREQ(self->alone.out, self->result.out);
 	EXPECT_STREQ("", self->result.err);
-	/* Of the shell, its subshell, and the program. */
+	/* The shell, its subshell and the program. */
 	EXPECT_EQ(3, ctl_find_files("massif.out", NULL));
 	EXPECT_EQ(3, ctl_find_files("xtmemory", NULL));
 	while (ctl_find_files("massif.out", name)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program under massif-ctl finds the world as it is without: each command is run both ways.
+// The program under massif-ctl has the same environment as without: each command runs both ways.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(transparent, as_without, 120)
 	}
 }
 
-/* What the program's own environment has of this name is not ours. */
+/* A MASSIF_SESSION in the program's original environment is ignored. */
 TEST_F(transparent, stale_session)
 {
 	const char *argv[] = { "massif-ctl", "-q", "env", NULL };
@@ -197,7 +197,7 @@ TEST_F(transparent, stale_session)
 	ctl_result_free(&self->profiled);
 }
 
-/* Whether @fd says end of file within ten seconds. */
+/* Returns whether @fd reaches end of file within ten seconds. */
 static bool ends_soon(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };
@@ -210,7 +210,7 @@ static bool ends_soon(int fd)
 	return false;
 }
 
-/* Starts massif-ctl with its output in a pipe, whose end to read is *@output. Returns -1 on failure. */
+/* Starts massif-ctl with its output in a pipe; *@output is the reading end. Returns -1 on failure. */
 static pid_t start_piped(const char *const *argv, int *output)
 {
 	int ends[2];
@@ -231,7 +231,7 @@ static pid_t start_piped(const char *const *argv, int *output)
 	return pid;
 }
 
-/* massif-ctl stays, but holds no end of the program's pipes. */
+/* massif-ctl keeps running but holds no end of the program's pipes. */
 TEST_F(transparent, closed_output_is_noticed)
 {
 	const char *argv[] = { "massif-ctl", "-q", "sh", "-c",
@@ -249,7 +249,7 @@ TEST_F(transparent, closed_output_is_noticed)
 	EXPECT_EQ(6, WEXITSTATUS(status));
 }
 
-/* A writer that fills a pipe nobody reads any more dies of SIGPIPE, as without massif-ctl. */
+/* A writer to a pipe without a reader dies of SIGPIPE, as without massif-ctl. */
 TEST_F(transparent, broken_pipe)
 {
 	const char *argv[] = { "massif-ctl", "-q", "yes", NULL };
@@ -266,7 +266,7 @@ TEST_F(transparent, broken_pipe)
 	EXPECT_EQ(SIGPIPE, WTERMSIG(status));
 }
 
-/* The file may be one of the descriptors that massif-ctl was given. */
+/* The output file may be an inherited descriptor. */
 TEST_F(transparent, profile_to_output)
 {
 	char *profile;
@@ -309,7 +309,7 @@ TEST_F(transparent, head_of_the_file)
 	ctl_result_free(&self->profiled);
 }
 
-/* %p is the program, not massif-ctl. */
+/* %p is the program's pid, not massif-ctl's. */
 TEST_F(transparent, number_in_the_name)
 {
 	char name[256], expected[64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files that can no longer be written when the program has ended: they are written elsewhere, and
-// that is said; and where nothing works, the status says so.
+// Output files that cannot be written at the program's end: they are saved elsewhere with a message; if that
+// fails, too, the exit status says so.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void write_to(const char *path, const char *text)
 	close(fd);
 }
 
-/* File systems of our own, that nobody else sees. */
+/* Enters a mount namespace, so that new file systems are private. */
 static void isolate(void)
 {
 	uid_t uid = geteuid();
@@ -57,7 +57,7 @@ static void isolate(void)
 		give_up();
 }
 
-/* A disk at @path on which nothing has room. */
+/* Mounts a full file system at @path. */
 static void mount_full(const char *path)
 {
 	char file[PATH_MAX], block[4096] = { 0 };
@@ -89,7 +89,7 @@ static void fill_disk_and_refuge(void)
 	mount_full("u.refuge");
 }
 
-/* What is in /tmp stays to be seen, this test for one. */
+/* Makes /tmp read-only without hiding its contents, such as this test. */
 static void lock_tmp(void)
 {
 	isolate();
@@ -114,7 +114,7 @@ static void relative_refuge(void)
 	setenv("TMPDIR", "u.refuge", 1);
 }
 
-/* The same directory by a name of @length bytes: any number of slashes are one. */
+/* Lengthens the name of the same directory to @length bytes with additional slashes. */
 static void lengthen_refuge(size_t length)
 {
 	char path[4000];
@@ -161,10 +161,10 @@ FIXTURE(unwritable) {
 FIXTURE_VARIANT(unwritable) {
 	void (*before)(void);
 	const char *options[4];
-	const char *deed; /* of the program, beside ending with 3 */
-	const char *name, *why; /* of the file that is said not to be written */
+	const char *deed; /* command of the program before it ends with 3 */
+	const char *name, *why; /* the file and the reason in the message */
 	enum place place;
-	int status; /* as a shell has it; 0: 3 */
+	int status; /* as a shell reports it; 0 means 3 */
 	bool isolated;
 };
 
@@ -209,7 +209,7 @@ FIXTURE_VARIANT_ADD(unwritable, relative_refuge) {
 	.before = relative_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = TMP,
 };
-/* The name has to fit the message. */
+/* The name must fit into the message. */
 FIXTURE_VARIANT_ADD(unwritable, longest_refuge) {
 	.before = longest_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = REFUGE,
@@ -238,7 +238,7 @@ FIXTURE_VARIANT_ADD(unwritable, saved_and_killed) {
 	.options = { "--massif-out-file=/dev/full" }, .deed = "kill -9 $$",
 	.name = "/dev/full", .why = "No space left on device", .place = REFUGE, .status = 128 + SIGKILL,
 };
-/* That of one process is enough. */
+/* One process whose file is lost is sufficient. */
 FIXTURE_VARIANT_ADD(unwritable, nowhere_of_a_child) {
 	.before = lock_tmp_and_refuge, .isolated = true,
 	.options = { "--massif-out-file=/dev/shm/u.out.%p/out" },
@@ -295,7 +295,7 @@ static bool can_isolate(void)
 	return status == 0;
 }
 
-/* The reader of descriptor 90 is gone before massif-ctl starts. */
+/* The reader of descriptor 90 ends before massif-ctl starts. */
 static void break_pipe(void)
 {
 	int ends[2];
@@ -321,7 +321,7 @@ static void expect_place(struct __test_metadata *_metadata, enum place place, co
 	struct stat status;
 	char *text;
 
-	/* There may be any number of slashes before it. */
+	/* Skip additional slashes in front. */
 	while (!strncmp(rest, "//", 2))
 		rest++;
 	EXPECT_EQ(0, strncmp(directory, rest, strlen(directory))) {
@@ -335,7 +335,7 @@ static void expect_place(struct __test_metadata *_metadata, enum place place, co
 	unlink(saved);
 }
 
-/* Why the last refuge is none here, or NULL. */
+/* Returns why /tmp cannot be made unusable here, or NULL. */
 static const char *no_tmp(void)
 {
 	return access("/tmp", W_OK | X_OK) ? "/tmp is not writable here" : NULL;
@@ -394,7 +394,7 @@ FIXTURE_TEARDOWN(others)
 	remove_all();
 }
 
-/* Nothing half is left on the disk that was full. */
+/* No partial file is left on the full file system. */
 TEST_F(others, nothing_half_is_left)
 {
 	char script[512];
@@ -412,7 +412,7 @@ TEST_F(others, nothing_half_is_left)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 }
 
-/* What a log cannot take is told on standard error. */
+/* If the log cannot be written, the messages go to standard error. */
 TEST_F(others, log)
 {
 	CTL_RUN(&self->result, "massif-ctl", "--time-unit=B", "--log-file=/dev/full",
@@ -424,7 +424,7 @@ TEST_F(others, log)
 	EXPECT_NE(NULL, strstr(self->result.err, "; wrote u.out\n"));
 }
 
-/* A client request's file, which the program writes. */
+/* The file of a client request, written by the program itself. */
 TEST_F(others, monitor_command)
 {
 	char *saved, *text;
@@ -442,7 +442,7 @@ TEST_F(others, monitor_command)
 	free(saved);
 }
 
-/* The limit of a file's size stands for a full disk where nothing can be mounted. */
+/* Where nothing can be mounted, the file size limit simulates a full disk. */
 static void limit_size(void)
 {
 	const struct rlimit limit = { 100, 100 };
@@ -460,7 +460,7 @@ static void say_to_file(void)
 		give_up();
 }
 
-/* Of a profile that grows. */
+/* A snapshot of a running profile. */
 TEST_F(others, snapshot)
 {
 	pid_t ctl = ctl_start(say_to_file,
@@ -476,13 +476,13 @@ TEST_F(others, snapshot)
 	}
 	snprintf(pid, sizeof(pid), "%lu", ctl_number(text, "ready "));
 	free(text);
-	/* The program may be sooner than what answers for it. */
+	/* The control socket may not exist yet when the program starts. */
 	for (int i = 0; i < 1000 && !(self->result.out && strstr(self->result.out, pid)); i++) {
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "list");
 	}
 	ctl_result_free(&self->result);
-	/* It is not killed by SIGXFSZ either. */
+	/* massif-ctl is not killed by SIGXFSZ. */
 	ctl_run(&self->result, NULL, limit_size,
 		(const char *const[]){ "massif-ctl", "all_snapshots", "--pid", pid, "u.out.now", NULL });
 	EXPECT_EQ(1, ctl_exit_code(&self->result));

@@ -21,7 +21,7 @@ static const char *const files[] = {
 
 #define N_FILES (sizeof(files) / sizeof(files[0]))
 
-/* The wall clock's, of execution trees. */
+/* Removes the wall-clock time from execution trees. */
 static void forget_time(char *text)
 {
 	if (strncmp(text, "time_unit: ms", strlen("time_unit: ms")) != 0)
@@ -34,7 +34,7 @@ static void forget_time(char *text)
 	}
 }
 
-/* The files of the present directory, comparable. */
+/* Reads the files in the current directory and makes them comparable. */
 static void collect(char *texts[N_FILES])
 {
 	for (size_t i = 0; i < N_FILES; i++) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Every way in which a program can end: it has the file, the status and the place of the file that it
-// has under Valgrind's Massif.
+// The ways in which a program can end: file, its location, and status are the same as under Valgrind's Massif.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 #include "selftests/lib/diff_table.h"
 #include "selftests/lib/massif_text.h"
 
-/* The shim has variables of each thread; Valgrind keeps such outside the program. */
+/* The shim has thread-local variables; Valgrind keeps its own outside the program. */
 #define MORE_TLS                                                                             \
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"
 
-/* By its own will. */
+/* Ends by itself. */
 SCENARIO(return, "diff_ends", ARGS("return", "5"), WITH(ALL_TREES));
 SCENARIO(exit, "diff_ends", ARGS("exit", "3"), WITH(ALL_TREES));
 SCENARIO(exit_now, "diff_ends", ARGS("exit_now", "4"), WITH(ALL_TREES));
@@ -28,7 +27,7 @@ SCENARIO(exit_twice, "diff_ends", ARGS("exit_twice", "8"), WITH(ALL_TREES));
 SCENARIO(exit_handlers, "diff_ends", ARGS("exit_handlers", "9"), WITH(ALL_TREES));
 SCENARIO(destructors, "diff_ends", ARGS("destructors", "10"), WITH(ALL_TREES));
 
-/* By a signal: sent, */
+/* Ends by a signal that is sent, */
 SCENARIO(sighup, "diff_ends", ARGS("signal", "1"), WITH(ALL_TREES));
 SCENARIO(sigint, "diff_ends", ARGS("signal", "2"), WITH(ALL_TREES));
 SCENARIO(sigquit, "diff_ends", ARGS("signal", "3"), WITH(ALL_TREES));
@@ -40,12 +39,12 @@ SCENARIO(sigxfsz, "diff_ends", ARGS("signal", "25"), WITH(ALL_TREES));
 SCENARIO(signal_ignored, "diff_ends", ARGS("signal", "17"), WITH(ALL_TREES));
 SCENARIO(sigalrm, "diff_ends", ARGS("alarm"), WITH(ALL_TREES));
 SCENARIO(sigterm_of_another, "diff_ends", ARGS("killed", "15"), WITH(ALL_TREES));
-/* What there is up to the last event is known from the program that does the same to itself. */
+/* The expected file is that of a program that sends itself the same signal. */
 SCENARIO(sigkill_of_another, "diff_ends", ARGS("killed", "9"), WITH(ALL_TREES),
 	 .why = "Massif leaves no file of a program that another one killed with SIGKILL",
 	 .they_have_none = true, .their_args = { "signal", "9" });
 
-/* and caused. */
+/* or caused by a fault. */
 SCENARIO(sigpipe, "diff_ends", ARGS("pipe"), WITH(ALL_TREES));
 SCENARIO(abort, "diff_ends", ARGS("abort"), WITH(ALL_TREES));
 SCENARIO(assert, "diff_ends", ARGS("assert"), WITH(ALL_TREES));
@@ -58,11 +57,11 @@ SCENARIO(sigfpe, "diff_ends", ARGS("fpe"), WITH(ALL_TREES));
 SCENARIO(sigill, "diff_ends", ARGS("ill"), WITH(ALL_TREES));
 SCENARIO(sigbus, "diff_ends", ARGS("bus"), WITH(ALL_TREES));
 SCENARIO(stack_overflow, "diff_ends", ARGS("stack_overflow"), WITH(ALL_TREES));
-/* Valgrind does not find the way down from there. */
+/* Valgrind cannot unwind from there. */
 SCENARIO(stack_overflow_handled, "diff_ends", ARGS("stack_overflow_handled", "14"),
 	 WITH(ALL_TREES, "--depth=1"));
 
-/* With threads. */
+/* Ends in a thread. */
 SCENARIO(exit_in_thread, "diff_ends", ARGS("exit_in_thread", "15"), WITH(ALL_TREES), MORE_TLS);
 SCENARIO(exit_now_in_thread, "diff_ends", ARGS("exit_now_in_thread", "16"), WITH(ALL_TREES),
 	 MORE_TLS);
@@ -73,17 +72,17 @@ SCENARIO(main_thread_first, "diff_ends", ARGS("main_thread_first"), WITH(ALL_TRE
 SCENARIO(main_thread_first_exit, "diff_ends", ARGS("main_thread_first", "17"), WITH(ALL_TREES),
 	 MORE_TLS);
 
-/* As another program: itself. */
+/* Executes itself again. */
 SCENARIO(exec_over_itself, "diff_ends", ARGS("exec", "18"),
 	 WITH(ALL_TREES, "--trace-children=yes"));
 SCENARIO(exec_that_fails, "diff_ends", ARGS("exec_fails", "19"),
 	 WITH(ALL_TREES, "--trace-children=yes"));
 
-/* In another directory than that where it began: the file's name is relative to the latter. */
+/* Ends in another directory; the file's name is relative to the original one. */
 SCENARIO(elsewhere, "diff_ends", ARGS("elsewhere", "20"), WITH(ALL_TREES));
 SCENARIO(elsewhere_forked, "diff_ends", ARGS("elsewhere_forked", "21"), WITH(ALL_TREES));
 
-/* While threads allocate and free: what is in the file belongs together, up to a moment. */
+/* Ends while threads allocate and free: the file is consistent and reflects a single moment. */
 TEST(among_threads)
 {
 	static const struct {
@@ -111,13 +110,13 @@ TEST(among_threads)
 		ASSERT_NE(NULL, text);
 		EXPECT_TRUE(ctl_is_massif_file(text));
 		EXPECT_TRUE(massif_text_trees_agree(text));
-		/* Something was going on. */
+		/* Threads were active at that moment. */
 		EXPECT_NE(NULL, strstr(text, ": churn (diff_ends.c:"));
 		free(text);
 	}
 }
 
-/* Whose names nobody gave: beside where the program began, and not where it ended. */
+/* Without --massif-out-file, the file is in the directory where the program started, not where it ended. */
 TEST(names_by_default)
 {
 	static const char *const theirs[] = { "/usr/bin/valgrind", "--tool=massif" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Contexts that --ignore-fn, or --alloc-fn from end to end, leaves out: as in Massif they change no
-// total, no time and no snapshot.
+// Contexts excluded by --ignore-fn, or consisting only of functions of --alloc-fn: as in Massif, they change no
+// total, time or snapshot.
 
 #include "kselftest_harness.h"
 

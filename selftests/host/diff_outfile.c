@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files that cannot be written, under Valgrind's Massif and under ours: the program keeps its
-// status, what was there is kept, and it is said.
+// Output files that cannot be written, under Valgrind's Massif and under massif-ctl: the program keeps its
+// status, existing files are kept, and there is a message.
 //
-// Where that can be known before the program runs, Massif runs it, and says at its end that there is no
-// profile. We refuse; and else write it elsewhere. A disk that is full Massif does not notice.
+// If the error could be detected before the program runs, Massif still runs it and reports at the end that
+// there is no profile; massif-ctl refuses to start. Otherwise massif-ctl saves the file elsewhere. Massif does
+// not notice a full disk.
 
 #include <grp.h>
 #include <limits.h>
@@ -32,12 +33,12 @@ FIXTURE(outfile) {
 
 FIXTURE_VARIANT(outfile) {
 	const char *option;
-	const char *deed; /* of the program, before it says something and ends with 3 */
-	bool nobody;	  /* by a user who may do less than root */
-	bool early;	  /* it is found before the program runs */
-	const char *ours, *theirs; /* what is said; NULL: nothing */
-	const char *kept; /* a file that has a word, and is to have it at the end */
-	const char *written; /* one that is there in spite of it */
+	const char *deed; /* command of the program, before it prints something and ends with 3 */
+	bool nobody;	  /* run by a user with fewer privileges than root */
+	bool early;	  /* detected before the program runs */
+	const char *ours, *theirs; /* messages; NULL: none */
+	const char *kept; /* a file with a word in it that must remain unchanged */
+	const char *written; /* another file that is written nevertheless */
 };
 
 FIXTURE_VARIANT_ADD(outfile, no_directory) {
@@ -83,7 +84,7 @@ FIXTURE_VARIANT_ADD(outfile, xtree_no_directory) {
 	.ours = CANNOT("o.none/x", "No such file or directory") CHOOSE("--xtree-memory-file"),
 	.theirs = THEIRS,
 };
-/* The other file does not suffer. */
+/* The other file is not affected. */
 FIXTURE_VARIANT_ADD(outfile, xtree_no_space) {
 	.option = "--xtree-memory-file=/dev/full", .deed = ":",
 	.ours = CANNOT("/dev/full", "No space left on device") SAVED, .written = "o.out",
@@ -181,7 +182,7 @@ static void expect_left(struct __test_metadata *_metadata, const FIXTURE_VARIANT
 	}
 }
 
-/* What could not be written is in TMPDIR, whole, and nobody else may read it. */
+/* The file that could not be written is in TMPDIR, complete, and readable only by its owner. */
 static void expect_saved(struct __test_metadata *_metadata, const FIXTURE_VARIANT(outfile) * variant,
 			 const char *err)
 {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs and libraries with allocation functions of their own, under Valgrind's Massif and under ours.
+// Programs and libraries that define allocation functions themselves, under Valgrind's Massif and under
+// massif-ctl.
 //
-// Massif replaces them, here they run; what is counted is the same.
+// Massif replaces these functions, while here they run; the counts are the same.
 
 #include "kselftest_harness.h"
 
 #include "selftests/lib/diff_table.h"
 
 /*
- * Where libraries lie nobody knows, and places of the same size are in the order of their addresses: so
- * those that have nothing left are put together.
+ * Addresses of libraries vary, and call sites of equal size are sorted by address; so sites without bytes are
+ * merged.
  */
 #define BIG_PLACES "--detailed-freq=1", "--threshold=0.5"
 
 #define ONLY(pattern) "--soname-synonyms=somalloc=" pattern
 
-/* A malloc of the executable's own. */
+/* A malloc of the executable. */
 SCENARIO(malloc, "own_malloc", WITH(ALL_TREES));
 SCENARIO(malloc_rdynamic, "own_malloc_rdynamic", WITH(ALL_TREES));
 SCENARIO(malloc_stripped, "own_malloc_stripped", WITH(ALL_TREES));
@@ -33,7 +34,7 @@ SCENARIO(malloc_weak, "own_malloc_weak", WITH(ALL_TREES),
 SCENARIO(malloc_next, "own_malloc_next", WITH(ALL_TREES));
 SCENARIO(malloc_next_left_alone, "own_malloc_next", WITH(ALL_TREES, ONLY("nouserintercepts")));
 
-/* Operators. */
+/* Operators new and delete. */
 SCENARIO(new, "own_new", WITH(ALL_TREES));
 SCENARIO(new_rdynamic, "own_new_rdynamic", WITH(ALL_TREES));
 SCENARIO(new_none, "own_new", WITH(ALL_TREES, ONLY("NONE")));
@@ -50,7 +51,7 @@ SCENARIO(library_named, "own_linked", WITH(BIG_PLACES, ONLY("NONE")));
 SCENARIO(library_left_alone, "own_linked", WITH(ALL_TREES, ONLY("nouserintercepts")));
 SCENARIO(library_bound_left_alone, "own_linked_bound", WITH(ALL_TREES, ONLY("nouserintercepts")));
 
-/* Debian's. */
+/* Allocators of Debian packages. */
 SCENARIO(jemalloc, "own_jemalloc", WITH(ALL_TREES));
 SCENARIO(jemalloc_named, "own_jemalloc", WITH(ALL_TREES, ONLY("libjemalloc*")));
 SCENARIO(jemalloc_left_alone, "own_jemalloc", WITH(ALL_TREES, ONLY("nouserintercepts")));
@@ -59,7 +60,7 @@ SCENARIO(tcmalloc, "own_tcmalloc", WITH(BIG_PLACES));
 SCENARIO(tcmalloc_named, "own_tcmalloc", WITH(BIG_PLACES, ONLY("*tcmalloc*")));
 SCENARIO(tcmalloc_none, "own_tcmalloc", WITH(ALL_TREES, ONLY("NONE")));
 
-/* Loaded later. */
+/* Libraries loaded at run time. */
 SCENARIO(plugin, "own_plugin", ARGS("n", "libown_library.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_lazy, "own_plugin", ARGS("l", "libown_library.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_bound, "own_plugin", ARGS("n", "libown_bound.so"), WITH(BIG_PLACES));
@@ -72,7 +73,7 @@ SCENARIO(plugin_deep_lazy, "own_plugin", ARGS("dl", "libown_none.so"), WITH(BIG_
 SCENARIO(plugin_deep_bound, "own_plugin", ARGS("d", "libown_bound.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_deep, "own_plugin", ARGS("d", "libown_library.so"), WITH(BIG_PLACES));
 
-/* In a namespace of its own: neither sees anything of it. */
+/* In a namespace of its own: invisible to both. */
 SCENARIO(plugin_elsewhere, "own_plugin", ARGS("m", "libown_none.so"), WITH(BIG_PLACES));
 
 TEST_HARNESS_MAIN

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Client requests under Valgrind's Massif and under ours: every snapshot, tree and time is the same.
+// Client requests under Valgrind's Massif and under massif-ctl: all snapshots, trees and times are equal.
 
 #include "kselftest_harness.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Small programs under Valgrind's Massif and under ours: every snapshot, tree and time is the same.
+// Small programs under Valgrind's Massif and under massif-ctl: all snapshots, trees and times are equal.
 //
-// One row a scenario. One that must differ says why, and in what way it still agrees.
+// One row per scenario. A scenario that must differ says why, and in which respect it still agrees.
 
 #include "kselftest_harness.h"
 
@@ -46,7 +46,7 @@ SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
 	 .why = "3.19 has no --realloc-zero-bytes-frees; here glibc frees whatever it says",
 	 .options_are_new = true, .their_options = { ALL_TREES });
 
-/* Options that change nothing here, and one that changes all. */
+/* Options without an effect here, and one that changes everything. */
 SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));
 SCENARIO(heap_no_all_trees, "diff_calls", ARGS("realloc_shrink"), WITH(ALL_TREES, "--heap=no"));
 SCENARIO(heap_yes, "diff_shapes", ARGS("waves"), WITH("--heap=no", "--heap=yes"));
@@ -133,7 +133,7 @@ SCENARIO(depth_mutual, "diff_places", ARGS("mutual", "120"), WITH("--depth=60"))
 SCENARIO(depth_below_main, "diff_places", ARGS("recursion", "90"),
 	 WITH(ALL_TREES, "--depth=45", "--show-below-main=yes"));
 
-/* Allocation functions of the program. */
+/* --alloc-fn with functions of the program. */
 SCENARIO(alloc_fn, "diff_places", ARGS("wraps"), WITH(ALL_TREES, "--alloc-fn=wrap"));
 SCENARIO(alloc_fn_chain, "diff_places", ARGS("wraps"),
 	 WITH(ALL_TREES, "--alloc-fn=wrap", "--alloc-fn=wrap_more", "--alloc-fn=wrap_most"));
@@ -190,12 +190,12 @@ SCENARIO(no_debuginfo_tail_calls, "diff_frames_bare", ARGS("tails"), WITH(ALL_TR
 SCENARIO(no_debuginfo_offsets, "diff_frames_bare", ARGS("callbacks"),
 	 WITH(ALL_TREES, "--sym-offsets=yes", "--show-below-main=yes"));
 
-/* The shim has variables of each thread; Valgrind keeps such outside the program. */
+/* The shim has thread-local variables; Valgrind keeps its own outside the program. */
 #define MORE_TLS                                                                             \
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"
 
-/* The C library, threads, before main and after. */
+/* The C library, threads, and code before and after main. */
 SCENARIO(libc_strings, "diff_library", ARGS("strings"), WITH(ALL_TREES));
 SCENARIO(libc_files, "diff_library", ARGS("files"), WITH(ALL_TREES));
 SCENARIO(libc_directories, "diff_library", ARGS("directories"), WITH(ALL_TREES));
@@ -253,12 +253,12 @@ SCENARIO(alloc_fn_mangled, "diff_new", ARGS("names"),
 SCENARIO(stripped, "diff_stripped", WITH(ALL_TREES));
 SCENARIO(stripped_below_main, "diff_stripped", WITH(ALL_TREES, "--show-below-main=yes"));
 
-/* Words. */
+/* Unusual words as options and arguments. */
 SCENARIO(words_of_options, "diff_places", ARGS("wraps"),
 	 WITH(ALL_TREES, "--alloc-fn=a name # with blanks", "--alloc-fn=wrap"));
 SCENARIO(words_of_arguments, "diff_shapes", ARGS("one", "two words", "", "# three", "'\\"));
 
-/* The account of the work; what is compared begins after -q, which both are given. */
+/* Logs (-v and --stats); both profilers get -q first. */
 SCENARIO(log_snapshots, "diff_shapes", ARGS("churn_long"),
 	 WITH("-v", "-v", "-v", "--stats=yes", "--max-snapshots=20"), .log = true);
 SCENARIO(log_peaks, "diff_shapes", ARGS("waves"),

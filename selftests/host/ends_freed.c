@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs whose C or C++ library has something to free at the end, which Valgrind's Massif makes it free: there
-// Massif looks for a peak at the end, too, and our file is its file up to and with that.
+// Programs whose C or C++ library still holds memory at the end. Valgrind's Massif makes the library free it,
+// and so looks for a peak at the end, as we do: our file equals Massif's up to that snapshot.
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,10 @@ FIXTURE_TEARDOWN(freed)
 	ctl_remove_files("massif.out");
 }
 
-/* With all defaults but these. Returns how many snapshots Massif has of what was freed, or -1 if they differ. */
+/*
+ * Runs both with default options except @options. Returns the number of further snapshots Massif has for what
+ * was freed, or -1 if the files differ.
+ */
 static int compare(struct _test_data_freed *self, const char *options[3], const char *const *program)
 {
 	static const char *const names[] = { "massif.out.ours", "massif.out.theirs" };
@@ -88,7 +91,7 @@ static void forget(struct _test_data_freed *self)
 			SKIP(return, "there is no Valgrind");  \
 	} while (0)
 
-/* It grows to its end, which lies anywhere between two snapshots, or makes one too many. */
+/* The program grows until its end, which lies anywhere between two snapshots, or is one snapshot too many. */
 TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 {
 	static const char *const maxima[] = { "--max-snapshots=10", "--max-snapshots=11",
@@ -108,7 +111,7 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			more = compare(self, options, program);
 			n = atoi(ctl_last(self->files[OURS], "snapshot=")) + 1;
 			EXPECT_TRUE(ends_with_peak(self->files[OURS]));
-			/* With one more, that of what was freed, Massif culls. */
+			/* The additional snapshot of what was freed makes Massif cull. */
 			if (more < 0 && n == max - 1)
 				left_out++;
 			else
@@ -118,13 +121,13 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			forget(self);
 		}
 	}
-	/* Else it was too easy. */
+	/* Otherwise the cases were too easy. */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);
 	EXPECT_GT(6, left_out);
 }
 
-/* Where it held more before, the end is none, in either. */
+/* If the program held more memory before, neither has a peak at the end. */
 TEST_F_TIMEOUT(freed, below_the_peak, 60)
 {
 	static const char *const inaccuracies[] = { "--peak-inaccuracy=0.0", "--peak-inaccuracy=1.0",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The line that ends a profile: program, peak, when that was, what was left, and the file. Its form is fixed,
-// and its numbers are those of the file and of ms_print's graph.
+// The summary line at the end of a profile: program, peak, its time, what was left, and the file. Its format is
+// fixed, and its numbers are those of the file and of ms_print's graph.
 
 #include <regex.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 enum { NAME = 1, PID, PEAK, WHEN = 6, HELD, FILE_WRITTEN = 10, PARTS };
 
-/* The parts of the line, which is all that @text has. */
+/* The parts of the line, which is the whole @text. */
 struct line {
 	char parts[PARTS][128];
 };
@@ -62,12 +62,12 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	const char *peak, *held, *when; /* NULL: any; as patterns: the beginning */
+	const char *peak, *held, *when; /* NULL: any value; for patterns, the beginning */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }
 
-/* 10 * 1008 + 2000 + 2 * 4000 asked for, 13 times 8 of admin; the ten are freed. */
+/* 10 * 1008 + 2000 + 2 * 4000 bytes requested, plus 13 * 8 bytes of admin; the ten blocks are freed. */
 ROW(bytes, "heap_example", { NULL }, "B", "19.71 KB", "9.789 KB", "19.71 KB allocated and freed");
 ROW(milliseconds, "heap_example", { NULL }, "ms", "19.71 KB", "9.789 KB", "");
 ROW(nothing_at_all, "ends", { "return", "0", "0" }, "B", "0 B", "0 B", "0 B allocated and freed");
@@ -104,7 +104,7 @@ TEST_F(line, says)
 	EXPECT_NE(NULL, self->file);
 }
 
-/* The largest of the graph's bytes is the peak of the line. */
+/* The largest size in the graph is the peak of the line. */
 TEST(is_as_ms_print)
 {
 	static const char *const blocks[] = { "1", "900", "1100", "9000", "11000", "1000000" };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// However a process ends, and whatever its profile's unit of time: the peak is what it held at its end, if that
-// was the most. It has its tree, and the time of the end.
+// However a process ends, in every unit of time: what it held at its end is the peak if that was the maximum,
+// with a tree and the time of the end.
 //
-// The program allocates and frees little for a while, so that snapshots are far apart, and then takes 300 MB
-// between two of them.
+// The program first allocates and frees small blocks for a while, so that snapshots are far apart, and then
+// allocates 300 MB between two of them.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 
 FIXTURE(ends) {
 	struct ctl_result result;
-	char *files[2]; /* of the largest peak first */
+	char *files[2]; /* the one with the largest peak first */
 	size_t n;
 };
 
@@ -47,8 +47,8 @@ FIXTURE_TEARDOWN(ends)
 
 FIXTURE_VARIANT(ends) {
 	const char *how;
-	int code; /* as ctl_exit_code() */
-	bool has_stacks; /* the C library has blocks for threads, too */
+	int code; /* as returned by ctl_exit_code() */
+	bool has_stacks; /* the C library allocates blocks for threads, too */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }
@@ -78,7 +78,7 @@ static bool is_child(const char *how)
 	return strncmp(how, "child:", 6) == 0;
 }
 
-/* Takes the files in, that of the child, whose peak is larger, first. */
+/* Reads the files, that of the child, whose peak is larger, first. */
 static void take_files(struct _test_data_ends *self)
 {
 	char name[256];
@@ -112,7 +112,7 @@ static void expect_end(struct __test_metadata *_metadata, struct _test_data_ends
 	EXPECT_TRUE(ctl_is_massif_file(text));
 	EXPECT_GE(peak, BYTES);
 	EXPECT_LE(peak, BYTES + (has_stacks ? 8192 : 0));
-	/* It is the last one, and its tree says who holds what. */
+	/* The peak is the last snapshot, and its tree shows the blocks. */
 	EXPECT_EQ(tree, strstr(text, "heap_tree=peak\n") + strlen("heap_tree="));
 	EXPECT_NE(NULL, strstr(tree, ": 300000000 0x"));
 	EXPECT_NE(NULL, strstr(tree, ": take (ends.c:"));
@@ -120,7 +120,7 @@ static void expect_end(struct __test_metadata *_metadata, struct _test_data_ends
 	EXPECT_NE(NULL, strstr(self->result.err, LINE_PEAK));
 	EXPECT_NE(NULL, strstr(self->result.err, LINE_END));
 	if (strcmp(unit, "--time-unit=ms") == 0) {
-		EXPECT_GE(time, CHURN_MS - 1); /* it begins with the first event */
+		EXPECT_GE(time, CHURN_MS - 1); /* time starts at the first event */
 		EXPECT_LE(time, CHURN_MS * 100);
 	}
 }
@@ -152,7 +152,7 @@ TEST_F_TIMEOUT(ends, as_the_peak, 200)
 	}
 }
 
-/* Who ends it is another, or massif-ctl is told to end, which tells the program. */
+/* Another process ends the program, or massif-ctl receives a signal and forwards it. */
 TEST(by_another)
 {
 	static const struct {
@@ -193,7 +193,7 @@ TEST(by_another)
 	}
 }
 
-/* What was held at the end is no peak: then a tree is there only on demand. */
+/* The memory held at the end is not the peak, so there is a tree only on demand. */
 TEST(with_and_without_a_tree)
 {
 	static const struct {
@@ -203,7 +203,7 @@ TEST(with_and_without_a_tree)
 		{ "--end-snapshot=no", "return", false },	 { "--end-snapshot=yes", "return", true },
 		{ "--end-snapshot=yes", "_exit", true },	 { "--end-snapshot=no", "sigterm", false },
 		{ "--end-snapshot=yes", "child:abort", true },	 { "--end-snapshot=no", "child:abort", false },
-		/* SIGKILL cuts a profile off. */
+		/* With SIGKILL the profile is cut off. */
 		{ "--end-snapshot=no", "sigkill", true },
 	};
 
@@ -212,7 +212,7 @@ TEST(with_and_without_a_tree)
 		char name[256], *text;
 		bool is_detailed;
 
-		/* Of ten blocks that are held the last is freed; the end is below the peak. */
+		/* Of ten blocks, the last is freed; the end is below the peak. */
 		CTL_RUN(&result, "massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1000",
 			rows[i].option, "--massif-out-file=" FILE_PREFIX ".%p", ctl_target("ends"),
 			rows[i].how, "0", "10", "1000", "drop");

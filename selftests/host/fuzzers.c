@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A few seconds of each fuzzer (selftests/fuzz/). `make check' builds them; `make fuzz' lets them run for hours.
+// Runs each fuzzer of selftests/fuzz/ for a few seconds. `make check' builds them; `make fuzz' runs them for
+// hours.
 
 #include <limits.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ FUZZER(ring);
 FUZZER(rules);
 FUZZER(store);
 
-/* What is found stays in the build directory. */
+/* Failing inputs are kept in the build directory. */
 FIXTURE_SETUP(fuzzers)
 {
 	const char *build = getenv("MASSIF_BUILD");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// More stacks, live blocks and addresses than programs have; and what is left of a profile when the
-// session's memory runs out.
+// More stacks, live blocks and addresses than usual programs have, and what remains of a profile when the
+// session's memory is full.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "selftests/lib/heap_session.h"
 #include "selftests/lib/massif_text.h"
 
-#define BYTES 24 /* of each block of the target's */
+#define BYTES 24 /* size of each of the target's blocks */
 
 FIXTURE(limits) {
 	struct heap_session session;
@@ -31,9 +31,9 @@ FIXTURE_TEARDOWN(limits)
 
 FIXTURE_VARIANT(limits) {
 	const char *way, *n;
-	const char *variable; /* that may hold another number, for who has the memory and the time */
-	uint64_t live;	      /* of @n blocks so many hundredths */
-	uint64_t contexts;    /* at least */
+	const char *variable; /* environment variable with another number, for larger machines */
+	uint64_t live;	      /* percentage of the @n blocks that stay live */
+	uint64_t contexts;    /* minimum */
 };
 
 FIXTURE_VARIANT_ADD(limits, stacks) {
@@ -51,7 +51,7 @@ static void hear_requests(struct mf_store *store)
 	store->header->hears_requests = true;
 }
 
-/* Each block is there, in each of the three ways to count them. */
+/* Every block is counted, in each of the three ways. */
 TEST_F_TIMEOUT(limits, nothing_is_lost, 300)
 {
 	const char *n = getenv(variant->variable) ?: variant->n;
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(limits, nothing_is_lost, 300)
 	EXPECT_EQ(0, header->overflow);
 	EXPECT_LE(variant->contexts, header->n_contexts);
 
-	/* The C library has some blocks of its own. */
+	/* The C library allocates some blocks, too. */
 	blocks = strtoull(n, NULL, 10) * variant->live / 100;
 	EXPECT_EQ(blocks, heap_session_count(&self->session, BYTES));
 	sums = heap_session_sum(&self->session);
@@ -113,7 +113,7 @@ static void run_within_limits(struct ctl_result *result, const char *way, const 
 				  way, n, NULL });
 }
 
-/* No byte is lost, only whose it was; and the program does not notice. */
+/* No byte is lost, only its context; the program is not affected. */
 TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 {
 	const uint64_t bytes = 100000 * BYTES;
@@ -134,7 +134,7 @@ TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 	EXPECT_NE(NULL, strstr(self->text, ": allocate (heap_bounds.c:"));
 }
 
-/* Those that were lost are counted, the others go on. */
+/* Lost events are counted, and the others are still accounted. */
 TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 {
 	const char *line;
@@ -151,7 +151,7 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 	ASSERT_EQ(2, sscanf(line, "the profile is incomplete: %lu of %lu allocations", &lost, &all));
 	EXPECT_LT(1000, lost);
 	EXPECT_LT(lost, all);
-	/* 10,000 blocks, 5,000 freed, and what the C library does. */
+	/* 10,000 blocks, 5,000 frees, and events of the C library. */
 	EXPECT_GT(15100, all);
 
 	self->text = ctl_read_file("massif.out.shortage");
@@ -160,9 +160,12 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 	EXPECT_TRUE(massif_text_trees_agree(self->text));
 }
 
-/* Events of a handler that interrupts the shim in the midst of another event wait until that is over: so many of them. */
+/*
+ * The maximum number of events that can wait when a signal handler interrupts the shim in the middle of another
+ * event.
+ */
 #define DEFERRED_MAX   32
-#define DEFERRED_BYTES 1234 /* of each of the handler's blocks */
+#define DEFERRED_BYTES 1234 /* size of the handler's blocks */
 
 FIXTURE(deferred) {
 	struct heap_session session;
@@ -185,7 +188,7 @@ FIXTURE_VARIANT_ADD(deferred, all_that_there_is_room_for) { .n = DEFERRED_MAX };
 FIXTURE_VARIANT_ADD(deferred, one_more) { .n = DEFERRED_MAX + 1 };
 FIXTURE_VARIANT_ADD(deferred, ten_times_as_many) { .n = 10 * DEFERRED_MAX };
 
-/* All of the handler's blocks are there, but for those that are said to be lost: a certain number each time. */
+/* All blocks of the handler are counted, except a fixed number per interruption, which is reported as lost. */
 TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 {
 	char n[16];
@@ -200,7 +203,7 @@ TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 	header = self->session.store.header;
 	lost = header->events_lost;
 	live = heap_session_count(&self->session, DEFERRED_BYTES);
-	/* Whatever the shim did, each time all of them or all but those beyond. */
+	/* In each interruption, all events were counted, or all except those beyond the limit. */
 	EXPECT_EQ(0, (live + lost) % variant->n);
 	EXPECT_LT(50 * variant->n, live + lost);
 	if (beyond) {

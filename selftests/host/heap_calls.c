@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Every way to allocate and to free is seen, with the size that was asked for.
+// All allocation and deallocation functions are intercepted, with the requested size.
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ TEST_F(calls, each_allocates)
 			TH_LOG("size %lu", size);
 		}
 	}
-	/* What was resized is there once. */
+	/* A resized block is counted once. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 80000));
 	EXPECT_EQ(0, heap_session_count(&self->session, 10));
 }
@@ -55,7 +55,7 @@ TEST_F(calls, each_frees)
 	}
 }
 
-/* The C++ library's pool of 72704 bytes is allocated by a constructor that runs before ours. */
+/* The C++ library's pool of 72704 bytes is allocated by a constructor that runs before the shim's. */
 TEST_F(calls, before_our_constructor)
 {
 	ASSERT_TRUE(heap_session_run(&self->session,
@@ -64,8 +64,8 @@ TEST_F(calls, before_our_constructor)
 }
 
 /*
- * Aligned operators new are the library's own: which alignments they refuse, how far they round up, and what
- * new-handlers do. Each block counts once, with the size that was asked for.
+ * The aligned forms of operator new are the library's own: which alignments they refuse, how they round up, and
+ * how they call new-handlers. Each block counts once, with the requested size.
  */
 TEST_F(calls, operators_are_the_librarys_own)
 {
@@ -93,17 +93,17 @@ TEST_F(calls, operators_count_once)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	for (uint64_t size = 70111; size <= 70116; size++)
 		EXPECT_EQ(0, heap_session_count(&self->session, size));
-	/* What the library rounds up to. */
+	/* The library rounds up to this size. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 73728));
 	for (uint64_t size = (1 << 30) + 1; size <= (1 << 30) + 3; size++)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	EXPECT_EQ(0, heap_session_count(&self->session, (1 << 30) + 4096));
-	/* Of the new-handler's own. */
+	/* Allocated by the new-handler. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 90001));
 	EXPECT_EQ(3, heap_session_count(&self->session, 90002));
 }
 
-/* LLVM's library. It has no headers here, and needs none. */
+/* LLVM's C++ library; its headers are not needed. */
 TEST_F(calls, operators_of_another_library)
 {
 	static const char source[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The processes and programs that come of a program, in heap mode: each has the file that it has under
+// The child processes and executed programs of a program in heap mode: each has the same file as under
 // Valgrind's Massif.
 
 #include <ctype.h>
@@ -23,7 +23,7 @@
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
-	char *files[2][FILES_MAX]; /* ours and Valgrind's, comparable, sorted */
+	char *files[2][FILES_MAX]; /* ours and Valgrind's, made comparable and sorted */
 	size_t n[2];
 };
 
@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(children)
 	ctl_remove_files("c.");
 }
 
-/* Addresses differ from run to run. */
+/* Removes addresses, which differ from run to run. */
 static void blank_addresses(char *text)
 {
 	char *to = text;
@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Takes the files that begin with @prefix away. */
+/* Reads and removes the files that begin with @prefix. */
 static size_t take_files(const char *prefix, char *files[FILES_MAX])
 {
 	char name[256];
@@ -83,7 +83,10 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 	return n;
 }
 
-/* The same of Valgrind's, each with the end that c.end.PID has, or its last snapshot; see diff_end.h. */
+/*
+ * The same for Valgrind's files. To each, adds the end recorded in c.end.PID, or takes its last snapshot; see
+ * diff_end.h.
+ */
 static size_t take_their_files(const char *prefix, const char *const *options, char *files[FILES_MAX])
 {
 	char name[256], end_name[256];
@@ -106,7 +109,7 @@ static size_t take_their_files(const char *prefix, const char *const *options, c
 	return n;
 }
 
-/* How often @words stand in @text. */
+/* Returns how often @words occurs in @text. */
 static size_t count(const char *text, const char *words)
 {
 	size_t n = 0;
@@ -116,7 +119,7 @@ static size_t count(const char *text, const char *words)
 	return n;
 }
 
-/* How many of ours have such a line. */
+/* Returns how many of our files contain such a line. */
 static size_t count_lines(const struct _test_data_children *self, const char *line)
 {
 	size_t n = 0;
@@ -129,7 +132,7 @@ static size_t count_lines(const struct _test_data_children *self, const char *li
 	return n;
 }
 
-/* In the child that becomes Valgrind. */
+/* Runs in the child that becomes Valgrind. */
 static void preload_end(void)
 {
 	char path[4096];
@@ -157,7 +160,7 @@ static void run_side(struct _test_data_children *self, int side, const char *tra
 	argv[n++] = "-q";
 	argv[n++] = trace;
 	argv[n++] = "--time-unit=B";
-	/* So that the last snapshot has a tree. */
+	/* Makes the last snapshot have a tree. */
 	argv[n++] = "--detailed-freq=1";
 	argv[n++] = "--massif-out-file=massif.out.%q{SIDE}.%p";
 	while (*args)
@@ -168,7 +171,7 @@ static void run_side(struct _test_data_children *self, int side, const char *tra
 			       take_files("massif.out.ours", self->files[side]);
 }
 
-/* Runs both and holds ours to theirs. */
+/* Runs both and compares the files. */
 static void run_both(struct __test_metadata *_metadata, struct _test_data_children *self,
 		     const char *trace, const char *const *args)
 {
@@ -201,7 +204,7 @@ static void forget_files(struct _test_data_children *self)
 	ctl_result_free(&self->theirs);
 }
 
-/* The lines before the first snapshot. A shell allocates by its environment, which differs. */
+/* Compares the lines before the first snapshot only, because the memory of a shell depends on its environment. */
 static void compare_heads(struct __test_metadata *_metadata, struct _test_data_children *self)
 {
 	ASSERT_EQ(self->n[1], self->n[0]);
@@ -218,7 +221,10 @@ static void compare_heads(struct __test_metadata *_metadata, struct _test_data_c
 
 static char target[4096];
 
-/* From zero, with the same options, in a file of its own; what was there before the exec is gone. */
+/*
+ * A program executed by the program starts a new profile with the same options and its own file; what was
+ * before the exec is discarded.
+ */
 TEST_F_TIMEOUT(children, traced, 120)
 {
 	static const struct {
@@ -242,7 +248,7 @@ TEST_F_TIMEOUT(children, traced, 120)
 	}
 }
 
-/* Whatever environment they are given, and by whichever function. */
+/* With every environment and every exec function. */
 TEST_F_TIMEOUT(children, traced_without_environment, 120)
 {
 	static const char *const ways[] = {
@@ -259,7 +265,7 @@ TEST_F_TIMEOUT(children, traced_without_environment, 120)
 		EXPECT_STREQ("", self->result.err);
 		forget_files(self);
 	}
-	/* They get what they were to get, and nothing else; so where nothing is followed. */
+	/* The programs have exactly the environment they were given, also without --trace-children. */
 	for (size_t i = 0; i < 5; i++) {
 		run_side(self, 0, "--trace-children=no", ARGS(target, ways[i], "/usr/bin/env"));
 		EXPECT_STREQ("A=b\nSIDE=ours\n", self->result.out);
@@ -271,7 +277,7 @@ TEST_F_TIMEOUT(children, traced_without_environment, 120)
 	EXPECT_EQ(2, self->n[0]);
 }
 
-/* What the kernel cannot read is an error, as it is without us, and what it just so can is none. */
+/* An unreadable environment is an error, as without massif, and one that ends at the last readable byte is not. */
 TEST_F(children, misused)
 {
 	static const char *const traces[] = { "--trace-children=no", "--trace-children=yes" };
@@ -285,7 +291,7 @@ TEST_F(children, misused)
 		run_side(self, 0, traces[i], ARGS(target, "misused", "/usr/bin/env"));
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		if (i) {
-			/* Behind our two words. */
+			/* After the two words that the shim adds. */
 			char *words = strstr(self->result.out, "LD_PRELOAD="),
 			     *edge = strstr(self->result.out, "EDGE=1\n");
 
@@ -299,8 +305,8 @@ TEST_F(children, misused)
 }
 
 /*
- * A relative name leads to where massif-ctl is. Massif's leads to where each program was executed: there
- * the files would get into what a git or a make works on.
+ * A relative file name refers to massif-ctl's directory. Massif's refers to the directory of each executed
+ * program, where files would disturb a git or make.
  */
 TEST_F_TIMEOUT(children, traced_elsewhere, 60)
 {
@@ -323,10 +329,7 @@ TEST_F_TIMEOUT(children, traced_elsewhere, 60)
 	rmdir("c.sub");
 }
 
-/*
- * Without the option only the program has a file, and what it executes has the environment that it
- * would have without massif.
- */
+/* Without --trace-children only the program has a file, and programs it executes have their original environment. */
 TEST_F_TIMEOUT(children, not_traced, 60)
 {
 	static const char *const ways[] = { "vfork_exec", "spawn", "fork_exec", "close_exec" };
@@ -345,7 +348,7 @@ TEST_F_TIMEOUT(children, not_traced, 60)
 	EXPECT_STREQ(self->theirs.out, self->result.out);
 }
 
-/* The child goes on with a copy of everything, and both have a file. */
+/* The child continues with a copy of the profile, and both have a file. */
 TEST_F_TIMEOUT(children, forked, 200)
 {
 	static const struct {
@@ -353,7 +356,7 @@ TEST_F_TIMEOUT(children, forked, 200)
 		size_t files;
 	} ways[] = {
 		{ "forked", 2 }, { "forked_twice", 3 },
-		/* Whoever has the first event after it. */
+		/* Both orders: the first event after the fork may be the parent's or the child's. */
 		{ "late", 2 }, { "late_ones", 5 }, { "late_closed", 2 }, { "orphan", 3 },
 		{ "between", 3 },
 	};
@@ -374,8 +377,8 @@ TEST_F_TIMEOUT(children, forked, 200)
 }
 
 /*
- * A new thread's is the first event of a child. Massif counts another size for the thread's table of
- * TLS blocks, which has an entry for the shim here.
+ * The first event of a child is in a new thread. Massif has another size for the thread's table of TLS blocks,
+ * which here contains an entry for the shim.
  */
 TEST_F(children, forked_then_thread)
 {
@@ -389,14 +392,14 @@ TEST_F(children, forked_then_thread)
 	ASSERT_EQ(2, self->n[0]);
 	for (size_t i = 0; i < 2; i++) {
 		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
-		/* Five blocks; in the child three less, and five more. */
+		/* Five blocks; the child frees three and allocates five more. */
 		with_thread += strstr(self->files[0][i], "n1: 3500 0x: change_in_thread") != NULL;
 		with_thread += strstr(self->files[0][i], "n1: 4900 0x: change_in_thread") != NULL;
 	}
 	EXPECT_EQ(3, with_thread);
 }
 
-/* How many sessions' memory massif-ctl has. */
+/* Returns how many sessions massif-ctl has mapped. */
 static size_t count_sessions(pid_t pid)
 {
 	char path[64], name[256];
@@ -425,7 +428,7 @@ static void connect_program(void)
 	dup2(program_out[1], STDOUT_FILENO);
 }
 
-/* As long as nobody allocates, there is one profile. */
+/* Until one of the two allocates, they share one profile. */
 TEST_F(children, copied_late)
 {
 	char letter;
@@ -447,7 +450,10 @@ TEST_F(children, copied_late)
 	EXPECT_EQ(3, take_files("massif.out", self->files[0]));
 }
 
-/* Without %p the last one writes it, and writes it whole; here the first process, and the child beside it. */
+/*
+ * Without %p the last process would overwrite the file; here each has a complete file, the child's next to the
+ * first process's.
+ */
 TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 {
 	static const char *const argv[2][8] = {
@@ -476,7 +482,7 @@ TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 	EXPECT_STREQ(self->files[1][0], self->files[0][0]);
 }
 
-/* Forks while threads allocate, resize and free: nobody waits for ever, and no sum is torn. */
+/* Forks while threads allocate, resize and free: no deadlock, and all sums are consistent. */
 TEST_F_TIMEOUT(children, forked_among_threads, 1000)
 {
 	char name[256], other[300];
@@ -506,7 +512,7 @@ TEST_F_TIMEOUT(children, forked_among_threads, 1000)
 	EXPECT_EQ(201, n);
 }
 
-/* Nothing is said of them, and they have a file. */
+/* With --child-silent-after-fork there are no messages about children, but files. */
 TEST_F(children, silent)
 {
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
@@ -521,7 +527,7 @@ TEST_F(children, silent)
 	EXPECT_NE(NULL, strstr(self->result.err, "malloc(300)"));
 }
 
-/* Which programs there were, and how their commands are told: also those of scripts. */
+/* The commands shown for all programs, including scripts. */
 TEST_F_TIMEOUT(children, script, 120)
 {
 	NEED_VALGRIND();
@@ -544,7 +550,7 @@ TEST_F_TIMEOUT(children, script, 120)
 	compare_heads(_metadata, self);
 }
 
-/* What is left out, and what that starts. */
+/* --trace-children-skip skips a program and everything that it starts. */
 TEST_F_TIMEOUT(children, skipped, 60)
 {
 	static const char *const options[] = { "--trace-children-skip=/none,*/env",
@@ -565,7 +571,7 @@ TEST_F_TIMEOUT(children, skipped, 60)
 	}
 }
 
-/* Also programs whose environment is not that of who executes them. */
+/* Programs executed with an environment of their own. */
 TEST_F_TIMEOUT(children, own_environment, 60)
 {
 	static const char *const scripts[] = {
@@ -582,7 +588,7 @@ TEST_F_TIMEOUT(children, own_environment, 60)
 		EXPECT_EQ(1, count_lines(self, "cmd: /bin/echo in"));
 		forget_files(self);
 	}
-	/* What is asked for stays, and nothing of ours comes where nothing is followed. */
+	/* The environment given is kept, and nothing is added where children are not traced. */
 	run_side(self, 0, "--trace-children=yes",
 		 ARGS("/usr/bin/env", "-i", "LD_PRELOAD=libm.so.6", "A=b", "/usr/bin/env"));
 	EXPECT_NE(NULL, strstr(self->result.out, ":libm.so.6\n"));
@@ -592,7 +598,7 @@ TEST_F_TIMEOUT(children, own_environment, 60)
 	EXPECT_STREQ("A=b\n", self->result.out);
 }
 
-/* Whatever becomes of it, and while the others run on. */
+/* A child is killed while the others run. */
 TEST_F(children, killed)
 {
 	const char *found = NULL;
@@ -612,14 +618,14 @@ TEST_F(children, killed)
 }
 
 /*
- * A forked child, while its parent goes on. One that dies of SIGKILL has no file in Massif: it is held to
- * that of one that dies of another signal.
+ * A forked child is killed while its parent continues. If it dies of SIGKILL, Massif has no file, so compare
+ * with another signal.
  */
 TEST_F_TIMEOUT(children, killed_child, 60)
 {
 	static const struct {
 		const char *ours, *theirs;
-		size_t files; /* theirs */
+		size_t files; /* number of Valgrind's files */
 	} signals[] = { { "15", "15", 2 }, { "9", "9", 1 }, { "9", "6", 2 } };
 
 	NEED_VALGRIND();
@@ -642,7 +648,7 @@ TEST_F_TIMEOUT(children, killed_child, 60)
 	unsetenv("CHILD_SIGNAL");
 }
 
-/* A program into which the shim cannot get runs all the same. */
+/* A static program runs although the shim cannot be loaded. */
 TEST_F(children, static_one)
 {
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
@@ -654,10 +660,10 @@ TEST_F(children, static_one)
 					     "nothing of it; use --pages-as-heap=yes\n"));
 }
 
-/* Each program of that kind is told of once, by whichever function it is executed, and wherever. */
+/* Each such program is reported once, whichever function executes it, and from whichever directory. */
 /*
- * A process that executes one program after another says so before each and joins again a moment later: it is
- * not taken for one that executed a program without the shim, which massif-ctl says of those alone.
+ * A process that executes one program after another announces each exec and joins again shortly after. It must
+ * not be reported as executing a program without the shim.
  */
 TEST_F_TIMEOUT(children, executed_in_turn, 120)
 {
@@ -691,7 +697,7 @@ TEST_F(children, obstacles)
 		EXPECT_EQ(0, count(self->result.err, " is statically linked, "));
 		forget_files(self);
 	}
-	/* Names that are looked for, or are relative. */
+	/* Names searched in PATH, and relative names. */
 	for (size_t i = 0; i < 2; i++) {
 		char command[4200];
 
@@ -704,14 +710,14 @@ TEST_F(children, obstacles)
 		EXPECT_EQ(1, count(self->result.err, "/ctl_static is statically linked, "));
 		forget_files(self);
 	}
-	/* What the options leave out nobody need be told of. */
+	/* Programs skipped by the options are not reported. */
 	run_side(self, 0, "--trace-children=yes",
 		 ARGS("--trace-children-skip=*/ctl_static", target, "spawn", path));
 	EXPECT_EQ(9, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* As it is without us, in all that it says and leaves. */
+/* git behaves as without massif, in its output and its files. */
 TEST_F_TIMEOUT(children, git, 120)
 {
 	static const char script[] =

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit "i", with another counter in the place of instructions, which this machine may not
-// have: the CPU time of each thread in ns, which is as good to see that threads are added up, that
-// time never goes back, and that the program keeps its descriptors. It is one of perf's; or pages that
-// a process of the test gives, which count without the kernel, or for rdpmc, which the program
-// executes then.
+// The time unit "i" with another counter, because this machine may not count instructions: the CPU time of each
+// thread in ns. It shows that threads are added up, that time never goes back, and that the program keeps its
+// descriptors. The counter is one of perf; or pages provided by a process of the test, which count without the
+// kernel, or tell the program to execute rdpmc.
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -59,7 +58,7 @@ static void time_by_cpu(struct mf_store *store)
 	store->header->counter_config = PERF_COUNT_SW_TASK_CLOCK;
 }
 
-/* Two threads in a storm use about as much time as the kernel says of the process. */
+/* Two busy threads use about as much time as the kernel reports for the process. */
 TEST_F(heap_clock, threads_add_up)
 {
 	uint64_t counted, least;
@@ -90,7 +89,7 @@ TEST_F(heap_clock, threads_add_up)
 #define THREADS	 8
 #define OUT	 "counted.out."
 #define MS_NS	 1000000ull
-#define START_NS (400 * MS_NS) /* at most, until the program can execute rdpmc: wall-clock time counts */
+#define START_NS (400 * MS_NS) /* maximum time until the program can execute rdpmc; measured by the wall clock */
 
 FIXTURE(counted) {
 	struct counter_broker *broker;
@@ -130,7 +129,7 @@ FIXTURE_TEARDOWN(counted)
 	ctl_remove_files(OUT);
 }
 
-/* The program's ways are in targets/heap_counted.c. The unit is massif-ctl's choice. */
+/* Runs the target heap_counted with @way. massif-ctl chooses the unit of time. */
 static bool run_counted(FIXTURE_DATA(counted) *self, const char *way, const char *n)
 {
 	self->broker->asked = self->broker->ready = 0;
@@ -142,7 +141,7 @@ static bool run_counted(FIXTURE_DATA(counted) *self, const char *way, const char
 		      &self->cpu_ns, &self->reads, &self->descriptors) == 4;
 }
 
-/* The time of a file's last snapshot, if it is timed by instructions and time never goes back; or 0. */
+/* Returns the time of a file's last snapshot, or 0 if it is not in instructions or goes back. */
 static uint64_t last_time(pid_t process)
 {
 	uint64_t last = 0, time;
@@ -170,7 +169,7 @@ TEST_F(counted, threads_begin_and_end)
 
 	ASSERT_TRUE(run_counted(self, "threads", "8")) TH_LOG("%s%s", self->result.out, self->result.err);
 	EXPECT_EQ(NULL, strstr(self->result.err, "time"));
-	/* massif-ctl's trial, and each thread, the first one too. */
+	/* One by massif-ctl's test, and one by each thread including the first. */
 	EXPECT_EQ(1 + 1 + THREADS, self->broker->asked);
 	EXPECT_EQ(0, self->broker->asked_else);
 	EXPECT_EQ(0, self->descriptors);
@@ -178,12 +177,12 @@ TEST_F(counted, threads_begin_and_end)
 	TH_LOG("%u reads, %lu ns used, the last snapshot at %lu", self->reads, self->cpu_ns, last);
 	EXPECT_LT(self->cpu_ns / 2, last);
 	EXPECT_GT(self->cpu_ns + START_NS, last);
-	/* At each event, if by it at all. */
+	/* rdpmc is executed at each event, or never. */
 	EXPECT_EQ(variant->kind == COUNTER_OF_PAGE, self->reads > 1000);
 	EXPECT_EQ(variant->kind == COUNTER_OF_TIME, self->reads == 0);
 }
 
-/* It goes on from its parent's time, with a counter of its own. */
+/* A forked child continues from its parent's time, with a counter of its own. */
 TEST_F(counted, child_goes_on)
 {
 	uint64_t parent, child = 0;
@@ -226,7 +225,10 @@ TEST_F(counted, executed_program_begins_anew)
 	}
 }
 
-/* As of a user who may have no more descriptors. Time goes on by the others. */
+/*
+ * Like a user without further descriptors: threads that have no counter are reported, and time advances by the
+ * others.
+ */
 TEST_F(counted, threads_without_a_counter_are_told_of)
 {
 	self->broker->error = EMFILE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// --stacks=yes: the depth of stacks at events, as Massif has it at the same moments; what is added up of
-// several stacks, and what does not count.
+// --stacks=yes: stack depths at events equal Massif's at the same moments; which stacks are summed up, and
+// which do not count.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #define SNAPSHOTS_MAX 1000
 #define UNKNOWN	      UINT64_MAX
 
-/* What a thread needs before its first event, and main when it waits for one. */
+/* Upper limit for the frames of a thread before its first event, and of main while it waits for a thread. */
 #define FRAMES_BYTES 4096
 
 struct snapshot {
@@ -60,7 +60,7 @@ static uint64_t number_after(const char *text, const char *name)
 	return found ? strtoull(found + strlen(name), NULL, 10) : UNKNOWN;
 }
 
-/* The snapshots of @name, a file of massif.out's format. Returns their number. */
+/* Reads the snapshots of @name, a massif.out file. Returns their number. */
 static size_t read_snapshots(const char *name, struct snapshot *snapshots)
 {
 	char *text = ctl_read_file(name);
@@ -84,7 +84,7 @@ static size_t read_snapshots(const char *name, struct snapshot *snapshots)
 	return n;
 }
 
-/* Runs the target in @way, with a snapshot for each event. */
+/* Runs the target with @way, with a snapshot for each event. */
 static bool run(FIXTURE_DATA(depth) *self, const char *way, const char *option)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
@@ -98,7 +98,7 @@ static bool run(FIXTURE_DATA(depth) *self, const char *way, const char *option)
 	return self->n && self->n < SNAPSHOTS_MAX;
 }
 
-/* The stacks at mark @i, of the last run. */
+/* Returns the stack bytes at mark @i of the last run. */
 static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 {
 	for (size_t j = 1; j < self->n; j++)
@@ -107,7 +107,7 @@ static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 	return UNKNOWN;
 }
 
-/* The same by a snapshot that the target asked for; its file's name begins with @points. */
+/* The same from a snapshot that the target requested, in a file whose name begins with @points. */
 static uint64_t at_point(const char *points, int i)
 {
 	struct snapshot snapshot = { .stacks = UNKNOWN };
@@ -144,7 +144,7 @@ static void run_theirs(FIXTURE_DATA(depth) *self, const char *way, const char *o
 			SKIP(return, "valgrind is not installed"); \
 	} while (0)
 
-/* On the main stack the figures are equal, to the byte. */
+/* On the main stack the figures are equal to the byte. */
 TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 {
 	NEED_VALGRIND();
@@ -155,7 +155,7 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 		EXPECT_EQ(theirs_at_mark(i), at_mark(self, i)) {
 			TH_LOG("mark %d", i);
 		}
-		/* A look at a running program shows the same. */
+		/* A snapshot requested while the program runs shows the same. */
 		EXPECT_EQ(at_point(OUR_POINTS, i), at_mark(self, i));
 	}
 	EXPECT_LT(10000, at_mark(self, 2));
@@ -165,13 +165,12 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 }
 
 /*
- * Two words that clone(2)'s caller leaves on the new stack, the function and its argument: under Valgrind,
- * which has no clone3(2), the thread takes them from there, and Massif counts that they go, but not
- * that they came.
+ * clone(2)'s caller puts two words on the new stack, the function and its argument. Under Valgrind, which has
+ * no clone3(2), the thread pops them, and Massif counts the pop but not the push.
  */
 #define CLONED_BYTES 16
 
-/* So is the sum of main's, which waits where it last allocated, and a thread's. */
+/* The sum of main's stack, at the depth of its last event, and a thread's stack is equal, too. */
 TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 {
 	NEED_VALGRIND();
@@ -185,16 +184,15 @@ TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 	EXPECT_LT(3000, at_mark(self, 1));
 	EXPECT_LT(10000, at_mark(self, 2) - at_mark(self, 1));
 	EXPECT_LT(100000, at_mark(self, 3) - at_mark(self, 1));
-	/* Its stack is gone with it; of Massif's sum some bytes stay. */
+	/* Its stack ends with the thread; in Massif's sum some bytes remain. */
 	EXPECT_GT(3000, at_mark(self, 5));
 	EXPECT_LT(at_mark(self, 5), theirs_at_mark(5));
 	EXPECT_GT(at_mark(self, 5) + 1000, theirs_at_mark(5));
 }
 
 /*
- * A program that allocates wherever it is deep has Massif's peak, but for what lies below the
- * allocation itself: the frames of Valgrind's malloc and free. (The target is linked with -z now, since
- * the dynamic linker would have a deep one there, once for each function.)
+ * A program that allocates wherever it is deep has Massif's peak, except for the frames of Valgrind's malloc
+ * and free. (The target is linked with -z now, because lazy binding would use a deep stack once per function.)
  */
 TEST_F_TIMEOUT(depth, at_the_peak_is_massifs, 120)
 {
@@ -221,7 +219,7 @@ TEST_F_TIMEOUT(depth, at_the_peak_is_massifs, 120)
 	}
 }
 
-/* What happens between two events is not seen, and Massif sees it. */
+/* What happens between two events is not measured, although Massif sees it. */
 TEST_F_TIMEOUT(depth, between_events_is_not_seen, 120)
 {
 	struct snapshot theirs[SNAPSHOTS_MAX];
@@ -255,7 +253,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 		ctl_target("heap_depth"), "many");
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	snprintf(name, sizeof(name), "d.of.%d", (int)self->result.pid);
-	/* massif-ctl has another number than the program: the larger file is the parent's. */
+	/* The larger file is the parent's. */
 	ASSERT_EQ(2, ctl_find_files("d.of.", name));
 	self->n = read_snapshots(name, self->snapshots);
 	unlink(name);
@@ -279,7 +277,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 	EXPECT_LE(STAYING * STAY_BYTES, together);
 	EXPECT_GT(STAYING * (STAY_BYTES + FRAMES_BYTES), together);
 
-	/* In a forked child there is only the thread that forked. */
+	/* In a forked child, only the thread that forked exists. */
 	memcpy(self->snapshots, children, sizeof(children));
 	self->n = n;
 	ASSERT_NE(UNKNOWN, at_mark(self, 2));
@@ -287,7 +285,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 	EXPECT_LT(0, at_mark(self, 2));
 }
 
-/* Also where that is not the main one. */
+/* The same if another thread than the main one forks. */
 TEST_F(depth, of_a_thread_that_forks)
 {
 	struct snapshot *last;
@@ -303,7 +301,7 @@ TEST_F(depth, of_a_thread_that_forks)
 		unlink(name);
 		ASSERT_LT(1, self->n);
 		last = &self->snapshots[self->n - 1];
-		/* Both have the time before. */
+		/* Both files contain the time before the fork. */
 		EXPECT_LT(200000 + STAY_BYTES, at_mark(self, 1));
 		if (at_mark(self, 2) == UNKNOWN)
 			continue;
@@ -315,7 +313,7 @@ TEST_F(depth, of_a_thread_that_forks)
 	EXPECT_TRUE(found);
 }
 
-/* On another stack than its own a thread's depth is what it was before. */
+/* On a stack other than its own, a thread's depth is unchanged. */
 TEST_F(depth, of_coroutines_does_not_count)
 {
 	static const char *const ways[] = { "main_coroutine", "small_coroutine" };
@@ -329,7 +327,7 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 2));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
-		/* The thread's own counts, as far down as it goes. */
+		/* The thread's own stack counts, down to its deepest frame. */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));
 	}
@@ -353,7 +351,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_STACK, &limit);
 }
 
-/* Deeper than what the kernel keeps free below any main stack. */
+/* Deeper than the gap that the kernel keeps free below a main stack. */
 TEST_F(depth, of_a_stack_that_may_be_large)
 {
 	const char *const words[] = { "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
@@ -371,7 +369,7 @@ TEST_F(depth, of_a_stack_that_may_be_large)
 	EXPECT_GT(HUGE_BYTES + FRAMES_BYTES, at_mark(self, 2));
 }
 
-/* Frames of nearly 64 MiB: 16 end just before 1 GiB below the stack's end, 17 behind. */
+/* Frames of nearly 64 MiB: 16 of them end just before 1 GiB below the stack's start, 17 beyond. */
 TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 {
 	static const unsigned int depths[] = { 16, 17, 160 };
@@ -393,7 +391,7 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 		ctl_result_free(&self->result);
 		text = ctl_read_file("d.ours");
 		ASSERT_NE(NULL, text);
-		/* One tree has the block; its frames go up to main. */
+		/* One tree contains the block; its frames reach main. */
 		for (const char *at = strstr(text, ": 1000000 "); at; at = strstr(at + 1, "go_down (heap_far_stack.c"))
 			frames++;
 		EXPECT_EQ(depths[i] + 1, frames);
@@ -402,7 +400,7 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 	}
 }
 
-/* The stacks decide which moment is the peak. */
+/* The stacks determine which moment is the peak. */
 TEST_F(depth, decides_on_the_peak)
 {
 	const struct snapshot *peak[2] = { NULL };
@@ -431,7 +429,7 @@ TEST_F(depth, decides_on_the_peak)
 	memset(&self->result, 0, sizeof(self->result));
 }
 
-/* The clock of bytes advances by what stacks change, too. */
+/* With --time-unit=B, changes of the stacks advance the time. */
 TEST_F(depth, moves_the_clock)
 {
 	uint64_t before = 0;
@@ -442,14 +440,14 @@ TEST_F(depth, moves_the_clock)
 		int64_t heap = (int64_t)(s->heap + s->extra - last->heap - last->extra);
 		int64_t stacks = (int64_t)(s->stacks - last->stacks);
 
-		/* One or the other: a stack is looked at before its block. */
+		/* One event changes only one of the two: the stack is measured before its block is counted. */
 		EXPECT_TRUE(!heap || !stacks);
 		EXPECT_EQ(before + (uint64_t)llabs(heap + stacks), s->time);
 		before = s->time;
 	}
 }
 
-/* In ms_print's columns the total is the sum of the others. */
+/* ms_print has a column for stacks, and its total is the sum of the others. */
 TEST_F(depth, has_a_column)
 {
 	char program[4096], *slash;
@@ -462,7 +460,7 @@ TEST_F(depth, has_a_column)
 	strcpy(slash + 1, "ms_print");
 	CTL_RUN(&self->result, program, "d.ours");
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
-	/* Without the commas of thousands. */
+	/* Remove the thousands separators. */
 	for (char *from = self->result.out, *to = from;; from++) {
 		if (*from != ',')
 			*to++ = *from;
@@ -486,7 +484,7 @@ TEST_F(depth, has_a_column)
 	EXPECT_LT(rows / 2, with);
 }
 
-/* Stacks alone. As in Massif no snapshot has a tree, not even the peak. */
+/* --heap=no: stacks alone. As in Massif, no snapshot has a tree, not even the peak. */
 TEST_F(depth, without_the_heap)
 {
 	ASSERT_TRUE(run(self, "climb", "--heap=no"));
@@ -528,7 +526,7 @@ TEST_F(depth, not_together_with_pages)
 			     self->result.err);
 		ctl_result_free(&self->result);
 	}
-	/* Without heap there are no pages either. */
+	/* --heap=no overrides --pages-as-heap=yes. */
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--heap=no", "--pages-as-heap=yes",
 		"--stacks=yes", "--massif-out-file=d.ours", "/bin/true");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who comes to a massif-ctl while it profiles: many processes, those who look on, and strangers.
+// Connections to a running massif-ctl: many processes that join, commands that read the profiles, and other
+// users.
 
 #include <signal.h>
 #include <stddef.h>
@@ -39,7 +40,7 @@ FIXTURE_TEARDOWN(door)
 	ctl_remove_files("massif.out");
 }
 
-/* All are there to be looked at while they run. */
+/* All running processes are listed. */
 TEST_F(door, listed)
 {
 	const char *shell, *itself;
@@ -64,7 +65,7 @@ static void limit_softly(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* More processes than massif-ctl could have descriptors for at first; the program's limit stays. */
+/* More processes than the soft limit of descriptors allows; the program's own limit is unchanged. */
 TEST_F_TIMEOUT(door, many, 120)
 {
 #ifdef __SANITIZE_THREAD__
@@ -78,7 +79,7 @@ TEST_F_TIMEOUT(door, many, 120)
 	EXPECT_EQ(41, ctl_find_files("massif.out", NULL));
 }
 
-/* Finds the name at which massif-ctl, which is process @pid, lets processes join. */
+/* Finds the socket at which processes join massif-ctl, process @pid. */
 static bool find_door(pid_t pid, struct sockaddr_un *address, socklen_t *size)
 {
 	FILE *file = fopen("/proc/net/unix", "r");
@@ -112,7 +113,7 @@ static void await_door(struct __test_metadata *_metadata, pid_t pid, struct sock
 	ASSERT_LT(tries, 1000);
 }
 
-/* Who does not know the secret gets nothing, and disturbs nobody. */
+/* A peer without the secret gets nothing and disturbs nobody. */
 TEST_F(door, strangers)
 {
 	static const char *const sent[] = { "", "x", "nioj\0\0\0\0\0\0\0\0\0\0\0\0"
@@ -133,7 +134,7 @@ TEST_F(door, strangers)
 
 		ASSERT_EQ(0, connect(fd, (struct sockaddr *)&address, size));
 		ASSERT_EQ((ssize_t)sizes[i], send(fd, sent[i], sizes[i], MSG_NOSIGNAL));
-		/* Either an answer that is no, or the end. */
+		/* Either an error or end of file. */
 		n = recv(fd, answer, sizeof(answer), 0);
 		EXPECT_TRUE(n <= 0 || ((int *)answer)[1] < 0);
 		close(fd);
@@ -142,7 +143,7 @@ TEST_F(door, strangers)
 	EXPECT_EQ(5, WEXITSTATUS(status));
 }
 
-/* Another user, who connects as often as he can and says nothing. */
+/* Another user, who opens as many connections as possible and sends nothing. */
 static pid_t start_crowd(const struct sockaddr_un *address, socklen_t size)
 {
 	const struct rlimit many = { CROWD + 100, CROWD + 100 };
@@ -169,7 +170,7 @@ static void limit_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 }
 
-/* They find no room for more descriptors than the family needs. */
+/* They cannot take the descriptors that the family needs. */
 TEST_F_TIMEOUT(door, crowd, 120)
 {
 	struct sockaddr_un address;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that nobody here wrote: what they say, leave and end with is the same with and without us, and
-// each of their processes has a profile to its end.
+// Real programs: their output, files and status are the same with and without massif, and each of their
+// processes has a complete profile.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 	"GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b "            \
 	"GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000'\n"
 
-/* How long something took. */
+/* Removes durations from the output. */
 #define NO_TIMES " 2>&1 | sed -E 's/[0-9.]+(ms|s)\\b/TIME/g'"
 
 FIXTURE(foreign)
@@ -44,15 +44,16 @@ FIXTURE_TEARDOWN(foreign)
 }
 
 /*
- * In scripts $M is nothing, or massif-ctl with its options and a blank; they run in an empty directory.
- * What varies from run to run anyway is taken out of what they say. Programs that must be there have
- * their whole path, since there may be others of their names.
+ * In the scripts, $M is empty or massif-ctl with its options and a blank; they run in an empty directory.
+ * Output that varies anyway is removed. Programs that must exist are given by their full path, since there may
+ * be others with the same name.
  */
 FIXTURE_VARIANT(foreign)
 {
-	const char *program, *package; /* or a file of the build directory, and what puts it there */
+	/* the program, or a file of the build directory; and the package that contains it */
+	const char *program, *package;
 	const char *script;
-	const char *cmd; /* of at least @files profiles: what their command begins with */
+	const char *cmd; /* beginning of the command of at least @files profiles */
 	size_t files;
 	bool follows; /* --trace-children=yes */
 };
@@ -64,7 +65,7 @@ FIXTURE_VARIANT_ADD(foreign, python3_json)
 	.cmd = "/usr/bin/python3 -m unittest test.test_json", .files = 1,
 };
 
-/* Their tests of the module, which no package of Debian's has: out of the source. */
+/* Python's tests of sqlite3, from its source, because no Debian package contains them. */
 FIXTURE_VARIANT_ADD(foreign, python3_sqlite3_tests)
 {
 	.program = "python/test_sqlite3/__init__.py", .package = "selftests/tools/fetch-python-tests.sh",
@@ -99,7 +100,7 @@ FIXTURE_VARIANT_ADD(foreign, python3_sqlite3)
 	.cmd = "/usr/bin/python3 s.py", .files = 1,
 };
 
-/* Their own tests of fork: handlers, threads, locks that are held. */
+/* Python's own tests of fork: handlers, threads, held locks. */
 FIXTURE_VARIANT_ADD(foreign, python3_fork)
 {
 	.program = "/usr/lib/python3.11/test/test_fork1.py", .package = "libpython3.11-testsuite",
@@ -127,7 +128,7 @@ FIXTURE_VARIANT_ADD(foreign, perl)
 	.cmd = "/usr/bin/perl s.pl", .files = 6,
 };
 
-/* Written by perl's authors: its documentation as manual pages. */
+/* A real perl program: converts perl's documentation to manual pages. */
 FIXTURE_VARIANT_ADD(foreign, perl_pod)
 {
 	.program = "/usr/bin/pod2man", .package = "perl",
@@ -161,7 +162,7 @@ FIXTURE_VARIANT_ADD(foreign, cc1)
 	.cmd = "/", .files = 2,
 };
 
-/* The compiler, the assembler and the linker, which it starts by vfork. */
+/* The compiler, assembler and linker, started with vfork. */
 FIXTURE_VARIANT_ADD(foreign, gcc)
 {
 	.program = "/usr/bin/gcc", .package = "gcc",
@@ -181,7 +182,7 @@ FIXTURE_VARIANT_ADD(foreign, xmllint)
 	.cmd = "xmllint ", .files = 5,
 };
 
-/* A save forks; the server goes on. */
+/* A save forks; the server continues. */
 FIXTURE_VARIANT_ADD(foreign, redis)
 {
 	.program = "/usr/bin/redis-server", .package = "redis-server",
@@ -197,7 +198,7 @@ FIXTURE_VARIANT_ADD(foreign, redis)
 	.cmd = "redis-server ", .files = 3,
 };
 
-/* A master, and workers that it forks. They are told to end while they serve. */
+/* A master and workers that it forks. They are ended while they serve requests. */
 FIXTURE_VARIANT_ADD(foreign, nginx)
 {
 	.program = "/usr/sbin/nginx", .package = "nginx-light",
@@ -219,7 +220,7 @@ FIXTURE_VARIANT_ADD(foreign, nginx)
 	.cmd = "nginx ", .files = 5,
 };
 
-/* Go's own heap is not malloc's, but what it does through cgo is. */
+/* Go's own heap does not use malloc, but cgo does. */
 FIXTURE_VARIANT_ADD(foreign, go_with_cgo)
 {
 	.program = "/usr/bin/gocryptfs", .package = "gocryptfs",
@@ -254,7 +255,7 @@ FIXTURE_VARIANT_ADD(foreign, xz_threads)
 	.cmd = "xz ", .files = 2,
 };
 
-/* A shell with pipelines, subshells and traps, and all that it starts. */
+/* A shell with pipelines, subshells and traps, and the programs it starts. */
 FIXTURE_VARIANT_ADD(foreign, bash)
 {
 	.program = "/bin/bash", .package = "bash",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where a shim could hurt: small stacks, libraries that come and go, little address space.
+// Situations in which a shim could do harm: small stacks, libraries that come and go, little address space.
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ TEST_F(hazards, smallest_stacks)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* Each library's blocks stand under its own function, also when both lay at the same address. */
+/* Each library's blocks are shown under its own function, even if both were mapped at the same address. */
 TEST_F(hazards, another_library_at_the_same_place)
 {
 	char first[64] = "", second[64] = "";
@@ -55,7 +55,7 @@ TEST_F(hazards, another_library_at_the_same_place)
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	sscanf(self->result.out, "%63s %63s", first, second);
-	/* Or the test shows nothing. */
+	/* The premise of the test. */
 	EXPECT_STREQ(first, second);
 
 	self->text = ctl_read_file("massif.out.hazards");
@@ -70,7 +70,7 @@ TEST_F(hazards, another_library_at_the_same_place)
 	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
 }
 
-/* What was code of no object, and known again by the words on the stack, may be a library's function. */
+/* Code without an object, recognised by words on the stack, may later be replaced by a library. */
 TEST_F(hazards, a_library_in_the_place_of_made_code)
 {
 	const char *peak;
@@ -78,7 +78,7 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	RUN(self, NULL, ctl_target("heap_made_code"), self->paths[1]);
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
-	/* Or the test shows nothing. */
+	/* The premise of the test. */
 	EXPECT_STREQ("fine\n", self->result.out);
 
 	self->text = ctl_read_file("massif.out.hazards");
@@ -89,7 +89,7 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	EXPECT_NE(NULL, strstr(peak, "allocate_in_a"));
 }
 
-/* Without unwind tables the frame pointer is all that there is to go by, and it may lead anywhere. */
+/* Without unwind tables only the frame pointer can be followed, and it may contain anything. */
 TEST_F(hazards, frame_pointers_that_are_none)
 {
 	RUN(self, NULL, ctl_target("heap_guess"));
@@ -101,14 +101,14 @@ TEST_F(hazards, frame_pointers_that_are_none)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* Unwind information may be wrong. Then the stack ends there, and no memory is read that is not there. */
+/* Wrong unwind tables: the stack ends there, and no unmapped memory is read. */
 TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 {
 	static const char *const cases[] = {
 		"fp", "sp", "stored", "link", "saved", "register", "moved", "value", "other", "loop", "growth",
 		"quotient", "nothing", "unknown",
 	};
-	/* The others have libunwind itself crash, or never end. */
+	/* With the other cases libunwind itself crashes or loops. */
 	const size_t verifiable = 6;
 	char frame[32];
 
@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 			ASSERT_NE(NULL, self->text);
 			snprintf(frame, sizeof(frame), ": by_%s (", cases[i]);
 			EXPECT_NE(NULL, strstr(self->text, frame));
-			/* What it has allocated, less what peaks may be off by. */
+			/* The bytes allocated, less the inaccuracy of peaks. */
 			EXPECT_LE(2574000, massif_text_peak(self->text));
 			free(self->text);
 			self->text = NULL;
@@ -137,7 +137,7 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 	}
 }
 
-/* And words beside them may be none to return to: they are no frames, and the stack does not end there. */
+/* Words next to frame links may not be return addresses: they are skipped, and the stack continues. */
 TEST_F(hazards, links_that_are_no_frames)
 {
 	const char *peak, *unknown;
@@ -150,7 +150,7 @@ TEST_F(hazards, links_that_are_no_frames)
 	peak = strstr(self->text, "heap_tree=peak");
 	ASSERT_NE(NULL, peak);
 	EXPECT_NE(NULL, strstr(peak, "n1: 1000000 0x"));
-	/* The made code is the only frame without a name. */
+	/* The generated code is the only frame without a name. */
 	unknown = strstr(peak, ": ???\n");
 	ASSERT_NE(NULL, unknown);
 	EXPECT_EQ(NULL, strstr(unknown + 1, ": ???\n"));
@@ -159,7 +159,7 @@ TEST_F(hazards, links_that_are_no_frames)
 	EXPECT_NE(NULL, strstr(unknown, ": main (heap_links.c:"));
 }
 
-/* They are about what the program does. */
+/* Restrictions of system calls concern what the program does. */
 TEST_F(hazards, system_calls_of_its_own)
 {
 	for (int i = 0; i < 2; i++) {
@@ -172,7 +172,7 @@ TEST_F(hazards, system_calls_of_its_own)
 	}
 }
 
-/* What one allocator gave, only that one may be given back. */
+/* A block must be freed by the allocator that it came from. */
 TEST_F(hazards, a_malloc_of_its_own)
 {
 	RUN(self, NULL, ctl_target("heap_own_malloc"));
@@ -197,7 +197,7 @@ TEST_F(hazards, little_address_space)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
-/* Files of at most some size: the session's memory is one, to the kernel. */
+/* Limits the size of files; for the kernel, the session's memory is a file. */
 static void limit_file_size(void)
 {
 	const struct rlimit limit = { 1u << 30, 1u << 30 };
@@ -215,7 +215,7 @@ TEST_F(hazards, little_file_size)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
-/* Wherever it interrupts the program, the children go on from there; some without a profile. */
+/* A fork in a signal handler, wherever that interrupts the program: the children continue, some without a profile. */
 TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 {
 	RUN(self, NULL, ctl_target("heap_fork_handler"));
@@ -227,7 +227,7 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* The same while the parent goes on, too, and both change what they know of their stacks. */
+/* The same while the parent continues, and both change their unwinder's state. */
 TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
 {
 	RUN(self, NULL, ctl_target("heap_fork_handler"), "at_once");
@@ -239,12 +239,12 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* It can have no profile, which is said; and its blocks are none of its parent's. */
+/* A child without descriptors has no profile, which is reported; its blocks are not counted for its parent. */
 TEST_F(hazards, child_without_descriptors)
 {
 	char script[4000];
 
-	/* Of which the message has the beginning. */
+	/* The message contains the beginning of it. */
 	memset(script, 'x', sizeof(script));
 	memcpy(script, "\n\033[1m", 5);
 	script[sizeof(script) - 1] = '\0';

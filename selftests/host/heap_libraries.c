@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// However many libraries are loaded, at once or one after another: all bytes stand under the right names.
+// However many libraries are loaded, at once or one after another: all bytes have the right names.
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ FIXTURE_TEARDOWN(libraries)
 	free(self->text);
 }
 
-/* The peak of a run of @target; NULL if the run or the file is not right. @before: see ctl_run(). */
+/* Returns the peak of a run of @target; NULL if the run or the file is wrong. @before: see ctl_run(). */
 static const char *profile(struct _test_data_libraries *self, void (*before)(void), const char *target,
 			   const char *const *arguments)
 {
@@ -46,7 +46,7 @@ static const char *profile(struct _test_data_libraries *self, void (*before)(voi
 	return strstr(self->text, "heap_tree=peak");
 }
 
-/* The sum over the lines of @text for the function @name, and how many lines those are. */
+/* Returns the sum over the lines of @text for function @name; *@lines is their number. */
 static unsigned long bytes_of(const char *text, const char *name, unsigned int *lines)
 {
 	unsigned long bytes = 0;
@@ -65,7 +65,7 @@ static unsigned long bytes_of(const char *text, const char *name, unsigned int *
 	return bytes;
 }
 
-/* The limit was 16,384, with each time counted that a library was loaded. */
+/* The former limit was 16,384, counting every load of a library. */
 TEST_F_TIMEOUT(libraries, one_after_another, 600)
 {
 	static const char *const times[] = { "1", "16384", "16385", "163840" };
@@ -94,7 +94,7 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_AS, &limit);
 }
 
-/* A library that is loaded again where it was is the object that it was: the smallest table is enough. */
+/* A library loaded again at the same address is the same object, so the smallest table suffices. */
 TEST_F(libraries, the_same_again)
 {
 	const char *peak = profile(self, limit_address_space, ctl_target("heap_reload"),
@@ -108,7 +108,10 @@ TEST_F(libraries, the_same_again)
 	EXPECT_EQ(NULL, strstr(peak, "???"));
 }
 
-/* What is looked for in the code of each is found: its rules are kept for 256, and 512 with requests are known again. */
+/*
+ * Code of each library is searched: unwind rules are kept for 256 libraries, and 512 with requests are
+ * recognised again.
+ */
 TEST_F_TIMEOUT(libraries, at_once, 600)
 {
 	static const char *const times[] = { "256", "257", "512", "513", "1025", "2560", "5120" };
@@ -130,7 +133,7 @@ TEST_F_TIMEOUT(libraries, at_once, 600)
 	}
 }
 
-/* The lines of @text that are for @name and have a line for @caller below. */
+/* Returns the number of lines of @text for @name with a line for @caller below. */
 static unsigned long lines_below(const char *text, const char *name, const char *caller)
 {
 	unsigned long lines = 0;
@@ -143,7 +146,7 @@ static unsigned long lines_below(const char *text, const char *name, const char 
 	return lines;
 }
 
-/* The rules of each are found where its file says; there was room for 64. */
+/* Libraries without an index of their unwind rules are searched in the file; the former limit was 64. */
 TEST_F_TIMEOUT(libraries, without_an_index, 600)
 {
 	static const char *const times[] = { "64", "65", "640" };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that are limited, where the session takes what they have not: address space, data, and memory
-// that they lock.
+// Programs with limits that the session also uses up: address space, data, and locked memory.
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static void compare(struct __test_metadata *_metadata, struct _test_data_limits 
 	}
 }
 
-/* It has as much as it wanted, and what it executes finds the limit that it set. */
+/* The program gets as much as it asks for, and programs it executes see the limit it set. */
 TEST_F(limits, of_its_own)
 {
 	run_both(self, NULL, "--trace-children=no", "address_space");
@@ -75,7 +74,7 @@ TEST_F(limits, of_what_it_spawns)
 	compare(_metadata, self);
 }
 
-/* There, profiles are as small as the limit. */
+/* In executed programs, the profile is sized for the limit. */
 TEST_F(limits, of_what_it_executes)
 {
 	run_both(self, NULL, "--trace-children=yes", "address_space");
@@ -83,7 +82,7 @@ TEST_F(limits, of_what_it_executes)
 	compare(_metadata, self);
 }
 
-/* So that the session, if it were locked, did not take all that there is. */
+/* With this limit, locking the whole session would use up all address space. */
 static void limit_address_space(void)
 {
 	const struct rlimit limit = { 2u << 30, 2u << 30 }, lock = { RLIM_INFINITY, RLIM_INFINITY };
@@ -92,7 +91,7 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_MEMLOCK, &lock);
 }
 
-/* The session would be filled with pages, all of it. */
+/* mlockall() must not fill the whole session with pages. */
 TEST_F(limits, locked_memory)
 {
 	run_both(self, limit_address_space, "--trace-children=no", "locked");
@@ -105,7 +104,7 @@ FIXTURE(room) {
 	struct ctl_result alone, result;
 };
 
-/* Who sets the limit. Where the hard limit is higher, the shim raises the soft one. */
+/* Who sets the limit. If the hard limit is higher, the shim raises the soft limit. */
 enum who {
 	PROGRAM,
 	PARENT_SOFT,
@@ -115,7 +114,7 @@ enum who {
 FIXTURE_VARIANT(room) {
 	const char *resource, *threads, *mib;
 	enum who who;
-	unsigned int less; /* KiB that a limit which cannot be raised leaves the program less */
+	unsigned int less; /* KiB that are missing in the program if the limit cannot be raised */
 };
 
 FIXTURE_VARIANT_ADD(room, of_addresses) { "as", "0", "64" };
@@ -123,7 +122,7 @@ FIXTURE_VARIANT_ADD(room, of_addresses_64_threads) { "as", "64", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_65_threads) { "as", "65", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_640_threads) { "as", "640", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_of_its_parents) { "as", "65", "512", PARENT_SOFT };
-/* Half of it is the session's, or a quarter. */
+/* The session takes half of it, or a quarter. */
 FIXTURE_VARIANT_ADD(room, of_many_addresses_that_cannot_be_raised) { "as", "65", "4096", PARENT, 1024 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_addresses_that_cannot_be_raised) { "as", "65", "1024", PARENT, 512 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_data) { "data", "0", "64" };
@@ -164,7 +163,7 @@ static void limit_child(void)
 	setrlimit(resource_of_parent, &limit);
 }
 
-/* The program has as much as alone, within 1 %, and reads the same limits. */
+/* The program can use as much as without massif, within 1 %, and reads the same limits. */
 TEST_F_TIMEOUT(room, is_what_it_is_alone, 60)
 {
 	const char *target = ctl_target("heap_limits");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Names that are kept for the next run of heap mode: what is written is the same with and without them, byte
-// for byte. What symbols_namefile shows of the files themselves is not repeated here.
+// Symbol names cached for later runs of heap mode: the profile is the same with and without them, byte for
+// byte. symbols_namefile tests the files themselves.
 
 #include <dirent.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(names)
 	clear();
 }
 
-/* Addresses are part of the file. */
+/* Disables address randomisation, because the file contains addresses. */
 static void stay_in_place(void)
 {
 	personality(ADDR_NO_RANDOMIZE);
@@ -59,13 +59,13 @@ struct program {
 	const char *target, *argument;
 };
 
-/* Inlined calls, C++ and its operators, no symbols. */
+/* Inlined calls, C++ with operators, no symbols. */
 static const struct program programs[] = {
 	{ "heap_map", NULL },	 { "diff_frames", "inlined" }, { "diff_frames", "callbacks" },
 	{ "diff_new", "names" }, { "diff_new", "containers" }, { "diff_stripped", NULL },
 };
 
-/* The text of the file that a run of @program leaves, without the lines that have the command. */
+/* Returns the text of the file of a run of @program, without the lines that contain the command. */
 static char *profile(struct ctl_result *result, const struct program *program, const char *cache,
 		     const char *option)
 {
@@ -94,7 +94,7 @@ static int files(const char *kind)
 	return n;
 }
 
-/* Each begins with what the ones before have left. */
+/* Each run uses what the previous ones have cached. */
 static const struct {
 	const char *option;
 	bool keeps;
@@ -121,12 +121,12 @@ TEST_F_TIMEOUT(names, same_file, SECONDS)
 			}
 			cold = profile(&self->result, &programs[i], "--unwind-cache=yes", option);
 			warm = profile(&self->result, &programs[i], "--unwind-cache=yes", option);
-			/* They differ in how they were called, and in nothing else. */
+			/* The files differ in the command only. */
 			ASSERT_TRUE(without && cold && warm);
 			EXPECT_STREQ(strstr(without, "\ntime_unit"), strstr(cold, "\ntime_unit"));
 			EXPECT_STREQ(cold, warm);
 		}
-		/* The program's own at least, where it has debug information. */
+		/* At least the program's own names, if it has debug information. */
 		if (strcmp(programs[i].target, "diff_stripped") != 0)
 			EXPECT_LE(1, files(".names"));
 	}
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(names, kept_or_not, SECONDS)
 	}
 }
 
-/* A directory that nothing can be written to, and one that there cannot be: nobody hears of it. */
+/* A directory that cannot be written, and one that cannot exist: there is no message. */
 TEST_F_TIMEOUT(names, no_place, SECONDS)
 {
 	static const struct program program = { "diff_frames", "inlined" };
@@ -168,7 +168,7 @@ TEST_F_TIMEOUT(names, no_place, SECONDS)
 	EXPECT_EQ(0, files(".names"));
 }
 
-/* Each of the processes has a file, and what all of them asked for is kept at the end, once. */
+/* Each process has a file, and the names of all are cached once at the end. */
 TEST_F_TIMEOUT(names, of_children, SECONDS)
 {
 	const char *shell = "for i in 1 2 3; do (exit 0); done";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks go on through code of an object for which its .eh_frame_hdr, if it has one, has no entry: by frame pointers.
+// Stacks are continued through code of an object without unwind rules, by frame pointers, whether or not it has
+// an .eh_frame_hdr.
 
 #include <elf.h>
 #include <inttypes.h>
@@ -20,26 +21,26 @@ FIXTURE(no_rules) {
 };
 
 FIXTURE_VARIANT(no_rules) {
-	uint32_t entries; /* of the table of .eh_frame_hdr, or: */
+	uint32_t entries; /* entries in the table of .eh_frame_hdr, or: */
 	bool no_table;
 };
 
-/* The library as it is: its only FDE describes the code behind the functions that allocate. */
+/* The unchanged library: its only FDE describes code after the functions that allocate. */
 FIXTURE_VARIANT_ADD(no_rules, before_the_first_entry) {
 	.entries = 1,
 };
 
-/* As lld writes .eh_frame_hdr when no code has an FDE. */
+/* As written by lld if no code has an FDE. */
 FIXTURE_VARIANT_ADD(no_rules, empty_table) {
 	.entries = 0,
 };
 
-/* No table, as after -Wl,--no-eh-frame-hdr: the rules are searched from the first on. */
+/* No table, as with -Wl,--no-eh-frame-hdr: the rules are searched sequentially. */
 FIXTURE_VARIANT_ADD(no_rules, no_table) {
 	.no_table = true,
 };
 
-/* Writes the library to COPY, with @entries in its table, or without table. Returns whether it had one before. */
+/* Writes the library to COPY, with @entries in its table, or with no table. Returns whether it had a table. */
 static bool copy_library(uint32_t entries, bool no_table)
 {
 	static _Alignas(16) char bytes[1 << 17];
@@ -50,7 +51,7 @@ static bool copy_library(uint32_t entries, bool no_table)
 	bool found = false;
 
 	for (int i = 0; size > sizeof(*head) && size < sizeof(bytes) && i < head->e_phnum; i++) {
-		/* Behind four bytes of encodings and the address of .eh_frame. */
+		/* After four bytes of encodings and the address of .eh_frame. */
 		uint32_t *count = (uint32_t *)(void *)(bytes + segments[i].p_offset + 8);
 
 		if (segments[i].p_type != PT_GNU_EH_FRAME)
@@ -84,7 +85,7 @@ FIXTURE_TEARDOWN(no_rules)
 	free(self->text);
 }
 
-/* The second run has what the first one added to the cache of unwind rows. */
+/* The second run uses the unwind rows cached by the first. */
 TEST_F(no_rules, stack_is_complete)
 {
 	static const char *const frames[] = {
@@ -113,7 +114,7 @@ TEST_F(no_rules, stack_is_complete)
 		for (size_t j = 0; at && j < sizeof(frames) / sizeof(frames[0]); j++) {
 			const char *newline = strchr(at, '\n'), *found = strstr(at, frames[j]);
 
-			/* Each on the line after that of its callee. */
+			/* Each function is on the line after its callee. */
 			EXPECT_TRUE(found && newline && (!j || found < strchr(newline + 1, '\n'))) {
 				TH_LOG("%s", frames[j]);
 			}

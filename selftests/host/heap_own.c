@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs with allocation functions of their own: these run as ever, and what cannot be seen is said.
+// Programs that define allocation functions themselves: they run as usual, and what cannot be intercepted is
+// reported.
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ FIXTURE_TEARDOWN(own)
 
 #define READ(self) ((self)->text = ctl_read_file("massif.out.own"))
 
-/* Whoever counts its own calls counts the same. */
+/* A program that counts its own calls prints the same counts as without massif. */
 static void runs_as_alone(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self,
 			  const char *target)
 {
@@ -53,7 +54,7 @@ TEST_F(own, malloc_runs)
 	runs_as_alone(_metadata, self, "own_malloc");
 }
 
-/* What is inlined cannot be seen; nor replaced: Massif's own blocks have no such header. */
+/* Inlined calls cannot be seen or replaced; blocks of Massif's own malloc have no such header. */
 TEST_F(own, malloc_runs_inlined)
 {
 	runs_as_alone(_metadata, self, "own_malloc_fast");
@@ -69,7 +70,7 @@ TEST_F(own, new_runs)
 	runs_as_alone(_metadata, self, "own_new");
 }
 
-/* One that is not to be counted runs, too, with the C++ library's operators before it and behind. */
+/* An operator that is excluded still runs, between calls of the C++ library's operators. */
 TEST_F(own, new_that_is_left_alone_runs)
 {
 	CTL_RUN(&self->alone, ctl_target("own_new"));
@@ -85,7 +86,7 @@ TEST_F(own, new_throws)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
-	/* What comes after the exception counts as ever. */
+	/* Events after the exception are counted as usual. */
 	EXPECT_NE(NULL, strstr(self->text, "std::__cxx11::basic_string"));
 }
 
@@ -98,19 +99,22 @@ static unsigned int count(const char *text, const char *what)
 	return n;
 }
 
-/* With no functions but operators no hook stands before malloc(), and what an operator allocates counts once. */
+/*
+ * If a program defines only operators, malloc() gets no hook of its own there, and memory that an operator
+ * allocates counts once.
+ */
 TEST_F(own, malloc_below_new_has_no_hook)
 {
 	RUN(self, "--peak-inaccuracy=0", "--heap-admin=0", ctl_target("own_direct"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("direct\n", self->result.out);
 	ASSERT_NE(NULL, READ(self));
-	/* Beside what the C library allocates for itself: the buffer of a file and more. */
+	/* The C library also allocates the buffer of a file and more. */
 	EXPECT_LT(300300, massif_text_peak(self->text));
 	EXPECT_GT(400000, massif_text_peak(self->text));
 }
 
-/* A trace has the operator's line and none of what it calls. */
+/* --trace-malloc prints the operator's call and not the calls made by it. */
 TEST_F(own, malloc_below_new_is_not_traced)
 {
 	RUN(self, "--trace-malloc=yes", ctl_target("own_direct"));
@@ -121,10 +125,10 @@ TEST_F(own, malloc_below_new_is_not_traced)
 	EXPECT_EQ(100, count(self->result.err, " malloc(2002)"));
 }
 
-/* What it does after malloc and realloc were left by longjmp: twice 100 blocks of 1000 bytes. */
+/* malloc and realloc were left by longjmp, and afterwards 100 blocks of 1000 bytes were allocated twice. */
 TEST_F(own, malloc_that_is_left_by_longjmp)
 {
-	/* The child has a file of its own, of the same name and its number. */
+	/* The child has a file of its own, with its pid in the name. */
 	RUN(self, ctl_target("own_left"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: 'massif.out.own' is kept for the "));
@@ -134,7 +138,10 @@ TEST_F(own, malloc_that_is_left_by_longjmp)
 	EXPECT_GT(210000, massif_text_peak(self->text));
 }
 
-/* What was loaded so has the C library's; what the C library itself loads after it, the program's. */
+/*
+ * A library loaded with RTLD_DEEPBIND uses the C library's functions; what the C library loads later uses the
+ * program's.
+ */
 TEST_F(own, library_after_one_with_deepbind)
 {
 	RUN(self, ctl_target("own_deep"));
@@ -153,19 +160,19 @@ TEST_F(own, what_cannot_be_moved_is_told)
 						 "first instructions cannot be moved)"));
 }
 
-/* A function that is only a jump to one that is taken over needs no other jump: nothing is said of it. */
+/* A function that only jumps to an intercepted one needs no patch, and nothing is reported about it. */
 TEST_F(own, jumps_to_what_is_taken_over)
 {
 	RUN(self, "--peak-inaccuracy=0.0", ctl_target("own_linked_jumps"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
-	/* Nine that are kept, and one of the others, whichever operator frees it; or ten. */
+	/* Nine blocks that are kept and one other, whichever operator frees it; or ten. */
 	EXPECT_LE(9 * 70005 + 70001, massif_text_peak(self->text));
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
 }
 
-/* Its blocks go back to it; calls of it that do not pass through us are not seen. */
+/* A function chosen by IFUNC: its blocks are freed by it, and calls that bypass the shim are not seen. */
 TEST_F(own, chosen_when_loaded_is_told)
 {
 	RUN(self, ctl_target("own_linked_chosen"));
@@ -177,7 +184,7 @@ TEST_F(own, chosen_when_loaded_is_told)
 	EXPECT_LT(5000, massif_text_peak(self->text));
 }
 
-/* A library that is loaded again has its own code again: its constructor's 4444 bytes are there twice. */
+/* A library loaded again has unpatched code again: its constructor's 4444 bytes are counted twice. */
 TEST_F(own, library_loaded_again)
 {
 	const char *last, *first;
@@ -190,19 +197,19 @@ TEST_F(own, library_loaded_again)
 	for (const char *next = last; next; next = strstr(next + 1, "\nsnapshot="))
 		last = next;
 	ASSERT_NE(NULL, last);
-	/* At one place, or at two. */
+	/* At one call site, or at two. */
 	first = strstr(last, ": 4444 ");
 	EXPECT_TRUE(strstr(last, ": 8888 ") || (first && strstr(first + 1, ": 4444 ")));
 }
 
-/* It is asked itself. */
+/* jemalloc itself reports the sizes of its blocks. */
 TEST_F(own, real_capacities_of_jemalloc)
 {
 	RUN(self, "--heap-extra=real", ctl_target("own_jemalloc"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
-	/* Its first block is libstdc++'s, of 72,704 bytes, for which it takes 80 KiB. */
+	/* Its first block is libstdc++'s pool of 72,704 bytes, for which it uses 80 KiB. */
 	EXPECT_NE(NULL, strstr(self->text, "mem_heap_B=72704\nmem_heap_extra_B=9216\n"));
 }
 
@@ -213,7 +220,7 @@ TEST_F(own, real_capacities_of_one_that_does_not_tell)
 	EXPECT_NE(NULL, strstr(self->result.err, "extra bytes are modelled"));
 }
 
-/* A library's reallocarray is no allocator: the C library tells what its blocks take. */
+/* A library that defines only reallocarray is no allocator: the C library reports the sizes of its blocks. */
 TEST_F(own, real_capacities_beside_a_reallocarray)
 {
 	RUN(self, "--heap-extra=real", ctl_target("own_linked_others"));
@@ -231,7 +238,7 @@ TEST_F(own, static_pie_is_told)
 						 "it; use --pages-as-heap=yes"));
 }
 
-/* Another C library: built here, since not every machine has the compiler. */
+/* musl, another C library: built here, since the compiler for it may be missing. */
 TEST_F(own, musl_is_told)
 {
 	static const char source[] = "#include <stdlib.h>\n"
@@ -248,7 +255,7 @@ TEST_F(own, musl_is_told)
 	ctl_remove_files("own_musl");
 }
 
-/* With a C library of its own. */
+/* A namespace with its own C library. */
 TEST_F(own, namespace_is_told_of)
 {
 	RUN(self, ctl_target("own_plugin"), "m", "libown_none.so");
@@ -258,7 +265,7 @@ TEST_F(own, namespace_is_told_of)
 		     self->result.err);
 }
 
-/* A breakpoint of gdb's stands where the jump would. */
+/* gdb has a breakpoint where the patch would be. */
 TEST_F_TIMEOUT(own, debugger_is_told_of, 120)
 {
 	if (access("/usr/bin/gdb", X_OK))

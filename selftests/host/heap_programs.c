@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Heap mode on real programs: they do what they do without us, and the peak is Massif's.
+// Heap mode on real programs: they behave as without massif, and the peak is Massif's.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define VALGRIND "/usr/bin/valgrind"
 
-/* Some 10^6 allocations, and a status of its own. */
+/* About 10^6 allocations, and a special exit status. */
 #define PYTHON_SCRIPT                                                             \
 	"import json, sys\n"                                                      \
 	"d = [{'number': i, 'text': str(i) * 3} for i in range(60000)]\n"         \
@@ -37,7 +37,7 @@ FIXTURE_SETUP(programs)
 	const char *build = getenv("MASSIF_BUILD");
 
 	snprintf(self->ms_print, sizeof(self->ms_print), "%s/ms_print", build ? build : "build");
-	/* What would differ from run to run. */
+	/* Settings that would otherwise vary from run to run. */
 	setenv("PYTHONMALLOC", "malloc", 1);
 	setenv("PYTHONHASHSEED", "1", 1);
 	setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
@@ -53,8 +53,8 @@ FIXTURE_TEARDOWN(programs)
 
 FIXTURE_VARIANT(programs) {
 	const char *argv[8];
-	const char *target;	   /* instead of argv[0]: a program of ours */
-	bool threads;		   /* Massif's order of events is another */
+	const char *target;	   /* a program of the tests, instead of argv[0] */
+	bool threads;		   /* the order of events differs from Massif's */
 	const char *outermost[4]; /* where its stacks must end */
 };
 
@@ -86,7 +86,7 @@ FIXTURE_VARIANT_ADD(programs, threads) {
 	.outermost = { ": main", "start_thread", "clone" },
 };
 
-/* A repository with some history, made once for each run of the test. */
+/* Creates a repository with some history, once per run of the test. */
 static void make_repository(void)
 {
 	if (system("rm -rf repository && git init -q repository && cd repository && "
@@ -104,7 +104,7 @@ static void fill(const char **argv, size_t n, const char *const *const words,
 	argv[n] = NULL;
 }
 
-/* Those with @words in them. */
+/* Removes the lines that contain @words. */
 static void remove_lines(char *text, const char *words)
 {
 	char *line = text;
@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(programs, as_without_and_as_massif, 200)
 	ctl_run(&ours, NULL, NULL, our_argv);
 	EXPECT_EQ(ctl_exit_code(&native), ctl_exit_code(&ours));
 	EXPECT_STREQ(native.out, ours.out);
-	/* It forks, too, and one name is for the program. */
+	/* The program also forks, so there is a message that its file name is taken. */
 	if (variant->threads)
 		remove_lines(ours.err, "' is kept for the profile of process ");
 	EXPECT_STREQ(native.err, ours.err);

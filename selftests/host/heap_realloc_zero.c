@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// realloc(p, 0) with allocators that free and with those that return a block; and how that counts.
+// realloc(p, 0) with allocators that free the block and with those that return one, and how that is counted.
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +30,12 @@ FIXTURE_TEARDOWN(zero)
 
 FIXTURE_VARIANT(zero) {
 	const char *option;
-	const char *library; /* of the program's allocator; NULL: glibc's */
+	const char *library; /* library with the program's allocator; NULL: glibc's */
 	unsigned int allocs, reallocs, frees;
-	const char *heaps; /* of all snapshots */
+	const char *heaps; /* heap bytes of all snapshots */
 };
 
-/* glibc frees: there is no block that could be counted as resized. */
+/* glibc frees the block, so there is no resized block. */
 FIXTURE_VARIANT_ADD(zero, freed) {
 	.option = "--realloc-zero-bytes-frees=yes",
 	.allocs = 2, .frees = 2,
@@ -48,7 +48,7 @@ FIXTURE_VARIANT_ADD(zero, freed_all_the_same) {
 	.heaps = "0 3000 4000 4000 3000 0 ",
 };
 
-/* The block that comes back is a new one, of no bytes. */
+/* The block returned is a new one of size 0. */
 FIXTURE_VARIANT_ADD(zero, freed_and_allocated) {
 	.option = "--realloc-zero-bytes-frees=yes", .library = "libctl_zero.so",
 	.allocs = 3, .frees = 3,
@@ -61,7 +61,7 @@ FIXTURE_VARIANT_ADD(zero, resized) {
 	.heaps = "0 3000 4000 4000 3001 3000 0 ",
 };
 
-/* The mem_heap_B of all snapshots in @text, with blanks between. To be freed. */
+/* Returns mem_heap_B of all snapshots in @text, separated by blanks; to be freed. */
 static char *heaps_of(const char *text)
 {
 	static const char field[] = "mem_heap_B=";

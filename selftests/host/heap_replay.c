@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with threads, against a log of all its calls that the allocator below the shim keeps: the
-// naive model, to which the log is replayed, has the same totals, snapshots, peak, trees and blocks.
+// A program with threads, compared with a log of all its calls that the allocator below the shim writes. The
+// log is replayed to a simple model, which must have the same totals, snapshots, peak, trees and blocks.
 //
-// Where the program's threads take turns the log has the one order of events, and everything must
-// be equal. Where they run at once the order of independent calls may differ: then what does not
-// depend on it must be equal, at the end: totals, clock, the bytes of each site, each live block. Where
-// time is milliseconds it is no snapshot's time that can be foreseen, but the peak, if they take turns.
+// If the threads take turns, the log has the only order of events, and everything must be equal. If they run
+// concurrently, the order of independent calls may differ; then what does not depend on the order must be equal
+// at the end: totals, clock, bytes of each site, all live blocks. With milliseconds, the times of snapshots are
+// unpredictable, but if the threads take turns, the peak is not.
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static struct heap_session session;
 static struct heap_log *book;
 static struct oracle oracle;
 static struct mf_model_options options;
-static uint64_t codes[HEAP_LOG_SITES]; /* of the sites; 0: unknown */
-static uint32_t sites[CONTEXTS_MAX];   /* of the contexts */
+static uint64_t codes[HEAP_LOG_SITES]; /* code of the sites; 0: unknown */
+static uint32_t sites[CONTEXTS_MAX];   /* site of each context */
 
 static void prepare(struct mf_store *store)
 {
@@ -48,7 +48,7 @@ static bool open_log(void)
 	return book != MAP_FAILED;
 }
 
-/* Returns false if the log is not one of calls that can have been. */
+/* Replays the log. Returns false if it contains an impossible call. */
 static bool replay(void)
 {
 	static struct oracle_block pending[HEAP_LOG_THREADS];
@@ -96,7 +96,7 @@ static bool replay(void)
 	return book->n <= room;
 }
 
-/* By the innermost frame: in the code of which site it is. */
+/* Returns the site whose code contains the innermost frame. */
 static uint32_t site_of(uint32_t context)
 {
 	struct mf_frame frame;
@@ -115,7 +115,7 @@ static void sum_sites(const uint64_t *bytes, uint32_t n, uint64_t *sums)
 		sums[sites[i]] += bytes[i];
 }
 
-/* Of the snapshots, from the last on, the first that is not as the naive model's; -1: none. */
+/* Returns the first snapshot, from the last one backwards, that differs from the simple model's; -1 if none. */
 static int different_snapshot(uint32_t *trees)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -147,7 +147,7 @@ static int different_snapshot(uint32_t *trees)
 	return different;
 }
 
-/* Whose time does not matter: its totals and its tree. */
+/* Compares totals and tree of the peak, but not its time. */
 static bool is_same_peak(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -193,7 +193,7 @@ FIXTURE_VARIANT(replay)
 	double peak_inaccuracy;
 	uint32_t max_snapshots, detailed_freq;
 	const char *threads, *rounds, *how;
-	bool milliseconds; /* frees are put off, and when snapshots are taken nobody knows */
+	bool milliseconds; /* frees are delayed, and the times of snapshots are unpredictable */
 };
 
 FIXTURE_VARIANT_ADD(replay, one_thread) { 1, 100, 10, "1", "60000", "one" };
@@ -261,7 +261,7 @@ TEST_F_TIMEOUT(replay, equals_the_log, 120)
 	for (uint32_t i = 0; i < n; i++)
 		sites[i] = site_of(MF_CONTEXT_FIRST + i);
 
-	/* At the end, whatever the order. */
+	/* At the end, the order of events does not matter. */
 	model = mf_model_of(&session.store);
 	EXPECT_EQ(oracle.heap, model->heap);
 	EXPECT_EQ(oracle.extra, model->extra);
@@ -277,7 +277,7 @@ TEST_F_TIMEOUT(replay, equals_the_log, 120)
 	EXPECT_EQ(0, matched.wrong);
 	unequal = heap_session_unequal_trees(&session, &trees);
 	EXPECT_EQ(0, unequal);
-	/* The order of many threads decides how many snapshots with trees a culling leaves. */
+	/* With many threads, their order decides how many snapshots with trees survive culling. */
 	EXPECT_LT(variant->milliseconds ? 0 : atoi(variant->threads) > 8 ? 1 : 5, trees);
 
 	if (strcmp(variant->how, "one"))

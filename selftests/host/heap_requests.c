@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Client requests where they could go wrong: the program's registers and code, threads and signals,
-// libraries that come and go, code that may not be written; and blocks that are left out for a while.
+// Client requests in difficult situations: the program's registers and code, threads and signals, libraries
+// that come and go, code that cannot be written; and blocks that are excluded for a while.
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(requests)
 	unlink(SNAPSHOT);
 }
 
-/* Every snapshot has a tree: all of massif's code runs within requests. */
+/* Runs @target with a tree in every snapshot, so that all of massif's code runs inside requests. */
 static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *option,
 		const char *target, const char *mode)
 {
@@ -50,7 +50,7 @@ static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *
 	self->text = ctl_read_file("massif.out");
 }
 
-/* mem_heap_B of the last snapshot of @text. */
+/* Returns mem_heap_B of the last snapshot in @text. */
 static unsigned long long last_bytes(const char *text)
 {
 	const char *at = text, *last = NULL;
@@ -98,12 +98,12 @@ TEST_F(requests, constants_stay)
 TEST_F_TIMEOUT(requests, libraries_come_and_go, 120)
 {
 	RUN(NULL, "--max-snapshots=1000", "reload");
-	/* All of them were heard; the library itself has gone. */
+	/* All requests were honoured, although the library is unmapped by now. */
 	ASSERT_NE(NULL, strstr(self->text, "heap_requests_make"));
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* None is lost, or counted twice. */
+/* No request is lost or counted twice. */
 TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 {
 	const char *at;
@@ -115,13 +115,13 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 	text = ctl_read_file(SNAPSHOT);
 	ASSERT_NE(NULL, text);
 	EXPECT_NE(NULL, strstr(text, " n1: 12345 0x"));
-	/* What they made is there, and all of it is free again. */
+	/* The blocks made by requests appear, and all are freed at the end. */
 	for (at = text; (at = strstr(at, "churn (heap_requests.c")); at++) {
 		const char *line = at;
 
 		while (line > text && line[-1] != '\n')
 			line--;
-		/* Farther out, it is what a signal interrupted. */
+		/* A frame further out is code that a signal interrupted. */
 		if (line[1] == ' ')
 			continue;
 		EXPECT_EQ(0, strncmp(line, " n1: 0 0x", 9));
@@ -152,13 +152,13 @@ TEST_F(requests, code_can_be_left_alone)
 	EXPECT_EQ(0, last_bytes(self->text));
 	ctl_result_free(&self->result);
 	free(self->text);
-	/* So that test can fail. */
+	/* The check itself detects patched code. */
 	run(self, NULL, "--client-requests=yes", variant->target, "code");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	EXPECT_EQ(77, last_bytes(self->text));
 }
 
-/* Massif leaves out the innermost frame of every block there, which for these is the one that matters. */
+/* Massif drops the innermost frame of every block, which for these blocks is the one of interest. */
 TEST_F(requests, execution_trees_have_the_place)
 {
 	char *text;
@@ -172,7 +172,7 @@ TEST_F(requests, execution_trees_have_the_place)
 	free(text);
 }
 
-/* No code may be written to in what is executed from here on. */
+/* From here on, no code may be made writable. */
 static void refuse(void)
 {
 	if (refuse_protection(PROT_WRITE | PROT_EXEC))
@@ -191,7 +191,7 @@ TEST_F(requests, code_that_may_not_be_written)
 	EXPECT_EQ(NULL, strstr(said + 1, "client requests"));
 }
 
-/* A library that was loaded behind the shim, whose constructor comes before others'. */
+/* A library loaded after the shim whose constructor runs before others. */
 static void load_another(void)
 {
 	char path[4096];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwind rules that are kept for the next program: they are used, they are the right ones, and a file
-// that is not right, or not the user's own, is as if it were not there.
+// Unwind rules cached for later programs: they are used, they are correct, and a file that is invalid or does
+// not belong to the user is ignored.
 //
-// That a file is used is seen by one that lies: its rows say that each stack ends where it begins,
-// and libunwind differs. So with each other file nothing may differ.
+// Whether a file is used is shown by a false one: its rows say that each stack ends at once, so that libunwind
+// differs. With every other file, nothing may differ.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -67,10 +67,7 @@ FIXTURE_TEARDOWN(cache)
 	clear();
 }
 
-/*
- * Runs @target and returns how many of its stacks libunwind finds different; -1 if not everything else
- * is as ever.
- */
+/* Runs @target. Returns how many of its stacks differ from libunwind's; -1 if anything else is wrong. */
 static int64_t run(struct ctl_result *result, const char *option, const char *target)
 {
 	uint64_t stacks, differ;
@@ -88,7 +85,7 @@ static int64_t run(struct ctl_result *result, const char *option, const char *ta
 
 #define RUN(target) run(&self->result, "--unwind-cache=yes", target)
 
-/* The files of the directory whose names end in @end; that of one is put to @name. */
+/* Counts the files in the directory whose names end in @end; stores one of the names in @name. */
 static int files(const char *end, char name[256])
 {
 	DIR *list = opendir(PLACE "/massif");
@@ -109,7 +106,7 @@ static int files(const char *end, char name[256])
 	return n;
 }
 
-/* A cached file, as it is. */
+/* The bytes of a cached file. */
 struct bytes {
 	char path[600], name[256];
 	size_t size;
@@ -156,7 +153,7 @@ static bool is_right(const struct bytes *bytes, size_t size)
 				   right.file.build_id_size);
 }
 
-/* Of the program itself, which its build id tells: the file that its run makes. */
+/* Runs the program and keeps the cache file it makes for itself, identified by its build id. */
 static bool make_right(struct ctl_result *result)
 {
 	struct mf_elf_map map;
@@ -182,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* The same, but each stack ends at once. */
+/* Makes a false version of it: each stack ends at once. */
 static void make_lie(void)
 {
 	wrong = right;
@@ -191,7 +188,7 @@ static void make_lie(void)
 	mf_rowfile_seal(&wrong.file);
 }
 
-/* The run before made it anew, as it was. */
+/* Returns whether the last run has written the original file again. */
 static bool is_rebuilt(void)
 {
 	static struct bytes now;
@@ -212,7 +209,7 @@ TEST_F_TIMEOUT(cache, cold_and_warm, SECONDS)
 	EXPECT_EQ(0600, status.st_mode & 07777);
 	EXPECT_EQ(files("", name), files(".rows", name) + files(".names", name));
 
-	/* Its stacks are right again; and when there is nothing to add, nothing is written. */
+	/* The stacks are right again; and if there is nothing to add, nothing is written. */
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	ASSERT_EQ(0, stat(right.path, &status));
@@ -229,7 +226,7 @@ TEST_F_TIMEOUT(cache, is_used, SECONDS)
 	make_lie();
 	ASSERT_TRUE(store(&wrong, wrong.size, 0600));
 	EXPECT_LT(100, RUN("heap_stacks"));
-	/* Nor is it written where it is not to be read. */
+	/* With --unwind-cache=no, nothing is written either. */
 	EXPECT_EQ(0, run(&self->result, "--unwind-cache=no", "heap_stacks"));
 	clear();
 	ASSERT_EQ(0, mkdir(place, 0755));
@@ -240,7 +237,7 @@ TEST_F_TIMEOUT(cache, is_used, SECONDS)
 TEST_F_TIMEOUT(cache, damaged, SECONDS)
 {
 	ASSERT_TRUE(make_right(&self->result));
-	/* Each byte, in one way and another. */
+	/* Change each byte, in two ways. */
 	for (size_t i = 0; i < right.size; i++) {
 		right.bytes[i] ^= (unsigned char)(1 + below(255));
 		EXPECT_FALSE(is_right(&right, right.size));
@@ -262,7 +259,7 @@ TEST_F_TIMEOUT(cache, damaged, SECONDS)
 		EXPECT_EQ(0, RUN("heap_stacks"));
 		EXPECT_TRUE(is_rebuilt());
 	}
-	/* Nothing at all, and no end. */
+	/* An empty file, and one without an end. */
 	ASSERT_TRUE(store(&wrong, 0, 0600));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
@@ -281,14 +278,14 @@ TEST_F_TIMEOUT(cache, foreign, SECONDS)
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
 
-	/* Of another object. */
+	/* A file of another object. */
 	make_lie();
 	wrong.file.build_id[3] ^= 1;
 	mf_rowfile_seal(&wrong.file);
 	ASSERT_TRUE(store(&wrong, wrong.size, 0600));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 
-	/* Others may write to it; or it is a name for a file elsewhere. */
+	/* A file that others can write to, and a symbolic link. */
 	make_lie();
 	ASSERT_TRUE(store(&wrong, wrong.size, 0620));
 	EXPECT_EQ(0, RUN("heap_stacks"));
@@ -308,7 +305,7 @@ TEST_F_TIMEOUT(cache, foreign, SECONDS)
 	EXPECT_EQ(0, RUN("heap_stacks"));
 }
 
-/* The directory is another's, or others can write to it: nothing is added. */
+/* If the directory belongs to another user or is writable for others, nothing is added. */
 TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 {
 	char name[256];
@@ -331,7 +328,7 @@ TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 	EXPECT_EQ(0, files("", name));
 }
 
-/* Nothing is said, and nothing else is different. */
+/* Without a directory there is no message, and nothing else differs. */
 TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 {
 	static const char *const places[] = { "/proc", "/dev/null", "relative", "" };
@@ -348,7 +345,7 @@ TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
 	EXPECT_EQ(0, RUN("heap_stacks"));
-	/* The first and the third time HOME was used, or neither. */
+	/* In the first and third run HOME was used, or in none. */
 	EXPECT_EQ(0, access(PLACE "/.cache/massif", X_OK));
 }
 
