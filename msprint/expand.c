@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Bytes of a file, or of what gzip(1) or zstd(1) has made of it.
+// Reads files that may be compressed with gzip(1) or zstd(1).
 
 #include "expand.h"
 
@@ -12,14 +12,14 @@
 
 #define CHUNK 65536u
 
-/* For inflateInit2(): the largest window, and a gzip header rather than zlib's. */
+/* For inflateInit2(): the largest window, and a gzip header instead of a zlib one. */
 #define GZIP_WINDOW (MAX_WBITS + 16)
 
-/* One copying. The first bytes have been read to find out what they are. */
+/* State of one mf_expand(). The first bytes of @from have been read already, to recognise the format. */
 struct copy {
 	int from, to;
 	uint8_t in[CHUNK], out[CHUNK];
-	size_t n_in; /* bytes in @in that are not used yet */
+	size_t n_in; /* unused bytes in @in */
 	const char *why;
 };
 
@@ -47,7 +47,7 @@ static int write_all(int fd, const uint8_t *data, size_t len)
 	return 0;
 }
 
-/* Replaces the input, all of which has been used. Returns its size, 0 at the end, or -errno. */
+/* Reads more input after all of it has been used. Returns its size, 0 at the end, or -errno. */
 static ssize_t refill(struct copy *copy)
 {
 	ssize_t got = mf_expand_read(copy->from, copy->in, sizeof(copy->in));
@@ -76,7 +76,7 @@ static int fail(struct copy *copy, const char *why)
 	return -EINVAL;
 }
 
-/* Several compressed files may stand one behind the other: each begins anew. */
+/* A file may consist of several compressed files, one after the other. */
 static int inflate_all(struct copy *copy, z_stream *stream)
 {
 	int state = Z_OK, ret;
@@ -123,7 +123,7 @@ static int copy_gzip(struct copy *copy)
 
 static int decompress_all(struct copy *copy, ZSTD_DStream *stream)
 {
-	size_t state = 1; /* 0: a frame has ended */
+	size_t state = 1; /* 0: the end of a frame */
 	ssize_t got;
 	int ret;
 
@@ -157,7 +157,7 @@ static int copy_zstd(struct copy *copy)
 	return ret;
 }
 
-/* How a compressed file begins. */
+/* Compressed formats and the bytes that they begin with. */
 static const struct {
 	const char *magic;
 	size_t size;
@@ -170,7 +170,7 @@ static const struct {
 #define KINDS	 (sizeof(kinds) / sizeof(kinds[0]))
 #define MAGIC_MAX 4u
 
-/* The number of a kind, or KINDS. */
+/* Returns the index of the format in @kinds, or KINDS if it is none of them. */
 static size_t kind_of(const void *bytes, size_t n)
 {
 	size_t i;
@@ -198,7 +198,7 @@ int mf_expand(int from, int to, const char **why)
 
 	copy.from = from;
 	copy.to = to;
-	/* A pipe may give less at a time than what tells the kind. */
+	/* A pipe may return fewer bytes than are needed to recognise the format. */
 	while (got > 0 && copy.n_in < MAGIC_MAX) {
 		got = mf_expand_read(from, copy.in + copy.n_in, sizeof(copy.in) - copy.n_in);
 		if (got < 0)

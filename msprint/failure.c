@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Why the program ends early.
+// An error that ends the program.
 
 #include "failure.h"
 
@@ -15,7 +15,7 @@ void mf_failure_deinit(struct mf_failure *failure)
 	failure->status = 0;
 }
 
-/* Replaces the words; @words is freed. */
+/* Replaces the message. Frees @words. */
 static int set(struct mf_failure *failure, int status, char *words)
 {
 	failure->status = status;

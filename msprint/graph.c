@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The graph of totals over time.
+ * The graph of total memory over time.
  *
- * The canvas has columns 0 to width and rows 0 to height; column 0 and row 0 are the axes. A
- * snapshot is a bar in the column of its time; between two bars a line at the height of the
- * first goes on. A row stands for largest / height bytes, a fraction if need be.
+ * The canvas has columns 0 to width and rows 0 to height; column 0 and row 0 are the axes. A snapshot is a bar in
+ * the column of its time; between two bars, a line continues at the height of the first. A row stands for
+ * largest / height bytes, possibly a fraction.
  *
- * Times should begin at 0 and never decrease. The reference survives others more or less, by
- * rules that follow from how its arrays grow: columns to the right of the canvas exist but are
- * not printed, negative ones count from the rightmost column that was ever touched. They are
- * followed here, without the memory that they cost there.
+ * No time is later than the last one (mf_profile_finish() checks that), but times may decrease: then a bar is drawn to
+ * the left of the one before it, without a line.
  */
 
 #include "graph.h"
@@ -24,20 +22,20 @@
 #include "output.h"
 #include "profile.h"
 
-/* What a cell shows. Of two bars in one column the one with the higher rank is seen. */
+/* What a cell shows. If two bars share a column, the one with the higher rank is visible. */
 enum { NORMAL = ':', DETAILED = '@', PEAK = '#' };
 
 struct canvas {
 	unsigned int width;
 	unsigned int height;
-	char *cells;		/* rows of width + 1 */
-	struct mf_number *rows;	/* [y]: the bytes that a bar must have to reach row y */
+	char *cells;		/* rows of width + 1 cells */
+	struct mf_number *rows;	/* rows[y]: bytes that a bar needs to reach row y */
 };
 
-/* A bar, as the line to the next one needs it. */
+/* The bar that was drawn last, from which the next line starts. */
 struct bar {
 	unsigned int x;
-	unsigned int y;		/* its top, 0 if it reaches no row */
+	unsigned int y;		/* its top; 0: it reaches no row */
 	char mark;
 };
 
@@ -77,18 +75,18 @@ static void init(struct canvas *canvas, unsigned int width, unsigned int height,
 }
 
 /*
- * The column of a time, from 1. Of two large times that differ by less than a double can show, the
- * earlier one may come behind the last column: it is not drawn.
+ * Returns the column of a time, from 1 on. If two large times differ by less than a double can represent, the earlier
+ * one may be in a column behind the last, which is not drawn.
  */
 static unsigned int find_column(const struct canvas *canvas, struct mf_number time, struct mf_number end)
 {
 	double position = trunc(mf_number_double(mf_number_divide(time, end)) * canvas->width) + 1;
 
-	/* The end itself would be one column too far right. */
+	/* The formula would put the end itself one column too far right. */
 	return mf_number_equal(time, end) ? canvas->width : (unsigned int)position;
 }
 
-/* Draws over whatever is there, in the columns first to last of one row; last may be less. */
+/* Overwrites the columns @first to @last of the row at the bar's top. Draws nothing if @last is less than @first. */
 static void draw_line(struct canvas *canvas, unsigned int first, unsigned int last,
 		      const struct bar *bar)
 {
@@ -160,7 +158,7 @@ static void print(struct canvas *canvas, const struct mf_label *bytes, const str
 	mf_output_string(out, "\n");
 }
 
-/* An axis never ends at 0. */
+/* The end of an axis is at least 1. */
 static struct mf_number at_least_one(struct mf_number number)
 {
 	return mf_number_is_true(number) ? number : mf_number_of(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The input file, line by line.
+// Reads the input file line by line.
 
 #include "input.h"
 
@@ -16,19 +16,19 @@
 #include "failure.h"
 #include "memory.h"
 
-/* Small enough to stay in a core's own cache, large enough to make system calls rare. */
+/* Small enough for a core's own cache, large enough to make system calls rare. */
 #define BUFFER (256 * 1024)
 
 static int fail_read(const char *path, int error, struct mf_failure *failure)
 {
 	/*
-	 * The reference takes a failed read for the end of the file, and so may print a part of
-	 * a profile as if it were all. The status is the same where it does notice.
+	 * Valgrind's ms_print takes a failed read for the end of the file, and so may print a part of a profile as if
+	 * it were complete. Where it does notice the error, its exit status is the same.
 	 */
 	return mf_failure_set_in(failure, path, 0, error, "cannot be read: %s", strerror(error));
 }
 
-/* Replaces the descriptor by one of anonymous memory with the same bytes, uncompressed. */
+/* Copies the file, uncompressed, to anonymous memory, and replaces the descriptor by one of that. */
 static int copy_to_memory(struct mf_input *input, const char **why)
 {
 	int copy = memfd_create("ms_print", MFD_CLOEXEC);
@@ -44,7 +44,7 @@ static int copy_to_memory(struct mf_input *input, const char **why)
 	return ret;
 }
 
-/* Files that somebody may take for a massif.out file, by how they begin. */
+/* Other files that may be confused with a massif.out file, by how they begin. */
 static const struct {
 	const char *beginning, *what;
 } others[] = {
@@ -54,7 +54,7 @@ static const struct {
 	{ "heaptrack", "this is a file of heaptrack's, for heaptrack_print(1)" },
 };
 
-/* Says what a file is that can be told at its beginning not to be a profile. */
+/* Fails with an explanation if the beginning of the file shows that it is not a profile. */
 static int recognise(const struct mf_input *input, struct mf_failure *failure)
 {
 	char start[64];
@@ -134,7 +134,7 @@ int mf_input_check(const struct mf_input *input, struct mf_failure *failure)
 	return input->error ? fail_read(input->path, input->error, failure) : 0;
 }
 
-/* Reads more bytes behind those that are there; unread ones may move to the front. */
+/* Appends more bytes to the buffer. May move unread bytes to its beginning. */
 static void fill(struct mf_input *input)
 {
 	ssize_t got;
@@ -156,11 +156,11 @@ static void fill(struct mf_input *input)
 		input->end += got;
 }
 
-/* Gets the next line as it is in the file. False at the end. */
+/* Reads the next line, including its comment. Returns false at the end. */
 static bool next_raw(struct mf_input *input, struct mf_line *line)
 {
 	const char *newline = NULL;
-	size_t seen = 0;	/* bytes of this line in which there is no newline */
+	size_t seen = 0;	/* bytes of this line that have been searched for a newline */
 
 	for (;;) {
 		if (input->end - input->next > seen)
@@ -181,7 +181,7 @@ static bool next_raw(struct mf_input *input, struct mf_line *line)
 	return true;
 }
 
-/* Counts the blanks at the beginning, most of which are the indentation of a tree. */
+/* Counts the blanks at the beginning. Most of them are the indentation of trees. */
 static size_t count_blanks(const struct mf_line *line)
 {
 	const uint64_t spaces = UINT64_C(0x2020202020202020);
@@ -196,14 +196,14 @@ static size_t count_blanks(const struct mf_line *line)
 			break;
 		}
 	}
-	/* The first that is no space may be another blank. */
+	/* The first byte that is no space may still be another blank. */
 	while (i < line->len &&
 	       (line->data[i] == ' ' || (line->data[i] >= '\t' && line->data[i] <= '\r')))
 		i++;
 	return i;
 }
 
-/* Cuts a comment off. Most lines have none, so it is looked for in many lines at a time. */
+/* Removes a comment. Most lines have none, so many lines are searched for '#' at a time. */
 static void cut_comment(struct mf_input *input, struct mf_line *line)
 {
 	size_t start = line->data - input->data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The ends of the graph's axes.
+// Labels of the graph's axes.
 
 #include "label.h"
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* One division: a value that has come to limit or more is divided, and is then in this unit. */
+/* A value of at least @limit is divided by @divisor to get this unit. */
 struct step {
 	const char *unit;
 	unsigned int limit;
@@ -16,7 +16,7 @@ struct step {
 
 static const struct scale {
 	const char *base;
-	struct step steps[9];	/* ends with one that has no unit */
+	struct step steps[9];	/* terminated by one without a unit */
 } scales[] = {
 	{ "B", {
 		{ "KB", 1000, 1024 }, { "MB", 1000, 1024 }, { "GB", 1000, 1024 },

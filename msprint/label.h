@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The ends of the graph's axes: a number of about five characters and a unit. */
+/* Labels of the graph's axes: a number of about five characters, and a unit. */
 #ifndef MF_MSPRINT_LABEL_H
 #define MF_MSPRINT_LABEL_H
 
@@ -7,11 +7,11 @@
 #include "text.h"
 
 struct mf_label {
-	char text[400];		/* at least 5 columns, blank-padded on the left */
+	char text[400];		/* at least 5 characters, padded with blanks on the left */
 	const char *unit;
 };
 
-/* Scales a value of the given base unit: B, i or ms. -EINVAL if the unit is none of them. */
+/* Scales @value, whose unit is @unit: B, i or ms. Returns 0, or -EINVAL for another unit. */
 int mf_label_make(struct mf_label *label, struct mf_number value, const struct mf_text *unit);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Growing arrays. A printer has nothing useful left to do without memory, so it ends here.
+// Growing arrays. Without memory ms_print cannot do anything useful, so it exits.
 
 #include "memory.h"
 

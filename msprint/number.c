@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Numbers that behave as the reference's do; number.h has the rules.
+// Numbers that behave like those of Valgrind's ms_print; number.h has the rules.
 
 #include "number.h"
 
@@ -11,20 +11,20 @@
 
 #include "memory.h"
 
-/* Doubles below this in magnitude hold every integer. */
+/* Below this, doubles represent every integer. */
 #define EXACT 9007199254740992.0	/* 2^53 */
 #define NEGATIVE_LIMIT (UINT64_C(1) << 63)
 
 /* The range of integers, as doubles. */
 #define INTEGER_MIN -9223372036854775808.0	/* -2^63 */
-#define INTEGER_END 18446744073709551616.0	/* 2^64, the first that is too large */
+#define INTEGER_END 18446744073709551616.0	/* 2^64, the first value that is too large */
 
 static struct mf_number real(double value)
 {
 	return (struct mf_number){ .is_real = true, .real = value };
 }
 
-/* An integer from sign and magnitude; a double if it is below -2^63. */
+/* Makes an integer; a double if it is below -2^63. */
 static struct mf_number integer(bool negative, uint64_t magnitude)
 {
 	if (negative && magnitude > NEGATIVE_LIMIT)
@@ -32,7 +32,7 @@ static struct mf_number integer(bool negative, uint64_t magnitude)
 	return (struct mf_number){ .negative = negative && magnitude, .magnitude = magnitude };
 }
 
-/* Makes a whole double below 2^53 an integer. True if the number is an integer afterwards. */
+/* Converts a whole double below 2^53 to an integer. Returns whether the number is an integer now. */
 static bool make_integer(struct mf_number *number)
 {
 	double value;
@@ -68,7 +68,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The double at the beginning of a terminated text. Hexadecimal, which strtod takes, is none. */
+/* Parses the double at the beginning of a text. Unlike strtod(), does not accept hexadecimal. */
 static double convert(const char *text, const char **end)
 {
 	const char *digits = text;
@@ -85,7 +85,7 @@ static double convert(const char *text, const char **end)
 	return value;
 }
 
-/* Whether a number is all of a text, up to blanks, and has an exponent. */
+/* Is the whole text, except for trailing blanks, a number with an exponent? */
 static bool has_exponent(const char *text, const char *end, size_t len)
 {
 	const char *last = end;
@@ -200,7 +200,7 @@ bool mf_number_is_true(struct mf_number number)
 	return number.is_real ? number.real != 0 : number.magnitude != 0;
 }
 
-/* Not by printf: most lines about what is hidden are about two numbers. */
+/* Faster than printf: most lines about hidden nodes contain two numbers. */
 static size_t format_integer(struct mf_number number, char text[MF_NUMBER_TEXT])
 {
 	char digits[20];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The command line.
+// Parses the command line.
 
 #include "options.h"
 
@@ -24,13 +24,13 @@
 	"    --x=<4..1000>         columns of the graph [72]\n"                          \
 	"    --y=<4..1000>         rows of the graph [20]\n"
 
-/* What is wrong, and then the usage. */
+/* Fails with a message and the usage. */
 static int fail_usage(struct mf_failure *failure, const char *what, const char *arg)
 {
 	return mf_failure_set(failure, MF_FAILURE_OTHER, "ms_print: %s%s\n" USAGE, what, arg);
 }
 
-/* Sets the option from a value of len bytes; -EINVAL if it is not one. */
+/* Sets an option to the value of @len bytes. Returns 0, or -EINVAL if the value is invalid. */
 typedef int set_fn(struct mf_options *options, const char *value, size_t len);
 
 static int set_threshold(struct mf_options *options, const char *value, size_t len)
@@ -66,7 +66,7 @@ static int set_height(struct mf_options *options, const char *value, size_t len)
 	return set_size(&options->height, value, len);
 }
 
-/* The options that are not answered with the usage, as -h and --help are. */
+/* Options with a value. */
 static const struct {
 	const char *prefix;
 	set_fn *set;

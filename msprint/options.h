@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The command line. */
+/* Parses the command line. */
 #ifndef MF_MSPRINT_OPTIONS_H
 #define MF_MSPRINT_OPTIONS_H
 
@@ -13,13 +13,16 @@ struct mf_options {
 	unsigned int width;		/* of the graph, columns */
 	unsigned int height;		/* of the graph, rows */
 	const char *path;
-	const char *answer;		/* NULL, or what to print instead of a report */
-	struct mf_text args;		/* all arguments, with a blank before each */
+	const char *answer;		/* text to print instead of a report; NULL: print a report */
+	struct mf_text args;		/* all arguments, each preceded by a blank */
 };
 
 #define MF_OPTIONS_AUTO __attribute__((cleanup(mf_options_deinit))) struct mf_options
 
-/* Returns 0, also if the user asks for the usage or the version (answer); or fails with words. */
+/*
+ * Returns 0, also if the user asks for the usage or the version (@answer); otherwise -EINVAL with @failure set. Call
+ * mf_options_deinit() in any case.
+ */
 int mf_options_parse(struct mf_options *options, int argc, char **argv,
 		     struct mf_failure *failure);
 void mf_options_deinit(struct mf_options *options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Buffered output to a file or to memory, with the formats of the reports.
+// Buffered output to a file or to memory, and the formats of the report.
 
 #include "output.h"
 
@@ -33,7 +33,7 @@ void mf_output_deinit(struct mf_output *out)
 	out->len = 0;
 }
 
-/* The chunk that exceeds the limit is kept, too: it may begin with what is not too much. */
+/* The write that exceeds the limit is kept as well: its beginning may belong to a snapshot that still fits. */
 static void keep(struct mf_output *out, const char *data, size_t len)
 {
 	if (out->error)
@@ -145,9 +145,9 @@ void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_
 enum { FRACTION_BITS = 52, EXPONENT_BIAS = 1023 };
 
 /*
- * Hundredths of a value from 0 to below 2^9, rounded as printf does: to the nearest, the even one
- * of two that are equally near, judged by the exact binary value. There is one percentage in
- * every line of every tree, and printf takes longer than all else that is done for such a line.
+ * Returns the hundredths of a value in [0, 2^9), rounded like printf() from the exact binary value: to the nearest, or
+ * to the even one of two. Every line of every tree has a percentage, and printf() would take longer than everything
+ * else for such a line.
  */
 static unsigned int hundredths(double value)
 {
@@ -159,7 +159,7 @@ static unsigned int hundredths(double value)
 	uint64_t bits;
 	int shift;
 
-	/* value = mantissa / 2^shift; subnormal ones come out wrong, but far too small to matter */
+	/* value = mantissa / 2^shift; wrong for subnormal values, which are too small to matter */
 	memcpy(&bits, &value, sizeof(bits));
 	mantissa = (bits & ((UINT64_C(1) << FRACTION_BITS) - 1)) | UINT64_C(1) << FRACTION_BITS;
 	shift = FRACTION_BITS + EXPONENT_BIAS - (int)(bits >> FRACTION_BITS);
@@ -174,7 +174,7 @@ static unsigned int hundredths(double value)
 
 void mf_output_percent(struct mf_output *out, double value)
 {
-	char text[400];		/* 309 digits, the point, two more */
+	char text[400];		/* 309 digits, the point, two decimals */
 	unsigned int parts;
 	int len;
 
@@ -185,7 +185,7 @@ void mf_output_percent(struct mf_output *out, double value)
 		text[2] = '.';
 		text[3] = '0' + parts / 10 % 10;
 		text[4] = '0' + parts % 10;
-		/* 99.995 and above round to a number with one more digit. */
+		/* 99.995 and above are rounded to 100.00, which has one more digit. */
 		if (parts < 10000) {
 			mf_output_bytes(out, text, 5);
 			return;

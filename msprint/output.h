@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Buffered output to a file or to memory, with the formats of the reports. */
+/* Buffered output to a file or to memory, and the formats of the report. */
 #ifndef MF_MSPRINT_OUTPUT_H
 #define MF_MSPRINT_OUTPUT_H
 
@@ -11,35 +11,35 @@
 struct mf_failure;
 
 struct mf_output {
-	int fd;			/* -1: to memory */
-	int error;		/* errno of the first failed write, the last one, too; or 0 */
-	struct mf_text memory;	/* what was written to memory */
-	size_t limit;		/* of memory, bytes; beyond it no more writes, and EFBIG */
+	int fd;			/* -1: output to memory */
+	int error;		/* errno of the first failed write, after which nothing is written; or 0 */
+	struct mf_text memory;	/* output to memory, without what is still in the buffer */
+	size_t limit;		/* of @memory, in bytes; more output is an EFBIG error */
 	size_t len;
 	char data[64 * 1024];
 };
 
-/* Output to a descriptor, which stays the caller's. */
+/* Output to a descriptor, which the caller closes. */
 void mf_output_init(struct mf_output *out, int fd);
 
-/* Output to memory, up to that many bytes and one write. */
+/* Output to memory, which holds at most @limit bytes and the write that exceeds it. */
 void mf_output_init_memory(struct mf_output *out, size_t limit);
 void mf_output_deinit(struct mf_output *out);
 
-/* Writes what is buffered. Sets the failure if this or any write before it failed. */
+/* Writes the buffered bytes. Returns 0, or -EINVAL with @failure set if this or an earlier write failed. */
 int mf_output_flush(struct mf_output *out, struct mf_failure *failure);
 
-/* For output to memory: how many bytes there are, and taking back all but so many, also errors. */
+/* For output to memory: returns the size in bytes; cuts the output to @len bytes and clears any error. */
 size_t mf_output_tell(const struct mf_output *out);
 void mf_output_truncate(struct mf_output *out, size_t len);
 
-/* Writes to out what was written to memory. */
+/* Appends to @out what was written to @memory. */
 void mf_output_copy(struct mf_output *out, const struct mf_output *memory);
 
-/* For those that do not fit into the buffer. */
+/* Slow path of mf_output_bytes(), for bytes that do not fit into the buffer. */
 void mf_output_more_bytes(struct mf_output *out, const void *bytes, size_t len);
 
-/* Inline, because every line of a tree is made of a handful of pieces. */
+/* Inline, because every line of a tree consists of a handful of pieces. */
 static inline void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len)
 {
 	if (len > sizeof(out->data) - out->len) {
@@ -53,16 +53,16 @@ static inline void mf_output_bytes(struct mf_output *out, const void *bytes, siz
 void mf_output_string(struct mf_output *out, const char *string);
 void mf_output_repeat(struct mf_output *out, char c, size_t count);
 
-/* A text right-justified in width columns, that is bytes; it is not cut if it is longer. */
+/* Prints a text right-justified in @width columns (bytes). A longer text is not cut. */
 void mf_output_right(struct mf_output *out, const char *text, size_t len, size_t width);
 
-/* The same, with commas between every three of the digits that the text begins with. */
+/* The same, with a comma between every three of the leading digits. */
 void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_t width);
 
-/* A percentage as %05.2f, without the sign. */
+/* Prints a percentage as %05.2f, without the percent sign. */
 void mf_output_percent(struct mf_output *out, double value);
 
-/* The rule of 80 dashes, with its newline. */
+/* Prints a line of 80 dashes. */
 void mf_output_rule(struct mf_output *out);
 
 #endif

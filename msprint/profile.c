@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the graph needs of a massif.out file.
+// What the graph needs from a massif.out file.
 
 #include "profile.h"
 

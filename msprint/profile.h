@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the graph needs of a massif.out file: a few numbers of each snapshot. */
+/* What the graph needs from a massif.out file: a few numbers of each snapshot. */
 #ifndef MF_MSPRINT_PROFILE_H
 #define MF_MSPRINT_PROFILE_H
 
@@ -15,27 +15,27 @@ struct mf_snapshot {
 	struct mf_number time;	/* in the header's unit */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
-	bool is_peak;		/* its index is the number of the file's last peak */
+	bool is_peak;		/* its index is the number of the last peak in the file */
 };
 
 struct mf_profile {
 	struct mf_snapshot *snapshots;
 	size_t count;
 	size_t room;
-	struct mf_number largest;	/* total, at least 0, bytes */
-	struct mf_number peak;		/* number of the last peak */
+	struct mf_number largest;	/* largest total, at least 0, in bytes */
+	struct mf_number peak;		/* snapshot number of the last peak */
 	bool has_peak;
 };
 
 #define MF_PROFILE_AUTO __attribute__((cleanup(mf_profile_deinit))) struct mf_profile
 
-/* Adds the snapshot that comes next; total is the record's, in bytes. All zero is none yet. */
+/* Appends a snapshot. @total: mf_syntax_record_total(@record). A profile that is all zero is empty. */
 void mf_profile_add(struct mf_profile *profile, const struct mf_record *record,
 		    struct mf_number total);
 
 /*
- * Finds the peak, after the last snapshot. Fails if there is none, or if one is later than the last:
- * such a profile cannot be drawn.
+ * Called after the last snapshot: marks the peak. Fails if there is no snapshot, or if one is later than the last,
+ * because such a profile cannot be drawn.
  */
 int mf_profile_finish(struct mf_profile *profile, const char *path, struct mf_failure *failure);
 void mf_profile_deinit(struct mf_profile *profile);

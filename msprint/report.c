@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The whole report about a massif.out file.
+ * Prints the whole report about a massif.out file.
  *
- * The graph stands above the table but needs the whole input, and so does the decision whether
- * to print at all. The reference writes the table to a temporary file meanwhile. Here it is kept
- * in memory up to a limit; the snapshots from there on are read a second time when their turn
- * has come. So there is no file that could not be made or would be left behind, and a file of
- * any size, or one whose trees are so deep that they print as many times their size, needs no
- * more memory than that.
+ * The graph comes before the table but needs the whole input, and so does the decision whether to print at all.
+ * Valgrind's ms_print writes the table to a temporary file meanwhile. Here the table is kept in memory up to a limit;
+ * the snapshots beyond it are read a second time when they are printed. So no temporary file can fail or be left
+ * behind, and memory stays limited for files of any size, also if their trees are so deep that the printed text is many
+ * times as large as the file.
  */
 
 #include "report.h"
@@ -33,9 +32,9 @@ struct report {
 	struct mf_header header;
 	struct mf_profile profile;
 	struct mf_table table;
-	struct mf_output *kept;		/* the table of the first kept_count snapshots */
+	struct mf_output *kept;		/* table of the first @kept_count snapshots */
 	size_t kept_count;
-	bool is_full;			/* no more is kept */
+	bool is_full;			/* the limit was reached */
 	struct mf_place rest;		/* where the first snapshot that is not kept begins */
 };
 
@@ -46,7 +45,7 @@ static void deinit(struct report *report)
 	mf_output_deinit(report->kept);
 }
 
-/* Takes back what is kept of a snapshot that is too much, and goes back to where it begins. */
+/* Removes the part of a snapshot that exceeds the limit from the kept table, and returns to where it begins. */
 static int leave_rest(struct report *report, struct mf_place start, size_t kept_len, bool headed,
 		      struct mf_record *record, struct mf_failure *failure)
 {
@@ -109,11 +108,11 @@ static int read_all(struct report *report, struct mf_failure *failure)
 
 	if (!ret)
 		ret = read_snapshots(report, failure);
-	/* A read that failed looks like the end of the file, so what it led to says less. */
+	/* A failed read looks like the end of the file, so the read error is the better message. */
 	return mf_input_check(report->input, failure) ?: ret;
 }
 
-/* The input was checked, so one that is wrong now was changed by someone meanwhile. */
+/* The input was checked before, so if it is wrong now, somebody has changed it. */
 static int fail_changed(const struct mf_input *input, struct mf_failure *failure)
 {
 	return mf_input_check(input, failure) ?:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The whole report about a massif.out file. */
+/* Prints the whole report about a massif.out file. */
 #ifndef MF_MSPRINT_REPORT_H
 #define MF_MSPRINT_REPORT_H
 
@@ -8,7 +8,7 @@ struct mf_input;
 struct mf_options;
 struct mf_output;
 
-/* Prints nothing before all lines of the input are known to be good. */
+/* Prints nothing before the whole input has been checked. Returns 0, or -EINVAL with @failure set. */
 int mf_report_print(const struct mf_options *options, struct mf_input *input,
 		    struct mf_output *out, struct mf_failure *failure);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What stands before and after the graph.
+// The parts of the report before and after the graph.
 
 #include "summary.h"
 
@@ -15,7 +15,7 @@ void mf_summary_print_preamble(const struct mf_header *header, const struct mf_t
 	mf_output_rule(out);
 	mf_output_string(out, "Command:            ");
 	mf_output_bytes(out, header->command.data, header->command.len);
-	/* The text of desc brings its own newline, so there is none if there is no desc. */
+	/* Each desc line brings its own newline, so without any there is none. */
 	mf_output_string(out, "\nMassif arguments:  ");
 	mf_output_bytes(out, header->desc.data, header->desc.len);
 	mf_output_string(out, "ms_print arguments:");

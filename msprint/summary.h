@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What stands before and after the graph. */
+/* The parts of the report before and after the graph. */
 #ifndef MF_MSPRINT_SUMMARY_H
 #define MF_MSPRINT_SUMMARY_H
 
@@ -8,11 +8,11 @@ struct mf_output;
 struct mf_profile;
 struct mf_text;
 
-/* The command and the arguments of massif and of ms_print, each of which has a blank before it. */
+/* Prints the program's command, and the arguments of massif and of ms_print (@args; see struct mf_options). */
 void mf_summary_print_preamble(const struct mf_header *header, const struct mf_text *args,
 			       struct mf_output *out);
 
-/* How many snapshots there are, and which have a tree. */
+/* Prints the number of snapshots and a list of the detailed ones. */
 void mf_summary_print_list(const struct mf_profile *profile, struct mf_output *out);
 
 #endif

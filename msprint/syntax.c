@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the lines of a massif.out file mean; syntax.h has the format.
+// Parses the lines of a massif.out file; syntax.h has the format.
 
 #include "syntax.h"
 
@@ -28,15 +28,15 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* A line that cannot be used; without its newline it is the last one, as at the end of file. */
+/* The exit status for a malformed line. One without a newline is the last one, so the file is probably cut off. */
 static enum mf_failure_status line_status(const struct mf_line *line)
 {
 	return line->newline ? MF_FAILURE_FORMAT : MF_FAILURE_OTHER;
 }
 
 /*
- * Shows the line that was read. The reference adds the place in its own source if the line has
- * no newline; here the newline is added.
+ * Adds the line to the message, with a newline. (If the line has none, Valgrind's ms_print adds a position in its own
+ * source instead.)
  */
 static void quote_line(struct mf_failure *failure, const struct mf_line *line)
 {
@@ -57,7 +57,7 @@ static bool begins_with(const struct mf_line *line, const char *word, size_t len
 	return line->len >= len && !memcmp(line->data, word, len);
 }
 
-/* Takes what follows the word and blanks. False if the line does not begin with the word. */
+/* Takes what follows @word and blanks. Returns false if the line does not begin with @word. */
 static bool take_value(const struct mf_line *line, const char *word, struct mf_text *value)
 {
 	size_t i = strlen(word);
@@ -125,9 +125,8 @@ static int take_field(struct mf_input *input, const struct mf_line *line, const 
 }
 
 /*
- * Takes the digits at the beginning of eight bytes, all at once: there are two numbers in every line
- * of every tree, and a loop's end is guessed wrong by the processor as often as their lengths differ.
- * How many digits there are, from 0 to 8.
+ * Parses the digits at the beginning of eight bytes, all at once. Returns their number, 0 to 8. Every line of every
+ * tree has two numbers, and the processor mispredicts the end of a loop whenever their lengths differ.
  */
 static unsigned int take_word(const char *at, uint64_t *number)
 {
@@ -137,13 +136,13 @@ static unsigned int take_word(const char *at, uint64_t *number)
 
 	memcpy(&word, at, sizeof(word));
 	word = le64toh(word) ^ zeros;
-	/* A digit is a byte from 0 to 9 now. A carry out of a byte that is none only reaches later ones. */
+	/* A digit is now a byte from 0 to 9. A carry out of a byte that is no digit only changes later bytes. */
 	others = (word | (word + UINT64_C(0x0606060606060606))) & UINT64_C(0xf0f0f0f0f0f0f0f0);
 	digits = others ? __builtin_ctzll(others) / 8 : 8;
 	*number = 0;
 	if (!digits)
 		return 0;
-	/* Leading zeros take the place of what follows; then pairs, fours and the eight are put together. */
+	/* Shift in leading zeros in place of what follows the digits; then combine pairs, fours and all eight. */
 	word <<= 8 * (8 - digits);
 	word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
 	word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
@@ -151,7 +150,7 @@ static unsigned int take_word(const char *at, uint64_t *number)
 	return digits;
 }
 
-/* Takes digits; the number is UINT64_MAX if it is that or more. NULL if there is no digit. */
+/* Parses digits; the number is UINT64_MAX if it does not fit. Returns where they end; NULL if there is no digit. */
 static const char *take_digits(const char *at, const char *end, uint64_t *number)
 {
 	const char *first = at;
@@ -177,7 +176,7 @@ static const char *take_digits(const char *at, const char *end, uint64_t *number
 	return at > first ? at : NULL;
 }
 
-/* A value that is no number would be drawn, and printed, as something that it is not. */
+/* Refuses a field that is no number, which would otherwise be drawn and printed as a wrong one. */
 static int check_number(const struct mf_input *input, const struct mf_line *line,
 			const struct mf_text *value, struct mf_failure *failure)
 {
@@ -219,7 +218,7 @@ int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
 		if (ret)
 			return ret;
 	}
-	/* Any text with one of the words in it announces a tree; only the exact one is the peak. */
+	/* Any text that contains one of the words announces a tree; only the exact word marks the peak. */
 	record->has_tree = !mf_text_equals(tree, "empty");
 	record->is_peak = mf_text_equals(tree, "peak");
 	if (record->has_tree && !mf_text_contains(tree, "detailed") &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The table of snapshots, with the trees between its rows.
+// The table of snapshots, with trees between its rows.
 
 #include "table.h"
 
@@ -10,11 +10,11 @@
 #include "text.h"
 #include "tree.h"
 
-/* The columns, each right-justified and one blank from the next. */
+/* Columns are right-justified and separated by one blank. */
 enum column { NUMBER, TIME, TOTAL, HEAP, EXTRA, STACKS, COLUMNS };
 
 static const struct {
-	const char *title;	/* NULL: it depends on the profile */
+	const char *title;	/* NULL: depends on the profile */
 	size_t width;
 } columns[COLUMNS] = {
 	[NUMBER] = { "n", 3 },
@@ -53,7 +53,7 @@ static void print_header(struct mf_table *table, struct mf_output *out)
 	mf_output_rule(out);
 }
 
-/* Values are shown as they stand in the file, but for the total, which does not. */
+/* Prints the fields as they are in the file, and the total, which is not in the file. */
 static void print_row(const struct mf_record *record, struct mf_number total, struct mf_output *out)
 {
 	char sum[MF_NUMBER_TEXT];
@@ -87,7 +87,7 @@ int mf_table_print_snapshot(struct mf_table *table, const struct mf_record *reco
 	print_row(record, total, out);
 	if (!record->has_tree)
 		return 0;
-	/* After a tree the titles come again, if there is something that they can be above. */
+	/* The titles are repeated after a tree, if another row follows. */
 	table->headed = false;
 	return mf_tree_print(input, total, table->threshold, out, failure);
 }

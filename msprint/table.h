@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The table of snapshots, with the trees between its rows. */
+/* The table of snapshots, with trees between its rows. */
 #ifndef MF_MSPRINT_TABLE_H
 #define MF_MSPRINT_TABLE_H
 
@@ -16,10 +16,10 @@ struct mf_text;
 struct mf_table {
 	const struct mf_text *time_unit;
 	struct mf_number threshold;	/* of the trees, percent */
-	bool headed;			/* there is a header above the next row */
+	bool headed;			/* the column titles have been printed above the next row */
 };
 
-/* Prints a snapshot, and its tree, which it reads; total is the record's, in bytes. */
+/* Prints a row, and the snapshot's tree, which it reads from @input. @total: bytes of the snapshot. */
 int mf_table_print_snapshot(struct mf_table *table, const struct mf_record *record,
 			    struct mf_number total, struct mf_input *input,
 			    struct mf_output *out, struct mf_failure *failure);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Growing byte strings. Input lines may hold any byte, NUL too, so the length counts. */
+/* Growing byte strings with a length. Input lines may contain any byte, including NUL. */
 #ifndef MF_MSPRINT_TEXT_H
 #define MF_MSPRINT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero is the empty string. data is not terminated and is NULL until something is added. */
+/* All zero is the empty string. @data is not terminated; it is NULL until something is appended. */
 struct mf_text {
 	char *data;
 	size_t len;	/* bytes */
@@ -17,13 +17,13 @@ struct mf_text {
 
 void mf_text_deinit(struct mf_text *text);
 
-/* Adds len bytes at the end. */
+/* Appends @len bytes. */
 void mf_text_append(struct mf_text *text, const void *bytes, size_t len);
 
-/* Adds a C string at the end. */
+/* Appends a C string. */
 void mf_text_append_string(struct mf_text *text, const char *string);
 
-/* Makes it those len bytes. */
+/* Replaces the text by @len bytes. */
 void mf_text_set(struct mf_text *text, const void *bytes, size_t len);
 
 bool mf_text_equals(const struct mf_text *text, const char *string);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The tree of a snapshot. A tree may be as deep as its file is long, so nothing here recurses.
+// The tree of a snapshot. A tree may have as many levels as its file has lines, so nothing here is recursive.
 
 #include "tree.h"
 
@@ -14,7 +14,7 @@
 
 int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_failure *failure)
 {
-	uint64_t pending = 1;	/* nodes announced and not read yet */
+	uint64_t pending = 1;	/* nodes that were announced but not read yet */
 	struct mf_node node;
 	int ret;
 
@@ -22,7 +22,7 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 		ret = mf_syntax_node_read(input, total, &node, failure);
 		if (ret)
 			return ret;
-		/* More than this cannot follow in any file, so the exact number does not matter. */
+		/* No file can have so many nodes, so the exact number does not matter. */
 		if (__builtin_add_overflow(pending, node.children, &pending))
 			pending = UINT64_MAX;
 	}
@@ -32,18 +32,18 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 /* A node whose children are being read. */
 struct level {
 	uint64_t children;
-	uint64_t done;		/* children that were read */
+	uint64_t done;		/* children read so far */
 	uint64_t hidden;	/* children below the threshold */
 	struct mf_number hidden_bytes;
 	struct mf_number bytes;
-	size_t prefix;		/* length of what the lines of its children begin with */
+	size_t prefix;		/* length of the prefix of its children's lines */
 	bool shown;
 };
 
-/* Of a node's bytes: its share, and what is printed. Most children have as many as their parent. */
+/* A node's percentage and printed amount, kept because most children have as many bytes as their parent. */
 struct amount {
 	double share;
-	size_t digits_len;	/* 0: nothing is here */
+	size_t digits_len;	/* 0: empty */
 	size_t len;
 	char digits[20];
 	char text[64];
@@ -53,8 +53,8 @@ struct printer {
 	struct mf_output *out;
 	struct mf_number total;
 	double threshold;	/* percent */
-	struct mf_text prefix;	/* of the innermost level, and so of all others */
-	struct amount amount;	/* of the node before */
+	struct mf_text prefix;	/* prefix of the innermost level; the prefixes of all others are its beginnings */
+	struct amount amount;	/* of the previous node */
 	struct level *levels;
 	size_t depth;
 	size_t room;
@@ -66,14 +66,14 @@ static void deinit(struct printer *printer)
 	free(printer->levels);
 }
 
-/* Percent of the snapshot; 0 if that is empty. */
+/* Returns the percentage of the snapshot; 0 if the snapshot is empty. */
 static double percent(const struct printer *printer, struct mf_number bytes)
 {
 	struct mf_number total = printer->total;
 
 	if (!mf_number_is_true(total))
 		return 0;
-	/* The usual case of what follows: below 2^53 the rules for integers do not matter. */
+	/* Fast path for the usual case: below 2^53 integers and doubles give the same result. */
 	if (!bytes.is_real && !total.is_real && !total.negative &&
 	    bytes.magnitude < (UINT64_C(1) << 53) / 100)
 		return (double)(bytes.magnitude * 100) / (double)total.magnitude;
@@ -81,7 +81,7 @@ static double percent(const struct printer *printer, struct mf_number bytes)
 	return mf_number_double(mf_number_divide(bytes, total));
 }
 
-/* A share is 100 at most, so it loses nothing as a double. */
+/* A percentage is at most 100, so a double is exact enough. */
 static bool is_shown(const struct printer *printer, double share)
 {
 	if (!printer->depth || printer->threshold == 0)
@@ -94,7 +94,7 @@ static void print_prefix(const struct printer *printer, size_t len)
 	mf_output_bytes(printer->out, printer->prefix.data, len);
 }
 
-/* Makes the amount that of a node; without its text, if it was that of another. */
+/* Sets the amount to that of @node. Clears its text if the amount has changed. */
 static void find_amount(struct printer *printer, const struct mf_node *node)
 {
 	struct amount *amount = &printer->amount;
@@ -122,7 +122,7 @@ static void print_amount(struct printer *printer, const struct mf_node *node)
 	mf_output_bytes(out, "% (", 3);
 	mf_output_commas(out, node->digits, node->digits_len, 0);
 	mf_output_bytes(out, "B)", 2);
-	/* Less than before if the buffer was written meanwhile. */
+	/* Less than before if the buffer was flushed meanwhile. */
 	if (amount->digits_len && out->len > start && out->len - start <= sizeof(amount->text)) {
 		amount->len = out->len - start;
 		memcpy(amount->text, out->data + start, amount->len);
@@ -142,7 +142,7 @@ static void print_node(struct printer *printer, const struct mf_node *node)
 	mf_output_bytes(out, "\n", 1);
 }
 
-/* Prints the next node, if it is to be shown, and makes it the innermost level. */
+/* Reads the next node, prints it unless it is hidden, and makes it the innermost level. */
 static int begin(struct printer *printer, struct mf_input *input, struct mf_failure *failure)
 {
 	struct level *parent = printer->depth ? &printer->levels[printer->depth - 1] : NULL;
@@ -161,7 +161,7 @@ static int begin(struct printer *printer, struct mf_input *input, struct mf_fail
 	shown = is_shown(printer, printer->amount.share);
 	if (shown)
 		print_node(printer, &node);
-	/* The root's children have no prefix. Last is judged by the input, shown or not. */
+	/* The root's children have no prefix. The last child is the last one in the input, even if it is hidden. */
 	if (parent)
 		mf_text_append(&printer->prefix, parent->done == parent->children ? "  " : "| ", 2);
 	mf_memory_grow((void **)&printer->levels, &printer->room, printer->depth + 1,
@@ -197,7 +197,7 @@ static void print_hidden(const struct printer *printer, const struct level *leve
 	mf_output_bytes(out, "\n", 1);
 }
 
-/* Leaves the innermost level, all of whose children were read. */
+/* Leaves the innermost level, all children of which have been read. */
 static void end(struct printer *printer)
 {
 	const struct level *level = &printer->levels[--printer->depth];
@@ -234,7 +234,7 @@ int mf_tree_print(struct mf_input *input, struct mf_number total, struct mf_numb
 			ret = begin(&printer, input, failure);
 		else
 			end(&printer);
-		/* Deep trees can print much more than they hold: do not do that for nothing. */
+		/* A deep tree prints much more text than it has; stop at the first error. */
 		if (!ret && out->error)
 			ret = mf_output_flush(out, failure);
 	}

@@ -9,10 +9,10 @@
 struct mf_failure;
 struct mf_output;
 
-/* Reads the lines of the tree that comes next; total is its snapshot's, in bytes. */
+/* Reads and checks the tree's lines, which come next in @input. @total: bytes of the snapshot. */
 int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_failure *failure);
 
-/* The same, and prints the nodes that are threshold percent of the total or more. */
+/* Reads the tree and prints nodes of at least @threshold percent of @total. */
 int mf_tree_print(struct mf_input *input, struct mf_number total, struct mf_number threshold,
 		  struct mf_output *out, struct mf_failure *failure);
 

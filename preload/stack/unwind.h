@@ -44,7 +44,7 @@ struct mf_walk_frame {
 	uint64_t fp_slot;    /* holds the caller's fp; 0: the caller has the same fp as this frame */
 	uint64_t other_slot; /* another word that was read */
 	uint64_t other;	     /* its value */
-	uint32_t node;	     /* its value */
+	uint32_t node;	     /* in the trie, if it is one of the outermost n_known frames; set by the user */
 	uint16_t n_words;    /* number of the walk's words that belong to this frame and those outside it */
 	uint16_t rule : 11;  /* number of the rule that undoes it plus one; 0: the rule was not cached */
 	bool exact : 1;
