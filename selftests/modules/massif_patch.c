@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Takes a function as live patching does, by ftrace with the right to change where it goes on; changes nothing.
+// Hooks a function in the way of a live patch, by ftrace with the right to change its destination. Changes
+// nothing.
 #include <linux/ftrace.h>
 #include <linux/module.h>
 
@@ -8,7 +9,7 @@ module_param(function, charp, 0);
 
 #ifdef CONFIG_LIVEPATCH
 
-/* The last argument is not the same on all kernels. */
+/* The type of the last argument depends on the kernel. */
 static void notrace on_call(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops, void *regs)
 {
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A device of the tests' own, /dev/massif-sleep: who maps it sleeps, in mmap_region, until told to wake.
+// A device for tests, /dev/massif-sleep: a process that maps it sleeps in mmap_region() until the test wakes
+// it up.
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -16,7 +17,7 @@ static void wake(bool now)
 	wake_up_all(&queue);
 }
 
-/* '0': who maps it from now on sleeps. '1': nobody does any more. */
+/* Writing '0' makes later mmap() calls sleep; '1' wakes up all sleepers, and later calls do not sleep. */
 static ssize_t sleep_write(struct file *file, const char __user *text, size_t size, loff_t *at)
 {
 	char letter;
@@ -27,7 +28,7 @@ static ssize_t sleep_write(struct file *file, const char __user *text, size_t si
 	return size;
 }
 
-/* How many are asleep. */
+/* Reading gives the number of sleeping processes. */
 static ssize_t sleep_read(struct file *file, char __user *text, size_t size, loff_t *at)
 {
 	char number[16];
@@ -36,7 +37,7 @@ static ssize_t sleep_read(struct file *file, char __user *text, size_t size, lof
 	return simple_read_from_buffer(text, size, at, number, len);
 }
 
-/* Killable, so that a test that fails leaves nobody behind. */
+/* Killable, so that a failing test leaves no sleeping process behind. */
 static int sleep_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	int err;

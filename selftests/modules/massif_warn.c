@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Does on purpose what the kernel warns of, so that the tests can see whether they would notice.
+// Causes kernel warnings on purpose, to check that the test runner notices them.
 #include <linux/module.h>
 #include <linux/refcount.h>
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs every test in surroundings that are not the author's: check-elsewhere.sh [ENVIRONMENT...]
+# Runs every test in several unusual environments: check-elsewhere.sh [ENVIRONMENT...]
 #
-# Each environment is a fresh clone in a directory of its own, in which `make check` runs. TESTS selects
-# tests, as for make check. It takes root, to become another user and to mount.
+# For each environment, `make check` runs in a fresh clone in a directory of its own. TESTS selects tests, as
+# for make check. Needs root, to become another user and to mount.
 set -u
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -12,7 +12,7 @@ source=$(cd "$tools/../.." && pwd -P)
 build=${MASSIF_BUILD:-$source/build}
 where=${ELSEWHERE:-$build/elsewhere}
 
-# Name, what is different. The functions enter_NAME below do it.
+# Name and difference of each environment, which the function enter_NAME below creates.
 environments='
 hostile|a clone named massif, umask 077, a Turkish locale, no HOME, /tmp read-only, a full environment
 user|another user, a clone in a folder that only this user can read, no home directory, two descriptors left open
@@ -29,7 +29,7 @@ die() {
 
 [ "$(id -u)" -eq 0 ] || die "this takes root, to become another user and to mount over /tmp"
 
-# Clones into $1 and takes along what was downloaded, by hard links if possible: nothing writes there.
+# Clones into $1, and copies the downloaded files, by hard links if possible: no test writes to them.
 clone() {
 	local part
 	rm -rf "$1"
@@ -43,7 +43,7 @@ clone() {
 	done
 }
 
-# A locale in which the letters of "i" are others, and a comma is in numbers.
+# A locale with another case conversion of "i", and with a decimal comma.
 turkish() {
 	mkdir -p "$where/locales"
 	[ -d "$where/locales/tr_TR.UTF-8" ] || localedef -i tr_TR -f UTF-8 "$where/locales/tr_TR.UTF-8" ||
@@ -53,7 +53,7 @@ turkish() {
 enter_hostile() {
 	clone "$where/massif" || return
 	turkish
-	# What many shells' start-up files set, and what would change how programs behave.
+	# Variables that shell start-up files often set, and that change the behaviour of programs.
 	unshare --mount --propagation private sh -c '
 		umask 077
 		mount -t tmpfs -o ro,noexec none /tmp || exit 1
@@ -69,9 +69,9 @@ enter_hostile() {
 enter_user() {
 	local home=$where/user uid=54321
 	clone "$home/massif" || return
-	# Not files that are hard links: they are somebody else's, too.
+	# Not hard links: they are shared with other clones.
 	find "$home" \( -type d -o -links 1 \) -exec chown -h $uid:$uid {} + && chmod 700 "$home" || return
-	# The folders above must let this user pass.
+	# The user needs access to the directories above.
 	setpriv --reuid=$uid --regid=$uid --clear-groups --inh-caps=-all test -r "$home/massif/Makefile" ||
 		die "a user other than root cannot read below $where; name another folder by ELSEWHERE="
 	(cd "$home/massif" && exec env -i PATH=/usr/bin:/bin HOME=/nonexistent \
@@ -85,7 +85,7 @@ for name in "${wanted[@]}"; do
 	what=$(printf '%s\n' "$environments" | awk -F '|' -v name="$name" '$1 == name { print $2 }')
 	[ -n "$what" ] || die "no environment is called $name"
 	say "$name: $what"
-	# A summary of its own, behind what make check prints.
+	# Print a summary of our own after the output of make check.
 	if (trap - EXIT; "enter_$name"); then
 		say "$name: all passed"
 	else

@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Takes the rules of Documentation/security.rst away, one at a time, and sees the test of each fail: check-rules.sh
+# Removes the rules of Documentation/security.rst, one at a time, and checks that the test of each fails:
+# check-rules.sh
 #
-# selftests/rules/NAME.patch takes one rule away. Above the patch stand lines "Word: text":
+# selftests/rules/NAME.patch removes one rule. Above the patch are lines "Word: text":
 #
-#	Without  what the patch takes away, in words
-#	Test     the test that is to fail, and its cases (MASSIF_CASES); host/NAME has no cases
-#	Fails    what that test then says: a part of one line of its output, or of the kernel's log
-#	Kernel   the kernel to run it on (default: $KERNEL, or 6.12); debug: the one that make check-debug-kernel has built
-#	Append   more words for the kernel's command line
+#	Without  the rule that the patch removes, in words
+#	Test     the test that must fail, and its cases (MASSIF_CASES); host/NAME has no cases
+#	Fails    part of one line of the failing test's output, or of the kernel's log
+#	Kernel   the kernel to run it on (default: $KERNEL, or 6.12); debug: the one built by make check-debug-kernel
+#	Append   further words for the kernel's command line
 #
-# Each test is run with its rule first, and must pass. A patch that does not apply, a test that fails with its
-# rule, or passes without it, or fails with other words, is an error.
+# Each test runs first with its rule, and must pass. Errors are: a patch that does not apply, a test that
+# fails with its rule, passes without it, or fails with other words.
 #
-# RULES selects: words of shell patterns, each matched with NAME. What a test has said stays in
-# build/rules/results/NAME.log, that with the rule in with.NAME.log.
+# RULES selects rules by shell patterns of their names. The output of each test is kept in
+# build/rules/results/NAME.log, and the output with the rule in with.NAME.log.
 set -u
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -24,7 +25,7 @@ export MASSIF_BUILD=${MASSIF_BUILD:-$source/build}
 work=$MASSIF_BUILD/rules
 tree=$work/tree
 results=$work/results
-broken=$work/broken # NAME/ has what is to be used in place of the file of that name in the build directory
+broken=$work/broken # NAME/ contains files to use instead of those of the same names in the build directory
 export MASSIF_LIMIT=${MASSIF_LIMIT:-240}
 cd "$source" || exit 1
 
@@ -37,7 +38,7 @@ die() {
 	exit 1
 }
 
-# A word of a rule's head: field NAME WORD [DEFAULT].
+# Prints a field of a rule's header: field NAME WORD [DEFAULT].
 field() {
 	local value
 	value=$(sed -n "/^--- /q; s/^$2:[[:space:]]*//p" "selftests/rules/$1.patch" | head -n 1)
@@ -51,7 +52,7 @@ kernel_of() {
 	printf '%s\n' "$kernel"
 }
 
-# The names of those that are wanted.
+# Prints the names of the selected rules.
 selected() {
 	local file name pattern patterns=()
 	read -ra patterns <<< "${RULES:-*}"
@@ -68,8 +69,8 @@ selected() {
 	done
 }
 
-# A copy of the source, with what was built of it, to be broken again and again. One that an earlier run has left is
-# made the same again, file by file, so that only what differs is compiled.
+# Makes a copy of the source and of its build, to be patched for each rule. A copy that an earlier run has
+# left is updated file by file, so that only changed files are compiled again.
 make_tree() {
 	local file
 	rm -rf "$results" "$broken"
@@ -94,17 +95,18 @@ copy_source() {
 	tar -cf - --exclude=./build --exclude=./.git --exclude="${MASSIF_BUILD/#$source/.}" "$1"
 }
 
-# Tells patch(1) what to do with one rule's patch in the copy.
+# Runs patch(1) on the copy with the patch of one rule.
 patch_tree() {
 	patch -d "$tree" -p1 --silent --force --no-backup-if-mismatch --fuzz=2 "${@:2}" < "selftests/rules/$1.patch"
 }
 
-# What the kernel's probes have said when its module was built the last time.
+# Prints the results of kmod/compat/probes.mk from the last build of the kernel's module.
 probed() {
 	grep -oh -e '-DMASSIF_[A-Z]*_[a-zA-Z0-9_]*' "$MASSIF_BUILD/kmod/$1/kmod/.main.o.cmd" | sort -u | tr '\n' ' '
 }
 
-# What a rule's patch breaks: module, massif-ctl, or a test of the host's that has it within itself.
+# Builds the component that a rule's patch changes: the module, massif-ctl, or a host test that contains the
+# code.
 build_without() {
 	local name=$1 test kernel release
 	test=$(field "$name" Test)
@@ -123,13 +125,14 @@ build_without() {
 		echo "there is no massif.ko for $kernel: make guest-module KERNELS=$kernel"
 		return 1
 	fi
-	# The probes take longer than all else, and no rule changes what they find: they are asked once.
+	# The probes take longer than everything else, and no rule changes their results, so they are not
+	# repeated.
 	(cd "$tree" && MASSIF_BUILD=$tree/build MASSIF_HAVE=$(probed "$release") \
 		selftests/vm/kernel.sh massif "$kernel") || return 1
 	install -D "$tree/build/kmod/$release/massif.ko" "$broken/$name/kmod/$release/massif.ko"
 }
 
-# Builds what is broken without the rule; how the copy was before is how it is afterwards.
+# Builds the component without the rule, and restores the copy afterwards.
 prepare() {
 	local name=$1 status=0
 	if ! patch_tree "$name" --dry-run > "$results/$name.build" 2>&1; then
@@ -153,12 +156,12 @@ verdict() {
 	printf '%-7s %-28s %s\n' "$2" "$1" "$3" | tee -a "$results/summary"
 }
 
-# One test of the host's, with or without the rule: host_run LOG MASSIF_BUILD TEST
+# Runs one host test, with or without the rule: host_run LOG MASSIF_BUILD TEST
 host_run() {
 	MASSIF_BUILD=$2 selftests/tools/run-batch.sh host "${3#host/}" > "$results/$1.log" 2>&1
 }
 
-# Runs what the lines of the guest's list say, in as many guests as it takes.
+# Runs the lines of the guest's list, in as many guests as necessary.
 guest_run() {
 	local kernel=$1 append=$2 line left=() ended
 	mapfile -t left < "$results/list"
@@ -187,17 +190,18 @@ guest_run() {
 	done
 }
 
-# Did the test of this log fail?
+# Succeeds if the test of this log has failed.
 has_failed() {
 	[ -s "$1" ] && { grep -q -P '^(kernel|error)\t' "$1" || ! grep -q -P '^end\t0$' "$1"; }
 }
 
-# The first line of a log by which its test has failed, with those words; not one that only names the test.
+# Prints the first line in a log with which its test has failed and that contains these words. Lines that only
+# name the test do not count.
 line_with() {
 	grep -v -P '^out\t(#\s+(RUN|OK|FAIL)|(not )?ok) ' "$1" | grep -F -m 1 -- "$2"
 }
 
-# Compares what was to happen with what has happened.
+# Compares the expected results with the actual ones.
 judge() {
 	local name=$1 log=$results/$1.log with said words
 	words=$(field "$name" Fails)
@@ -214,7 +218,8 @@ judge() {
 	fi
 }
 
-# What rules with the same test, on the same kernel, have in common: it is run once with its rule.
+# Prints a key that is equal for rules with the same test on the same kernel: the test runs once with the
+# rules.
 identity() {
 	printf '%s|%s|%s' "$(field "$1" Test)" "$(kernel_of "$1")" "$(field "$1" Append)" | tr -c 'A-Za-z0-9\n' _
 }
@@ -228,7 +233,7 @@ for name in "${names[@]}"; do
 	! prepare "$name" || built+=("$name")
 done
 
-# Guests of the same kernel and command line share a boot; with the rule each test comes first.
+# Tests with the same kernel and command line share a guest. In it, each test with the rule comes first.
 guests=()
 for name in "${built[@]}"; do
 	test=$(field "$name" Test)

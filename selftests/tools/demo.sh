@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Shows what massif is for: the heap of a real program here, its pages in a QEMU guest with massif.ko
+# Demonstrates massif: the heap of a real program on this machine, and its pages in a QEMU guest with
+# massif.ko
 set -eu
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -8,9 +9,9 @@ tools=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$tools/../.." && pwd -P)
 export MASSIF_BUILD=${MASSIF_BUILD:-$source/build}
 out=$MASSIF_BUILD/demo
-# Perl, because it names nearly all of its functions; the texts are on every Debian machine.
+# Perl, because nearly all of its functions have names; the text files are on every Debian machine.
 program=(/usr/bin/perl selftests/targets/words.pl /usr/share/common-licenses)
-# For a report of a few pages: fewer snapshots, and trees of what matters only.
+# For a report of a few pages: fewer snapshots, and trees without small contexts.
 brief=(--threshold=5 --max-snapshots=30 --peak-inaccuracy=5)
 cd "$source"
 
@@ -18,7 +19,7 @@ step() {
 	printf '\n== %s\n\n' "$*"
 }
 
-# The two lines that say what follows.
+# Prints two lines about the next step.
 explain() {
 	printf '\n%s\n%s\n' "$1" "$2"
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Takes the two kselftest headers out of Debian's kernel source package: fetch-kselftest.sh DIRECTORY
+# Extracts the two kselftest headers from Debian's kernel source package: fetch-kselftest.sh DIRECTORY
 #
-# The package is 130 MB and unpacks to 1.4 GB, of which we want two files: it is downloaded,
-# not installed, read as a stream, and deleted.
+# The package is 130 MB and unpacks to 1.4 GB, and we need two files of it. So it is downloaded without being
+# installed, read as a stream, and deleted.
 set -eu
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -30,7 +30,7 @@ work=$(mktemp -d "$dir/fetch.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 
-# Root's apt would otherwise warn that its sandbox user cannot write to our directory.
+# Without this, root's apt warns that its sandbox user cannot write to our directory.
 as_root=
 [ "$(id -u)" -ne 0 ] || as_root='-o APT::Sandbox::User=root'
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Takes python3's own tests of its module sqlite3 out of Debian's source package: fetch-python-tests.sh DIRECTORY
+# Extracts python3's own tests of its module sqlite3 from Debian's source package: fetch-python-tests.sh
+# DIRECTORY
 #
-# No binary package has them. The source is 26 MB, of which we want 350 KB. Nothing is built.
+# No binary package contains them. The source is 26 MB, of which we need 350 KB. Nothing is built.
 set -eu
 unset CDPATH # or cd may go elsewhere, and print where
 

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test, search, bench, debug)
+# Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test, search, bench,
+# debug)
 #
-# It says what it installs and why, and nothing when there is nothing to do. The guests' kernels and
-# their headers are not among it: vm/kernel.sh unpacks them in the build directory.
+# Prints what it installs and why, and nothing if everything is installed. The guests' kernels and their
+# headers are not included: vm/kernel.sh unpacks them in the build directory.
 set -eu
 
-# One group a line: name, what it is for, packages.
+# One group in each line: name, purpose, packages.
 groups='
 build|to compile userland, shim, ms_print and tests (valgrind.h)|gcc g++ libc6-dev make pkg-config binutils libunwind-dev libdw-dev libelf-dev libiberty-dev liblzma-dev libdeflate-dev libzstd-dev zlib1g-dev valgrind libjemalloc2 libtcmalloc-minimal4 xz-utils
 guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make patch diffutils qemu-system-x86 busybox-static cpio kmod xz-utils libelf-dev pahole
@@ -29,8 +30,8 @@ group_field() {
 	printf '%s\n' "$groups" | awk -F '|' -v name="$1" -v field="$2" '$1 == name { print $field }'
 }
 
-# Names of those given that dpkg does not have installed. It knows virtual packages by no name,
-# so the table above must hold real ones.
+# Prints those of the given packages that are not installed. dpkg does not know virtual packages, so the table
+# above must name real ones.
 missing() {
 	dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | awk -v want="$*" '
 		$2 == "installed" { have[$1] = 1 }
@@ -60,12 +61,12 @@ as_root() {
 	fi
 }
 
-# A lock timeout, because another apt may be at work, as unattended-upgrades is on a fresh machine.
+# With a lock timeout, because another apt may be running, such as unattended-upgrades on a new machine.
 apt_get() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# A command's hundreds of lines matter only when it fails.
+# Runs a command, and prints its output only if it fails.
 quietly() {
 	said=$("$@" 2>&1) || { printf '%s\n' "$said" >&2; return 1; }
 }
@@ -116,7 +117,7 @@ need_root
 [ -n "$updated" ] || known $absent || update
 # shellcheck disable=SC2086
 if ! quietly apt_get install -y --no-install-recommends $absent; then
-	# An old list names versions that the archive no longer holds.
+	# An old list names versions that the archive no longer has.
 	[ -z "$updated" ] || die "apt-get could not install: $absent"
 	update
 	quietly apt_get install -y --no-install-recommends $absent ||

@@ -1,10 +1,11 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0
-# Reads run-batch.sh's frames, judges the tests' TAP, prints a line a case: report.pl SUMMARY-FILE LANE...
+# Reads the frames of run-batch.sh, judges the TAP output of the tests, and prints a line for each case:
+# report.pl SUMMARY-FILE LANE...
 #
-# A lane is a file or pipe with the frames of tests that run one after another; lanes run side by side.
-# The last line is "N passed, M failed", with ", K skipped" when there were any; the summary file
-# holds it, too. The exit status is 0 only if nothing failed and something passed.
+# A lane is a file or pipe with the frames of tests that run one after another; lanes run side by side. The
+# last line is "N passed, M failed", with ", K skipped" if any were; it is also written to the summary file.
+# The exit status is 0 only if nothing failed and something passed.
 use strict;
 use warnings;
 use IO::Select;
@@ -15,14 +16,14 @@ my $patience = 20;	# seconds of silence before we say what is going on
 my $colour = -t STDOUT;
 
 my ($passed, $failed, $skipped) = (0, 0, 0);
-my @kernels;		# name, release, counts and what did not pass, of each that ran
+my @kernels;		# name, release, counts, and failed and skipped cases of each kernel
 my @failures;		# texts of failed tests, for the end
 
-# Of the lane whose frame is looked at:
-my $kernel;		# the one that runs now, or undef
+# State of the lane whose frame is being read:
+my $kernel;		# the kernel that runs now, or undef
 my $test;		# the open test, or undef
-my $doing;		# in words, and
-my $since;		# since when
+my $doing;		# what the lane is doing, in words
+my $since;		# the time when that began
 
 sub paint {
 	my ($code, $word) = @_;
@@ -57,7 +58,7 @@ sub begin {
 	($doing, $since) = ("running $name", time);
 }
 
-# The harness names a case as it starts it, but not again when it was skipped.
+# The harness prints the name of a case when it starts it, but not again when the case was skipped.
 sub output {
 	my ($line) = @_;
 	return if !$test;
@@ -78,7 +79,7 @@ sub output {
 	}
 }
 
-# Status as a shell has it: above 128 a signal.
+# Describes an exit status; as in a shell, above 128 it is a signal.
 sub spell {
 	my ($status) = @_;
 	my %signals = (4 => 'SIGILL', 6 => 'SIGABRT', 7 => 'SIGBUS', 8 => 'SIGFPE', 9 => 'SIGKILL',
@@ -88,7 +89,7 @@ sub spell {
 	return 'killed by ' . ($signals{$signal} // "signal $signal");
 }
 
-# What is wrong with a test as a whole, beyond the cases that it reported itself.
+# Returns the faults of a test as a whole, in addition to those that its cases have reported.
 sub complaints {
 	my ($status) = @_;
 	my @found = @{$test->{errors}};
@@ -132,7 +133,7 @@ sub host {
 	$kernel = undef;
 }
 
-# ... on another kernel.
+# All tests from here on run on another kernel.
 sub boot {
 	my ($name, $release) = split / /, $_[0];
 
@@ -167,7 +168,7 @@ sub frame {
 	if (defined $word && defined $rest && $frames{$word}) {
 		$frames{$word}->($rest);
 	} else {
-		# Not a frame: a runner's own complaint, which must not get lost.
+		# Not a frame but a message of the runner: pass it on.
 		print "$line\n";
 	}
 }
@@ -180,7 +181,7 @@ sub in_lane {
 	@$lane{@state} = ($kernel, $test, $doing, $since);
 }
 
-# What has arrived; false at the lane's end. A line may come in parts.
+# Reads what has arrived. Returns false at the end of the lane. A line may come in parts.
 sub follow {
 	my ($lane) = @_;
 	my $read = sysread $lane->{file}, $lane->{text}, 65536, length $lane->{text};
@@ -196,7 +197,7 @@ sub follow {
 $SIG{INT} = 'IGNORE';	# the runners stop, and we still report
 
 my $summary = shift;
-my %lanes;		# by file descriptor, those that have not ended
+my %lanes;		# lanes that have not ended, by file descriptor
 my $waiting = IO::Select->new;
 for my $name (@ARGV) {
 	open my $file, '<', $name or die "$name: $!\n";

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest, for check-rules.sh: runs tests with parts of massif that lack a rule, as MASSIF_RESULTS/list says
+# The part of check-rules.sh that runs in the guest: runs the tests in MASSIF_RESULTS/list with components
+# that lack a rule
 #
-# A line of the list: the name of the log, a directory whose files are to be used in place of those in the build
-# directory (-: none), the test, its cases.
+# Each line of the list has: the name of the log; a directory with files to use instead of those in the build
+# directory (-: none); the test; its cases.
 set -u
 
 place() {
@@ -27,6 +28,7 @@ while read -r name files test cases; do
 	status=$?
 	echo "end $name" >> "$MASSIF_RESULTS/rules"
 	[ ${#placed[@]} -eq 0 ] || /bin/busybox umount "${placed[@]}"
-	# What it says when the kernel is not to be trusted any more: the rest is for a fresh guest.
+	# The test runner's status if the kernel can no longer be trusted: the remaining tests need a fresh
+	# guest.
 	[ $status -ne 75 ] || exit 75
 done < "$MASSIF_RESULTS/list"

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # Runs tests of one kind one after another: run-batch.sh host|guest NAME...
 #
-# It judges nothing. It writes frames for report.pl, one a line, a word and a tab first:
-#	test NAME, out LINE, kernel LINE (a bad one of its log), error WORDS, end STATUS
-# (run-tests.sh adds: boot KERNEL RELEASE or host, on which the tests behind it run, and note WORDS).
-# In the guest it leaves the batch with status 75 when the kernel is no longer to be trusted:
-# after a bad line (many are printed once per boot only), a module that stays, a test that hangs.
+# It does not judge results. It writes frames for report.pl, one in each line, each beginning with a word and
+# a tab:
+#
+#	test NAME, out LINE, kernel LINE (a bad line of the kernel's log), error WORDS, end STATUS
+#
+# run-tests.sh adds two: boot, followed by KERNEL RELEASE or host, for the tests that follow; and note WORDS.
+#
+# In the guest, the batch ends with status 75 if the kernel can no longer be trusted: after a bad line (many
+# warnings are printed only once in each boot), a module that cannot be unloaded, or a test that hangs.
 set -u
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -16,7 +20,7 @@ tools=$(cd "$(dirname "$0")" && pwd -P)
 MASSIF_SRC=$(cd "$tools/../.." && pwd -P)
 MASSIF_BUILD=${MASSIF_BUILD:-$MASSIF_SRC/build}
 export MASSIF_SRC MASSIF_BUILD
-# What would set options of the programs under test, or change what their libraries do.
+# Variables that would set options of the tested programs or change the behaviour of their libraries.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES MAKE_TERMOUT MAKE_TERMERR \
 	MASSIF_OPTS VALGRIND_OPTS LD_PRELOAD LD_LIBRARY_PATH LD_BIND_NOW LD_DEBUG \
 	POSIXLY_CORRECT LANG LANGUAGE LOCPATH BASH_ENV ENV GIT_DIR GIT_WORK_TREE PERL5OPT PERL5LIB \
@@ -32,8 +36,8 @@ frame() {
 	printf '%s\t%s\n' "$1" "${2-}"
 }
 
-# A field of the test's line in its kind's table: 2 whether it needs the module, 3 its seconds.
-# MASSIF_LIMIT is as many seconds for all.
+# Prints a field of the test's line in the table of its kind: 2 is whether it needs the module, 3 its time
+# limit in seconds. MASSIF_LIMIT replaces all time limits.
 setting() {
 	local value=
 	if [ "$2" = 3 ] && [ -n "${MASSIF_LIMIT-}" ]; then
@@ -47,11 +51,12 @@ setting() {
 	printf '%s\n' "${value:-$3}"
 }
 
-# Everything still in the session of a test that ended, its children included.
+# Kills every process that is still in the session of a test that has ended.
 kill_session() {
 	local stat rest
 	for stat in /proc/[0-9]*/stat; do
-		# The command's name may hold spaces and brackets; the fields count from its last.
+		# The command's name may contain spaces and brackets, so count the fields from the last
+		# bracket.
 		{ read -r rest < "$stat"; } 2> /dev/null || continue
 		rest=${rest##*) }
 		# shellcheck disable=SC2086 # fields: state, parent, group, session
@@ -63,7 +68,8 @@ kill_session() {
 	done
 }
 
-# Status, seconds taken, limit: timeout(1) says 124, or 137 when it had to kill; so may a test.
+# Succeeds if a test was ended by timeout(1), given its status, duration and limit in seconds. The status
+# alone, 124 or 137, may also be the test's own.
 overdue() {
 	[[ ($1 -eq 124 || $1 -eq 137) && $2 -ge $3 ]]
 }
@@ -77,20 +83,20 @@ run() {
 	fi
 	rm -rf "$dir"
 	mkdir -p "$dir/tmp"
-	# A file, not a pipe: what outlives the test must not keep us waiting for its end. And nothing
-	# goes to the cache of whoever runs the tests.
+	# A file instead of a pipe: a process that outlives the test must not delay us. And nothing may be
+	# written to the cache of the user who runs the tests.
 	: > "$dir/log"
 	(cd "$dir/tmp" && TMPDIR=$dir/tmp XDG_CACHE_HOME=$dir/cache exec setsid timeout -k 10 "$limit" "$program") \
 		> "$dir/log" 2>&1 < /dev/null &
 	session=$!
-	# Silenced, or bash tells of a crash that report.pl tells anyway.
+	# Redirected, because bash would report a crash that report.pl reports anyway.
 	{
 		tail -n +1 -s 0.1 -f --pid=$session "$dir/log" | sed -u 's/^/out\t/'
 		wait $session
 		status=$?
 	} 2> /dev/null
 	kill_session
-	# A last line without its end would swallow the next frame.
+	# An incomplete last line would join with the next frame.
 	[ -z "$(tail -c 1 "$dir/log")" ] || echo
 	if overdue $status $((SECONDS - started)) "$limit"; then
 		frame error "no end within $limit s"
@@ -120,7 +126,7 @@ load() {
 	fi
 }
 
-# A target that is being killed may hold the module for a moment.
+# A test program that is being killed may use the module for a moment longer.
 unload() {
 	local said
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -135,7 +141,7 @@ bad_lines() {
 	dmesg | sed -n "/massif-selftest: $1\$/,\$p" | grep -E -f "$MASSIF_SRC/selftests/vm/bad-lines"
 }
 
-# The lines that belong to a bad one are below it: a call trace, a lock's history.
+# The lines that belong to a bad line follow it: a call trace, a lock's history.
 show_bad_lines() {
 	local line
 	dmesg | sed -n "/massif-selftest: $1\$/,\$p" |
@@ -143,8 +149,8 @@ show_bad_lines() {
 		while IFS= read -r line; do frame kernel "$line"; done
 }
 
-# Kernels that look for leaks: what was allocated since the test began, and nothing points to any more,
-# makes a bad line. Nothing is told that is younger than five seconds, nor at the first look.
+# On kernels with kmemleak: memory that was allocated since the test began and is not referenced any more
+# gives a bad line. kmemleak does not report memory younger than five seconds, nor in its first scan.
 kmemleak=/sys/kernel/debug/kmemleak
 
 forget_leaks() {
@@ -160,8 +166,8 @@ look_for_leaks() {
 	head -n 200 $kmemleak | while IFS= read -r line; do frame kernel "$line"; done
 }
 
-# KASAN and its like make all code many times as slow, and all the more in QEMU. On top of what the
-# environment says, for a machine that is busy.
+# The factor for timeouts: KASAN and similar checks make all code many times slower, especially in QEMU.
+# Multiplies the factor in the environment, which is for a busy machine.
 patience() {
 	if grep -q ' kasan_quarantine_put$' /proc/kallsyms; then echo 8; else echo 1; fi
 }

@@ -1,13 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs the tests that were built, those of the guest in one guest a kernel, and reports: run-tests.sh
+# Runs the tests that were built and reports; those of the guest run in one guest for each kernel:
+# run-tests.sh
 #
-# As many of the jobs (the host, each kernel) run side by side as JOBS says, or there are processors.
-# TESTS selects: words of shell patterns, each matched with "host/NAME", "guest/NAME" and NAME.
-# KERNELS are those to boot, as vm/kernel.sh names them. All but the first have only the tests that
-# selftests/guest/tests.conf wants on all, unless EVERYWHERE is set. MASSIF_GUEST_APPEND has words for
+# JOBS is how many jobs (the host, each kernel) run side by side; the default is the number of processors.
+#
+# TESTS selects tests by shell patterns, each of which is matched with "host/NAME", "guest/NAME" and NAME.
+#
+# KERNELS are the kernels to boot, as named by vm/kernel.sh. All except the first run only the tests for which
+# selftests/guest/tests.conf requires all kernels, unless EVERYWHERE is set. MASSIF_GUEST_APPEND has words for
 # their command lines.
-# A guest that died or is not to be trusted any more is replaced by a fresh one for the rest.
+#
+# A guest that died or can no longer be trusted is replaced by a fresh one.
 set -u
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -18,7 +22,7 @@ cd "$source" || exit 1
 mkdir -p "$MASSIF_BUILD/selftests" "$MASSIF_BUILD/guest"
 results=$(mktemp -d "$MASSIF_BUILD/guest/tests.XXXXXX") || exit 1
 trap 'rm -rf "$results"' EXIT
-# What an older version has found out shall not hide what this one would.
+# A cache of an older version must not hide faults of this one.
 export XDG_CACHE_HOME=$results/cache
 mkdir "$XDG_CACHE_HOME"
 trap 'exit 130' INT
@@ -28,7 +32,7 @@ frame() {
 	printf '%s\t%s\n' "$1" "${2-}"
 }
 
-# Names of a kind's tests that are wanted.
+# Prints the names of the selected tests of a kind.
 selected() {
 	local kind=$1 file name pattern patterns=()
 	read -ra patterns <<< "${TESTS:-*}"
@@ -51,19 +55,19 @@ console_frames() {
 	tail -n 80 "$1" | tr -d '\r' | while IFS= read -r line; do frame kernel "$line"; done
 }
 
-# How many tests ended, then the one that began and did not, if any.
+# Prints how many tests have ended, and the test that has begun but not ended, if any.
 progress() {
 	awk '$1 == "begin" { open = $2 } $1 == "end" { open = ""; ended++ }
 	     END { print ended + 0, open }' "$1"
 }
 
-# The kernels that tests.conf has for a test.
+# Prints the kernels that tests.conf requires for a test.
 kernels_of() {
 	awk -v name="$1" '$1 == name { kernels = $4 } END { print kernels == "" ? "first" : kernels }' \
 		selftests/guest/tests.conf
 }
 
-# Those of the names given that are wanted on all kernels.
+# Prints those of the given tests that are required on all kernels.
 everywhere() {
 	local name
 	for name; do
@@ -71,7 +75,7 @@ everywhere() {
 	done
 }
 
-# Those of the names given that a kernel of Debian's can run, too.
+# Prints those of the given tests that do not need a debug kernel.
 without_debug() {
 	local name
 	for name; do
@@ -86,7 +90,8 @@ run_guests() {
 	mkdir -p "$shared"
 	release=$(selftests/vm/kernel.sh release "$kernel") || release=unknown
 	frame boot "${kernel##*/} $release"
-	# One of somebody's own may be for debugging: as slow as run-batch.sh has patience, and a first warning ends it.
+	# A kernel given as a directory may be a debug kernel: allow for its slowness, and stop at the first
+	# warning.
 	case $kernel in
 	*/*) patience=8 append+=" panic_on_warn=1 slub_debug=P" ;;
 	*) mapfile -t remaining < <(without_debug "${remaining[@]}") ;;
@@ -94,7 +99,7 @@ run_guests() {
 	while [ ${#remaining[@]} -gt 0 ]; do
 		frame note "booting Linux $release in QEMU, for ${#remaining[@]} guest tests"
 		: > "$shared/progress"
-		# The guest's own end is that of its tests, each of which has its limit.
+		# The guest ends with its tests, each of which has a time limit.
 		selftests/vm/run.sh --kernel "$kernel" \
 			--timeout $((${MASSIF_LIMIT:-600} * patience * ${#remaining[@]})) --results "$shared" --console "$console" \
 			--append "$append" \
@@ -129,7 +134,7 @@ mapfile -t guest < <(selected guest)
 read -ra kernels <<< "${KERNELS:-${GUEST_KERNEL:-6.1}}"
 mapfile -t rest < <([ -n "${EVERYWHERE:-}" ] && printf '%s\n' "${guest[@]}" || everywhere "${guest[@]}")
 
-# One of "host" and the kernels.
+# Runs one job: "host" or a kernel.
 run_job() {
 	case $1 in
 	host)
@@ -141,7 +146,7 @@ run_job() {
 	esac
 }
 
-# Runs jobs that nobody else has begun, until there are none.
+# Runs jobs that no other lane has begun, until there are none.
 run_lane() {
 	local next
 	while next=$(take_job) && [ "$next" -lt ${#jobs[@]} ]; do
@@ -159,7 +164,7 @@ take_job() {
 	} 9> "$results/lock"
 }
 
-# The longest first.
+# The longest job first.
 jobs=()
 [ ${#guest[@]} -eq 0 ] || jobs+=("${kernels[0]}")
 [ ${#host[@]} -eq 0 ] || jobs+=(host)

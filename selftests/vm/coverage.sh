@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Says which lines and functions of a module were reached: coverage.sh MODULE.ko FILE...
+# Prints which lines and functions of a module were reached: coverage.sh MODULE.ko FILE...
 #
-# The module was built with KCOV. A FILE has an offset in its code a line, of places that were reached, as
-# selftests/guest/kmod_fuzz writes them.
+# The module was built with KCOV. Each line of a FILE is the offset in the module's code of a place that was
+# reached, as selftests/guest/kmod_fuzz writes them.
 set -eu
 
 [ $# -ge 2 ] || { echo 'usage: coverage.sh MODULE.ko FILE...' >&2; exit 2; }
@@ -12,7 +12,8 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Each place is where a call returns to: the compiler's, which tells of the code behind it.
+# A place is the return address of a call that the compiler has inserted; it stands for the code behind the
+# call.
 objdump -dr -j .text "$module" | awk '
 	/^[0-9a-f]+ <.*>:$/ { name = $2; gsub(/[<>:]/, "", name) }
 	/R_X86_64_P.*__sanitizer_cov_trace_pc/ { sub(/:$/, "", $1); print $1, name }' | while read -r at name; do

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Builds the kernel for debugging: debug-kernel.sh; prints the directory, for run.sh --kernel
+# Builds the debug kernel, and prints its directory for run.sh --kernel: debug-kernel.sh
 #
-# Of Debian's linux-source-6.12, a tinyconfig with debug.config on top: what the guest tests use, and
-# KASAN, lockdep, kmemleak and the like. It is in build/guest/debug-6.12 and is built once, which takes
-# 2 GB.
+# The source is Debian's linux-source-6.12; the configuration is a tinyconfig plus debug.config, which has
+# everything that the guest tests use, KASAN, lockdep, kmemleak and similar checks. The kernel is built once,
+# in build/guest/debug-6.12, which takes 2 GB.
 set -euo pipefail
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -25,12 +25,12 @@ die() {
 	exit 1
 }
 
-# Someone else's make, as far as ours has anything to say to it.
+# Runs the kernel's make without the variables of our own make.
 build() {
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$tree" -j"$jobs" "$@" >&2
 }
 
-# All of the source; what a mirror has is newer than what a first run unpacked, and that is no matter.
+# Unpacks the source package. It may be newer than the one of an earlier run, which does not matter.
 fetch() {
 	local work
 	mkdir -p "$store"
@@ -49,13 +49,13 @@ fetch() {
 	trap - EXIT
 }
 
-# Kconfig drops silently what it cannot have. What was asked for is kept: a clone's files are as new as
-# the clone, so their time says nothing.
+# Kconfig silently drops options that it cannot satisfy. The options that were requested are saved and
+# compared; file times cannot tell, because the files of a clone are as new as the clone.
 configure() {
 	local line missing=
 	rm -f "$tree/.config.asked"
 	build tinyconfig
-	# What is said twice makes Kconfig talk.
+	# Kconfig warns about options that occur twice.
 	sed -n 's/^\(CONFIG_.*\)=.*/\1/p' "$here/debug.config" > "$tree/.config.named"
 	grep -vwFf "$tree/.config.named" "$tree/.config" > "$tree/.config.rest"
 	cat "$tree/.config.rest" "$here/debug.config" > "$tree/.config"
@@ -74,7 +74,7 @@ configure() {
 if ! cmp -s "$here/debug.config" "$tree/.config.asked"; then
 	configure
 fi
-# Module.symvers comes with the modules, of which there are none.
+# make modules creates Module.symvers; this kernel has no modules.
 if [ ! -s "$tree/Module.symvers" ] || [ "$tree/Module.symvers" -ot "$tree/.config" ]; then
 	say "building it in $tree, on $jobs processors"
 	build bzImage modules || die "it cannot be built"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# PID 1 of the guest after its initrd: completes the system, runs the command, powers off
+# PID 1 of the guest after its initrd: completes the system, runs the command, powers off.
 #
-# It must not exit while the guest is on: the kernel would panic.
+# It must not exit while the guest runs: the kernel would panic.
 # shellcheck source=/dev/null
 . /run/vm/command
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-# Busybox, since a small Debian has no mount or hostname.
+# Busybox's commands: a small Debian system has no mount or hostname.
 mount() {
 	/bin/busybox mount "$@"
 }
@@ -24,13 +24,13 @@ mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 mount -t tracefs trace /sys/kernel/tracing 2>/dev/null
 /bin/busybox ifconfig lo 127.0.0.1 up
 /bin/busybox hostname guest
-# A hung task is reported before the command's own time is over; here everything is slow.
+# Report a hung task before the command's own time limit; everything is slow in the guest.
 echo 60 > /proc/sys/kernel/hung_task_timeout_secs 2>/dev/null
 
 cd "$VM_CWD" || echo "guest: there is no $VM_CWD here" > /dev/kmsg
 
-# Pipes rather than the files themselves: a program that opens its /dev/stderr again would write
-# at the file's start.
+# Use pipes instead of the files: a program that opens its /dev/stderr again would write at the start of the
+# file.
 mkfifo /run/stdout /run/stderr
 cat < /run/stdout > /run/vm/stdout &
 relays=($!)
@@ -44,14 +44,14 @@ env -i PATH="$PATH" HOME=/root USER=root LOGNAME=root SHELL=/bin/bash TERM=dumb 
 	< /dev/null > /run/stdout 2> /run/stderr
 status=$?
 
-# What blocks, for the reader of the console's log.
+# Write the blocked tasks to the console log.
 if [ $status -eq 124 ] || [ $status -eq 137 ]; then
 	echo "guest: the command did not end within $VM_TIMEOUT s; blocked and running tasks:" > /dev/kmsg
 	echo w > /proc/sysrq-trigger
 	echo l > /proc/sysrq-trigger
 fi
 
-# A process left behind may hold the pipes for ever.
+# A process left behind may keep the pipes open for ever.
 { sleep 2; kill "${relays[@]}"; } 2> /dev/null &
 wait "${relays[@]}" 2> /dev/null
 echo $status > /run/vm/status.tmp

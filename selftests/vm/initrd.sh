@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Makes the guest's initrd: initrd.sh OUTPUT [RELEASE MODULE-ROOT]
+# Creates the guest's initrd: initrd.sh OUTPUT [RELEASE MODULE-ROOT]
 #
-# Without a release it holds no modules, for a kernel that has all it needs built in.
+# Without a release, it contains no modules: for a kernel that has everything built in.
 set -eu
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -12,7 +12,7 @@ release=${2-}
 root=${3-}
 PATH=$PATH:/sbin:/usr/sbin
 
-# What stands between the kernel and the host's root; modprobe knows what these need in turn.
+# The modules that the kernel needs to mount the host's root; modprobe knows their dependencies.
 modules='virtio_pci 9pnet_virtio 9p overlay'
 
 work=$(mktemp -d "$output.XXXXXX")

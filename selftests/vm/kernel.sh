@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The guests' kernels, from Debian's own packages: kernel.sh list | VERB [KERNEL]
+# Provides the guests' kernels, from Debian's packages: kernel.sh list | VERB [KERNEL]
 #
-#	list     the names of all of Debian's that we know
-#	release  the release of KERNEL: a name of the list, a release, or the directory in which
+#	list     print the names of all Debian kernels that can be used
+#	release  print the release of KERNEL: a name of the list, a release, or the directory in which
 #		 a kernel was built (default: $GUEST_KERNEL, or 6.1)
-#	fetch    see that its image, modules and headers are in build/guest/RELEASE
-#	image    the file to boot
-#	modules  the directory that has its lib/modules; nothing if it needs none to boot
-#	headers  the directory for KDIR=
-#	module   build massif.ko for it, and what the tests load besides
-#	massif   build massif.ko alone; with the probes' answers of MASSIF_HAVE, if that is set
+#	fetch    make sure that its image, modules and headers are in build/guest/RELEASE
+#	image    print the file to boot
+#	modules  print the directory that contains its lib/modules; nothing if it needs none to boot
+#	headers  print the directory for KDIR=
+#	module   build massif.ko for it, and the modules that the tests load
+#	massif   build massif.ko only; with the results of the probes in MASSIF_HAVE, if that is set
 #
-# Packages are downloaded when first needed, and unpacked, never installed, so that the machine's
-# own kernels, compilers and package lists stay as they are.
+# Packages are downloaded when they are first needed, and unpacked but not installed, so that the machine's
+# own kernels, compilers and package lists do not change.
 set -euo pipefail
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -22,8 +22,8 @@ source=$(cd "$here/../.." && pwd -P)
 build=${MASSIF_BUILD:-$source/build}
 store=$build/guest
 
-# Name; suites that have it, of which the last may be missing; where its module is compiled: here, or
-# where its headers' tools run, a tree of the suite's own packages (toolchain.sh).
+# Fields: name; suites that have the kernel, of which the last may be missing; where its modules are compiled:
+# here, or in a tree of the suite's own packages, if the tools of its headers run only there (toolchain.sh).
 kernels='
 5.10|bullseye bullseye-security|here
 6.1|bookworm bookworm-security|here
@@ -60,8 +60,8 @@ complete() {
 	[ -s "$(image_of "$1")" ] && [ -s "$(headers_of "$1")/include/generated/autoconf.h" ]
 }
 
-# The newest release that is here already; it stays in use until it is removed (make distclean), so
-# that a new kernel in the archive does not turn every run into a download.
+# Prints the newest release that is unpacked already. It is used until it is removed (make distclean), so that
+# a new kernel in the archive does not cause a download in each run.
 kept_release() {
 	local dir
 	for dir in "$store/$name".*-amd64 "$store/$name".*+*-amd64; do
@@ -69,15 +69,15 @@ kept_release() {
 	done | sort -uV | tail -n 1 | grep .
 }
 
-# The metapackages name no series, so the choice is among the packages; -cloud-, -rt- and the like
-# have other names.
+# Prints the newest release in the archive. The metapackages name no series, so the choice is made among the
+# packages; -cloud-, -rt- and similar kernels have other names.
 archive_release() {
 	apt apt-cache pkgnames "linux-headers-$name." |
 		sed -n 's/^linux-headers-\([0-9][0-9.]*\(-[0-9]*\|+[a-z0-9.]*\)-amd64\)$/\1/p' |
 		sort -V | tail -n 1 | grep .
 }
 
-# Run an apt command on lists of our own.
+# Runs an apt command with package lists of our own.
 apt() {
 	# shellcheck disable=SC2086 # a list of words
 	"$here/suite.sh" run "$store/apt/$name" $(field "$name" 2) -- "$@"
@@ -95,8 +95,7 @@ release() {
 	die "Debian's $(field "$name" 2) have no linux-headers-$name.*-amd64"
 }
 
-# What makes up a release: the packages themselves, and those that they depend on and that carry the
-# series in their names.
+# Prints the packages of a release: its own, and their dependencies that have the series in their names.
 packages() {
 	local wanted=("linux-image-$1" "linux-headers-$1")
 	{
@@ -127,12 +126,12 @@ fetch() {
 		dpkg -x "$list" "$work/tree"
 	done
 
-	# Before 7: in /boot and /lib. One place for all.
+	# Move everything to one place: kernels before 7 are in /boot and /lib.
 	mkdir -p "$work/tree/boot"
 	[ ! -d "$work/tree/usr/lib/modules" ] || ln -s usr/lib "$work/tree/lib"
 	[ -s "$work/tree/boot/vmlinuz-$release" ] ||
 		ln -s "../lib/modules/$release/vmlinuz" "$work/tree/boot/vmlinuz-$release"
-	# It names the other half of the headers by where they would be installed.
+	# The makefiles name the other half of the headers by its installed path.
 	sed -i -e "s|^include /usr/src/|include ../|" -e "s|^KBUILD_OUTPUT=.*|KBUILD_OUTPUT=.|" \
 		"$work/tree/usr/src/linux-headers-$release/Makefile"
 	PATH=$PATH:/sbin:/usr/sbin depmod -b "$work/tree" "$release"
@@ -140,7 +139,7 @@ fetch() {
 	mv "$work/tree" "$store/$release"
 }
 
-# The make to compile for it, as words for MODULE_MAKE=.
+# Prints the make to use for the kernel, as words for MODULE_MAKE=.
 compiler() {
 	local cc
 	if [ "$(field "$name" 3)" = toolchain ]; then
@@ -182,7 +181,7 @@ build_module() {
 	local make=
 	fetch
 	[ -n "$tree" ] || make=$(compiler)
-	# One that was built before must not be taken for the source's.
+	# Do not mistake an older module for the one of this source.
 	make -C "$source" --no-print-directory "$@" O="$build" KDIR="$(headers)" \
 		${make:+MODULE_MAKE="$make"} ${MASSIF_HAVE:+massif-have="$MASSIF_HAVE"} || { rm -f "$build/kmod/$(release)/massif.ko"; exit 1; }
 }

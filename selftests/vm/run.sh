@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Boots a kernel in QEMU and runs one command in it, as root, over this machine's own file tree
+# Boots a kernel in QEMU and runs one command in it, as root, on this machine's file tree
 #
-# The guest's root is ours, read-only over 9p under an overlay in its memory: it has the programs
-# and the tree just built, at the same paths, and whatever it writes is gone with it, except
-# below the results directory, a second share. Output streams here; the status is the command's.
+# The guest's root is ours, read-only over 9p, below an overlay in the guest's memory. So the guest has all
+# programs and the tree just built at the same paths, and everything that it writes is lost when it ends,
+# except below the results directory, which is a second share. Output is passed on as it appears; the exit
+# status is the command's.
 set -eu
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -85,7 +86,7 @@ for dir in "$source" "$PWD" "$build"; do
 	esac
 done
 
-# Whoever names no folder for results is told what has come there.
+# Without --results, list the files that the command has written.
 lists_results=''
 [ -n "$results" ] || lists_results=yes
 results=${results:-${MASSIF_RESULTS:-$build/guest/results}}
@@ -132,11 +133,11 @@ for name in "${names[@]}"; do
 	*) [ -z "${!name+set}" ] || environment+=("$name=${!name}") ;;
 	esac
 done
-# A file in the current directory would vanish with the guest.
+# A file in the current directory would be lost with the guest.
 if [ -n "$lists_results" ] && [ -z "${MASSIF_OPTS+set}" ]; then
 	environment+=("MASSIF_OPTS='--massif-out-file=$results/massif.out.%p'")
 fi
-# The initrd's shell reads this file, too, so plain assignments come first and quoted for any sh.
+# The initrd's shell reads this file, too: plain assignments come first, quoted for any sh.
 quote() {
 	printf "'%s'" "${1//\'/\'\\\'\'}"
 }
@@ -159,15 +160,17 @@ quote() {
 : > "$control/stderr"
 : > "$console"
 
-# QEMU takes a comma doubled within an option's value.
+# QEMU reads a double comma as a comma in an option's value.
 comma() {
 	printf '%s' "${1//,/,,}"
 }
 # shellcheck disable=SC2206 # words are wanted
 more=($more)
-# One thread for all processors: with one for each, QEMU 7.2 can go on executing what it made of code
-# that another processor is changing, and arming kprobes does just that; the guest then hangs.
-# no_timer_check: a guest that gets no processor for a while believes at boot that its timer is broken.
+# One thread for all processors: with one for each, QEMU 7.2 can continue to execute its translation of code
+# that another processor is changing. Arming kprobes changes code, and the guest then hangs.
+#
+# no_timer_check: a guest that gets no processor time for a while believes at boot that its timer is broken.
+#
 # exec: so that $! is the process to kill and to wait for.
 (exec timeout --foreground -k 5 $((limit + boot_limit)) qemu-system-x86_64 \
 	-nodefaults -no-user-config -no-reboot -display none -monitor none \
@@ -185,7 +188,7 @@ tails+=($!)
 tail -q -n +1 -s 0.1 -f --pid=$qemu "$control/stderr" >&2 &
 tails+=($!)
 
-# Lists the files that the command has written to the results folder.
+# Lists the files that the command has written to the results directory.
 list_results() {
 	local files
 	files=$(find "$results" -type f -newer "$control/config" | sort)

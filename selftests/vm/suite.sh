@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs an apt command on the package lists of given Debian suites, kept apart from the machine's own
+# Runs an apt command on the package lists of given Debian suites, kept apart from the machine's own lists
 #
 #	suite.sh run DIRECTORY SUITE... -- apt-get|apt-cache ARGUMENT...
 #
-# The archive is the one that the machine's own sources name; apt there takes no package for
-# installed, and changes nothing outside the directory. SUITE_KIND=deb-src is for source packages.
+# The archive is the one in the machine's own sources. This apt considers no package installed, and changes
+# nothing outside the directory. SUITE_KIND=deb-src selects source packages.
 set -euo pipefail
 unset CDPATH # or cd may go elsewhere, and print where
 
@@ -34,10 +34,10 @@ options=(-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
 	 -o Dir::Etc::preferences=- -o "Dir::Etc::preferencesparts=$dir/cache"
 	 -o "Dir::State=$dir" -o Dir::State::status=/dev/null -o "Dir::Cache=$dir/cache"
 	 -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false)
-# Root's apt would otherwise warn that its sandbox user cannot write to our directory.
+# Without this, root's apt warns that its sandbox user cannot write to our directory.
 [ "$(id -u)" -ne 0 ] || options+=(-o APT::Sandbox::User=root)
 
-# Where the machine gets Debian's packages from; the security archive is another one ($1: -security).
+# Prints the address of the machine's Debian archive, or of its security archive ($1: -security).
 archive() {
 	apt-get indextargets --no-release-info --format '$(RELEASE)|$(REPO_URI)' 'Created-By: Packages' |
 		sed -E -n "s/^($codenames)$1\|//p" | head -n 1 | grep . && return
@@ -57,7 +57,7 @@ sources() {
 	done
 }
 
-# The archive removes what an old list names.
+# Refresh old lists: the archive removes packages that they name.
 if [ -z "$(find "$dir/updated" -mtime -1 2>/dev/null)" ]; then
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
 	sources > "$dir/sources.list"

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Compiler and tools of another Debian suite, in a tree of their own, for headers that need them
+# Provides the compiler and tools of another Debian suite, in a directory tree, for headers that need them
 #
 #	toolchain.sh fetch TREE LISTS SUITE...	unpack it; LISTS is suite.sh's directory
 #	toolchain.sh run TREE DIR... -- COMMAND ARGUMENT...
 #
-# `run` runs the command in the tree as its root, in which each DIR of this machine is visible, too, at
-# the same path. Nobody but the command sees that: it has mounts (and, without root, users) of its own.
+# `run` runs the command with the tree as its root directory. Each DIR of this machine is visible in it at the
+# same path. Only the command sees this: it has its own mounts (and, without root, its own users).
 set -euo pipefail
 unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 
-# The compiler is that which Debian compiles the suite's kernel with; the rest is what a kernel's make
-# calls, and the libraries of linux-kbuild's programs.
+# The compiler with which Debian compiles the suite's kernel; the commands that a kernel's make calls; the
+# libraries of the programs of linux-kbuild.
 packages='gcc-16-for-host make dash bash coreutils sed grep findutils mawk pahole libelf1t64 libssl3t64
 	zlib1g base-files dpkg'
 
@@ -47,10 +47,10 @@ fetch() {
 		ln -s "usr/$deb" "$work/tree/$deb"
 	done
 	for deb in "$work"/*.deb; do
-		# Not dpkg -x: it may put a directory in place of our links.
+		# Not dpkg -x: it may replace our links by directories.
 		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$work/tree"
 	done
-	# What the packages' own scripts would have done.
+	# Do what the packages' installation scripts would have done.
 	ln -sf mawk "$work/tree/usr/bin/awk"
 	rm -rf "$tree"
 	mv "$work/tree" "$tree"
