@@ -262,7 +262,7 @@ TEST_F(own, log_file)
 	EXPECT_EQ(0, ctl_find_files(".massif-log", name));
 }
 
-/* An old log is replaced; without --log-file the messages go to standard error. */
+/* An old log is replaced, and nothing is printed on standard error. */
 TEST_F(own, log_file_without_number)
 {
 	ctl_write_file("log.plain", "old and longer than what is new\n", 0644);

@@ -451,8 +451,8 @@ TEST_F(children, copied_late)
 }
 
 /*
- * Without %p the last process would overwrite the file; here each has a complete file, the child's next to the
- * first process's.
+ * In Massif the last process overwrites a file whose name has no %p. Here each process has a complete file, the
+ * child's next to the first process's.
  */
 TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 {

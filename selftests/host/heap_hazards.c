@@ -159,7 +159,7 @@ TEST_F(hazards, links_that_are_no_frames)
 	EXPECT_NE(NULL, strstr(unknown, ": main (heap_links.c:"));
 }
 
-/* Restrictions of system calls concern what the program does. */
+/* The program defines functions named like system calls; the shim must not call them. */
 TEST_F(hazards, system_calls_of_its_own)
 {
 	for (int i = 0; i < 2; i++) {

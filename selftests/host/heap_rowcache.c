@@ -387,7 +387,7 @@ TEST_F_TIMEOUT(cache, without_build_id, SECONDS)
 	EXPECT_EQ(n + 1, files(".rows", name));
 }
 
-/* However many programs there were, the directory stays of a size. */
+/* The size of the directory is limited, however many programs there were. */
 TEST_F_TIMEOUT(cache, has_a_bound, SECONDS)
 {
 	char path[600], name[256];
@@ -402,7 +402,7 @@ TEST_F_TIMEOUT(cache, has_a_bound, SECONDS)
 	EXPECT_LE(300, files(".rows", name));
 }
 
-/* What a mapped file says of libc's code is what the loaded one says. */
+/* The rules in libc's mapped file equal those in its loaded image. */
 static int find_libc(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct mf_object *object = data;
@@ -440,7 +440,7 @@ static struct mf_row row_of_loaded(uint64_t pc)
 	return mf_rows_find(&object, pc);
 }
 
-/* A right file of @n rows, of malloc. */
+/* Makes a valid file of @n rows for malloc. */
 static struct mf_rowfile *make_rows(uint32_t n)
 {
 	static const uint8_t id[20] = { 1, 2, 3 };
@@ -458,7 +458,7 @@ static struct mf_rowfile *make_rows(uint32_t n)
 	return file;
 }
 
-/* More rows than a file may have: it is as if it were not there. */
+/* A file with more rows than allowed is ignored. */
 TEST(rows_of_a_file)
 {
 	static const uint32_t counts[] = { MF_ROWFILE_ROWS_MAX, MF_ROWFILE_ROWS_MAX + 1, 10 * MF_ROWFILE_ROWS_MAX };
@@ -510,7 +510,7 @@ TEST(mapped_as_loaded)
 		ASSERT_EQ(loaded.end - libc.bias, mapped.end - map.bias);
 		ASSERT_LE(loaded.start, pc);
 		ASSERT_LT(pc, loaded.end);
-		/* It holds for all of it. */
+		/* One row applies to its whole range. */
 		mapped = row_of_loaded(loaded.start + below(loaded.end - loaded.start));
 		ASSERT_EQ(0, memcmp(&loaded, &mapped, sizeof(loaded)));
 	}
@@ -518,7 +518,7 @@ TEST(mapped_as_loaded)
 	mf_elf_map_close(&map);
 }
 
-/* Tables that lie make nobody read outside the object, nor run for ever. */
+/* Wrong tables never make the reader leave the object or loop. */
 TEST(damaged_tables)
 {
 	struct mf_object libc = { 0 };
@@ -532,7 +532,7 @@ TEST(damaged_tables)
 	if (!libc.build_id_size)
 		SKIP(return, "libc has no build id where it is looked for");
 	ASSERT_EQ(0, mf_elf_map_open(&map, &libc));
-	/* Nothing is mapped behind it. */
+	/* The object is followed by inaccessible memory. */
 	memory = mmap(NULL, map.size + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, memory);
 	ASSERT_EQ(0, mprotect(memory, map.size / 4096 * 4096, PROT_READ | PROT_WRITE));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that were compiled with a sanitizer: its run-time library has functions of most of the C library's
-// names, an allocator of its own, and may insist on being the first object. They do what they do alone, and
-// have the profile of the same program without.
+// Programs compiled with a sanitizer. Its run-time library defines functions named like most of the C
+// library's, has its own allocator, and may require to be the first library. The programs behave as without
+// massif, and their profile is that of the same program without sanitizer.
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ FIXTURE(sanitizers) {
 
 FIXTURE_VARIANT(sanitizers) {
 	const char *name;
-	bool finds_errors; /* in how memory is used, and then ends the program */
+	bool finds_errors; /* finds errors in memory use, and then ends the program */
 };
 
 #define VARIANT(id, program, finds)                      \
@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(sanitizers)
 	ctl_remove_files("massif.out");
 }
 
-/* The highest total of the profile in OUT. */
+/* Returns the highest total of the profile in OUT. */
 static unsigned long peak(void)
 {
 	char *text = ctl_read_file(OUT);
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(sanitizers, profiled_as_without, 120)
 	with = peak();
 	run(self, "sanitizers", "fine");
 	without = peak();
-	/* But for what the library allocates at the start, which is not the program's. */
+	/* Except for what the sanitizer's library allocates at the start. */
 	EXPECT_LT(10000000, without);
 	EXPECT_LE(without - without / 100, with) {
 		TH_LOG("%lu bytes, %lu without a sanitizer", with, without);
@@ -95,7 +95,7 @@ TEST_F_TIMEOUT(sanitizers, profiled_as_without, 120)
 	EXPECT_GE(without + without / 100, with);
 }
 
-/* What MemorySanitizer says of memory that was not written includes the shim's, if the shim calls its functions. */
+/* If the shim called MemorySanitizer's functions, its reports of uninitialised memory would include the shim's. */
 TEST(memory_sanitizer)
 {
 	unsigned long with, without;
@@ -116,7 +116,7 @@ TEST(memory_sanitizer)
 	ctl_remove_files("massif.out");
 }
 
-/* The last word of a report, which says what and where. */
+/* Returns the summary line of a report, with the kind of the error and its location. */
 static const char *summary(const char *text)
 {
 	const char *at = strstr(text, "SUMMARY: ");
@@ -127,8 +127,9 @@ static const char *summary(const char *text)
 TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 {
 	/*
-	 * How much of the summary must be the same. Not how much has leaked: a block is taken for used if a word
-	 * that was left on the stack leads to it, and calls of the shim leave others.
+	 * The part of the summary that must be equal. The size of leaks is not part of it: a block is
+	 * considered in use if an old word on the stack points to it, and calls of the shim leave other words
+	 * there.
 	 */
 	static const struct {
 		const char *what;
@@ -150,7 +151,10 @@ TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 	}
 }
 
-/* A library that makes up the time: the program's is made up as without, and the profile's is real. */
+/*
+ * A library that fakes the time: the program sees the same faked time as without massif, and the profile has
+ * the real time.
+ */
 TEST(a_made_up_time)
 {
 	struct ctl_result alone, profiled;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// That there is no client request in an object is kept for the next program that has it; whoever has
-// another content is looked through.
+// That an object contains no client request is cached for later programs that use it; an object with other
+// contents is searched again.
 //
-// That a file is used is seen by one that lies: with it, a request is not heard.
+// Whether a file is used is shown by a false one: with it, a request is not honoured.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static struct mf_object object_at(const char *path)
 	return object;
 }
 
-/* How much code the program has; 0 if its file is not as it should be. *@clean: what a search of it says. */
+/* Returns the size of the program's code; 0 if its file is not as expected. *@clean is the result of searching it. */
 static uint64_t code_of(const char *path, uint64_t *clean)
 {
 	struct mf_object object = object_at(path);
@@ -75,7 +75,7 @@ static uint64_t code_of(const char *path, uint64_t *clean)
 	return bytes;
 }
 
-/* Runs @target. Returns whether a request was heard; -1 if not all is as ever. */
+/* Runs @target. Returns whether its request was honoured; -1 if anything else is wrong. */
 static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *target)
 {
 	ctl_result_free(&self->result);
@@ -88,7 +88,7 @@ static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *t
 	return strstr(self->text, "mem_heap_B=5000") != NULL;
 }
 
-/* What the programs' file says; 0 also if there is none. */
+/* Returns what the programs' cache file says; 0 also if there is none. */
 static uint64_t noted(void)
 {
 	struct mf_rowfile *file;
@@ -158,7 +158,7 @@ TEST_F(searched, is_used)
 	ASSERT_TRUE(put(bytes));
 	EXPECT_EQ(0, hears(self, "--unwind-cache=yes", "heap_ask"));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=no", "heap_ask"));
-	/* Another content. */
+	/* The file has other contents. */
 	ASSERT_TRUE(put(bytes + 1));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 	ASSERT_TRUE(put(0));
@@ -173,7 +173,7 @@ TEST_F(searched, another_of_that_build_id)
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 }
 
-/* The file is read in pieces: none is missed where they meet. */
+/* The file is read in pieces; a request across two pieces must be found. */
 TEST_F(searched, wherever_it_stands)
 {
 	uint8_t sequence[MF_REQUEST_SITE_BYTES], old[sizeof(sequence)];
@@ -185,7 +185,7 @@ TEST_F(searched, wherever_it_stands)
 	size_t size;
 	int fd;
 
-	/* The sequence is taken from the program that has it. */
+	/* The instruction sequence is taken from a program that contains a request. */
 	fd = open(ctl_target("heap_ask"), O_RDONLY);
 	size = (size_t)lseek(fd, 0, SEEK_END);
 	program = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -205,7 +205,7 @@ TEST_F(searched, wherever_it_stands)
 		uint64_t start = map.code[i].offset, n = map.code[i].size;
 
 		for (uint64_t at = 0; at + sizeof(sequence) <= n; at++) {
-			/* Where the first pieces meet, at the ends, and somewhere. */
+			/* Test where the first pieces meet, at both ends, and some other offsets. */
 			if (at > 3 && at % 300007 && at + sizeof(sequence) != n &&
 			    (at < (1 << 20) - 40 || at > (1 << 20) + 3))
 				continue;

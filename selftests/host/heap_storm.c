@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads that free each other's blocks, signals and forks: no block is lost or counted twice.
+// Threads free each other's blocks while there are signals and forks: no block is lost or counted twice.
 
 #include <sys/wait.h>
 
@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(storm)
 
 FIXTURE_VARIANT(storm) {
 	const char *threads, *rounds;
-	bool watched; /* with a ledger, and stacks that count */
+	bool watched; /* with a ledger, and --stacks=yes */
 };
 
 FIXTURE_VARIANT_ADD(storm, one_thread) { "1", "400000" };
@@ -42,7 +42,7 @@ static void watch(struct mf_store *store)
 	store->header->counts_stacks = 1;
 }
 
-/* The ledger's sum over all stacks. */
+/* Returns the sum over all stacks in the ledger. */
 static struct mf_ledger_entry sum_ledger(const struct mf_store *store)
 {
 	struct mf_ledger_entry sum = { 0 }, entry;
@@ -72,10 +72,10 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	sums = heap_session_sum(&self->session);
 	EXPECT_EQ(sums.model, sums.blocks);
 	EXPECT_EQ(sums.contexts, sums.blocks);
-	/* Also at each moment that was kept. */
+	/* The trees of all kept snapshots add up, too. */
 	EXPECT_EQ(0, heap_session_unequal_trees(&self->session, &trees));
 	EXPECT_LT(10, trees);
-	/* All of its own is freed; the C library's threads leave some blocks. */
+	/* The program frees all of its blocks; those of the C library's threads remain. */
 	EXPECT_GT(40, sums.n_blocks);
 	/* A child's blocks are not its parent's. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 12345));
@@ -86,12 +86,12 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_BYTES]);
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_ALLOCATED_BYTES] -
 				       ledger.values[MF_LEDGER_FREED_BYTES]);
-	/* But for those of no bytes, of which there are none. */
+	/* Blocks of size 0 would be an exception, but there are none. */
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_BLOCKS]);
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_ALLOCATED_BLOCKS] -
 					 ledger.values[MF_LEDGER_FREED_BLOCKS]);
 	EXPECT_LT(200000, ledger.values[MF_LEDGER_FREED_BLOCKS]);
-	/* Of the stacks there is main's. */
+	/* Only main's stack is left. */
 	EXPECT_LT(0, mf_model_of(&self->session.store)->stacks);
 	EXPECT_GT(4096, mf_model_of(&self->session.store)->stacks);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Any number of threads: alive at once, in turn, with destructors that allocate, and while forking. Every
-// block is accounted, with each option that sends events another way.
+// Many threads: alive at once, one after the other, with destructors that allocate, and while forking. Every
+// block is accounted, with each option that handles events differently.
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ FIXTURE_TEARDOWN(threads)
 	heap_session_end(&self->session);
 }
 
-/* What is counted, and where. */
+/* What is counted, and how. */
 enum wanted {
 	BYTES,
 	MILLISECONDS,
@@ -41,14 +41,14 @@ enum wanted {
 	LEDGER,
 	MERGED,
 	REAL_CAPACITIES,
-	CPU_TIME, /* in the place of instructions, as in heap_clock.c */
+	CPU_TIME, /* instead of instructions, as in heap_clock.c */
 };
 
 FIXTURE_VARIANT(threads) {
 	const char *how;
 	unsigned int n;
 	enum wanted wanted;
-	uint64_t budget; /* of the session's address space; 0: any */
+	uint64_t budget; /* address space for the session in bytes; 0: no limit */
 };
 
 /* Below, at and above the number of tallies, ten times as many, and more. */
@@ -73,7 +73,7 @@ FIXTURE_VARIANT_ADD(threads, in_turn_2000_milliseconds) { "in_turn", 2000, MILLI
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_cpu_time) { "in_turn", 2000, CPU_TIME };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_stacks) { "in_turn", 2000, STACKS };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_ledger) { "in_turn", 2000, LEDGER };
-/* As many states as a small session has room for, with the first thread's; one more, and ten times as many. */
+/* As many threads as a small session has room for, including the first one; one more, and ten times as many. */
 FIXTURE_VARIANT_ADD(threads, alive_65_in_a_small_session) { "alive", 65, .budget = SMALL_SESSION };
 FIXTURE_VARIANT_ADD(threads, alive_66_in_a_small_session) { "alive", 66, .budget = SMALL_SESSION };
 FIXTURE_VARIANT_ADD(threads, alive_660_in_a_small_session) { "alive", 660, .budget = SMALL_SESSION };
@@ -139,11 +139,11 @@ TEST_F_TIMEOUT(threads, every_block_is_accounted, 120)
 	EXPECT_EQ(variant->n * HEAP_THREADS_ENDING,
 		  heap_session_count(&self->session, HEAP_THREADS_ENDING_BYTES));
 	EXPECT_EQ(0, heap_session_unequal_trees(&self->session, &trees));
-	/* The program's first thread is left: one that has ended has nothing of its tally, nor a stack. */
+	/* Only the program's first thread is left: a thread that has ended uses no tally and has no stack. */
 	EXPECT_EQ(1, users(store));
 	EXPECT_EQ(wanted == STACKS, mf_model_of(store)->stacks > 0);
 	EXPECT_GT(8192, mf_model_of(store)->stacks);
-	/* Where perf_event_open(2) is not to be had, or descriptors run out, time stands still, which is noted. */
+	/* If perf_event_open(2) is not available or descriptors run out, time does not advance, which is noted. */
 	EXPECT_TRUE(wanted != CPU_TIME || store->header->counters_missing || store->header->instructions);
 }
 
@@ -180,7 +180,7 @@ TEST_F_TIMEOUT(ctl, stacks_are_verified, 120)
 	}
 }
 
-/* The bytes and the blocks that the report of process @pid counts. */
+/* Reads the bytes and blocks that the report of process @pid counts. */
 static void read_totals(const char *pid, unsigned long *bytes, unsigned long *blocks)
 {
 	char name[64], *text;
@@ -194,8 +194,8 @@ static void read_totals(const char *pid, unsigned long *bytes, unsigned long *bl
 }
 
 /*
- * A process with @THREADS threads forks. Its child has all their blocks and none of their threads; both go
- * on with their own.
+ * A process with @THREADS threads forks. Its child has all of their blocks but none of the threads; both
+ * continue with new threads.
  */
 TEST_F_TIMEOUT(ctl, fork_with_100_threads, 120)
 {
@@ -214,13 +214,13 @@ TEST_F_TIMEOUT(ctl, fork_with_100_threads, 120)
 	snprintf(parent, sizeof(parent), "%s", ctl_last(self->result.out, "parent "));
 	parent[strcspn(parent, "\n")] = '\0';
 
-	/* Beside the program's blocks, the C library has one of the same size for each thread. */
+	/* In addition to the program's blocks, the C library has one of the same size per thread. */
 	read_totals(parent, &bytes, &blocks);
 	EXPECT_EQ(THREADS * (HEAP_THREADS_KEPT + HEAP_THREADS_ENDING + 2) + 1, blocks);
 	of_libc = (bytes - kept - ending - THREADS * KEY_BYTES - HEAP_THREADS_FORKED_BYTES) / THREADS;
 	EXPECT_EQ(bytes, kept + ending + THREADS * (KEY_BYTES + of_libc) + HEAP_THREADS_FORKED_BYTES);
 
-	/* The child: what there was when its parent forked, and as much again of its own threads. */
+	/* The child has the blocks its parent had at the fork, and as many again from its own threads. */
 	snprintf(name, sizeof(name), "massif.out.%s", parent);
 	unlink(name);
 	ASSERT_EQ(1, ctl_find_files("massif.out", name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each stack of these programs is what a fresh walk by libunwind finds, as far as there are unwind tables.
+// Each stack of these programs equals a fresh walk by libunwind, as far as there are unwind tables.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@
 	"python3 -c 'print(\"<list>\" + \"<item id=\\\"x\\\">text<b/></item>\" * 300 + \"</list>\")' " \
 	"> verify.xml"
 
-/* Commits of a file that changes. */
+/* Creates commits of a file that changes. */
 #define HISTORY                                                                                     \
 	"rm -rf verify.git && git init -q verify.git && cd verify.git && "                          \
 	"git config user.name tester && git config user.email tester@example.org && "               \
@@ -76,13 +76,13 @@ FIXTURE_TEARDOWN(verify)
 
 FIXTURE_VARIANT(verify) {
 	const char *argv[8];
-	const char *target;  /* instead of argv[0]: a program of ours, */
-	const char *bench;   /* or one of the benchmark's */
-	bool compiler;	     /* the same: gcc's cc1 */
-	const char *prepare; /* a command before it */
-	const char *option;  /* of massif-ctl */
-	int status;	     /* with which it exits */
-	uint64_t least;	     /* stacks */
+	const char *target;  /* instead of argv[0]: a program of the tests, */
+	const char *bench;   /* a program of the benchmark, */
+	bool compiler;	     /* or gcc's cc1 */
+	const char *prepare; /* a command to run before */
+	const char *option;  /* option of massif-ctl */
+	int status;	     /* expected exit status */
+	uint64_t least;	     /* minimum number of stacks */
 };
 
 FIXTURE_VARIANT_ADD(verify, python3) {
@@ -132,7 +132,7 @@ FIXTURE_VARIANT_ADD(verify, map) {
 FIXTURE_VARIANT_ADD(verify, stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
 };
-/* Steps between the pieces of a stack, and out of the first one, which makecontext() has made. */
+/* Steps between the pieces of a stack, and out of the first piece, which makecontext() created. */
 FIXTURE_VARIANT_ADD(verify, split_stack) {
 	.target = "heap_split_stack", .argv = { "", "40" }, .least = 2000,
 };
@@ -143,7 +143,7 @@ FIXTURE_VARIANT_ADD(verify, stacks_without_index) {
 FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
 };
-/* libunwind alone would go astray behind the made code. */
+/* libunwind alone would go wrong beyond the generated code. */
 FIXTURE_VARIANT_ADD(verify, links) {
 	.target = "heap_links", .argv = { "" }, .least = 1000,
 };
@@ -154,7 +154,7 @@ FIXTURE_VARIANT_ADD(verify, storm) {
 	.target = "heap_storm", .argv = { "", "4", "2000" }, .least = 4000,
 };
 
-/* Where libunwind could do harm, or the stacks of the options are not those of a plain walk. */
+/* Places where libunwind could do harm, or where an option changes the stacks. */
 FIXTURE_VARIANT_ADD(verify, timer) {
 	.target = "heap_verify_where", .argv = { "", "timer" }, .least = 2000,
 };
@@ -192,7 +192,7 @@ FIXTURE_VARIANT_ADD(verify, merged_stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .option = "--merge-recursive-frames=3", .least = 10000,
 };
 
-/* A program of the benchmark; static storage. */
+/* Returns the path of a benchmark program, in static storage. */
 static const char *find_bench(const char *name)
 {
 	static char path[4096];
@@ -201,7 +201,7 @@ static const char *find_bench(const char *name)
 	return path;
 }
 
-/* The compiler proper; static storage. */
+/* Returns the path of the compiler proper, in static storage. */
 static const char *find_compiler(void)
 {
 	static char path[4096];
@@ -236,7 +236,7 @@ TEST_F_TIMEOUT(verify, all_stacks, 200)
 		argv[n++] = variant->argv[i];
 	ctl_run(&self->result, NULL, NULL, argv);
 	EXPECT_EQ(variant->status, ctl_exit_code(&self->result));
-	/* One line for each process that it forked, too. */
+	/* There is one line for each process that it forked, too. */
 	for (line = self->result.err; (line = strstr(line, "verified ")); line++) {
 		ASSERT_EQ(2, sscanf(line, "verified %" SCNu64 " stacks with libunwind, %" SCNu64
 				    " differ", &stacks, &differ));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads, cancellation, children of all sorts, libraries that come and go, and signals, all at once: no
-// crash, nobody waits for ever, and the sums are right. MASSIF_STORM is for how many seconds.
+// Threads, cancellation, all kinds of children, libraries that come and go, and signals at the same time: no
+// crash, no deadlock, and correct sums. MASSIF_STORM is the duration in seconds.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,16 +30,16 @@ FIXTURE_TEARDOWN(weather)
 }
 
 FIXTURE_VARIANT(weather) {
-	const char *option; /* beside the usual ones */
+	const char *option; /* in addition to the usual ones */
 };
 
 FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };
-/* Somebody is asked about each new stack. */
+/* massif-ctl filters each new stack. */
 FIXTURE_VARIANT_ADD(weather, ignoring) { "--ignore-fn=nothing" };
 FIXTURE_VARIANT_ADD(weather, following) { "--trace-children=yes" };
 FIXTURE_VARIANT_ADD(weather, counting_frees) { "--xtree-memory=full" };
 
-/* Does a snapshot have a GiB, and less than two? */
+/* Returns whether a snapshot has at least one GB and less than two. */
 static bool is_large(const char *text)
 {
 	const char *at = text;
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		xtree = ctl_read_file(other);
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
-		/* Those that lived on. */
+		/* The processes that continued after the fork. */
 		if (is_large(text)) {
 			EXPECT_TRUE(massif_text_sums_agree(text, xtree)) {
 				TH_LOG("%s", name);
@@ -86,7 +86,10 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		unlink(other);
 		files++;
 	}
-	/* Of seven children and a child's child, live, idle, and those of twice have one; and the program. */
+	/*
+	 * Per round of seven children and a grandchild, "live", "idle" and both of "twice" have a file; and so
+	 * does the program.
+	 */
 	EXPECT_LE(children / 7 * 4 + 1, files);
 	EXPECT_LE(children / 7 * 2 + 1, summed);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Execution trees of memory: ours equal Valgrind's, but for the order of stacks.
+// Execution trees of memory: ours equal Valgrind's except for the order of stacks.
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(xtree)
 
 FIXTURE_VARIANT(xtree) {
 	const char *target, *argument, *option;
-	bool full;     /* not of the blocks that live only */
+	bool full;     /* with allocations and frees, not live blocks only */
 	bool has_pool; /* see POOL */
 };
 
@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(xtree, full_operators) {
 	"diff_new", "forms", "-q", .full = true, .has_pool = true };
 FIXTURE_VARIANT_ADD(xtree, full_demangled) { "heap_map", NULL, "-q", .full = true };
 
-/* Runs both, each with a file of this ending. */
+/* Runs both, each with a file with this suffix. */
 static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant,
 		const char *ending, const char *compress)
 {
@@ -80,7 +80,7 @@ static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out", memory, compress,
 		ours, variant->option, target, variant->argument);
-	/* Both are the program's own. */
+	/* Status and output are the program's. */
 	fine = ctl_exit_code(&self->result) == status;
 	self->ours = ctl_read_file(ours + strlen("--xtree-memory-file="));
 	self->theirs = ctl_read_file(theirs + strlen("--xtree-memory-file="));
@@ -93,12 +93,12 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * libstdc++'s pool for exceptions is allocated below the dynamic linker, which Valgrind walks on
- * from, over what else is on the stack there.
+ * libstdc++'s pool for exceptions is allocated below the dynamic linker, where Valgrind continues to walk over
+ * other contents of the stack.
  */
 #define POOL " 72704 1"
 
-/* The stacks of a file, which an empty line ends, each one string, sorted; the head comes first. */
+/* Splits a file at its empty line into stacks, one string each, and sorts them; the head stays first. */
 static size_t split(char *text, char **stacks)
 {
 	char *events = strstr(text, "\nevents: "), *pid = strstr(text, "\npid: ");
@@ -151,7 +151,7 @@ TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
 		SKIP(return, "the stack of libstdc++'s pool is not the same, see POOL");
 	ASSERT_TRUE(run(self, variant, ".ms", "--xtree-compress-strings=yes"));
 	EXPECT_TRUE(ctl_is_massif_file(self->ours));
-	/* Entries as large as each other are in the order of their libraries' addresses. */
+	/* Entries of equal size are sorted by the addresses of their libraries, which vary. */
 	if (strcmp(variant->target, "heap_map") == 0) {
 		strstr(self->ours, "\nsnapshot=1\n")[1] = '\0';
 		strstr(self->theirs, "\nsnapshot=1\n")[1] = '\0';
@@ -161,7 +161,7 @@ TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
 	for (char *text = ours; text; text = text == ours ? theirs : NULL)
 		for (time = text; (time = strstr(time, "\ntime=")); time++)
 			memset(time + 6, 'T', strcspn(time + 6, "\n"));
-	/* As many digits as they are; the shorter is the quicker. */
+	/* Replaces the times by placeholders of equal length. */
 	for (char *text = ours; text; text = text == ours ? theirs : NULL)
 		while ((time = strstr(text, "TT")))
 			memmove(time, time + 1, strlen(time));
@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
 	free(theirs);
 }
 
-/* Writes the file anew with every number replaced by what it stands for. */
+/* Writes the file with each numbered name replaced by the name. */
 static void expand(const char *text, FILE *out)
 {
 	static const char *const keys[] = { "fl=(", "cfi=(", "fn=(", "cfn=(" };
@@ -200,7 +200,7 @@ static void expand(const char *text, FILE *out)
 	}
 }
 
-/* Numbered names say the same; and what reads such files understands them. */
+/* A compressed file has the same contents, and programs that read such files understand it. */
 TEST_F_TIMEOUT(xtree, compressed, 120)
 {
 	static char *plain[STACKS_MAX], *expanded[STACKS_MAX];
@@ -251,7 +251,7 @@ FIXTURE_TEARDOWN(totals)
 	ctl_remove_files("massif.out");
 }
 
-/* Runs target heap_xtree in @way, and reads the last line of its file. */
+/* Runs the target heap_xtree with @way, and reads the last line of its file. */
 static bool count(FIXTURE_DATA(totals) *self, const char *way)
 {
 	const char *totals;
@@ -268,7 +268,7 @@ static bool count(FIXTURE_DATA(totals) *self, const char *way)
 				&self->frees) == 6;
 }
 
-/* The sums of a value of all stacks that begin in @function and end, from @line of it, anywhere. */
+/* Returns the sum of a value over all stacks that begin with @function and, from @line of it on, end anywhere. */
 static unsigned long long sum_of(const char *text, const char *function, int value)
 {
 	unsigned long long sum = 0, values[6];
@@ -277,7 +277,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	snprintf(wanted, sizeof(wanted), "\nfn=%s\n", function);
 	for (const char *at = text; (at = strstr(at, wanted)); at++) {
 		strtoul(at + strlen(wanted), &end, 10);
-		/* Not of one that calls another. */
+		/* Skip a function that calls another. */
 		if (*end == '\n')
 			continue;
 		for (int i = 0; i < 6; i++)
@@ -287,7 +287,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	return sum;
 }
 
-/* Four threads free what the others have allocated: nothing is lost between them. */
+/* Four threads free each other's blocks: nothing is lost. */
 TEST_F_TIMEOUT(totals, of_threads, 120)
 {
 	const unsigned long long rounds = 4 * 20000;
@@ -306,7 +306,7 @@ TEST_F_TIMEOUT(totals, of_threads, 120)
 	EXPECT_EQ(rounds, sum_of(self->text, "drop", 5));
 }
 
-/* A realloc to nothing frees; who called it is shown, not the function inside the shim. */
+/* realloc to size 0 frees; its caller is shown, not a function of the shim. */
 TEST_F_TIMEOUT(totals, of_a_realloc_to_nothing, 120)
 {
 	ASSERT_TRUE(count(self, "emptied"));
@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(totals, of_a_realloc_to_nothing, 120)
 	EXPECT_EQ(0, sum_of(self->text, "resize", 3));
 }
 
-/* The stacks of frees are no contexts: the other file is as it is without. */
+/* Stacks of frees are not contexts: the massif.out file is the same as without. */
 TEST_F_TIMEOUT(totals, are_not_in_the_other_file, 120)
 {
 	char *with, *without, *plain_with, *plain_without;
@@ -403,7 +403,7 @@ TEST_F(options, are_refused_with_a_reason)
 	memset(&self->result, 0, sizeof(self->result));
 }
 
-/* The other file is written all the same, and this one elsewhere. */
+/* If the xtree file cannot be written, it is saved elsewhere, and the massif.out file is written as usual. */
 TEST_F(options, a_file_that_cannot_be_written)
 {
 	char *saved;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the module reads of a kernel's types (kmod/btf.c): prototypes of every kind, and types that are damaged.
+// Reading a kernel's types (kmod/btf.c): all kinds of prototypes, and damaged types.
 #include <linux/btf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "kmod/btf.h"
 
-/* Types of a kernel, as they are made up here. */
+/* Kernel types constructed by the test. */
 static struct {
 	unsigned char types[8192];
 	char strings[2048];
@@ -32,7 +32,7 @@ static void put_word(uint32_t word)
 	made.types_size += sizeof(word);
 }
 
-/* The number of the new type. */
+/* Appends a type. Returns its id. */
 static uint32_t put_type(unsigned int kind, unsigned int members, const char *name, uint32_t size_or_type)
 {
 	put_word(name ? put_string(name) : 0);
@@ -49,7 +49,7 @@ static uint32_t put_int(const char *name, uint32_t size)
 	return number;
 }
 
-/* A type of this kind, of type. */
+/* Appends a type of this kind that refers to @type. */
 static uint32_t put_of(unsigned int kind, const char *name, uint32_t type)
 {
 	return put_type(kind, 0, name, type);
@@ -83,9 +83,9 @@ static uint32_t put_prototype(uint32_t result, const uint32_t *arguments, unsign
 						  sizeof(arguments) / sizeof(arguments[0])));	\
 } while (0)
 
-#define HEAD	24	/* bytes, in what has been written until now */
+#define HEAD	24	/* offset in the types written so far */
 
-/* Bytes of the whole, with a head of so many, to be freed. */
+/* Returns complete BTF data with a header of @head_size bytes, to be freed; *@size is its size. */
 static unsigned char *finish(size_t *size, size_t head_size)
 {
 	struct btf_header head = {
@@ -125,7 +125,7 @@ static unsigned char *make_with_head(size_t *size, size_t head_size)
 	enum_ = put_type(BTF_KIND_ENUM, 1, "choice", 4);
 	put_word(put_string("ONE"));
 	put_word(1);
-	/* All other kinds, that they may be passed over. */
+	/* All other kinds, which must be skipped. */
 	array = put_type(BTF_KIND_ARRAY, 0, NULL, 0);
 	put_word(int_);
 	put_word(int_);
@@ -174,7 +174,7 @@ static unsigned char *make(size_t *size)
 	return make_with_head(size, HEAD);
 }
 
-/* What the module thinks of one expectation; -1: that these are no types. */
+/* Returns the module's verdict on an expected prototype; -1 if the data are not types. */
 static int verdict(const unsigned char *data, size_t size, const char *name, const char *prototype)
 {
 	struct massif_btf_row row = { name, prototype, MASSIF_BTF_UNKNOWN };
@@ -248,7 +248,7 @@ static const struct {
 	{ "btf_trace_event", "void(*, mm_struct *)", SAME },
 	{ "btf_trace_event", "void(*, mm_struct *, ...)", SAME },
 	{ "btf_trace_event", "void(*, long)", OTHER },
-	/* What is no function is not compared with one. */
+	/* Something other than a function is not compared. */
 	{ "mm_struct", "void()", UNKNOWN },
 	{ "variable", "void()", UNKNOWN },
 	{ "plai", "void()", UNKNOWN },
@@ -267,7 +267,7 @@ TEST(prototypes)
 	free(data);
 }
 
-/* What is found for a function whose argument is an int below so many typedefs. */
+/* Returns the verdict on a function whose argument is an int behind @layers typedefs. */
 static int verdict_of_layers(unsigned int layers)
 {
 	uint32_t type;
@@ -287,7 +287,7 @@ static int verdict_of_layers(unsigned int layers)
 	return found;
 }
 
-/* 32 types are looked at, the last of which may be the int. More typedefs than that make no sense: it differs. */
+/* Up to 32 types are followed, the last of which may be the int. More typedefs count as a difference. */
 TEST(typedefs_of_typedefs)
 {
 	EXPECT_EQ(SAME, verdict_of_layers(0));
@@ -296,7 +296,7 @@ TEST(typedefs_of_typedefs)
 	EXPECT_EQ(OTHER, verdict_of_layers(320));
 }
 
-/* Newer writers may add to the head. */
+/* Newer kernels may extend the header. */
 TEST(heads_of_other_lengths)
 {
 	static const size_t longer[] = { HEAD, HEAD + 4, HEAD + 8, 10 * HEAD };
@@ -313,7 +313,7 @@ TEST(heads_of_other_lengths)
 	free(data);
 }
 
-/* In memory of its own size, so that the sanitizer sees what is read behind it. */
+/* Copies the data to memory of exactly that size, so that AddressSanitizer notices reads beyond it. */
 static int verdict_of_part(const unsigned char *data, size_t size)
 {
 	unsigned char *part = malloc(size ?: 1);
@@ -336,7 +336,7 @@ TEST(cut_off_anywhere)
 	free(data);
 }
 
-/* Whatever a byte is changed into, nothing outside is read, and it ends. */
+/* With any byte changed, nothing outside is read, and reading ends. */
 TEST(each_byte_changed)
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
@@ -359,7 +359,7 @@ TEST(each_byte_changed)
 	free(data);
 }
 
-/* What this machine's kernel has, if it has any: a function that has been the same for long. */
+/* The types of this machine's kernel, if it has any: a function that has not changed for years. */
 TEST(of_a_real_kernel)
 {
 	FILE *file = fopen("/sys/kernel/btf/vmlinux", "re");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which snapshots survive a culling, and how far apart later ones are.
+// Which snapshots survive culling, and the minimum interval of later ones.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
@@ -28,7 +28,7 @@ static const struct mf_model_options ten = {
 	.alignment = 16,
 };
 
-/* Expects the snapshots at @times. */
+/* Returns how many snapshots differ from those at @times. */
 static int wrong_times(const int64_t *times, uint32_t n)
 {
 	if (mf_model_view(&store, views) != n)
@@ -39,7 +39,7 @@ static int wrong_times(const int64_t *times, uint32_t n)
 	return 0;
 }
 
-/* Massif 3.19 was seen to do this. */
+/* As observed with Massif 3.19. */
 TEST(observed)
 {
 	static const int64_t times[] = { 0, 24, 64, 120, 192, 280, 384, 504, 528, 568 };
@@ -55,7 +55,7 @@ TEST(observed)
 
 TEST(ties_go_from_the_lowest)
 {
-	static const int64_t kept[] = { 0, 2, 4, 6, 9 }; /* 1, 3, 5, 7, 8 went */
+	static const int64_t kept[] = { 0, 2, 4, 6, 9 }; /* 1, 3, 5, 7, 8 were culled */
 
 	ASSERT_EQ(0, start(&ten));
 	for (int i = 0; i < 10; i++)
@@ -64,7 +64,7 @@ TEST(ties_go_from_the_lowest)
 	EXPECT_EQ(2, mf_model_of(&store)->interval);
 }
 
-/* The first, the last and the peak: their own pairs do not bound the interval. */
+/* The first snapshot, the last and the peak stay; pairs that contain them do not determine the interval. */
 TEST(peak_stays)
 {
 	ASSERT_EQ(0, start(&ten));
@@ -82,7 +82,7 @@ TEST(peak_stays)
 	EXPECT_LE(100, mf_model_of(&store)->interval);
 }
 
-/* The interval passes through 32 bits. */
+/* The interval is truncated to 32 bits. */
 TEST(narrow_interval)
 {
 	const int64_t step = (1ll << 32) + 7;
@@ -90,7 +90,7 @@ TEST(narrow_interval)
 	ASSERT_EQ(0, start(&ten));
 	for (int i = 0; i < 10; i++)
 		mf_model_attempt(&store, i * step);
-	/* What stays is two steps apart. */
+	/* The remaining snapshots are two steps apart. */
 	EXPECT_EQ(14, mf_model_of(&store)->interval);
 	EXPECT_EQ(9 * step + 14, mf_model_of(&store)->next_allowed);
 }
@@ -104,7 +104,7 @@ FIXTURE_VARIANT(stream)
 	struct mf_model_options options;
 	uint64_t seed;
 	uint32_t events;
-	uint64_t step; /* mean distance of times */
+	uint64_t step; /* mean interval between times */
 };
 
 FIXTURE_VARIANT_ADD(stream, least)
@@ -146,7 +146,7 @@ FIXTURE_TEARDOWN(stream)
 	mf_store_detach(&store);
 }
 
-/* A culling just happened: what holds of every one. */
+/* Checks the invariants of every culling, right after one. */
 static bool culling_is_right(uint32_t max_snapshots, int64_t first, int64_t last, uint64_t peak)
 {
 	uint32_t n = mf_model_view(&store, views);
@@ -160,7 +160,7 @@ static bool culling_is_right(uint32_t max_snapshots, int64_t first, int64_t last
 	       kept_peak == peak;
 }
 
-/* Totals wander up and down at random times; what the model keeps is compared at each culling. */
+/* Totals change randomly at random times; the model's snapshots are compared at each culling. */
 TEST_F(stream, equals_slow_model)
 {
 	uint64_t seed = variant->seed;
@@ -193,7 +193,7 @@ TEST_F(stream, equals_slow_model)
 		ASSERT_EQ(model->next_allowed, oracle.next_allowed);
 		if (model->cullings == cullings && i % 1000)
 			continue;
-		/* The contexts hold nothing here: only trees with leaves would tell. */
+		/* Here the contexts hold nothing; only trees with leaves would show a difference. */
 		difference = NULL;
 		if (mf_model_view(&store, views) != (uint32_t)oracle.n_snapshots)
 			difference = "another number of snapshots";

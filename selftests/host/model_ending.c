@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The end of a profile: a peak check like any other, in a copy, whatever state the program left.
+// The end of a profile is a peak check like any other, made in a copy, for any state that the program left.
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static uint32_t end(enum mf_end_rule rule, int64_t now)
 	return mf_model_view(&ending.store, views);
 }
 
-/* Holds @bytes from now on. */
+/* Changes the total to @bytes. */
 static void hold(uint64_t bytes, int64_t now)
 {
 	struct mf_model *model = mf_model_of(&store);
@@ -67,13 +67,13 @@ FIXTURE_TEARDOWN(rule)
 	mf_store_detach(&store);
 }
 
-/* The program held 1000 bytes, then 100, then @last at its end, at 50 ms. */
+/* The program held 1000 bytes, then 100, and @last at its end, at 50 ms. */
 FIXTURE_VARIANT(rule) {
 	enum mf_end_rule rule;
 	uint64_t last;
-	uint32_t n;	/* snapshots; without an end 4 */
-	uint32_t peak;	/* the number of the peak */
-	enum mf_tree_kind tree; /* of the last */
+	uint32_t n;	/* number of snapshots; without an end it would be 4 */
+	uint32_t peak;	/* number of the peak */
+	enum mf_tree_kind tree; /* tree of the last snapshot */
 	bool no_trees;
 };
 
@@ -112,12 +112,12 @@ TEST_F(rule, decides)
 		EXPECT_EQ(variant->last, views[n - 1].snapshot.heap);
 		EXPECT_EQ(variant->no_trees ? 0 : MF_CAPTURE_PRESENT, views[n - 1].snapshot.capture);
 	}
-	/* All of it happened in the copy. */
+	/* Only the copy was changed. */
 	EXPECT_EQ(before, mf_model_view(&store, views));
 	EXPECT_TRUE(views[2].is_peak);
 }
 
-/* Time does not go back, and a last snapshot with a tree is not made twice. */
+/* Time does not go back, and a second snapshot with a tree is not made if the last one has one. */
 TEST(is_not_made_twice)
 {
 	struct mf_model_options options = defaults;
@@ -137,7 +137,7 @@ TEST(is_not_made_twice)
 	mf_store_detach(&store);
 }
 
-/* A program may be killed when the list is full, and before it is culled. */
+/* A program may be killed when the list of snapshots is full and not yet culled. */
 TEST(of_a_full_list_is_culled_first)
 {
 	struct mf_model_options options = defaults;
@@ -147,7 +147,7 @@ TEST(of_a_full_list_is_culled_first)
 	options.max_snapshots = 10;
 	ASSERT_EQ(0, start(&options));
 	model = mf_model_of(&store);
-	/* As a larger limit would have it. */
+	/* Fill the list as if the limit were larger. */
 	model->options.max_snapshots = 20;
 	for (; n < 10; n++)
 		hold(1000 * n, (int64_t)n * 10);
@@ -161,7 +161,7 @@ TEST(of_a_full_list_is_culled_first)
 	mf_store_detach(&store);
 }
 
-/* What a broken program wrote there may be anything. */
+/* A faulty program may have written anything to the store. */
 TEST(of_a_damaged_store_is_sound)
 {
 	uint64_t seed = 5;
@@ -175,7 +175,7 @@ TEST(of_a_damaged_store_is_sound)
 
 		for (int j = 0; j < 20; j++)
 			bytes[oracle_below(&seed, sizeof(struct mf_model))] = (unsigned char)oracle_random(&seed);
-		/* There they matter most. */
+		/* Damage there has the greatest effect. */
 		bytes[oracle_below(&seed, offsetof(struct mf_model, slots))] = (unsigned char)oracle_random(&seed);
 		n = end(i % 2 ? MF_END_TREE : MF_END_PEAK, 1000);
 		ASSERT_LE(n, MF_SNAPSHOTS_MAX);
@@ -218,7 +218,7 @@ FIXTURE_TEARDOWN(stream)
 	mf_store_detach(&store);
 }
 
-/* Is the profile, if it ended now, what the slow model has after a peak check? */
+/* Returns whether the profile, if it ended now, equals the slow model after a peak check. */
 static bool ends_as_slow_model(int64_t now)
 {
 	uint32_t n = end(MF_END_PEAK, now);
@@ -269,7 +269,7 @@ TEST_F(stream, equals_slow_model)
 		peaks += ended.peak_total != oracle.peak_total;
 		cullings += ended.cullings != oracle.cullings;
 	}
-	/* Else nothing was tested. */
+	/* Otherwise nothing was tested. */
 	EXPECT_GT(peaks, 50);
 	EXPECT_GT(cullings, 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random allocations, frees and reallocations leave the model as a naive list of blocks says, also
-// when most of them change only one of several threads' tallies.
+// Random allocations, frees and reallocations leave the model in the same state as a simple list of blocks,
+// also when most events change only the tally of one thread.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
@@ -15,9 +15,9 @@
 
 static struct mf_store store;
 static struct oracle oracle;
-static uint32_t contexts[ORACLE_CONTEXTS]; /* of the store, by the oracle's number */
+static uint32_t contexts[ORACLE_CONTEXTS]; /* contexts of the store, by the oracle's number */
 
-/* Threads that take turns; and the events that their tallies could hold, and that they put off. */
+/* Threads that take turns; the number of events accounted in their tallies, and of deferred frees. */
 static uint32_t n_tallies, in_tallies, put_off;
 static struct mf_tally_ctx desks[MF_SHARDS_MAX];
 
@@ -32,7 +32,7 @@ static void start_tallies(uint32_t n)
 	mf_tally_grant(&store);
 }
 
-/* As a thread does before each of its events. */
+/* What a thread does before each of its events. */
 static void settle(uint32_t number)
 {
 	if (!n_tallies || mf_tally_settle(&desks[number], true))
@@ -49,7 +49,7 @@ static bool somebody_has_put_off(void)
 	return false;
 }
 
-/* What whoever keeps the time says before an event at @now. Returns whose turn it is. */
+/* The timekeeper's actions before an event at @now. Returns the number of the thread whose turn it is. */
 static uint32_t turn(uint64_t *seed, int64_t now)
 {
 	const struct mf_model *model = mf_model_of(&store);
@@ -60,7 +60,7 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 		mf_tally_hurry(&store);
 	number = n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
 	settle(number);
-	/* Whoever puts something off is alone: this is another one's beginning. */
+	/* A deferred free requires a single thread; this is the start of another thread. */
 	if (somebody_has_put_off()) {
 		mf_tally_fold(&store);
 		mf_tally_grant(&store);
@@ -147,7 +147,7 @@ static int start(const struct mf_model_options *options)
 	return 0;
 }
 
-/* Context @number of the oracle in the store; it is new when the one before it was the last. */
+/* Returns the store's context for @number of the oracle; it is created if the previous one was the last. */
 static uint32_t context_of(int number)
 {
 	struct mf_frame frames[2] = { { .pc = 0x401000 + (uint64_t)number }, { .pc = 0x400fff } };
@@ -162,8 +162,8 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Addresses of all sorts: dense ones as of small blocks, neighbours within 16 bytes, ones around
- * the bounds of 4 MiB, ones far apart, the highest.
+ * Returns an address of any kind: dense ones like those of small blocks, neighbours within 16 bytes, around
+ * multiples of 4 MiB, far apart, and the highest.
  */
 static uint64_t random_address(uint64_t *seed)
 {
@@ -173,7 +173,7 @@ static uint64_t random_address(uint64_t *seed)
 	case 0:
 		return 0x555555000000 + i * 16;
 	case 1:
-		return 0x555555800000 + i; /* odd, and several in a granule */
+		return 0x555555800000 + i; /* odd, and several per granule */
 	case 2:
 		return 0x7f0000400000 - 16 * 8 + i % 16 * 16;
 	case 3:
@@ -188,9 +188,9 @@ static uint64_t random_size(uint64_t *seed)
 	switch (oracle_below(seed, 40)) {
 	case 0:
 		return 0;
-	case 1: /* around the bound above which blocks are of whole pages */
+	case 1: /* around the size from which blocks take whole pages */
 		return 4194240 - 40 + oracle_below(seed, 80);
-	case 2: /* wider than the table's usual entries have bits for */
+	case 2: /* too large for the table's usual entries */
 		return (1ull << 40) - 5 + oracle_below(seed, 10);
 	case 3:
 		return (1ull << 41) + oracle_below(seed, 1000);
@@ -213,11 +213,11 @@ static int random_context(uint64_t *seed)
 static uint64_t a_live_address(uint64_t *seed)
 {
 	if (!oracle.n_blocks || !oracle_below(seed, 20))
-		return random_address(seed); /* often unknown */
+		return random_address(seed); /* usually unknown */
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 
-/* Returns whether the two agree on what was at the address. */
+/* Reallocates a block. Returns whether model and oracle agree about the address. */
 static bool realloc_somehow(uint64_t *seed, int64_t now)
 {
 	uint64_t address = a_live_address(seed), moved, size;
@@ -230,7 +230,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 	if (!realloc_begin_event(address, &block) || block.size != before.size ||
 	    block.capacity != before.capacity)
 		return false;
-	/* Another thread is given the address before the reallocation returns. */
+	/* Another thread receives the address before the reallocation returns. */
 	if (!oracle_below(seed, 8)) {
 		context = random_context(seed);
 		alloc_event(seed, address, 24, context_of(context), now);
@@ -267,9 +267,9 @@ FIXTURE_VARIANT(heap)
 	struct mf_model_options options;
 	uint64_t seed;
 	uint32_t events;
-	uint32_t tallies;  /* threads that have one */
-	uint32_t distance; /* of the allocator's blocks; 0: 16 */
-	uint64_t stacks;   /* their most; 0: they do not count */
+	uint32_t tallies;  /* number of threads with a tally */
+	uint32_t distance; /* distance between the allocator's blocks; 0: 16 */
+	uint64_t stacks;   /* maximum of the stacks; 0: not counted */
 };
 
 FIXTURE_VARIANT_ADD(heap, defaults)
@@ -396,14 +396,14 @@ TEST_F(heap, equals_naive_list)
 
 	for (uint32_t i = 0; i < variant->events; i++) {
 		uint64_t what = oracle_below(&seed, 100), address, size;
-		/* The number of blocks swings between few and many. */
+		/* The number of blocks alternates between few and many. */
 		uint64_t allocations = i / 4096 % 2 ? 25 : 45;
 		int context;
 
 		now += (int64_t)oracle_below(&seed, 3);
 		if (oracle.n_blocks == ORACLE_BLOCKS - 2)
 			what = 60;
-		/* As the shim sees them: just before another event, often a small change. */
+		/* As the shim measures stacks: right before another event, usually with a small change. */
 		if (variant->stacks && oracle_below(&seed, 4)) {
 			uint64_t most = oracle_below(&seed, 16) ? 2000 : variant->stacks;
 			int64_t change = (int64_t)oracle_below(&seed, most) - (int64_t)oracle.stacks;
@@ -427,7 +427,7 @@ TEST_F(heap, equals_naive_list)
 		look = mf_tally_look(&store, now);
 		ASSERT_EQ(oracle.heap, look.heap);
 		ASSERT_EQ(oracle.extra, look.extra);
-		/* What was put off stays so, often. */
+		/* Deferred frees often stay deferred here. */
 		if (i % 64 && oracle_below(&seed, 4))
 			continue;
 		mf_tally_fold(&store);
@@ -449,7 +449,7 @@ TEST_F(heap, equals_naive_list)
 	TH_LOG("%u of %u events were in tallies, %u were put off", in_tallies, variant->events, put_off);
 	EXPECT_LE(variant->tallies ? variant->events / 20 : 0, in_tallies);
 
-	/* All freed: nothing is left but the clock. */
+	/* After everything was freed, only the clock is not zero. */
 	while (oracle.n_blocks) {
 		uint64_t last = oracle.blocks[oracle.n_blocks - 1].address;
 
@@ -465,7 +465,7 @@ TEST_F(heap, equals_naive_list)
 
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
 
-/* A free that is put off has happened for whoever looks, and is counted when the program ends. */
+/* A deferred free counts for readers of the store, and when the program ends. */
 FIXTURE(put_off)
 {
 	uint32_t context;
@@ -477,7 +477,7 @@ FIXTURE_SETUP(put_off)
 
 	ASSERT_EQ(0, start(&slow));
 	self->context = context_of(0);
-	/* A peak, and what is far below it. */
+	/* A peak, followed by a much lower total. */
 	mf_heap_alloc(&store, 0x20000, 100000, self->context, 0);
 	mf_heap_free(&store, 0x20000, 0);
 	mf_heap_alloc(&store, 0x10000, 40, self->context, 0);
@@ -515,7 +515,7 @@ TEST_F(put_off, is_counted_at_the_end)
 	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
 }
 
-/* Time has come meanwhile: that is the next event's matter. */
+/* If a snapshot became due meanwhile, the next event takes it. */
 TEST_F(put_off, leaves_the_snapshot_to_the_next_event)
 {
 	uint32_t before = mf_model_of(&store)->real_snapshots;
@@ -544,7 +544,7 @@ TEST_F(put_off, not_when_it_may_make_a_peak)
 	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x30000));
 }
 
-/* What a program has written there by mistake leads nowhere. */
+/* An invalid address that the program has written there is not followed. */
 TEST_F(put_off, takes_whatever_is_there)
 {
 	uint64_t seed = 77, bytes[1];
@@ -589,7 +589,7 @@ static void count_blocks(const struct mf_block *block, void *data)
 	counts[1] += block->address % 8 || block->size != (block->address % 16 ? 8 : 7);
 }
 
-/* As some allocators put small blocks: each has a slot of its own, and none needs a chain. */
+/* Small blocks as close as some allocators place them: each has its own slot, without chains. */
 TEST(eight_bytes_apart)
 {
 	struct mf_block block = { .context = MF_CONTEXT_FIRST, .capacity = 16 };
@@ -615,13 +615,13 @@ TEST(eight_bytes_apart)
 		ASSERT_EQ(7 + i % 2, block.size);
 		ASSERT_FALSE(mf_blocks_find(&store, 0x7ffff0000000 + 8 * i, &block));
 	}
-	/* What is no address of a program's has no place, and is nobody else's. */
+	/* An address that no program can have is not stored and matches no other block. */
 	block.address = 0x10000 + MF_BLOCKS_ODD;
 	EXPECT_EQ(!MF_BLOCKS_ODD, mf_blocks_put(&store, &block));
 	mf_store_detach(&store);
 }
 
-/* Of two blocks registered at one address the later one goes first. */
+/* Of two blocks at the same address, the later one is removed first. */
 TEST(one_address_twice)
 {
 	struct mf_block block;
@@ -638,9 +638,9 @@ TEST(one_address_twice)
 }
 
 /*
- * Blocks whose slots touch: each is found as it was entered, whichever comes or goes first. Those of 64 bytes
- * and more have two slots; 0x400000 is where another leaf begins if granules are of 16 bytes, and 0x800000 if they
- * are of 32.
+ * Blocks whose slots are adjacent are found as they were entered, in every order of adding and removing. Blocks
+ * of 64 bytes and more use two slots; at 0x400000 a new leaf begins with granules of 16 bytes, at 0x800000 with
+ * granules of 32.
  */
 static const struct touching {
 	const char *what;
@@ -694,7 +694,7 @@ TEST(blocks_that_touch)
 		EXPECT_FALSE(mf_blocks_take(&store, blocks[gone].address, &block));
 		EXPECT_TRUE(mf_blocks_take(&store, blocks[!gone].address, &block));
 		EXPECT_FALSE(blocks_differ(&blocks[!gone], &block));
-		/* Nothing is left: each granule can have a block again. */
+		/* Nothing is left, and each granule can hold a block again. */
 		for (uint64_t address = blocks[0].address; address < blocks[0].address + 96; address += 16)
 			EXPECT_FALSE(mf_blocks_take(&store, address, &block));
 		EXPECT_EQ(0, *mf_blocks_slot(&store, blocks[0].address));
@@ -703,7 +703,7 @@ TEST(blocks_that_touch)
 	}
 }
 
-/* What the rules of the capacity cost, observed with Massif 3.19. */
+/* Extra bytes by the rules for capacities, as observed with Massif 3.19. */
 TEST(capacity)
 {
 	static const struct {
@@ -722,7 +722,7 @@ TEST(capacity)
 	}
 }
 
-/* A block that fits stays in place, and keeps its capacity for ever. */
+/* A resized block that fits stays in place and keeps its capacity for ever. */
 TEST(sticky_capacity)
 {
 	static const uint64_t sizes[] = { 90, 10, 96, 0, 97 };
@@ -740,7 +740,7 @@ TEST(sticky_capacity)
 	}
 }
 
-/* Addresses beyond 48 bits have no place: lost, and told so. */
+/* Addresses beyond 48 bits cannot be stored: the blocks are lost, and counted as such. */
 TEST(beyond_the_table)
 {
 	ASSERT_EQ(0, start(&plain));

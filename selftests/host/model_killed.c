@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A writer that is stopped between any two instructions leaves right trees: each kept snapshot has
-// the bytes that each context had when it was taken.
+// A writer stopped between any two instructions leaves correct trees: each kept snapshot has the bytes that
+// each context had when it was taken.
 //
-// What they were is known from the naive model, which sees the same events. The writer is another
-// process, killed at some time; or one that is led through an event instruction by instruction.
+// The expected values come from the simple model, which processes the same events. The writer is either another
+// process, killed at a random time, or is single-stepped through an event.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -30,24 +30,24 @@
 struct known {
 	int64_t time;
 	uint64_t heap, extra;
-	uint32_t n; /* contexts */
+	uint32_t n; /* number of contexts */
 	uint64_t bytes[CONTEXTS];
 };
 
-/* Of the writer, in memory that both have. */
+/* The writer's progress, in shared memory. */
 struct progress {
-	volatile uint32_t event; /* that is being done, or EVENTS */
+	volatile uint32_t event; /* the event being processed, or EVENTS */
 };
 
 static struct mf_store store;
 static struct mf_tally_ctx desks[TALLIES];
 static struct progress *progress;
 static struct oracle oracle;
-static struct known *known; /* all snapshots that there ever were */
+static struct known *known; /* all snapshots that were ever taken */
 static uint32_t n_known;
-static uint64_t sizes[BLOCKS]; /* of live blocks; 0: none */
+static uint64_t sizes[BLOCKS]; /* sizes of live blocks; 0: none */
 
-/* The next event, the same for both: of block @i, to @size bytes (0: free) from @context. */
+/* The next event, the same for writer and model: block @i gets @size bytes (0: free) from @context. */
 struct event {
 	uint32_t i, tally;
 	uint64_t size;
@@ -82,7 +82,7 @@ static uint32_t context_of(int number)
 	return mf_trie_insert(&store, &frame, 1);
 }
 
-/* Whoever puts something off is alone. */
+/* A deferred free requires a single thread. */
 static void settle(const struct event *event)
 {
 	bool done = mf_tally_settle(&desks[event->tally], true);
@@ -95,7 +95,7 @@ static void settle(const struct event *event)
 	mf_tally_grant(&store);
 }
 
-/* Half of the frees are put off, if they can be. */
+/* Half of the frees are deferred, if possible. */
 static void write_free(const struct event *event)
 {
 	struct mf_block block;
@@ -137,7 +137,7 @@ static void write_realloc(const struct event *event, uint32_t context)
 	mf_tally_grant(&store);
 }
 
-/* What is done between any two instructions while lead() and let_go() are called around them. */
+/* The checks made between instructions, from lead() to let_go(). */
 static uint32_t looks, until_look, stride;
 static uint64_t stride_seed = 53;
 static bool all_right;
@@ -156,7 +156,7 @@ static void on_trap(int signal)
 #ifdef __x86_64__
 #define TRAP_FLAG 0x100u
 
-/* The processor stops after each instruction. */
+/* Sets the trap flag: SIGTRAP follows each instruction. */
 static void lead(void)
 {
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
@@ -176,7 +176,7 @@ static void let_go(void)
 }
 #endif
 
-/* The first events from each of STARTS on at which something rare happens; EVENTS: there is none. */
+/* From each of STARTS on, the first event at which something rare happens; EVENTS: none. */
 enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
 
 #define STARTS 2
@@ -202,7 +202,7 @@ static void note_rare(uint32_t number)
 	memcpy(before, counts, sizeof(before));
 }
 
-/* As the writer, does events up to @end; is led through number @led, or only notes what is rare. */
+/* The writer: processes events up to @end, with event number @led single-stepped, or notes rare events only. */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {
 	int n_contexts = 0;
@@ -249,7 +249,7 @@ static void note(const struct oracle_snapshot *s)
 	memcpy(k->bytes, s->leaves, sizeof(k->bytes));
 }
 
-/* The peak and the last one are there after they were taken, whatever was culled. */
+/* The peak and the last snapshot still exist after they were taken, whatever was culled. */
 static void note_new(void)
 {
 	for (int i = 0; i < oracle.n_snapshots; i++)
@@ -258,7 +258,7 @@ static void note_new(void)
 			note(&oracle.snapshots[i]);
 }
 
-/* As the naive model, does them all and notes what each snapshot is. */
+/* The simple model: processes all events and records the contents of each snapshot. */
 static void replay(uint64_t seed, const struct mf_model_options *options)
 {
 	n_known = 0;
@@ -308,7 +308,7 @@ static bool is_known(const struct mf_snapshot *s, uint32_t n, const uint64_t *by
 	return false;
 }
 
-/* How many trees the store has; -1 if there is one that never was. */
+/* Returns the number of trees in the store; -1 if one of them never existed. */
 static int right_trees(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -372,7 +372,7 @@ FIXTURE_TEARDOWN(killed)
 	munmap(progress, 4096);
 }
 
-/* A store that a child inherits: its mappings are not kept from it here. */
+/* Creates a store that children inherit: its mappings have no MADV_DONTFORK here. */
 static bool make_store(const struct mf_model_options *options)
 {
 	int fd;

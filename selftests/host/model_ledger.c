@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The ledger: each stack's entry, what counts at which, and its bounds.
+// The ledger: the entry of each stack, which events count for it, and its limits.
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ FIXTURE_SETUP(ledger)
 						  .alignment = 16 };
 	struct mf_error err;
 
-	/* As little as there may be. */
+	/* The minimum size. */
 	ASSERT_EQ(0, mf_store_create(&self->store, 512ull << 20, NULL, &err));
 	mf_model_init(&self->store, &options);
 }
@@ -42,7 +42,7 @@ static uint32_t context(FIXTURE_DATA(ledger) *self, int i)
 	return mf_trie_context(&self->store, node(self, i));
 }
 
-/* The values of the stack that ends in @wanted; zeros if it has no entry. */
+/* Returns the values of the stack that ends in node @wanted; zeros if it has no entry. */
 static struct mf_ledger_entry entry_of(FIXTURE_DATA(ledger) *self, uint32_t wanted)
 {
 	struct mf_ledger_entry entry;
@@ -73,7 +73,7 @@ TEST_F(ledger, a_block_is_freed_elsewhere)
 	mf_ledger_free(&self->store, node(self, 2), &block);
 	EXPECT_VALUES(node(self, 1), 11, 1, 111, 2, 0, 0);
 	EXPECT_VALUES(node(self, 2), 0, 0, 0, 0, 100, 1);
-	/* Who frees is no context. */
+	/* The stack of a free is not a context. */
 	EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_find_context(&self->store, node(self, 2)));
 }
 
@@ -109,7 +109,7 @@ TEST_F(ledger, ignored_blocks_have_no_stack)
 	EXPECT_VALUES(node(self, 2), 0, 0, 0, 0, 100, 1);
 }
 
-/* Entries come in the order in which stacks are first seen. */
+/* Entries are in the order in which the stacks were first seen. */
 TEST_F(ledger, order)
 {
 	struct mf_ledger_entry entry;
@@ -133,14 +133,14 @@ TEST_F(ledger, full)
 	struct mf_ledger_entry entry;
 	uint32_t last = 0;
 
-	/* The first is the block's own. */
+	/* The first entry is that of the block's allocation. */
 	for (uint64_t i = 2; i < room; i++)
 		mf_ledger_free(&self->store, node(self, (int)i), &block);
 	EXPECT_EQ(0, self->store.header->full);
 	for (int i = 0; i < 5; i++)
 		mf_ledger_free(&self->store, node(self, (int)room + i), &block);
 	EXPECT_EQ(MF_STORE_FULL_LEDGER, self->store.header->full);
-	/* Those that are there go on. */
+	/* Existing entries are still updated. */
 	mf_ledger_free(&self->store, node(self, 2), &block);
 	EXPECT_EQ(2, entry_of(self, node(self, 2)).values[MF_LEDGER_FREED_BYTES]);
 	while (mf_ledger_read(&self->store, last + 1, &entry))
@@ -148,7 +148,7 @@ TEST_F(ledger, full)
 	EXPECT_EQ(room - 1, last);
 }
 
-/* A number that a broken program has left behind. */
+/* A number of entries that a faulty program has written. */
 TEST_F(ledger, damaged)
 {
 	struct mf_ledger_entry entry;

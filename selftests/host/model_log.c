@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The log of what happened to snapshots: kept only when asked for, in order, within its room.
+// The log of what happened to snapshots: kept on request only, in order, and limited in size.
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ TEST(silent_by_default)
 	mf_store_detach(&store);
 }
 
-/* Ten snapshots, one culling of five, and those that came between two are told with the later one. */
+/* Ten snapshots, one culling of five; events between two of these are reported with the later one. */
 TEST(order)
 {
 	const struct mf_step *steps;
@@ -95,7 +95,7 @@ TEST(room)
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);
 	EXPECT_EQ(3, store.header->steps_lost);
-	/* Whatever a broken program left there. */
+	/* A number that a faulty program has written. */
 	store.header->n_steps = UINT32_MAX;
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which snapshots a known sequence of events leaves: normal ones, detailed ones, the peak.
+// The snapshots that a known sequence of events leaves: normal ones, detailed ones, the peak.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
@@ -37,14 +37,14 @@ static void look(void)
 	n_views = mf_model_view(&store, views);
 }
 
-/* What a snapshot is expected to be; the tree by the letter of its kind. */
+/* An expected snapshot; the tree is given by the letter of its kind. */
 struct expected {
 	int64_t time;
 	uint64_t heap, extra;
 	char tree; /* 'e'mpty, 'd'etailed, 'p'eak */
 };
 
-/* The number of the first snapshot that is not as expected, -1 if none. */
+/* Returns the number of the first snapshot that differs, -1 if none. */
 static int first_wrong(const struct expected *expected, uint32_t n)
 {
 	static const char letters[] = { [MF_TREE_EMPTY] = 'e',
@@ -68,7 +68,7 @@ static int first_wrong(const struct expected *expected, uint32_t n)
 		EXPECT_EQ(-1, first_wrong(list_, sizeof(list_) / sizeof(*list_)));        \
 	} while (0)
 
-/* The program of the manual: ten blocks of 1000, then 2000, 4000 and 4000, then the ten freed. */
+/* The program of Massif's manual: ten blocks of 1000, then 2000, 4000 and 4000, then the ten freed. */
 TEST(manual_example)
 {
 	ASSERT_EQ(0, start(&defaults));
@@ -80,7 +80,7 @@ TEST(manual_example)
 	for (uint64_t i = 0; i < 10; i++)
 		mf_heap_free(&store, 0x10000 + i * 0x1000, 0);
 
-	/* 1000 costs 1016, 2000 costs 2008, 4000 costs 4008. */
+	/* With extra bytes, 1000 take 1016, 2000 take 2008, 4000 take 4008. */
 	EXPECT_SNAPSHOTS({ 0, 0, 0, 'e' },
 			 { 1016, 1000, 16, 'e' },
 			 { 2032, 2000, 32, 'e' },
@@ -128,7 +128,7 @@ TEST(detailed_freq)
 	}
 }
 
-/* Before the first culling nothing is skipped, be the time the same. */
+/* Before the first culling no snapshot is skipped, even at equal times. */
 TEST(equal_times)
 {
 	struct mf_model_options options = defaults;
@@ -148,7 +148,7 @@ TEST(equal_times)
 			 { 6, 8, 16, 'e' });
 }
 
-/* After a culling of equal times the interval is 0: everything is still taken. */
+/* After culling equal times the interval is 0, so no snapshot is skipped. */
 TEST(equal_times_culled)
 {
 	struct mf_model_options options = defaults;
@@ -161,14 +161,14 @@ TEST(equal_times_culled)
 	EXPECT_EQ(1, mf_model_of(&store)->cullings);
 	EXPECT_EQ(0, mf_model_of(&store)->interval);
 	look();
-	/* Ties go from the lowest slot on: 1, 2, 3, 4, 5. */
+	/* Of equal candidates, the lowest slots are culled: 1, 2, 3, 4, 5. */
 	ASSERT_EQ(5, n_views);
 	EXPECT_EQ(0, views[0].snapshot.heap);
 	EXPECT_EQ(0 + 1 + 2 + 3 + 4 + 5, views[1].snapshot.heap);
 	EXPECT_EQ(36, views[4].snapshot.heap);
 }
 
-/* Unless there is a least interval: then the next one waits for the clock. */
+/* With a minimum interval, the next snapshot waits for the clock. */
 TEST(least_interval)
 {
 	struct mf_model_options options = defaults;
@@ -187,7 +187,7 @@ TEST(least_interval)
 	EXPECT_EQ(6, n_views);
 }
 
-/* A normal snapshot waits for the interval; a peak does not, and starts it anew. */
+/* A normal snapshot waits for the interval; a peak does not wait, and restarts the interval. */
 TEST(interval)
 {
 	struct mf_model_options options = defaults;
@@ -198,7 +198,7 @@ TEST(interval)
 	ASSERT_EQ(0, start(&options));
 	for (uint64_t i = 1; i < 10; i++)
 		mf_heap_alloc(&store, 0x10000 + i * 16, 8, context, (int64_t)i * 100);
-	/* 100, 300, 500 and 700 went, then 800: 0 200 400 600 900. */
+	/* 100, 300, 500, 700 and then 800 were culled; 0 200 400 600 900 remain. */
 	look();
 	ASSERT_EQ(5, n_views);
 	EXPECT_EQ(200, views[1].snapshot.time);
@@ -207,7 +207,7 @@ TEST(interval)
 	mf_heap_alloc(&store, 0x20000, 8, context, 999);
 	look();
 	EXPECT_EQ(5, n_views);
-	mf_heap_free(&store, 0x20000, 999); /* a peak, and no snapshot after it */
+	mf_heap_free(&store, 0x20000, 999); /* a peak, with no snapshot after it */
 	look();
 	ASSERT_EQ(6, n_views);
 	EXPECT_EQ(MF_TREE_PEAK, views[5].tree);
@@ -221,7 +221,7 @@ TEST(interval)
 	EXPECT_EQ(3, mf_model_of(&store)->skipped_snapshots);
 }
 
-/* Only what makes memory go down looks for a peak. */
+/* Only events that decrease memory check for a peak. */
 TEST(no_peak_without_free)
 {
 	struct mf_block block;
@@ -243,7 +243,7 @@ TEST(no_peak_without_free)
 			 { 3536, 3500, 36, 'e' });
 	EXPECT_EQ(0, mf_model_of(&store)->peak_total);
 
-	/* A shrinking one does, and moves bytes from heap to extra. */
+	/* A shrinking realloc does, and moves bytes from heap to extra. */
 	ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x12000, &block));
 	mf_heap_realloc_shrinks(&store, &block, 2999, 0);
 	mf_heap_realloc_end(&store, &block, 0x12000, 2999, context, 0);
@@ -255,7 +255,10 @@ TEST(no_peak_without_free)
 	EXPECT_EQ(37, views[6].snapshot.extra);
 }
 
-/* One block of 1000 bytes is at the peak of 1000; then the heap is @total and one is freed. */
+/*
+ * A block of 1600 bytes makes a peak; then a block of @total bytes is allocated and freed. Returns the number
+ * of peaks.
+ */
 static uint32_t peaks_with(double inaccuracy, uint64_t total)
 {
 	struct mf_model_options options = defaults;
@@ -281,11 +284,12 @@ TEST(peak_inaccuracy)
 		uint64_t total;
 		uint32_t peaks;
 	} rows[] = {
-		{ 0, 1584, 1 },	   { 0, 1600, 1 },    { 0, 1616, 2 }, /* an equal one is none */
+		{ 0, 1584, 1 },	   { 0, 1600, 1 },    { 0, 1616, 2 }, /* an equal total is not a new peak */
 		{ 1, 1616, 1 },	   { 1, 1632, 2 }, /* 1 % of 1600 is 16 */
 		{ 1.0625, 1616, 1 }, { 0.9375, 1616, 2 },
 		{ 10, 1760, 1 },   { 10, 1776, 2 },
-		{ -10, 1440, 1 },  { -10, 1456, 2 }, /* allowed: smaller ones are peaks, too */
+		/* negative values are allowed: smaller totals become peaks, too */
+		{ -10, 1440, 1 },  { -10, 1456, 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -296,7 +300,7 @@ TEST(peak_inaccuracy)
 	}
 }
 
-/* The latest peak is the only one; what it replaces keeps its tree. */
+/* Only the latest peak counts; the previous one becomes a detailed snapshot and keeps its tree. */
 TEST(superseded_peak)
 {
 	struct mf_model_options options = defaults;
@@ -319,7 +323,7 @@ TEST(superseded_peak)
 			 { 1920, 0, 0, 'e' });
 }
 
-/* A peak counts as a detailed snapshot: the next one is due detailed_freq later. */
+/* A peak counts as a detailed snapshot: the next one is due detailed_freq snapshots later. */
 TEST(peak_restarts_detailed_freq)
 {
 	struct mf_model_options options = defaults;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A store is made within its limits, attached to only if it is one, and read whatever is in it.
+// A store is created within limits, is attached only if valid, and can be read whatever it contains.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 static const struct mf_model_options defaults = { 1, 100, 3, MF_TIME_BYTES, 8, 16 };
 
-/* Some hundred contexts and snapshots of a program's heap, and three objects. */
+/* Fills the store with some hundred contexts, snapshots, and three objects. */
 static void fill(struct mf_store *store)
 {
 	static const char *const paths[] = { "/bin/true", "/lib/libexample.so", "[vdso]" };
@@ -62,7 +62,7 @@ static uint64_t mapped_bytes(const struct mf_store *store)
 	return sum;
 }
 
-/* Of the @n pages from @start on, how many this process has mapped; n is at most 64. */
+/* Returns how many of the @n pages from @start on are resident in this process; @n is at most 64. */
 static int resident_pages(const void *start, int n)
 {
 	uint64_t entries[64] = { 0 };
@@ -76,7 +76,7 @@ static int resident_pages(const void *start, int n)
 	return resident;
 }
 
-/* Memory that is let go of is not lost, whoever owns it, and if it is a file's it is not here. */
+/* Released memory keeps its contents; if it is backed by a file, its pages are not resident any more. */
 TEST(let_go)
 {
 	uint64_t kept[2][64];
@@ -118,7 +118,7 @@ TEST(budgets)
 	EXPECT_NE(NULL, strstr(err.text, "ulimit"));
 }
 
-/* RLIMIT_AS cuts address space: without a budget there is an error with words, with one a store. */
+/* With RLIMIT_AS: without a budget, creating a store fails with a message; with a budget it succeeds. */
 TEST(address_space_limit)
 {
 	struct rlimit limit = { 2 * GIB, 2 * GIB };
@@ -139,7 +139,7 @@ TEST(address_space_limit)
 	EXPECT_EQ(0, store.header->full);
 }
 
-/* RLIMIT_FSIZE bounds the file by itself, without SIGXFSZ. */
+/* With RLIMIT_FSIZE, the file is limited by the error of the call, without SIGXFSZ. */
 TEST(file_size_limit)
 {
 	struct rlimit limit = { GIB, RLIM_INFINITY };
@@ -161,7 +161,7 @@ TEST(file_size_limit)
 	EXPECT_EQ(-1, fd);
 }
 
-/* What one mapping writes another one reads, and the file can be neither shrunk nor grown. */
+/* What is written through one mapping is read through another, and the file can be neither shrunk nor extended. */
 TEST(shared)
 {
 	struct mf_store writer, reader;
@@ -225,7 +225,7 @@ static int create_filled(struct mf_store *store, int *fd)
 	return code;
 }
 
-/* A file of the right words that somebody can still shrink would end in SIGBUS. */
+/* A valid file without seals could be shrunk later, which would end in SIGBUS. */
 TEST(unsealed_copy)
 {
 	struct mf_store store, copy;
@@ -240,7 +240,7 @@ TEST(unsealed_copy)
 	EXPECT_EQ(0, mf_store_attach(&copy, other, &err));
 }
 
-/* Reads all that a reader reads. */
+/* Reads everything that a reader of the store reads. */
 static int read_all(const struct mf_store *store)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -279,12 +279,15 @@ static int read_all(const struct mf_store *store)
 		sum += object->path ? strlen(object->path) : object->kind;
 	}
 	mf_collection_release(&collection);
-	/* What was read must not be optimised away. */
+	/* Prevents the reads from being optimised away. */
 	__asm__ volatile("" : : "r"(sum));
 	return code;
 }
 
-/* A header with random bytes in the part that attaching looks at: refused, or within the file. */
+/*
+ * A header with random bytes in the fields that attaching checks: it is refused, or all regions are inside the
+ * file.
+ */
 TEST(corrupt_header)
 {
 	struct mf_store store, other;
@@ -323,7 +326,7 @@ TEST(corrupt_header)
 	ASSERT_EQ(0, mf_store_attach(&other, fd, &err));
 }
 
-/* Where a filled store has something to damage. */
+/* The regions of a filled store that are worth damaging. */
 static const struct {
 	enum mf_region_id region;
 	uint64_t used;
@@ -338,7 +341,7 @@ static const struct {
 	{ MF_REGION_STRINGS, 64 },
 };
 
-/* A value that is wrong in one of the ways of stray writes. */
+/* Returns a wrong value of one of the kinds that stray writes produce. */
 static uint32_t wrong_value(uint64_t *seed)
 {
 	switch (oracle_below(seed, 5)) {
@@ -349,11 +352,11 @@ static uint32_t wrong_value(uint64_t *seed)
 	case 2:
 		return (uint32_t)oracle_random(seed);
 	default:
-		return (uint32_t)oracle_below(seed, 4096); /* plausible: closes cycles */
+		return (uint32_t)oracle_below(seed, 4096); /* plausible, so it can close cycles */
 	}
 }
 
-/* Memory that a broken program scribbled over: nothing crashes, hangs or points outside. */
+/* Random damage by a faulty program: no crash, no endless loop, no pointer outside the store. */
 TEST(scribbled)
 {
 	struct mf_store store;
@@ -378,7 +381,10 @@ TEST(scribbled)
 	}
 }
 
-/* The worst of damages: each node its own parent, each chunk its own successor, the most of all. */
+/*
+ * The worst damage: each node is its own parent, each chunk its own successor, and all counters are at their
+ * maximum.
+ */
 TEST(cycles)
 {
 	struct mf_store store;
@@ -395,7 +401,7 @@ TEST(cycles)
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memcpy(chunks + i * 4096ull, &i, sizeof(i));
 	ASSERT_EQ(0, read_all(&store));
-	/* And all of them newer than any capture: nobody stops at one. */
+	/* All chunks are newer than any tree version, so that no reader stops early. */
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memset(chunks + i * 4096ull + 16, 0xff, 4096 - 16);
 	ASSERT_EQ(0, read_all(&store));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The peak's tolerance, computed with integers, is what double precision has, to the last bit.
+// The peak's tolerance, computed with integers, equals the result in double precision to the last bit.
 
 #include <fenv.h>
 #include <float.h>
@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "model/tolerance.h"
 
-/* The same as Massif computes it. */
+/* Massif's computation. */
 static uint64_t in_doubles(uint64_t total, double per_cent)
 {
 	volatile double excess = (double)total * per_cent / 100;
@@ -23,7 +23,7 @@ static uint64_t random_word(void)
 	return (uint64_t)(uint32_t)mrand48() << 32 | (uint32_t)mrand48();
 }
 
-/* Numbers as users write them, of any size, and of any bits at all. */
+/* Returns a percentage as users write them, of any size, or with any bits. */
 static double random_per_cent(void)
 {
 	double number;
@@ -86,7 +86,7 @@ TEST(negative)
 		EXPECT_EQ(numbers[i] < 0, mf_tolerance_is_negative(&numbers[i]));
 }
 
-/* The program's rounding mode makes no difference. */
+/* The result does not depend on the program's rounding mode. */
 TEST(in_each_rounding_mode)
 {
 	static const int modes[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Contexts are stacks: what was inserted is read back, and a full store says so and goes on.
+// Contexts are stacks: what was inserted can be read back, and a full store reports that and continues to work.
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static bool reads_back(uint32_t context, const struct mf_frame *frames, uint32_t
 	return true;
 }
 
-/* Few different frames, so that stacks share much, and some are the prefix of others. */
+/* Returns a random stack of few different frames, so that stacks share much, and some are prefixes of others. */
 static uint32_t random_stack(uint64_t *seed, struct mf_frame *frames)
 {
 	uint32_t n = 1 + (uint32_t)oracle_below(seed, oracle_below(seed, 8) ? 12 : STACK_MAX);
@@ -69,7 +69,7 @@ static int by_stack(const void *a, const void *b)
 	return memcmp(x->frames, y->frames, x->n * sizeof(*x->frames));
 }
 
-/* The same context for the same stack, another one for any other. */
+/* Equal stacks have the same context, different stacks have different ones. */
 TEST(random_stacks)
 {
 	struct known *known = calloc(STACKS, sizeof(*known));
@@ -102,7 +102,7 @@ TEST(random_stacks)
 	free(known);
 }
 
-/* So many that the places of some of one address meet in the table. */
+/* So many that some hash positions of one address collide. */
 TEST(one_pc_in_many_objects)
 {
 	ASSERT_EQ(0, start(0));
@@ -115,7 +115,7 @@ TEST(one_pc_in_many_objects)
 	}
 }
 
-/* No frames at all is a stack, too. */
+/* A stack without frames is valid. */
 TEST(empty_stack)
 {
 	struct mf_frame frame;
@@ -128,7 +128,7 @@ TEST(empty_stack)
 	EXPECT_EQ(0, mf_trie_frames(&store, context, &frame, 1));
 }
 
-/* At most so many, the innermost ones; of contexts that do not exist, none. */
+/* Reads at most the requested number of innermost frames; no frames for contexts that do not exist. */
 TEST(bounded_reading)
 {
 	struct mf_frame frames[8], read[8] = { 0 };
@@ -151,7 +151,10 @@ static struct mf_frame numbered_frame(uint32_t i)
 	return (struct mf_frame){ .pc = 0x7f0000000000 + (uint64_t)i * 3, .object = i % 7 };
 }
 
-/* Of node @i: small families and large ones, whose members are not made one after the other. */
+/*
+ * Returns the parent of node @i, so that there are nodes with few and many children, whose children are not
+ * created one after the other.
+ */
 static uint32_t parent_of(const uint32_t *nodes, uint32_t i)
 {
 	if (i < 16)
@@ -159,7 +162,7 @@ static uint32_t parent_of(const uint32_t *nodes, uint32_t i)
 	return nodes[i % 3 ? i / 3 : i / 1000];
 }
 
-/* The table of large families' nodes doubles many times; every node is still found. */
+/* The hash table of nodes with many children doubles several times; every node is still found. */
 TEST(million_nodes)
 {
 	uint32_t *nodes = calloc(MILLION, sizeof(*nodes));
@@ -178,7 +181,7 @@ TEST(million_nodes)
 	free(nodes);
 }
 
-/* Around the size from which on the table has a family: each member is found, and made only once. */
+/* Around the number of children from which on the table is used: each child is found, and created only once. */
 TEST(families)
 {
 	uint32_t parents[40], last;
@@ -205,8 +208,8 @@ TEST(families)
 }
 
 /*
- * By its address alone a child is found if its object is the one that is mapped there: neither that which
- * was there before, nor none, which nobody can know without asking.
+ * Searched by its address alone, a child is found only if its object is the one mapped there now; not an object
+ * mapped there before, nor an unknown one, which would need a lookup.
  */
 TEST(mapped_children)
 {
@@ -243,7 +246,7 @@ TEST(mapped_children)
 	}
 }
 
-/* After the last node or context: known stacks go on, new ones are lost and counted. */
+/* When no node or context is left, known stacks are still counted, and new ones are lost and counted as such. */
 TEST(full)
 {
 	struct mf_model *model;
@@ -272,7 +275,7 @@ TEST(full)
 		frame = numbered_frame(i + j);
 		EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
 		mf_heap_alloc(&store, 0x40000000 + j * 16ull, 16, MF_CONTEXT_NONE, 0);
-		mf_heap_free(&store, 0x40000000 + j * 16ull, 0); /* not known */
+		mf_heap_free(&store, 0x40000000 + j * 16ull, 0); /* unknown address */
 	}
 	EXPECT_EQ(1001, store.header->events_lost);
 	EXPECT_EQ(heap, model->heap);
@@ -291,7 +294,7 @@ TEST(full)
 	EXPECT_EQ(last - MF_CONTEXT_FIRST + 1, collection.profile.n_contexts);
 	mf_collection_release(&collection);
 
-	/* Who wants to count what has no stack can. */
+	/* Bytes without a known stack can be counted in the overflow context. */
 	overflow = mf_trie_overflow(&store);
 	EXPECT_EQ(last + 1, overflow);
 	EXPECT_EQ(overflow, mf_trie_overflow(&store));
@@ -305,7 +308,7 @@ TEST(full)
 	EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
 }
 
-/* Blocks beyond the table's room are lost; those in it are still found and freed. */
+/* Blocks beyond the table's capacity are lost; those in it are still found and freed. */
 TEST(full_of_blocks)
 {
 	struct mf_model *model;
@@ -323,7 +326,7 @@ TEST(full_of_blocks)
 	EXPECT_EQ(1, store.header->events_lost);
 	EXPECT_EQ(leaves * 16, model->heap);
 
-	/* Two of one granule need an entry of the other table each, which fills as well. */
+	/* Two blocks in one granule need an entry of a second table each, which gets full as well. */
 	while (store.header->events_lost < 3 && n < MILLION)
 		mf_heap_alloc(&store, (1ull << 22) + 16 + n++, 16, context, 0);
 	EXPECT_LE(3, store.header->events_lost);
@@ -335,12 +338,12 @@ TEST(full_of_blocks)
 	EXPECT_EQ(0, model->heap);
 	EXPECT_EQ(0, model->extra);
 
-	/* What was freed is there again. */
+	/* Freed entries can be used again. */
 	mf_heap_alloc(&store, (1ull << 22) + 1, 16, context, 0);
 	EXPECT_EQ(16, model->heap);
 }
 
-/* A block that cannot be entered again after a realloc leaves the totals. */
+/* A block that cannot be entered again after a realloc is removed from the totals. */
 TEST(full_in_realloc)
 {
 	struct mf_frame frame = { .pc = 0x401000 };
@@ -359,9 +362,9 @@ TEST(full_in_realloc)
 	EXPECT_EQ(0, mf_model_of(&store)->heap);
 }
 
-#define MANY 10000u /* contexts, which all change between two captures */
+#define MANY 10000u /* contexts, all of which change between two tree versions */
 
-/* How many of the snapshots kept have a tree; 0 if one does not say what its time says. */
+/* Returns how many of the kept snapshots have a tree; 0 if one is wrong. */
 static uint32_t right_trees(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -381,7 +384,7 @@ static uint32_t right_trees(void)
 	return trees;
 }
 
-/* Trees beyond the room for them are dropped; those that stay are right, and snapshots are taken. */
+/* Trees for which there is no room are dropped; the others are correct, and snapshots are still taken. */
 TEST(full_of_captures)
 {
 	struct mf_model_options options = { 1, 1000, 1, MF_TIME_MS, 8, 16 };
@@ -396,7 +399,7 @@ TEST(full_of_captures)
 		mf_trie_charge(&store, MF_CONTEXT_FIRST + i, i);
 	}
 	for (int time = 0; time < 100; time++) {
-		/* The first is a peak, which stays to the last. */
+		/* The first is a peak, which stays to the end. */
 		if (time == 0)
 			mf_model_change(mf_model_of(&store), 1, 0);
 		if (time == 0)
@@ -418,7 +421,7 @@ TEST(full_of_captures)
 	EXPECT_LT(800, right_trees());
 }
 
-/* Without room for the changes since a single capture, it is given up, and the counting goes on. */
+/* Without room for the changes since a single tree version, that version is given up, and counting continues. */
 TEST(full_of_one_capture)
 {
 	struct mf_model_options options = { 1, 10, 1, MF_TIME_MS, 8, 16 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What ms_print refuses: the words on standard error, the status, and nothing half-printed.
+// What ms_print refuses: the message on standard error, the status, and no partial output.
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 
 static const struct {
 	const char *file;
-	const char *words;	/* standard error, behind the names of program and file */
-	bool is_ours;		/* the reference prints nonsense instead, or has other words for it */
+	const char *words;	/* standard error, after the names of program and file */
+	bool is_ours;		/* the reference prints nonsense or another message instead */
 } bad_files[] = {
 	{ "", "the file is empty\n" },
 	{ "\n# only\n", "line 2: missing 'cmd' line: the file is cut off\n" },
@@ -159,7 +159,7 @@ TEST(arguments_that_are_wrong)
 	}
 }
 
-/* What the user asked for goes to standard output, with status 0, also behind a file's name. */
+/* --help and --version print to standard output with status 0, also after a file name. */
 TEST(help_and_version)
 {
 	static const char *const shown[] = {
@@ -195,7 +195,7 @@ TEST(file_that_cannot_be_read)
 		{ "nowhere", 2, "ms_print: nowhere: cannot be opened: No such file or directory\n" },
 		{ "", 2, "ms_print: : cannot be opened: No such file or directory\n" },
 		{ "good/below", 20, "ms_print: good/below: cannot be opened: Not a directory\n" },
-		/* The reference takes a directory for an empty file. */
+		/* The reference treats a directory as an empty file. */
 		{ "/", 21, "ms_print: /: cannot be read: Is a directory\n" },
 	};
 	size_t i;
@@ -215,7 +215,7 @@ TEST(file_that_cannot_be_read)
 	}
 }
 
-/* Runs ours by the shell, which redirects. */
+/* Runs our ms_print through the shell, with redirections. */
 static struct msprint_run run_shell(const char *how)
 {
 	char command[8192];
@@ -261,12 +261,12 @@ TEST(pipe_as_input)
 	EXPECT_STREQ(file.out, pipe.out);
 }
 
-/* Compressed files, in files and in pipes, of one and of several parts; and damaged ones. */
+/* Compressed input in files and pipes, in one or several parts; and damaged input. */
 TEST(compressed)
 {
 	static const struct {
-		const char *how;	/* what makes "packed" of "good" */
-		const char *words;	/* NULL: it is read as "good" is */
+		const char *how;	/* command that makes "packed" from "good" */
+		const char *words;	/* error message; NULL: the output is that for "good" */
 	} cases[] = {
 		{ "gzip -c good > packed", NULL },
 		{ "zstd -qc good > packed", NULL },
@@ -305,7 +305,7 @@ TEST(compressed)
 	}
 }
 
-/* The reference recurses, so this is about ours alone. */
+/* Only ours: the reference is recursive. */
 TEST(very_deep_tree)
 {
 	FILE *file = fopen("deep", "w");

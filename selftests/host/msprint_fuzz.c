@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damaged massif.out files: ms_print prints the same as the reference and refuses the same, and also
- * those in which a number is none, or a time is not in order.
+ * Damaged massif.out files: ms_print prints and refuses the same as the reference. In addition, it refuses
+ * files with malformed numbers or with times out of order.
  *
- * MASSIF_FUZZ_N is the number of files (2000 unless set), MASSIF_FUZZ_SEED where to begin. A file
- * over which the two disagree is kept in the current directory.
+ * MASSIF_FUZZ_N is the number of files (default 2000), MASSIF_FUZZ_SEED the first seed. A file for which the
+ * two differ is kept in the current directory.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 	return value ? strtoull(value, NULL, 0) : otherwise;
 }
 
-/* Replaces old_len bytes at an offset. */
+/* Replaces @old_len bytes at offset @at. */
 static void splice(struct bytes *file, size_t at, size_t old_len, const char *with, size_t len)
 {
 	char *data = malloc(file->len - old_len + len + 1);
@@ -50,7 +50,7 @@ static void splice(struct bytes *file, size_t at, size_t old_len, const char *wi
 	data[file->len] = '\0';
 }
 
-/* The bounds of a line, its newline included; at is any offset in it. */
+/* Returns the start of the line that contains offset @at, and below, its end including the newline. */
 static size_t line_start(const struct bytes *file, size_t at)
 {
 	while (at && file->data[at - 1] != '\n')
@@ -122,7 +122,7 @@ static void copy_line(struct bytes *file, uint64_t *state)
 	free(line);
 }
 
-/* Numbers at which a type, a rounding or a notation changes. */
+/* Numbers at which a type, rounding or notation changes. */
 static const char *const numbers[] = {
 	"0", "1", "9", "10", "999", "1000", "1023", "1024", "99999", "1000000",
 	"4503599627370497", "9007199254740991", "9007199254740993", "9223372036854775807",
@@ -155,13 +155,13 @@ static void change_number(struct bytes *file, uint64_t *state)
 	splice(file, at, len, with, strlen(with));
 }
 
-/* Frequent ones stand more than once. */
+/* Frequent mutations are listed more than once. */
 static void (*const mutations[])(struct bytes *file, uint64_t *state) = {
 	change_byte, change_byte, insert_byte, delete_byte, truncate_file, truncate_last_byte,
 	delete_line, copy_line, change_number, change_number, change_number, change_number,
 };
 
-/* The value at @at as a number, or -1 if it is not one in which ms_print believes. */
+/* Returns the number at @at, or -1 if ms_print does not accept it. */
 static double number_at(const char *at, const char *end)
 {
 	size_t digits = strspn(at, "0123456789");
@@ -176,7 +176,7 @@ static double number_at(const char *at, const char *end)
 	return (double)value;
 }
 
-/* Whether a line has a number that is none, or a time is later than the last one. */
+/* Returns whether a line has a malformed number, or a time is later than the last one. */
 static bool is_implausible(const struct bytes *file)
 {
 	static const char *const fields[] = { "time=", "snapshot=", "mem_heap_B=", "mem_heap_extra_B=",
@@ -229,7 +229,10 @@ static bool save(const char *path, const struct bytes *file)
 	return good;
 }
 
-/* Ours alone: with words, and nothing printed. The reference may draw nonsense, for a long time. */
+/*
+ * Runs only our ms_print, which must print a message and nothing else. The reference may draw nonsense, for a
+ * long time.
+ */
 static bool is_refused(const char *const *args, unsigned int *refused)
 {
 	MSPRINT_RUN_AUTO ours = msprint_run(msprint_ours(), args);
@@ -243,7 +246,7 @@ static const char *const option_sets[][3] = {
 	{ "--x=4", "--y=4", "--threshold=.01" },
 };
 
-/* Empty: only for the time limit, which TEST() does not take. */
+/* Empty: only needed for the time limit, which TEST() does not take. */
 FIXTURE(fuzz) {
 };
 
@@ -299,7 +302,7 @@ TEST_F_TIMEOUT(fuzz, damaged_files, 7200)
 	printf("# %u files: %u printed, %u refused, %u of them by ours alone\n", compared, printed,
 	       compared - printed, refused);
 	fflush(stdout);
-	/* Worth something only if there is enough of both. */
+	/* The test is meaningful only with enough of both outcomes. */
 	EXPECT_GE(printed, compared / 4);
 	EXPECT_LE(printed, compared - compared / 8);
 }

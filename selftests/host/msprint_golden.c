@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Valid massif.out files, made for one behaviour each, random ones, and real ones: ms_print prints
- * what the reference prints, byte for byte, with every option.
+ * Valid massif.out files, each for one behaviour, random ones, and real ones: ms_print prints the same as the
+ * reference, byte for byte, with every option.
  */
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static void write_all_zero(FILE *file)
 	fprintf(file, "n0: 0 " ROOT);
 }
 
-/* Three kinds of bars in one column, in every order: the rank decides what is seen. */
+/* Three kinds of bars in one column, in every order: the rank decides which is shown. */
 static void write_ties(FILE *file)
 {
 	static const char *const orders[][3] = {
@@ -69,7 +69,7 @@ static void write_ties(FILE *file)
 	}
 }
 
-/* The horizontal line between two bars goes over what an earlier one drew. */
+/* The horizontal line between two bars overwrites what an earlier one drew. */
 static void write_gaps(FILE *file)
 {
 	static const unsigned int totals[] = { 50, 100, 3, 0, 80, 79, 80, 1, 100, 99 };
@@ -80,7 +80,7 @@ static void write_gaps(FILE *file)
 		msprint_write_snapshot(file, i, i * i * 10, totals[i], 0, 0, "empty");
 }
 
-/* Labels: where the number of digits or the unit changes, one file for each unit and value. */
+/* Values for labels at which the number of digits or the unit changes; one file per unit and value. */
 static const uint64_t label_values[] = {
 	1, 999, 1000, 1023, 1024, 9999, 10239, 10240, 102399, 102400, 999948, 999949, 1023948,
 	1023999, 1024000, 3599949, 3599999, 3600000, 3600001, 359999999, 36000000000,
@@ -97,7 +97,7 @@ static void write_label(FILE *file, const char *unit, uint64_t value)
 	fprintf(file, "n1: %" PRIu64 " " ROOT " n0: %" PRIu64 " 0x1: f\n", value, value / 2);
 }
 
-/* Totals at and around every row's bytes, where the exact rule for doubles shows. */
+/* Totals at and around the bytes of every row, where the exact rounding of doubles shows. */
 static void write_rows(FILE *file)
 {
 	unsigned int i;
@@ -108,7 +108,7 @@ static void write_rows(FILE *file)
 				       "empty");
 }
 
-/* Above 2^53 a peak that the rows divide evenly is drawn by integers, and by doubles otherwise. */
+/* Above 2^53, a peak divisible by the number of rows is drawn with integers, others with doubles. */
 static void write_exact_rows(FILE *file)
 {
 	const uint64_t row = UINT64_C(450359962737049601);
@@ -130,7 +130,7 @@ static void write_exact_peak(FILE *file)
 		msprint_write_snapshot(file, i, i, row * (1 + i / 3) - i % 3, 0, 0, "empty");
 }
 
-/* Sums that leave 64 bits are shown as doubles, and drawn as such. */
+/* Sums beyond 64 bits are printed and drawn as doubles. */
 static void write_overflow(FILE *file)
 {
 	msprint_write_header(file, " (none)", "./prog", "B");
@@ -142,7 +142,7 @@ static void write_overflow(FILE *file)
 	msprint_write_snapshot(file, 3, UINT64_MAX, INT64_MAX, 1, 0, "empty");
 }
 
-/* Percentages that are exactly between two hundredths, or nearly. */
+/* Percentages exactly or nearly halfway between two hundredths. */
 static void write_rounding(FILE *file)
 {
 	static const unsigned int totals[] = { 800, 1600, 20000, 40000, 3, 7, 99999 };
@@ -159,7 +159,7 @@ static void write_rounding(FILE *file)
 	}
 }
 
-/* Comments: everything from the first # on, wherever it is. */
+/* Comments: everything from the first # on, anywhere in a line. */
 static void write_comments(FILE *file)
 {
 	fprintf(file, "# before\n\n   \t\ndesc: a # b\ndesc: second #\ncmd: ./prog #1 x\n"
@@ -181,7 +181,7 @@ static void write_no_newline(FILE *file)
 		"mem_heap_B=3\nmem_heap_extra_B=1\nmem_stacks_B=2\nheap_tree=empty");
 }
 
-/* The peak is found by number, shown by index; the last one named wins. */
+/* The peak is found by number but shown by index; if there are several, the last one wins. */
 static void write_odd_peaks(FILE *file)
 {
 	static const char *const trees[] = { "peak", "empty", "peak", "peaked", "detailed peak" };
@@ -245,7 +245,7 @@ static void write_many(FILE *file)
 	}
 }
 
-/* Numbers as massif never writes them, which both accept. */
+/* Numbers in formats that Massif never writes but both accept. */
 static void write_odd_numbers(FILE *file)
 {
 	static const char *const values[] = {
@@ -312,7 +312,7 @@ static bool same_with(const char *path, size_t set)
 	return msprint_same(args, &status) && !status;
 }
 
-/* Empty: only for the time limit, which TEST() does not take. */
+/* Empty: only needed for the time limit, which TEST() does not take. */
 FIXTURE(golden) {
 };
 
@@ -405,7 +405,7 @@ static void write_large(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/* The same in so many that a buffer holds several. */
+/* The same in so many trees that a buffer holds several. */
 static void write_large_number(FILE *file, const char *after)
 {
 	unsigned int i;
@@ -420,7 +420,7 @@ static void write_large_number(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/* The same in one tree, which is deep: the prefixes of its lines are most of what is printed. */
+/* The same in one deep tree, where the prefixes of the lines are most of the output. */
 static void write_large_tree(FILE *file, const char *after)
 {
 	unsigned int i;
@@ -463,7 +463,7 @@ TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
 	}
 }
 
-/* The reference's own interpreter is a program with deep stacks that is there for sure. */
+/* perl, the reference's own interpreter, is a program with deep stacks that is always available. */
 static const char script[] =
 	"my @a; push @a, 'x' x ($_ * 7) for 1 .. 1500; my %h = map { $_ => [1 .. 9] } 1 .. 400;"
 	"@a = (); my $s = join ',', sort keys %h; $s =~ s/(\\d+)/<$1>/g;";

@@ -17,13 +17,13 @@
 
 #define SIZE	     (100 * 1000 * 1000)
 #define TIMES_FASTER 30
-/* The best of so many: others use the machine, too, and what takes less time is disturbed more in it. */
+/* Number of runs of which the best counts, because the machine is shared; short runs are disturbed more. */
 #define RUNS	     12
 #define RUNS_LONG    2
 
 static const char separator[] = "#-----------\nsnapshot=";
 
-/* A profile of the reference itself, or rather of its interpreter at work. */
+/* Makes a profile of the reference's interpreter at work. */
 static char *make_real_profile(void)
 {
 	struct ctl_result result;
@@ -35,7 +35,7 @@ static char *make_real_profile(void)
 	return ctl_read_file("real.out");
 }
 
-/* Appends the snapshot at @from with another number, at a time after all that are there. */
+/* Appends the snapshot at @from with another number and a time after all others. */
 static void write_snapshot(FILE *file, const char *from, const char *end, unsigned long number)
 {
 	const char *time = strstr(from, "\ntime=");
@@ -66,7 +66,7 @@ static bool write_large(const char *path, const char *profile)
 	return fclose(file) == 0;
 }
 
-/* Processor time of one run, in seconds; not the clock's, because others use the machine, too. */
+/* Returns the processor time of one run in seconds; wall-clock time would depend on other users of the machine. */
 static double run_once(const char *program, const char *path)
 {
 	struct rusage usage;
@@ -99,7 +99,7 @@ static double run_best(const char *program, const char *path, int runs)
 	return best;
 }
 
-/* Empty: only for the time limit, which TEST() does not take. */
+/* Empty: only needed for the time limit, which TEST() does not take. */
 FIXTURE(speed) {
 };
 

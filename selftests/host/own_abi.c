@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Registers and stacks as the compiler sees them: an allocator of the program's own, which its callers know to leave
-// most registers alone and to need no aligned stack, and the C library's, called with any stack.
+// Register and stack conventions: an allocator of the program whose callers know that it leaves most registers
+// alone and needs no aligned stack; and the C library's allocator called with any stack alignment.
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ FIXTURE_TEARDOWN(abi)
 FIXTURE_VARIANT(abi) {
 	const char *target;
 	const char *args[4];
-	const char *needs; /* of the processor */
+	const char *needs; /* required CPU feature */
 };
 
 #define PROGRAM(name, target_name, ...) \
@@ -56,14 +56,14 @@ static bool has(const char *what)
 	       __builtin_cpu_supports("avx512bw");
 }
 
-/* Sessions in which events take other ways than the shortest. */
+/* Options with which events take other code paths than the shortest. */
 static const char *const options[] = {
 	"--time-unit=ms", "--time-unit=B", "--detailed-freq=1", "--peak-inaccuracy=0.0", "--depth=1",
 	"--stacks=yes", "--xtree-memory=full", "--merge-recursive-frames=2", "--ignore-fn=nobody",
 	"--heap-extra=real", "-v",
 };
 
-/* What it finds it says. */
+/* The program prints the violations it finds. */
 TEST_F_TIMEOUT(abi, is_kept, 120)
 {
 	if (!has(variant->needs))
@@ -89,7 +89,7 @@ static const struct {
 	{ "own_ipa_frames", NULL }, { "own_ipa_avx2", "avx2" }, { "own_ipa_avx512", "avx512" },
 };
 
-/* However it is compiled, the same blocks are counted. */
+/* However the program is compiled, the same blocks are counted. */
 TEST(counts_the_same)
 {
 	struct heap_session_sums expected = { 0 }, sums;

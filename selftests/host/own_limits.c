@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// More allocation functions of the program's own than the shim has room for: those that it cannot take over run as
-// ever, and massif-ctl says so.
+// More allocation functions in a program than the shim has room for: those that cannot be intercepted run as
+// usual, and massif-ctl reports them.
 //
-// A library can have any number of malloc, by versions: it is made here, by the assembler.
+// With symbol versions, a library can have any number of functions malloc: it is generated here as assembly.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/massif_text.h"
 
-#define BYTES	   1000ull /* that each call of own_many asks for */
-#define TAKEN_MAX  1024	   /* as preload/patch/takeover.c */
+#define BYTES	   1000ull /* requested by each call of own_many */
+#define TAKEN_MAX  1024	   /* as in preload/patch/takeover.c */
 #define JUMPS_MAX  64
 
 FIXTURE(own) {
@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(own)
 	free(self->text);
 }
 
-/* What all of them return is of one array, and never comes back. */
+/* All of them return memory of one array, which is never reused. */
 static const char giver[] =
 	"	.text\n"
 	"give:	mov	next(%%rip), %%rax\n"
@@ -62,7 +62,7 @@ static const char whole_body[] =
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	ret\n";
 
-/* Two bytes, with no room for another jump. */
+/* Two bytes, so there is no room for a patch. */
 static const char jump_body[] = "	.byte	0xeb, 0b - . - 1\n";
 
 static void write_function(FILE *file, unsigned int number, const char *body)
@@ -79,12 +79,12 @@ static void write_function(FILE *file, unsigned int number, const char *body)
 		number, number, number, number, number, body, number, number);
 }
 
-/* As far as a jump of two bytes reaches. */
+/* Number of functions within the reach of a two-byte jump. */
 #define JUMPS_OF_ONE 32
 
 /*
- * Makes the library many.so with @whole functions, or with @jumps and as many functions as they need to jump to.
- * Returns how many it has of both.
+ * Generates the library many.so with @whole functions, and with @jumps functions that only jump, plus as many
+ * targets as these need. Returns the number of functions.
  */
 static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole,
 				 unsigned int jumps)
@@ -117,7 +117,7 @@ static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA
 	return all;
 }
 
-/* The bytes of main's calls: the most that a tree has right below its root. */
+/* Returns the bytes of main's calls, the largest entry directly below a tree's root. */
 static uint64_t bytes_of_main(const char *text)
 {
 	uint64_t most = 0;
@@ -134,8 +134,8 @@ static uint64_t bytes_of_main(const char *text)
 }
 
 /*
- * Calls all functions of such a library alone and under massif-ctl, where they must do the same, and all but
- * @uncounted of them count; massif-ctl says that @missed could not be taken over.
+ * Calls all functions of such a library alone and under massif-ctl, where they must behave the same. All but
+ * @uncounted of the functions count; massif-ctl must report @missed functions that it could not intercept.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole, unsigned int jumps,
 		  unsigned int uncounted, unsigned int missed)
@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(own, functions, 300)
 	check(_metadata, self, 10 * TAKEN_MAX, 0, 9 * TAKEN_MAX, 9 * TAKEN_MAX);
 }
 
-/* They lead to one that counts, and so do they, whether or not there was room to note it. */
+/* They jump to a function that is counted, so they count, too, whether or not there was room to record them. */
 TEST_F_TIMEOUT(own, jumps, 300)
 {
 	check(_metadata, self, 0, JUMPS_MAX, 0, 0);

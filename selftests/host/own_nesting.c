@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What one allocation function of the program's does by calling another is a part of it, and nothing else is:
-// whether the first was left without returning, interrupted, or stands still on another stack.
+// What an allocation function of the program does by calling another is part of its call, and nothing else is:
+// even if the outer call was left without returning, was interrupted, or is suspended on another stack.
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ FIXTURE_TEARDOWN(nesting)
 	heap_session_end(&self->session);
 }
 
-/* How many blocks of a size there are to be at the end. */
+/* The number of blocks of a size expected at the end. */
 struct expected {
 	uint64_t size, n;
 };
@@ -56,13 +56,13 @@ TEST_F(nesting, counts_once)
 			TH_LOG("size %lu", expected->size);
 		}
 	}
-	/* What the handler allocates last. */
+	/* The last block of the handler. */
 	EXPECT_EQ(strstr(variant->way, "handler") ? 10 : 0, heap_session_count(&self->session, 1203));
 }
 
 /*
- * gcc's split stacks: the allocator goes on in another piece of stack, somewhere else in each run, behind a
- * function of libgcc's. Built here, since not every machine has the linker.
+ * gcc's split stacks: the allocator continues in another piece of stack, at another address in each run,
+ * reached through a function of libgcc. Built here, since the linker for it may be missing.
  */
 TEST(on_a_split_stack)
 {

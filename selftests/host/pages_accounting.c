@@ -20,7 +20,7 @@ static const struct mf_model_options options = {
 	.max_snapshots = 20,
 	.detailed_freq = 3,
 	.time_unit = MF_TIME_BYTES,
-	.heap_admin = 8, /* must not count */
+	.heap_admin = 8, /* must have no effect */
 	.alignment = 16,
 };
 
@@ -28,9 +28,9 @@ FIXTURE(accounting)
 {
 	struct mf_files files;
 	struct mf_accounting *ours;
-	struct mf_store theirs;	 /* the oracle's model */
-	uint32_t context[PAGES]; /* the oracle's pages; 0: unmapped */
-	unsigned int asked;	 /* times */
+	struct mf_store theirs;	 /* the model of the oracle */
+	uint32_t context[PAGES]; /* context of each page in the oracle; 0: unmapped */
+	unsigned int asked;	 /* number of lookups */
 	uint32_t ignored;	 /* a context whose pages do not count; 0: none */
 	uint64_t now;		 /* ns */
 };
@@ -169,7 +169,7 @@ TEST_F(accounting, random_mappings_equal_pages)
 	random_mappings(_metadata, self, contexts);
 }
 
-/* Pages of an ignored context are there, and replace others, but are in no total and no snapshot. */
+/* Pages of an ignored context exist and replace others, but are part of no total or snapshot. */
 TEST_F(accounting, ignored_pages_count_nowhere)
 {
 	static const char *const words[] = {"[a]", "[b]", "[c]", "[d]"};
@@ -191,7 +191,7 @@ TEST_F(accounting, ignored_pages_count_nowhere)
 	EXPECT_EQ((uint64_t)(model->ignored_allocs - model->ignored_frees) * PAGE, hidden);
 }
 
-/* A big unmapping shows in its snapshot as one page less, the rest in the next: as in Massif. */
+/* As in Massif, a large unmapping shows in its snapshot as one page less, and the rest in the next one. */
 TEST_F(accounting, a_big_unmapping_shows_one_page_first)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -247,7 +247,7 @@ TEST_F(accounting, the_start_has_words)
 	free(resync);
 
 	EXPECT_EQ(self->ours->space.total, 12 * PAGE);
-	/* With its BSS, which follows it. */
+	/* Including its BSS, which follows it. */
 	EXPECT_EQ(bytes_of(self->ours, "[exec] (in /usr/bin/python3.11)"), 4 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[anon]"), 5 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[heap]"), PAGE);
@@ -256,7 +256,7 @@ TEST_F(accounting, the_start_has_words)
 	EXPECT_EQ(mf_space_find(&self->ours->space, BASE + 12 * PAGE)->file, 0);
 }
 
-/* However many parts it takes to tell what was mapped before, the first snapshot has all of it. */
+/* The first snapshot has everything that was mapped before, however many parts the resync has. */
 TEST_F(accounting, the_first_snapshot_is_whole)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -286,7 +286,7 @@ TEST_F(accounting, a_resync_keeps_what_stayed)
 
 	interval.context = mf_accounting_note(self->ours, "[a]");
 	ASSERT_EQ(mf_accounting_map(self->ours, &interval, 0), 0);
-	/* Pages 2 and 3 went, 10 and 11 came. */
+	/* Pages 2 and 3 were unmapped, 10 and 11 mapped. */
 	resync->vmas[0] = (struct mf_resync_vma){.start = BASE, .end = BASE + 2 * PAGE};
 	resync->vmas[1] = (struct mf_resync_vma){.start = BASE + 4 * PAGE, .end = BASE + 12 * PAGE};
 	ASSERT_EQ(mf_resync_apply(self->ours, resync, 0), 0);
@@ -297,7 +297,7 @@ TEST_F(accounting, a_resync_keeps_what_stayed)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 10 * PAGE);
 }
 
-/* A part is the truth about its own range only. */
+/* A part of a resync is authoritative for its own range only. */
 TEST_F(accounting, a_part_of_a_resync_leaves_the_rest)
 {
 	struct mf_interval interval = {.start = BASE, .end = BASE + 10 * PAGE};
@@ -325,7 +325,7 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	struct mf_frame frames[4];
 	uint32_t stack, inherited;
 
-	/* Contexts that the child will not need shift the numbers. */
+	/* Contexts that the child does not need, so that the numbers differ. */
 	mf_accounting_note(self->ours, "[unused]");
 	stack = mf_accounting_stack(self->ours, &walk);
 	interval = (struct mf_interval){.start = BASE, .end = BASE + 4 * PAGE, .context = stack};
@@ -337,7 +337,7 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	ASSERT_EQ(mf_accounting_create(&options, &self->files, 0, &child, NULL), 0);
 	ASSERT_EQ(mf_accounting_inherit(child, self->ours, NULL), 0);
 	EXPECT_EQ(child->space.total, 0);
-	/* Page 0 was not copied (MADV_DONTFORK); page 8 nobody knows. */
+	/* Page 0 was not copied (MADV_DONTFORK); page 8 is unknown to the parent. */
 	resync->vmas[0] = (struct mf_resync_vma){.start = BASE + PAGE, .end = BASE + 6 * PAGE};
 	resync->vmas[1] = (struct mf_resync_vma){.start = BASE + 8 * PAGE, .end = BASE + 9 * PAGE};
 	ASSERT_EQ(mf_resync_apply(child, resync, 0), 0);
@@ -351,7 +351,7 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	EXPECT_EQ(frames[0].pc, 0x1000);
 	EXPECT_EQ(frames[1].pc, 0x2000);
 	EXPECT_EQ(mf_objects_record(&child->store, frames[2].object)->kind, MF_OBJECT_NOTE);
-	/* Nothing was mapped and unmapped on the way: the clock is what is there. */
+	/* Nothing was mapped and unmapped in between: the clock equals what is mapped. */
 	EXPECT_EQ(mf_model_of(&child->store)->clock_bytes, 6 * PAGE);
 	mf_accounting_destroy(child);
 }

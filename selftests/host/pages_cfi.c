@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwind rules that are indexed by us, of tables that are written here: what nobody should write.
+// Our index of unwind rules, with tables written by the test, including invalid ones.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "kselftest_harness.h"
 #include "cfi/index.h"
 
-#define ADDRESS 0x100000u /* of the rules that are made, */
-#define LOADED	0x2000u	  /* of the section, */
-#define CODE	0x1000u	  /* and of the code, 100 bytes of it */
+#define ADDRESS 0x100000u /* of the generated rules */
+#define LOADED	0x2000u	  /* of the section */
+#define CODE	0x1000u	  /* of the code, 100 bytes long */
 
 struct section {
 	uint8_t bytes[1024];
@@ -35,7 +35,7 @@ static void end_entry(struct section *section, size_t start)
 	memcpy(section->bytes + start, &length, sizeof(length));
 }
 
-/* A section of one description, whose common part has @augmentation, and @data that this announces. */
+/* Makes a section with one FDE; its CIE has @augmentation and the augmentation data @data. */
 static struct section make(const char *augmentation, const void *data, size_t n_data)
 {
 	static const uint8_t numbers[] = { 1, 0x78, 16 };
@@ -62,11 +62,11 @@ static struct section make(const char *augmentation, const void *data, size_t n_
 	return section;
 }
 
-/* How many descriptions of it are found. */
+/* Returns how many FDEs are found in it. */
 static uint64_t entries_of(const struct section *section)
 {
 	struct mf_cfi_builder *builder = mf_cfi_begin(ADDRESS);
-	/* Of its size, so that reading beyond it is noticed by what notices that. */
+	/* Exactly that size, so that AddressSanitizer notices reads beyond it. */
 	uint8_t *exact = malloc(section->n);
 	struct mf_cfi cfi;
 	uint64_t n = 0;
@@ -84,7 +84,7 @@ static uint64_t entries_of(const struct section *section)
 	return n;
 }
 
-/* Pointers relative to where they stand, of four bytes. */
+/* Four-byte pointers relative to their position. */
 #define PC_RELATIVE 0x1b
 
 TEST(one_description)
@@ -94,7 +94,7 @@ TEST(one_description)
 	EXPECT_EQ(1, entries_of(&section));
 }
 
-/* A letter S says something of the code, and has no data. A string of them is as long as somebody likes. */
+/* The augmentation S marks a signal frame and has no data. A string of them may have any length. */
 TEST(augmentations_of_any_length)
 {
 	static const size_t lengths[] = { 2, 6, 7, 8, 9, 15, 16, 17, 80, 800 };
@@ -123,11 +123,11 @@ TEST(augmentations_that_make_no_sense)
 			TH_LOG("%s", without[i]);
 		}
 	}
-	/* It says that it has more data than there is. */
+	/* The announced size of the data is larger than the section. */
 	section = make("zR", data, 1);
 	section.bytes[4 + 4 + 1 + 3 + 3] = 0x7f;
 	EXPECT_EQ(0, entries_of(&section));
-	/* The string does not end. */
+	/* The string has no end. */
 	section = make("zR", data, 1);
 	memset(section.bytes + 9, 'S', section.n - 9);
 	EXPECT_EQ(0, entries_of(&section));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is read of an ELF file for pages mode: at each limit, at one more, at ten times as many. And build ids.
+// Limits for reading an ELF file in pages mode: at the limit, one more, ten times as many. And build ids.
 
 #include <elf.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "selftests/lib/ctl_run.h"
 #include "base/held.h"
 
-#define ID_BYTES   20u /* of a build id: the longest that is kept */
+#define ID_BYTES   20u /* the longest build id that is kept */
 #define NOTE_BYTES (sizeof(Elf64_Nhdr) + sizeof(ELF_NOTE_GNU))
 #define OTHER_NOTE 0x100
 
@@ -28,7 +28,7 @@ FIXTURE(file) {
 
 FIXTURE_SETUP(file)
 {
-	/* In memory: reading a hole of it needs none. */
+	/* In memory, where holes need no space. */
 	self->out = fdopen(memfd_create("pages_limits", MFD_CLOEXEC), "w");
 	ASSERT_NE(NULL, self->out);
 	self->held.fd = -1;
@@ -64,7 +64,7 @@ static void write_segment(FILE *out, unsigned int number, const Elf64_Phdr *segm
 	write_at(out, sizeof(Elf64_Ehdr) + number * sizeof(*segment), segment, sizeof(*segment));
 }
 
-/* What was written, opened; NULL if it is refused. */
+/* Opens the file that was written; NULL if it is refused. */
 static struct mf_elf_file *reopen(struct _test_data_file *self)
 {
 	mf_elf_file_close(self->binary);
@@ -75,7 +75,7 @@ static struct mf_elf_file *reopen(struct _test_data_file *self)
 	return self->binary;
 }
 
-/* Each has a page of the file, and lies a MiB and a page behind the one before. */
+/* Each segment has a page of the file, and begins a MiB and a page after the previous one. */
 TEST_F(file, segments)
 {
 	enum { ROOM = 64 };
@@ -100,7 +100,10 @@ TEST_F(file, segments)
 		for (unsigned int j = 0; j < n; j++) {
 			bool known = mf_elf_file_address(self->binary, base + j * 4096 + 7, &address);
 
-			/* A file with more is still one; what is of no segment is as code without rules. */
+			/*
+			 * A file with more segments is still accepted; code outside the known segments is
+			 * treated as code without rules.
+			 */
 			EXPECT_EQ(j < ROOM, known);
 			if (known)
 				EXPECT_EQ(j * apart + 7, address);
@@ -108,7 +111,7 @@ TEST_F(file, segments)
 	}
 }
 
-/* Writes notes of @bytes, the last of which is a build id of @size. */
+/* Writes @bytes of notes, the last of which is a build id of @size bytes. */
 static void write_notes(FILE *out, uint64_t at, uint64_t bytes, uint32_t size, const uint8_t *id)
 {
 	const Elf64_Nhdr last = { sizeof(ELF_NOTE_GNU), size, NT_GNU_BUILD_ID };
@@ -143,7 +146,7 @@ TEST_F(file, bytes_of_notes)
 	}
 }
 
-/* Each length, also those that linkers leave without what would fill up the note. */
+/* All lengths, also without the padding that linkers omit. */
 TEST_F(file, bytes_of_a_build_id)
 {
 	uint8_t id[10 * ID_BYTES];
@@ -161,7 +164,7 @@ TEST_F(file, bytes_of_a_build_id)
 	}
 }
 
-/* No read beyond their end, whatever the sizes in them are: the page behind them cannot be read. */
+/* Whatever the sizes in the notes, nothing is read beyond their end: the next page is inaccessible. */
 TEST(damaged_notes)
 {
 	uint32_t seed = 1, found = 0;
@@ -198,7 +201,7 @@ TEST(damaged_notes)
 	munmap(pages, 8192);
 }
 
-/* An .eh_frame that no table leads to, with rules for 16 bytes of code, an end, and nothing behind. */
+/* Writes an .eh_frame without a search table, with rules for 16 bytes of code, a terminator, and nothing after it. */
 static void write_cfi(FILE *out, uint64_t bytes)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
@@ -230,7 +233,7 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		write_cfi(self->out, numbers[i]);
-		/* A file that has holes. */
+		/* Leaves a hole in the file. */
 		ASSERT_EQ(0, ftruncate(fileno(self->out), (off_t)(8192 + numbers[i])));
 		ASSERT_NE(NULL, reopen(self));
 		EXPECT_EQ(numbers[i] <= room, mf_elf_file_cfi(self->binary) != NULL) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resident pages and the rest of what is mapped, page by page, against a kernel that is simulated.
+// Resident pages, and the remainder of what is mapped, page by page, compared with a simulated kernel.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #define BASE   0x7f0000000000ull
 #define SITES  4u
 #define THREAD 7u
-#define OTHER  8u /* another of its threads */
+#define OTHER  8u /* another thread of the process */
 
-/* One page as the kernel has it, and as a user would tell of it. */
+/* The expected state of a page. */
 struct page {
 	uint32_t mapper, toucher; /* sites; 0: not mapped, not resident */
 	bool touched;
@@ -33,7 +33,7 @@ FIXTURE(resident)
 
 FIXTURE_VARIANT(resident)
 {
-	bool unmap_first; /* an unmapping is told before the pages go: since 6.12; or behind it */
+	bool unmap_first; /* order of records: the unmapping before its pages (since 6.12), or after them */
 };
 
 FIXTURE_VARIANT_ADD(resident, pages_go_last) { true };
@@ -78,7 +78,7 @@ static uint64_t tree(kernel_t *kernel)
 	return sum;
 }
 
-/* Pages of the stack @site whose innermost frame is @kind. */
+/* Returns the pages of the stack @site whose innermost frame is @kind. */
 static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 {
 	struct mf_store *store = &kernel->ours->store;
@@ -89,7 +89,7 @@ static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 	return bytes / PAGE;
 }
 
-/* True at every moment, also amid an unmapping. */
+/* Checks an invariant that holds at every moment, also in the middle of an unmapping. */
 static bool sums_up(kernel_t *kernel)
 {
 	const struct mf_model *model = mf_model_of(&kernel->ours->store);
@@ -97,7 +97,7 @@ static bool sums_up(kernel_t *kernel)
 	return tree(kernel) == model->heap + model->extra && model->extra <= PAGES * PAGE;
 }
 
-/* Between two calls of the program: that, and what is mapped, and who mapped and touched it. */
+/* Checks the state between two system calls: the invariant, the mappings, and who mapped and touched each page. */
 static bool is_right(kernel_t *kernel)
 {
 	const struct mf_model *model = mf_model_of(&kernel->ours->store);
@@ -144,7 +144,7 @@ static int tell(kernel_t *kernel, uint32_t cause, uint32_t first, uint32_t n, ui
 	return tell_by(kernel, THREAD, cause, first, n, counter, change, site);
 }
 
-/* What is resident of @n pages goes. */
+/* Frees the resident ones of @n pages. */
 static int take_away(kernel_t *kernel, uint32_t first, uint32_t n)
 {
 	int32_t change = 0;
@@ -205,7 +205,7 @@ static int touch(kernel_t *kernel, uint32_t first, uint32_t n, uint32_t site)
 	return code;
 }
 
-/* mremap to a free place: what is resident goes with it. */
+/* mremap to a free address: resident pages move with it. */
 static int move(struct __test_metadata *_metadata, kernel_t *kernel, uint32_t from, uint32_t to,
 		uint32_t n, uint32_t site)
 {
@@ -269,8 +269,8 @@ TEST_F(resident, random_calls_equal_pages)
 }
 
 /*
- * What a process has when it is attached to has a number and no places, and is taken to be where there
- * is room: also where later something else comes, that goes with its mapping.
+ * When attaching to a process, only the number of its resident pages is known, not their addresses. They are
+ * assigned to mappings with room; also to one in which other pages appear later, which are unmapped with it.
  */
 TEST_F(resident, what_was_there_before_finds_a_place)
 {
@@ -301,7 +301,7 @@ TEST_F(resident, what_was_there_before_finds_a_place)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 90 * PAGE);
 }
 
-/* A fault whose thread let go of the mapping while it was handled is told when that is gone. */
+/* A fault is reported after its page was unmapped, because the thread released the mapping while handling it. */
 TEST_F(resident, a_page_that_is_told_of_too_late)
 {
 	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
@@ -313,7 +313,7 @@ TEST_F(resident, a_page_that_is_told_of_too_late)
 	EXPECT_EQ(charged(self, self->sites[2], "[anonymous pages]"), 1);
 }
 
-/* And one whose mapping is only told later has its place then. */
+/* A fault is reported before its mapping; the page gets its place when the mapping is reported. */
 TEST_F(resident, a_page_that_is_told_of_too_early)
 {
 	ASSERT_EQ(0, tell(self, MASSIF_RESIDENT_FAULT, 5, 1, MASSIF_RSS_ANON, 1, self->sites[1]));
@@ -327,7 +327,7 @@ TEST_F(resident, a_page_that_is_told_of_too_early)
 	EXPECT_TRUE(is_right(self));
 }
 
-/* Unmaps @n pages, of which only @told are told to go. */
+/* Unmaps @n pages, of which only @told are reported as gone. */
 static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, bool unmap_first, uint32_t n,
 			  int32_t told)
 {
@@ -346,15 +346,15 @@ static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, b
 }
 
 /*
- * Counters that two threads change at once: one is charged with what both did. Nothing more is told of
- * that until they do something else, and here they rest.
+ * Two threads change the counters at once: one of them is charged with both changes. No further record corrects
+ * that until they do something else, and here they are idle.
  */
 TEST_F(resident, pages_that_another_brings_amid_an_unmapping)
 {
 	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
 	ASSERT_EQ(0, map(self, 200, 100, self->sites[1]));
 	ASSERT_EQ(0, touch(self, 0, 100, self->sites[0]));
-	/* The other has brought 50. */
+	/* The other thread has added 50 pages. */
 	ASSERT_EQ(0, unmap_of_which(_metadata, self, variant->unmap_first, 100, 50));
 	EXPECT_EQ(tree(self), 100 * PAGE);
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
@@ -379,7 +379,10 @@ TEST_F(resident, an_unmapping_that_another_tells_of)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 30 * PAGE);
 }
 
-/* As many as the other has brought at that moment, so that neither's record has them: but it has an end. */
+/*
+ * The other thread adds exactly as many pages as were unmapped, so neither thread's record shows a change; but
+ * the end of the unmapping is recorded.
+ */
 TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 {
 	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));

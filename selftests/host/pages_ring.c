@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whatever stands in the ring, and whatever the device is: words instead of a crash.
+// Whatever the ring contains and whatever the device is, there is an error message instead of a crash.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const struct mf_pages_options options = {
 
 static const uint64_t start_pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
 
-/* A stream with every type of record in it. */
+/* Fills a stream with records of every type. */
 static void fill(struct stream *stream, uint64_t position)
 {
 	stream_init(stream, position);
@@ -43,7 +43,7 @@ static void fill(struct stream *stream, uint64_t position)
 	stream_end(stream, 2, 1000, MASSIF_END_EXIT);
 }
 
-/* Reads it all, as massif-ctl would, and whatever is left of it as well. */
+/* Reads everything as massif-ctl does, including a rest after an error. */
 static int consume(struct stream *stream, struct mf_error *err)
 {
 	struct mf_pages_process *process;
@@ -83,7 +83,7 @@ TEST(every_record_is_taken)
 	free(stream);
 }
 
-/* An unknown type is a newer module's: skipped by its size. */
+/* Unknown types come from a newer module and are skipped by their size. */
 TEST(unknown_types_are_skipped)
 {
 	struct stream *stream = new_stream();
@@ -299,7 +299,7 @@ TEST(contradictions_are_refused_in_words)
 	free(stream);
 }
 
-/* Any outcome is right that is none of: a crash, a hang, a read outside of the ring. */
+/* Any outcome is accepted except a crash, a hang, or a read outside the ring. */
 TEST(random_damage_does_no_harm)
 {
 	struct stream *stream = new_stream();

@@ -12,7 +12,7 @@
 #define PAGE  4096ull
 #define PAGES 512u
 
-/* The oracle: what is in each page. */
+/* The oracle: the state of each page. */
 struct page {
 	bool mapped;
 	uint32_t context, file;
@@ -20,7 +20,7 @@ struct page {
 };
 
 static struct page pages[PAGES];
-static uint64_t left_bytes[8]; /* by context: what visitors were told of */
+static uint64_t left_bytes[8]; /* bytes reported to the visitor, by context */
 static uint64_t last_left;
 static bool left_in_order;
 
@@ -47,7 +47,7 @@ static bool same(const struct page *page, const struct mf_interval *interval, ui
 	       (!page->file || page->offset == interval->offset + (address - interval->start));
 }
 
-/* Every page, the sums, the order, and that no two neighbours could be one. */
+/* Compares every page and the sums, checks the order, and that no two neighbours could be merged. */
 static bool equal(const struct mf_space *space)
 {
 	const struct mf_interval *interval, *before = NULL;
@@ -119,7 +119,7 @@ TEST_F(space, random_operations_equal_an_array)
 		interval.context = (uint32_t)random() % 8;
 		if (random() % 2) {
 			interval.file = 1 + (uint32_t)random() % 2;
-			interval.offset = first * PAGE; /* so that neighbours may continue */
+			interval.offset = first * PAGE; /* makes neighbours contiguous in the file */
 		}
 		for (uint32_t context = 0; context < 8; context++)
 			expected[context] = pages_left(context, first, n);
@@ -159,7 +159,7 @@ TEST_F(space, random_operations_equal_an_array)
 	ASSERT_TRUE(equal(&self->space));
 }
 
-/* brk grows a page at a time, from one place in the program: that is one mapping. */
+/* brk grows page by page with one stack: that is a single mapping. */
 TEST_F(space, neighbours_of_one_context_are_one)
 {
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -181,7 +181,7 @@ TEST_F(space, refuses_what_is_no_range)
 	EXPECT_EQ(self->space.count, 0);
 }
 
-/* A hundred thousand mappings, in an order that would make a list of a plain tree. */
+/* A hundred thousand mappings, in an order that would degrade a plain tree to a list. */
 TEST_F(space, stays_fast_when_large)
 {
 	for (uint64_t i = 0; i < 100000; i++) {
@@ -195,7 +195,7 @@ TEST_F(space, stays_fast_when_large)
 		ASSERT_NE(mf_space_find(&self->space, i % 100000 * 2 * PAGE), NULL);
 	ASSERT_EQ(mf_space_remove(&self->space, PAGE, 200000 * PAGE, NULL, NULL), 0);
 	EXPECT_EQ(self->space.count, 1);
-	/* Nodes are used again. */
+	/* Nodes are reused. */
 	EXPECT_LT(self->space.n_nodes, 100010);
 }
 

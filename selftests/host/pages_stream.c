@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// From records to profiles: whose they are, in what order, under which stack, and what is doubtful.
+// Builds profiles from records: assignment to processes, order, stacks, and lost records.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ FIXTURE(stream)
 	struct mf_error err;
 };
 
-/* The launcher has enrolled (target 1) and executed the program: target 2, of 15 pages. */
+/* The launcher has enrolled (target 1) and executed the program: target 2, with 15 pages. */
 FIXTURE_SETUP(stream)
 {
 	memset(&self->err, 0, sizeof(self->err));
@@ -71,7 +71,7 @@ static const struct mf_pages_process *process_of(FIXTURE_DATA(stream) * self, pi
 	return NULL;
 }
 
-/* The live bytes under the stack of one frame @pc; of words if @pc is 0. */
+/* Returns the live bytes of the stack with the single frame @pc; if @pc is 0, of the text @words. */
 static uint64_t bytes_of(const struct mf_pages_process *process, uint64_t pc, const char *words)
 {
 	const struct mf_store *store = process->store;
@@ -120,7 +120,7 @@ TEST_F(stream, a_life)
 	EXPECT_EQ(process->no_stack, 0);
 	EXPECT_EQ(bytes_of(process, 0x1234, NULL), 3 * STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
-	/* From the exec on; times are seq in ms. */
+	/* Starts at the exec; times are sequence numbers in ms. */
 	EXPECT_EQ(process->start_ns, 8000000);
 	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
 	mf_pages_release(self->pages, process);
@@ -195,7 +195,7 @@ TEST_F(stream, a_stack_that_never_comes)
 
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* The thread is in its next system call already. */
+	/* The thread is already in its next system call. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_stack(&self->stream, 2, 0x2222, 8);
@@ -204,10 +204,10 @@ TEST_F(stream, a_stack_that_never_comes)
 	EXPECT_EQ(bytes_of(process, 0, "[no stack]"), STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0x2222, NULL), STREAM_PAGE);
 
-	self->stream.capture = 3; /* gone, says the module */
+	self->stream.capture = 3; /* the module reports that it ended */
 	stream_map(&self->stream, 2, 120, 1, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0, 0);
-	self->stream.capture = 4; /* gone without a word */
+	self->stream.capture = 4; /* ended without a record */
 	stream_map(&self->stream, 2, 130, 1, MASSIF_MAP_MMAP, 19);
 	stream_exit(&self->stream, 2, MAIN, 19);
 	ASSERT_EQ(drain(self), 0);
@@ -234,7 +234,7 @@ TEST_F(stream, flags_have_words)
 	EXPECT_EQ(process->no_stack, 1);
 }
 
-/* Mapped and resident, as the model has it, in pages. */
+/* Returns the mapped and resident pages according to the model. */
 static uint64_t in_all(FIXTURE_DATA(stream) * self)
 {
 	const struct mf_model *model = mf_model_of(process_of(self, MAIN)->store);
@@ -242,7 +242,7 @@ static uint64_t in_all(FIXTURE_DATA(stream) * self)
 	return (model->heap + model->extra) / STREAM_PAGE;
 }
 
-/* A mapping of which four pages are touched, and then two told to go: another thread brought two. */
+/* A mapping, four touched pages, and then two pages reported as gone, because another thread added two. */
 static void touch_and_tell(FIXTURE_DATA(stream) * self)
 {
 	stream_map(&self->stream, 2, 100, 10, MASSIF_MAP_MMAP, 25);
@@ -251,7 +251,7 @@ static void touch_and_tell(FIXTURE_DATA(stream) * self)
 	stream_resident(&self->stream, 2, MASSIF_RESIDENT_GONE, 100, 10, -2, 2);
 }
 
-/* Without the word that this was all, two more can be told to go. */
+/* Without the record that the unmapping is complete, two more pages can still be reported. */
 TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 {
 	struct mf_pages_options both = options;
@@ -280,7 +280,7 @@ TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 	EXPECT_EQ(process_of(self, MAIN)->mismatches, 0);
 }
 
-/* The kernel copies first, but counts the move once: our total must never have been the sum. */
+/* The kernel first copies the mapping, but the move counts once: the total must never have been the sum. */
 TEST_F(stream, a_move_is_never_counted_twice)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -289,7 +289,7 @@ TEST_F(stream, a_move_is_never_counted_twice)
 
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
-	stream_unmap(&self->stream, 2, 16, 8, 17); /* moved and grown by 2 */
+	stream_unmap(&self->stream, 2, 16, 8, 17); /* moved, and grown by 2 */
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	ASSERT_EQ(drain(self), 0);
 	process = process_of(self, MAIN);
@@ -305,12 +305,12 @@ TEST_F(stream, a_copy_without_a_source_that_goes)
 {
 	const struct mf_pages_process *process;
 
-	/* MREMAP_DONTUNMAP, then an unmapping by the same thread of something else. */
+	/* MREMAP_DONTUNMAP, followed by an unrelated unmapping of the same thread. */
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	stream_unmap(&self->stream, 2, 16, 1, 24);
-	/* A move that failed: the kernel takes the copy away again. */
+	/* A move that failed: the kernel removes the copy again. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 300, 10, MASSIF_MAP_MREMAP_COPY, 34);
 	stream_unmap(&self->stream, 2, 300, 10, 24);
@@ -339,7 +339,7 @@ TEST_F(stream, another_program_drops_the_profile)
 	EXPECT_EQ(mf_pages_count(self->pages), 1);
 }
 
-/* posix_spawn: the child shares the address space until it executes something. */
+/* posix_spawn: the child shares the address space until it executes a program. */
 TEST_F(stream, a_vfork_and_exec_leaves_the_parent_alone)
 {
 	const struct mf_pages_process *process;
@@ -377,8 +377,7 @@ TEST_F(stream, loss_is_told_and_made_good)
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
 	self->stream.capture = 0;
-	/* Lost: its stack, its unmapping, a mapping of three pages. Until the resync no total fits.
-	 */
+	/* Lost are a stack, its unmapping, and a mapping of three pages. Until the resync no total agrees. */
 	self->stream.seq += 3;
 	stream_lost(&self->stream, 2, 3, MASSIF_LOST_ROOM);
 	stream_map(&self->stream, 2, 300, 1, MASSIF_MAP_MMAP, 19);
@@ -391,7 +390,7 @@ TEST_F(stream, loss_is_told_and_made_good)
 	process = mf_pages_next_ended(self->pages);
 	ASSERT_NE(process, NULL);
 	EXPECT_EQ(process->lost, 3);
-	/* Between the last record before, and the one that says so; times are seq in ms. */
+	/* Between the last record before the loss and the one that reports it; times are sequence numbers in ms. */
 	ASSERT_EQ(process->n_losses, 1);
 	EXPECT_EQ(process->losses[0].count, 3);
 	EXPECT_EQ(process->losses[0].to_ns, process->losses[0].from_ns + 4000000);
@@ -402,7 +401,7 @@ TEST_F(stream, loss_is_told_and_made_good)
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
 }
 
-/* The gap is seen at another process's record: that one has lost nothing. */
+/* A gap is noticed at a record of another process, which has lost nothing. */
 TEST_F(stream, loss_is_of_whom_it_is_told)
 {
 	static const uint64_t pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
@@ -413,14 +412,14 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, pages);
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* The child's mapping is lost. The parent's stack is not. */
+	/* The child's mapping is lost; the parent's stack is not. */
 	self->stream.seq += 1;
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	self->stream.capture = 0;
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_lost(&self->stream, 3, 1, MASSIF_LOST_ROOM);
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_LOST, 17, now);
-	/* Of one that is gone: nobody's, except perhaps of those whose end has not come. */
+	/* A loss for a target that has ended concerns nobody, except processes whose end was not seen. */
 	stream_exit(&self->stream, 2, MAIN, 17);
 	self->stream.seq += 2;
 	stream_lost(&self->stream, 0, 2, MASSIF_LOST_ROOM);
@@ -437,13 +436,13 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	EXPECT_EQ(child->mismatches, 0);
 }
 
-/* Many small losses are told as a few. */
+/* Many small losses are joined into a few. */
 TEST_F(stream, losses_are_joined)
 {
 	const struct mf_pages_process *process;
 
 	for (int i = 0; i < 40; i++) {
-		/* Every other one is half a second after the last record that came. */
+		/* Every other loss comes half a second after the last record. */
 		if (i % 2 == 0) {
 			self->stream.seq += 500;
 			stream_unmap(&self->stream, 2, 5000, 1, 15);
@@ -496,7 +495,7 @@ TEST_F(stream, stopping_early_keeps_what_there_is)
 	EXPECT_FALSE(process->exact);
 }
 
-/* Many times around the ring, with pads at its end, drained in pieces. */
+/* Many rounds of the ring, with padding at its end, read in pieces. */
 TEST_F(stream, the_ring_wraps)
 {
 	const struct mf_pages_process *process;
@@ -518,7 +517,7 @@ TEST_F(stream, the_ring_wraps)
 	EXPECT_EQ(bytes_of(process, 0x4444, NULL), 2000 * STREAM_PAGE);
 }
 
-/* What waits is bounded, if not by the kernel's word then by ours. */
+/* The number of records that wait is limited, if not by the kernel's promise then by massif-ctl. */
 TEST_F(stream, waiting_has_an_end)
 {
 	const struct mf_pages_process *process;

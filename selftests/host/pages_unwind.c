@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A captured stack unwinds to the frames that the process itself sees, without frame pointers.
+// A copied stack unwinds to the frames that the process itself sees, without frame pointers.
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -22,7 +22,7 @@
 #define NESTED 30
 #define FRAMES 256
 
-/* What stood at the innermost point. */
+/* The copy made at the innermost point. */
 static struct self_capture capture;
 static struct mf_space space;
 static struct mf_files files;
@@ -33,7 +33,7 @@ static volatile sig_atomic_t taken;
 static struct mf_code code_read;
 static struct mf_walk walked;
 
-/* Not inlined: the innermost frame, of which only the address within differs. */
+/* Not inlined: the innermost frame, in which only the address varies. */
 static __attribute__((noinline)) void take(void)
 {
 	ucontext_t context;
@@ -63,7 +63,7 @@ static __attribute__((noinline)) int sort(void)
 
 static int (*volatile innermost)(void) = sort;
 
-/* Frames of different sizes, and none a tail call. */
+/* Frames of different sizes, none of them a tail call. */
 static __attribute__((noinline)) int nest(int depth)
 {
 	volatile char pad[1 + depth * 24];
@@ -103,7 +103,7 @@ FIXTURE_TEARDOWN(stack)
 	mf_code_deinit(&code_read);
 }
 
-/* Frame 0 is in take() at two places; the others are return addresses, less one. */
+/* Frame 0 is at two places in take(); the others are return addresses minus one. */
 TEST_F(stack, equals_backtrace_through_libc)
 {
 	uint32_t n;
@@ -172,7 +172,7 @@ static __attribute__((noinline)) int fault(void)
 	return *nowhere;
 }
 
-/* The interrupted frame's address is exact: it is no return address. */
+/* The address of the interrupted frame is exact, since it is not a return address. */
 TEST_F(stack, passes_signal_frames)
 {
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
@@ -226,7 +226,7 @@ static bool load(size_t at, const void *bytes, size_t size)
 
 static uint64_t fake_frame[2];
 
-/* Its frame pointer is made to be @fake_frame's address for the call. */
+/* During the call, the frame pointer contains the address of @fake_frame. */
 static __attribute__((noinline)) int call_with_pointer_to(void *frame)
 {
 	asm volatile("push %%rbp\n\t"
@@ -247,7 +247,7 @@ static int call_with_nonsense(void)
 	volatile uint64_t here[2] = {0};
 
 	here[0] = (uint64_t)&here[0];
-	/* On the stack, but what is there is no return address. */
+	/* It points to the stack, but the word there is not a return address. */
 	here[1] = (uint64_t)fake_frame;
 	return call_with_pointer_to((void *)here);
 }
@@ -257,7 +257,7 @@ static int call_with_nowhere(void)
 	return call_with_pointer_to((void *)0x1230);
 }
 
-/* Where frame pointers lead nowhere, what is outside is not shown at all. */
+/* If frame pointers lead nowhere, the outer frames are not shown at all. */
 TEST_F(stack, stops_in_code_without_rules)
 {
 	static int (*const calls[])(void) = {call_with_nonsense, call_with_nowhere};
@@ -286,7 +286,7 @@ static __attribute__((noinline)) int call_code_in_code(void)
 	return taken;
 }
 
-/* backtrace() ends in such code: what is outside of it is what nest() sees. */
+/* backtrace() ends in such code; the frames outside it are those that nest() sees. */
 static void *outside[FRAMES];
 static int n_outside;
 
@@ -305,12 +305,12 @@ static int nest_and_see(int (*call)(void))
 	return see() + 1;
 }
 
-/* Frame pointers of code without rules lead to its callers; from there on there are rules again. */
+/* In code without rules, the frame pointer leads to the caller, from where rules apply again. */
 TEST_F(stack, goes_on_by_frame_pointers)
 {
 	static const struct {
 		int (*call)(void);
-		uint32_t coded; /* frames in code without rules */
+		uint32_t coded; /* number of frames in code without rules */
 	} rows[] = {{call_code, 1}, {call_code_in_code, 2}};
 
 	ASSERT_TRUE(load(0, with_pointer, sizeof(with_pointer)));
@@ -324,7 +324,7 @@ TEST_F(stack, goes_on_by_frame_pointers)
 		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
 		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
 		EXPECT_FALSE(walked.guessed[1]);
-		/* The callers in order: [second code], call_..., see_outside, then as libc says. */
+		/* The callers in order: [second code], call_..., see_outside, then as given by backtrace(). */
 		ASSERT_EQ(n, first + 2 + (uint32_t)n_outside - 1);
 		for (uint32_t j = 2; j < n; j++)
 			EXPECT_EQ(walked.guessed[j], j >= 2 && j <= first);
@@ -333,7 +333,7 @@ TEST_F(stack, goes_on_by_frame_pointers)
 	}
 }
 
-/* A stale cache would go on with the rules of what was mapped there before. */
+/* A stale cache would use the rules of what was mapped there before. */
 TEST_F(stack, forgets_code_that_went_away)
 {
 	struct mf_unwinder *unwinder;
@@ -344,7 +344,7 @@ TEST_F(stack, forgets_code_that_went_away)
 	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
 	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	whole = walked.n;
-	/* libc, with qsort in it. */
+	/* libc, which contains qsort. */
 	start = mf_space_find(&space, (uint64_t)qsort)->start;
 	stop = mf_space_find(&space, (uint64_t)qsort)->end;
 	mf_code_unmap(&code_read, start, start + 1);
@@ -379,7 +379,7 @@ static __attribute__((noinline)) int see_outside_of_library(void)
 	return call_library() + n_outside;
 }
 
-/* Rules that no table leads to: in .debug_frame, or .eh_frame by itself. */
+/* Rules without a search table: in .debug_frame, or in .eh_frame alone. */
 TEST_F(stack, finds_rules_without_a_table)
 {
 	static const char *const names[] = {"debug_frame", "compressed", "no_table"};
@@ -401,7 +401,7 @@ TEST_F(stack, finds_rules_without_a_table)
 		nest(3);
 		n = walk(&capture.stack);
 		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
-		/* take, take_in_library, two of the library, call_library, then as libc says. */
+		/* take, take_in_library, two of the library, call_library, then as given by backtrace(). */
 		ASSERT_EQ(n, 5 + (uint32_t)n_outside) {
 			TH_LOG("%s", names[i]);
 		}
@@ -426,7 +426,7 @@ static __attribute__((noinline)) int call_code_before_entries(void)
 	return library_allocate(1, take_in_allocation) == &capture;
 }
 
-/* Code of a file that stands before all that .eh_frame_hdr has entries for is as code without rules. */
+/* Code before everything that .eh_frame_hdr lists is treated like code without rules. */
 TEST_F(stack, goes_on_before_the_first_entry)
 {
 	char path[PATH_MAX];
@@ -454,8 +454,8 @@ TEST_F(stack, goes_on_before_the_first_entry)
 }
 
 /*
- * What the trace names decides, all of it and nothing else: any other word of the stack, and any
- * other register, may change, and the walk remains the same.
+ * The words that the trace lists determine the stack: any other word or register may change without changing
+ * the walk.
  */
 TEST_F(stack, depends_on_what_was_read_only)
 {
@@ -495,7 +495,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 
 		for (uint32_t j = 0; j < trace.n_regs; j++)
 			read |= trace.regs[j] == i;
-		/* That of the stack pointer is known by the address of the copy. */
+		/* The stack pointer is known from the address of the copy. */
 		if (capture.regs[i] == capture.stack.sp)
 			continue;
 		capture.regs[i] ^= 0x100;
@@ -503,7 +503,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 		if (read)
 			capture.regs[i] = kept;
 	}
-	/* Nearly everything is different now. */
+	/* Nearly everything has changed by now. */
 	EXPECT_GT(n_changed, 2 * trace.n_slots);
 	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	EXPECT_EQ(walked.n, whole.n);
@@ -513,7 +513,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 	mf_unwinder_destroy(unwinder);
 }
 
-/* Where a walk ended because the copy did, another copy may go on. */
+/* If a walk ended at the end of the copy, another copy may lead further. */
 TEST_F(stack, is_not_known_where_the_copy_ends)
 {
 	struct mf_unwinder *unwinder;
@@ -526,14 +526,14 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	ASSERT_EQ(walked.end, MF_UNWIND_CUT);
 	EXPECT_EQ(mf_unwinder_trace(unwinder), NULL);
-	/* Unless it is where all copies end. */
+	/* Except at the maximum size of copies. */
 	cut.at_limit = true;
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	EXPECT_NE(mf_unwinder_trace(unwinder), NULL);
 	mf_unwinder_destroy(unwinder);
 }
 
-/* Numbers of stacks outlive the code, to be told from those that are right. */
+/* Stack ids outlive the code they refer to, and must be recognised as stale. */
 TEST_F(stack, numbers_become_stale)
 {
 	struct mf_stack_cache *known = mf_stack_cache_create();
@@ -550,7 +550,7 @@ TEST_F(stack, numbers_become_stale)
 	EXPECT_TRUE(mf_stack_cache_context(known, first, &context));
 	EXPECT_EQ(context, 77);
 
-	/* Told once; again when a capture shows that it was in vain. */
+	/* A stack is reported to the module once; again if a later copy shows that the report came too late. */
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 1000, 2000));
 	EXPECT_FALSE(mf_stack_cache_untold(known, first, 5, 2000, 3000));
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 2001, 3000));
@@ -594,7 +594,7 @@ static __attribute__((noinline)) int call_nested_code(void)
 	return taken;
 }
 
-/* Code of no file, between take() and call_nested_code(): each frame is there, as far as there is room. */
+/* Generated code between take() and call_nested_code(): every frame is found, as far as there is room. */
 TEST_F(stack, chains_of_frame_pointers)
 {
 	enum { ROOM = 256 };
@@ -617,7 +617,7 @@ TEST_F(stack, chains_of_frame_pointers)
 	}
 }
 
-/* A stack of which more was read than a trace has room for is walked each time. */
+/* A stack with more words than a trace can list is walked each time. */
 TEST_F(stack, traces_that_are_full)
 {
 	const struct mf_trace *trace;
@@ -627,7 +627,7 @@ TEST_F(stack, traces_that_are_full)
 
 	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
 	innermost = call_nested_code;
-	/* Two words a frame, of those that are shown and of the chain behind them. */
+	/* Two words per frame, both for frames that are shown and for the chain beyond them. */
 	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
 		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)
 			n_coded = 10 * MF_TRACE_SLOTS_MAX / 2 - 1;
@@ -660,7 +660,7 @@ static __attribute__((noinline)) int deeper(void)
 	return pad;
 }
 
-/* The innermost ones are shown. */
+/* Only the innermost frames are shown. */
 TEST_F(stack, more_frames_than_there_is_room_for)
 {
 	static const int numbers[] = { FRAMES - 1, FRAMES, FRAMES + 1, 10 * FRAMES };
@@ -691,7 +691,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Not a benchmark: it fails only where each step searches the table again (some 50 us a stack). */
+/* Not a benchmark: fails only if each step searches the table again (about 50 us per stack). */
 TEST_F(stack, is_cheap_when_repeated)
 {
 	struct mf_unwinder *unwinder;

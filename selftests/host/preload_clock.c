@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// How a thread's counter of instructions is read, on a machine that need not have one: the kernel's
-// page is forged, and rdpmc, which the kernel lets nobody execute who has no counter, is executed in
-// earnest, fails, and is done by a handler with a counter of this file.
+// Reading a thread's instruction counter, on any machine: the kernel's page is forged, and rdpmc is really
+// executed. Without a counter the kernel forbids it, and the signal handler emulates it with a counter of this
+// file.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +25,14 @@ bool mf_seccomp_on;
 
 #define BITS_48	 ((1ull << 48) - 1)
 #define TOP_48	 (1ull << 47)
-#define FIXED	 (1u << 30) /* in rdpmc's operand: a counter that counts one thing only */
+#define FIXED	 (1u << 30) /* in rdpmc's operand: a counter with a fixed function */
 
-/* The counters of a processor. */
+/* The simulated counters of a processor. */
 static struct {
 	uint64_t value, width;
 	uint32_t selected; /* by the last rdpmc */
 	unsigned int reads;
-	void (*meanwhile)(void); /* what the kernel does while it is read; once */
+	void (*meanwhile)(void); /* called once while the counter is read; acts as the kernel */
 } hardware;
 
 static struct perf_event_mmap_page page;
@@ -61,7 +61,7 @@ static void give_up(int signal)
 	siglongjmp(cannot_read, signal);
 }
 
-/* The kernel of this machine may let everybody read counters: then there is nothing to stand in for. */
+/* If this kernel permits rdpmc for all, nothing can be emulated. */
 static bool rdpmc_fails(void)
 {
 	bool fails = true;
@@ -117,7 +117,7 @@ FIXTURE_TEARDOWN(clock)
 	mf_store_detach(&mf_session_store);
 }
 
-/* What the kernel adds is signed, of the counter's width, and may be of either sign. */
+/* The kernel's offset is signed, has the width of the counter, and may have either sign. */
 TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 {
 	static const struct {
@@ -129,7 +129,7 @@ TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 		{ 48, 0x123456789a, 7, 0x12345678a1 },
 		{ 48, TOP_48 - 1, 0, TOP_48 - 1 },
 		{ 48, TOP_48, TOP_48, 0 },
-		/* As it is when it has just begun: so many before it is full. */
+		/* The state at the start: the counter overflows after this many counts. */
 		{ 48, TOP_48 + 1, TOP_48 - 1, 0 },
 		{ 48, TOP_48 + 1001, TOP_48 - 1, 1000 },
 		{ 48, BITS_48, 5, 4 },
@@ -165,7 +165,7 @@ TEST_F(clock, asks_for_the_counter_that_the_kernel_names)
 	}
 }
 
-/* As when more is counted on the machine than it has counters: they take turns. */
+/* If more is counted on the machine than it has counters, they are used in turns. */
 TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 {
 	page.index = 0;
@@ -182,7 +182,7 @@ TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 	EXPECT_EQ(2, hardware.selected);
 }
 
-/* Full, the counter begins at 0, before the kernel is told so; then that starts it anew. */
+/* At an overflow the counter restarts at 0 before the kernel notices; then the kernel sets it again. */
 TEST_F(clock, goes_on_when_the_counter_is_full)
 {
 	page.offset = (int64_t)TOP_48 - 1;
@@ -200,7 +200,7 @@ TEST_F(clock, goes_on_when_the_counter_is_full)
 	EXPECT_EQ(100, mf_clock_advance(&self->clock));
 }
 
-/* The thread goes to another processor, where its counter is another one and begins elsewhere. */
+/* The thread migrates to another processor, with another counter and another start value. */
 static void move(void)
 {
 	page.lock += 2;
@@ -250,7 +250,7 @@ TEST_F(clock, may_lose_its_counter_meanwhile)
 	EXPECT_EQ(1, hardware.reads);
 }
 
-/* A descriptor from which these counts are read, one at a time, as of a counter; then no more. */
+/* Returns a descriptor from which these counts can be read, one at a time like from a counter. */
 static int counts_to_read(const uint64_t *counts, size_t size)
 {
 	int ends[2];
@@ -272,12 +272,12 @@ TEST_F(clock, is_the_kernels_to_read_where_rdpmc_is_not_for_the_program)
 	EXPECT_EQ(2, mf_clock_advance(&self->clock));
 	EXPECT_EQ(0, mf_clock_advance(&self->clock));
 	EXPECT_EQ((1ll << 60) - 42, mf_clock_advance(&self->clock));
-	/* Time stands still. */
+	/* Time does not advance. */
 	EXPECT_EQ(0, mf_clock_advance(&self->clock));
 	EXPECT_EQ(0, hardware.reads);
 }
 
-/* The program has closed what it does not know. */
+/* The program has closed a descriptor that it does not know. */
 TEST_F(clock, stands_still_without_its_descriptor)
 {
 	static const uint64_t counts[] = { 7 };
@@ -306,7 +306,7 @@ TEST_F(clock, is_the_sum_of_all_threads)
 	EXPECT_EQ(60, mf_clock_now(&other));
 }
 
-/* With the thread it goes, and what it has done since its last event counts. */
+/* Ends with the thread; what it has done since its last event counts. */
 TEST_F(clock, ends_with_its_thread)
 {
 	static const uint64_t counts[] = { 40, 100 };
@@ -324,12 +324,12 @@ TEST_F(clock, ends_with_its_thread)
 	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
 	EXPECT_EQ(-1, mincore(mapped, size, &resident));
 	EXPECT_EQ(0, self->clock.process);
-	/* There is nothing more to end. */
+	/* Ending it twice has no effect. */
 	mf_clock_end(&self->clock);
 	EXPECT_EQ(100, mf_session_store.header->instructions);
 }
 
-/* A counter does not come with fork: what is left is the descriptor. */
+/* A child does not inherit the counter, only the descriptor. */
 TEST_F(clock, is_its_parents_in_a_child)
 {
 	static const uint64_t counts[] = { 40, 100 };
@@ -343,18 +343,18 @@ TEST_F(clock, is_its_parents_in_a_child)
 	EXPECT_EQ(0, self->clock.last);
 }
 
-/* A thread that can have no counter is counted, once; and its errno is its own. */
+/* A thread without a counter is noted once, and its errno is preserved. */
 TEST_F(clock, of_a_thread_without_a_counter_stands_still)
 {
 	struct mf_clock none = { 0 };
 
-	mf_session_store.header->counter_type = UINT32_MAX; /* of no kind that there is */
+	mf_session_store.header->counter_type = UINT32_MAX; /* a type that does not exist */
 	errno = 4711;
 	EXPECT_EQ(0, mf_clock_advance(&none));
 	EXPECT_EQ(0, mf_clock_advance(&none));
 	EXPECT_EQ(4711, errno);
 	EXPECT_EQ(1, mf_session_store.header->counters_missing);
-	/* The next thread with its state tries for itself. */
+	/* The next thread with the same state tries again. */
 	mf_clock_end(&none);
 	EXPECT_EQ(0, none.process);
 	EXPECT_EQ(0, mf_clock_advance(&none));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Functions that an object defines: those that it shows, those that only its file tells of, and nothing
-// of a file that is another one.
+// Functions that an object defines: dynamic symbols, symbols found only in its file, and nothing from a file
+// that was replaced.
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 static char paths[2][4096];
 
-/* The object whose path is @data's name, as the dynamic linker tells of it. */
+/* The object with the path @data->name, as the dynamic linker lists it. */
 struct wanted {
 	const char *name;
 	struct dl_phdr_info info;
@@ -88,7 +88,7 @@ TEST_F(definitions, in_the_file)
 	EXPECT_EQ(77, errno);
 }
 
-/* Whole names, not what begins as they do. */
+/* Whole names, not prefixes. */
 TEST_F(definitions, in_the_file_by_whole_names)
 {
 	static const char *const near[] = { "allo", "allocate_in", "allocate_in_a_", "allocate_in_b",
@@ -101,7 +101,7 @@ TEST_F(definitions, in_the_file_by_whole_names)
 	EXPECT_EQ(dlsym(self->handle, "plugin_allocate"), found.address);
 }
 
-/* It was exchanged, or is gone, or is none. */
+/* The file was replaced or deleted, or is not an ELF file. */
 TEST_F(definitions, in_another_file)
 {
 	const char *const others[] = { paths[1], "/nonexistent", "/etc/passwd", "/dev/null", "/" };
@@ -114,7 +114,7 @@ TEST_F(definitions, in_another_file)
 	}
 }
 
-/* Cut short, or with bytes that are others: nothing outside of it is read. */
+/* Truncated or with changed bytes: nothing outside is read. */
 TEST_F(definitions, in_a_damaged_file)
 {
 	static unsigned char whole[1 << 20], bytes[1 << 20];
@@ -129,7 +129,7 @@ TEST_F(definitions, in_a_damaged_file)
 	self->wanted.info.dlpi_name = "damaged.tmp";
 	srand(3);
 	for (int i = 0; i < 2000; i++) {
-		/* The ELF header, and what it says of sections, lie at both ends. */
+		/* The ELF header and the section headers are at both ends of the file. */
 		size_t length = i % 3 ? size : (size_t)rand() % (size + 1);
 
 		memcpy(bytes, whole, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim is built with flags of its own beside the user's: whatever CFLAGS make is given, it works.
+// The shim's own build flags take precedence over the user's: it works with any CFLAGS given to make.
 
 #include <limits.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ FIXTURE_VARIANT_ADD(flags, none) { .cflags = "-O0" };
 FIXTURE_VARIANT_ADD(flags, some) { .cflags = "-O1 -g" };
 FIXTURE_VARIANT_ADD(flags, all) { .cflags = "-O3 -fno-plt -fomit-frame-pointer" };
 
-/* The line that says what the profile has, without the number of the process. */
+/* Extracts the summary line without the pid. */
 static void take_line(struct ctl_result *result, char *line, size_t size)
 {
 	const char *peak = strstr(result->err, ": peak ");

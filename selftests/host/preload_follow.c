@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The environment of what a followed program executes: whatever it is, it has us afterwards, what the
-// program wants to have loaded comes behind us, and no more room is written to than was asked for.
+// The environment of a program executed by a followed one: whatever it was, the shim is in it afterwards, the
+// program's own LD_PRELOAD follows, and no more memory is written than requested.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "preload/process/follow.h"
 #include "preload/core/seccomp.h"
 
-/* As the program says by its calls. */
+/* As the shim would set it on the program's system calls. */
 bool mf_seccomp_on;
 
 #define LIBRARY "/usr/lib/massif/libmassif-preload.so"
@@ -22,7 +22,7 @@ static char large[LARGE + 1];
 
 static const struct {
 	const char *words[5];
-	const char *preload, *session; /* what it is to have; NULL: it is as it was */
+	const char *preload, *session; /* expected values; NULL: unchanged */
 } rows[] = {
 	{ { NULL }, LIBRARY, SESSION },
 	{ { "HOME=/" }, LIBRARY, SESSION },
@@ -31,7 +31,7 @@ static const struct {
 	{ { "LD_PRELOAD=a.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so" }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so", "MASSIF_SESSION=" SESSION }, NULL, NULL },
-	/* The dynamic linker takes the last of several. */
+	/* The dynamic linker uses the last one of several. */
 	{ { "LD_PRELOAD=a.so", "LD_PRELOAD=b.so" }, LIBRARY ":b.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY, "LD_PRELOAD=b.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":b.so",
 	  SESSION },
@@ -43,7 +43,7 @@ static const struct {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* The value of @name's last definition, of which there must be one at most. */
+/* Returns the value of @name's definition, of which there must be at most one. */
 static const char *value_of(char *const *words, const char *name)
 {
 	const char *value = NULL;
@@ -59,7 +59,7 @@ static const char *value_of(char *const *words, const char *name)
 	return value ? value : "none";
 }
 
-/* Room whose end shows whether somebody went beyond it. */
+/* Memory whose end shows whether something was written beyond it. */
 static bool is_untouched(const unsigned char *end)
 {
 	for (size_t i = 0; i < LARGE; i++)
@@ -106,7 +106,10 @@ TEST(environments)
 	}
 }
 
-/* Where nothing may be followed there is nothing of us afterwards, and all else is as it was. */
+/*
+ * If the program must not be followed, nothing of the shim remains in the environment, and everything else is
+ * unchanged.
+ */
 TEST(restricted)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Lengths of instructions, and where they lead, against objdump's word on all of real libraries.
+// Lengths and targets of instructions, compared with objdump for all instructions of real libraries.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool read_line(struct line *line, char *from)
 	if (!at || *at != '\t' || !line->n)
 		return false;
 	line->text = at + 1;
-	/* It shows a wait for the coprocessor, and what comes after it, as one. */
+	/* objdump shows a wait for the coprocessor together with the next instruction. */
 	return !strstr(line->text, "(bad)") && !strstr(line->text, ".byte") &&
 	       (line->bytes[0] != 0x9b || line->n == 1);
 }
@@ -49,7 +49,7 @@ static bool leads_beside(enum mf_flow flow)
 	       flow == MF_FLOW_CALL;
 }
 
-/* The number before the last `<`, which is the place that it leads to; 0: there is none. */
+/* Returns the number before the last `<`, the target address; 0 if none. */
 static unsigned long target_of(const char *text)
 {
 	const char *end = strrchr(text, '<'), *at = end;
@@ -113,7 +113,7 @@ TEST_F(instruction, as_objdump_has_them)
 			continue;
 		n++;
 		if (!mf_instruction_read(line.bytes, line.n, &in)) {
-			/* Of transactions' beginnings there is nothing to say. */
+			/* xbegin is not supported. */
 			refused += !strstr(line.text, "xbegin");
 		} else if (!is_right(&line, &in)) {
 			if (!wrong++)
@@ -123,12 +123,12 @@ TEST_F(instruction, as_objdump_has_them)
 	free(text);
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(0, refused);
-	/* Or there was nothing to read. */
+	/* Otherwise nothing was read. */
 	EXPECT_LT(5000, n);
 }
 
-/* It never looks behind what it is given. */
-/* What begins like a pop to memory, but with another register, is longer than that. */
+/* Nothing is read beyond the bytes given. */
+/* An instruction that starts like a pop to memory but has another register is longer. */
 TEST(withdrawn)
 {
 	static const uint8_t pop[] = { 0x8f, 0x00, 0x90, 0x90, 0x90, 0x90 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim computes with integers only. Floating point would raise exception flags in the program's state,
-// trap where the program has unmasked them, and depend on its rounding mode.
+// The shim uses integers only. Floating point would set exception flags in the program's state, trap if the
+// program has unmasked them, and depend on its rounding mode.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +10,19 @@
 
 #include "selftests/lib/ctl_run.h"
 
-/* All that works on a floating-point state or on floating-point numbers, by mnemonic. What moves or saves
- * whole registers does not: fxsave, xsavec, movaps, and bits are bits in andps. */
+/*
+ * Mnemonics of all instructions that use the floating-point state or compute with floating-point numbers.
+ * Moving or saving whole registers is allowed (fxsave, xsavec, movaps), and so are bit operations like andps.
+ */
 #define FLOATING                                                                                    \
 	"^(v?(add|sub|mul|div|sqrt|rsqrt|rcp|rsqrt14|rcp14|min|max|round|rndscale|hadd|hsub|addsub|dp|" \
 	"cmp[a-z_]*|u?comi|fn?m(add|sub)[0-9a-z]*|scalef|getexp|getmant|reduce|range)(ss|sd|ps|pd|sh|ph)|" \
 	"v?cvt[a-z0-9]+|v?ldmxcsr|emms|femms|f[a-z0-9]+)$"
 #define MOVING "^(fxsave|fxrstor)(64)?$"
-/* Puts back what libunwind changes, and only where stacks are verified. */
+/* Restores what libunwind changes, only when stacks are verified. */
 #define RESTORING "^<mf_verify_stack>: f(nst|ld)cw$"
 
-/* The functions of @object that have such instructions, a line each. */
+/* Returns the functions of @object that contain such instructions, one per line. */
 static char *floating_functions(struct ctl_result *result, const char *object)
 {
 	static const char script[] =
@@ -44,7 +46,7 @@ TEST(none_in_the_shim)
 
 	snprintf(object, sizeof(object), "%s/libmassif-preload.so", getenv("MASSIF_BUILD"));
 	EXPECT_STREQ("", floating_functions(&result, object));
-	/* It was disassembled. */
+	/* The disassembly was not empty. */
 	EXPECT_LT(10000, atol(result.err));
 	ctl_result_free(&result);
 }
@@ -62,7 +64,7 @@ __attribute__((noinline)) void some_of_x87(void)
 	long_number = long_number * 7;
 }
 
-/* Where there are some, they are found: in this very program. */
+/* Such instructions are found if they exist: in this test program. */
 TEST(found_where_they_are)
 {
 	struct ctl_result result;

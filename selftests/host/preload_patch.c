@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Jumps written into code: they arrive, from and to everywhere, and leave everything else as it was.
+// Jumps written into code: they reach their target from and to everywhere, and leave everything else unchanged.
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 
 typedef int function(void);
 
-/* mov $1, %eax; ret; and as many bytes that must stay. */
+/* mov $1, %eax; ret; followed by bytes that must not change. */
 static const uint8_t one[16] = { 0xb8, 1, 0, 0, 0, 0xc3, 0x90, 0x90, 1, 2, 3, 4, 5, 6, 7, 8 };
 
 static int two(void)
@@ -33,7 +33,7 @@ static function *as_function(void *code)
 	return (function *)code;
 }
 
-/* Pages of code at @place, or NULL; with one() at its @offset. */
+/* Maps pages of code at @place, with one() at @offset. Returns NULL on failure. */
 static uint8_t *map_code(uint64_t place, size_t pages, size_t offset, int protection)
 {
 	uint8_t *code = mmap((void *)(uintptr_t)place, pages * PAGE, PROT_READ | PROT_WRITE,
@@ -71,7 +71,7 @@ static int patch(void *site, const void *target)
 	return code ? code : mf_patch_jump(site, via);
 }
 
-/* Where code of programs is: low and not movable, in the middle, and among libraries. */
+/* Where programs have code: at low fixed addresses, in the middle, and among libraries. */
 static const uint64_t places[] = { 0x10000, 0x400000, 0x40000000, 0x10000000000, 0x555500000000,
 				   0x7e0000000000, 0 };
 
@@ -111,7 +111,7 @@ TEST(a_near_target_is_reached_directly)
 
 TEST(code_on_two_pages)
 {
-	/* The second page is of another protection, and keeps that. */
+	/* The second page has another protection, which must not change. */
 	uint8_t *code = map_code(0, 2, PAGE - 2, PROT_READ | PROT_EXEC);
 
 	ASSERT_NE(NULL, code);
@@ -122,7 +122,7 @@ TEST(code_on_two_pages)
 	EXPECT_EQ(PROT_READ | PROT_WRITE | PROT_EXEC, protection_of(code + PAGE));
 }
 
-/* Of several writes, the first finds the mapping; no later than the end of them it is forgotten. */
+/* The first of several writes looks up the mapping; it is forgotten at the end of the group. */
 TEST(several_writes)
 {
 	uint8_t *code = map_code(0, 3, 0, PROT_READ | PROT_EXEC), byte = 0xc3;
@@ -135,7 +135,7 @@ TEST(several_writes)
 			ASSERT_EQ(0, mf_patch_write(code + at, &byte, 1));
 			EXPECT_EQ(byte, code[at]);
 		}
-		/* Across the border of two mappings. */
+		/* Across the boundary of two mappings. */
 		ASSERT_EQ(0, mf_patch_write(code + 2 * PAGE - 1, "ab", 2));
 		EXPECT_EQ(0, memcmp(code + 2 * PAGE - 1, "ab", 2));
 		mf_patch_end();
@@ -200,7 +200,7 @@ TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
 		ASSERT_EQ(0, mf_patch_room(code, 10000, &room));
 		memset(room, 0xc3, 10000);
 		EXPECT_TRUE(mf_jump_reaches((uintptr_t)code, (uintptr_t)room));
-		/* What was sealed can be executed all the while. */
+		/* Sealed code can be executed all the time. */
 		EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(first));
 		if (i % 3 == 0)
 			ASSERT_EQ(0, mf_patch_seal());
@@ -210,7 +210,7 @@ TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
 	EXPECT_EQ(-ENOMEM, mf_patch_room(code, 65537, &room));
 }
 
-/* No room below: above it, as far as it gets, so that a heap behind the code can grow. */
+/* If there is no room below the code, memory far above it is used, so that a heap after the code can grow. */
 TEST(room_above_is_far_away)
 {
 	uint8_t *code = map_code(0x10000, 1, 0, PROT_READ | PROT_EXEC);
@@ -224,7 +224,7 @@ TEST(room_above_is_far_away)
 
 static volatile int stop;
 
-/* Executes other code of the page, all the while. */
+/* Executes other code of the page continuously. */
 static void *run(void *code)
 {
 	long n = 0;
@@ -298,10 +298,10 @@ TEST(without_a_list_of_mappings_nothing_changes)
 	EXPECT_EQ(1, as_function(code)());
 }
 
-#define POOLS_MAX  4096u /* as preload/patch/patch.c */
+#define POOLS_MAX  4096u /* as in preload/patch/patch.c */
 #define POOL_BYTES 65536u
 
-/* Room that takes a pool each: of more than there are, the caller is told, and what it has stays right. */
+/* Requests that need a pool each: beyond the maximum, the caller gets an error, and existing pools stay valid. */
 TEST(pools)
 {
 	void *first = NULL, *room;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim calls no function that the program, or a library that it preloads, could define.
+// The shim calls no function that the program, or a library that it preloads, could define itself.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
-/* All that the dynamic linker binds in the shim: data, which is not called, and why that is asked for. */
+/* All symbols that the dynamic linker binds for the shim (data, which is not called), each with the reason. */
 static const struct {
 	const char *name, *reason;
 } allowed[] = {
@@ -28,7 +28,7 @@ static bool is_allowed(const char *name)
 	return false;
 }
 
-/* The symbols that @script prints of the shim, without their versions, as far as they are not allowed. */
+/* Returns the number of symbols printed by @script for the shim that are not on the list; versions are ignored. */
 static size_t others(const char *script)
 {
 	struct ctl_result result;
@@ -54,7 +54,7 @@ TEST(undefined)
 	EXPECT_EQ(0, others("LC_ALL=C nm -D --undefined-only \"$1\" | awk '{ print $NF }'"));
 }
 
-/* Those that it defines itself and still has bound to whoever comes first, too. */
+/* Includes symbols that the shim defines itself but that are bound to the first definition. */
 TEST(bound_at_the_start)
 {
 	EXPECT_EQ(0, others("LC_ALL=C readelf -rW \"$1\" | awk '$3 ~ /^R_/ && $3 !~ /RELATIVE|TPOFF|DTPMOD/ "

@@ -43,7 +43,7 @@ TEST(depth_limits)
 		EXPECT_EQ(limits[i], walks.compared.n_ours);
 		EXPECT_SAME(400);
 	}
-	/* More than there is room for is as much as there is room for. */
+	/* A depth beyond the maximum is limited to the maximum. */
 	walks.depth = 100000;
 	recurse(400);
 	EXPECT_EQ(MF_DEPTH_MAX, walks.compared.n_ours);
@@ -57,7 +57,7 @@ static FRAME int compare_integers(const void *a, const void *b)
 	return walks_probe() - 1 + (*x > *y) - (*x < *y);
 }
 
-/* Through functions of the C library that call back. */
+/* Through functions of the C library with callbacks. */
 TEST(library_callbacks)
 {
 	int numbers[] = { 5, 3, 9, 1, 7, 2, 8 }, key = 9;
@@ -87,15 +87,15 @@ static void on_illegal(int number, siginfo_t *info, void *data)
 	handled += walks_probe();
 	walks_in_handler = false;
 	wrong_in_handler += walks_difference(&walks.compared) >= 0;
-	context->uc_mcontext.gregs[REG_RIP] += 2; /* behind the ud2 */
+	context->uc_mcontext.gregs[REG_RIP] += 2; /* skip the ud2 */
 }
 
 int at_start(void);
 int in_leaf(void);
 
 /*
- * A signal at a function's first instruction, in a leaf between two changes of the stack, and when
- * the leaf has restored rbp and the place where it was saved holds something else.
+ * Signals at a function's first instruction, in a leaf function between two changes of the stack, and after the
+ * leaf has restored rbp while its saved slot contains something else.
  */
 __asm__(".text\n"
 	".type at_start, @function\n"
@@ -126,7 +126,7 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n");
 
-/* Its own frame is found by rbp alone. */
+/* Its own frame can be found by rbp only. */
 static FRAME int calls(int (*function)(void), int n)
 {
 	volatile char *room = alloca((size_t)n);
@@ -207,7 +207,7 @@ static FRAME int busy(int n)
 	return numbers[0];
 }
 
-/* Signals at whatever instruction, prologues and epilogues among them. */
+/* Signals at arbitrary instructions, including prologues and epilogues. */
 TEST(interrupted_anywhere)
 {
 	struct itimerval often = { .it_interval.tv_usec = 150, .it_value.tv_usec = 150 };
@@ -275,7 +275,7 @@ TEST(realigned_stacks)
 
 #ifdef __x86_64__
 
-/* As SBCL's runtime has it: the callee gets a frame that is linked to this one, by which the rule goes. */
+/* As in SBCL's runtime: the callee gets a frame that is linked to this one, and the rule uses that link. */
 int linked(int (*callee)(int), int n);
 
 __asm__(".text\n"
@@ -341,7 +341,7 @@ static FRAME __attribute__((noreturn)) void never_returns(void)
 	longjmp(escape, 1);
 }
 
-/* Its last instruction is the call: the return address is another function's. */
+/* The call is its last instruction, so the return address belongs to another function. */
 static FRAME void ends_in_call(void)
 {
 	never_returns();
@@ -400,7 +400,7 @@ TEST(coroutine)
 	free(stack);
 }
 
-/* A library at the very address of another one, whose code has a frame of another size there. */
+/* A library at the address of an unmapped one, whose code there has a frame of another size. */
 TEST(unloaded_library)
 {
 	static const char *const names[] = { "small", "large", "small" };
@@ -435,7 +435,7 @@ static FRAME int probe_and_return(void)
 	return walks_probe() + 1;
 }
 
-/* Code that no table describes: there is no more to know than the caller, and nothing crashes. */
+/* Code without unwind tables: only the caller is known, and nothing crashes. */
 TEST(code_without_tables)
 {
 	static const uint8_t codes[][32] = {
@@ -472,8 +472,8 @@ int by_moved_address(int (*function)(void));
 int by_expression(int (*function)(void));
 
 /*
- * What the shim's own rules cannot express: other registers, other places, other expressions. The
- * last one fills its frame with what looks like return addresses.
+ * What the shim's compact rules cannot express: other registers, locations and expressions. The last function
+ * fills its frame with apparent return addresses.
  */
 __asm__(".text\n"
 	".type by_rbx, @function\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A stack is what it is whatever stack was there before: the same frames from other places, others in their
-// place, and code of no object among them.
+// The result of a walk does not depend on the stack before: the same frames from other call sites, other frames
+// in their place, and code without an object among them.
 
 #include <alloca.h>
 #include <stdalign.h>
@@ -47,7 +47,7 @@ static FRAME int wander_variable(int n)
 	return wander(n) + room[0];
 }
 
-/* The same frames again and again, each from several places, and changed now inside, now outside. */
+/* The same frames repeatedly, each from several call sites, changed now in inner, now in outer frames. */
 static FRAME int wander(int n)
 {
 	int sum = 0;
@@ -102,7 +102,7 @@ static FRAME int turn_small(int n)
 	return turn(n - 1) + room[0];
 }
 
-/* As large a frame, with a register saved in it that is nobody's frame register. */
+/* A frame of the same size, in which a register is saved that no frame uses. */
 static FRAME int turn_saving(int n)
 {
 	int value = passed;
@@ -127,7 +127,7 @@ static FRAME int turn_variable(int n, size_t size)
 	return turn(n - 1) + room[0];
 }
 
-/* Code that no table describes, with a frame pointer: as a JIT makes it. */
+/* Code without unwind tables but with a frame pointer, like that of a JIT. */
 static int (*made[5])(int (*function)(int), int n);
 
 static FRAME int turn_aligned(int n)
@@ -138,7 +138,7 @@ static FRAME int turn_aligned(int n)
 	return turn(n - 1) + line[0];
 }
 
-/* What lies where a return address would, above a frame pointer that made code saved: none of them is one. */
+/* Words next to the frame pointer that generated code saved, where a return address would be; none of them is one. */
 static const uint64_t words[] = {
 	1, UINT64_MAX, 0x8000000000000000, 0x1000, (uint64_t)(uintptr_t)&words[2], (uint64_t)(uintptr_t)turn,
 	(uint64_t)(uintptr_t)turn_variable + 1, (uint64_t)(uintptr_t)&passed,
@@ -146,14 +146,14 @@ static const uint64_t words[] = {
 
 static uint64_t word;
 
-/* One place to call from. What stands behind the call keeps it apart from the others, and no tail call. */
+/* A call site. The code after the call makes it distinct and prevents a tail call. */
 #define TURN(number, call)             \
 	case number:                   \
 		sum = (call);          \
 		passed = (number) + 1; \
 		break
 
-/* Each of these from two places. */
+/* Each of these from two call sites. */
 static FRAME int turn(int n)
 {
 	int sum = 0;
@@ -181,8 +181,8 @@ static FRAME int turn(int n)
 }
 
 /*
- * All of a stack but some frames is where it was: these are others, of the first @kinds, or go on elsewhere;
- * and back again. Returns how many differ from a complete unwinder's; or, if not 0, do not have @n frames.
+ * Repeatedly changes a few frames of a stack to others, of the first @kinds, or to other call sites, and back.
+ * Returns how many stacks differ from a complete unwinder's; or, if @n is not 0, do not have @n frames.
  */
 static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
@@ -217,9 +217,9 @@ static void make_code(void)
 	static const uint8_t codes[][40] = {
 		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* The same from another place, with a frame of the same size. */
+		/* The same at another address, with a frame of the same size. */
 		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* And with sub $32,%rsp and leave. */
+		/* The same with sub $32,%rsp and leave. */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff,
 		  0xd0, 0xc9, 0xc3 },
 		/*
@@ -246,7 +246,10 @@ static void make_code(void)
 	}
 }
 
-/* Frames behind one that was guessed are known again as others are; but not before objects are heard of. */
+/*
+ * Frames beyond one that was guessed are recognised like others, but only once changes of the mapped objects
+ * are noticed.
+ */
 TEST(ways_through_made_code)
 {
 	uint32_t n;
@@ -271,7 +274,7 @@ TEST(ways_through_made_code)
 	EXPECT_TRUE(mf_rule_cache_has_guessed());
 	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
-	/* They go by other guesses, but no kind is two frames. */
+	/* They depend on other guesses, but each kind is one frame. */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
 	EXPECT_EQ(0, walks.wrong_after_another);
 	EXPECT_EQ(0, walks.wrong_in_memo);
@@ -281,8 +284,8 @@ TEST(ways_through_made_code)
 }
 
 /*
- * A JIT's code may save the frame pointer somewhere in its frame, and point to that: the chain leads on, but the
- * word beside it is none to return to.
+ * A JIT's code may save the frame pointer anywhere in its frame and point to it: the chain continues, but the
+ * next word is not a return address.
  */
 TEST(links_that_are_no_frames)
 {
@@ -296,7 +299,7 @@ TEST(links_that_are_no_frames)
 		memset(turns, 13, sizeof(turns));
 		for (int i = 0; i < 9; i++)
 			turn(TURNS);
-		EXPECT_EQ(n - 1, walks.compared.n_ours); /* not turn_about() */
+		EXPECT_EQ(n - 1, walks.compared.n_ours); /* without turn_about() */
 		EXPECT_EQ(heard, walks_repeatable());
 		EXPECT_EQ(0, turn_about(3000, 15, n));
 		EXPECT_EQ(0, walks.wrong_after_another);
@@ -312,14 +315,14 @@ static void turn_inside(void)
 	turn(TURNS);
 }
 
-/* On a stack of its own, which is neither the thread's nor near to it. */
+/* On a separate stack, which is neither the thread's nor near it. */
 static uint32_t turn_on_another_stack(char *stack, size_t size)
 {
 	walks_call_on(stack, size, turn_inside);
 	return walks.compared.n_ours;
 }
 
-/* A guess goes on there, too; but other memory may come to lie there, so it is not known again. */
+/* Guesses work there as well, but other memory may be mapped there later, so the stack is not recognised again. */
 TEST(made_code_on_another_stack)
 {
 	size_t size = 1 << 18;

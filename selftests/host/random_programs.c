@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random programs with random options under Valgrind's Massif and under ours: every snapshot, tree
- * and time is the same.
+ * Random programs with random options under Valgrind's Massif and under massif-ctl: all snapshots, trees and
+ * times are equal.
  *
- * MASSIF_RANDOM_SEED is the master seed, MASSIF_RANDOM_N the number of programs (200 unless set),
- * MASSIF_RANDOM_FIRST the first one's number; `make check-random` sets them. What both wrote about
- * a program over which they disagree is kept in a directory of its number.
+ * MASSIF_RANDOM_SEED is the master seed, MASSIF_RANDOM_N the number of programs (default 200),
+ * MASSIF_RANDOM_FIRST the number of the first; `make check-random` sets them. If the results for a program
+ * differ, both are kept in a directory named after its number.
  */
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #define PROGRAMS 200
 #define BATCHES	 20
 #define WORKERS	 2
-/* The runner has its own limit for all of it; that of a batch depends on how many are wished. */
+/* The runner limits the total time; the time per batch depends on the number requested. */
 #define NO_LIMIT 1000000
 
 static uint64_t setting(const char *name, uint64_t otherwise)
@@ -58,7 +58,7 @@ static bool is_equal(uint64_t seed, unsigned int number)
 	return equal;
 }
 
-/* Every WORKERS-th program; returns how many differ. */
+/* Tests every WORKERS-th program; returns how many differ. */
 static int work(uint64_t seed, unsigned int number, unsigned int end)
 {
 	int different = 0;

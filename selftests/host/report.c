@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The judge of the tests: every way in which a test can go wrong counts as a failure
+// Tests the reporter of the test runner: every way in which a test can go wrong counts as a failure.
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const struct {
 	const char *what;
 	const char *frames;
 	const char *sum;	// the last line
-	const char *says;	// what another line has, or NULL
+	const char *says;	// text in another line, or NULL
 } cases[] = {
 	{ "all is well",
 	  START PLAN(2) "out\tok 1 a\nout\tok 2 b\nend\t0\n",
@@ -79,8 +79,8 @@ static const struct {
 
 static const char *const lane_names[LANES] = { "/dev/fd/10", "/dev/fd/11" };
 
-// Starts report.pl: @lanes are the ends to which its lanes' frames are written, *@output that from which
-// its output is read. The caller closes them and awaits the process, or has -1.
+// Starts report.pl. @lanes are the ends to which the lanes' frames are written, *@output the end from which its
+// output is read; the caller closes them. Returns the pid, to be waited for, or -1.
 static pid_t start_report(int lanes[LANES], int *output)
 {
 	char program[PATH_MAX];
@@ -96,7 +96,7 @@ static pid_t start_report(int lanes[LANES], int *output)
 	pid = fork();
 	if (!pid) {
 		dup2(out[1], STDOUT_FILENO);
-		// We may have inherited so many descriptors that a pipe has the number of a lane.
+		// Inherited descriptors may give a pipe the number of a lane.
 		for (int i = 0; i < LANES; i++)
 			in[i][0] = fcntl(in[i][0], F_DUPFD_CLOEXEC, 10 + LANES);
 		for (int i = 0; i < LANES; i++)
@@ -114,7 +114,7 @@ static pid_t start_report(int lanes[LANES], int *output)
 	return pid;
 }
 
-// Reads all of @fd, closes it and returns the exit status of @pid, or -1.
+// Reads everything from @fd and closes it. Returns the exit status of @pid, or -1.
 static int end_report(pid_t pid, int fd, char *output, size_t size)
 {
 	ssize_t got, length = 0;
@@ -129,8 +129,8 @@ static int end_report(pid_t pid, int fd, char *output, size_t size)
 	return WEXITSTATUS(status);
 }
 
-// Runs report.pl over @frames in one lane and nothing in the other; its output into @output, its exit
-// status returned.
+// Runs report.pl on @frames in one lane and nothing in the other, and reads its output into @output. Returns
+// its exit status.
 static int report(const char *frames, char *output, size_t size)
 {
 	int lanes[LANES], fd;
@@ -143,7 +143,7 @@ static int report(const char *frames, char *output, size_t size)
 	return end_report(pid, fd, output, size);
 }
 
-// Copies the last line of @text, without its end.
+// Copies the last line of @text, without its newline.
 static void last_line(const char *text, char *line, size_t size)
 {
 	size_t length = strlen(text), start;
@@ -172,7 +172,7 @@ TEST(every_way_to_fail)
 	}
 }
 
-// What the lanes say comes in parts, and in turn.
+// The lanes' data arrive in parts, alternating.
 TEST(lanes_side_by_side)
 {
 	static const struct {
@@ -201,7 +201,7 @@ TEST(lanes_side_by_side)
 	EXPECT_STREQ("3 passed, 1 failed", line) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "not ok host/some: b")) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "ok     guest/other@6.1: b")) TH_LOG("%s", output);
-	// Only the guest's are counted for its kernel.
+	// Only guest tests count for a kernel.
 	EXPECT_NE(NULL, strstr(output, "6.1      6.1.0                           2        0        0"))
 		TH_LOG("%s", output);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which frames of a stack are shown: allocation functions, ignored ones, below main, depth.
+// Which frames of a stack are shown: allocation functions, ignored functions, below main, depth.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static char *filtered(const struct mf_report_options *options, bool pages, const
 	if (mf_frames_create(fake_objects, FAKE_OBJECTS, &known, NULL))
 		return NULL;
 	if (!mf_filter_create(options, pages, known, NULL, &filter, NULL)) {
-		/* The second time from what was remembered. */
+		/* The second time uses what was remembered. */
 		for (int i = 0; i < 2; i++) {
 			free(kept);
 			kept = NULL;
@@ -128,7 +128,7 @@ TEST(stacks_are_filtered)
 	fake_reset();
 }
 
-/* @n frames of r, then f and main. */
+/* Returns @n frames of r, followed by f and main. */
 static char *deep_stack(unsigned int n)
 {
 	char *text = NULL;
@@ -143,8 +143,8 @@ static char *deep_stack(unsigned int n)
 }
 
 /*
- * Massif looks at no more than depth + 50 frames; in heap mode malloc's own, which contexts do not
- * have, is one of them. The numbers were seen with valgrind.
+ * Massif looks at no more than depth + 50 frames; in heap mode that includes malloc itself, which our contexts
+ * do not contain. The numbers were observed with valgrind.
  */
 TEST(frames_beyond_the_limit_are_not_seen)
 {
@@ -174,7 +174,7 @@ TEST(frames_beyond_the_limit_are_not_seen)
 	fake_reset();
 }
 
-/* DWARF is read for a frame's inlined calls only where they can matter. */
+/* DWARF is read for a frame's inlined calls only if they can make a difference. */
 TEST(only_what_matters_is_looked_up)
 {
 	mf_auto_free char *kept = NULL;
@@ -185,7 +185,7 @@ TEST(only_what_matters_is_looked_up)
 	kept = filtered(&options, false, "a|b|c|d|e|main|_start");
 	EXPECT_STREQ("a|b|c|d|e|main", kept);
 	EXPECT_EQ(0, fake_positions_asked);
-	EXPECT_EQ(3, fake_functions_asked); /* a for allocation; _start and main from below */
+	EXPECT_EQ(3, fake_functions_asked); /* a for allocation functions; _start and main from below */
 	fake_reset();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Percentages are read and printed as Massif does.
+// Percentages are parsed and printed as by Massif.
 
 #include <limits.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ FIXTURE_TEARDOWN(oracle)
 {
 }
 
-/* The same numbers through valgrind's --threshold, where it says anything: 0 merges nothing. */
+/* The same numbers as --threshold of valgrind, if that shows them: with 0, nothing is merged. */
 TEST_F_TIMEOUT(oracle, agrees, 600)
 {
 	char program[PATH_MAX], option[64], percent[32];

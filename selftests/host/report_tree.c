@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The text of a profile: what is merged, sums, order, whole files, failing writes.
+// The text of a profile: merged entries, sums, order, whole files, failing writes.
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define ALL_BELOW_1 ", all below massif's threshold (1.00%)\n"
 
 struct stack_bytes {
-	const char *stack; /* see report_fake.h; addresses are given in this order */
+	const char *stack; /* see report_fake.h; addresses are assigned in this order */
 	uint64_t bytes;
 };
 
@@ -156,7 +156,7 @@ static const struct {
 		  "  n0: 7 0x20: main" HERE },
 };
 
-/* A profile with one detailed snapshot, and its memory. */
+/* A profile with one detailed snapshot, and its storage. */
 struct sample {
 	struct mf_frame frames[CONTEXTS_MAX][FAKE_FRAMES_MAX];
 	struct mf_context contexts[CONTEXTS_MAX];
@@ -244,7 +244,7 @@ TEST(trees)
 	fake_reset();
 }
 
-/* The sum of the tree, not the running counter, is a detailed snapshot's mem_heap_B. */
+/* For a detailed snapshot, mem_heap_B is the sum of the tree, not the running total. */
 TEST(whole_file)
 {
 	static const struct stack_bytes contexts[] = {
@@ -288,7 +288,7 @@ TEST(whole_file)
 		     "  n0: 40 0x20: main" HERE
 		     BLOCK(2) "time=1200\nmem_heap_B=1030\nmem_heap_extra_B=8\nmem_stacks_B=0\n"
 		     "heap_tree=empty\n"
-		     /* f was not there yet, or it would be one of two places. */
+		     /* f was not there yet, otherwise there would be two call sites. */
 		     BLOCK(3) "time=-1\nmem_heap_B=30\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
 		     "heap_tree=detailed\n"
 		     "n1: 30 " PAGES
@@ -298,7 +298,7 @@ TEST(whole_file)
 	fake_reset();
 }
 
-/* The same code, although its object was unmapped and mapped again: one place. Others are not. */
+/* An object unmapped and mapped again has the same code: one call site. Different objects have different ones. */
 TEST(objects_are_code)
 {
 	const struct mf_object objects[] = {
@@ -320,7 +320,7 @@ TEST(objects_are_code)
 
 	for (uint32_t i = 0; i < 5; i++)
 		s->frames[i][0].object = i;
-	s->frames[5][0].object = 1000; /* which there is not: unknown */
+	s->frames[5][0].object = 1000; /* does not exist, so it is unknown */
 	s->profile.objects = objects;
 	s->profile.n_objects = ARRAY_SIZE(objects);
 	mf_report_options_init(&options);
@@ -360,7 +360,7 @@ TEST(failed_writes_are_told)
 			  mf_massif_file_write(out, &s->profile, &options, NULL, &err));
 		EXPECT_TRUE(strstr(err.text, strerror(-outputs[i].error)));
 
-		/* More than the stream's buffer takes: noticed in the middle. */
+		/* More than the stream's buffer holds: the error occurs in the middle. */
 		for (size_t k = 0; k < ARRAY_SIZE(many); k++)
 			many[k] = s->snapshot;
 		s->profile.snapshots = many;
@@ -371,7 +371,7 @@ TEST(failed_writes_are_told)
 	fake_reset();
 }
 
-/* Names are asked for once an address, not once a context or snapshot. */
+/* A name is looked up once per address, not per context or snapshot. */
 TEST(many_contexts_cost_no_names)
 {
 	enum { N = 20000, SNAPSHOTS = 50, WORDS = 40 };

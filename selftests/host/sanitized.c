@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The tests of massif-ctl's library once more, built with AddressSanitizer and UBSan, whatever they find.
-// `make check' builds them; `make check-sanitize' has the others, and ThreadSanitizer.
+// Runs the tests of massif-ctl's library built with AddressSanitizer and UBSan. `make check' builds them; `make
+// check-sanitize' has the others, and ThreadSanitizer.
 
 #include <limits.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ FIXTURE_VARIANT(sanitized)
 
 #define SANITIZED(name) FIXTURE_VARIANT_ADD(sanitized, name) { .test = #name }
 
-/* As SANITIZED_units of selftests/build.mk. */
+/* The same list as SANITIZED_units in selftests/build.mk. */
 SANITIZED(ctl_outfile);
 SANITIZED(model_heap);
 SANITIZED(model_ledger);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The comparison of a program alone and under massif finds each kind of difference: a script that stands in
-// for massif-ctl does one kind of harm at a time.
+// The comparison of a program alone and under massif detects each kind of difference: a script in place of
+// massif-ctl causes one kind of harm at a time.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
-/* massif-ctl's options end with "--"; @harm comes before the program takes the script's place. */
+/* massif-ctl's options end with "--". @harm is executed before the script execs the program. */
 #define STAND_IN                                                    \
 	"#!/bin/sh\n"                                               \
 	"while [ \"$1\" != -- ]; do shift; done\n"                  \
@@ -22,7 +22,7 @@
 
 #define COMMAND "sh -c \"echo said; echo warned >&2; echo text >file; exit 4\""
 
-/* Does nothing but exist, in the place of what is not asked. */
+/* Creates a placeholder for a file that is not used. */
 static void link_built(const char *name)
 {
 	const char *build = getenv("MASSIF_BUILD");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files as symbols find them: aliases, replaced and broken files, separate debug files, the vdso.
+// Finding symbols in files: aliases, replaced and damaged files, separate debug files, the vdso.
 
 #include <elf.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #include "selftests/lib/own_build_id.h"
 
-/* Functions as an assembler makes them, of 16 bytes each. */
+/* Functions of 16 bytes each, in assembly. */
 __asm__(".macro begin name type=function size=16\n"
 	".globl \\name\n"
 	".type \\name, @\\type\n"
@@ -71,14 +71,14 @@ static const struct {
 	{ 0x88, NULL, 0 },
 	{ 0x98, "at_90_long_name", 8 },
 	{ 0xa8, "at_90_longer", 24 },
-	/* Equally long without the version: the one with a version. */
+	/* Of equal length without the version: the one with a version is used. */
 	{ 0xb8, "at_b0_vvvvvvv@V_1", 8 },
 	{ 0xc8, "at::function::function()", 8 },
 	{ 0xd8, "at::function", 8 },
 	{ 0xe8, "at::rust", 8 },
 };
 
-/* Two objects: the unknown one, and @file with the addresses of this program. */
+/* Two objects: the unknown one, and @file at the addresses of this program. */
 FIXTURE(files)
 {
 	char program[PATH_MAX];
@@ -145,7 +145,7 @@ TEST_F(files, symbols)
 	}
 }
 
-/* This function's own first line is known. */
+/* The line of this function is known. */
 TEST_F(files, lines)
 {
 	struct mf_location location = resolve(self, (uintptr_t)resolve);
@@ -155,7 +155,7 @@ TEST_F(files, lines)
 	EXPECT_LT(0, location.line);
 }
 
-/* A file that was replaced since must not give wrong names. */
+/* A file replaced meanwhile must not give wrong names. */
 TEST_F(files, another_build_id)
 {
 	self->objects[1].build_id_size = 20;
@@ -232,8 +232,8 @@ TEST_F(files, what_cannot_be_read)
 }
 
 /*
- * Whatever the bytes, nothing crashes or hangs. Half of the damage goes to the headers, where it
- * hurts most.
+ * With any bytes, nothing crashes or hangs. Half of the damage is in the headers, where it has the greatest
+ * effect.
  */
 TEST_F(files, damaged)
 {
@@ -257,7 +257,7 @@ TEST_F(files, damaged)
 			at = random % (i & 1 && round & 1 ? 64 * 40 : status.st_size);
 			if (i & 1 && round & 1)
 				at = status.st_size - 64 * 40 + at;
-			/* Its magic number stays, or there is nothing to be read. */
+			/* Keep the magic number, otherwise nothing would be read. */
 			if (at < 6)
 				continue;
 			ASSERT_EQ(1, pwrite(file, &byte, 1, at));
@@ -271,7 +271,7 @@ TEST_F(files, damaged)
 	}
 }
 
-/* Commands that make a stripped copy "stripped" with its debug information in a file of its own. */
+/* Commands that make a stripped copy "stripped", with its debug information in a separate file. */
 static const struct {
 	const char *what, *commands;
 	bool found;
@@ -294,7 +294,7 @@ static const struct {
 	  "cp \"$OTHER\" stripped.debug", false },
 };
 
-/* While it is being read: what was read stays, and the rest is not known. */
+/* Truncated while it is being read: what was read stays, and the rest is unknown. */
 TEST_F(files, cut_short)
 {
 	uint64_t pc = (uintptr_t)symbols_code;
@@ -328,7 +328,7 @@ TEST_F(files, separate_debug_files)
 		char commands[512];
 
 		ASSERT_EQ(0, system("rm -rf stripped stripped.debug .debug noid"));
-		/* objcopy warns when the build id is taken out. */
+		/* objcopy warns when the build id is removed. */
 		snprintf(commands, sizeof(commands), "(%s) 2>>tools", separate[i].commands);
 		ASSERT_EQ(0, system(commands));
 		location = resolve_once(self, (uintptr_t)resolve);
@@ -340,7 +340,7 @@ TEST_F(files, separate_debug_files)
 	}
 }
 
-/* What the next symbolizer says of @pc. Its copies of this program are there only if @path is. */
+/* Returns what a new symbolizer says about @pc. It can read this program only at @path. */
 static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_names *names,
 				       const char *path, uint64_t pc)
 {
@@ -358,7 +358,7 @@ static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_name
 	return resolve(self, pc);
 }
 
-/* A file that was looked into need not be there for the next symbolizer; but no other stands for it. */
+/* A file read once need not exist for the next symbolizer, but no other file is used in its place. */
 TEST_F(files, names_for_the_next)
 {
 	struct mf_names *names = mf_names_create();
@@ -368,12 +368,12 @@ TEST_F(files, names_for_the_next)
 	ASSERT_NE(NULL, names);
 	dl_iterate_phdr(own_build_id, &self->objects[1]);
 	ASSERT_NE(0, self->objects[1].build_id_size);
-	/* Of one process, nothing is kept. */
+	/* For a single process, nothing is kept. */
 	EXPECT_STREQ("resolve", resolve_next(self, names, self->program, pc).function ?: "(none)");
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
 	mf_names_begin(names);
-	/* Nor that it could not be read. */
+	/* That it could not be read is not kept either. */
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 	found = resolve_next(self, names, self->program, pc + 1);
 	EXPECT_STREQ("resolve", found.function ?: "(none)");
@@ -384,14 +384,14 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("next", kept.object ?: "(none)");
 	EXPECT_EQ(found.line, kept.line);
 	EXPECT_EQ(1, kept.offset);
-	/* Only the function was asked for. */
+	/* Only the function was requested. */
 	resolve_next(self, names, self->program, pc + 1);
 	mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc + 2, 1 });
 	kept = resolve_next(self, names, NULL, pc + 2);
 	EXPECT_STREQ("resolve", kept.function ?: "(none)");
 	EXPECT_EQ(2, kept.offset);
 	EXPECT_EQ(NULL, kept.file);
-	/* More than there was room for at first. */
+	/* More than the initial capacity. */
 	resolve_next(self, names, self->program, pc + 1);
 	for (size_t at = 0; at < 4096; at++)
 		resolve(self, (uintptr_t)symbols_code + at % 256 + at / 256 * 4096);
@@ -442,10 +442,10 @@ TEST_F(files, compressed)
 	}
 }
 
-/* What the header of a compressed section, or its first bytes, are replaced by. */
+/* Replacements for the header of a compressed section, or for its first bytes. */
 static const struct {
 	const char *what;
-	uint64_t at; /* from the section's start */
+	uint64_t at; /* offset in the section */
 	uint64_t value;
 } squashed[] = {
 	{ "no such method", offsetof(Elf64_Chdr, ch_type), 77 },
@@ -457,7 +457,7 @@ static const struct {
 	{ "damaged", sizeof(Elf64_Chdr) + 16, 0x0123456789abcdef },
 };
 
-/* The start of section @name of the ELF file @path; 0: it has none. */
+/* Returns the file offset of section @name in the ELF file @path; 0 if there is none. */
 static uint64_t find_section(const char *path, const char *name)
 {
 	mf_auto_close int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -516,7 +516,7 @@ TEST_F(files, compressed_and_damaged)
 }
 
 #define OBJECTS_MAX 32
-#define ADDRESSES   400 /* of each object */
+#define ADDRESSES   400 /* per object */
 
 struct loaded {
 	struct mf_object objects[OBJECTS_MAX];
@@ -574,7 +574,7 @@ static void count_progress(size_t done, size_t total)
 	n_told++;
 }
 
-/* Of several files, by several threads. */
+/* Several files, read by several threads. */
 TEST_F(files, all_at_once_as_one_by_one)
 {
 	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true,
@@ -605,9 +605,9 @@ TEST_F(files, all_at_once_as_one_by_one)
 			}
 		}
 	}
-	/* Or the test shows nothing. */
+	/* The premise of the test. */
 	EXPECT_LT(ADDRESSES, lines);
-	/* An end is told only of what was told of before. */
+	/* The end of the progress is reported only if its beginning was. */
 	EXPECT_NE(1, n_told);
 	mf_symbolizer_destroy(alone);
 	mf_symbolizer_destroy(together);

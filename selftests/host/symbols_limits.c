@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Debug information with more inlined calls at one address, and more blocks around one, than are followed: what is
-// beyond is left out, and the rest is told.
+// Debug information with more inlined calls at an address, and more nested blocks, than are followed: the
+// excess is left out, and the rest is shown.
 //
-// The compiler makes it, of programs that are written here.
+// The compiler generates it from programs written here.
 
 #include <elfutils/libdw.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "selftests/lib/ctl_run.h"
 #include "symbols/positions.h"
 
-#define DEPTH_MAX 256 /* as userland/symbols/positions.c */
+#define DEPTH_MAX 256 /* as in userland/symbols/positions.c */
 
 FIXTURE(limits) {
 	struct ctl_result result;
@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(limits)
 	unlink("limits.so");
 }
 
-/* Compiles limits.c, and opens what it has become. */
+/* Compiles limits.c and opens the result. */
 static void open_program(struct __test_metadata *_metadata, FIXTURE_DATA(limits) *self)
 {
 	CTL_RUN(&self->result, "gcc", "-g", "-O0", "-shared", "-fPIC", "-nostdlib", "-o", "limits.so", "limits.c");
@@ -63,7 +63,7 @@ static void open_program(struct __test_metadata *_metadata, FIXTURE_DATA(limits)
 	ASSERT_NE(NULL, self->positions);
 }
 
-/* What the innermost call is: it has a name that can be found. */
+/* The innermost call, which is found by its name. */
 #define INNERMOST                                                                                                      \
 	"static inline __attribute__((always_inline)) void f1(void)\n"                                                 \
 	"{\n"                                                                                                          \
@@ -88,7 +88,7 @@ static uint64_t innermost_address(FIXTURE_DATA(limits) *self)
 	return address;
 }
 
-/* Functions that are inlined into each other: f1 into f2, and so on, up to f@n into f. */
+/* Functions inlined into each other: f1 into f2, and so on, up to f@n into f. */
 TEST_F_TIMEOUT(limits, inlined_calls, 120)
 {
 	static const size_t counts[] = { MF_POSITIONS_MAX - 1, MF_POSITIONS_MAX, 10 * MF_POSITIONS_MAX };
@@ -109,14 +109,14 @@ TEST_F_TIMEOUT(limits, inlined_calls, 120)
 		EXPECT_EQ(MF_POSITIONS_MAX, mf_positions_find(self->positions, innermost_address(self), true, list)) {
 			TH_LOG("%zu calls", n);
 		}
-		/* The outer ones are those that are told. */
+		/* The outer ones are shown. */
 		snprintf(wanted, sizeof(wanted), "f%zu", n - (MF_POSITIONS_MAX - 2));
 		EXPECT_STREQ(wanted, list[0].function);
 		close_program(self);
 	}
 }
 
-/* Blocks within blocks, with an inlined call in the innermost one. */
+/* Nested blocks, with an inlined call in the innermost one. */
 TEST_F_TIMEOUT(limits, blocks, 120)
 {
 	static const size_t depths[] = { 1, DEPTH_MAX - 1, DEPTH_MAX, 10 * DEPTH_MAX };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Names that are kept for the next run: they are used, they are the same, and a file that is not right, or
-// not the user's own, or no longer true, is as if it were not there.
+// Symbol names cached for later runs: they are used, they are the same, and a file that is invalid, outdated,
+// or not the user's own is ignored.
 //
-// That a file is used is seen by one that lies.
+// Whether a file is used is shown by a false one.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 #define PLACE	"namefile.tmp"
 #define CACHE	PLACE "/massif"
-#define PROGRAM PLACE "/program" /* a copy of this one, to be changed */
+#define PROGRAM PLACE "/program" /* a copy of this program, to be changed */
 #define AT_ONCE 4
 
 extern const ElfW(Ehdr) __ehdr_start;
@@ -41,9 +41,9 @@ static uint64_t below(uint64_t n)
 	return (seed >> 33) % n;
 }
 
-static unsigned int started; /* processes that read ELF files */
+static unsigned int started; /* number of processes that read ELF files */
 
-/* Before the C library's. */
+/* Replaces the C library's. */
 pid_t fork(void)
 {
 	pid_t (*begin)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "fork");
@@ -57,13 +57,13 @@ static int inlined_once(const char *text)
 	return atoi(text) + 1;
 }
 
-/* A place with an inlined call around it, and one without. */
+/* A call site with an inlined call around it, and one without. */
 __attribute__((noinline)) static int caller(const char *text)
 {
 	return inlined_once(text) * 3;
 }
 
-/* Its name depends on who asks. */
+/* Its name depends on --demangle. */
 __attribute__((noinline, used)) static int mangled(int n) __asm__("_ZN2at7mangledEi");
 static int mangled(int n)
 {
@@ -114,7 +114,7 @@ FIXTURE_SETUP(names)
 		self->pcs[self->n_pcs++] = (uintptr_t)below + 8 * i;
 	for (uint64_t i = 0; i < 2; i++)
 		self->pcs[self->n_pcs++] = (uintptr_t)mangled + i;
-	/* Nothing is there. */
+	/* An address without code. */
 	self->pcs[self->n_pcs++] = (uintptr_t)&__ehdr_start + 1;
 }
 
@@ -126,7 +126,7 @@ FIXTURE_TEARDOWN(names)
 		abort();
 }
 
-/* A symbolizer as in a new run. */
+/* Creates a symbolizer as in a new run. */
 static bool begin(FIXTURE_DATA(names) *self, const char *cache, bool demangle)
 {
 	struct mf_symbolizer_options options = { .demangle = demangle, .inlines = true };
@@ -141,7 +141,7 @@ static bool begin(FIXTURE_DATA(names) *self, const char *cache, bool demangle)
 	return mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL) == 0;
 }
 
-/* All that is said of the addresses, as text, in a new run; it is kept if @keep. */
+/* Returns everything known about the addresses as text, in a new run; it is saved if @keep. */
 static char *tell_as(FIXTURE_DATA(names) *self, const char *cache, bool demangle, bool keep)
 {
 	mf_auto_free char *text = NULL;
@@ -195,7 +195,7 @@ static void path_of(FIXTURE_DATA(names) *self, char path[256])
 	strcpy(path + at, ".names");
 }
 
-/* A file that says "a_lie" of each address, as if made now. */
+/* Makes a valid file that says "a_lie" for each address. */
 static struct mf_namefile *make_lie(FIXTURE_DATA(names) *self, size_t *size)
 {
 	struct mf_namefile_draft draft = { 0 };
@@ -206,7 +206,7 @@ static struct mf_namefile *make_lie(FIXTURE_DATA(names) *self, size_t *size)
 		uint32_t text = mf_namefile_add_text(&draft, "a_lie");
 		size_t same = 0;
 
-		/* One function may be near another. */
+		/* Addresses may belong to one function. */
 		while (self->pcs[same] != self->pcs[i])
 			same++;
 		if (same < i)
@@ -263,12 +263,12 @@ TEST_F(names, cold_and_warm)
 	started = 0;
 	warm = tell(self, CACHE, true);
 	EXPECT_STREQ(without, warm);
-	/* Nothing is new: nothing is read, and nothing is written. */
+	/* Nothing is new, so nothing is read or written. */
 	EXPECT_EQ(0, started);
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_EQ(before.st_ino, status.st_ino);
 
-	/* Other addresses come to those that are there. */
+	/* Other addresses are added to the existing ones. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] += 24;
 	more = tell(self, CACHE, true);
@@ -277,7 +277,7 @@ TEST_F(names, cold_and_warm)
 	EXPECT_STREQ(without, more);
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_LT(before.st_size, status.st_size);
-	/* All is in it now: what the debug information would say does not matter. */
+	/* The file contains everything now, so the debug information is not used. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] -= 24;
 	free(mf_take(warm, NULL));
@@ -292,7 +292,7 @@ TEST_F(names, is_used)
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
-	/* Of another object, or of none. */
+	/* A file for another object, or for none. */
 	self->objects[1].build_id[0] ^= 1;
 	EXPECT_FALSE(believes(self));
 	self->objects[1].build_id_size = 0;
@@ -302,7 +302,7 @@ TEST_F(names, is_used)
 	EXPECT_EQ(1, files());
 }
 
-/* They are kept as they stand in the file. */
+/* Names are stored mangled, as in the file. */
 TEST_F(names, demangled_or_not)
 {
 	mf_auto_free char *plain = tell_as(self, NULL, false, false);
@@ -319,7 +319,7 @@ TEST_F(names, demangled_or_not)
 	}
 }
 
-/* A second symbolizer of the run has what the first one found, and what was saved. */
+/* A second symbolizer of the run knows what the first one found, and what was saved before. */
 TEST_F(names, of_the_run_and_saved)
 {
 	struct mf_symbolizer_options options = { .demangle = true, .inlines = true };
@@ -337,7 +337,7 @@ TEST_F(names, of_the_run_and_saved)
 	options.names = self->names;
 	for (size_t i = 0; i < n; i++)
 		mf_symbolizer_resolve(self->symbolizer, (struct mf_frame){ self->pcs[i], 1 }, &found);
-	/* Nobody can look anything up now. */
+	/* Nothing can be looked up from here on. */
 	mf_symbolizer_destroy(mf_take(self->symbolizer, NULL));
 	ASSERT_EQ(0, rename(PROGRAM, PLACE "/away"));
 	ASSERT_EQ(0, mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL));
@@ -354,7 +354,7 @@ TEST_F(names, of_the_run_and_saved)
 	EXPECT_STREQ(without, text);
 }
 
-/* Only the function is asked for first, the rest in another run. */
+/* First only the function is requested, in another run the rest. */
 TEST_F(names, functions_first)
 {
 	const struct mf_frame frame = { self->pcs[4], 1 };
@@ -383,7 +383,7 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
-	/* What was not there has come, and gone. */
+	/* A file that did not exist appears, and disappears again. */
 	ASSERT_EQ(0, symlink("program", PLACE "/absent"));
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PLACE "/absent"));
@@ -396,14 +396,14 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PROGRAM));
 	EXPECT_FALSE(believes(self));
-	/* The same file in another place, beside which there are other files. */
+	/* The same file in another directory, with other files next to it. */
 	ASSERT_TRUE(copy_program(self->program));
 	ASSERT_TRUE(write_lie(self));
 	self->objects[1].path = PLACE "/./program";
 	EXPECT_FALSE(believes(self));
 }
 
-/* What is known of the program that the commands leave, and of what is in its place after more of them. */
+/* Commands that set up the program, and further commands, after which other facts are known about it. */
 static const struct {
 	const char *what, *commands, *then;
 	int files;
@@ -456,7 +456,7 @@ TEST_F(names, what_has_a_say)
 			EXPECT_EQ(places[i].files, files()) {
 				TH_LOG("%s", places[i].what);
 			}
-			/* It is there in the one case and not in the other. */
+			/* The information exists in one case and not in the other. */
 			if (places[i].then)
 				EXPECT_EQ(!strstr(places[i].what, "comes") == (next != places[i].then),
 					  strstr(without, " symbols_namefile.c ") != NULL);
@@ -466,7 +466,7 @@ TEST_F(names, what_has_a_say)
 
 #define BUILD "gcc -g -O1 -no-pie -Wl,--build-id=0x0123456789abcdef01234567 "
 
-/* The rest of it can change, or go, and nobody would see it from the program. */
+/* With split debug information, other files can change or disappear without a trace in the program. */
 TEST_F(names, split)
 {
 	static const struct {
@@ -485,7 +485,7 @@ TEST_F(names, split)
 	memcpy(self->objects[1].build_id, "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67", 12);
 	self->objects[1].build_id_size = 12;
 	self->objects[1].bias = 0;
-	/* Somewhere in there is its code. */
+	/* Its code is somewhere in that range. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] = 0x401000 + 8 * i;
 	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
@@ -504,7 +504,7 @@ TEST_F(names, split)
 
 static bool is_right(FIXTURE_DATA(names) *self, const struct mf_namefile *file, size_t size)
 {
-	/* Of just this size: what is behind it may not be read. */
+	/* Exactly that size, so that reads beyond it are noticed. */
 	mf_auto_free struct mf_namefile *copy = malloc(size ?: 1);
 
 	memcpy(copy, file, size);
@@ -517,7 +517,7 @@ static void seal(struct mf_namefile *file, size_t size)
 	file->sum = libdeflate_crc32(0, file, size);
 }
 
-/* Everything that the file says can be read. */
+/* Reads everything in the file. */
 static size_t read_all(const struct mf_namefile *file)
 {
 	struct mf_sources sources;
@@ -568,7 +568,7 @@ TEST_F(names, damaged)
 	for (size_t n = 0; n < size; n++)
 		EXPECT_FALSE(is_right(self, right, n));
 
-	/* Damage that the sum agrees with: what is taken for right can be read, to its end. */
+	/* Damage with a correct checksum: if the file is accepted, all of it can be read. */
 	for (int i = 0; i < 20000; i++) {
 		mf_auto_free struct mf_namefile *wrong = malloc(size);
 
@@ -585,7 +585,7 @@ TEST_F(names, damaged)
 	EXPECT_LT(0, accepted);
 	EXPECT_GT(20000, accepted);
 
-	/* On disk: it is made anew. */
+	/* On disk: the file is written again. */
 	for (int i = 0; i < 8; i++) {
 		mf_auto_free char *text = NULL;
 		mf_auto_close int fd = -1;
@@ -652,7 +652,7 @@ TEST_F(names, at_once)
 		pids[i] = fork();
 		if (pids[i])
 			continue;
-		/* Each has some addresses first, and all of them then. */
+		/* Each process first has some of the addresses, and finally all. */
 		for (size_t n = self->n_pcs, round = 0; round < 40; round++) {
 			self->n_pcs = 1 + (round * 7 + (size_t)i * 11) % n;
 			free(tell(self, CACHE, true));
@@ -669,7 +669,7 @@ TEST_F(names, at_once)
 	EXPECT_EQ(1, files());
 }
 
-/* One record of each of @n addresses from @first on; NULL if that is too many. */
+/* Makes a file with a record for each of @n addresses from @first on; NULL if that is too many. */
 static struct mf_namefile *make_many(FIXTURE_DATA(names) *self, uint32_t first, uint32_t n,
 				     const struct mf_namefile *others, size_t *size)
 {
@@ -702,12 +702,12 @@ TEST_F(names, has_a_bound)
 	EXPECT_EQ(NULL, make_many(self, 0, 0, NULL, &size));
 }
 
-/* A file with one record of one name, which makes it @bytes long, or a byte more: two names are not needed twice. */
+/* Makes a file with one record with one name of such a length that the file has @bytes bytes. */
 static struct mf_namefile *make_of(FIXTURE_DATA(names) *self, size_t bytes, size_t *size)
 {
 	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };
 	struct mf_namefile_draft draft = { 0 };
-	/* Text 0 is one byte; each has its NUL. */
+	/* Text 0 has one byte; each text has its NUL. */
 	size_t others = sizeof(struct mf_namefile) + sizeof(struct mf_namefile_record) +
 			sizeof(struct mf_namefile_source) + 1 + sizeof(PROGRAM);
 	size_t length = bytes - others - 1;
@@ -738,7 +738,7 @@ TEST_F(names, has_a_bound_of_bytes)
 	EXPECT_EQ(NULL, make_of(self, 10 * MF_NAMEFILE_BYTES_MAX, &size));
 }
 
-/* Large ones, of which no few make too many bytes; a file that is replaced makes no more of them. */
+/* Large files, of which a few are too many bytes; replacing a file does not count twice. */
 TEST_F(names, directory_has_a_bound)
 {
 	char path[256];
@@ -750,7 +750,7 @@ TEST_F(names, directory_has_a_bound)
 		ASSERT_EQ(0, truncate(path, MF_NAMEFILE_BYTES_MAX));
 	}
 	free(tell(self, CACHE, true));
-	/* 48 MiB, and the new one. */
+	/* 48 MiB, and the new file. */
 	EXPECT_EQ(13, files());
 	path_of(self, path);
 	EXPECT_EQ(0, access(path, F_OK));

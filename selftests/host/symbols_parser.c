@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files that crash, hold up or take over what reads them cost their own names only; and what is read there is what
-// would be read here.
+// Files that crash, delay or take over the process that reads them cost only their own names; and the process
+// returns the same as reading them in massif-ctl itself.
 //
-// A file is hostile if its last byte says what it does: this program has its own elf_begin(), where the reader first
-// touches a file, and it obeys.
+// A file is hostile if its last byte selects an action: this program has its own elf_begin(), where the reader
+// first touches a file, and it performs that action.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +31,7 @@
 #include "symbols/wire.h"
 
 #define PLAIN_USER  12345
-#define PARSERS_MAX 16 /* as userland/symbols/symbolizer.c */
+#define PARSERS_MAX 16 /* as in userland/symbols/symbolizer.c */
 #define PLACE	    "parser.tmp"
 #define GOOD	    PLACE "/good"
 #define HOSTILE	    PLACE "/hostile"
@@ -44,9 +44,9 @@ enum evil {
 	ABORTS,
 	LOOPS,
 	ENDS,
-	CLOSES,	     /* its side of the conversation */
+	CLOSES,	     /* its end of the connection */
 	TELLS_NOISE,
-	TELLS_LARGE, /* the head of a message that is too large */
+	TELLS_LARGE, /* the header of a message that is too large */
 	TELLS_EMPTY, /* a message of each kind without contents */
 	ASKS_FOR_EVER,
 	FLOODS,
@@ -105,7 +105,7 @@ static void obey(enum evil evil)
 	}
 }
 
-/* Before libelf's. */
+/* Replaces libelf's. */
 Elf *elf_begin(int fd, Elf_Cmd command, Elf *of)
 {
 	Elf *(*begin)(int, Elf_Cmd, Elf *) = (Elf * (*)(int, Elf_Cmd, Elf *))dlsym(RTLD_NEXT, "elf_begin");
@@ -148,7 +148,7 @@ static void hear_loose(unsigned int confined)
 }
 
 FIXTURE(parser) {
-	struct mf_object objects[3]; /* unknown, the good one, the hostile one */
+	struct mf_object objects[3]; /* unknown, the good file, the hostile file */
 	struct mf_symbolizer *symbolizer;
 	struct mf_symbolizer_options options;
 };
@@ -187,7 +187,7 @@ FIXTURE_SETUP(parser)
 FIXTURE_TEARDOWN(parser)
 {
 	mf_symbolizer_destroy(self->symbolizer);
-	/* A plain user cannot remove the directory itself. */
+	/* An unprivileged user cannot remove the directory itself. */
 	if (system("rm -rf " PLACE "/*"))
 		abort();
 }
@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(parser, hostile_files_lose_their_own_names, 120)
 	EXPECT_EQ(0, n_loose);
 }
 
-/* All that is said of every @step-th address of object 1. */
+/* Returns everything known about every @step-th address of object 1. */
 static char *tell(FIXTURE_DATA(parser) *self, uint64_t end, uint64_t step, bool unconfined)
 {
 	char *text = NULL;
@@ -311,7 +311,7 @@ static char *tell(FIXTURE_DATA(parser) *self, uint64_t end, uint64_t step, bool 
 	"struct thing { std::vector<std::string> all; void add(int n) { all.push_back(std::to_string(many(n))); } }; }\n" \
 	"int main() { some::thing t; for (int i = 0; i < 3; i++) t.add(i); return t.all.size() == 3 ? 0 : some::many(2l); }\n"
 
-/* How the file is made, from PLACE/source.cc; NULL: it is there. What must be among its names. */
+/* How the file is made from PLACE/source.cc (NULL: it exists), and what must be among its names. */
 static const struct {
 	const char *path, *commands, *needs, *expected;
 } programs[] = {
@@ -371,7 +371,7 @@ TEST_F_TIMEOUT(parser, names_are_those_that_are_read_here, 240)
 	}
 }
 
-/* Then a process without rights reads by itself, and one that has them does not. */
+/* If no process can be started, an unprivileged massif-ctl reads the file itself, and a privileged one does not. */
 TEST_F(parser, where_no_process_can_be_started)
 {
 	ASSERT_TRUE(copy_self(GOOD, HARMLESS));
@@ -405,7 +405,7 @@ static size_t count_children(void)
 	return n < 0 ? SIZE_MAX : count;
 }
 
-/* Processes that wait for a question, of more files than that. */
+/* The number of waiting processes is limited, with more files than that. */
 TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 {
 	static const size_t counts[] = { PARSERS_MAX, PARSERS_MAX + 1, 10 * PARSERS_MAX };
@@ -435,7 +435,7 @@ TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 	}
 }
 
-/* What a process that was taken over may have opened. */
+/* Which files a compromised process may have opened for it. */
 FIXTURE(opener) {
 	struct mf_opener opener;
 	struct mf_object object;
@@ -484,7 +484,7 @@ TEST_F(opener, opens_elf_files_only)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, GOOD, 0)) { TH_LOG("relative"); }
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, "", 0));
 	EXPECT_EQ(-EINVAL, ask(self, 77, "", 0));
-	/* Of what is no ELF file, only what it is can be seen. */
+	/* For a file that is not ELF, the opener reveals only that. */
 	self->object.path = PLACE "/text";
 	for (uint32_t what = MF_OPENER_OBJECT; what <= MF_OPENER_PATH; what++) {
 		char byte;
@@ -517,7 +517,7 @@ TEST_F(opener, links_lead_to_three_places)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "good.debug", 10 * MF_OPENER_PLACES));
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "../" GOOD, 0));
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "", 0));
-	/* The object itself is not its debug file. */
+	/* The object itself is not accepted as its debug file. */
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "good", 0));
 }
 
@@ -540,7 +540,7 @@ TEST_F(opener, requests_have_a_length)
 	}
 }
 
-/* The same answer as @given, after it was bytes. */
+/* Converts the answer @given to bytes and back. */
 TEST(answers_as_bytes)
 {
 	static struct mf_reader_answer given = { .symbol = "_Z1fv", .shown = "f()", .offset = 1ull << 40, .split = true,
@@ -565,7 +565,7 @@ TEST(answers_as_bytes)
 		EXPECT_STREQ(given.positions[i].base ?: "-", got.positions[i].base ?: "-");
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
-	/* Cut anywhere, in memory that ends there; and with something behind. */
+	/* Truncated anywhere, in memory that ends there; and with extra bytes. */
 	for (size_t size = 0; size < buffer.size; size++) {
 		mf_auto_free uint8_t *cut = malloc(size + 1);
 
@@ -574,7 +574,7 @@ TEST(answers_as_bytes)
 	}
 	mf_wire_put(&buffer, "", 1);
 	EXPECT_FALSE(mf_wire_get_answer(buffer.bytes, buffer.size, &got));
-	/* Any byte of it changed: right or not, its texts end. */
+	/* With any byte changed, valid or not, its texts are terminated. */
 	buffer.size--;
 	for (size_t at = 0; at < buffer.size; at++) {
 		buffer.bytes[at] ^= 0xff;
@@ -587,7 +587,7 @@ TEST(answers_as_bytes)
 
 TEST(answers_have_a_length)
 {
-	/* Beside the text, an answer without positions has 16 bytes and two sizes; a text has a NUL. */
+	/* In addition to the text, an answer without positions has 16 bytes and two sizes; a text has a NUL. */
 	const size_t most = MF_WIRE_BYTES_MAX - 16 - 2 * sizeof(uint32_t) - 1;
 	const size_t sizes[] = { most, most + 1, 10 * most };
 

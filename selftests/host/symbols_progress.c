@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Names that take long: somebody is told how far it is, from the second second on, and of the end.
+// Names that take long to read: progress is reported from the second second on, and the end.
 
 #include <dlfcn.h>
 #include <gelf.h>
@@ -13,7 +13,7 @@
 
 static unsigned int delay_s;
 
-/* Instead of libelf's: a disk that is slow. */
+/* Replaces libelf's, to simulate a slow disk. */
 Elf *elf_begin(int fd, Elf_Cmd command, Elf *of)
 {
 	Elf *(*begin)(int, Elf_Cmd, Elf *) =
@@ -21,7 +21,7 @@ Elf *elf_begin(int fd, Elf_Cmd command, Elf *of)
 	struct timespec now;
 	time_t end;
 
-	/* What reads a file must not sleep. */
+	/* The confined process may not sleep, so loop. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	end = now.tv_sec + delay_s;
 	while (delay_s && now.tv_sec < end)
@@ -70,7 +70,7 @@ TEST(slow)
 {
 	delay_s = 3;
 	look_up(_metadata);
-	/* Each fifth of a second; the machine may have other things to do. */
+	/* Every fifth of a second; the machine may be busy. */
 	EXPECT_LE(2, calls);
 	EXPECT_GE(20, calls);
 	EXPECT_TRUE(told_the_end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The symbol of an address, of this program and of the libraries that it has: the one that a look at all of
-// them finds, for each place where another one could begin or end.
+// The symbol of an address, in this program and its libraries, equals the result of a linear search, at each
+// boundary where another symbol could begin or end.
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -16,9 +16,9 @@
 #include "symbols/symtab.h"
 
 #define PLACE "symtab.tmp"
-#define EACH  512 /* symbols of a file whose borders are asked for */
+#define EACH  512 /* number of symbols per file whose boundaries are tested */
 
-/* Of one length and one start, so that only names decide. */
+/* Of equal length and start, so that only the names decide. */
 __asm__(".text\n"
 	".globl symtab_long_name, symtab_name, symtab_nbme\n"
 	".type symtab_long_name, @function\n.type symtab_name, @function\n.type symtab_nbme, @function\n"
@@ -67,7 +67,7 @@ static void refer_to(struct reference *all, Elf *elf)
 	}
 }
 
-/* Is @a what is shown rather than @b, that begins where it does and covers the address, too? */
+/* Returns whether @a is preferred to @b, which begins at the same address and covers the address, too. */
 static bool is_better(const struct mf_symbol *a, const struct mf_symbol *b)
 {
 	size_t length_a = strcspn(a->name, "@"), length_b = strcspn(b->name, "@");
@@ -115,7 +115,7 @@ static size_t differences(const struct reference *all, struct mf_symtab *table, 
 	return 1;
 }
 
-/* -1 if the file cannot be read or has no symbols. */
+/* Returns -1 if the file cannot be read or has no symbols. */
 static long compare(const char *path)
 {
 	struct reference all = { 0 };
@@ -140,7 +140,7 @@ static long compare(const char *path)
 		wrong += differences(&all, &table, symbol->start + symbol->size - 1);
 		wrong += differences(&all, &table, symbol->start + symbol->size);
 	}
-	/* Far from all of them. */
+	/* Addresses far from all symbols. */
 	wrong += differences(&all, &table, 0);
 	wrong += differences(&all, &table, 1);
 	wrong += differences(&all, &table, UINT64_MAX);
@@ -193,12 +193,12 @@ TEST_F_TIMEOUT(symtab, of_libraries, 120)
 	long sum = 0;
 
 	dl_iterate_phdr(compare_library, &sum);
-	/* A million for each that was compared. */
+	/* A million for each file that was compared. */
 	EXPECT_LE(4000000, sum);
 	EXPECT_EQ(0, sum % 1000000);
 }
 
-/* Few symbols, in sections that are far from each other. */
+/* Few symbols, in sections far from each other. */
 static const char *const builds[] = {
 	"-Wl,--section-start=.text.far=0x7000000000",
 	"-Wl,--section-start=.text.far=0x7000000000 -rdynamic",

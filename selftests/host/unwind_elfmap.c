@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// An object's file, read for its unwind tables: the right one, one that is cut short meanwhile, and
-// files that are damaged anywhere.
+// Reading an object's file for its unwind tables: a valid file, one that is truncated meanwhile, and files with
+// damage anywhere.
 
 #include <elf.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "elf/map.h"
 
 #define DAMAGED "elfmap.tmp"
-#define HEADERS 1024u /* bytes, of the file and of its segments */
+#define HEADERS 1024u /* sizes of the file's headers and segments, in bytes */
 #define FILES	1500
 
 static unsigned char whole[1 << 22], bytes[1 << 22];
@@ -33,7 +33,7 @@ static bool write_damaged(size_t size)
 	return file && !fclose(file) && done;
 }
 
-/* The build id of a file, which links as ours do: 20 bytes. */
+/* Finds the build id of a file linked like ours: 20 bytes. */
 static bool find_build_id(size_t size, struct mf_object *object)
 {
 	static const unsigned char note[] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0 };
@@ -46,7 +46,7 @@ static bool find_build_id(size_t size, struct mf_object *object)
 	return true;
 }
 
-/* Looks for rows everywhere. */
+/* Looks up rows everywhere. */
 static void use(const struct mf_elf_map *map, int n)
 {
 	while (n--)
@@ -71,7 +71,7 @@ TEST(damaged_files)
 	ASSERT_EQ(0, mf_elf_map_open(&map, &object));
 	use(&map, 10000);
 	mf_elf_map_close(&map);
-	/* Somebody makes it anew, in place. */
+	/* The file is truncated in place. */
 	ASSERT_EQ(0, mf_elf_map_open(&map, &object));
 	ASSERT_EQ(0, truncate(DAMAGED, 0));
 	use(&map, 10000);
@@ -93,13 +93,13 @@ TEST(damaged_files)
 		use(&map, 200);
 		mf_elf_map_close(&map);
 	}
-	/* Or the test shows nothing. */
+	/* The premise of the test. */
 	EXPECT_LT(FILES / 20, opened);
 	EXPECT_GT(FILES, opened);
 	unlink(DAMAGED);
 }
 
-/* A file with a build id and @n segments of code, of a page each, and of nothing else. */
+/* Writes a file with a build id and @n code segments of a page each. */
 static bool write_segments(unsigned int n, struct mf_object *object)
 {
 	static const unsigned char id[] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4, 5, 6, 7,
@@ -114,7 +114,7 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 		.e_phoff = sizeof(*head), .e_phentsize = sizeof(*segment), .e_phnum = (Elf64_Half)(n + 1),
 	};
 	segment[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = at, .p_vaddr = at, .p_filesz = sizeof(id), .p_memsz = sizeof(id) };
-	/* All of them are the whole file. */
+	/* Each of them covers the whole file. */
 	for (unsigned int i = 1; i <= n; i++)
 		segment[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = (i - 1) * 0x10000ul,
 					   .p_filesz = size, .p_memsz = size };
@@ -124,9 +124,9 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 	return write_damaged(size);
 }
 
-#define SEGMENTS_MAX 64 /* with that of the build id */
+#define SEGMENTS_MAX 64 /* including that of the build id */
 
-/* Where there are more segments of code than are looked through, nothing is said of requests; of too many, nothing at all. */
+/* With more code segments than are searched, requests are unknown; with too many, the file is refused. */
 TEST(segments)
 {
 	static const struct {
@@ -159,7 +159,10 @@ TEST(segments)
 	unlink(DAMAGED);
 }
 
-/* From the first address of a segment to the last: as many as row files have numbers for, and no more. */
+/*
+ * The range from the first to the last address of the segments may be as large as the numbers in row files
+ * allow, and no larger.
+ */
 TEST(span)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Rows of call frame information, of tables that are written here: what a compiler seldom says, and what
-// nobody should.
+// Rows of call frame information, with tables written by the test: what compilers seldom generate, and invalid
+// ones.
 
 #include <stdint.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static struct mf_row find(const struct unwind_object *object, uint64_t at)
 	return mf_rows_find(&rows, (uintptr_t)object->bytes + UNWIND_OBJECT_CODE + at);
 }
 
-/* The same of an object without a table of what it describes. */
+/* The same for an object without a search table. */
 static struct mf_row find_without_index(const struct unwind_object *object, uint64_t at)
 {
 	const struct mf_rows_object rows = {
@@ -33,7 +33,7 @@ static struct mf_row find_without_index(const struct unwind_object *object, uint
 	return mf_rows_find(&rows, (uintptr_t)object->bytes + UNWIND_OBJECT_CODE + at);
 }
 
-/* Where its description begins. */
+/* Returns the offset of its FDE. */
 static int32_t fde_of(const struct unwind_object *object)
 {
 	int32_t fde;
@@ -44,7 +44,7 @@ static int32_t fde_of(const struct unwind_object *object)
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
-/* The least number of 64 bits; 2 to the power of 40. */
+/* The least 64-bit number; 2 to the power of 40. */
 #define LEAST 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f
 #define FAR   0x80, 0x80, 0x80, 0x80, 0x80, 0x20
 
@@ -79,7 +79,7 @@ static const struct {
 	{ "plus nothing", false, BYTES(0x0f, 4, 0x76, 0, 0x06, 0x40), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "what the kernel returns to", true, BYTES(0x0f, 4, 0x77, 0xa0, 1, 0x06),
 	  { { 10, MF_CFA_SIGNAL, 0 } } },
-	/* Its registers do not lie where the kernel leaves them. */
+	/* Its registers are not where the kernel saves them. */
 	{ "a jump that says it was interrupted", true, BYTES(0x0e, 0x88, 1, 0x07, 16),
 	  { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "far too far", false, BYTES(0x11, 6, LEAST, 0x13, LEAST), { { 10, MF_CFA_UNKNOWN, 0 } } },
@@ -87,7 +87,7 @@ static const struct {
 	{ "states that nobody kept", false, BYTES(0x0b), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "no end of a number", false, BYTES(0x0e, 0x80, 0x80, 0x80), { { 10, MF_CFA_SP, 0 } } },
 	{ "an unknown instruction", false, BYTES(0x3f), { { 10, MF_CFA_UNKNOWN, 0 } } },
-	/* To the tables themselves, which lie before the code. */
+	/* Points to the tables themselves, which are before the code. */
 	{ "a row before the last one", false, BYTES(0x4a, 0x01, 0, 0, 0, 0),
 	  { { 5, MF_CFA_SP, 8 }, { 20, MF_CFA_UNKNOWN, 0 } } },
 };
@@ -118,7 +118,7 @@ TEST(instructions)
 	}
 }
 
-/* States that are kept while others hold: as many as there is room for are, more are not known to us. */
+/* Saved states (DW_CFA_remember_state): as many as there is room for work; with more, the rule is unknown. */
 TEST(states_within_states)
 {
 	static const struct {
@@ -139,7 +139,7 @@ TEST(states_within_states)
 	}
 }
 
-/* Code that ends before it begins, or around the end of all addresses. */
+/* Code that ends before it begins, or wraps around the address space. */
 TEST(code_around_the_end)
 {
 	static const uint8_t nothing[] = { 0 };
@@ -148,7 +148,7 @@ TEST(code_around_the_end)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		unwind_object_make(&object, false, nothing, sizeof(nothing));
-		/* Behind the length, the distance of the common part, and where the code begins. */
+		/* After the length, the offset of the CIE, and the start of the code. */
 		memcpy(object.bytes + fde_of(&object) + 12, &sizes[i], sizeof(sizes[i]));
 		EXPECT_EQ(MF_CFA_UNKNOWN, find(&object, 10).rule.cfa);
 		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, 10).rule.cfa);
@@ -156,10 +156,10 @@ TEST(code_around_the_end)
 	}
 }
 
-/* Bytes of the header of .eh_frame_hdr, as unwind_object_make() writes it. */
+/* Offsets in .eh_frame_hdr, as unwind_object_make() writes it. */
 enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
 
-/* The tables describe other code than this, or none at all. Only if nobody can read them is it unknown. */
+/* The tables do not describe this code. The rule is unknown only if they cannot be read. */
 TEST(code_without_a_description)
 {
 	static const struct {
@@ -190,7 +190,7 @@ TEST(code_without_a_description)
 	}
 }
 
-/* Whatever the instructions are, and wherever the tables point to: nobody reads outside the object. */
+/* With any instructions and any pointers in the tables, nothing outside the object is read. */
 TEST(any_bytes)
 {
 	static const uint8_t likely[] = { 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x16, 0x0a, 0x0b, 0x41,
