@@ -11,8 +11,8 @@
 bool mf_expand_is_needed(int fd);
 
 /*
- * Copies the rest of @from to @to, uncompressed. Returns 0 or -errno. *@why becomes a text if the compressed data is
- * damaged or cut off, else NULL.
+ * Copies the rest of @from to @to, uncompressed. Returns 0 or -errno. *@why, which the caller sets to NULL, becomes a
+ * text if the compressed data is damaged or cut off.
  */
 int mf_expand(int from, int to, const char **why);
 

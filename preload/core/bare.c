@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // System calls that the shim makes itself, without the C library's functions.
 //
-// The program, or another preloaded library, may define functions with the C library's names and do or count
-// there what concerns only the program. Some of the C library's own functions are cancellation points. So the
-// linker redirects all system call functions that the shim uses to the ones in this file (--wrap, build.mk).
+// The program, or another preloaded library, may define functions with the C library's names; they are meant for the
+// program's calls and may, for example, count them. Some of the C library's own functions are cancellation points. So
+// the linker redirects all system call functions that the shim uses to the ones in this file (--wrap, build.mk).
 
 #include "bare.h"
 

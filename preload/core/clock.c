@@ -201,7 +201,7 @@ void mf_clock_start(void)
 	struct timespec now = { 0 };
 
 	find_vdso_clock();
-	/* A direct system call: the session starts before clock_gettime() of the vDSO has been looked up. */
+	/* A system call is safe here: the program has not run yet, so it cannot have restricted its calls. */
 	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
 	mf_session_store.header->first_time_ns = ns_of(&now);
 }

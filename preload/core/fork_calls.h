@@ -25,7 +25,7 @@ struct mf_fork_calls {
 	void (*thread_ended)(const struct mf_thread_private *private);
 };
 
-/* All NULL, which does nothing, if children are not profiled. Set before the first thread has a state. */
+/* All NULL if children are not profiled; nothing is called then. Set before the first thread has a state. */
 extern struct mf_fork_calls mf_fork_calls MF_HIDDEN;
 
 /* Is this a forked child that has had no event yet, so that its session memory is still the parent's? */

@@ -58,7 +58,7 @@ static inline bool mf_gate_enter_shared(struct mf_tally *tally)
 static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
-		/* Once there has been a second thread, the threads must watch each other for good. */
+		/* Without other threads a plain store is enough. Once there has been one, @shares stays set. */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->desk.tally->busy = 1;
 			__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -3,7 +3,7 @@
 //
 // Preloaded libraries come first, right behind the executable. The run-time library of AddressSanitizer ends the
 // program if another library is in front of it: at its first call it walks the list of dl_iterate_phdr(3) once. So
-// the shim moves behind it in that list for that moment. Symbols are looked up in a different list, which
+// the shim moves behind that library in the list for that moment. Symbols are looked up in a different list, which
 // does not change: the program still calls the shim's malloc, and that calls the sanitizer's.
 
 #include "load_order.h"
@@ -59,7 +59,7 @@ void mf_load_order_return(const struct mf_real *real)
 {
 	if (!before)
 		return;
-	/* At the latest this call makes the library check its position. */
+	/* This call makes the library check its position, unless it has done so already. */
 	real->free(real->malloc(1));
 	move_behind(own, before);
 	before = NULL;

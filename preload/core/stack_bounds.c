@@ -11,7 +11,7 @@
 
 #define PAGE_SIZE 4096ull
 
-/* The kernel maps nothing else within so many bytes below the end of the initial stack. */
+/* The kernel maps nothing else this close below the end of the initial stack. Bytes. */
 #define FIRST_STACK_ALONE (64ull << 20)
 
 /* The initial stack, where the kernel stored argc. */

@@ -19,7 +19,7 @@
 #include "session.h"
 #include "thread_memory.h"
 
-/* So many threads need no memory beyond the shim's own data; states for further ones are mapped in chunks. */
+/* States for this many threads are in the shim's own data; further ones are mapped in chunks. */
 #define PRIVATES_FIRST 256u
 #define CHUNK_BYTES    65536u
 

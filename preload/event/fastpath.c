@@ -67,8 +67,8 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 }
 
 /*
- * Count an event again whose context has to save its bytes for the latest snapshot before they change; with an exact
- * peak that is one event in ten. They are tail calls, so the caller need not save any registers for them.
+ * Retry an event whose context must save its bytes for the latest snapshot before they change. With an exact peak that
+ * is one event in ten. Called as tail calls, so that the caller need not save registers for them.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)

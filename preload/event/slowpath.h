@@ -19,7 +19,7 @@ void mf_slowpath_alloc(const void *pointer, size_t size, const struct mf_registe
 
 /*
  * Is the event of the entry point whose MF_FRAME is @frame nested in another one? The functions below test that as
- * well, but later. An entry point tests it first because calls by an operator new of the program are mostly malloc().
+ * well, but later. malloc() and free() test it first, because the program's own operators new and delete call them.
  */
 bool mf_slowpath_is_nested(const void *frame);
 

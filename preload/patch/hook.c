@@ -160,7 +160,7 @@ static inline void *pointer_to(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* Not in a signal handler that interrupted this function. */
+/* Gets a state for the thread. The event of a signal handler that interrupted this function is lost. */
 static uint64_t take_thread(const void *data, uint64_t more)
 {
 	uint8_t inside = mf_thread_local.inside;

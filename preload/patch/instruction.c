@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Finds a machine instruction's length, from the opcode maps in volume 2 of Intel's manual. 64-bit mode only.
 //
-// The tables give what follows an opcode: a ModRM byte, and an immediate of how many bytes. Instructions that are not
-// in them (privileged, 16-bit or withdrawn ones) are refused, so that a result is always certain.
+// The tables give what follows an opcode: whether there is a ModRM byte, and the size of an immediate. Instructions
+// that are not in them (privileged, 16-bit or withdrawn ones) are refused, so that a result is always certain.
 
 #include "instruction.h"
 

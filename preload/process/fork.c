@@ -95,7 +95,7 @@ static void go_on(void)
 {
 	int saved = errno;
 
-	/* If massif-ctl cannot be reached, this makes any copy that it makes later invalid. */
+	/* If massif-ctl cannot be reached, this tells it that a copy would no longer be consistent. */
 	if (fork_state.children && !mf_join_go_on())
 		__atomic_add_fetch(&mf_session_store.header->went_on, 1, __ATOMIC_SEQ_CST);
 	fork_state.children = 0;
@@ -103,7 +103,7 @@ static void go_on(void)
 	errno = saved;
 }
 
-/* Announces the child of a process that has a profile to massif-ctl. */
+/* Announces to massif-ctl that a process with a profile is about to fork. */
 static void announce(struct mf_thread *thread)
 {
 	mf_stack_hold();
@@ -112,7 +112,7 @@ static void announce(struct mf_thread *thread)
 	thread->private->child = mf_join_fork();
 	if (thread->private->child > 0)
 		fork_state.children++;
-	/* Even if massif-ctl could not be reached. The next event then does not wait. */
+	/* Even if massif-ctl could not be reached: no child is counted then, so the next event does not wait. */
 	mf_gate_freeze();
 	mf_stack_release();
 }

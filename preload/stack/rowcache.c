@@ -63,7 +63,7 @@ void mf_rowcache_open(struct mf_store *store)
 	errno = saved;
 }
 
-/* The objects were all loaded at the start, so none has been loaded in place of an unloaded one. */
+/* All these objects were loaded at the start together, so no two of them have had the same address. */
 static const struct known *find_known(uint64_t pc)
 {
 	uint32_t n = __atomic_load_n(&n_known, __ATOMIC_ACQUIRE);

@@ -269,7 +269,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			if (!guessed && !all_last(walk, at))
 				at = 0;
 			guessed = true;
-			/* Unless the guess is certain to be dropped with the code, other code may be there another time. */
+			/* A guess that is not cached is not dropped when its code goes away, so do not reuse it. */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;
 		}
