@@ -114,7 +114,10 @@ static bool may_take(const struct massif_session *session, const struct massif_s
 	return other != session && session->privileged && !other->privileged;
 }
 
-/* The same for a target. Otherwise a process could hide in a hook test that never ends. */
+/*
+ * As may_take(), for a target. Otherwise a process could hide from a privileged profiler in a hook test that
+ * never ends.
+ */
 static bool may_take_target(const struct massif_session *session, const struct massif_target *target)
 {
 	return target->test ? session->privileged && target->yields : may_take(session, target->session);
@@ -218,7 +221,7 @@ static int begin(struct massif_session *session, struct beginning *b)
 	err = -EPERM;
 	if (!massif_access_attach(session, leader, b->mm))
 		goto err_mm;
-	/* The new image is complete, but its EXEC has not been reported yet. */
+	/* The new program is complete, but its EXEC has not been reported yet. */
 	err = -EAGAIN;
 	if (massif_task_in_exec(leader))
 		goto err_mm;

@@ -25,7 +25,7 @@ struct mm_struct;
  */
 #define MASSIF_FAULT_SLOT_ADOPTED	1UL
 struct massif_fault_slot {
-	unsigned long task;		/* owner, with the ADOPTED bit; 0: free */
+	unsigned long task;		/* owner's task_struct, plus the ADOPTED bit; 0: free */
 	struct mm_struct *mm;		/* NULL: not stored yet */
 	struct massif_rss_span *span;
 	unsigned long __pad;		/* two slots are a cache line */

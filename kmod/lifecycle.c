@@ -252,7 +252,7 @@ static u32 forbidden(struct massif_session *session, const struct linux_binprm *
 }
 
 /*
- * Tracepoint sched_process_exec: runs in the process itself, when the new image is complete and before its
+ * Tracepoint sched_process_exec: runs in the process itself, when the new program is loaded and before its
  * first instruction.
  */
 static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,

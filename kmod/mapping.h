@@ -50,7 +50,7 @@ struct massif_call {
 	unsigned long arg[6];
 	struct massif_change change;
 	u64 target;			/* serial of the target */
-	unsigned long total;		/* pages, at enter */
+	unsigned long total;		/* total_vm at enter, pages */
 };
 
 bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call);

@@ -12,8 +12,8 @@
 /*
  * On kernels where each processor collects changes of the counters of resident pages, the kernel adds the
  * changes that an offline processor had collected to the shared counters. The values noted for that processor
- * (massif_rss_base) must follow before it collects anything again. Otherwise a thread on it, which reads only
- * its own processor's count, would be charged with the difference.
+ * (struct massif_rss_base) must be updated likewise before it collects anything again. Otherwise a thread on
+ * it, which reads only its own processor's count, would be charged with the difference.
  */
 static int state = -1;
 

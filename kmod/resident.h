@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Resident pages of a target: the kernel's counters, and the counts reported to the consumer. */
+/*
+ * Resident pages of a target: the kernel's counters, and the sums reported to the consumer. Drift is a
+ * difference between the two.
+ */
 #ifndef MASSIF_RESIDENT_H
 #define MASSIF_RESIDENT_H
 
@@ -43,9 +46,9 @@ struct massif_resident {
 	 * page tables and reclaim, with interrupts off. ring.lock may be taken inside, no other lock.
 	 */
 	raw_spinlock_t lock;
-	struct massif_rss_base base;	/* counter values at the last look */
+	struct massif_rss_base base;	/* counter values when they were last read */
 	long told[NR_MM_COUNTERS];	/* pages: sums that the records have reported */
-	unsigned int until_drift;	/* spans with a change until the next look for drift */
+	unsigned int until_drift;	/* number of spans with a change until the next check for drift */
 	u64 epoch;			/* value given to massif_resident_epoch when the target was attached */
 
 	struct massif_rss_spans spans;	/* changes that are in progress */

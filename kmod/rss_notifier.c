@@ -108,7 +108,7 @@ struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target)
 {
 	lockdep_assert_held(&massif_table_lock);
-	/* With target_of(). */
+	/* Pairs with target_of(). */
 	smp_store_release(&zap->target, target);
 }
 

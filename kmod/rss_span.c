@@ -173,8 +173,8 @@ static struct massif_rss_span *find(struct massif_target *target)
 }
 
 /*
- * True if a record is due. The consumer expects a GONE record for each unmapped range with resident pages. So
- * GONE is written even if another task's record already contains this task's changes.
+ * True if the span needs a record. The consumer expects a GONE record for each unmapped range with resident
+ * pages. So GONE is written even if another task's record already contains this task's changes.
  */
 static bool worth_telling(const struct massif_rss_span *span, const struct massif_place *place,
 			  const long *change)

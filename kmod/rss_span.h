@@ -25,9 +25,10 @@ struct massif_place {
 /*
  * A span is the interval in which one task does one thing that can change a target's resident set: it handles
  * a page fault, or runs until its return to user mode, or removes a range of pages. The change of a span is
- * the sum of the counter changes that its task makes in the interval. The task's own collected counts
- * (compat/rss.h) are read only when the span begins and when it is cut. So it does not matter when the kernel
- * moves them to the shared counters: a move adds to one what it takes from the other.
+ * the sum of the counter changes that its task makes in the interval. To cut a span means to take the change
+ * so far, and to count from 0 again. The task's own collected counts (compat/rss.h) are read only when the
+ * span begins and when it is cut. So it does not matter when the kernel moves them to the shared counters: a
+ * move adds to one what it takes from the other.
  *
  * Only the task itself accesses its span, except for the list links. There are three kinds:
  *
@@ -39,11 +40,11 @@ struct massif_place {
  */
 struct massif_rss_span {
 	struct task_struct *task;	/* owner; not set in the span of a fault */
-	bool own;			/* the task runs in the target's address space, so collected counts */
-	bool lasts;			/* the span does not end with the removal of the range */
-	bool robbed;			/* another task's span was charged with a change of this task */
+	bool own;			/* the task runs in the target's address space; collected is valid */
+	bool lasts;			/* the span continues after the removal of a range */
+	bool robbed;			/* a change by this task was charged to another task's span */
 	unsigned int depth;		/* nesting depth of range removals */
-	struct massif_place place;	/* of changes outside range removals */
+	struct massif_place place;	/* place of changes that are not range removals */
 	long change[NR_MM_COUNTERS];	/* pages: change of the shared counters since the last cut */
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
 
@@ -72,11 +73,11 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans);
 bool massif_rss_spans_idle(struct massif_target *target);
 void massif_rss_spans_exit(void);
 
-/* For hooks, when current faults in its own address space. */
+/* Called in the fault hook, when current has a page fault in its own address space. */
 bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr);
 bool massif_rss_span_leave(struct massif_rss_span *span);
 
-/* For hooks, in an RCU read-side section (massif_rss_span_changed() enters its own). */
+/* Called in hooks, in an RCU read-side section (massif_rss_span_changed() enters one itself). */
 void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place);
 void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end);
 void massif_rss_span_end(struct massif_target *target, unsigned long start, unsigned long end);

@@ -180,7 +180,7 @@ struct massif_session *massif_session_get(struct massif_session *session)
 
 /**
  * massif_session_put() - drop a reference; the last one frees the session.
- * Context: may sleep only if it drops the last reference. Hooks therefore never drop the last one.
+ * Context: may sleep if it drops the last reference, so hooks must not drop the last one.
  */
 void massif_session_put(struct massif_session *session)
 {

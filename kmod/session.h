@@ -61,7 +61,7 @@ struct massif_session {
 	atomic64_t captures_limited;
 	atomic64_t captures_truncated;
 	atomic_t last_capture;
-	atomic_t pending;		/* struct massif_return_work that are queued */
+	atomic_t pending;		/* number of queued struct massif_return_work */
 
 	wait_queue_head_t wait;
 	struct irq_work wake;		/* wakes the consumer: hooks must not take the scheduler's locks */

@@ -41,7 +41,7 @@ struct massif_target {
 	u64 serial;			/* unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
-	u32 origin;			/* reason of the first resync, whoever writes it; 0: the thread's own */
+	u32 origin;			/* reason reported by the first resync; 0: the one that its writer gives */
 	bool alive;			/* in the table; changed under massif_table_lock */
 
 	/*

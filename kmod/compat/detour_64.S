@@ -152,9 +152,9 @@ MASSIF_EACH_ENTRY(OWN_ENTRY)
 #endif
 
 /*
- * The entry for the fault handler, which is the only function of its kind; its first argument is a mapping.
- * If the address space may be a target (massif_resident_unlikely), it continues in massif_detour_fault. Every
- * fault of the system comes here, so the address is not compared as above: four instructions instead of
+ * The entry for the fault handler; its first argument is a mapping. If the mapping's address space may be a
+ * target (massif_resident_unlikely), it continues in massif_detour_fault. Every fault of the system comes
+ * here, and only one function does, so its address is not compared as above: four instructions instead of
  * thirteen. This entry has no mark for indirect branches either.
  */
 SYM_START(massif_detour_entry_fault, SYM_L_GLOBAL, .balign 16)

@@ -18,11 +18,12 @@
  * The kernel counts on two levels: shared counters of the address space, and collected changes that have not
  * been added to them yet. Before 6.2 each thread collects up to 64 pages, and more with the pages of a file
  * around a fault. Since 6.2 each processor collects up to 32 pages, or two for each processor. The resident
- * set is the sum of both levels. Before 6.2 the tracepoint rss_stat reports each change of the shared
- * counters, since 6.2 each change.
+ * set is the sum of both levels. Before 6.2 the tracepoint rss_stat reports only changes of the shared
+ * counters, since 6.2 all changes.
  *
- * A base contains the counter values at the last look, so that the next look gives the change and whose it
- * is. It is all zero before massif_rss_base_alloc().
+ * A base has the counter values that were last read. To note a change means to store the present value in the
+ * base, and to take the difference as the change of current or of a processor. A base is all zero before
+ * massif_rss_base_alloc().
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
@@ -149,7 +150,7 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 	return percpu_counter_sum(&mm->rss_stat[member]);
 }
 
-/* Notes and returns the change on one processor since the last look. Returns each change once. */
+/* Notes and returns the change collected by one processor, in pages. Each change is returned once. */
 static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_struct *mm, int member,
 				       int cpu)
 {
