@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl attach: profiles of processes that run already, and words for those that cannot have one.
+// massif-ctl attach: profiles of running processes, and messages for processes that cannot be profiled.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -62,14 +62,14 @@ static void before_target(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Starts the program that a test attaches to. */
+/* Starts the program to attach to. */
 #define START(...) do {									\
 	self->target = ctl_start(before_target, (const char *const[]){ __VA_ARGS__, NULL });	\
 	snprintf(self->pid, sizeof(self->pid), "%d", (int)self->target);		\
 	usleep(300000);									\
 } while (0)
 
-/* Its standard error becomes the file a.err. */
+/* Redirects standard error to the file a.err. */
 static void before_ctl(void)
 {
 	int fd = open("a.err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -119,7 +119,7 @@ static char *read_profile(struct __test_metadata *_metadata, pid_t pid)
 	return text;
 }
 
-/* What was mapped is told in words, what is mapped now has its stack, and it grows. */
+/* Memory mapped before is shown as a text, memory mapped now with its stack; the profile grows. */
 TEST_F_TIMEOUT(attach, for_a_while, SECONDS)
 {
 	char *text;
@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(attach, for_a_while, SECONDS)
 	free(text);
 }
 
-/* Both spellings, and the options before the process. */
+/* Both spellings of --duration, and options before the pid. */
 TEST_F_TIMEOUT(attach, options_in_any_place, SECONDS)
 {
 	char *text;
@@ -194,8 +194,8 @@ TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
 }
 
 /*
- * One that only grows has no peak by the rules, and a tree by chance only; who watches it grow wants to
- * know what it has grown by.
+ * A program that only grows has no peak by the rules, and a tree only by chance; but the user wants to know
+ * what made it grow.
  */
 TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 {
@@ -217,7 +217,7 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	}
 	last = ctl_last(text, "snapshot=");
 	EXPECT_EQ(most, last_of(text, "mem_heap_B="));
-	/* Of the last snapshot and of no other one. */
+	/* The last snapshot is the peak, and no other one. */
 	EXPECT_EQ(strstr(text, "heap_tree=peak\n"), strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, ": _PyEval_EvalFrameDefault "));
@@ -225,13 +225,13 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	free(text);
 }
 
-/* To its end: the file is that of a whole life from there on. */
+/* Until the process ends: the file covers the rest of its life. */
 TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 {
 	char mappings[16];
 	int status;
 
-	/* Long enough to be attached to. */
+	/* Long enough to attach to it. */
 	snprintf(mappings, sizeof(mappings), "%u", 300 * patience());
 	START(ctl_target("ctl_mappings"), mappings);
 	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid);
@@ -243,12 +243,12 @@ TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 	EXPECT_EQ(1, ctl_find_files("massif.out", self->name));
 }
 
-/* The same command, in the file's first lines, for programs of every kind. */
+/* The same for programs of all kinds. */
 static const struct {
 	const char *name;
 	const char *argv[6];
-	unsigned long grows;	/* bytes, at least, while it is attached to */
-	const char *stack;	/* in a tree; NULL: it has no names to offer */
+	unsigned long grows;	/* minimum growth in bytes while attached */
+	const char *stack;	/* expected in a tree; NULL: it has no names */
 } programs[] = {
 	{ "python3", { "python3", "-c", "import time\nl = []\nwhile True:\n"
 		       " l.append(bytearray(1 << 20))\n time.sleep(0.02)\n" }, 4 << 20, "python3" },
@@ -267,7 +267,7 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 
 	self->target = ctl_start(before_target, programs[i].argv);
 	usleep(1500000);
-	/* The shell's child is the program. */
+	/* The program is a child of the shell. */
 	if (!strcmp(programs[i].name, "Go")) {
 		out = popen("pidof fzf", "r");
 		ASSERT_NE(NULL, fgets(line, sizeof(line), out));
@@ -278,7 +278,7 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 	}
 }
 
-/* When both stand still, the model's mappings are those of /proc. */
+/* Returns whether the model's mappings equal those of /proc; both must be at rest. */
 static bool equals_proc(const char *pid)
 {
 	struct kmod_intervals model, truth;
@@ -294,7 +294,7 @@ static bool equals_proc(const char *pid)
 	return same;
 }
 
-/* Of what is mapped. */
+/* Returns the number of bytes mapped. */
 static unsigned long bytes_of(const char *pid)
 {
 	unsigned long pages = 0;
@@ -311,7 +311,7 @@ static unsigned long bytes_of(const char *pid)
 	return pages * 4096;
 }
 
-/* For a second, and then until it has grown, however slow the machine is. */
+/* Waits a second, and then until the process has grown, however slow the machine is. */
 static void let_grow(const char *pid, unsigned long bytes)
 {
 	unsigned long from = bytes_of(pid);
@@ -349,7 +349,7 @@ TEST_F_TIMEOUT(attach, programs_of_every_kind, 280)
 			"massif-ctl", "attach", self->pid, "--detailed-freq=1", NULL });
 		EXPECT_TRUE(wait_for_words("attached to process "));
 		let_grow(self->pid, programs[i].grows);
-		/* Stopped; a second for what is on its way. */
+		/* Stop the process, and wait a second for pending records. */
 		kill(pid, SIGSTOP);
 		sleep(1);
 		kill(ctl, SIGINT);
@@ -379,7 +379,7 @@ TEST_F_TIMEOUT(attach, programs_of_every_kind, 280)
 	}
 }
 
-/* One line for each that cannot be, and what would help. */
+/* One message for each process that cannot be profiled, with advice. */
 TEST_F_TIMEOUT(attach, refusals, SECONDS)
 {
 	pid_t first;
@@ -418,7 +418,10 @@ static void before_traced(void)
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 }
 
-/* Lets a traced process run to the end of its next system call of that number; false if it ends before. */
+/*
+ * Continues a traced process up to the end of its next system call with that number; returns false if it ends
+ * before.
+ */
 static bool run_to_the_end_of(pid_t pid, unsigned long number)
 {
 	bool inside = false;
@@ -438,7 +441,7 @@ static bool run_to_the_end_of(pid_t pid, unsigned long number)
 	}
 }
 
-/* A process that has that number and does nothing; -1 if the number is not to be had. */
+/* Starts an idle process with the pid @wanted; returns -1 if that pid is not available. */
 static pid_t start_as(pid_t wanted)
 {
 	for (int i = 0; i < 50; i++) {
@@ -461,7 +464,7 @@ static pid_t start_as(pid_t wanted)
 	return -1;
 }
 
-/* Between the look at a process and the attaching, its number becomes that of another one: this is not profiled. */
+/* Between opening the pidfd and attaching, the pid is reused: the new process must not be profiled. */
 TEST_F_TIMEOUT(attach, a_number_that_is_used_again, SECONDS)
 {
 	pid_t ctl, again;
@@ -508,7 +511,7 @@ static void become_other(void)
 	become(OTHER);
 }
 
-/* A user's own process may be looked at; another's not, and the words say what would help. */
+/* A user may attach to own processes, but not to those of others; then the message says what would help. */
 TEST_F_TIMEOUT(attach, different_users, SECONDS)
 {
 	const char *own[] = { "massif-ctl", "attach", self->pid, "--duration=0.5", NULL };
@@ -532,18 +535,18 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.err, "CAP_SYS_PTRACE"));
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 	ctl_result_free(&self->result);
-	/* Root may look at anybody's. */
+	/* Root may attach to all processes. */
 	ctl_run(&self->result, NULL, NULL, own);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	chmod("/dev/massif", st.st_mode & 0777);
 	EXPECT_TRUE(runs(self->target));
 }
 
-/* A look at what grows, from another terminal; all that is stored then is in the file at the end. */
-/* As massif-ctl has it if it is not told. */
+/* A snapshot command while attached; everything stored at that time is in the final file. */
+/* massif-ctl's default. */
 #define MAX_SNAPSHOTS 100
 
-/* Is every snapshot of the first file but its last one in the second, too? By their times. */
+/* Returns whether every snapshot of the first file, except its last one, is also in the second, by its time. */
 static bool times_are_among(const char *first, const char *second)
 {
 	const char *at = strstr(first, "\ntime="), *next;
@@ -611,8 +614,8 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	final = read_profile(_metadata, self->target);
 	ASSERT_NE(NULL, text);
 	/*
-	 * The file has them and one of the end, which is no new peak here; if that is the one which makes
-	 * the table full, then it has half of them.
+	 * The final file has the same snapshots and one at the end, which is no new peak here. If that one
+	 * fills the table, half of them are culled.
 	 */
 	if (last_of(text, "snapshot=") + 2 < MAX_SNAPSHOTS) {
 		EXPECT_EQ(0, strncmp(final, text, strlen(text)));
@@ -623,7 +626,7 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	free(final);
 }
 
-/* What is resident and what is not, in one snapshot. */
+/* Resident and non-resident pages in one snapshot. */
 TEST_F_TIMEOUT(attach, snapshot_of_both, SECONDS)
 {
 	char *text;
@@ -654,7 +657,7 @@ TEST_F_TIMEOUT(attach, snapshot_of_both, SECONDS)
 	waitpid(ctl, NULL, 0);
 }
 
-/* What it forks has files of its own; what it executes, with --trace-children. */
+/* Forked children have files of their own; programs they execute have, too, with --trace-children. */
 TEST_F_TIMEOUT(attach, with_children, SECONDS)
 {
 	ASSERT_EQ(0, mkfifo("a.fifo", 0600));
@@ -673,7 +676,7 @@ TEST_F_TIMEOUT(attach, with_children, SECONDS)
 		close(fd);
 		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
 		EXPECT_EQ(0, status);
-		/* (:), and with it true and sleep. */
+		/* (:); with --trace-children also true and sleep. */
 		EXPECT_EQ(traced ? 3 : 1, ctl_find_files("massif.out", NULL));
 		if (traced) {
 			char *text = read_profile(_metadata, self->target);

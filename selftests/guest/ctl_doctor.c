@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl doctor with the module: all is well for root, and what is missing for others.
+// massif-ctl doctor with the module: for root everything works, and for others it says what is missing.
 
 #include <grp.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define USER	1000
 
-#define SECONDS 250 /* a debugging kernel is slow */
+#define SECONDS 250 /* a debug kernel is slow */
 
 static struct ctl_result result;
 
@@ -49,7 +49,7 @@ TEST_F_TIMEOUT(doctor, all_is_well, SECONDS)
 	EXPECT_SAYS("hooks are armed, and tried\n");
 	EXPECT_SAYS("-> mmap_region: ");
 	EXPECT_SAYS(", fired when tried\n");
-	/* Where the kernel describes its types. */
+	/* If the kernel describes its types (BTF). */
 	if (!access("/sys/kernel/btf/vmlinux", R_OK)) {
 		EXPECT_SAYS("-> sched_process_exec: tracepoint, arguments as expected\n");
 	} else {

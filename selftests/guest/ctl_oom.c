@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The OOM killer ends the program: the file says what held the memory just then.
+// The OOM killer ends the program: the file shows what held the memory at that time.
 
 #include <errno.h>
 #include <signal.h>
@@ -61,7 +61,7 @@ FIXTURE_TEARDOWN(oom)
 	free(self->text);
 }
 
-/* Runs it to its end. Returns the text of the file's last snapshot. */
+/* Runs the program to its end. Returns the text of the file's last snapshot. */
 static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *self, const char *option)
 {
 	char *events;
@@ -81,7 +81,7 @@ static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *sel
 	return ctl_last(self->text, "snapshot=");
 }
 
-/* The bytes of the first line of @tree that has @words. */
+/* Returns the bytes of the first line of @tree that contains @words. */
 static unsigned long bytes_at(const char *tree, const char *words)
 {
 	const char *at = strstr(tree, words);
@@ -96,7 +96,7 @@ static void expect_leak(struct __test_metadata *_metadata, const char *last)
 {
 	unsigned long heap = ctl_number(last, "mem_heap_B=");
 
-	/* The shim's own memory is in the group, too. */
+	/* The shim's own memory is in the group as well. */
 	EXPECT_LT(LIMIT / 100 * 80, heap);
 	EXPECT_LT(heap / 100 * 90, bytes_at(last, ": leak (ctl_oom.c:")) {
 		TH_LOG("%lu bytes:\n%s", heap, last);
@@ -120,7 +120,7 @@ TEST_F_TIMEOUT(oom, of_pages, SECONDS)
 	expect_leak(_metadata, last);
 }
 
-/* Of which some go to the disk and back meanwhile: it need not be the peak. */
+/* Some of the pages are written to disk and read back meanwhile, so the end need not be the peak. */
 TEST_F_TIMEOUT(oom, of_resident_pages, SECONDS)
 {
 	const char *last = run(_metadata, self, "--pages=resident");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl --pages-as-heap: a file for each process, and words for those that have none.
+// massif-ctl --pages-as-heap: a file for each process, or a message why there is none.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -49,7 +49,7 @@ static void expect_file(struct __test_metadata *_metadata, const char *name)
 	EXPECT_TRUE(ctl_is_massif_file(text));
 	EXPECT_EQ(NULL, strstr(text, "snapshot=0\n#-----------\ntime=0\nmem_heap_B=0\n"));
 	EXPECT_EQ(0, stat(name, &st));
-	/* Made from what was on the program's stacks. */
+	/* Private, since it is made from the program's stacks. */
 	EXPECT_EQ(0600, st.st_mode & 0777);
 	free(text);
 }
@@ -75,7 +75,7 @@ TEST_F_TIMEOUT(pages, one_process, SECONDS)
 	free(text);
 }
 
-/* Who waits for a processor makes the program pay: massif-ctl comes first, and nobody inherits that. */
+/* massif-ctl has a higher priority, because the program pays for its delays; no child inherits that. */
 TEST_F_TIMEOUT(pages, comes_first, SECONDS)
 {
 	int nice = getpriority(PRIO_PROCESS, 0);
@@ -100,7 +100,7 @@ TEST_F_TIMEOUT(pages, killed, SECONDS)
 	EXPECT_EQ(SIGKILL, WTERMSIG(self->result.status));
 	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
 	expect_file(_metadata, self->name);
-	/* By the rules of snapshots the last would have none. */
+	/* By the rules for snapshots the last one would have no tree. */
 	text = ctl_read_file(self->name);
 	ASSERT_NE(NULL, text);
 	last = ctl_last(text, "snapshot=");
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(pages, killed, SECONDS)
 	free(text);
 }
 
-/* No preloading here: it does not matter how the program was linked. */
+/* A static program works, because nothing is preloaded. */
 TEST_F_TIMEOUT(pages, static_program, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", ctl_target("ctl_static"));
@@ -128,7 +128,10 @@ static unsigned int count(const char *text, const char *part)
 	return n;
 }
 
-/* The same lines as in heap mode: as many as the counters say, and pages that came less those gone. */
+/*
+ * The log has the same lines as in heap mode, as many as the counters say, and pages added minus pages removed
+ * are correct.
+ */
 TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 {
 	const char *err;
@@ -137,7 +140,7 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	CTL_RUN(&self->result, "massif-ctl", "-v", "-v", "--stats=yes", "--pages-as-heap",
 		"--time-unit=B", "--max-snapshots=10", "sh", "-c", "(:) ; exit 0");
 	err = self->result.err;
-	/* The forked process has its own, under its own number. */
+	/* The forked process has its own lines, with its pid. */
 	EXPECT_EQ(2, count(err, "Massif: heap allocs:"));
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-v", "-v", "--stats=yes", "--pages-as-heap",
@@ -157,13 +160,13 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	last = text;
 	for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 		last = at;
-	/* The last event may have been a region, of which the file shows the first page's going. */
+	/* The last event may have been a range, of which the file shows only the first page as removed. */
 	EXPECT_GE(ctl_number(last, "mem_heap_B="),
 		  4096 * (ctl_number(err, "heap allocs:") - ctl_number(err, "heap frees:")));
 	free(text);
 }
 
-/* A file for each process that was forked and did not execute anything else. */
+/* A file for each process that was forked and did not execute another program. */
 TEST_F_TIMEOUT(pages, forks, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",
@@ -174,7 +177,7 @@ TEST_F_TIMEOUT(pages, forks, SECONDS)
 	expect_file(_metadata, self->name);
 }
 
-/* Without %p the program has the name, and the others have theirs behind it. */
+/* Without %p the program's file has the given name, and the others have their pid appended. */
 TEST_F_TIMEOUT(pages, one_name_for_all, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap",
@@ -195,7 +198,7 @@ TEST_F_TIMEOUT(pages, replaced, SECONDS)
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 }
 
-/* Reads the file of the only process whose command is @cmd; 0 if there is not exactly one. */
+/* Returns whether exactly one process has the command @cmd; reads its file. */
 static bool has_profile_of(const char *cmd)
 {
 	char pattern[128], command[256];
@@ -205,7 +208,7 @@ static bool has_profile_of(const char *cmd)
 	return system(command) == 0;
 }
 
-/* A file for each program, in its own words; and the same number begins anew. */
+/* A file for each program, with its own command; an exec begins a new profile under the same pid. */
 TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-v", "--trace-children=yes", "--pages-as-heap", "sh",
@@ -221,11 +224,11 @@ TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 	EXPECT_TRUE(has_profile_of("/bin/echo a b  c"));
 	EXPECT_TRUE(has_profile_of("ls /dev/null"));
 	EXPECT_TRUE(has_profile_of("/bin/true"));
-	/* Forked from the shell: its own words. */
+	/* Forked from the shell, with the shell's command. */
 	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
 }
 
-/* What is left out takes what it starts along; the first match of either kind does. */
+/* What a skipped program starts is skipped, too; one matching pattern of either kind is sufficient. */
 TEST_F_TIMEOUT(pages, children_skipped, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "--trace-children=yes", "--pages-as-heap",
@@ -251,7 +254,7 @@ static bool is_gone_soon(pid_t pid)
 	return kill(pid, 0) != 0;
 }
 
-/* The forked shell waits for the pipe, and outlives the program. */
+/* The forked shell waits for the pipe and outlives the program. */
 TEST_F_TIMEOUT(pages, left_behind, SECONDS)
 {
 	pid_t background;
@@ -291,7 +294,7 @@ TEST_F_TIMEOUT(pages, left_behind, SECONDS)
 	}
 }
 
-/* The same in the foreground: nothing of the shell's end is lost, and the status is the program's. */
+/* The same in the foreground: the shell's profile is complete, and the status is the program's. */
 TEST_F_TIMEOUT(pages, waited_for, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "--wait=yes", "sh", "-c",
@@ -328,7 +331,7 @@ TEST_F_TIMEOUT(pages, set_uid, SECONDS)
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 }
 
-/* One line, the reason, and the program is not started. */
+/* A single line with the reason, and the program is not started. */
 TEST_F_TIMEOUT(pages, no_permission, SECONDS)
 {
 	const char *argv[] = { "massif-ctl", "--pages-as-heap", "echo", "started", NULL };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// However a process ends, in pages mode: the peak is what it had mapped at its end, if that was the most.
+// However a process ends in pages mode: what was mapped at its end is the peak if that was the maximum.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ FIXTURE_TEARDOWN(ends)
 
 FIXTURE_VARIANT(ends) {
 	const char *how;
-	int code; /* as ctl_exit_code() */
-	bool has_more_before; /* the C library maps twice an arena for the thread, and half of it goes */
+	int code; /* as returned by ctl_exit_code() */
+	bool has_more_before; /* for a thread, the C library maps twice the size of an arena and unmaps half of it */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }
@@ -50,7 +50,7 @@ ROW(child_exit_now, "child:_exit", 0);
 ROW(child_abort, "child:abort", 0);
 ROW(child_sigkill, "child:sigkill", 0);
 
-/* The file of all there are whose peak is the largest; to be freed. */
+/* Returns the file with the largest peak; to be freed. */
 static char *largest(void)
 {
 	char name[256], *found = NULL;
@@ -69,7 +69,7 @@ static char *largest(void)
 	return found;
 }
 
-/* Each of the blocks is a mapping: the C library takes them from the kernel one by one. */
+/* Each block is a mapping: the C library gets each from the kernel separately. */
 TEST_F_TIMEOUT(ends, as_the_peak, SECONDS)
 {
 	static const char *const units[] = { "--time-unit=B", "--time-unit=ms" };
@@ -97,7 +97,7 @@ TEST_F_TIMEOUT(ends, as_the_peak, SECONDS)
 	}
 }
 
-/* With --end-snapshot=yes each file ends with a tree: here those of a shell, and of what it forks. */
+/* With --end-snapshot=yes each file ends with a tree: those of a shell and of its forked children. */
 TEST(with_a_tree)
 {
 	struct ctl_result result;

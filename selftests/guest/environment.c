@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The guest is what the other tests take it for: our module's kernel, and places to write to
+// The guest is as the other tests expect: the right kernel for the module, and writable places.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 #include "kselftest_harness.h"
 
-// Writes and reads back a file in @dir; 0 or -errno.
+// Writes a file in @dir and reads it back. Returns 0 or -errno.
 static int try_file(const char *dir)
 {
 	static const char text[] = "written in the guest\n";
@@ -37,8 +37,8 @@ static int try_file(const char *dir)
 	return ret;
 }
 
-// Whether @dir is a mount point of a file system of @type. statfs() would not tell: 9p passes on
-// what the host's file system says.
+// Returns whether @dir is a mount point of a file system of @type. statfs() is not sufficient, because 9p
+// passes on the type of the host's file system.
 static int is_mount(const char *dir, const char *type)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
@@ -109,7 +109,7 @@ TEST(the_private_directory_is_the_tests_own)
 	EXPECT_EQ(0, try_file(tmp));
 }
 
-// A file below the read-only root can be written to, which is the overlay's work.
+// Below the read-only root, files can be written thanks to the overlay.
 TEST(the_root_is_writable)
 {
 	EXPECT_EQ(0, try_file("/"));

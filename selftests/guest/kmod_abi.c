@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What /dev/massif refuses, and what it promises: ioctls, mappings, poll, who may.
+// The interface of /dev/massif: ioctls, mappings, poll and permissions, with valid and invalid use.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include "selftests/lib/kmod_model.h"
 #include "selftests/lib/kmod_session.h"
 
-#define SYSLOG_ACTION_READ_ALL 3 /* of <linux/syslog.h>, which users do not have */
+#define SYSLOG_ACTION_READ_ALL 3 /* from <linux/syslog.h>, which is not exported to users */
 #define SYSLOG_ACTION_SIZE_BUFFER 10
 #define RING	(256 << 10)
 #define STACK	(16 << 10)
@@ -81,7 +81,7 @@ TEST_F(closed, unknown_ioctl_is_refused)
 	EXPECT_EQ(EFAULT, errno);
 }
 
-/* Every ioctl, and where in its argument a non-zero word is an error, before and after setup. */
+/* Every ioctl, and the offsets in its argument where a non-zero word is an error, before and after setup. */
 static const struct {
 	unsigned long cmd;
 	size_t size;
@@ -131,7 +131,7 @@ TEST_F(closed, every_size_flag_and_pad_is_checked)
 	}
 }
 
-/* An argument that is not there, or only in part, that is the kernel's, or that must not be written to. */
+/* Arguments that are unmapped, partly unmapped, kernel addresses, or read-only. */
 TEST_F(closed, every_pointer_is_checked)
 {
 	struct massif_setup setup = good_setup();
@@ -218,7 +218,7 @@ TEST_F(closed, setup_checks_everything)
 			TH_LOG("row %zu", i);
 		}
 	}
-	/* None of them has spoilt it. */
+	/* None of these calls prevents a valid SETUP. */
 	setup = good_setup();
 	EXPECT_EQ(0, ioctl(self->fd, MASSIF_IOC_SETUP, &setup));
 	EXPECT_EQ(0, setup.dead_hook[0]);
@@ -264,7 +264,7 @@ TEST_F(opened, every_hook_has_a_name)
 	}
 	EXPECT_EQ(ENOENT, errno);
 	EXPECT_EQ(3, events);
-	/* Nobody has tried them. */
+	/* The hooks have not been tested yet. */
 	EXPECT_EQ(0, fired);
 	EXPECT_LE(10, count);
 	info.index = UINT32_MAX;
@@ -283,7 +283,7 @@ TEST_F(opened, control_page_describes_the_ring)
 TEST_F(opened, only_the_consumer_page_can_be_written)
 {
 	static const struct {
-		long pages;	/* 0: all of the data area and one more */
+		long pages;	/* 0: the whole data area and one page more */
 		long at;
 		int prot;
 		int flags;
@@ -351,7 +351,7 @@ TEST_F(opened, fork_does_not_inherit_the_ring)
 	EXPECT_EQ(ENOMEM, exit_status(pid));
 }
 
-/* A mapping of the ring may move and shrink, but it shows no more than was mapped, nor in another way. */
+/* A mapping of the ring may be moved and shrunk, but never shows more, or with other permissions. */
 TEST_F(opened, mremap_gives_no_more_of_it)
 {
 	size_t page = self->page;
@@ -361,7 +361,7 @@ TEST_F(opened, mremap_gives_no_more_of_it)
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(MAP_FAILED, mremap(data, RING, 10 * RING, MREMAP_MAYMOVE));
 	EXPECT_EQ(EFAULT, errno);
-	/* A length of 0 asks for a second mapping of the same pages. */
+	/* A length of 0 requests a second mapping of the same pages. */
 	EXPECT_EQ(MAP_FAILED, mremap(data, 0, page, MREMAP_MAYMOVE));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(MAP_FAILED, mremap(data, 0, RING + page, MREMAP_MAYMOVE));
@@ -406,7 +406,7 @@ TEST_F(opened, a_tail_that_lies_only_hurts_the_liar)
 		self->session.consumer->tail = lies[i];
 		EXPECT_EQ(0, exit_status(kmod_session_call(&self->session, map_some, &count)));
 		ASSERT_EQ(0, kmod_session_status(&self->session, &after));
-		/* As if the ring were full. */
+		/* The ring is treated as full. */
 		EXPECT_EQ(before.records, after.records);
 		EXPECT_LT(before.lost + count, after.lost);
 		self->session.consumer->tail = self->session.control->head;
@@ -437,7 +437,7 @@ TEST_F(opened, a_process_is_in_one_session_at_most)
 
 	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &second.fd)));
-	/* The session's own descriptor is closed in the child; a copy is not. */
+	/* The session's own descriptor is closed in the child, so use a copy. */
 	same = dup(self->session.fd);
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &same)));
 	close(same);
@@ -493,7 +493,7 @@ static int wait_for_byte(void *arg)
 	return read(fds[0], &byte, 1);
 }
 
-/* Maps and unmaps until its standard input, a pipe, ends. */
+/* Maps and unmaps until end of file on its standard input, a pipe. */
 static int map_until_the_end(void *arg)
 {
 	int one = 1;
@@ -505,7 +505,7 @@ static int map_until_the_end(void *arg)
 	return 0;
 }
 
-/* The session goes on while something of it is mapped, and ends with the last mapping. */
+/* The session continues while a part of it is mapped, and ends with the last mapping. */
 TEST_F(opened, a_mapping_outlives_close)
 {
 	struct massif_attach attach = { .size = sizeof(attach) };
@@ -545,12 +545,12 @@ TEST_F(opened, a_mapping_outlives_close)
 	close(ends[1]);
 	EXPECT_EQ(0, exit_status(child));
 	kmod_session_close(&other);
-	/* For the teardown. */
+	/* To be closed by the teardown. */
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
 }
 
 #ifdef __x86_64__
-/* ioctl() as a program of 32 bits calls it: its number there, and pointers below 4 GiB. */
+/* An ioctl() as made by a 32-bit program: its system call number, and pointers below 4 GiB. */
 static long ioctl_of_32_bits(int fd, unsigned int cmd, void *arg)
 {
 	long result;
@@ -562,7 +562,7 @@ static long ioctl_of_32_bits(int fd, unsigned int cmd, void *arg)
 	return (int)result;
 }
 
-/* The structs are the same, so are the checks, and a pointer is one of 32 bits. */
+/* The structs and checks are the same; pointers have 32 bits. */
 TEST(callers_of_32_bits)
 {
 	struct massif_setup *setup;
@@ -630,7 +630,7 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	ASSERT_EQ(0, pipe(fds));
 	pid = kmod_session_call(session, wait_for_byte, fds);
 	close(fds[0]);
-	/* ENROL is a record: any will do. It must wake us up, not the timeout. */
+	/* Any record, such as ENROL, must wake the poller before the timeout. */
 	EXPECT_EQ(POLLIN, poll_now(session->fd, 20000));
 
 	usleep(300 * 1000);
@@ -639,7 +639,7 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	kmod_session_release(session);
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
-	/* A few mappings are not worth it now; the end is. */
+	/* A few mappings do not reach the watermark; the end wakes the poller anyway. */
 	session->consumer->watermark = RING / 2;
 	ASSERT_EQ(1, write(fds[1], "x", 1));
 	EXPECT_EQ(0, poll_now(session->fd, 500));
@@ -689,16 +689,13 @@ TEST_F(opened, status_counts)
 	EXPECT_EQ(0, status.pending);
 }
 
-/* The session of a plain user, in a child: 0, or the number of the step that went wrong. */
+/* A session of an unprivileged user, in a child. Returns 0, or the number of the step that failed. */
 static int as_user(void)
 {
 	struct massif_setup setup = good_setup();
 	int fd;
 
-	/*
-	 * The node's mode is what lets a user open it; here, the fd is opened with the user's
-	 * rights.
-	 */
+	/* Whether a user can open the node is decided by its mode; here it is opened with the user's permissions. */
 	if (kmod_session_allow() || chown(MASSIF_DEVICE, 0, USER) || setresgid(USER, USER, 0) || setresuid(USER, USER, 0))
 		return 1;
 	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
@@ -706,10 +703,10 @@ static int as_user(void)
 		return 2;
 	if (ioctl(fd, MASSIF_IOC_SETUP, &setup))
 		return 3;
-	/* Root is not theirs to look at... */
+	/* Root's processes may not be profiled... */
 	if (setresuid(0, 0, 0) || enrol(fd) != EPERM)
 		return 4;
-	/* ...nor a process that does not want to be. */
+	/* ...nor a process that is not dumpable. */
 	if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 0) || enrol(fd) != EPERM)
 		return 5;
 	if (prctl(PR_SET_DUMPABLE, 1) || enrol(fd))
@@ -727,7 +724,7 @@ TEST(a_user_may_enrol_only_itself)
 	EXPECT_EQ(0, chown(MASSIF_DEVICE, 0, 0));
 }
 
-/* How many lines of the kernel's log are the module's. */
+/* Returns the number of lines in the kernel log that come from the module. */
 static unsigned int lines_of_the_module(void)
 {
 	int size = klogctl(SYSLOG_ACTION_SIZE_BUFFER, NULL, 0), got;
@@ -744,7 +741,7 @@ static unsigned int lines_of_the_module(void)
 	return n;
 }
 
-/* Calls that fail in every way there is, and with limits that are too small for anything. */
+/* Makes calls fail in every possible way, also because of very low limits. */
 static int fail_often(void)
 {
 	static const int resources[] = { RLIMIT_AS, RLIMIT_STACK, RLIMIT_MEMLOCK, RLIMIT_DATA };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who may be looked at is asked for as long as a session lasts: by enrolment, by changes of rights, by numbers.
+// Permission to profile a process is checked for the whole session: at enrolment, when credentials change, and
+// when pids are used.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -28,13 +29,13 @@
 #define USER	1000
 #define PAGE	4096ul
 
-/* Of no other mapping's length. */
+/* Lengths that no other mapping has. */
 #define BEFORE	(101 * PAGE)
 #define AFTER	(102 * PAGE)
 #define BACK	(103 * PAGE)
 #define CHILDS	(104 * PAGE)
 
-/* User namespaces that a user may have in attach_without_room_keeps_nothing. */
+/* Number of user namespaces allowed in attach_without_room_keeps_nothing. */
 #define NAMESPACES	10
 #define NAMESPACES_TEXT	"10"
 
@@ -76,7 +77,7 @@ static int be_user(void)
 	       prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* All capabilities but the one that looks into everything. */
+/* Drops the capability that permits access to all processes, and keeps all others. */
 static int be_root_without_ptrace(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -119,7 +120,7 @@ static int change_nothing(void)
 	return prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* What a member does, and whether it may be looked at afterwards, which ptrace is asked, too. */
+/* A change by a member, and whether it may be profiled afterwards; the result is compared with ptrace's. */
 static const struct change {
 	const char *name;
 	int (*be_opener)(void);
@@ -128,14 +129,14 @@ static const struct change {
 } changes[] = {
 	{ "nothing", be_user, change_nothing, false },
 	{ "not dumpable", be_user, stop_being_dumpable, true },
-	/* Who makes one leaves it to its user, who has all rights over it; not over the program. */
+	/* The creator of a namespace has all rights in it, but not over the program. */
 	{ "a namespace of its own", be_user, enter_namespace, false },
 	{ "a namespace of its own, not dumpable", be_user, enter_namespace_undumpable, true },
 	{ "another user", be_root_without_ptrace, change_user, true },
 	{ "another saved group", be_root_without_ptrace, change_saved_group, true },
 };
 
-/* In the member: told says how far it is, and asked lets it go on. */
+/* Runs in the member: writes to @told after each step, and reads from @asked before the next. */
 static void change_and_map(const struct change *change, int told, int asked)
 {
 	char byte;
@@ -151,7 +152,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 	wait(NULL);
 	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)
 		_exit(2);
-	/* Too late. */
+	/* Too late to be followed again. */
 	prctl(PR_SET_DUMPABLE, 1);
 	map(BACK);
 	if (write(told, "", 1) != 1)
@@ -160,7 +161,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 		pause();
 }
 
-/* What a consumer saw of the lengths above, and of the end. */
+/* What the consumer saw of the lengths above, and of the end. */
 struct seen {
 	bool before, after, back, childs;
 	unsigned int forks, hidden, exits;
@@ -211,7 +212,7 @@ static bool ptrace_refuses(pid_t pid)
 	return false;
 }
 
-/* In a process that opens the device as whom it shall: 0, or the number of what was wrong. */
+/* Runs in a process that opens the device as the given user. Returns 0, or the number of the check that failed. */
 static int watch(const struct change *change)
 {
 	struct kmod_session session;
@@ -240,7 +241,7 @@ static int watch(const struct change *change)
 		return 23;
 	if (!change->hides)
 		end(pid);
-	/* What is hidden lives, and yet the session is over. */
+	/* A hidden process still runs, but the session is over. */
 	if (kmod_session_drain(&session, 20000, note, &seen))
 		return 24;
 	if (change->hides)
@@ -296,7 +297,7 @@ static int count_mappings(const struct massif_record *rec, void *arg)
 	return note(rec, &told->seen);
 }
 
-/* As watch(), but the member does nothing after its change, and the consumer asks. */
+/* Like watch(), but the member is idle after its change, and the consumer requests a resync. */
 static int ask_again(const struct change *change)
 {
 	struct massif_resync resync = { .size = sizeof(resync), .flags = MASSIF_RESYNC_ALL };
@@ -353,7 +354,7 @@ TEST_F_TIMEOUT(access, a_resync_tells_nothing_of_a_member_that_may_not_be_looked
 	}
 }
 
-/* Who has rights that the opener has not does not become a member, not even by its own call. */
+/* A process with more rights than the opener does not become a member, not even by its own call. */
 static int enrol_with_more_rights(bool namespace, bool capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -364,7 +365,7 @@ static int enrol_with_more_rights(bool namespace, bool capability)
 
 	if (pipe(ends))
 		return 90;
-	/* The opener shares its descriptors, and becomes somebody with less. */
+	/* The opener shares its descriptors and drops its own privileges. */
 	opener = syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (!opener) {
 		struct kmod_session session;
@@ -419,7 +420,7 @@ static int end_reason(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* A process that enrols itself with what it has opened, and hears of the end. */
+/* A process that enrols itself with its own session, and keeps it open. */
 static void enrol_first(int ready, int asked)
 {
 	struct kmod_session session;
@@ -440,7 +441,7 @@ static void enrol_first(int ready, int asked)
 	_exit(kmod_session_next(&session) ? 5 : 0);
 }
 
-/* Else nobody could look at who enrols itself first. */
+/* Otherwise a process could prevent being profiled by enrolling itself first. */
 TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 {
 	struct kmod_session session, second;
@@ -463,7 +464,7 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
 	EXPECT_EQ(0, attach(session.fd, pid));
-	/* Of two who may look at all, the first has it. */
+	/* Of two sessions with sufficient rights, the first keeps the process. */
 	EXPECT_EQ(-EBUSY, attach(second.fd, pid));
 	ASSERT_EQ(1, write(asked[1], "", 1));
 	EXPECT_EQ(0, exit_status(pid));
@@ -476,18 +477,18 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 
 static bool fill(struct kmod_session *session)
 {
-	/* A tail that cannot be right: the ring is full. */
+	/* An invalid tail makes the ring count as full. */
 	session->consumer->tail = 1;
 	return attach(session->fd, getpid()) == -ENOSPC;
 }
 
-/* A process in a namespace of its own, which lasts as long as its credentials do. */
+/* Attaches to a process in its own namespace, which exists as long as its credentials do. */
 static int attach_without_room(void)
 {
 	struct kmod_session session;
 	int tries = 0;
 
-	/* Those before it go some time after their process. */
+	/* Earlier namespaces are released some time after their process. */
 	while (unshare(CLONE_NEWUSER)) {
 		if (errno != ENOSPC || ++tries == 100)
 			return 1;
@@ -497,7 +498,7 @@ static int attach_without_room(void)
 		return 2;
 	if (!fill(&session))
 		return 3;
-	/* It says that there was no room, so nothing is missing. */
+	/* The missing room was reported as an error, so nothing counts as lost. */
 	return session.control->lost ? 4 : 0;
 }
 
@@ -525,7 +526,10 @@ static bool limit_namespaces(const char *limit)
 	return written == length;
 }
 
-/* An ATTACH to itself that finds no room keeps nothing: credentials that it kept would be too many in the end. */
+/*
+ * A process that attaches to itself without room in the ring leaves nothing behind: kept credentials would
+ * exceed a limit at the end.
+ */
 TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 {
 	char before[32] = "";
@@ -542,7 +546,7 @@ TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 	EXPECT_TRUE(limit_namespaces(before));
 }
 
-/* A process that is a test of the hooks, of its own session, and stays one. */
+/* A process that joins the hook test of its own session, and stays in it. */
 static void join_first(int ready, int asked)
 {
 	struct massif_test join = { .size = sizeof(join), .flags = MASSIF_TEST_JOIN };
@@ -555,14 +559,14 @@ static void join_first(int ready, int asked)
 	    read(asked, &byte, 1) != 1)
 		_exit(1);
 	map(AFTER);
-	/* It is followed now. */
+	/* It is being followed. */
 	if (!ioctl(session.fd, MASSIF_IOC_TEST, &join) || errno != EBUSY)
 		_exit(2);
 	kmod_session_close(&session);
 	_exit(0);
 }
 
-/* Else nobody could look at who tries the hooks for ever. */
+/* Otherwise a process could prevent being profiled by testing hooks for ever. */
 TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 {
 	struct kmod_session session, second;
@@ -592,7 +596,7 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 	kmod_session_close(&second);
 }
 
-/* What a user hears of processes that are not there, or not the user's. */
+/* The errors that a user gets for processes that do not exist or belong to others. */
 static int ask_for_others(pid_t none, pid_t zombie)
 {
 	struct kmod_session session;
@@ -601,7 +605,7 @@ static int ask_for_others(pid_t none, pid_t zombie)
 		return 1;
 	if (attach(session.fd, none) != -EPERM || attach(session.fd, 0x7fffffff) != -EPERM)
 		return 2;
-	/* init, and kthreadd. */
+	/* init and kthreadd. */
 	if (attach(session.fd, 1) != -EPERM || attach(session.fd, 2) != -EPERM)
 		return 3;
 	return attach(session.fd, zombie) == -EPERM ? 0 : 4;
@@ -635,7 +639,7 @@ static pid_t fork_as(pid_t wanted)
 	return fork();
 }
 
-/* A number that is given to another process does not make that one a member. */
+/* A process that reuses a member's pid does not become a member. */
 TEST_F_TIMEOUT(access, a_number_that_is_used_again, 60)
 {
 	struct kmod_session session, second;
@@ -670,7 +674,7 @@ TEST_F_TIMEOUT(access, a_number_that_is_used_again, 60)
 	kmod_session_close(&second);
 }
 
-/* Numbers are those of the opener's namespace, where what is outside has none. */
+/* Pids are those of the opener's namespace, in which processes outside have none. */
 static int attach_in_namespace(pid_t outside)
 {
 	struct kmod_session session;
@@ -690,7 +694,7 @@ static int attach_in_namespace(pid_t outside)
 	return err || pid > 10 ? 3 : 0;
 }
 
-/* What a session said of the numbers of processes. */
+/* The pids that a session reported. */
 struct numbers {
 	uint32_t attached, parent, child, ended[2];
 	unsigned int ends;
@@ -714,7 +718,7 @@ static int note_numbers(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* The other way round: what is in a namespace of its own has the opener's numbers, too. */
+/* Conversely, members in their own pid namespace are reported with the opener's pids. */
 TEST_F(access, a_member_in_another_pid_namespace)
 {
 	struct kmod_session session;
@@ -777,12 +781,12 @@ TEST_F(access, numbers_are_those_of_the_openers_namespace)
 	EXPECT_EQ(0, exit_status(pid));
 }
 
-/* What a session said of processes that were attached amid an exec. */
+/* What a session reported of processes attached during an exec. */
 struct race {
 	unsigned int attached;
 	unsigned int refused;
 	unsigned int ends;
-	unsigned int wrong_ends;	/* not for the exec's sake: what it began was followed */
+	unsigned int wrong_ends;	/* ended for another reason than the exec, although it was followed */
 	unsigned int execs;
 };
 
@@ -801,8 +805,8 @@ static int count_ends(const struct massif_record *rec, void *arg)
 #define RACES	200
 
 /*
- * As a plain user: attaches a process that is about to execute a set-uid program, ever later after its
- * fork, and as often as it is refused. 0, or the number of the step that went wrong.
+ * As an unprivileged user, attaches to a process about to execute a set-uid program, at later and later
+ * moments, until refused often enough. Returns 0, or the number of the step that failed.
  */
 static int attach_amid_exec(const char *program)
 {
@@ -826,7 +830,7 @@ static int attach_amid_exec(const char *program)
 				return 2;
 		race.attached += !err;
 		race.refused += !!err;
-		/* If it was attached before the exec, that comes yet. */
+		/* If it was attached before the exec, the records are still to come. */
 		for (tries = 0; !err && race.ends < race.attached && tries < 5000; tries++) {
 			const struct massif_record *rec;
 
@@ -848,7 +852,7 @@ static int attach_amid_exec(const char *program)
 	return 0;
 }
 
-/* A set-uid program; one whose file has a capability. */
+/* A set-uid program, and one with a file capability. */
 TEST_F_TIMEOUT(access, attach_in_a_race_with_an_exec_that_gains_rights, 120)
 {
 	const struct vfs_cap_data capability = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Replaying the ring gives /proc/PID/maps and total_vm, exactly and always, whatever a program does.
+// Replaying the records always gives exactly /proc/PID/maps and total_vm, whatever a program does.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,10 +23,10 @@ FIXTURE_TEARDOWN(accounting)
 
 FIXTURE_VARIANT(accounting)
 {
-	char *words[8];		/* of torture */
-	int saved;		/* ends that the program writes down */
-	uint64_t moments;	/* at least so many */
-	uint64_t totals;	/* at least so many are compared */
+	char *words[8];		/* arguments of torture */
+	int saved;		/* number of exits at which the program saves its maps */
+	uint64_t moments;	/* minimum number of moments */
+	uint64_t totals;	/* minimum number of totals compared */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(accounting, name) { __VA_ARGS__ }
@@ -90,7 +90,7 @@ TEST_F_TIMEOUT(program, bin_true, 60)
 	EXPECT_LE(12, self->run.totals);
 }
 
-/* It counts nothing: seven moments of its own and one of its child, and two ends. */
+/* This program prints no counts: it has seven moments of its own, one of its child, and two exits. */
 TEST_F_TIMEOUT(program, of_32_bits, 120)
 {
 	char *argv[] = { torture_run_program("torture_i386"), NULL };

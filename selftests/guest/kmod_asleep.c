@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls that are asleep in a hooked function when sessions begin and end, and more than can be followed.
+// Calls that sleep in a hooked function when sessions begin and end, and more calls than can be followed.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,11 +19,11 @@
 
 #define RING	(16 << 20)
 #define PAGE	4096ul
-/* More than the kretprobe of one function can follow at once (CALLS of kmod/probe.c), and by how many. */
+/* More than the kretprobe of one function can follow at once (CALLS of kmod/probe.c), and the excess. */
 #define MANY	300
 #define BEYOND	(MANY - 256)
 
-/* Without a session and with one, whose children are killed with the test. */
+/* Starts a process with or without a session; it is killed when the test ends. */
 static pid_t start(struct kmod_session *session, int (*run)(void *), void *arg)
 {
 	pid_t pid;
@@ -36,7 +36,7 @@ static pid_t start(struct kmod_session *session, int (*run)(void *), void *arg)
 	return pid;
 }
 
-/* Maps the device, and so sleeps until it is woken; then stays as it is. */
+/* Maps the device, which blocks until another process provides the memory; then stays idle. */
 static int map_and_stay(void *arg)
 {
 	int *device = arg;
@@ -48,7 +48,7 @@ static int map_and_stay(void *arg)
 		pause();
 }
 
-/* The same, and comes to an end. */
+/* The same, and then ends. */
 static int map_and_end(void *arg)
 {
 	int *device = arg;
@@ -68,7 +68,7 @@ FIXTURE(asleep)
 FIXTURE_VARIANT(asleep)
 {
 	const char *parameters;
-	uint32_t kind;		/* of the hooks on calls */
+	uint32_t kind;		/* type of the hooks on system calls */
 };
 
 FIXTURE_VARIANT_ADD(asleep, in_detours) { "", MASSIF_HOOK_DETOUR };
@@ -106,7 +106,7 @@ FIXTURE_TEARDOWN(asleep)
 	EXPECT_EQ(0, kmod_module_unload_soon("massif_sleep"));
 }
 
-/* Waits, a minute at most, until so many are asleep. */
+/* Waits up to a minute until @wanted calls are asleep. */
 static int asleep(int device, int wanted)
 {
 	char text[16] = "";
@@ -134,7 +134,7 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 	kmod_session_release(session);
 }
 
-/* A process that was attached to twice has two targets: the last is the one that counts. */
+/* A process that was attached twice has two targets, of which the last one counts. */
 static bool equals_maps(struct kmod_model *model, pid_t pid)
 {
 	struct kmod_target *target = NULL;
@@ -155,8 +155,8 @@ static bool equals_maps(struct kmod_model *model, pid_t pid)
 }
 
 /*
- * The session ends, and the module is to go, while one call sleeps that will end well, and one that
- * will be killed. A wrapper cannot go before who is in it; a kretprobe can.
+ * A session ends and the module is unloaded while two calls sleep: one will succeed, one will be killed.
+ * Unloading must wait for the calls in a wrapper; with a kretprobe it need not.
  */
 TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
 {
@@ -202,7 +202,7 @@ static pid_t start_resync(struct kmod_session *session)
 	return pid;
 }
 
-/* Does it wait, and end as soon as it is killed? If not, it is left to the end of the test. */
+/* Returns whether the process waits and ends as soon as it is killed. If not, it is left running. */
 static bool can_be_killed(pid_t *pid)
 {
 	if (waitpid(*pid, NULL, WNOHANG))
@@ -218,14 +218,14 @@ static bool can_be_killed(pid_t *pid)
 	return false;
 }
 
-/* A program keeps its own lock as long as it likes, and a consumer that wants to list its mappings waits. */
+/* A program can hold its own mmap lock indefinitely, so a consumer that requests a resync has to wait. */
 static void resync_and_be_killed(struct __test_metadata *_metadata, pid_t *pids, int device, uint64_t flags)
 {
 	struct massif_setup setup = { .ring_bytes = 1 << 20, .flags = flags };
 	struct kmod_session session;
 
 	ASSERT_EQ(0, kmod_session_open_as(&session, &setup));
-	/* A tail that cannot be right is a full ring: so nothing is listed when it enrols itself. */
+	/* An invalid tail makes the ring count as full, so no mappings are listed at enrolment. */
 	session.consumer->tail = 1;
 	pids[0] = start(&session, map_and_stay, &device);
 	ASSERT_EQ(1, asleep(device, 1));
@@ -233,7 +233,7 @@ static void resync_and_be_killed(struct __test_metadata *_metadata, pid_t *pids,
 
 	pids[1] = start_resync(&session);
 	pids[2] = start_resync(&session);
-	/* The second waits for the first. */
+	/* The second process waits for the first. */
 	EXPECT_TRUE(can_be_killed(&pids[2]));
 	EXPECT_TRUE(can_be_killed(&pids[1]));
 
@@ -261,7 +261,7 @@ TEST_F_TIMEOUT(asleep, when_asked_for_a_resync_with_resident_pages, 60)
 	resync_and_be_killed(_metadata, self->pids, self->device, MASSIF_SETUP_RESIDENT);
 }
 
-/* Attaching waits for the call that had begun before, and so misses nothing of it. */
+/* Attaching waits for a call that began before, so that nothing of it is missed. */
 TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 {
 	struct massif_attach arg = { .size = sizeof(arg) };
@@ -273,7 +273,7 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	self->pids[1] = fork();
 	if (!self->pids[1])
 		_exit(ioctl(self->session.fd, MASSIF_IOC_ATTACH, &arg) ? errno : 0);
-	/* Who is tired of waiting can be killed, and nothing is left of it but its ATTACH. */
+	/* The waiting process can be killed, and only its ATTACH is affected. */
 	usleep(200 * 1000);
 	EXPECT_EQ(0, waitpid(self->pids[1], NULL, WNOHANG));
 	kill(self->pids[1], SIGKILL);
@@ -295,7 +295,7 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	}
 }
 
-/* It began under a session and ends under another, whose hooks were armed in between. */
+/* A call begins under one session and ends under another, whose hooks were armed in between. */
 TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 {
 	struct massif_attach arg = { .size = sizeof(arg) };
@@ -321,7 +321,10 @@ TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 	}
 }
 
-/* What no kretprobe was left for is counted, said, and healed by a resync; a wrapper is always left. */
+/*
+ * Calls for which no kretprobe instance was left are counted and reported, and a resync corrects the model;
+ * wrappers have no such limit.
+ */
 TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 {
 	bool misses = variant->kind == MASSIF_HOOK_KRETPROBE;
@@ -335,7 +338,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	}
 	ASSERT_EQ(MANY, asleep(self->device, MANY));
 	wake_up(_metadata, self->device);
-	/* Who has waked up is on its way out of the call. */
+	/* A process that has woken up is leaving the call. */
 	for (int i = 0; i < MANY; i++) {
 		char path[64], state = 0;
 
@@ -353,7 +356,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 		ASSERT_EQ('S', state);
 	}
 	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
-	/* Others of the system can be among those that were missed. */
+	/* Calls by other processes of the system may be among those missed. */
 	EXPECT_LE(misses ? BEYOND : 0, status.missed);
 	EXPECT_GE(misses ? 2 * BEYOND : 0, status.missed);
 	EXPECT_EQ(misses ? MANY : 0, status.out_of_sync);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Attaching to a process that runs: who may, what is told, that nothing is left of it afterwards.
+// Attaching to a running process: permissions, records, and that nothing is left afterwards.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static int attach(int fd, pid_t pid)
 	return ioctl(fd, MASSIF_IOC_ATTACH, &arg) ? -errno : 0;
 }
 
-/* One that may be amid an exec. */
+/* Retries for a process that may be in the middle of an exec. */
 static int attach_patiently(int fd, pid_t pid)
 {
 	int err;
@@ -55,7 +55,7 @@ static pid_t start(void (*run)(void))
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* Or a session would live as long as its target. */
+		/* Otherwise the inherited descriptor would keep a session open. */
 		close_range(3, ~0u, 0);
 		run();
 		_exit(0);
@@ -69,7 +69,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* Until a process has so many. */
+/* Waits until a process has @wanted threads. */
 static void wait_for_threads(pid_t pid, unsigned long wanted)
 {
 	char path[64];
@@ -87,8 +87,8 @@ static void sleep_on(void)
 }
 
 /*
- * Of as many pages as differ from call to call, so that mappings do not merge to one. All but the first or last page is
- * unmapped, and nothing behind it: that may be the first page of a library, or the list that a new thread looks at.
+ * Maps a different number of pages in each call, so that mappings do not merge, and unmaps all but the first or
+ * last page. Nothing beyond the mapping is touched: that could be a page of a library, or data of a new thread.
  */
 static void map_on(void)
 {
@@ -120,7 +120,7 @@ static void map_in_threads(void)
 	map_on();
 }
 
-/* Enrols its process while its other threads map. */
+/* Enrols its process while its other threads map memory. */
 static int enrols_by;
 static unsigned int enrols_after; /* us */
 
@@ -138,7 +138,7 @@ static void map_in_threads_and_enrol(void)
 	map_on();
 }
 
-/* The first thread is gone, as far as the kernel lets it. */
+/* The first thread has ended, as far as the kernel permits. */
 static void map_without_leader(void)
 {
 	pthread_t thread;
@@ -182,7 +182,7 @@ FIXTURE_TEARDOWN(attach)
 	kmod_model_destroy(&self->model);
 }
 
-/* What there is now. */
+/* Reads all pending records. */
 static void read_all(struct kmod_session *session, struct kmod_model *model)
 {
 	const struct massif_record *rec;
@@ -201,7 +201,7 @@ static bool equals_maps(struct kmod_target *target, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	if (!target || kmod_intervals_read(&truth, path))
 		return false;
-	/* Its first thread has ended: any other will do. */
+	/* If the first thread has ended, another one has the maps. */
 	for (pid_t tid = pid + 1; !truth.count && tid < pid + 20; tid++) {
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", (int)pid, (int)tid);
 		if (kmod_intervals_read(&truth, path))
@@ -269,9 +269,9 @@ TEST_F(attach, refuses_with_a_reason)
 	EXPECT_EQ(-EINVAL, attach(self->session.fd, 0));
 	EXPECT_EQ(-EINVAL, attach(self->session.fd, -1));
 	EXPECT_EQ(-ESRCH, attach(self->session.fd, 0x7fffffff));
-	/* kthreadd, and a thread of it. */
+	/* kthreadd, and one of its threads. */
 	EXPECT_EQ(-EOPNOTSUPP, attach(self->session.fd, 2));
-	/* A thread is no process: all but the first. */
+	/* Any thread but the first is not a process. */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	tasks = opendir(path);
 	ASSERT_NE(NULL, tasks);
@@ -295,7 +295,10 @@ TEST_F(attach, refuses_with_a_reason)
 	end(pid);
 }
 
-/* Stops @pid, which is in @session and maps all the time: each total was right, and what is mapped is known. */
+/*
+ * Stops @pid, a member of @session that maps continuously, and checks that all totals were correct and the
+ * mappings are known.
+ */
 static void check_busy(struct __test_metadata *_metadata, struct kmod_session *session, pid_t pid, const char *name, int n)
 {
 	struct massif_status status;
@@ -321,7 +324,7 @@ static void check_busy(struct __test_metadata *_metadata, struct kmod_session *s
 	ASSERT_EQ(0, kmod_session_status(session, &status));
 	EXPECT_EQ(0, status.unseen + status.missed);
 	EXPECT_EQ(1, status.targets);
-	/* Gone while it is stopped, with whatever is owed to its threads. */
+	/* Close the session while the process is stopped and its threads still have pending work. */
 	kmod_session_close(session);
 	kill(pid, SIGCONT);
 	usleep(5000);
@@ -339,7 +342,7 @@ static const struct {
 	{ "no leader", map_without_leader },
 };
 
-/* While mappings change all the time, each total is right from the first resync on. */
+/* While mappings change continuously, each total is correct from the first resync on. */
 TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 {
 	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
@@ -355,7 +358,7 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 	}
 }
 
-/* The same of a process one of whose threads enrols it. */
+/* The same for a process that is enrolled by one of its threads. */
 TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 {
 	for (int n = 0; n < 100; n++) {
@@ -379,7 +382,7 @@ TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 	}
 }
 
-/* What a child has made in the way of descriptors, for the test. */
+/* Duplicates a child's descriptor into the test. */
 static int take_descriptor(pid_t pid, int theirs)
 {
 	int pidfd = syscall(SYS_pidfd_open, pid, 0);
@@ -389,7 +392,7 @@ static int take_descriptor(pid_t pid, int theirs)
 	return fd;
 }
 
-/* A page whose faults, or an address space whose forks, wait until somebody else comes. */
+/* Creates a page whose faults, or an address space whose forks, block until another process handles them. */
 static int wait_for_others(char **page, uint64_t features)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = features };
@@ -405,7 +408,7 @@ static int wait_for_others(char **page, uint64_t features)
 	return fd;
 }
 
-/* A message of such a page: that somebody waits. */
+/* Waits for a message that a process blocks there. */
 static bool await(int fd, uint8_t event, struct uffd_msg *message)
 {
 	for (int i = 0; i < 10000; i++) {
@@ -416,7 +419,7 @@ static bool await(int fd, uint8_t event, struct uffd_msg *message)
 	return false;
 }
 
-/* fork has two numbers, and three with the C library's. */
+/* fork() has two system call numbers, three with the C library's. */
 static bool waits_in_fork(pid_t pid)
 {
 	char path[64], state = 0;
@@ -448,7 +451,7 @@ static void wait_for_record(struct kmod_session *session, struct kmod_model *mod
 	}
 }
 
-/* It waits for its own arguments to be read: before the point from which there is no way back. */
+/* The process blocks while its own arguments are read, before the exec can no longer fail. */
 TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 {
 	struct uffdio_copy copy = { .len = PAGE };
@@ -469,7 +472,7 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 		fd = wait_for_others(&page, 0);
 		if (write(told[1], &fd, sizeof(fd)) != sizeof(fd))
 			_exit(1);
-		/* The session's device is closed by it. */
+		/* The exec closes the session's device. */
 		execl("/bin/sleep", "sleep", page, NULL);
 		_exit(2);
 	}
@@ -500,7 +503,7 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 	close(told[1]);
 }
 
-/* It waits for leave to open its interpreter: it is to be asked again, and is then what it became. */
+/* The process blocks when opening its interpreter: attaching must be retried, and then finds the new program. */
 TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 {
 	struct fanotify_event_metadata event = { .fd = -1 };
@@ -526,7 +529,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(self->session.fd);
-		/* sleep says that its argument, the script, is no time, unless it is one. */
+		/* sleep fails because its argument, the script, is not a number. */
 		execl(script, script, NULL);
 		_exit(2);
 	}
@@ -535,7 +538,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 		EXPECT_EQ(-EAGAIN, attach(self->session.fd, pid));
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.count);
-	/* So that it does not end before we are back. */
+	/* Stop it, so that it does not end before the check. */
 	kill(pid, SIGSTOP);
 	response.fd = event.fd;
 	ASSERT_EQ(sizeof(response), write(fd, &response, sizeof(response)));
@@ -553,7 +556,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	close(fd);
 }
 
-/* The child is made, and its parent waits for somebody to take note of it. */
+/* The child exists, and its parent blocks until the userfaultfd event is handled. */
 TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 {
 	int told[2], theirs = -1, fd;
@@ -582,7 +585,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	ASSERT_EQ(sizeof(theirs), read(told[0], &theirs, sizeof(theirs)));
 	fd = take_descriptor(pid, theirs);
 	ASSERT_LE(0, fd);
-	/* It has no mappings of its own to speak of: what it waits in is told by /proc. */
+	/* The child has hardly any mappings; /proc shows where the parent blocks. */
 	for (int i = 0; i < 10000 && !waits_in_fork(pid); i++)
 		usleep(1000);
 	ASSERT_TRUE(waits_in_fork(pid));
@@ -615,7 +618,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	close(told[1]);
 }
 
-/* Whatever it is doing, it can be told what it is, and its children and programs follow. */
+/* In whatever state it is, a process can be attached to, and its children and programs are followed. */
 TEST_F_TIMEOUT(attach, amid_exec_and_fork, 120)
 {
 	static void (*const runs[])(void) = { exec_on, fork_on };
@@ -650,7 +653,7 @@ TEST_F_TIMEOUT(attach, amid_exec_and_fork, 120)
 	}
 }
 
-/* EXEC has the path, ARGS what the program was given. */
+/* The EXEC record has the path, ARGS the program's arguments. */
 TEST_F(attach, exec_and_its_arguments)
 {
 	char *argv[] = { "/bin/echo", "two words", "", "last", NULL };
@@ -723,27 +726,27 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 	EXPECT_LE(1, module_users());
 	kmod_session_close(&self->session);
 	EXPECT_FALSE(kernel_has_our_hooks());
-	/* What was owed to a thread goes when it next returns from a system call. */
+	/* Pending work of a thread is done when it next returns from a system call. */
 	for (int i = 0; i < 100 && module_users(); i++)
 		usleep(20000);
 	EXPECT_EQ(0, module_users());
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
-	/* And it can be attached to again. */
+	/* And the process can be attached to again. */
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
 	EXPECT_EQ(0, attach(self->session.fd, pid));
 	end(pid);
 }
 
-/* Who opens the device and calls. */
+/* Who opens the device and who calls. */
 enum subject {
 	BY_ROOT,
 	BY_USER,
-	BY_USER_IN_NAMESPACE,	/* a user namespace of its own */
-	BY_USER_FROM_ROOT,	/* calls; root has opened */
-	BY_ROOT_FROM_USER,	/* calls; a user has opened */
+	BY_USER_IN_NAMESPACE,	/* in a user namespace of its own */
+	BY_USER_FROM_ROOT,	/* calls; root has opened the device */
+	BY_ROOT_FROM_USER,	/* calls; a user has opened the device */
 };
 
-/* Who, with which device opened by whom, may attach to what: one row each. */
+/* Who may attach to which process, with a device opened by whom: one row each. */
 static const struct permission {
 	const char *name;
 	uid_t ruid, euid, suid;	/* of the target */
@@ -751,9 +754,9 @@ static const struct permission {
 	bool dumpable;
 	enum subject by;
 	int expected;
-	bool keeps_capability;	/* the target: a permitted CAP_SYS_ADMIN */
-	bool lets_anybody;	/* the target, as far as Yama is concerned */
-	bool in_namespace;	/* the target: a user namespace that it has made */
+	bool keeps_capability;	/* the target has a permitted CAP_SYS_ADMIN */
+	bool lets_anybody;	/* the target permits everybody to trace it, in terms of Yama */
+	bool in_namespace;	/* the target is in a user namespace that it has created */
 } permissions[] = {
 	{ "own", USER, USER, USER, USER, USER, USER, true, BY_USER, 0 },
 	{ "own, not dumpable", USER, USER, USER, USER, USER, USER, false, BY_USER, -EPERM },
@@ -803,7 +806,7 @@ static void be_target(const struct permission *row, int ready)
 	sleep_on();
 }
 
-/* What ptrace itself says: 0 or an errno. */
+/* Returns the result of ptrace itself: 0 or an errno. */
 static int ptrace_says(pid_t pid)
 {
 	int status;
@@ -816,7 +819,7 @@ static int ptrace_says(pid_t pid)
 	return 0;
 }
 
-/* The errno of attaching as a user, in a child; 98 if ptrace says otherwise than the module. */
+/* Attaches as a user, in a child. Returns the errno; 98 if ptrace's result differs from the module's. */
 static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 {
 	struct kmod_session session = { .fd = root_fd };
@@ -836,7 +839,7 @@ static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 	return err == says ? err : 98;
 }
 
-/* A descriptor that a user has opened and set up, or -1. */
+/* Returns a descriptor that a user has opened and set up, or -1. */
 static int open_by_user(void)
 {
 	int told[2], theirs, fd = -1;
@@ -861,7 +864,7 @@ static int open_by_user(void)
 	return fd;
 }
 
-/* A process of a row is attached to as the row says. */
+/* Checks that attaching to the row's process has the expected result. */
 static void check_permission(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self, const struct permission *row)
 {
 	int status, ready[2];
@@ -907,7 +910,10 @@ TEST_F_TIMEOUT(attach, who_may, 60)
 	EXPECT_EQ(0, chown(MASSIF_DEVICE, 0, 0));
 }
 
-/* Who may ptrace, as Yama has it: everybody with the rights; the process's parents, and whom it lets; CAP_SYS_PTRACE. */
+/*
+ * Who may trace by Yama's rules: everybody with sufficient rights; the process's parents and those it permits;
+ * only holders of CAP_SYS_PTRACE.
+ */
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
 static bool set_yama(const char *scope)

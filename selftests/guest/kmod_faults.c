@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// When the kernel has no memory: the n-th allocation, or copy to or from user space, of one call fails.
+// Out of memory in the kernel: the n-th allocation, or copy from or to user space, of one call fails, for each
+// n that the call reaches.
 //
-// For each n that the call comes to. It takes a kernel with /proc/PID/fail-nth, as the one for debugging.
-// What fails must fail with an error or be counted, must work when it is tried again, and must leave the
-// accounting exact after a resync; what it leaks is kmemleak's to find.
+// Needs a kernel with /proc/PID/fail-nth, such as the debug kernel. A failing call must return an error or be
+// counted, must work when repeated, and must leave the accounting exact after a resync. kmemleak finds leaks.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,19 +31,19 @@
 #define KNOWN	(64 << 10)
 #define PAGE	4096UL
 
-/* More than any call here comes to; if one does, the test says so. */
+/* More than any call here reaches; if one does, the test fails. */
 #define MOST	5000
 
 /*
- * The file by which the calling thread's n-th chance fails: /proc/PID/fail-nth of what opens it, so that
- * a child needs one of its own. -1 where the kernel has none.
+ * Opens the file that makes the calling thread's n-th attempt fail. It is /proc/PID/fail-nth of the process
+ * that opens it, so a child needs its own. Returns -1 if the kernel has none.
  */
 static int open_nth(void)
 {
 	return open("/proc/self/fail-nth", O_RDWR | O_CLOEXEC);
 }
 
-/* The write's own copy from user space can be what fails. */
+/* The copy from user space of this very write may be the one that fails. */
 static void fail_nth(int nth, unsigned int n)
 {
 	char text[16];
@@ -53,11 +53,11 @@ static void fail_nth(int nth, unsigned int n)
 		;
 }
 
-/* Has it failed since fail_nth()? Nothing fails any more. */
+/* Returns whether a failure has occurred since fail_nth(), and disables further ones. */
 static bool has_failed(int nth)
 {
 	char text[16] = "";
-	/* The kernel has looked at the number before the copy to here can fail. */
+	/* The kernel reads the number before the copy to here can fail. */
 	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
 
 	fail_nth(nth, 0);
@@ -73,7 +73,7 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* All allocations can fail, also those that may wait, and the log is not filled with it. */
+/* Makes all allocations eligible, also those that may sleep, and keeps failures out of the log. */
 static bool prepare_faults(void)
 {
 	static const char *const settings[][2] = {
@@ -101,7 +101,7 @@ static bool prepare_faults(void)
 FIXTURE(faults)
 {
 	int nth;
-	struct kmod_session session;	/* it keeps all hooks armed */
+	struct kmod_session session;	/* keeps all hooks armed */
 	struct kmod_model model;
 };
 
@@ -140,7 +140,7 @@ FIXTURE_TEARDOWN(faults)
 	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
 }
 
-/* The first line of each test: a skip in the fixture would not keep the test from running. */
+/* The first line of each test, because a skip in the fixture would not prevent the test from running. */
 #define NEED_FAULTS() \
 	do { \
 		if (self->nth < 0) \
@@ -156,7 +156,7 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 	kmod_session_release(session);
 }
 
-/* Is what the replay has what the kernel has, if need be after a resync? */
+/* Returns whether the replayed model equals the kernel's state, if necessary after a resync. */
 static bool becomes_equal(struct kmod_session *session, struct kmod_model *model, pid_t pid)
 {
 	struct kmod_target *target;
@@ -189,7 +189,7 @@ static int exit_status(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What a call works on: a session of its own, a process. */
+/* The objects of a call: a session and a process. */
 struct scene {
 	struct kmod_session *session;
 	int fd;
@@ -248,7 +248,7 @@ static int do_setup_resident(struct scene *scene)
 	return set_up(scene, MASSIF_SETUP_RESIDENT, KNOWN);
 }
 
-/* When it is tried again, without a table of known stacks: what is left of the first is not used. */
+/* Repeats SETUP without the table of known stacks: what remains of the first attempt must not be used. */
 static int do_setup_with_less(struct scene *scene)
 {
 	return set_up(scene, 0, scene->setups++ ? 0 : KNOWN);
@@ -333,13 +333,13 @@ static int undo_setup_with_less(struct scene *scene)
 	struct scene told = { .session = &session, .number = scene->number };
 	int err = do_known(&told);
 
-	/* There is a table if only the answer to the first could not be copied. */
+	/* There is a table if only copying the answer of the first attempt failed. */
 	return err && err != EOPNOTSUPP ? err : do_close(scene);
 }
 
 /*
- * have and undo are done with nothing failing; undo may be NULL. done: what the call says if it is
- * repeated after only its answer could not be copied out.
+ * have and undo run without failures; undo may be NULL. done: expected result if the call is repeated after
+ * only copying its answer failed.
  */
 static const struct call {
 	const char *name;
@@ -347,7 +347,7 @@ static const struct call {
 	int (*run)(struct scene *scene);
 	int (*undo)(struct scene *scene);
 	int done;
-	unsigned int least;	/* of failures that it must have met */
+	unsigned int least;	/* minimum number of failures it must encounter */
 } calls[] = {
 	{ "open", NULL, do_open, do_close, 0, 1 },
 	{ "SETUP", do_open, do_setup, do_close, EBUSY, 20 },
@@ -417,7 +417,7 @@ TEST_F_TIMEOUT(faults, of_each_call, 600)
 	}
 }
 
-/* A process that enrols itself, with the n-th chance failing: 0, 1 if it failed, others are wrong. */
+/* A process enrols itself with the n-th attempt failing. Returns 0, 1 if it failed, or another value on an error. */
 static int enrol_with(int fd, unsigned int n)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -457,7 +457,7 @@ TEST_F_TIMEOUT(faults, of_enrol, 120)
 	}
 }
 
-/* What a member does, each in a way that can fail. True if a process was made. */
+/* The operations of a member, each of which can fail. They return true if a process was created. */
 static bool op_mmap(int nth, unsigned int n)
 {
 	munmap(mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 3 * PAGE);
@@ -516,13 +516,13 @@ static bool op_fork(int nth, unsigned int n)
 		op_mmap(-1, 0);
 		_exit(0);
 	}
-	/* Or the chances of the child's end would be ours. */
+	/* Otherwise failures at the child's end would count for the parent. */
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	return pid > 0;
 }
 
-/* Of a child, whose own chances are counted. */
+/* Runs an operation in a child, whose own attempts are counted. */
 static bool in_a_child(void (*run)(void), unsigned int n)
 {
 	pid_t pid = fork();
@@ -561,7 +561,7 @@ static bool op_exit(int nth, unsigned int n)
 static const struct op {
 	const char *name;
 	bool (*run)(int nth, unsigned int n);
-	unsigned int rounds;	/* for a child, whose failures are not seen; 0: until nothing fails */
+	unsigned int rounds;	/* for a child, whose failures are not visible; 0: until nothing fails */
 } ops[] = {
 	{ "mmap", op_mmap },
 	{ "a hole, filled", op_punch },
@@ -574,10 +574,10 @@ static const struct op {
 	{ "exit", op_exit, 10 },
 };
 
-/* What a member says after each kind. */
+/* What a member reports after each operation. */
 struct answer {
 	uint32_t failures;
-	uint32_t processes;	/* that it has made */
+	uint32_t processes;	/* that it has created */
 };
 
 struct pipes {
@@ -586,12 +586,12 @@ struct pipes {
 };
 
 /*
- * The C library has the kernel write to the thread's memory whenever it was preempted. If that copy fails, the thread
- * is killed, and the failure was not of what is tested.
+ * The C library registers rseq, so the kernel writes to the thread's memory after each preemption. If that copy
+ * fails, the thread is killed, although the failure is not of what is tested.
  */
 static bool leave_rseq(void)
 {
-	const size_t size = 32; /* the library's, however much of it is used */
+	const size_t size = 32; /* size registered by the library, however much of it is used */
 	char *at = (char *)__builtin_thread_pointer() + __rseq_offset;
 
 	return !__rseq_size || !syscall(SYS_rseq, at, size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
@@ -638,7 +638,7 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	ASSERT_EQ(0, pipe(pipes.answer));
 	pid = kmod_session_call(&self->session, member, &pipes);
 	ASSERT_LT(0, pid);
-	/* Of a member that has died, there is no answer. */
+	/* A member that has died sends no answer. */
 	close(pipes.answer[1]);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		struct answer answer;
@@ -662,7 +662,7 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 		}
 		ASSERT_EQ(0, kmod_session_status(&self->session, &status));
 		forks = self->model.records[MASSIF_REC_FORK] - forks;
-		/* Every process is told of, or it is said that one is not. */
+		/* Every process is recorded, or counted as not recorded. */
 		EXPECT_LE(answer.processes, forks + status.unseen - unseen + status.lost - lost) {
 			TH_LOG("%s: %lu told of %u", ops[i].name, forks, answer.processes);
 		}
@@ -677,13 +677,13 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	EXPECT_LT(0, status.captures_failed);
 }
 
-/* From 1 to 10, then ever fewer: each of these calls takes long. */
+/* Returns the next n: 1 to 10, then in growing steps, because each of these calls takes long. */
 static unsigned int next(unsigned int n)
 {
 	return n < 10 ? n + 1 : n + n / 3;
 }
 
-/* With nobody else, so that the hooks are armed: an error, and then it works. */
+/* Without another session, so that SETUP arms the hooks: it fails with an error, and works afterwards. */
 TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
 {
 	unsigned int n, failures = 0;

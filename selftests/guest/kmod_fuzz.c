@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random calls of the module and of what it follows, as a user with no rights: those that reach new code are kept, and
-// changed further.
+// Random system calls to the module and events it follows, by an unprivileged user: programs that reach new
+// code are kept and mutated further.
 //
-// A program is a list of calls of four bytes each, which one process makes: calls of the device, and mmap, fork, exec
-// and the like of a member of its own sessions. It takes a kernel with KCOV, as the one for debugging, which says what
-// code was reached; whatever is wrong ends that kernel, or is in its log. `make fuzz-kernel` has an hour of it.
+// A program is a list of four-byte calls, executed by one process: ioctls, and mmap, fork, exec and the like as
+// a member of its own sessions. Needs a kernel with KCOV, such as the debug kernel, which reports the code
+// reached; errors stop that kernel or appear in its log. `make fuzz-kernel` runs it for an hour.
 //
-// MASSIF_FUZZ_SECONDS is how long (20), MASSIF_FUZZ_SEED where to begin. What was reached of the module is left in
-// the file MASSIF_FUZZ_REACHED: offsets from its start, for vm/coverage.sh.
+// MASSIF_FUZZ_SECONDS is the duration (default 20), MASSIF_FUZZ_SEED the first seed. The offsets reached in the
+// module are written to the file MASSIF_FUZZ_REACHED, for vm/coverage.sh.
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
@@ -32,27 +32,27 @@
 #include "selftests/lib/kmod_calls.h"
 #include "selftests/lib/kmod_module.h"
 
-#define CALLS_MAX    48	     /* of a program */
-#define PROGRAMS_MAX 4096    /* that are kept */
+#define CALLS_MAX    48	     /* per program */
+#define PROGRAMS_MAX 4096    /* programs kept */
 #define TRACE_WORDS  (256 << 10)
-#define PLACES	     (1 << 20) /* of the module's code; it has less */
+#define PLACES	     (1 << 20) /* upper limit for the size of the module's code */
 #define NOBODY	     65534
-#define LEAST	     300     /* places of the module that even the shortest run comes to */
+#define LEAST	     300     /* number of places that even the shortest run reaches */
 
 struct program {
 	unsigned int n;
 	struct kmod_call calls[CALLS_MAX];
 };
 
-/* The first calls of most programs, which hardly anything is reached without. */
+/* The first calls of most programs, without which hardly anything is reached. */
 static const struct program first = {
 	.n = 8,
 	.calls = {
 		{ KMOD_CALL_OPEN, 0, 0, 0 },
 		{ KMOD_CALL_SETUP, 0, 0x4b, 0 }, /* with resident pages and known stacks */
-		{ KMOD_CALL_MAP_DEVICE, 0x00, 0x00, 0 }, /* the control page, */
-		{ KMOD_CALL_MAP_DEVICE, 0x10, 0x20, 1 }, /* the consumer's, */
-		{ KMOD_CALL_MAP_DEVICE, 0x20, 0x04, 2 }, /* the data */
+		{ KMOD_CALL_MAP_DEVICE, 0x00, 0x00, 0 }, /* the control page */
+		{ KMOD_CALL_MAP_DEVICE, 0x10, 0x20, 1 }, /* the consumer page */
+		{ KMOD_CALL_MAP_DEVICE, 0x20, 0x04, 2 }, /* the data area */
 		{ KMOD_CALL_ENROL, 0, 0, 0 },
 		{ KMOD_CALL_MAP, 0, 9, 2 }, /* populated */
 		{ KMOD_CALL_CHANGE_MAP, 0, 30, 1 }, /* mremap */
@@ -69,8 +69,8 @@ FIXTURE(fuzz)
 {
 	int kcov, device;
 	uint64_t *trace;
-	unsigned long start, end; /* of the module's code */
-	uint8_t *reached;	  /* a byte for each place of it */
+	unsigned long start, end; /* address range of the module's code */
+	uint8_t *reached;	  /* one byte per code offset */
 	unsigned int n_reached;
 	uint32_t state;
 	struct program *kept;
@@ -106,7 +106,7 @@ static unsigned long section_start(void)
 	return start;
 }
 
-/* Of /proc/modules: the size of all of it, which begins with its code. */
+/* Returns the total size in /proc/modules; the code is at its start. */
 static unsigned long module_size(void)
 {
 	FILE *file = fopen("/proc/modules", "r");
@@ -121,7 +121,7 @@ static unsigned long module_size(void)
 	return found;
 }
 
-/* Something to attach to: it maps and unmaps now and then. */
+/* Starts a process to attach to, which maps and unmaps occasionally. */
 static pid_t start_victim(void)
 {
 	pid_t pid = fork();
@@ -182,7 +182,7 @@ FIXTURE_TEARDOWN(fuzz)
 	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
 }
 
-/* A session that keeps all hooks armed: without one, each program waits for that. */
+/* Keeps a session open, so that all hooks stay armed; otherwise each program would wait for arming. */
 static void hold_hooks(FIXTURE_DATA(fuzz) *self, bool hold)
 {
 	struct massif_setup setup = {
@@ -197,7 +197,7 @@ static void hold_hooks(FIXTURE_DATA(fuzz) *self, bool hold)
 	ioctl(self->device, MASSIF_IOC_SETUP, &setup);
 }
 
-/* In a child: without rights, with limits, and gone after five seconds. */
+/* Runs in a child: drops privileges, sets limits, and ends after five seconds. */
 static void become_program(FIXTURE_DATA(fuzz) *self)
 {
 	struct rlimit processes = { 200, 200 }, locked = { 64 << 20, 64 << 20 };
@@ -212,7 +212,7 @@ static void become_program(FIXTURE_DATA(fuzz) *self)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Waits for it, but not for ever: it may have stopped itself, or wait for what never comes. Returns its status. */
+/* Waits for the process with a timeout: it may have stopped itself, or be blocked. Returns its status. */
 static int wait_for(FIXTURE_DATA(fuzz) *self, pid_t pid)
 {
 	int status = 0;
@@ -228,7 +228,7 @@ static int wait_for(FIXTURE_DATA(fuzz) *self, pid_t pid)
 	return status;
 }
 
-/* Runs @program; returns how many places it was the first to reach. */
+/* Runs @program. Returns the number of places reached for the first time. */
 static unsigned int try_program(FIXTURE_DATA(fuzz) *self, const struct program *program)
 {
 	unsigned int before = self->n_reached;
@@ -243,7 +243,10 @@ static unsigned int try_program(FIXTURE_DATA(fuzz) *self, const struct program *
 			_exit(2);
 		__atomic_store_n(&self->trace[0], 0, __ATOMIC_RELAXED);
 		run_program(program);
-		/* What another program does, or closing, is to be seen, too: KCOV goes on until the thread ends. */
+		/*
+		 * KCOV continues until the thread ends, so that the effects of an exec, or of closing
+		 * descriptors, are included.
+		 */
 		if (program->n % 2)
 			execv("/bin/true", (char *const[]){ "true", NULL });
 		kmod_calls_end();
@@ -285,7 +288,7 @@ static void remove_call(struct program *program, unsigned int at)
 	memmove(&program->calls[at], &program->calls[at + 1], (program->n - at) * sizeof(program->calls[0]));
 }
 
-/* One that was kept, with a few changes. */
+/* Returns a mutated copy of a program that was kept. */
 static struct program change(FIXTURE_DATA(fuzz) *self)
 {
 	uint32_t *state = &self->state;
@@ -347,7 +350,7 @@ static void write_reached(FIXTURE_DATA(fuzz) *self)
 	fclose(file);
 }
 
-/* As long as it is given; the kernel's log and its end say what was wrong. */
+/* Runs for the time given; errors are found in the kernel's log or stop it. */
 TEST_F_TIMEOUT(fuzz, any_calls, 40000)
 {
 	time_t end = time(NULL) + (time_t)setting("MASSIF_FUZZ_SECONDS", 20), told = time(NULL);
@@ -360,7 +363,7 @@ TEST_F_TIMEOUT(fuzz, any_calls, 40000)
 	try_program(self, &program);
 	keep(self, &program);
 	while (time(NULL) < end) {
-		/* Arming and disarming is code, too. */
+		/* Sometimes include arming and disarming of the hooks. */
 		bool alone = below(&self->state, 200) == 0;
 
 		program = change(self);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each hook is made to fire before a session is used; one that does not is named.
+// Each hook is tested before a session is used; a hook that does not fire is named.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 #define RING	(256 << 10)
 
-/* What a child does, in bits. */
+/* Actions of a child, as bits. */
 #define DO_BRK	1
 #define DO_GROW	2
 #define DO_MOVE	4
@@ -55,7 +55,7 @@ static bool act(int what)
 	return true;
 }
 
-/* Returns the child's status, which is 0 when all was done. */
+/* Returns the child's status, 0 if everything was done. */
 static int run_child(int fd, int what)
 {
 	pid_t pid = fork();
@@ -75,7 +75,7 @@ static int end_of(pid_t pid)
 	return status;
 }
 
-/* A child that has joined, and waits. */
+/* Starts a child that joins the test and waits. */
 static pid_t start_joined(int fd)
 {
 	int ready[2];
@@ -125,7 +125,7 @@ FIXTURE_TEARDOWN(hooktest)
 	kmod_session_close(&self->session);
 }
 
-/* Which name stands for a mapping that grows differs between kernels. */
+/* The function for growing a mapping differs between kernels. */
 TEST_F(hooktest, names_the_one_that_did_not_fire)
 {
 	int fd = self->session.fd;
@@ -141,7 +141,7 @@ TEST_F(hooktest, names_the_one_that_did_not_fire)
 	EXPECT_EQ(0, test(fd, 0, self->dead));
 	EXPECT_STREQ("", self->dead);
 
-	/* Nobody has mapped a vdso, no stack has grown. */
+	/* No vdso was mapped, and no stack has grown. */
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_SPECIAL, self->dead));
 	EXPECT_STREQ("_install_special_mapping", self->dead);
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_STACK, self->dead));
@@ -157,7 +157,7 @@ TEST_F(hooktest, is_begun_anew_when_the_hooks_are_armed)
 	EXPECT_EQ(-ENODEV, test(self->session.fd, 0, NULL));
 }
 
-/* For a second session, the first's test is good as well. */
+/* The test result of the first session is valid for a second one. */
 TEST_F(hooktest, is_the_systems_not_the_sessions)
 {
 	struct kmod_session second;
@@ -197,7 +197,7 @@ static int set_up_resident(int fd)
 	return ioctl(fd, MASSIF_IOC_SETUP, &setup) ? -errno : 0;
 }
 
-/* Of a session that wants to know what is resident, the test has faults, too. */
+/* For a session with resident pages, the test includes faults. */
 TEST_F(hooktest, of_faults)
 {
 	unsigned int all = MASSIF_TEST_SPECIAL | MASSIF_TEST_STACK;
@@ -217,8 +217,8 @@ TEST_F(hooktest, of_faults)
 }
 
 /*
- * Limits and locks of who makes a session: none of its memory is touched, so none can make others wait
- * (userfaultfd, FUSE), and what it may not map is no hook's fault.
+ * SETUP touches no memory of the caller, so that nothing can make others wait (userfaultfd, FUSE); and limits
+ * of the caller are not mistaken for a failing hook.
  */
 TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 {
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 		}
 		EXPECT_EQ(0, end_of(pid));
 	}
-	/* What cannot be tried under such a limit is not a hook that is dead. */
+	/* A test that is impossible under such a limit does not make a hook count as failing. */
 	pid = fork();
 	if (!pid) {
 		struct rlimit small = { .rlim_cur = 4096, .rlim_max = 4096 };
@@ -277,7 +277,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(0, run_child(fd, DO_ALL));
 	EXPECT_EQ(-EINVAL, test(fd, 8, NULL));
 
-	/* Who is followed is no test, and the other way round. */
+	/* A process that is being followed cannot join the test, and vice versa. */
 	pid = fork();
 	if (!pid) {
 		if (ioctl(fd, MASSIF_IOC_ENROL, &enrol))
@@ -296,7 +296,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(0, status);
 }
 
-/* The child goes on when its session has ended. */
+/* The child continues when its session has ended. */
 TEST_F(hooktest, outlived_by_its_process)
 {
 	pid_t pid = start_joined(self->session.fd);

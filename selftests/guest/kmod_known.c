@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Known stacks: recognised when all that was told of them agrees, and never otherwise.
+// Known stacks (the module's stack cache): recognised if everything reported about them agrees, and never
+// otherwise.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,22 +26,22 @@
 #define RSP	7
 #define RIP	16
 
-/* The program: does what one letter says, answers with one, until its pipe ends. */
+/* A process that executes one-letter commands and answers each with a letter, until end of file. */
 struct worker {
 	int ask[2];
 	int answer[2];
 	pid_t pid;
 };
 
-/* What it says of itself; shared memory. */
+/* Addresses that it reports, in shared memory. */
 struct said {
-	uint64_t returns[2];	/* to whom raw_mmap and its caller return */
-	uint64_t slots[2];	/* where on the stack that is said */
+	uint64_t returns[2];	/* return addresses of raw_mmap and of its caller */
+	uint64_t slots[2];	/* where these are on the stack */
 };
 
 static struct said *said;
 
-/* Two callers that differ in nothing but where they are. */
+/* Two callers that differ only in their address. */
 #define CALLER(name) \
 __attribute__((noinline)) static void name(void) \
 { \
@@ -48,7 +49,7 @@ __attribute__((noinline)) static void name(void) \
 	asm volatile("" : : : "memory"); \
 }
 
-/* mmap of one page by the instruction itself. Both frames have a frame pointer. */
+/* mmap of one page with the bare instruction. Both frames have a frame pointer. */
 __attribute__((noinline)) static void raw_mmap(void *caller)
 {
 	register long r10 asm("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -75,7 +76,7 @@ static void move(void)
 {
 	static char *at;
 
-	/* With room behind it, in which nothing of the program lies. */
+	/* Followed by memory that the program does not use. */
 	if (!at) {
 		at = mmap(NULL, 1024 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(at + 4 * PAGE, 1020 * PAGE);
@@ -97,7 +98,7 @@ static int work(void *arg)
 	close(worker->ask[1]);
 	close(worker->answer[0]);
 	while (read(worker->ask[0], &letter, 1) == 1) {
-		/* From one place, so that only the callers differ. */
+		/* Called from a single place, so that only the callers differ. */
 		call = letter == '2' ? other : one;
 		switch (letter) {
 		case '1':
@@ -123,7 +124,7 @@ static int work(void *arg)
 	return 0;
 }
 
-/* The last records of their kinds. */
+/* The last record of each kind. */
 struct seen {
 	struct massif_rec_map map;
 	struct massif_rec_stack *stack; /* a copy; NULL: none */
@@ -189,7 +190,7 @@ FIXTURE_TEARDOWN(known)
 	kmod_session_close(&self->session);
 }
 
-/* Lets the worker do it, and reads what was recorded of that. False if it did not answer. */
+/* Sends a command and reads the resulting records. Returns false if there is no answer. */
 static bool ask(struct kmod_session *session, struct worker *worker, struct seen *seen, char letter)
 {
 	const struct massif_record *rec;
@@ -212,7 +213,7 @@ static bool ask(struct kmod_session *session, struct worker *worker, struct seen
 	return true;
 }
 
-/* Tells what a walk over the two frames of the last capture would have read. */
+/* Reports to the module what a walk over the two frames of the last copy would have read. */
 static int tell(FIXTURE_DATA(known) *self)
 {
 	const struct massif_rec_stack *stack = self->seen.stack;
@@ -242,7 +243,7 @@ static int tell(FIXTURE_DATA(known) *self)
 	return kmod_session_tell(&self->session, head, head->size);
 }
 
-/* Was the last mapping's stack recognised, in the way of this variant? */
+/* Returns whether the last mapping's stack was recognised, in the way of this variant. */
 static bool recognised(const struct seen *seen, uint64_t flags)
 {
 	if (flags & MASSIF_SETUP_VERIFY)
@@ -269,7 +270,7 @@ TEST_F_TIMEOUT(known, is_recognised_until_a_word_differs, 60)
 	ASSERT_EQ(1, tell(self));
 	ASK('1');
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
-	/* The same place, called from another: one return address is not the same. */
+	/* Called from another place: one return address differs. */
 	ASK('2');
 	EXPECT_TRUE(captured(&self->seen));
 	EXPECT_EQ(self->told.head.sp, self->seen.stack->sp);
@@ -292,7 +293,7 @@ TEST_F_TIMEOUT(known, a_register_differs, 60)
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* Told again under the same number, it replaces. */
+	/* A report with the same number replaces the earlier one. */
 	self->told.head.words[0].value--;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
@@ -305,7 +306,7 @@ TEST_F_TIMEOUT(known, a_word_cannot_be_read, 60)
 {
 	ASK('1');
 	ASSERT_EQ(1, tell(self));
-	/* Far above: beyond the end of the stack's mapping. */
+	/* Far above, beyond the end of the stack's mapping. */
 	self->told.head.words[2].place = MASSIF_STACK_MAX - 8;
 	self->told.head.words[2].value = 0;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
@@ -334,7 +335,7 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	ASK('x');
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* What is told too late, of a capture from before, is no good. */
+	/* A report about an old copy is too late and must be refused. */
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
@@ -343,7 +344,7 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
 }
 
-/* The copy of a move has a STACK of its own, that says which stack it is. */
+/* The copy made by a move has a STACK record of its own, which contains the stack's number. */
 TEST_F_TIMEOUT(known, of_a_move, 60)
 {
 	uint64_t *words;
@@ -404,13 +405,13 @@ TEST_F_TIMEOUT(known, nonsense_is_refused, 60)
 	EXPECT_EQ(-EINVAL, kmod_session_tell(&self->session, head, MASSIF_KNOWN_BATCH + 8));
 	EXPECT_EQ(-EFAULT, kmod_session_tell(&self->session, (void *)8, size));
 	EXPECT_EQ(0, kmod_session_tell(&self->session, NULL, 0));
-	/* An address that is none of user space's is a word that differs. */
+	/* An address outside user space is a word that differs. */
 	head->sp = 0xffff888000000000;
 	EXPECT_EQ(1, kmod_session_tell(&self->session, head, size));
 	ASK('1');
 }
 
-/* However much is told, the memory is bounded, and what is in use stays. */
+/* Memory for known stacks is limited, however many are reported, and those in use are kept. */
 TEST_F_TIMEOUT(known, room_is_bounded, 120)
 {
 	struct massif_stack_cache_stack *head = &self->told.head;
@@ -433,7 +434,10 @@ TEST_F_TIMEOUT(known, room_is_bounded, 120)
 	EXPECT_LT(KNOWN / 2, self->status.known_bytes);
 	EXPECT_LT(1000, self->status.known_forgotten);
 	EXPECT_EQ(20000, self->status.known_stacks + self->status.known_forgotten);
-	/* Nor can those of one place and stack pointer be many: each look-up tries them all. */
+	/*
+	 * The number of stacks with one program counter and stack pointer is limited, because a lookup tries
+	 * all of them.
+	 */
 	for (i = 0; i < 100; i++) {
 		head->number++;
 		head->words[2].value++;
@@ -453,7 +457,7 @@ TEST(none_without_memory_for_them)
 	kmod_session_close(&session);
 }
 
-/* An unprivileged user who may not look at a stack may not find out by guessing either. */
+/* An unprivileged user who may not read a stack must not be able to guess its contents. */
 static int guess_undumpable(void)
 {
 	struct massif_setup setup = {

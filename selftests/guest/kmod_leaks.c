@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Nothing of the kernel's own leaves it: no address, and no memory that was used for something else before, in any
-// record or answer of the module.
+// No information leaks from the kernel: no record or answer of the module contains a kernel address, or memory
+// that was used for something else.
 //
-// Where the kernel fills memory that it gives out and takes back with a pattern (slub_debug=P), the pattern is looked
-// for; addresses are, everywhere. What is the program's own may look as it likes, and is passed over.
+// If the kernel fills memory on allocation and release with a pattern (slub_debug=P), the pattern is searched
+// for; addresses are searched for in any case. Data of the program itself may look like either, and are
+// skipped.
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -23,17 +24,17 @@
 #define RING  (4 << 20)
 #define STACK 4096
 
-/* The first address of the kernel's half. */
+/* The first kernel address. */
 #define KERNEL 0xffff800000000000ull
 
-/* What SLUB fills memory with: in use and not written yet; free; and page poisoning. */
+/* SLUB's patterns: allocated and not yet written; free; and page poisoning. */
 static const uint32_t patterns[] = { 0x5a5a5a5a, 0x6b6b6b6b, 0xaaaaaaaa };
 
 FIXTURE(leaks)
 {
 	struct kmod_session session;
 	uint64_t n_words, n_records[32];
-	char found[256]; /* the first, in words */
+	char found[256]; /* description of the first one found */
 };
 
 FIXTURE_SETUP(leaks)
@@ -66,7 +67,7 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 			found |= half == patterns[i];
 		if (at % 8 == 0 && at + 8 <= to) {
 			memcpy(&word, (const char *)bytes + at, sizeof(word));
-			/* All ones are an end of all addresses, or none. */
+			/* UINT64_MAX means the end of the address space, or none. */
 			found |= word >= KERNEL && word != UINT64_MAX;
 		}
 		if (found && !self->found[0])
@@ -74,7 +75,7 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 	}
 }
 
-/* Where the part of a record begins that is the program's, or signed; and where that ends. */
+/* Returns the part of a record that contains data of the program, or signed numbers. */
 static void own_part(const struct massif_record *rec, size_t *start, size_t *end)
 {
 	const struct massif_rec_stack *stack = (const void *)rec;
@@ -115,7 +116,7 @@ static int look_at_record(const struct massif_record *rec, void *arg)
 	own_part(rec, &start, &end);
 	snprintf(what, sizeof(what), "record of type %u", rec->type);
 	look_at(self, what, rec, 0, start);
-	/* What fills a record up to a multiple of eight bytes is zero. */
+	/* The padding to a multiple of eight bytes must be zero. */
 	for (size_t at = end; at < rec->size; at++)
 		if (rec->type != MASSIF_REC_RESIDENT && ((const char *)rec)[at] && !self->found[0])
 			snprintf(self->found, sizeof(self->found), "%s: byte %zu of %u is %#x", what, at, rec->size,
@@ -154,7 +155,7 @@ TEST_F_TIMEOUT(leaks, records, 240)
 	TH_LOG("%lu words looked at", (unsigned long)self->n_words);
 }
 
-/* Makes a call, from memory that is all zero but for its size, and looks at what has come back. */
+/* Makes an ioctl with an argument that is zero except for its size, and checks what is returned. */
 #define ASK(command, type, ...)                                                                                        \
 	do {                                                                                                           \
 		type argument = { .size = sizeof(argument), ##__VA_ARGS__ };                                           \
@@ -182,7 +183,7 @@ TEST_F(leaks, answers)
 		ioctl(opened, MASSIF_IOC_HOOK, &info);
 		look_at(self, "MASSIF_IOC_HOOK", &info, 0, sizeof(info));
 	}
-	/* Refused ones, and those of a descriptor that has no session. */
+	/* Refused calls, and calls on a descriptor without a session. */
 	ASK(MASSIF_IOC_SETUP, struct massif_setup, .abi = MASSIF_ABI, .ring_bytes = 1);
 	self->session.fd = closed;
 	ASK(MASSIF_IOC_STATUS, struct massif_status);
@@ -193,7 +194,7 @@ TEST_F(leaks, answers)
 	EXPECT_STREQ("", self->found);
 }
 
-/* The pages that are mapped, before anything was written there. */
+/* The mapped pages, before anything was written to them. */
 TEST_F(leaks, pages)
 {
 	look_at(self, "control page", self->session.control, 0, 4096);

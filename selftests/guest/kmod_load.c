@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Loading, unloading and sessions over and over: refused while in use, nothing left behind.
+// Loading, unloading and sessions many times: unloading is refused while in use, and nothing is left behind.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #define RING	(256 << 10)
 
-/* Kernel memory areas that our code has allocated: lines of vmallocinfo that name the module. */
+/* Returns the number of areas in vmallocinfo that the module's code has allocated. */
 static int areas(bool module_too)
 {
 	FILE *file = fopen("/proc/vmallocinfo", "r");
@@ -48,7 +48,7 @@ static int churn_for_ever(void *arg)
 	return 0;
 }
 
-/* Not busy: each arming of the hooks waits for every processor. */
+/* Not continuously, because arming the hooks waits for every processor. */
 static int churn_now_and_then(void)
 {
 	for (;;) {
@@ -66,12 +66,12 @@ static void end(pid_t pid)
 
 FIXTURE(load)
 {
-	pid_t bystander;	/* maps and unmaps all the time, in no session */
+	pid_t bystander;	/* maps and unmaps continuously, without a session */
 };
 
 FIXTURE_SETUP(load)
 {
-	/* A test that failed before may have left it. */
+	/* A failed test may have left the module loaded. */
 	kmod_module_unload_soon("massif");
 	self->bystander = fork();
 	if (!self->bystander)
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(load, is_refused_to_leave_while_in_use, 60)
 	ASSERT_EQ(0, kmod_session_open(&session, RING, 4096));
 	EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));
 
-	/* A mapping of the ring is a use as well. */
+	/* A mapping of the ring counts as use, too. */
 	close(session.fd);
 	session.fd = -1;
 	EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));
@@ -116,7 +116,7 @@ TEST_F_TIMEOUT(load, is_refused_to_leave_while_in_use, 60)
 	EXPECT_EQ(-ENOENT, kmod_module_unload("massif"));
 }
 
-/* One session of a program that is mapping when it begins, and when it ends. */
+/* A session of a program that is mapping memory when it begins and when it ends. */
 static int short_session(int round)
 {
 	struct kmod_session session;
@@ -151,14 +151,14 @@ static void sessions(struct __test_metadata *_metadata, int count)
 		ASSERT_EQ(0, short_session(i));
 }
 
-/* What a session may leak: an address space, a process number, structures of our own. */
+/* Caches of objects that a session could leak: address spaces, pids, and the module's own structures. */
 static const char *const prefixes[] = { "mm_struct", "pid", "kmalloc-" };
 
 #define SESSIONS	15
 #define ROUNDS_MIN	4
 #define ROUNDS_MAX	8
 
-/* Objects in use, of each cache. */
+/* The number of objects in use, per cache. */
 struct caches {
 	size_t count;
 	struct {
@@ -178,8 +178,8 @@ static bool may_hold_ours(const char *cache)
 }
 
 /*
- * Of a cache, directly after it has given back what it holds in vain. A slab that a processor has taken for
- * its own counts as full, which of kmalloc-8 is 512 objects; that one is the fewest of several times.
+ * Returns the objects of a cache right after it was shrunk. A slab reserved by a processor counts as full (512
+ * objects for kmalloc-8), so take the minimum of several readings.
  */
 static long objects_of(const char *cache)
 {
@@ -209,7 +209,7 @@ static void count_objects(struct caches *caches)
 	DIR *dir;
 	struct dirent *entry;
 
-	/* RCU frees late: what kfree_rcu() was told, some kernels collect for five seconds. */
+	/* RCU frees late: some kernels collect kfree_rcu() calls for five seconds. */
 	sleep(6);
 	dir = opendir("/sys/kernel/slab");
 	caches->count = 0;
@@ -227,8 +227,8 @@ static void count_objects(struct caches *caches)
 }
 
 /*
- * Has a cache grown by an object for each session since before, or nearly so? The rest of the system
- * allocates, too; but what it does is not more after more sessions, and a leak is.
+ * Returns whether a cache has grown by about one object per session. The rest of the system allocates, too, but
+ * not in proportion to the number of sessions.
  */
 static bool grew(const struct caches *before, const struct caches *now, long count, bool say)
 {
@@ -255,7 +255,7 @@ TEST_F_TIMEOUT(load, sessions_leave_nothing, 300)
 	int rounds = 0;
 
 	ASSERT_EQ(0, kmod_module_load(""));
-	/* Whatever is allocated once and kept. */
+	/* Cause all one-time allocations first. */
 	sessions(_metadata, 10);
 
 	count_objects(&before);
@@ -274,7 +274,7 @@ TEST_F_TIMEOUT(load, sessions_leave_nothing, 300)
 	EXPECT_EQ(0, areas(true));
 }
 
-/* Directly after the last close, with threads that may be on their way out of our code. */
+/* Right after the last close, when threads may still be leaving the module's code. */
 TEST_F_TIMEOUT(load, and_unload_right_after_a_session, 300)
 {
 	int i;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A consumer that does not read: the program runs on, loss is counted and said, a resync heals it.
+// A consumer that does not read: the program continues, losses are counted and reported, and a resync corrects
+// the model.
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -17,14 +18,14 @@
 #define RING	MASSIF_RING_MIN
 #define PAGE	4096UL
 
-/* The program: does what one letter says, answers with one, until its pipe ends. */
+/* A process that executes one-letter commands and answers each with a letter, until end of file. */
 struct worker {
 	int ask[2];
 	int answer[2];
 	pid_t pid;
 };
 
-/* Every second page of a range: count mappings that cannot merge, in one system call each. */
+/* Maps every second page of a range: count mappings that cannot merge, each with one system call. */
 static void many_mappings(int count)
 {
 	char *at = mmap(NULL, 2 * count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -96,7 +97,7 @@ FIXTURE_TEARDOWN(loss)
 	kmod_session_close(&self->session);
 }
 
-/* Milliseconds until the worker has answered; -1 if it does not. */
+/* Returns the milliseconds until the worker has answered; -1 if it does not. */
 static long ask(struct worker *worker, char letter)
 {
 	struct timespec from, to;
@@ -118,7 +119,7 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 	kmod_session_release(session);
 }
 
-/* Is what the replay has what the kernel has? */
+/* Returns whether the replayed model equals the kernel's state. */
 static bool equal_now(struct kmod_model *model, pid_t pid)
 {
 	struct kmod_target *target = kmod_model_find(model, pid, 0);
@@ -142,7 +143,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 
-	/* Nobody reads. */
+	/* The consumer does not read here. */
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
@@ -151,7 +152,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	EXPECT_EQ(self->status.lost, self->session.control->lost);
 	lost = self->status.lost;
 
-	/* What had room is right; what had not is a gap, and said with its number. */
+	/* Records that had room are correct; lost ones are a gap, which is reported with their number. */
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);
@@ -169,7 +170,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	EXPECT_EQ(lost, self->model.gaps);
 }
 
-/* Bytes of stacks leave room to what accounting needs: they are the first to go. */
+/* Stack copies leave room for accounting records: they are dropped first. */
 TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 {
 	unsigned int whole = 0, limited = 0;
@@ -180,7 +181,7 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 		const struct massif_rec_stack *stack = (const void *)rec;
 
 		kmod_model_apply(rec, &self->model);
-		/* Near its end, what is short may still have found room and what is longer not. */
+		/* Near the end of the ring, short records may still fit while longer ones do not. */
 		if (rec->type != MASSIF_REC_STACK || self->model.gaps)
 			continue;
 		whole += stack->bytes != 0;
@@ -192,7 +193,7 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 	}
 	kmod_session_release(&self->session);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
-	/* Three quarters of 64 KiB are a few stacks, the rest is a hundred records. */
+	/* Three quarters of 64 KiB hold a few stacks, the rest about a hundred records. */
 	EXPECT_LT(3, whole);
 	EXPECT_LT(10, limited);
 	EXPECT_LE(limited, self->status.captures_limited);
@@ -216,7 +217,7 @@ TEST_F_TIMEOUT(loss, the_consumer_can_resync, 120)
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	EXPECT_EQ(0, self->status.out_of_sync);
 
-	/* From there on, every total is right again. */
+	/* From there on all totals are correct again. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
@@ -231,7 +232,7 @@ TEST_F_TIMEOUT(loss, the_program_resyncs_by_itself, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
 
-	/* Its next change finds room. */
+	/* Its next record finds room. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
@@ -251,7 +252,7 @@ TEST_F_TIMEOUT(loss, more_mappings_than_the_ring_can_hold, 120)
 		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
 	}
 	read_all(&self->session, &self->model);
-	/* 3000 records of a hundred bytes and a ring of 64 KiB. */
+	/* 3000 records of a hundred bytes, in a ring of 64 KiB. */
 	EXPECT_LT(4, rounds);
 	EXPECT_EQ(0, remaining);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
@@ -271,11 +272,11 @@ TEST_F_TIMEOUT(loss, the_end_is_said_even_with_a_full_ring, 120)
 	EXPECT_EQ(1, self->model.records[MASSIF_REC_END]);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	EXPECT_EQ(self->status.lost, self->model.lost);
-	/* No LOST can hide an EXIT: the target's last word is its true size. */
+	/* A LOST record cannot replace an EXIT: the target's last record has its true size. */
 	EXPECT_TRUE(kmod_model_find(&self->model, self->worker.pid, 0)->exited);
 }
 
-/* A stack that is in nobody's way: a program that is never slowed down by a dead consumer. */
+/* A stopped consumer does not slow the program down. */
 TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 {
 	long empty, full;
@@ -288,7 +289,7 @@ TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 	TH_LOG("500 mappings: %ld ms with a full ring, %ld ms without a session", full, empty);
 	EXPECT_LE(0, full);
 	EXPECT_LE(0, empty);
-	/* Waiting for somebody would show as seconds. */
+	/* Waiting for the consumer would take seconds. */
 	EXPECT_GT(10 * empty + 1000, full);
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What sessions take from the system: limited, given back at once, and no work that grows without bound.
+// The memory of sessions: limited, released at once, and no operation whose time grows without limit.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -29,7 +29,7 @@
 #define PAGE	4096ul
 #define RING	(1ul << 20)
 #define KNOWN	(256u << 10)
-/* Control and consumer page, data, known stacks. */
+/* Control and consumer page, data area, known stacks. */
 #define PAGES	(2 + RING / PAGE + KNOWN / PAGE)
 
 static int exit_status(pid_t pid)
@@ -41,7 +41,7 @@ static int exit_status(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A descriptor, or -errno. */
+/* Opens a session. Returns a descriptor, or -errno. */
 static int set_up(uint64_t ring_bytes)
 {
 	struct massif_setup setup = {
@@ -89,7 +89,10 @@ FIXTURE_TEARDOWN(memory)
 	chmod(MASSIF_DEVICE, 0660);
 }
 
-/* How many of ten sessions one gets who may lock so many pages, and as many after giving all back. */
+/*
+ * Returns how many of ten sessions can be opened with a lock limit of @pages, twice, with everything released
+ * in between.
+ */
 static int count_sessions(unsigned long pages, bool user)
 {
 	int count = 0, again = 0, fds[10];
@@ -140,7 +143,7 @@ TEST_F(memory, is_limited_as_locked_memory)
 	}
 }
 
-/* The limit is the user's, however many processes it has; and what was refused has left nothing. */
+/* The limit applies to the user, over all processes; and refused sessions use nothing. */
 TEST_F(memory, is_the_users)
 {
 	int ready[2], go[2];
@@ -178,7 +181,7 @@ TEST_F(memory, is_the_users)
 	EXPECT_EQ(0, exit_status(first));
 }
 
-/* Who was given a descriptor of root's has its own limit, and what root locks counts, too. */
+/* The user of a descriptor opened by root has the user's limit, and memory locked as root counts, too. */
 TEST_F(memory, of_a_descriptor_that_was_passed_on)
 {
 	int fd = open(MASSIF_DEVICE, O_RDWR);
@@ -197,7 +200,7 @@ TEST_F(memory, of_a_descriptor_that_was_passed_on)
 	close(fd);
 }
 
-/* Memory for a stack that nobody fills. */
+/* Returns memory for a stack that no process provides. */
 static char *unfilled_stack(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -214,7 +217,10 @@ static char *unfilled_stack(void)
 	return stack;
 }
 
-/* Maps with a stack in memory that does not come, of a file (a descriptor) or nobody's (-1): the copy of it sleeps. */
+/*
+ * Calls mmap with its stack in memory that is never provided, either of a file (a descriptor) or userfaultfd
+ * (-1), so that copying the stack blocks.
+ */
 static int sleep_in_the_copy(void *arg)
 {
 	int file = *(int *)arg, pid;
@@ -223,7 +229,7 @@ static int sleep_in_the_copy(void *arg)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (stack == MAP_FAILED)
 		return 1;
-	/* A system call changes nothing on the stack; what follows is never reached. */
+	/* A system call does not change the stack; the code after it is never reached. */
 	__asm__ volatile("mov %%rsp, %%rbx; mov %1, %%rsp; xor %%r9d, %%r9d; syscall; mov %%rbx, %%rsp"
 			 : "=a"(pid)
 			 : "r"(stack + PAGE), "a"(SYS_brk), "D"((char *)sbrk(0) + PAGE)
@@ -261,14 +267,14 @@ static int be_user_and_close_below_a_sleeper(int told, int asked, bool in_file)
 	if (waitpid(pid, NULL, WNOHANG))
 		return 5;
 	kill(pid, SIGKILL);
-	/* Who waits for a file waits for its server, whatever happens. */
+	/* A process that waits for a file waits until its server ends. */
 	if (in_file)
 		kill(server, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return err ? 6 : 0;
 }
 
-/* Areas of kernel memory that rings are in. */
+/* Returns the number of kernel memory areas used by rings. */
 static int rings(void)
 {
 	FILE *file = fopen("/proc/vmallocinfo", "r");
@@ -289,7 +295,7 @@ static int allow_userfaultfd(int allow)
 	return !file || fprintf(file, "%d\n", allow) < 0 || fclose(file);
 }
 
-/* While a member sleeps in the copy of its stack, which is in memory that does not come. */
+/* Closes the session while a member blocks in the copy of its stack. */
 static void close_below_a_sleeper(struct __test_metadata *_metadata, bool in_file)
 {
 	int told[2], asked[2];
@@ -322,7 +328,7 @@ TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close_below_a_file, 60)
 	close_below_a_sleeper(_metadata, true);
 }
 
-/* A page whose first use waits for others, as the mode has it (UFFDIO_REGISTER_MODE_*). */
+/* Returns a page whose first use blocks, by @mode (UFFDIO_REGISTER_MODE_*). */
 static void *page_that_waits(uint64_t mode)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
@@ -347,7 +353,7 @@ static void *page_that_waits(uint64_t mode)
 	return page;
 }
 
-/* A user whose SETUP waits for its argument to be there, or to be writable again. */
+/* A user whose SETUP blocks until its argument is provided, or is writable again. */
 static void set_up_with(uint64_t mode)
 {
 	void *page;
@@ -364,7 +370,7 @@ static void set_up_with(uint64_t mode)
 	_exit(3);
 }
 
-/* Until it sleeps in an ioctl. */
+/* Waits until it sleeps in an ioctl. */
 static bool waits_in_ioctl(pid_t pid)
 {
 	char path[64], state = 0;
@@ -393,7 +399,7 @@ static bool waits_in_ioctl(pid_t pid)
 	return false;
 }
 
-/* Who waits in the module for memory of its own keeps nobody else from it, and can be killed. */
+/* A process that blocks in the module on its own memory blocks nobody else, and can be killed. */
 TEST_F_TIMEOUT(memory, that_is_not_there_is_waited_for_alone, 60)
 {
 	static const uint64_t modes[] = { UFFDIO_REGISTER_MODE_MISSING, UFFDIO_REGISTER_MODE_WP };
@@ -453,7 +459,10 @@ static bool write_words(const char *path, const char *words)
 	return ok;
 }
 
-/* In a cgroup, as a user: its memory is larger by the ring, which can be mapped and read. 0, or the number of the step that went wrong. */
+/*
+ * In a cgroup, as a user: the group's memory grows by the size of the ring, which can be mapped and read.
+ * Returns 0, or the number of the step that failed.
+ */
 static int set_up_in(const char *cgroup)
 {
 	struct kmod_session session = { 0 };
@@ -468,7 +477,7 @@ static int set_up_in(const char *cgroup)
 	session.fd = set_up(4 * RING);
 	if (before < 0 || session.fd < 0)
 		return 2;
-	/* Each processor has some of it in reserve. */
+	/* Each processor keeps a reserve. */
 	if (read_number(path) - before < (long)(3 * RING))
 		return 3;
 	if (kmod_session_map(&session, 4 * RING))
@@ -476,7 +485,7 @@ static int set_up_in(const char *cgroup)
 	return session.control->data_bytes == 4 * RING && !session.data[4 * RING - 1] ? 0 : 5;
 }
 
-/* What root's limit for a group of processes is, its rings are within. */
+/* A limit that root sets for a group of processes includes their rings. */
 TEST_F(memory, is_the_cgroups)
 {
 	char root[256], path[PATH_MAX];
@@ -503,7 +512,7 @@ TEST_F(memory, is_the_cgroups)
 
 #define SESSIONS 300
 
-/* A process that is in a session of its own, and sleeps. */
+/* A process in a session of its own, which sleeps. */
 static pid_t start_member(int fd)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -529,7 +538,10 @@ static pid_t start_member(int fd)
 	return pid;
 }
 
-/* As a user: many sessions, each with a member. When all are closed, the limit is as it was. 0, or the step. */
+/*
+ * As a user: opens many sessions with a member each. When all are closed, the limit is fully available. Returns
+ * 0, or the number of the step that failed.
+ */
 static int have_many_sessions(void)
 {
 	const unsigned long pages = SESSIONS * (2 + MASSIF_RING_MIN / PAGE + KNOWN / PAGE);
@@ -571,10 +583,10 @@ TEST_F_TIMEOUT(memory, of_hundreds_of_sessions, 200)
 	EXPECT_EQ(0, exit_status(pid));
 }
 
-/* As many targets as MASSIF_TARGETS says; 10,000 take a guest with 3 GB. */
+/* The number of targets is MASSIF_TARGETS; 10,000 need a guest with 3 GB. */
 #define TARGETS	1200
 
-/* A member that has as many children as it is asked for. */
+/* A member that forks as many children as requested. */
 static int fork_sleepers(void *arg)
 {
 	int *asked = arg, count;
@@ -589,7 +601,7 @@ static int fork_sleepers(void *arg)
 	return 0;
 }
 
-/* Of one poll(), the shortest of some; in seconds. */
+/* Returns the duration of a poll() in seconds, the shortest of several. */
 static double time_of_poll(int fd)
 {
 	struct pollfd what = { fd, POLLIN, 0 };
@@ -620,7 +632,10 @@ static void until_targets(struct __test_metadata *_metadata, struct kmod_session
 	ASSERT_EQ(count, status.targets);
 }
 
-/* A walk over all targets has interrupts off for one step only, and each takes no more with more of them. */
+/*
+ * A walk over all targets disables interrupts for single steps only, and the time per step does not grow with
+ * their number.
+ */
 TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 {
 	const char *wanted = getenv("MASSIF_TARGETS");
@@ -650,7 +665,7 @@ TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 	time_many = time_of_poll(session.fd);
 	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, quarter,
 		time_many * 1e3, all);
-	/* Four times as many. A quadratic walk takes 16 times as long. */
+	/* Four times as many. Quadratic time would be 16 times as long. */
 	EXPECT_GT(9 * time_few, time_many);
 	close(asked[1]);
 	waitpid(pid, NULL, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A processor is taken off line and comes back, while a member touches pages there: each is told where it was touched.
+// A processor goes offline and comes back while a member touches pages on it: each page is recorded where it
+// was touched.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,7 +15,7 @@
 #define MARKS	0x600000000000ull
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
-#define BEFORE		5	/* pages, less than a processor collects before it adds them up */
+#define BEFORE		5	/* pages, fewer than a processor collects before adding them up */
 #define BEHIND		9
 
 static bool put_online(char on)
@@ -36,7 +37,7 @@ static bool run_on(int processor)
 	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Pages that are touched on a processor before it is taken off, meanwhile on the other one, and when it is back. */
+/* Touches pages on a processor before it goes offline, on the other one meanwhile, and when it is back. */
 static int touch_and_take_off(void *arg)
 {
 	char *at = mmap((void *)MARKS, (2 * BEFORE + BEHIND) * PAGE, PROT_READ | PROT_WRITE,
@@ -63,7 +64,7 @@ static int touch_and_take_off(void *arg)
 }
 
 struct touched {
-	int single, other;	/* records of one page each; of another number, or that nobody was seen to change */
+	int single, other;	/* records of one page each; records with another number, or without a known cause */
 };
 
 static int take_touched(const struct massif_record *rec, void *arg)
@@ -79,7 +80,7 @@ static int take_touched(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* What a processor had collected is added up by the kernel when it is taken off, and is nobody's change. */
+/* What a processor had collected is added up by the kernel when it goes offline, and is attributed to nobody. */
 TEST(taken_off_and_back)
 {
 	struct massif_setup setup = { .ring_bytes = 1 << 20, .flags = MASSIF_SETUP_RESIDENT };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where a function of the kernel has other arguments than the module expects, no session begins.
+// If a kernel function has other arguments than the module expects, no session begins.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(prototype)
 
 static const struct {
 	const char *expect;
-	const char *dead;	/* the hook that SETUP names; NULL: it is as good as what is expected otherwise */
+	const char *dead;	/* the hook that SETUP names as failing; NULL: the prototype is acceptable */
 } expectations[] = {
 	{ "exit_mmap=void(mm_struct *)", NULL },
 	{ "exit_mmap=void(*)", NULL },
@@ -52,7 +52,7 @@ static const struct {
 	{ "ptrace_may_access=int(task_struct *, int)", "ptrace_may_access" },
 	{ "btf_trace_rss_stat=void(*, vm_area_struct *, ...)", "btf_trace_rss_stat" },
 	{ "btf_trace_sched_process_fork=void(*, task_struct *)", "btf_trace_sched_process_fork" },
-	/* Of no hook, but the module asks for it, too. */
+	/* Not a hook, but checked by the module as well. */
 	{ "vfs_read=long(file *, *, long, *)", NULL },
 	{ "vfs_read=long(file *, *, int, *)", "vfs_read" },
 	{ "massif_has_no_such_function=void()", NULL },

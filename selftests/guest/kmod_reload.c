@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The module comes and goes while the whole system forks, executes, maps and faults, and sessions are opened.
+// The module is loaded and unloaded while the whole system forks, executes, maps and faults, and sessions are
+// opened.
 //
-// MASSIF_RELOADS is how often, instead of 20.
+// MASSIF_RELOADS is the number of times (default 20).
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/massif.h>
@@ -26,7 +27,7 @@
 static struct counts {
 	unsigned int children, programs, mappings, faults;
 	unsigned int sessions, resident, records, refused;
-	unsigned int wrong;	/* what a session was told to have failed with, other than that there is no module */
+	unsigned int wrong;	/* unexpected errors of sessions, other than that the module is not loaded */
 } *counts;
 
 static void count(unsigned int *which)
@@ -84,7 +85,7 @@ static int live(void *arg)
 	return 0;
 }
 
-/* Opens a session whenever there is a module, with a member that outlives it, or does not. */
+/* Opens a session whenever the module is loaded, with a member that does or does not outlive it. */
 static void have_session(unsigned int round)
 {
 	struct massif_setup setup = { .ring_bytes = RING, .max_stack_bytes = 1024,
@@ -94,7 +95,7 @@ static void have_session(unsigned int round)
 	pid_t pid;
 
 	usleep(1000);
-	/* The module goes, or comes: its device cannot be opened, or is not there. */
+	/* The module is being loaded or unloaded: its device cannot be opened, or does not exist. */
 	if (err == -ENOENT || err == -ENODEV || err == -ENXIO) {
 		count(&counts->refused);
 		return;
@@ -119,7 +120,7 @@ static void have_session(unsigned int round)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	/* The module shall be able to go now and then, and to have had no session at all. */
+	/* Gives the module a chance to be unloaded, sometimes without having had a session. */
 	usleep(round % 4 ? 20 * 1000 : 1000 * 1000);
 }
 
@@ -165,7 +166,7 @@ FIXTURE_TEARDOWN(reload)
 	kmod_module_unload_soon("massif");
 }
 
-/* Kernel memory areas that the module's code has allocated, and itself. */
+/* Returns the number of memory areas allocated by the module's code, and of the module itself. */
 static int areas(void)
 {
 	FILE *file = fopen("/proc/vmallocinfo", "r");
@@ -186,7 +187,7 @@ TEST_F_TIMEOUT(reload, under_everything, 36000)
 
 	for (i = 0; i < reloads; i++) {
 		ASSERT_EQ(0, kmod_module_load(""));
-		/* From at once to long enough for some sessions. */
+		/* From no time at all to long enough for some sessions. */
 		usleep(i % 5 * 30 * 1000);
 		for (tries = 0; (err = kmod_module_unload("massif")) == -EWOULDBLOCK && tries < 60 * 1000; tries++)
 			usleep(1000);

@@ -26,7 +26,7 @@
 #define MARKS	0x600000000000ull
 #define MARK	0x10000ull
 
-/* What the records say of one target. */
+/* Sums of the records of one target. */
 struct resident {
 	uint32_t target;
 	bool told;
@@ -41,14 +41,14 @@ struct replay {
 		uint64_t rss[MASSIF_RSS_COUNT];
 	} moments[MOMENTS];
 	uint64_t causes[8];
-	uint64_t drifted;	/* pages, either way */
-	uint64_t swapped;	/* pages, out */
-	uint64_t no_stack;	/* faults that should have one */
+	uint64_t drifted;	/* pages, in either direction */
+	uint64_t swapped;	/* pages swapped out */
+	uint64_t no_stack;	/* faults that should have a stack but have none */
 	uint64_t captures, stacks;
 	uint64_t moves;
 	uint64_t lost;
-	uint64_t wrong;		/* rss that is not the one before and the change */
-	uint64_t empty;		/* GONE whose pages another was charged with */
+	uint64_t wrong;		/* records whose rss is not the previous one plus the change */
+	uint64_t empty;		/* GONE records whose pages were attributed to another thread */
 };
 
 static struct resident *find(struct replay *replay, uint32_t target)
@@ -127,12 +127,15 @@ FIXTURE(resident)
 {
 	struct kmod_session session;
 	struct replay *replay;
-	const char *missing;	/* what the kernel does not have */
+	const char *missing;	/* what the kernel lacks */
 	char log[PATH_MAX];
 	char program[PATH_MAX];
 };
 
-/* A kernel without mmu notifiers cannot say what is taken away; Debian's all have them. */
+/*
+ * Returns whether the kernel has mmu notifiers, which are needed to see pages being removed; all Debian kernels
+ * do.
+ */
 static bool has_resident(void)
 {
 	struct massif_query query = { .size = sizeof(query) };
@@ -146,9 +149,9 @@ static bool has_resident(void)
 
 FIXTURE_VARIANT(resident)
 {
-	const char *word;	/* of the program */
+	const char *word;	/* argument of the program */
 	int moments;
-	bool swaps;		/* there is something to swap to */
+	bool swaps;		/* needs swap space */
 };
 
 FIXTURE_VARIANT_ADD(resident, one_thread) { NULL, 24, false };
@@ -158,7 +161,7 @@ FIXTURE_VARIANT_ADD(resident, four_threads_swap) { "threads", 31, true };
 
 FIXTURE_SETUP(resident)
 {
-	/* The harness runs the test even if its fixture has skipped it: the test says so itself. */
+	/* The harness runs the test even if its fixture skips, so the test itself skips. */
 	if (!has_resident())
 		self->missing = "CONFIG_MMU_NOTIFIER";
 	else if (variant->swaps && !zram_swap_begin())
@@ -191,7 +194,7 @@ FIXTURE_TEARDOWN(resident)
 	unlink(self->log);
 }
 
-/* Compares with what the program has read; the number of moments, or -1. */
+/* Compares with what the program has read. Returns the number of moments, or -1. */
 static int compare(const struct replay *replay, const char *path)
 {
 	unsigned long anon, file, shmem, all, swap;
@@ -267,8 +270,8 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 }
 
 /*
- * Calls run in a child that is followed with its resident pages, and each for every record. What waitpid()
- * tells of the child; -1: it could not be followed.
+ * Calls run in a child that is followed with its resident pages, and each for every record. Returns the child's
+ * status as of waitpid(), or -1 if it could not be followed.
  */
 static int follow(int (*run)(void *arg), int (*each)(const struct massif_record *rec, void *arg), void *arg)
 {
@@ -289,7 +292,7 @@ static int follow(int (*run)(void *arg), int (*each)(const struct massif_record 
 	return code;
 }
 
-/* A mapping that goes with all its pages. */
+/* A mapping that is unmapped with all its pages. */
 #define UNMAPPED	8
 
 static int unmap_one(void *arg)
@@ -305,7 +308,7 @@ static int unmap_one(void *arg)
 
 struct unmapping {
 	int unmaps;
-	bool told_before;	/* says the UNMAP */
+	bool told_before;	/* as the UNMAP record says */
 	int gone_before, gone_behind;	/* pages */
 };
 
@@ -325,7 +328,7 @@ static int take_unmapping(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Which comes first depends on the kernel; the UNMAP knows. */
+/* The order depends on the kernel, and the UNMAP record contains it. */
 TEST(pages_go_before_their_mapping_or_behind_it)
 {
 	struct unmapping seen = {};
@@ -340,7 +343,7 @@ TEST(pages_go_before_their_mapping_or_behind_it)
 
 #define READ	256	/* pages */
 
-/* A worker of the kernel, made for io_uring, reads into pages that nobody has touched. */
+/* A kernel worker, created for io_uring, reads into pages that were never touched. */
 static int read_by_worker(void *arg)
 {
 	struct io_uring_params params = {};
@@ -370,16 +373,16 @@ static int read_by_worker(void *arg)
 	__atomic_store_n((uint32_t *)(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
 	if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
 		return 3;
-	/* One mapping holds both queues since 5.4. */
+	/* Since 5.4 one mapping contains both queues. */
 	head = (uint32_t *)(queue + params.cq_off.head);
 	done = (struct io_uring_cqe *)(queue + params.cq_off.cqes) + *head;
 	return done->res == READ * PAGE ? 0 : 4;
 }
 
 struct reading {
-	long pages;	/* where it read to, in records of faults */
-	uint32_t tid;	/* who did */
-	uint32_t first;	/* of the program */
+	long pages;	/* pages of the buffer recorded as faults */
+	uint32_t tid;	/* thread that caused them */
+	uint32_t first;	/* thread id of the program */
 };
 
 static int take_reading(const struct massif_record *rec, void *arg)
@@ -405,13 +408,13 @@ TEST(pages_that_a_worker_brings)
 	ASSERT_EQ(0, follow(read_by_worker, take_reading, &seen));
 	EXPECT_EQ(READ, seen.pages);
 	EXPECT_NE(seen.first, seen.tid);
-	/* A worker never returns to user mode: nothing may wait for that. */
+	/* A worker never returns to user mode, so nothing may be deferred to that. */
 	for (int i = 0; i < 500 && (users = kmod_module_users()); i++)
 		usleep(10 * 1000);
 	EXPECT_EQ(0, users);
 }
 
-/* Three mappings, two pages apart, that one call moves by as much: what it returns is the exit status. */
+/* Three mappings with gaps of two pages, moved by a single call; its result is the exit status. */
 #define MANY		3
 #define APART		4
 #define MOVED_BY	(64 * PAGE)
@@ -449,7 +452,7 @@ static int take_move(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Each is said by itself, with what is resident in it. */
+/* Each mapping is recorded separately, with its resident pages. */
 TEST(a_move_of_many)
 {
 	struct moves moves = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Captures: the right registers and bytes, one for a system call, none of what must not be seen.
+// Stack copies: correct registers and bytes, one per system call, and nothing that must not be visible.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,18 +27,18 @@
 #define RSP	7
 #define RIP	16
 
-/* What the child says of itself; shared memory. */
+/* Addresses that the child reports, in shared memory. */
 struct said {
 	uint64_t addr;		/* of the mapping it made */
-	uint64_t returns[2];	/* addresses on its stack */
-	uint64_t after;		/* the instruction after syscall */
+	uint64_t returns[2];	/* return addresses on its stack */
+	uint64_t after;		/* address of the instruction after syscall */
 	uint64_t sp;
 	uint64_t canary;
 };
 
 static struct said *said;
 
-/* A record, kept: the ring moves on. */
+/* Copies of records, because the ring is overwritten. */
 struct kept {
 	struct massif_record *at[4096];
 	size_t count;
@@ -108,7 +108,7 @@ static const struct massif_rec_map *map_at(const struct kept *kept, uint64_t add
 	return NULL;
 }
 
-/* Where on the captured stack value is, in words from sp; -1 if it is not there. */
+/* Returns the position of @value on the copied stack, in words from sp; -1 if it is not there. */
 static long word_at(const struct massif_rec_stack *stack, uint64_t value)
 {
 	const uint64_t *words = (const void *)((const char *)stack + stack->data_off);
@@ -120,7 +120,7 @@ static long word_at(const struct massif_rec_stack *stack, uint64_t value)
 	return -1;
 }
 
-/* mmap of one page by the instruction itself, so that we know where it returns to. */
+/* mmap of one page with the bare instruction, so that the return address is known. */
 __attribute__((noinline)) static uint64_t raw_mmap(void)
 {
 	register long r10 asm("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -150,7 +150,7 @@ __attribute__((noinline)) static uint64_t outer(void)
 	said->canary = canary[0];
 	said->returns[1] = (uintptr_t)__builtin_return_address(0);
 	addr = raw_mmap();
-	/* Not a tail call. */
+	/* Prevents a tail call. */
 	asm volatile("" : : "r"(canary) : "memory");
 	return addr;
 }
@@ -222,9 +222,7 @@ TEST_F_TIMEOUT(stack, of_a_thread_is_its_own, 60)
 	check_stack(_metadata, &self->kept);
 	map = map_at(&self->kept, said->addr);
 	EXPECT_NE(pid, map->h.tid);
-	/*
-	 * To the end of the thread's stack, with a page of thread-local storage above it, no more.
-	 */
+	/* Up to the end of the thread's stack, with a page of thread-local storage above it, and no more. */
 	EXPECT_GT(MASSIF_STACK_MAX, stack_of(&self->kept, map->h.capture)->bytes);
 }
 
@@ -247,7 +245,7 @@ __attribute__((noinline)) static uint64_t raw_mmap_on(void *sp)
 	return addr;
 }
 
-/* A coroutine: its stack is a mapping of four pages that no other can merge with. */
+/* A coroutine: its stack is a mapping of four pages that cannot merge with others. */
 static int map_on_own_stack(void *arg)
 {
 	char *stack = mmap(NULL, 6 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -255,7 +253,7 @@ static int map_on_own_stack(void *arg)
 	stack += PAGE;
 	if (mprotect(stack, 4 * PAGE, PROT_READ | PROT_WRITE))
 		return 1;
-	/* The last page is never touched before the capture reads it. */
+	/* The last page was never touched before the copy. */
 	strcpy(stack + 2 * PAGE, "bottom");
 	said->addr = raw_mmap_on(stack + 2 * PAGE);
 	return 0;
@@ -300,10 +298,10 @@ static int one_call_many_records(void *arg)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	char *p = mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
 
-	/* Replaces: UNMAP, MAP, NAME. */
+	/* Replaces a mapping: UNMAP, MAP, NAME. */
 	if (mmap(p, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) != p)
 		return 1;
-	/* Moves and grows: MAP, UNMAP, NAME. */
+	/* Moves and grows a mapping: MAP, UNMAP, NAME. */
 	if (mremap(p, 4 * PAGE, 64 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED)
 		return 2;
 	return 0;
@@ -323,7 +321,7 @@ TEST_F_TIMEOUT(stack, is_one_for_a_system_call, 60)
 		ASSERT_GT(4096, rec->capture);
 		switch (rec->type) {
 		case MASSIF_REC_MAP:
-			/* One thread: the call before must have been explained. */
+			/* With a single thread, the stack of the previous call must have been recorded by now. */
 			EXPECT_TRUE(!open_capture || open_capture == rec->capture);
 			EXPECT_EQ(0, seen[rec->capture]);
 			open_capture = rec->capture;
@@ -396,12 +394,12 @@ TEST_F_TIMEOUT(stack, can_be_turned_off, 60)
 	kmod_session_close(&without);
 }
 
-/* A session of a plain user, that runs what they are not allowed to look at. */
+/* A session of an unprivileged user that executes a program the user may not inspect. */
 struct secret {
 	mode_t mode;
 	uid_t owner;
 	uint32_t reason;
-	bool capability;	/* the file has one that its user has not */
+	bool capability;	/* the file has a capability that its user does not have */
 };
 
 static int exec_as_user(void *arg)
@@ -410,7 +408,7 @@ static int exec_as_user(void *arg)
 	return 9;
 }
 
-/* In a child that has become the user: 0, or the number of the step that went wrong. */
+/* Runs in a child that has become the user. Returns 0, or the number of the step that failed. */
 static int watch_secret(const char *program, uint32_t reason)
 {
 	struct kmod_session session;
@@ -441,7 +439,7 @@ static int watch_secret(const char *program, uint32_t reason)
 	}
 	if (ends != 1 || tgid != (uint32_t)pid)
 		return 5;
-	/* Nothing after it; the one target was the image before. */
+	/* No record follows; the only target was the image before. */
 	if (ended != kept.count - 1)
 		return 6;
 	return 0;
@@ -528,7 +526,7 @@ TEST_F_TIMEOUT(stack, of_an_undumpable_process_is_not_seen, 60)
 	}
 	EXPECT_EQ(0, exit_status(pid));
 	EXPECT_EQ(0, chmod(MASSIF_DEVICE, 0660));
-	/* Root may look. */
+	/* Root may read it. */
 	ASSERT_EQ(0, exit_status(kmod_session_call(&self->session, map_undumpable, NULL)));
 	ASSERT_EQ(0, kmod_session_drain(&self->session, 20000, keep, &self->kept));
 	check_stack(_metadata, &self->kept);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A member of a session goes on, and is accounted exactly, while the kernel around it, or it itself, is upset.
+// A member of a session continues and is accounted exactly while the kernel around it, or the member itself, is
+// disturbed.
 //
-// MASSIF_STORM is how many seconds each kind of storm lasts, instead of three.
+// MASSIF_STORM is the duration of each kind of disturbance in seconds (default 3).
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -12,14 +13,14 @@
 
 #define SECONDS		3
 #define BALANCING	"/proc/sys/kernel/numa_balancing"
-/* Where it is slow: until the storm has done something, and the member has. */
+/* On a slow machine: additional time until disturbance and member have made progress. */
 #define SECONDS_MORE	90
 #define ROUNDS		100	/* of the member */
 
 FIXTURE(storm)
 {
 	struct member member;
-	long balancing;		/* of pages, between NUMA nodes */
+	long balancing;		/* NUMA balancing setting */
 };
 
 FIXTURE_VARIANT(storm)
@@ -47,7 +48,7 @@ FIXTURE_SETUP(storm)
 {
 	kmod_module_unload_soon("massif");
 	ASSERT_EQ(0, kmod_module_load(""));
-	/* Before 6.6, smaps leaves out huge pages that it has made inaccessible for a moment. */
+	/* Before 6.6, smaps omits huge pages that NUMA balancing has made inaccessible for a moment. */
 	self->balancing = weather_number(BALANCING, NULL);
 	weather_put(BALANCING, "0");
 	ASSERT_EQ(0, member_start(&self->member, variant->weather->faults));
@@ -93,7 +94,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 		SKIP(return, "this kernel has no %s", missing);
 	while (goes_on(weather, member, round, start, lasts)) {
 		weather->blow(member, ++round);
-		/* Some times on the way, while the storm only holds its breath. */
+		/* Compare several times in between, with the disturbance paused. */
 		if (round % 64)
 			continue;
 		rests++;
@@ -103,7 +104,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 	ASSERT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	effects = weather->effects();
 	EXPECT_TRUE(weather->end(member));
-	/* What was put back may have changed the member once more. */
+	/* Restoring the settings may have changed the member once more. */
 	EXPECT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	EXPECT_TRUE(member_end(member)) TH_LOG("%s", member->wrong);
 	EXPECT_EQ(0, member->model.drifted);

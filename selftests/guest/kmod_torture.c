@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Exact in each of the rarer ways, one a row; and over as many random operations as are asked for.
+// Rare operations are accounted exactly, one per row; and so is any number of random operations.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,9 +39,9 @@ FIXTURE(torture)
 
 FIXTURE_VARIANT(torture)
 {
-	char *op;		/* that must have been done, or be impossible on this kernel */
-	char *words[4];		/* of torture */
-	int map_count;		/* vm.max_map_count; 0: as it is */
+	char *op;		/* operation that must have been executed, unless this kernel does not have it */
+	char *words[4];		/* arguments of torture */
+	int map_count;		/* vm.max_map_count; 0: unchanged */
 	int huge_pages;
 };
 
@@ -81,7 +81,7 @@ OP(pr_set_mm,		"move-marks",		"200");
 OP(io_uring,		"use-uring",		"60");
 OP(own_stacks,		"grow-own-stack",	"300");
 OP(main_stack,		"cut-stack",		"300");
-/* The lists that follow are written while other threads unmap: their totals must be at rest. */
+/* The lists of mappings are written while other threads unmap, so the totals must be consistent then. */
 FIXTURE_VARIANT_ADD(torture, remap_many) { "remap-many", { "21", "200", "only=remap-many", "threads=3" } };
 FIXTURE_VARIANT_ADD(torture, vdso) { "vdso", { "22", "20", "vdso" } };
 FIXTURE_VARIANT_ADD(torture, uprobe) { "uprobe", { "23", "20", "uprobe" } };
@@ -125,7 +125,7 @@ FIXTURE_TEARDOWN(long)
 	torture_run_close(&self->run);
 }
 
-/* torture does STEPS and half as many again on its own, and STEPS in each of three threads. */
+/* torture executes STEPS and half as many again in its first thread, and STEPS in each of three others. */
 TEST_F_TIMEOUT(long, random_operations, 36000)
 {
 	const char *wanted = getenv("MASSIF_TORTURE");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Other tracers of the functions that we hook: both see all; who takes the one place makes us fall back.
+// Other tracers on functions that massif.ko hooks: both see all calls; if another tracer uses the direct call
+// of a function, massif.ko falls back to kretprobes.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #define FUNCTION	"mmap_region"
 
-/* A live patch. EINVAL: this kernel has none. That nobody has built ours is an error. */
+/* Loads a live patch. EINVAL means that the kernel does not support it; a patch that was not built is an error. */
 static int start_patch(const char *function)
 {
 	int err = kmod_module_load_own("massif_patch");
@@ -34,10 +35,12 @@ FIXTURE(tracers)
 
 FIXTURE_VARIANT(tracers)
 {
-	int (*start)(const char *function);	/* 0 or -errno; -ENOENT, -EINVAL: not on this kernel */
+	/* returns 0 or -errno; -ENOENT, -EINVAL: not supported by this kernel */
+	int (*start)(const char *function);
 	void (*stop)(void);
-	const char *seen;	/* in the trace, of what it has seen */
-	const char *needs;	/* this function of the kernel to see what has a direct call */
+	const char *seen;	/* line in the trace that proves it was called */
+	/* function that this kernel must have for the tracer to see functions with a direct call */
+	const char *needs;
 	bool takes_the_place;
 };
 
@@ -55,13 +58,13 @@ FIXTURE_SETUP(tracers)
 {
 	int err;
 
-	/* It says once how its hooks are armed. */
+	/* The module logs once how its hooks are armed. */
 	kmod_module_unload_soon("massif");
 	ASSERT_EQ(0, kmod_module_load(""));
 	tracers_put("trace", "");
 	self->run.session.fd = -1;
 	err = variant->start(FUNCTION);
-	/* The harness runs the test even if its fixture has skipped it: the test says so itself. */
+	/* The harness runs the test even if its fixture skips, so the test itself skips. */
 	if (err == -ENOENT || err == -EINVAL || err == -ENODEV)
 		return;
 	ASSERT_EQ(0, err);
@@ -116,7 +119,7 @@ static void expect_seen(struct __test_metadata *_metadata, const char *seen, con
 
 	if (!seen)
 		return;
-	/* 5.10's function_graph leaves out whatever has a direct call. */
+	/* In 5.10, function_graph omits functions with a direct call. */
 	if (needs && !kernel_has(needs)) {
 		EXPECT_EQ(0, count);
 	} else {
@@ -139,7 +142,7 @@ TEST_F_TIMEOUT(tracers, that_were_there_before, 120)
 	variant->stop();
 	torture_run_close(&self->run);
 
-	/* The next first session has what it wants. */
+	/* The next first session has the direct calls again. */
 	ASSERT_EQ(0, torture_run_open(&self->run));
 	EXPECT_EQ(MASSIF_HOOK_DETOUR, kind(self->run.session.fd));
 }
@@ -153,7 +156,10 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	if (variant->takes_the_place) {
 		int err = variant->start(FUNCTION);
 
-		/* Ours is the place, until we go: a live patch is told EBUSY; BPF, too, and EINVAL by newer kernels. */
+		/*
+		 * massif.ko keeps the direct call while its session lasts: a live patch fails with EBUSY; BPF,
+		 * too, or with EINVAL in newer kernels.
+		 */
 		EXPECT_TRUE(err == -EBUSY || err == -EINVAL) TH_LOG("%d", err);
 	} else {
 		ASSERT_EQ(0, variant->start(FUNCTION));
@@ -161,13 +167,13 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	run_exactly(_metadata, &self->run);
 	if (!variant->takes_the_place)
 		expect_seen(_metadata, variant->seen, variant->needs);
-	/* The session goes first. */
+	/* The session ends first. */
 	torture_run_close(&self->run);
 	variant->stop();
 	ASSERT_EQ(0, variant->start(FUNCTION));
 }
 
-/* Kretprobes leave the place to others, also while there is a session. */
+/* With kretprobes, other tracers can use the direct call, even during a session. */
 TEST_F_TIMEOUT(tracers, that_come_later_than_kretprobes, 120)
 {
 	if (!self->started || !variant->takes_the_place)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Attaches again and again, at any moment of a program that maps, touches and unmaps all the time.
+// Attaches repeatedly, at random moments, to a program that maps, touches and unmaps continuously.
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "pages/pages.h"
 #include "selftests/lib/pages_truth.h"
 
-/* Times that it attaches; MASSIF_ATTACHES in the environment says another number. */
+/* The number of times it attaches, unless MASSIF_ATTACHES is set. */
 #define ATTACHES 6
 #define MOMENTS	 3
 
@@ -48,7 +48,7 @@ FIXTURE_SETUP(attach)
 	ASSERT_LE(0, self->pid);
 	if (!self->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* A file with more pages than are mapped around a fault at once. */
+		/* A file with more pages than are mapped at a single fault. */
 		execl(self->target, self->target, variant->threads, "/bin/bash", NULL);
 		_exit(127);
 	}
@@ -73,7 +73,7 @@ static void run_for(struct mf_pages *pages, unsigned int ms, struct mf_error *er
 	}
 }
 
-/* One session, looked at in some moments; the program is at rest in each of them. */
+/* One session with several moments, at each of which the program is at rest. */
 static void attach_once(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self,
 			const FIXTURE_VARIANT(attach) *variant, int time)
 {

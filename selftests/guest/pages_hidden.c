@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks through files that are not found by their path: deleted, replaced, of another namespace. They are
-// whole, and have names.
+// Stacks through files that are not found at their path: deleted, replaced, or in another namespace. They are
+// complete and have names.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(hidden)
 	free(self->report);
 }
 
-/* The next line of a tree below @line, or NULL. */
+/* Returns the next line of a tree below @line, or NULL. */
 static const char *below(const char *line)
 {
 	const char *next = strchr(line, '\n');

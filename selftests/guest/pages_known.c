@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks that are recognised are those that a capture would have shown, on real programs.
+// Stacks that the module recognises are those that a copy would have shown, on real programs.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char sql[] =
 	"insert into t select x, hex(x)||'abcdefghijklmnop' from c;"
 	"create index i on t(b); select count(*) from t;";
 
-/* The figures of one dump: the sums over its processes. */
+/* The figures of a dump, summed over its processes. */
 struct figures {
 	uint64_t recognised, captured, walked, limited, none, verified, wrong;
 	uint64_t lost, mismatches;
@@ -41,9 +41,9 @@ FIXTURE(known)
 
 FIXTURE_VARIANT(known)
 {
-	const char *words[5]; /* target/... is one of ours */
-	unsigned int recognised; /* so many of a hundred stacks should be, at least, or some */
-	bool differs;		 /* from run to run */
+	const char *words[5]; /* target/... is a program of the tests */
+	unsigned int recognised; /* minimum percentage of stacks that must be recognised */
+	bool differs;		 /* the report differs from run to run */
 };
 
 FIXTURE_VARIANT_ADD(known, python3){{"python3", "-c", python}, 5, false};
@@ -73,7 +73,7 @@ static void same_addresses(void)
 	personality(ADDR_NO_RANDOMIZE);
 }
 
-/* Runs the program with stacks in @mode, and gives its one report, to be freed. */
+/* Runs the program with stacks in @mode, and returns its report, to be freed. */
 static char *run(FIXTURE_DATA(known) *self, const FIXTURE_VARIANT(known) *variant, const char *mode)
 {
 	const char *argv[16] = {
@@ -118,7 +118,7 @@ static void say(struct __test_metadata *_metadata, const char *mode, const struc
 	       f->captured, f->walked, f->limited, f->none, f->verified);
 }
 
-/* Each stack that would have been taken for a known one is captured, walked and compared. */
+/* In this mode, each stack that would have been recognised is copied, walked and compared. */
 TEST_F_TIMEOUT(known, are_what_they_are_said_to_be, 240)
 {
 	char *report = run(self, variant, "verify");
@@ -133,12 +133,12 @@ TEST_F_TIMEOUT(known, are_what_they_are_said_to_be, 240)
 	EXPECT_EQ(self->figures.recognised, 0);
 	EXPECT_EQ(self->figures.mismatches, 0);
 	EXPECT_EQ(self->figures.captured, self->figures.walked);
-	/* How many depends on when massif-ctl, which has all of them to walk, comes to tell. */
+	/* The number depends on how soon massif-ctl, which walks all of them, reports stacks to the module. */
 	if (variant->recognised)
 		EXPECT_LT(0, self->figures.verified);
 }
 
-/* The same run, with every stack captured and walked, has the same report. */
+/* The same run with all stacks copied and walked gives the same report. */
 TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 {
 	char *plain = run(self, variant, "off"), *known;
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 	say(_metadata, "off", &off);
 	EXPECT_EQ(off.recognised, 0);
 	EXPECT_EQ(off.captured, off.walked);
-	/* A word of the same length: the environment is on the stack. */
+	/* Equal lengths, because the environment is on the stack. */
 	known = run(self, variant, "yes");
 	say(_metadata, "on", &self->figures);
 	EXPECT_EQ(ctl_exit_code(&self->result), 0) {
@@ -163,7 +163,7 @@ TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 	all = self->figures.recognised + self->figures.captured;
 	EXPECT_GE(self->figures.recognised * 100, all * variant->recognised);
 	EXPECT_LE(self->figures.walked, self->figures.captured);
-	/* The harness would print them all. */
+	/* EXPECT_STREQ would print the whole reports. */
 	if (!variant->differs)
 		EXPECT_EQ(strcmp(plain, known), 0);
 	free(plain);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl stopped, or killed: the program runs on as fast, loss is said, and a resync heals it.
+// massif-ctl is stopped or killed: the program runs as fast as before, losses are reported, and a resync
+// corrects the model.
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 
 FIXTURE(loss)
 {
-	int in, out; /* our ends of the program's standard input and output */
+	int in, out; /* the test's ends of the program's standard input and output */
 	pid_t ctl;
 };
 
@@ -60,7 +61,7 @@ FIXTURE_TEARDOWN(loss)
 	close(self->out);
 }
 
-/* Starts pages_pairs with three series of pairs, under massif-ctl if @profiled. */
+/* Starts pages_pairs with three series of mmap/munmap pairs, under massif-ctl if @profiled. */
 static void start(FIXTURE_DATA(loss) *self, bool profiled, const char *third)
 {
 	const char *argv[] = {"massif-ctl", "--pages-as-heap", "--time-unit=ms",
@@ -72,7 +73,7 @@ static void start(FIXTURE_DATA(loss) *self, bool profiled, const char *third)
 	close(out_pipe[1]);
 }
 
-/* Nanoseconds that a pair of the next series took; -1 if the program does not answer. */
+/* Returns the nanoseconds per pair of the next series; -1 if the program does not answer. */
 static long next(FIXTURE_DATA(loss) *self, bool go)
 {
 	char line[32];
@@ -117,7 +118,7 @@ static int end(FIXTURE_DATA(loss) *self)
 	return status;
 }
 
-/* Each series with massif-ctl stopped from before it on, or running, and without it at all. */
+/* Series with massif-ctl stopped, with it running, and without it. */
 TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 {
 	uint64_t model = 0, kernel = 1, lost = 0, mismatches = 1;
@@ -129,12 +130,12 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	start(self, true, PAIRS);
 	EXPECT_LT(0, next(self, false));
 	stop(self);
-	/* Fills the ring, and goes on. */
+	/* Fills the ring, and continues. */
 	stopped = next(self, true);
 	EXPECT_LT(0, stopped);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
-	/* It reads, and is told the truth; then it is as if nothing had been. */
+	/* massif-ctl reads, gets a resync, and everything is as before. */
 	sleep(1);
 	running = next(self, true);
 	status = end(self);
@@ -151,7 +152,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	EXPECT_EQ(mismatches, 0);
 	EXPECT_GT(lost, 10000);
 
-	/* Said on stderr, and in the file where ms_print shows it. */
+	/* The loss is reported on stderr, and in the file, where ms_print shows it. */
 	said = ctl_read_file(SAID);
 	report = ctl_read_file(REPORT);
 	ASSERT_NE(said, NULL);
@@ -178,13 +179,13 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	end(self);
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
-	/* What the manual says, with room for a busy machine: waiting would show as seconds. */
+	/* The factor given in the manual, with tolerance for a busy machine: waiting would take seconds. */
 	EXPECT_LT(stopped, 3 * running + alone);
 	free(said);
 	free(report);
 }
 
-/* Nothing is left of a session whose aggregator dies; the program does not notice. */
+/* If its aggregator is killed, nothing is left of a session, and the program is not affected. */
 TEST_F_TIMEOUT(loss, a_killed_aggregator_ends_the_session, 120)
 {
 	char *refs = NULL;
@@ -207,7 +208,7 @@ TEST_F_TIMEOUT(loss, a_killed_aggregator_ends_the_session, 120)
 	EXPECT_LT(0, next(self, true));
 }
 
-/* Stopped from the first mapping to the last: what there was room for is reported, with words. */
+/* Stopped from the first to the last mapping: everything that fit into the ring is in the report, with a remark. */
 TEST_F_TIMEOUT(loss, stopped_until_the_program_has_ended, 240)
 {
 	char *said;
@@ -218,7 +219,7 @@ TEST_F_TIMEOUT(loss, stopped_until_the_program_has_ended, 240)
 	stop(self);
 	EXPECT_LT(0, next(self, true));
 	EXPECT_LT(0, next(self, true));
-	/* The program is over. */
+	/* The program has ended. */
 	EXPECT_EQ(next(self, false), -1);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);

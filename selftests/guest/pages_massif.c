@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// What Valgrind's Massif writes with --pages-as-heap=yes and what we write, of the same calls.
+// Valgrind's Massif with --pages-as-heap=yes, compared with pages mode on the same system calls.
 //
-// How a program comes to its main differs (differences.rst). From there on each snapshot must be the
-// same: what was added to the clock, to the total, to each function; extra bytes; and the peaks.
+// How a program reaches main differs (differences.rst). From there on each snapshot must be equal: changes of
+// the time, the total and each function's bytes; extra bytes; and the peaks.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct snapshot {
 	char tree[16];
 	int64_t root;
 	int64_t at[FUNCTIONS];	/* bytes below a frame of that function */
-	bool ours;		/* of the script: some function has bytes */
+	bool ours;		/* a function of the script has bytes */
 };
 
 struct profile {
@@ -55,7 +55,7 @@ static void take_line(struct snapshot *snapshot, const char *line)
 		}
 }
 
-/* Reads the snapshots of the script: from the first mapping of main on. */
+/* Reads the snapshots of the script, from the first mapping of main on. */
 static void read_profile(struct __test_metadata *_metadata, const char *path,
 			 struct profile *profile)
 {
@@ -105,7 +105,7 @@ static bool same(const struct profile *a, const struct profile *b, size_t i)
 	       !y->extra && !x->stacks && !y->stacks && x->heap == x->root && y->heap == y->root;
 }
 
-/* __mmap64: with the debug information of the C library, mmap's frame has that inlined. */
+/* __mmap64: with debug information of the C library, mmap's frame has it inlined. */
 #define OPTIONS                                                                                    \
 	"--pages-as-heap=yes", "--time-unit=B", "--detailed-freq=1", "--max-snapshots=1000",       \
 		"--threshold=0", "--peak-inaccuracy=0", "--alloc-fn=mmap", "--alloc-fn=__mmap64",  \
@@ -164,7 +164,7 @@ TEST_F_TIMEOUT(massif, the_same_snapshots, 150)
 	expect_same(_metadata, self);
 }
 
-/* Pages that the ignored function maps are in no total, and make no snapshot. */
+/* Pages mapped by an ignored function are in no total, and make no snapshot. */
 TEST_F_TIMEOUT(massif, ignored_functions_do_not_count, 150)
 {
 	size_t before;
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(massif, ignored_functions_do_not_count, 150)
 		EXPECT_EQ(self->ours.snapshots[i].at[2], 0);
 }
 
-/* Of 20 pages that replace 20: Massif has both, we have what is mapped. */
+/* If 20 pages replace 20 others, Massif counts both, pages mode what is mapped. */
 TEST_F_TIMEOUT(massif, what_is_replaced_goes, 150)
 {
 	const struct profile *ours = &self->ours, *theirs = &self->theirs;
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(massif, what_is_replaced_goes, 150)
 	run_both(_metadata, self, "--heap=yes", "fixed");
 	EXPECT_EQ(ours->snapshots[ours->n - 1].heap - ours->snapshots[0].heap + 20 * PAGE,
 		  theirs->snapshots[theirs->n - 1].heap - theirs->snapshots[0].heap);
-	/* The replaced ones' going is a snapshot of its own, and perhaps a peak before it. */
+	/* The removal of the replaced pages is a snapshot of its own, possibly preceded by a peak. */
 	EXPECT_GT(ours->n, theirs->n);
 }
 

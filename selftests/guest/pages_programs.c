@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl --pages-as-heap on real programs: the model is /proc/PID/maps, at moments and in the end.
+// massif-ctl --pages-as-heap on real programs: the model equals /proc/PID/maps at chosen moments and at the
+// end.
 
 #include <inttypes.h>
 #include <limits.h>
@@ -21,7 +22,7 @@
 
 #define INPUT  "input"
 
-/* On one line: a newline in cmd is no ms_print's. */
+/* On one line, because ms_print does not support a newline in cmd. */
 static const char python[] = "import json;"
 			     "d = {str(i): [i, 'x' * (i % 300)] for i in range(20000)};"
 			     "s = json.dumps(d);"
@@ -63,7 +64,7 @@ FIXTURE_TEARDOWN(programs)
 	trace_set_free(&self->model);
 }
 
-/* Holds a profile, at a moment or at its end, against the kernel's truth. */
+/* Compares a profile, at a moment or at its end, with the kernel's mappings. */
 static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
 		       const struct trace_maps *real)
 {
@@ -92,9 +93,7 @@ static void check_report(struct __test_metadata *_metadata, pid_t pid)
 	free(report);
 }
 
-/* Runs it; afterwards each of @n_profiles profiles has been held against the truth, at its end and
- * at @n_moments moments or more.
- */
+/* Runs the program, and compares each of @n_profiles profiles at its end, and at @n_moments moments or more. */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
 		  const char *in, size_t n_profiles, size_t n_moments)
 {
@@ -111,7 +110,7 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 		const struct trace_maps *real =
 			trace_find(&self->real, model->pid, model->moment);
 
-		/* At a moment of one process the others run on. */
+		/* At a moment of one process, the others continue to run. */
 		if (model->moment && !real)
 			continue;
 		check_maps(_metadata, model, real);
@@ -127,7 +126,7 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 	TH_LOG("%s: equal at %zu moments and %zu ends", self->argv[6], moments, ends);
 	EXPECT_EQ(ends, n_profiles);
 	EXPECT_GE(moments, n_moments);
-	/* Each that was asked for was answered, but for processes that are not profiled. */
+	/* Every dump requested was written, except for processes that are not profiled. */
 	for (size_t i = 0; i < self->real.n_maps; i++) {
 		const struct trace_maps *real = &self->real.maps[i];
 
@@ -163,7 +162,7 @@ TEST_F_TIMEOUT(programs, four_threads, 120)
 	EXPECT_EQ(pages_tree_read(name, &tree), 0);
 }
 
-/* A shell forks for the parentheses, which remain a shell, and for ls, which does not. */
+/* The shell forks for the parentheses, which remain a shell, and for ls, which does not. */
 TEST_F_TIMEOUT(programs, a_forking_shell, 120)
 {
 	add(self, "bash");
@@ -173,7 +172,7 @@ TEST_F_TIMEOUT(programs, a_forking_shell, 120)
 	expect_output(_metadata, "bash\n/bin/true\nend\n");
 }
 
-/* Real programs of Debian, each at work on something that fits a table. */
+/* Debian programs, each with a task that fits into a table. */
 FIXTURE(debian)
 {
 	FIXTURE_DATA(programs) programs;
@@ -182,11 +181,11 @@ FIXTURE(debian)
 FIXTURE_VARIANT(debian)
 {
 	const char *argv[10];
-	const char *output;	/* that it prints; NULL: whatever it likes */
-	const char *before;	/* a shell's command that prepares it, or leaves somebody to talk to it */
-	bool input;		/* its standard input is what the first one wrote */
+	const char *output;	/* expected output; NULL: anything */
+	const char *before;	/* shell command that prepares the run, or starts a peer for it */
+	bool input;		/* standard input is the output of the previous command */
 	size_t n_profiles;
-	bool under_main;	/* what it maps itself is under main, nearly all of it */
+	bool under_main;	/* nearly everything it maps itself is under main */
 };
 
 FIXTURE_SETUP(debian)
@@ -273,7 +272,7 @@ FIXTURE_VARIANT_ADD(debian, go) {
 };
 /* clang-format on */
 
-/* What is mapped before main runs is told apart, and the stacks of the rest are whole. */
+/* What is mapped before main runs is shown separately, and the stacks of the rest are complete. */
 static void check_tree(struct __test_metadata *_metadata)
 {
 	struct pages_tree tree;

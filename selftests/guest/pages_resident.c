@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resident pages of real programs: at many moments the profile has what the kernel has.
+// Resident pages of real programs: at many moments the profile agrees with the kernel.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -40,10 +40,10 @@ FIXTURE(resident)
 FIXTURE_VARIANT(resident)
 {
 	enum mf_pages_what what;
-	const char *argv[5]; /* the first NULL: selftests/targets/resident */
-	int moments;	     /* at least */
-	bool attach;	     /* when it has run for a while */
-	bool loses;	     /* the ring is too small, and read too seldom */
+	const char *argv[5]; /* if the first is NULL: selftests/targets/resident */
+	int moments;	     /* minimum number of moments */
+	bool attach;	     /* attach after it has run for a while */
+	bool loses;	     /* the ring is too small and read too rarely */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(resident, name) { __VA_ARGS__ }
@@ -107,7 +107,7 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 			TH_LOG("%s", self->err.text);
 		}
 	}
-	/* Ever longer, so that short programs and long ones have enough moments. */
+	/* Growing intervals, so that both short and long programs have enough moments. */
 	for (int i = 0; ; i++) {
 		struct pollfd device = { .fd = mf_pages_fd(self->pages), .events = POLLIN };
 

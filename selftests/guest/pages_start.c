@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What exec maps has its file's name or the kernel's word: code, data, BSS, heap, stack, vdso.
+// What exec maps is shown with the file's name or the kernel's: code, data, BSS, heap, stack, vdso.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
 
-/* Bytes of the lines of @report's last tree whose text, without the address, begins with @text. */
+/* Returns the bytes of the lines in the last tree of @report whose text after the address begins with @text. */
 static uint64_t bytes_of(const char *report, const char *text)
 {
 	const char *tree = NULL, *line;
@@ -51,7 +51,7 @@ TEST(code_data_bss_and_the_stack)
 	EXPECT_GT(grown, 600000);
 	snprintf(words, sizeof(words), "[exec] (in %s)", ctl_target("pages_segments"));
 	EXPECT_EQ(bytes_of(report, words), image);
-	/* Nothing but the recursion has grown it, and it by all that it has. */
+	/* Only the recursion has grown it, by its full size. */
 	EXPECT_EQ(bytes_of(report, "[stack]"), stack);
 	EXPECT_GE(bytes_of(report, "grow (pages_segments.c"), grown);
 	EXPECT_GT(bytes_of(report, "[vdso]"), 0);

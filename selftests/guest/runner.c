@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What runs the guest's tests notices a kernel that warns, though the test itself is content.
+// The runner of guest tests notices kernel warnings, even if the test itself passes.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 
 #include "kselftest_harness.h"
 
-/* A batch within the batch: of one test, whose name tests.conf knows. */
+/* A batch inside the batch: a single test, listed in tests.conf. */
 #define INNER	"runner_inner"
 
-/* The batch's own log would have what we do on purpose in it, and the kernel for debugging would end. */
+/* The intended warning must not appear in the outer batch's log, nor stop the debug kernel. */
 static const char begin[] = "cat /proc/sys/kernel/panic_on_warn > panic_on_warn; echo 0 > /proc/sys/kernel/panic_on_warn";
 static const char end[] = "dmesg -C; cat panic_on_warn > /proc/sys/kernel/panic_on_warn";
 
@@ -53,7 +53,7 @@ FIXTURE_TEARDOWN(runner)
 FIXTURE_VARIANT(runner)
 {
 	const char *what;
-	int status;		/* of the batch: 75 leaves a kernel that is not to be trusted */
+	int status;		/* of the batch: 75 means that the kernel is not trusted any more */
 	const char *line;	/* a pattern in the frames */
 	const char *summary;
 };
@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(runner, nothing) { "nothing", 0, "^end\t0", "^1 passed, 0 fa
 FIXTURE_VARIANT_ADD(runner, warning) { "warn", 75, "^kernel\t.*WARNING:.*massif_warn", "1 failed" };
 FIXTURE_VARIANT_ADD(runner, refcount) { "refcount", 75, "^kernel\t.*refcount_t", "1 failed" };
 
-/* Does a line of the file fit? */
+/* Returns whether a line of the file matches. */
 static int fits(const char *pattern, const char *file)
 {
 	char command[256];
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(runner, notices_the_kernel, 60)
 	EXPECT_EQ(variant->status == 0, reported == 0);
 	EXPECT_TRUE(fits(variant->line, "frames"));
 	EXPECT_TRUE(fits(variant->summary, "summary"));
-	/* The test itself was content. */
+	/* The test itself passed. */
 	EXPECT_TRUE(fits("content", "frames"));
 }
 
