@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps, touches and unmaps without end, in as many threads as the first argument says (1).
+// Maps, touches and unmaps continuously, in as many threads as the first argument says (default 1).
 //
-// Most of what a mapping has is resident when it goes, and other mappings have little room: so each
-// unmapping makes what is resident more, for a moment, than what is mapped.
+// Most pages of a mapping are resident when it is unmapped, and other mappings have few pages. So during each
+// unmapping, more pages are resident for a moment than are mapped.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,7 +59,7 @@ static void *churn(void *unused)
 			die("mremap");
 		madvise(moved, PAGES / 2 * PAGE, MADV_DONTNEED);
 		touch(moved, 2 * PAGES, 3);
-		/* Replaces the half of what was touched. */
+		/* Replaces half of the touched pages. */
 		if (mmap(shared, PAGES / 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
 		    shared)
 			die("mmap");

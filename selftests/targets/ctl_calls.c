@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls each allocation function of C once, then closes its standard error and goes on.
+// Calls each C allocation function once, then closes its standard error and continues.
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The compiler shall not know which function is called. */
+/* Volatile, so that the compiler does not know which function is called. */
 static void *(*volatile resize)(void *pointer, size_t size) = realloc;
 static void *(*volatile allocate)(size_t size) = malloc;
 

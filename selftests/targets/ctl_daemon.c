@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_daemon WAY FILE [N]: leaves processes behind, and exits with status 5. The last of them writes its
-// number to FILE, has 100 blocks of 1000 bytes, and takes 100 more with each SIGUSR1, of 2000 bytes and from
-// another function; SIGUSR2 makes it fork a child that does the same; SIGTERM ends it, with status 6.
+// ctl_daemon WAY FILE [N]: leaves processes behind, and exits with status 5. The last of them writes its pid to
+// FILE and allocates 100 blocks of 1000 bytes. On each SIGUSR1 it allocates 100 blocks of 2000 bytes from
+// another function; on SIGUSR2 it forks a child that does the same; SIGTERM ends it with status 6.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ static void write_number(const char *file)
 	close(fd);
 }
 
-/* Lives until it is told to end. */
+/* Runs until SIGTERM. */
 static int live(const char *file)
 {
 	sigset_t set;
@@ -72,7 +72,7 @@ static int live(const char *file)
 	return STATUS_OF_DAEMON;
 }
 
-/* As system daemons do. */
+/* Detaches like a system daemon. */
 static void let_go(void)
 {
 	setsid();
@@ -96,7 +96,7 @@ static int daemonise(char **argv)
 	return STATUS;
 }
 
-/* It does not let go of anything. */
+/* Leaves a child that closes nothing. */
 static int leave(char **argv)
 {
 	if (!fork())
@@ -123,7 +123,7 @@ static int execute(char **argv)
 	return STATUS;
 }
 
-/* Ends before the other program can have begun. */
+/* Ends before the other program can have started. */
 static int spawn(char **argv)
 {
 	char *again[] = { argv[0], "live", argv[2], NULL };

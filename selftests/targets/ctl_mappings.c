@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_mappings [N]: every few milliseconds a mapping more, until there are N (or for ever).
+// ctl_mappings [N]: makes a mapping every few milliseconds, N in total or without end.
 
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	const char *patience = getenv("MASSIF_PATIENCE");
 	long most = argc > 1 ? atol(argv[1]) : 0;
 
-	/* A test that forgets it shall not leave it behind. */
+	/* Ends the program if a test does not. */
 	alarm(120 * (patience ? (unsigned int)atoi(patience) : 1));
 	for (long i = 0; !most || i < most; i++) {
 		if (!grow(i))

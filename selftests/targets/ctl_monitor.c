@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Gives itself the monitor command that it is given, with a block of 1000 bytes alive.
+// Executes the monitor command given as argument, with a block of 1000 bytes live.
 
 #include <stdlib.h>
 

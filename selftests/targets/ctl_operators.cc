@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls forms of operator new and delete by their names, so that the compiler leaves none out.
+// Calls operators new and delete as functions, so that the compiler cannot omit calls.
 
 #include <new>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_orphan [SEED]: threads that allocate by ever new stacks, while children are forked and execute it again.
-// Prints what they came to, which is the same in each run, and exits with status 7.
+// ctl_orphan [SEED]: threads allocate from ever new stacks, while children are forked and execute the program
+// again. Prints its result, which is the same in each run, and exits with status 7.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -90,7 +90,7 @@ static void execute(const char *path, uint32_t seed)
 	_exit(99);
 }
 
-/* The sum of what children end with; every other executes the program again. */
+/* Returns the sum of the children's statuses; every other child executes the program again. */
 static int have_children(const char *path)
 {
 	int sum = 0, status;

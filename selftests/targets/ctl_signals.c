@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Says which signals it gets, one line each; SIGINT, SIGTERM and SIGHUP end it with status 5.
+// Prints a line for each signal it receives; SIGINT, SIGTERM and SIGHUP end it with status 5.
 
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ int main(void)
 		sigaddset(&blocked, handled[i]);
 	}
 	sigprocmask(SIG_BLOCK, &blocked, &old);
-	/* A test that forgets it shall not leave it behind. */
+	/* Ends the program if a test does not. */
 	alarm(60);
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A statically linked program that is there long enough to be looked at.
+// A statically linked program that runs long enough to be inspected.
 
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reallocates a block to no bytes, and frees what it gets for it.
+// Reallocates a block to 0 bytes, and frees the result.
 
 #include <stdlib.h>
 
-/* The compiler shall not know which function is called. */
+/* Volatile, so that the compiler does not know which function is called. */
 static void *(*volatile resize)(void *pointer, size_t size) = realloc;
 
 int main(void)

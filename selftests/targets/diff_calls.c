@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls of the allocation functions with sizes at every edge. diff_calls MODE does what MODE says,
-// always in the same order.
+// Calls the allocation functions with boundary sizes. diff_calls MODE; each mode always makes the same calls.
 
 #include <errno.h>
 #include <malloc.h>
@@ -11,9 +10,9 @@
 
 #define MIB (1024 * 1024ul)
 
-/* Seen by nobody, so that no call can be left out. */
+/* Volatile, so that no call can be optimised away. */
 static void *volatile seen;
-/* diff_calls MODE without: what fails is not even tried, and no block is resized to nothing. */
+/* diff_calls MODE without: omits calls that fail, and reallocs to size 0. */
 static bool without;
 
 static void *see(void *pointer)
@@ -22,7 +21,7 @@ static void *see(void *pointer)
 	return pointer;
 }
 
-/* Every size around every multiple of 16 up to 160, then around larger ones. */
+/* All sizes around multiples of 16 up to 160, then around larger ones. */
 static void slop(void)
 {
 	static const size_t large[] = { 1000, 1008, 1009, 4095, 4096, 4097, 65520,
@@ -35,8 +34,8 @@ static void slop(void)
 }
 
 /*
- * Blocks beyond 4 MiB, with what the allocator keeps for itself, are rounded to pages. 4194224 is
- * not among them: there Massif hands out a rest of 16 bytes.
+ * Blocks above 4 MiB, including the allocator's overhead, are rounded to pages. 4194224 is left out, because
+ * there Massif's allocator adds a rest of 16 bytes to the block.
  */
 static void large(void)
 {
@@ -51,7 +50,7 @@ static void large(void)
 	}
 }
 
-/* A block of no bytes costs what every block costs. */
+/* A block of size 0 has the same overhead as any other. */
 static void zero(void)
 {
 	void *blocks[8];
@@ -74,7 +73,7 @@ static void free_null(void)
 	see(malloc(40));
 }
 
-/* Each of them changes neither the block nor, but for the snapshots, anything else. */
+/* Reallocs to the same size change nothing except that there may be a snapshot. */
 static void realloc_same(void)
 {
 	void *block = see(malloc(100));
@@ -84,7 +83,7 @@ static void realloc_same(void)
 	free(block);
 }
 
-/* 100 bytes are 112 to the allocator, so up to that the block stays. */
+/* A block of 100 bytes takes 112, so up to that size it stays in place. */
 static void realloc_in_place(void)
 {
 	void *block = see(malloc(100));
@@ -93,13 +92,13 @@ static void realloc_in_place(void)
 		block = see(realloc(block, size));
 	for (size_t size = 112; size >= 90; size -= 2)
 		block = see(realloc(block, size));
-	/* The 112 are still there. */
+	/* The capacity is still 112. */
 	block = see(realloc(block, 110));
 	see(malloc(10));
 	free(block);
 }
 
-/* What a block shrinks by becomes slop; a block that grows again finds it. */
+/* A shrunk block keeps its capacity as extra bytes, and can grow into it again. */
 static void realloc_shrink(void)
 {
 	void *block = see(malloc(10000));
@@ -113,7 +112,7 @@ static void realloc_shrink(void)
 	free(block);
 }
 
-/* Sizes that take, with 32 bytes of header, multiples of 64: no hole leaves less than another. */
+/* With 32 bytes of header these sizes take multiples of 64, so all holes leave multiples of 64. */
 static void realloc_grow(void)
 {
 	void *block = see(malloc(32));
@@ -179,7 +178,7 @@ static void failed(void)
 	see(malloc(700));
 }
 
-/* A block that cannot grow remains as it was. */
+/* A block that cannot grow stays as it was. */
 static void failed_realloc(void)
 {
 	void *block = see(malloc(500));
@@ -226,7 +225,7 @@ static void align_wide(void)
 	see(valloc(40));
 }
 
-/* A block in a hole that is 16 bytes larger: Massif's allocator hands out the hole. */
+/* A block for a hole that is 16 bytes larger: Massif's allocator assigns the whole hole. */
 static void hole(void)
 {
 	void *block = see(malloc(96));
@@ -237,7 +236,7 @@ static void hole(void)
 	see(malloc(2000));
 }
 
-/* The same hole for a block that leaves enough for another one. */
+/* The same hole with a block that leaves enough for another one. */
 static void hole_split(void)
 {
 	void *block = see(malloc(96));
@@ -248,7 +247,7 @@ static void hole_split(void)
 	see(malloc(2000));
 }
 
-/* What the program sees of it must not change. */
+/* The usable sizes seen by the program must not change. */
 static void usable(void)
 {
 	void *block = see(malloc(100));

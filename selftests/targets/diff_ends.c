@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_ends WAY [NUMBER]: allocates, and ends in one of the ways in which a process can.
+// diff_ends WAY [NUMBER]: allocates, and ends in one of the ways in which a process can end.
 
 #include <assert.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static void see(void *block)
 	seen = block;
 }
 
-/* What there is whatever comes, so that two ways can be compared. */
+/* Makes the same allocations in each way, so that ways can be compared. */
 static void begin(void)
 {
 	for (size_t i = 1; i <= 12; i++) {
@@ -37,7 +37,7 @@ static void begin(void)
 	}
 }
 
-/* By its own will. */
+/* Ends by itself. */
 
 static int end_return(void)
 {
@@ -105,7 +105,7 @@ static int end_exit_handlers(void)
 
 static const char *way;
 
-/* Others than the program's own: those of a library run after these. */
+/* Priority 200, because destructors of a library run after the program's. */
 __attribute__((destructor(200))) static void destructor(void)
 {
 	if (way && strcmp(way, "destructors") == 0)
@@ -126,7 +126,7 @@ static int end_destructors(void)
 	return number;
 }
 
-/* By a signal, or not. */
+/* Ends by a signal, or survives it. */
 
 static int end_signal(void)
 {
@@ -172,7 +172,7 @@ static void handle_allocate(int signal)
 	see(malloc(600));
 }
 
-/* A handler that returns does not help. */
+/* abort() ends the process even if the handler returns. */
 static int end_abort_handled(void)
 {
 	signal(SIGABRT, handle_allocate);
@@ -220,7 +220,7 @@ static void handle_exit_now(int signal)
 static int end_exit_now_in_handler(void)
 {
 	signal(SIGSEGV, handle_exit_now);
-	/* On one line: of the instruction that fails Valgrind shows the line of the one before. */
+	/* On one line, because Valgrind shows the line before the faulting instruction. */
 	return see(malloc(100)), *(volatile int *)16;
 }
 
@@ -244,7 +244,7 @@ static int end_ill(void)
 	__builtin_trap();
 }
 
-/* A mapped file that has become shorter. */
+/* A mapped file is truncated. */
 static int end_bus(void)
 {
 	int file = memfd_create("short", 0);
@@ -287,7 +287,7 @@ static int end_stack_overflow_handled(void)
 	return recurse(frame);
 }
 
-/* Somebody else does it: a shell, of which there is no profile. */
+/* Killed by another process: a shell, which is not profiled. */
 static int end_killed(void)
 {
 	char command[64];
@@ -304,7 +304,7 @@ static int end_killed(void)
 	return 99;
 }
 
-/* Threads. */
+/* Ends in threads. */
 
 static void run_thread(void *(*run)(void *), void *data)
 {
@@ -379,7 +379,7 @@ static int end_signal_in_thread(void)
 
 static pthread_t main_thread;
 
-/* The last thread's end is the process's. */
+/* The end of the last thread ends the process. */
 static void *go_on(void *data)
 {
 	pthread_join(main_thread, NULL);
@@ -438,7 +438,7 @@ static int end_among_threads(void)
 	return 0;
 }
 
-/* Another program. */
+/* Executes another program. */
 
 static int end_exec(void)
 {
@@ -458,7 +458,7 @@ static int end_exec_fails(void)
 	return errno == ENOENT ? number : 99;
 }
 
-/* Somewhere else. */
+/* Ends in another directory. */
 static int end_elsewhere(void)
 {
 	if (chdir("/"))
@@ -478,7 +478,7 @@ static int end_elsewhere_forked(void)
 		see(malloc(3000));
 		_exit(number);
 	}
-	/* The last writer of the file is known. */
+	/* One after the other, so that the last writer of the file is known. */
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return 98;
 	see(malloc(100));

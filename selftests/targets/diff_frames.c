@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Frames of all kinds on the stack above an allocation, optimised: inlined calls, tail calls, calls
-// that do not return, frames of any size, calls back from the C library. diff_frames MODE
+// diff_frames MODE: all kinds of frames above an allocation, optimised: inlined calls, tail calls, calls that
+// do not return, frames of any size, callbacks from the C library.
 
 #include <setjmp.h>
 #include <search.h>
@@ -45,7 +45,7 @@ static NOINLINE void call_inlined(void)
 	see(between(3000));
 }
 
-/* The whole of it is inlined into one that is not. */
+/* It is inlined completely into a function that is not. */
 static NOINLINE void *real_wrap(size_t size)
 {
 	void *block = outer(size);
@@ -62,7 +62,7 @@ static void inlined(void)
 		see(outer(100));
 }
 
-/* The caller's frame is gone when the callee runs. */
+/* A tail call: the caller's frame is gone when the callee runs. */
 static NOINLINE void *tail_end(size_t size)
 {
 	return malloc(size);
@@ -134,7 +134,7 @@ static void stacks(void)
 	large_frame(3);
 }
 
-/* A stack that does not stand at a multiple of 16, with arguments on it. */
+/* A stack that is not aligned to 16 bytes, with arguments on it. */
 static NOINLINE void many(long a, long b, long c, long d, long e, long f, long g, ...)
 {
 	va_list list;
@@ -179,7 +179,7 @@ static void callbacks(void)
 	realigned();
 }
 
-/* In a handler that interrupted nothing of the allocator's. */
+/* In a signal handler that did not interrupt the allocator. */
 static void handle(int signal)
 {
 	see(malloc((size_t)signal * 100));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Functions whose allocations --ignore-fn leaves out: diff_ignored MODE. Sizes as in diff_shapes.c.
+// diff_ignored MODE: functions whose allocations --ignore-fn excludes. Sizes as in diff_shapes.c.
 
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +34,7 @@ extern "C" NOINLINE void *hidden_resize(void *block, size_t size)
 	return see(realloc(block, size));
 }
 
-/* Calls a visible one: what counts is who allocates, not who had it done. */
+/* Calls a visible function: the innermost function decides, not its callers. */
 extern "C" NOINLINE void *hidden_caller(size_t size)
 {
 	return see(visible(size));
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void *hidden_inline(size_t size)
 	return see(malloc(size));
 }
 
-/* diff_ignored inlined WITHOUT: leaves out what is inlined, or what is not. */
+/* diff_ignored inlined WITHOUT: omits the inlined calls, or the others. */
 static const char *without = "";
 
 static NOINLINE void has_inline(size_t size)
@@ -80,7 +80,7 @@ static void blocks()
 	visible(0);
 }
 
-/* Ignored blocks come and go, of visible ones there are few. */
+/* Many ignored blocks are allocated and freed, and few visible ones. */
 static void churn()
 {
 	void *list[16] = {};
@@ -93,7 +93,7 @@ static void churn()
 	}
 }
 
-/* Resized where they were made: an ignored block stays ignored, a visible one visible. */
+/* Resizes blocks in the function that allocated them: ignored blocks stay ignored, visible ones visible. */
 static void resizes()
 {
 	void *ours = visible(96), *theirs = hidden(96);
@@ -110,7 +110,7 @@ static void resizes()
 	hidden_resize(theirs, 0);
 }
 
-/* A visible block that is resized out of sight. */
+/* A visible block is resized in an ignored function. */
 static void lost()
 {
 	void *block = visible(1000);
@@ -122,7 +122,7 @@ static void lost()
 	visible(700);
 }
 
-/* An ignored block that is resized in sight. */
+/* An ignored block is resized in a visible function. */
 static void found()
 {
 	void *block = hidden(1000);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocations inside the C library, in threads, before main and after it, and ends of all kinds.
-// diff_library MODE
+// diff_library MODE: allocations inside the C library, in threads, before and after main, and different ends.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -42,7 +41,7 @@ static void strings(void)
 	see(getcwd(NULL, 0));
 }
 
-/* A file's buffer is allocated when it is first used. */
+/* A stream's buffer is allocated when it is first used. */
 static void files(void)
 {
 	FILE *file = fopen("/dev/null", "w"), *memory;
@@ -95,7 +94,7 @@ static void *with_key(void *argument)
 	return argument;
 }
 
-/* A thread's destructors run below none of its functions. */
+/* Destructors of thread keys run below none of the thread's own functions. */
 static void thread_keys(void)
 {
 	pthread_t thread;
@@ -108,7 +107,7 @@ static void thread_keys(void)
 
 static void at_exit(void)
 {
-	/* Of the list of handlers, freed by now, no hole is left that is 16 bytes too large. */
+	/* The freed list of handlers must not leave a hole that is 16 bytes too large. */
 	see(malloc(1100));
 	see(strdup("late by some time"));
 }
@@ -120,7 +119,7 @@ static void exit_handlers(void)
 	see(malloc(700));
 }
 
-/* Before main; only where it is wanted, or every mode would have it. */
+/* Before main; conditional, so that other modes do not have it. */
 __attribute__((constructor)) static void before_main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "constructors") == 0) {
@@ -171,7 +170,7 @@ static void end_signal(void)
 	raise(SIGTERM);
 }
 
-/* The child's file is written first and ours after it: the parent's is what remains. */
+/* The child writes its file first, so the parent's is what remains. */
 static void fork_wait(void)
 {
 	pid_t pid;
@@ -197,7 +196,7 @@ static void directories(void)
 	see(setlocale(LC_ALL, NULL));
 }
 
-/* Code that no symbols and no unwind tables know, but with a frame, as compilers in programs make it. */
+/* Code without symbols and unwind tables, but with a frame pointer, like that of a JIT compiler. */
 static void no_symbols(void)
 {
 	static const unsigned char code[] = {
@@ -216,7 +215,7 @@ static void no_symbols(void)
 	((void (*)(void (*)(void)))page)(constructors);
 }
 
-/* The plugin stands beside us. */
+/* The plugin is in the program's directory. */
 static void *open_plugin(void)
 {
 	char path[4096];

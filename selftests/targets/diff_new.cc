@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// C++: operator new in all forms, names of all lengths, memory inside the library. diff_new MODE
+// diff_new MODE: C++: all forms of operator new, names of all lengths, allocations inside the library.
 
 #include <cstdint>
 #include <cstdlib>
@@ -67,7 +67,7 @@ static void wide_forms()
 	operator delete[](see(operator new[](1000, most)), (size_t)1000, most);
 }
 
-/* diff_new MODE thrown: an exception instead of an operator new that returns nothing. */
+/* diff_new MODE thrown: an exception instead of a form of operator new that returns NULL. */
 static bool thrown;
 
 static NOINLINE void throw_and_catch()
@@ -203,7 +203,7 @@ static void exceptions()
 	}
 }
 
-/* Objects that live before main and after it. */
+/* Objects that exist before and after main. */
 struct early {
 	early() : block(nullptr)
 	{

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who allocates how much: diff_places MODE [NUMBER]. What a tree shows, merges, sorts and leaves
-// out.
+// diff_places MODE [NUMBER]: how much each call site allocates, for what a tree shows, merges, sorts and omits.
 
 #include <malloc.h>
 #include <stdbool.h>
@@ -27,7 +26,7 @@ static NOINLINE void free_all(void)
 		free(blocks[--n_blocks]);
 }
 
-/* 160000 bytes from places of 1% and little more or less, 33% and 0.995%: see the scenarios. */
+/* 160000 bytes from call sites with 1%, slightly more and less, 33% and 0.995%: see the scenarios. */
 static NOINLINE void sites(void)
 {
 	keep(malloc(1600));
@@ -44,7 +43,7 @@ static NOINLINE void sites(void)
 	keep(malloc(45314));
 }
 
-/* Of equal size; those that are merged together weigh as much as one of the others. */
+/* Entries of equal size; the merged entries together are as large as one of the others. */
 static NOINLINE void ties(void)
 {
 	keep(malloc(3200));
@@ -58,7 +57,7 @@ static NOINLINE void ties(void)
 	keep(malloc(6400));
 }
 
-/* One line that allocates twice, and one place that is reached in two ways. */
+/* A line with two allocations, and a call site reached by two paths. */
 static NOINLINE void *one_place(size_t size)
 {
 	return malloc(size);
@@ -82,7 +81,7 @@ static void ways(void)
 	one_way();
 }
 
-/* Places that hold nothing any more stay in the tree. */
+/* Call sites without any bytes left stay in the tree. */
 static void zero_places(void)
 {
 	sites();
@@ -94,7 +93,7 @@ static void zero_places(void)
 	ways();
 }
 
-/* The same sizes in every snapshot's tree, until all is freed: nothing is left to divide by. */
+/* Every snapshot's tree has the same entries, until everything is freed and the total is 0. */
 static void all_freed(void)
 {
 	for (int i = 0; i < 4; i++) {
@@ -113,7 +112,7 @@ static NOINLINE void recurse(int level)
 		keep(malloc(500));
 }
 
-/* By two functions in turn, one of which allocates on every level. */
+/* Two functions call each other, one of which allocates at every level. */
 static NOINLINE void even(int level);
 
 static NOINLINE void odd(int level)
@@ -141,7 +140,7 @@ static void mutual(void)
 	even(number);
 }
 
-/* Allocation functions of the program's own, to be named by --alloc-fn. */
+/* The program's own allocation functions, to be named with --alloc-fn. */
 static NOINLINE void *wrap(size_t size)
 {
 	void *block = malloc(size);
@@ -174,7 +173,7 @@ static NOINLINE void use_wrap(void)
 	keep(malloc(50));
 }
 
-/* One that calls itself and another one. */
+/* A function that calls itself and another one. */
 static NOINLINE void *wrap_deep(int level)
 {
 	void *block = level ? wrap_deep(level - 1) : wrap(700);
@@ -192,7 +191,7 @@ static void wraps(void)
 	use_wrap();
 }
 
-/* A name of the list in the middle of a stack is none of the allocation functions at its top. */
+/* A listed name in the middle of a stack does not count as an allocation function, only at its top. */
 static NOINLINE void *middle(size_t size)
 {
 	void *block = one_place(size);
@@ -208,7 +207,7 @@ static void middles(void)
 	use_wrap();
 }
 
-/* As deep as stacks are captured with --depth=1, and less and more, in an allocation function. */
+/* In an allocation function as deep as stacks are captured with --depth=1, less deep and deeper. */
 static bool is_posix;
 
 static NOINLINE void *aligned(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that tell of their own blocks by Valgrind's client requests, with valgrind.h as it is.
-// diff_requests MODE does what MODE says, always in the same order.
+// diff_requests MODE: programs that announce their own blocks with Valgrind's client requests, using the
+// original valgrind.h. Each mode always does the same.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ static char arena[1 << 20] __attribute__((aligned(4096)));
 __attribute__((noinline)) static void make(void *block, size_t size)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(block, size, 0, 0);
-	/* Not the last thing that is done: so this is a frame. */
+	/* Prevents a tail call, so that this function has a frame. */
 	__asm__ volatile("" : : : "memory");
 }
 
@@ -40,7 +40,7 @@ __attribute__((noinline)) static void resize(void *block, size_t from, size_t to
 	__asm__ volatile("" : : : "memory");
 }
 
-/* All kinds of sizes, at addresses as blocks have them and at odd ones. */
+/* All kinds of sizes, at usual and unusual addresses. */
 static void blocks(void)
 {
 	static const size_t sizes[] = { 1, 15, 16, 17, 0, 31, 32, 33, 1000, 4096, 65537, 4194241, 5000000 };
@@ -92,7 +92,7 @@ static void resizes(void)
 	resize(ONE, 100, 1000);
 	resize(ONE, 1000, 10);
 	resize(ONE, 10, 10);
-	resize(ONE, 777, 20); /* the old size is not looked at */
+	resize(ONE, 777, 20); /* the old size is not checked */
 	resize(ONE, 20, 0);
 	resize(ONE, 0, 30000);
 	make(ONE, 5);
@@ -101,7 +101,7 @@ static void resizes(void)
 	end(ONE);
 }
 
-/* A pool in a block of malloc's, whose first object has the block's address. */
+/* A pool in a malloc'd block, whose first object has the block's address. */
 static void pool(void)
 {
 	char *memory = malloc(100000);
@@ -115,7 +115,7 @@ static void pool(void)
 		end(memory + i * 1000);
 	free(memory);
 
-	/* The pool goes before its first object. */
+	/* The pool is freed before its first object. */
 	memory = malloc(5000);
 	make(memory, 100);
 	make(memory + 100, 200);
@@ -123,14 +123,14 @@ static void pool(void)
 	end(memory);
 	end(memory + 100);
 
-	/* And it grows. */
+	/* The pool is resized. */
 	memory = malloc(200000);
 	make(memory, 300);
 	memory = realloc(memory, 300000);
 	end(memory);
 }
 
-/* Up and down, with peaks, and many snapshots. */
+/* Growing and shrinking, with peaks and many snapshots. */
 static void waves(void)
 {
 	for (int wave = 1; wave <= 12; wave++) {
@@ -141,7 +141,7 @@ static void waves(void)
 	}
 }
 
-/* A request in code that was inlined, twice in a function, in recursion, and of the main program. */
+/* Requests in inlined code, twice in a function, in recursion, and in main. */
 static inline __attribute__((always_inline)) void inlined(void *block, size_t size)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(block, size, 0, 0);
@@ -181,7 +181,7 @@ static void places(void)
 		two_places(arena + 32 * i);
 }
 
-/* The functions of the program's allocator. */
+/* The functions of the program's own allocator. */
 __attribute__((noinline)) static char *my_take(size_t size)
 {
 	static size_t used;
@@ -251,7 +251,7 @@ static void threads(void)
 	}
 }
 
-/* A library that comes, goes, and comes again. */
+/* A library that is loaded, unloaded, and loaded again. */
 static void plugin(void)
 {
 	char path[4096];
@@ -275,7 +275,7 @@ static void plugin(void)
 	}
 }
 
-/* A child goes on; so does what it executes, if it is followed. */
+/* A forked child continues, and so does the program it executes, if followed. */
 static void forks(void)
 {
 	make(ONE, 1000);
@@ -288,7 +288,7 @@ static void forks(void)
 	end(ONE);
 }
 
-/* What is not for Massif is as it is without anybody, but for RUNNING_ON_VALGRIND. */
+/* Requests not meant for Massif behave as without a profiler, except RUNNING_ON_VALGRIND. */
 static void others(void)
 {
 	unsigned long value = 0;
@@ -304,7 +304,7 @@ static void others(void)
 	make(arena, value ? 64 : 32);
 }
 
-/* Monitor commands at fixed points; the exit status says whether their answers are right. */
+/* Monitor commands at fixed points; the exit status says whether their answers were correct. */
 static void commands(void)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// How much is live over time: diff_shapes SHAPE. Sizes are such that no hole ever leaves a rest
-// below 32 bytes, which Massif's allocator would hand out with the block: a block with its header
-// of 32 bytes always takes a multiple of 64.
+// diff_shapes SHAPE: how the number of live bytes changes over time. Sizes are chosen so that no hole leaves a
+// rest below 32 bytes, which Massif's allocator would add to the block: with its header of 32 bytes, each block
+// takes a multiple of 64.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 static void *volatile seen;
 
-/* @n times 64 bytes less the header, and less up to 15 of slop. */
+/* Returns @n times 64 bytes, less the header and @slop, which is up to 15 bytes. */
 static size_t size_of(uint32_t n, uint32_t slop)
 {
 	return n * 64 - 32 - slop % 16;
@@ -31,7 +31,7 @@ static uint32_t random_next(uint32_t *state)
 	return *state >> 8;
 }
 
-/* Each wave is a little higher than the one before: which of them are new peaks? */
+/* Each wave is a little higher than the previous one: which of them are new peaks? */
 static void waves(void)
 {
 	void *blocks[64];
@@ -46,7 +46,7 @@ static void waves(void)
 	}
 }
 
-/* Equal waves: an equal total is no new peak. */
+/* Equal waves: an equal total is not a new peak. */
 static void equal_waves(void)
 {
 	for (uint32_t wave = 0; wave < 30; wave++) {
@@ -57,7 +57,7 @@ static void equal_waves(void)
 	}
 }
 
-/* Up to a peak, down to a third, then a long time of little. */
+/* Rises to a peak, falls to a third, and then stays low for long. */
 static void plateau(void)
 {
 	void *blocks[60];
@@ -102,14 +102,14 @@ static void churn_long(void)
 	churn(6000, 2);
 }
 
-/* The same step again and again: culling finds nothing but ties. */
+/* Equal steps: all candidates for culling are equal. */
 static void steps(void)
 {
 	for (uint32_t i = 0; i < 500; i++)
 		get(2, 0);
 }
 
-/* Reallocations in place: snapshots, but no time passes. */
+/* Reallocs in place: snapshots without a change of time. */
 static void equal_times(void)
 {
 	char *block = get(16, 0);
@@ -122,7 +122,7 @@ static void equal_times(void)
 	free(block);
 }
 
-/* Time in bytes, beyond 32 bits. The memory is never touched. */
+/* Time in bytes beyond 32 bits. The memory is never touched. */
 static void clock_4g(void)
 {
 	for (uint32_t i = 0; i < 60; i++) {
@@ -135,7 +135,7 @@ static void clock_4g(void)
 	}
 }
 
-/* Massif's interval between snapshots has 32 bits: here the true one needs more. */
+/* Massif truncates the interval between snapshots to 32 bits; here it is larger. */
 static void clock_wrap(void)
 {
 	for (uint32_t i = 0; i < 200; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Nobody can know the names of its functions, and not which one is main.
+// A stripped program: its functions have no names, and main is unknown.
 
 #include <stdlib.h>
 

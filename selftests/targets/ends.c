@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// ends HOW MS BLOCKS [SIZE [drop]]: allocates and frees little for MS milliseconds, then takes BLOCKS blocks of
-// SIZE bytes (1 MB) at once, which it holds to its end, or all but the last. It ends as HOW says.
+// ends HOW MS BLOCKS [SIZE [drop]]: allocates and frees small blocks for MS milliseconds, then allocates BLOCKS
+// blocks of SIZE bytes (default 1 MB) at once, and holds all of them, or all but the last, to its end. HOW is
+// the way in which it ends.
 
 #include <errno.h>
 #include <pthread.h>
@@ -52,7 +53,7 @@ static void end_by_return(void)
 	status_from_main = 3;
 }
 
-/* The C library has a buffer then. */
+/* The C library has a stream buffer at the end. */
 static void end_by_print(void)
 {
 	puts("as ever");
@@ -105,7 +106,7 @@ static void *run_thread(void *main_thread)
 	pthread_exit(NULL);
 }
 
-/* The last thread of all, when main's has gone. */
+/* The last of all threads, after main's has ended. */
 static void end_by_pthread_exit(void)
 {
 	static pthread_t self, thread;
@@ -136,7 +137,7 @@ static const struct ending *find(const char *how)
 	return NULL;
 }
 
-/* "child:HOW": a child does all of it, and this process nothing. "killed": until somebody ends it. */
+/* "child:HOW": a child does everything, and this process nothing. "killed": waits to be killed. */
 int main(int argc, char **argv)
 {
 	static const char child[] = "child:";
@@ -158,7 +159,7 @@ int main(int argc, char **argv)
 	if (argc > 5)
 		free(kept);
 	if (!ending) {
-		/* Not to a stream, whose buffer would be a block, too. */
+		/* Not through stdio, whose buffer would be another block. */
 		char line[32];
 		int length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_ask, but without the request: for whoever goes by build ids alone, the same program.
+// heap_ask without the request, but with the same build id.
 
 #define QUIET
 #include "heap_ask.c"

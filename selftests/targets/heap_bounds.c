@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_bounds stacks N | blocks N | places N: more of something than programs have
+// heap_bounds stacks N | blocks N | places N: more of something than usual programs have.
 //
-// stacks: N blocks live, each from a stack of its own. blocks: N live, and every second freed. places:
-// N blocks that only client requests know of, spread over all of the address space.
+// stacks: N live blocks, each from a different stack. blocks: N live blocks, of which every second is freed.
+// places: N blocks known from client requests only, distributed over the whole address space.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 2 && i < sizeof(ways) / sizeof(*ways); i++) {
 		if (strcmp(argv[1], ways[i].name) == 0) {
 			ways[i].make(strtoul(argv[2], NULL, 10));
-			/* A peak is one when something is freed. */
+			/* A peak is recorded when something is freed. */
 			last = malloc(1);
 			free(last);
 			return 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_calls keep|free: every way to allocate, each with a size of its own, 70001 and up; with
-// `free`, also every way to give them back.
+// heap_calls keep|free: all allocation functions, each with its own size from 70001 on; with `free`, also all
+// deallocation functions.
 
 #include <cstdlib>
 #include <cstring>
 #include <malloc.h>
 #include <new>
 
-/* C23; the C library does not have them yet. */
+/* From C23; glibc does not have them yet. */
 extern "C" void free_sized(void *, size_t) __attribute__((weak));
 extern "C" void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
 
@@ -23,7 +23,7 @@ static void *posix(size_t size)
 	return posix_memalign(&block, 64, size) ? nullptr : block;
 }
 
-/* Not new-expressions, which a compiler may leave out, but the functions behind them. */
+/* Calls the operator functions, because a compiler may omit new-expressions. */
 int main(int argc, char **argv)
 {
 	const std::align_val_t aligned{64};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_children WAY [PROGRAM [ARGUMENT]...]: allocates, and comes to another process or program in one of
-// many ways. Ends with what that ended with.
+// heap_children WAY [PROGRAM [ARGUMENT]...]: allocates, and creates a process or executes a program in one of
+// many ways. Ends with the status of that process.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static int fork_exec(char **argv)
 	return wait_for(pid);
 }
 
-/* As daemons and Python's subprocess do. */
+/* Closes all descriptors before the exec, like daemons and Python's subprocess. */
 static int close_exec(char **argv)
 {
 	pid_t pid = fork();
@@ -102,7 +102,7 @@ static int spawn(char **argv)
 	return wait_for(pid);
 }
 
-/* Another program over one that was executed. */
+/* A program executed by a program that was executed. */
 static int chain(char **argv)
 {
 	char *again[] = { own_path, "exec", argv[0], "leaf", NULL };
@@ -113,7 +113,7 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
-/* An environment in which there is nothing of massif's, but what the name of Valgrind's file asks for. */
+/* An environment without massif's variables, except the one in the name of Valgrind's file. */
 static char *bare[] = { "A=b", NULL, NULL };
 
 static int spawn_bare(char **argv)
@@ -187,7 +187,7 @@ static int cleared(char **argv)
 	return fork_exec(argv);
 }
 
-/* Where it is started, and not where we are. */
+/* Executes the program in another directory. */
 static int elsewhere(char **argv)
 {
 	pid_t pid = fork();
@@ -219,7 +219,7 @@ static int killed(char **argv)
 	return wait_for(pid);
 }
 
-/* A child that has gone on by itself, and is killed by the signal that $CHILD_SIGNAL says. */
+/* A child with a profile of its own is killed by the signal in $CHILD_SIGNAL. */
 static int killed_child(char **argv)
 {
 	const char *number = getenv("CHILD_SIGNAL");
@@ -245,7 +245,7 @@ static int killed_child(char **argv)
 	return 7;
 }
 
-/* Says that it is ready, and stays. */
+/* Reports that it is ready, and waits. */
 static int stay(char **argv)
 {
 	grow(10, 1000);
@@ -255,7 +255,7 @@ static int stay(char **argv)
 	return 95;
 }
 
-/* Each goes on with what there was. */
+/* Parent and child continue with the common blocks. */
 static int forked(char **argv)
 {
 	pid_t pid = fork();
@@ -265,7 +265,7 @@ static int forked(char **argv)
 		grow(9, 700);
 		_exit(3);
 	}
-	/* One after the other: the last writer of a file is known. */
+	/* One after the other, so that the last writer of the file is known. */
 	if (wait_for(pid) != 3)
 		return 94;
 	grow(4, 300);
@@ -273,7 +273,7 @@ static int forked(char **argv)
 	return 7;
 }
 
-/* A child's child, and one that executes what is not there. */
+/* A grandchild, and a child whose exec fails. */
 static int forked_twice(char **argv)
 {
 	pid_t pid = fork(), inner;
@@ -297,7 +297,10 @@ static struct waiting {
 	int word[2];
 } children[4];
 
-/* A child that does something when the parent, which may have gone on, says so. Nothing here allocates. */
+/*
+ * Forks a child that calls @then when the parent, which may have changed its heap by then, sends a byte.
+ * Nothing here allocates.
+ */
 static struct waiting *fork_waiting(void (*then)(void))
 {
 	static int n;
@@ -332,7 +335,7 @@ static void change(void)
 	grow(5, 700);
 }
 
-/* The program goes on before its child does. */
+/* The parent allocates before its child does. */
 static int late(char **argv)
 {
 	struct waiting *child = fork_waiting(change);
@@ -342,7 +345,7 @@ static int late(char **argv)
 	return say(child);
 }
 
-/* Nor do all of them ever allocate. */
+/* Several children, some of which never allocate. */
 static int late_ones(char **argv)
 {
 	static void (*const deeds[])(void) = { change, nothing, change, nothing };
@@ -353,7 +356,7 @@ static int late_ones(char **argv)
 			grow(3, 900);
 		fork_waiting(deeds[i]);
 	}
-	/* One word before the program goes on. */
+	/* This child continues before the parent allocates. */
 	bad |= say(&children[3]) != 3;
 	grow(2, 1100);
 	for (int i = 0; i < 3; i++)
@@ -361,7 +364,7 @@ static int late_ones(char **argv)
 	return bad ? 94 : 7;
 }
 
-/* It knows of no descriptor that it does not use. */
+/* Closes all descriptors that it does not use itself. */
 static void close_and_change(void)
 {
 	for (int fd = 3; fd < 2000; fd++)
@@ -379,7 +382,7 @@ static int late_closed(char **argv)
 
 static pid_t middle;
 
-/* Its parent is gone. */
+/* Allocates after its parent has ended. */
 static void wait_and_change(void)
 {
 	while (getppid() == middle)
@@ -406,7 +409,7 @@ static int orphan(char **argv)
 	return WEXITSTATUS(status) == 3 ? 7 : 95;
 }
 
-/* The one between never allocates. */
+/* The intermediate process never allocates. */
 static int between(char **argv)
 {
 	pid_t pid = fork();
@@ -430,7 +433,7 @@ static int run_thread(void)
 	return pthread_create(&thread, NULL, change_in_thread, NULL) || pthread_join(thread, NULL);
 }
 
-/* A thread whose stack is there already is the first to allocate. */
+/* An existing thread is the first to allocate. */
 static int late_thread(char **argv)
 {
 	pid_t pid;
@@ -447,7 +450,7 @@ static int late_thread(char **argv)
 	return wait_for(pid);
 }
 
-/* Two children: one that does nothing, and one that has gone on. Tells when they are there. */
+/* Two children, one idle and one that has allocated. Reports when both exist. */
 static int idle(char **argv)
 {
 	fork_waiting(nothing);
@@ -465,7 +468,7 @@ static int idle(char **argv)
 
 #define MANY 40
 
-/* Children that all have a profile at once; and the limit of descriptors is the one that there was. */
+/* Many children with profiles at the same time; the limit of descriptors must be unchanged. */
 static int many(char **argv)
 {
 	int word[2], ready[2], bad = 0, status;
@@ -497,7 +500,7 @@ static int many(char **argv)
 
 static volatile int done;
 
-/* Every way in which a block comes, changes and goes. */
+/* All ways in which a block is allocated, resized and freed. */
 static void *churn(void *data)
 {
 	unsigned int random = (unsigned int)(size_t)data * 2654435761u + 1;
@@ -506,7 +509,7 @@ static void *churn(void *data)
 	while (!done) {
 		void **block = &mine[(random = random * 1103515245u + 12345) >> 8 & 63];
 
-		/* massif-ctl has files to write meanwhile. */
+		/* Gives massif-ctl time to write files. */
 		if (!(random >> 12 & 511))
 			usleep(300);
 		if (random >> 29) {
@@ -535,7 +538,7 @@ static int fork_threads(char **argv)
 		if (pid == 0) {
 			for (int i = 0; i < 40; i++)
 				blocks[i] = realloc(i ? blocks[i - 1] : NULL, 100u * (unsigned int)i + 1);
-			/* The last event; so large that it has a snapshot. */
+			/* The last event, large enough for a snapshot. */
 			blocks[0] = malloc(1u << 30);
 			_exit(0);
 		}
@@ -548,7 +551,7 @@ static int fork_threads(char **argv)
 	return bad;
 }
 
-/* Bytes behind which nothing can be read. */
+/* Returns @n bytes that are followed by inaccessible memory. */
 static char *last_bytes(size_t n)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -564,7 +567,10 @@ static void tell_result(const char *what, int error)
 	printf("%s: %s\n", what, strerror(error));
 }
 
-/* The kernel is given what it cannot read, in each place; then what it just so can. */
+/*
+ * Passes arguments that the kernel cannot read, in each position; then arguments that end at the last readable
+ * byte.
+ */
 static int misused(char **argv)
 {
 	char *volatile no_path = NULL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_counted WAY [N]: a program whose instructions are counted, by a counter that it executes itself:
-// the CPU time of the thread, in ns, is what rdpmc gives it. See selftests/lib/counter_broker.h. Prints
-// its number, what CPU time it has used in all, how often a counter was read, and how many descriptors
-// it has gained.
+// heap_counted WAY [N]: a program whose instructions are counted with rdpmc. Its signal handler emulates rdpmc
+// with the CPU time of the thread in ns, see selftests/lib/counter_broker.h. Prints its pid, its CPU time, the
+// number of counter reads, and the number of descriptors it has gained.
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +20,7 @@
 #include "../lib/counter_broker.h"
 
 #define SLOTS	 64
-#define WORK_NS	 20000000 /* of each thread */
+#define WORK_NS	 20000000 /* per thread */
 #define MIX	 0x9e3779b97f4a7c15u
 
 static unsigned int reads; /* atomic */
@@ -34,7 +33,7 @@ static uint64_t cpu_ns(clockid_t clock)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* A counter of 48 bits. */
+/* Emulates a counter of 48 bits. */
 static void execute_rdpmc(int signal, siginfo_t *info, void *data)
 {
 	greg_t *registers = ((ucontext_t *)data)->uc_mcontext.gregs;
@@ -157,7 +156,7 @@ int main(int argc, char **argv)
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGILL, &action, NULL);
-	/* Whoever stands in for the kernel is told that rdpmc can be executed. */
+	/* Tells the broker that rdpmc can be executed. */
 	syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(*ways); i++) {
 		if (strcmp(argv[1], ways[i].name) == 0)

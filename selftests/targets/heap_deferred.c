@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A handler that allocates in the midst of the shim's work: heap_deferred N
+// heap_deferred N: a signal handler that allocates while the shim is at work.
 //
-// Calls of malloc are executed step by step. Of the first call, the handler interrupts the first instruction that is the
-// shim's, of the second one the second, and so on; each time it allocates N blocks of BYTES, which are kept. Never in the
-// C library: a handler may not allocate there. Prints how often it has.
+// Calls of malloc are single-stepped. In the first call, the handler runs at the first instruction of the shim,
+// in the second call at the second one, and so on. It allocates N blocks of BYTES and keeps them. It never
+// interrupts the C library, where a handler may not allocate. Prints how often it ran.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
 #include <ucontext.h>
 
 #define BYTES 1234
-#define TRAP  0x100ul /* the flag by which the processor traps behind each instruction */
+#define TRAP  0x100ul /* the trap flag: SIGTRAP after each instruction */
 
-static uintptr_t start, end; /* the shim's code */
+static uintptr_t start, end; /* address range of the shim's code */
 static volatile long wanted, seen, n;
 static volatile int fired;
 static void *volatile last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates at many depths of many stacks. A mark is a block of a size that nothing else has; at a mark
-// Valgrind, if it is there, writes a snapshot to the file $POINTS and the mark's number.
+// Allocates at many depths of many stacks. A mark is a block of a unique size; at a mark, if run under
+// Valgrind, a snapshot is written to the file $POINTS with the mark's number appended.
 
 #include <alloca.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@
 
 static void *kept[64];
 
-/* One frame, in which the block is allocated and the snapshot asked for. */
+/* A single frame in which the block is allocated and the snapshot requested. */
 NOINLINE static void mark(int i)
 {
 	const char *points = getenv("POINTS");
@@ -38,7 +38,7 @@ NOINLINE static void mark(int i)
 		VALGRIND_MONITOR_COMMAND(command);
 }
 
-/* Marks below @bytes of stack. */
+/* Makes a mark below @bytes of stack. */
 NOINLINE static void mark_deep(int i, size_t bytes)
 {
 	volatile char *room = alloca(bytes);
@@ -72,7 +72,7 @@ static void at_exit(void)
 	mark(8);
 }
 
-/* On the main stack alone. */
+/* Marks on the main stack only. */
 static void points(void)
 {
 	int numbers[] = { 3, 1, 2 };
@@ -88,7 +88,7 @@ static void points(void)
 	atexit(at_exit);
 }
 
-/* Without a call: the stack stays as it was at the last event. */
+/* Spins without calls, so that the stack is as at the last event. */
 static int waiting, done;
 
 static inline __attribute__((always_inline)) void wait_for(const int *flag)
@@ -133,7 +133,7 @@ static void in_thread(void)
 	mark(5);
 }
 
-/* Several stacks at a time, in all ways in which threads end. */
+/* Several stacks at once, with all ways in which threads end. */
 static pthread_barrier_t barrier;
 
 NOINLINE static void stay(size_t bytes)
@@ -155,7 +155,7 @@ static void *stay_and_end(void *data)
 	if (number % 3 == 1)
 		pthread_exit(NULL);
 	while (number % 3 == 2)
-		pause(); /* until it is cancelled */
+		pause(); /* until cancelled */
 	return NULL;
 }
 
@@ -170,7 +170,7 @@ static void many(void)
 	pthread_barrier_wait(&barrier);
 	mark(1);
 	if (!fork()) {
-		mark(2); /* the others are gone */
+		mark(2); /* the other threads have ended */
 		_exit(0);
 	}
 	wait(NULL);
@@ -183,7 +183,7 @@ static void many(void)
 	mark(3);
 }
 
-/* A thread forks: the main one is gone in the child. */
+/* A thread forks, so the child has no main thread. */
 static void *fork_deep(void *data)
 {
 	mark_deep(1, STAY_BYTES);
@@ -208,7 +208,7 @@ NOINLINE static void fork_in_thread(void)
 	room[1] = room[0];
 }
 
-/* Other stacks: one just below the thread's own. */
+/* Other stacks, one of them directly below the thread's own. */
 static ucontext_t outside, inside;
 
 static void coroutine(void)
@@ -281,7 +281,7 @@ static void alternate(void)
 	mark(3);
 }
 
-/* The largest heap, and then the largest sum. */
+/* First the largest heap, and later the largest sum. */
 NOINLINE static void with_stack(void)
 {
 	volatile char room[1000000];
@@ -298,7 +298,7 @@ static void peaks(void)
 	free(malloc(1));
 }
 
-/* As deep as it gets, it allocates. */
+/* Allocates at the deepest point. */
 NOINLINE static void deepest(int depth)
 {
 	volatile char frame[5000];
@@ -317,7 +317,7 @@ static void climb(void)
 	mark(1);
 }
 
-/* Deep between two events, and only there. */
+/* Uses a deep stack only between two events. */
 NOINLINE static void unseen_depth(void)
 {
 	volatile char room[200000];

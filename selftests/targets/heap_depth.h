@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What heap_depth does, in numbers that its test knows, too. */
+/* Constants shared by heap_depth and its test. */
 #ifndef SELFTESTS_TARGETS_HEAP_DEPTH_H
 #define SELFTESTS_TARGETS_HEAP_DEPTH_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_dlclose LIBRARY-A LIBRARY-B: opens, uses and closes one, then the other, which the dynamic
-// linker maps at the same place; what they allocated stays.
+// heap_dlclose LIBRARY-A LIBRARY-B: opens, uses and closes one library, then the other, which the dynamic
+// linker maps at the same address; their blocks stay live.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 		return 2;
 	kept[0] = use(argv[1], 500000);
 	kept[1] = use(argv[2], 600000);
-	/* A peak. */
+	/* Freeing a block makes a peak. */
 	free(malloc(1000));
 	return kept[0] && kept[1] ? 0 : 3;
 }

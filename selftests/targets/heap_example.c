@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Ten blocks, then some from two functions, then the ten are freed: the shape of the example that
-// heap profilers are explained with.
+// Ten blocks, then more from two functions, then the ten are freed: the usual example of heap profilers.
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates far down on the main stack: heap_far_stack N, below N frames of nearly 64 MiB. Few of their pages are touched.
+// heap_far_stack N: allocates far down on the main stack, below N frames of nearly 64 MiB. Few of their pages
+// are touched.
 
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ static __attribute__((noinline)) void go_down(long n)
 {
 	volatile char room[ROOM];
 
-	/* The stack grows by as much as that at a time. */
+	/* The stack grows by the size of a frame at once. */
 	room[0] = 1;
 	if (n > 1)
 		go_down(n - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_fork_handler [at_once]: a signal handler forks, wherever it interrupts the program, and parent and
-// child go on from there: one after the other, or at once.
+// heap_fork_handler [at_once]: a signal handler forks at arbitrary points of the program, and parent and child
+// continue from there, one after the other or concurrently.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +13,10 @@
 static volatile sig_atomic_t is_child, forks, bad;
 static int at_once;
 
-/* Once, or it would be pending when the handler returns, and come again at the same place. */
+/*
+ * A single-shot timer; otherwise the next signal would be pending when the handler returns, and arrive at the
+ * same point.
+ */
 static void come_again(void)
 {
 	const struct itimerval soon = { .it_value.tv_usec = 500 + forks * 7 };
@@ -38,7 +41,7 @@ static void fork_here(int signal)
 		come_again();
 }
 
-/* By @way, from two places at each step: so nearly each stack is a new one. */
+/* Recurses by the bits of @way, from one of two call sites at each step, so that nearly every stack is new. */
 static __attribute__((noipa)) void *deeper(int n, unsigned int way, size_t size)
 {
 	void *block;

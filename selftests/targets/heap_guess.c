@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Code that no unwind table tells of, and that keeps what it likes in the frame pointer, on a stack that is
-// not its thread's: how far that reaches nobody knows.
+// Code without unwind tables that uses the frame pointer for other data, on a stack other than the thread's,
+// whose extent is unknown.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static __attribute__((noinline)) void note(volatile char *room)
 	inside = (uintptr_t)__builtin_return_address(0);
 }
 
-/* Above its frame there has to be much of a stack. */
+/* Provides a large part of stack above its frame. */
 static __attribute__((noinline)) void deep(void)
 {
 	volatile char room[DEEP];
@@ -58,16 +58,19 @@ static void *run(void *data)
 	char *space = mmap(NULL, SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uintptr_t *frame;
 
-	/* Below this thread's own, as mappings come to be: all that is in between passes for a stack. */
+	/*
+	 * Below this thread's own stack, where mappings are usually made: everything in between could be taken
+	 * for a stack.
+	 */
 	stack = space;
 	mprotect(stack, STACK, PROT_READ | PROT_WRITE);
 	if ((uintptr_t)stack > (uintptr_t)&frame || (uintptr_t)&frame - (uintptr_t)stack > 1u << 29)
 		return "the stacks lie otherwise";
-	/* No memory at all. */
+	/* Unmapped memory. */
 	allocate_with(space + SPACE / 2);
-	/* Half of it. */
+	/* Half of the word is mapped. */
 	allocate_with(stack + STACK - 8);
-	/* What looks like a caller, the frame of which would be outside. */
+	/* A word like a return address, whose frame would be outside. */
 	deep();
 	frame = (uintptr_t *)(stack + STACK - 512);
 	frame[0] = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that limits itself: what it says is what it says without a profiler.
+// A program that sets limits for itself: its output must be the same as without a profiler.
 
 #include <errno.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void say(const char *what)
 	       memcmp(&limit, &other, sizeof(limit)) ? "differs" : "same");
 }
 
-/* In blocks that make the heap grow, and in one that is mapped. */
+/* Blocks that make the heap grow, and one that is mapped. */
 static void allocate(void)
 {
 	for (int i = 0; i < 64; i++)
@@ -56,7 +56,7 @@ static void wait_for(pid_t pid)
 	printf("child: %d\n", status);
 }
 
-/* The executed shell's soft limit, by each way to come to be another program. */
+/* Prints the soft limit in an executed shell, for each exec function. */
 static void execute(void)
 {
 	char *argv[] = { "sh", "-c", "ulimit -S -v", NULL };
@@ -65,7 +65,7 @@ static void execute(void)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* One that fails, and then one that does not. */
+		/* First an exec that fails, then one that succeeds. */
 		execv("/nonexistent/program", argv);
 		say("still");
 		allocate();
@@ -84,7 +84,7 @@ static void execute(void)
 	say("parent");
 }
 
-/* What is started in another way has its limits, too, as soon as it has begun. */
+/* A program started with posix_spawn has its limits, too, from its start. */
 static int spawned(void)
 {
 	char *argv[] = { "sh", "-c", "sleep 0.5; ulimit -S -v; ulimit -H -v; ulimit -S -d; ulimit -H -d", NULL };
@@ -110,7 +110,7 @@ static int address_space(void)
 	set(1 * GIB, 2 * GIB);
 	say("limited");
 	allocate();
-	/* It is a limit. */
+	/* The limit is enforced. */
 	huge = mmap(NULL, 1ull << 42, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	printf("4 TiB: %s\n", huge == MAP_FAILED ? strerror(errno) : "mapped");
 	set(2 * GIB, 1 * GIB);
@@ -138,7 +138,7 @@ static long locked_kib(void)
 	return kib;
 }
 
-/* Everything that it has, and nothing that it has not. */
+/* mlockall: locks everything that exists, and nothing more. */
 static int locked(void)
 {
 	char *map = mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -170,7 +170,7 @@ static void *run(void *data)
 	return data;
 }
 
-/* Threads that have allocated, and stay. */
+/* Starts threads that allocate and then stay. */
 static void start_threads(unsigned int n)
 {
 	pthread_attr_t attr;
@@ -192,7 +192,7 @@ static void start_threads(unsigned int n)
 	pthread_barrier_wait(&begun);
 }
 
-/* One who may lock all that there is has no limit. */
+/* Without privileges; a process that may lock everything has no limit. */
 static void lock_what_comes(void)
 {
 	if (!getuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
@@ -204,7 +204,10 @@ static void lock_what_comes(void)
 	}
 }
 
-/* room as|data|memlock THREADS [MIB]: how much the program may map, below a limit of its own or of its parent's. */
+/*
+ * room as|data|memlock THREADS [MIB]: prints how much the program can map below a limit set by itself or by its
+ * parent.
+ */
 static int room(char **argv)
 {
 	int resource = !strcmp(argv[0], "as") ? RLIMIT_AS : !strcmp(argv[0], "data") ? RLIMIT_DATA : RLIMIT_MEMLOCK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates below code that no unwind table tells of, as JITs make it: it keeps a frame pointer, and saves it
-// once more in its frame, beside a word that is none to return to. The stack is the same each time.
+// Allocates below code without unwind tables, like that of a JIT: it keeps a frame pointer, and saves it again
+// in its frame, next to a word that is not a return address. The stack is the same each time.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static FRAME int allocate(int n)
 	return !blocks[n];
 }
 
-/* Large, and found by the stack pointer: who takes another CFA for it finds nobody's return address. */
+/* A large frame that is found by the stack pointer: a wrong CFA leads to no return address. */
 static FRAME int aside(int n)
 {
 	volatile char room[200];
@@ -51,14 +51,14 @@ int main(void)
 		return 1;
 	memcpy(place, code, sizeof(code));
 	for (int i = 0; i < BLOCKS; i++) {
-		/* Data, code that nobody was called from, nothing at all. */
+		/* Data, code without a call before it, unmapped addresses. */
 		const void *words[] = { i ? blocks[i - 1] : main, main, code, "text", &sum, (char *)place + 2,
 					(char *)unmapped + 4096, (void *)1, (void *)0x1000, (void *)-1,
 					(void *)((uintptr_t)1 << 63) };
 
 		sum += call_made((made *)place, i, words[i % (sizeof(words) / sizeof(*words))]);
 	}
-	/* A peak. */
+	/* Freeing a block makes a peak. */
 	free(blocks[0]);
 	return sum != BLOCKS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_load_many LIBRARY TIMES: loads TIMES copies of LIBRARY (libheap_requests.so), which it makes in the current
-// directory, at once, and has each announce a block of 1,000 bytes by a client request.
+// heap_load_many LIBRARY TIMES: makes TIMES copies of LIBRARY (libheap_requests.so) in the current directory,
+// loads all of them, and lets each announce a block of 1,000 bytes with a client request.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #define SIZE 1000
 
-/* Never touched; as far apart as blocks are. */
+/* Never touched; addresses inside it serve as blocks. */
 static char blocks[1 << 24];
 
 static int copy(const char *from, const char *to)
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		}
 		make(blocks + i * 1024, SIZE);
 	}
-	/* A peak. */
+	/* Freeing a block makes a peak. */
 	last = malloc(1000000);
 	free(last);
 	return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_made_code LIBRARY: allocates in code that is no object's, a copy of the library's at its very place;
-// then in the library, which has come to lie there again: the same words on the stack, another stack.
+// heap_made_code LIBRARY: allocates in code without an object, a copy of the library's at the library's
+// address; then in the library itself, loaded there again. The words on the stack are the same, but the stack
+// is another.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
 	copy = copy_of(&place);
 	dlclose(library);
 	put(&place, copy);
-	/* From one place, or there would be another return address. */
+	/* From a single call site, otherwise the return addresses would differ. */
 	for (int i = 0; i <= TIMES; i++) {
 		if (i == TIMES) {
 			munmap((void *)place.start, place.end - place.start);
@@ -93,7 +94,7 @@ int main(int argc, char **argv)
 		free(kept);
 		kept = ((allocation *)place.function)(i == TIMES ? 600000 : 500000);
 	}
-	/* A peak. */
+	/* Freeing a block makes a peak. */
 	free(malloc(1000));
 	return kept ? 0 : 3;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A map of strings that grows, and an exception on the way.
+// A growing map of strings, and an exception.
 
 #include <cstdio>
 #include <map>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls the C library's allocation functions with a stack that is not aligned to 16 bytes, as old compilers' code,
-// assembly and some JITs do. Their fast paths do not mind. With `thread`, its first events are such calls.
+// Calls the C library's allocation functions with a stack that is not aligned to 16 bytes, like code of old
+// compilers, assembly and some JITs; glibc's fast paths tolerate that. With `thread`, a thread's first events
+// are such calls.
 
 #include <malloc.h>
 #include <pthread.h>
@@ -28,7 +29,7 @@ static __attribute__((noipa)) void *call(void *function, uint64_t a, uint64_t b,
 
 #define ALL_DEEP 12
 
-/* Other stacks each time, so that each has to be walked. */
+/* Uses other stacks each time, so that each must be unwound. */
 static __attribute__((noipa)) uint64_t at_depth(int depth, uint64_t offset)
 {
 	void *blocks[8];
@@ -59,7 +60,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-/* Blocks for the fast paths, which glibc's are without a slow one. */
+/* Provides free blocks, so that glibc takes only its fast paths. */
 static void warm(void)
 {
 	void *blocks[100];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Says what the C++ library's operators new do at their edges: alignments that they refuse, room that they add,
-// new-handlers that throw, jump or find memory. It keeps blocks of sizes of its own, 70101 and up.
+// Prints the behaviour of the C++ library's operator new in boundary cases: alignments it refuses, room it
+// adds, new-handlers that throw, jump or free memory. Keeps blocks of unique sizes from 70101 on.
 
 #include <csetjmp>
 #include <cstdio>
@@ -41,7 +41,7 @@ static void leave()
 	std::longjmp(out, 1);
 }
 
-/* Takes back the limit that made the first attempt fail. */
+/* Removes the limit that made the first attempt fail. */
 static void lift_limit()
 {
 	calls++;
@@ -78,7 +78,7 @@ static void alignments()
 
 			std::printf("%zu bytes at %zu: %zu usable\n", size, alignment,
 				    malloc_usable_size(block));
-			/* All that the library's own operator gives may be written. */
+			/* Everything that the library's own operator provides must be writable. */
 			std::memset(block, 1, (size + alignment - 1) & ~(alignment - 1));
 			operator delete[](block, size, std::align_val_t(alignment));
 		}
@@ -109,7 +109,7 @@ static void handlers()
 	std::printf("left %d times\n", calls);
 }
 
-/* Blocks that only the second attempt gets; the handler frees one of 90001 bytes, and allocates 90002. */
+/* Blocks for which only the second attempt succeeds; the handler frees a block of 90001 bytes and allocates 90002. */
 template <typename Operator> static void second_attempt(const char *name, Operator allocate)
 {
 	static void *reserve;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with system calls of its own by the C library's names. It tells who calls them: nobody does.
+// A program that defines functions named like the C library's system call functions, and prints every call of
+// them; there must be none.
 
 #include <pthread.h>
 #include <stdlib.h>

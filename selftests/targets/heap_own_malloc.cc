@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with a malloc of its own, which C++'s new and the C library use, too.
+// A program with its own malloc, which is also used by C++'s new and the C library.
 
 #include <cstddef>
 #include <cstdio>
@@ -22,7 +22,7 @@ extern "C" void *malloc(size_t size)
 	return arena + at + 16;
 }
 
-/* What did not come from here must not come back here. */
+/* A block that was not allocated here must not be freed here. */
 extern "C" void free(void *block)
 {
 	if (block && (block < arena || block >= arena + sizeof(arena)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A child that may have no more file descriptors allocates, beside its parent, which goes on.
+// A child that cannot open further descriptors allocates while its parent continues.
 
 #include <stdlib.h>
 #include <sys/resource.h>

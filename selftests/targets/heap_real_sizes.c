@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates, resizes and frees, and says how many bytes what is left takes from glibc's allocator:
-// what is usable, and a header of one word, or of two in a mapping of its own.
+// Allocates, resizes and frees, and prints how many bytes the remaining blocks take in glibc's allocator: the
+// usable size plus a header of one word, or of two words for a block in its own mapping.
 
 #include <malloc.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ int main(void)
 	for (int i = 0; i < N; i++)
 		if (blocks[i])
 			total += taken(blocks[i]);
-	/* Not by a stream, whose buffer would be a block, too. */
+	/* Not through stdio, whose buffer would be another block. */
 	length = snprintf(line, sizeof(line), "%zu\n", total);
 	return write(STDOUT_FILENO, line, (size_t)length) != length;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_replay THREADS ROUNDS one|all: threads that allocate at 16 sites, resize and free each other's
-// blocks: one at a time, so that their calls have one order, or all at once. Leaves what there is.
+// heap_replay THREADS ROUNDS one|all: threads allocate at 16 call sites, and resize and free each other's
+// blocks; either one thread at a time, so that the order of calls is defined, or all concurrently. The last
+// blocks stay live.
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #define SLOTS 900u
 
-/* Of libheap_log.so. */
+/* Defined in libheap_log.so. */
 extern void heap_log_enter(uint32_t number) __attribute__((weak));
 extern void heap_log_site(uint32_t number, const void *code) __attribute__((weak));
 
@@ -22,7 +23,7 @@ static int one_at_a_time;
 
 enum kind { MALLOC, CALLOC, REALLOC };
 
-/* Each site calls the allocator itself, from code of its own. */
+/* Each site calls the allocator directly, from its own code. */
 #define SITE(n)                                                                              \
 	__attribute__((noinline, noclone, aligned(HEAP_LOG_SPAN))) static void *site_##n(     \
 		enum kind kind, void *old, size_t size)                                       \
@@ -53,7 +54,7 @@ static void *swap(unsigned int i, void *block)
 	return __atomic_exchange_n(&slots[i], block, __ATOMIC_SEQ_CST);
 }
 
-/* Sizes grow with the rounds: a new maximum comes again and again. */
+/* Sizes grow with the rounds, so that there are new peaks repeatedly. */
 static void step(unsigned long round, unsigned int random)
 {
 	unsigned int slot = (random >> 4) % SLOTS, site = (random >> 16) % 16;
@@ -62,7 +63,7 @@ static void step(unsigned long round, unsigned int random)
 
 	switch (random >> 9 & 7) {
 	case 0:
-	case 1: /* to be resized in place, made smaller, or moved */
+	case 1: /* to be resized in place, shrunk, or moved */
 		block = swap(slot, NULL);
 		block = sites[site](REALLOC, block, size);
 		break;
@@ -107,7 +108,7 @@ int main(int argc, char **argv)
 	one_at_a_time = !strcmp(argv[3], "one");
 	for (uint32_t i = 0; i < 16; i++)
 		heap_log_site(i + 1, (const void *)sites[i]);
-	/* Small enough that their ends free nothing. */
+	/* Small enough that the C library frees nothing when threads end. */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 << 10);
 	pthread_mutex_lock(&lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What could go wrong with client requests. heap_requests MODE exits with 0 if all is as it should be.
+// heap_requests MODE: difficult situations for client requests. Exits with 0 if everything is correct.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,14 +32,14 @@ static void check(int holds, const char *what)
 	failures++;
 }
 
-/* The bytes of a request that valgrind.h makes, in assembly. */
+/* The bytes of a request as in valgrind.h, in assembly. */
 #define REQUEST                                             \
 	"rolq $3, %%rdi\n\t rolq $13, %%rdi\n\t"            \
 	"rolq $61, %%rdi\n\t rolq $51, %%rdi\n\t xchgq %%rbx, %%rbx\n\t"
 
 enum { GENERAL = 14, VECTORS = 32, MASKS = 8, ZONE = 16 };
 
-/* What the processor holds, before and after. */
+/* The processor's registers before and after. */
 static struct state {
 	uint64_t general[GENERAL]; /* rbx rcx rsi rdi rbp r8..r15, and rax */
 	uint64_t vectors[VECTORS][8] __attribute__((aligned(64)));
@@ -76,7 +76,7 @@ static uint64_t args[6] __attribute__((used)), result __attribute__((used));
 #define LOAD_GENERAL(i, name)  "movq before+" #i "*8(%%rip), %%" #name "\n\t"
 #define STORE_GENERAL(i, name) "movq %%" #name ", after+" #i "*8(%%rip)\n\t"
 
-/* A request with everything set, and everything looked at; @load and @store are of the vectors. */
+/* Makes a request with all registers set, and stores all registers; @load and @store move vectors. */
 #define TRY(load, store)                                                                  \
 	__asm__ volatile("pushq %%rbp\n\t"                                                \
 			 "pushq %%rbx\n\t"                                                \
@@ -122,7 +122,7 @@ static void fill(void *memory, size_t bytes)
 		((unsigned char *)memory)[i] = (unsigned char)rand();
 }
 
-/* How many bytes of a vector can be looked at. */
+/* Returns how many bytes of a vector register can be checked. */
 static size_t try(void)
 {
 	if (__builtin_cpu_supports("avx512f")) {
@@ -180,13 +180,13 @@ static void registers(void)
 		check(!memcmp(before.zone, after.zone, sizeof(before.zone)),
 		      "what lies below the stack pointer is kept");
 		check(after.mxcsr == mxcsr && after.x87 == kept, "floating point is as it was");
-		/* Without a profile nobody answers. */
+		/* Without a profile the request has its default result. */
 		check(result == (massif_is_there() ? requests[which].result : 4711),
 		      "the result is right");
 	}
 }
 
-/* Requests at each place around the end of a page. */
+/* Requests at every offset around the end of a page. */
 #define AT(offset)                                                                         \
 	__asm__ volatile(".p2align 12, 0x90\n\t"                                           \
 			 ".fill 4096 - " #offset ", 1, 0x90\n\t" REQUEST                   \
@@ -201,7 +201,7 @@ __attribute__((noinline)) static void edges(void)
 	AT(11) AT(12) AT(13) AT(14) AT(15) AT(16) AT(17) AT(18) AT(19) AT(20)
 }
 
-/* What only looks like a request is not changed; here constants may lie among code. */
+/* Bytes that only look like a request must not be changed; here constants may be mixed with code. */
 static void constants(void)
 {
 	static const unsigned char high[2] = { 0x48, 0xc1 };
@@ -212,7 +212,7 @@ static void constants(void)
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 1234, 0, 0);
 }
 
-/* A request whose code is looked at. */
+/* A request whose code is checked. */
 __attribute__((noinline)) static void request(void)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 77, 0, 0);
@@ -236,7 +236,7 @@ static void *open_library(void)
 	return dlopen(path, RTLD_NOW);
 }
 
-/* A library that comes and goes many times leaves nothing behind. */
+/* A library that is loaded and unloaded many times leaves nothing behind. */
 static void reload(void)
 {
 	char line[4096];
@@ -283,7 +283,7 @@ static void *churns(void *thread)
 	return NULL;
 }
 
-/* A block of its own each time: handlers of several threads may run at once. */
+/* Each uses a block of its own, because handlers of several threads may run concurrently. */
 static void on_signal(int number)
 {
 	static unsigned long n;
@@ -293,7 +293,7 @@ static void on_signal(int number)
 	VALGRIND_FREELIKE_BLOCK(BLOCK(100000 + i), 0);
 }
 
-/* Threads and signals, all with requests: in the end only one block is there. */
+/* Threads and signals, all with requests: at the end only one block is live. */
 static void storm(void)
 {
 	struct itimerval timer = { .it_interval.tv_usec = 200, .it_value.tv_usec = 200 };
@@ -314,7 +314,7 @@ static void storm(void)
 	VALGRIND_MONITOR_COMMAND("detailed_snapshot heap_requests.snapshot");
 }
 
-/* massif_stop() and massif_start(), with blocks of both kinds. */
+/* massif_stop() and massif_start(), with both kinds of blocks. */
 static void stopped(void)
 {
 	void *counted = malloc(100), *freed = malloc(200), *not_counted, *later;
@@ -324,15 +324,15 @@ static void stopped(void)
 	massif_stop();
 	massif_malloc_like(BLOCK(3), 4000); /* does not count */
 	massif_free_like(BLOCK(1));
-	massif_resize_like(BLOCK(2), 3000); /* goes on */
+	massif_resize_like(BLOCK(2), 3000); /* still counted */
 	massif_resize_like(BLOCK(4), 5000); /* does not count */
 	not_counted = malloc(7777);
 	later = malloc(8888);
-	counted = realloc(counted, 500); /* goes on */
+	counted = realloc(counted, 500); /* still counted */
 	free(freed);
 	massif_start();
 	massif_free_like(BLOCK(3)); /* unknown */
-	free(not_counted);	     /* the same */
+	free(not_counted);	     /* unknown */
 	later = realloc(later, 60000); /* counts */
 	massif_malloc_like(BLOCK(5), 100000);
 	check(massif_snapshot_to("heap_requests.snapshot") == 0, "a snapshot can be written");

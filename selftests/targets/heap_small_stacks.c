@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads with the smallest stacks allowed, in turn: each allocates, resizes and frees. And a coroutine
-// with a smaller one than these, whose stacks have much in common.
+// Threads with the smallest permitted stacks, one after the other: each allocates, resizes and frees. And a
+// coroutine with an even smaller stack, whose frames are mostly the same each time.
 
 #include <limits.h>
 #include <pthread.h>
@@ -59,7 +59,7 @@ static void run_coroutine(void)
 	}
 }
 
-/* Below it there is nothing. Returns whether it could be made. */
+/* The memory below it is inaccessible. Returns whether it could be created. */
 static int start_coroutine(void)
 {
 	char *space = mmap(NULL, 2 * SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

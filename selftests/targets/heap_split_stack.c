@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A coroutine whose stack grows in pieces (gcc -fsplit-stack): __morestack calls the functions on a new piece.
+// A coroutine whose stack grows in pieces (gcc -fsplit-stack): __morestack calls functions on a new piece.
 
 #include <stdlib.h>
 #include <ucontext.h>

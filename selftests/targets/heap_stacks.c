@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_stacks ROUNDS: allocates from stacks of all sorts, again and again, so that one stack begins
-// where another did: recursion, callbacks, variable frames, jumps, coroutines that come and go,
-// signal handlers on the thread's stack and on their own, threads.
+// heap_stacks ROUNDS: allocates repeatedly from all kinds of stacks, so that stacks begin where others did:
+// recursion, callbacks, frames of variable size, longjmp, coroutines that come and go, signal handlers on the
+// thread's stack and on their own, threads.
 
 #include <alloca.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 static __thread uint32_t seed;
 static __thread jmp_buf escape;
 static __thread ucontext_t outside, inside;
-static __thread uint32_t budget; /* of the coroutine's calls */
+static __thread uint32_t budget; /* for the coroutine's calls */
 
 static uint32_t choose(uint32_t n)
 {
@@ -90,7 +90,7 @@ static void run_inside(void)
 	wander(budget);
 }
 
-/* On a stack that is unmapped afterwards; the next one may lie there, and be smaller. */
+/* Runs on a stack that is unmapped afterwards; the next one may be at the same address and smaller. */
 static FRAME int coroutine(uint32_t depth)
 {
 	size_t size = STACK_SIZE + choose(3) * 4096;

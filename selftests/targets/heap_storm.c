@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_storm THREADS ROUNDS: threads that allocate, resize and free each other's blocks, while a
-// timer's signals interrupt them and children are forked that allocate for themselves. Frees all of
-// it at the end.
+// heap_storm THREADS ROUNDS: threads allocate, resize and free each other's blocks, while signals of a timer
+// interrupt them and children are forked that allocate, too. Frees everything at the end.
 
 #include <pthread.h>
 #include <signal.h>
@@ -21,7 +20,7 @@ static void *swap(unsigned int i, void *block)
 	return __atomic_exchange_n(&slots[i], block, __ATOMIC_SEQ_CST);
 }
 
-/* Does not allocate: that is not allowed, and the allocator would hang in its own lock. */
+/* Must not allocate, because it may interrupt the allocator with its lock held. */
 static void on_alarm(int signal)
 {
 	static volatile int alarms;

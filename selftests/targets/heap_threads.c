@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_threads alive|in_turn|fork THREADS: threads that allocate, on stacks of 16 KiB.
 //
-// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others; when it ends it does so once
-// more in a key's destructor, in each round of destructors that the C library has. All threads are alive
-// before the first one ends, or each ends before the next begins. With "fork", the process forks while all
-// are alive; then parent and child allocate FORKED_BYTES each, the child also in as many threads of its own.
-// Frees nothing that is kept.
+// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, it does so again
+// in a key's destructor, in each of the C library's rounds of destructors. Either all threads are alive before
+// the first one ends, or each ends before the next begins. With "fork", the process forks while all are alive;
+// then parent and child allocate FORKED_BYTES each, the child also in as many threads of its own. Kept blocks
+// are never freed.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void churn(unsigned int rounds)
 	}
 }
 
-/* Called again as long as there is a value, four times in glibc. */
+/* Called again while there is a value, four times in glibc. */
 static void destroy(void *data)
 {
 	free(data);
@@ -137,6 +137,6 @@ int main(int argc, char **argv)
 		run_together(n, !strcmp(argv[1], "fork"));
 	else
 		run_in_turn(n);
-	/* Ends without freeing the C library's own. */
+	/* Ends without freeing the C library's own blocks. */
 	_exit(0);
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_verify_where MODE: allocates where whoever verifies the stacks could do harm. MODE: "timer", in the thread of
-// a timer (SIGEV_THREAD); "small", on the smallest stacks that threads may have; "sandbox", where only what malloc
-// needs is allowed; "recursive", in functions that call each other, in cycles of different lengths; "closed", with no
-// descriptor but those of its own, which it looks at; "none", where no more descriptors can be opened;
-// "name_space", in a library that dlmopen(3) has loaded, for which libunwind knows no rules.
+// heap_verify_where MODE: allocates in places where verifying stacks with libunwind could do harm:
+//
+// "timer": in the thread of a timer (SIGEV_THREAD)
+// "small": on the smallest stacks that threads can have
+// "sandbox": where only the system calls of malloc are permitted
+// "recursive": in functions that call each other in cycles of different lengths
+// "closed": with no descriptors but its own, which it checks
+// "none": where no further descriptors can be opened
+// "name_space": in a library loaded with dlmopen(3), for which libunwind knows no rules
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,7 +39,7 @@ static __attribute__((noinline)) void allocate(int n)
 {
 	void *block = malloc(100 + (size_t)n);
 
-	/* Of several threads: who ticks late has its neighbour beside it. */
+	/* The timer's signals may overlap, so several threads can be here. */
 	kept = block;
 	free(block);
 }
@@ -141,7 +145,7 @@ static int recursive(void)
 #define OPENED 16
 #define FIRST  3
 
-/* Pipes in the place of all descriptors that somebody else may have: nobody has read from them, or written to them. */
+/* Replaces all possible descriptors of others by pipes, and checks that nobody has read from or written to them. */
 static int closed(void)
 {
 	int ends[2], waiting;
@@ -150,7 +154,10 @@ static int closed(void)
 	for (int fd = FIRST; fd < FIRST + OPENED; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			continue;
-		/* A test runner may have left some open; what is closed by execve(2) came later. */
+		/*
+		 * A test runner may have left descriptors open; those without FD_CLOEXEC are older than the
+		 * program.
+		 */
 		if (fcntl(fd, F_GETFD) & FD_CLOEXEC)
 			return 1;
 		close(fd);

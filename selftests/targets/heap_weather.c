@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_weather SECONDS: threads that allocate, resize and free each other's blocks; threads that come
-// and are cancelled; libraries that are loaded and unloaded; children in every way there is; and signals
-// into all of it. Says what it did. Each process that lives on ends with a large allocation, and a
-// snapshot, which after minutes of this no size of an allocation would bring about.
+// heap_weather SECONDS: threads that allocate, resize and free each other's blocks; threads that are created
+// and cancelled; libraries that are loaded and unloaded; children of every kind; and signals during all of
+// that. Prints what it did. Each surviving process ends with an allocation so large that it causes a snapshot
+// even after minutes.
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -72,7 +72,7 @@ static void *churn(void *data)
 	sigaltstack(&own, NULL);
 	while (!done) {
 		pass_blocks(&random);
-		/* massif-ctl has files to write meanwhile, and the machine perhaps two processors. */
+		/* Gives massif-ctl time to write files; the machine may have two processors. */
 		if (!(random >> 8 & 255))
 			usleep(200);
 	}
@@ -83,7 +83,7 @@ static void *churn(void *data)
 
 #define STEPS 3000
 
-/* Nothing that it calls is a place where threads are cancelled. */
+/* It calls no cancellation point. */
 static void *march(void *data)
 {
 	volatile int *steps = data;
@@ -212,7 +212,7 @@ static pid_t spawn(void)
 	return posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) ? -1 : pid;
 }
 
-/* Behind the C library's back: it must not allocate, and has no profile. */
+/* Clones without the C library: the child must not allocate, and has no profile. */
 static pid_t clone_bare(void)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 			return 2;
 	while (seconds)
 		seconds = sleep(seconds);
-	/* However busy the machine is, each has been done. */
+	/* However busy the machine is, each of these has been done. */
 	while (!cancelled || loaded < 3 || children < 8)
 		usleep(10000);
 	done = 1;

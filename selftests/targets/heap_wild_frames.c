@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_wild_frames CASE...: assembly whose unwind information is wrong allocates. Who believes it reads memory
-// that is not there.
+// heap_wild_frames CASE...: assembly with wrong unwind information allocates. Following it blindly would read
+// unmapped memory.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #define TIMES 100
 
 /*
- * Each calls @function with @size while rbp and rbx are @fp, and says with @rules that its caller is found by that. The
- * return address and the caller's rbp are where they always are.
+ * Each function calls @function with @size while rbp and rbx contain @fp, and its @rules say that its caller is
+ * found through that value. The real return address and the caller's rbp are in the usual places.
  */
 typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 
@@ -37,18 +37,18 @@ typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 
 WILD(by_fp, "	.cfi_def_cfa rbp, 16\n	.cfi_offset rbp, -16\n");
 WILD(by_sp, "	.cfi_def_cfa rsp, 0x10000000\n	.cfi_offset rbp, -16\n");
-/* The CFA is what is stored at rbp - 8; at rbp, and 16 more. */
+/* The CFA is the word at rbp - 8; and the word at rbp plus 16. */
 WILD(by_stored, "	.cfi_escape 0x0f, 3, 0x76, 0x78, 0x06\n");
 WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
-/* The CFA is right, and rbp is said to be saved elsewhere: at rbp itself. */
+/* The CFA is right, but rbp is said to be saved at the address in rbp itself. */
 WILD(by_saved, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
 
-/* In ways that are rare: by another register, with the return address elsewhere, by what is stored, and no more. */
+/* Rare but valid forms: another register, another location of the return address, a stored value, an expression. */
 WILD(by_register, "	.cfi_def_cfa rbx, 16\n");
 WILD(by_moved, "	.cfi_def_cfa rbp, 16\n	.cfi_offset 16, -24\n");
 WILD(by_value, "	.cfi_escape 0x0f, 4, 0x76, 0x00, 0x06, 0x96\n");
 WILD(by_other, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x16, 6, 2, 0x73, 0x00\n");
-/* Expressions that do not end, that the processor would trap for, and that make no sense. */
+/* Expressions that do not end, that would raise a processor exception, and that make no sense. */
 WILD(by_loop, "	.cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff\n");
 WILD(by_growth, "	.cfi_escape 0x0f, 4, 0x76, 0x2f, 0xfc, 0xff\n");
 WILD(by_quotient, "	.cfi_escape 0x0f, 3, 0x31, 0x30, 0x1b\n");
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 		{ "loop", by_loop }, { "growth", by_growth }, { "quotient", by_quotient },
 		{ "nothing", by_nothing }, { "unknown", by_unknown },
 	};
-	/* Memory that goes later. */
+	/* Memory that is unmapped later. */
 	char *gone = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t here = (uint64_t)gone;
 	uint64_t values[] = {
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	};
 	uint64_t lure[16];
 
-	/* On the stack, and in memory that comes and goes: words that lead on. */
+	/* On the stack, and in memory that is unmapped later: words that lead on. */
 	for (int i = 0; i < 16; i++)
 		lure[i] = 0xdead0000 + (uint64_t)i * 8;
 	values[11] = (uint64_t)(lure + 4);
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 			if (argc < 2 || !strcmp(argv[1], cases[i].name))
 				for (size_t j = 0; j < sizeof(values) / sizeof(*values); j++)
 					allocate(cases[i].function, values[j], 1000);
-		/* The second time, what the first read is not there. */
+		/* In the second round, the memory read in the first is unmapped. */
 		munmap(gone, 1 << 16);
 	}
 	puts("fine");

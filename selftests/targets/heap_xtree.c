@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Blocks of all sorts: inlined, recursive, empty, resized, from inside libc; what lives at the end, or
-// with "freed" what is freed, with "threads" by whom.
+// All kinds of blocks: inlined, recursive, empty, resized, from inside libc. Shows what is live at the end;
+// with "freed" what is freed, with "threads" by which thread.
 
 #include <malloc.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ __attribute__((noinline)) static void descend(int depth, size_t size)
 __attribute__((noinline)) static void drop(void *block)
 {
 	free(block);
-	/* No tail call: this frame is to be seen. */
+	/* Prevents a tail call, so that this function has a frame. */
 	__asm__ volatile("");
 }
 
@@ -85,7 +85,7 @@ static void live(void)
 	keep(leaf(0));
 }
 
-/* Beside what lives: each way to free, from places of its own and from those that allocate, too. */
+/* In addition to live blocks: all ways to free, from call sites of their own and from those that allocate. */
 static void freed(void)
 {
 	void *block;
@@ -109,7 +109,7 @@ static void freed(void)
 	drop(block);
 	drop(memalign(4096, 300));
 	drop(leaf(5000000));
-	/* libc frees what it has allocated. */
+	/* libc frees a block that it has allocated. */
 	file = fopen("/dev/null", "r");
 	if (file)
 		fclose(file);
@@ -134,7 +134,7 @@ static void *work(void *data)
 	return NULL;
 }
 
-/* Blocks go from thread to thread; in the end all of theirs are gone. */
+/* Blocks are passed between threads; at the end all of theirs are freed. */
 static void threads(void)
 {
 	pthread_t ids[THREADS];
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (argc > 1)
-		free(leaf(100)); /* nothing lives */
+		free(leaf(100)); /* nothing is live */
 	else
 		live();
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An allocator whose realloc(p, 0) returns a block, as those of BSD and jemalloc do.
+// An allocator whose realloc(p, 0) returns a block, like those of BSD and jemalloc.
 
 #include <stdlib.h>
 

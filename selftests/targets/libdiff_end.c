@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A shared object for a program under Valgrind's Massif: writes down what the program holds at its end, with
-// its tree, to the file that $DIFF_END names; a %p at the end of that stands for the process.
+// A library preloaded into a program under Valgrind's Massif. It records what the program holds at its end,
+// with the tree, in the file $DIFF_END; a final %p becomes the pid.
 //
-// At a program's end Valgrind has it call this function of the C++ library, which is to free what is the
-// library's own. This one frees nothing, and so there is no event.
+// At a program's end, Valgrind makes it call this function of the C++ library, which should free the library's
+// own memory. This one frees nothing, so there is no event.
 
 #include <stdio.h>
 #include <stdlib.h>

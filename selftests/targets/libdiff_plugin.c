@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A shared object for dlopen(3), which allocates.
+// A library for dlopen(3) that allocates.
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A shared object for dlopen(3) that makes blocks of its own, and tells Valgrind's way.
+// A library for dlopen(3) with blocks of its own, announced by client requests.
 
 #include <stddef.h>
 #include <valgrind/valgrind.h>
@@ -24,7 +24,7 @@ __attribute__((noinline)) void diff_requests_end(void *block)
 	VALGRIND_FREELIKE_BLOCK(block, 0);
 }
 
-/* Before dlopen has returned. */
+/* Before dlopen returns. */
 __attribute__((constructor)) static void load(void)
 {
 	diff_requests_make(777);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A shared object with data of each thread, as our shim is one: the dynamic linker then allocates
-// 16 bytes more for every thread. Valgrind is given it to have the same.
+// A library with thread-local data, like the shim: with it, the dynamic linker allocates 16 bytes more per
+// thread. It is preloaded under Valgrind to get the same sizes.
 
 static __thread int one __attribute__((tls_model("initial-exec")));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stands between the shim and the C library's allocator, and writes down each call.
+// Logs each allocator call, between the shim and the C library's allocator.
 
 #include <stddef.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ static void note(uint32_t what, uint32_t where, const void *block, size_t size)
 	static uint32_t threads;
 	struct heap_log_record *record;
 
-	/* The first call comes while there is one thread, before any constructor. */
+	/* The first call comes before any constructor, with a single thread. */
 	if (!book)
 		book = mmap(NULL, HEAP_LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, HEAP_LOG_FD, 0);
 	if (!thread)
@@ -33,7 +33,7 @@ static void note(uint32_t what, uint32_t where, const void *block, size_t size)
 	record->what = what;
 }
 
-/* What follows in this thread is of @number. */
+/* Attributes the following calls of this thread to @number. */
 void heap_log_enter(uint32_t number)
 {
 	site = number;
@@ -44,7 +44,7 @@ void heap_log_site(uint32_t number, const void *code)
 	note(HEAP_LOG_SITE, number, code, 0);
 }
 
-/* A call of malloc from here would be the shim's. */
+/* Does not use malloc, which would be a call of the shim. */
 static void *allocate(size_t size)
 {
 	void *block = __libc_malloc(size);

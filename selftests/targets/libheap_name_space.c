@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library whose data of each thread the dynamic linker allocates when a thread touches it first.
+// A library whose thread-local data the dynamic linker allocates on a thread's first access.
 
 static __thread char local[3000];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A shared object for heap_load_many that allocates, linked so that its unwind rules have no index (.eh_frame_hdr).
+// A library for heap_load_many that allocates, linked so that its unwind rules have no index (.eh_frame_hdr).
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@ void *heap_requests_kept;
 
 void heap_requests_make(void *block, size_t size);
 
-/* Nobody finds the caller by the frame pointer. */
+/* Compiled so that the caller cannot be found by the frame pointer. */
 void heap_requests_make(void *block, size_t size)
 {
 	(void)block;

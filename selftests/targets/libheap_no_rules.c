@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library in which the functions that allocate keep frame pointers but have no FDE; one behind them has.
-// heap_no_rules.c.
+// A library in which the functions that allocate have frame pointers but no FDE; a function after them has one.
+// For heap_no_rules.c.
 
 #include <stddef.h>
 

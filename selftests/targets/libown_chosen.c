@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library whose allocation functions are chosen when it is loaded. What it gives must come back to it.
+// A library whose allocation functions are chosen when it is loaded (IFUNC). Its blocks must be freed by it.
 
 #define malloc	       chosen_malloc
 #define free	       chosen_free
@@ -33,14 +33,14 @@ CHOSEN(realloc, void *, void *block, size_t size)
 CHOSEN(memalign, void *, size_t alignment, size_t size)
 CHOSEN(posix_memalign, int, void **result, size_t alignment, size_t size)
 
-/* Is anything there that is not its own? */
+/* Checks that no foreign block was passed to it. */
 void own_library_calls(void)
 {
 	if (own_foreign)
 		__builtin_trap();
 }
 
-/* Bound to its own. */
+/* Bound to its own functions. */
 void *own_library_allocate(size_t size)
 {
 	return malloc(size);

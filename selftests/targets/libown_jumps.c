@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with operators new and delete of its own, as linkers leave them where their code is the same: most are
-// only a jump to another one, so short that no other jump can take its place.
+// A library with its own operators new and delete, as left by linkers that fold identical code: most consist of
+// a jump to another one, too short to be replaced by a patch.
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ void *_Znwm(size_t size)
 	return malloc(size);
 }
 
-/* Bytes, so that the assembler does not make longer jumps of them. */
+/* As bytes, so that the assembler does not use longer jumps. */
 __asm__(".text\n.p2align 4\n"
 	".globl _ZdlPv\n.type _ZdlPv, @function\n_ZdlPv:\n"
 	"	jmp	free@plt\n"

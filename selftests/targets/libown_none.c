@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library that calls the allocation functions of whomever it is bound to.
+// A library that calls the allocation functions it is bound to.
 
 #include "own_calls.h"
 

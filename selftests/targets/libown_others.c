@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library that has no allocator, but functions of that kind that are built on whoever's there is.
+// A library without an allocator, but with related functions that use the existing one.
 
 #include <errno.h>
 #include <stdint.h>

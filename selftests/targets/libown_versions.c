@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same, with versions of its definitions.
+// libown_library.c with versioned definitions.
 
 #include "libown_library.c"

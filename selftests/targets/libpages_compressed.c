@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library whose unwind rules are only in a compressed .debug_frame; pages_unwind.c.
+// A library whose unwind rules are only in a compressed .debug_frame; for pages_unwind.c.
 
 int library_call(int (*call)(void));
 
-/* The size of its frame is known at run time only: the rules need a register. */
+/* The frame size is known only at run time, so the rules need a register. */
 static __attribute__((noinline)) int call_with_room(int (*call)(void), unsigned int size)
 {
 	volatile char room[size];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A plugin whose function has a small frame; its twin has the same code but for the frame's size.
+// A plugin whose function has a small frame; libunwind_large.c has the same code with a large frame.
 
 int call_back(int (*function)(void));
 

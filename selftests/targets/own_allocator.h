@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An allocator of a program's own: blocks of an arena, in order, each behind its size. What is freed is
- * not used again. Its functions call each other, as those of many do. OWN stands before each.
+ * An allocator defined by a program: consecutive blocks of an arena, each preceded by its size. Freed memory is
+ * not reused. Like in many allocators, the functions call each other. OWN precedes each definition.
  */
 #ifndef TARGETS_OWN_ALLOCATOR_H
 #define TARGETS_OWN_ALLOCATOR_H
@@ -20,8 +20,8 @@
 
 static _Alignas(64) unsigned char own_arena[8 << 20];
 static size_t own_used;
-static unsigned long own_served; /* blocks */
-static unsigned long own_foreign; /* that came back and are not its own */
+static unsigned long own_served; /* number of blocks allocated */
+static unsigned long own_foreign; /* number of blocks freed here that were not allocated here */
 
 OWN void *malloc(size_t size)
 {
@@ -67,7 +67,7 @@ OWN void *realloc(void *block, size_t size)
 	return fresh;
 }
 
-/* Up to 64. */
+/* Alignments up to 64. */
 OWN void *memalign(size_t alignment, size_t size)
 {
 	unsigned char *block = malloc(size + 64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Calls of allocation functions, from several places, and of functions of libc that call them. */
+/* Calls allocation functions from several call sites, and functions of libc that call them. */
 #ifndef TARGETS_OWN_CALLS_H
 #define TARGETS_OWN_CALLS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with a malloc of its own, that loads one library with RTLD_DEEPBIND, which so has the C
-// library's, and then another without, by a way that is not dlopen: that has the program's.
+// A program with its own malloc that loads two libraries: one with RTLD_DEEPBIND, which uses the C library's
+// malloc, and one without, by other means than dlopen, which uses the program's.
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Operators new and delete of the program's own above the C library's malloc(): 100 blocks of 1001 bytes by new,
-// 100 of 2002 by malloc(). Says on standard output whether malloc() begins as it does in its file, or with
-// somebody's jump.
+// A program with its own operators new and delete, which use the C library's malloc(): 100 blocks of 1001 bytes
+// by new, 100 of 2002 by malloc(). Prints whether malloc() still begins as in its file, or with a patch.
 
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +23,7 @@ __attribute__((noinline)) void operator delete(void *block) noexcept
 	std::free(block);
 }
 
-/* Of an object's code at @address, @n bytes as its file has them. */
+/* Reads @n bytes of an object's code at @address from its file. */
 static bool read_file(const void *address, unsigned char *bytes, std::size_t n)
 {
 	ElfW(Ehdr) header;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_escapes WAY: an allocator of the program's own that is left in the middle, or entered again, in one of the
-// ways below. Its functions call each other. Each block has a size that tells where it comes from.
+// own_escapes WAY: an allocator of the program that is left in the middle, or entered again, in one of the ways
+// below. Its functions call each other. The size of each block identifies where it was allocated.
 
 #include <setjmp.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-static void (*in_malloc)(void); /* what the next malloc() does before anything else */
+static void (*in_malloc)(void); /* called by the next malloc() before anything else */
 
 static _Alignas(64) unsigned char arena[64 << 20];
 static size_t used;
@@ -54,7 +54,10 @@ FUNCTION void *realloc(void *block, size_t size)
 
 static void *volatile kept;
 
-/* @n blocks of @size bytes, from frames that lie where others have been, and do not write all of theirs. */
+/*
+ * Allocates @n blocks of @size bytes, from frames where others have been before, and which they do not
+ * overwrite completely.
+ */
 static FUNCTION void deep(int depth, int n, size_t size)
 {
 	volatile char room[120];
@@ -89,7 +92,7 @@ static FUNCTION void leave(int depth)
 	room[1] = room[0];
 }
 
-/* Left at a shallow place; what comes then is deeper than the mark. */
+/* longjmp to a shallow frame, followed by calls deeper than the mark. */
 static void by_longjmp(void)
 {
 	kept = malloc(1);
@@ -147,7 +150,7 @@ static void by_siglongjmp(int flags)
 	deep(10, 900, 1001);
 }
 
-/* One that allocates, and returns into the allocator, which then calls itself. */
+/* A handler allocates and returns into the allocator, which then calls itself. */
 static void calling_itself(void)
 {
 	interrupt();
@@ -184,7 +187,7 @@ static void other_routine(void)
 	}
 }
 
-/* A coroutine gives up control in the middle of the allocator; meanwhile another one allocates. */
+/* A coroutine yields in the middle of the allocator, and another one allocates meanwhile. */
 static void in_coroutine(void)
 {
 	static unsigned char stack[262144];
@@ -200,7 +203,7 @@ static void in_coroutine(void)
 		deep(9, 30, 1002);
 		swapcontext(&first, &second);
 	}
-	/* It stays in there. */
+	/* It never returns from there. */
 	swapcontext(&first, &second);
 	deep(20, 40, 1002);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// An allocator that the compiler sees together with its callers, so that these keep values in registers which
-// the allocator does not touch (-fipa-ra), and call it with a stack that is not aligned. Its files
-// own_ipa_*.c are the same, compiled otherwise. Says a sum, and how many blocks it gave.
+// An allocator compiled together with its callers, so that these keep values in registers that the allocator
+// does not use (-fipa-ra), and call it with an unaligned stack. own_ipa_*.c are the same, compiled differently.
+// Prints a checksum and the number of blocks.
 
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* A clone for a constant argument would be another function, without this name. */
+/* No clones: a clone for a constant argument would have another name. */
 #define FUNCTION __attribute__((noinline, noclone))
 
 static unsigned char arena[64 << 20] __attribute__((aligned(64)));
@@ -83,7 +83,7 @@ FUNCTION float vectors(const vector *from)
 	return sum[0] + sum[5] + sum[15];
 }
 
-/* The stack is aligned here, but not in a leaf's caller that needs no more of it. */
+/* The stack is aligned here, but not in the caller of a leaf function, which does not need it. */
 FUNCTION long recursive(long depth, long a, double x)
 {
 	char *block = malloc(24);
@@ -94,7 +94,7 @@ FUNCTION long recursive(long depth, long a, double x)
 	return a + (long)x;
 }
 
-/* What libc needs for this it has got by then, and the text is written without it. */
+/* By now libc has allocated what it needs, and printing does not allocate. */
 int main(void)
 {
 	static vector from[4];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that is linked with jemalloc.
+// A program linked with jemalloc.
 
 #include "own_calls.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program whose malloc jumps out of itself when there is no more, as of a realloc that called it. What
-// comes after that counts as ever, and so does what a child has that is forked then.
+// A program whose malloc leaves by longjmp when memory is exhausted, also when called by realloc. Later events
+// count as usual, and so do those of a child forked afterwards.
 
 #include <setjmp.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 
 static jmp_buf no_more;
 
-/* It has given the room away already. */
+/* The room was already assigned. */
 #define OWN_NO_MORE                   \
 	do {                          \
 		own_used = at;        \

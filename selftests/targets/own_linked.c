@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that is linked with a library that has a malloc of its own.
+// A program linked with a library that has its own malloc.
 
 #include "own_calls.h"
 

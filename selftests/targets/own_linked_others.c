@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that is linked with a library that has a reallocarray of its own, but no malloc.
+// A program linked with a library that has its own reallocarray, but no malloc.
 
 #include "own_calls.h"
 

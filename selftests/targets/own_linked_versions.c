@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same with a library whose definitions have versions.
+// own_linked.c with a library whose definitions are versioned.
 
 #include "own_linked.c"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with a malloc of its own; says how often that was asked.
+// A program with its own malloc; prints how often it was called.
 
 #include <stdio.h>
 #include <unistd.h>

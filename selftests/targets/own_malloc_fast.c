@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same, with parts of the allocator inlined into its callers.
+// own_malloc.c with parts of the allocator inlined into its callers.
 
 #define OWN
 #include "own_malloc.c"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program whose malloc and free add a header to what the next ones do.
+// A program whose malloc and free add a header and call the next definitions (RTLD_NEXT).
 
 #include <dlfcn.h>
 #include <stdlib.h>

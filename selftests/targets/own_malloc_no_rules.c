@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same without unwind rules and without frame pointers: what is nested cannot be told by its stack alone.
+// own_malloc.c without unwind rules and frame pointers: nested calls cannot be recognised by the stack alone.
 
 #include "own_malloc.c"

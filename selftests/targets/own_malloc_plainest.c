@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same, as compiled without optimization.
+// own_malloc.c compiled without optimisation.
 
 #include "own_malloc.c"

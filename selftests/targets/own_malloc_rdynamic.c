@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same, with all of its symbols for others.
+// own_malloc.c with all symbols exported.
 
 #include "own_malloc.c"

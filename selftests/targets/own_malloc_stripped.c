@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same, without symbols but those for others.
+// own_malloc.c with exported symbols only.
 
 #include "own_malloc.c"

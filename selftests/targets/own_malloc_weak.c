@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same, with definitions that give way to others.
+// own_malloc.c with weak definitions.
 
 #define OWN __attribute__((weak, noipa))
 #include "own_malloc.c"

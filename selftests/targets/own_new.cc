@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with operators new and delete of its own, with a header before each block; some are left to
-// the C++ library, which calls them. A class has others.
+// A program with its own operators new and delete, with a header before each block; some forms are left to the
+// C++ library, which calls them. A class has its own as well.
 
 #include <cstdio>
 #include <cstdlib>
@@ -69,7 +69,7 @@ static __attribute__((noinline)) pooled *from_class()
 	return new pooled;
 }
 
-/* An exception passes through whoever counts. */
+/* Throws an exception through the functions that count. */
 static void fail()
 {
 	volatile std::size_t size = 1ul << 50;

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// The same, with all of its symbols for others.
+// own_new.cc with all symbols exported.
 
 #include "own_new.cc"

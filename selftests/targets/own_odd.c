@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program whose malloc begins with a loop to its first instructions: no jump can stand there.
+// A program whose malloc contains a loop back to its first instructions, so that no patch can be placed there.
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ void *odd_allocate(size_t size)
 	return block;
 }
 
-/* Rounds up to 8 one by one. */
+/* Rounds up to 8, one by one. */
 __asm__(".text\n.p2align 4\n.globl malloc\n.type malloc, @function\n"
 	"malloc: dec %rdi\n"
 	"1: inc %rdi\n"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Loads the library of the second argument, which stands beside it, with the flags of the first, and
-// lets it allocate.
+// own_plugin FLAGS LIBRARY: loads a library from the program's directory, and lets it allocate.
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -25,12 +24,12 @@ int main(int argc, char **argv)
 		flags = *flag == 'd' ? flags | RTLD_DEEPBIND :
 			*flag == 'l' ? (flags & ~RTLD_NOW) | RTLD_LAZY :
 				       flags;
-	/* By our RUNPATH, which counts for us alone. */
+	/* Found by our RUNPATH, which applies to this program's own dlopen calls only. */
 	handle = strchr(argv[1], 'm') ? dlmopen(LM_ID_NEWLM, path, flags) :
 					dlopen(strchr(argv[1], 'b') ? argv[2] : path, flags);
 	if (!handle)
 		return 3;
-	/* Once more, most likely to the same place. */
+	/* Loads it again, most likely at the same address. */
 	if (strchr(argv[1], 'r')) {
 		calls = (void (*)(void))dlsym(handle, "own_library_calls");
 		calls();

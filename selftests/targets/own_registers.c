@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_registers [ROUNDS [SEED [thread]]]: allocation functions of the program's own, in assembly, that change the register of
-// the result and no other. Each is called with random contents of all registers, on a stack of every
-// alignment, and must leave them as they were. With another thread events are accounted in another way.
+// own_registers [ROUNDS [SEED [thread]]]: allocation functions of the program in assembly, which change no
+// register but that of the result. Each is called with random contents of all registers, on a stack of any
+// alignment, and must preserve them. With another thread, events are accounted by another code path.
 
 #include <cpuid.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Blocks are given out in order, and are not taken back. */
+/* Blocks are consecutive and never reused. */
 #define ARENA (256ul << 20)
 
 static unsigned char arena[ARENA] __attribute__((aligned(64)));
@@ -22,12 +22,12 @@ uint64_t own_freed;
 	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
 		__VA_ARGS__ "\n.size " #name ", . - " #name "\n")
 
-/* rax has the size already. */
+/* rax contains the size already. */
 #define GIVE "add $15, %rax\nand $-16, %rax\nxadd %rax, own_next(%rip)\nret"
 #define FREE "incq own_freed(%rip)\nret"
 
 FUNCTION(malloc, "lea (%rdi), %rax\n" GIVE);
-/* These call others: one within, the other as its last act. */
+/* These call others: one as a nested call, the other as a tail call. */
 FUNCTION(calloc, "push %rdi\nimul %rsi, %rdi\ncall malloc\npop %rdi\nret");
 FUNCTION(realloc, "push %rdi\nmov %rsi, %rdi\ncall malloc\npop %rdi\ncall free\nret");
 FUNCTION(reallocarray, "push %rsi\nimul %rdx, %rsi\ncall realloc\npop %rsi\nret");
@@ -62,7 +62,7 @@ FUNCTION(_ZdaPvmSt11align_val_t, FREE);
 FUNCTION(_ZdlPvSt11align_val_tRKSt9nothrow_t, FREE);
 FUNCTION(_ZdaPvSt11align_val_tRKSt9nothrow_t, FREE);
 
-/* What the arguments are; random ones where they do not matter. */
+/* The meaning of the arguments; those without a meaning are random. */
 enum kind { SIZE, ELEMENTS, RESIZE, RESIZE_ELEMENTS, ALIGNMENT_SIZE, RESULT, BLOCK };
 
 #define F(name, kind)                            \
@@ -146,20 +146,20 @@ static const char *const names[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "
 				     "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
 
 #define STATE_MAX 16384u
-#define X87	  1u /* the parts of the extended state */
+#define X87	  1u /* components of the extended state */
 #define SSE	  2u
 
 uint64_t probe_in[REGISTERS], probe_out[REGISTERS];
 uint64_t probe_flags_in, probe_flags_out;
 uint64_t probe_sp, probe_own_sp;
 void *probe_function;
-uint64_t probe_mask; /* of the state's parts that there are */
+uint64_t probe_mask; /* components that this processor has */
 unsigned char probe_state_in[STATE_MAX] __attribute__((aligned(64)));
 unsigned char probe_state_out[STATE_MAX] __attribute__((aligned(64)));
 static unsigned char own_state[STATE_MAX] __attribute__((aligned(64)));
 static unsigned char stack[65536] __attribute__((aligned(64)));
 
-/* Calls probe_function with the registers and the stack pointer as they are asked for. */
+/* Calls probe_function with the requested registers and stack pointer. */
 void probe(void);
 __asm__(".text\n.globl probe\n.type probe, @function\nprobe:\n"
 	".cfi_startproc\n"
@@ -173,7 +173,7 @@ __asm__(".text\n.globl probe\n.type probe, @function\nprobe:\n"
 	"mov probe_mask(%rip), %eax\nxor %edx, %edx\n"
 	"xrstor64 probe_state_in(%rip)\n"
 	"mov probe_sp(%rip), %rsp\n"
-	/* The stack is another one, which ends here. */
+	/* Here another stack begins. */
 	".cfi_remember_state\n.cfi_undefined rip\n"
 	"push probe_flags_in(%rip)\n"
 	"mov probe_in(%rip), %rax\n"
@@ -216,7 +216,7 @@ static uint64_t any(void)
 	return seed;
 }
 
-/* The program's state as it is, but with random contents in all registers. */
+/* The program's own state, with random contents in all registers. */
 static void make_state(void)
 {
 	uint64_t header[8] = { probe_mask };
@@ -227,7 +227,10 @@ static void make_state(void)
 
 		memcpy(probe_state_in + i, &word, 8);
 	}
-	/* Control, status and tag words of the x87; what is not used of its area; any rounding and traps of SSE's. */
+	/*
+	 * x87 control, status and tag words, and the unused part of its area; any rounding and exception masks
+	 * of SSE.
+	 */
 	memcpy(probe_state_in, own_state, 32);
 	mxcsr = (uint32_t)any() & 0xffbf & 0xffc0;
 	memcpy(probe_state_in + 24, &mxcsr, sizeof(mxcsr));

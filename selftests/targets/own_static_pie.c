@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A static program that can be loaded anywhere, and allocates.
+// A static position-independent program that allocates.
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that is linked with tcmalloc.
+// A program linked with tcmalloc.
 
 #include "own_calls.h"
 

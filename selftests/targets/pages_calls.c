@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps and unmaps in a fixed order, in functions of known names: the same events under any profiler.
+// Maps and unmaps in a fixed order, in functions with known names: the same events under any profiler.
 //
-// pages_calls [fixed]: with the word, also mappings over others, which Massif counts twice.
+// pages_calls [fixed]: with the argument, also maps over other mappings, which Massif counts twice.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	char *large, *small, *hidden, *p;
 	int i;
 
-	/* More than all that is mapped to begin with, so that peaks are those of what follows. */
+	/* More than is mapped at the start, so that peaks depend on what follows. */
 	large = map_large(8000);
 	if (over && sbrk(PAGE - over) == (void *)-1)
 		return 3;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	munmap(hidden, 300 * PAGE);
 	p = map_hidden(23);
 
-	/* Shrinks; grows where it is; must move, since what is behind it is mapped. */
+	/* Shrinks; grows in place; must move, because the memory after it is mapped. */
 	p = map_large(64);
 	p = remap(p, 64, 40, 0);
 	p = remap(p, 40, 50, 0);

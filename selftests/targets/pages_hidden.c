@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps a page through a library whose file nobody finds by its path: "deleted", "replaced" by
-// another file, or in a "namespace" of our own.
+// Maps a page through a library whose file is not found at its path: "deleted", "replaced" by another file, or
+// in a mount "namespace" of its own.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int map_through(const char *path, const char *how)
 	call = (int (*)(int (*)(void)))dlsym(library, "library_call");
 	if (call(map) != 2)
 		return 1;
-	/* So that massif-ctl finds us alive. */
+	/* Keeps the process alive until massif-ctl has read its files. */
 	usleep(500000);
 	return 0;
 }

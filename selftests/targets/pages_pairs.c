@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps and unmaps a page, so often, from sixteen frames down, and says how long a pair took.
-// Between two series of that it waits for a byte on its standard input.
+// Maps and unmaps a page many times, below sixteen frames, and prints the time per pair. Between two such
+// series it waits for a byte on standard input.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Has code, data and BSS of some size, grows its stack, and says what it has of each, in bytes.
+// Has code, data and BSS of known sizes, grows its stack, and prints the size of each in bytes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ char data[1 << 20] = { 1 };
 extern const char text[];
 __asm__(".text\n.globl text\ntext: .fill 2 << 20, 1, 0x90\n");
 
-/* The bytes of the lines of maps that have the name, and of those without one that follow them. */
+/* Returns the bytes of the lines in maps that have @name, and of the unnamed lines that follow them. */
 static long mapped(const char *name)
 {
 	FILE *file = fopen("/proc/self/maps", "r");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Four threads that map, allocate and free at the same time; some mappings are populated at once.
+// Four threads that map, allocate and free concurrently; some mappings use MAP_POPULATE.
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-// A random program of C functions; random_engine.h says which.
+// A random program of C functions, see random_engine.h.
 
 #include "random_engine.h"
 
 #include <malloc.h>
 
-/* random_inlined.c is this file with another meaning of the word. */
+/* random_inlined.c defines MAY_INLINE differently. */
 #ifndef MAY_INLINE
 #define MAY_INLINE NOINLINE
 #endif
 
 static function *const functions[];
 
-/* Macros, so that the calls are the function's own, several to a line. */
+/* Macros, so that the calls are in the function itself, several on a line. */
 #define NEXT(walk) ((walk)->step++, functions[(walk)->step->function](walk))
 
 #define ALLOCATE(walk)                                                                        \
@@ -37,7 +37,7 @@ static function *const functions[];
 		block;                                                                        \
 	})
 
-/* Where inlined, a frame of inlined_outer alone, or of both, is no frame but two lines. */
+/* If inlined, a frame of inlined_outer, or of both, is shown as lines without a frame of its own. */
 static MAY_INLINE void *inlined_inner(struct walk *walk)
 {
 	void *block = NEXT(walk);
@@ -83,12 +83,12 @@ DEFINE_STEP(step_c, inlined_outer)
 DEFINE_STEP(step_d, NEXT)
 DEFINE_STEP(step_e, NEXT)
 
-/* Those that options call allocation functions: nothing is inlined into them. */
+/* Functions that options name as allocation functions: they have no inlined calls. */
 DEFINE_STEP(wrap_a, NEXT)
 DEFINE_STEP(wrap_b, NEXT)
 DEFINE_STEP(wrap_c, NEXT)
 
-/* With nothing left to do, it may jump instead of calling. */
+/* As its last action, a call may become a jump. */
 static NOINLINE void *jump_on(struct walk *walk)
 {
 	if (walk->step == walk->last)

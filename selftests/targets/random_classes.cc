@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A random program of C++ functions with long names; random_engine.h says which.
+// A random program of C++ functions with long names, see random_engine.h.
 
 #include "random_engine.h"
 
@@ -8,7 +8,7 @@
 
 static void *go_on(struct walk *walk);
 
-/* Where every chain ends. */
+/* The end of every chain of calls. */
 #define ALLOCATE(walk)                                                                        \
 	switch ((walk)->call) {                                                               \
 	case CALL_MALLOC:                                                                     \
@@ -114,7 +114,7 @@ static function *const functions[] = {
 	by_lambda,
 };
 
-/* A function, not a macro: the table follows those that are in it. */
+/* A function, not a macro, because the table is defined after the functions in it. */
 static NOINLINE void *go_on(struct walk *walk)
 {
 	void *block;

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A random program: what it allocates, resizes and frees, how much, when, and along which calls.
+ * A random program: what it allocates, resizes and frees, how much, when, and through which calls.
  *
- * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. The same words always make the
- * same program, and one with fewer events is its beginning. RULES are letters: r, no realloc; p, none
- * of a block that does not exist, and no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, everything is freed at the
- * end; a digit, many chains end in that function's calling itself; - for none.
+ * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. Equal arguments always make the same
+ * program, and one with fewer events is its beginning. RULES are letters: r, no realloc; p, no realloc of NULL
+ * and no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, everything is freed at the
+ * end; a digit, many chains end in recursion of that function; - for none.
  *
- * The file that includes this one brings the functions that the chains lead through: a table of them,
- * named functions. Each calls the next of the chain, or the allocator if it is the last.
+ * The file that includes this one defines the functions that the chains consist of, in a table named functions.
+ * Each calls the next function of the chain, or the allocator if it is the last.
  *
- * Sizes. Massif's count of extra bytes depends on its allocator's free lists in one case: a free
- * block is handed out whole if less than 32 bytes would be left of it. That allocator puts 32 bytes
- * of its own to each block and rounds to 16; the space that it cuts blocks from is a multiple of 32.
- * So if each block's size, rounded up to 16, is a multiple of 32, then so is every hole, every sum
- * of neighbouring holes and every rest: none is between 0 and 32. That is the only restriction: all
- * residues from 17 to 32 of a division by 32 occur, and none at all. Alignments above 16 would cut
- * blocks at other places, so there are none here, nor threads, whose libraries allocate what they
- * like.
+ * Sizes. In one case Massif's count of extra bytes depends on its allocator's free lists: a free block is
+ * assigned as a whole if less than 32 bytes would be left of it. That allocator adds 32 bytes to each block and
+ * rounds to 16; the space it cuts blocks from is a multiple of 32. So if each block's size, rounded up to 16,
+ * is a multiple of 32, then so is every hole, every sum of adjacent holes and every rest: none is between 0 and
+ * 32. That is the only restriction: remainders from 17 to 32 of a division by 32 all occur, and so does 0.
+ * Alignments above 16 would cut blocks at other addresses, so there are none here; nor are there threads, whose
+ * libraries allocate on their own.
  */
 #ifndef SELFTESTS_TARGETS_RANDOM_ENGINE_H
 #define SELFTESTS_TARGETS_RANDOM_ENGINE_H
@@ -37,14 +36,14 @@
 #define RECURSIONS  90
 #define UNIT	    32
 #define MIB	    (1024 * 1024)
-/* Longer texts are not made. */
+/* Longer texts are not generated. */
 #define TEXT_MAX    4096
 
-/* Families of calls whose blocks are freed by each other's. */
+/* Families of calls; a block must be freed by its own family. */
 enum family { FAMILY_C, FAMILY_NEW, FAMILY_NEW_ARRAY };
 
 enum call {
-	/* How a block is made. */
+	/* How a block is allocated. */
 	CALL_MALLOC,
 	CALL_MALLOC_AGAIN,
 	CALL_CALLOC,
@@ -57,7 +56,7 @@ enum call {
 	CALL_NEW_NOTHROW,
 	CALL_NEW_ARRAY,
 	CALL_NEW_ARRAY_NOTHROW,
-	/* And how it ends. */
+	/* And how it is freed. */
 	CALL_FREE,
 	CALL_FREE_AGAIN,
 	CALL_DELETE,
@@ -69,7 +68,7 @@ struct step {
 	uint8_t function, site;
 };
 
-/* A chain of calls under way. */
+/* A chain of calls in progress. */
 struct walk {
 	const struct step *step, *last;
 	enum call call;
@@ -92,23 +91,23 @@ struct block {
 	bool used; /* the address may be NULL */
 };
 
-/* What goes on for a while. */
+/* A phase of the program. */
 struct mood {
 	uint8_t free, resize; /* per cent; the rest allocates */
-	uint8_t same;	      /* per cent of resizes that do not change the size */
+	uint8_t same;	      /* percentage of resizes that do not change the size */
 	uint16_t units;	      /* largest size */
-	uint8_t length;	      /* longest duration, in events */
+	uint8_t length;	      /* longest duration in events */
 };
 
 static const struct mood moods[] = {
 	{ 5, 5, 10, 8, 100 },	   /* a burst of small blocks */
-	{ 5, 5, 10, 200, 60 },	   /* of larger ones */
-	{ 80, 5, 10, 40, 80 },	   /* release */
-	{ 45, 10, 20, 60, 250 },   /* churn */
-	{ 50, 0, 0, 1, 250 },	   /* of equal blocks */
-	{ 10, 80, 10, 60, 120 },   /* resizing */
-	{ 2, 95, 90, 60, 100 },	   /* mostly to what it was: no time passes */
-	{ 45, 10, 10, 0, 60 },	   /* nothing but empty blocks */
+	{ 5, 5, 10, 200, 60 },	   /* a burst of larger ones */
+	{ 80, 5, 10, 40, 80 },	   /* mostly frees */
+	{ 45, 10, 20, 60, 250 },   /* allocates and frees */
+	{ 50, 0, 0, 1, 250 },	   /* the same with equal blocks */
+	{ 10, 80, 10, 60, 120 },   /* mostly resizes */
+	{ 2, 95, 90, 60, 100 },	   /* mostly to the same size: no time passes */
+	{ 45, 10, 10, 0, 60 },	   /* empty blocks only */
 	{ 40, 20, 10, 65535, 12 }, /* up to 2 MiB */
 	{ 45, 10, 10, 65535, 12 }, /* times a factor, see pick_size() */
 };
@@ -121,11 +120,11 @@ static struct program {
 	const struct mood *mood;
 	unsigned int mood_left;
 	unsigned int n_slots, n_chains, chain_max;
-	uint32_t functions; /* a set: those that occur */
+	uint32_t functions; /* bit set of the functions used */
 	int recursing;	    /* the function that ends many chains, or -1 */
 	uint8_t slop;	    /* bytes less than a multiple of 32, below 16 */
-	uint16_t large;	    /* how many times as large the largest blocks are as the next */
-	bool resizes, plain; /* plain: what no function of Valgrind's makes by another one */
+	uint16_t large;	    /* factor between the largest blocks and the next smaller ones */
+	bool resizes, plain; /* plain: no functions that Valgrind implements by another one */
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
 	char text[TEXT_MAX + 1];
@@ -146,7 +145,7 @@ static void pick_chain(struct chain *chain, unsigned int n_functions)
 {
 	unsigned int length = 1 + pick(program.chain_max);
 
-	/* Long ones mostly share a beginning, as a program's do. */
+	/* Long chains usually share their beginning, as in real programs. */
 	if (length > 4 && chain != program.chains && percent(60))
 		*chain = program.chains[pick((uint32_t)(chain - program.chains))];
 	for (unsigned int i = chain->length / 2; i < length; i++) {
@@ -179,14 +178,14 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.recursing = rules[strcspn(rules, "0123456789")] - '0';
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
-	/* Up to 32 MiB, or few of up to 512 MiB, so that the clock leaves 32 bits behind. */
+	/* Up to 32 MiB, or a few of up to 512 MiB, so that the clock exceeds 32 bits. */
 	program.large = percent(90) ? 16 : 256;
 	if (program.large > 16)
 		program.n_slots = 1 + pick(6);
 	program.chain_max = chain_lengths[pick(sizeof(chain_lengths) / sizeof(*chain_lengths))];
 	if (strchr(rules, 's') && program.chain_max > SHORT_CHAIN)
 		program.chain_max = SHORT_CHAIN;
-	/* A program of few functions recurses more. */
+	/* A program of few functions has more recursion. */
 	program.functions = percent(60) ? all : pick(all) + 1;
 	program.slop = percent(70) ? 16 : 1;
 	for (unsigned int i = 0; i < program.n_chains; i++)
@@ -202,7 +201,7 @@ static size_t pick_size(void)
 		return 0;
 	if (program.mood == &moods[MOOD_LARGE])
 		return ((size_t)1 + pick(most)) * program.large * UNIT - pick(program.slop);
-	/* Small ones are more frequent, and so are equal ones. */
+	/* Small sizes are more frequent, and so are equal ones. */
 	units = percent(50) ? 1 + pick(most) : 1 + pick(most) % 5;
 	return units * UNIT - pick(program.slop);
 }
@@ -232,7 +231,7 @@ static enum call pick_making(const struct block *block)
 	if (block->family == FAMILY_NEW_ARRAY)
 		return percent(70) ? CALL_NEW_ARRAY : CALL_NEW_ARRAY_NOTHROW;
 	call = (enum call)of_c[pick(sizeof(of_c))];
-	/* Two write the block, a large one of which would really take memory. */
+	/* These two write to the block; a large one would really use memory. */
 	if ((call == CALL_CALLOC && block->size > MIB) ||
 	    (call == CALL_STRDUP && (block->size == 0 || block->size > TEXT_MAX)))
 		return CALL_MALLOC;
@@ -250,7 +249,7 @@ static enum call pick_ending(const struct block *block)
 	return percent(50) ? CALL_FREE : CALL_FREE_AGAIN;
 }
 
-/* The function that a frame of every chain belongs to. */
+/* The function of the outermost frame of every chain. */
 static NOINLINE void *enter(struct walk *walk, function *const *table)
 {
 	void *block = table[walk->step->function](walk);
@@ -286,7 +285,7 @@ static void make(function *const *table, bool has_new)
 	};
 	if (has_new && percent(60))
 		block->family = percent(70) ? FAMILY_NEW : FAMILY_NEW_ARRAY;
-	/* Nobody has that much: NULL, and no event. */
+	/* So large that it fails: NULL, and no event. */
 	if (block->family == FAMILY_C && percent(1))
 		block->size = SIZE_MAX / 2 + 1 + pick(1000);
 	block->address = call(pick_making(block), block, block->size, table);
@@ -302,10 +301,10 @@ static void resize(function *const *table)
 	if (!block || block->family != FAMILY_C)
 		return;
 	size = percent(program.mood->same) ? block->size : pick_size();
-	/* The most that stays in place, or the least that does not. */
+	/* The largest size that stays in place, or the next larger one. */
 	if (block->size > 0 && percent(20))
 		size = ((block->size - 1) / UNIT + 1 + pick(2)) * UNIT - pick(program.slop);
-	/* A large block that moves would really take memory. */
+	/* A large block that is moved would really use memory. */
 	if (block->size > MIB && size > block->size)
 		size = block->size / 2 / UNIT * UNIT;
 	if (percent(2))

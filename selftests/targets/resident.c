@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Changes what is resident in every way there is, and says at many moments what the kernel has.
+// Changes what is resident in every possible way, and records at many moments what the kernel has.
 //
-// After each step a line goes to the file RESIDENT_LOG: the number of the moment, RssAnon, RssFile and
-// RssShmem of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages, and the step's
-// name.
-// Just before, a page is mapped at MARKS + that number * 64 KiB, by which a reader of events finds
-// the moment; if it is mapped more than once, the last time counts. With "threads" the steps run in four threads at once, and moments are between rounds.
+// After each step a line is written to the file RESIDENT_LOG: the number of the moment; RssAnon, RssFile and
+// RssShmem of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just
+// before, a page is mapped at MARKS + that number * 64 KiB, by which a reader of events finds the moment; if it
+// is mapped several times, the last time counts. With "threads" the steps run in four threads at once, and
+// moments are between rounds.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -35,9 +35,9 @@
 static char text[16384];
 static int log_file;
 static unsigned int moment;
-static int warming;	/* for the first time, so that all code that tell() needs is there */
+static int warming;	/* for the first call, so that all code that tell() needs is mapped */
 static volatile char sink;
-static __thread char *scratch; /* a page of this thread's for sync_counters */
+static __thread char *scratch; /* a page of this thread for sync_counters() */
 
 static void die(const char *what)
 {
@@ -54,7 +54,7 @@ static char *map(size_t pages, int flags)
 	return at;
 }
 
-/* Anonymous memory in which no huge page can come. */
+/* Maps anonymous memory without huge pages. */
 static char *map_small(size_t pages, int flags)
 {
 	char *at = map(pages, MAP_PRIVATE);
@@ -78,7 +78,7 @@ static void read_from(const char *at, size_t pages)
 		sink += ((const volatile char *)at)[i * PAGE];
 }
 
-/* Kernels of before 6.2 add what a thread has brought to the counters when it takes pages away. */
+/* Kernels before 6.2 add a thread's new pages to the counters when it removes pages. */
 static void sync_counters(void)
 {
 	if (!scratch)
@@ -108,7 +108,7 @@ static unsigned long field(const char *name)
 	return at ? strtoul(at + strlen(name), NULL, 10) / 4 : 0;
 }
 
-/* What the kernel has, in pages. */
+/* The kernel's counters, in pages. */
 struct counters {
 	unsigned long anon, file, shmem, all, swap;
 };
@@ -139,8 +139,8 @@ static void map_mark(void)
 }
 
 /*
- * khugepaged can fill holes of huge() at any time, also between reading the counters and mapping the mark. So the
- * counters are read before and after, and the mark is mapped again until nothing has changed around it.
+ * khugepaged can fill holes of huge() at any time, also between reading the counters and mapping the mark. So
+ * the counters are read before and after, and the mark is mapped again until nothing has changed in between.
  */
 static void tell(const char *step)
 {
@@ -165,7 +165,7 @@ static void tell(const char *step)
 		die("log");
 }
 
-/* A file of so many pages that is in the page cache. */
+/* Creates a file of @pages pages that is in the page cache. */
 static int make_file(size_t pages)
 {
 	char path[] = "/tmp/resident.XXXXXX";
@@ -199,7 +199,7 @@ static void zero_page(void)
 	munmap(at, 64 * PAGE);
 }
 
-static char *kept; /* by the first step for later ones; one for all threads is enough */
+static char *kept; /* set by the first step for later ones; one for all threads suffices */
 
 static void touch(void)
 {
@@ -361,7 +361,7 @@ static void unmapped(void)
 
 	write_to(at, 150);
 	munmap(at + 50 * PAGE, 50 * PAGE);
-	/* What was there goes without a munmap. */
+	/* Removes the old mapping without munmap. */
 	mmap(at, 20 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
@@ -425,7 +425,7 @@ static void from_elsewhere(void)
 	struct iovec local, remote;
 	pid_t child;
 
-	/* A child that writes into its parent. */
+	/* A child that writes into its parent's memory. */
 	write_to(from, 100);
 	local = (struct iovec){ from, 70 * PAGE };
 	remote = (struct iovec){ at, 70 * PAGE };
@@ -436,7 +436,7 @@ static void from_elsewhere(void)
 		die("fork");
 }
 
-/* Steps that need the whole process for themselves stay out of the threads. */
+/* Steps that need the whole process are not run in threads. */
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -471,7 +471,7 @@ static const struct {
 
 static pthread_barrier_t barrier;
 
-/* Each thread has an order of its own, so that different steps meet. */
+/* Each thread has its own order, so that different steps coincide. */
 static void *work(void *arg)
 {
 	size_t number = (size_t)(uintptr_t)arg;
@@ -501,7 +501,7 @@ static void with_threads(void)
 	for (size_t round = 0; round < ROUNDS; round++) {
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
-		/* The others are on their way to sleep in the next one. */
+		/* The other threads are about to block at the next barrier. */
 		usleep(50000);
 		tell("round");
 	}

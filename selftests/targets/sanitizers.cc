@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// sanitizers WHAT: allocates in several threads, then one large block ("fine"), and does what
-// AddressSanitizer ends a program for ("freed", "beyond", "mismatch", "leak"). Compiled with each sanitizer, too:
+// sanitizers WHAT: allocates in several threads, then one large block ("fine"), or makes an error for which
+// AddressSanitizer ends a program ("freed", "beyond", "mismatch", "leak"). Also compiled with each sanitizer:
 // see host/heap_sanitizers.
 
 #include <cstdio>
@@ -28,7 +28,7 @@ static void work(int number)
 	}
 }
 
-/* What no compiler can see through. */
+/* Volatile, so that the compiler cannot optimise accesses away. */
 static void *volatile block;
 
 int main(int argc, char **argv)

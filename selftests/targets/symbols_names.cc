@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates from many sorts of functions: inlined, templates, clones, callbacks of libraries, threads.
-// With an argument it copies /proc/self/maps to that file, for who wants to resolve its addresses.
+// Allocates from many kinds of functions: inlined, templates, clones, callbacks of libraries, threads. With an
+// argument, copies /proc/self/maps to that file, for resolving its addresses.
 
 #include <pthread.h>
 #include <search.h>

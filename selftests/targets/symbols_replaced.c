@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// symbols_replaced LIBRARY WAYS COMMAND: opens the library and allocates in it, and executes a shell's
-// command, which may do anything to the files. WAYS: c, close the library before; f, fork after it; n, do it
-// at once, and not when massif-ctl has had the time to look; s, massif-ctl is stopped until it has ended.
+// symbols_replaced LIBRARY WAYS COMMAND: opens the library and allocates in it, then executes a shell command,
+// which may do anything to the files. WAYS: c, close the library before; f, fork afterwards; n, do so at once,
+// without giving massif-ctl time to look at the files; s, stop massif-ctl until the program has ended.
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ __attribute__((noinline)) static void of_program(size_t size)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* For so long that the program has ended by then. */
+/* Stopped for so long that the program has ended by then. */
 static void stop_parent(void)
 {
 	char command[64];
@@ -66,6 +66,6 @@ int main(int argc, char **argv)
 	}
 	if (strchr(argv[2], 'n') && !strchr(argv[2], 's'))
 		usleep(1000000);
-	/* Nothing of the library may be executed any more. */
+	/* From here on no code of the library may be executed. */
 	_exit(3);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Changes its address space in every way there is, at random; saves /proc/self/maps at many moments.
+// Changes its address space in every possible way, at random, and saves /proc/self/maps at many moments.
 //
 // torture SEED STEPS [WORD...]: threads=N, fork, vfork, storm, share, killed, traced, vdso, uprobe,
 // only=OPERATION, exec (itself, twice, at the end), exec-by-thread. Without a word, random operations.
-// What it leaves in $TORTURE_MAPS is told in torture_counts.h. EXECS counts the execs of that process
-// from 1 on, and a fork's child has 0.
+// torture_counts.h describes the files in $TORTURE_MAPS. EXECS counts the execs of a process from 1 on; it is 0
+// in a forked child.
 #include "torture_engine.h"
 #include "torture_lives.h"
 #include "torture_maps.h"
@@ -14,7 +14,7 @@
 
 static struct op ops[TORTURE_OPS];
 static unsigned int n_ops;
-static int only = -1;		/* every second operation */
+static int only = -1;		/* executed every second time */
 
 static void add_ops(const struct op *more, unsigned int n)
 {
@@ -77,7 +77,7 @@ static bool has(char **words, const char *word)
 	return word_value(words, word);
 }
 
-/* What cannot be done at all is said as an operation's refusal is. */
+/* If it is impossible, that is recorded like the refusal of an operation. */
 static void try_once(const char *name, int (*what)(void))
 {
 	unsigned int i = n_ops;
@@ -102,14 +102,14 @@ static void end(char **argv)
 	pthread_t by;
 
 	if (again && has(argv, "exec-by-thread")) {
-		/* It exists before the maps are saved, and waits for that. */
+		/* The thread exists before the maps are saved, and waits for that. */
 		execs = 0;
 		if (pthread_create(&by, NULL, exec_again, argv))
 			exit(7);
 		usleep(50000);
 	}
 	snprintf(next, sizeof(next), "%d", n + 1);
-	/* In place: setenv would allocate after the maps were saved. */
+	/* In place, because setenv would allocate after the maps were saved. */
 	if (again)
 		memcpy(getenv("TORTURE_EXECS"), next, 2);
 	if (again)
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 			only = i;
 	if (value && only < 0)
 		return 2;
-	/* Neighbours that no other mapping of ours can merge with, or be hit by mistake. */
+	/* Guard pages, so that no other mapping of ours can merge with the arena, or be overwritten by mistake. */
 	arena = mmap(NULL, ARENA + 2 * PAGE, PROT_NONE, ANON, -1, 0);
 	if (arena == MAP_FAILED)
 		return 2;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What torture tells the tests, in files of $TORTURE_MAPS. */
+/* What torture records for the tests, in files of $TORTURE_MAPS. */
 #ifndef SELFTESTS_TARGETS_TORTURE_COUNTS_H
 #define SELFTESTS_TARGETS_TORTURE_COUNTS_H
 
 #include <stdint.h>
 
 /*
- * PID.EXECS is /proc/self/maps at the end of an image; PID.EXECS.NUMBER at a moment: then a page is
- * mapped at TORTURE_MARK + NUMBER pages, where nothing else ever is.
+ * PID.EXECS is /proc/self/maps at the end of an image, PID.EXECS.NUMBER at a moment: then a page is mapped at
+ * TORTURE_MARK + NUMBER pages, where nothing else is ever mapped.
  */
 #define TORTURE_MARK	0x40000000UL
 #define TORTURE_MARKS	4096u
@@ -16,14 +16,14 @@
 #define TORTURE_OPS	96
 
 struct torture_counts {
-	uint64_t spaces;	/* address spaces made, beside the first image's */
-	uint64_t saved;		/* files PID.EXECS */
+	uint64_t spaces;	/* address spaces created in addition to the first image's */
+	uint64_t saved;		/* number of files PID.EXECS */
 	uint64_t moments;
 	struct {
 		char name[32];
 		uint64_t ran;
-		uint64_t refused;	/* of them: this kernel cannot do it */
-		int32_t error;		/* why; the last one */
+		uint64_t refused;	/* of these, not possible on this kernel */
+		int32_t error;		/* the last errno */
 		uint32_t pad;
 	} ops[TORTURE_OPS];
 };

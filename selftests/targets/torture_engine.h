@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What all of torture's operations stand on: random numbers, the arena, moments, what was counted. */
+/* Common parts of torture's operations: random numbers, the arena, moments, counts. */
 #ifndef SELFTESTS_TARGETS_TORTURE_ENGINE_H
 #define SELFTESTS_TARGETS_TORTURE_ENGINE_H
 
@@ -22,9 +22,8 @@
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
 
 /*
- * An operation returns 0 when the kernel did it, or refused it as it should; an errno when this
- * kernel, or this process, cannot do such a thing at all. rare: one in so many times when its turn
- * has come.
+ * An operation returns 0 if the kernel did it, or refused it as expected; an errno if this kernel or process
+ * cannot do it at all. rare: executed once in so many turns.
  */
 struct op {
 	const char *name;
@@ -34,14 +33,14 @@ struct op {
 };
 
 /*
- * Free to be mapped over by everybody; nobody reads or writes it. What is mapped without an address
- * can land in its holes: so nobody relies on that, either, while others are at work.
+ * Everybody may map over it, and nobody reads or writes it. Mappings without a fixed address can be placed in
+ * its holes, so with other threads active their contents are undefined, too.
  */
 static char *arena;
 static char *maps_dir;
 static struct torture_counts *counts;
-static int execs;		/* of this process; 0 in a fork's child */
-static pid_t maps_pid;		/* for which the address space was made; 0: this process */
+static int execs;		/* of this process; 0 in a forked child */
+static pid_t maps_pid;		/* process that the address space was created for; 0: this one */
 static __thread uint64_t state;
 
 static unsigned int rnd(unsigned int below)
@@ -60,14 +59,14 @@ static size_t some(void)
 	return (1 + rnd(50)) * PAGE;
 }
 
-/* Mappings that are left for a while, and go when their place is needed: nothing grows for ever. */
+/* Mappings that are kept for a while and unmapped when their slot is needed, to limit their number. */
 #define KEPT	48
 static __thread struct {
 	char *at;
 	size_t len;
 } kept[KEPT];
 
-/* Nobody else may unmap any of it, or its place could be another's when it goes. */
+/* No other thread may unmap any part of it: the address could belong to another mapping when it is unmapped. */
 static void keep(char *at, size_t len)
 {
 	unsigned int i = rnd(KEPT);
@@ -85,7 +84,7 @@ static void count(uint64_t *what)
 	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
 }
 
-/* What is counted outlives exec: a file, mapped by every image. */
+/* Opens the counts, a file mapped by every image, so that they outlive an exec. */
 static void counts_open(void)
 {
 	char path[512];
@@ -101,7 +100,7 @@ static void counts_open(void)
 		exit(2);
 }
 
-/* Without malloc, stdio or any other change of the address space. */
+/* Copies the maps without malloc, stdio or any other change of the address space. */
 static void copy_maps(const char *path)
 {
 	static char text[1 << 20];
@@ -126,8 +125,8 @@ static void save_maps(void)
 }
 
 /*
- * A moment, while nobody else changes this address space: the maps go to a file, and what is then
- * mapped at the moment's own address tells whoever replays the events to compare here.
+ * Records a moment while no other thread changes this address space: the maps are saved to a file, and then a
+ * page is mapped at the moment's own address, which tells a reader of the records to compare here.
  */
 static void moment(void)
 {
@@ -147,7 +146,7 @@ static void moment(void)
 	}
 }
 
-/* A child with an address space of its own. */
+/* Forks a child with an address space of its own. */
 static pid_t fork_counted(void)
 {
 	pid_t pid = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A 32-bit program, without a C library: changes its address space at random, as torture does.
+// A 32-bit program without a C library that changes its address space at random, like torture.
 //
-// Its STEPS and the maps' directory come in the environment and its files are torture's.
+// STEPS and the directory for the maps are passed in the environment, and its files have torture's format.
 #define MARK	0x40000000UL
 #define PAGE	4096UL
 #define ARENA	(256 * PAGE)
@@ -25,7 +25,7 @@
 #define FIXED		0x10
 #define GROWSDOWN	0x100
 
-/* The sixth argument is in ebp, which the compiler may be using. */
+/* The sixth argument is passed in ebp, which the compiler may be using. */
 static long call(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long args[7] = { nr, a, b, c, d, e, f }, result;
@@ -88,7 +88,7 @@ static char *put_number(char *at, unsigned int number)
 	return at;
 }
 
-/* DIR/PID.EXECS, or DIR/PID.EXECS.NUMBER. */
+/* Saves the maps to DIR/PID.EXECS or DIR/PID.EXECS.NUMBER. */
 static void copy_maps(int execs, int number)
 {
 	static char path[512], text[1 << 16];

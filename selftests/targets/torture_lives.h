@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Torture with more than one process: forks, vforks, shared address spaces, tracers, sudden ends. */
+/* Torture with several processes: forks, vforks, shared address spaces, tracers, sudden ends. */
 #ifndef SELFTESTS_TARGETS_TORTURE_LIVES_H
 #define SELFTESTS_TARGETS_TORTURE_LIVES_H
 
@@ -19,7 +19,7 @@
 #define ARCH_MAP_VDSO_64 0x2003
 #endif
 
-/* From torture.c: so many random operations. */
+/* In torture.c: executes @steps random operations. */
 static void work(int steps, bool alone);
 
 static void with_fork(int steps)
@@ -37,7 +37,7 @@ static void with_fork(int steps)
 	reap(pid, 5);
 }
 
-/* The child works in our address space until it ends, or becomes another program. */
+/* The child works in the parent's address space until it ends or executes a program. */
 static void with_vfork(void)
 {
 	pid_t pid;
@@ -57,7 +57,7 @@ static void with_vfork(void)
 	}
 }
 
-/* Children of children, many at a time, most of which do little. */
+/* Many descendants at the same time, most of which do little. */
 static void storm(int children, int levels)
 {
 	pid_t pids[8];
@@ -82,7 +82,7 @@ static void storm(int children, int levels)
 	}
 }
 
-/* Of another process, but in the same address space. It has our thread's variables, too. */
+/* Another process in the same address space. It shares the thread's variables as well. */
 static int sharer(void *arg)
 {
 	uint64_t own = (uintptr_t)arg;
@@ -117,7 +117,7 @@ static char *stack_top(unsigned int i)
 	return stacks[i] + sizeof(stacks[i]);
 }
 
-/* The process for which the address space was made has ended: its last user is another one. */
+/* The process for which the address space was created has ended, and another one uses it last. */
 static int survivor(void *arg)
 {
 	while (syscall(SYS_getppid) == maps_pid)
@@ -144,7 +144,7 @@ static void with_survivor(uint64_t seed)
 	reap(-1, 10);
 }
 
-/* CLONE_VM without CLONE_THREAD: a process more, but no address space more. */
+/* CLONE_VM without CLONE_THREAD: another process, but no new address space. */
 static void with_sharers(uint64_t seed)
 {
 	pid_t pids[SHARERS];
@@ -185,7 +185,7 @@ static void *thread(void *arg)
 			}
 			reap(pid, 11);
 		}
-		/* All stand still for the moment. */
+		/* All are paused for the moment. */
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
 	}
@@ -210,11 +210,11 @@ static void with_threads(uint64_t seed, int steps, int n)
 	}
 	for (i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	/* The threads' malloc may have put something above what we had added. */
+	/* malloc in the threads may have extended the heap above what was added here. */
 	grown = 0;
 }
 
-/* Ends in the middle of what its threads do, and nobody can say where. */
+/* Ends in the middle of its threads' operations, at an unknown point. */
 static void with_killed(uint64_t seed, int children)
 {
 	while (children--) {
@@ -238,13 +238,13 @@ static void with_killed(uint64_t seed, int children)
 	}
 }
 
-/* Makes the stopped process do a system call in the place of the one that it is about to begin. */
+/* Makes a stopped process execute another system call instead of the one it is about to begin. */
 static long inject(pid_t pid, long nr, long a, long b, long c, long d, long e, long f)
 {
 	struct user_regs_struct regs;
 	int status;
 
-	/* To the entry, then to the exit. */
+	/* Continue to the entry, then to the exit. */
 	ptrace(PTRACE_SYSCALL, pid, 0, 0);
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
 		exit(13);
@@ -261,7 +261,7 @@ static long inject(pid_t pid, long nr, long a, long b, long c, long d, long e, l
 
 static volatile long traced_stops;
 
-/* What happens to it is its tracer's doing, down to how its stack grows. */
+/* A process whose tracer changes its address space, including stack growth. */
 static void be_traced(char *below)
 {
 	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
@@ -290,7 +290,7 @@ static void with_tracer(void)
 	if (!pid)
 		be_traced(stack);
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
-		exit(13);	/* somebody else traces it already */
+		exit(13);	/* already traced by another process */
 
 	for (i = 0; i < 40; i++) {
 		char *at = somewhere();
@@ -303,7 +303,7 @@ static void with_tracer(void)
 		}
 	}
 	inject(pid, SYS_mmap, 0, some(), RW, ANON | MAP_POPULATE, -1, 0);
-	/* Three ways into a stack that has no such page yet; of ours the child's is a copy. */
+	/* Three ways to access a stack page that does not exist yet; the child's stack is a copy of ours. */
 	ptrace(PTRACE_POKEDATA, pid, stack - 2 * PAGE, 1);
 	to = (struct iovec){ stack - 5 * PAGE, sizeof(zeros) };
 	process_vm_writev(pid, &from, 1, &to, 1, 0);
@@ -317,7 +317,7 @@ static void with_tracer(void)
 	munmap(p, len);
 }
 
-/* The first and the last byte of all that is named so; false if there is nothing. */
+/* Finds the first and last byte of the mappings with that name; returns false if there is none. */
 static bool find_named(const char *name, char **start, char **end)
 {
 	static char text[1 << 16];
@@ -343,7 +343,7 @@ static bool find_named(const char *name, char **start, char **end)
 	return *start;
 }
 
-/* The vdso moves, goes, and comes again elsewhere. Nobody asks it for the time meanwhile. */
+/* Moves, unmaps and restores the vdso. Nothing may read the time meanwhile. */
 static int move_vdso(void)
 {
 	pid_t pid = fork_counted();
@@ -353,7 +353,7 @@ static int move_vdso(void)
 	if (!pid) {
 		if (!find_named("[vdso]", &vdso, &vdso_end))
 			_exit(1);
-		/* Another length: refused when all is copied already, and undone. */
+		/* A different length: refused after everything was copied, and undone. */
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso + 2 * PAGE, MREMAP_MAYMOVE);
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso, MREMAP_MAYMOVE | MREMAP_FIXED,
 		       arena + 8 * PAGE);
@@ -370,7 +370,7 @@ static int move_vdso(void)
 	return WEXITSTATUS(status);
 }
 
-/* A probe in our own text, that makes the kernel map a page to execute the probed instruction in. */
+/* A uprobe in our own text, for which the kernel maps a page to execute the instruction in. */
 __attribute__((noinline, aligned(16))) void torture_probed(void);
 __asm__(".text\n"
 	".globl torture_probed\n"
@@ -403,7 +403,7 @@ static int be_probed(void)
 	exe[len] = '\0';
 	if (!find_named(exe, &start, &end))
 		exit(15);
-	/* The first mapping begins at the file's first byte, and text has the same offset. */
+	/* The first mapping begins at file offset 0, so offsets in text are the same in the file. */
 	snprintf(text, sizeof(text), "p:torture/t%d %s:0x%lx\n", getpid(), exe,
 		 (unsigned long)((char *)torture_probed - start));
 	error = write_text(TRACING "uprobe_events", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Torture's everyday operations: mmap, munmap, mremap, mprotect, brk, shmat, stacks that grow. */
+/* Torture's common operations: mmap, munmap, mremap, mprotect, brk, shmat, growing stacks. */
 #ifndef SELFTESTS_TARGETS_TORTURE_MAPS_H
 #define SELFTESTS_TARGETS_TORTURE_MAPS_H
 
@@ -13,7 +13,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-static long grown;		/* bytes that we have added to the heap: malloc's own stay below */
+static long grown;		/* bytes added to the heap here; malloc's own are below */
 
 static int map_fixed(void)
 {
@@ -34,7 +34,7 @@ static int map_and_unmap_part(void)
 
 	if (p == MAP_FAILED)
 		return 0;
-	/* The end of the range need not be a page's. */
+	/* The end of the range need not be page-aligned. */
 	if (part && !munmap(p, part - 100))
 		p += part, len -= part;
 	keep(p, len);
@@ -61,7 +61,7 @@ static int remap_in_place(void)
 	return 0;
 }
 
-/* What was cut off may be another thread's by now: so nobody unmaps it but who got it. */
+/* The part that was cut off may belong to another thread by now, so it must not be unmapped here. */
 static int remap_grow_into_hole(void)
 {
 	size_t len = some();
@@ -104,7 +104,7 @@ static int remap_keeping_source(void)
 	return 0;
 }
 
-/* An old length of nothing means: map the same pages once more. */
+/* An old length of 0 maps the same pages a second time. */
 static int remap_twin(void)
 {
 	size_t len = some();
@@ -145,7 +145,7 @@ static int lock(void)
 	return 0;
 }
 
-/* A fork's child does not have some of it, and has some of it empty. */
+/* A forked child does not get a part of it, and gets another part empty. */
 static int not_for_children(void)
 {
 	madvise(somewhere(), some(), rnd(2) ? MADV_DONTFORK : MADV_DOFORK);
@@ -181,7 +181,7 @@ static int map_file(void)
 	if (p == MAP_FAILED)
 		return 0;
 	if (rnd(2)) {
-		/* Only the first page moves, and becomes three. */
+		/* Only the first page is moved and grows to three. */
 		q = mremap(p, PAGE, 3 * PAGE, MREMAP_MAYMOVE);
 		if (q != MAP_FAILED) {
 			munmap(q, 3 * PAGE);
@@ -232,7 +232,7 @@ static int attach_shm(void)
 	shmctl(id, IPC_RMID, NULL);
 	if (p == (void *)-1)
 		return 0;
-	/* Its vm_ops have a close: mremap takes another way. */
+	/* Its vm_ops have a close function, so mremap takes another code path. */
 	if (mremap(p, len, len + PAGE, 0) == p)
 		len += PAGE;
 	if (rnd(2) || shmdt(p))
@@ -240,7 +240,7 @@ static int attach_shm(void)
 	return 0;
 }
 
-/* Its rings stay until the process ends, or destroys them: but there is a limit to them. */
+/* Its rings exist until the process ends or destroys them, and their number is limited. */
 static int make_aio(void)
 {
 	aio_context_t ctx = 0;
@@ -266,7 +266,7 @@ static int grow_stack(void)
 	return 0;
 }
 
-/* What has grown goes, so that it can grow again. Nothing else is in reach below it. */
+/* Unmaps what has grown, so that it can grow again. Nothing else is close below it. */
 static int cut_stack(void)
 {
 	char *sp = (char *)((uintptr_t)__builtin_frame_address(0) & ~(PAGE - 1));
@@ -276,9 +276,9 @@ static int cut_stack(void)
 }
 
 /*
- * More mappings of a file in one call than the module has names for before the thread returns, so that
- * all are told anew. Kernels before 6.17 refuse to move more than one. It is larger than the arena, so
- * that it cannot be in a hole of it.
+ * Moves more mappings of a file in one call than the module can name before the thread returns, so that all are
+ * listed again. Kernels before 6.17 refuse to move more than one. It is larger than the arena, so that it
+ * cannot be in a hole of it.
  */
 static int remap_many(void)
 {
@@ -297,7 +297,7 @@ static int remap_many(void)
 		keep(p, len);
 		return EFAULT;
 	}
-	/* The hole may be another thread's by now. */
+	/* The hole may belong to another thread by now. */
 	keep(p + 8 * PAGE, len - 8 * PAGE);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Torture's other operations: devices and kernel facilities that map, limits, stacks of one's own. */
+/* Torture's rare operations: devices and kernel features that map memory, limits, stacks allocated by the program. */
 #ifndef SELFTESTS_TARGETS_TORTURE_ODD_H
 #define SELFTESTS_TARGETS_TORTURE_ODD_H
 
@@ -25,7 +25,7 @@
 #endif
 #define HUGE_PAGE	(2UL << 20)
 
-/* Is this errno the kernel's way to say that it does not have such a thing? */
+/* Returns @error if it means that the kernel lacks the feature, otherwise 0. */
 static int unless_absent(int error)
 {
 	switch (error) {
@@ -41,7 +41,7 @@ static int unless_absent(int error)
 
 static volatile bool faults_end;
 
-/* Reads of each unmapping, whose system call waits until we have. */
+/* Reads the userfaultfd events of unmappings, whose system calls block until then. */
 static void *read_faults(void *arg)
 {
 	struct pollfd polled = { .fd = (intptr_t)arg, .events = POLLIN };
@@ -75,7 +75,7 @@ static bool register_faults(int fd, char *at, size_t len)
 	return !ioctl(fd, UFFDIO_REGISTER, &range);
 }
 
-/* Pages that somebody in user space fills; the middle of a mapping, so that it is cut in three. */
+/* Pages provided by user space, in the middle of a mapping, so that it is split in three. */
 static int fill_faults(void)
 {
 	static char page[4096] __attribute__((aligned(4096)));
@@ -102,7 +102,7 @@ static int fill_faults(void)
 	return 0;
 }
 
-/* munmap and mremap wait for somebody who reads of them: they are long under way. */
+/* munmap and mremap block until a reader has handled their event, so they take long. */
 static int slow_unmap(void)
 {
 	size_t len = 16 * PAGE;
@@ -126,9 +126,9 @@ static int slow_unmap(void)
 	munmap(p, len);
 	faults_end = true;
 	pthread_join(reader, NULL);
-	/* What has moved to the arena is nobody's from now on. */
+	/* The part moved to the arena is left to others from now on. */
 	close(fd);
-	/* Threads allocate: from the heap, above what we had added. */
+	/* Threads allocate from the heap, above what was added here. */
 	grown = 0;
 	return 0;
 }
@@ -158,7 +158,7 @@ static int map_memfd(void)
 	return 0;
 }
 
-/* What MAP_FIXED replaces goes before the file's own mmap refuses: the hole is all that is left. */
+/* MAP_FIXED unmaps the old mapping before the file's own mmap refuses: only the hole is left. */
 static int refused_by_file(void)
 {
 	size_t len = some();
@@ -172,7 +172,7 @@ static int refused_by_file(void)
 	return 0;
 }
 
-/* Of the pages that the test has set aside. */
+/* Uses the huge pages that the test has reserved. */
 static int map_huge(void)
 {
 	static const int ways[] = { MAP_PRIVATE, MAP_SHARED, MAP_PRIVATE | MAP_NORESERVE };
@@ -181,7 +181,7 @@ static int map_huge(void)
 
 	if (p == MAP_FAILED)
 		return errno == ENOMEM ? 0 : errno;
-	/* Not a huge page's end: refused. */
+	/* Not at the end of a huge page: refused. */
 	munmap(p, PAGE);
 	mprotect(p, HUGE_PAGE, PROT_READ);
 	if (rnd(2) && len > HUGE_PAGE && !munmap(p, HUGE_PAGE))
@@ -207,7 +207,7 @@ static int map_perf(void)
 	return 0;
 }
 
-/* Once sealed it stays to the end. */
+/* A sealed mapping stays until the process ends. */
 static int seal(void)
 {
 	char *p = mmap(NULL, 3 * PAGE, RW, ANON, -1, 0);
@@ -243,7 +243,7 @@ static int advise_process(void)
 	return error;
 }
 
-/* Soft limits, a few pages above what is there: calls fail at every place where one is checked. */
+/* Soft limits a few pages above the present use: calls fail at every point where a limit is checked. */
 static int at_the_limit(void)
 {
 	static int (*const tries[])(void) = {
@@ -268,8 +268,8 @@ static int at_the_limit(void)
 }
 
 /*
- * As many mappings as may be (the test has set vm.max_map_count low): what needs one more fails in
- * the middle, and what MAP_FIXED or mremap have unmapped by then is gone, or is not.
+ * As many mappings as permitted (the test has set vm.max_map_count low): a call that needs one more fails in
+ * the middle, and what MAP_FIXED or mremap have unmapped before may or may not be gone.
  */
 static int too_many(void)
 {
@@ -305,7 +305,7 @@ static int too_many(void)
 	return 0;
 }
 
-/* The kernel's idea of where heap and stack are is wrong for a while. */
+/* The kernel's values for heap and stack are wrong for a while. */
 static int move_marks(void)
 {
 	unsigned long brk_was = syscall(SYS_brk, 0), brk_far = (brk_was + PAGE - 1) / PAGE * PAGE;
@@ -321,14 +321,14 @@ static int move_marks(void)
 		munmap((void *)brk_far, end - brk_far);
 	prctl(PR_SET_MM, PR_SET_MM_BRK, brk_was, 0, 0);
 
-	/* Beyond it nothing of the stack is looked at; it is argc's place in the end, or near it. */
+	/* Stacks are not read beyond this address; it is restored to argc's position, or near it. */
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, stack_was & ~(PAGE - 1), 0, 0);
 	map_fixed();
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, (uintptr_t)environ & ~15UL, 0, 0);
 	return 0;
 }
 
-/* An io_uring of four entries, its rings mapped. */
+/* An io_uring with four entries, with its rings mapped. */
 struct uring {
 	int fd;
 	char *rings;
@@ -343,7 +343,7 @@ static int uring_open(struct uring *uring)
 	uring->fd = syscall(SYS_io_uring_setup, 4, &uring->params);
 	if (uring->fd < 0)
 		return unless_absent(errno);
-	/* Of so few entries both rings are in one page, as they are in one mapping. */
+	/* With so few entries both rings fit into one page, and they share a mapping. */
 	uring->len = PAGE;
 	uring->rings = mmap(NULL, uring->len, RW, MAP_SHARED | MAP_POPULATE, uring->fd,
 			    IORING_OFF_SQ_RING);
@@ -360,7 +360,7 @@ static void uring_close(struct uring *uring)
 	close(uring->fd);
 }
 
-/* One request, for a worker thread of the kernel's; waits for its end. */
+/* Submits a request for a kernel worker thread, and waits for its completion. */
 static void uring_do(struct uring *uring, struct io_uring_sqe *sqe)
 {
 	unsigned int *tail = (void *)(uring->rings + uring->params.sq_off.tail);
@@ -388,13 +388,13 @@ static int use_uring(void)
 
 		uring_do(&uring, &sqe);
 	}
-	/* Its mmap refuses, after MAP_FIXED has unmapped. */
+	/* Its mmap refuses after MAP_FIXED has unmapped. */
 	mmap(somewhere(), some(), RW, MAP_SHARED | MAP_FIXED, uring.fd, 0x7000000);
 	uring_close(&uring);
 	return 0;
 }
 
-/* A stack of our own grows: who touches it, and how, is a matter of chance. */
+/* A stack allocated by the program grows; how it is touched is random. */
 static int grow_own_stack(void)
 {
 	static const char zeros[64];
@@ -415,12 +415,12 @@ static int grow_own_stack(void)
 	case 0:
 		*(volatile char *)below = 1;
 		break;
-	case 1: /* a fault within a system call */
+	case 1: /* a fault in a system call */
 		fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 		(void)!read(fd, below, 3 * PAGE);
 		close(fd);
 		break;
-	case 2: /* and of one that only reads it */
+	case 2: /* and in one that only reads it */
 		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 		(void)!write(fd, below, PAGE);
 		close(fd);
@@ -432,7 +432,7 @@ static int grow_own_stack(void)
 			error = unless_absent(errno);
 		break;
 	}
-	case 4: { /* by a thread of the kernel's that has borrowed our address space */
+	case 4: { /* by a kernel thread that borrows our address space */
 		struct uring uring;
 
 		error = uring_open(&uring);
@@ -450,7 +450,7 @@ static int grow_own_stack(void)
 		uring_close(&uring);
 		break;
 	}
-	case 5: /* all of it, to be held in memory */
+	case 5: /* the whole mapping, with memory locking */
 		fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 		(void)!pwrite(fd, zeros, sizeof(zeros), (uintptr_t)below);
 		close(fd);
@@ -462,7 +462,7 @@ static int grow_own_stack(void)
 }
 
 static const struct op odd_ops[] = {
-	/* Linux 5.10 hangs by itself when a thread locks what another one takes the watch from. */
+	/* Linux 5.10 itself deadlocks if a thread locks memory whose userfaultfd registration another one removes. */
 	{ "fill-faults",	fill_faults,		true,	4 },
 	{ "slow-unmap",		slow_unmap,		true,	8 },
 	{ "map-memfd",		map_memfd },
@@ -475,7 +475,7 @@ static const struct op odd_ops[] = {
 	{ "too-many",		too_many,		true,	60 },
 	{ "move-marks",		move_marks,		true,	4 },
 	{ "use-uring",		use_uring,		true,	20 },
-	/* Another thread may map the hole that is made for it. */
+	/* Another thread may map into the hole that is made for it. */
 	{ "grow-own-stack",	grow_own_stack,		true },
 };
 

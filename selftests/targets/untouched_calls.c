@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// untouched_calls WHAT: forbids itself all system calls but those of its own malloc, then allocates. Any
+// untouched_calls WHAT: restricts itself to the system calls of its own malloc (seccomp), then allocates. Any
 // other call kills it.
 //
-//	alone	 one thread
-//	threads	 eight, for which the calls of pthread_create are allowed, too
-//	crowd	 three hundred
+//	alone	 a single thread
+//	threads	 eight threads; the calls of pthread_create are permitted, too
+//	crowd	 three hundred threads
 //	load	 dlopen and dlclose, with the dynamic linker's calls
-//	fork	 children that allocate, with those of fork and wait
+//	fork	 children that allocate, with the calls of fork and wait
 //	exec	 executes itself, with what a program needs to start
 //	waits_kill, waits_fail	 without futex(2), which kills or fails
-//	strict	 seccomp's strict mode, in which malloc has what there is already
+//	strict	 seccomp's strict mode, in which malloc has only the memory it has already
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -34,7 +34,7 @@
 
 enum { KEPT = 2000, THREADS = 8, CROWD = 300, CALLS_MAX = 40 };
 
-/* Of malloc, and to end; and for each way to go. */
+/* System calls of malloc and of exiting; and those of each way. */
 static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
 				 SYS_write, SYS_exit, SYS_exit_group, -1 };
 static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
@@ -55,7 +55,7 @@ static unsigned int add(struct sock_filter *filter, unsigned int n, const int *c
 	return n;
 }
 
-/* What the filter does with calls that wait. */
+/* What the filter does with futex(2). */
 static unsigned int waits = SECCOMP_RET_ALLOW;
 
 static void restrict_calls(const int *more)
@@ -89,7 +89,7 @@ static __attribute__((noinline)) void *allocate(uint32_t way, size_t size, int d
 	return block;
 }
 
-/* Blocks from many places, of all sizes up to @largest; some are resized. */
+/* Blocks from many call sites, of all sizes up to @largest; some are resized. */
 static void work(uint32_t way, size_t largest, int events)
 {
 	void **kept = calloc(KEPT, sizeof(*kept));
@@ -145,7 +145,7 @@ static void *wait_for_all(void *data)
 	return NULL;
 }
 
-/* More than the shim has room for from the start, alive at once. */
+/* More threads alive at once than the shim has prepared for. */
 static void run_crowd(void)
 {
 	pthread_t threads[CROWD];
@@ -190,7 +190,7 @@ static void run_fork(void)
 	}
 }
 
-/* The program that is executed finds itself restricted. */
+/* The executed program is restricted from its start. */
 static void run_exec(void)
 {
 	char *const argv[] = { "untouched_calls", "end", NULL };
@@ -210,7 +210,7 @@ static void end(void)
 	work(1, 3000, 3000);
 }
 
-/* What is freed before stays in malloc's hands. */
+/* Memory freed before is kept by malloc. */
 static void run_strict(void)
 {
 	void *block;
@@ -226,7 +226,7 @@ static void run_strict(void)
 	work(1, 3000, 50000);
 }
 
-/* In code that is made here, and keeps no return address where its frame pointer leads to. */
+/* In generated code whose frame pointer does not lead to a return address. */
 static void allocate_in_made_code(unsigned char *page)
 {
 	/* push rax; push 0x7ead0000; push rbp; mov rbp, rsp; call rsi; pop rbp; pop rcx; pop rcx; ret */
@@ -272,7 +272,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	/* Where there are several arenas malloc asks how many processors there are, by reading a file. */
+	/* With several arenas, malloc reads a file to find the number of processors. */
 	mallopt(M_ARENA_MAX, 1);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		if (argc < 2 || strcmp(ways[i].name, argv[1]))

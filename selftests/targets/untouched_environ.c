@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Looks at the initial stack as programs do that write their title there, and as those do that look for the
-// auxiliary vector behind the environment; then writes over all of it, and goes on.
+// Inspects the initial stack like programs that write their title there, and like those that look for the
+// auxiliary vector after the environment; then overwrites all of it, and continues.
 
 #define _GNU_SOURCE
 #include <elf.h>
@@ -11,7 +11,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* How many bytes follow each other from @first on: the words of the array @words, each right behind the last. */
+/*
+ * Returns how many bytes from @first on are contiguous: the strings of @words, each directly after the previous
+ * one.
+ */
 static size_t extent(const char *first, char **words, size_t *n)
 {
 	const char *end = first;
@@ -21,7 +24,7 @@ static size_t extent(const char *first, char **words, size_t *n)
 	return (size_t)(end - first);
 }
 
-/* Of the vector behind @words: whether it ends, and has what libc's has. */
+/* Checks the auxiliary vector after @words: that it ends, and has the same entries as libc's. */
 static void look_behind(char **words)
 {
 	const ElfW(auxv_t) *entry;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets errno before each call of the allocator and looks whether it is still so: in threads that wait for
-// each other at new stacks and new peaks, and that signals interrupt meanwhile.
+// Sets errno before each call of the allocator and checks it afterwards: in threads that wait for each other at
+// new stacks and new peaks, and that signals interrupt meanwhile.
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void look(void)
 		look();        \
 	} while (0)
 
-/* A stack of its own for each number: the bits decide from which of two places the next frame is called. */
+/* Makes a different stack for each number: its bits select from which of two call sites the next frame is called. */
 static __attribute__((noinline)) void *descend(unsigned int number, unsigned int depth, size_t size)
 {
 	void *volatile block;

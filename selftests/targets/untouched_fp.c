@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compares the floating-point state before and after each call of the allocator: with no exception
-// flag raised and with all of them unmasked, in every rounding mode, with and without denormals.
+// Compares the floating-point state before and after each call of the allocator: with no exception flag raised
+// and all exceptions unmasked, in every rounding mode, with and without denormals.
 
 #include <fenv.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 static unsigned int changes;
 
-/* What fegetenv() would give, without changing it. */
+/* The result of fegetenv(), without its side effects. */
 struct state {
 	uint32_t mxcsr;
 	uint16_t control, status;
@@ -40,7 +40,7 @@ static void compare(const struct state *before, const char *call, size_t size)
 			before->status);
 }
 
-/* Sizes that grow from call to call, so that there are new peaks; of totals that are no multiple of 100. */
+/* Sizes grow from call to call, so that there are new peaks; the totals are not multiples of 100. */
 static void allocate(void)
 {
 	static size_t first = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// untouched_linker callback|child|operator: allocates while the dynamic linker's lock is taken, by a thread that
-// waits for this one, or in a child that does not have that thread.
+// untouched_linker callback|child|operator: allocates while the dynamic linker's lock is held by a thread that
+// waits for this one, or in a child in which that thread does not exist.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Should it hang. */
+/* Ends the program if it hangs. */
 #define SECONDS 20
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -35,7 +35,7 @@ static void *take_lock(void *data)
 	return NULL;
 }
 
-/* In code that is made here, which no object has. */
+/* In generated code, which belongs to no object. */
 static void *allocate(size_t size)
 {
 	/* push rbp; mov rbp, rsp; call rsi; pop rbp; ret */
@@ -63,7 +63,7 @@ static int allocate_in_child(void)
 	return status;
 }
 
-/* Aligned operator new, of a C++ library that came after the program had begun. */
+/* Finds the aligned operator new of a C++ library that was loaded at run time. */
 static void *find_operator(void)
 {
 	return dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL) ? dlsym(RTLD_DEFAULT, "_ZnwmSt11align_val_t") : NULL;

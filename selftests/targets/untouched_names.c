@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Defines functions of the C library's names, as sanitizers and libraries that fake the time do, and counts
-// who calls them: nobody does but this program.
+// Defines functions with names of the C library's, like sanitizers and libraries that fake the time, and counts
+// their calls: only this program may call them.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +19,7 @@
 static unsigned int calls;
 static const char *last = "nothing";
 
-/* Each allocates, too: what calls it from within the shim comes back to it. */
+/* Each allocates as well, so that a call from within the shim would re-enter the shim. */
 #define CALLED (last = __func__, calls++, free(malloc(100)))
 
 int pthread_setspecific(pthread_key_t key, const void *value)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Forbids itself to read the time-stamp counter, then allocates for a while, in two threads: whoever reads it
-// in them gets SIGSEGV.
+// Disables reading the time-stamp counter, then allocates for a while in two threads: any read in them raises
+// SIGSEGV.
 
 #include <pthread.h>
 #include <stdint.h>
