@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# How the programs to profile are built, where that is not "-g -O1" and no library: flags and libraries of each.
+# Flags and libraries of the target programs, where they differ from the default: "-g -O1" and no library.
 
 CFLAGS-churn := -g -O1
 LDLIBS-churn := -lpthread
 LDLIBS-ctl_orphan := -lpthread
 CFLAGS-ctl_static := -O1 -static
 CFLAGS-ctl_static_waits := -O1 -static
-# The calls must be made as they stand.
+# The compiler must not change the calls of allocation functions.
 CFLAGS-diff_calls := -g -O1 -fno-builtin -D_GNU_SOURCE -Wno-alloc-size-larger-than -Wno-use-after-free
 CFLAGS-diff_ends := -g -O0 -D_GNU_SOURCE
 LDLIBS-diff_ends := -lpthread
@@ -18,23 +18,23 @@ CFLAGS-diff_library := -g -O0 -D_GNU_SOURCE
 LDLIBS-diff_library := -lpthread
 CFLAGS-diff_new := -g -O1 -std=c++17 -fno-builtin
 CFLAGS-diff_new_fast := -g -O2 -std=c++17
-# Every function has a frame of its own.
+# Prevents tail calls, so that every function has a frame.
 CFLAGS-diff_places := -g -O1 -fno-builtin -fno-optimize-sibling-calls
 CFLAGS-diff_requests := -g -O1 -D_GNU_SOURCE -Wno-use-after-free
 LDLIBS-diff_requests := -lpthread
-# The calls must be made as they stand.
+# The compiler must not change the calls of allocation functions.
 CFLAGS-diff_shapes := -g -O0 -fno-builtin
 CFLAGS-diff_stripped := -O2 -s
 LDLIBS-ends := -lpthread
 CFLAGS-heap_ask := -g -O1 -Wl,--build-id=0x6d61737369662061736b
 CFLAGS-heap_ask_nothing := $(CFLAGS-heap_ask)
-# The functions must be called as they stand.
+# The compiler must not change the calls of operators.
 CFLAGS-heap_calls := -g -O0 -std=c++17 -fno-builtin
 CFLAGS-heap_children := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_children := -lpthread
 CFLAGS-heap_counted := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_counted := -lpthread
-# Above the stack pointer nothing is kept when flags are pushed by hand.
+# Without a red zone, which the assembly that pushes flags would overwrite.
 CFLAGS-heap_deferred := -g -O1 -mno-red-zone
 CFLAGS-heap_depth := -g -O1 -D_GNU_SOURCE -fno-builtin -Wl,-z,now
 LDLIBS-heap_depth := -lpthread
@@ -45,30 +45,30 @@ CFLAGS-heap_limits := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_limits := -lpthread
 CFLAGS-heap_links := -g -O1 -D_GNU_SOURCE -fomit-frame-pointer
 CFLAGS-heap_load_many := -g -O1 -D_GNU_SOURCE
-# The frame pointer is the same each time that main calls.
+# With a frame pointer, which must be the same at each call in main.
 CFLAGS-heap_made_code := -g -O1 -D_GNU_SOURCE -fno-builtin -fno-omit-frame-pointer
-# Its assembly changes the stack pointer, which is then not what the caller is found by.
+# With a frame pointer, by which the caller is found, since the assembly changes the stack pointer.
 CFLAGS-heap_misaligned := -g -O1 -fno-builtin -fno-omit-frame-pointer
 CFLAGS-heap_no_id := -g -O1 -Wl,--build-id=none
 LDLIBS-heap_no_id := $(LDLIBS-heap_stacks)
 CFLAGS-heap_no_index := -g -O2 -fomit-frame-pointer -D_GNU_SOURCE -Wl,--no-eh-frame-hdr
 LDLIBS-heap_no_index := -lpthread
-# The functions must be called as they stand.
+# The compiler must not change the calls of operators.
 CFLAGS-heap_operators := -g -O0 -std=c++17 -fno-builtin -Wno-alloc-size-larger-than
 CFLAGS-heap_own_calls := -g -O1 -D_GNU_SOURCE -fno-builtin
 LDLIBS-heap_own_calls := -rdynamic -lpthread
-# The compiler must not think that it knows what malloc_usable_size says.
+# The compiler must not make assumptions about the result of malloc_usable_size.
 CFLAGS-heap_real_sizes := -g -O1 -fno-builtin
 LDLIBS-heap_replay := -lpthread
-# The same with constants and code in one segment.
+# heap_requests_mixed and libheap_requests have constants and code in one segment.
 CFLAGS-heap_requests := -g -O1 -D_GNU_SOURCE -I.
 LDLIBS-heap_requests := -lpthread
 CFLAGS-heap_requests_mixed := $(CFLAGS-heap_requests) -Wl,-z,noseparate-code
 LDLIBS-heap_requests_mixed := -lpthread
 CFLAGS-libheap_requests := -g -O1 -D_GNU_SOURCE -Wl,-z,noseparate-code
-# The dynamic linker takes three KiB to look a function up at its first call.
+# -z now: lazy binding would need 3 KiB of stack at the first call of each function.
 LDLIBS-heap_small_stacks := -Wl,-z,now -lpthread
-# The linker is to be gold: it gives functions that call others without split stacks more room.
+# Needs the gold linker, which enlarges the stack for functions that call code without split stacks.
 CFLAGS-heap_split_stack := -g -O0 -D_GNU_SOURCE -fsplit-stack -fcf-protection=none
 LDLIBS-heap_split_stack := -fuse-ld=gold
 LDLIBS-heap_storm := -lpthread
@@ -79,7 +79,7 @@ LDLIBS-heap_weather := -lpthread -ldl
 CFLAGS-heap_weather := -I. -g -O1 -fno-builtin -D_GNU_SOURCE
 LDLIBS-heap_xtree := -lpthread
 CFLAGS-libheap_no_index := -g -O2 -fomit-frame-pointer -Wl,--no-eh-frame-hdr
-# The start files, and procedure linkage tables, would have the first FDE, before all code.
+# Without start files and PLT, whose FDEs would come first, before all code.
 CFLAGS-libheap_no_rules := -g -O1 -nostartfiles
 CFLAGS-libown_bound := -g -O1 -fno-builtin -Wl,-Bsymbolic
 CFLAGS-libown_chosen := -g -O1 -fno-builtin -Wl,-Bsymbolic
@@ -141,26 +141,26 @@ CFLAGS-own_static_pie := -O1 -static-pie -fno-builtin
 CFLAGS-own_tcmalloc := -g -O1 -fno-builtin
 LDLIBS-own_tcmalloc := -Wl,--no-as-needed -l:libtcmalloc_minimal.so.4
 CFLAGS-pages_calls := -g -O1 -D_GNU_SOURCE -fno-optimize-sibling-calls
-# Only unwind rules lead through the library to what is here.
+# Without frame pointers, so that the stack through the library needs unwind rules.
 LDLIBS-pages_hidden := -ldl
 CFLAGS-pages_hidden := -D_GNU_SOURCE -g -O1 -fomit-frame-pointer
-# Where frame pointers are kept, unwinding is no art.
+# Without frame pointers, so that unwinding needs the tables.
 LDLIBS-pages_stacks := -lpthread -ldl
 CFLAGS-pages_stacks := -g -O1 -fomit-frame-pointer -fno-ipa-icf
 LDLIBS-pages_threads := -lpthread
-# The calls must be made as they stand.
+# The compiler must not change the calls of allocation functions.
 CFLAGS-random_calls := -g -O1 -fno-builtin -D_GNU_SOURCE
 CFLAGS-random_classes := -std=gnu++20 -g -O1 -fno-builtin -fsized-deallocation
 CFLAGS-random_inlined := -g -O2 -fno-builtin -D_GNU_SOURCE
 CFLAGS-resident := -g -O1 -D_GNU_SOURCE -fno-omit-frame-pointer
 LDLIBS-resident := -lpthread
 LDLIBS-sanitizers := -lpthread
-# Inlined calls and clones come with optimisation; addresses that do not move, without PIE.
+# Optimised, for inlined calls and clones; not PIE, for fixed addresses.
 CFLAGS-symbols_names := -g -O2 -no-pie
 LDLIBS-symbols_names := -lpthread
 CFLAGS-torture := -g -O1 -D_GNU_SOURCE
 LDLIBS-torture := -lpthread
-# Nothing of a 32-bit C library or compiler runtime is needed for it.
+# Needs no 32-bit C library or compiler runtime.
 CFLAGS-torture_i386 := -m32 -O1 -g -nostdlib -static -ffreestanding -fno-pic -no-pie -fno-stack-protector -Wl,--build-id=none
 CFLAGS-untouched_calls := -g -O1 -fno-builtin
 LDLIBS-untouched_calls := -lpthread
@@ -173,12 +173,12 @@ LDLIBS-untouched_fp := -lm
 CFLAGS-untouched_names := -g -O1 -fno-builtin -rdynamic
 LDLIBS-untouched_names := -lpthread
 
-# The same program by each compiler and sanitizer. clang need not be there; it wants a TMPDIR, or a writable /tmp.
+# The same program built by each compiler with each sanitizer. clang is optional; it needs TMPDIR or a writable /tmp.
 SANITIZERS := $(addprefix $(O)/selftests/targets/sanitizers-,gcc-address gcc-address-static gcc-thread gcc-undefined \
 	gcc-leak clang-address clang-address-shared clang-thread clang-leak) \
 	$(O)/selftests/targets/sanitizers-memory
 comma := ,
-# Of clang's shared run-time library, which is in a directory of its own.
+# The directory of clang's shared run-time library.
 CLANG_RPATH = -Wl$(comma)-rpath$(comma)$(dir $(shell clang++ -print-file-name=libclang_rt.asan-x86_64.so))
 
 $(O)/selftests/targets/sanitizers-gcc-%: selftests/targets/sanitizers.cc
@@ -190,7 +190,7 @@ $(O)/selftests/targets/sanitizers-clang-%: selftests/targets/sanitizers.cc
 	$(if $(shell command -v clang++),TMPDIR=$(abspath $(@D)) clang++ -g -O1 \
 		-fsanitize=$(subst -shared, -shared-libsan $(CLANG_RPATH),$*) -o $@ $< -lpthread,@:)
 
-# It needs a C++ library that was compiled so, too, and none is packaged: a program in C.
+# A C program, because C++ needs a library compiled with MemorySanitizer, too, and none is packaged.
 $(O)/selftests/targets/sanitizers-memory: selftests/targets/heap_example.c
 	@mkdir -p $(@D)
 	$(if $(shell command -v clang),TMPDIR=$(abspath $(@D)) clang -g -O1 -fsanitize=memory -o $@ $<,@:)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# Makes an index of the words in the files of a directory: words.pl DIRECTORY
+# words.pl DIRECTORY: makes an index of the words in the files of a directory.
 use strict;
 use warnings;
 
-# For each word, the places where it stands.
+# Returns the positions of each word.
 sub index_words {
 	my %places;
 
@@ -23,7 +23,7 @@ sub most_used {
 	return @words[0 .. $count - 1];
 }
 
-# The index as it would be printed, a line a word.
+# Returns the index as text, one line per word.
 sub as_text {
 	my ($places) = @_;
 	return join '', map { "$_: @{$places->{$_}}\n" } sort keys %$places;
