@@ -543,7 +543,7 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 }
 
 /* A snapshot command while attached; everything stored at that time is in the final file. */
-/* massif-ctl's default. */
+/* massif-ctl's default for --max-snapshots. */
 #define MAX_SNAPSHOTS 100
 
 /* Returns whether every snapshot of the first file, except its last one, is also in the second, by its time. */

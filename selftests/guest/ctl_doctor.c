@@ -12,7 +12,7 @@
 
 #define USER	1000
 
-#define SECONDS 250 /* a debug kernel is slow */
+#define SECONDS 250 /* time limit of a test, for slow debug kernels */
 
 static struct ctl_result result;
 

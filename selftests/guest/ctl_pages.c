@@ -218,7 +218,7 @@ TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.err, " executed another program (env); its profile "
 						 "begins anew\n"));
 	EXPECT_EQ(NULL, strstr(self->result.err, "no file is written"));
-	/* echo, (:), ls and true. */
+	/* Four profiles: of echo, (:), ls and true. */
 	EXPECT_EQ(4, ctl_find_files("massif.out.", self->name));
 	expect_file(_metadata, self->name);
 	EXPECT_TRUE(has_profile_of("/bin/echo a b  c"));

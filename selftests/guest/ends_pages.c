@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(ends)
 
 FIXTURE_VARIANT(ends) {
 	const char *how;
-	int code; /* as returned by ctl_exit_code() */
+	int code; /* expected exit status, as returned by ctl_exit_code() */
 	bool has_more_before; /* for a thread, the C library maps twice the size of an arena and unmaps half of it */
 };
 

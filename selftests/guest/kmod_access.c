@@ -559,7 +559,7 @@ static void join_first(int ready, int asked)
 	    read(asked, &byte, 1) != 1)
 		_exit(1);
 	map(AFTER);
-	/* It is being followed. */
+	/* A process that is being followed cannot join a test. */
 	if (!ioctl(session.fd, MASSIF_IOC_TEST, &join) || errno != EBUSY)
 		_exit(2);
 	kmod_session_close(&session);
@@ -605,7 +605,7 @@ static int ask_for_others(pid_t none, pid_t zombie)
 		return 1;
 	if (attach(session.fd, none) != -EPERM || attach(session.fd, 0x7fffffff) != -EPERM)
 		return 2;
-	/* init and kthreadd. */
+	/* The init process and kthreadd belong to root. */
 	if (attach(session.fd, 1) != -EPERM || attach(session.fd, 2) != -EPERM)
 		return 3;
 	return attach(session.fd, zombie) == -EPERM ? 0 : 4;

@@ -48,7 +48,7 @@ static int map_and_stay(void *arg)
 		pause();
 }
 
-/* The same, and then ends. */
+/* Maps the device, which blocks until another process provides the memory; then ends. */
 static int map_and_end(void *arg)
 {
 	int *device = arg;

@@ -122,7 +122,7 @@ static void map_in_threads(void)
 
 /* Enrols its process while its other threads map memory. */
 static int enrols_by;
-static unsigned int enrols_after; /* us */
+static unsigned int enrols_after; /* delay before the enrolment in us */
 
 static void map_in_threads_and_enrol(void)
 {
@@ -749,7 +749,7 @@ enum subject {
 /* Who may attach to which process, with a device opened by whom: one row each. */
 static const struct permission {
 	const char *name;
-	uid_t ruid, euid, suid;	/* of the target */
+	uid_t ruid, euid, suid;	/* user ids of the target */
 	gid_t rgid, egid, sgid;
 	bool dumpable;
 	enum subject by;

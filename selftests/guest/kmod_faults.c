@@ -464,7 +464,7 @@ static bool op_mmap(int nth, unsigned int n)
 	return false;
 }
 
-static char *area;	/* 64 pages */
+static char *area;	/* 64 pages that the operations change */
 
 static bool op_punch(int nth, unsigned int n)
 {
@@ -577,7 +577,7 @@ static const struct op {
 /* What a member reports after each operation. */
 struct answer {
 	uint32_t failures;
-	uint32_t processes;	/* that it has created */
+	uint32_t processes;	/* number of processes it has created */
 };
 
 struct pipes {

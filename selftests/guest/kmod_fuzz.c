@@ -32,8 +32,8 @@
 #include "selftests/lib/kmod_calls.h"
 #include "selftests/lib/kmod_module.h"
 
-#define CALLS_MAX    48	     /* per program */
-#define PROGRAMS_MAX 4096    /* programs kept */
+#define CALLS_MAX    48	     /* maximum number of calls in a program */
+#define PROGRAMS_MAX 4096    /* maximum number of programs kept */
 #define TRACE_WORDS  (256 << 10)
 #define PLACES	     (1 << 20) /* upper limit for the size of the module's code */
 #define NOBODY	     65534
@@ -50,12 +50,12 @@ static const struct program first = {
 	.calls = {
 		{ KMOD_CALL_OPEN, 0, 0, 0 },
 		{ KMOD_CALL_SETUP, 0, 0x4b, 0 }, /* with resident pages and known stacks */
-		{ KMOD_CALL_MAP_DEVICE, 0x00, 0x00, 0 }, /* the control page */
-		{ KMOD_CALL_MAP_DEVICE, 0x10, 0x20, 1 }, /* the consumer page */
-		{ KMOD_CALL_MAP_DEVICE, 0x20, 0x04, 2 }, /* the data area */
+		{ KMOD_CALL_MAP_DEVICE, 0x00, 0x00, 0 }, /* maps the control page */
+		{ KMOD_CALL_MAP_DEVICE, 0x10, 0x20, 1 }, /* maps the consumer page */
+		{ KMOD_CALL_MAP_DEVICE, 0x20, 0x04, 2 }, /* maps the data area */
 		{ KMOD_CALL_ENROL, 0, 0, 0 },
-		{ KMOD_CALL_MAP, 0, 9, 2 }, /* populated */
-		{ KMOD_CALL_CHANGE_MAP, 0, 30, 1 }, /* mremap */
+		{ KMOD_CALL_MAP, 0, 9, 2 }, /* mmap with MAP_POPULATE */
+		{ KMOD_CALL_CHANGE_MAP, 0, 30, 1 }, /* grows the mapping with mremap */
 	},
 };
 

@@ -127,7 +127,7 @@ static int work(void *arg)
 /* The last record of each kind. */
 struct seen {
 	struct massif_rec_map map;
-	struct massif_rec_stack *stack; /* a copy; NULL: none */
+	struct massif_rec_stack *stack; /* a copy of the STACK record; NULL: none */
 };
 
 FIXTURE(known)

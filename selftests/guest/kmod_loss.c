@@ -281,7 +281,7 @@ TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 {
 	long empty, full;
 
-	/* Fills the ring. */
+	/* Fills the ring, since nobody reads it. */
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	full = ask(&self->worker, 'c');
 	kmod_session_close(&self->session);

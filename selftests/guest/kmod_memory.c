@@ -129,7 +129,7 @@ TEST_F(memory, is_limited_as_locked_memory)
 		{ 10 * PAGES - 1, true, 9 },
 		{ 10 * PAGES, true, 10 },
 		{ 0, true, 0 },
-		{ 0, false, 10 },	/* CAP_IPC_LOCK */
+		{ 0, false, 10 },	/* with CAP_IPC_LOCK there is no limit */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -477,7 +477,7 @@ static int set_up_in(const char *cgroup)
 	session.fd = set_up(4 * RING);
 	if (before < 0 || session.fd < 0)
 		return 2;
-	/* Each processor keeps a reserve. */
+	/* The cgroup's counter is inexact, because each processor keeps a reserve. */
 	if (read_number(path) - before < (long)(3 * RING))
 		return 3;
 	if (kmod_session_map(&session, 4 * RING))

@@ -41,7 +41,7 @@ struct replay {
 		uint64_t rss[MASSIF_RSS_COUNT];
 	} moments[MOMENTS];
 	uint64_t causes[8];
-	uint64_t drifted;	/* pages, in either direction */
+	uint64_t drifted;	/* pages corrected by DRIFT records, in either direction */
 	uint64_t swapped;	/* pages swapped out */
 	uint64_t no_stack;	/* faults that should have a stack but have none */
 	uint64_t captures, stacks;
@@ -309,7 +309,7 @@ static int unmap_one(void *arg)
 struct unmapping {
 	int unmaps;
 	bool told_before;	/* as the UNMAP record says */
-	int gone_before, gone_behind;	/* pages */
+	int gone_before, gone_behind;	/* pages reported as gone before and after the UNMAP record */
 };
 
 static int take_unmapping(const struct massif_record *rec, void *arg)
@@ -341,7 +341,7 @@ TEST(pages_go_before_their_mapping_or_behind_it)
 	EXPECT_EQ(seen.told_before ? 0 : UNMAPPED, seen.gone_behind);
 }
 
-#define READ	256	/* pages */
+#define READ	256	/* pages read through io_uring */
 
 /* A kernel worker, created for io_uring, reads into pages that were never touched. */
 static int read_by_worker(void *arg)
@@ -382,7 +382,7 @@ static int read_by_worker(void *arg)
 struct reading {
 	long pages;	/* pages of the buffer recorded as faults */
 	uint32_t tid;	/* thread that caused them */
-	uint32_t first;	/* thread id of the program */
+	uint32_t first;	/* thread id of the program's first thread */
 };
 
 static int take_reading(const struct massif_record *rec, void *arg)

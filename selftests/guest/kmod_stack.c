@@ -29,7 +29,7 @@
 
 /* Addresses that the child reports, in shared memory. */
 struct said {
-	uint64_t addr;		/* of the mapping it made */
+	uint64_t addr;		/* address of the mapping it made */
 	uint64_t returns[2];	/* return addresses on its stack */
 	uint64_t after;		/* address of the instruction after syscall */
 	uint64_t sp;
@@ -526,7 +526,7 @@ TEST_F_TIMEOUT(stack, of_an_undumpable_process_is_not_seen, 60)
 	}
 	EXPECT_EQ(0, exit_status(pid));
 	EXPECT_EQ(0, chmod(MASSIF_DEVICE, 0660));
-	/* Root may read it. */
+	/* Root may profile a process that is not dumpable. */
 	ASSERT_EQ(0, exit_status(kmod_session_call(&self->session, map_undumpable, NULL)));
 	ASSERT_EQ(0, kmod_session_drain(&self->session, 20000, keep, &self->kept));
 	check_stack(_metadata, &self->kept);

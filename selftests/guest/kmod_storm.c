@@ -15,12 +15,12 @@
 #define BALANCING	"/proc/sys/kernel/numa_balancing"
 /* On a slow machine: additional time until disturbance and member have made progress. */
 #define SECONDS_MORE	90
-#define ROUNDS		100	/* of the member */
+#define ROUNDS		100	/* minimum number of rounds of the member */
 
 FIXTURE(storm)
 {
 	struct member member;
-	long balancing;		/* NUMA balancing setting */
+	long balancing;		/* the original setting of NUMA balancing */
 };
 
 FIXTURE_VARIANT(storm)

@@ -41,7 +41,7 @@ FIXTURE_VARIANT(torture)
 {
 	char *op;		/* operation that must have been executed, unless this kernel does not have it */
 	char *words[4];		/* arguments of torture */
-	int map_count;		/* vm.max_map_count; 0: unchanged */
+	int map_count;		/* setting of vm.max_map_count; 0: unchanged */
 	int huge_pages;
 };
 

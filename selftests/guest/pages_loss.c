@@ -219,7 +219,7 @@ TEST_F_TIMEOUT(loss, stopped_until_the_program_has_ended, 240)
 	stop(self);
 	EXPECT_LT(0, next(self, true));
 	EXPECT_LT(0, next(self, true));
-	/* The program has ended. */
+	/* The program has ended, so it does not answer. */
 	EXPECT_EQ(next(self, false), -1);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);

@@ -54,7 +54,7 @@ FIXTURE_VARIANT(runner)
 {
 	const char *what;
 	int status;		/* of the batch: 75 means that the kernel is not trusted any more */
-	const char *line;	/* a pattern in the frames */
+	const char *line;	/* a pattern expected in the frames */
 	const char *summary;
 };
 
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(runner, notices_the_kernel, 60)
 	EXPECT_EQ(variant->status == 0, reported == 0);
 	EXPECT_TRUE(fits(variant->line, "frames"));
 	EXPECT_TRUE(fits(variant->summary, "summary"));
-	/* The test itself passed. */
+	/* The test itself passed; only the kernel's warning failed the batch. */
 	EXPECT_TRUE(fits("content", "frames"));
 }
 

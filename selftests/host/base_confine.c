@@ -28,7 +28,7 @@
 
 #define PLAIN_USER 12345
 
-/* Exit status of the child. */
+/* Exit status of the confined child. */
 enum {
 	FINE,
 	NOT_ALL_GIVEN_UP = 100,
@@ -129,7 +129,7 @@ static long try_to_make_memory_executable(void)
 
 static long try_ioctl(void)
 {
-	return syscall(SYS_ioctl, MF_CONFINE_SOCKET, 0x541b /* FIONREAD */, &(int){ 0 });
+	return syscall(SYS_ioctl, MF_CONFINE_SOCKET, 0x541b /* the number of FIONREAD */, &(int){ 0 });
 }
 
 static long try_bpf(void)

@@ -88,7 +88,7 @@ FIXTURE_TEARDOWN(errand)
 {
 	free(self->result);
 	close(self->errand.file);
-	/* No child is left. */
+	/* The child that did the work was reaped. */
 	EXPECT_EQ(-1, waitpid(-1, NULL, 0));
 }
 

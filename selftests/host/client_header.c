@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(header)
 
 FIXTURE_VARIANT(header) {
 	const char *compiler, *file, *flags;
-	bool deaf; /* requests have no effect */
+	bool deaf; /* the program's requests must have no effect */
 };
 
 FIXTURE_VARIANT_ADD(header, c) { "gcc -std=gnu11", "pool.c", "-O0" };

@@ -62,7 +62,7 @@ static void run(FIXTURE_DATA(clock) *self, const char *const *words)
 
 static const struct {
 	int error;
-	const char *reason; /* followed by strerror() and ")" */
+	const char *reason; /* beginning of the message; strerror() and ")" follow */
 } refusals[] = {
 	{ ENOENT, NONE_HERE },
 	{ ENODEV, NONE_HERE },
@@ -124,7 +124,7 @@ TEST_F(clock, of_another_kind_asks_for_none)
 	EXPECT_STREQ("", self->result.err);
 	EXPECT_NE(NULL, strstr(self->text, "\ntime_unit: ms\n"));
 	EXPECT_EQ(0, self->broker->asked);
-	/* The last option counts. */
+	/* The last of several --time-unit options counts. */
 	RUN(self, "-q", "--time-unit=i", "--time-unit=B", "true");
 	EXPECT_STREQ("", self->result.err);
 	EXPECT_EQ(0, self->broker->asked);

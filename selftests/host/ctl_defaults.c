@@ -19,7 +19,7 @@
 
 struct setup {
 	const char *home, *variable, *here; /* contents; NULL: the file or variable does not exist */
-	const char *options[3];		    /* on the command line */
+	const char *options[3];		    /* options on the command line */
 };
 
 FIXTURE(defaults) {

@@ -11,7 +11,7 @@
 #include "selftests/lib/ctl_run.h"
 
 
-#define SECONDS 250 /* a debug kernel is slow */
+#define SECONDS 250 /* time limit of a test, for slow debug kernels */
 
 static struct ctl_result result;
 

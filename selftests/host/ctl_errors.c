@@ -14,7 +14,7 @@
 
 #define WORDS 6
 
-/* argv[0] is always massif-ctl. */
+/* The arguments after argv[0], which is always massif-ctl. */
 static const struct {
 	const char *words[WORDS];
 	int status;
@@ -30,7 +30,7 @@ static const struct {
 	  "massif-ctl: Bad option: --depth=0\n"
 	  "massif-ctl: '--depth' argument must be between 1 and 200\n" ADVICE },
 	{ { "run", "--wrong", "true" }, 1, "massif-ctl: Unknown option: --wrong\n" ADVICE },
-	/* Valgrind takes this for `no`. */
+	/* Valgrind treats this value as `no`. */
 	{ { "--command-line-only=x", "true" }, 1,
 	  "massif-ctl: Bad option: --command-line-only=x\n"
 	  "massif-ctl: Invalid boolean value 'x' (should be 'yes' or 'no')\n" ADVICE },

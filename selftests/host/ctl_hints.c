@@ -63,7 +63,7 @@ TEST_F(hints, many_names_that_match_nothing)
 {
 	static const struct {
 		size_t given;
-		const char *rest; /* NULL: no line */
+		const char *rest; /* the line after "the same is true of"; NULL: no such line */
 	} cases[] = {
 		{ 5, NULL },
 		{ 6, "massif-ctl: the same is true of 1 more --alloc-fn\n" },

@@ -108,7 +108,7 @@ TEST_F(killed, has_everything)
 	ctl_result_free(&printed);
 }
 
-/* The same with another signal. */
+/* The same if the program is killed by another signal. */
 TEST_F(killed, by_others_too)
 {
 	int status;

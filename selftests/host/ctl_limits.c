@@ -413,7 +413,7 @@ TEST_F(limits, path_of_the_working_directory)
 		ASSERT_EQ(0, symlink(target, "./p"));
 		ASSERT_NE(NULL, getcwd(deep, sizeof(deep)));
 		EXPECT_EQ(lengths[i], strlen(deep));
-		/* massif-ctl's own directory is another. */
+		/* massif-ctl itself runs in another directory than the program. */
 		ASSERT_EQ(0, chdir(here));
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "-q", "--trace-children=yes",

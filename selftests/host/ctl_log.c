@@ -314,7 +314,7 @@ TEST_F(own, log_file_that_cannot_be)
 	}
 }
 
-/* The last option counts. */
+/* The last of several --log-fd and --log-file options counts. */
 TEST_F(own, log_fd)
 {
 	RUN("--log-file=log.not", "--log-fd=1", ctl_target("heap_example"));

@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 	size_t n = 2, profiles, trees;
 	char first[64];
 
-	/* Left by an earlier run. */
+	/* These files were left by an earlier run. */
 	ctl_write_file("w.out", "old", 0644);
 	ctl_write_file("w.1", "old", 0644);
 	ctl_write_file("w.name", "old", 0644);

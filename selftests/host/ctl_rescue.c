@@ -309,7 +309,7 @@ TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 		EXPECT_GT(before + 1024, resident(self->daemon));
 		grow(_metadata, self);
 	}
-	/* With additional options. */
+	/* Options on the command line are used in addition to the original ones. */
 	RESCUE(become_nobody, self->pid, "--massif-out-file=massif.out.other", "-q");
 	EXPECT_STREQ("", self->result.err);
 	expect_profile(_metadata, "massif.out.other", 700000);

@@ -23,7 +23,7 @@ enum {
 
 /* selftests/targets/ctl_signals.c running under massif-ctl. */
 struct job {
-	pid_t pid;	 /* of massif-ctl */
+	pid_t pid;	 /* the pid of massif-ctl */
 	pid_t program;
 	int in;		 /* reads what the program prints */
 };

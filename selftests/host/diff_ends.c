@@ -17,7 +17,7 @@
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"
 
-/* Ends by itself. */
+/* Programs that end by themselves. */
 SCENARIO(return, "diff_ends", ARGS("return", "5"), WITH(ALL_TREES));
 SCENARIO(exit, "diff_ends", ARGS("exit", "3"), WITH(ALL_TREES));
 SCENARIO(exit_now, "diff_ends", ARGS("exit_now", "4"), WITH(ALL_TREES));
@@ -27,7 +27,7 @@ SCENARIO(exit_twice, "diff_ends", ARGS("exit_twice", "8"), WITH(ALL_TREES));
 SCENARIO(exit_handlers, "diff_ends", ARGS("exit_handlers", "9"), WITH(ALL_TREES));
 SCENARIO(destructors, "diff_ends", ARGS("destructors", "10"), WITH(ALL_TREES));
 
-/* Ends by a signal that is sent, */
+/* Programs that end by a signal that is sent, */
 SCENARIO(sighup, "diff_ends", ARGS("signal", "1"), WITH(ALL_TREES));
 SCENARIO(sigint, "diff_ends", ARGS("signal", "2"), WITH(ALL_TREES));
 SCENARIO(sigquit, "diff_ends", ARGS("signal", "3"), WITH(ALL_TREES));
@@ -44,7 +44,7 @@ SCENARIO(sigkill_of_another, "diff_ends", ARGS("killed", "9"), WITH(ALL_TREES),
 	 .why = "Massif leaves no file of a program that another one killed with SIGKILL",
 	 .they_have_none = true, .their_args = { "signal", "9" });
 
-/* or caused by a fault. */
+/* or by a signal caused by a fault. */
 SCENARIO(sigpipe, "diff_ends", ARGS("pipe"), WITH(ALL_TREES));
 SCENARIO(abort, "diff_ends", ARGS("abort"), WITH(ALL_TREES));
 SCENARIO(assert, "diff_ends", ARGS("assert"), WITH(ALL_TREES));
@@ -57,11 +57,11 @@ SCENARIO(sigfpe, "diff_ends", ARGS("fpe"), WITH(ALL_TREES));
 SCENARIO(sigill, "diff_ends", ARGS("ill"), WITH(ALL_TREES));
 SCENARIO(sigbus, "diff_ends", ARGS("bus"), WITH(ALL_TREES));
 SCENARIO(stack_overflow, "diff_ends", ARGS("stack_overflow"), WITH(ALL_TREES));
-/* Valgrind cannot unwind from there. */
+/* Valgrind cannot unwind from a handler on the alternate stack after a stack overflow. */
 SCENARIO(stack_overflow_handled, "diff_ends", ARGS("stack_overflow_handled", "14"),
 	 WITH(ALL_TREES, "--depth=1"));
 
-/* Ends in a thread. */
+/* Programs that end in a thread. */
 SCENARIO(exit_in_thread, "diff_ends", ARGS("exit_in_thread", "15"), WITH(ALL_TREES), MORE_TLS);
 SCENARIO(exit_now_in_thread, "diff_ends", ARGS("exit_now_in_thread", "16"), WITH(ALL_TREES),
 	 MORE_TLS);
@@ -72,13 +72,13 @@ SCENARIO(main_thread_first, "diff_ends", ARGS("main_thread_first"), WITH(ALL_TRE
 SCENARIO(main_thread_first_exit, "diff_ends", ARGS("main_thread_first", "17"), WITH(ALL_TREES),
 	 MORE_TLS);
 
-/* Executes itself again. */
+/* Programs that execute themselves again. */
 SCENARIO(exec_over_itself, "diff_ends", ARGS("exec", "18"),
 	 WITH(ALL_TREES, "--trace-children=yes"));
 SCENARIO(exec_that_fails, "diff_ends", ARGS("exec_fails", "19"),
 	 WITH(ALL_TREES, "--trace-children=yes"));
 
-/* Ends in another directory; the file's name is relative to the original one. */
+/* Programs that end in another directory; the file's name is relative to the original one. */
 SCENARIO(elsewhere, "diff_ends", ARGS("elsewhere", "20"), WITH(ALL_TREES));
 SCENARIO(elsewhere_forked, "diff_ends", ARGS("elsewhere_forked", "21"), WITH(ALL_TREES));
 
@@ -89,10 +89,10 @@ TEST(among_threads)
 		const char *number;
 		int code;
 	} ends[] = {
-		{ "0", 0 },	    /* exit */
-		{ "1", 1 },	    /* _exit */
-		{ "2", 128 + SIGABRT }, /* abort */
-		{ "3", 128 + SIGKILL }, /* kill */
+		{ "0", 0 }, /* ends with exit() */
+		{ "1", 1 }, /* ends with _exit() */
+		{ "2", 128 + SIGABRT }, /* ends with abort() */
+		{ "3", 128 + SIGKILL }, /* ends with kill() */
 	};
 	struct ctl_result result;
 

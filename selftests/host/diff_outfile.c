@@ -36,7 +36,7 @@ FIXTURE_VARIANT(outfile) {
 	const char *deed; /* command of the program, before it prints something and ends with 3 */
 	bool nobody;	  /* run by a user with fewer privileges than root */
 	bool early;	  /* detected before the program runs */
-	const char *ours, *theirs; /* messages; NULL: none */
+	const char *ours, *theirs; /* expected messages; NULL: none */
 	const char *kept; /* a file with a word in it that must remain unchanged */
 	const char *written; /* another file that is written nevertheless */
 };

@@ -16,7 +16,7 @@
 
 #define ONLY(pattern) "--soname-synonyms=somalloc=" pattern
 
-/* A malloc of the executable. */
+/* The executable defines malloc. */
 SCENARIO(malloc, "own_malloc", WITH(ALL_TREES));
 SCENARIO(malloc_rdynamic, "own_malloc_rdynamic", WITH(ALL_TREES));
 SCENARIO(malloc_stripped, "own_malloc_stripped", WITH(ALL_TREES));
@@ -34,7 +34,7 @@ SCENARIO(malloc_weak, "own_malloc_weak", WITH(ALL_TREES),
 SCENARIO(malloc_next, "own_malloc_next", WITH(ALL_TREES));
 SCENARIO(malloc_next_left_alone, "own_malloc_next", WITH(ALL_TREES, ONLY("nouserintercepts")));
 
-/* Operators new and delete. */
+/* The executable defines operators new and delete. */
 SCENARIO(new, "own_new", WITH(ALL_TREES));
 SCENARIO(new_rdynamic, "own_new_rdynamic", WITH(ALL_TREES));
 SCENARIO(new_none, "own_new", WITH(ALL_TREES, ONLY("NONE")));
@@ -42,7 +42,7 @@ SCENARIO(new_fails, "own_new", ARGS("fails"), WITH(ALL_TREES),
 	 .why = "the program's operator throws and the program goes on; Massif ends the program",
 	 .their_args = { "thrown" });
 
-/* Libraries. */
+/* A library linked to the program defines malloc. */
 SCENARIO(library, "own_linked", WITH(BIG_PLACES));
 SCENARIO(library_bound, "own_linked_bound", WITH(BIG_PLACES));
 SCENARIO(library_versions, "own_linked_versions", WITH(BIG_PLACES));
@@ -51,7 +51,7 @@ SCENARIO(library_named, "own_linked", WITH(BIG_PLACES, ONLY("NONE")));
 SCENARIO(library_left_alone, "own_linked", WITH(ALL_TREES, ONLY("nouserintercepts")));
 SCENARIO(library_bound_left_alone, "own_linked_bound", WITH(ALL_TREES, ONLY("nouserintercepts")));
 
-/* Allocators of Debian packages. */
+/* Allocators from Debian packages. */
 SCENARIO(jemalloc, "own_jemalloc", WITH(ALL_TREES));
 SCENARIO(jemalloc_named, "own_jemalloc", WITH(ALL_TREES, ONLY("libjemalloc*")));
 SCENARIO(jemalloc_left_alone, "own_jemalloc", WITH(ALL_TREES, ONLY("nouserintercepts")));

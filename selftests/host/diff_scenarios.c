@@ -7,7 +7,7 @@
 
 #include "selftests/lib/diff_table.h"
 
-/* Sizes. */
+/* Scenarios about the sizes of blocks. */
 SCENARIO(slop_table, "diff_calls", ARGS("slop"), WITH(ALL_TREES, "--max-snapshots=1000"));
 SCENARIO(heap_admin_0, "diff_calls", ARGS("slop"), WITH("--heap-admin=0"));
 SCENARIO(heap_admin_1024, "diff_calls", ARGS("slop"), WITH("--heap-admin=1024"));
@@ -16,7 +16,7 @@ SCENARIO(large_blocks, "diff_calls", ARGS("large"), WITH(ALL_TREES));
 SCENARIO(no_bytes, "diff_calls", ARGS("zero"), WITH(ALL_TREES));
 SCENARIO(usable_size, "diff_calls", ARGS("usable"), WITH(ALL_TREES));
 
-/* Calls. */
+/* Scenarios about the different allocation functions. */
 SCENARIO(free_null, "diff_calls", ARGS("free_null"), WITH(ALL_TREES));
 SCENARIO(realloc_same_size, "diff_calls", ARGS("realloc_same"), WITH(ALL_TREES));
 SCENARIO(realloc_in_place, "diff_calls", ARGS("realloc_in_place"), WITH(ALL_TREES));
@@ -69,7 +69,7 @@ SCENARIO(merge_recursive_2, "diff_places", ARGS("mutual", "120"),
 SCENARIO(merge_recursive_too_few, "diff_places", ARGS("mutual", "60"),
 	 WITH(ALL_TREES, "--merge-recursive-frames=1"));
 
-/* Peaks. */
+/* Scenarios about peaks. */
 SCENARIO(peak_inaccuracy_0, "diff_shapes", ARGS("waves"), WITH("--peak-inaccuracy=0"));
 SCENARIO(peak_inaccuracy_1, "diff_shapes", ARGS("waves"), WITH("--peak-inaccuracy=1"));
 SCENARIO(peak_inaccuracy_10, "diff_shapes", ARGS("waves"), WITH("--peak-inaccuracy=10"));
@@ -81,7 +81,7 @@ SCENARIO(no_free, "diff_shapes", ARGS("no_free"));
 SCENARIO(no_allocation, "diff_shapes", ARGS("nothing"), WITH(ALL_TREES));
 SCENARIO(one_allocation, "diff_shapes", ARGS("one"), WITH(ALL_TREES));
 
-/* Culling and times. */
+/* Scenarios about culling and times. */
 SCENARIO(max_snapshots_10, "diff_shapes", ARGS("churn_long"), WITH("--max-snapshots=10"));
 SCENARIO(max_snapshots_11, "diff_shapes", ARGS("churn_long"), WITH("--max-snapshots=11"));
 SCENARIO(max_snapshots_99, "diff_shapes", ARGS("churn_long"), WITH("--max-snapshots=99"));
@@ -98,7 +98,7 @@ SCENARIO(detailed_freq_3, "diff_shapes", ARGS("churn_short"), WITH("--detailed-f
 SCENARIO(detailed_freq_1000000, "diff_shapes", ARGS("churn_short"),
 	 WITH("--detailed-freq=1000000"));
 
-/* Trees. */
+/* Scenarios about trees. */
 SCENARIO(threshold_0, "diff_places", ARGS("sites"), WITH("--detailed-freq=1", "--threshold=0"));
 SCENARIO(threshold_default, "diff_places", ARGS("sites"), WITH("--detailed-freq=1"));
 SCENARIO(threshold_edges_1, "diff_places", ARGS("sites"),
@@ -124,7 +124,7 @@ SCENARIO(zero_places_shown, "diff_places", ARGS("zero_places"), WITH(ALL_TREES))
 SCENARIO(all_freed, "diff_places", ARGS("all_freed"), WITH("--detailed-freq=1"));
 SCENARIO(all_freed_threshold_0, "diff_places", ARGS("all_freed"), WITH(ALL_TREES));
 
-/* Depth. */
+/* Scenarios about --depth. */
 SCENARIO(depth_1, "diff_places", ARGS("recursion", "100"), WITH(ALL_TREES, "--depth=1"));
 SCENARIO(depth_4, "diff_places", ARGS("recursion", "100"), WITH(ALL_TREES, "--depth=4"));
 SCENARIO(depth_30, "diff_places", ARGS("recursion", "100"), WITH(ALL_TREES));
@@ -133,7 +133,7 @@ SCENARIO(depth_mutual, "diff_places", ARGS("mutual", "120"), WITH("--depth=60"))
 SCENARIO(depth_below_main, "diff_places", ARGS("recursion", "90"),
 	 WITH(ALL_TREES, "--depth=45", "--show-below-main=yes"));
 
-/* --alloc-fn with functions of the program. */
+/* Scenarios about --alloc-fn with functions of the program. */
 SCENARIO(alloc_fn, "diff_places", ARGS("wraps"), WITH(ALL_TREES, "--alloc-fn=wrap"));
 SCENARIO(alloc_fn_chain, "diff_places", ARGS("wraps"),
 	 WITH(ALL_TREES, "--alloc-fn=wrap", "--alloc-fn=wrap_more", "--alloc-fn=wrap_most"));
@@ -156,7 +156,7 @@ SCENARIO(alloc_fn_limit_of_posix_memalign, "diff_places", ARGS("posix_limit"),
 	 .why = "posix_memalign is two functions in Massif, one in another, and one frame less is left",
 	 .their_args = { "limit" });
 
-/* Frames. */
+/* Scenarios about unusual frames. */
 SCENARIO(inlined, "diff_frames", ARGS("inlined"), WITH(ALL_TREES));
 SCENARIO(inlined_depth_2, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--depth=2"));
 SCENARIO(inlined_unread, "diff_frames", ARGS("inlined"),
@@ -226,7 +226,7 @@ SCENARIO(plugin_reopened_unkept, "diff_library", ARGS("plugin_reopened"),
 	 WITH(ALL_TREES, "--keep-debuginfo=no"));
 SCENARIO(code_without_tables, "diff_library", ARGS("no_symbols"), WITH(ALL_TREES));
 
-/* C++ and names. */
+/* Scenarios about C++ and names. */
 SCENARIO(new_forms, "diff_new", ARGS("forms"), WITH(ALL_TREES));
 SCENARIO(new_wide, "diff_new", ARGS("wide"), WITH(ALL_TREES),
 	 .why = "Massif's allocator leaves what it cut an aligned block from to that block",

@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(ends)
 
 FIXTURE_VARIANT(ends) {
 	const char *how;
-	int code; /* as returned by ctl_exit_code() */
+	int code; /* expected exit status, as returned by ctl_exit_code() */
 	bool has_stacks; /* the C library allocates blocks for threads, too */
 };
 

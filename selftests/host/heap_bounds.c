@@ -33,7 +33,7 @@ FIXTURE_VARIANT(limits) {
 	const char *way, *n;
 	const char *variable; /* environment variable with another number, for larger machines */
 	uint64_t live;	      /* percentage of the @n blocks that stay live */
-	uint64_t contexts;    /* minimum */
+	uint64_t contexts;    /* minimum number of contexts */
 };
 
 FIXTURE_VARIANT_ADD(limits, stacks) {

@@ -94,7 +94,7 @@ TEST_F(heap_clock, threads_add_up)
 FIXTURE(counted) {
 	struct counter_broker *broker;
 	struct ctl_result result;
-	pid_t pid; /* of the program */
+	pid_t pid; /* pid of the program */
 	uint64_t cpu_ns;
 	unsigned int reads;
 	int descriptors;

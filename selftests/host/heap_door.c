@@ -17,9 +17,9 @@
 
 #include "selftests/lib/ctl_run.h"
 
-#define OTHER 65534 /* another user */
+#define OTHER 65534 /* the user id of another user */
 #define CROWD 500
-#define ROOM  200 /* file descriptors of massif-ctl */
+#define ROOM  200 /* soft limit of massif-ctl's file descriptors */
 #define SOFT  64
 
 #define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })

@@ -55,7 +55,7 @@ FIXTURE_VARIANT(foreign)
 	const char *script;
 	const char *cmd; /* beginning of the command of at least @files profiles */
 	size_t files;
-	bool follows; /* --trace-children=yes */
+	bool follows; /* profile with --trace-children=yes */
 };
 
 FIXTURE_VARIANT_ADD(foreign, python3_json)

@@ -55,7 +55,7 @@ TEST_F(hazards, another_library_at_the_same_place)
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	sscanf(self->result.out, "%63s %63s", first, second);
-	/* The premise of the test. */
+	/* Both libraries were mapped at the same address; otherwise the test shows nothing. */
 	EXPECT_STREQ(first, second);
 
 	self->text = ctl_read_file("massif.out.hazards");
@@ -78,7 +78,7 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	RUN(self, NULL, ctl_target("heap_made_code"), self->paths[1]);
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
-	/* The premise of the test. */
+	/* The library was mapped where the code had been; otherwise the test shows nothing. */
 	EXPECT_STREQ("fine\n", self->result.out);
 
 	self->text = ctl_read_file("massif.out.hazards");

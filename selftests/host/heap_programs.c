@@ -55,7 +55,7 @@ FIXTURE_VARIANT(programs) {
 	const char *argv[8];
 	const char *target;	   /* a program of the tests, instead of argv[0] */
 	bool threads;		   /* the order of events differs from Massif's */
-	const char *outermost[4]; /* where its stacks must end */
+	const char *outermost[4]; /* names of possible outermost frames */
 };
 
 FIXTURE_VARIANT_ADD(programs, python3) {

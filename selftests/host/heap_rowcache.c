@@ -25,7 +25,7 @@
 #define PLACE	 "rowcache.tmp"
 #define SECONDS	 120
 #define AT_ONCE	 6
-#define OTHER	 65534 /* another user */
+#define OTHER	 65534 /* the user id of another user */
 
 static char place[4096];
 static uint64_t seed;
@@ -542,7 +542,7 @@ TEST(damaged_tables)
 	copy.header = memory + (map.object.header - map.object.start);
 	tables = (size_t)(copy.end - copy.header);
 	if (tables > 400000)
-		tables = 400000; /* .eh_frame_hdr and .eh_frame */
+		tables = 400000; /* the size of .eh_frame_hdr and .eh_frame */
 	for (int i = 0; i < 200; i++) {
 		uint8_t *header = memory + (copy.header - copy.start);
 

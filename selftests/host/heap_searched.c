@@ -158,7 +158,7 @@ TEST_F(searched, is_used)
 	ASSERT_TRUE(put(bytes));
 	EXPECT_EQ(0, hears(self, "--unwind-cache=yes", "heap_ask"));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=no", "heap_ask"));
-	/* The file has other contents. */
+	/* The recorded size of the code does not agree with the file's. */
 	ASSERT_TRUE(put(bytes + 1));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 	ASSERT_TRUE(put(0));

@@ -17,7 +17,7 @@
 #include "selftests/lib/heap_session.h"
 #include "selftests/targets/heap_threads.h"
 
-#define SMALL_SESSION (400ull << 20) /* bytes of address space */
+#define SMALL_SESSION (400ull << 20) /* address space of a small session in bytes */
 
 FIXTURE(threads) {
 	struct heap_session session;

@@ -36,7 +36,7 @@ static const struct {
 	{ "untouched_linker", { "operator" } },
 };
 
-/* At most two options each. */
+/* Sets of at most two options. */
 static const char *const modes[][2] = {
 	{ "--time-unit=ms" },
 	{ "--time-unit=B" },

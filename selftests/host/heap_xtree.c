@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(xtree)
 FIXTURE_VARIANT(xtree) {
 	const char *target, *argument, *option;
 	bool full;     /* with allocations and frees, not live blocks only */
-	bool has_pool; /* see POOL */
+	bool has_pool; /* Valgrind shows the pool, see POOL */
 };
 
 FIXTURE_VARIANT_ADD(xtree, blocks) { "heap_xtree", NULL, "-q" };

@@ -136,15 +136,15 @@ static unsigned char *make_with_head(size_t *size, size_t head_size)
 	put_word(made.count);
 	put_word(0);
 	put_word(4);
-	put_type(16, 0, "double", 8);			/* FLOAT */
-	put_type(17, 0, "tag", int_);			/* DECL_TAG */
+	put_type(16, 0, "double", 8);			/* BTF_KIND_FLOAT */
+	put_type(17, 0, "tag", int_);			/* BTF_KIND_DECL_TAG */
 	put_word(0);
-	put_type(19, 1, "wide", 8);			/* ENUM64 */
+	put_type(19, 1, "wide", 8);			/* BTF_KIND_ENUM64 */
 	put_word(put_string("TWO"));
 	put_word(2);
 	put_word(0);
 	alias = put_of(BTF_KIND_TYPEDEF, "vm_flags_t",
-		       put_of(BTF_KIND_VOLATILE, NULL, put_of(18, "user", long_)));	/* TYPE_TAG */
+		       put_of(BTF_KIND_VOLATILE, NULL, put_of(18, "user", long_)));	/* BTF_KIND_TYPE_TAG */
 	loop = made.count + 1;
 	put_of(BTF_KIND_TYPEDEF, "endless", loop);
 

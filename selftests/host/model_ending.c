@@ -237,7 +237,7 @@ static bool ends_as_slow_model(int64_t now)
 	return true;
 }
 
-/* The program may end at any event. */
+/* The profile is compared as if the program ended at any event. */
 TEST_F(stream, equals_slow_model)
 {
 	uint64_t seed = variant->seed;

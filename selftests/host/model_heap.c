@@ -213,7 +213,7 @@ static int random_context(uint64_t *seed)
 static uint64_t a_live_address(uint64_t *seed)
 {
 	if (!oracle.n_blocks || !oracle_below(seed, 20))
-		return random_address(seed); /* usually unknown */
+		return random_address(seed); /* an address that is usually unknown */
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 
@@ -242,7 +242,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 		return true;
 	}
 	switch (oracle_below(seed, 4)) {
-	case 0: /* within the capacity */
+	case 0: /* a size within the capacity */
 		size = oracle_below(seed, before.capacity + 1);
 		break;
 	case 1:

@@ -21,7 +21,7 @@ FIXTURE_SETUP(ledger)
 						  .alignment = 16 };
 	struct mf_error err;
 
-	/* The minimum size. */
+	/* The minimum size of a store. */
 	ASSERT_EQ(0, mf_store_create(&self->store, 512ull << 20, NULL, &err));
 	mf_model_init(&self->store, &options);
 }
@@ -140,7 +140,7 @@ TEST_F(ledger, full)
 	for (int i = 0; i < 5; i++)
 		mf_ledger_free(&self->store, node(self, (int)room + i), &block);
 	EXPECT_EQ(MF_STORE_FULL_LEDGER, self->store.header->full);
-	/* Existing entries are still updated. */
+	/* When the ledger is full, existing entries are still updated. */
 	mf_ledger_free(&self->store, node(self, 2), &block);
 	EXPECT_EQ(2, entry_of(self, node(self, 2)).values[MF_LEDGER_FREED_BYTES]);
 	while (mf_ledger_read(&self->store, last + 1, &entry))

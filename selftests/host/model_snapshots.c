@@ -331,7 +331,7 @@ TEST(peak_restarts_detailed_freq)
 	options.detailed_freq = 3;
 	ASSERT_EQ(0, start(&options));
 	mf_heap_alloc(&store, 0x10000, 16, context, 0);
-	mf_heap_free(&store, 0x10000, 0); /* slots 2 (peak) and 3 */
+	mf_heap_free(&store, 0x10000, 0); /* a peak in slot 2, and slot 3 */
 	for (uint64_t i = 0; i < 5; i++)
 		mf_heap_alloc(&store, 0x10000 + i * 16, 1, context, 0);
 	look();

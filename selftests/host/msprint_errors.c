@@ -189,7 +189,7 @@ TEST(file_that_cannot_be_read)
 {
 	static const struct {
 		const char *path;
-		int status;	/* the errno */
+		int status;	/* the expected errno as exit status */
 		const char *words;
 	} paths[] = {
 		{ "nowhere", 2, "ms_print: nowhere: cannot be opened: No such file or directory\n" },

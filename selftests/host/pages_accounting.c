@@ -20,7 +20,7 @@ static const struct mf_model_options options = {
 	.max_snapshots = 20,
 	.detailed_freq = 3,
 	.time_unit = MF_TIME_BYTES,
-	.heap_admin = 8, /* must have no effect */
+	.heap_admin = 8, /* in pages mode this option must have no effect */
 	.alignment = 16,
 };
 
@@ -30,9 +30,9 @@ FIXTURE(accounting)
 	struct mf_accounting *ours;
 	struct mf_store theirs;	 /* the model of the oracle */
 	uint32_t context[PAGES]; /* context of each page in the oracle; 0: unmapped */
-	unsigned int asked;	 /* number of lookups */
+	unsigned int asked;	 /* number of times the filter was asked */
 	uint32_t ignored;	 /* a context whose pages do not count; 0: none */
-	uint64_t now;		 /* ns */
+	uint64_t now;		 /* time in ns */
 };
 
 FIXTURE_SETUP(accounting)

@@ -8,9 +8,9 @@
 #include "kselftest_harness.h"
 #include "cfi/index.h"
 
-#define ADDRESS 0x100000u /* of the generated rules */
-#define LOADED	0x2000u	  /* of the section */
-#define CODE	0x1000u	  /* of the code, 100 bytes long */
+#define ADDRESS 0x100000u /* address of the generated rules */
+#define LOADED	0x2000u	  /* address of the section */
+#define CODE	0x1000u	  /* address of the code, 100 bytes long */
 
 struct section {
 	uint8_t bytes[1024];

@@ -13,7 +13,7 @@
 #include "pages/pages.h"
 #include "selftests/lib/pages_stream.h"
 
-#define MAIN  1000 /* the launched process */
+#define MAIN  1000 /* pid of the launched process */
 #define CHILD 2000
 
 static const struct mf_pages_options options = {
@@ -136,7 +136,7 @@ TEST_F(stream, a_late_stack_holds_back_its_own_process_only)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, child_pages);
 	self->stream.capture = 1; /* thread 100: a long system call */
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	self->stream.capture = 2; /* another thread */
+	self->stream.capture = 2; /* a call of another thread */
 	self->stream.tid = 101;
 	stream_map(&self->stream, 2, 110, 2, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0x2222, 8);
@@ -207,7 +207,7 @@ TEST_F(stream, a_stack_that_never_comes)
 	self->stream.capture = 3; /* the module reports that it ended */
 	stream_map(&self->stream, 2, 120, 1, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0, 0);
-	self->stream.capture = 4; /* ended without a record */
+	self->stream.capture = 4; /* a thread that ended without a record */
 	stream_map(&self->stream, 2, 130, 1, MASSIF_MAP_MMAP, 19);
 	stream_exit(&self->stream, 2, MAIN, 19);
 	ASSERT_EQ(drain(self), 0);
@@ -289,7 +289,7 @@ TEST_F(stream, a_move_is_never_counted_twice)
 
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
-	stream_unmap(&self->stream, 2, 16, 8, 17); /* moved, and grown by 2 */
+	stream_unmap(&self->stream, 2, 16, 8, 17); /* a mapping that is moved and grown by 2 pages */
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	ASSERT_EQ(drain(self), 0);
 	process = process_of(self, MAIN);

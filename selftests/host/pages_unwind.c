@@ -293,7 +293,7 @@ static int n_outside;
 static __attribute__((noinline)) int see_outside(void)
 {
 	n_outside = backtrace(outside, FRAMES);
-	/* Not a tail call. */
+	/* The addition prevents a tail call. */
 	return (innermost == call_code_in_code ? call_code_in_code() : call_code()) + n_outside;
 }
 
@@ -375,7 +375,7 @@ static __attribute__((noinline)) int call_library(void)
 static __attribute__((noinline)) int see_outside_of_library(void)
 {
 	n_outside = backtrace(outside, FRAMES);
-	/* Not a tail call. */
+	/* The addition prevents a tail call. */
 	return call_library() + n_outside;
 }
 

@@ -30,7 +30,7 @@ bool mf_seccomp_on;
 /* The simulated counters of a processor. */
 static struct {
 	uint64_t value, width;
-	uint32_t selected; /* by the last rdpmc */
+	uint32_t selected; /* the counter selected by the last rdpmc */
 	unsigned int reads;
 	void (*meanwhile)(void); /* called once while the counter is read; acts as the kernel */
 } hardware;
@@ -272,7 +272,7 @@ TEST_F(clock, is_the_kernels_to_read_where_rdpmc_is_not_for_the_program)
 	EXPECT_EQ(2, mf_clock_advance(&self->clock));
 	EXPECT_EQ(0, mf_clock_advance(&self->clock));
 	EXPECT_EQ((1ll << 60) - 42, mf_clock_advance(&self->clock));
-	/* Time does not advance. */
+	/* Without a counter, time does not advance. */
 	EXPECT_EQ(0, mf_clock_advance(&self->clock));
 	EXPECT_EQ(0, hardware.reads);
 }

@@ -113,7 +113,7 @@ TEST_F(instruction, as_objdump_has_them)
 			continue;
 		n++;
 		if (!mf_instruction_read(line.bytes, line.n, &in)) {
-			/* xbegin is not supported. */
+			/* xbegin is the only instruction that is not supported. */
 			refused += !strstr(line.text, "xbegin");
 		} else if (!is_right(&line, &in)) {
 			if (!wrong++)
@@ -123,7 +123,7 @@ TEST_F(instruction, as_objdump_has_them)
 	free(text);
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(0, refused);
-	/* Otherwise nothing was read. */
+	/* Otherwise objdump printed nothing. */
 	EXPECT_LT(5000, n);
 }
 

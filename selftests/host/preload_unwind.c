@@ -87,7 +87,7 @@ static void on_illegal(int number, siginfo_t *info, void *data)
 	handled += walks_probe();
 	walks_in_handler = false;
 	wrong_in_handler += walks_difference(&walks.compared) >= 0;
-	context->uc_mcontext.gregs[REG_RIP] += 2; /* skip the ud2 */
+	context->uc_mcontext.gregs[REG_RIP] += 2; /* continue after the ud2 instruction */
 }
 
 int at_start(void);
@@ -367,7 +367,7 @@ TEST(thread)
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_thread, NULL));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_SAME(9); /* and start_thread, clone3 */
+	EXPECT_SAME(9); /* in a thread, start_thread and clone3 are included */
 	EXPECT_EQ(0, walks.complete_steps);
 }
 
@@ -513,7 +513,7 @@ __asm__(".text\n"
 	"by_expression:\n"
 	"	.cfi_startproc\n"
 	"	sub $24, %rsp\n"
-	"	.cfi_escape 0x0f, 3, 0x77, 0x20, 0x96\n" /* rsp + 32; nop */
+	"	.cfi_escape 0x0f, 3, 0x77, 0x20, 0x96\n" /* DW_CFA_def_cfa_expression: rsp + 32; nop */
 	"	lea 1f(%rip), %rax\n"
 	"	mov %rax, (%rsp)\n"
 	"	mov %rax, 8(%rsp)\n"

@@ -15,7 +15,7 @@
 static const struct {
 	const char *what;
 	const char *frames;
-	const char *sum;	// the last line
+	const char *sum;	// the last line of the report
 	const char *says;	// text in another line, or NULL
 } cases[] = {
 	{ "all is well",

@@ -18,7 +18,7 @@ static const struct {
 	const char *stack, *kept;
 	const char *alloc_fns[3], *ignore_fns[3];
 	bool show_below_main;
-	uint32_t depth; /* 0: the default */
+	uint32_t depth; /* value of --depth; 0: the default */
 } cases[] = {
 	{ "what is below main goes", "f|main|" BELOW, "f|main" },
 	{ "it stays on request", "f|main|" BELOW, "f|main|" BELOW, .show_below_main = true },

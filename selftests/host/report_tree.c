@@ -29,7 +29,7 @@ static const struct {
 	struct stack_bytes contexts[CONTEXTS_MAX];
 	uint64_t extra, stacks;
 	double threshold;
-	uint32_t depth; /* 0: the default */
+	uint32_t depth; /* value of --depth; 0: the default */
 	const char *tree;
 } cases[] = {
 	{ "two places", { { "f|main", 600 }, { "g|main", 400 } }, .threshold = 1,

@@ -516,12 +516,12 @@ TEST_F(files, compressed_and_damaged)
 }
 
 #define OBJECTS_MAX 32
-#define ADDRESSES   400 /* per object */
+#define ADDRESSES   400 /* number of addresses per object */
 
 struct loaded {
 	struct mf_object objects[OBJECTS_MAX];
 	size_t count;
-	uint64_t starts[OBJECTS_MAX], sizes[OBJECTS_MAX]; /* of their code */
+	uint64_t starts[OBJECTS_MAX], sizes[OBJECTS_MAX]; /* address ranges of the objects' code */
 };
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *data)
@@ -605,7 +605,7 @@ TEST_F(files, all_at_once_as_one_by_one)
 			}
 		}
 	}
-	/* The premise of the test. */
+	/* Enough lines were found; otherwise the test shows nothing. */
 	EXPECT_LT(ADDRESSES, lines);
 	/* The end of the progress is reported only if its beginning was. */
 	EXPECT_NE(1, n_told);

@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(limits, inlined_calls, 120)
 		EXPECT_EQ(MF_POSITIONS_MAX, mf_positions_find(self->positions, innermost_address(self), true, list)) {
 			TH_LOG("%zu calls", n);
 		}
-		/* The outer ones are shown. */
+		/* The outer calls are those that are shown. */
 		snprintf(wanted, sizeof(wanted), "f%zu", n - (MF_POSITIONS_MAX - 2));
 		EXPECT_STREQ(wanted, list[0].function);
 		close_program(self);

@@ -43,7 +43,7 @@ static uint64_t below(uint64_t n)
 
 static unsigned int started; /* number of processes that read ELF files */
 
-/* Replaces the C library's. */
+/* Replaces the C library's fork(), to count helper processes. */
 pid_t fork(void)
 {
 	pid_t (*begin)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "fork");

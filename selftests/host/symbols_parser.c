@@ -44,7 +44,7 @@ enum evil {
 	ABORTS,
 	LOOPS,
 	ENDS,
-	CLOSES,	     /* its end of the connection */
+	CLOSES,	     /* closes its end of the connection */
 	TELLS_NOISE,
 	TELLS_LARGE, /* the header of a message that is too large */
 	TELLS_EMPTY, /* a message of each kind without contents */
@@ -105,7 +105,7 @@ static void obey(enum evil evil)
 	}
 }
 
-/* Replaces libelf's. */
+/* Replaces libelf's elf_begin(). */
 Elf *elf_begin(int fd, Elf_Cmd command, Elf *of)
 {
 	Elf *(*begin)(int, Elf_Cmd, Elf *) = (Elf * (*)(int, Elf_Cmd, Elf *))dlsym(RTLD_NEXT, "elf_begin");

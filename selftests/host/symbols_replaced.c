@@ -212,7 +212,7 @@ static void expect_said(struct __test_metadata *_metadata, const char *err, cons
 	EXPECT_EQ(why != NULL, at != NULL) {
 		TH_LOG("%s", err);
 	}
-	/* Reported once only. */
+	/* The message is printed only once. */
 	EXPECT_EQ(NULL, at ? strstr(at + 1, said) : NULL);
 }
 

@@ -31,7 +31,7 @@ static struct mf_expression_registers registers_at_first(void)
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
-#define MINUS(n) 0x09, (uint8_t)-(n) /* a signed one-byte constant */
+#define MINUS(n) 0x09, (uint8_t)-(n) /* the bytes of a signed one-byte constant */
 
 static const struct {
 	const char *what;

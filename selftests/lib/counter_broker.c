@@ -25,7 +25,7 @@
 
 #define PAGES_MAX 4096u
 #define TICK_MS	  1
-#define PER_TICK  1000000 /* instructions */
+#define PER_TICK  1000000 /* instructions counted per tick */
 
 static struct counter_broker *broker;
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct ctl_result {
-	int status; /* in the format of waitpid(2) */
+	int status; /* exit status in the format of waitpid(2) */
 	pid_t pid;
 	char *out, *err; /* never NULL after a run */
 };

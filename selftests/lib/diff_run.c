@@ -25,8 +25,8 @@ struct run {
 	enum side side;
 	pid_t pid;
 	int status;
-	char *text, *log; /* made comparable */
-	char *raw;	  /* unchanged text; for OURS only */
+	char *text, *log; /* contents of file and log, made comparable */
+	char *raw;	  /* unchanged text of the file; for OURS only */
 	bool ends;	  /* contains a snapshot of the end */
 	const char *const *options;
 };

@@ -16,8 +16,8 @@
  */
 struct diff_scenario {
 	const char *target;		     /* a program of selftests/targets */
-	const char *args[DIFF_WORDS_MAX];    /* of the target */
-	const char *options[DIFF_WORDS_MAX]; /* of both profilers */
+	const char *args[DIFF_WORDS_MAX];    /* arguments of the target */
+	const char *options[DIFF_WORDS_MAX]; /* options of both profilers */
 
 	bool log; /* also compare the logs printed with -v and --stats=yes */
 
@@ -27,7 +27,7 @@ struct diff_scenario {
 	 */
 	const char *why;
 	const char *their_args[DIFF_WORDS_MAX];	   /* with these arguments, Valgrind's file equals ours */
-	const char *their_options[DIFF_WORDS_MAX]; /* the same with options */
+	const char *their_options[DIFF_WORDS_MAX]; /* with these options, Valgrind's file equals ours */
 	const char *their_library;		   /* the same with a preloaded library */
 	bool they_have_none; /* Valgrind writes no file to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not have these options */

@@ -17,7 +17,7 @@
 #define HEAP_LOG_SPAN	 256 /* maximum code size of a site in bytes */
 
 enum heap_log_what {
-	HEAP_LOG_NOTHING, /* not written yet */
+	HEAP_LOG_NOTHING, /* a record that is not written yet */
 	HEAP_LOG_SITE,	  /* the code of @site is at @address */
 	HEAP_LOG_ALLOC,	  /* @size bytes were allocated at @address; logged afterwards */
 	HEAP_LOG_FREE,	  /* logged before the free */

@@ -15,7 +15,7 @@ struct heap_session {
 	void (*meanwhile)(struct mf_store *store); /* called about every millisecond; may be NULL */
 	const char *preload; /* library to load below the shim; may be NULL */
 	uint64_t budget; /* address space for the session in bytes; 0: no limit */
-	int status;	 /* in the format of waitpid(2) */
+	int status;	 /* exit status in the format of waitpid(2) */
 	uint64_t cpu_ns; /* CPU time of the program and its children */
 };
 

@@ -14,10 +14,10 @@ struct kmod_interval {
 };
 
 struct kmod_intervals {
-	struct kmod_interval *at;	/* sorted, disjoint */
+	struct kmod_interval *at;	/* intervals, sorted and disjoint */
 	size_t count;
 	size_t space;
-	uint64_t pages;			/* in all intervals */
+	uint64_t pages;			/* number of pages in all intervals */
 };
 
 struct kmod_target {
@@ -42,12 +42,12 @@ struct kmod_model {
 	size_t count;
 	size_t space;
 	size_t *by_id;			/* index in targets plus one; 0: none */
-	size_t ids;			/* size of by_id */
-	uint64_t records[32];		/* by record type */
+	size_t ids;			/* number of elements of by_id */
+	uint64_t records[32];		/* number of records by type */
 	uint64_t last_seq;
-	uint64_t gaps;			/* in sequence numbers */
-	uint64_t lost;			/* as reported by LOST records */
-	uint64_t wrong;			/* different totals, and protocol errors */
+	uint64_t gaps;			/* number of gaps in sequence numbers */
+	uint64_t lost;			/* records lost according to LOST records */
+	uint64_t wrong;			/* number of wrong totals and protocol errors */
 	uint64_t unsure;		/* totals not compared because of MASSIF_RF_NO_TOTAL */
 	uint64_t resident;		/* RESIDENT records; each is compared with the changes before it */
 	uint64_t drifted;		/* pages corrected by DRIFT or BASE records, in either direction */

@@ -26,9 +26,9 @@ struct member_shared {
 	uint32_t resting;	/* workers that have seen MEMBER_RESTS */
 	uint32_t workers;	/* number of workers; 0: not ready */
 	bool faults;		/* set before the start: one worker uses memory of a userfaultfd */
-	int userfault;		/* that descriptor, in the member */
+	int userfault;		/* the userfaultfd descriptor, in the member */
 	uint64_t missing;	/* address of that memory, MEMBER_MISSING pages long */
-	uint64_t rounds;	/* of all workers */
+	uint64_t rounds;	/* rounds completed by all workers */
 	uint64_t programs;	/* number of programs executed */
 };
 
@@ -38,7 +38,7 @@ struct member {
 	struct kmod_session session;
 	struct kmod_model model;
 	struct member_shared *shared;
-	pid_t pid;		/* 0: none */
+	pid_t pid;		/* pid of the member; 0: none */
 	pthread_t reader;	/* runs while the member is busy */
 	bool reading, stop;
 	char wrong[512];	/* description of the first error */

@@ -21,7 +21,7 @@
 /* Context numbers count from 0, in the order in which the store assigned them. */
 struct oracle_block {
 	uint64_t address, size, capacity;
-	int context; /* or ORACLE_IGNORED */
+	int context; /* number of the context, or ORACLE_IGNORED */
 };
 
 struct oracle_snapshot {

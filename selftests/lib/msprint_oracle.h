@@ -18,7 +18,7 @@ struct msprint_run {
 	int status;	/* exit status; 1000 + the signal that ended it; -1 if not started */
 	char *out;	/* standard output, with a NUL after its out_len bytes */
 	size_t out_len;
-	char *err;	/* the same for standard error */
+	char *err;	/* standard error, with a NUL after its err_len bytes */
 	size_t err_len;
 };
 

@@ -24,7 +24,7 @@
 #define DUMP_PATIENCE_US (30 * 1000 * 1000)
 #define STOP_PATIENCE_US (500 * 1000)
 
-/* A thread. */
+/* A traced thread. */
 struct tracee {
 	struct tracee *next;
 	pid_t tid, pid;

@@ -7,7 +7,7 @@
 
 struct pages_tree {
 	char root[256];	  /* text of the root line */
-	uint64_t total;	  /* bytes */
+	uint64_t total;	  /* total of the snapshot in bytes */
 	uint64_t exec;	  /* mapped by the kernel at exec: a text, no stack */
 	uint64_t loader;  /* mapped by ld.so before the program's own code ran */
 	uint64_t in_main; /* with a stack that reaches main */

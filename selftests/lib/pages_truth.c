@@ -18,7 +18,7 @@
 
 #define TRIES 20
 
-/* In bytes. */
+/* The kernel's figures in bytes. */
 struct truth {
 	uint64_t rss, vm;
 };

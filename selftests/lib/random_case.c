@@ -227,7 +227,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 
 	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
 		return;
-	/* To follow -q. */
+	/* More than one -v is needed, because -q comes first. */
 	add_option(the, "-v");
 	while (level--)
 		add_option(the, "-v");

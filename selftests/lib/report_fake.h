@@ -16,7 +16,7 @@
 
 #define FAKE_FRAMES_MAX 300
 
-/* Forgets all words. */
+/* Forgets all words that were used. */
 void fake_reset(void);
 
 /* Fills @frames with the stack described by @words. Returns the number of frames. */

@@ -14,7 +14,7 @@
 struct torture_run {
 	struct kmod_session session;
 	struct kmod_model model;
-	char maps[PATH_MAX];		/* TORTURE_MAPS */
+	char maps[PATH_MAX];		/* the directory $TORTURE_MAPS */
 	struct torture_counts counts;	/* the counts of the program itself */
 	uint64_t moments;		/* moments at which the maps were equal */
 	uint64_t saved;			/* exits at which the maps were equal */
@@ -22,7 +22,7 @@ struct torture_run {
 	char wrong[512];		/* description of the first error */
 };
 
-/* Returns 0 or -errno. */
+/* Opens a session. Returns 0 or -errno. */
 int torture_run_open(struct torture_run *run);
 void torture_run_close(struct torture_run *run);
 

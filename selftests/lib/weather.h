@@ -22,13 +22,13 @@ struct weather {
 	bool (*end)(struct member *member);
 };
 
-/* weather_machine.c */
+/* Defined in weather_machine.c: */
 extern const struct weather weather_processors;	/* processors go offline and online */
 extern const struct weather weather_freezer;	/* the member is frozen and thawed */
 extern const struct weather weather_killer;	/* other members are killed by the OOM killer */
 extern const struct weather weather_sessions;	/* other sessions begin and end */
 
-/* weather_memory.c */
+/* Defined in weather_memory.c: */
 extern const struct weather weather_swap;	/* the member has too little memory, so its pages are swapped */
 extern const struct weather weather_merging;	/* equal pages are merged and separated again */
 extern const struct weather weather_collapse;	/* small pages are collapsed into huge ones */
@@ -36,7 +36,7 @@ extern const struct weather weather_compaction;	/* pages are moved by compaction
 extern const struct weather weather_nodes;	/* pages are moved between NUMA nodes */
 extern const struct weather weather_userfault;	/* another process provides pages */
 
-/* weather_tracers.c: other users of the hooked functions */
+/* Defined in weather_tracers.c, other users of the hooked functions: */
 extern const struct weather weather_kprobes;
 extern const struct weather weather_ftrace;
 extern const struct weather weather_bpf;

@@ -23,7 +23,7 @@ static long effects_now(void)
 	return effects;
 }
 
-/* --- processors */
+/* --- processors go offline */
 
 #define PROCESSOR	"/sys/devices/system/cpu/cpu1/online"
 
@@ -49,7 +49,7 @@ const struct weather weather_processors = {
 	.begin = begin_processors, .blow = blow_processors, .effects = effects_now, .end = end_processors,
 };
 
-/* --- freezer */
+/* --- the member is frozen */
 
 #define FREEZER	"freezer"
 
@@ -86,7 +86,7 @@ const struct weather weather_freezer = {
 	.begin = begin_freezer, .blow = blow_freezer, .effects = effects_now, .end = end_freezer,
 };
 
-/* --- killer */
+/* --- members are killed by the OOM killer */
 
 #define KILLER		"killer"
 #define LIMIT		(16ul << 20)
@@ -193,7 +193,7 @@ const struct weather weather_killer = {
 	.begin = begin_killer, .blow = blow_killer, .effects = effects_of_killer, .end = end_killer,
 };
 
-/* --- sessions */
+/* --- other sessions begin and end */
 
 static const char *begin_sessions(struct member *member)
 {

@@ -68,7 +68,7 @@ static long effects_now(void)
 
 #define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* --- swap */
+/* --- pages are swapped */
 
 #define GROUP	"swap"
 
@@ -109,7 +109,7 @@ const struct weather weather_swap = {
 	.begin = begin_swap, .blow = blow_swap, .effects = effects_of_swap, .end = end_swap,
 };
 
-/* --- merging */
+/* --- equal pages are merged */
 
 #define KSM	"/sys/kernel/mm/ksm/"
 
@@ -148,7 +148,7 @@ const struct weather weather_merging = {
 	.begin = begin_merging, .blow = blow_merging, .effects = effects_now, .end = end_merging,
 };
 
-/* --- collapse */
+/* --- small pages are collapsed into huge ones */
 
 #define THP	"/sys/kernel/mm/transparent_hugepage/"
 
@@ -188,7 +188,7 @@ const struct weather weather_collapse = {
 	.begin = begin_collapse, .blow = blow_collapse, .effects = effects_of_collapse, .end = end_collapse,
 };
 
-/* --- compaction */
+/* --- pages are moved by compaction */
 
 #define COMPACT	"/proc/sys/vm/compact_memory"
 
@@ -218,7 +218,7 @@ const struct weather weather_compaction = {
 	.begin = begin_compaction, .blow = blow_compaction, .effects = effects_of_migration, .end = end_migration,
 };
 
-/* --- nodes */
+/* --- pages are moved between NUMA nodes */
 
 static const char *begin_nodes(struct member *member)
 {
@@ -238,7 +238,7 @@ const struct weather weather_nodes = {
 	.begin = begin_nodes, .blow = blow_nodes, .effects = effects_of_migration, .end = end_migration,
 };
 
-/* --- userfault */
+/* --- another process provides pages */
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open	434

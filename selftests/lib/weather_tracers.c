@@ -31,7 +31,7 @@ static bool missing(int err)
 	return err == -ENOENT || err == -EINVAL || err == -ENODEV;
 }
 
-/* --- kprobes */
+/* --- kprobes on hooked functions */
 
 static const char *begin_kprobes(struct member *member)
 {
@@ -67,7 +67,7 @@ const struct weather weather_kprobes = {
 	.begin = begin_kprobes, .blow = blow_kprobes, .effects = effects_now, .end = end_kprobes,
 };
 
-/* --- ftrace */
+/* --- ftrace tracers on hooked functions */
 
 static const char *begin_ftrace(struct member *member)
 {
@@ -105,7 +105,7 @@ const struct weather weather_ftrace = {
 	.begin = begin_ftrace, .blow = blow_ftrace, .effects = effects_now, .end = end_ftrace,
 };
 
-/* --- BPF */
+/* --- BPF programs on hooked functions */
 
 static const char *begin_bpf(struct member *member)
 {

@@ -37,7 +37,7 @@ static void begin(void)
 	}
 }
 
-/* Ends by itself. */
+/* Ways to end by itself. */
 
 static int end_return(void)
 {
@@ -126,7 +126,7 @@ static int end_destructors(void)
 	return number;
 }
 
-/* Ends by a signal, or survives it. */
+/* Ways to end by a signal, or to survive it. */
 
 static int end_signal(void)
 {
@@ -304,7 +304,7 @@ static int end_killed(void)
 	return 99;
 }
 
-/* Ends in threads. */
+/* Ways to end in threads. */
 
 static void run_thread(void *(*run)(void *), void *data)
 {
@@ -438,7 +438,7 @@ static int end_among_threads(void)
 	return 0;
 }
 
-/* Executes another program. */
+/* Ways to execute another program. */
 
 static int end_exec(void)
 {
@@ -458,7 +458,7 @@ static int end_exec_fails(void)
 	return errno == ENOENT ? number : 99;
 }
 
-/* Ends in another directory. */
+/* Ways to end in another directory. */
 static int end_elsewhere(void)
 {
 	if (chdir("/"))

@@ -338,7 +338,7 @@ static void commands(void)
 	free(block);
 }
 
-/* Before main. */
+/* A block announced before main. */
 static void *early;
 
 __attribute__((constructor)) static void before(void)

@@ -12,7 +12,7 @@
 
 #define FRAME	__attribute__((noipa, optimize("no-optimize-sibling-calls")))
 #define BYTES	24
-#define LEVELS	24 /* bits of a stack's number */
+#define LEVELS	24 /* bits of the number that identifies a stack */
 #define HIGHEST (1ull << 47)
 
 struct block {

@@ -20,10 +20,10 @@
 #include "../lib/counter_broker.h"
 
 #define SLOTS	 64
-#define WORK_NS	 20000000 /* per thread */
+#define WORK_NS	 20000000 /* CPU time that each thread uses */
 #define MIX	 0x9e3779b97f4a7c15u
 
-static unsigned int reads; /* atomic */
+static unsigned int reads; /* number of rdpmc reads; atomic */
 
 static uint64_t cpu_ns(clockid_t clock)
 {

@@ -155,7 +155,7 @@ static void *stay_and_end(void *data)
 	if (number % 3 == 1)
 		pthread_exit(NULL);
 	while (number % 3 == 2)
-		pause(); /* until cancelled */
+		pause(); /* waits until it is cancelled */
 	return NULL;
 }
 

@@ -66,11 +66,11 @@ static void *run(void *data)
 	mprotect(stack, STACK, PROT_READ | PROT_WRITE);
 	if ((uintptr_t)stack > (uintptr_t)&frame || (uintptr_t)&frame - (uintptr_t)stack > 1u << 29)
 		return "the stacks lie otherwise";
-	/* Unmapped memory. */
+	/* The frame pointer points to unmapped memory. */
 	allocate_with(space + SPACE / 2);
-	/* Half of the word is mapped. */
+	/* Only half of the word at the frame pointer is mapped. */
 	allocate_with(stack + STACK - 8);
-	/* A word like a return address, whose frame would be outside. */
+	/* The word looks like a return address, but its frame would be outside the stack. */
 	deep();
 	frame = (uintptr_t *)(stack + STACK - 512);
 	frame[0] = 0;

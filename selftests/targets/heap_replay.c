@@ -70,7 +70,7 @@ static void step(unsigned long round, unsigned int random)
 	case 2:
 		block = sites[site](CALLOC, NULL, size);
 		break;
-	case 3: /* only freed */
+	case 3: /* sizes that are only freed */
 		break;
 	default:
 		block = sites[site](MALLOC, NULL, size);

@@ -147,7 +147,7 @@ static void registers(void)
 		{ 0x1202, 0, 0, 0, 0 },		{ 0x1001, 0, 0, 0, 4711 },
 		{ 0x1303, 1, 2, 3, 4711 },
 	};
-	uint32_t mxcsr = 0x5f80; /* rounds up */
+	uint32_t mxcsr = 0x5f80; /* a rounding mode other than the default: up */
 	size_t bytes;
 	double kept = 1.25;
 
@@ -322,18 +322,18 @@ static void stopped(void)
 	massif_malloc_like(BLOCK(1), 1000);
 	massif_malloc_like(BLOCK(2), 2000);
 	massif_stop();
-	massif_malloc_like(BLOCK(3), 4000); /* does not count */
+	massif_malloc_like(BLOCK(3), 4000); /* while stopped, a new block does not count */
 	massif_free_like(BLOCK(1));
-	massif_resize_like(BLOCK(2), 3000); /* still counted */
-	massif_resize_like(BLOCK(4), 5000); /* does not count */
+	massif_resize_like(BLOCK(2), 3000); /* a resized block that was counted is still counted */
+	massif_resize_like(BLOCK(4), 5000); /* a resized block that was not counted does not count */
 	not_counted = malloc(7777);
 	later = malloc(8888);
-	counted = realloc(counted, 500); /* still counted */
+	counted = realloc(counted, 500); /* a block of malloc that was counted is still counted */
 	free(freed);
 	massif_start();
-	massif_free_like(BLOCK(3)); /* unknown */
-	free(not_counted);	     /* unknown */
-	later = realloc(later, 60000); /* counts */
+	massif_free_like(BLOCK(3)); /* freeing a block that was not counted changes nothing */
+	free(not_counted);	     /* freeing a block that was not counted changes nothing */
+	later = realloc(later, 60000); /* a realloc after massif_start() counts */
 	massif_malloc_like(BLOCK(5), 100000);
 	check(massif_snapshot_to("heap_requests.snapshot") == 0, "a snapshot can be written");
 	check(massif_snapshot_to("/dev/null/heap_requests") == -1, "it says where it cannot");

@@ -20,7 +20,7 @@
 static __thread uint32_t seed;
 static __thread jmp_buf escape;
 static __thread ucontext_t outside, inside;
-static __thread uint32_t budget; /* for the coroutine's calls */
+static __thread uint32_t budget; /* number of calls left for the coroutine */
 
 static uint32_t choose(uint32_t n)
 {

@@ -3,9 +3,9 @@
 #ifndef SELFTESTS_TARGETS_HEAP_THREADS_H
 #define SELFTESTS_TARGETS_HEAP_THREADS_H
 
-#define HEAP_THREADS_KEPT	  5 /* per thread, of size */
+#define HEAP_THREADS_KEPT	  5 /* blocks that each thread keeps; their size is next */
 #define HEAP_THREADS_KEPT_BYTES	  1111
-#define HEAP_THREADS_ENDING	  4 /* per thread, from its key's destructor, of size */
+#define HEAP_THREADS_ENDING	  4 /* blocks from each thread's key destructor; their size is next */
 #define HEAP_THREADS_ENDING_BYTES 777
 #define HEAP_THREADS_FORKED_BYTES 54321
 

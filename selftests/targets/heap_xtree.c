@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (argc > 1)
-		free(leaf(100)); /* nothing is live */
+		free(leaf(100)); /* in this way no block is live at the end */
 	else
 		live();
 	return 0;

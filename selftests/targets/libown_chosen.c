@@ -40,7 +40,7 @@ void own_library_calls(void)
 		__builtin_trap();
 }
 
-/* Bound to its own functions. */
+/* Calls the library's own function directly. */
 void *own_library_allocate(size_t size)
 {
 	return malloc(size);

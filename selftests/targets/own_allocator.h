@@ -67,7 +67,7 @@ OWN void *realloc(void *block, size_t size)
 	return fresh;
 }
 
-/* Alignments up to 64. */
+/* Supports alignments up to 64. */
 OWN void *memalign(size_t alignment, size_t size)
 {
 	unsigned char *block = malloc(size + 64);

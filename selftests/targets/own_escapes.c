@@ -102,7 +102,7 @@ static void by_longjmp(void)
 	deep(0, 90, 1002);
 }
 
-/* Many times, at several depths. */
+/* Jumps out many times, at several depths. */
 static void by_many_longjmps(void)
 {
 	for (volatile int i = 0; i < 40; i++) {
@@ -203,7 +203,7 @@ static void in_coroutine(void)
 		deep(9, 30, 1002);
 		swapcontext(&first, &second);
 	}
-	/* It never returns from there. */
+	/* The coroutine never returns from malloc(). */
 	swapcontext(&first, &second);
 	deep(20, 40, 1002);
 }

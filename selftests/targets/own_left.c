@@ -8,7 +8,7 @@
 
 static jmp_buf no_more;
 
-/* The room was already assigned. */
+/* The memory was already assigned when the function leaves. */
 #define OWN_NO_MORE                   \
 	do {                          \
 		own_used = at;        \

@@ -22,7 +22,7 @@ uint64_t own_freed;
 	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
 		__VA_ARGS__ "\n.size " #name ", . - " #name "\n")
 
-/* rax contains the size already. */
+/* At this point rax contains the size. */
 #define GIVE "add $15, %rax\nand $-16, %rax\nxadd %rax, own_next(%rip)\nret"
 #define FREE "incq own_freed(%rip)\nret"
 
@@ -146,14 +146,14 @@ static const char *const names[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "
 				     "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
 
 #define STATE_MAX 16384u
-#define X87	  1u /* components of the extended state */
+#define X87	  1u /* bits of the components of the extended state */
 #define SSE	  2u
 
 uint64_t probe_in[REGISTERS], probe_out[REGISTERS];
 uint64_t probe_flags_in, probe_flags_out;
 uint64_t probe_sp, probe_own_sp;
 void *probe_function;
-uint64_t probe_mask; /* components that this processor has */
+uint64_t probe_mask; /* components of the extended state that this processor has */
 unsigned char probe_state_in[STATE_MAX] __attribute__((aligned(64)));
 unsigned char probe_state_out[STATE_MAX] __attribute__((aligned(64)));
 static unsigned char own_state[STATE_MAX] __attribute__((aligned(64)));
@@ -173,7 +173,7 @@ __asm__(".text\n.globl probe\n.type probe, @function\nprobe:\n"
 	"mov probe_mask(%rip), %eax\nxor %edx, %edx\n"
 	"xrstor64 probe_state_in(%rip)\n"
 	"mov probe_sp(%rip), %rsp\n"
-	/* Here another stack begins. */
+	/* From here on another stack is used. */
 	".cfi_remember_state\n.cfi_undefined rip\n"
 	"push probe_flags_in(%rip)\n"
 	"mov probe_in(%rip), %rax\n"

@@ -36,7 +36,7 @@
 #define RECURSIONS  90
 #define UNIT	    32
 #define MIB	    (1024 * 1024)
-/* Longer texts are not generated. */
+/* maximum length of generated texts */
 #define TEXT_MAX    4096
 
 /* Families of calls; a block must be freed by its own family. */
@@ -72,7 +72,7 @@ struct step {
 struct walk {
 	const struct step *step, *last;
 	enum call call;
-	void *block; /* to be resized or freed */
+	void *block; /* the block to be resized or freed */
 	size_t size;
 	unsigned int returned;
 };
@@ -88,28 +88,28 @@ struct block {
 	void *address;
 	size_t size;
 	enum family family;
-	bool used; /* the address may be NULL */
+	bool used; /* set if the address may be NULL */
 };
 
 /* A phase of the program. */
 struct mood {
-	uint8_t free, resize; /* per cent; the rest allocates */
+	uint8_t free, resize; /* probabilities in per cent; the rest allocates */
 	uint8_t same;	      /* percentage of resizes that do not change the size */
-	uint16_t units;	      /* largest size */
+	uint16_t units;	      /* largest size of a block in units */
 	uint8_t length;	      /* longest duration in events */
 };
 
 static const struct mood moods[] = {
-	{ 5, 5, 10, 8, 100 },	   /* a burst of small blocks */
-	{ 5, 5, 10, 200, 60 },	   /* a burst of larger ones */
-	{ 80, 5, 10, 40, 80 },	   /* mostly frees */
-	{ 45, 10, 20, 60, 250 },   /* allocates and frees */
-	{ 50, 0, 0, 1, 250 },	   /* the same with equal blocks */
-	{ 10, 80, 10, 60, 120 },   /* mostly resizes */
-	{ 2, 95, 90, 60, 100 },	   /* mostly to the same size: no time passes */
-	{ 45, 10, 10, 0, 60 },	   /* empty blocks only */
-	{ 40, 20, 10, 65535, 12 }, /* up to 2 MiB */
-	{ 45, 10, 10, 65535, 12 }, /* times a factor, see pick_size() */
+	{ 5, 5, 10, 8, 100 },	   /* phase: a burst of small blocks */
+	{ 5, 5, 10, 200, 60 },	   /* phase: a burst of larger blocks */
+	{ 80, 5, 10, 40, 80 },	   /* phase: mostly frees */
+	{ 45, 10, 20, 60, 250 },   /* phase: allocates and frees */
+	{ 50, 0, 0, 1, 250 },	   /* phase: allocates and frees equal blocks */
+	{ 10, 80, 10, 60, 120 },   /* phase: mostly resizes */
+	{ 2, 95, 90, 60, 100 },	   /* phase: resizes mostly to the same size, so no time passes */
+	{ 45, 10, 10, 0, 60 },	   /* phase: empty blocks only */
+	{ 40, 20, 10, 65535, 12 }, /* phase: blocks up to 2 MiB */
+	{ 45, 10, 10, 65535, 12 }, /* phase: blocks larger by a factor, see pick_size() */
 };
 
 #define N_MOODS	    (sizeof(moods) / sizeof(*moods))

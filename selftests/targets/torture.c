@@ -14,7 +14,7 @@
 
 static struct op ops[TORTURE_OPS];
 static unsigned int n_ops;
-static int only = -1;		/* executed every second time */
+static int only = -1;		/* the operation executed every second time; -1: none */
 
 static void add_ops(const struct op *more, unsigned int n)
 {
@@ -51,7 +51,7 @@ static void work(int steps, bool alone)
 	}
 }
 
-/* With moments in between. */
+/* Executes random operations with moments in between. */
 static void work_alone(int steps)
 {
 	int i;

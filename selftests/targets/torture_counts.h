@@ -23,7 +23,7 @@ struct torture_counts {
 		char name[32];
 		uint64_t ran;
 		uint64_t refused;	/* of these, not possible on this kernel */
-		int32_t error;		/* the last errno */
+		int32_t error;		/* the last errno of a refused operation */
 		uint32_t pad;
 	} ops[TORTURE_OPS];
 };

@@ -28,7 +28,7 @@
 struct op {
 	const char *name;
 	int (*run)(void);
-	bool alone;		/* not from several threads */
+	bool alone;		/* not to be executed in several threads */
 	unsigned int rare;
 };
 

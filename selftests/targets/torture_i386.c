@@ -181,7 +181,7 @@ __attribute__((used)) static void run(long *stack)
 
 	for (; *env; env++)
 		if ((*env)[0] == 'T' && (*env)[8] == 'M' && (*env)[12] == '=')
-			dir = *env + 13;	/* TORTURE_MAPS= */
+			dir = *env + 13;	/* skips "TORTURE_MAPS=" */
 	heap = call(NR_brk, 0, 0, 0, 0, 0, 0);
 	arena = call(NR_mmap2, 0, ARENA + 2 * PAGE, 0, ANON, -1, 0) + PAGE;
 	for (i = 0; i < 6; i++)

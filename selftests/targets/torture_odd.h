@@ -148,7 +148,7 @@ static int map_memfd(void)
 		return 0;
 	}
 	p = mmap(NULL, len, RW, MAP_SHARED | (rnd(2) ? MAP_POPULATE : 0), fd, 0);
-	/* Truncated below the mapping, which stays. */
+	/* Truncates the file below the mapping, which stays. */
 	if (rnd(2))
 		(void)!ftruncate(fd, 0);
 	if (way != 2 && p != MAP_FAILED && mremap(p, len, len + PAGE, 0) == p)
@@ -415,17 +415,17 @@ static int grow_own_stack(void)
 	case 0:
 		*(volatile char *)below = 1;
 		break;
-	case 1: /* a fault in a system call */
+	case 1: /* a page fault in a system call that writes */
 		fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 		(void)!read(fd, below, 3 * PAGE);
 		close(fd);
 		break;
-	case 2: /* and in one that only reads it */
+	case 2: /* a page fault in a system call that only reads */
 		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 		(void)!write(fd, below, PAGE);
 		close(fd);
 		break;
-	case 3: { /* pinned, without a fault */
+	case 3: { /* a page that is pinned, without a fault */
 		struct iovec from = { (void *)zeros, sizeof(zeros) }, to = { below, sizeof(zeros) };
 
 		if (process_vm_writev(getpid(), &from, 1, &to, 1, 0) < 0)

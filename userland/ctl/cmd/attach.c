@@ -30,7 +30,7 @@
 enum {
 	STATUS_REFUSED = 1,
 	STATUS_LOST = 125,	   /* an output file could not be written anywhere */
-	DURATION_MAX = 1000000000, /* seconds */
+	DURATION_MAX = 1000000000, /* longest duration in seconds */
 };
 
 /* The command's own arguments. */
@@ -45,7 +45,7 @@ struct attachment {
 	struct mf_pidproc process;
 	struct mf_signals signals;
 	struct mf_recording recording;
-	struct mf_control *control; /* NULL: not available */
+	struct mf_control *control; /* NULL: no control socket */
 	int timer;
 };
 

@@ -28,7 +28,7 @@ enum {
 };
 
 struct request {
-	pid_t pid; /* 0: the only profile */
+	pid_t pid; /* the process to read; 0: the only profile */
 	const char *file;
 };
 

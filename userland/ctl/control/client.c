@@ -21,8 +21,8 @@
 #include "ctl/message/message.h"
 
 enum {
-	PATIENCE_S = 60, /* for one answer; symbols of a large program take time */
-	LIST_PATIENCE_MS = 10000, /* for all lists together */
+	PATIENCE_S = 60, /* timeout for one answer in seconds; symbols of a large program take time */
+	LIST_PATIENCE_MS = 10000, /* timeout for all lists together */
 	CONNECT_TRIES = 5, /* the queue may be full for a moment; a socket that never accepts is not massif-ctl's */
 	CONNECT_WAIT_MS = 10,
 };
@@ -187,8 +187,8 @@ static int add_lines(struct mf_profiled_list *list, const char *socket, char *te
 
 /* An instance that is asked for its list. */
 struct asked {
-	char *socket; /* owned, like @text */
-	char *text;   /* its answer */
+	char *socket; /* name of the control socket; owned, like @text */
+	char *text;   /* the list that it has sent */
 	int tries;    /* remaining attempts to connect */
 };
 

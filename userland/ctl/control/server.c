@@ -27,7 +27,7 @@ struct mf_control {
 	const struct mf_control_ops *ops;
 	void *data;
 	int poller, listener;
-	int guests[GUESTS_MAX]; /* oldest first */
+	int guests[GUESTS_MAX]; /* connections, oldest first */
 	int n_guests;
 };
 

@@ -26,8 +26,8 @@ enum mf_control_verb {
 	MF_CONTROL_SNAPSHOT,
 	MF_CONTROL_DETAILED_SNAPSHOT,
 	MF_CONTROL_ALL_SNAPSHOTS,
-	MF_CONTROL_XTMEMORY,	/* in Callgrind's format */
-	MF_CONTROL_XTMEMORY_MS, /* in Massif's format */
+	MF_CONTROL_XTMEMORY,	/* an execution tree in Callgrind's format */
+	MF_CONTROL_XTMEMORY_MS, /* an execution tree in Massif's format */
 	MF_CONTROL_VERBS,
 };
 
@@ -35,7 +35,7 @@ struct mf_control_request {
 	uint32_t magic;
 	uint32_t verb; /* enum mf_control_verb */
 	int32_t pid;   /* of the profiled process; 0: the first one; ignored for LIST */
-	uint32_t reserved; /* 0 */
+	uint32_t reserved; /* must be 0 */
 };
 
 struct mf_control_answer {
@@ -62,7 +62,7 @@ struct mf_control;
 /* Opens the socket. @ops and @data must outlive it. Returns 0 or -errno. */
 int mf_control_open(const struct mf_control_ops *ops, void *data, struct mf_control **control,
 		    struct mf_error *err);
-void mf_control_close(struct mf_control *control); /* may be NULL */
+void mf_control_close(struct mf_control *control); /* @control may be NULL */
 
 /* The descriptor to poll for POLLIN; -1 if @control is NULL. */
 int mf_control_fd(const struct mf_control *control);

@@ -18,7 +18,7 @@ enum mf_health {
 
 struct mf_finding {
 	enum mf_health health;
-	char text[600];	  /* the result */
+	char text[600];	  /* what the check has found */
 	char advice[1200]; /* what to do about it; empty: nothing */
 };
 

@@ -17,7 +17,7 @@
 
 /* A name that a file of this run has, or is reserved for it. */
 struct claim {
-	dev_t device; /* of the directory */
+	dev_t device; /* device and inode of the directory */
 	ino_t inode;
 	char *base; /* last component of the name; owned */
 	pid_t pid;
@@ -32,7 +32,7 @@ struct mf_outputs {
 };
 
 static const struct {
-	const char *what;   /* description of its contents */
+	const char *what;   /* description of the file's contents */
 	const char *option; /* the option that names it */
 } kinds[MF_OUTPUT_KINDS] = {
 	[MF_OUTPUT_PROFILE] = { "the profile", "--massif-out-file" },

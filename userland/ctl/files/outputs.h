@@ -24,7 +24,7 @@ struct mf_outputs;
 
 /* Returns NULL if out of memory. */
 struct mf_outputs *mf_outputs_create(void);
-void mf_outputs_destroy(struct mf_outputs *outputs); /* may be NULL */
+void mf_outputs_destroy(struct mf_outputs *outputs); /* @outputs may be NULL */
 
 /*
  * Reserves the name @path for the file of @kind of process @pid, to be written later. Does nothing if the name

@@ -23,7 +23,7 @@ struct mf_filter_server {
 	struct mf_filter_client_seat seat;
 	sem_t seated;
 	bool started;
-	bool stop; /* atomic */
+	bool stop; /* tells the thread to end; atomic */
 };
 
 bool mf_filter_server_is_needed(const struct mf_options *options)

@@ -12,7 +12,7 @@
 
 struct mf_join_conn {
 	struct mf_join_conn *next;
-	int fd;		  /* the connection */
+	int fd;		  /* descriptor of the connection */
 	bool is_told;	  /* it writes a file that the user is informed about */
 	int contents;	  /* descriptor of that file's contents, in case writing fails; owned; -1: none */
 	bool is_stranger; /* the peer is another user, and not root */
@@ -25,7 +25,7 @@ struct mf_join_conn {
 typedef int mf_join_conns_serve(void *data, struct mf_join_conn *guest, const struct mf_request *wish);
 
 struct mf_join_conns {
-	struct mf_join_conn *first; /* newest first */
+	struct mf_join_conn *first; /* the connections, newest first */
 	struct mf_join_server door;
 	int poller; /* epoll descriptor for everything that is watched; -1: closed */
 	mf_join_conns_serve *serve;

@@ -11,10 +11,10 @@
 #include "protocol/join.h"
 
 struct mf_join_server {
-	int listener; /* -1: closed; non-blocking */
+	int listener; /* non-blocking socket; -1: closed */
 	char secret[MF_JOIN_SECRET_DIGITS + 1];
 	char address[MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS +
-		     1]; /* the name and the secret */
+		     1]; /* the name and the secret, as in MASSIF_SESSION */
 };
 
 /* A request that was received. */

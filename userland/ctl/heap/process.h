@@ -23,7 +23,7 @@ struct mf_heap_process {
 	uint64_t budget; /* bytes of address space for the store, the same for all copies; 0: no limit */
 	const struct mf_heap_process *source; /* the process whose store this one shares; NULL: it has its own */
 	uint32_t went_on; /* the counter of that store when sharing began */
-	pid_t pid;	/* 0: not known yet */
+	pid_t pid;	/* 0: the pid is not known yet */
 	char *cmd;	/* as the file shows it; owned */
 	char title[64];	/* beginning of @cmd, for messages */
 	struct mf_output_name name; /* name of the program */
@@ -37,8 +37,8 @@ struct mf_heap_process {
 	struct mf_filter_server *consultant; /* NULL: every context counts */
 	unsigned int n_xtrees; /* number of xtree files with %n in their name that its own commands have written */
 
-	/* For processes that joined: */
-	int pidfd, connection; /* -1: none */
+	/* The following fields are used for processes that joined: */
+	int pidfd, connection; /* pidfd and connection to the shim; -1: none */
 	bool ended;
 	uint64_t end_ns; /* CLOCK_MONOTONIC when the end was noticed; 0: not ended */
 	int watch_ms;	  /* interval of the check that it still runs the same program; -1: no check */
@@ -99,7 +99,7 @@ void mf_heap_process_note_end(struct mf_heap_process *process);
 /* Opens files that the process has mapped since the last call. Returns whether there were new ones. */
 bool mf_heap_process_look(struct mf_heap_process *process);
 
-/* Implement struct mf_control_ops. */
+/* These two implement struct mf_control_ops. */
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out);
 int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,
 			     FILE *out, struct mf_error *err);

@@ -17,12 +17,12 @@
 
 /* A part of the session that is mapped in the process. */
 struct mf_mapping {
-	uint64_t start, end; /* addresses */
+	uint64_t start, end; /* addresses in the process */
 	uint64_t offset;     /* of @start in the session, in bytes */
 };
 
 struct mf_mappings {
-	struct mf_mapping *items; /* owned */
+	struct mf_mapping *items; /* array of mappings; owned */
 	size_t count;
 };
 

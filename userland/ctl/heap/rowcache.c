@@ -23,7 +23,7 @@
 /* Fewer new rules of an object are not saved: reading a file takes as long as finding about ten rules. */
 #define NEW_LEAST 16u
 
-#define PATIENCE_MS 20000 /* per object */
+#define PATIENCE_MS 20000 /* time limit per object */
 
 void mf_rowcache_know_names(const struct mf_options *options)
 {

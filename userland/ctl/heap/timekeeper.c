@@ -11,7 +11,7 @@
 
 enum {
 	NOT_BEGUN_MS = 1, /* interval while the program has not begun */
-	LONGEST_MS = 50,  /* longest interval */
+	LONGEST_MS = 50,  /* longest interval between checks */
 	IDLE_PART = 32,	  /* after a long idle time, a snapshot may be late by this fraction of the idle time */
 };
 

@@ -7,7 +7,7 @@
 
 #include "model/store.h"
 
-/* CLOCK_MONOTONIC, in milliseconds. */
+/* Returns CLOCK_MONOTONIC in milliseconds. */
 int64_t mf_timekeeper_now(void);
 
 /*

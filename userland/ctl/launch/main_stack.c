@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* The usual default limit. */
+/* The usual default of the stack limit. */
 #define STACK_BYTES (8u << 20)
 
 /* makecontext() passes only int arguments. */

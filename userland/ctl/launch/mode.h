@@ -31,7 +31,7 @@ struct mf_run {
 	struct mf_supervision supervision;
 	struct mf_signals signals;
 	struct mf_background background; /* for processes that outlive the program */
-	pid_t pid;   /* valid once it is started */
+	pid_t pid;   /* pid of the program; valid once it is started */
 	int status;  /* in the format of waitpid(2), once it has ended */
 	void *state; /* private data of the mode */
 };

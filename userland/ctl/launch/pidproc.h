@@ -11,7 +11,7 @@
 
 struct mf_pidproc {
 	pid_t pid;
-	int fd;	   /* a pidfd; -1: not open */
+	int fd;	   /* a pidfd of the process; -1: not open */
 	char *cmd; /* its arguments joined by blanks, or its name in brackets; owned */
 };
 

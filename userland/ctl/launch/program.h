@@ -12,7 +12,7 @@ enum mf_program_kind {
 	MF_PROGRAM_DYNAMIC,    /* dynamically linked: the loader will load the shim */
 	MF_PROGRAM_STATIC,     /* statically linked: no loader, so no shim */
 	MF_PROGRAM_PRIVILEGED, /* gains privileges at exec: the loader ignores the shim */
-	MF_PROGRAM_MACHINE,    /* for another architecture */
+	MF_PROGRAM_MACHINE,    /* a program for another architecture */
 	MF_PROGRAM_LOADER,     /* uses another C library's loader */
 	MF_PROGRAM_UNKNOWN,    /* unreadable, or not an ELF file; left to the kernel to decide */
 };

@@ -15,7 +15,7 @@
 struct mf_signals {
 	int fd; /* readable when a signal is pending; close-on-exec */
 	sigset_t mask;
-	struct sigaction child_action; /* of SIGCHLD */
+	struct sigaction child_action; /* the original disposition of SIGCHLD */
 	struct itimerval timer;	       /* of an alarm(2) set before massif-ctl was executed; fork would clear it */
 };
 

@@ -14,9 +14,9 @@ enum mf_message_level {
 	MF_MESSAGE_PROBLEM = 0, /* the profile is not what the user may expect */
 	MF_MESSAGE_NOTE = 1,
 	MF_MESSAGE_DETAIL = 2,
-	MF_MESSAGE_STEPS = 3, /* what happens to snapshots */
-	MF_MESSAGE_EVENTS = 4, /* each allocation and free, in heap mode */
-	MF_MESSAGE_FILTERING = 5, /* what is removed from each stack, in heap mode */
+	MF_MESSAGE_STEPS = 3, /* log lines about snapshots */
+	MF_MESSAGE_EVENTS = 4, /* log lines about each allocation and free, in heap mode */
+	MF_MESSAGE_FILTERING = 5, /* log lines about functions removed from stacks, in heap mode */
 };
 
 void mf_message_set_level(int level);

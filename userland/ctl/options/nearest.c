@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define LETTERS_MAX 64u /* longer words are not considered */
+#define LETTERS_MAX 64u /* words longer than this are not considered */
 
 static size_t least(size_t a, size_t b)
 {

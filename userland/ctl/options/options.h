@@ -37,9 +37,9 @@ struct mf_options {
 	enum mf_pages_what pages; /* which property of pages; meaningless without @pages_as_heap */
 	bool pages_as_heap;   /* overridden by @heap = false; see mf_options_has_pages() */
 	bool time_unit_given; /* the user chose the unit */
-	int verbosity;	      /* see message.h */
-	const char *out_file; /* unexpanded, with % */
-	const char *log_file; /* the same; NULL: messages go to @log_fd */
+	int verbosity;	      /* level of messages, see message.h */
+	const char *out_file; /* name of the profile; unexpanded, with % */
+	const char *log_file; /* name of the log; unexpanded; NULL: messages go to @log_fd */
 	uint32_t log_fd;
 	bool end_snapshot;    /* end every profile with a detailed snapshot */
 	bool stats;	      /* print the model's counters at the end */
@@ -53,7 +53,7 @@ struct mf_options {
 	const char *trace_children_skip_by_arg; /* argument patterns; NULL: none */
 	enum mf_xtree_wish xtree; /* which execution tree to write */
 	const char *somalloc; /* pattern, up to a comma, of objects whose functions are intercepted; NULL: all */
-	const char *xtree_file;	  /* unexpanded, with % */
+	const char *xtree_file;	  /* name of the xtree file; unexpanded, with % */
 	bool xtree_compress;	  /* replace repeated names by numbers */
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
@@ -73,7 +73,7 @@ struct mf_options {
 	char **owned; /* words constructed from others; array and words are owned */
 	size_t n_owned;
 	const char **alloc_fns, **ignore_fns, **fullpath_after; /* storage of the lists in @report; owned */
-	bool *matched; /* the same */
+	bool *matched; /* flags for the lists in @report; owned */
 };
 
 /* Sets the defaults and allocates for @argc option words in total. Returns 0 or -ENOMEM. */

@@ -10,7 +10,7 @@
 #include "ctl/options/options.h"
 
 struct mf_logfile {
-	const char *pattern; /* the option's value */
+	const char *pattern; /* the value of --log-file */
 	char *temporary;     /* temporary name until the program's pid is known, if the name depends on it */
 	struct mf_outputs *outputs; /* the output files of the run, which include the log */
 	int fd;		     /* -1: messages go to standard error */

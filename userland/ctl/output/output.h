@@ -32,9 +32,9 @@ void mf_output_make_name(struct mf_output_name *name, const char *path, size_t l
 
 /* The profile of a process, and data for its file. */
 struct mf_output_of {
-	const struct mf_store *store; /* may be written to concurrently */
+	const struct mf_store *store; /* the store, which may be written to concurrently */
 	const char *cmd;
-	const char *name; /* of the program, for messages */
+	const char *name; /* name of the program, for messages */
 	pid_t pid;
 	bool pages;	    /* pages mode; the file is then readable only for its owner */
 	const char *remark; /* a remark for the reader, appended to the desc line; NULL: none */

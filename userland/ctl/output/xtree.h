@@ -12,12 +12,12 @@
 #include "model/store.h"
 #include "report/writers.h"
 
-/* The process and the time. */
+/* The process and the time of an execution tree. */
 struct mf_xtree_of {
 	const struct mf_store *store;
 	const char *cmd;
 	pid_t pid;
-	int64_t time_ms; /* since the program's start */
+	int64_t time_ms; /* time since the program's start */
 };
 
 /* Writes the file --xtree-memory-file and reports its name. Returns 0 or -errno. */

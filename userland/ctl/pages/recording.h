@@ -16,16 +16,16 @@
 
 struct mf_recording {
 	const struct mf_options *options;
-	const char *cmd; /* of the first process, as the file shows it */
-	struct mf_output_name name; /* of its program */
+	const char *cmd; /* command of the first process, as the file shows it */
+	struct mf_output_name name; /* name of the first process's program */
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is complete */
 	bool keeps_first; /* keep the first profile until mf_recording_end_first(), which knows the exit status */
-	struct mf_pages_process *first; /* the profile kept for that */
+	struct mf_pages_process *first; /* the profile kept for mf_recording_end_first() */
 	uint64_t end_ns;  /* end of the session, CLOCK_MONOTONIC */
 	bool broken;	  /* reading the records failed; no more are read */
 	bool hurries;	  /* this thread's priority was raised */
-	int nice;	  /* its nice value before that */
+	int nice;	  /* nice value of this thread before that */
 };
 
 /*
@@ -44,7 +44,7 @@ void mf_recording_end_first(struct mf_recording *recording, bool killed);
 /* Ends the profiles of running processes and writes their files. Reports errors itself. */
 void mf_recording_end(struct mf_recording *recording);
 
-/* Implement struct mf_control_ops. */
+/* These two implement struct mf_control_ops. */
 void mf_recording_list(const struct mf_recording *recording, FILE *out);
 int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
 			  pid_t pid, FILE *out, struct mf_error *err);
