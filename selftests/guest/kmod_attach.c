@@ -741,7 +741,7 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 enum subject {
 	BY_ROOT,
 	BY_USER,
-	BY_USER_IN_NAMESPACE,	/* in a user namespace of its own */
+	BY_USER_IN_NAMESPACE,	/* a user in a user namespace of its own */
 	BY_USER_FROM_ROOT,	/* calls; root has opened the device */
 	BY_ROOT_FROM_USER,	/* calls; a user has opened the device */
 };

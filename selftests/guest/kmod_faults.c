@@ -561,7 +561,8 @@ static bool op_exit(int nth, unsigned int n)
 static const struct op {
 	const char *name;
 	bool (*run)(int nth, unsigned int n);
-	unsigned int rounds;	/* for a child, whose failures are not visible; 0: until nothing fails */
+	/* number of attempts for a child, whose failures are not visible; 0: until nothing fails */
+	unsigned int rounds;
 } ops[] = {
 	{ "mmap", op_mmap },
 	{ "a hole, filled", op_punch },

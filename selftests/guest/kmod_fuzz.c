@@ -49,7 +49,7 @@ static const struct program first = {
 	.n = 8,
 	.calls = {
 		{ KMOD_CALL_OPEN, 0, 0, 0 },
-		{ KMOD_CALL_SETUP, 0, 0x4b, 0 }, /* with resident pages and known stacks */
+		{ KMOD_CALL_SETUP, 0, 0x4b, 0 }, /* a session with resident pages and known stacks */
 		{ KMOD_CALL_MAP_DEVICE, 0x00, 0x00, 0 }, /* maps the control page */
 		{ KMOD_CALL_MAP_DEVICE, 0x10, 0x20, 1 }, /* maps the consumer page */
 		{ KMOD_CALL_MAP_DEVICE, 0x20, 0x04, 2 }, /* maps the data area */

@@ -36,7 +36,7 @@ struct worker {
 /* Addresses that it reports, in shared memory. */
 struct said {
 	uint64_t returns[2];	/* return addresses of raw_mmap and of its caller */
-	uint64_t slots[2];	/* where these are on the stack */
+	uint64_t slots[2];	/* positions of these addresses on the stack */
 };
 
 static struct said *said;

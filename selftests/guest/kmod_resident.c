@@ -127,7 +127,7 @@ FIXTURE(resident)
 {
 	struct kmod_session session;
 	struct replay *replay;
-	const char *missing;	/* what the kernel lacks */
+	const char *missing;	/* the feature that this kernel lacks */
 	char log[PATH_MAX];
 	char program[PATH_MAX];
 };
@@ -308,7 +308,7 @@ static int unmap_one(void *arg)
 
 struct unmapping {
 	int unmaps;
-	bool told_before;	/* as the UNMAP record says */
+	bool told_before;	/* whether the pages come first, according to the UNMAP record */
 	int gone_before, gone_behind;	/* pages reported as gone before and after the UNMAP record */
 };
 

@@ -40,7 +40,7 @@ FIXTURE(resident)
 FIXTURE_VARIANT(resident)
 {
 	enum mf_pages_what what;
-	const char *argv[5]; /* if the first is NULL: selftests/targets/resident */
+	const char *argv[5]; /* command line; the first word is NULL for selftests/targets/resident */
 	int moments;	     /* minimum number of moments */
 	bool attach;	     /* attach after it has run for a while */
 	bool loses;	     /* the ring is too small and read too rarely */

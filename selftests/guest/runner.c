@@ -53,7 +53,7 @@ FIXTURE_TEARDOWN(runner)
 FIXTURE_VARIANT(runner)
 {
 	const char *what;
-	int status;		/* of the batch: 75 means that the kernel is not trusted any more */
+	int status;		/* expected status of the batch: 75 means that the kernel is not trusted any more */
 	const char *line;	/* a pattern expected in the frames */
 	const char *summary;
 };

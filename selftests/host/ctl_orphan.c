@@ -24,7 +24,7 @@ enum {
 
 FIXTURE(orphan) {
 	char *expected; /* expected output of the program */
-	int duration_ms; /* of the program while massif-ctl runs undisturbed */
+	int duration_ms; /* duration of the program while massif-ctl runs undisturbed */
 };
 
 FIXTURE_SETUP(orphan)

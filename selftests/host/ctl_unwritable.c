@@ -164,7 +164,7 @@ FIXTURE_VARIANT(unwritable) {
 	const char *deed; /* command of the program before it ends with 3 */
 	const char *name, *why; /* the file and the reason in the message */
 	enum place place;
-	int status; /* as a shell reports it; 0 means 3 */
+	int status; /* exit status as a shell reports it; 0 means 3 */
 	bool isolated;
 };
 

@@ -32,7 +32,7 @@ FIXTURE_TEARDOWN(threads)
 	heap_session_end(&self->session);
 }
 
-/* What is counted, and how. */
+/* The quantity that a test counts. */
 enum wanted {
 	BYTES,
 	MILLISECONDS,

@@ -76,9 +76,9 @@ FIXTURE_TEARDOWN(verify)
 
 FIXTURE_VARIANT(verify) {
 	const char *argv[8];
-	const char *target;  /* instead of argv[0]: a program of the tests, */
+	const char *target;  /* the program to run: a program of the tests (NULL: argv[0]), */
 	const char *bench;   /* a program of the benchmark, */
-	bool compiler;	     /* or gcc's cc1 */
+	bool compiler;	     /* or gcc's compiler proper, cc1 */
 	const char *prepare; /* a command to run before */
 	const char *option;  /* option of massif-ctl */
 	int status;	     /* expected exit status */

@@ -30,7 +30,7 @@ FIXTURE_TEARDOWN(weather)
 }
 
 FIXTURE_VARIANT(weather) {
-	const char *option; /* in addition to the usual ones */
+	const char *option; /* an option in addition to the usual ones */
 };
 
 FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };

@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(xtree)
 
 FIXTURE_VARIANT(xtree) {
 	const char *target, *argument, *option;
-	bool full;     /* with allocations and frees, not live blocks only */
+	bool full;     /* --xtree-memory=full instead of allocs */
 	bool has_pool; /* Valgrind shows the pool, see POOL */
 };
 

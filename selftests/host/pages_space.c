@@ -16,7 +16,7 @@
 struct page {
 	bool mapped;
 	uint32_t context, file;
-	uint64_t offset; /* of the page in the file */
+	uint64_t offset; /* offset of the page in the file */
 };
 
 static struct page pages[PAGES];

@@ -25,7 +25,7 @@ bool mf_seccomp_on;
 
 #define BITS_48	 ((1ull << 48) - 1)
 #define TOP_48	 (1ull << 47)
-#define FIXED	 (1u << 30) /* in rdpmc's operand: a counter with a fixed function */
+#define FIXED	 (1u << 30) /* bit of rdpmc's operand that selects a counter with a fixed function */
 
 /* The simulated counters of a processor. */
 static struct {

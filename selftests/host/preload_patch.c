@@ -298,7 +298,7 @@ TEST(without_a_list_of_mappings_nothing_changes)
 	EXPECT_EQ(1, as_function(code)());
 }
 
-#define POOLS_MAX  4096u /* as in preload/patch/patch.c */
+#define POOLS_MAX  4096u /* the same value as in preload/patch/patch.c */
 #define POOL_BYTES 65536u
 
 /* Requests that need a pool each: beyond the maximum, the caller gets an error, and existing pools stay valid. */

@@ -15,7 +15,7 @@
 #include "selftests/lib/ctl_run.h"
 #include "symbols/positions.h"
 
-#define DEPTH_MAX 256 /* as in userland/symbols/positions.c */
+#define DEPTH_MAX 256 /* the same value as in userland/symbols/positions.c */
 
 FIXTURE(limits) {
 	struct ctl_result result;

@@ -31,7 +31,7 @@
 #include "symbols/wire.h"
 
 #define PLAIN_USER  12345
-#define PARSERS_MAX 16 /* as in userland/symbols/symbolizer.c */
+#define PARSERS_MAX 16 /* the same value as in userland/symbols/symbolizer.c */
 #define PLACE	    "parser.tmp"
 #define GOOD	    PLACE "/good"
 #define HOSTILE	    PLACE "/hostile"

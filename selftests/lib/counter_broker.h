@@ -16,7 +16,7 @@ enum counter_kind {
 struct counter_broker {
 	/* The answer to give. */
 	enum counter_kind kind;
-	int error;	/* or this errno, from call number @spared on */
+	int error;	/* the errno to return from call number @spared on */
 	uint32_t spared;
 
 	/* Number of calls for a user-mode instruction counter of the thread itself, and of other calls. */

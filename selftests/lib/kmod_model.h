@@ -30,7 +30,7 @@ struct kmod_target {
 	uint64_t exit_total;
 	uint64_t compared;		/* number of totals compared */
 	struct kmod_intervals map;
-	struct kmod_intervals part;	/* of the resync part being read */
+	struct kmod_intervals part;	/* mappings of the resync part being read */
 	uint64_t maps;			/* number of MAP records */
 	/* Resident pages; negative if a thread's loss was recorded before another thread's gain. */
 	bool resident_told;

@@ -25,7 +25,7 @@ struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
 	uint32_t resting;	/* workers that have seen MEMBER_RESTS */
 	uint32_t workers;	/* number of workers; 0: not ready */
-	bool faults;		/* set before the start: one worker uses memory of a userfaultfd */
+	bool faults;		/* to be set before the start: one worker uses memory of a userfaultfd */
 	int userfault;		/* the userfaultfd descriptor, in the member */
 	uint64_t missing;	/* address of that memory, MEMBER_MISSING pages long */
 	uint64_t rounds;	/* rounds completed by all workers */

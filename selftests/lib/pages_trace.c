@@ -30,7 +30,7 @@ struct tracee {
 	pid_t tid, pid;
 	bool watched;	 /* its process has executed a program, so its system calls are counted */
 	bool stopped;
-	bool vforking;	 /* in vfork(): cannot be stopped before the child continues it */
+	bool vforking;	 /* the thread is in vfork(): it cannot be stopped before the child continues it */
 	bool has_status; /* has a stop or end that was not handled yet */
 	int status;
 };

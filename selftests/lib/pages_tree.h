@@ -10,8 +10,8 @@ struct pages_tree {
 	uint64_t total;	  /* total of the snapshot in bytes */
 	uint64_t exec;	  /* mapped by the kernel at exec: a text, no stack */
 	uint64_t loader;  /* mapped by ld.so before the program's own code ran */
-	uint64_t in_main; /* with a stack that reaches main */
-	uint64_t other;	  /* with any other stack or text */
+	uint64_t in_main; /* bytes with a stack that reaches main */
+	uint64_t other;	  /* bytes with any other stack or text */
 	char worst[256];  /* last line of the largest of those */
 };
 

@@ -22,7 +22,7 @@ __thread bool walks_in_handler;
 struct knowledge {
 	struct mf_walk fresh, after_another;
 	struct mf_memo memo;
-	uint64_t pool_and_table[MEMO_ROOM + MEMO_ROOM / MF_MEMO_WORDS_PER_SLOT]; /* used by @memo */
+	uint64_t pool_and_table[MEMO_ROOM + MEMO_ROOM / MF_MEMO_WORDS_PER_SLOT]; /* memory used by @memo */
 };
 
 #define REMEMBERED_MAX 20000u

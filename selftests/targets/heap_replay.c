@@ -63,7 +63,7 @@ static void step(unsigned long round, unsigned int random)
 
 	switch (random >> 9 & 7) {
 	case 0:
-	case 1: /* to be resized in place, shrunk, or moved */
+	case 1: /* sizes to be resized in place, shrunk, or moved */
 		block = swap(slot, NULL);
 		block = sites[site](REALLOC, block, size);
 		break;

@@ -56,7 +56,7 @@ enum call {
 	CALL_NEW_NOTHROW,
 	CALL_NEW_ARRAY,
 	CALL_NEW_ARRAY_NOTHROW,
-	/* And how it is freed. */
+	/* How a block is freed. */
 	CALL_FREE,
 	CALL_FREE_AGAIN,
 	CALL_DELETE,

@@ -35,7 +35,7 @@
 static char text[16384];
 static int log_file;
 static unsigned int moment;
-static int warming;	/* for the first call, so that all code that tell() needs is mapped */
+static int warming;	/* set during a first call, so that all code that tell() needs is mapped */
 static volatile char sink;
 static __thread char *scratch; /* a page of this thread for sync_counters() */
 
@@ -199,7 +199,7 @@ static void zero_page(void)
 	munmap(at, 64 * PAGE);
 }
 
-static char *kept; /* set by the first step for later ones; one for all threads suffices */
+static char *kept; /* memory that the first step leaves for later ones; one for all threads suffices */
 
 static void touch(void)
 {

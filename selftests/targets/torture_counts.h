@@ -22,7 +22,7 @@ struct torture_counts {
 	struct {
 		char name[32];
 		uint64_t ran;
-		uint64_t refused;	/* of these, not possible on this kernel */
+		uint64_t refused;	/* number of operations that this kernel cannot do */
 		int32_t error;		/* the last errno of a refused operation */
 		uint32_t pad;
 	} ops[TORTURE_OPS];

@@ -39,7 +39,7 @@ struct op {
 static char *arena;
 static char *maps_dir;
 static struct torture_counts *counts;
-static int execs;		/* of this process; 0 in a forked child */
+static int execs;		/* number of execs of this process; 0 in a forked child */
 static pid_t maps_pid;		/* process that the address space was created for; 0: this one */
 static __thread uint64_t state;
 

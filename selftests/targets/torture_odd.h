@@ -415,24 +415,24 @@ static int grow_own_stack(void)
 	case 0:
 		*(volatile char *)below = 1;
 		break;
-	case 1: /* a page fault in a system call that writes */
+	case 1: /* a system call that writes to the page */
 		fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 		(void)!read(fd, below, 3 * PAGE);
 		close(fd);
 		break;
-	case 2: /* a page fault in a system call that only reads */
+	case 2: /* a system call that reads the page */
 		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 		(void)!write(fd, below, PAGE);
 		close(fd);
 		break;
-	case 3: { /* a page that is pinned, without a fault */
+	case 3: { /* a write that pins the page and causes no fault */
 		struct iovec from = { (void *)zeros, sizeof(zeros) }, to = { below, sizeof(zeros) };
 
 		if (process_vm_writev(getpid(), &from, 1, &to, 1, 0) < 0)
 			error = unless_absent(errno);
 		break;
 	}
-	case 4: { /* by a kernel thread that borrows our address space */
+	case 4: { /* an access by a kernel thread that borrows our address space */
 		struct uring uring;
 
 		error = uring_open(&uring);
@@ -450,7 +450,7 @@ static int grow_own_stack(void)
 		uring_close(&uring);
 		break;
 	}
-	case 5: /* the whole mapping, with memory locking */
+	case 5: /* a write through /proc/self/mem, and mlock() of the page */
 		fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 		(void)!pwrite(fd, zeros, sizeof(zeros), (uintptr_t)below);
 		close(fd);

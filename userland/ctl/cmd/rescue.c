@@ -35,7 +35,7 @@ enum {
 	STATUS_REFUSED = 1,
 	STATUS_LOST = 125, /* an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
-	LOOSE_TRIES = 10,  /* these first attempts require that no event at all happens meanwhile */
+	LOOSE_TRIES = 10,  /* the first attempts, which require that no event at all happens meanwhile */
 	EXTRA_WORDS = 4096, /* room for the profile's original options, beside those of the command line */
 };
 
@@ -43,7 +43,7 @@ enum {
 struct rescue {
 	pid_t pid;
 	struct mf_options *options;
-	char **words; /* of the command line, without the pid */
+	char **words; /* words of the command line, without the pid */
 	int n_words;
 	struct mf_pidproc process;
 	struct mf_mappings mappings;

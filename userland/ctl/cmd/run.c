@@ -25,7 +25,8 @@
 enum {
 	STATUS_REFUSED = 1,	    /* wrong options, or massif itself failed */
 	STATUS_LOST = 125,	    /* an output file could not be written anywhere */
-	STATUS_NOT_EXECUTABLE = 126, /* this and the next as in env(1) */
+	/* the program cannot be executed; this and the next status are those of env(1) */
+	STATUS_NOT_EXECUTABLE = 126,
 	STATUS_NOT_FOUND = 127,
 };
 

@@ -195,7 +195,7 @@ struct asked {
 /* All instances are asked in parallel, because sockets that only have the right name may never answer. */
 struct round {
 	struct asked *asked;
-	struct pollfd *polled; /* the connection of each; fd is negative if there is none */
+	struct pollfd *polled; /* the connection of each instance; fd is negative if there is none */
 	size_t n, waiting; /* number of answers outstanding */
 };
 

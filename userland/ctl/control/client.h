@@ -12,7 +12,7 @@
 
 /* A running profile. */
 struct mf_profiled {
-	char *socket; /* of its aggregator; owned, like all strings here */
+	char *socket; /* control socket of its aggregator; owned, like all strings here */
 	pid_t pid;
 	char *mode;
 	uint64_t bytes;

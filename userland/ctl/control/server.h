@@ -34,7 +34,7 @@ enum mf_control_verb {
 struct mf_control_request {
 	uint32_t magic;
 	uint32_t verb; /* enum mf_control_verb */
-	int32_t pid;   /* of the profiled process; 0: the first one; ignored for LIST */
+	int32_t pid;   /* pid of the profiled process; 0: the first one; ignored for LIST */
 	uint32_t reserved; /* must be 0 */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl doctor: checks what works on this machine, and says what to do about the rest.
+// massif-ctl doctor: checks what works on this machine, and suggests how to fix what does not.
 
 #include "doctor.h"
 

@@ -19,7 +19,7 @@ enum mf_health {
 struct mf_finding {
 	enum mf_health health;
 	char text[600];	  /* what the check has found */
-	char advice[1200]; /* what to do about it; empty: nothing */
+	char advice[1200]; /* how to fix it; empty: nothing to do */
 };
 
 /* Data shared by the checks of a mode, which run in order. */
@@ -27,7 +27,7 @@ struct mf_patient {
 	bool loaded;   /* massif.ko is loaded */
 	bool modprobe; /* massif.ko is installed where modprobe finds it */
 	char *module;  /* path of a massif.ko for this kernel; NULL: none found; owned */
-	struct mf_ring ring; /* valid if @session */
+	struct mf_ring ring; /* the session; valid if @session */
 	bool session;
 };
 

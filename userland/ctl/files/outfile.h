@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 struct mf_outfile {
-	FILE *stream;	 /* to be written by the caller */
+	FILE *stream;	 /* the stream to write to */
 	char *path;	 /* the file that commit creates or replaces */
 	char *temporary; /* temporary name in the same directory; NULL if @path is special and written directly */
 };

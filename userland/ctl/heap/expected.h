@@ -14,7 +14,7 @@
 struct mf_expected {
 	struct mf_unsupporteds obstacles; /* reasons already reported to the user */
 	unsigned int n;
-	int64_t until; /* in the time of mf_timekeeper_now(); some programs never join */
+	int64_t until; /* timeout, because some programs never join; in the time of mf_timekeeper_now() */
 };
 
 /*

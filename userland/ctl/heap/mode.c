@@ -27,7 +27,7 @@ struct heap_state {
 	int trace;    /* descriptor for --trace-malloc, until the program has inherited it */
 	char **environment;
 	struct mf_exec_watch watch; /* notices when the program executes another one, which removes the shim */
-	int64_t watch_at;	     /* when to check that next, in the time of mf_timekeeper_now() */
+	int64_t watch_at;	     /* when to check @watch next, in the time of mf_timekeeper_now() */
 };
 
 /* Passes the program a copy of the descriptor that messages go to, since its own standard error may be closed. */

@@ -72,7 +72,7 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 
 /* The result of a command: a file that the process is to write, or nothing. */
 struct file {
-	char *name;   /* as given or the default; owned; NULL: no file */
+	char *name;   /* name of the file, as given or the default; owned; NULL: no file */
 	int contents; /* descriptor of the contents; -1: no file */
 	bool is_told; /* inform the user when the file is written */
 };

@@ -15,7 +15,7 @@
 
 struct mf_origin {
 	char *text; /* the text that all pointers below point into; owned */
-	const char *directory; /* where massif-ctl was started; empty: unknown */
+	const char *directory; /* directory where massif-ctl was started; empty: unknown */
 	const char *address;   /* where other processes join, see join_server.h; empty: nowhere */
 	const char *cmd;       /* the command as the file shows it */
 	char **options; /* command-line words, ended by NULL; the array is owned, the words are in @text */

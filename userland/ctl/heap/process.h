@@ -24,7 +24,7 @@ struct mf_heap_process {
 	const struct mf_heap_process *source; /* the process whose store this one shares; NULL: it has its own */
 	uint32_t went_on; /* the counter of that store when sharing began */
 	pid_t pid;	/* 0: the pid is not known yet */
-	char *cmd;	/* as the file shows it; owned */
+	char *cmd;	/* command line as the file shows it; owned */
 	char title[64];	/* beginning of @cmd, for messages */
 	struct mf_output_name name; /* name of the program */
 	bool launched;	/* started by massif-ctl itself */
@@ -42,7 +42,7 @@ struct mf_heap_process {
 	bool ended;
 	uint64_t end_ns; /* CLOCK_MONOTONIC when the end was noticed; 0: not ended */
 	int watch_ms;	  /* interval of the check that it still runs the same program; -1: no check */
-	int64_t watch_at; /* in the time of mf_timekeeper_now() */
+	int64_t watch_at; /* time of the next check, in the time of mf_timekeeper_now() */
 };
 
 /*

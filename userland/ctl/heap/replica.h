@@ -18,7 +18,7 @@
 /* A part of the session that is mapped in the process. */
 struct mf_mapping {
 	uint64_t start, end; /* addresses in the process */
-	uint64_t offset;     /* of @start in the session, in bytes */
+	uint64_t offset;     /* offset of @start in the session, in bytes */
 };
 
 struct mf_mappings {

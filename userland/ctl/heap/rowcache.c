@@ -95,7 +95,7 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 struct lesson {
 	const struct mf_object *object;
 	const struct mf_rowfile *old; /* the existing file; NULL: none */
-	const uint64_t *addresses; /* in the format of the store */
+	const uint64_t *addresses; /* addresses without a row, in the format of the store */
 	size_t n;
 	bool searched; /* the object's code was also searched for client requests */
 };

@@ -30,9 +30,9 @@ struct mf_run {
 	struct mf_launch launch;
 	struct mf_supervision supervision;
 	struct mf_signals signals;
-	struct mf_background background; /* for processes that outlive the program */
+	struct mf_background background; /* the massif-ctl for processes that outlive the program */
 	pid_t pid;   /* pid of the program; valid once it is started */
-	int status;  /* in the format of waitpid(2), once it has ended */
+	int status;  /* exit status in the format of waitpid(2), once the program has ended */
 	void *state; /* private data of the mode */
 };
 

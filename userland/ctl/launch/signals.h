@@ -16,7 +16,8 @@ struct mf_signals {
 	int fd; /* readable when a signal is pending; close-on-exec */
 	sigset_t mask;
 	struct sigaction child_action; /* the original disposition of SIGCHLD */
-	struct itimerval timer;	       /* of an alarm(2) set before massif-ctl was executed; fork would clear it */
+	/* timer of an alarm(2) set before massif-ctl was executed; fork would clear it */
+	struct itimerval timer;
 };
 
 /*

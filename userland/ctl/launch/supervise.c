@@ -18,7 +18,7 @@ struct watch {
 	pid_t pid;
 	bool ended, stopped;
 	int status;
-	struct mf_faults faults; /* valid once it has ended */
+	struct mf_faults faults; /* page faults; valid once the program has ended */
 };
 
 /* Returns the page faults of a process that has ended but was not reaped. */

@@ -31,7 +31,7 @@ typedef int (*option_parser)(const struct option *option, struct mf_options *opt
 
 enum {
 	OPTION_CORE = 1u << 0, /* does not affect the profile's contents: left out of the file's first line */
-	OPTION_BARE = 1u << 1, /* valid without `=` */
+	OPTION_BARE = 1u << 1, /* may be given without `=` */
 	OPTION_WIDE = 1u << 2, /* numbers beyond 32 bits are reported as out of range, not as invalid */
 };
 
@@ -41,7 +41,7 @@ struct option {
 	size_t place; /* offset of the target in struct mf_options */
 	int64_t min, max;
 	unsigned int flags;
-	const char *values, *initial, *meaning; /* for --help */
+	const char *values, *initial, *meaning; /* texts for --help */
 };
 
 #define AT(member) offsetof(struct mf_options, member)

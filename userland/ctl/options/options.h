@@ -16,7 +16,7 @@
 #include "base/held.h"
 #include "symbols/symbolizer.h"
 
-/* What the options ask for. */
+/* The action that the options ask for. */
 enum mf_options_wish {
 	MF_OPTIONS_RUN,
 	MF_OPTIONS_HELP,
@@ -27,7 +27,7 @@ enum mf_options_wish {
 enum mf_xtree_wish {
 	MF_XTREE_NONE,
 	MF_XTREE_ALLOCS, /* the blocks that are live at that time */
-	MF_XTREE_FULL,	 /* also everything that was allocated and freed */
+	MF_XTREE_FULL,	 /* also all allocations and frees */
 };
 
 struct mf_options {
@@ -57,7 +57,7 @@ struct mf_options {
 	bool xtree_compress;	  /* replace repeated names by numbers */
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
-	bool wait;		  /* for processes that outlive the program */
+	bool wait;		  /* wait for processes that outlive the program */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
 	uint32_t no_effect;	  /* target of options that are ignored */
 	struct mf_model_options model;

@@ -9,7 +9,7 @@
 #include "ctl/files/outputs.h"
 
 #define SHORT_RUN_MS	100
-#define FAULTS_RATIO	2 /* of the children's page faults to the program's own */
+#define FAULTS_RATIO	2 /* ratio of the children's page faults to the program's own */
 #define UNMATCHED_SHOWN 5u /* names to print per option */
 
 /* A misspelt name looks like a function that does not allocate. */

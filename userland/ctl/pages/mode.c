@@ -12,7 +12,7 @@
 #include "pages/pages.h"
 
 enum {
-	END_PATIENCE_MS = 5000, /* from the program's death to its last record */
+	END_PATIENCE_MS = 5000, /* timeout from the program's death to its last record */
 };
 
 static int drain(void *data, struct mf_error *err)
