@@ -566,7 +566,7 @@ static void join_first(int ready, int asked)
 	_exit(0);
 }
 
-/* Otherwise a process could prevent being profiled by testing hooks for ever. */
+/* Otherwise a process could prevent being profiled by staying in a hook test for ever. */
 TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 {
 	struct kmod_session session, second;

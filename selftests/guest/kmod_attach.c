@@ -731,7 +731,7 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 		usleep(20000);
 	EXPECT_EQ(0, module_users());
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
-	/* And the process can be attached to again. */
+	/* After the session has ended, the process can be attached to again. */
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
 	EXPECT_EQ(0, attach(self->session.fd, pid));
 	end(pid);

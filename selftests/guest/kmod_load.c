@@ -48,7 +48,7 @@ static int churn_for_ever(void *arg)
 	return 0;
 }
 
-/* Not continuously, because arming the hooks waits for every processor. */
+/* Maps and unmaps with pauses, because arming the hooks waits for every processor. */
 static int churn_now_and_then(void)
 {
 	for (;;) {

@@ -232,7 +232,7 @@ TEST_F_TIMEOUT(loss, the_program_resyncs_by_itself, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
 
-	/* Its next record finds room. */
+	/* The target's next record finds room. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));

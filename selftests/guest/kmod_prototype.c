@@ -52,7 +52,7 @@ static const struct {
 	{ "ptrace_may_access=int(task_struct *, int)", "ptrace_may_access" },
 	{ "btf_trace_rss_stat=void(*, vm_area_struct *, ...)", "btf_trace_rss_stat" },
 	{ "btf_trace_sched_process_fork=void(*, task_struct *)", "btf_trace_sched_process_fork" },
-	/* Not a hook, but checked by the module as well. */
+	/* This function is not hooked, but its prototype is checked as well. */
 	{ "vfs_read=long(file *, *, long, *)", NULL },
 	{ "vfs_read=long(file *, *, int, *)", "vfs_read" },
 	{ "massif_has_no_such_function=void()", NULL },

@@ -51,7 +51,7 @@ TEST(code_data_bss_and_the_stack)
 	EXPECT_GT(grown, 600000);
 	snprintf(words, sizeof(words), "[exec] (in %s)", ctl_target("pages_segments"));
 	EXPECT_EQ(bytes_of(report, words), image);
-	/* Only the recursion has grown it, by its full size. */
+	/* Only the recursion has grown the stack, by its full size. */
 	EXPECT_EQ(bytes_of(report, "[stack]"), stack);
 	EXPECT_GE(bytes_of(report, "grow (pages_segments.c"), grown);
 	EXPECT_GT(bytes_of(report, "[vdso]"), 0);

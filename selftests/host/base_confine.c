@@ -311,7 +311,7 @@ TEST_F(confined, seen_from_outside)
 		EXPECT_NE(NULL, strstr(text, "Gid:\t65534\t65534\t65534\t65534\n"));
 		EXPECT_NE(NULL, strstr(text, "Groups:\t \n"));
 	}
-	/* Even its own user may not access its memory. */
+	/* Even the child's own user may not access its memory. */
 	if (variant->user) {
 		snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 		EXPECT_EQ(-1, open(path, O_RDONLY));

@@ -387,7 +387,7 @@ TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 	snprintf(name, sizeof(name), "d.directory/massif.log.%d", (int)self->background);
 	EXPECT_NE(NULL, strstr(self->result.err, name));
 	EXPECT_NE(0, access(name, F_OK));
-	/* It is a problem because the profile ends before the daemon does. */
+	/* SIGTERM to massif-ctl is reported as a problem, because the profile ends before the daemon does. */
 	kill(self->background, SIGTERM);
 	EXPECT_TRUE(is_gone_soon(self->background));
 	log = ctl_read_file(name);

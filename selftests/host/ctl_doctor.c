@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 	ctl_result_free(&result);
 }
 
-/* Each check prints two blanks and its name. */
+/* A check's line has two blanks and its name. */
 TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 {
 	if (!access("/sys/module/massif", F_OK))

@@ -227,7 +227,7 @@ FIXTURE_TEARDOWN(special)
 	remove_all();
 }
 
-/* All processes write to it, one after the other. */
+/* All processes write to standard output, one after the other. */
 TEST_F(special, standard_output)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=/dev/stdout", "sh",

@@ -307,7 +307,7 @@ TEST_F(program, set_uid_one_runs)
 	expect_blind(_metadata, &self->result, "./p.setuid gains rights when it is executed");
 }
 
-/* The same for a program executed by the profiled one. */
+/* A set-uid program executed by the profiled one also runs without the shim. */
 TEST_F(program, set_uid_child_runs)
 {
 	const char *argv[] = { "massif-ctl", "-q", "--trace-children=yes", "sh", "-c",

@@ -291,7 +291,7 @@ TEST_F(children, misused)
 		run_side(self, 0, traces[i], ARGS(target, "misused", "/usr/bin/env"));
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		if (i) {
-			/* After the two words that the shim adds. */
+			/* EDGE comes after the two variables that the shim adds. */
 			char *words = strstr(self->result.out, "LD_PRELOAD="),
 			     *edge = strstr(self->result.out, "EDGE=1\n");
 
@@ -428,7 +428,7 @@ static void connect_program(void)
 	dup2(program_out[1], STDOUT_FILENO);
 }
 
-/* Until one of the two allocates, they share one profile. */
+/* Until parent or child allocates, they share one profile. */
 TEST_F(children, copied_late)
 {
 	char letter;

@@ -198,7 +198,7 @@ TEST_F(counted, child_goes_on)
 	ASSERT_EQ(1, ctl_find_files(OUT, name));
 	child = last_time(atoi(name + strlen(OUT)));
 	TH_LOG("the parent's last snapshot at %lu, its child's at %lu", parent, child);
-	/* Each works twice as long as before the fork. */
+	/* Parent and child each work twice as long as before the fork. */
 	EXPECT_LT(self->cpu_ns, child);
 }
 

@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 	EXPECT_LT(3000, at_mark(self, 1));
 	EXPECT_LT(10000, at_mark(self, 2) - at_mark(self, 1));
 	EXPECT_LT(100000, at_mark(self, 3) - at_mark(self, 1));
-	/* Its stack ends with the thread; in Massif's sum some bytes remain. */
+	/* A thread's stack ends with the thread; in Massif's sum some bytes remain. */
 	EXPECT_GT(3000, at_mark(self, 5));
 	EXPECT_LT(at_mark(self, 5), theirs_at_mark(5));
 	EXPECT_GT(at_mark(self, 5) + 1000, theirs_at_mark(5));
@@ -285,7 +285,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 	EXPECT_LT(0, at_mark(self, 2));
 }
 
-/* The same if another thread than the main one forks. */
+/* In the child of another thread than main's, only that thread's stack counts. */
 TEST_F(depth, of_a_thread_that_forks)
 {
 	struct snapshot *last;
@@ -301,7 +301,7 @@ TEST_F(depth, of_a_thread_that_forks)
 		unlink(name);
 		ASSERT_LT(1, self->n);
 		last = &self->snapshots[self->n - 1];
-		/* Both files contain the time before the fork. */
+		/* The files of parent and child both contain the time before the fork. */
 		EXPECT_LT(200000 + STAY_BYTES, at_mark(self, 1));
 		if (at_mark(self, 2) == UNKNOWN)
 			continue;

@@ -170,7 +170,7 @@ static void limit_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 }
 
-/* They cannot take the descriptors that the family needs. */
+/* Other users' connections cannot take the descriptors that the family needs. */
 TEST_F_TIMEOUT(door, crowd, 120)
 {
 	struct sockaddr_un address;

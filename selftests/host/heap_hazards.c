@@ -227,7 +227,7 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* The same while the parent continues, and both change their unwinder's state. */
+/* A fork in a signal handler while the parent continues, so that both change their unwinder's state. */
 TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
 {
 	RUN(self, NULL, ctl_target("heap_fork_handler"), "at_once");

@@ -51,7 +51,7 @@ static bool copy_library(uint32_t entries, bool no_table)
 	bool found = false;
 
 	for (int i = 0; size > sizeof(*head) && size < sizeof(bytes) && i < head->e_phnum; i++) {
-		/* After four bytes of encodings and the address of .eh_frame. */
+		/* The number of entries follows four bytes of encodings and the address of .eh_frame. */
 		uint32_t *count = (uint32_t *)(void *)(bytes + segments[i].p_offset + 8);
 
 		if (segments[i].p_type != PT_GNU_EH_FRAME)
@@ -114,7 +114,7 @@ TEST_F(no_rules, stack_is_complete)
 		for (size_t j = 0; at && j < sizeof(frames) / sizeof(frames[0]); j++) {
 			const char *newline = strchr(at, '\n'), *found = strstr(at, frames[j]);
 
-			/* Each function is on the line after its callee. */
+			/* In the tree, each function is on the line after its callee. */
 			EXPECT_TRUE(found && newline && (!j || found < strchr(newline + 1, '\n'))) {
 				TH_LOG("%s", frames[j]);
 			}

@@ -209,7 +209,7 @@ TEST_F(own, real_capacities_of_jemalloc)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
-	/* Its first block is libstdc++'s pool of 72,704 bytes, for which it uses 80 KiB. */
+	/* The program's first block is libstdc++'s pool of 72,704 bytes, for which jemalloc uses 80 KiB. */
 	EXPECT_NE(NULL, strstr(self->text, "mem_heap_B=72704\nmem_heap_extra_B=9216\n"));
 }
 

@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(sanitizers, profiled_as_without, 120)
 	with = peak();
 	run(self, "sanitizers", "fine");
 	without = peak();
-	/* Except for what the sanitizer's library allocates at the start. */
+	/* The totals are equal, except for what the sanitizer's library allocates at the start. */
 	EXPECT_LT(10000000, without);
 	EXPECT_LE(without - without / 100, with) {
 		TH_LOG("%lu bytes, %lu without a sanitizer", with, without);

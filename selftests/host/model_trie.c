@@ -102,7 +102,7 @@ TEST(random_stacks)
 	free(known);
 }
 
-/* So many that some hash positions of one address collide. */
+/* So many nodes that some hash positions of one address collide. */
 TEST(one_pc_in_many_objects)
 {
 	ASSERT_EQ(0, start(0));

@@ -305,7 +305,7 @@ TEST(compressed)
 	}
 }
 
-/* Only ours: the reference is recursive. */
+/* Tests only our ms_print, because the reference is recursive. */
 TEST(very_deep_tree)
 {
 	FILE *file = fopen("deep", "w");

@@ -405,7 +405,7 @@ static void write_large(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/* The same in so many trees that a buffer holds several. */
+/* A file larger than ms_print's memory limit, with so many trees that a buffer holds several. */
 static void write_large_number(FILE *file, const char *after)
 {
 	unsigned int i;
@@ -420,7 +420,10 @@ static void write_large_number(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/* The same in one deep tree, where the prefixes of the lines are most of the output. */
+/*
+ * A file larger than ms_print's memory limit, with one deep tree, where the prefixes of the lines are most of
+ * the output.
+ */
 static void write_large_tree(FILE *file, const char *after)
 {
 	unsigned int i;

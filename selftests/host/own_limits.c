@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(own)
 	free(self->text);
 }
 
-/* All of them return memory of one array, which is never reused. */
+/* All generated functions return memory of one array, which is never reused. */
 static const char giver[] =
 	"	.text\n"
 	"give:	mov	next(%%rip), %%rax\n"

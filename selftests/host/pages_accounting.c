@@ -247,7 +247,7 @@ TEST_F(accounting, the_start_has_words)
 	free(resync);
 
 	EXPECT_EQ(self->ours->space.total, 12 * PAGE);
-	/* Including its BSS, which follows it. */
+	/* The bytes of a program's data segment include its BSS, which follows it. */
 	EXPECT_EQ(bytes_of(self->ours, "[exec] (in /usr/bin/python3.11)"), 4 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[anon]"), 5 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[heap]"), PAGE);

@@ -146,7 +146,7 @@ TEST_F(file, bytes_of_notes)
 	}
 }
 
-/* All lengths, also without the padding that linkers omit. */
+/* Build ids of all lengths, also without the padding that linkers omit. */
 TEST_F(file, bytes_of_a_build_id)
 {
 	uint8_t id[10 * ID_BYTES];

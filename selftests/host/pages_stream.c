@@ -102,7 +102,7 @@ TEST_F(stream, a_life)
 	stream_unmap(&self->stream, 2, 101, 1, 18);
 	stream_exit(&self->stream, 2, MAIN, 18);
 	ASSERT_EQ(drain(self), 0);
-	/* Not ended yet: it may have been an exec. */
+	/* The profile has not ended yet, because the end may have been an exec. */
 	ASSERT_EQ(mf_pages_next_ended(self->pages), NULL);
 	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
 	ASSERT_EQ(drain(self), 0);

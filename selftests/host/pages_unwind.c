@@ -247,7 +247,7 @@ static int call_with_nonsense(void)
 	volatile uint64_t here[2] = {0};
 
 	here[0] = (uint64_t)&here[0];
-	/* It points to the stack, but the word there is not a return address. */
+	/* The frame pointer points to the stack, but the word there is not a return address. */
 	here[1] = (uint64_t)fake_frame;
 	return call_with_pointer_to((void *)here);
 }
@@ -526,7 +526,7 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	ASSERT_EQ(walked.end, MF_UNWIND_CUT);
 	EXPECT_EQ(mf_unwinder_trace(unwinder), NULL);
-	/* Except at the maximum size of copies. */
+	/* A stack cut at the maximum size of copies is complete by definition. */
 	cut.at_limit = true;
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	EXPECT_NE(mf_unwinder_trace(unwinder), NULL);

@@ -126,7 +126,7 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n");
 
-/* Its own frame can be found by rbp only. */
+/* A function whose own frame can be found by rbp only. */
 static FRAME int calls(int (*function)(void), int n)
 {
 	volatile char *room = alloca((size_t)n);

@@ -153,7 +153,7 @@ static uint64_t word;
 		passed = (number) + 1; \
 		break
 
-/* Each of these from two call sites. */
+/* Calls each kind of function from two call sites. */
 static FRAME int turn(int n)
 {
 	int sum = 0;
@@ -217,9 +217,9 @@ static void make_code(void)
 	static const uint8_t codes[][40] = {
 		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* The same at another address, with a frame of the same size. */
+		/* The code above at another address, with a frame of the same size. */
 		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* The same with sub $32,%rsp and leave. */
+		/* The code above with sub $32,%rsp and leave. */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff,
 		  0xd0, 0xc9, 0xc3 },
 		/*
@@ -228,7 +228,7 @@ static void make_code(void)
 		 */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0x59, 0x5d, 0xc3 },
-		/* The same with sub $32,%rsp and leave. */
+		/* The code above with sub $32,%rsp and leave. */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0x48, 0x83, 0xec, 0x20, 0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0,
 		  0x5d, 0x59, 0xc9, 0xc3 },
@@ -274,7 +274,7 @@ TEST(ways_through_made_code)
 	EXPECT_TRUE(mf_rule_cache_has_guessed());
 	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
-	/* They depend on other guesses, but each kind is one frame. */
+	/* The stacks depend on other guesses now, but each kind of code is one frame. */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
 	EXPECT_EQ(0, walks.wrong_after_another);
 	EXPECT_EQ(0, walks.wrong_in_memo);

@@ -33,7 +33,7 @@ FIXTURE_VARIANT(sanitized)
 
 #define SANITIZED(name) FIXTURE_VARIANT_ADD(sanitized, name) { .test = #name }
 
-/* The same list as SANITIZED_units in selftests/build.mk. */
+/* Must be the same list as SANITIZED_units in selftests/build.mk. */
 SANITIZED(ctl_outfile);
 SANITIZED(model_heap);
 SANITIZED(model_ledger);

@@ -384,7 +384,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("next", kept.object ?: "(none)");
 	EXPECT_EQ(found.line, kept.line);
 	EXPECT_EQ(1, kept.offset);
-	/* Only the function was requested. */
+	/* For this address only the function was requested. */
 	resolve_next(self, names, self->program, pc + 1);
 	mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc + 2, 1 });
 	kept = resolve_next(self, names, NULL, pc + 2);

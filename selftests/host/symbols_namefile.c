@@ -263,7 +263,7 @@ TEST_F(names, cold_and_warm)
 	started = 0;
 	warm = tell(self, CACHE, true);
 	EXPECT_STREQ(without, warm);
-	/* Nothing is new, so nothing is read or written. */
+	/* All names are in the file, so no other file is read, and nothing is written. */
 	EXPECT_EQ(0, started);
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_EQ(before.st_ino, status.st_ino);
@@ -337,7 +337,7 @@ TEST_F(names, of_the_run_and_saved)
 	options.names = self->names;
 	for (size_t i = 0; i < n; i++)
 		mf_symbolizer_resolve(self->symbolizer, (struct mf_frame){ self->pcs[i], 1 }, &found);
-	/* Nothing can be looked up from here on. */
+	/* The program file is moved away, so nothing can be looked up from here on. */
 	mf_symbolizer_destroy(mf_take(self->symbolizer, NULL));
 	ASSERT_EQ(0, rename(PROGRAM, PLACE "/away"));
 	ASSERT_EQ(0, mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL));
@@ -388,7 +388,7 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PLACE "/absent"));
 	EXPECT_TRUE(believes(self));
-	/* The same contents in another file. */
+	/* A file that is a copy, with another inode, is treated as changed. */
 	ASSERT_TRUE(copy_program(self->program));
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
@@ -396,7 +396,7 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PROGRAM));
 	EXPECT_FALSE(believes(self));
-	/* The same file in another directory, with other files next to it. */
+	/* The path is part of what is cached: by another path the same file is treated as unknown. */
 	ASSERT_TRUE(copy_program(self->program));
 	ASSERT_TRUE(write_lie(self));
 	self->objects[1].path = PLACE "/./program";
@@ -456,7 +456,7 @@ TEST_F(names, what_has_a_say)
 			EXPECT_EQ(places[i].files, files()) {
 				TH_LOG("%s", places[i].what);
 			}
-			/* The information exists in one case and not in the other. */
+			/* The expected name depends on whether debug information is present. */
 			if (places[i].then)
 				EXPECT_EQ(!strstr(places[i].what, "comes") == (next != places[i].then),
 					  strstr(without, " symbols_namefile.c ") != NULL);
@@ -485,7 +485,7 @@ TEST_F(names, split)
 	memcpy(self->objects[1].build_id, "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67", 12);
 	self->objects[1].build_id_size = 12;
 	self->objects[1].bias = 0;
-	/* Its code is somewhere in that range. */
+	/* Samples the address range that contains the program's code. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] = 0x401000 + 8 * i;
 	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
@@ -652,7 +652,7 @@ TEST_F(names, at_once)
 		pids[i] = fork();
 		if (pids[i])
 			continue;
-		/* Each process first has some of the addresses, and finally all. */
+		/* Each process first looks up some of the addresses, and finally all. */
 		for (size_t n = self->n_pcs, round = 0; round < 40; round++) {
 			self->n_pcs = 1 + (round * 7 + (size_t)i * 11) % n;
 			free(tell(self, CACHE, true));

@@ -328,7 +328,7 @@ TEST_F(held, bound)
 	}
 }
 
-/* The same with massif-ctl's limit. */
+/* The number of files held open is limited to massif-ctl's own limit. */
 TEST_F_TIMEOUT(held, own_bound, 120)
 {
 	static const int numbers[] = { MF_HELD_MAX, MF_HELD_MAX + 1, 10 * MF_HELD_MAX };

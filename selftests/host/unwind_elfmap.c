@@ -114,7 +114,7 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 		.e_phoff = sizeof(*head), .e_phentsize = sizeof(*segment), .e_phnum = (Elf64_Half)(n + 1),
 	};
 	segment[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = at, .p_vaddr = at, .p_filesz = sizeof(id), .p_memsz = sizeof(id) };
-	/* Each of them covers the whole file. */
+	/* Each segment covers the whole file. */
 	for (unsigned int i = 1; i <= n; i++)
 		segment[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = (i - 1) * 0x10000ul,
 					   .p_filesz = size, .p_memsz = size };

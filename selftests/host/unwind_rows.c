@@ -20,7 +20,7 @@ static struct mf_row find(const struct unwind_object *object, uint64_t at)
 	return mf_rows_find(&rows, (uintptr_t)object->bytes + UNWIND_OBJECT_CODE + at);
 }
 
-/* The same for an object without a search table. */
+/* Returns the row for an address in an object without a search table. */
 static struct mf_row find_without_index(const struct unwind_object *object, uint64_t at)
 {
 	const struct mf_rows_object rows = {
@@ -79,7 +79,7 @@ static const struct {
 	{ "plus nothing", false, BYTES(0x0f, 4, 0x76, 0, 0x06, 0x40), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "what the kernel returns to", true, BYTES(0x0f, 4, 0x77, 0xa0, 1, 0x06),
 	  { { 10, MF_CFA_SIGNAL, 0 } } },
-	/* Its registers are not where the kernel saves them. */
+	/* A signal frame whose registers are not where the kernel saves them. */
 	{ "a jump that says it was interrupted", true, BYTES(0x0e, 0x88, 1, 0x07, 16),
 	  { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "far too far", false, BYTES(0x11, 6, LEAST, 0x13, LEAST), { { 10, MF_CFA_UNKNOWN, 0 } } },
@@ -148,7 +148,10 @@ TEST(code_around_the_end)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		unwind_object_make(&object, false, nothing, sizeof(nothing));
-		/* After the length, the offset of the CIE, and the start of the code. */
+		/*
+		 * In the FDE, the size of the code follows its length, the offset of the CIE, and the start of
+		 * the code.
+		 */
 		memcpy(object.bytes + fde_of(&object) + 12, &sizes[i], sizeof(sizes[i]));
 		EXPECT_EQ(MF_CFA_UNKNOWN, find(&object, 10).rule.cfa);
 		EXPECT_EQ(MF_CFA_NONE, find_without_index(&object, 10).rule.cfa);

@@ -44,7 +44,7 @@ int kmod_session_resync(struct kmod_session *session, uint32_t *remaining);
  * exits with 126 or 127.
  */
 pid_t kmod_session_spawn(struct kmod_session *session, char *const argv[]);
-/* The same for a function of the test, whose result is the child's exit status. */
+/* Calls a function of the test in a child that enrols itself first; its result is the child's exit status. */
 pid_t kmod_session_call(struct kmod_session *session, int (*run)(void *arg), void *arg);
 
 /* Returns the next record, NULL if there is none yet. It is valid until kmod_session_release(). */

@@ -131,7 +131,7 @@ int never_read_open(pid_t *server)
 		serve(fuse);
 		_exit(0);
 	}
-	/* Only the server may hold it, so that the file system ends with the server. */
+	/* Only the server may hold the descriptor, so that the file system ends with the server. */
 	close(fuse);
 	snprintf(path, sizeof(path), "%s/file", directory);
 	fd = open(path, O_RDWR | O_CLOEXEC);

@@ -21,7 +21,7 @@ static void *see(void *pointer)
 	return pointer;
 }
 
-/* All sizes around multiples of 16 up to 160, then around larger ones. */
+/* Allocates all sizes around multiples of 16 up to 160, then around larger ones. */
 static void slop(void)
 {
 	static const size_t large[] = { 1000, 1008, 1009, 4095, 4096, 4097, 65520,
@@ -236,7 +236,7 @@ static void hole(void)
 	see(malloc(2000));
 }
 
-/* The same hole with a block that leaves enough for another one. */
+/* A block for a hole that leaves enough for another block. */
 static void hole_split(void)
 {
 	void *block = see(malloc(96));

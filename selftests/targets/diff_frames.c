@@ -45,7 +45,7 @@ static NOINLINE void call_inlined(void)
 	see(between(3000));
 }
 
-/* It is inlined completely into a function that is not. */
+/* outer() is inlined completely into real_wrap(), which is not inlined itself. */
 static NOINLINE void *real_wrap(size_t size)
 {
 	void *block = outer(size);

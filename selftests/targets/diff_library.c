@@ -119,7 +119,7 @@ static void exit_handlers(void)
 	see(malloc(700));
 }
 
-/* Before main; conditional, so that other modes do not have it. */
+/* Allocates before main if requested by the mode. */
 __attribute__((constructor)) static void before_main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "constructors") == 0) {

@@ -83,7 +83,7 @@ static void *churn(void *data)
 
 #define STEPS 3000
 
-/* It calls no cancellation point. */
+/* This thread function calls no cancellation point. */
 static void *march(void *data)
 {
 	volatile int *steps = data;
@@ -106,7 +106,7 @@ static void *cancel_threads(void *data)
 		if (pthread_create(&thread, NULL, march, (void *)&steps) || pthread_cancel(thread) ||
 		    pthread_join(thread, &result))
 			abort();
-		/* It may have been cancelled before it began. */
+		/* The thread may have been cancelled before it began. */
 		if (steps && steps != STEPS)
 			abort();
 		cancelled += result == PTHREAD_CANCELED;

@@ -49,7 +49,7 @@ int main(void)
 		kept = after(1000);
 	if (!setjmp(no_more))
 		kept = realloc(kept, TOO_MUCH);
-	/* Its first own event is a free. */
+	/* The child's first own event is a free. */
 	free(after(10));
 	pid = fork();
 	if (!pid) {

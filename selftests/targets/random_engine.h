@@ -231,7 +231,7 @@ static enum call pick_making(const struct block *block)
 	if (block->family == FAMILY_NEW_ARRAY)
 		return percent(70) ? CALL_NEW_ARRAY : CALL_NEW_ARRAY_NOTHROW;
 	call = (enum call)of_c[pick(sizeof(of_c))];
-	/* These two write to the block; a large one would really use memory. */
+	/* calloc and strdup write to the block; a large one would really use memory. */
 	if ((call == CALL_CALLOC && block->size > MIB) ||
 	    (call == CALL_STRDUP && (block->size == 0 || block->size > TEXT_MAX)))
 		return CALL_MALLOC;
@@ -285,7 +285,7 @@ static void make(function *const *table, bool has_new)
 	};
 	if (has_new && percent(60))
 		block->family = percent(70) ? FAMILY_NEW : FAMILY_NEW_ARRAY;
-	/* So large that it fails: NULL, and no event. */
+	/* A size so large that the call fails: it returns NULL, and there is no event. */
 	if (block->family == FAMILY_C && percent(1))
 		block->size = SIZE_MAX / 2 + 1 + pick(1000);
 	block->address = call(pick_making(block), block, block->size, table);

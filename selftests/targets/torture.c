@@ -109,7 +109,7 @@ static void end(char **argv)
 		usleep(50000);
 	}
 	snprintf(next, sizeof(next), "%d", n + 1);
-	/* In place, because setenv would allocate after the maps were saved. */
+	/* Changes the variable in place, because setenv would allocate after the maps were saved. */
 	if (again)
 		memcpy(getenv("TORTURE_EXECS"), next, 2);
 	if (again)

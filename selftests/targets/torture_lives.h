@@ -185,7 +185,7 @@ static void *thread(void *arg)
 			}
 			reap(pid, 11);
 		}
-		/* All are paused for the moment. */
+		/* All processes and threads are paused for the moment. */
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
 	}
@@ -290,7 +290,7 @@ static void with_tracer(void)
 	if (!pid)
 		be_traced(stack);
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
-		exit(13);	/* already traced by another process */
+		exit(13);	/* the exit status if another process already traces this one */
 
 	for (i = 0; i < 40; i++) {
 		char *at = somewhere();

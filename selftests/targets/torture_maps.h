@@ -232,7 +232,7 @@ static int attach_shm(void)
 	shmctl(id, IPC_RMID, NULL);
 	if (p == (void *)-1)
 		return 0;
-	/* Its vm_ops have a close function, so mremap takes another code path. */
+	/* The vm_ops of this mapping have a close function, so mremap takes another code path. */
 	if (mremap(p, len, len + PAGE, 0) == p)
 		len += PAGE;
 	if (rnd(2) || shmdt(p))

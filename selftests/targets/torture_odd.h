@@ -181,7 +181,7 @@ static int map_huge(void)
 
 	if (p == MAP_FAILED)
 		return errno == ENOMEM ? 0 : errno;
-	/* Not at the end of a huge page: refused. */
+	/* An unmapping that does not end at a huge page's boundary is refused. */
 	munmap(p, PAGE);
 	mprotect(p, HUGE_PAGE, PROT_READ);
 	if (rnd(2) && len > HUGE_PAGE && !munmap(p, HUGE_PAGE))
@@ -388,7 +388,7 @@ static int use_uring(void)
 
 		uring_do(&uring, &sqe);
 	}
-	/* Its mmap refuses after MAP_FIXED has unmapped. */
+	/* The mmap of an io_uring refuses after MAP_FIXED has unmapped. */
 	mmap(somewhere(), some(), RW, MAP_SHARED | MAP_FIXED, uring.fd, 0x7000000);
 	uring_close(&uring);
 	return 0;

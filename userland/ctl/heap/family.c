@@ -586,7 +586,7 @@ static void serve(struct mf_heap_family *family)
 
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	/* It ended while running another program, which is not profiled. */
+	/* The process ended while running another program, which is not profiled. */
 	if (process->without || process->departs || (process->executes && !process->launched)) {
 		if (process->departs)
 			say_departed(process);
