@@ -37,20 +37,35 @@ INSTALL_INCLUDE :=
 INSTALL_PC      :=
 INSTALL_MAN     :=
 
+# What a command is, in a word, and what it makes; V=1 shows the command itself, and make -s neither.
+QUIET = $(if $(filter-out 0,$(V)),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,printf '  %-4s  %s\n' $1 $(@:$(O)/%=%);))
+
+# The libraries, as pkg-config knows them, and what has no file for it.
+LIBRARIES := libdw libelf libunwind-generic libunwind liblzma libdeflate zlib libzstd
+PKG_CONFIG ?= pkg-config
+
 # Where cd would look for folders that are here, and print their names.
 unexport CDPATH
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
-$(O)/%.o: %.c
+# Before anything is compiled: one line says what is missing.
+$(O)/libraries: Makefile
 	@mkdir -p $(@D)
-	$(CC) $(MF_CFLAGS) $(CFLAGS) $(SANITIZE_FLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+	@command -v $(PKG_CONFIG) >/dev/null || { echo "massif needs pkg-config: make packages installs what is missing" >&2; exit 1; }
+	@$(PKG_CONFIG) --print-errors --exists $(LIBRARIES) || \
+		{ echo "massif needs $(LIBRARIES): make packages installs what is missing (Debian)" >&2; exit 1; }
+	@$(PKG_CONFIG) --cflags $(LIBRARIES) >$@
+
+$(O)/%.o: %.c | $(O)/libraries
+	@mkdir -p $(@D)
+	$(call QUIET,CC)$(CC) $(MF_CFLAGS) $(CFLAGS) $(SANITIZE_FLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 # Position-independent, for the preload shim; its symbols are hidden unless said otherwise.
-$(O)/pic/%.o: %.c
+$(O)/pic/%.o: %.c | $(O)/libraries
 	@mkdir -p $(@D)
-	$(CC) $(MF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+	$(call QUIET,CC)$(CC) $(MF_CFLAGS) $(CFLAGS) $(CPPFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 		$(SHIM_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include userland/build.mk preload/build.mk msprint/build.mk kmod/build.mk
@@ -119,6 +134,7 @@ help:
 	@echo '  PREFIX=, DESTDIR= for install (/usr/local)'
 	@echo "  TESTS='pattern'  of a test's name, as in TESTS='host/model* pages*'"
 	@echo '  JOBS=N           parallel jobs of check and demo (all processors)'
+	@echo '  V=1              show every command'
 
 # A part may be absent from a tree; its targets then do nothing.
 tests:

@@ -8,4 +8,5 @@ MSPRINT_OBJS := $(MSPRINT_SRCS:%.c=$(O)/msprint/%.o)
 ALL += $(O)/ms_print
 
 $(O)/ms_print: $(MSPRINT_OBJS)
-	$(CC) $(MF_CFLAGS) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(MSPRINT_OBJS) -lm -lz -lzstd
+	$(call QUIET,LD)$(CC) $(MF_CFLAGS) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(MSPRINT_OBJS) -lm \
+		$(shell $(PKG_CONFIG) --libs zlib libzstd)

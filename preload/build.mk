@@ -43,7 +43,7 @@ PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getu
 # the last one, which ends .eh_frame: the others call __gmon_start__ and more, if the program defines it. No call
 # leaves it by a symbol: see libc.h and selftests/host/preload_symbols.c.
 $(O)/libmassif-preload.so: $(PRELOAD_OBJS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -nostartfiles -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,initfirst -Wl,-z,defs -Wl,-Bsymbolic-functions \
+	$(call QUIET,LD)$(CC) $(CFLAGS) $(LDFLAGS) -shared -nostartfiles -Wl,-soname,libmassif-preload.so -Wl,-z,now -Wl,-z,initfirst -Wl,-z,defs -Wl,-Bsymbolic-functions \
 		-Wl,--exclude-libs,ALL $(PRELOAD_BARE:%=-Wl,--wrap=%) -o $@ $^ -static-libgcc -lgcc_eh \
 		$(shell $(CC) -print-file-name=crtendS.o)
 

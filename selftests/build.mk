@@ -25,9 +25,11 @@ $(TARGET_LIBS) $(TARGETS_C) $(TARGETS_CC): selftests/targets/build.mk
 
 TEST_LIBS := $(O)/selftests/lib/lib.a $(O)/libmassif-ctl.a $(O)/libmassif.a
 
-$(O)/selftests/lib/lib.a: $(patsubst %.c,$(O)/%.o,$(wildcard selftests/lib/*.c))
+# Not report_fake.c, which takes libmassif's place in tests that name it.
+$(O)/selftests/lib/lib.a: $(patsubst %.c,$(O)/%.o,$(filter-out %/report_fake.c,$(wildcard selftests/lib/*.c))) \
+		selftests/build.mk
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call QUIET,AR)$(AR) rcs $@ $(filter %.o,$^)
 
 $(KSELFTEST):
 	selftests/tools/fetch-kselftest.sh $(@D)
@@ -40,24 +42,24 @@ $(GUEST_TESTS:%=%.o): MF_CFLAGS += -include selftests/lib/patience.h -include se
 
 # A test's own objects first: what they define is not taken from the archives.
 $(HOST_TESTS) $(GUEST_TESTS): %: %.o $(TEST_LIBS)
-	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TEST_LIBS) \
+	$(call QUIET,LD)$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TEST_LIBS) \
 		$(LDLIBS-$(@F)) -Wl,--as-needed $(LIBMASSIF_LIBS)
 
 target_flags = $(or $(CFLAGS-$(basename $(@F))),-g -O1) -MMD -MP -MF $@.d -MT $@
 
 $(TARGETS_C): $(O)/%: %.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -Wall $(target_flags) -o $@ $< $(LDLIBS-$(@F))
+	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -o $@ $< $(LDLIBS-$(@F))
 
 $(TARGETS_CC): $(O)/%: %.cc
 	@mkdir -p $(@D)
-	$(CXX) -Wall $(target_flags) -o $@ $< $(LDLIBS-$(@F))
+	$(call QUIET,CXX)$(CXX) -Wall $(target_flags) -o $@ $< $(LDLIBS-$(@F))
 
 $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
+	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules bench-kernel demo
+.PHONY: tests test test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -96,6 +98,16 @@ check:
 	@$(SUBMAKE) sanitized-units fuzzers
 	@selftests/tools/fetch-python-tests.sh $(O)/python || echo 'host/heap_foreign will have one test less'
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' KERNELS='$(KERNELS)' selftests/tools/run-tests.sh
+
+# What needs no other program, no guest and no network: each file is the test of one part.
+UNIT_TESTS := base_* cfi_* kmod_btf limits_table model_[cestl]* model_heap ctl_options ctl_outfile ctl_program msprint_errors \
+	pages_* preload_* report report_filter report_tree symbols_files symbols_limits symbols_namefile symbols_parser \
+	symbols_symtab unwind_*
+
+#: test             the unit tests, built and run here in less than a minute (the first make downloads their harness)
+test:
+	@$(SUBMAKE) programs tests
+	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(UNIT_TESTS:%=host/%)' selftests/tools/run-tests.sh
 
 # Twice as long as check.
 #: check-elsewhere  check in clones elsewhere: hostile surroundings, another user (ELSEWHERE=folder, TESTS=)

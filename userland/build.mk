@@ -3,20 +3,22 @@
 
 LIBMASSIF_SRCS := $(filter-out userland/ctl/%,$(wildcard userland/*/*.c))
 LIBMASSIF      := $(O)/libmassif.a
-LIBMASSIF_LIBS := -ldw -lelf -liberty -lunwind-generic -lunwind -llzma -ldeflate -lpthread -ldl -lm
+# Asked once, and only where something is linked. libiberty has no file for pkg-config.
+LIBMASSIF_LIBS  = $(eval LIBMASSIF_LIBS := $(shell $(PKG_CONFIG) --libs libdw libelf libunwind-generic libunwind liblzma libdeflate) \
+			-liberty -lpthread -ldl -lm)$(LIBMASSIF_LIBS)
 
 CTL_SRCS := $(wildcard userland/ctl/*.c userland/ctl/*/*.c)
 
 $(LIBMASSIF): $(LIBMASSIF_SRCS:%.c=$(O)/%.o)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call QUIET,AR)$(AR) rcs $@ $^
 
 # All of massif-ctl but its main(): for tests of its parts.
 $(O)/libmassif-ctl.a: $(patsubst %.c,$(O)/%.o,$(filter-out userland/ctl/main.c,$(CTL_SRCS)))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call QUIET,AR)$(AR) rcs $@ $^
 
 $(O)/massif-ctl: $(CTL_SRCS:%.c=$(O)/%.o) $(LIBMASSIF)
-	$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $^ $(LIBMASSIF_LIBS)
+	$(call QUIET,LD)$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $^ $(LIBMASSIF_LIBS)
 
 ALL += $(O)/massif-ctl

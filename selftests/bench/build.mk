@@ -6,11 +6,11 @@ BENCH_CC := $(addprefix $(O)/selftests/bench/,exc churn)
 
 $(BENCH_C): $(O)/%: %.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -Wall -D_GNU_SOURCE -O2 -g -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread
+	$(call QUIET,CC)$(CC) -std=gnu11 -Wall -D_GNU_SOURCE -O2 -g -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread
 
 $(BENCH_CC): $(O)/%: %.cc
 	@mkdir -p $(@D)
-	$(CXX) -Wall -O2 -g -MMD -MP -MF $@.d -MT $@ -o $@ $<
+	$(call QUIET,CXX)$(CXX) -Wall -O2 -g -MMD -MP -MF $@.d -MT $@ -o $@ $<
 
 BENCH_NAMES := $(O)/selftests/bench/names
 

@@ -9,14 +9,14 @@ FUZZ_O      := $(O)/fuzz/objects
 
 $(FUZZ_O)/%.o: %.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(MF_CFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+	$(call QUIET,CC)$(FUZZ_CC) $(MF_CFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
 
 $(FUZZ_O)/msprint/%.o $(FUZZ_O)/selftests/fuzz/msprint.o: MF_CFLAGS += -Imsprint
 
 FUZZ_LIB := $(LIBMASSIF_SRCS:%.c=$(FUZZ_O)/%.o)
 
 $(FUZZERS_ALL:%=$(O)/fuzz/%): $(O)/fuzz/%: $(FUZZ_O)/selftests/fuzz/%.o
-	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBMASSIF_LIBS) -lz -lzstd
+	$(call QUIET,CC)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBMASSIF_LIBS) -lz -lzstd
 
 $(addprefix $(O)/fuzz/,caches elf names ring rules store): $(FUZZ_LIB)
 $(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/patch/instruction.o userland/cfi/callsite.o userland/cfi/request_site.o \

@@ -4,10 +4,10 @@
 SEARCH_TOOLS := $(O)/selftests/search/contain $(O)/selftests/search/hostile_make
 
 $(O)/selftests/search/contain: $(O)/selftests/search/contain.o $(O)/selftests/search/end_state.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+	$(call QUIET,CC)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 $(O)/selftests/search/hostile_make: $(O)/selftests/search/hostile/make.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+	$(call QUIET,CC)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 tests: $(SEARCH_TOOLS)
 

@@ -183,7 +183,7 @@ CLANG_RPATH = -Wl$(comma)-rpath$(comma)$(dir $(shell clang++ -print-file-name=li
 
 $(O)/selftests/targets/sanitizers-gcc-%: selftests/targets/sanitizers.cc
 	@mkdir -p $(@D)
-	$(CXX) -g -O1 -fsanitize=$(subst -static, -static-libasan,$*) -o $@ $< -lpthread
+	$(call QUIET,CXX)$(CXX) -g -O1 -fsanitize=$(subst -static, -static-libasan,$*) -o $@ $< -lpthread
 
 $(O)/selftests/targets/sanitizers-clang-%: selftests/targets/sanitizers.cc
 	@mkdir -p $(@D)
