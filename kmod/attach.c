@@ -144,7 +144,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	if (b->type == MASSIF_REC_ATTACH)
 		target->origin = MASSIF_RESYNC_ATTACH;
 
-	/* RCU keeps alive the session from which a member is taken. */
+	/* RCU keeps alive the session from which b->pid is taken; one from which a target is taken is referenced. */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = massif_target_find(b->mm);
@@ -161,7 +161,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	err = 0;
 	if (session->dead)
 		err = -ENXIO;
-	else if (other || (shared && shared->session != session))
+	else if (other || (shared && !massif_lifecycle_may_join(session, shared)))
 		err = -EBUSY;
 	if (!err && !shared)
 		massif_target_number(target, session);
@@ -173,14 +173,14 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	if (!err) {
 		b->shared = shared;
 		b->target = massif_target_get(shared ?: target);
-		process->target = b->target->id;
 		/* Cannot fail: the process is in no table, and the session's file is open. */
 		massif_process_insert(process);
+		massif_process_move(process, b->target);
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	rcu_read_unlock();
 	if (taken)
 		massif_lifecycle_taken(taken);
-	rcu_read_unlock();
 	if (err)
 		goto err_free;
 

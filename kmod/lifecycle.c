@@ -23,7 +23,7 @@ static void write_fork(struct massif_process *parent, struct massif_target *targ
 		       struct massif_process *child)
 {
 	struct massif_rec_fork rec = {
-		.child = child->target,
+		.child = massif_process_target(child),
 		.parent_tgid = parent->tgid,
 		.child_tgid = child->tgid,
 	};
@@ -60,7 +60,7 @@ static void write_end(struct massif_process *process, u32 reason)
 	struct massif_rec_end rec = { .tgid = process->tgid, .reason = reason };
 
 	massif_record_init(&rec.h, MASSIF_REC_END, sizeof(rec), process->session, NULL);
-	rec.h.target = process->target;
+	rec.h.target = massif_process_target(process);
 	massif_record_write(process->session, NULL, &rec.h, true);
 }
 
@@ -74,25 +74,10 @@ static void end(struct massif_process *process, u32 reason)
 	massif_session_wake(process->session);
 }
 
-/*
- * Finds a member whose current target is target, or NULL. Called under RCU. A linear search: there are few
- * members, and this is rare.
- */
-static struct massif_process *find_of_target(struct massif_target *target)
+/* The reason (MASSIF_END_*) for which the members of a hidden target leave their session. */
+static u32 reason_of(const struct massif_target *target)
 {
-	struct massif_session *session = target->session;
-	struct massif_process *process, *found = NULL;
-	unsigned long irq;
-
-	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	list_for_each_entry(process, &session->processes, list) {
-		if (process->target == target->id) {
-			found = process;
-			break;
-		}
-	}
-	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
-	return found;
+	return READ_ONCE(target->taken) ? MASSIF_END_TAKEN : MASSIF_END_HIDDEN;
 }
 
 static void write_last(struct massif_target *target)
@@ -117,8 +102,9 @@ void massif_lifecycle_hide(struct massif_target *target)
 	struct massif_process *process;
 
 	rcu_read_lock();
-	while ((process = find_of_target(target)))
-		end(process, MASSIF_END_HIDDEN);
+	/* No member is added to a hidden target: massif_lifecycle_may_join(). */
+	while ((process = massif_process_first(target)))
+		end(process, reason_of(target));
 	if (massif_target_remove(target))
 		write_last(target);
 	massif_session_wake(target->session);
@@ -138,38 +124,64 @@ void massif_lifecycle_take(struct massif_process *process)
 }
 
 /**
- * massif_lifecycle_take_target() - as massif_lifecycle_take(), for a target and all its members.
+ * massif_lifecycle_take_target() - take over an address space for a session with more rights.
  *
- * The caller calls massif_lifecycle_taken() after it has dropped the lock.
+ * The caller calls massif_lifecycle_taken() after it has dropped the lock: that removes the members, of which there
+ * can be thousands. A reference keeps the target's session alive until then.
  *
- * Context: massif_table_lock is held, in an RCU read-side section.
+ * Context: massif_table_lock is held.
  */
 void massif_lifecycle_take_target(struct massif_target *target)
 {
-	struct massif_process *process, *next;
-
+	WRITE_ONCE(target->taken, true);
+	/* Pairs with hidden_before(). */
+	smp_store_release(&target->hidden, true);
+	massif_target_get(target);
 	/* The target of a hook test (hooktest.c) has neither a session nor members. */
 	if (target->session)
-		list_for_each_entry_safe(process, next, &target->session->processes, list)
-			if (process->target == target->id)
-				massif_lifecycle_take(process);
-	WRITE_ONCE(target->hidden, true);
-	massif_target_get(target);
+		massif_session_get(target->session);
 	massif_target_unlink(target);
 }
 
 /**
- * massif_lifecycle_taken() - write EXIT for a target that was taken over, and drop its references.
- * Context: the RCU read-side section in which massif_lifecycle_take_target() was called; no lock is held.
+ * massif_lifecycle_taken() - remove the members of a target that was taken over, write EXIT, drop the references.
+ * Context: process context, after massif_lifecycle_take_target(); takes massif_table_lock once for each member.
  */
 void massif_lifecycle_taken(struct massif_target *target)
 {
-	if (target->session) {
+	struct massif_session *session = target->session;
+	struct massif_process *process;
+
+	do {
+		rcu_read_lock();
+		process = massif_process_first(target);
+		if (process)
+			end(process, MASSIF_END_TAKEN);
+		rcu_read_unlock();
+		cond_resched();
+	} while (process);
+	if (session) {
 		write_last(target);
-		massif_session_wake(target->session);
+		massif_session_wake(session);
 	}
 	massif_target_unlinked(target);
 	massif_target_put(target);
+	if (session)
+		massif_session_put(session);
+}
+
+/**
+ * massif_lifecycle_may_join() - may a process become a member whose address space is target?
+ *
+ * Nobody joins a hidden target, so that the loops that remove its members come to an end. Nor does anybody join the
+ * target of another session: for a moment after that session has taken over the address space, processes that are
+ * still members of @session have it.
+ *
+ * Context: massif_table_lock is held.
+ */
+bool massif_lifecycle_may_join(const struct massif_session *session, const struct massif_target *target)
+{
+	return target->session == session && !READ_ONCE(target->hidden);
 }
 
 /*
@@ -184,15 +196,14 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 	bool ok;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	shared = target ? NULL : massif_target_find(task->mm);
 	/* The parent may have left the session, or the session been closed, since parent was found. */
-	ok = !list_empty(&parent->list) && !massif_process_insert(child);
-	if (ok && target) {
+	ok = !list_empty(&parent->list) &&
+	     (!shared || massif_lifecycle_may_join(parent->session, shared)) && !massif_process_insert(child);
+	if (ok && target)
 		massif_target_insert(target, parent->session);
-		child->target = target->id;
-	} else if (ok) {
-		shared = massif_target_find(task->mm);
-		child->target = shared ? shared->id : 0;
-	}
+	if (ok)
+		massif_process_move(child, target ?: shared);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	if (!ok) {
 		massif_process_free(child);
@@ -217,7 +228,7 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	 * A target that may no longer be observed is about to leave the session, so its children do not join.
 	 */
 	target = massif_target_find(parent->mm);
-	if (target && massif_access_lost(process->session, target))
+	if (target && (target->session != process->session || massif_access_lost(process->session, target)))
 		goto out;
 
 	target = NULL;
@@ -241,6 +252,19 @@ out:
 	rcu_read_unlock();
 }
 
+/*
+ * Returns the reason (MASSIF_END_*) why process leaves the session if its address space was hidden before it
+ * executed, otherwise 0. A process that was the only one in that address space has already left when the address
+ * space was destroyed.
+ */
+static u32 hidden_before(const struct massif_process *process)
+{
+	const struct massif_target *former = process->target;
+
+	/* Pairs with massif_lifecycle_take_target(). */
+	return former && smp_load_acquire(&former->hidden) ? reason_of(former) : 0;
+}
+
 /* The reason (MASSIF_END_*) why the new program of current may not be observed; 0 if it may. */
 static u32 forbidden(struct massif_session *session, const struct linux_binprm *bprm)
 {
@@ -260,7 +284,7 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 {
 	struct massif_rec_exec *rec = NULL;
 	struct massif_process *process;
-	struct massif_target *target;
+	struct massif_target *target, *former;
 	unsigned long irq;
 	u32 reason, old;
 	bool ok = false;
@@ -269,7 +293,7 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	process = massif_process_find(task_tgid(task));
 	if (!process)
 		goto out;
-	reason = forbidden(process->session, bprm);
+	reason = hidden_before(process) ?: forbidden(process->session, bprm);
 	if (reason) {
 		end(process, reason);
 		goto out;
@@ -283,10 +307,10 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	}
 
 	target->tgid = process->tgid;
-	old = process->target;
+	old = massif_process_target(process);
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	if (!list_empty(&process->list) && !massif_target_insert(target, process->session)) {
-		process->target = target->id;
+		former = massif_process_move(process, target);
 		ok = true;
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
@@ -294,6 +318,8 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		massif_target_free(target);
 		goto out;
 	}
+	if (former)
+		massif_target_put(former);
 	write_exec(process, target, old, rec);
 	massif_return_work_resync(target, task, MASSIF_RESYNC_EXEC);
 out:

@@ -8,6 +8,7 @@
 #define MASSIF_LIFECYCLE_COUNT	3
 
 struct massif_process;
+struct massif_session;
 struct massif_target;
 
 /* A tracepoint and its probe function. */
@@ -20,12 +21,10 @@ extern const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECY
 
 void massif_lifecycle_hide(struct massif_target *target);
 
-/*
- * The first two are called with massif_table_lock held, the last without it; all in one RCU read-side
- * section.
- */
+/* All but the last are called with massif_table_lock held, the last without any lock. */
 void massif_lifecycle_take(struct massif_process *process);
 void massif_lifecycle_take_target(struct massif_target *target);
+bool massif_lifecycle_may_join(const struct massif_session *session, const struct massif_target *target);
 void massif_lifecycle_taken(struct massif_target *target);
 
 #endif

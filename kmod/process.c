@@ -6,6 +6,7 @@
 
 #include "process.h"
 #include "session.h"
+#include "target.h"
 
 /* Hashed by pid. Changed under massif_table_lock, read under RCU in every fork, exec and exit. */
 static DEFINE_HASHTABLE(table, 8);
@@ -24,6 +25,7 @@ struct massif_process *massif_process_create(struct pid *pid, struct massif_sess
 
 	if (!process)
 		return NULL;
+	INIT_LIST_HEAD(&process->of_target);
 	process->pid = get_pid(pid);
 	process->session = session;
 	process->tgid = pid_nr_ns(pid, session->pid_ns);
@@ -63,6 +65,47 @@ int massif_process_insert(struct massif_process *process)
 	return 0;
 }
 
+/**
+ * massif_process_move() - make target the address space of a member.
+ * @process: in the tables.
+ * @target: the new address space, or NULL. The member takes a reference.
+ * Context: massif_table_lock is held.
+ * Return: the previous target or NULL. The caller puts the reference to it after it has dropped the lock.
+ */
+struct massif_target *massif_process_move(struct massif_process *process, struct massif_target *target)
+{
+	struct massif_target *former = process->target;
+
+	lockdep_assert_held(&massif_table_lock);
+	list_del_init(&process->of_target);
+	if (target)
+		list_add_tail(&process->of_target, &massif_target_get(target)->processes);
+	process->target = target;
+	return former;
+}
+
+/* Returns the number that records give the member's address space; 0: it has none. */
+u32 massif_process_target(const struct massif_process *process)
+{
+	return process->target ? process->target->id : 0;
+}
+
+/**
+ * massif_process_first() - find the member that has had an address space for longest.
+ * Context: an RCU read-side section, in which the result stays valid; takes massif_table_lock.
+ * Return: the member or NULL.
+ */
+struct massif_process *massif_process_first(struct massif_target *target)
+{
+	struct massif_process *process;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&massif_table_lock, irq);
+	process = list_first_entry_or_null(&target->processes, struct massif_process, of_target);
+	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	return process;
+}
+
 /*
  * Removes a member from the tables, but leaves it in nr_processes. The caller calls massif_process_release()
  * next.
@@ -72,6 +115,7 @@ static void unlink_process(struct massif_process *process)
 	lockdep_assert_held(&massif_table_lock);
 	hash_del_rcu(&process->node);
 	list_del_init(&process->list);
+	list_del_init(&process->of_target);
 }
 
 /**
@@ -94,6 +138,8 @@ void massif_process_unlink(struct massif_process *process)
 void massif_process_release(struct massif_process *process)
 {
 	put_pid(process->pid);
+	if (process->target)
+		massif_target_put(process->target);
 	kfree_rcu(process, rcu);
 }
 
@@ -153,6 +199,7 @@ void massif_process_remove_all(struct massif_session *session)
 		if (!process)
 			return;
 		massif_process_release(process);
+		cond_resched();
 	}
 }
 

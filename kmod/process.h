@@ -18,17 +18,25 @@ struct pid;
 struct massif_process {
 	struct hlist_node node;		/* in the table of members; massif_table_lock, read under RCU */
 	struct list_head list;		/* in session->processes; massif_table_lock */
+	struct list_head of_target;	/* in target->processes, or empty; massif_table_lock */
 	struct rcu_head rcu;
 	struct pid *pid;		/* of the thread group; a reference, so that the pointer stays unique */
 	struct massif_session *session;	/* not a reference: closing the session removes its members */
 	u32 tgid;			/* process id in the opener's pid namespace */
-	u32 target;			/* number of its current target */
+	/*
+	 * Its address space, a reference; NULL if that is no target. The target may have left its table. Changed
+	 * under massif_table_lock, and only by the process itself once it is in the tables.
+	 */
+	struct massif_target *target;
 };
 
 struct massif_process *massif_process_create(struct pid *pid, struct massif_session *session,
 					     gfp_t gfp);
 void massif_process_free(struct massif_process *process);
 int massif_process_insert(struct massif_process *process);
+struct massif_target *massif_process_move(struct massif_process *process, struct massif_target *target);
+struct massif_process *massif_process_first(struct massif_target *target);
+u32 massif_process_target(const struct massif_process *process);
 void massif_process_unlink(struct massif_process *process);
 void massif_process_release(struct massif_process *process);
 bool massif_process_remove(struct massif_process *process);

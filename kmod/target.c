@@ -29,6 +29,7 @@ struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
 	refcount_set(&target->ref, 1);
 	target->serial = atomic64_inc_return(&last_serial);
 	RB_CLEAR_NODE(&target->by_id);
+	INIT_LIST_HEAD(&target->processes);
 	mutex_init(&target->resync_lock);
 	raw_spin_lock_init(&target->grow_lock);
 	massif_resident_init(&target->resident);
@@ -174,8 +175,10 @@ void massif_target_remove_all(struct massif_session *session)
 {
 	struct massif_target *target = NULL;
 
-	while ((target = massif_target_next(session, target)))
+	while ((target = massif_target_next(session, target))) {
 		massif_target_remove(target);
+		cond_resched();
+	}
 }
 
 /**

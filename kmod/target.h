@@ -22,11 +22,12 @@ struct vm_area_struct;
 struct massif_target {
 	struct hlist_node node;		/* in massif_target_table; changed under massif_table_lock, read under RCU */
 	struct rb_node by_id;		/* in session->targets, or cleared; massif_table_lock */
+	struct list_head processes;	/* members that have this address space; massif_table_lock */
 
 	/*
-	 * One reference for the table, one for each struct massif_return_work and each queued span. The
-	 * target is freed an RCU grace period after the last reference is dropped, so a hook that has found
-	 * it under RCU needs none.
+	 * One reference for the table, one for each member that has the address space, one for each struct
+	 * massif_return_work and each queued span. The target is freed an RCU grace period after the last
+	 * reference is dropped, so a hook that has found it under RCU needs none.
 	 */
 	refcount_t ref;
 	struct rcu_head rcu;
@@ -48,6 +49,7 @@ struct massif_target {
 	 * The session has lost the right to observe the target; never reset. Read and written without a lock.
 	 */
 	bool hidden;
+	bool taken;	/* hidden because another session has taken it over; set before hidden */
 	const struct cred *judged;	/* credentials of the last thread that was found observable; a reference */
 
 	u64 lost;			/* records lost since the last LOST record; session->ring.lock */

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+// Members that leave a session because it has lost the right to observe them, or because root has attached to
+// them: many at once, and members that share an address space.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(4 << 20)
+#define PAGE	4096ul
+
+/* The number of members that share one address space, and of those with their own that become hidden. */
+#define CROWD	4000
+#define HIDDEN	200
+
+/* Smaller on slow kernels. */
+static unsigned int crowd_size(void)
+{
+	return CROWD / (patience() ?: 1);
+}
+
+/* Empty: only a test with a fixture can have its own time limit. */
+FIXTURE(hidden)
+{
+};
+
+FIXTURE_SETUP(hidden)
+{
+}
+
+FIXTURE_TEARDOWN(hidden)
+{
+}
+
+static int attach(int fd, pid_t pid)
+{
+	struct massif_attach arg = { .size = sizeof(arg), .pid = pid };
+
+	return ioctl(fd, MASSIF_IOC_ATTACH, &arg) ? -errno : 0;
+}
+
+static int enrol(int fd)
+{
+	struct massif_enrol arg = { .size = sizeof(arg) };
+
+	return ioctl(fd, MASSIF_IOC_ENROL, &arg) ? -errno : 0;
+}
+
+static int exit_status(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Makes the calling process one that the session may not observe, and causes a record, at which that is noticed. */
+static void be_hidden(void)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+	mmap(NULL, PAGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static void say(int pipe)
+{
+	if (write(pipe, "", 1) != 1)
+		_exit(9);
+}
+
+static bool hear(int pipe, int times)
+{
+	char byte;
+
+	for (int i = 0; i < times; i++)
+		if (read(pipe, &byte, 1) != 1)
+			return false;
+	return true;
+}
+
+/* Counts of the records that were read. */
+struct seen {
+	unsigned int ends[8];	/* by reason */
+	unsigned int exits, ends_after_exit, execs, forks;
+};
+
+static int note(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_end *ended = (const void *)rec;
+	struct seen *seen = arg;
+
+	switch (rec->type) {
+	case MASSIF_REC_FORK:
+		seen->forks++;
+		break;
+	case MASSIF_REC_EXEC:
+		seen->execs++;
+		break;
+	case MASSIF_REC_EXIT:
+		seen->exits++;
+		break;
+	case MASSIF_REC_END:
+		seen->ends[ended->reason & 7]++;
+		seen->ends_after_exit += seen->exits;
+		break;
+	}
+	return 0;
+}
+
+/* Reads what is in the ring. Does not call poll(), in which the module removes hidden members. */
+static void read_all(struct kmod_session *session, struct seen *seen)
+{
+	const struct massif_record *rec;
+
+	while ((rec = kmod_session_next(session)))
+		note(rec, seen);
+	kmod_session_release(session);
+}
+
+static int execute(void *arg)
+{
+	int *go = arg;
+
+	if (!hear(go[0], 1))
+		_exit(1);
+	execl("/bin/true", "true", NULL);
+	_exit(2);
+}
+
+/* In a member: creates a process that shares the address space, hides both, and lets that process execute. */
+static void share_and_hide(int told)
+{
+	static char stack[64 << 10] __attribute__((aligned(16)));
+	int go[2];
+	pid_t child;
+
+	if (pipe(go))
+		_exit(1);
+	child = clone(execute, stack + sizeof(stack), CLONE_VM | SIGCHLD, go);
+	be_hidden();
+	say(go[1]);
+	if (child < 0 || exit_status(child))
+		_exit(2);
+	say(told);
+	for (;;)
+		pause();
+}
+
+/* In an unprivileged process. Returns 0, or a code for what was wrong. */
+static int watch_exec(void)
+{
+	struct kmod_session session;
+	struct seen seen = { 0 };
+	int told[2];
+	pid_t pid;
+
+	if (kmod_session_be_user() || kmod_session_open(&session, RING, 0) || pipe(told))
+		return 20;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (enrol(session.fd))
+			_exit(3);
+		share_and_hide(told[1]);
+	}
+	close(told[1]);
+	if (!hear(told[0], 1))
+		return 21;
+	read_all(&session, &seen);
+	/* It has the session's file open, too. */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	if (seen.forks != 1)
+		return 22;
+	if (seen.execs)
+		return 23;
+	return seen.ends[MASSIF_END_HIDDEN] == 1 ? 0 : 24;
+}
+
+/* A process whose address space is hidden is not observed after an exec either. */
+TEST(what_is_hidden_executes_unseen)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(watch_exec());
+	EXPECT_EQ(0, exit_status(pid));
+}
+
+static int stay(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* Creates count processes that share the caller's address space, and its process group. */
+static bool add_crowd(unsigned int count)
+{
+	const size_t bytes = 8192;
+	char *stacks = mmap(NULL, (count + 1) * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stacks == MAP_FAILED)
+		return false;
+	for (unsigned int i = 1; i <= count; i++)
+		if (clone(stay, stacks + i * bytes, CLONE_VM | SIGCHLD, NULL) < 0)
+			return false;
+	return true;
+}
+
+/* In a member: creates the crowd, and children that hide when the write end of go has been closed. */
+static void lead(unsigned int crowd, unsigned int hidden, int told, const int go[2])
+{
+	char byte;
+
+	/* First, or the crowd could still write into it. */
+	close(go[1]);
+	if (!add_crowd(crowd))
+		_exit(4);
+	for (unsigned int i = 0; i < hidden; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			_exit(5);
+		if (pid)
+			continue;
+		if (read(go[0], &byte, 1))
+			_exit(6);
+		be_hidden();
+		say(told);
+		stay(NULL);
+	}
+	say(told);
+	stay(NULL);
+}
+
+/* Starts a member that runs lead(), in a process group of its own. */
+static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned int hidden, const int told[2],
+		   const int go[2])
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		setpgid(0, 0);
+		if (enrol(session->fd))
+			_exit(3);
+		/* Or the session would last until all of them have ended. */
+		close(session->fd);
+		lead(crowd, hidden, told[1], go);
+	}
+	setpgid(pid, pid);
+	return pid;
+}
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
+}
+
+/* Memory that the unprivileged process shares with the test. */
+struct shared {
+	double us;
+	pid_t pid;
+};
+
+/* In an unprivileged process: measures the poll() that removes HIDDEN members, with a crowd ahead of them. */
+static int time_leaving(unsigned int crowd, struct shared *shared)
+{
+	struct kmod_session session;
+	struct seen seen = { 0 };
+	struct pollfd polled;
+	int told[2], go[2], err = 0;
+	pid_t pid;
+
+	if (kmod_session_be_user() || kmod_session_open(&session, RING, 0) || pipe(told) || pipe(go))
+		return 20;
+	pid = start(&session, crowd, HIDDEN, told, go);
+	close(told[1]);
+	if (!hear(told[0], 1))
+		err = 21;
+	read_all(&session, &seen);
+	close(go[1]);
+	if (!err && !hear(told[0], HIDDEN))
+		err = 22;
+	polled = (struct pollfd){ .fd = session.fd, .events = POLLIN };
+	shared->us = now();
+	poll(&polled, 1, 0);
+	shared->us = now() - shared->us;
+	read_all(&session, &seen);
+	kill(-pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	if (err)
+		return err;
+	if (seen.forks != crowd + HIDDEN)
+		return 23;
+	return seen.ends[MASSIF_END_HIDDEN] == HIDDEN ? 0 : 24;
+}
+
+static double least_of(struct __test_metadata *_metadata, unsigned int crowd, struct shared *shared)
+{
+	double least = 1e9;
+
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(time_leaving(crowd, shared));
+		EXPECT_EQ(0, exit_status(pid));
+		if (shared->us < least)
+			least = shared->us;
+	}
+	return least;
+}
+
+static struct shared *share(void)
+{
+	return mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+/* The time does not depend on how many other members the session has. */
+TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
+{
+	struct shared *shared = share();
+	double alone, behind;
+
+	ASSERT_NE(MAP_FAILED, shared);
+	alone = least_of(_metadata, 0, shared);
+	behind = least_of(_metadata, crowd_size(), shared);
+	TH_LOG("%d leave in %.0f us, behind %u others in %.0f us", HIDDEN, alone, crowd_size(), behind);
+	/* It was 9 times as long behind 2000 others when each member was searched among all. */
+	EXPECT_LT(behind, 5 * alone);
+	munmap(shared, PAGE);
+}
+
+/* In an unprivileged process, over whose members root takes when ready has been written to. */
+static int lose_crowd(struct shared *shared, int ready)
+{
+	struct kmod_session session;
+	struct seen seen = { 0 };
+	int told[2], go[2];
+	pid_t pid;
+
+	if (kmod_session_be_user() || kmod_session_open(&session, RING, 0) || pipe(told) || pipe(go))
+		return 20;
+	pid = start(&session, crowd_size(), 0, told, go);
+	close(told[1]);
+	if (!hear(told[0], 1))
+		return 21;
+	shared->pid = pid;
+	say(ready);
+	if (kmod_session_drain(&session, 60000, note, &seen))
+		return 22;
+	/* EXIT is written after the session has no targets any more. */
+	usleep(100 * 1000);
+	read_all(&session, &seen);
+	kill(-pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	if (seen.forks != crowd_size() || seen.ends[MASSIF_END_TAKEN] != crowd_size() + 1)
+		return 23;
+	return seen.exits == 1 && !seen.ends_after_exit ? 0 : 24;
+}
+
+TEST_F_TIMEOUT(hidden, root_takes_an_address_space_of_many, 120)
+{
+	struct shared *shared = share();
+	struct kmod_session session;
+	int ready[2];
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, shared);
+	ASSERT_EQ(0, kmod_session_open(&session, RING, 0));
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	if (!pid)
+		_exit(lose_crowd(shared, ready[1]));
+	close(ready[1]);
+	ASSERT_TRUE(hear(ready[0], 1));
+	EXPECT_EQ(0, attach(session.fd, shared->pid));
+	EXPECT_EQ(0, exit_status(pid));
+	kmod_session_close(&session);
+	munmap(shared, PAGE);
+}
+
+TEST_HARNESS_MAIN
