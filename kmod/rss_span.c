@@ -16,12 +16,6 @@
 
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
-/*
- * Number of queued spans of all targets. Queued spans are in lists, which a fault searches only if this is
- * not 0.
- */
-static atomic_t nr_queued;
-
 /* Set once a span has been queued, so that a thread has been, or will be, in run(). */
 static bool used;
 
@@ -234,7 +228,7 @@ static void run(struct callback_head *work)
 	rcu_read_unlock();
 	if (mm)
 		mmdrop(mm);
-	atomic_dec(&nr_queued);
+	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	kfree(span);
 	/* Registering the notifier failed before, because of a pending signal. */
 	if (unlikely(!target->resident.zap) && own)
@@ -309,16 +303,37 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
 	span->lasts = true;
-	atomic_inc(&nr_queued);
+	atomic_long_inc(&massif_fault_slot_of_current()->queued);
 	init_task_work(&span->work, run);
 	if (!task_work_add(current, &span->work, TWA_RESUME))
 		return true;
 	span->lasts = false;
-	atomic_dec(&nr_queued);
+	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	/* Never the last reference: the hook found the target under RCU. */
 	massif_target_put(target);
 	module_put(THIS_MODULE);
 	return false;
+}
+
+/*
+ * Does current have a queued span for the target of mm? Spans of other tasks do not matter here: otherwise a user
+ * whose spans stay queued would make the faults of all others slower.
+ */
+static noinline bool has_queued(struct mm_struct *mm)
+{
+	struct massif_target *target;
+	bool has = false;
+	unsigned long irq;
+
+	rcu_read_lock();
+	target = massif_target_find_resident(mm);
+	if (target && !list_empty(&target->resident.spans.list)) {
+		raw_spin_lock_irqsave(&target->resident.lock, irq);
+		has = find_locked(&target->resident);
+		raw_spin_unlock_irqrestore(&target->resident.lock, irq);
+	}
+	rcu_read_unlock();
+	return has;
 }
 
 /**
@@ -334,8 +349,11 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	struct massif_fault_slot *desk;
 	int i;
 
-	/* current may have a queued span. A fault inside a fault is refused by massif_fault_slot_take(). */
-	if (unlikely(atomic_read(&nr_queued)))
+	/*
+	 * The count tells only that some task with this slot has a queued span. A fault inside a fault is refused by
+	 * massif_fault_slot_take().
+	 */
+	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
 	desk = massif_fault_slot_take();
 	if (!desk)
