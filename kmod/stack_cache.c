@@ -74,15 +74,17 @@ int massif_stack_cache_init(struct massif_stack_cache_table *table, u32 max)
 
 /**
  * massif_stack_cache_deinit() - free a stack cache that no hook can read any more, and all of its entries.
- * Context: process context.
+ * Context: process context; may sleep, as there can be several hundred thousand entries.
  */
 void massif_stack_cache_deinit(struct massif_stack_cache_table *table)
 {
 	struct entry *entry, *next;
 
 	if (table->buckets)
-		list_for_each_entry_safe(entry, next, &table->entries, list)
+		list_for_each_entry_safe(entry, next, &table->entries, list) {
 			kfree(entry);
+			cond_resched();
+		}
 	kvfree(table->buckets);
 	memset(table, 0, sizeof(*table));
 }
@@ -226,6 +228,8 @@ static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 	while (table->used + bytes > table->max) {
 		struct entry *entry = list_first_entry(&table->entries, struct entry, list);
 
+		/* This loop can visit every entry. */
+		cond_resched();
 		if (READ_ONCE(entry->used) && spared++ < table->count) {
 			WRITE_ONCE(entry->used, false);
 			list_move_tail(&entry->list, &table->entries);
