@@ -3,7 +3,7 @@
 // names, resyncs.
 #include <linux/hashtable.h>
 #include <linux/module.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
 
@@ -112,14 +112,20 @@ static void pay(struct massif_return_work *visit)
 			massif_stack_gone(target, &visit->capture);
 		return;
 	}
-	if (visit->reason == MASSIF_RESYNC_EXEC)
-		massif_args_write(target);
-	if (visit->reason)
-		massif_resync(target, target->mm, visit->reason);
-	else if (!massif_target_synced(target))
-		massif_resync(target, target->mm, MASSIF_RESYNC_LOST);
-	for (i = 0; i < visit->nr_names; i++)
-		massif_vma_name(target, visit->names[i].addr, visit->names[i].len);
+	if (fatal_signal_pending(current)) {
+		/* Do not delay its end. If another process shares the address space, a resync reports the names. */
+		if (visit->nr_names)
+			massif_target_unnamed(target);
+	} else {
+		if (visit->reason == MASSIF_RESYNC_EXEC)
+			massif_args_write(target);
+		if (visit->reason)
+			massif_resync(target, target->mm, visit->reason);
+		else if (!massif_target_synced(target))
+			massif_resync(target, target->mm, MASSIF_RESYNC_LOST);
+		for (i = 0; i < visit->nr_names; i++)
+			massif_vma_name(target, visit->names[i].addr, visit->names[i].len);
+	}
 	if (visit->capture.number)
 		massif_stack_capture(target, &visit->capture);
 }

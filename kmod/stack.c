@@ -3,6 +3,7 @@
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/ptrace.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -85,14 +86,15 @@ void massif_stack_gone(struct massif_target *target, const struct massif_stack_c
 /*
  * The number of stack bytes from sp up to the end of the mapping. This is right for thread and coroutine
  * stacks, too; on the process's first stack, arguments and environment are left out. 0 if nothing is mapped
- * at sp.
+ * at sp, or if the thread is killed while it waits for mmap_lock.
  */
 static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 {
 	struct vm_area_struct *vma;
 	unsigned long end = sp;
 
-	mmap_read_lock(mm);
+	if (mmap_read_lock_killable(mm))
+		return 0;
 	vma = find_vma(mm, sp);
 	if (vma && vma->vm_start <= sp) {
 		end = vma->vm_end;
@@ -156,6 +158,11 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 	rcu_read_unlock();
 	if (known && !session->verify) {
 		write_empty(target, capture, 0, known);
+		return;
+	}
+	/* Copying the stack of a killed thread would only delay its end. */
+	if (fatal_signal_pending(current)) {
+		massif_stack_gone(target, capture);
 		return;
 	}
 

@@ -116,7 +116,12 @@ void massif_vma_name(struct massif_target *target, unsigned long addr, unsigned 
 		massif_target_desync(target);
 		return;
 	}
-	mmap_read_lock(mm);
+	/* Killable: another thread can keep this lock for as long as it likes. */
+	if (mmap_read_lock_killable(mm)) {
+		massif_target_unnamed(target);
+		kfree(rec);
+		return;
+	}
 	vma = find_vma(mm, addr);
 	if (vma && vma->vm_start <= addr && vma->vm_file) {
 		massif_vma_describe(target, vma, MASSIF_REC_NAME, addr,

@@ -377,4 +377,48 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	EXPECT_EQ(0, status.out_of_sync);
 }
 
+/* The STACK record of the call that mapped the device. */
+struct explained {
+	uint32_t capture;
+	bool seen, gone;
+	uint32_t bytes;
+};
+
+static void note_stack(const struct massif_record *rec, struct explained *told)
+{
+	const struct massif_rec_map *map = (const void *)rec;
+	const struct massif_rec_stack *stack = (const void *)rec;
+
+	if (rec->type == MASSIF_REC_MAP && map->len == 3 * PAGE && rec->capture) {
+		told->capture = rec->capture;
+	} else if (rec->type == MASSIF_REC_STACK && told->capture && rec->capture == told->capture) {
+		told->seen = true;
+		told->gone = stack->stack_flags == MASSIF_STACK_GONE;
+		told->bytes = stack->bytes;
+	}
+}
+
+/* The end of a killed thread is not delayed by a copy of its stack. */
+TEST_F_TIMEOUT(asleep, killed_has_no_stack, 60)
+{
+	const struct massif_record *rec;
+	struct explained told = { 0 };
+	pid_t pid;
+
+	kmod_session_close(&self->session);
+	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 4096));
+	ASSERT_EQ(1, write(self->device, "k", 1));
+	pid = kmod_session_call(&self->session, map_and_end, &self->device);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(1, asleep(self->device, 1));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	while ((rec = kmod_session_next(&self->session)))
+		note_stack(rec, &told);
+	EXPECT_NE(0, told.capture);
+	EXPECT_TRUE(told.seen);
+	EXPECT_TRUE(told.gone);
+	EXPECT_EQ(0, told.bytes);
+}
+
 TEST_HARNESS_MAIN

@@ -9,6 +9,7 @@
 
 static DECLARE_WAIT_QUEUE_HEAD(queue);
 static bool awake;
+static bool survives;
 static atomic_t asleep;
 
 static void wake(bool now)
@@ -17,14 +18,18 @@ static void wake(bool now)
 	wake_up_all(&queue);
 }
 
-/* Writing '0' makes later mmap() calls sleep; '1' wakes up all sleepers, and later calls do not sleep. */
+/*
+ * Writing '0' makes later mmap() calls sleep; so does 'k', with which the mmap() of a thread that is killed while it
+ * sleeps succeeds before the thread ends. '1' wakes up all sleepers, and later calls do not sleep.
+ */
 static ssize_t sleep_write(struct file *file, const char __user *text, size_t size, loff_t *at)
 {
 	char letter;
 
 	if (!size || get_user(letter, text))
 		return -EFAULT;
-	wake(letter != '0');
+	WRITE_ONCE(survives, letter == 'k');
+	wake(letter == '1');
 	return size;
 }
 
@@ -45,7 +50,7 @@ static int sleep_mmap(struct file *file, struct vm_area_struct *vma)
 	atomic_inc(&asleep);
 	err = wait_event_killable(queue, READ_ONCE(awake));
 	atomic_dec(&asleep);
-	return err;
+	return READ_ONCE(survives) ? 0 : err;
 }
 
 static const struct file_operations operations = {
