@@ -6,21 +6,19 @@
 // counted, must work when repeated, and must leave the accounting exact after a resync. kmemleak finds leaks.
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/rseq.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "selftests/lib/fail_nth.h"
 #include "selftests/lib/kmod_model.h"
 #include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
@@ -33,70 +31,6 @@
 
 /* More than any call here reaches; if one does, the test fails. */
 #define MOST	5000
-
-/*
- * Opens the file that makes the calling thread's n-th attempt fail. It is /proc/PID/fail-nth of the process
- * that opens it, so a child needs its own. Returns -1 if the kernel has none.
- */
-static int open_nth(void)
-{
-	return open("/proc/self/fail-nth", O_RDWR | O_CLOEXEC);
-}
-
-/* The copy from user space of this very write may be the one that fails. */
-static void fail_nth(int nth, unsigned int n)
-{
-	char text[16];
-	int length = snprintf(text, sizeof(text), "%u", n);
-
-	while (pwrite(nth, text, length, 0) != length)
-		;
-}
-
-/* Returns whether a failure has occurred since fail_nth(), and disables further ones. */
-static bool has_failed(int nth)
-{
-	char text[16] = "";
-	/* The kernel reads the number before the copy to here can fail. */
-	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
-
-	fail_nth(nth, 0);
-	return got > 0 && atoi(text) == 0;
-}
-
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	close(fd);
-	return ok;
-}
-
-/* Makes all allocations eligible, also those that may sleep, and keeps failures out of the log. */
-static bool prepare_faults(void)
-{
-	static const char *const settings[][2] = {
-		{ "failslab/ignore-gfp-wait", "N" },
-		{ "failslab/verbose", "0" },
-		{ "fail_page_alloc/ignore-gfp-wait", "N" },
-		{ "fail_page_alloc/ignore-gfp-highmem", "N" },
-		{ "fail_page_alloc/min-order", "0" },
-		{ "fail_page_alloc/verbose", "0" },
-		{ "fail_usercopy/verbose", "0" },
-	};
-	char path[PATH_MAX];
-	size_t i;
-
-	if (access("/sys/kernel/debug/failslab", F_OK))
-		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
-	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
-		if (!write_file(path, settings[i][1]))
-			return false;
-	}
-	return true;
-}
 
 FIXTURE(faults)
 {
@@ -121,11 +55,11 @@ FIXTURE_SETUP(faults)
 {
 	int err = kmod_module_load("");
 
-	self->nth = open_nth();
+	self->nth = fail_nth_open();
 	if (self->nth < 0)
 		return;
 	ASSERT_TRUE(!err || err == -EEXIST);
-	ASSERT_TRUE(prepare_faults());
+	ASSERT_TRUE(fail_nth_prepare());
 	kmod_model_init(&self->model);
 	ASSERT_EQ(0, open_with_all(&self->session));
 }
@@ -385,7 +319,7 @@ TEST_F_TIMEOUT(faults, of_each_call, 600)
 			ASSERT_EQ(0, call->have ? call->have(&scene) : 0);
 			fail_nth(self->nth, n);
 			err = call->run(&scene);
-			failed = has_failed(self->nth);
+			failed = fail_nth_ended(self->nth);
 			failures += failed;
 			EXPECT_TRUE(expected(err)) {
 				TH_LOG("%s: %s at %u", call->name, strerror(err), n);
@@ -421,12 +355,12 @@ TEST_F_TIMEOUT(faults, of_each_call, 600)
 static int enrol_with(int fd, unsigned int n)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
-	int nth = open_nth(), err;
+	int nth = fail_nth_open(), err;
 	bool failed;
 
 	fail_nth(nth, n);
 	err = ioctl(fd, MASSIF_IOC_ENROL, &enrol) ? errno : 0;
-	failed = has_failed(nth);
+	failed = fail_nth_ended(nth);
 	if (!expected(err) || (err && !failed))
 		return 2;
 	if (err && ioctl(fd, MASSIF_IOC_ENROL, &enrol) && !(err == EFAULT && errno == EBUSY))
@@ -528,7 +462,7 @@ static bool in_a_child(void (*run)(void), unsigned int n)
 	pid_t pid = fork();
 
 	if (!pid) {
-		fail_nth(open_nth(), n);
+		fail_nth(fail_nth_open(), n);
 		run();
 		_exit(99);
 	}
@@ -601,7 +535,7 @@ static bool leave_rseq(void)
 static int member(void *arg)
 {
 	struct pipes *pipes = arg;
-	int nth = open_nth();
+	int nth = fail_nth_open();
 	uint8_t which;
 
 	close(pipes->ask[1]);
@@ -618,7 +552,7 @@ static int member(void *arg)
 		for (n = 1; op->rounds ? n <= op->rounds : failed && n < MOST; n++) {
 			fail_nth(nth, n);
 			answer.processes += op->run(nth, n);
-			failed = has_failed(nth);
+			failed = fail_nth_ended(nth);
 			answer.failures += failed;
 		}
 		if (write(pipes->answer[1], &answer, sizeof(answer)) != sizeof(answer))
@@ -699,7 +633,7 @@ TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
 		ASSERT_EQ(0, do_open(&scene));
 		fail_nth(self->nth, n);
 		err = do_setup_resident(&scene);
-		failed = has_failed(self->nth);
+		failed = fail_nth_ended(self->nth);
 		failures += failed;
 		EXPECT_TRUE(expected(err) || err == ENODEV) {
 			TH_LOG("%s at %u", strerror(err), n);
@@ -731,7 +665,7 @@ TEST_F_TIMEOUT(faults, of_loading_and_unloading, 600)
 	for (n = 1; failed && n < 4 * MOST; n = next(n)) {
 		fail_nth(self->nth, n);
 		err = kmod_module_load("");
-		failed = has_failed(self->nth);
+		failed = fail_nth_ended(self->nth);
 		failures += failed;
 		EXPECT_TRUE(failed || !err) {
 			TH_LOG("%s at %u", strerror(-err), n);
@@ -744,7 +678,7 @@ TEST_F_TIMEOUT(faults, of_loading_and_unloading, 600)
 		}
 		fail_nth(self->nth, n);
 		err = kmod_module_unload("massif");
-		has_failed(self->nth);
+		fail_nth_ended(self->nth);
 		if (err)
 			ASSERT_EQ(0, kmod_module_unload_soon("massif"));
 	}

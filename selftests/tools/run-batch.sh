@@ -36,8 +36,9 @@ frame() {
 	printf '%s\t%s\n' "$1" "${2-}"
 }
 
-# Prints a field of the test's line in the table of its kind: 2 is whether it needs the module, 3 its time
-# limit in seconds. MASSIF_LIMIT replaces all time limits.
+# Prints a field of the test's line in the table of its kind: 2 is whether it needs the module (yes, no, or stays:
+# after the test it cannot be unloaded, so the guest is replaced), 3 its time limit in seconds. MASSIF_LIMIT replaces
+# all time limits.
 setting() {
 	local value=
 	if [ "$2" = 3 ] && [ -n "${MASSIF_LIMIT-}" ]; then
@@ -181,13 +182,15 @@ run_guest() {
 	echo "begin $name" >> "$MASSIF_RESULTS/progress"
 	echo "massif-selftest: $name" > /dev/kmsg
 	forget_leaks
-	if [ "$needs" = no ] || load; then
+	if [ "$needs" != yes ] || load; then
 		run "$name" "$limit" "/run/tmp/$name"
 		status=$?
 	else
 		status=126
 	fi
-	if loaded; then
+	if loaded && [ "$needs" = stays ]; then
+		suspect=1
+	elif loaded; then
 		[ "$needs" = yes ] || frame error "the test left the module loaded"
 		unload || suspect=1
 	elif [ "$needs" = yes ] && [ $status -ne 126 ]; then

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+// A kprobe that the kernel failed to unregister is not used again.
+//
+// Unregistering needs memory, for taking the function out of ftrace's filter; without it the kernel keeps the probe in
+// its lists for ever. The test closes sessions while the n-th allocation fails. The module cannot be unloaded
+// afterwards (tests.conf: stays). Needs a kernel with /proc/PID/fail-nth, such as the debug kernel.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/klog.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/fail_nth.h"
+#include "selftests/lib/kmod_module.h"
+#include "selftests/lib/kmod_session.h"
+
+#define RING	(1 << 20)
+#define PAGE	4096ul
+
+/* Of no other mapping's length. */
+#define MAPPED	(101 * PAGE)
+
+/* More than closing a session makes; otherwise the test fails. */
+#define MOST	500
+
+#define PANIC	"/proc/sys/kernel/panic_on_warn"
+
+/* The kernel's own warnings about the failure, the only ones that are expected; and the module's message. */
+#define FAILED	"Failed to disarm kprobe-ftrace at "
+#define FAILED_LAST "Failed to unregister kprobe-ftrace"
+#define STAYS	"the kernel cannot let go of the probe on "
+
+/* With resident pages, whose hooks are plain kprobes; the others are kretprobes. */
+static int open_all(struct kmod_session *session)
+{
+	return kmod_session_open_as(session, &(struct massif_setup){
+		.ring_bytes = RING,
+		.flags = MASSIF_SETUP_RESIDENT,
+	});
+}
+
+static unsigned int count(const char *log, const char *text)
+{
+	unsigned int times = 0;
+
+	while ((log = strstr(log, text))) {
+		times++;
+		log++;
+	}
+	return times;
+}
+
+/* Returns the kernel's log since it was last cleared, to be freed by the caller; NULL if there is no memory. */
+static char *read_log(void)
+{
+	int size = klogctl(10, NULL, 0); /* SYSLOG_ACTION_SIZE_BUFFER */
+	char *log = size > 0 ? calloc(1, size + 1) : NULL;
+
+	if (log && klogctl(3, log, size) < 0) /* SYSLOG_ACTION_READ_ALL */
+		log[0] = '\0';
+	return log;
+}
+
+static int read_number(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	int number = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number;
+}
+
+static bool write_number(const char *path, int number)
+{
+	FILE *file = fopen(path, "w");
+
+	return file && fprintf(file, "%d\n", number) > 0 && !fclose(file);
+}
+
+/* Removes the ring's mappings, so that close() of the file ends the session. */
+static void unmap(struct kmod_session *session)
+{
+	munmap(session->control, PAGE);
+	munmap(session->consumer, PAGE);
+	munmap(session->data, session->bytes);
+}
+
+/* Calls what the hooks are on: maps, populates and unmaps memory. */
+static int map_once(void *arg)
+{
+	char *at = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)arg;
+	if (at == MAP_FAILED)
+		return 1;
+	madvise(at, MAPPED, MADV_NOHUGEPAGE);
+	mlock(at, MAPPED);
+	return munmap(at, MAPPED);
+}
+
+struct seen {
+	unsigned int maps, unmaps, drifts, lost;
+	int64_t pages;	/* populated by mlock() */
+};
+
+static int note(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_resident *resident = (const void *)rec;
+	const struct massif_rec_map *map = (const void *)rec;
+	struct seen *seen = arg;
+
+	switch (rec->type) {
+	case MASSIF_REC_MAP:
+		seen->maps += map->len == MAPPED;
+		break;
+	case MASSIF_REC_UNMAP:
+		seen->unmaps += map->len == MAPPED;
+		break;
+	case MASSIF_REC_LOST:
+		seen->lost++;
+		break;
+	case MASSIF_REC_RESIDENT:
+		seen->drifts += resident->cause == MASSIF_RESIDENT_DRIFT;
+		if (resident->cause == MASSIF_RESIDENT_POPULATE)
+			seen->pages += resident->change[MASSIF_RSS_ANON];
+		break;
+	}
+	return 0;
+}
+
+/* Opens a session and runs a program in it: each of its calls must be reported exactly once. */
+static void use_session(struct __test_metadata *_metadata, struct kmod_session *session)
+{
+	struct massif_hook_info first = { .size = sizeof(first) };
+	struct seen seen = { 0 };
+	int code = -1;
+	pid_t pid;
+
+	ASSERT_EQ(0, open_all(session));
+	ASSERT_EQ(0, ioctl(session->fd, MASSIF_IOC_HOOK, &first));
+	ASSERT_EQ(MASSIF_HOOK_KRETPROBE, first.kind);
+	pid = kmod_session_call(session, map_once, NULL);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(0, kmod_session_drain(session, 20000, note, &seen));
+	ASSERT_EQ(pid, waitpid(pid, &code, 0));
+	EXPECT_EQ(0, code);
+	EXPECT_EQ(1, seen.maps);
+	EXPECT_EQ(1, seen.unmaps);
+	EXPECT_EQ(MAPPED / PAGE, seen.pages);
+	EXPECT_EQ(0, seen.drifts);
+	EXPECT_EQ(0, seen.lost);
+}
+
+FIXTURE(unregister)
+{
+	int nth;
+	int panics;	/* kernel.panic_on_warn before the test */
+};
+
+FIXTURE_SETUP(unregister)
+{
+	self->nth = fail_nth_open();
+	if (self->nth < 0)
+		return;
+	ASSERT_TRUE(fail_nth_prepare());
+	self->panics = read_number(PANIC);
+	ASSERT_LE(0, self->panics);
+	/* The kernel warns about the failure that this test causes. */
+	ASSERT_TRUE(write_number(PANIC, 0));
+	ASSERT_EQ(0, kmod_module_load("detours=0"));
+}
+
+FIXTURE_TEARDOWN(unregister)
+{
+	if (self->nth < 0)
+		return;
+	EXPECT_TRUE(write_number(PANIC, self->panics));
+	close(self->nth);
+}
+
+TEST_F_TIMEOUT(unregister, a_probe_that_stays_is_not_used_again, 600)
+{
+	unsigned int n, failures = 0;
+	struct kmod_session session;
+	bool failed = true;
+	char *log;
+	int users;
+
+	if (self->nth < 0)
+		SKIP(return, "this kernel cannot make calls fail: no /proc/PID/fail-nth");
+	use_session(_metadata, &session);
+	for (n = 1; failed && n < MOST; n++) {
+		unmap(&session);
+		fail_nth(self->nth, n);
+		close(session.fd);
+		failed = fail_nth_ended(self->nth);
+		failures += failed;
+		use_session(_metadata, &session);
+	}
+	kmod_session_close(&session);
+	EXPECT_FALSE(failed);
+	EXPECT_LE(10, failures);
+
+	log = read_log();
+	ASSERT_NE(NULL, log);
+	/* massif_kprobe_free() takes a reference to the module for each probe that stays. */
+	users = kmod_module_users();
+	TH_LOG("%u failures, after which %d probes stay", failures, users);
+	EXPECT_LT(0, users);
+	EXPECT_LT(0, count(log, STAYS));
+	EXPECT_EQ(count(log, "WARNING:"), count(log, FAILED) + count(log, FAILED_LAST));
+	EXPECT_EQ(0, count(log, "BUG:") + count(log, "KASAN") + count(log, "Oops"));
+	free(log);
+	/* The runner must not find the expected warnings. */
+	if (users > 0)
+		EXPECT_LE(0, klogctl(5, NULL, 0)); /* SYSLOG_ACTION_CLEAR */
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Makes the n-th allocation, or copy to or from user space, of the calling thread fail: /proc/PID/fail-nth. */
+#ifndef SELFTESTS_LIB_FAIL_NTH_H
+#define SELFTESTS_LIB_FAIL_NTH_H
+
+#include <stdbool.h>
+
+/* Makes all allocations eligible, also those that may sleep, and keeps failures out of the log. False on errors. */
+bool fail_nth_prepare(void);
+
+/*
+ * Opens the file that makes the calling thread's n-th attempt fail. It is that of the process that opens it, so a child
+ * needs its own. Returns a descriptor, or -1 if the kernel has none.
+ */
+int fail_nth_open(void);
+
+/* Makes the n-th attempt from here on fail; 0: none. */
+void fail_nth(int nth, unsigned int n);
+
+/* Returns whether a failure has occurred since fail_nth(), and disables further ones. */
+bool fail_nth_ended(int nth);
+
+#endif
