@@ -16,12 +16,12 @@ bool massif_fault_slot_served(const struct mm_struct *mm)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(massif_fault_slots); i++) {
-		const struct massif_fault_slot *desk = &massif_fault_slots[i];
+		const struct massif_fault_slot *slot = &massif_fault_slots[i];
 		const struct mm_struct *whose;
 
-		if (!READ_ONCE(desk->task) || massif_fault_slot_is_mine(desk))
+		if (!READ_ONCE(slot->task) || massif_fault_slot_is_mine(slot))
 			continue;
-		whose = READ_ONCE(desk->mm);
+		whose = READ_ONCE(slot->mm);
 		if (!whose || whose == mm)
 			return true;
 	}
@@ -40,14 +40,14 @@ void massif_fault_slot_adopt(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(massif_fault_slots); i++) {
-		struct massif_fault_slot *desk = &massif_fault_slots[i];
-		unsigned long task = READ_ONCE(desk->task);
+		struct massif_fault_slot *slot = &massif_fault_slots[i];
+		unsigned long task = READ_ONCE(slot->task);
 
 		if (!task || task & MASSIF_FAULT_SLOT_ADOPTED)
 			continue;
 		/* Safe: the open file of the session holds a reference to the module. */
 		__module_get(THIS_MODULE);
-		if (cmpxchg(&desk->task, task, task | MASSIF_FAULT_SLOT_ADOPTED) != task)
+		if (cmpxchg(&slot->task, task, task | MASSIF_FAULT_SLOT_ADOPTED) != task)
 			module_put(THIS_MODULE);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Fault slots: a table of the page faults that are in progress, entered without a lock. */
-#ifndef MASSIF_FAULT_SLOT_H
-#define MASSIF_FAULT_SLOT_H
+#ifndef MASSIF_FAULT_SLOTS_H
+#define MASSIF_FAULT_SLOTS_H
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
@@ -43,60 +43,60 @@ static __always_inline struct massif_fault_slot *massif_fault_slot_of_current(vo
 	return &massif_fault_slots[hash_ptr(current, MASSIF_FAULT_SLOT_BITS)];
 }
 
-static __always_inline struct massif_fault_slot *massif_fault_slot_neighbour(struct massif_fault_slot *desk)
+static __always_inline struct massif_fault_slot *massif_fault_slot_neighbour(struct massif_fault_slot *slot)
 {
-	return &massif_fault_slots[(desk - massif_fault_slots) ^ 1];
+	return &massif_fault_slots[(slot - massif_fault_slots) ^ 1];
 }
 
-static __always_inline bool massif_fault_slot_is_mine(const struct massif_fault_slot *desk)
+static __always_inline bool massif_fault_slot_is_mine(const struct massif_fault_slot *slot)
 {
-	return (READ_ONCE(desk->task) & ~MASSIF_FAULT_SLOT_ADOPTED) == (unsigned long)current;
+	return (READ_ONCE(slot->task) & ~MASSIF_FAULT_SLOT_ADOPTED) == (unsigned long)current;
 }
 
 /* The span of current if it is handling a fault of mm, or NULL. */
 static __always_inline struct massif_rss_span *massif_fault_slot_serving(const struct mm_struct *mm)
 {
-	struct massif_fault_slot *desk = massif_fault_slot_of_current();
+	struct massif_fault_slot *slot = massif_fault_slot_of_current();
 
-	if (!massif_fault_slot_is_mine(desk))
-		desk = massif_fault_slot_neighbour(desk);
-	return massif_fault_slot_is_mine(desk) && desk->mm == mm ? desk->span : NULL;
+	if (!massif_fault_slot_is_mine(slot))
+		slot = massif_fault_slot_neighbour(slot);
+	return massif_fault_slot_is_mine(slot) && slot->mm == mm ? slot->span : NULL;
 }
 
 /* Takes a slot for current. Returns NULL if both are taken or current has one already. */
 static __always_inline struct massif_fault_slot *massif_fault_slot_take(void)
 {
-	struct massif_fault_slot *desk = massif_fault_slot_of_current();
+	struct massif_fault_slot *slot = massif_fault_slot_of_current();
 
-	if (massif_fault_slot_is_mine(desk) || massif_fault_slot_is_mine(massif_fault_slot_neighbour(desk)))
+	if (massif_fault_slot_is_mine(slot) || massif_fault_slot_is_mine(massif_fault_slot_neighbour(slot)))
 		return NULL;
-	if (!cmpxchg(&desk->task, 0, (unsigned long)current))
-		return desk;
-	desk = massif_fault_slot_neighbour(desk);
-	return cmpxchg(&desk->task, 0, (unsigned long)current) ? NULL : desk;
+	if (!cmpxchg(&slot->task, 0, (unsigned long)current))
+		return slot;
+	slot = massif_fault_slot_neighbour(slot);
+	return cmpxchg(&slot->task, 0, (unsigned long)current) ? NULL : slot;
 }
 
 /* Publishes the address space of a slot; from here on current may change its counters. */
-static __always_inline void massif_fault_slot_serve(struct massif_fault_slot *desk, struct mm_struct *mm,
+static __always_inline void massif_fault_slot_serve(struct massif_fault_slot *slot, struct mm_struct *mm,
 					      struct massif_rss_span *span)
 {
-	desk->span = span;
-	WRITE_ONCE(desk->mm, mm);
+	slot->span = span;
+	WRITE_ONCE(slot->mm, mm);
 }
 
 /*
  * Frees current's slot. Returns true if current has been given a reference to the module, and must drop it as
  * its last action.
  */
-static __always_inline bool massif_fault_slot_give_back(struct massif_fault_slot *desk)
+static __always_inline bool massif_fault_slot_give_back(struct massif_fault_slot *slot)
 {
 	bool adopted;
 
-	WRITE_ONCE(desk->mm, NULL);
+	WRITE_ONCE(slot->mm, NULL);
 	/* Pairs with cmpxchg() of the next owner and with massif_fault_slot_served(). */
-	adopted = cmpxchg(&desk->task, (unsigned long)current, 0) != (unsigned long)current;
+	adopted = cmpxchg(&slot->task, (unsigned long)current, 0) != (unsigned long)current;
 	if (unlikely(adopted))
-		smp_store_release(&desk->task, 0);
+		smp_store_release(&slot->task, 0);
 	return adopted;
 }
 

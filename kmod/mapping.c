@@ -119,7 +119,7 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 	 * REMOVE is called before the pages are removed, UNMAP after. The MMU notifier, if there is one, has
 	 * been registered since before the call, because registering it takes mmap_lock.
 	 */
-	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.zap))
+	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.rss_notifier))
 		rec.h.flags |= MASSIF_RF_GONE;
 	rec.h.total_vm = target->last_total;
 	massif_record_write(target->session, target, &rec.h, false);

@@ -124,7 +124,7 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 {
 	struct massif_resident *resident = &target->resident;
 	struct massif_rss_base base = {};
-	struct massif_rss_notifier *zap = NULL;
+	struct massif_rss_notifier *rss_notifier = NULL;
 	unsigned long irq;
 
 	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base))
@@ -137,8 +137,8 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		massif_rss_base_free(&base);
 		return false;
 	}
-	if (!resident->zap)
-		zap = massif_rss_notifier_create(mm);
+	if (!resident->rss_notifier)
+		rss_notifier = massif_rss_notifier_create(mm);
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	if (target->alive && !resident->attached) {
 		raw_spin_lock(&resident->lock);
@@ -158,17 +158,17 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		/* Pairs with massif_target_find_resident(). */
 		smp_store_release(&resident->attached, true);
 	}
-	if (target->alive && zap && !resident->zap) {
-		massif_rss_notifier_aim(zap, target);
-		swap(resident->zap, zap);
+	if (target->alive && rss_notifier && !resident->rss_notifier) {
+		massif_rss_notifier_aim(rss_notifier, target);
+		swap(resident->rss_notifier, rss_notifier);
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	mmap_write_unlock(mm);
 
-	if (zap)
-		massif_rss_notifier_put(zap);
+	if (rss_notifier)
+		massif_rss_notifier_put(rss_notifier);
 	massif_rss_base_free(&base);
-	return resident->zap;
+	return resident->rss_notifier;
 }
 
 /**
@@ -178,8 +178,8 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 void massif_resident_hide(struct massif_target *target)
 {
 	lockdep_assert_held(&massif_table_lock);
-	if (target->resident.zap)
-		massif_rss_notifier_aim(target->resident.zap, NULL);
+	if (target->resident.rss_notifier)
+		massif_rss_notifier_aim(target->resident.rss_notifier, NULL);
 }
 
 /**
@@ -191,8 +191,8 @@ void massif_resident_detach(struct massif_target *target)
 	if (!target->resident.attached)
 		return;
 	massif_mm_filter(target->mm, -1);
-	if (target->resident.zap)
-		massif_rss_notifier_put(target->resident.zap);
+	if (target->resident.rss_notifier)
+		massif_rss_notifier_put(target->resident.rss_notifier);
 }
 
 /**

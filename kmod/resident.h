@@ -35,11 +35,11 @@ struct mm_struct;
  */
 struct massif_resident {
 	/*
-	 * attached and zap are set once, with massif_table_lock held and mmap_lock held for writing; attached
+	 * attached and rss_notifier are set once, with massif_table_lock held and mmap_lock held for writing; attached
 	 * with release semantics.
 	 */
 	bool attached;
-	struct massif_rss_notifier *zap;		/* put by the thread that removes the target from the table */
+	struct massif_rss_notifier *rss_notifier;		/* put by the thread that removes the target from the table */
 
 	/*
 	 * Protects the fields below, and the list in spans. Hooks take it under mmap_lock and the locks of

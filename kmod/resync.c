@@ -140,7 +140,7 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	 */
 	if (massif_ring_room(&target->session->ring, MASSIF_RING_ORDINARY) < 2 * PART_BYTES)
 		return false;
-	if (target->session->resident && !target->resident.zap)
+	if (target->session->resident && !target->resident.rss_notifier)
 		massif_resident_attach(target, mm);
 	/*
 	 * If another thread is writing a resync already, neither the program nor the consumer waits for it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Work queued to a thread, done before it returns to user mode: stack copies, file names, resyncs. */
-#ifndef MASSIF_VISIT_H
-#define MASSIF_VISIT_H
+#ifndef MASSIF_RETURN_WORK_H
+#define MASSIF_RETURN_WORK_H
 
 #include <linux/types.h>
 

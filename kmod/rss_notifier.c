@@ -30,10 +30,10 @@ struct massif_rss_notifier {
  */
 static struct massif_target *target_of(struct mmu_notifier *notifier)
 {
-	struct massif_rss_notifier *zap = container_of(notifier, struct massif_rss_notifier, notifier);
+	struct massif_rss_notifier *rss_notifier = container_of(notifier, struct massif_rss_notifier, notifier);
 
 	/* Pairs with massif_rss_notifier_aim(). */
-	return smp_load_acquire(&zap->target);
+	return smp_load_acquire(&rss_notifier->target);
 }
 
 /* Only observes: never blocks and never refuses the removal. */
@@ -65,7 +65,7 @@ static void range_end(struct mmu_notifier *notifier, const struct mmu_notifier_r
 }
 
 /* Called an SRCU grace period after massif_rss_notifier_put(). */
-static void free_zap(struct mmu_notifier *notifier)
+static void free_rss_notifier(struct mmu_notifier *notifier)
 {
 	kfree(container_of(notifier, struct massif_rss_notifier, notifier));
 }
@@ -73,7 +73,7 @@ static void free_zap(struct mmu_notifier *notifier)
 static const struct mmu_notifier_ops operations = {
 	.invalidate_range_start	= range_start,
 	.invalidate_range_end	= range_end,
-	.free_notifier		= free_zap,
+	.free_notifier		= free_rss_notifier,
 };
 
 /**
@@ -88,16 +88,16 @@ static const struct mmu_notifier_ops operations = {
  */
 struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 {
-	struct massif_rss_notifier *zap = kzalloc(sizeof(*zap), GFP_KERNEL_ACCOUNT);
+	struct massif_rss_notifier *rss_notifier = kzalloc(sizeof(*rss_notifier), GFP_KERNEL_ACCOUNT);
 
-	if (!zap)
+	if (!rss_notifier)
 		return NULL;
-	zap->notifier.ops = &operations;
-	if (__mmu_notifier_register(&zap->notifier, mm)) {
-		kfree(zap);
+	rss_notifier->notifier.ops = &operations;
+	if (__mmu_notifier_register(&rss_notifier->notifier, mm)) {
+		kfree(rss_notifier);
 		return NULL;
 	}
-	return zap;
+	return rss_notifier;
 }
 
 /**
@@ -105,11 +105,11 @@ struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
  * @target: NULL to disconnect.
  * Context: massif_table_lock is held. A callback that has read the target uses it under RCU.
  */
-void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target)
+void massif_rss_notifier_aim(struct massif_rss_notifier *rss_notifier, struct massif_target *target)
 {
 	lockdep_assert_held(&massif_table_lock);
 	/* Pairs with target_of(). */
-	smp_store_release(&zap->target, target);
+	smp_store_release(&rss_notifier->target, target);
 }
 
 /**
@@ -120,9 +120,9 @@ void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_targ
  *
  * Context: any.
  */
-void massif_rss_notifier_put(struct massif_rss_notifier *zap)
+void massif_rss_notifier_put(struct massif_rss_notifier *rss_notifier)
 {
-	mmu_notifier_put(&zap->notifier);
+	mmu_notifier_put(&rss_notifier->notifier);
 }
 
 /**
@@ -146,11 +146,11 @@ struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 	return NULL;
 }
 
-void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target)
+void massif_rss_notifier_aim(struct massif_rss_notifier *rss_notifier, struct massif_target *target)
 {
 }
 
-void massif_rss_notifier_put(struct massif_rss_notifier *zap)
+void massif_rss_notifier_put(struct massif_rss_notifier *rss_notifier)
 {
 }
 

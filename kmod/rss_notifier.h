@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* An MMU notifier on a target: sees pages removed by munmap, madvise, truncation or reclaim. */
-#ifndef MASSIF_ZAP_H
-#define MASSIF_ZAP_H
+#ifndef MASSIF_RSS_NOTIFIER_H
+#define MASSIF_RSS_NOTIFIER_H
 
 #include <linux/types.h>
 
@@ -13,8 +13,8 @@ struct mm_struct;
 extern const bool massif_rss_notifier_available;
 
 struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm);
-void massif_rss_notifier_aim(struct massif_rss_notifier *zap, struct massif_target *target);
-void massif_rss_notifier_put(struct massif_rss_notifier *zap);
+void massif_rss_notifier_aim(struct massif_rss_notifier *rss_notifier, struct massif_target *target);
+void massif_rss_notifier_put(struct massif_rss_notifier *rss_notifier);
 void massif_rss_notifier_exit(void);
 
 #endif

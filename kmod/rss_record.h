@@ -2,8 +2,8 @@
 /*
  * Writes RESIDENT records, which report that pages came or went. In a header, because each fault writes one.
  */
-#ifndef MASSIF_TOLD_H
-#define MASSIF_TOLD_H
+#ifndef MASSIF_RSS_RECORD_H
+#define MASSIF_RSS_RECORD_H
 
 #include <linux/massif.h>
 #include <linux/minmax.h>

@@ -73,7 +73,7 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 	 * The target was attached during the fault, and the counts that the task had collected were added
 	 * then.
 	 */
-	if (MASSIF_RSS_BY_THREAD && unlikely(span->desk && span->epoch < target->resident.epoch)) {
+	if (MASSIF_RSS_BY_THREAD && unlikely(span->slot && span->epoch < target->resident.epoch)) {
 		span->epoch = target->resident.epoch;
 		for (i = 0; i < NR_MM_COUNTERS; i++)
 			span->collected[i] = own ? massif_rss_collected(i) : 0;
@@ -231,7 +231,7 @@ static void run(struct callback_head *work)
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	kfree(span);
 	/* Registering the notifier failed before, because of a pending signal. */
-	if (unlikely(!target->resident.zap) && own)
+	if (unlikely(!target->resident.rss_notifier) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
 	/* massif_rss_spans_exit() waits until the thread has executed the rest of this function. */
@@ -250,7 +250,7 @@ static void start(struct massif_rss_span *span, struct massif_target *target,
 	span->robbed = false;
 	span->depth = 0;
 	span->place = *place;
-	span->desk = NULL;
+	span->slot = NULL;
 	for (i = 0; i < NR_MM_COUNTERS; i++) {
 		span->change[i] = 0;
 		span->collected[i] = span->own ? massif_rss_collected(i) : 0;
@@ -346,7 +346,7 @@ static noinline bool has_queued(struct mm_struct *mm)
  */
 bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr)
 {
-	struct massif_fault_slot *desk;
+	struct massif_fault_slot *slot;
 	int i;
 
 	/*
@@ -355,8 +355,8 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
-	desk = massif_fault_slot_take();
-	if (!desk)
+	slot = massif_fault_slot_take();
+	if (!slot)
 		return false;
 	span->own = true;
 	span->lasts = true;
@@ -367,7 +367,7 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 		.len = PAGE_SIZE,
 		.cause = MASSIF_RESIDENT_FAULT,
 	};
-	span->desk = desk;
+	span->slot = slot;
 	span->mm = mm;
 	/* Pairs with massif_resident_attach(). */
 	if (MASSIF_RSS_BY_THREAD)
@@ -377,7 +377,7 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 		if (MASSIF_RSS_BY_THREAD)
 			span->collected[i] = massif_rss_collected(i);
 	}
-	massif_fault_slot_serve(desk, mm, span);
+	massif_fault_slot_serve(slot, mm, span);
 	return true;
 }
 
@@ -398,9 +398,9 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
 		cut(span, target, change, true);
 		massif_rss_record_change(target, &span->place, change, true, false);
 	}
-	adopted = massif_fault_slot_give_back(span->desk);
+	adopted = massif_fault_slot_give_back(span->slot);
 	/* Queue a span so that run(), which can sleep, registers the notifier. */
-	if (target && unlikely(!READ_ONCE(target->resident.zap)) && massif_task_has_user(current))
+	if (target && unlikely(!READ_ONCE(target->resident.rss_notifier)) && massif_task_has_user(current))
 		massif_rss_span_touch(target, &nowhere);
 	rcu_read_unlock();
 	return adopted;

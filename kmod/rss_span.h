@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Spans: intervals in which one task changes the resident set of a target. */
-#ifndef MASSIF_SPAN_H
-#define MASSIF_SPAN_H
+#ifndef MASSIF_RSS_SPAN_H
+#define MASSIF_RSS_SPAN_H
 
 #include <linux/list.h>
 #include <linux/mm_types_task.h>
@@ -49,7 +49,7 @@ struct massif_rss_span {
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
 
 	/* Only for the span of a fault. */
-	struct massif_fault_slot *desk;
+	struct massif_fault_slot *slot;
 	struct mm_struct *mm;
 	u64 epoch;			/* massif_resident_epoch when the span began */
 

@@ -2,8 +2,8 @@
 /*
  * The stack cache: recognises stacks that the consumer has unwound before, so that they are not copied again.
  */
-#ifndef MASSIF_KNOWN_H
-#define MASSIF_KNOWN_H
+#ifndef MASSIF_STACK_CACHE_H
+#define MASSIF_STACK_CACHE_H
 
 #include <linux/atomic.h>
 #include <linux/list.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads files that may be compressed with gzip(1) or zstd(1). */
-#ifndef MF_MSPRINT_EXPAND_H
-#define MF_MSPRINT_EXPAND_H
+#ifndef MASSIF_MSPRINT_EXPAND_H
+#define MASSIF_MSPRINT_EXPAND_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* An error that ends the program: its exit status and its message. */
-#ifndef MF_MSPRINT_FAILURE_H
-#define MF_MSPRINT_FAILURE_H
+#ifndef MASSIF_MSPRINT_FAILURE_H
+#define MASSIF_MSPRINT_FAILURE_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The graph of total memory over time. */
-#ifndef MF_MSPRINT_GRAPH_H
-#define MF_MSPRINT_GRAPH_H
+#ifndef MASSIF_MSPRINT_GRAPH_H
+#define MASSIF_MSPRINT_GRAPH_H
 
 struct mf_output;
 struct mf_profile;

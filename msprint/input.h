@@ -5,8 +5,8 @@
  * Needs memory for one line, not for the whole file. A reader can return to an earlier position; a file that does not
  * support this (a pipe) is copied to anonymous memory first.
  */
-#ifndef MF_MSPRINT_INPUT_H
-#define MF_MSPRINT_INPUT_H
+#ifndef MASSIF_MSPRINT_INPUT_H
+#define MASSIF_MSPRINT_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

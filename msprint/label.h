@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Labels of the graph's axes: a number of about five characters, and a unit. */
-#ifndef MF_MSPRINT_LABEL_H
-#define MF_MSPRINT_LABEL_H
+#ifndef MASSIF_MSPRINT_LABEL_H
+#define MASSIF_MSPRINT_LABEL_H
 
 #include "number.h"
 #include "text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Growing arrays. Running out of memory ends the program. */
-#ifndef MF_MSPRINT_MEMORY_H
-#define MF_MSPRINT_MEMORY_H
+#ifndef MASSIF_MSPRINT_MEMORY_H
+#define MASSIF_MSPRINT_MEMORY_H
 
 #include <stddef.h>
 

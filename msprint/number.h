@@ -16,8 +16,8 @@
  *
  * The sign of a zero is not kept.
  */
-#ifndef MF_MSPRINT_NUMBER_H
-#define MF_MSPRINT_NUMBER_H
+#ifndef MASSIF_MSPRINT_NUMBER_H
+#define MASSIF_MSPRINT_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

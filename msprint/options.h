@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Parses the command line. */
-#ifndef MF_MSPRINT_OPTIONS_H
-#define MF_MSPRINT_OPTIONS_H
+#ifndef MASSIF_MSPRINT_OPTIONS_H
+#define MASSIF_MSPRINT_OPTIONS_H
 
 #include "number.h"
 #include "text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Buffered output to a file or to memory, and the formats of the report. */
-#ifndef MF_MSPRINT_OUTPUT_H
-#define MF_MSPRINT_OUTPUT_H
+#ifndef MASSIF_MSPRINT_OUTPUT_H
+#define MASSIF_MSPRINT_OUTPUT_H
 
 #include <stddef.h>
 #include <string.h>

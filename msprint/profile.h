@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What the graph needs from a massif.out file: a few numbers of each snapshot. */
-#ifndef MF_MSPRINT_PROFILE_H
-#define MF_MSPRINT_PROFILE_H
+#ifndef MASSIF_MSPRINT_PROFILE_H
+#define MASSIF_MSPRINT_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Prints the whole report about a massif.out file. */
-#ifndef MF_MSPRINT_REPORT_H
-#define MF_MSPRINT_REPORT_H
+#ifndef MASSIF_MSPRINT_REPORT_H
+#define MASSIF_MSPRINT_REPORT_H
 
 struct mf_failure;
 struct mf_input;

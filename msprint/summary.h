@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The parts of the report before and after the graph. */
-#ifndef MF_MSPRINT_SUMMARY_H
-#define MF_MSPRINT_SUMMARY_H
+#ifndef MASSIF_MSPRINT_SUMMARY_H
+#define MASSIF_MSPRINT_SUMMARY_H
 
 struct mf_header;
 struct mf_output;

@@ -15,8 +15,8 @@
  *	then, unless empty, the lines of a tree, each followed by its children
  *	n<children>: <bytes> <description>
  */
-#ifndef MF_MSPRINT_SYNTAX_H
-#define MF_MSPRINT_SYNTAX_H
+#ifndef MASSIF_MSPRINT_SYNTAX_H
+#define MASSIF_MSPRINT_SYNTAX_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The table of snapshots, with trees between its rows. */
-#ifndef MF_MSPRINT_TABLE_H
-#define MF_MSPRINT_TABLE_H
+#ifndef MASSIF_MSPRINT_TABLE_H
+#define MASSIF_MSPRINT_TABLE_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Growing byte strings with a length. Input lines may contain any byte, including NUL. */
-#ifndef MF_MSPRINT_TEXT_H
-#define MF_MSPRINT_TEXT_H
+#ifndef MASSIF_MSPRINT_TEXT_H
+#define MASSIF_MSPRINT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The tree of a snapshot. */
-#ifndef MF_MSPRINT_TREE_H
-#define MF_MSPRINT_TREE_H
+#ifndef MASSIF_MSPRINT_TREE_H
+#define MASSIF_MSPRINT_TREE_H
 
 #include "input.h"
 #include "number.h"

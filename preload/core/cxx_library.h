@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The C++ library that the program uses, if any. */
-#ifndef MASSIF_PRELOAD_LIBRARY_H
-#define MASSIF_PRELOAD_LIBRARY_H
+#ifndef MASSIF_PRELOAD_CXX_LIBRARY_H
+#define MASSIF_PRELOAD_CXX_LIBRARY_H
 
 #include <link.h>
 #include <stdbool.h>

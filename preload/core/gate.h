@@ -60,19 +60,19 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 	if (!thread->shares) {
 		/* Without other threads a plain store is enough. Once there has been one, @shares stays set. */
 		if (&__libc_single_threaded && __libc_single_threaded) {
-			thread->desk.tally->busy = 1;
+			thread->ctx.tally->busy = 1;
 			__atomic_signal_fence(__ATOMIC_SEQ_CST);
 			return true;
 		}
 		thread->shares = true;
 		mf_thread_set(thread);
 	}
-	return mf_gate_enter_shared(thread->desk.tally);
+	return mf_gate_enter_shared(thread->ctx.tally);
 }
 
 static inline void mf_gate_leave(struct mf_thread *thread)
 {
-	__atomic_store_n(&thread->desk.tally->busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&thread->ctx.tally->busy, 0, __ATOMIC_RELEASE);
 }
 
 /*

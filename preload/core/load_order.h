@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The shim's position in the dynamic linker's list of objects. */
-#ifndef MASSIF_PRELOAD_ORDER_H
-#define MASSIF_PRELOAD_ORDER_H
+#ifndef MASSIF_PRELOAD_LOAD_ORDER_H
+#define MASSIF_PRELOAD_LOAD_ORDER_H
 
 #include "real.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* How far the current thread's own stack is known to be readable. */
-#ifndef MASSIF_PRELOAD_OWN_STACK_H
-#define MASSIF_PRELOAD_OWN_STACK_H
+#ifndef MASSIF_PRELOAD_STACK_BOUNDS_H
+#define MASSIF_PRELOAD_STACK_BOUNDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -40,18 +40,18 @@ static struct mf_thread_private *fresh = first; /* the next unused one; n_fresh 
 static uint32_t n_fresh = PRIVATES_FIRST;
 
 /* Everything special about a thread or session is handled by the slow path alone. */
-static enum mf_fastpath shortcut_of(const struct mf_thread *thread)
+static enum mf_fastpath fastpath_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_session_traces)
-		return MF_SHORTCUT_NONE;
-	return thread->shares || !&__libc_single_threaded ? MF_SHORTCUT_SHARED : MF_SHORTCUT_ALONE;
+		return MF_FASTPATH_NONE;
+	return thread->shares || !&__libc_single_threaded ? MF_FASTPATH_SHARED : MF_FASTPATH_ALONE;
 }
 
 void mf_thread_set(struct mf_thread *thread)
 {
 	mf_thread_local.thread = thread;
-	if (mf_thread_local.shortcut != MF_SHORTCUT_ENDING)
-		mf_thread_local.shortcut = (uint8_t)shortcut_of(thread);
+	if (mf_thread_local.shortcut != MF_FASTPATH_ENDING)
+		mf_thread_local.shortcut = (uint8_t)fastpath_of(thread);
 }
 
 /* Prepares the state for a new thread: its tally, empty caches. @shares: see struct mf_thread. */
@@ -60,7 +60,7 @@ static void begin(struct mf_thread_private *private, bool shares)
 	struct mf_thread *thread = private->thread;
 
 	thread->private = private;
-	thread->desk = mf_tally_ctx_of(&mf_session_store, private->tally);
+	thread->ctx = mf_tally_ctx_of(&mf_session_store, private->tally);
 	thread->counts = mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_INSTRUCTIONS;
 	thread->shares = shares;
 	thread->n_deferred = 0;
@@ -117,7 +117,7 @@ static void give_back(struct mf_thread_private *private)
 static void end(void *data)
 {
 	mf_thread_local.inside = MF_INSIDE_SHIM;
-	mf_thread_local.shortcut = MF_SHORTCUT_ENDING;
+	mf_thread_local.shortcut = MF_FASTPATH_ENDING;
 	give_back(data);
 	mf_thread_local.inside = 0;
 }
@@ -254,7 +254,7 @@ struct mf_thread *mf_thread_take(void)
 	private->nesting.n = 0;
 	begin(private, false);
 	mf_thread_set(private->thread);
-	if (has_key && mf_thread_local.shortcut != MF_SHORTCUT_ENDING)
+	if (has_key && mf_thread_local.shortcut != MF_FASTPATH_ENDING)
 		pthread_setspecific(key, private);
 	return private->thread;
 }

@@ -32,7 +32,7 @@ struct mf_deferred {
  * forked child shares with its parent (thread_memory.h) until the child has a session of its own.
  */
 struct mf_thread {
-	struct mf_tally_ctx desk; /* pointers to the thread's tally and shard, which other threads may share */
+	struct mf_tally_ctx ctx; /* pointers to the thread's tally and shard, which other threads may share */
 	uint32_t *put_off;   /* slot of the block whose free is still pending in the tally, if any */
 	uint32_t n_deferred;
 	uint32_t generation; /* of mf_objects_generation() for which walk, objects, merged and memo are valid */
@@ -106,10 +106,10 @@ enum mf_inside {
 
 /* Which fast path a thread's events may try; see fastpath.h. */
 enum mf_fastpath {
-	MF_SHORTCUT_NONE,
-	MF_SHORTCUT_ALONE,  /* as far as this thread knows, there are no others */
-	MF_SHORTCUT_SHARED,
-	MF_SHORTCUT_ENDING, /* none: the thread is ending and releases its state after each event */
+	MF_FASTPATH_NONE,
+	MF_FASTPATH_ALONE,  /* as far as this thread knows, there are no others */
+	MF_FASTPATH_SHARED,
+	MF_FASTPATH_ENDING, /* none: the thread is ending and releases its state after each event */
 };
 
 extern __thread struct mf_thread_local mf_thread_local

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Memory for the threads' states (struct mf_thread). */
-#ifndef MASSIF_PRELOAD_SLOTS_H
-#define MASSIF_PRELOAD_SLOTS_H
+#ifndef MASSIF_PRELOAD_THREAD_MEMORY_H
+#define MASSIF_PRELOAD_THREAD_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>

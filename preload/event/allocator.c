@@ -30,21 +30,21 @@ static __attribute__((noinline)) void *tell_malloc(void *pointer, size_t size, c
 
 EXPORT void *malloc(size_t size)
 {
-	struct mf_fastpath_result told =
+	struct mf_fastpath_result fast =
 		mf_fastpath_alloc(mf_start()->malloc(size), size, MF_FRAME);
 
-	return __builtin_expect(told.done, 1) ? told.pointer :
-						tell_malloc(told.pointer, size, MF_FRAME);
+	return __builtin_expect(fast.done, 1) ? fast.pointer :
+						tell_malloc(fast.pointer, size, MF_FRAME);
 }
 
 EXPORT void *calloc(size_t n, size_t size)
 {
 	/* If the product overflows, calloc() returns NULL and nothing is counted. */
-	struct mf_fastpath_result told =
+	struct mf_fastpath_result fast =
 		mf_fastpath_alloc(mf_start()->calloc(n, size), n * size, MF_FRAME);
-	void *pointer = told.pointer;
+	void *pointer = fast.pointer;
 
-	if (__builtin_expect(told.done, 1))
+	if (__builtin_expect(fast.done, 1))
 		return pointer;
 	MF_TRACE("calloc(%u,%u) = %p", n, size, pointer);
 	mf_slowpath_alloc(pointer, n * size, &MF_CALLER);
@@ -63,12 +63,12 @@ static __attribute__((noinline)) void free_completely(void *pointer, const void 
 
 EXPORT void free(void *pointer)
 {
-	struct mf_fastpath_result told = mf_allocator_begin_free(pointer);
+	struct mf_fastpath_result fast = mf_allocator_begin_free(pointer);
 
-	if (__builtin_expect(told.done, 1))
-		mf_real_functions.free(told.pointer);
+	if (__builtin_expect(fast.done, 1))
+		mf_real_functions.free(fast.pointer);
 	else
-		free_completely(told.pointer, MF_FRAME);
+		free_completely(fast.pointer, MF_FRAME);
 }
 
 static void trace_realloc(const void *old, size_t size, const void *pointer)
@@ -159,17 +159,17 @@ static __attribute__((noinline)) void *realloc_completely(void *old, size_t size
 
 EXPORT void *realloc(void *old, size_t size)
 {
-	struct mf_fastpath_result told;
+	struct mf_fastpath_result fast;
 
 	if (!old) {
-		told = mf_fastpath_alloc(mf_start()->realloc(NULL, size), size, MF_FRAME);
+		fast = mf_fastpath_alloc(mf_start()->realloc(NULL, size), size, MF_FRAME);
 	} else {
 		if (!size || mf_real_is_early(old) || !mf_fastpath_may_realloc(old))
 			return realloc_completely(old, size, MF_FRAME);
 		mf_allocator_fetch(old);
-		told = mf_fastpath_realloc(old, mf_start()->realloc(old, size), size, MF_FRAME);
+		fast = mf_fastpath_realloc(old, mf_start()->realloc(old, size), size, MF_FRAME);
 	}
-	return __builtin_expect(told.done, 1) ? told.pointer : tell_realloc(old, told.pointer, size, MF_FRAME);
+	return __builtin_expect(fast.done, 1) ? fast.pointer : tell_realloc(old, fast.pointer, size, MF_FRAME);
 }
 
 EXPORT void *reallocarray(void *old, size_t n, size_t size)

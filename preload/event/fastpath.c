@@ -73,7 +73,7 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
 {
-	bool done = mf_tally_alloc(&thread->desk, (uint64_t)(uintptr_t)pointer, size, context, true);
+	bool done = mf_tally_alloc(&thread->ctx, (uint64_t)(uintptr_t)pointer, size, context, true);
 
 	if (shared)
 		mf_gate_leave(thread);
@@ -84,7 +84,7 @@ static __attribute__((noinline)) struct mf_fastpath_result
 free_keeping(struct mf_thread *thread, void *pointer, bool shared)
 {
 	struct mf_block block;
-	bool done = mf_tally_free(&thread->desk, (uint64_t)(uintptr_t)pointer, &block, true);
+	bool done = mf_tally_free(&thread->ctx, (uint64_t)(uintptr_t)pointer, &block, true);
 
 	if (shared)
 		mf_gate_leave(thread);
@@ -94,9 +94,9 @@ free_keeping(struct mf_thread *thread, void *pointer, bool shared)
 MF_INLINE struct mf_fastpath_result alloc_at(struct mf_thread *thread, uint32_t *slot, void *pointer,
 					     size_t size, uint32_t context, bool shared)
 {
-	if (!pointer || (shared && !mf_gate_try_shared(thread->desk.tally)))
+	if (!pointer || (shared && !mf_gate_try_shared(thread->ctx.tally)))
 		return leave(thread, pointer, false);
-	if (__builtin_expect(!mf_tally_alloc_in(&thread->desk, slot, (uint64_t)(uintptr_t)pointer, size,
+	if (__builtin_expect(!mf_tally_alloc_in(&thread->ctx, slot, (uint64_t)(uintptr_t)pointer, size,
 						context, false), 0))
 		return alloc_keeping(thread, pointer, size, context, shared);
 	if (shared)
@@ -159,9 +159,9 @@ static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct
 									  void *pointer, size_t size,
 									  const void *frame)
 {
-	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
-	if (!mf_tally_settle_in(&thread->desk, thread->put_off, true))
+	if (!mf_tally_settle_in(&thread->ctx, thread->put_off, true))
 		return leave(thread, pointer, false);
 	return alloc_settled(thread, slot, pointer, size, frame, false);
 }
@@ -170,12 +170,12 @@ static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct
 MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void *frame, bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
-	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
 	/* In a heap larger than the caches the slot is far away; it is fetched while the stack is compared. */
 	__builtin_prefetch(slot, 1);
 	if (!shared &&
-	    __builtin_expect(!mf_tally_settle_in(&thread->desk, thread->put_off, false), 0))
+	    __builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->put_off, false), 0))
 		return alloc_settling(thread, pointer, size, frame);
 	return alloc_settled(thread, slot, pointer, size, frame, shared);
 }
@@ -183,15 +183,15 @@ MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void
 MF_INLINE struct mf_fastpath_result free_now(struct mf_thread *thread, void *pointer, bool shared)
 {
 	uint64_t address = (uint64_t)(uintptr_t)pointer;
-	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, address);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, address);
 	struct mf_block block;
 
 	/* The atomic exchange of the gate delays all later loads, so prefetch before it. */
 	if (shared)
 		__builtin_prefetch(slot, 1);
-	if (shared && !mf_gate_try_shared(thread->desk.tally))
+	if (shared && !mf_gate_try_shared(thread->ctx.tally))
 		return leave(thread, pointer, false);
-	if (__builtin_expect(!mf_tally_free_in(&thread->desk, slot, address, &block, false, false), 0))
+	if (__builtin_expect(!mf_tally_free_in(&thread->ctx, slot, address, &block, false, false), 0))
 		return free_keeping(thread, pointer, shared);
 	if (shared)
 		mf_gate_leave(thread);
@@ -209,7 +209,7 @@ MF_INLINE struct mf_fastpath_result free_settled(struct mf_thread *thread, uint3
 	/* A block of the early arena is unknown to the allocator. */
 	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
 		return leave(thread, pointer, false);
-	if (__builtin_expect(!mf_tally_put_off(&thread->desk, (uint64_t)(uintptr_t)pointer), 0))
+	if (__builtin_expect(!mf_tally_put_off(&thread->ctx, (uint64_t)(uintptr_t)pointer), 0))
 		return free_now_alone(thread, pointer);
 	thread->put_off = slot;
 	return leave(thread, pointer, true);
@@ -218,9 +218,9 @@ MF_INLINE struct mf_fastpath_result free_settled(struct mf_thread *thread, uint3
 static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct mf_thread *thread,
 									 void *pointer)
 {
-	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
-	if (!mf_tally_settle_in(&thread->desk, thread->put_off, true))
+	if (!mf_tally_settle_in(&thread->ctx, thread->put_off, true))
 		return leave(thread, pointer, false);
 	return free_settled(thread, slot, pointer);
 }
@@ -229,10 +229,10 @@ static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct 
 MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
-	uint32_t *slot = mf_blocks_usual_slot(&thread->desk.blocks, (uint64_t)(uintptr_t)pointer);
+	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
 	__builtin_prefetch(slot, 1);
-	if (__builtin_expect(!mf_tally_settle_in(&thread->desk, thread->put_off, false), 0))
+	if (__builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->put_off, false), 0))
 		return free_settling(thread, pointer);
 	return free_settled(thread, slot, pointer);
 }
@@ -246,16 +246,16 @@ MF_INLINE bool is_plain(void)
 	return __builtin_expect(*mf_session_active_word == MF_SESSION_ACTIVE, 1);
 }
 
-/* __libc_single_threaded exists if the thread's fast path is MF_SHORTCUT_ALONE. */
+/* __libc_single_threaded exists if the thread's fast path is MF_FASTPATH_ALONE. */
 MF_INLINE bool is_alone(void)
 {
-	return mf_thread_local.shortcut == MF_SHORTCUT_ALONE && __libc_single_threaded;
+	return mf_thread_local.shortcut == MF_FASTPATH_ALONE && __libc_single_threaded;
 }
 
 /* A thread that was alone finds out on the slow path that it no longer is. */
 static bool is_shared(void)
 {
-	return is_plain() && mf_thread_local.shortcut == MF_SHORTCUT_SHARED;
+	return is_plain() && mf_thread_local.shortcut == MF_FASTPATH_SHARED;
 }
 
 static struct mf_fastpath_result give_up(void *pointer)
@@ -305,21 +305,21 @@ bool mf_fastpath_may_realloc(const void *old)
 	enter();
 	if (!is_plain() || !is_alone())
 		return give_up(NULL).done;
-	mf_blocks_prefetch(&mf_thread_local.thread->desk.blocks, (uint64_t)(uintptr_t)old);
+	mf_blocks_prefetch(&mf_thread_local.thread->ctx.blocks, (uint64_t)(uintptr_t)old);
 	return leave(mf_thread_local.thread, NULL, true).done;
 }
 
 /* Takes the block out of the table and puts it back with its new size and address. */
-MF_INLINE bool resize(const struct mf_tally_ctx *desk, const void *old, const void *pointer, size_t size,
+MF_INLINE bool resize(const struct mf_tally_ctx *ctx, const void *old, const void *pointer, size_t size,
 		      uint32_t context)
 {
 	struct mf_block block;
 
-	if (!mf_tally_realloc_begin(desk, (uint64_t)(uintptr_t)old, &block))
+	if (!mf_tally_realloc_begin(ctx, (uint64_t)(uintptr_t)old, &block))
 		return false;
-	if (mf_tally_realloc_end(desk, &block, (uint64_t)(uintptr_t)pointer, size, context))
+	if (mf_tally_realloc_end(ctx, &block, (uint64_t)(uintptr_t)pointer, size, context))
 		return true;
-	mf_blocks_put_usual(desk->store, &block);
+	mf_blocks_put_usual(ctx->store, &block);
 	return false;
 }
 
@@ -337,13 +337,13 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 		return give_up(pointer);
 	thread = mf_thread_local.thread;
 	if (!pointer || thread->generation != mf_objects_generation() ||
-	    !mf_tally_settle_in(&thread->desk, thread->put_off, true))
+	    !mf_tally_settle_in(&thread->ctx, thread->put_off, true))
 		return leave(thread, pointer, false);
 	context = mf_memo_recall(&thread->memo, caller.sp, caller.pc);
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
 	/* A walk may create a new context. That must not happen before a peak that the end of the old block makes. */
-	return leave(thread, pointer, context && resize(&thread->desk, old, pointer, size, context));
+	return leave(thread, pointer, context && resize(&thread->ctx, old, pointer, size, context));
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The fast path of an event, which handles nearly all of them. */
-#ifndef MASSIF_PRELOAD_SHORTCUT_H
-#define MASSIF_PRELOAD_SHORTCUT_H
+#ifndef MASSIF_PRELOAD_FASTPATH_H
+#define MASSIF_PRELOAD_FASTPATH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -72,7 +72,7 @@ typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, c
 	EXPORT void *symbol parameters                                               \
 	{                                                                            \
 		void *pointer = allocate(size);                                      \
-		struct mf_fastpath_result told;                                      \
+		struct mf_fastpath_result fast;                                      \
                                                                                      \
 		if (__builtin_expect(!pointer, 0)) {                                 \
 			type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol); \
@@ -81,9 +81,9 @@ typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, c
 				return library arguments;                            \
 			missing;                                                     \
 		}                                                                    \
-		told = mf_fastpath_alloc(pointer, size, MF_FRAME);                   \
-		pointer = told.pointer;                                              \
-		if (__builtin_expect(told.done, 1))                                  \
+		fast = mf_fastpath_alloc(pointer, size, MF_FRAME);                   \
+		pointer = fast.pointer;                                              \
+		if (__builtin_expect(fast.done, 1))                                  \
 			return pointer;                                              \
 		MF_TRACE(#symbol "(%u) = %p", size, pointer);                        \
 		mf_slowpath_alloc(pointer, size, &MF_CALLER);                           \
@@ -161,10 +161,10 @@ NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow_type,
 	void symbol(void *pointer, ##__VA_ARGS__);      \
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
-		struct mf_fastpath_result told = mf_allocator_begin_free(pointer); \
+		struct mf_fastpath_result fast = mf_allocator_begin_free(pointer); \
                                                         \
-		pointer = told.pointer;                         \
-		if (__builtin_expect(told.done, 1)) {           \
+		pointer = fast.pointer;                         \
+		if (__builtin_expect(fast.done, 1)) {           \
 			mf_real_functions.program_free(pointer); \
 			return;                                 \
 		}                                               \

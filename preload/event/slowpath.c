@@ -235,7 +235,7 @@ static __attribute__((noinline)) void settle(struct mf_thread *thread)
 	bool done = false;
 
 	if (mf_gate_enter(thread)) {
-		done = mf_tally_settle(&thread->desk, true);
+		done = mf_tally_settle(&thread->ctx, true);
 		mf_gate_leave(thread);
 	}
 	if (!done) {
@@ -260,7 +260,7 @@ static inline struct mf_thread *enter(void)
 	if (__builtin_expect(!thread, 0)) {
 		mf_thread_local.inside = 0;
 		mf_slowpath_lose();
-	} else if (thread->desk.tally->put_off) {
+	} else if (thread->ctx.tally->put_off) {
 		settle(thread);
 	}
 	return thread;
@@ -280,7 +280,7 @@ static inline void leave(struct mf_thread *thread)
 		mf_thread_local.inside = outside;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	}
-	if (__builtin_expect(mf_thread_local.shortcut == MF_SHORTCUT_ENDING && !outside, 0))
+	if (__builtin_expect(mf_thread_local.shortcut == MF_FASTPATH_ENDING && !outside, 0))
 		mf_thread_release();
 }
 
@@ -292,7 +292,7 @@ static inline void leave(struct mf_thread *thread)
 static inline bool advance(struct mf_thread *thread)
 {
 	return __builtin_expect(!thread->counts, 1) ||
-	       mf_tally_advance(thread->desk.tally, mf_clock_advance(&thread->private->clock));
+	       mf_tally_advance(thread->ctx.tally, mf_clock_advance(&thread->private->clock));
 }
 
 /* This takes a while, so the block's slot is prefetched. */
@@ -303,7 +303,7 @@ static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
 	int saved = errno;
 	uint32_t context;
 
-	mf_blocks_prefetch(&thread->desk.blocks, address_of(pointer));
+	mf_blocks_prefetch(&thread->ctx.blocks, address_of(pointer));
 	context = mf_stack_context(thread, caller);
 
 	errno = saved;
@@ -344,7 +344,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	if (!change)
 		return;
 	if (mf_gate_enter(thread)) {
-		done = advance(thread) && mf_tally_stacks(&thread->desk, change);
+		done = advance(thread) && mf_tally_stacks(&thread->ctx, change);
 		if (done)
 			thread->private->depth.bytes += (uint64_t)change;
 		mf_gate_leave(thread);
@@ -400,7 +400,7 @@ MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t siz
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {
 		done = advance(thread) &&
-		       mf_tally_alloc(&thread->desk, address_of(pointer), size, context, true);
+		       mf_tally_alloc(&thread->ctx, address_of(pointer), size, context, true);
 		if (session & MF_SESSION_LEDGER && done)
 			mf_ledger_alloc(&mf_session_store, context, size);
 		mf_gate_leave(thread);
@@ -463,7 +463,7 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 	if (mf_blocks_capacity(size, mf_model_of(&mf_session_store)->options.alignment) != size)
 		return false;
 	if (mf_gate_enter(thread)) {
-		done = advance(thread) && mf_tally_alloc(&thread->desk, address, size, context, true);
+		done = advance(thread) && mf_tally_alloc(&thread->ctx, address, size, context, true);
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_alloc(&mf_session_store, context, size);
 		mf_gate_leave(thread);
@@ -551,7 +551,7 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 		node = find_node(thread, caller);
 	if (mf_gate_enter(thread)) {
 		done = advance(thread) &&
-		       mf_tally_free(&thread->desk, address_of(pointer), &block, true);
+		       mf_tally_free(&thread->ctx, address_of(pointer), &block, true);
 		if (session & MF_SESSION_LEDGER && done)
 			enter_free(node, &block);
 		mf_gate_leave(thread);
@@ -614,7 +614,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *stat
 	if (!thread)
 		return;
 	if (mf_gate_enter(thread)) {
-		state->known = mf_tally_realloc_begin(&thread->desk, address_of(old),
+		state->known = mf_tally_realloc_begin(&thread->ctx, address_of(old),
 						      &state->block);
 		if (state->known)
 			note_resizing(thread, &state->block);
@@ -739,7 +739,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {
 		done = advance(thread) &&
-		       mf_tally_realloc_end(&thread->desk, &state->block, address_of(pointer), size,
+		       mf_tally_realloc_end(&thread->ctx, &state->block, address_of(pointer), size,
 					    context);
 		if (done)
 			thread->private->resizing.context = MF_CONTEXT_NONE;

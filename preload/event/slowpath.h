@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Counts the program's allocations and frees. */
-#ifndef MASSIF_PRELOAD_TRACK_H
-#define MASSIF_PRELOAD_TRACK_H
+#ifndef MASSIF_PRELOAD_SLOWPATH_H
+#define MASSIF_PRELOAD_SLOWPATH_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Redirects all calls of a function to another one, and keeps a callable copy of the original. */
-#ifndef MASSIF_PRELOAD_DETOUR_H
-#define MASSIF_PRELOAD_DETOUR_H
+#ifndef MASSIF_PRELOAD_CODE_DETOUR_H
+#define MASSIF_PRELOAD_CODE_DETOUR_H
 
 #include <stdbool.h>
 #include <stddef.h>

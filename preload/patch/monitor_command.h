@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Monitor commands that the program itself gives. */
-#ifndef MASSIF_PRELOAD_COMMAND_H
-#define MASSIF_PRELOAD_COMMAND_H
+#ifndef MASSIF_PRELOAD_MONITOR_COMMAND_H
+#define MASSIF_PRELOAD_MONITOR_COMMAND_H
 
 #include <stdint.h>
 

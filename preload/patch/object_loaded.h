@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Handles each object before its code runs: those loaded at the start, and those loaded later. */
-#ifndef MASSIF_PRELOAD_ARRIVAL_H
-#define MASSIF_PRELOAD_ARRIVAL_H
+#ifndef MASSIF_PRELOAD_OBJECT_LOADED_H
+#define MASSIF_PRELOAD_OBJECT_LOADED_H
 
 /*
  * Handles the objects that are loaded, and from then on every object that is loaded, once it and its dependencies have

@@ -35,7 +35,7 @@
 static struct limit {
 	enum __rlimit_resource resource;
 	uint64_t (*share)(void);
-	struct rlimit told, set; /* the value in the program's view, and the value that was set for it */
+	struct rlimit shown, set; /* the value in the program's view, and the value that was set for it */
 	bool is_privileged;	 /* the process was able to raise the hard limit */
 } limits[] = {
 	{ RLIMIT_AS, mf_own_memory_address_space },
@@ -86,7 +86,7 @@ static void raise_limit(struct limit *limit)
 	if (syscall(SYS_getrlimit, limit->resource, &now) || !now.rlim_max ||
 	    (now.rlim_cur == RLIM_INFINITY && now.rlim_max == RLIM_INFINITY))
 		return;
-	limit->told = now;
+	limit->shown = now;
 	wanted = add_both(&now, more);
 	limit->is_privileged = wanted.rlim_max > now.rlim_max && !set_bare(limit, &wanted);
 	if (!limit->is_privileged) {
@@ -109,7 +109,7 @@ void mf_limits_raise(void)
 
 static void settle(struct limit *limit)
 {
-	struct rlimit wanted = add_both(&limit->told, limit->share());
+	struct rlimit wanted = add_both(&limit->shown, limit->share());
 
 	wanted.rlim_max = least(wanted.rlim_max, limit->set.rlim_max);
 	wanted.rlim_cur = least(wanted.rlim_cur, wanted.rlim_max);
@@ -130,8 +130,8 @@ void mf_limits_settle(void)
 static struct rlimit without_share(const struct limit *limit, const struct rlimit *value)
 {
 	return (struct rlimit){
-		.rlim_cur = value->rlim_cur == limit->set.rlim_cur ? limit->told.rlim_cur : value->rlim_cur,
-		.rlim_max = value->rlim_max == limit->set.rlim_max ? limit->told.rlim_max : value->rlim_max,
+		.rlim_cur = value->rlim_cur == limit->set.rlim_cur ? limit->shown.rlim_cur : value->rlim_cur,
+		.rlim_max = value->rlim_max == limit->set.rlim_max ? limit->shown.rlim_max : value->rlim_max,
 	};
 }
 
@@ -162,7 +162,7 @@ static int change(struct limit *limit, const struct rlimit *asked, struct rlimit
 	wide = widen(limit, asked, &now);
 	ret = real->setrlimit(limit->resource, &wide);
 	if (!ret) {
-		limit->told = *asked;
+		limit->shown = *asked;
 		limit->set = wide;
 	}
 	return ret;
@@ -176,10 +176,10 @@ static void execute(struct limit *limit, bool begins)
 	if (syscall(SYS_getrlimit, limit->resource, &now))
 		return;
 	if (begins && now.rlim_cur == limit->set.rlim_cur) {
-		now.rlim_cur = limit->told.rlim_cur;
+		now.rlim_cur = limit->shown.rlim_cur;
 		if (limit->is_privileged && !geteuid())
-			now.rlim_max = limit->told.rlim_max;
-	} else if (!begins && now.rlim_cur == limit->told.rlim_cur) {
+			now.rlim_max = limit->shown.rlim_max;
+	} else if (!begins && now.rlim_cur == limit->shown.rlim_cur) {
 		now.rlim_cur = limit->set.rlim_cur;
 		if (limit->is_privileged && !geteuid())
 			now.rlim_max = limit->set.rlim_max;
@@ -214,7 +214,7 @@ void mf_limits_spawned(pid_t pid)
 
 	for (size_t i = 0; i < N_LIMITS && !mf_follow_is_on(); i++)
 		if (is_set(&limits[i]))
-			syscall(SYS_prlimit64, pid, limits[i].resource, &limits[i].told, NULL);
+			syscall(SYS_prlimit64, pid, limits[i].resource, &limits[i].shown, NULL);
 	errno = saved;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Evaluates a seccomp filter for a system call. */
-#ifndef MASSIF_PRELOAD_FILTER_H
-#define MASSIF_PRELOAD_FILTER_H
+#ifndef MASSIF_PRELOAD_SECCOMP_FILTER_H
+#define MASSIF_PRELOAD_SECCOMP_FILTER_H
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Finds the context of the current stack. */
-#ifndef MASSIF_PRELOAD_STACK_H
-#define MASSIF_PRELOAD_STACK_H
+#ifndef MASSIF_PRELOAD_CONTEXT_H
+#define MASSIF_PRELOAD_CONTEXT_H
 
 #include <stdint.h>
 

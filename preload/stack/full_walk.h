@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A stack walk with all registers, for frames whose rules need more than the stack and the frame pointer. */
-#ifndef MASSIF_PRELOAD_COMPLETE_H
-#define MASSIF_PRELOAD_COMPLETE_H
+#ifndef MASSIF_PRELOAD_FULL_WALK_H
+#define MASSIF_PRELOAD_FULL_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A cache of unwind rules by address. */
-#ifndef MASSIF_PRELOAD_RULES_H
-#define MASSIF_PRELOAD_RULES_H
+#ifndef MASSIF_PRELOAD_RULE_CACHE_H
+#define MASSIF_PRELOAD_RULE_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What the fuzzers have in common: the bytes of an input, and a file that holds them. */
-#ifndef SELFTESTS_FUZZ_H
-#define SELFTESTS_FUZZ_H
+#ifndef MASSIF_SELFTESTS_FUZZ_H
+#define MASSIF_SELFTESTS_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>

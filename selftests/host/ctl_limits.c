@@ -194,7 +194,7 @@ TEST_F(limits, silent_connections)
 	}
 }
 
-static int serve_nothing(void *data, struct mf_join_conn *guest, const struct mf_request *wish)
+static int serve_nothing(void *data, struct mf_join_conn *guest, const struct mf_request *join_request)
 {
 	return 0;
 }
@@ -238,25 +238,25 @@ TEST_F(limits, strangers_that_say_nothing)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		struct sockaddr_un address = { .sun_family = AF_UNIX };
 		int order[2], report[2], own, status;
-		struct mf_join_conns guests;
+		struct mf_join_conns conns;
 		socklen_t size;
 		char byte;
 		pid_t pid;
 
-		mf_join_conns_init(&guests, serve_nothing, NULL);
-		ASSERT_EQ(0, mf_join_conns_open(&guests, NULL));
+		mf_join_conns_init(&conns, serve_nothing, NULL);
+		ASSERT_EQ(0, mf_join_conns_open(&conns, NULL));
 		size = sizeof(address);
-		ASSERT_EQ(0, getsockname(guests.door.listener, (struct sockaddr *)&address, &size));
+		ASSERT_EQ(0, getsockname(conns.join_server.listener, (struct sockaddr *)&address, &size));
 		/* A connection of the same user, made first, is never closed. */
 		own = reach(&address, size);
 		ASSERT_LE(0, own);
-		ASSERT_TRUE(mf_join_conns_look(&guests, guests.door.listener));
+		ASSERT_TRUE(mf_join_conns_look(&conns, conns.join_server.listener));
 		ASSERT_EQ(0, pipe(order));
 		ASSERT_EQ(0, pipe(report));
 		pid = start_stranger(&address, size, numbers[i], order[0], report[1]);
 		for (int j = 0; j < numbers[i]; j++) {
 			ASSERT_EQ(1, read(report[0], &byte, 1));
-			ASSERT_TRUE(mf_join_conns_look(&guests, guests.door.listener));
+			ASSERT_TRUE(mf_join_conns_look(&conns, conns.join_server.listener));
 			ASSERT_EQ(1, write(order[1], "", 1));
 		}
 		ASSERT_EQ(1, read(report[0], &byte, 1));
@@ -265,7 +265,7 @@ TEST_F(limits, strangers_that_say_nothing)
 		EXPECT_EQ(0, status);
 		EXPECT_FALSE(is_gone(own));
 		close(own);
-		mf_join_conns_close(&guests);
+		mf_join_conns_close(&conns);
 		for (int j = 0; j < 2; j++) {
 			close(order[j]);
 			close(report[j]);

@@ -214,7 +214,7 @@ TEST(wishes)
 {
 	static const struct {
 		const char *word;
-		enum mf_options_wish wish;
+		enum mf_options_request wanted;
 	} cases[] = {
 		{ "-h", MF_OPTIONS_HELP },
 		{ "--help", MF_OPTIONS_HELP },
@@ -226,7 +226,7 @@ TEST(wishes)
 		int used;
 
 		PARSE(&options, &used, cases[i].word);
-		EXPECT_EQ(cases[i].wish, options.wish);
+		EXPECT_EQ(cases[i].wanted, options.wanted);
 		mf_options_deinit(&options);
 	}
 }

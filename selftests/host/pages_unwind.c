@@ -16,7 +16,7 @@
 #include <linux/massif.h>
 
 #include "kselftest_harness.h"
-#include "pages/known.h"
+#include "pages/stack_cache.h"
 #include "selftests/lib/pages_self.h"
 
 #define NESTED 30

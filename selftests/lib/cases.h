@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Included before each guest test: MASSIF_CASES selects some of its cases, as shell patterns of FIXTURE.CASE. */
-#ifndef SELFTESTS_CASES_H
-#define SELFTESTS_CASES_H
+#ifndef MASSIF_SELFTESTS_CASES_H
+#define MASSIF_SELFTESTS_CASES_H
 
 #include <fnmatch.h>
 #include <stdbool.h>

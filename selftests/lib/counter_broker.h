@@ -3,8 +3,8 @@
  * Simulates a machine with or without an instruction counter: answers perf_event_open(2) instead of the kernel,
  * for a program and all that it starts.
  */
-#ifndef SELFTESTS_LIB_COUNTER_BROKER_H
-#define SELFTESTS_LIB_COUNTER_BROKER_H
+#ifndef MASSIF_SELFTESTS_COUNTER_BROKER_H
+#define MASSIF_SELFTESTS_COUNTER_BROKER_H
 
 #include <stdint.h>
 

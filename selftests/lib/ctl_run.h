@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Runs massif-ctl or another program and collects its output. */
-#ifndef SELFTESTS_LIB_CTL_RUN_H
-#define SELFTESTS_LIB_CTL_RUN_H
+#ifndef MASSIF_SELFTESTS_CTL_RUN_H
+#define MASSIF_SELFTESTS_CTL_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>

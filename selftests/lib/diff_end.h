@@ -4,8 +4,8 @@
  * The end is then an event like any other, whose rules are known (Documentation/model.rst). Shares no code with
  * massif-ctl.
  */
-#ifndef SELFTESTS_LIB_DIFF_END_H
-#define SELFTESTS_LIB_DIFF_END_H
+#ifndef MASSIF_SELFTESTS_DIFF_END_H
+#define MASSIF_SELFTESTS_DIFF_END_H
 
 #include <stdbool.h>
 

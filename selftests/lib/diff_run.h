@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Runs a program under Valgrind's Massif and under massif-ctl, and compares the files. */
-#ifndef SELFTESTS_LIB_DIFF_RUN_H
-#define SELFTESTS_LIB_DIFF_RUN_H
+#ifndef MASSIF_SELFTESTS_DIFF_RUN_H
+#define MASSIF_SELFTESTS_DIFF_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A table of scenarios for diff_run.h, one test per row. To be included once, after the harness. */
-#ifndef SELFTESTS_LIB_DIFF_TABLE_H
-#define SELFTESTS_LIB_DIFF_TABLE_H
+#ifndef MASSIF_SELFTESTS_DIFF_TABLE_H
+#define MASSIF_SELFTESTS_DIFF_TABLE_H
 
 #include "selftests/lib/diff_run.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Runs a program under the shim without massif-ctl, and keeps the memory of the session. */
-#ifndef SELFTESTS_LIB_HEAP_SESSION_H
-#define SELFTESTS_LIB_HEAP_SESSION_H
+#ifndef MASSIF_SELFTESTS_HEAP_SESSION_H
+#define MASSIF_SELFTESTS_HEAP_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

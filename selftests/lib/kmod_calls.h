@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* System calls to the module and events it follows, each encoded in four bytes, for kmod_fuzz. */
-#ifndef SELFTESTS_LIB_KMOD_CALLS_H
-#define SELFTESTS_LIB_KMOD_CALLS_H
+#ifndef MASSIF_SELFTESTS_KMOD_CALLS_H
+#define MASSIF_SELFTESTS_KMOD_CALLS_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Replays records into sets of intervals and checks every total, independently of massif-ctl. */
-#ifndef SELFTESTS_LIB_KMOD_MODEL_H
-#define SELFTESTS_LIB_KMOD_MODEL_H
+#ifndef MASSIF_SELFTESTS_KMOD_MODEL_H
+#define MASSIF_SELFTESTS_KMOD_MODEL_H
 
 #include <linux/massif.h>
 #include <stdbool.h>

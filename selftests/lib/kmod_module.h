@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Loads and unloads massif.ko and the test modules. */
-#ifndef SELFTESTS_LIB_KMOD_MODULE_H
-#define SELFTESTS_LIB_KMOD_MODULE_H
+#ifndef MASSIF_SELFTESTS_KMOD_MODULE_H
+#define MASSIF_SELFTESTS_KMOD_MODULE_H
 
 /* Loads massif.ko, or $MASSIF_KO, with parameters as for insmod. Returns 0 or -errno. */
 int kmod_module_load(const char *parameters);

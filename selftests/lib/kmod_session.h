@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A small consumer of /dev/massif for tests, independent of massif-ctl's. */
-#ifndef SELFTESTS_LIB_KMOD_SESSION_H
-#define SELFTESTS_LIB_KMOD_SESSION_H
+#ifndef MASSIF_SELFTESTS_KMOD_SESSION_H
+#define MASSIF_SELFTESTS_KMOD_SESSION_H
 
 #include <linux/massif.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads massif.out files as text: makes them comparable and finds their peak. */
-#ifndef SELFTESTS_LIB_MASSIF_TEXT_H
-#define SELFTESTS_LIB_MASSIF_TEXT_H
+#ifndef MASSIF_SELFTESTS_MASSIF_TEXT_H
+#define MASSIF_SELFTESTS_MASSIF_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>

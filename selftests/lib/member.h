@@ -3,8 +3,8 @@
  * A member of a session that changes its address space continuously, with threads and children. Its records are
  * compared with /proc whenever it rests.
  */
-#ifndef SELFTESTS_LIB_MEMBER_H
-#define SELFTESTS_LIB_MEMBER_H
+#ifndef MASSIF_SELFTESTS_MEMBER_H
+#define MASSIF_SELFTESTS_MEMBER_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The work of a busy member, for member.c. */
-#ifndef SELFTESTS_LIB_MEMBER_LIFE_H
-#define SELFTESTS_LIB_MEMBER_LIFE_H
+#ifndef MASSIF_SELFTESTS_MEMBER_LIFE_H
+#define MASSIF_SELFTESTS_MEMBER_LIFE_H
 
 /* For kmod_session_call(); arg is its struct member_shared. */
 int member_life(void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Runs our ms_print and that of Debian's valgrind package, for comparison. */
-#ifndef MF_SELFTESTS_MSPRINT_ORACLE_H
-#define MF_SELFTESTS_MSPRINT_ORACLE_H
+#ifndef MASSIF_SELFTESTS_MSPRINT_ORACLE_H
+#define MASSIF_SELFTESTS_MSPRINT_ORACLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

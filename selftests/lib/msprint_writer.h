@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Writes massif.out files for the tests of ms_print. */
-#ifndef MF_SELFTESTS_MSPRINT_WRITER_H
-#define MF_SELFTESTS_MSPRINT_WRITER_H
+#ifndef MASSIF_SELFTESTS_MSPRINT_WRITER_H
+#define MASSIF_SELFTESTS_MSPRINT_WRITER_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A file system whose files never deliver data: reading blocks until its server is killed. */
-#ifndef SELFTESTS_LIB_NEVER_READ_H
-#define SELFTESTS_LIB_NEVER_READ_H
+#ifndef MASSIF_SELFTESTS_NEVER_READ_H
+#define MASSIF_SELFTESTS_NEVER_READ_H
 
 #include <stdbool.h>
 #include <sys/types.h>

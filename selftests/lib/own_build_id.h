@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads the build id of the running program. */
-#ifndef SELFTESTS_OWN_BUILD_ID_H
-#define SELFTESTS_OWN_BUILD_ID_H
+#ifndef MASSIF_SELFTESTS_OWN_BUILD_ID_H
+#define MASSIF_SELFTESTS_OWN_BUILD_ID_H
 
 #include <link.h>
 #include <string.h>

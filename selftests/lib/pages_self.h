@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Produces what massif.ko would record of this process: its mappings, registers and stack. */
-#ifndef SELFTESTS_PAGES_SELF_H
-#define SELFTESTS_PAGES_SELF_H
+#ifndef MASSIF_SELFTESTS_PAGES_SELF_H
+#define MASSIF_SELFTESTS_PAGES_SELF_H
 
 #include <stdint.h>
 #include <ucontext.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Writes records as massif.ko does, into memory with the layout of its ring. */
-#ifndef SELFTESTS_PAGES_STREAM_H
-#define SELFTESTS_PAGES_STREAM_H
+#ifndef MASSIF_SELFTESTS_PAGES_STREAM_H
+#define MASSIF_SELFTESTS_PAGES_STREAM_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Runs massif-ctl under ptrace and reads /proc/PID/maps of all its processes, at chosen moments and at exit.
  * The processes are stopped meanwhile.
  */
-#ifndef SELFTESTS_PAGES_TRACE_H
-#define SELFTESTS_PAGES_TRACE_H
+#ifndef MASSIF_SELFTESTS_PAGES_TRACE_H
+#define MASSIF_SELFTESTS_PAGES_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

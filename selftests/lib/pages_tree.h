@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads a tree of a pages mode massif.out file and sums up its bytes by where the stacks end. */
-#ifndef SELFTESTS_PAGES_TREE_H
-#define SELFTESTS_PAGES_TREE_H
+#ifndef MASSIF_SELFTESTS_PAGES_TREE_H
+#define MASSIF_SELFTESTS_PAGES_TREE_H
 
 #include <stdint.h>
 

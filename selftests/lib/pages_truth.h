@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Compares the profile of a resting process's resident pages with /proc. */
-#ifndef SELFTESTS_LIB_PAGES_TRUTH_H
-#define SELFTESTS_LIB_PAGES_TRUTH_H
+#ifndef MASSIF_SELFTESTS_PAGES_TRUTH_H
+#define MASSIF_SELFTESTS_PAGES_TRUTH_H
 
 #include <stdbool.h>
 #include <sys/types.h>

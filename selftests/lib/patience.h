@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Included before each guest test: multiplies time limits by MASSIF_PATIENCE, for slow kernels. */
-#ifndef SELFTESTS_PATIENCE_H
-#define SELFTESTS_PATIENCE_H
+#ifndef MASSIF_SELFTESTS_PATIENCE_H
+#define MASSIF_SELFTESTS_PATIENCE_H
 
 #include <stdlib.h>
 #include <unistd.h>

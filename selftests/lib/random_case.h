@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Generates random programs and options for both profilers. */
-#ifndef SELFTESTS_LIB_RANDOM_CASE_H
-#define SELFTESTS_LIB_RANDOM_CASE_H
+#ifndef MASSIF_SELFTESTS_RANDOM_CASE_H
+#define MASSIF_SELFTESTS_RANDOM_CASE_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Makes mprotect() fail for some protections. */
-#ifndef SELFTESTS_LIB_REFUSE_PROTECTION_H
-#define SELFTESTS_LIB_REFUSE_PROTECTION_H
+#ifndef MASSIF_SELFTESTS_REFUSE_PROTECTION_H
+#define MASSIF_SELFTESTS_REFUSE_PROTECTION_H
 
 #include <stdint.h>
 

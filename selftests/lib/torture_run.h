@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Runs torture in a session of the test and compares all records with its saved maps. */
-#ifndef SELFTESTS_LIB_TORTURE_RUN_H
-#define SELFTESTS_LIB_TORTURE_RUN_H
+#ifndef MASSIF_SELFTESTS_TORTURE_RUN_H
+#define MASSIF_SELFTESTS_TORTURE_RUN_H
 
 #include <limits.h>
 #include <stdbool.h>

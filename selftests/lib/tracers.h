@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Other users of a kernel function that massif.ko hooks: kprobes, ftrace tracers, BPF. Only one at a time. */
-#ifndef SELFTESTS_LIB_TRACERS_H
-#define SELFTESTS_LIB_TRACERS_H
+#ifndef MASSIF_SELFTESTS_TRACERS_H
+#define MASSIF_SELFTESTS_TRACERS_H
 
 /*
  * Each start function returns 0 or -errno: -ENOENT, -EINVAL or -ENODEV if the kernel has no such tracer, or not

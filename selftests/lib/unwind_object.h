@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Creates an object in memory with one function and its unwind tables. */
-#ifndef SELFTESTS_LIB_UNWIND_OBJECT_H
-#define SELFTESTS_LIB_UNWIND_OBJECT_H
+#ifndef MASSIF_SELFTESTS_UNWIND_OBJECT_H
+#define MASSIF_SELFTESTS_UNWIND_OBJECT_H
 
 #include <stdbool.h>
 #include <stddef.h>

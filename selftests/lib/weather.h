@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Disturbances of a session's member, by the kernel or by other processes. They need root, in a guest. */
-#ifndef SELFTESTS_LIB_WEATHER_H
-#define SELFTESTS_LIB_WEATHER_H
+#ifndef MASSIF_SELFTESTS_WEATHER_H
+#define MASSIF_SELFTESTS_WEATHER_H
 
 #include <stdbool.h>
 

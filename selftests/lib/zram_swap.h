@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Provides swap space in a guest: zram, compressed memory of the kernel. It disappears with the guest. */
-#ifndef SELFTESTS_LIB_ZRAM_SWAP_H
-#define SELFTESTS_LIB_ZRAM_SWAP_H
+#ifndef MASSIF_SELFTESTS_ZRAM_SWAP_H
+#define MASSIF_SELFTESTS_ZRAM_SWAP_H
 
 #include <stdbool.h>
 

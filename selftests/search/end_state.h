@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What /proc shows of a process that is about to end. */
-#ifndef SELFTESTS_SEARCH_END_STATE_H
-#define SELFTESTS_SEARCH_END_STATE_H
+#ifndef MASSIF_SELFTESTS_END_STATE_H
+#define MASSIF_SELFTESTS_END_STATE_H
 
 #include <stdio.h>
 #include <sys/types.h>

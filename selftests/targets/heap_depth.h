@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Constants shared by heap_depth and its test. */
-#ifndef SELFTESTS_TARGETS_HEAP_DEPTH_H
-#define SELFTESTS_TARGETS_HEAP_DEPTH_H
+#ifndef MASSIF_SELFTESTS_HEAP_DEPTH_H
+#define MASSIF_SELFTESTS_HEAP_DEPTH_H
 
 #define MARK_SIZE(i) (100003ul + 1009ul * (unsigned long)(i))
 #define MARKS	     16

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The blocks that heap_threads keeps, identified by their sizes. */
-#ifndef SELFTESTS_TARGETS_HEAP_THREADS_H
-#define SELFTESTS_TARGETS_HEAP_THREADS_H
+#ifndef MASSIF_SELFTESTS_HEAP_THREADS_H
+#define MASSIF_SELFTESTS_HEAP_THREADS_H
 
 #define HEAP_THREADS_KEPT	  5 /* blocks that each thread keeps; their size is next */
 #define HEAP_THREADS_KEPT_BYTES	  1111

@@ -3,8 +3,8 @@
  * An allocator defined by a program: consecutive blocks of an arena, each preceded by its size. Freed memory is
  * not reused. Like in many allocators, the functions call each other. OWN precedes each definition.
  */
-#ifndef TARGETS_OWN_ALLOCATOR_H
-#define TARGETS_OWN_ALLOCATOR_H
+#ifndef MASSIF_SELFTESTS_OWN_ALLOCATOR_H
+#define MASSIF_SELFTESTS_OWN_ALLOCATOR_H
 
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Calls allocation functions from several call sites, and functions of libc that call them. */
-#ifndef TARGETS_OWN_CALLS_H
-#define TARGETS_OWN_CALLS_H
+#ifndef MASSIF_SELFTESTS_OWN_CALLS_H
+#define MASSIF_SELFTESTS_OWN_CALLS_H
 
 #include <stdlib.h>
 #include <string.h>

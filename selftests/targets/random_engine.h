@@ -18,8 +18,8 @@
  * Alignments above 16 would cut blocks at other addresses, so there are none here; nor are there threads, whose
  * libraries allocate on their own.
  */
-#ifndef SELFTESTS_TARGETS_RANDOM_ENGINE_H
-#define SELFTESTS_TARGETS_RANDOM_ENGINE_H
+#ifndef MASSIF_SELFTESTS_RANDOM_ENGINE_H
+#define MASSIF_SELFTESTS_RANDOM_ENGINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What torture records for the tests, in files of $TORTURE_MAPS. */
-#ifndef SELFTESTS_TARGETS_TORTURE_COUNTS_H
-#define SELFTESTS_TARGETS_TORTURE_COUNTS_H
+#ifndef MASSIF_SELFTESTS_TORTURE_COUNTS_H
+#define MASSIF_SELFTESTS_TORTURE_COUNTS_H
 
 #include <stdint.h>
 

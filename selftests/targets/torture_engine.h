@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Common parts of torture's operations: random numbers, the arena, moments, counts. */
-#ifndef SELFTESTS_TARGETS_TORTURE_ENGINE_H
-#define SELFTESTS_TARGETS_TORTURE_ENGINE_H
+#ifndef MASSIF_SELFTESTS_TORTURE_ENGINE_H
+#define MASSIF_SELFTESTS_TORTURE_ENGINE_H
 
 #include <errno.h>
 #include <fcntl.h>

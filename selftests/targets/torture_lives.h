@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Torture with several processes: forks, vforks, shared address spaces, tracers, sudden ends. */
-#ifndef SELFTESTS_TARGETS_TORTURE_LIVES_H
-#define SELFTESTS_TARGETS_TORTURE_LIVES_H
+#ifndef MASSIF_SELFTESTS_TORTURE_LIVES_H
+#define MASSIF_SELFTESTS_TORTURE_LIVES_H
 
 #include <pthread.h>
 #include <sched.h>

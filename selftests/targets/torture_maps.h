@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Torture's common operations: mmap, munmap, mremap, mprotect, brk, shmat, growing stacks. */
-#ifndef SELFTESTS_TARGETS_TORTURE_MAPS_H
-#define SELFTESTS_TARGETS_TORTURE_MAPS_H
+#ifndef MASSIF_SELFTESTS_TORTURE_MAPS_H
+#define MASSIF_SELFTESTS_TORTURE_MAPS_H
 
 #include <sys/shm.h>
 #include <sys/syscall.h>

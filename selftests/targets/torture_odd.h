@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Torture's rare operations: devices and kernel features that map memory, limits, stacks allocated by the program. */
-#ifndef SELFTESTS_TARGETS_TORTURE_ODD_H
-#define SELFTESTS_TARGETS_TORTURE_ODD_H
+#ifndef MASSIF_SELFTESTS_TORTURE_ODD_H
+#define MASSIF_SELFTESTS_TORTURE_ODD_H
 
 #include <poll.h>
 #include <pthread.h>

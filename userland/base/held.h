@@ -8,8 +8,8 @@
  *
  * Context: all functions may be called from any thread.
  */
-#ifndef MASSIF_SYMBOLS_HELD_H
-#define MASSIF_SYMBOLS_HELD_H
+#ifndef MASSIF_BASE_HELD_H
+#define MASSIF_BASE_HELD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Recognises the call instruction before a return address. */
-#ifndef MASSIF_UNWIND_CALLSITE_H
-#define MASSIF_UNWIND_CALLSITE_H
+#ifndef MASSIF_CFI_CALLSITE_H
+#define MASSIF_CFI_CALLSITE_H
 
 #include <stdbool.h>
 #include <stddef.h>

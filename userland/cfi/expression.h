@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Evaluates DWARF expressions, as they occur in unwind rules. */
-#ifndef MASSIF_UNWIND_EXPRESSION_H
-#define MASSIF_UNWIND_EXPRESSION_H
+#ifndef MASSIF_CFI_EXPRESSION_H
+#define MASSIF_CFI_EXPRESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Computes all registers of a frame's caller, with everything that unwind rules can express. */
-#ifndef MASSIF_UNWIND_FRAME_H
-#define MASSIF_UNWIND_FRAME_H
+#ifndef MASSIF_CFI_FRAME_H
+#define MASSIF_CFI_FRAME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Builds an index of unwind rules for files that have no searchable one, or none for some of their code. */
-#ifndef MASSIF_PAGES_CFI_H
-#define MASSIF_PAGES_CFI_H
+#ifndef MASSIF_CFI_INDEX_H
+#define MASSIF_CFI_INDEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

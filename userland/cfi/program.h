@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Runs the instructions of a description: they say where the registers of a frame's caller are. */
-#ifndef MASSIF_UNWIND_PROGRAM_H
-#define MASSIF_UNWIND_PROGRAM_H
+#ifndef MASSIF_CFI_PROGRAM_H
+#define MASSIF_CFI_PROGRAM_H
 
 #include <stdint.h>
 

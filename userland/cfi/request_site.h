@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Finds client requests in a program's code: the instructions that Valgrind's valgrind.h generates. */
-#ifndef MASSIF_UNWIND_REQUEST_SITE_H
-#define MASSIF_UNWIND_REQUEST_SITE_H
+#ifndef MASSIF_CFI_REQUEST_SITE_H
+#define MASSIF_CFI_REQUEST_SITE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  * layout, build id, checksum and each row are verified; a file that fails counts as missing. It is read, not mapped, so
  * that it cannot change or be truncated while it is in use.
  */
-#ifndef MASSIF_UNWIND_ROWFILE_H
-#define MASSIF_UNWIND_ROWFILE_H
+#ifndef MASSIF_CFI_ROWFILE_H
+#define MASSIF_CFI_ROWFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Call frame information as rows: which unwind rule holds for which addresses. */
-#ifndef MASSIF_UNWIND_ROWS_H
-#define MASSIF_UNWIND_ROWS_H
+#ifndef MASSIF_CFI_ROWS_H
+#define MASSIF_CFI_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

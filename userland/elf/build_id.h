@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Finds the build id of an ELF file. */
-#ifndef MASSIF_BASE_BUILD_ID_H
-#define MASSIF_BASE_BUILD_ID_H
+#ifndef MASSIF_ELF_BUILD_ID_H
+#define MASSIF_ELF_BUILD_ID_H
 
 #include <stddef.h>
 

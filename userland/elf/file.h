@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads an ELF file for unwinding: segments, unwind table, build id, bytes. */
-#ifndef MASSIF_PAGES_BINARY_H
-#define MASSIF_PAGES_BINARY_H
+#ifndef MASSIF_ELF_FILE_H
+#define MASSIF_ELF_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Classifies a program by its ELF headers. */
-#ifndef MASSIF_CTL_ELF_KIND_H
-#define MASSIF_CTL_ELF_KIND_H
+#ifndef MASSIF_ELF_KIND_H
+#define MASSIF_ELF_KIND_H
 
 #include "ctl/launch/program.h"
 

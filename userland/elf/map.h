@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads an ELF object's unwind tables to where they would be if it were loaded, and finds its code. */
-#ifndef MASSIF_UNWIND_ELFMAP_H
-#define MASSIF_UNWIND_ELFMAP_H
+#ifndef MASSIF_ELF_MAP_H
+#define MASSIF_ELF_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

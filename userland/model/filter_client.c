@@ -39,11 +39,11 @@ static void wake(uint32_t *word)
 /* Returns how long to wait at most, in milliseconds, given whether a server exists now. */
 static int patience(const struct mf_store_header *header)
 {
-	uint32_t consultant = __atomic_load_n(&header->consultant, __ATOMIC_ACQUIRE);
+	uint32_t filter_server = __atomic_load_n(&header->filter_server, __ATOMIC_ACQUIRE);
 
-	if (consultant & FUTEX_OWNER_DIED)
+	if (filter_server & FUTEX_OWNER_DIED)
 		return 0;
-	return consultant ? LONGEST_MS : VACANT_MS;
+	return filter_server ? LONGEST_MS : VACANT_MS;
 }
 
 /* Waits without a system call. The server polls for questions as well, so it needs no wake-up. */
@@ -89,7 +89,7 @@ _Static_assert(sizeof(((struct mf_filter_client_seat *)0)->list) == sizeof(struc
 
 void mf_filter_client_sit(struct mf_store *store, struct mf_filter_client_seat *seat)
 {
-	uint32_t *word = &store->header->consultant;
+	uint32_t *word = &store->header->filter_server;
 
 	seat->entry.next = &seat->list;
 	seat->list.next = &seat->entry;
@@ -101,7 +101,7 @@ void mf_filter_client_sit(struct mf_store *store, struct mf_filter_client_seat *
 
 void mf_filter_client_leave(struct mf_store *store, struct mf_filter_client_seat *seat)
 {
-	__atomic_store_n(&store->header->consultant, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&store->header->filter_server, 0, __ATOMIC_RELEASE);
 	seat->list.next = &seat->list;
 }
 

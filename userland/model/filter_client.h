@@ -14,8 +14,8 @@
  * program stops waiting. The program reads this with a load, without a system call that a sandbox could forbid. 0 means
  * that there is no filter server yet, or none for a moment.
  */
-#ifndef MASSIF_MODEL_CONSULT_H
-#define MASSIF_MODEL_CONSULT_H
+#ifndef MASSIF_MODEL_FILTER_CLIENT_H
+#define MASSIF_MODEL_FILTER_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

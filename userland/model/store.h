@@ -157,7 +157,7 @@ struct mf_store_header {
 	uint32_t question; /* the context that is asked about, or 0; a futex */
 	uint32_t answer;   /* enum mf_answer; a futex */
 	uint32_t may_not_wait; /* the program may not make system calls in order to wait */
-	uint32_t consultant; /* thread of the filter server, or 0; see filter_client.h */
+	uint32_t filter_server; /* thread of the filter server, or 0; see filter_client.h */
 	uint32_t unanswered; /* there was no answer, so all contexts counted from then on */
 
 	/* How much of each region is in use, in elements, not bytes. */

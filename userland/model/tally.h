@@ -150,28 +150,28 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
  * Prepares charging @context, which does not have the newest tree version or does not count. Returns false if it does
  * not count, if there is no room, or if this would need a call and @keeps is false.
  */
-static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *desk, uint32_t context, bool keeps)
+static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
 	return keeps && context >= MF_CONTEXT_FIRST &&
-	       mf_tree_version_keep(desk->store, desk->number, context);
+	       mf_tree_version_keep(ctx->store, ctx->number, context);
 }
 
-static inline bool mf_tally_ctx_may_charge(const struct mf_tally_ctx *desk, uint32_t context)
+static inline bool mf_tally_ctx_may_charge(const struct mf_tally_ctx *ctx, uint32_t context)
 {
-	return __builtin_expect(desk->cells[context].capture == desk->tally->capture, 1) ||
-	       mf_tally_ctx_prepare(desk, context, true);
+	return __builtin_expect(ctx->cells[context].capture == ctx->tally->capture, 1) ||
+	       mf_tally_ctx_prepare(ctx, context, true);
 }
 
-static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *desk, uint32_t context, int64_t bytes)
+static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *ctx, uint32_t context, int64_t bytes)
 {
-	desk->cells[context].bytes += (uint64_t)bytes;
+	ctx->cells[context].bytes += (uint64_t)bytes;
 }
 
 /* Does what mf_stacks_change() does within the allowance. Otherwise changes nothing and returns false. */
-static inline bool mf_tally_stacks(const struct mf_tally_ctx *desk, int64_t change)
+static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t change)
 {
 	int64_t cost = change < 0 ? -change : change;
-	struct mf_tally *tally = desk->tally;
+	struct mf_tally *tally = ctx->tally;
 
 	if (tally->clock_room < cost || tally->heap_room < change ||
 	    (change < 0 && !tally->may_shrink))
@@ -184,7 +184,7 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *desk, int64_t chan
 }
 
 /*
- * These functions do what those of heap.h do, in the shard and tally of @desk, and return true. If the event exceeds
+ * These functions do what those of heap.h do, in the shard and tally of @ctx, and return true. If the event exceeds
  * the allowance, is of an unusual block or of a large one, they change nothing and return false: then the model has to
  * handle it. A free copies the block to *@block. With @keeps false they call no function, and leave a few more cases to
  * the model.
@@ -193,24 +193,24 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *desk, int64_t chan
  * that does not count has a tree version that never equals the tally's.
  */
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t address, uint64_t size,
+mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t address, uint64_t size,
 		  uint32_t context, bool keeps)
 {
-	struct mf_tally *tally = desk->tally;
+	struct mf_tally *tally = ctx->tally;
 	struct mf_cell *cell;
 	int64_t net;
 
 	if (size > MF_BLOCKS_ROUNDED_MAX || __builtin_expect(!slot || slot[0], 0) ||
 	    (mf_blocks_is_long(size) && __builtin_expect(slot[1], 0)))
 		return false;
-	cell = &desk->cells[context];
+	cell = &ctx->cells[context];
 	if (__builtin_expect(cell->capture != tally->capture, 0) &&
-	    !mf_tally_ctx_prepare(desk, context, keeps))
+	    !mf_tally_ctx_prepare(ctx, context, keeps))
 		return false;
-	net = (int64_t)(mf_blocks_rounded(&desk->blocks, size) + desk->heap_admin);
+	net = (int64_t)(mf_blocks_rounded(&ctx->blocks, size) + ctx->heap_admin);
 	if (tally->clock_room < net || tally->heap_room < net)
 		return false;
-	mf_blocks_write_fresh(&desk->blocks, slot, address, size, context);
+	mf_blocks_write_fresh(&ctx->blocks, slot, address, size, context);
 	cell->bytes += size;
 	mf_tally_change(tally, (int64_t)size, net, net);
 	tally->allocs++;
@@ -218,18 +218,18 @@ mf_tally_alloc_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t addr
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_alloc(const struct mf_tally_ctx *desk, uint64_t address, uint64_t size, uint32_t context,
+mf_tally_alloc(const struct mf_tally_ctx *ctx, uint64_t address, uint64_t size, uint32_t context,
 	       bool keeps)
 {
-	return mf_tally_alloc_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, size,
+	return mf_tally_alloc_in(ctx, mf_blocks_usual_slot(&ctx->blocks, address), address, size,
 				 context, keeps);
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t address, struct mf_block *block,
+mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t address, struct mf_block *block,
 		 bool keeps, bool alone)
 {
-	struct mf_tally *tally = desk->tally;
+	struct mf_tally *tally = ctx->tally;
 	struct mf_usual_block usual;
 	struct mf_cell *cell;
 	uint32_t first, second;
@@ -239,7 +239,7 @@ mf_tally_free_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t addre
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/* If a usual block begins here (never a large one), all bits above the context's are now 0. */
-	first = *slot ^ mf_blocks_place(&desk->blocks, address);
+	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];
 	usual = mf_blocks_parse_fresh(first, second);
 	if (keeps && first & MF_BLOCKS_SHRUNK && !(first & MF_BLOCKS_KIND))
@@ -247,11 +247,11 @@ mf_tally_free_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t addre
 	if (usual.context - MF_CONTEXT_FIRST >=
 	    (1u << MF_BLOCKS_CONTEXT_BITS) - MF_CONTEXT_FIRST)
 		return false;
-	capacity = mf_blocks_rounded(&desk->blocks, usual.size) + usual.more;
-	net = (int64_t)(capacity + desk->heap_admin);
-	cell = &desk->cells[usual.context];
+	capacity = mf_blocks_rounded(&ctx->blocks, usual.size) + usual.more;
+	net = (int64_t)(capacity + ctx->heap_admin);
+	cell = &ctx->cells[usual.context];
 	if (__builtin_expect(cell->capture != tally->capture_down, 0) &&
-	    (!tally->may_shrink || !mf_tally_ctx_prepare(desk, usual.context, keeps)))
+	    (!tally->may_shrink || !mf_tally_ctx_prepare(ctx, usual.context, keeps)))
 		return false;
 	if (tally->clock_room < net)
 		return false;
@@ -267,9 +267,9 @@ mf_tally_free_in(const struct mf_tally_ctx *desk, uint32_t *slot, uint64_t addre
 }
 
 static inline __attribute__((always_inline)) bool
-mf_tally_free(const struct mf_tally_ctx *desk, uint64_t address, struct mf_block *block, bool keeps)
+mf_tally_free(const struct mf_tally_ctx *ctx, uint64_t address, struct mf_block *block, bool keeps)
 {
-	return mf_tally_free_in(desk, mf_blocks_usual_slot(&desk->blocks, address), address, block, keeps,
+	return mf_tally_free_in(ctx, mf_blocks_usual_slot(&ctx->blocks, address), address, block, keeps,
 				false);
 }
 
@@ -279,10 +279,10 @@ mf_tally_free(const struct mf_tally_ctx *desk, uint64_t address, struct mf_block
  * and has no delayed free; before a second thread starts, the tallies are folded. Returns false if the free has to be
  * done now because it may take a snapshot.
  */
-static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_tally_ctx *desk,
+static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_tally_ctx *ctx,
 								   uint64_t address)
 {
-	struct mf_tally *tally = desk->tally;
+	struct mf_tally *tally = ctx->tally;
 
 	if (__builtin_expect(!tally->may_put_off || tally->clock_room < 0, 0))
 		return false;
@@ -294,29 +294,29 @@ static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct 
  * Carries out the thread's delayed free, if there is one; @slot is its block's. Returns false as mf_tally_free() does.
  */
 static inline __attribute__((always_inline)) bool
-mf_tally_settle_in(const struct mf_tally_ctx *desk, uint32_t *slot, bool keeps)
+mf_tally_settle_in(const struct mf_tally_ctx *ctx, uint32_t *slot, bool keeps)
 {
-	struct mf_tally *tally = desk->tally;
+	struct mf_tally *tally = ctx->tally;
 	struct mf_block block;
 
 	if (!tally->put_off)
 		return true;
-	if (__builtin_expect(!mf_tally_free_in(desk, slot, tally->put_off, &block, keeps, true), 0))
+	if (__builtin_expect(!mf_tally_free_in(ctx, slot, tally->put_off, &block, keeps, true), 0))
 		return false;
 	tally->put_off = 0;
 	return true;
 }
 
-static inline bool mf_tally_settle(const struct mf_tally_ctx *desk, bool keeps)
+static inline bool mf_tally_settle(const struct mf_tally_ctx *ctx, bool keeps)
 {
-	return mf_tally_settle_in(desk, mf_blocks_usual_slot(&desk->blocks, desk->tally->put_off), keeps);
+	return mf_tally_settle_in(ctx, mf_blocks_usual_slot(&ctx->blocks, ctx->tally->put_off), keeps);
 }
 
 /* Removes the block from the table. The totals do not change until mf_tally_realloc_end(). */
-static inline bool mf_tally_realloc_begin(const struct mf_tally_ctx *desk, uint64_t address,
+static inline bool mf_tally_realloc_begin(const struct mf_tally_ctx *ctx, uint64_t address,
 					  struct mf_block *block)
 {
-	uint32_t *slot = mf_blocks_find_usual(&desk->blocks, address, block);
+	uint32_t *slot = mf_blocks_find_usual(&ctx->blocks, address, block);
 
 	if (!slot)
 		return false;
@@ -324,21 +324,21 @@ static inline bool mf_tally_realloc_begin(const struct mf_tally_ctx *desk, uint6
 	return true;
 }
 
-static inline bool mf_tally_realloc_end(const struct mf_tally_ctx *desk, const struct mf_block *old,
+static inline bool mf_tally_realloc_end(const struct mf_tally_ctx *ctx, const struct mf_block *old,
 					uint64_t address, uint64_t size, uint32_t context)
 {
-	struct mf_block block = mf_heap_reallocated(desk->store, old, address, size, context);
+	struct mf_block block = mf_heap_reallocated(ctx->store, old, address, size, context);
 	int64_t net = (int64_t)(block.capacity - old->capacity);
 	int64_t cost = net < 0 ? -net : net;
-	struct mf_tally *tally = desk->tally;
+	struct mf_tally *tally = ctx->tally;
 
 	if (context < MF_CONTEXT_FIRST || old->context < MF_CONTEXT_FIRST ||
 	    (size < old->size && !tally->may_shrink) || tally->clock_room < cost ||
-	    tally->heap_room < net || !mf_tally_ctx_may_charge(desk, context) ||
-	    !mf_tally_ctx_may_charge(desk, old->context) || !mf_blocks_put_usual(desk->store, &block))
+	    tally->heap_room < net || !mf_tally_ctx_may_charge(ctx, context) ||
+	    !mf_tally_ctx_may_charge(ctx, old->context) || !mf_blocks_put_usual(ctx->store, &block))
 		return false;
-	mf_tally_ctx_charge(desk, context, (int64_t)size);
-	mf_tally_ctx_charge(desk, old->context, -(int64_t)old->size);
+	mf_tally_ctx_charge(ctx, context, (int64_t)size);
+	mf_tally_ctx_charge(ctx, old->context, -(int64_t)old->size);
 	mf_tally_change(tally, (int64_t)(size - old->size), net, cost);
 	tally->reallocs++;
 	return true;

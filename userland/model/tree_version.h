@@ -11,8 +11,8 @@
  * as soon as no kept snapshot has a version in that range, and it may exist twice. So a reader needs no lock, even if
  * the writer was killed between two instructions.
  */
-#ifndef MASSIF_MODEL_CAPTURE_H
-#define MASSIF_MODEL_CAPTURE_H
+#ifndef MASSIF_MODEL_TREE_VERSION_H
+#define MASSIF_MODEL_TREE_VERSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,9 +14,9 @@
 #include "pages/wait.h"
 #include "report/context_filter.h"
 
-static bool judge_counts(void *judge, uint32_t context)
+static bool judge_counts(void *context_filter, uint32_t context)
 {
-	return mf_context_filter_counts(judge, context, NULL);
+	return mf_context_filter_counts(context_filter, context, NULL);
 }
 
 int mf_target_create(struct mf_target_common *common, const struct mf_model_options *options,
@@ -36,13 +36,13 @@ int mf_target_create(struct mf_target_common *common, const struct mf_model_opti
 	mf_accounting_show(made->accounting, common->what);
 	if (common->filter && common->what == MF_PAGES_VIRTUAL) {
 		code = mf_context_filter_create(&made->accounting->store, true, common->filter,
-				       common->names, &made->judge, err);
+				       common->names, &made->context_filter, err);
 		if (code) {
 			mf_accounting_destroy(made->accounting);
 			free(made);
 			return code;
 		}
-		mf_accounting_ask(made->accounting, judge_counts, made->judge);
+		mf_accounting_ask(made->accounting, judge_counts, made->context_filter);
 	}
 	made->common = common;
 	made->number = number;
@@ -61,7 +61,7 @@ void mf_target_destroy(struct mf_target *target)
 		mf_event_pop(target);
 	mf_unwinder_destroy(target->unwinder);
 	mf_stack_cache_destroy(target->known);
-	mf_context_filter_destroy(target->judge);
+	mf_context_filter_destroy(target->context_filter);
 	mf_accounting_destroy(target->accounting);
 	free(target->process.cmd);
 	free(target->process.path);

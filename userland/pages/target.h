@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "pages/accounting.h"
-#include "pages/known.h"
+#include "pages/stack_cache.h"
 #include "pages/pages.h"
 #include "pages/resync.h"
 #include "pages/ring.h"
@@ -54,7 +54,7 @@ struct mf_target {
 	uint32_t number;  /* number by which the module calls the target */
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
-	struct mf_context_filter *judge; /* decides which contexts count; NULL: all do */
+	struct mf_context_filter *context_filter; /* decides which contexts count; NULL: all do */
 	struct mf_unwinder *unwinder; /* created with the first stack */
 	struct mf_stack_cache *known;	      /* created with the unwinder; NULL: no memory, or the cache is off */
 	struct mf_pages_process process;

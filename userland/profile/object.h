@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* An object: the file, or other code, that an address of a stack belonged to when the stack was captured. */
-#ifndef MASSIF_SYMBOLS_OBJECT_H
-#define MASSIF_SYMBOLS_OBJECT_H
+#ifndef MASSIF_PROFILE_OBJECT_H
+#define MASSIF_PROFILE_OBJECT_H
 
 #include <stdbool.h>
 #include <stdint.h>

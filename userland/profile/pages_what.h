@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What pages mode profiles (--pages). */
-#ifndef MASSIF_PAGES_WHAT_H
-#define MASSIF_PAGES_WHAT_H
+#ifndef MASSIF_PROFILE_PAGES_WHAT_H
+#define MASSIF_PROFILE_PAGES_WHAT_H
 
 /* What the bytes of a profile count. */
 enum mf_pages_what {

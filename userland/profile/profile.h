@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A finished profile: the input of the writers of output files. */
-#ifndef MASSIF_REPORT_PROFILE_H
-#define MASSIF_REPORT_PROFILE_H
+#ifndef MASSIF_PROFILE_PROFILE_H
+#define MASSIF_PROFILE_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

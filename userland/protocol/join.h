@@ -15,8 +15,8 @@
  * calls are to be traced, where to write the trace. The connection stays open; when it ends, massif-ctl knows that the
  * process has ended or executed another program.
  */
-#ifndef MASSIF_BASE_JOIN_H
-#define MASSIF_BASE_JOIN_H
+#ifndef MASSIF_PROTOCOL_JOIN_H
+#define MASSIF_PROTOCOL_JOIN_H
 
 #include <stdint.h>
 

@@ -29,43 +29,43 @@ struct mf_context_filter {
 	struct mf_frame stack[FRAMES_MAX];
 };
 
-static void forget_objects(struct mf_context_filter *judge)
+static void forget_objects(struct mf_context_filter *context_filter)
 {
-	if (judge->filter)
-		mf_filter_destroy(judge->filter);
-	if (judge->symbolizer)
-		mf_symbolizer_destroy(judge->symbolizer);
-	if (judge->frames)
-		mf_frames_destroy(judge->frames);
-	mf_collection_release(&judge->objects);
-	judge->filter = NULL;
-	judge->symbolizer = NULL;
-	judge->frames = NULL;
+	if (context_filter->filter)
+		mf_filter_destroy(context_filter->filter);
+	if (context_filter->symbolizer)
+		mf_symbolizer_destroy(context_filter->symbolizer);
+	if (context_filter->frames)
+		mf_frames_destroy(context_filter->frames);
+	mf_collection_release(&context_filter->objects);
+	context_filter->filter = NULL;
+	context_filter->symbolizer = NULL;
+	context_filter->frames = NULL;
 }
 
-static int learn_objects(struct mf_context_filter *judge, struct mf_error *err)
+static int learn_objects(struct mf_context_filter *context_filter, struct mf_error *err)
 {
-	struct mf_profile *profile = &judge->objects.profile;
+	struct mf_profile *profile = &context_filter->objects.profile;
 	int ret;
 
-	forget_objects(judge);
-	ret = mf_collect_objects(judge->store, &judge->objects, err);
+	forget_objects(context_filter);
+	ret = mf_collect_objects(context_filter->store, &context_filter->objects, err);
 	if (!ret)
-		ret = mf_frames_create(profile->objects, profile->n_objects, &judge->frames, err);
+		ret = mf_frames_create(profile->objects, profile->n_objects, &context_filter->frames, err);
 	if (!ret)
-		ret = mf_symbolizer_create(profile->objects, profile->n_objects, &judge->naming,
-					   &judge->symbolizer, err);
+		ret = mf_symbolizer_create(profile->objects, profile->n_objects, &context_filter->naming,
+					   &context_filter->symbolizer, err);
 	if (!ret)
-		ret = mf_filter_create(judge->options, judge->pages, judge->frames, judge->symbolizer,
-				       &judge->filter, err);
+		ret = mf_filter_create(context_filter->options, context_filter->pages, context_filter->frames, context_filter->symbolizer,
+				       &context_filter->filter, err);
 	if (ret)
-		forget_objects(judge);
+		forget_objects(context_filter);
 	return ret;
 }
 
 int mf_context_filter_create(const struct mf_store *store, bool pages,
 		    const struct mf_report_options *options,
-		    const struct mf_symbolizer_options *names, struct mf_context_filter **judge,
+		    const struct mf_symbolizer_options *names, struct mf_context_filter **context_filter,
 		    struct mf_error *err)
 {
 	struct mf_context_filter *made = calloc(1, sizeof(*made));
@@ -77,33 +77,33 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 	made->options = options;
 	made->naming = *names;
 	made->naming.names = NULL; /* the filter may run in a thread of its own */
-	*judge = made;
+	*context_filter = made;
 	return 0;
 }
 
-void mf_context_filter_destroy(struct mf_context_filter *judge)
+void mf_context_filter_destroy(struct mf_context_filter *context_filter)
 {
-	if (!judge)
+	if (!context_filter)
 		return;
-	forget_objects(judge);
-	free(judge);
+	forget_objects(context_filter);
+	free(context_filter);
 }
 
-bool mf_context_filter_counts(struct mf_context_filter *judge, uint32_t context,
+bool mf_context_filter_counts(struct mf_context_filter *context_filter, uint32_t context,
 		     const struct mf_filter_listener *listener)
 {
-	struct mf_context stack = { .frames = judge->stack };
+	struct mf_context stack = { .frames = context_filter->stack };
 	struct mf_filter_span span;
 
-	stack.n_frames = mf_trie_frames(judge->store, context, judge->stack, FRAMES_MAX);
+	stack.n_frames = mf_trie_frames(context_filter->store, context, context_filter->stack, FRAMES_MAX);
 	if (!stack.n_frames)
 		return true;
-	if ((!judge->filter ||
-	     judge->objects.profile.n_objects < judge->store->header->n_objects) &&
-	    learn_objects(judge, NULL))
+	if ((!context_filter->filter ||
+	     context_filter->objects.profile.n_objects < context_filter->store->header->n_objects) &&
+	    learn_objects(context_filter, NULL))
 		return true;
 	for (uint32_t i = 0; i < stack.n_frames; i++)
-		if (judge->stack[i].object >= judge->objects.profile.n_objects)
-			judge->stack[i].object = MF_OBJECT_NONE;
-	return mf_filter_apply(judge->filter, &stack, listener, &span, NULL) || span.count;
+		if (context_filter->stack[i].object >= context_filter->objects.profile.n_objects)
+			context_filter->stack[i].object = MF_OBJECT_NONE;
+	return mf_filter_apply(context_filter->filter, &stack, listener, &span, NULL) || span.count;
 }

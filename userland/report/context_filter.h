@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Decides whether the blocks of a context count, while the program runs or later. */
-#ifndef MASSIF_REPORT_JUDGE_H
-#define MASSIF_REPORT_JUDGE_H
+#ifndef MASSIF_REPORT_CONTEXT_FILTER_H
+#define MASSIF_REPORT_CONTEXT_FILTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,15 +17,15 @@ struct mf_context_filter;
 /* Creates a context filter. All arguments must outlive it. @pages: as for mf_filter_create(). Returns 0 or -ENOMEM. */
 int mf_context_filter_create(const struct mf_store *store, bool pages,
 		    const struct mf_report_options *options,
-		    const struct mf_symbolizer_options *names, struct mf_context_filter **judge,
+		    const struct mf_symbolizer_options *names, struct mf_context_filter **context_filter,
 		    struct mf_error *err);
-void mf_context_filter_destroy(struct mf_context_filter *judge);
+void mf_context_filter_destroy(struct mf_context_filter *context_filter);
 
 /*
  * Returns whether the blocks of @context count, by the same filter as the report's. @listener (may be NULL) is told of
  * its decisions. Returns true if memory ran out.
  */
-bool mf_context_filter_counts(struct mf_context_filter *judge, uint32_t context,
+bool mf_context_filter_counts(struct mf_context_filter *context_filter, uint32_t context,
 		     const struct mf_filter_listener *listener);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs: odd arguments, floating point, code without unwind rules. */
-#ifndef HOSTILE_CALLS_H
-#define HOSTILE_CALLS_H
+#ifndef MASSIF_SELFTESTS_CALLS_H
+#define MASSIF_SELFTESTS_CALLS_H
 
 #include <alloca.h>
 #include <fenv.h>

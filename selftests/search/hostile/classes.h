@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs in C++: operators, exceptions, thread-local objects. In C they do nothing. */
-#ifndef HOSTILE_CLASSES_H
-#define HOSTILE_CLASSES_H
+#ifndef MASSIF_SELFTESTS_CLASSES_H
+#define MASSIF_SELFTESTS_CLASSES_H
 
 #include "state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs: limits. What it gets of one is printed as "about:", which may differ by 1 %. */
-#ifndef HOSTILE_LIMITS_H
-#define HOSTILE_LIMITS_H
+#ifndef MASSIF_SELFTESTS_LIMITS_H
+#define MASSIF_SELFTESTS_LIMITS_H
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs: libraries that come and go. plug.so is plug.c's, of the program's own compiler. */
-#ifndef HOSTILE_LOADING_H
-#define HOSTILE_LOADING_H
+#ifndef MASSIF_SELFTESTS_LOADING_H
+#define MASSIF_SELFTESTS_LOADING_H
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Allocators of the program's own: HOSTILE_OWN says which, 0 none. */
-#ifndef HOSTILE_OWN_H
-#define HOSTILE_OWN_H
+#ifndef MASSIF_SELFTESTS_OWN_H
+#define MASSIF_SELFTESTS_OWN_H
 
 #include <dlfcn.h>
 #include <pthread.h>

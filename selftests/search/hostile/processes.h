@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs: children, descriptors, environment, what belongs to the process. */
-#ifndef HOSTILE_PROCESSES_H
-#define HOSTILE_PROCESSES_H
+#ifndef MASSIF_SELFTESTS_PROCESSES_H
+#define MASSIF_SELFTESTS_PROCESSES_H
 
 #include <fcntl.h>
 #include <sched.h>

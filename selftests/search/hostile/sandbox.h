@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs: what the kernel forbids from here on. */
-#ifndef HOSTILE_SANDBOX_H
-#define HOSTILE_SANDBOX_H
+#ifndef MASSIF_SELFTESTS_SANDBOX_H
+#define MASSIF_SELFTESTS_SANDBOX_H
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

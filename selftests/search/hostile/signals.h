@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs: signals and their handlers. */
-#ifndef HOSTILE_SIGNALS_H
-#define HOSTILE_SIGNALS_H
+#ifndef MASSIF_SELFTESTS_SIGNALS_H
+#define MASSIF_SELFTESTS_SIGNALS_H
 
 #include <pthread.h>
 #include <setjmp.h>

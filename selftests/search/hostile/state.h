@@ -5,8 +5,8 @@
  *
  * All of selftests/search/hostile compiles as C and as C++.
  */
-#ifndef HOSTILE_STATE_H
-#define HOSTILE_STATE_H
+#ifndef MASSIF_SELFTESTS_STATE_H
+#define MASSIF_SELFTESTS_STATE_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

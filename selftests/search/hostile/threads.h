@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Pieces of hostile programs: threads, stacks, coroutines. */
-#ifndef HOSTILE_THREADS_H
-#define HOSTILE_THREADS_H
+#ifndef MASSIF_SELFTESTS_THREADS_H
+#define MASSIF_SELFTESTS_THREADS_H
 
 #include <limits.h>
 #include <pthread.h>

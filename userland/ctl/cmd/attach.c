@@ -257,9 +257,9 @@ static int attach_with(struct mf_options *options, const struct mf_defaults *def
 	if (mf_options_parse_defaults(options, defaults, &err) ||
 	    mf_options_parse(options, n, words, &used, &err))
 		return refuse(&err);
-	if (options->wish == MF_OPTIONS_HELP)
+	if (options->wanted == MF_OPTIONS_HELP)
 		return mf_command_explain("attach");
-	if (options->wish == MF_OPTIONS_VERSION)
+	if (options->wanted == MF_OPTIONS_VERSION)
 		return mf_command_version(0, argv + argc);
 	if (!request.pid) {
 		mf_error_set(&err, 0, "no process specified: massif-ctl attach PID\n"

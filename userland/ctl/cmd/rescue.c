@@ -118,7 +118,7 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	options->xtree_file = xtree_file;
 	options->log_file = NULL;
 	options->log_fd = STDERR_FILENO;
-	options->wish = MF_OPTIONS_RUN;
+	options->wanted = MF_OPTIONS_RUN;
 	options->wait = false;
 	/* The description is "(none)" if the file mentions no options. */
 	if (rescue->n_words && options->desc && *options->desc == '(')

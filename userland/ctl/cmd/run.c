@@ -166,9 +166,9 @@ static int run_with(struct mf_options *options, const struct mf_defaults *defaul
 	if (mf_options_parse_defaults(options, defaults, &err) ||
 	    mf_options_parse(options, argc, argv, &used, &err))
 		return refuse(STATUS_REFUSED, &err);
-	if (options->wish == MF_OPTIONS_HELP)
+	if (options->wanted == MF_OPTIONS_HELP)
 		return mf_command_help(0, argv + argc);
-	if (options->wish == MF_OPTIONS_VERSION)
+	if (options->wanted == MF_OPTIONS_VERSION)
 		return mf_command_version(0, argv + argc);
 	mf_message_set_level(options->verbosity);
 	if (mf_options_check_mode(options, &err))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Requests profiles from running instances of massif-ctl; server.h describes the protocol. */
-#ifndef MASSIF_CTL_ASK_H
-#define MASSIF_CTL_ASK_H
+#ifndef MASSIF_CTL_CLIENT_H
+#define MASSIF_CTL_CLIENT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 
 enum {
-	GUESTS_MAX = 8, /* connections without a request yet; a further one replaces the oldest */
+	CONNS_MAX = 8, /* connections without a request yet; a further one replaces the oldest */
 	TRIES = 8,
 };
 
@@ -27,8 +27,8 @@ struct mf_control {
 	const struct mf_control_ops *ops;
 	void *data;
 	int poller, listener;
-	int guests[GUESTS_MAX]; /* connections, oldest first */
-	int n_guests;
+	int conns[CONNS_MAX]; /* connections, oldest first */
+	int n_conns;
 };
 
 void mf_control_print_profile(FILE *out, pid_t pid, const char *mode, uint64_t bytes, int64_t ms,
@@ -56,7 +56,7 @@ static int listen_somewhere(int fd)
 		if (bind(fd, (struct sockaddr *)&address,
 			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 				     (size_t)length)) == 0)
-			return listen(fd, GUESTS_MAX) ? -errno : 0;
+			return listen(fd, CONNS_MAX) ? -errno : 0;
 		if (errno != EADDRINUSE)
 			return -errno;
 	}
@@ -99,8 +99,8 @@ void mf_control_close(struct mf_control *control)
 {
 	if (!control)
 		return;
-	for (int i = 0; i < control->n_guests; i++)
-		close(control->guests[i]);
+	for (int i = 0; i < control->n_conns; i++)
+		close(control->conns[i]);
 	if (control->listener >= 0)
 		close(control->listener);
 	if (control->poller >= 0)
@@ -117,12 +117,12 @@ static void drop(struct mf_control *control, int fd)
 {
 	int i = 0;
 
-	while (i < control->n_guests && control->guests[i] != fd)
+	while (i < control->n_conns && control->conns[i] != fd)
 		i++;
-	if (i == control->n_guests)
+	if (i == control->n_conns)
 		return;
-	memmove(&control->guests[i], &control->guests[i + 1],
-		(size_t)(--control->n_guests - i) * sizeof(control->guests[0]));
+	memmove(&control->conns[i], &control->conns[i + 1],
+		(size_t)(--control->n_conns - i) * sizeof(control->conns[0]));
 	close(fd);
 }
 
@@ -139,9 +139,9 @@ static void admit(struct mf_control *control)
 		close(fd);
 		return;
 	}
-	if (control->n_guests == GUESTS_MAX)
-		drop(control, control->guests[0]);
-	control->guests[control->n_guests++] = fd;
+	if (control->n_conns == CONNS_MAX)
+		drop(control, control->conns[0]);
+	control->conns[control->n_conns++] = fd;
 }
 
 /*
@@ -236,8 +236,8 @@ static void answer(struct mf_control *control, int guest)
 
 void mf_control_serve(struct mf_control *control)
 {
-	struct epoll_event events[GUESTS_MAX + 1];
-	int n = epoll_wait(control->poller, events, GUESTS_MAX + 1, 0);
+	struct epoll_event events[CONNS_MAX + 1];
+	int n = epoll_wait(control->poller, events, CONNS_MAX + 1, 0);
 
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.fd == control->listener)

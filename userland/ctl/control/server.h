@@ -8,8 +8,8 @@
  * carries one struct mf_control_request and one answer: a struct mf_control_answer followed by text and, for
  * files, a descriptor of memory with the contents. The server never opens a file that a client names.
  */
-#ifndef MASSIF_CTL_CONTROL_H
-#define MASSIF_CTL_CONTROL_H
+#ifndef MASSIF_CTL_SERVER_H
+#define MASSIF_CTL_SERVER_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -20,23 +20,23 @@ enum {
  * Returns the program's path, resolved relative to the working directory of the process, or NULL. The caller
  * frees it.
  */
-static char *locate(const struct mf_request *wish)
+static char *locate(const struct mf_request *join_request)
 {
 	char *path;
 
-	if (wish->path[0] == '/' || wish->request.args_bytes)
-		return strdup(wish->path);
-	return asprintf(&path, "/proc/%d/cwd/%s", (int)wish->pid, wish->path) < 0 ? NULL : path;
+	if (join_request->path[0] == '/' || join_request->request.args_bytes)
+		return strdup(join_request->path);
+	return asprintf(&path, "/proc/%d/cwd/%s", (int)join_request->pid, join_request->path) < 0 ? NULL : path;
 }
 
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
-		       const struct mf_request *wish)
+		       const struct mf_request *join_request)
 {
 	__attribute__((cleanup(mf_program_deinit))) struct mf_program program = { 0 };
-	mf_auto_free char *path = locate(wish);
+	mf_auto_free char *path = locate(join_request);
 	struct mf_error err;
 
-	if (!path || mf_program_resolve(&program, path, wish->args, &err) ||
+	if (!path || mf_program_resolve(&program, path, join_request->args, &err) ||
 	    mf_children_skips(options, program.path, "", 0))
 		return;
 	mf_unsupporteds_say(&expected->obstacles, &program);

@@ -18,11 +18,11 @@ struct mf_expected {
 };
 
 /*
- * Notes that the program of @wish is about to be executed and should join. Programs that the options skip are
+ * Notes that the program of @join_request is about to be executed and should join. Programs that the options skip are
  * not expected; if the shim cannot be loaded into the program, that is reported instead.
  */
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
-		       const struct mf_request *wish);
+		       const struct mf_request *join_request);
 
 /* Notes that an expected program has joined, or could not be executed. */
 void mf_expected_joined(struct mf_expected *expected);

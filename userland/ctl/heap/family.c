@@ -43,11 +43,11 @@ struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* newest first */
 	int files_ms; /* interval to the next check for newly mapped files */
-	struct mf_join_conns guests; /* its epoll descriptor also watches the processes */
+	struct mf_join_conns conns; /* its epoll descriptor also watches the processes */
 	struct mf_expected expected;
 };
 
-static mf_join_conns_serve serve_wish;
+static mf_join_conns_serve serve_request;
 
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  const char *address, struct mf_heap_family **family, struct mf_error *err)
@@ -60,10 +60,10 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 	made->options = options;
 	made->files_ms = FIRST_FILES_MS;
 	mf_rowcache_know_names(options);
-	mf_join_conns_init(&made->guests, serve_wish, made);
-	ret = mf_options_look_inside(options) ? mf_join_conns_open(&made->guests, address) : 0;
+	mf_join_conns_init(&made->conns, serve_request, made);
+	ret = mf_options_look_inside(options) ? mf_join_conns_open(&made->conns, address) : 0;
 	if (ret) {
-		mf_join_conns_close(&made->guests);
+		mf_join_conns_close(&made->conns);
 		free(made);
 		return mf_error_set(err, ret,
 				    "no socket can be made for the program's children: %s",
@@ -79,7 +79,7 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 {
 	if (!family)
 		return;
-	mf_join_conns_close(&family->guests);
+	mf_join_conns_close(&family->conns);
 	while (family->processes)
 		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
 	mf_expected_deinit(&family->expected);
@@ -88,14 +88,14 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 
 const char *mf_heap_family_address(const struct mf_heap_family *family)
 {
-	const struct mf_join_server *door = &family->guests.door;
+	const struct mf_join_server *join_server = &family->conns.join_server;
 
-	return door->listener >= 0 ? door->address : NULL;
+	return join_server->listener >= 0 ? join_server->address : NULL;
 }
 
 int mf_heap_family_fd(const struct mf_heap_family *family)
 {
-	return family->guests.poller;
+	return family->conns.poller;
 }
 
 struct mf_heap_process *mf_heap_family_launched(const struct mf_heap_family *family)
@@ -208,11 +208,11 @@ static int trace_target(const struct mf_options *options)
 
 /* Handles a message that is not answered. */
 static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
-		 const struct mf_request *wish)
+		 const struct mf_request *join_request)
 {
-	switch (wish->request.verb) {
+	switch (join_request->request.verb) {
 	case MF_JOIN_STARTS:
-		mf_expected_start(&family->expected, family->options, wish);
+		mf_expected_start(&family->expected, family->options, join_request);
 		return;
 	case MF_JOIN_WITHOUT:
 		process->without = true;
@@ -222,20 +222,20 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 			       (int)process->pid, process->title);
 		break;
 	}
-	if (wish->request.verb == MF_JOIN_STAYS)
+	if (join_request->request.verb == MF_JOIN_STAYS)
 		mf_expected_joined(&family->expected);
-	process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+	process->executes = join_request->request.verb == MF_JOIN_EXECUTES;
 }
 
 /* Marks @process as ended, after reading the messages that it sent before it died. */
 static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	struct mf_request *wish = malloc(sizeof(*wish));
+	struct mf_request *join_request = malloc(sizeof(*join_request));
 
-	while (wish && process->connection >= 0 &&
-	       mf_join_server_receive(&family->guests.door, process->connection, wish) > 0)
-		hear(family, process, wish);
-	free(wish);
+	while (join_request && process->connection >= 0 &&
+	       mf_join_server_receive(&family->conns.join_server, process->connection, join_request) > 0)
+		hear(family, process, join_request);
+	free(join_request);
 	mf_heap_process_note_end(process);
 	process->ended = true;
 	close(mf_take(process->pidfd, -1));
@@ -273,7 +273,7 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
 	if (process->pidfd < 0)
 		return -errno;
 	process->pid = pid;
-	return mf_join_conns_watch(&family->guests, process->pidfd);
+	return mf_join_conns_watch(&family->conns, process->pidfd);
 }
 
 int mf_heap_family_adopt(struct mf_heap_family *family)
@@ -288,9 +288,9 @@ int mf_heap_family_adopt(struct mf_heap_family *family)
  * Serves MF_JOIN_EXECUTED: a process of the family executed a program. The profile of the program it ran before
  * ends without a file, as in Massif. Returns 0 and owns the connection from then on, or -errno.
  */
-static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *wish)
+static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
-	struct mf_heap_process *old = find_alive(family, wish->pid), *made;
+	struct mf_heap_process *old = find_alive(family, join_request->pid), *made;
 	bool launched = old && old->launched;
 	mf_auto_free char *cmd = NULL;
 	struct mf_error err = { "" };
@@ -299,23 +299,23 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	mf_expected_joined(&family->expected);
 	if (!family->options->trace_children)
 		return -EPERM;
-	if (mf_children_skips(family->options, wish->path, wish->args, wish->request.args_bytes)) {
+	if (mf_children_skips(family->options, join_request->path, join_request->args, join_request->request.args_bytes)) {
 		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is left out, as the options say",
-			       (int)wish->pid, wish->path);
+			       (int)join_request->pid, join_request->path);
 		if (old && !launched)
 			drop(family, old);
 		return -ECANCELED;
 	}
-	cmd = mf_proc_cmdline(wish->pid, wish);
-	ret = cmd ? mf_heap_process_create(family->options, wish->path, cmd, wish->pid, &made,
+	cmd = mf_proc_cmdline(join_request->pid, join_request);
+	ret = cmd ? mf_heap_process_create(family->options, join_request->path, cmd, join_request->pid, &made,
 					   &err) :
 		    -ENOMEM;
 	if (ret) {
 		mf_message_say(MF_MESSAGE_PROBLEM, "process %d (%s) is not profiled: %s",
-			       (int)wish->pid, wish->path, err.text);
+			       (int)join_request->pid, join_request->path, err.text);
 		return ret;
 	}
-	ret = follow(family, made, wish->pid);
+	ret = follow(family, made, join_request->pid);
 	if (ret) {
 		mf_heap_process_destroy(made);
 		return ret; /* the process has already ended */
@@ -323,7 +323,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	if (old)
 		drop(family, old);
 	made->launched = launched;
-	mf_origin_note(&made->store, family->options, cmd, family->guests.door.address);
+	mf_origin_note(&made->store, family->options, cmd, family->conns.join_server.address);
 	add(family, made, fd);
 	mf_statistics_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
@@ -334,9 +334,9 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 }
 
 /* Serves MF_JOIN_FORK: a process is about to fork and waits for the answer. */
-static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_request *wish)
+static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
-	struct mf_heap_process *parent = find_alive(family, wish->pid), *made;
+	struct mf_heap_process *parent = find_alive(family, join_request->pid), *made;
 	struct mf_error err;
 	int ret;
 
@@ -363,9 +363,9 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 }
 
 /* Serves MF_JOIN_BORROW: passes a profile's memory to a child that has it mapped but is not profiled itself. */
-static int lend(struct mf_heap_family *family, int fd, const struct mf_request *wish)
+static int lend(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
-	const struct mf_heap_process *process = find_alive(family, atoi(wish->path));
+	const struct mf_heap_process *process = find_alive(family, atoi(join_request->path));
 
 	if (!process || process->memory < 0)
 		return -ESRCH;
@@ -373,48 +373,48 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "process %d is not profiled: a signal handler forked it in the "
 			       "middle of an allocation of process %d",
-			       (int)wish->pid, (int)process->pid);
+			       (int)join_request->pid, (int)process->pid);
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
 }
 
 /* Serves MF_JOIN_EXECUTES and MF_JOIN_STAYS from a process that has closed its first connection. */
-static int serve_executing(struct mf_heap_family *family, const struct mf_request *wish)
+static int serve_executing(struct mf_heap_family *family, const struct mf_request *join_request)
 {
-	struct mf_heap_process *process = find_alive(family, wish->pid);
+	struct mf_heap_process *process = find_alive(family, join_request->pid);
 
 	if (process)
-		process->executes = wish->request.verb == MF_JOIN_EXECUTES;
+		process->executes = join_request->request.verb == MF_JOIN_EXECUTES;
 	return -ENOTCONN; /* the connection was for this one message */
 }
 
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *wish);
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request);
 
-static int serve_wish(void *data, struct mf_join_conn *guest, const struct mf_request *wish)
+static int serve_request(void *data, struct mf_join_conn *guest, const struct mf_request *join_request)
 {
 	struct mf_heap_family *family = data;
 
-	switch (wish->request.verb) {
+	switch (join_request->request.verb) {
 	case MF_JOIN_EXECUTED:
-		return serve_executed(family, guest->fd, wish);
+		return serve_executed(family, guest->fd, join_request);
 	case MF_JOIN_FORK:
-		return serve_fork(family, guest->fd, wish);
+		return serve_fork(family, guest->fd, join_request);
 	case MF_JOIN_GO_ON:
-		return serve_go_on(family, guest->fd, wish);
+		return serve_go_on(family, guest->fd, join_request);
 	case MF_JOIN_COPY:
-		return give_copy(family, find_alive(family, wish->pid), guest->fd) ?: ENOTCONN;
+		return give_copy(family, find_alive(family, join_request->pid), guest->fd) ?: ENOTCONN;
 	case MF_JOIN_STARTS:
-		mf_expected_start(&family->expected, family->options, wish);
+		mf_expected_start(&family->expected, family->options, join_request);
 		return ENOTCONN;
 	case MF_JOIN_BORROW:
-		return lend(family, guest->fd, wish);
+		return lend(family, guest->fd, join_request);
 	case MF_JOIN_COMMAND:
-		return mf_monitor_serve(find_alive(family, wish->pid), guest, wish);
+		return mf_monitor_serve(find_alive(family, join_request->pid), guest, join_request);
 	case MF_JOIN_WRITTEN:
-		mf_monitor_serve_written(guest, wish, family->options->outputs);
+		mf_monitor_serve_written(guest, join_request, family->options->outputs);
 		return ENOTCONN;
 	case MF_JOIN_EXECUTES:
 	case MF_JOIN_STAYS:
-		return serve_executing(family, wish);
+		return serve_executing(family, join_request);
 	}
 	return -EPROTO;
 }
@@ -432,7 +432,7 @@ static void say_departed(const struct mf_heap_process *process)
  * executed another program, which will soon join on a new connection unless the shim is not loaded into it. Or
  * the process closed a descriptor that it did not know; then it is checked at growing intervals.
  */
-static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *process)
+static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
 
@@ -444,22 +444,22 @@ static void lose_sight(struct mf_heap_family *family, struct mf_heap_process *pr
 									    LAST_WATCH_MS;
 	}
 	process->watch_at = mf_timekeeper_now() + process->watch_ms;
-	process->departs = sight == MF_SIGHT_ARRIVING || (process->executes && sight != MF_SIGHT_OURS);
-	/* With MF_SIGHT_UNKNOWN the maps of the new program are not readable, because it gained privileges. */
-	if (sight == MF_SIGHT_OTHER || (process->executes && sight == MF_SIGHT_UNKNOWN)) {
+	process->departs = sight == MF_MAPPED_ARRIVING || (process->executes && sight != MF_MAPPED_OURS);
+	/* With MF_MAPPED_UNKNOWN the maps of the new program are not readable, because it gained privileges. */
+	if (sight == MF_MAPPED_OTHER || (process->executes && sight == MF_MAPPED_UNKNOWN)) {
 		say_departed(process);
 		drop(family, process);
-	} else if (sight == MF_SIGHT_ENDING) {
+	} else if (sight == MF_MAPPED_ENDING) {
 		process->watch_ms = -1; /* the pidfd will report its end */
 	}
 }
 
 /* Starts the profile of a child when its MF_JOIN_BORN arrives. Returns false if the child cannot be followed. */
 static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *process,
-			const struct mf_request *wish)
+			const struct mf_request *join_request)
 {
-	if (wish->request.verb != MF_JOIN_BORN || find_alive(family, wish->pid) ||
-	    follow(family, process, wish->pid))
+	if (join_request->request.verb != MF_JOIN_BORN || find_alive(family, join_request->pid) ||
+	    follow(family, process, join_request->pid))
 		return false;
 	mf_heap_process_start(process);
 	mf_join_server_answer(process->connection, 0, NULL);
@@ -469,23 +469,23 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 /* Handles a message on the connection of @process, or the connection's end. */
 static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	struct mf_request *wish = malloc(sizeof(*wish));
-	int ret = wish ? mf_join_server_receive(&family->guests.door, process->connection, wish) : -ENOMEM;
+	struct mf_request *join_request = malloc(sizeof(*join_request));
+	int ret = join_request ? mf_join_server_receive(&family->conns.join_server, process->connection, join_request) : -ENOMEM;
 
 	if (!process->pid) {
-		if (ret < 0 || (ret > 0 && !begin_child(family, process, wish)))
+		if (ret < 0 || (ret > 0 && !begin_child(family, process, join_request)))
 			drop(family, process);
-	} else if (ret > 0 && wish->request.verb == MF_JOIN_COPY) {
+	} else if (ret > 0 && join_request->request.verb == MF_JOIN_COPY) {
 		/* If this fails, the child finds its connection closed. */
 		give_copy(family, process, process->connection);
 	} else if (ret > 0) {
-		hear(family, process, wish);
+		hear(family, process, join_request);
 		if (process->without)
 			drop(family, process);
 	} else if (ret < 0) {
-		lose_sight(family, process);
+		lose_mapping(family, process);
 	}
-	free(wish);
+	free(join_request);
 }
 
 static bool is_member(const struct mf_heap_family *family, const struct mf_heap_process *process)
@@ -536,9 +536,9 @@ static int64_t patience_for(const struct mf_heap_process *process)
 }
 
 /* Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share it need copies now. */
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *wish)
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
-	struct mf_heap_process *process = find_alive(family, wish->pid), *heir;
+	struct mf_heap_process *process = find_alive(family, join_request->pid), *heir;
 
 	if (!process)
 		return -ESRCH;
@@ -552,7 +552,7 @@ static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_re
 
 static void serve_one(struct mf_heap_family *family, int fd)
 {
-	if (mf_join_conns_look(&family->guests, fd))
+	if (mf_join_conns_look(&family->conns, fd))
 		return;
 	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
 		if (process->connection == fd) {
@@ -577,8 +577,8 @@ static void serve(struct mf_heap_family *family)
 	int n = 0;
 
 	do {
-		if (family->guests.poller >= 0)
-			n = epoll_wait(family->guests.poller, events, EVENTS, 0);
+		if (family->conns.poller >= 0)
+			n = epoll_wait(family->conns.poller, events, EVENTS, 0);
 		for (int i = 0; i < n; i++)
 			serve_one(family, events[i].data.fd);
 	} while (n == EVENTS);
@@ -595,7 +595,7 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	}
 	if (process->source && !settle(family, process))
 		return;
-	mf_filter_server_destroy(mf_take(process->consultant, NULL));
+	mf_filter_server_destroy(mf_take(process->filter_server, NULL));
 	mf_tally_close(&process->store);
 	mf_heap_process_write(process);
 	drop(family, process);
@@ -632,10 +632,10 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			continue;
 		if (process->watch_ms >= 0 && now >= process->watch_at) {
 			/*
-			 * lose_sight() may have dropped @process or @next, so start over; this check is not due
+			 * lose_mapping() may have dropped @process or @next, so start over; this check is not due
 			 * again.
 			 */
-			lose_sight(family, process);
+			lose_mapping(family, process);
 			next = family->processes;
 			continue;
 		}
@@ -689,7 +689,7 @@ static void await_joining(struct mf_heap_family *family)
 	serve(family);
 	while (now = mf_timekeeper_now(),
 	       (is_unborn(family) && now < born_until) || mf_expected_is_any(&family->expected, now)) {
-		struct pollfd polled = { .fd = family->guests.poller, .events = POLLIN };
+		struct pollfd polled = { .fd = family->conns.poller, .events = POLLIN };
 
 		if (poll(&polled, 1, POLL_MS) > 0)
 			serve(family);
@@ -737,8 +737,8 @@ bool mf_heap_family_is_empty(struct mf_heap_family *family)
 void mf_heap_family_pause(struct mf_heap_family *family)
 {
 	for (struct mf_heap_process *process = family->processes; process; process = process->next)
-		if (process->consultant)
-			mf_filter_server_stop(process->consultant);
+		if (process->filter_server)
+			mf_filter_server_stop(process->filter_server);
 }
 
 void mf_heap_family_resume(struct mf_heap_family *family)
@@ -757,7 +757,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	size_t left = 0;
 
 	serve(family);
-	mf_join_conns_close(&family->guests);
+	mf_join_conns_close(&family->conns);
 	while ((process = next_ended(family)))
 		write_one(family, process);
 	for (process = family->processes; process; process = next) {

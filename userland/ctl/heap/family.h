@@ -3,8 +3,8 @@
  * The profiled processes of one heap mode run: the one that massif-ctl launched, and those that join while it
  * runs. protocol/join.h describes the protocol.
  */
-#ifndef MASSIF_CTL_HEAP_FAMILY_H
-#define MASSIF_CTL_HEAP_FAMILY_H
+#ifndef MASSIF_CTL_FAMILY_H
+#define MASSIF_CTL_FAMILY_H
 
 #include <stdbool.h>
 #include <stddef.h>

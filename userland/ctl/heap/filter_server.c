@@ -18,7 +18,7 @@
 
 struct mf_filter_server {
 	struct mf_store *store;
-	struct mf_context_filter *judge;
+	struct mf_context_filter *context_filter;
 	pthread_t thread;
 	struct mf_filter_client_seat seat;
 	sem_t seated;
@@ -32,7 +32,7 @@ bool mf_filter_server_is_needed(const struct mf_options *options)
 }
 
 int mf_filter_server_create(struct mf_store *store, const struct mf_options *options,
-			 struct mf_filter_server **consultant, struct mf_error *err)
+			 struct mf_filter_server **filter_server, struct mf_error *err)
 {
 	struct mf_filter_server *made = calloc(1, sizeof(*made));
 	int ret;
@@ -40,86 +40,86 @@ int mf_filter_server_create(struct mf_store *store, const struct mf_options *opt
 	if (!made)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->store = store;
-	ret = mf_context_filter_create(store, false, &options->report, &options->symbolizer, &made->judge, err);
+	ret = mf_context_filter_create(store, false, &options->report, &options->symbolizer, &made->context_filter, err);
 	if (ret) {
 		free(made);
 		return ret;
 	}
-	store->header->consultant = 0;
+	store->header->filter_server = 0;
 	store->header->consults = 1;
-	*consultant = made;
+	*filter_server = made;
 	return 0;
 }
 
 static void *answer(void *data)
 {
-	struct mf_filter_server *consultant = data;
+	struct mf_filter_server *filter_server = data;
 
-	mf_filter_client_sit(consultant->store, &consultant->seat);
-	sem_post(&consultant->seated);
-	while (!__atomic_load_n(&consultant->stop, __ATOMIC_ACQUIRE)) {
-		uint32_t context = mf_filter_client_wait(consultant->store, PERIOD_MS);
+	mf_filter_client_sit(filter_server->store, &filter_server->seat);
+	sem_post(&filter_server->seated);
+	while (!__atomic_load_n(&filter_server->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t context = mf_filter_client_wait(filter_server->store, PERIOD_MS);
 
 		if (context)
-			mf_filter_client_answer(consultant->store,
-					  mf_context_filter_counts(consultant->judge, context, NULL) ?
+			mf_filter_client_answer(filter_server->store,
+					  mf_context_filter_counts(filter_server->context_filter, context, NULL) ?
 						  MF_ANSWER_COUNTS :
 						  MF_ANSWER_IGNORED);
 	}
-	mf_filter_client_leave(consultant->store, &consultant->seat);
+	mf_filter_client_leave(filter_server->store, &filter_server->seat);
 	return NULL;
 }
 
-int mf_filter_server_start(struct mf_filter_server *consultant, struct mf_error *err)
+int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_error *err)
 {
 	sigset_t all, before;
 	int ret;
 
 	/* Signals are handled by the first thread only. */
-	sem_init(&consultant->seated, 0, 0);
+	sem_init(&filter_server->seated, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&consultant->thread, NULL, answer, consultant);
+	ret = pthread_create(&filter_server->thread, NULL, answer, filter_server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
 		/* Without the thread, nothing must wait for an answer. */
-		consultant->store->header->consults = 0;
-		mf_filter_client_answer(consultant->store, MF_ANSWER_COUNTS);
+		filter_server->store->header->consults = 0;
+		mf_filter_client_answer(filter_server->store, MF_ANSWER_COUNTS);
 		return mf_error_set(err, -ret,
 				    "cannot start a thread, so --ignore-fn and --alloc-fn apply to "
 				    "trees only: %s",
 				    strerror(ret));
 	}
-	consultant->started = true;
+	filter_server->started = true;
 	/*
 	 * Continue only when the thread holds its seat: if massif-ctl is killed after the program received its
 	 * session, the program notices by the seat.
 	 */
-	while (sem_wait(&consultant->seated))
+	while (sem_wait(&filter_server->seated))
 		;
 	return 0;
 }
 
-void mf_filter_server_stop(struct mf_filter_server *consultant)
+void mf_filter_server_stop(struct mf_filter_server *filter_server)
 {
-	if (!consultant->started)
+	if (!filter_server->started)
 		return;
-	__atomic_store_n(&consultant->stop, true, __ATOMIC_RELEASE);
-	pthread_join(consultant->thread, NULL);
-	consultant->started = consultant->stop = false;
+	__atomic_store_n(&filter_server->stop, true, __ATOMIC_RELEASE);
+	pthread_join(filter_server->thread, NULL);
+	filter_server->started = filter_server->stop = false;
 }
 
-void mf_filter_server_destroy(struct mf_filter_server *consultant)
+void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 {
-	if (!consultant)
+	if (!filter_server)
 		return;
 	/* A server that was stopped before a fork continues in the child, which still answers the program. */
-	if (consultant->started) {
-		mf_filter_server_stop(consultant);
+	if (filter_server->started) {
+		mf_filter_server_stop(filter_server);
 		/* From here on nothing must wait for an answer. */
-		consultant->store->header->consults = 0;
-		mf_filter_client_answer(consultant->store, MF_ANSWER_COUNTS);
+		filter_server->store->header->consults = 0;
+		mf_filter_client_answer(filter_server->store, MF_ANSWER_COUNTS);
 	}
-	mf_context_filter_destroy(consultant->judge);
-	free(consultant);
+	mf_context_filter_destroy(filter_server->context_filter);
+	free(filter_server);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A thread that tells the program which contexts count (--ignore-fn, --alloc-fn). */
-#ifndef MASSIF_CTL_CONSULTANT_H
-#define MASSIF_CTL_CONSULTANT_H
+#ifndef MASSIF_CTL_FILTER_SERVER_H
+#define MASSIF_CTL_FILTER_SERVER_H
 
 #include "base/error.h"
 #include "ctl/options/options.h"
@@ -17,16 +17,16 @@ bool mf_filter_server_is_needed(const struct mf_options *options);
  * @store and @options must outlive the server. Returns 0 or -ENOMEM.
  */
 int mf_filter_server_create(struct mf_store *store, const struct mf_options *options,
-			 struct mf_filter_server **consultant, struct mf_error *err);
+			 struct mf_filter_server **filter_server, struct mf_error *err);
 
 /*
  * start() starts the thread; returns 0 or -errno. stop() ends it before massif-ctl forks, since a fork does not
  * copy threads; the program's questions wait until the child calls start() again.
  */
-int mf_filter_server_start(struct mf_filter_server *consultant, struct mf_error *err);
-void mf_filter_server_stop(struct mf_filter_server *consultant);
+int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_error *err);
+void mf_filter_server_stop(struct mf_filter_server *filter_server);
 
 /* Ends the thread if it runs, and frees the server, which may be NULL. */
-void mf_filter_server_destroy(struct mf_filter_server *consultant);
+void mf_filter_server_destroy(struct mf_filter_server *filter_server);
 
 #endif

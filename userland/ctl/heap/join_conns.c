@@ -17,28 +17,28 @@ enum {
 	STRANGERS_MAX = 16,
 };
 
-int mf_join_conns_watch(const struct mf_join_conns *guests, int fd)
+int mf_join_conns_watch(const struct mf_join_conns *conns, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data = { .fd = fd } };
 
-	return epoll_ctl(guests->poller, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+	return epoll_ctl(conns->poller, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-void mf_join_conns_init(struct mf_join_conns *guests, mf_join_conns_serve *serve, void *data)
+void mf_join_conns_init(struct mf_join_conns *conns, mf_join_conns_serve *serve, void *data)
 {
-	*guests = (struct mf_join_conns){
-		.door.listener = -1, .poller = -1, .serve = serve, .data = data,
+	*conns = (struct mf_join_conns){
+		.join_server.listener = -1, .poller = -1, .serve = serve, .data = data,
 	};
 }
 
-int mf_join_conns_open(struct mf_join_conns *guests, const char *address)
+int mf_join_conns_open(struct mf_join_conns *conns, const char *address)
 {
-	int ret = mf_join_server_open(&guests->door, address);
+	int ret = mf_join_server_open(&conns->join_server, address);
 
 	if (ret)
 		return ret;
-	guests->poller = epoll_create1(EPOLL_CLOEXEC);
-	return guests->poller < 0 ? -errno : mf_join_conns_watch(guests, guests->door.listener);
+	conns->poller = epoll_create1(EPOLL_CLOEXEC);
+	return conns->poller < 0 ? -errno : mf_join_conns_watch(conns, conns->join_server.listener);
 }
 
 /* Removes the connection from the list and frees it, but leaves its descriptor open. */
@@ -58,51 +58,51 @@ static void dismiss(struct mf_join_conn **at)
 	forget(at);
 }
 
-void mf_join_conns_close(struct mf_join_conns *guests)
+void mf_join_conns_close(struct mf_join_conns *conns)
 {
-	while (guests->first)
-		dismiss(&guests->first);
-	mf_join_server_close(&guests->door);
-	if (guests->poller >= 0)
-		close(mf_take(guests->poller, -1));
+	while (conns->first)
+		dismiss(&conns->first);
+	mf_join_server_close(&conns->join_server);
+	if (conns->poller >= 0)
+		close(mf_take(conns->poller, -1));
 }
 
-static struct mf_join_conn **find(struct mf_join_conns *guests, int fd)
+static struct mf_join_conn **find(struct mf_join_conns *conns, int fd)
 {
-	struct mf_join_conn **at = &guests->first;
+	struct mf_join_conn **at = &conns->first;
 
 	while (*at && (*at)->fd != fd)
 		at = &(*at)->next;
 	return at;
 }
 
-static void serve(struct mf_join_conns *guests, struct mf_join_conn *guest)
+static void serve(struct mf_join_conns *conns, struct mf_join_conn *guest)
 {
-	struct mf_request *wish = malloc(sizeof(*wish));
-	int ret = wish ? mf_join_server_receive(&guests->door, guest->fd, wish) : -ENOMEM;
+	struct mf_request *join_request = malloc(sizeof(*join_request));
+	int ret = join_request ? mf_join_server_receive(&conns->join_server, guest->fd, join_request) : -ENOMEM;
 	int fd = guest->fd;
 
 	if (ret > 0)
-		ret = guests->serve(guests->data, guest, wish);
+		ret = conns->serve(conns->data, guest, join_request);
 	else if (!ret)
 		ret = EINPROGRESS;
 	if (ret != EINPROGRESS) {
-		forget(find(guests, fd));
+		forget(find(conns, fd));
 		if (ret < 0)
 			mf_join_server_answer(fd, ret, NULL);
 		if (ret)
 			close(fd);
 	}
-	free(wish);
+	free(join_request);
 }
 
 /*
  * Closes the oldest connection of another user if it has sent no request, so that other users cannot take all
  * descriptors.
  */
-static void limit_strangers(struct mf_join_conns *guests)
+static void limit_strangers(struct mf_join_conns *conns)
 {
-	struct mf_join_conn **at = &guests->first, **oldest = NULL;
+	struct mf_join_conn **at = &conns->first, **oldest = NULL;
 	int n = 0, fd;
 
 	for (; *at; at = &(*at)->next) {
@@ -114,8 +114,8 @@ static void limit_strangers(struct mf_join_conns *guests)
 	if (n <= STRANGERS_MAX)
 		return;
 	fd = (*oldest)->fd;
-	serve(guests, *oldest);
-	at = find(guests, fd);
+	serve(conns, *oldest);
+	at = find(conns, fd);
 	if (*at && (*at)->is_stranger)
 		dismiss(at);
 }
@@ -129,39 +129,39 @@ static bool is_stranger(int fd)
 	       (peer.uid && peer.uid != geteuid());
 }
 
-static void admit(struct mf_join_conns *guests)
+static void admit(struct mf_join_conns *conns)
 {
-	int fd = accept4(guests->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(conns->join_server.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct mf_join_conn *guest = calloc(1, sizeof(*guest));
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "no file descriptor is left for more processes: from now on none are "
 			       "followed; raise the limit (ulimit -n)");
-		mf_join_server_close(&guests->door);
+		mf_join_server_close(&conns->join_server);
 	}
-	if (fd < 0 || !guest || mf_join_conns_watch(guests, fd)) {
+	if (fd < 0 || !guest || mf_join_conns_watch(conns, fd)) {
 		if (fd >= 0)
 			close(fd);
 		free(guest);
 		return;
 	}
 	*guest = (struct mf_join_conn){
-		.next = guests->first, .fd = fd, .is_stranger = is_stranger(fd), .contents = -1,
+		.next = conns->first, .fd = fd, .is_stranger = is_stranger(fd), .contents = -1,
 	};
-	guests->first = guest;
+	conns->first = guest;
 	if (guest->is_stranger)
-		limit_strangers(guests);
+		limit_strangers(conns);
 }
 
-bool mf_join_conns_look(struct mf_join_conns *guests, int fd)
+bool mf_join_conns_look(struct mf_join_conns *conns, int fd)
 {
-	struct mf_join_conn *guest = *find(guests, fd);
+	struct mf_join_conn *guest = *find(conns, fd);
 
-	if (fd == guests->door.listener)
-		admit(guests);
+	if (fd == conns->join_server.listener)
+		admit(conns);
 	else if (guest)
-		serve(guests, guest);
+		serve(conns, guest);
 	else
 		return false;
 	return true;

@@ -30,24 +30,24 @@ static int make_secret(char secret[MF_JOIN_SECRET_DIGITS + 1])
 	return 0;
 }
 
-static int listen_at(struct mf_join_server *door, const char *name, size_t length)
+static int listen_at(struct mf_join_server *join_server, const char *name, size_t length)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	memcpy(address.sun_path + 1, name, length);
-	if (bind(door->listener, (struct sockaddr *)&address,
+	if (bind(join_server->listener, (struct sockaddr *)&address,
 		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) ||
-	    listen(door->listener, BACKLOG))
+	    listen(join_server->listener, BACKLOG))
 		return -errno;
-	snprintf(door->address, sizeof(door->address), "%.*s:%s", (int)length, name, door->secret);
+	snprintf(join_server->address, sizeof(join_server->address), "%.*s:%s", (int)length, name, join_server->secret);
 	return 0;
 }
 
-static int listen_anew(struct mf_join_server *door)
+static int listen_anew(struct mf_join_server *join_server)
 {
 	uint64_t random;
 	char name[MF_JOIN_NAME_MAX];
-	int ret = make_secret(door->secret), length;
+	int ret = make_secret(join_server->secret), length;
 
 	if (ret)
 		return ret;
@@ -55,37 +55,37 @@ static int listen_anew(struct mf_join_server *door)
 		return -errno;
 	length = snprintf(name, sizeof(name), MF_JOIN_PREFIX "%d/%016" PRIx64, (int)getpid(),
 			  random);
-	return listen_at(door, name, (size_t)length);
+	return listen_at(join_server, name, (size_t)length);
 }
 
 /* Listens at the address of an earlier massif-ctl. Returns 0 or -errno. */
-static int listen_again(struct mf_join_server *door, const char *address)
+static int listen_again(struct mf_join_server *join_server, const char *address)
 {
 	size_t length = strcspn(address, ":");
 
 	if (strncmp(address, MF_JOIN_PREFIX, strlen(MF_JOIN_PREFIX)) || length >= MF_JOIN_NAME_MAX ||
 	    strlen(address) != length + 1 + MF_JOIN_SECRET_DIGITS)
 		return -EINVAL;
-	strcpy(door->secret, address + length + 1);
-	return listen_at(door, address, length);
+	strcpy(join_server->secret, address + length + 1);
+	return listen_at(join_server, address, length);
 }
 
-int mf_join_server_open(struct mf_join_server *door, const char *address)
+int mf_join_server_open(struct mf_join_server *join_server, const char *address)
 {
 	int yes = 1;
 
-	door->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	join_server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* Accepted connections inherit this from the listening socket. */
-	if (door->listener < 0 ||
-	    setsockopt(door->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
+	if (join_server->listener < 0 ||
+	    setsockopt(join_server->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
 		return -errno;
-	return address && !listen_again(door, address) ? 0 : listen_anew(door);
+	return address && !listen_again(join_server, address) ? 0 : listen_anew(join_server);
 }
 
-void mf_join_server_close(struct mf_join_server *door)
+void mf_join_server_close(struct mf_join_server *join_server)
 {
-	if (door->listener >= 0)
-		close(mf_take(door->listener, -1));
+	if (join_server->listener >= 0)
+		close(mf_take(join_server->listener, -1));
 }
 
 int mf_join_server_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text)
@@ -121,7 +121,7 @@ int mf_join_server_answer(int guest, int code, const int fds[MF_JOIN_FDS])
 }
 
 /* Checks that @request is well formed and contains the secret. */
-static bool is_legitimate(const struct mf_join_server *door, const struct mf_join_request *request,
+static bool is_legitimate(const struct mf_join_server *join_server, const struct mf_join_request *request,
 			  size_t size)
 {
 	unsigned char differs = 0;
@@ -132,15 +132,15 @@ static bool is_legitimate(const struct mf_join_server *door, const struct mf_joi
 	    size != sizeof(*request) + request->path_bytes + request->args_bytes)
 		return false;
 	for (size_t i = 0; i < MF_JOIN_SECRET_DIGITS; i++)
-		differs |= (unsigned char)(request->secret[i] ^ door->secret[i]);
+		differs |= (unsigned char)(request->secret[i] ^ join_server->secret[i]);
 	return !differs;
 }
 
-int mf_join_server_receive(const struct mf_join_server *door, int guest, struct mf_request *wish)
+int mf_join_server_receive(const struct mf_join_server *join_server, int guest, struct mf_request *join_request)
 {
 	char text[MF_JOIN_PATH_MAX + MF_JOIN_ARGS_MAX];
 	struct iovec parts[] = {
-		{.iov_base = &wish->request, .iov_len = sizeof(wish->request)},
+		{.iov_base = &join_request->request, .iov_len = sizeof(join_request->request)},
 		{.iov_base = text, .iov_len = sizeof(text)},
 	};
 	union {
@@ -162,17 +162,17 @@ int mf_join_server_receive(const struct mf_join_server *door, int guest, struct 
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
 	    header->cmsg_len != CMSG_LEN(sizeof(sender)) ||
-	    !is_legitimate(door, &wish->request, (size_t)size))
+	    !is_legitimate(join_server, &join_request->request, (size_t)size))
 		return -EPROTO;
 	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
-	wish->pid = sender.pid;
+	join_request->pid = sender.pid;
 	/* Both strings end with a NUL, whatever they contain. */
-	n = wish->request.path_bytes;
-	memcpy(wish->text, text, n);
-	wish->text[n] = '\0';
-	memcpy(wish->text + n + 1, text + n, wish->request.args_bytes);
-	wish->text[n + 1 + wish->request.args_bytes] = '\0';
-	wish->path = wish->text;
-	wish->args = wish->text + n + 1;
+	n = join_request->request.path_bytes;
+	memcpy(join_request->text, text, n);
+	join_request->text[n] = '\0';
+	memcpy(join_request->text + n + 1, text + n, join_request->request.args_bytes);
+	join_request->text[n + 1 + join_request->request.args_bytes] = '\0';
+	join_request->path = join_request->text;
+	join_request->args = join_request->text + n + 1;
 	return 1;
 }

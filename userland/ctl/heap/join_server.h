@@ -3,8 +3,8 @@
  * The socket at which processes join: creating it, checking who may use it, receiving requests and sending
  * answers. protocol/join.h describes the protocol.
  */
-#ifndef MASSIF_CTL_DOOR_H
-#define MASSIF_CTL_DOOR_H
+#ifndef MASSIF_CTL_JOIN_SERVER_H
+#define MASSIF_CTL_JOIN_SERVER_H
 
 #include <sys/types.h>
 
@@ -29,14 +29,14 @@ struct mf_request {
  * Opens the socket at @address (a name and a secret) if that is still free, otherwise or for NULL at a new
  * address. Returns 0 or -errno; call mf_join_server_close() in both cases.
  */
-int mf_join_server_open(struct mf_join_server *door, const char *address);
-void mf_join_server_close(struct mf_join_server *door);
+int mf_join_server_open(struct mf_join_server *join_server, const char *address);
+void mf_join_server_close(struct mf_join_server *join_server);
 
 /*
  * Receives a request from connection @guest and checks its secret. Does not block. Returns 1, 0 if there is
  * none yet, or -errno.
  */
-int mf_join_server_receive(const struct mf_join_server *door, int guest, struct mf_request *wish);
+int mf_join_server_receive(const struct mf_join_server *join_server, int guest, struct mf_request *join_request);
 
 /*
  * Sends an answer with @text after it. @fds may be NULL; descriptors that are -1 are left out. Returns 0 or

@@ -135,7 +135,7 @@ static void release(struct file *file)
 		close(file->contents);
 }
 
-int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *wish)
+int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request)
 {
 	__attribute__((cleanup(release))) struct file file = { .contents = -1 };
 	struct mf_error err = { "" };
@@ -143,7 +143,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest
 
 	if (!process)
 		return -ESRCH;
-	code = execute(process, wish->path, &file, &err);
+	code = execute(process, join_request->path, &file, &err);
 	if (code && code != -ENOSYS)
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (code)
@@ -172,13 +172,13 @@ static void save(const struct mf_join_conn *guest, const char *path, int code, s
 	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 }
 
-void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *wish,
+void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *join_request,
 			      struct mf_outputs *outputs)
 {
-	int code = -atoi(wish->args);
+	int code = -atoi(join_request->args);
 
 	if (code)
-		save(guest, wish->path, code, outputs);
+		save(guest, join_request->path, code, outputs);
 	else if (guest->is_told)
-		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", wish->path);
+		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", join_request->path);
 }

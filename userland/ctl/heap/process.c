@@ -156,11 +156,11 @@ static struct mf_heap_process *make(const struct mf_options *options, const char
 	return made;
 }
 
-static int make_consultant(struct mf_heap_process *process, struct mf_error *err)
+static int make_filter_server(struct mf_heap_process *process, struct mf_error *err)
 {
 	if (!process->options->heap || !mf_filter_server_is_needed(process->options))
 		return 0;
-	return mf_filter_server_create(&process->store, process->options, &process->consultant, err);
+	return mf_filter_server_create(&process->store, process->options, &process->filter_server, err);
 }
 
 int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
@@ -179,7 +179,7 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 	set_up(&made->store, options);
 	mf_mapped_look(&made->mapped, &made->store, 0);
 	mf_origin_claim(&made->store);
-	ret = make_consultant(made, err);
+	ret = make_filter_server(made, err);
 	if (!ret)
 		*process = mf_take(made, NULL);
 	return ret;
@@ -211,7 +211,7 @@ int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err)
 {
 	mf_origin_claim(&process->store);
 	process->store.header->question = 0;
-	return make_consultant(process, err);
+	return make_filter_server(process, err);
 }
 
 /*
@@ -314,7 +314,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 	mf_origin_claim(&process->store);
 	if (process->options->child_silent)
 		header->trace_fd = 0;
-	return make_consultant(process, err);
+	return make_filter_server(process, err);
 }
 
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err)
@@ -340,7 +340,7 @@ int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_proc
 {
 	if (!is_true(process))
 		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
-	mf_filter_server_destroy(mf_take(source->consultant, NULL));
+	mf_filter_server_destroy(mf_take(source->filter_server, NULL));
 	process->store = source->store;
 	process->mapped = source->mapped;
 	mf_mapped_init(&source->mapped, source->options->held);
@@ -354,7 +354,7 @@ void mf_heap_process_destroy(struct mf_heap_process *process)
 {
 	if (!process)
 		return;
-	mf_filter_server_destroy(process->consultant);
+	mf_filter_server_destroy(process->filter_server);
 	mf_mapped_deinit(&process->mapped, &process->store);
 	if (process->store.header)
 		mf_store_detach(&process->store);
@@ -372,7 +372,7 @@ void mf_heap_process_start(struct mf_heap_process *process)
 {
 	struct mf_error err;
 
-	if (process->consultant && mf_filter_server_start(process->consultant, &err))
+	if (process->filter_server && mf_filter_server_start(process->filter_server, &err))
 		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A process profiled in heap mode: the memory that it shares with massif-ctl, and the file written at its end. */
-#ifndef MASSIF_CTL_HEAP_PROCESS_H
-#define MASSIF_CTL_HEAP_PROCESS_H
+#ifndef MASSIF_CTL_PROCESS_H
+#define MASSIF_CTL_PROCESS_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct mf_heap_process {
 	bool cut_off;	/* the profile ends before the program did */
 	bool without;	/* it could not map its copy of the profile, and has none */
 	struct mf_mapped mapped; /* open files of the store's objects */
-	struct mf_filter_server *consultant; /* NULL: every context counts */
+	struct mf_filter_server *filter_server; /* NULL: every context counts */
 	unsigned int n_xtrees; /* number of xtree files with %n in their name that its own commands have written */
 
 	/* The following fields are used for processes that joined: */

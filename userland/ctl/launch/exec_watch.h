@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Detects that a process executes another program. */
-#ifndef MASSIF_CTL_IMAGE_WATCH_H
-#define MASSIF_CTL_IMAGE_WATCH_H
+#ifndef MASSIF_CTL_EXEC_WATCH_H
+#define MASSIF_CTL_EXEC_WATCH_H
 
 #include <sys/stat.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Identifies a running process by pidfd and reads its data from /proc. */
-#ifndef MASSIF_CTL_RUNNING_H
-#define MASSIF_CTL_RUNNING_H
+#ifndef MASSIF_CTL_PIDPROC_H
+#define MASSIF_CTL_PIDPROC_H
 
 #include <stdbool.h>
 #include <stdint.h>

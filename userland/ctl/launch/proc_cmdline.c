@@ -31,23 +31,23 @@ static bool is_script(pid_t pid, const char *path)
  * argument of it, before the script's name. Otherwise the first argument is arbitrary, so the path is shown
  * instead.
  */
-char *mf_proc_cmdline(pid_t pid, const struct mf_request *wish)
+char *mf_proc_cmdline(pid_t pid, const struct mf_request *join_request)
 {
-	const char *arg = wish->args, *end = wish->args + wish->request.args_bytes;
+	const char *arg = join_request->args, *end = join_request->args + join_request->request.args_bytes;
 	mf_auto_free char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fputs(wish->path, out);
-	if (is_script(pid, wish->path)) {
-		for (int i = 0; arg < end && i < 2 && strcmp(arg, wish->path); i++)
+	fputs(join_request->path, out);
+	if (is_script(pid, join_request->path)) {
+		for (int i = 0; arg < end && i < 2 && strcmp(arg, join_request->path); i++)
 			arg += strlen(arg) + 1;
 	}
 	for (arg += arg < end ? strlen(arg) + 1 : 0; arg < end; arg += strlen(arg) + 1)
 		fprintf(out, " %s", arg);
-	if (wish->request.args_bytes && end[-1])
+	if (join_request->request.args_bytes && end[-1])
 		fputs("...", out);
 	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Determines the command line of a process that has just executed a program. */
-#ifndef MASSIF_CTL_EXECUTED_H
-#define MASSIF_CTL_EXECUTED_H
+#ifndef MASSIF_CTL_PROC_CMDLINE_H
+#define MASSIF_CTL_PROC_CMDLINE_H
 
 #include <sys/types.h>
 
 #include "ctl/heap/join_server.h"
 
 /*
- * Returns the command of process @pid as a profile shows it, to be freed; NULL if out of memory. @wish is the
+ * Returns the command of process @pid as a profile shows it, to be freed; NULL if out of memory. @join_request is the
  * message with which the process joined.
  */
-char *mf_proc_cmdline(pid_t pid, const struct mf_request *wish);
+char *mf_proc_cmdline(pid_t pid, const struct mf_request *join_request);
 
 #endif

@@ -49,11 +49,11 @@ static void note(struct files *files, const char *line)
  * Judges a process without the session. The dynamic linker maps preloaded libraries before all others, so if
  * only the linker and the executable are mapped, the shim may still come.
  */
-static enum mf_proc_maps judge(const struct files *files)
+static enum mf_proc_maps context_filter(const struct files *files)
 {
 	if (!files->any)
-		return MF_SIGHT_ENDING;
-	return files->shim || (files->linker && !files->others) ? MF_SIGHT_ARRIVING : MF_SIGHT_OTHER;
+		return MF_MAPPED_ENDING;
+	return files->shim || (files->linker && !files->others) ? MF_MAPPED_ARRIVING : MF_MAPPED_OTHER;
 }
 
 enum mf_proc_maps mf_proc_maps_of(pid_t pid)
@@ -67,12 +67,12 @@ enum mf_proc_maps mf_proc_maps_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	if (!maps)
-		return errno == ENOENT || errno == ESRCH ? MF_SIGHT_ENDING : MF_SIGHT_UNKNOWN;
+		return errno == ENOENT || errno == ESRCH ? MF_MAPPED_ENDING : MF_MAPPED_UNKNOWN;
 	read_executable(pid, &files);
 	while (getline(&line, &room, maps) >= 0) {
 		if (strstr(line, "/memfd:massif-session"))
-			return MF_SIGHT_OURS;
+			return MF_MAPPED_OURS;
 		note(&files, line);
 	}
-	return ferror(maps) ? MF_SIGHT_UNKNOWN : judge(&files);
+	return ferror(maps) ? MF_MAPPED_UNKNOWN : context_filter(&files);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reports programs that heap mode cannot profile. */
-#ifndef MASSIF_CTL_OBSTACLE_H
-#define MASSIF_CTL_OBSTACLE_H
+#ifndef MASSIF_CTL_SHIM_UNSUPPORTED_H
+#define MASSIF_CTL_SHIM_UNSUPPORTED_H
 
 #include <stdbool.h>
 #include <stddef.h>

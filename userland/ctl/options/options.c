@@ -183,7 +183,7 @@ static int parse_xtree(const struct option *option, struct mf_options *options, 
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(value, names[i]) == 0) {
-			options->xtree = (enum mf_xtree_wish)i;
+			options->xtree = (enum mf_xtree_request)i;
 			return 0;
 		}
 	}
@@ -254,14 +254,14 @@ static int parse_tool(const struct option *option, struct mf_options *options, c
 	return mf_error_set(err, -EINVAL, "massif is the only tool here");
 }
 
-static int parse_wish(const struct option *option, struct mf_options *options, const char *value,
+static int parse_request(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
 	if (value)
 		return -EDOM;
 	/* The first of --help and --version takes precedence. */
-	if (options->wish == MF_OPTIONS_RUN)
-		options->wish = (enum mf_options_wish)option->max;
+	if (options->wanted == MF_OPTIONS_RUN)
+		options->wanted = (enum mf_options_request)option->max;
 	return 0;
 }
 
@@ -450,16 +450,16 @@ static const struct option table[] = {
 	{ .name = "--verbose", .parse = parse_step, .place = AT(verbosity),
 	  .max = 1, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "same as -v" },
-	{ .name = "-h", .parse = parse_wish,
+	{ .name = "-h", .parse = parse_request,
 	  .max = MF_OPTIONS_HELP, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "print this help" },
-	{ .name = "--help", .parse = parse_wish,
+	{ .name = "--help", .parse = parse_request,
 	  .max = MF_OPTIONS_HELP, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "same as -h" },
-	{ .name = "--help-debug", .parse = parse_wish,
+	{ .name = "--help-debug", .parse = parse_request,
 	  .max = MF_OPTIONS_HELP, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "same as -h" },
-	{ .name = "--version", .parse = parse_wish,
+	{ .name = "--version", .parse = parse_request,
 	  .max = MF_OPTIONS_VERSION, .flags = OPTION_CORE | OPTION_BARE,
 	  .meaning = "print the version" },
 };

@@ -17,21 +17,21 @@
 #include "symbols/symbolizer.h"
 
 /* The action that the options ask for. */
-enum mf_options_wish {
+enum mf_options_request {
 	MF_OPTIONS_RUN,
 	MF_OPTIONS_HELP,
 	MF_OPTIONS_VERSION,
 };
 
 /* The execution tree written at the end. */
-enum mf_xtree_wish {
+enum mf_xtree_request {
 	MF_XTREE_NONE,
 	MF_XTREE_ALLOCS, /* the blocks that are live at that time */
 	MF_XTREE_FULL,	 /* also all allocations and frees */
 };
 
 struct mf_options {
-	enum mf_options_wish wish;
+	enum mf_options_request wanted;
 	bool heap;	      /* count heap blocks */
 	bool stacks;	      /* count the threads' stacks */
 	enum mf_pages_what pages; /* which property of pages; meaningless without @pages_as_heap */
@@ -51,7 +51,7 @@ struct mf_options {
 	bool trace_children;	  /* also profile programs that the program executes */
 	const char *trace_children_skip;	/* path patterns; NULL: none; see skipped_children.h */
 	const char *trace_children_skip_by_arg; /* argument patterns; NULL: none */
-	enum mf_xtree_wish xtree; /* which execution tree to write */
+	enum mf_xtree_request xtree; /* which execution tree to write */
 	const char *somalloc; /* pattern, up to a comma, of objects whose functions are intercepted; NULL: all */
 	const char *xtree_file;	  /* name of the xtree file; unexpanded, with % */
 	bool xtree_compress;	  /* replace repeated names by numbers */

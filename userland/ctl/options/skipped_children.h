@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Decides which executed programs --trace-children skips. */
-#ifndef MASSIF_CTL_CHILDREN_H
-#define MASSIF_CTL_CHILDREN_H
+#ifndef MASSIF_CTL_SKIPPED_CHILDREN_H
+#define MASSIF_CTL_SKIPPED_CHILDREN_H
 
 #include <stdbool.h>
 #include <stddef.h>

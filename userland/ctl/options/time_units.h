@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Determines which time units this machine can measure. */
-#ifndef MASSIF_CTL_CLOCK_H
-#define MASSIF_CTL_CLOCK_H
+#ifndef MASSIF_CTL_TIME_UNITS_H
+#define MASSIF_CTL_TIME_UNITS_H
 
 #include "base/error.h"
 #include "options.h"

@@ -216,7 +216,7 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
  * Massif also reports the removal of the called function, which is not part of our stacks. A stack is filtered
  * only when it is new.
  */
-static void tell_capture(const struct mf_options *options, struct mf_context_filter *judge, pid_t pid,
+static void tell_capture(const struct mf_options *options, struct mf_context_filter *context_filter, pid_t pid,
 			 struct mf_step *step)
 {
 	struct mf_filter_listener listener = { .hear = tell_decision, .data = &pid };
@@ -229,16 +229,16 @@ static void tell_capture(const struct mf_options *options, struct mf_context_fil
 		mf_message_tell(pid, "removing top fn %s from stacktrace",
 				name ? name : step->entry);
 	if (step->number)
-		mf_context_filter_counts(judge, step->number, &listener);
+		mf_context_filter_counts(context_filter, step->number, &listener);
 }
 
-static void destroy_judge(struct mf_context_filter **judge)
+static void destroy_context_filter(struct mf_context_filter **context_filter)
 {
-	mf_context_filter_destroy(*judge);
+	mf_context_filter_destroy(*context_filter);
 }
 
 static void tell_steps(const struct mf_options *options, const struct mf_store *store,
-		       struct mf_context_filter *judge, pid_t pid)
+		       struct mf_context_filter *context_filter, pid_t pid)
 {
 	struct mf_step held = { 0 };
 	bool holds = false;
@@ -260,7 +260,7 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 			tellers[step.kind](pid, &step);
 		}
 		if (mf_take(holds, false))
-			tell_capture(options, judge, pid, &held);
+			tell_capture(options, context_filter, pid, &held);
 	}
 	if (store->header->steps_lost)
 		mf_message_say(MF_MESSAGE_PROBLEM,
@@ -295,19 +295,19 @@ static void tell_statistics(const struct mf_model *model, pid_t pid)
 void mf_statistics_end(const struct mf_options *options, const struct mf_store *store,
 		    struct mf_end end, pid_t pid)
 {
-	__attribute__((cleanup(destroy_judge))) struct mf_context_filter *judge = NULL;
+	__attribute__((cleanup(destroy_context_filter))) struct mf_context_filter *context_filter = NULL;
 	mf_auto_free struct mf_ending *ending = NULL;
 
 	if (!mf_statistics_log_level(options) && !options->stats)
 		return;
 	ending = calloc(1, sizeof(*ending));
 	if (!ending || mf_context_filter_create(store, mf_options_has_pages(options), &options->report,
-				       &options->symbolizer, &judge, NULL))
+				       &options->symbolizer, &context_filter, NULL))
 		return;
 	mf_ending_make(ending, store, end);
 	if (mf_statistics_log_level(options)) {
-		tell_steps(options, store, judge, pid);
-		tell_steps(options, &ending->store, judge, pid);
+		tell_steps(options, store, context_filter, pid);
+		tell_steps(options, &ending->store, context_filter, pid);
 	}
 	if (options->stats)
 		tell_statistics(&ending->model, pid);

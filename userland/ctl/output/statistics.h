@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Prints what Massif prints with -v and --stats, in the same format. */
-#ifndef MASSIF_CTL_ACCOUNT_H
-#define MASSIF_CTL_ACCOUNT_H
+#ifndef MASSIF_CTL_STATISTICS_H
+#define MASSIF_CTL_STATISTICS_H
 
 #include <sys/types.h>
 

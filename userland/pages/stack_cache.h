@@ -4,8 +4,8 @@
  * walks read. A stack with the same values is not walked again, and once the module knows the values, it need not even
  * copy such a stack (linux/massif.h).
  */
-#ifndef MASSIF_PAGES_KNOWN_H
-#define MASSIF_PAGES_KNOWN_H
+#ifndef MASSIF_PAGES_STACK_CACHE_H
+#define MASSIF_PAGES_STACK_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>

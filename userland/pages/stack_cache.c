@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The stack cache of one address space: stacks that were walked, with every value that their walks read.
 
-#include "pages/known.h"
+#include "pages/stack_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
