@@ -73,10 +73,10 @@ typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, c
 	{                                                                            \
 		void *pointer = allocate(size);                                      \
 		struct mf_fastpath_result fast;                                      \
-                                                                                     \
+										\
 		if (__builtin_expect(!pointer, 0)) {                                 \
 			type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol); \
-                                                                                     \
+										\
 			if (library)                                                 \
 				return library arguments;                            \
 			missing;                                                     \
@@ -127,7 +127,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 		type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol);         \
 		bool is_outermost = true;                                             \
 		void *pointer;                                                        \
-                                                                                      \
+										\
 		if (__builtin_expect(library != NULL, 1)) {                           \
 			mf_start();                                                   \
 			is_outermost = begin_library_new(size, alignment);            \
@@ -162,7 +162,7 @@ NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow_type,
 	EXPORT void symbol(void *pointer, ##__VA_ARGS__) \
 	{                                               \
 		struct mf_fastpath_result fast = mf_allocator_begin_free(pointer); \
-                                                        \
+							\
 		pointer = fast.pointer;                         \
 		if (__builtin_expect(fast.done, 1)) {           \
 			mf_real_functions.program_free(pointer); \
@@ -186,7 +186,7 @@ DELETE(_ZdaPvRKSt9nothrow_t, const void *nothrow)
 	{                                                                             \
 		type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol);         \
 		bool is_outermost = !mf_slowpath_is_absorbing();                         \
-                                                                                      \
+										\
 		if (is_outermost && !mf_allocator_begin_free(pointer).done) {         \
 			MF_TRACE(#symbol "(%p)", pointer);                            \
 			mf_slowpath_free(pointer, MF_FRAME);                             \

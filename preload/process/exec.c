@@ -68,7 +68,7 @@ static const struct mf_real *begin(void)
 #define FOLLOW(envp)                                                  \
 	do {                                                          \
 		size_t room = mf_follow_room(envp);                   \
-                                                                      \
+								\
 		if (room)                                             \
 			(envp) = mf_follow_add((envp), alloca(room)); \
 	} while (0)
@@ -183,7 +183,7 @@ static void gather(char **argv, const char *arg, va_list *args)
 	do {                                                                  \
 		va_list words;                                                \
 		size_t n;                                                     \
-                                                                              \
+									\
 		va_start(words, arg);                                         \
 		n = count(arg, &words);                                       \
 		va_end(words);                                                \

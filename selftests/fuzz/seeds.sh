@@ -74,7 +74,8 @@ n=0
 		_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std \
 		_ZN4core3ptr13drop_in_place17h0123456789abcdefE
 } | while read -r name; do
-	printf %s "$name" > "$to/names/$((n++))"
+	printf %s "$name" > "$to/names/$n"
+	n=$((n + 1))
 done
 
 # A profile, as it is and compressed.

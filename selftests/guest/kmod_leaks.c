@@ -132,7 +132,8 @@ static int look_at_record(const struct massif_record *rec, void *arg)
 TEST_F_TIMEOUT(leaks, records, 240)
 {
 	static char *const argv[] = { "/bin/sh", "-c",
-		"i=; for n in 1 2 3 4 5 6 7 8 9; do i=$i$n; /bin/sh -c \"exec /bin/true $i\"; (cat /proc/self/maps >/dev/null); done;"
+		"i=; for n in 1 2 3 4 5 6 7 8 9; do i=$i$n; /bin/sh -c \"exec /bin/true $i\"; "
+		"(cat /proc/self/maps >/dev/null); done;"
 		"perl -e 'my @a = map { \"x\" x ($_ * 1000) } 1..200; fork; exit 0'", NULL };
 	static const uint32_t wanted[] = {
 		MASSIF_REC_ENROL, MASSIF_REC_FORK, MASSIF_REC_EXEC, MASSIF_REC_ARGS, MASSIF_REC_EXIT, MASSIF_REC_END,

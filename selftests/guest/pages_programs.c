@@ -200,7 +200,6 @@ FIXTURE_TEARDOWN(debian)
 
 #define LINES "seq -f 'line %.0f of many' 1 20000"
 
-/* clang-format off */
 FIXTURE_VARIANT_ADD(debian, python3) {
 	.argv = { "python3", "-c", python },
 	.output = "20000\n",
@@ -270,7 +269,6 @@ FIXTURE_VARIANT_ADD(debian, go) {
 	.input = true,
 	.n_profiles = 1,
 };
-/* clang-format on */
 
 /* What is mapped before main runs is shown separately, and the stacks of the rest are complete. */
 static void check_tree(struct __test_metadata *_metadata)

@@ -452,7 +452,8 @@ static struct mf_rowfile *make_rows(uint32_t n)
 	file->n_rows = n;
 	for (uint32_t i = 0; i < n; i++)
 		file->rows[i] = (struct mf_rowfile_row){
-			.start = 16 * i, .end = 16 * i + 16, .rule = { .cfa = MF_CFA_SP, .cfa_offset = (int32_t)(8 * (1 + i % 2)) },
+			.start = 16 * i, .end = 16 * i + 16,
+			.rule = { .cfa = MF_CFA_SP, .cfa_offset = (int32_t)(8 * (1 + i % 2)) },
 		};
 	mf_rowfile_seal(file);
 	return file;
@@ -473,7 +474,8 @@ TEST(rows_of_a_file)
 		ASSERT_EQ(size, fwrite(file, 1, size, out));
 		ASSERT_EQ(0, fclose(out));
 		ASSERT_EQ(0, chmod(name, 0600));
-		EXPECT_EQ(counts[i] <= MF_ROWFILE_ROWS_MAX, mf_rowfile_is_right(file, size, file->build_id, file->build_id_size));
+		EXPECT_EQ(counts[i] <= MF_ROWFILE_ROWS_MAX,
+			  mf_rowfile_is_right(file, size, file->build_id, file->build_id_size));
 		read = mf_rowfile_read(AT_FDCWD, name, file->build_id, file->build_id_size, &size);
 		EXPECT_EQ(counts[i] <= MF_ROWFILE_ROWS_MAX, read != NULL) {
 			TH_LOG("%u rows", counts[i]);

@@ -75,7 +75,8 @@ static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant
 	snprintf(theirs, sizeof(theirs), "--xtree-memory-file=xt.theirs%s", ending);
 	snprintf(target, sizeof(target), "%s", ctl_target(variant->target));
 	CTL_RUN(&self->result, VALGRIND, "-q", "--tool=massif", "--run-libc-freeres=no",
-		"--run-cxx-freeres=no", "--massif-out-file=massif.out", memory, compress, theirs, variant->option, target, variant->argument);
+		"--run-cxx-freeres=no", "--massif-out-file=massif.out", memory, compress, theirs,
+		variant->option, target, variant->argument);
 	status = ctl_exit_code(&self->result);
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out", memory, compress,

@@ -15,7 +15,8 @@ static bool is_refused(const char *words)
 	FILE *make;
 
 	snprintf(command, sizeof(command),
-		 "LC_ALL=C make -C '%s' -s -n -f Kbuild src=. objtree=. CONFIG_X86_64=y %s nothing 2>&1", getenv("MASSIF_SRC"), words);
+		 "LC_ALL=C make -C '%s' -s -n -f Kbuild src=. objtree=. CONFIG_X86_64=y %s nothing 2>&1",
+		 getenv("MASSIF_SRC"), words);
 	make = popen(command, "r");
 	if (!make)
 		return false;

@@ -58,7 +58,7 @@ static struct mf_ledger_entry entry_of(FIXTURE_DATA(ledger) *self, uint32_t want
 	do {                                                                              \
 		const uint64_t values[MF_LEDGER_VALUES] = { __VA_ARGS__ };                \
 		struct mf_ledger_entry entry = entry_of(self, wanted);                    \
-                                                                                          \
+											\
 		for (int i = 0; i < MF_LEDGER_VALUES; i++)                                \
 			EXPECT_EQ(values[i], entry.values[i]);                            \
 	} while (0)

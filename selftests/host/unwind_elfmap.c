@@ -110,10 +110,13 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 
 	memset(bytes, 0, size);
 	*head = (Elf64_Ehdr){
-		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN, .e_machine = EM_X86_64,
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_X86_64,
 		.e_phoff = sizeof(*head), .e_phentsize = sizeof(*segment), .e_phnum = (Elf64_Half)(n + 1),
 	};
-	segment[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = at, .p_vaddr = at, .p_filesz = sizeof(id), .p_memsz = sizeof(id) };
+	segment[0] = (Elf64_Phdr){
+		.p_type = PT_NOTE, .p_offset = at, .p_vaddr = at, .p_filesz = sizeof(id), .p_memsz = sizeof(id),
+	};
 	/* Each segment covers the whole file. */
 	for (unsigned int i = 1; i <= n; i++)
 		segment[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = (i - 1) * 0x10000ul,

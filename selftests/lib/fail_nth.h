@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Makes the n-th allocation, or copy to or from user space, of the calling thread fail: /proc/PID/fail-nth. */
-#ifndef SELFTESTS_LIB_FAIL_NTH_H
-#define SELFTESTS_LIB_FAIL_NTH_H
+#ifndef MASSIF_SELFTESTS_FAIL_NTH_H
+#define MASSIF_SELFTESTS_FAIL_NTH_H
 
 #include <stdbool.h>
 

@@ -166,7 +166,10 @@ static void do_test(const struct kmod_call *call)
 
 static void do_hook(const struct kmod_call *call)
 {
-	struct massif_hook_info info = { .size = sizeof(info), .index = call->b < 0xf0 ? call->b & 63 : (uint32_t)edge(call->b) };
+	struct massif_hook_info info = {
+		.size = sizeof(info),
+		.index = call->b < 0xf0 ? call->b & 63 : (uint32_t)edge(call->b),
+	};
 
 	call_device(call, MASSIF_IOC_HOOK, &info, sizeof(info), call->c);
 }
@@ -194,7 +197,9 @@ static void do_known(const struct kmod_call *call)
 			.nr_slots = slots,
 		};
 		for (uint32_t j = 0; j < regs + slots; j++)
-			stack->words[j] = (struct massif_stack_cache_word){ .value = j, .place = j < regs ? j : 8 * (j - regs) };
+			stack->words[j] = (struct massif_stack_cache_word){
+				.value = j, .place = j < regs ? j : 8 * (j - regs),
+			};
 		at += stack->size;
 	}
 	known.bytes = (uint32_t)at;
@@ -219,7 +224,8 @@ static void do_any_ioctl(const struct kmod_call *call)
 	for (size_t i = 0; i < 32; i++)
 		words[i] = edge((uint8_t)(call->b + i));
 	memcpy(words, &(uint32_t){ (uint32_t)size }, 4);
-	call_device(call, _IOC(call->b >> 6, 'm', 0xa0 + (call->b & 15), size), words, sizeof(words), call->b & 0x30 ? 0 : 0xfe);
+	call_device(call, _IOC(call->b >> 6, 'm', 0xa0 + (call->b & 15), size), words, sizeof(words),
+		    call->b & 0x30 ? 0 : 0xfe);
 }
 
 static void do_map_device(const struct kmod_call *call)

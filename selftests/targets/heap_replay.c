@@ -29,7 +29,7 @@ enum kind { MALLOC, CALLOC, REALLOC };
 		enum kind kind, void *old, size_t size)                                       \
 	{                                                                                    \
 		void *block;                                                                 \
-                                                                                             \
+											\
 		heap_log_enter(n);                                                           \
 		if (kind == MALLOC)                                                          \
 			block = malloc(size);                                                \

@@ -21,6 +21,7 @@ MASSIF_SRC=$(cd "$tools/../.." && pwd -P)
 MASSIF_BUILD=${MASSIF_BUILD:-$MASSIF_SRC/build}
 export MASSIF_SRC MASSIF_BUILD
 # Variables that would set options of the tested programs or change the behaviour of their libraries.
+# shellcheck disable=SC2086 # lists of names
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES MAKE_TERMOUT MAKE_TERMERR \
 	MASSIF_OPTS VALGRIND_OPTS LD_PRELOAD LD_LIBRARY_PATH LD_BIND_NOW LD_DEBUG \
 	POSIXLY_CORRECT LANG LANGUAGE LOCPATH BASH_ENV ENV GIT_DIR GIT_WORK_TREE PERL5OPT PERL5LIB \

@@ -80,6 +80,7 @@ archive_release() {
 # Runs an apt command with package lists of our own.
 apt() {
 	# shellcheck disable=SC2086 # a list of words
+	# shellcheck disable=SC2046 # a list of words
 	"$here/suite.sh" run "$store/apt/$name" $(field "$name" 2) -- "$@"
 }
 

@@ -152,7 +152,8 @@ static void follow(struct run *run, struct mf_dwarf program)
 		case DW_CFA_advance_loc1:
 		case DW_CFA_advance_loc2:
 		case DW_CFA_advance_loc4:
-			if (!move(run, run->start + mf_dwarf_fixed(&program, 1u << (op - DW_CFA_advance_loc1)) * run->cie->code_align))
+			if (!move(run, run->start + mf_dwarf_fixed(&program, 1u << (op - DW_CFA_advance_loc1)) *
+						    run->cie->code_align))
 				return;
 			break;
 		case DW_CFA_offset_extended:
@@ -198,7 +199,8 @@ static void follow(struct run *run, struct mf_dwarf program)
 		case DW_CFA_expression:
 		case DW_CFA_val_expression:
 			reg = read_register(&program);
-			put(run, reg, read_expression(&program, op == DW_CFA_expression ? MF_PLACE_EXPRESSION : MF_PLACE_VALUE));
+			put(run, reg, read_expression(&program,
+						      op == DW_CFA_expression ? MF_PLACE_EXPRESSION : MF_PLACE_VALUE));
 			break;
 		case DW_CFA_offset_extended_sf:
 			reg = read_register(&program);

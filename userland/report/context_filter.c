@@ -56,8 +56,8 @@ static int learn_objects(struct mf_context_filter *context_filter, struct mf_err
 		ret = mf_symbolizer_create(profile->objects, profile->n_objects, &context_filter->naming,
 					   &context_filter->symbolizer, err);
 	if (!ret)
-		ret = mf_filter_create(context_filter->options, context_filter->pages, context_filter->frames, context_filter->symbolizer,
-				       &context_filter->filter, err);
+		ret = mf_filter_create(context_filter->options, context_filter->pages,
+				       context_filter->frames, context_filter->symbolizer, &context_filter->filter, err);
 	if (ret)
 		forget_objects(context_filter);
 	return ret;

@@ -3,7 +3,7 @@
 # An LDAP server with 300 entries and a client that looks for them.
 . "${0%/*}/lib.sh"
 mkdir db
-modules=$(echo /usr/lib/ldap)
+modules=/usr/lib/ldap
 cat > conf <<EOF
 include /etc/ldap/schema/core.schema
 pidfile $PWD/pid

@@ -41,7 +41,8 @@ int mf_command_explain(const char *name)
 
 int mf_command_help(int argc, char **argv)
 {
-	printf("Profiles how much memory a program uses over time, and which code allocated it.\nms_print turns the resulting file into a report.\n\n");
+	printf("Profiles how much memory a program uses over time, and which code allocated it.\n"
+	       "ms_print turns the resulting file into a report.\n\n");
 	for (unsigned int i = 0; i < mf_n_commands; i++)
 		printf("%s massif-ctl %-42s %s\n", i ? "      " : "usage:", mf_commands[i].usage,
 		       mf_commands[i].summary);

@@ -470,7 +470,8 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_request *join_request = malloc(sizeof(*join_request));
-	int ret = join_request ? mf_join_server_receive(&family->conns.join_server, process->connection, join_request) : -ENOMEM;
+	int ret = join_request ? mf_join_server_receive(&family->conns.join_server, process->connection, join_request) :
+				 -ENOMEM;
 
 	if (!process->pid) {
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, join_request)))
