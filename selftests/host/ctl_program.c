@@ -220,8 +220,8 @@ TEST_F(program, static_one_runs)
 	CTL_RUN(&self->result, "massif-ctl", "-q", ctl_target("ctl_static"), "a", "b");
 	EXPECT_STREQ("2 arguments\n", self->result.out);
 	EXPECT_EQ(9, ctl_exit_code(&self->result));
-	expect_blind(_metadata, &self->result, "is statically linked, so heap mode sees nothing "
-					       "of it; use --pages-as-heap=yes\n");
+	expect_blind(_metadata, &self->result, "is statically linked, so heap mode cannot profile it; use "
+					       "--pages-as-heap=yes\n");
 }
 
 /* If the file is another library, the program never attaches, which is reported. */
@@ -230,7 +230,7 @@ TEST_F(program, without_the_shim)
 	setenv("MASSIF_PRELOAD", "/lib/x86_64-linux-gnu/libm.so.6", 1);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exit 2");
 	EXPECT_EQ(2, ctl_exit_code(&self->result));
-	expect_blind(_metadata, &self->result, "never loaded the preload shim");
+	expect_blind(_metadata, &self->result, "did not load the preload library");
 }
 
 /* A wrapper script executes another program: the file has only what came before, which is reported. */
@@ -239,8 +239,8 @@ TEST_F(program, replaced_one_is_told_of)
 	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /bin/sleep 1");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "executed another program, "));
-	EXPECT_NE(NULL, strstr(self->result.err, "/bin/sleep, which heap mode does not follow; "
-						 "--trace-children=yes does\n"));
+	EXPECT_NE(NULL, strstr(self->result.err, "/bin/sleep, which is not profiled; --trace-children=yes "
+						 "profiles it, too\n"));
 	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
 }
 
@@ -251,8 +251,8 @@ TEST_F(program, replaced_for_a_moment_is_told_of)
 		CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /bin/true");
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		EXPECT_NE(NULL, strstr(self->result.err, "executed another program"));
-		EXPECT_NE(NULL, strstr(self->result.err, "which heap mode does not follow; "
-							 "--trace-children=yes does\n"));
+		EXPECT_NE(NULL, strstr(self->result.err, "which is not profiled; --trace-children=yes "
+							 "profiles it, too\n"));
 	}
 }
 
@@ -304,7 +304,8 @@ TEST_F(program, set_uid_one_runs)
 	ctl_run(&self->result, NULL, become_nobody, argv);
 	EXPECT_STREQ("0\n", self->result.out);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	expect_blind(_metadata, &self->result, "./p.setuid gains rights when it is executed");
+	expect_blind(_metadata, &self->result, "./p.setuid gains privileges (set-uid, set-gid or "
+					       "capabilities), so it is not profiled");
 }
 
 /* A set-uid program executed by the profiled one also runs without the shim. */
@@ -319,9 +320,10 @@ TEST_F(program, set_uid_child_runs)
 	ctl_run(&self->result, NULL, become_nobody, argv);
 	EXPECT_STREQ("0\n0\n", self->result.out);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	words = strstr(self->result.err, "/p.setuid gains rights when it is executed");
+	words = strstr(self->result.err, "/p.setuid gains privileges (set-uid, set-gid or capabilities), "
+					 "so it is not profiled");
 	ASSERT_NE(NULL, words);
-	EXPECT_EQ(NULL, strstr(strchr(words, '\n'), "gains rights"));
+	EXPECT_EQ(NULL, strstr(strchr(words, '\n'), "gains privileges"));
 }
 
 /* A set-uid program of the same user gains nothing, so it is profiled. */

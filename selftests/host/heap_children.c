@@ -656,8 +656,8 @@ TEST_F(children, static_one)
 	EXPECT_STREQ("1 arguments\n", self->result.out);
 	EXPECT_EQ(9, ctl_exit_code(&self->result));
 	EXPECT_EQ(1, self->n[0]);
-	EXPECT_EQ(1, count(self->result.err, "/ctl_static is statically linked, so heap mode sees "
-					     "nothing of it; use --pages-as-heap=yes\n"));
+	EXPECT_EQ(1, count(self->result.err, "/ctl_static is statically linked, so heap mode cannot "
+					     "profile it; use --pages-as-heap=yes\n"));
 }
 
 /* Each such program is reported once, whichever function executes it, and from whichever directory. */

@@ -156,8 +156,8 @@ TEST_F(own, what_cannot_be_moved_is_told)
 	RUN(self, ctl_target("own_odd"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "malloc is defined by "));
-	EXPECT_NE(NULL, strstr(self->result.err, "own_odd itself and could not be taken over (its "
-						 "first instructions cannot be moved)"));
+	EXPECT_NE(NULL, strstr(self->result.err, "own_odd itself and could not be intercepted (its first "
+						 "instructions cannot be patched)"));
 }
 
 /* A function that only jumps to an intercepted one needs no patch, and nothing is reported about it. */
@@ -177,9 +177,9 @@ TEST_F(own, chosen_when_loaded_is_told)
 {
 	RUN(self, ctl_target("own_linked_chosen"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	EXPECT_NE(NULL, strstr(self->result.err, "libown_chosen.so itself and could not be taken over "
-						 "(which one it is is chosen when the program is loaded "
-						 "(IFUNC))"));
+	EXPECT_NE(NULL, strstr(self->result.err, "libown_chosen.so itself and could not be intercepted "
+						 "(its implementation is chosen when the program is "
+						 "loaded (IFUNC))"));
 	ASSERT_NE(NULL, READ(self));
 	EXPECT_LT(5000, massif_text_peak(self->text));
 }
@@ -217,7 +217,7 @@ TEST_F(own, real_capacities_of_one_that_does_not_tell)
 {
 	RUN(self, "--heap-extra=real", ctl_target("own_malloc"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	EXPECT_NE(NULL, strstr(self->result.err, "extra bytes are modelled"));
+	EXPECT_NE(NULL, strstr(self->result.err, "extra bytes are estimated"));
 }
 
 /* A library that defines only reallocarray is no allocator: the C library reports the sizes of its blocks. */
@@ -234,8 +234,8 @@ TEST_F(own, static_pie_is_told)
 {
 	RUN(self, ctl_target("own_static_pie"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	EXPECT_NE(NULL, strstr(self->result.err, "is statically linked, so heap mode sees nothing of "
-						 "it; use --pages-as-heap=yes"));
+	EXPECT_NE(NULL, strstr(self->result.err, "is statically linked, so heap mode cannot profile it; "
+						 "use --pages-as-heap=yes"));
 }
 
 /* musl, another C library: built here, since the compiler for it may be missing. */
@@ -250,8 +250,8 @@ TEST_F(own, musl_is_told)
 	ASSERT_EQ(0, system("musl-gcc -O1 -o own_musl own_musl.c"));
 	RUN(self, "./own_musl");
 	EXPECT_EQ(7, ctl_exit_code(&self->result));
-	EXPECT_NE(NULL, strstr(self->result.err, "uses another C library, so heap mode sees nothing of "
-						 "it; use --pages-as-heap=yes"));
+	EXPECT_NE(NULL, strstr(self->result.err, "uses another C library, so heap mode cannot profile it; "
+						 "use --pages-as-heap=yes"));
 	ctl_remove_files("own_musl");
 }
 
@@ -260,8 +260,8 @@ TEST_F(own, namespace_is_told_of)
 {
 	RUN(self, ctl_target("own_plugin"), "m", "libown_none.so");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	EXPECT_STREQ("massif-ctl: libraries were loaded into a namespace of their own (dlmopen), with a C "
-		     "library of their own: what they allocate is not seen\n",
+	EXPECT_STREQ("massif-ctl: libraries were loaded into a separate namespace (dlmopen) with its own "
+		     "C library; their allocations are not profiled\n",
 		     self->result.err);
 }
 
@@ -274,9 +274,10 @@ TEST_F_TIMEOUT(own, debugger_is_told_of, 120)
 	    "-ex", "run", "--args", ctl_target("own_plugin"), "n", "libown_library.so");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.out, "exited normally"));
-	EXPECT_NE(NULL, strstr(self->result.err, "libraries that were loaded later were not looked at, so what "
-						 "they define themselves is not seen: a debugger has a "
-						 "breakpoint in the dynamic linker\n"));
+	EXPECT_NE(NULL, strstr(self->result.err, "libraries that were loaded later could not be patched, "
+						 "so allocation functions that they define are not "
+						 "profiled: a debugger has a breakpoint in the dynamic "
+						 "linker\n"));
 }
 
 TEST_HARNESS_MAIN

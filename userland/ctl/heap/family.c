@@ -66,7 +66,7 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 		mf_join_conns_close(&made->conns);
 		free(made);
 		return mf_error_set(err, ret,
-				    "no socket can be made for the program's children: %s",
+				    "cannot create a socket for the program's children: %s",
 				    strerror(-ret));
 	}
 	made->processes = launched;
@@ -217,8 +217,8 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 	case MF_JOIN_WITHOUT:
 		process->without = true;
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "process %d (%s) could not take its profile over from its parent and "
-			       "is not profiled: its limits leave no room for that (ulimit -n, ulimit -v)",
+			       "process %d (%s) is not profiled: its limits (ulimit -n, ulimit -v) are "
+			       "too low to take over its parent's profile",
 			       (int)process->pid, process->title);
 		break;
 	}
@@ -300,7 +300,8 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	if (!family->options->trace_children)
 		return -EPERM;
 	if (mf_children_skips(family->options, join_request->path, join_request->args, join_request->request.args_bytes)) {
-		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is left out, as the options say",
+		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is not profiled, because it matches "
+						  "--trace-children-skip or --trace-children-skip-by-arg",
 			       (int)join_request->pid, join_request->path);
 		if (old && !launched)
 			drop(family, old);
@@ -371,8 +372,8 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 		return -ESRCH;
 	if (!family->options->child_silent)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "process %d is not profiled: a signal handler forked it in the "
-			       "middle of an allocation of process %d",
+			       "process %d is not profiled: process %d forked it in a signal handler that "
+			       "had interrupted an allocation",
 			       (int)join_request->pid, (int)process->pid);
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
 }
@@ -422,8 +423,8 @@ static int serve_request(void *data, struct mf_join_conn *guest, const struct mf
 static void say_departed(const struct mf_heap_process *process)
 {
 	mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
-		       "process %d (%s) executed a program that heap mode sees nothing of; its profile ends without "
-		       "a file",
+		       "process %d (%s) executed a program that heap mode cannot profile; no file is "
+		       "written for this process",
 		       (int)process->pid, process->title);
 }
 

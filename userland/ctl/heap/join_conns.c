@@ -136,8 +136,8 @@ static void admit(struct mf_join_conns *conns)
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "no file descriptor is left for more processes: from now on none are "
-			       "followed; raise the limit (ulimit -n)");
+			       "too many open files: further processes are not profiled; raise the limit "
+			       "(ulimit -n)");
 		mf_join_server_close(&conns->join_server);
 	}
 	if (fd < 0 || !guest || mf_join_conns_watch(conns, fd)) {

@@ -205,10 +205,10 @@ static void tell_of_another_program(const struct mf_run *run, const struct heap_
 {
 	const char *path = state->watch.replaced_by;
 
-	mf_message_say(MF_MESSAGE_PROBLEM, "%s executed another program%s%s, which heap mode does not follow; %s",
+	mf_message_say(MF_MESSAGE_PROBLEM, "%s executed another program%s%s, which is not profiled; %s",
 		       run->program->path, path ? ", " : "", path ?: "",
-		       run->options->trace_children ? "profile that one itself" :
-						      "--trace-children=yes does");
+		       run->options->trace_children ? "profile that program directly" :
+						      "--trace-children=yes profiles it, too");
 }
 
 static void ended(struct mf_run *run)
@@ -222,8 +222,8 @@ static void ended(struct mf_run *run)
 		if (!first->store.header->pid) {
 			if (state->shim)
 				mf_message_say(MF_MESSAGE_PROBLEM,
-					       "%s never loaded the preload shim, so heap mode saw "
-					       "nothing of it; use --pages-as-heap=yes",
+					       "%s did not load the preload library, so heap mode cannot "
+					       "profile it; use --pages-as-heap=yes",
 					       run->program->path);
 			/* A program that was never seen has only the snapshot of its start. */
 			mf_model_attempt(&first->store, 0);
@@ -298,7 +298,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	const struct mf_heap_process *process = mf_heap_family_find(state->family, pid);
 
 	if (!process)
-		return mf_error_set(err, -ESRCH, "process %d is not profiled any more",
+		return mf_error_set(err, -ESRCH, "process %d is no longer profiled",
 				    (int)(pid ? pid : run->pid));
 	return mf_heap_process_snapshot(process, verb, out, err);
 }

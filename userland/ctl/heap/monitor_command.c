@@ -63,10 +63,10 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 
 	out = copy < 0 ? NULL : fdopen(copy, "w");
 	if (!out)
-		return mf_error_set(err, -errno, "no memory for a file: %s", strerror(errno));
+		return mf_error_set(err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	code = mf_heap_process_snapshot(process, verb, out, err);
 	if (!code && fflush(out))
-		code = mf_error_set(err, -errno, "no memory for a file: %s", strerror(errno));
+		code = mf_error_set(err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	return code;
 }
 
@@ -124,7 +124,7 @@ static int execute(struct mf_heap_process *process, const char *text, struct fil
 		process->n_xtrees++;
 	file->contents = memfd_create("massif-snapshot", MFD_CLOEXEC);
 	if (file->contents < 0)
-		return mf_error_set(err, -errno, "no memory for a file: %s", strerror(errno));
+		return mf_error_set(err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	return print(process, verb, file->contents, err);
 }
 

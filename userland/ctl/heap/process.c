@@ -38,12 +38,12 @@ static const struct {
 	enum mf_store_full what;
 	const char *words;
 } shortages[] = {
-	{ MF_STORE_FULL_NODES, "stack frames, so some call stacks are not known" },
-	{ MF_STORE_FULL_CONTEXTS, "call stacks, so some are not known" },
-	{ MF_STORE_FULL_CAPTURES, "trees of snapshots" },
+	{ MF_STORE_FULL_NODES, "stack frames; some call stacks are unknown" },
+	{ MF_STORE_FULL_CONTEXTS, "call stacks; some are unknown" },
+	{ MF_STORE_FULL_CAPTURES, "snapshot trees" },
 	{ MF_STORE_FULL_BLOCKS, "live blocks" },
 	{ MF_STORE_FULL_OBJECTS, "loaded libraries" },
-	{ MF_STORE_FULL_LEDGER, "call stacks of --xtree-memory=full" },
+	{ MF_STORE_FULL_LEDGER, "call stacks for --xtree-memory=full" },
 };
 
 static uint64_t share_of(pid_t pid)
@@ -326,10 +326,10 @@ int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_
 		return ret;
 	ret = copy_store(process, from, lives);
 	if (ret)
-		return mf_error_set(err, ret, "the session memory cannot be copied: %s",
+		return mf_error_set(err, ret, "cannot copy the memory of the profile: %s",
 				    strerror(-ret));
 	if (!is_true(process))
-		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
+		return mf_error_set(err, -ESTALE, "its parent continued before its profile had been copied");
 	mf_mapped_copy(&process->mapped, &process->store, &from->mapped, &from->store);
 	process->source = NULL;
 	return make_own(process, err);
@@ -339,7 +339,7 @@ int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_proc
 			    struct mf_error *err)
 {
 	if (!is_true(process))
-		return mf_error_set(err, -ESTALE, "its parent could not wait for that");
+		return mf_error_set(err, -ESTALE, "its parent continued before its profile had been copied");
 	mf_filter_server_destroy(mf_take(source->filter_server, NULL));
 	process->store = source->store;
 	process->mapped = source->mapped;
@@ -398,9 +398,9 @@ static const char *reason_of(int code)
 {
 	switch (code) {
 	case -ENOEXEC:
-		return "its first instructions cannot be moved";
+		return "its first instructions cannot be patched";
 	case -EOPNOTSUPP:
-		return "which one it is is chosen when the program is loaded (IFUNC)";
+		return "its implementation is chosen when the program is loaded (IFUNC)";
 	}
 	return strerror(-code);
 }
@@ -418,11 +418,11 @@ static void say_missed(const struct mf_heap_process *process)
 		return;
 	mf_objects_read(&process->store, number, &object);
 	complain(process,
-		 "%s is defined by %s itself and could not be taken over (%s), so what it does is "
-		 "not seen%s",
+		 "%s is defined by %s itself and could not be intercepted (%s), so its calls are not "
+		 "profiled%s",
 		 name ? name : symbol, object.path ? object.path : "the program",
 		 reason_of(header->missed_error),
-		 header->n_missed > 1 ? ", and there are others" : "");
+		 header->n_missed > 1 ? "; the same is true of other functions" : "");
 }
 
 static void say_losses(const struct mf_heap_process *process)
@@ -431,47 +431,45 @@ static void say_losses(const struct mf_heap_process *process)
 
 	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++) {
 		if (header->full & shortages[i].what)
-			complain(process, "the profile is incomplete: there was no more room for %s%s",
+			complain(process, "the profile is incomplete: too many %s%s",
 				 shortages[i].words,
-				 process->budget ? "; raise the limit of address space (ulimit -v)" :
+				 process->budget ? "; raise the limit on address space (ulimit -v)" :
 						    "");
 	}
 	say_missed(process);
 	if (header->capacities_unknown)
-		complain(process, "extra bytes are modelled, in spite of --heap-extra=real: blocks "
-				  "come from allocators of the program's own, which do not tell");
+		complain(process, "extra bytes are estimated, despite --heap-extra=real: the program's "
+				  "own allocator does not report the real sizes of its blocks");
 	if (header->late_objects_error)
 		complain(process,
-			 "libraries that were loaded later were not looked at, so what they define "
-			 "themselves is not seen: %s",
+			 "libraries that were loaded later could not be patched, so allocation functions "
+			 "that they define are not profiled: %s",
 			 header->late_objects_error == -EBUSY ?
 				 "a debugger has a breakpoint in the dynamic linker" :
 				 strerror(-header->late_objects_error));
 	if (header->is_elsewhere)
-		complain(process, "libraries were loaded into a namespace of their own (dlmopen), "
-				  "with a C library of their own: what they allocate is not seen");
+		complain(process, "libraries were loaded into a separate namespace (dlmopen) with its own "
+				  "C library; their allocations are not profiled");
 	if (header->counters_missing)
 		complain(process,
-			 "times are too low: %" PRIu32 " threads could have no counter of "
-			 "instructions",
+			 "times are too low: %" PRIu32 " threads have no instruction counter",
 			 header->counters_missing);
 	if (header->children_restricted)
 		complain(process,
-			 "%" PRIu32 " children have no profile: they were forked after the program had "
-			 "restricted its system calls (seccomp), so that the shim may make none",
+			 "%" PRIu32 " children are not profiled: they were forked after the program had "
+			 "restricted its system calls (seccomp)",
 			 header->children_restricted);
 	if (header->requests_missed)
 		complain(process,
-			 "%" PRIu32 " client requests in the program's code are not heard: they "
-			 "could not be redirected: %s",
+			 "%" PRIu32 " client requests are ignored, because the code could not be patched: %s",
 			 header->requests_missed, strerror(header->requests_error));
 	if (header->unanswered)
-		complain(process, "what --ignore-fn and --alloc-fn name was not left out of all of the "
-				  "profile: massif-ctl was not there, or did not answer");
+		complain(process, "--ignore-fn and --alloc-fn were not applied to the whole profile: "
+				  "massif-ctl was not running or did not answer");
 	if (header->events_lost)
 		complain(process,
 			 "the profile is incomplete: %" PRIu64 " of %" PRIu64
-			 " allocations and frees were not accounted",
+			 " allocations and frees were not counted",
 			 header->events_lost, header->events + header->events_lost);
 }
 
@@ -480,10 +478,10 @@ static void say_verified(const struct mf_heap_process *process)
 	const struct mf_store_header *header = process->store.header;
 
 	if (header->verify == MF_VERIFY_IMPOSSIBLE)
-		complain(process, "stacks could not be verified: there is no libunwind.so.8");
+		complain(process, "stacks could not be verified: libunwind.so.8 was not found");
 	else if (header->verify == MF_VERIFY_FORKED)
-		complain(process, "stacks could not be verified: this child was forked while "
-				  "another thread's were");
+		complain(process, "stacks could not be verified: this child was forked while a stack of "
+				  "another thread was being verified");
 	else if (header->verify)
 		complain(process, "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
 			 header->verified, header->verify_differs);
@@ -492,8 +490,8 @@ static void say_verified(const struct mf_heap_process *process)
 				  "(seccomp)");
 	if (header->verify_differs)
 		complain(process,
-			 "the first that differs: context %" PRIu32 ", frame %" PRIu32
-			 ", for libunwind 0x%" PRIx64,
+			 "first difference: context %" PRIu32 ", frame %" PRIu32
+			 ", libunwind has 0x%" PRIx64,
 			 header->differs_context, header->differs_frame, header->differs_pc);
 }
 

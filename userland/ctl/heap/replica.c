@@ -50,8 +50,8 @@ static int explain_mappings(pid_t pid, int code, struct mf_error *err)
 	if (code == -ENOENT || code == -ESRCH)
 		return mf_error_set(err, -ESRCH, "there is no process %d", (int)pid);
 	return mf_error_set(err, code,
-			    "the memory of process %d cannot be looked at: %s; only its own user and root "
-			    "may",
+			    "cannot read the memory mappings of process %d: %s; only its user and root "
+			    "may do so",
 			    (int)pid, strerror(-code));
 }
 
@@ -197,11 +197,11 @@ static int explain_memory(pid_t pid, int code, struct mf_error *err)
 
 	if (file && fscanf(file, "%d", &scope) == 1 && scope && geteuid())
 		return mf_error_set(err, code,
-				    "the kernel lets nobody but root read the memory of process %d "
+				    "only root may read the memory of process %d "
 				    "(kernel.yama.ptrace_scope is %d): run 'massif-ctl rescue %d' as root",
 				    (int)pid, scope, (int)pid);
 	return mf_error_set(err, code,
-			    "the memory of process %d cannot be read: %s; only its own user and root may",
+			    "cannot read the memory of process %d: %s; only its user and root may do so",
 			    (int)pid, strerror(-code));
 }
 
@@ -221,8 +221,8 @@ int mf_replica_open(struct mf_store *store, pid_t pid, const struct mf_mappings 
 		code = explain_memory(pid, -EIO, err);
 	else if ((code = map_regions(&header, mappings)))
 		mf_error_set(err, code,
-			     code == -EINVAL ? "process %d has no session of this version of massif" :
-					       "no address space for the session of process %d",
+			     code == -EINVAL ? "process %d has no profile of this version of massif" :
+					       "not enough address space for the profile of process %d",
 			     (int)pid);
 	if (code) {
 		mf_replica_close(store);

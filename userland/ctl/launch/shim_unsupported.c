@@ -14,15 +14,12 @@ enum {
 };
 
 static const char *const obstacles_of[] = {
-	[MF_PROGRAM_STATIC] = "is statically linked, so heap mode sees nothing of it; use "
-			      "--pages-as-heap=yes",
-	[MF_PROGRAM_PRIVILEGED] = "gains rights when it is executed (set-uid, set-gid or "
-				  "capabilities), so heap mode leaves it alone; run it as a user "
-				  "who has them",
-	[MF_PROGRAM_MACHINE] = "is made for another architecture, so heap mode sees nothing of "
-			       "it; use --pages-as-heap=yes",
-	[MF_PROGRAM_LOADER] = "uses another C library, so heap mode sees nothing of it; use "
-			      "--pages-as-heap=yes",
+	[MF_PROGRAM_STATIC] = "is statically linked, so heap mode cannot profile it; use --pages-as-heap=yes",
+	[MF_PROGRAM_PRIVILEGED] = "gains privileges (set-uid, set-gid or capabilities), so it is not "
+				  "profiled; run it as a user who already has them",
+	[MF_PROGRAM_MACHINE] = "is for another architecture, so heap mode cannot profile it; use "
+			       "--pages-as-heap=yes",
+	[MF_PROGRAM_LOADER] = "uses another C library, so heap mode cannot profile it; use --pages-as-heap=yes",
 	[MF_PROGRAM_UNKNOWN] = NULL,
 };
 
@@ -35,7 +32,8 @@ const char *mf_unsupported_of(enum mf_program_kind kind)
 static void say_more(struct mf_unsupporteds *obstacles)
 {
 	if (!obstacles->more)
-		mf_message_say(MF_MESSAGE_PROBLEM, "further programs that heap mode sees nothing of are not listed");
+		mf_message_say(MF_MESSAGE_PROBLEM, "further programs that heap mode cannot profile are "
+						   "not listed");
 	obstacles->more = true;
 }
 
