@@ -4,8 +4,10 @@
 #include "selftests/fuzz/fuzz.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "elf/file.h"
+#include "elf/summary.h"
 #include "base/held.h"
 #include "symbols/symbolizer.h"
 #include "elf/map.h"
@@ -13,28 +15,53 @@
 
 #define PLACES 16 /* addresses whose names are asked for */
 
+/* Finds what is in @summary. What was found is in the rules. */
+static void search_summary(const struct mf_elf_summary *summary, uint64_t places[PLACES])
+{
+	struct mf_cfi cfi = mf_elf_summary_cfi(summary);
+
+	for (uint32_t i = 0; i < PLACES; i++)
+		if (!mf_elf_summary_address(summary, i * 64, &places[i]))
+			places[i] = summary->entry + i * 16;
+	for (int table = 0; table < MF_CFI_TABLES; table++)
+		for (uint32_t i = 0; i < cfi.n_entries[table]; i++) {
+			uint64_t start = cfi.base + cfi.entries[table][i].start;
+			struct mf_cfi_found found;
+
+			places[i % PLACES] = start;
+			if (mf_cfi_find(&cfi, start, &found))
+				fuzz_require(start - found.begin < found.size && found.rules < cfi.size);
+		}
+}
+
+/* Damages @summary as a child that was taken over could, at random places that depend on the file. */
+static void damage_summary(struct mf_elf_summary *summary, size_t size)
+{
+	uint64_t seed = summary->entry ^ summary->rules_bytes, unused[PLACES];
+
+	for (int i = 0; i < 32; i++) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		((uint8_t *)summary)[seed % size] ^= (uint8_t)(1u << (seed >> 61));
+		if (mf_elf_summary_is_sound(summary, size))
+			search_summary(summary, unused);
+	}
+}
+
 static void read_binary(const char *path, struct mf_object *object, uint64_t places[PLACES])
 {
 	struct mf_held *held = mf_held_create(4);
 	struct mf_held_file *file = mf_held_take_path(held, path);
 	struct mf_elf_file *binary = file ? mf_elf_file_open(file) : NULL;
-	uint64_t header, table, n;
+	size_t size;
+	struct mf_elf_summary *summary = binary ? mf_elf_summary_make(binary, &size) : NULL;
 
-	if (binary) {
-		uint64_t entry = mf_elf_file_entry(binary);
-		const struct mf_cfi *cfi = mf_elf_file_cfi(binary);
-		int32_t pair[2];
-
+	if (summary) {
+		fuzz_require(mf_elf_summary_is_sound(summary, size));
 		mf_elf_file_build_id(binary, object);
-		for (uint32_t i = 0; i < PLACES; i++)
-			if (!mf_elf_file_address(binary, i * 64, &places[i]))
-				places[i] = entry + i * 16;
-		if (mf_elf_file_unwind_table(binary, &header, &table, &n))
-			mf_elf_file_read(binary, table, pair, sizeof(pair));
-		if (cfi)
-			for (size_t i = 0; i + 8 <= cfi->size; i += 8)
-				places[i % PLACES] ^= cfi->bytes[i];
+		search_summary(summary, places);
+		damage_summary(summary, size);
 	}
+	free(summary);
 	mf_elf_file_close(binary);
 	mf_held_release(held, file);
 	mf_held_destroy(held);

@@ -56,8 +56,8 @@ VARIANT(python3_attach, MF_PAGES_RESIDENT, { "python3", "-c", python }, 3, true)
 VARIANT(python3_attach_both, MF_PAGES_BOTH, { "python3", "-c", python }, 3, true);
 VARIANT(python3_loses, MF_PAGES_RESIDENT, { "python3", "-c", python }, 3, .loses = true);
 VARIANT(threads_lose_both, MF_PAGES_BOTH, { NULL, "threads" }, 2, .loses = true);
-VARIANT(every_way, MF_PAGES_RESIDENT, { NULL }, 1);
-VARIANT(every_way_both, MF_PAGES_BOTH, { NULL }, 1);
+VARIANT(every_way, MF_PAGES_RESIDENT, { NULL, "again" }, 1);
+VARIANT(every_way_both, MF_PAGES_BOTH, { NULL, "again" }, 1);
 VARIANT(threads, MF_PAGES_RESIDENT, { NULL, "threads" }, 3);
 VARIANT(threads_both, MF_PAGES_BOTH, { NULL, "threads" }, 3);
 

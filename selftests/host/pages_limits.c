@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 
 #include "elf/build_id.h"
+#include "cfi/check.h"
 #include "elf/file.h"
 #include "selftests/lib/ctl_run.h"
 #include "base/held.h"
@@ -239,6 +240,56 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 		EXPECT_EQ(numbers[i] <= room, mf_elf_file_cfi(self->binary) != NULL) {
 			TH_LOG("%llu", (unsigned long long)numbers[i]);
 		}
+	}
+}
+
+/*
+ * .eh_frame_hdr with @n entries, for as many pieces of code, which all lead to one FDE with as many instructions as
+ * one may have; its addresses are as if it were that of each. Returns the bytes of rules that are made of one.
+ */
+static uint64_t write_listed(FILE *out, uint32_t n)
+{
+	static const uint32_t cie[] = { 0x14, 0, 0x00527a01, 0x01107801, 0x0000031b | 0x00000c00 << 8, 0x00000807 };
+	const uint64_t frames = 4096, fde = frames + sizeof(cie), list = frames + 2 * MF_CFI_PROGRAM_MAX;
+	const uint32_t head[] = { 13 + MF_CFI_PROGRAM_MAX, sizeof(cie) + 4, 0x10000000, 0x40000000, 0 };
+	const uint32_t header[] = { 0x3b031b01, 0, n };
+	const Elf64_Phdr segments[] = {
+		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = list + 12 + 8ull * n, .p_memsz = list + 12 + 8ull * n },
+		{ .p_type = PT_GNU_EH_FRAME, .p_offset = list, .p_vaddr = list, .p_filesz = 12 + 8ull * n },
+	};
+
+	write_header(out, 2, 0, 0);
+	write_segment(out, 0, &segments[0]);
+	write_segment(out, 1, &segments[1]);
+	write_at(out, frames, cie, sizeof(cie));
+	write_at(out, fde, head, sizeof(head));
+	write_at(out, list, header, sizeof(header));
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t entry[] = { i * 16, (uint32_t)(fde - list) };
+
+		fwrite(entry, 1, sizeof(entry), out);
+	}
+	fflush(out);
+	return 17 + MF_CFI_PROGRAM_MAX;
+}
+
+TEST_F_TIMEOUT(file, bytes_of_all_rules, 120)
+{
+	/* Beside the FDEs there are a CIE and some room at the end. */
+	const uint64_t one = 17 + MF_CFI_PROGRAM_MAX, room = (MF_CFI_RULES_MAX - 64) / one;
+	const uint64_t numbers[] = { 1, room, room + 1, 10 * room };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const struct mf_cfi *cfi;
+
+		ASSERT_EQ(one, write_listed(self->out, (uint32_t)numbers[i]));
+		ASSERT_NE(NULL, reopen(self));
+		cfi = mf_elf_file_cfi(self->binary);
+		EXPECT_EQ(numbers[i] <= room, cfi != NULL) {
+			TH_LOG("%llu", (unsigned long long)numbers[i]);
+		}
+		if (cfi)
+			EXPECT_EQ(numbers[i], cfi->n_entries[MF_CFI_LISTED]);
 	}
 }
 

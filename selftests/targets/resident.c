@@ -510,6 +510,17 @@ static void with_threads(void)
 	tell("joined");
 }
 
+/* The same once more, so that it takes longer. */
+static void again(void)
+{
+	for (size_t round = 0; round < ROUNDS; round++) {
+		for (size_t i = 0; i < STEPS; i++)
+			if (steps[i].run && !steps[i].alone)
+				steps[i].run();
+		tell("again");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = getenv("RESIDENT_LOG");
@@ -528,5 +539,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		with_threads();
+	if (argc > 1 && !strcmp(argv[1], "again"))
+		again();
 	return 0;
 }

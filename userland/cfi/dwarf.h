@@ -16,6 +16,15 @@ struct mf_dwarf {
 	bool overrun;
 };
 
+/* Reads one byte. */
+static inline uint8_t mf_dwarf_byte(struct mf_dwarf *reader)
+{
+	if (reader->at < reader->end)
+		return *reader->at++;
+	reader->overrun = true;
+	return 0;
+}
+
 /* Read a little-endian number of @size bytes (at most 8), or one in DWARF's LEB128 encoding. */
 uint64_t mf_dwarf_fixed(struct mf_dwarf *reader, size_t size);
 uint64_t mf_dwarf_uleb(struct mf_dwarf *reader);

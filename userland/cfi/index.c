@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Builds an index of unwind rules from .debug_frame, or from an .eh_frame without its table.
+// Makes tables of unwind rules from those of a file.
 
 #include "index.h"
 
@@ -7,47 +7,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cie.h"
+#include "base/cleanup.h"
+#include "check.h"
+#include "form.h"
 
 #define LENGTH_OF_64_BIT 0xfffffff0u
 
+/* CIEs of which the last use is remembered; tables alternate between a few. */
+#define COMMONS 256u
+
 struct entry {
-	int32_t start, rules; /* relative to the builder's address */
+	uint32_t start, rules, order;
+};
+
+struct entries {
+	struct entry *at;
+	uint32_t n, max;
+};
+
+/* A CIE of the object. */
+struct common {
+	struct mf_cie cie;
+	uint64_t address; /* in the section, or link-time */
+	bool known;	  /* the rest holds */
+	bool useless;	  /* it makes no sense to us */
+	uint32_t written; /* where it is in the builder's rules, plus one; 0: it is not yet */
 };
 
 struct mf_cfi_builder {
-	uint64_t address;
-	uint8_t *bytes;
+	uint64_t base;
+	uint8_t *rules;
 	size_t size, room;
-	struct entry *entries;
-	size_t n_entries, max_entries;
-	bool failed; /* memory ran out */
+	struct entries entries[MF_CFI_TABLES];
+	struct common commons[COMMONS]; /* by hash of the address */
+	bool failed; /* no memory, or too many rules */
 };
 
-/* The CIE of the entries that are being read. */
-struct common {
-	struct mf_cie cie;
-	uint64_t offset; /* position of the CIE in the section */
-	bool known;
-	size_t written; /* position of its translation in the builder's bytes, plus one; 0: not translated yet */
+/* An FDE, read up to its instructions. */
+struct fde {
+	enum mf_cfi_table table;
+	uint64_t listed_start; /* as the table has it */
+	uint64_t start, size;
+	struct mf_dwarf program;
 };
 
 static void put(struct mf_cfi_builder *b, const void *bytes, size_t size)
 {
 	if (b->failed)
 		return;
+	if (size > MF_CFI_RULES_MAX - b->size) {
+		b->failed = true;
+		return;
+	}
 	if (b->room - b->size < size) {
 		size_t room = (b->size + size) * 2 + 4096;
-		uint8_t *more = realloc(b->bytes, room);
+		uint8_t *more = realloc(b->rules, room);
 
 		if (!more) {
 			b->failed = true;
 			return;
 		}
-		b->bytes = more;
+		b->rules = more;
 		b->room = room;
 	}
-	memcpy(b->bytes + b->size, bytes, size);
+	memcpy(b->rules + b->size, bytes, size);
 	b->size += size;
 }
 
@@ -72,36 +95,82 @@ static void put_leb(struct mf_cfi_builder *b, uint64_t value, bool is_signed)
 	}
 }
 
-/* Completes the entry begun at @start: pads it with zeroes (no operation) and sets its length. */
+/* Makes what was put since @start a whole entry. */
 static void close_entry(struct mf_cfi_builder *b, size_t start)
 {
-	uint32_t length;
+	uint32_t length = (uint32_t)(b->size - start - sizeof(length));
 
-	while (b->size % 8 && !b->failed)
-		put_number(b, 0, 1);
-	if (b->failed)
-		return;
-	length = (uint32_t)(b->size - start - sizeof(length));
-	memcpy(b->bytes + start, &length, sizeof(length));
+	if (!b->failed)
+		memcpy(b->rules + start, &length, sizeof(length));
 }
 
-static void add_entry(struct mf_cfi_builder *b, uint64_t start, uint64_t rules)
+static void add_entry(struct mf_cfi_builder *b, enum mf_cfi_table table, uint64_t start, size_t rules)
 {
-	int64_t from = (int64_t)(start - b->address), to = (int64_t)(rules - b->address);
+	struct entries *entries = &b->entries[table];
 	struct entry *more;
 
-	if (from != (int32_t)from || to != (int32_t)to)
+	if (b->failed)
 		return;
-	if (b->n_entries == b->max_entries) {
-		more = realloc(b->entries, (b->max_entries * 2 + 64) * sizeof(*more));
+	if (entries->n == entries->max) {
+		more = reallocarray(entries->at, entries->max * 2u + 64u, sizeof(*more));
 		if (!more) {
 			b->failed = true;
 			return;
 		}
-		b->entries = more;
-		b->max_entries = b->max_entries * 2 + 64;
+		entries->at = more;
+		entries->max = entries->max * 2 + 64;
 	}
-	b->entries[b->n_entries++] = (struct entry){(int32_t)from, (int32_t)to};
+	entries->at[entries->n] = (struct entry){ (uint32_t)start, (uint32_t)rules, entries->n };
+	entries->n++;
+}
+
+/*
+ * Writes @program, whose code begins at @start. DW_CFA_set_loc, whose address is in the encoding of the file, becomes an
+ * advance.
+ */
+static void put_program(struct mf_cfi_builder *b, const struct mf_cie *cie, struct mf_dwarf program, uint64_t start)
+{
+	uint64_t unit = cie->code_align ? cie->code_align : 1, location = start;
+	const uint8_t *from = program.at; /* what is to be written yet */
+	uint32_t remembered = 0;
+
+	while (program.at < program.end) {
+		const uint8_t *at = program.at;
+		struct mf_cfi_instruction next = mf_cfi_next(&program, &remembered);
+		uint64_t to;
+
+		switch (next.kind) {
+		case MF_CFI_ADVANCE:
+			location += next.operand * cie->code_align;
+			break;
+		case MF_CFI_PLAIN:
+			break;
+		case MF_CFI_SET_LOC:
+			/* Relative ones are relative to where they stand in the file: .debug_frame has absolute ones. */
+			put(b, from, (size_t)(at - from));
+			to = cie->encoding & 0xf0 ? 0 : mf_dwarf_encoded(&program, cie->encoding);
+			if (!to || program.overrun || to < location || (to - location) % unit ||
+			    (to - location) / unit > UINT32_MAX) {
+				put_number(b, MF_CFI_STOP_OPCODE, 1);
+				return;
+			}
+			put_number(b, DW_CFA_advance_loc4, 1);
+			put_number(b, (to - location) / unit, 4);
+			location = to;
+			from = program.at;
+			break;
+		default:
+			put(b, from, (size_t)(at - from));
+			put_number(b, MF_CFI_STOP_OPCODE, 1);
+			return;
+		}
+	}
+	put(b, from, (size_t)(program.end - from));
+}
+
+static bool is_too_long(struct mf_dwarf program)
+{
+	return program.end - program.at > (ptrdiff_t)MF_CFI_PROGRAM_MAX;
 }
 
 /* Reads the start address of an FDE's code. @field is the address of that field. */
@@ -115,45 +184,48 @@ static bool read_start(struct mf_dwarf *reader, uint8_t encoding, uint64_t field
 	return !reader->overrun;
 }
 
-/* Writes a CIE of .debug_frame in the format of .eh_frame. */
+/* Writes the CIE in our form. */
 static void write_cie(struct mf_cfi_builder *b, struct common *common)
 {
 	const struct mf_cie *cie = &common->cie;
 	size_t start = b->size;
 
 	put_number(b, 0, 4);
-	put_number(b, 0, 4); /* the identifier of a CIE */
-	put_number(b, 1, 1);
-	put(b, "zR", 3);
+	put_number(b, 0, 4); /* it is a CIE */
+	put_number(b, MF_CFI_VERSION, 1);
+	if (cie->signal)
+		put(b, "zRS", 4);
+	else
+		put(b, "zR", 3);
 	put_leb(b, cie->code_align, false);
 	put_leb(b, (uint64_t)cie->data_align, true);
 	put_number(b, cie->return_register, 1);
 	put_leb(b, 1, false);
-	put_number(b, DW_EH_PE_pcrel | DW_EH_PE_sdata8, 1);
-	put(b, cie->program.at, (size_t)(cie->program.end - cie->program.at));
+	put_number(b, MF_CFI_ENCODING, 1);
+	put_program(b, cie, cie->program, 0);
 	close_entry(b, start);
-	common->written = start + 1;
+	common->written = (uint32_t)start + 1;
 }
 
-/* Writes an FDE of .debug_frame in the format of .eh_frame. @reader is at its addresses. */
-static void write_fde(struct mf_cfi_builder *b, struct common *common, struct mf_dwarf *reader)
+/* Writes the FDE in our form. */
+static void write_fde(struct mf_cfi_builder *b, struct common *common, const struct fde *fde)
 {
-	uint64_t code = mf_dwarf_fixed(reader, 8), length = mf_dwarf_fixed(reader, 8);
 	size_t start;
 
-	if (reader->overrun || !length || common->cie.return_register > 127)
+	if (!fde->size || fde->size > UINT32_MAX || fde->start < b->base || fde->start - b->base > UINT32_MAX ||
+	    fde->listed_start < b->base || fde->listed_start - b->base > UINT32_MAX || is_too_long(fde->program))
 		return;
 	if (!common->written)
 		write_cie(b, common);
 	start = b->size;
 	put_number(b, 0, 4);
 	put_number(b, start + 4 - (common->written - 1), 4);
-	put_number(b, code - (b->address + start + 8), 8);
-	put_number(b, length, 8);
+	put_number(b, fde->start - b->base, 4);
+	put_number(b, fde->size, 4);
 	put_leb(b, 0, false);
-	put(b, reader->at, (size_t)(reader->end - reader->at));
+	put_program(b, &common->cie, fde->program, fde->start);
 	close_entry(b, start);
-	add_entry(b, code, b->address + start);
+	add_entry(b, fde->table, fde->listed_start - b->base, start);
 }
 
 /*
@@ -177,30 +249,65 @@ static struct mf_dwarf entry_at(const uint8_t *bytes, size_t size, uint64_t offs
 	return section;
 }
 
-/* Reads the CIE at @offset to @common. Returns false if its form is unsupported. */
-static bool find_cie(const uint8_t *bytes, size_t size, uint64_t offset, struct common *common)
+static struct common *common_at(struct mf_cfi_builder *b, uint64_t address)
 {
-	struct mf_dwarf entry;
-	size_t next;
+	return &b->commons[(address ^ address >> 8) / 4 % COMMONS];
+}
 
-	if (common->known && common->offset == offset)
-		return true;
-	entry = entry_at(bytes, size, offset, &next);
+/* Makes @entry, which is at @address and stands behind its length, a CIE to which FDEs refer. */
+static struct common *take_cie(struct mf_cfi_builder *b, uint64_t address, struct mf_dwarf entry)
+{
+	struct common *common = common_at(b, address);
+
 	mf_dwarf_fixed(&entry, 4);
-	*common = (struct common){ .offset = offset };
-	common->known = !entry.overrun && mf_cie_read(entry, &common->cie);
-	return common->known;
+	*common = (struct common){ .address = address, .known = true };
+	common->useless = entry.overrun || !mf_cie_read(entry, &common->cie) ||
+			  common->cie.return_register > UINT8_MAX || is_too_long(common->cie.program);
+	return common;
+}
+
+/* The CIE at @address if it was read before. */
+static struct common *known_cie(struct mf_cfi_builder *b, uint64_t address)
+{
+	struct common *common = common_at(b, address);
+
+	return common->known && common->address == address ? common : NULL;
+}
+
+/*
+ * Reads the FDE of .eh_frame whose bytes behind the reference to its CIE are @entry, at link-time address @address.
+ * Returns whether it makes sense.
+ */
+static bool read_loaded(const struct mf_cie *cie, struct mf_dwarf entry, uint64_t address, struct fde *fde)
+{
+	if (!read_start(&entry, cie->encoding, address, &fde->start))
+		return false;
+	fde->size = mf_dwarf_encoded(&entry, cie->encoding & 0x0f);
+	if (cie->augmented)
+		mf_dwarf_block(&entry);
+	fde->program = entry;
+	return !entry.overrun;
+}
+
+static bool read_unloaded(struct mf_dwarf entry, struct fde *fde)
+{
+	fde->start = mf_dwarf_fixed(&entry, 8);
+	fde->size = mf_dwarf_fixed(&entry, 8);
+	fde->program = entry;
+	return !entry.overrun;
 }
 
 static void add_section(struct mf_cfi_builder *b, const uint8_t *bytes, size_t size,
 			uint64_t address, bool loaded)
 {
-	struct common common = { .known = false };
-	size_t at, next;
+	size_t at, next, next_of_cie;
 
+	memset(b->commons, 0, sizeof(b->commons));
 	for (at = 0; size - at >= 8 && !b->failed; at = next) {
 		struct mf_dwarf entry = entry_at(bytes, size, at, &next);
-		uint64_t id, start;
+		struct fde fde = { .table = MF_CFI_OTHER };
+		struct common *common;
+		uint64_t id;
 
 		if (entry.end - entry.at < 4)
 			continue; /* a terminator, at the end of one object file's part */
@@ -209,21 +316,21 @@ static void add_section(struct mf_cfi_builder *b, const uint8_t *bytes, size_t s
 			continue;
 		if (loaded)
 			id = (uint64_t)(entry.at - 4 - bytes) - id;
-		if (!find_cie(bytes, size, id, &common))
+		common = known_cie(b, id) ?: take_cie(b, id, entry_at(bytes, size, id, &next_of_cie));
+		if (common->useless || !(loaded ? read_loaded(&common->cie, entry, address + (uint64_t)(entry.at - bytes), &fde) :
+						  read_unloaded(entry, &fde)))
 			continue;
-		if (!loaded)
-			write_fde(b, &common, &entry);
-		else if (read_start(&entry, common.cie.encoding, address + (uint64_t)(entry.at - bytes), &start))
-			add_entry(b, start, address + at);
+		fde.listed_start = fde.start;
+		write_fde(b, common, &fde);
 	}
 }
 
-struct mf_cfi_builder *mf_cfi_begin(uint64_t address)
+struct mf_cfi_builder *mf_cfi_begin(uint64_t base)
 {
 	struct mf_cfi_builder *builder = calloc(1, sizeof(*builder));
 
 	if (builder)
-		builder->address = address;
+		builder->base = base;
 	return builder;
 }
 
@@ -238,36 +345,83 @@ void mf_cfi_add_eh_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, s
 	add_section(builder, bytes, size, address, true);
 }
 
+void mf_cfi_add_listed(struct mf_cfi_builder *b, uint64_t start, uint64_t address, mf_cfi_read_entry *read, void *data)
+{
+	struct fde fde = { .table = MF_CFI_LISTED, .listed_start = start };
+	struct mf_dwarf entry = read(data, address);
+	struct common *common;
+	uint64_t distance = mf_dwarf_fixed(&entry, 4), at = address + 4;
+
+	if (entry.overrun || !distance)
+		return;
+	common = known_cie(b, at - distance) ?: take_cie(b, at - distance, read(data, at - distance));
+	if (!common->useless && read_loaded(&common->cie, entry, at + 4, &fde))
+		write_fde(b, common, &fde);
+}
+
+/* By their starts; among equals, the order of the file. */
 static int by_start(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	if (x->start != y->start)
+		return x->start > y->start ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Those of .eh_frame_hdr are, as a rule. */
+static bool is_sorted(const struct entries *entries)
+{
+	for (uint32_t i = 1; i < entries->n; i++)
+		if (by_start(&entries->at[i - 1], &entries->at[i]) > 0)
+			return false;
+	return true;
+}
+
+/* The entries of one table as they leave the builder. False: no memory. */
+static bool take_entries(struct entries *entries, struct mf_cfi *cfi, enum mf_cfi_table table)
+{
+	struct mf_cfi_entry *taken = calloc(entries->n + 1u, sizeof(*taken));
+
+	if (!taken)
+		return false;
+	if (!is_sorted(entries))
+		qsort(entries->at, entries->n, sizeof(*entries->at), by_start);
+	for (uint32_t i = 0; i < entries->n; i++)
+		taken[i] = (struct mf_cfi_entry){ entries->at[i].start, entries->at[i].rules };
+	cfi->entries[table] = taken;
+	cfi->n_entries[table] = entries->n;
+	return true;
 }
 
 bool mf_cfi_end(struct mf_cfi_builder *b, struct mf_cfi *cfi)
 {
-	bool any = b->n_entries && !b->failed;
+	static const uint8_t spare[MF_CFI_SPARE_BYTES + 8];
+	bool any;
 
-	*cfi = (struct mf_cfi){0};
+	*cfi = (struct mf_cfi){ .base = b->base };
+	put(b, spare, MF_CFI_SPARE_BYTES);
+	put(b, spare, (8 - b->size % 8) % 8);
+	any = !b->failed && (b->entries[MF_CFI_LISTED].n || b->entries[MF_CFI_OTHER].n) &&
+	      take_entries(&b->entries[MF_CFI_LISTED], cfi, MF_CFI_LISTED) &&
+	      take_entries(&b->entries[MF_CFI_OTHER], cfi, MF_CFI_OTHER);
 	if (any) {
-		size_t table = b->size;
-
-		qsort(b->entries, b->n_entries, sizeof(*b->entries), by_start);
-		put(b, b->entries, b->n_entries * sizeof(*b->entries));
-		any = !b->failed;
-		if (any)
-			*cfi = (struct mf_cfi){
-				.address = b->address,
-				.bytes = b->bytes,
-				.size = b->size,
-				.table = b->address + table,
-				.n_entries = b->n_entries,
-			};
+		cfi->rules = mf_take(b->rules, NULL);
+		cfi->size = (uint32_t)b->size;
+	} else {
+		mf_cfi_deinit(cfi);
 	}
-	if (!any)
-		free(b->bytes);
-	free(b->entries);
+	free(b->rules);
+	for (int i = 0; i < MF_CFI_TABLES; i++)
+		free(b->entries[i].at);
 	free(b);
 	return any;
+}
+
+void mf_cfi_deinit(struct mf_cfi *cfi)
+{
+	for (int i = 0; i < MF_CFI_TABLES; i++)
+		free((void *)cfi->entries[i]);
+	free((void *)cfi->rules);
+	*cfi = (struct mf_cfi){ 0 };
 }

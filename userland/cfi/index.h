@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Builds an index of unwind rules for files that have no searchable one, or none for some of their code. */
+/*
+ * The unwind rules of an object in one form of our own. The process that reads the file translates its .eh_frame and
+ * .debug_frame, which come in many forms; the process that unwinds checks the result and uses it.
+ *
+ * The rules are CIEs and FDEs as in .eh_frame, one after another. The augmentation of a CIE is "zR", or "zRS" for the
+ * frames of signal handlers' return code, and the addresses in its FDEs have four bytes and are relative to @base.
+ * An instruction that is not safe for libunwind (check.h) is replaced by MF_CFI_STOP_OPCODE, and the rest of its
+ * program is left out.
+ */
 #ifndef MASSIF_CFI_INDEX_H
 #define MASSIF_CFI_INDEX_H
 
@@ -7,35 +15,68 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Unwind rules as if the file had them at @address, behind all its own addresses: @bytes in the format of .eh_frame,
- * followed by a table as in .eh_frame_hdr whose offsets are relative to @address.
- */
-struct mf_cfi {
-	uint64_t address;
-	uint8_t *bytes;
-	size_t size; /* multiple of 8 */
-	uint64_t table;
-	uint64_t n_entries;
+#include "cie.h"
+
+#define MF_CFI_RULES_MAX (256u << 20) /* bytes of the rules of one object */
+
+/* An entry of a search table. */
+struct mf_cfi_entry {
+	uint32_t start; /* address of the code, relative to @base */
+	uint32_t rules; /* offset of its FDE in the rules */
 };
+
+enum mf_cfi_table {
+	MF_CFI_LISTED, /* FDEs that .eh_frame_hdr lists */
+	MF_CFI_OTHER,  /* FDEs of .debug_frame and, if there is no .eh_frame_hdr, of .eh_frame */
+	MF_CFI_TABLES,
+};
+
+struct mf_cfi {
+	uint64_t base; /* link-time address */
+	const struct mf_cfi_entry *entries[MF_CFI_TABLES]; /* sorted by @start; MF_CFI_LISTED is searched first */
+	uint32_t n_entries[MF_CFI_TABLES];
+	const uint8_t *rules;
+	uint32_t size; /* multiple of 8 */
+};
+
+/* The rules found for an address. */
+struct mf_cfi_found {
+	uint32_t rules;	      /* offset of the FDE, which was checked */
+	uint64_t begin, size; /* link-time address of its code, and bytes */
+	bool signal;	      /* the CIE says that a signal interrupted the caller */
+};
+
+/*
+ * Finds the rules of the code at the link-time address @address. The sizes of the arrays in @cfi must be right; all
+ * else may be damaged. Returns false if there are no rules, or they are not safe.
+ */
+bool mf_cfi_find(const struct mf_cfi *cfi, uint64_t address, struct mf_cfi_found *found);
 
 struct mf_cfi_builder;
 
-/* Starts an index. @address must be a multiple of 8. Returns NULL if memory ran out. */
-struct mf_cfi_builder *mf_cfi_begin(uint64_t address);
+/* Starts a translation. @base: the lowest link-time address of the object. Returns NULL if memory ran out. */
+struct mf_cfi_builder *mf_cfi_begin(uint64_t base);
 
-/*
- * Add the rules of a section. Those of .debug_frame are translated; those of .eh_frame, which is loaded at @address,
- * are only indexed.
- */
+/* Add all FDEs of a section: .debug_frame, or .eh_frame loaded at @address. */
 void mf_cfi_add_debug_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size);
 void mf_cfi_add_eh_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size,
 			 uint64_t address);
 
 /*
- * Finishes the index and frees the builder. Returns false, with nothing in *@cfi, if there were no rules or memory ran
- * out.
+ * Returns the CIE or FDE at link-time address @address, behind its length; with @overrun set if there is none. The
+ * bytes must stay valid until mf_cfi_end().
+ */
+typedef struct mf_dwarf mf_cfi_read_entry(void *data, uint64_t address);
+
+/* Adds the FDE at link-time address @fde, which .eh_frame_hdr lists as that of the code from @start on. */
+void mf_cfi_add_listed(struct mf_cfi_builder *builder, uint64_t start, uint64_t fde, mf_cfi_read_entry *read,
+		       void *data);
+
+/*
+ * Ends the translation and frees the builder. Returns false, with nothing in *@cfi, if there were no rules, more than
+ * MF_CFI_RULES_MAX, or memory ran out. mf_cfi_deinit() frees *@cfi.
  */
 bool mf_cfi_end(struct mf_cfi_builder *builder, struct mf_cfi *cfi);
+void mf_cfi_deinit(struct mf_cfi *cfi);
 
 #endif

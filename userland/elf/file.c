@@ -15,16 +15,12 @@
 #include "base/cleanup.h"
 #include "base/inflate.h"
 
-#define BLOCK_BYTES 4096ull
-
-/* No valid file has more program headers. */
-#define SEGMENTS_MAX 64
+#define BLOCK_BYTES 65536ull /* read at once */
 
 #define NOTES_MAX 65536
 
-/* Most bytes of a section with unwind rules, and the alignment of the address that the built index pretends to have. */
-#define CFI_MAX	      (256ull << 20)
-#define CFI_ALIGNMENT 65536ull
+/* Most bytes of a section with unwind rules. */
+#define CFI_MAX (256ull << 20)
 
 /* The encodings for which the binary search of the table is defined. All linkers use these. */
 #define EH_VERSION		1
@@ -49,11 +45,11 @@ struct mf_elf_file {
 	uint8_t *bytes;	 /* bytes of the whole file, read block by block */
 	uint8_t *blocks; /* bitmap of the blocks that were read */
 	uint64_t size;
-	ElfW(Phdr) segments[SEGMENTS_MAX]; /* PT_LOAD segments */
+	ElfW(Phdr) segments[MF_ELF_SEGMENTS_MAX]; /* PT_LOAD segments */
 	unsigned int n_segments;
-	uint64_t table_header, table_entries; /* link-time addresses; 0: no table */
-	uint64_t n_entries;
-	struct mf_cfi cfi; /* rules built by mf_elf_file_cfi(); none if its bytes are NULL */
+	uint64_t table_header; /* address of .eh_frame_hdr */
+	uint64_t table_offset, n_entries; /* of its table in the file; 0 entries: no table */
+	struct mf_cfi cfi; /* rules NULL: none */
 	bool cfi_tried;
 	uint64_t entry;
 	uint8_t build_id[MF_BUILD_ID_MAX];
@@ -78,18 +74,28 @@ static bool load_block(struct mf_elf_file *binary, uint64_t block)
 	return true;
 }
 
+uint64_t mf_elf_file_size(const struct mf_elf_file *binary)
+{
+	return binary->size;
+}
+
+const uint8_t *mf_elf_file_bytes(struct mf_elf_file *binary, uint64_t offset, uint64_t size)
+{
+	if (offset > binary->size || size > binary->size - offset)
+		return NULL;
+	for (uint64_t block = offset / BLOCK_BYTES; size && block <= (offset + size - 1) / BLOCK_BYTES; block++)
+		if (!load_block(binary, block))
+			return NULL;
+	return binary->bytes + offset;
+}
+
 bool mf_elf_file_read(struct mf_elf_file *binary, uint64_t offset, void *bytes, size_t size)
 {
-	if (!size)
-		return true;
-	if (offset > binary->size || size > binary->size - offset)
-		return false;
-	for (uint64_t block = offset / BLOCK_BYTES; block <= (offset + size - 1) / BLOCK_BYTES;
-	     block++)
-		if (!load_block(binary, block))
-			return false;
-	memcpy(bytes, binary->bytes + offset, size);
-	return true;
+	const uint8_t *at = size ? mf_elf_file_bytes(binary, offset, size) : NULL;
+
+	if (at)
+		memcpy(bytes, at, size);
+	return at || !size;
 }
 
 bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint64_t *address)
@@ -105,13 +111,28 @@ bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint
 	return false;
 }
 
-bool mf_elf_file_unwind_table(const struct mf_elf_file *binary, uint64_t *header, uint64_t *table,
-			    uint64_t *n_entries)
+bool mf_elf_file_segment(const struct mf_elf_file *binary, unsigned int n, struct mf_elf_segment *segment)
 {
-	*header = binary->table_header;
-	*table = binary->table_entries;
-	*n_entries = binary->n_entries;
-	return binary->n_entries;
+	const ElfW(Phdr) *header = &binary->segments[n];
+
+	if (n >= binary->n_segments)
+		return false;
+	*segment = (struct mf_elf_segment){ header->p_offset, header->p_filesz, header->p_vaddr };
+	return true;
+}
+
+/* The offset in the file of the byte at link-time address @address. */
+static bool find_offset(const struct mf_elf_file *binary, uint64_t address, uint64_t *offset)
+{
+	for (unsigned int i = 0; i < binary->n_segments; i++) {
+		const ElfW(Phdr) *segment = &binary->segments[i];
+
+		if (address < segment->p_vaddr || address - segment->p_vaddr >= segment->p_filesz)
+			continue;
+		*offset = segment->p_offset + (address - segment->p_vaddr);
+		return true;
+	}
+	return false;
 }
 
 uint64_t mf_elf_file_entry(const struct mf_elf_file *binary)
@@ -140,7 +161,7 @@ static void read_table(struct mf_elf_file *binary, const ElfW(Phdr) *segment)
 	    header.count > (segment->p_filesz - EH_HEADER_BYTES) / 8)
 		return;
 	binary->table_header = segment->p_vaddr;
-	binary->table_entries = segment->p_vaddr + EH_HEADER_BYTES;
+	binary->table_offset = segment->p_offset + EH_HEADER_BYTES;
 	binary->n_entries = header.count;
 }
 
@@ -201,20 +222,55 @@ static void add_sections(struct mf_elf_file *binary, struct mf_cfi_builder *buil
 	}
 }
 
+/* An entry of .eh_frame, which is loaded at @address; without its length. */
+static struct mf_dwarf read_entry(void *data, uint64_t address)
+{
+	struct mf_elf_file *binary = data;
+	struct mf_dwarf entry = { .overrun = true };
+	uint64_t offset;
+	uint32_t length;
+
+	if (!find_offset(binary, address, &offset) || !mf_elf_file_read(binary, offset, &length, sizeof(length)) ||
+	    !length)
+		return entry;
+	entry.at = mf_elf_file_bytes(binary, offset + sizeof(length), length);
+	if (!entry.at)
+		return entry;
+	entry.end = entry.at + length;
+	entry.overrun = false;
+	return entry;
+}
+
+/* What .eh_frame_hdr lists. */
+static void add_listed(struct mf_elf_file *binary, struct mf_cfi_builder *builder)
+{
+	for (uint64_t i = 0; i < binary->n_entries; i++) {
+		struct {
+			int32_t start, fde;
+		} entry;
+
+		if (!mf_elf_file_read(binary, binary->table_offset + i * sizeof(entry), &entry, sizeof(entry)))
+			break;
+		mf_cfi_add_listed(builder, binary->table_header + (uint64_t)entry.start,
+				  binary->table_header + (uint64_t)entry.fde, read_entry, binary);
+	}
+}
+
 const struct mf_cfi *mf_elf_file_cfi(struct mf_elf_file *binary)
 {
 	struct mf_cfi_builder *builder;
-	uint64_t end = 0;
+	uint64_t base = UINT64_MAX;
 
 	if (binary->cfi_tried)
-		return binary->cfi.bytes ? &binary->cfi : NULL;
+		return binary->cfi.rules ? &binary->cfi : NULL;
 	binary->cfi_tried = true;
 	for (unsigned int i = 0; i < binary->n_segments; i++)
-		if (binary->segments[i].p_vaddr + binary->segments[i].p_memsz > end)
-			end = binary->segments[i].p_vaddr + binary->segments[i].p_memsz;
-	builder = mf_cfi_begin((end + CFI_ALIGNMENT) & ~(CFI_ALIGNMENT - 1));
+		if (binary->segments[i].p_vaddr < base)
+			base = binary->segments[i].p_vaddr;
+	builder = mf_cfi_begin(base);
 	if (!builder)
 		return NULL;
+	add_listed(binary, builder);
 	add_sections(binary, builder);
 	return mf_cfi_end(builder, &binary->cfi) ? &binary->cfi : NULL;
 }
@@ -250,7 +306,7 @@ static bool read_headers(struct mf_elf_file *binary)
 		if (!mf_elf_file_read(binary, elf.e_phoff + i * sizeof(segment), &segment,
 				    sizeof(segment)))
 			return false;
-		if (segment.p_type == PT_LOAD && binary->n_segments < SEGMENTS_MAX)
+		if (segment.p_type == PT_LOAD && binary->n_segments < MF_ELF_SEGMENTS_MAX)
 			binary->segments[binary->n_segments++] = segment;
 		else if (segment.p_type == PT_GNU_EH_FRAME && segment.p_filesz >= EH_HEADER_BYTES)
 			read_table(binary, &segment);
@@ -316,6 +372,6 @@ void mf_elf_file_close(struct mf_elf_file *binary)
 		free(binary->bytes);
 	}
 	free(binary->blocks);
-	free(binary->cfi.bytes);
+	mf_cfi_deinit(&binary->cfi);
 	free(binary);
 }

@@ -11,6 +11,15 @@
 #include "base/held.h"
 #include "profile/object.h"
 
+/* PT_LOAD segments that are kept. No valid file has more. */
+#define MF_ELF_SEGMENTS_MAX 64
+
+/* A PT_LOAD segment. */
+struct mf_elf_segment {
+	uint64_t offset, size; /* in the file */
+	uint64_t address;      /* link-time */
+};
+
 struct mf_elf_file;
 
 /*
@@ -26,24 +35,25 @@ struct mf_elf_file *mf_elf_file_open_vdso(void);
 /* NULL is allowed. */
 void mf_elf_file_close(struct mf_elf_file *binary);
 
+uint64_t mf_elf_file_size(const struct mf_elf_file *binary);
+
 /* Copies @size bytes at @offset of the file. Returns false if the file does not have all of them. */
 bool mf_elf_file_read(struct mf_elf_file *binary, uint64_t offset, void *bytes, size_t size);
 
 /* Computes the link-time address of the byte at @offset of the file. Returns false if that byte is not loaded. */
 bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint64_t *address);
 
-/*
- * Returns the sorted table in .eh_frame_hdr. *@header is the link-time address of the section, *@table that of the
- * entries, which are eight bytes each. Returns false if there is no searchable table.
- */
-bool mf_elf_file_unwind_table(const struct mf_elf_file *binary, uint64_t *header, uint64_t *table,
-			    uint64_t *n_entries);
+/* Returns the @size bytes at @offset of the file, valid as long as @binary; NULL if the file does not have them all. */
+const uint8_t *mf_elf_file_bytes(struct mf_elf_file *binary, uint64_t offset, uint64_t size);
 
 /*
- * Returns rules for code that .eh_frame_hdr does not cover: those of .debug_frame and, without .eh_frame_hdr, those of
- * .eh_frame. They are built by the first call. Returns NULL if there are none.
+ * Returns the rules of all code: those that .eh_frame_hdr lists, those of .debug_frame and, without .eh_frame_hdr, those
+ * of .eh_frame. They are built by the first call. Returns NULL if there are none.
  */
 const struct mf_cfi *mf_elf_file_cfi(struct mf_elf_file *binary);
+
+/* Stores the @n-th PT_LOAD segment, counted from 0, in *@segment. Returns false if there are not so many. */
+bool mf_elf_file_segment(const struct mf_elf_file *binary, unsigned int n, struct mf_elf_segment *segment);
 
 /* Returns the link-time address of the entry point: the first instruction of a program or, in ld.so, of the process. */
 uint64_t mf_elf_file_entry(const struct mf_elf_file *binary);

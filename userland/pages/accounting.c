@@ -192,13 +192,14 @@ static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *i
 			    uint64_t pc)
 {
 	const struct mf_file *file = mf_files_get(a->files, interval->file);
-	struct mf_elf_file *binary = mf_files_binary(a->files, interval->file);
+	struct mf_binary *binary = mf_files_binary(a->files, interval->file);
+	const struct mf_elf_summary *summary = binary ? mf_binary_summary(binary) : NULL;
 	uint64_t offset = interval->offset + (pc - interval->start), address;
 	uint64_t bias = interval->start - interval->offset;
 	struct mf_object_key *keys;
 	struct mf_object object;
 
-	if (binary && mf_elf_file_address(binary, offset, &address))
+	if (summary && mf_elf_summary_address(summary, offset, &address))
 		bias = pc - address;
 	for (size_t i = 0; i < a->n_objects; i++)
 		if (a->objects[i].file == interval->file && a->objects[i].bias == bias)
@@ -211,8 +212,10 @@ static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *i
 		.bias = bias,
 		.path = file->path,
 	};
-	if (binary)
-		mf_elf_file_build_id(binary, &object);
+	if (summary) {
+		memcpy(object.build_id, summary->build_id, sizeof(object.build_id));
+		object.build_id_size = summary->build_id_size;
+	}
 	keys = realloc(a->objects, (a->n_objects + 1) * sizeof(*keys));
 	if (!keys)
 		return MF_OBJECT_NONE;

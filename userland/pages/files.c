@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* When so much time was lost to files that could not be read, each further file is given less, so that a session goes on. */
+#define LOST_MS	   20000
+#define HURRIED_MS 1000u
 
 #define TABLE_BITS_FIRST 8u
 
@@ -17,7 +22,7 @@ void mf_files_init(struct mf_files *files)
 void mf_files_deinit(struct mf_files *files)
 {
 	for (uint32_t i = 1; i < files->count; i++) {
-		mf_elf_file_close(files->files[i].binary);
+		mf_binary_close(files->files[i].binary);
 		mf_held_release(files->held, files->files[i].held);
 		free(files->files[i].path);
 	}
@@ -111,34 +116,68 @@ static struct mf_held *table_of(struct mf_files *files)
 	return files->held;
 }
 
-static void open_binary(struct mf_files *files, uint32_t number, pid_t pid, uint64_t start, uint64_t end)
+static void hold(struct mf_files *files, uint32_t number, pid_t pid, uint64_t start, uint64_t end)
 {
 	struct mf_file *file = &files->files[number];
 
 	if (file->tried)
 		return;
 	file->tried = true;
-	if (mf_file_is_path(file)) {
+	if (mf_file_is_path(file))
 		file->held = mf_held_take(table_of(files), &(struct mf_held_mapping){
 			.pid = pid, .start = start, .end = end, .path = file->path, .file = file->identity,
 		});
-		file->binary = file->held ? mf_elf_file_open(file->held) : NULL;
-	} else if (!strcmp(file->path, "[vdso]")) {
-		file->binary = mf_elf_file_open_vdso();
-	}
 }
 
-struct mf_elf_file *mf_files_binary(struct mf_files *files, uint32_t number)
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void read_binary(struct mf_files *files, uint32_t number)
+{
+	struct mf_file *file = &files->files[number];
+	struct mf_binary_options options = files->options;
+	int64_t start = now_ms();
+	const char *why = NULL;
+
+	if (file->read)
+		return;
+	file->read = true;
+	if (files->lost_ms > LOST_MS)
+		options.patience_ms = HURRIED_MS;
+	if (file->held)
+		file->binary = mf_binary_open(file->held, &options, &why);
+	else if (!strcmp(file->path, "[vdso]"))
+		file->binary = mf_binary_open_vdso();
+	if (why)
+		files->lost_ms += now_ms() - start;
+	if (why && files->unreadable)
+		files->unreadable(file->path, why);
+}
+
+struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number)
 {
 	if (!number)
 		return NULL;
-	open_binary(files, number, 0, 0, 0);
+	hold(files, number, 0, 0, 0);
+	read_binary(files, number);
 	return files->files[number].binary;
+}
+
+const struct mf_cfi *mf_files_rules(const struct mf_files *files, uint32_t number)
+{
+	struct mf_binary *binary = number < files->count ? files->files[number].binary : NULL;
+
+	return binary ? mf_binary_cfi(binary) : NULL;
 }
 
 void mf_files_mapped(struct mf_files *files, uint32_t number, pid_t pid, uint64_t start,
 		     uint64_t end)
 {
 	if (number)
-		open_binary(files, number, pid, start, end);
+		hold(files, number, pid, start, end);
 }

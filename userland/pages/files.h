@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Numbers for the files that the session's processes map. A file is opened and read as ELF when it is needed. */
+/*
+ * Numbers for the files that the session's processes map. A file is opened when its code is mapped, and read as ELF, in
+ * a process without rights, when it is needed.
+ */
 #ifndef MASSIF_PAGES_FILES_H
 #define MASSIF_PAGES_FILES_H
 
@@ -8,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "elf/file.h"
+#include "elf/binary.h"
 #include "base/held.h"
 
 /* number of a mapping without a name */
@@ -18,8 +21,9 @@ struct mf_file {
 	char *path; /* as the kernel prints it: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]" */
 	struct mf_file_identity identity;
 	struct mf_held_file *held; /* NULL: not on disk, or not opened yet */
-	struct mf_elf_file *binary;
+	struct mf_binary *binary;
 	bool tried; /* opening it was tried */
+	bool read; /* reading it was tried */
 };
 
 struct mf_files {
@@ -28,6 +32,10 @@ struct mf_files {
 	uint32_t count, max;
 	uint32_t *table; /* hash table of numbers; 0: free slot */
 	uint32_t table_bits;
+	struct mf_binary_options options;
+	int64_t lost_ms; /* time spent on files that could not be read */
+	/* Called once for each file whose rules could not be read, with the reason; NULL: not called. */
+	void (*unreadable)(const char *path, const char *why);
 };
 
 void mf_files_init(struct mf_files *files);
@@ -64,7 +72,10 @@ static inline struct mf_held_file *mf_files_held(const struct mf_files *files, u
 	return files->files[number].held;
 }
 
-/* Returns the ELF reader of an ELF file or of the vdso, or NULL if it is neither. It belongs to the table. */
-struct mf_elf_file *mf_files_binary(struct mf_files *files, uint32_t number);
+/* Returns what was read of an ELF file or of the vdso, or NULL if it is neither. It belongs to the table. */
+struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number);
+
+/* Returns the unwind rules of the file @number if it was read already; else NULL. @number may be any number. */
+const struct mf_cfi *mf_files_rules(const struct mf_files *files, uint32_t number);
 
 #endif

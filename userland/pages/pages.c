@@ -145,6 +145,7 @@ static struct mf_pages *create(const struct mf_pages_options *options)
 	pages->common.known_mode = known_mode();
 	mf_files_init(&pages->common.files);
 	pages->common.files.held = options->held;
+	pages->common.files.unreadable = options->unreadable;
 	return pages;
 }
 

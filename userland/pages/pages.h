@@ -63,6 +63,9 @@ struct mf_pages_options {
 	const struct mf_symbolizer_options *names; /* used with @filter */
 	struct mf_held *held; /* open files that are mapped; NULL: a table of the session's own */
 
+	/* Called once for each file whose unwind rules could not be read, with the reason; NULL: not called. */
+	void (*unreadable)(const char *path, const char *why);
+
 	/* Also profile the programs that profiled processes execute (--trace-children). */
 	bool traces_children;
 	/*

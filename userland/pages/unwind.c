@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Unwinds a copied stack with libunwind: from a thread's registers and stack bytes to its call chain.
 //
-// libunwind's remote mode asks us for memory, registers and unwind rules. Memory is the copied stack and, since code
-// and .eh_frame are never written, the files behind the mappings. To find rules, we call libunwind's own search of the
-// file's .eh_frame_hdr. Every value of the thread that libunwind reads is noted: two stacks with the same values give
-// the same walk.
+// libunwind's remote mode asks us for memory, registers and unwind rules. Memory is the copied stack and, since code is
+// never written, the files behind the mappings. Rules come from tables that a process without rights made of the file
+// (elf/binary.h); libunwind sees only those that were found to be safe, at addresses that no process has. Every value
+// of the thread that libunwind reads is noted: two stacks with the same values give the same walk.
 
 #include "pages/unwind.h"
 
@@ -25,6 +25,15 @@
 /* A function that is called directly is taken to be no larger than this. */
 #define FUNCTION_BYTES (64u << 10)
 
+/* The function that signal handlers return to is no larger than this, and they return to its start. */
+#define SIGRETURN_BYTES 64u
+
+/* Slots of the cache of is_signal_frame(). */
+#define RETURNS 1024u
+
+/* How many bytes of code libunwind compares to recognise a signal frame or a PLT entry. */
+#define CODE_BYTES 16u
+
 /* Words of the stack that are noted once each: those of the largest copy. */
 #define TRACE_WORDS 8192u
 
@@ -44,6 +53,13 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip
 					      unw_dyn_info_t *di, unw_proc_info_t *pi,
 					      int need_unwind_info, void *arg);
 
+/*
+ * libunwind reads rules as memory. Their addresses have this bit, the file's number from bit 32 on, and an offset: at
+ * offset 0 is a search table of one entry, which leads to the FDE at its base for every address; the rules follow.
+ */
+#define RULES_BIT   (1ull << 63)
+#define RULES_ENTRY 8u
+
 struct mf_unwinder {
 	const struct mf_space *space;
 	struct mf_files *files;
@@ -56,8 +72,8 @@ struct mf_unwinder {
 	uint32_t regs_valid;		  /* one bit for each DWARF number */
 	bool regs_initial;		  /* regs are still the thread's */
 	bool no_rules;			  /* the last frame's code has no rules */
-	const struct mf_cfi *cfi; /* unwind rules that are in no mapping; NULL: the mapped ones are used */
-	uint64_t cfi_bias;	  /* load address to add to the addresses in cfi */
+	uint64_t ip;			  /* of the present frame */
+	bool shows_code;		  /* libunwind may read the code at ip */
 	struct mf_interval last; /* the mapping that memory was last read from; the next read is usually near */
 
 	struct mf_trace trace;
@@ -65,6 +81,11 @@ struct mf_unwinder {
 	bool trace_cut;	 /* the walk depended on where the copy ends, or on an unmapped address */
 	uint32_t regs_read;
 	uint64_t words_read[TRACE_WORDS / 64];
+
+	struct {
+		uint64_t address; /* 0: none */
+		bool is_signal;
+	} returns[RETURNS]; /* by hash of the address */
 };
 
 static void note_slot(struct mf_unwinder *u, uint64_t offset)
@@ -111,7 +132,7 @@ static const struct mf_interval *find_code(struct mf_unwinder *u, uint64_t ip)
 
 static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size_t size)
 {
-	struct mf_elf_file *binary;
+	struct mf_binary *binary;
 
 	if (address < u->last.start || address >= u->last.end) {
 		const struct mf_interval *interval = mf_space_find(u->space, address);
@@ -126,21 +147,46 @@ static bool read_file(struct mf_unwinder *u, uint64_t address, void *bytes, size
 		return false;
 	binary = mf_files_binary(u->files, u->last.file);
 	return binary &&
-	       mf_elf_file_read(binary, u->last.offset + (address - u->last.start), bytes, size);
+	       mf_binary_read(binary, u->last.offset + (address - u->last.start), bytes, size);
 }
 
-/* Reads a word of the unwind rules in u->cfi. */
-static bool read_cfi(struct mf_unwinder *u, uint64_t address, uint64_t *value)
+static uint64_t rules_address(uint32_t file, uint32_t offset)
 {
-	uint64_t offset;
+	return RULES_BIT | (uint64_t)file << 32 | offset;
+}
 
-	if (!u->cfi)
+/* Reads a word at an address of rules. Expressions can contain any address. */
+static bool read_rules(struct mf_unwinder *u, uint64_t address, uint64_t *value)
+{
+	static const int32_t entry[2] = { INT32_MIN, 0 };
+	const struct mf_cfi *cfi;
+	uint64_t offset = address & UINT32_MAX;
+
+	_Static_assert(sizeof(entry) == RULES_ENTRY && sizeof(entry) == sizeof(*value), "one word");
+	if (!(address & RULES_BIT))
 		return false;
-	offset = address - u->cfi_bias - u->cfi->address;
-	if (u->cfi->size < sizeof(*value) || offset > u->cfi->size - sizeof(*value))
+	cfi = mf_files_rules(u->files, (uint32_t)(address >> 32 & INT32_MAX));
+	if (!cfi)
 		return false;
-	memcpy(value, u->cfi->bytes + offset, sizeof(*value));
+	if (offset < RULES_ENTRY) {
+		memcpy(value, entry, sizeof(*value));
+		return !offset;
+	}
+	offset -= RULES_ENTRY;
+	if (cfi->size < sizeof(*value) || offset > cfi->size - sizeof(*value))
+		return false;
+	memcpy(value, cfi->rules + offset, sizeof(*value));
 	return true;
+}
+
+/* Returns whether the word at @address is one of a file. */
+static bool is_in_binary(struct mf_unwinder *u, uint64_t address)
+{
+	const struct mf_interval *interval = mf_space_find(u->space, address);
+	struct mf_binary *binary = interval ? mf_files_binary(u->files, interval->file) : NULL;
+
+	return binary && interval->end - address >= sizeof(uint64_t) &&
+	       mf_binary_has(binary, interval->offset + (address - interval->start), sizeof(uint64_t));
 }
 
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
@@ -150,8 +196,17 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 
 	if (write)
 		return -UNW_EINVAL;
-	if (read_stack(u, address, value) || read_cfi(u, address, value) ||
-	    read_file(u, address, value, sizeof(*value)))
+	if (read_stack(u, address, value) || read_rules(u, address, value))
+		return 0;
+	/*
+	 * Where there are no rules libunwind looks whether code is there, and whether it belongs to a signal frame or to a
+	 * PLT. That we know, or the result is not used: no child process is needed to read it.
+	 */
+	if (u->no_rules && !u->shows_code && address - u->ip < CODE_BYTES && is_in_binary(u, address)) {
+		*value = 0;
+		return 0;
+	}
+	if (read_file(u, address, value, sizeof(*value)))
 		return 0;
 	return -UNW_EINVAL;
 }
@@ -176,22 +231,18 @@ static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *valu
 	return -UNW_EBADREG;
 }
 
-/* Searches the table of @n_entries at @table, whose addresses are relative to @base. */
-static int search(struct mf_unwinder *u, const struct mf_interval *interval, unw_word_t ip,
-		  uint64_t base, uint64_t table, uint64_t n_entries, unw_proc_info_t *info,
-		  int need_unwind_info)
+/* Finds the rules of the code at @ip, which is in @interval. *@bias: from link-time addresses to those of the process. */
+static bool find_rules(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip,
+		       struct mf_cfi_found *found, uint64_t *bias)
 {
-	unw_dyn_info_t dynamic = {
-		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
-		.start_ip = interval->start,
-		.end_ip = interval->end,
-	};
+	struct mf_binary *binary = mf_files_binary(u->files, interval->file);
+	uint64_t address;
 
-	dynamic.u.rti.segbase = base;
-	dynamic.u.rti.table_data = table;
-	dynamic.u.rti.table_len = n_entries * 8 / sizeof(unw_word_t);
-	return UNW_OBJ(dwarf_search_unwind_table)(u->address_space, ip, &dynamic, info,
-						  need_unwind_info, u);
+	if (!binary || !mf_elf_summary_address(mf_binary_summary(binary), interval->offset + (ip - interval->start),
+					       &address))
+		return false;
+	*bias = ip - address;
+	return mf_cfi_find(mf_binary_cfi(binary), address, found);
 }
 
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info,
@@ -199,30 +250,26 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 {
 	struct mf_unwinder *u = arg;
 	const struct mf_interval *interval = find_code(u, ip);
-	uint64_t offset, code, bias, header, table, n_entries;
-	struct mf_elf_file *binary;
-	int ret = -UNW_ENOINFO;
+	unw_dyn_info_t dynamic = { .format = UNW_INFO_FORMAT_REMOTE_TABLE, .end_ip = UINT64_MAX };
+	struct mf_cfi_found found;
+	uint64_t bias, base;
+	int ret;
 
 	u->no_rules = true;
-	u->cfi = NULL;
-	if (!interval)
+	if (!interval || interval->file > INT32_MAX || !find_rules(u, interval, ip, &found, &bias))
 		return -UNW_ENOINFO;
-	binary = mf_files_binary(u->files, interval->file);
-	offset = interval->offset + (ip - interval->start);
-	if (!binary || !mf_elf_file_address(binary, offset, &code))
-		return -UNW_ENOINFO;
-	bias = ip - code;
-	if (mf_elf_file_unwind_table(binary, &header, &table, &n_entries))
-		ret = search(u, interval, ip, header + bias, table + bias, n_entries, info,
-			     need_unwind_info);
-	if (ret < 0) {
-		u->cfi = mf_elf_file_cfi(binary);
-		u->cfi_bias = bias;
-		if (u->cfi)
-			ret = search(u, interval, ip, u->cfi->address + bias, u->cfi->table + bias,
-				     u->cfi->n_entries, info, need_unwind_info);
-	}
-	u->no_rules = ret < 0;
+	/* A table of one entry, at the address of which the FDE is. */
+	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
+	dynamic.u.rti.table_data = rules_address(interval->file, 0);
+	dynamic.u.rti.table_len = RULES_ENTRY / sizeof(unw_word_t);
+	/* Addresses in the FDE are relative to the base. */
+	base = mf_binary_cfi(mf_files_binary(u->files, interval->file))->base + bias;
+	ret = UNW_OBJ(dwarf_search_unwind_table)(u->address_space, ip - base, &dynamic, info, need_unwind_info, u);
+	if (ret < 0)
+		return ret;
+	info->start_ip += base;
+	info->end_ip += base;
+	u->no_rules = false;
 	return ret;
 }
 
@@ -288,6 +335,7 @@ void mf_unwinder_destroy(struct mf_unwinder *unwinder)
 void mf_unwinder_flush(struct mf_unwinder *unwinder)
 {
 	unw_flush_cache(unwinder->address_space, 0, 0);
+	memset(unwinder->returns, 0, sizeof(unwinder->returns));
 }
 
 /* The code that a signal handler returns to: the call of rt_sigreturn. */
@@ -297,25 +345,52 @@ static const uint8_t sigreturn_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 
 static const uint8_t sigreturn_code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 #endif
 
-/* Not libunwind's unw_is_signal_frame(): its versions differ in which of the two frames they mean. */
-static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
-{
-	uint8_t bytes[sizeof(sigreturn_code)];
-
-	return read_file(u, ip, bytes, sizeof(bytes)) &&
-	       !memcmp(bytes, sigreturn_code, sizeof(bytes));
-}
-
 /* Returns whether @ip is in the entry point of a program or of ld.so, which has no caller. */
 static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 {
 	const struct mf_interval *interval = mf_space_find(u->space, ip);
-	struct mf_elf_file *binary = interval ? mf_files_binary(u->files, interval->file) : NULL;
+	struct mf_binary *binary = interval ? mf_files_binary(u->files, interval->file) : NULL;
+	const struct mf_elf_summary *summary = binary ? mf_binary_summary(binary) : NULL;
 	uint64_t address;
 
-	return binary &&
-	       mf_elf_file_address(binary, interval->offset + (ip - interval->start), &address) &&
-	       address - mf_elf_file_entry(binary) < ENTRY_BYTES;
+	return summary &&
+	       mf_elf_summary_address(summary, interval->offset + (ip - interval->start), &address) &&
+	       address - summary->entry < ENTRY_BYTES;
+}
+
+/* Returns false if the rules of the code at @ip, or the lack of them, tell that no signal handler returns there. */
+static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip)
+{
+	struct mf_cfi_found found;
+	uint64_t bias;
+
+	if (!find_rules(u, interval, ip, &found, &bias))
+		return !is_entry(u, ip);
+	return found.signal || (ip == found.begin + bias && found.size <= SIGRETURN_BYTES);
+}
+
+/*
+ * Not libunwind's unw_is_signal_frame(): its versions differ in which of the two frames they mean. Code is compared only
+ * where it may be that, for to read it takes a child process.
+ */
+static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
+{
+	const struct mf_interval *interval;
+	uint8_t bytes[sizeof(sigreturn_code)];
+	size_t slot = (ip ^ ip >> 10) % RETURNS;
+	bool is_signal;
+
+	if (ip && u->returns[slot].address == ip)
+		return u->returns[slot].is_signal;
+	interval = mf_space_find(u->space, ip);
+	if (!interval || !interval->file)
+		return false;
+	mf_code_note(u->code, interval->start, interval->end);
+	is_signal = may_be_signal_frame(u, interval, ip) && read_file(u, ip, bytes, sizeof(bytes)) &&
+		    !memcmp(bytes, sigreturn_code, sizeof(bytes));
+	u->returns[slot].address = ip;
+	u->returns[slot].is_signal = is_signal;
+	return is_signal;
 }
 
 /*
@@ -486,6 +561,8 @@ static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t ma
 			return;
 		}
 		signal_frame = is_signal_frame(u, ip);
+		u->ip = ip;
+		u->shows_code = signal_frame;
 		here = *cursor;
 		ret = unw_step(cursor);
 		/*

@@ -207,6 +207,11 @@ static bool skips(void *data, const char *path, const char *args, size_t n_bytes
 	return mf_children_skips(data, path, args, n_bytes);
 }
 
+static void say_unreadable(const char *path, const char *why)
+{
+	mf_message_say(MF_MESSAGE_PROBLEM, "stacks may end at the code of '%s': %s", path, why);
+}
+
 int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
 		      const char *path, const char *cmd, struct mf_error *err)
 {
@@ -217,6 +222,7 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 		.traces_children = options->trace_children,
 		.skips = skips,
 		.held = options->held,
+		.unreadable = say_unreadable,
 		.skips_data = (void *)options,
 	};
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which call frame instructions are safe to hand to libunwind, which was not written for hostile input: it follows
+ * jumps in expressions without end, takes register numbers as array indexes, and keeps every remembered state.
+ */
+#ifndef MASSIF_CFI_CHECK_H
+#define MASSIF_CFI_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dwarf.h"
+
+#define MF_CFI_PROGRAM_MAX 65536u /* bytes of one function's instructions; the largest seen has 10 KiB */
+#define MF_CFI_REMEMBERED_MAX 16u /* states remembered at a time */
+
+enum mf_cfi_kind {
+	MF_CFI_PLAIN,	/* does not change the code address */
+	MF_CFI_ADVANCE, /* adds @operand to the code address, in units of the code alignment */
+	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded as addresses in FDEs, was not read yet */
+	MF_CFI_STOP,	/* MF_CFI_STOP_OPCODE */
+	MF_CFI_UNSAFE,	/* unknown, cut short, or not safe for libunwind */
+};
+
+/* DW_CFA_lo_user: libunwind fails there. Our form has it in place of an unsafe instruction. */
+#define MF_CFI_STOP_OPCODE 0x1cu
+
+struct mf_cfi_instruction {
+	enum mf_cfi_kind kind;
+	uint64_t operand;
+};
+
+/*
+ * Reads the next instruction of @program, which must not be at its end. @remembered is the number of states remembered
+ * at present; set it to 0 before the first instruction.
+ */
+struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *remembered);
+
+/* Returns whether @program, in our form, is safe up to its end or to MF_CFI_STOP_OPCODE. */
+bool mf_cfi_is_safe(struct mf_dwarf program);
+
+/*
+ * Read or skip a LEB128 number. If it has more bytes than 64 bits need, @overrun is set: libunwind could read another
+ * number than we do.
+ */
+uint64_t mf_cfi_uleb(struct mf_dwarf *reader);
+void mf_cfi_skip_leb(struct mf_dwarf *reader);
+
+#endif

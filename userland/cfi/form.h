@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The fixed parts of the entries that index.h describes. */
+#ifndef MASSIF_CFI_FORM_H
+#define MASSIF_CFI_FORM_H
+
+#include <dwarf.h>
+
+#define MF_CFI_VERSION	   1u
+#define MF_CFI_ENCODING	   DW_EH_PE_udata4
+#define MF_CFI_SPARE_BYTES 16u /* after the last entry */
+
+#endif
