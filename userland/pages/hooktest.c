@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/proc_mapping.h"
 
 /* A command of arch_prctl() for which the C library's headers have no name. */
 #define ARCH_MAP_VDSO_64 0x2003
@@ -45,16 +46,16 @@ struct range {
  */
 static size_t find_vdso(struct range *ranges)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
+	struct mf_proc_mappings maps;
+	struct mf_proc_mapping mapping;
 	size_t count = 0;
 
-	while (maps && count < RANGES_MAX && fgets(line, sizeof(line), maps))
-		if ((strstr(line, "[vdso]") || strstr(line, "[vvar")) &&
-		    sscanf(line, "%lx-%lx", &ranges[count].start, &ranges[count].end) == 2)
-			count++;
-	if (maps)
-		fclose(maps);
+	if (mf_proc_mappings_open(&maps, 0))
+		return 0;
+	while (count < RANGES_MAX && mf_proc_mappings_next(&maps, &mapping))
+		if (!strcmp(mapping.path, "[vdso]") || !strncmp(mapping.path, "[vvar", 5))
+			ranges[count++] = (struct range){ mapping.start, mapping.end };
+	mf_proc_mappings_close(&maps);
 	return count;
 }
 

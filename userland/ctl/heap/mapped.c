@@ -3,12 +3,12 @@
 
 #include "mapped.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/proc_mapping.h"
 #include "model/objects.h"
 
 void mf_mapped_init(struct mf_mapped *mapped, struct mf_held *held)
@@ -52,22 +52,6 @@ void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
 	mf_mapped_program(mapped, link);
 }
 
-/* Parses one line of /proc/PID/maps, which ends with the path. */
-static bool parse(char *line, struct mf_held_mapping *mapping)
-{
-	unsigned int major, minor;
-	int at = 0;
-
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*4s %*x %x:%x %" SCNu64 " %n", &mapping->start,
-		   &mapping->end, &major, &minor, &mapping->file.inode, &at) != 5 ||
-	    !at || line[at] != '/')
-		return false;
-	mapping->file.device = (uint64_t)major << 32 | minor;
-	mapping->path = line + at;
-	return true;
-}
-
 /* Assigns the file of @mapping to the objects from @first to @end that start inside @mapping. */
 static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t first, uint32_t end,
 		 struct mf_held_mapping *mapping)
@@ -92,16 +76,21 @@ static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t firs
 
 static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint32_t end, pid_t pid)
 {
-	mf_auto_free char *line = NULL;
-	mf_auto_fclose FILE *maps = NULL;
-	struct mf_held_mapping mapping = { .pid = pid };
-	char path[32];
-	size_t room = 0;
+	__attribute__((cleanup(mf_proc_mappings_close))) struct mf_proc_mappings maps;
+	struct mf_proc_mapping found;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	while (maps && getline(&line, &room, maps) > 0) {
-		if (parse(line, &mapping))
+	if (mf_proc_mappings_open(&maps, pid))
+		return;
+	while (mf_proc_mappings_next(&maps, &found)) {
+		struct mf_held_mapping mapping = {
+			.pid = pid,
+			.start = found.start,
+			.end = found.end,
+			.path = found.path,
+			.file = { .device = found.device, .inode = found.inode },
+		};
+
+		if (*found.path == '/')
 			take(mapped, store, mapped->n, end, &mapping);
 	}
 }

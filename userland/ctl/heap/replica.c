@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc_mapping.h"
 #include "model/tally.h"
 
 #define SESSION "/memfd:massif-session"
@@ -55,38 +56,34 @@ static int explain_mappings(pid_t pid, int code, struct mf_error *err)
 			    (int)pid, strerror(-code));
 }
 
-static int add_mapping(struct mf_mappings *mappings, const char *line)
+static int add_mapping(struct mf_mappings *mappings, const struct mf_proc_mapping *found)
 {
-	struct mf_mapping mapping, *items;
+	struct mf_mapping *items;
 
-	if (!strstr(line, SESSION) ||
-	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &mapping.start, &mapping.end,
-		   &mapping.offset) != 3)
+	if (!strstr(found->path, SESSION))
 		return 0;
 	items = reallocarray(mappings->items, mappings->count + 1, sizeof(*items));
 	if (!items)
 		return -ENOMEM;
-	items[mappings->count++] = mapping;
+	items[mappings->count++] = (struct mf_mapping){
+		.start = found->start, .end = found->end, .offset = found->offset,
+	};
 	mappings->items = items;
 	return 0;
 }
 
 int mf_mappings_find(pid_t pid, struct mf_mappings *mappings, struct mf_error *err)
 {
-	mf_auto_fclose FILE *maps = NULL;
-	mf_auto_free char *line = NULL;
-	char path[32];
-	size_t room = 0;
-	int code = 0;
+	__attribute__((cleanup(mf_proc_mappings_close))) struct mf_proc_mappings maps;
+	struct mf_proc_mapping mapping;
+	int code = mf_proc_mappings_open(&maps, pid);
 
 	*mappings = (struct mf_mappings){ 0 };
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return explain_mappings(pid, -errno, err);
-	while (!code && getline(&line, &room, maps) >= 0)
-		code = add_mapping(mappings, line);
-	if (!code && ferror(maps))
+	if (code)
+		return explain_mappings(pid, code, err);
+	while (!code && mf_proc_mappings_next(&maps, &mapping))
+		code = add_mapping(mappings, &mapping);
+	if (!code && mf_proc_mappings_failed(&maps))
 		code = -EACCES;
 	if (code) {
 		mf_mappings_free(mappings);

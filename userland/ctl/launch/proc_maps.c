@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/proc_mapping.h"
 
 /* What the mappings of a process that lost its session consist of. */
 struct files {
@@ -29,13 +29,12 @@ static void read_executable(pid_t pid, struct files *files)
 	files->executable[length > 0 ? length : 0] = '\0';
 }
 
-static void note(struct files *files, const char *line)
+static void note(struct files *files, const char *path)
 {
-	const char *path = strchr(line, '/');
 	size_t length = strlen(files->executable);
 
 	files->any = true;
-	if (!path)
+	if (*path != '/')
 		return;
 	if (strstr(path, "/libmassif-preload.so"))
 		files->shim = true;
@@ -49,7 +48,7 @@ static void note(struct files *files, const char *line)
  * Judges a process without the session. The dynamic linker maps preloaded libraries before all others, so if
  * only the linker and the executable are mapped, the shim may still come.
  */
-static enum mf_proc_maps context_filter(const struct files *files)
+static enum mf_proc_maps without_session(const struct files *files)
 {
 	if (!files->any)
 		return MF_MAPPED_ENDING;
@@ -58,21 +57,18 @@ static enum mf_proc_maps context_filter(const struct files *files)
 
 enum mf_proc_maps mf_proc_maps_of(pid_t pid)
 {
-	mf_auto_fclose FILE *maps = NULL;
-	mf_auto_free char *line = NULL;
+	__attribute__((cleanup(mf_proc_mappings_close))) struct mf_proc_mappings maps;
+	struct mf_proc_mapping mapping;
 	struct files files = { "" };
-	char path[32];
-	size_t room = 0;
+	int code = mf_proc_mappings_open(&maps, pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return errno == ENOENT || errno == ESRCH ? MF_MAPPED_ENDING : MF_MAPPED_UNKNOWN;
+	if (code)
+		return code == -ENOENT || code == -ESRCH ? MF_MAPPED_ENDING : MF_MAPPED_UNKNOWN;
 	read_executable(pid, &files);
-	while (getline(&line, &room, maps) >= 0) {
-		if (strstr(line, "/memfd:massif-session"))
+	while (mf_proc_mappings_next(&maps, &mapping)) {
+		if (strstr(mapping.path, "/memfd:massif-session"))
 			return MF_MAPPED_OURS;
-		note(&files, line);
+		note(&files, mapping.path);
 	}
-	return ferror(maps) ? MF_MAPPED_UNKNOWN : context_filter(&files);
+	return mf_proc_mappings_failed(&maps) ? MF_MAPPED_UNKNOWN : without_session(&files);
 }
