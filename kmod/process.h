@@ -24,8 +24,9 @@ struct massif_process {
 	struct massif_session *session;	/* not a reference: closing the session removes its members */
 	u32 tgid;			/* process id in the opener's pid namespace */
 	/*
-	 * Its address space, a reference; NULL if that is no target. The target may have left its table. Changed
-	 * under massif_table_lock, and only by the process itself once it is in the tables.
+	 * The target of the process's address space; holds a reference. NULL if the address space is not followed.
+	 * The target may have been removed from the table. Changed under massif_table_lock, and only by the process
+	 * itself once the process is in the table.
 	 */
 	struct massif_target *target;
 };

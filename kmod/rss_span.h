@@ -45,7 +45,7 @@ struct massif_rss_span {
 	bool robbed;			/* a change by this task was charged to another task's span */
 	unsigned int depth;		/* nesting depth of range removals */
 	struct massif_place place;	/* place of changes that are not range removals */
-	long change[NR_MM_COUNTERS];	/* pages: change of the shared counters since the last cut */
+	long change[NR_MM_COUNTERS];	/* pages: how much the shared counters have changed since the span was last charged */
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
 
 	/* Only for the span of a fault. */

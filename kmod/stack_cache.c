@@ -275,7 +275,7 @@ static void insert(struct massif_stack_cache_table *table, struct entry *new)
 	table->count++;
 }
 
-/* Fills words and reach from the consumer's data. Returns false if the data are invalid. */
+/* Fills @words and @reach from the consumer's data. Returns false if the data are invalid. */
 static bool take_words(struct entry *entry, const struct massif_stack_cache_stack *stack)
 {
 	u32 given = stack->nr_regs + stack->nr_slots;

@@ -19,7 +19,7 @@ struct mf_line {
 	const char *data;
 	size_t len;		/* without the newline */
 	size_t blanks;		/* number of blanks at the beginning */
-	bool newline;		/* false only for a last line without one */
+	bool newline;		/* the line ended with a newline; false only for the last line of some files */
 };
 
 struct mf_input {

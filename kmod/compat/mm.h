@@ -54,8 +54,8 @@ static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages
 }
 
 /*
- * True if stacks grow with mmap_lock held for reading: before 6.5, commit 8d7071af8907, which older series
- * have as well.
+ * True if stacks grow with mmap_lock held for reading: before commit 8d7071af8907, which came with 6.5 and
+ * was backported to the stable series.
  */
 #ifdef MASSIF_HAVE_lock_mm_and_find_vma
 #define massif_mm_shared_growth	false

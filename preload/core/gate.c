@@ -70,7 +70,7 @@ bool mf_gate_hold(void)
 	if (mf_gate_is_frozen)
 		return false;
 	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
-	/* A tally that is taken into use after this finds the gate closed. */
+	/* A thread that begins to use a tally from now on finds the gate closed. */
 	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < n; i++)
 		wait_for(mf_tally_of(&mf_session_store, i));

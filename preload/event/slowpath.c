@@ -108,7 +108,10 @@ static void end_alone(int64_t now)
 	mf_gate_open();
 }
 
-/* Absorbs an event. If the allocation failed (@pointer is NULL), the following events are no longer absorbed. */
+/*
+ * Leaves an event uncounted because another one counts it. If the allocation failed (@pointer is NULL), the following
+ * events are counted again.
+ */
 static __attribute__((noinline)) void absorb(const void *pointer)
 {
 	mf_thread_local.is_absorbed = pointer != NULL;

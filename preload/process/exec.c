@@ -46,7 +46,7 @@ static void tell(const char *path, const char *directories)
 		mf_join_starts(path, directories);
 }
 
-/* Reports @file with the directories in which it will be searched. */
+/* Reports @file and the directories in which the C library will search for it. */
 static void tell_name(const char *file)
 {
 	const char *directories = getenv("PATH");

@@ -55,7 +55,7 @@ struct complete_visit {
 	struct mf_registers registers; /* of the previous frame; pc 0: it is one of the shim's own */
 	uint64_t caller;
 	uint32_t own, depth;
-	bool stopped; /* by the visitor */
+	bool stopped; /* the callback has asked to stop */
 };
 
 static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data)

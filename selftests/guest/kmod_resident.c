@@ -381,7 +381,7 @@ static int read_by_worker(void *arg)
 
 struct reading {
 	long pages;	/* pages of the buffer recorded as faults */
-	uint32_t tid;	/* thread that caused them */
+	uint32_t tid;	/* thread that caused the changes */
 	uint32_t first;	/* thread id of the program's first thread */
 };
 

@@ -148,7 +148,7 @@ TEST(equal_times)
 			 { 6, 8, 16, 'e' });
 }
 
-/* After culling equal times the interval is 0, so no snapshot is skipped. */
+/* If all snapshots that were culled have the same time, the interval is 0, so that no snapshot is skipped. */
 TEST(equal_times_culled)
 {
 	struct mf_model_options options = defaults;

@@ -264,7 +264,8 @@ TEST(instructions)
 			TH_LOG("%s", programs[i].what);
 		}
 		program = program_of(&cfi, &found);
-		same = (size_t)(program.end - program.at) == kept + (kept < n) && !memcmp(program.at, programs[i].bytes, kept) &&
+		same = (size_t)(program.end - program.at) == kept + (kept < n) &&
+		       !memcmp(program.at, programs[i].bytes, kept) &&
 		       (kept == n || program.at[kept] == MF_CFI_STOP_OPCODE);
 		EXPECT_TRUE(same) {
 			TH_LOG("%s", programs[i].what);

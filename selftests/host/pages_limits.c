@@ -254,7 +254,8 @@ static uint64_t write_listed(FILE *out, uint32_t n)
 	const uint32_t head[] = { 13 + MF_CFI_PROGRAM_MAX, sizeof(cie) + 4, 0x10000000, 0x40000000, 0 };
 	const uint32_t header[] = { 0x3b031b01, 0, n };
 	const Elf64_Phdr segments[] = {
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = list + 12 + 8ull * n, .p_memsz = list + 12 + 8ull * n },
+		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = list + 12 + 8ull * n,
+		  .p_memsz = list + 12 + 8ull * n },
 		{ .p_type = PT_GNU_EH_FRAME, .p_offset = list, .p_vaddr = list, .p_filesz = 12 + 8ull * n },
 	};
 

@@ -93,7 +93,7 @@ FIXTURE_TEARDOWN(oracle)
 {
 }
 
-/* The same numbers as --threshold of valgrind, if that shows them: with 0, nothing is merged. */
+/* Percentages are printed as in the reports of Valgrind's Massif with --threshold=0, which merges no lines. */
 TEST_F_TIMEOUT(oracle, agrees, 600)
 {
 	char program[PATH_MAX], option[64], percent[32];

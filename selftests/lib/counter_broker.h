@@ -19,7 +19,7 @@ struct counter_broker {
 	int error;	/* the errno to return from call number @spared on */
 	uint32_t spared;
 
-	/* Number of calls for a user-mode instruction counter of the thread itself, and of other calls. */
+	/* Calls of perf_event_open() that asked for a user-mode instruction counter of the calling thread, and others. */
 	uint32_t asked, asked_else;
 	uint32_t ready; /* set when pages have an index for rdpmc; triggered by perf_event_open(NULL) */
 };

@@ -317,8 +317,9 @@ static void add_section(struct mf_cfi_builder *b, const uint8_t *bytes, size_t s
 		if (loaded)
 			id = (uint64_t)(entry.at - 4 - bytes) - id;
 		common = known_cie(b, id) ?: take_cie(b, id, entry_at(bytes, size, id, &next_of_cie));
-		if (common->useless || !(loaded ? read_loaded(&common->cie, entry, address + (uint64_t)(entry.at - bytes), &fde) :
-						  read_unloaded(entry, &fde)))
+		if (common->useless ||
+		    !(loaded ? read_loaded(&common->cie, entry, address + (uint64_t)(entry.at - bytes), &fde) :
+			       read_unloaded(entry, &fde)))
 			continue;
 		fde.listed_start = fde.start;
 		write_fde(b, common, &fde);

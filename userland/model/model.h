@@ -22,7 +22,7 @@
 struct mf_model_options {
 	double peak_inaccuracy; /* in per cent */
 	uint32_t max_snapshots; /* most snapshots, 10..1000 */
-	uint32_t detailed_freq; /* every how many snapshots one is detailed; 1: all */
+	uint32_t detailed_freq; /* every Nth snapshot is detailed; 1: all are */
 	uint32_t time_unit;	/* enum mf_time_unit */
 	uint32_t heap_admin;	/* in bytes, added for each block */
 	uint32_t alignment;	/* alignment of blocks in bytes: a power of two, at least 16 */

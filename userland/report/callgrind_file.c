@@ -92,7 +92,7 @@ static void expect_context(const struct mf_xtree *xtree, uint32_t number, struct
 	mf_filter_expect(filter, &context);
 }
 
-/* Adds context @number of the tree to the path of its filtered frames. */
+/* Adds the values of context @number to the path that its frames make after filtering. */
 static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32_t number,
 		       struct mf_filter *filter, struct mf_error *err)
 {

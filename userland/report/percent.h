@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * Prints @value (0..100) with two decimals. Unlike printf, the hundredths are rounded up only if the binary remainder
- * is strictly more than one half, so 0.995 is printed as `0.99`.
+ * Prints @value (0..100) with two decimals. The hundredths are rounded up only if the rest is more than one
+ * half: 0.375 is printed as `0.37`, where printf rounds to the even digit and prints `0.38`.
  */
 void mf_percent_print(FILE *out, double value);
 

@@ -23,7 +23,7 @@ enum when {
 	EARLY,	/* before anything has changed: it looks at the beginning */
 	ANY,
 	SELDOM, /* anywhere, but it makes much else impossible: at most one of these */
-	LAST,	/* nothing can follow */
+	LAST,	/* a piece after which the program makes no further ones */
 };
 
 enum needs {

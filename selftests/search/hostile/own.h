@@ -12,7 +12,7 @@
 #include "state.h"
 
 #define OWN_NONE  0
-#define OWN_LEAF  1 /* leaves, which clobber few registers, as their callers know by -fipa-ra */
+#define OWN_LEAF  1 /* leaf functions; with -fipa-ra their callers know which registers they change */
 #define OWN_POOL  2 /* a lock, a free list, functions that call each other */
 #define OWN_JUMP  3 /* the same, and leaves by longjmp if asked to */
 #define OWN_STACK 4 /* the same, and does the work on a stack of its own */

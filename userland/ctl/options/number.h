@@ -14,7 +14,7 @@
 /* Returns false also for blanks or a sign alone, and for numbers that do not fit. */
 bool mf_number_parse_integer(const char *text, int64_t *value);
 
-/* Accepts digits with an optional fraction, but no exponent, "inf" or "nan". There may be no digits. */
+/* Accepts digits with an optional fraction, but no exponent, "inf" or "nan". An empty text is accepted as 0. */
 bool mf_number_parse_decimal(const char *text, double *value);
 
 #endif

@@ -239,7 +239,7 @@ struct massif_stack_cache_stack {
 	__u32 size;		/* bytes of this struct with its words */
 	__u32 target;
 	__u32 number;		/* chosen by the consumer, not 0; passed again, it replaces the earlier stack */
-	__u32 code_gen;		/* from the STACK record that was unwound */
+	__u32 code_gen;		/* as in the STACK record whose stack was unwound */
 	__u64 pc;
 	__u64 sp;
 	__u32 nr_regs;		/* pc and sp can be left out */
