@@ -302,7 +302,7 @@ TEST_F_TIMEOUT(pages, waited_for, SECONDS)
 	EXPECT_EQ(4, ctl_exit_code(&self->result));
 	EXPECT_EQ(2, ctl_find_files("massif.out", self->name));
 	expect_file(_metadata, self->name);
-	EXPECT_NE(NULL, strstr(self->result.err, "waiting for that, as --wait=yes says\n"));
+	EXPECT_NE(NULL, strstr(self->result.err, "waiting for the end of these processes (--wait=yes)\n"));
 }
 
 static void become_nobody(void)

@@ -345,12 +345,12 @@ TEST_F_TIMEOUT(control, which_one, SECONDS)
 	expect_file(_metadata, "c.second", "desc: ", "\nmem_heap_B=2000\n");
 	kill(atoi(pid), SIGTERM);
 	waitpid(first, NULL, 0);
-	EXPECT_FAILS("is not profiled now", "snapshot", "--pid", pid);
+	EXPECT_FAILS("is not being profiled", "snapshot", "--pid", pid);
 	RUN("snapshot");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	expect_file(_metadata, "massif.vgdb.out", "desc: ", "\nmem_heap_B=2000\n");
-	EXPECT_FAILS("--pid: the number of a process must follow", "snapshot", "--pid");
-	EXPECT_FAILS("--pid: the number of a process must follow", "snapshot", "--pid=x");
+	EXPECT_FAILS("--pid needs a process id", "snapshot", "--pid");
+	EXPECT_FAILS("--pid needs a process id", "snapshot", "--pid=x");
 	EXPECT_FAILS("Unknown option: --detailed", "snapshot", "--detailed");
 	EXPECT_FAILS("one file at a time: b", "snapshot", "a", "b");
 	EXPECT_FAILS("cannot write './no/c.file': No such file or directory\n", "snapshot", "./no/c.file");
@@ -580,7 +580,7 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	EXPECT_LT(9, seconds() - begin);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 3\n"));
-	EXPECT_STREQ("massif-ctl: 4 that may be massif-ctls did not answer\n", self->result.err);
+	EXPECT_STREQ("massif-ctl: 4 processes that may be massif-ctl did not answer\n", self->result.err);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 }

@@ -113,7 +113,7 @@ FIXTURE_TEARDOWN(daemon)
 
 static pid_t background_of(const char *err)
 {
-	return (pid_t)ctl_number(err, "in the background, in massif-ctl (pid ");
+	return (pid_t)ctl_number(err, "in the background in massif-ctl (pid ");
 }
 
 static const char *number_file(void)
@@ -174,10 +174,11 @@ TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 	EXPECT_STREQ("", self->result.out);
 	ASSERT_LT(0, self->background);
 	EXPECT_TRUE(is_there(self->background));
-	EXPECT_NE(NULL, strstr(self->result.err, ") still runs; its profile will be written to massif.out."));
+	EXPECT_NE(NULL, strstr(self->result.err, ") is still running; its profile will be written to "
+						 "massif.out."));
 	snprintf(words, sizeof(words),
-		 "massif-ctl: profiling goes on in the background, in massif-ctl (pid %d), which "
-		 "reports problems in massif.log.%d; 'kill %d' ends it, and writes the file\n",
+		 "massif-ctl: profiling continues in the background in massif-ctl (pid %d), which reports "
+		 "problems in massif.log.%d; 'kill %d' ends it and writes the profile\n",
 		 (int)self->background, (int)self->background, (int)self->background);
 	EXPECT_NE(NULL, strstr(self->result.err, words)) {
 		TH_LOG("%s", self->result.err);
@@ -347,7 +348,7 @@ TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 	self->background = background_of(self->result.err);
 	ASSERT_LT(0, self->background);
 	/* Messages still go to the file, since nothing waits for it to be closed. */
-	EXPECT_NE(NULL, strstr(self->result.err, "whose messages come here, too"));
+	EXPECT_NE(NULL, strstr(self->result.err, "which also writes its messages here"));
 	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
 	end_daemon(_metadata, self);
 	expect_profile(_metadata, self->name, 100000);
@@ -392,7 +393,7 @@ TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 	EXPECT_TRUE(is_gone_soon(self->background));
 	log = ctl_read_file(name);
 	ASSERT_NE(NULL, log);
-	EXPECT_NE(NULL, strstr(log, "1 process of the program still runs; its profile ends here\n"));
+	EXPECT_NE(NULL, strstr(log, "1 process of the program is still running; its profile ends here\n"));
 	free(log);
 	self->background = 0;
 	CTL_RUN(&self->other, "rm", "-r", "d.directory");
@@ -502,7 +503,7 @@ TEST_F_TIMEOUT(daemon, wait, SECONDS)
 		expect_profile(_metadata, self->name, 100000);
 		EXPECT_EQ(!!stops, is_there(self->daemon));
 		err = ctl_read_file("d.err");
-		EXPECT_NE(NULL, strstr(err, "waiting for that, as --wait=yes says\n"));
+		EXPECT_NE(NULL, strstr(err, "waiting for the end of these processes (--wait=yes)\n"));
 		EXPECT_EQ(0, background_of(err));
 		free(err);
 		end_daemon(_metadata, self);
@@ -582,7 +583,8 @@ TEST_F_TIMEOUT(daemon, several, SECONDS)
 	self->result.err = ctl_read_file("d.err");
 	self->background = background_of(self->result.err);
 	ASSERT_LT(0, self->background);
-	EXPECT_NE(NULL, strstr(self->result.err, "and so do 2 more; 'massif-ctl list' shows them\n"));
+	EXPECT_NE(NULL, strstr(self->result.err, "2 more processes are still running; 'massif-ctl list' "
+						 "shows them\n"));
 	usleep(300000);
 	ASK("list");
 	list = self->other.out;
@@ -623,7 +625,7 @@ TEST_F_TIMEOUT(daemon, directory, SECONDS)
 /* The program's file has the given name, and the daemon's the name that was announced. */
 TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 {
-	const char *words = " still runs; its profile will be written to d.one.";
+	const char *words = " is still running; its profile will be written to d.one.";
 	char *at;
 
 	RUN("--massif-out-file=d.one", WAY("daemon"));
@@ -701,7 +703,7 @@ TEST_F_TIMEOUT(daemon, redis, SECONDS)
 	self->background = background_of(self->other.out);
 	ASSERT_LT(0, self->background);
 	EXPECT_TRUE(is_gone_soon(self->background));
-	snprintf(words, sizeof(words), "redis-server (pid %d) still runs; ", (int)self->daemon);
+	snprintf(words, sizeof(words), "redis-server (pid %d) is still running; ", (int)self->daemon);
 	EXPECT_NE(NULL, strstr(self->other.out, words));
 	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
 	free(self->other.out);

@@ -70,7 +70,7 @@ static const struct {
 	{ { "./e.orphan" }, 127,
 	  "massif-ctl: ./e.orphan: bad interpreter /none/sh: No such file or directory\n" },
 	{ { "./e.loop" }, 126,
-	  "massif-ctl: ./e.loop: cannot be executed: too many interpreters of interpreters\n" },
+	  "massif-ctl: ./e.loop: cannot be executed: too many nested interpreters\n" },
 	{ { "-q", "./e.garbage" }, 126,
 	  "massif-ctl: ./e.garbage: cannot be executed: Exec format error\n" },
 };
@@ -157,7 +157,7 @@ TEST_F(errors, shim_cannot_be_named)
 	ctl_write_file("e.a b", "", 0644);
 	setenv("MASSIF_PRELOAD", "e.a b", 1);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "true");
-	EXPECT_NE(NULL, strstr(self->result.err, "there is a blank or a colon in its path"));
+	EXPECT_NE(NULL, strstr(self->result.err, "its path contains a blank or a colon"));
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 }
 

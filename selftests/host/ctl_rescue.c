@@ -303,7 +303,7 @@ TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 		EXPECT_EQ(0, ctl_exit_code(&self->result)) {
 			TH_LOG("%s", self->result.err);
 		}
-		EXPECT_NE(NULL, strstr(self->result.err, "that is the profile up to now; "));
+		EXPECT_NE(NULL, strstr(self->result.err, "this is the profile so far; "));
 		expect_profile(_metadata, self->name, 100000 + i * 200000);
 		unlink(self->name);
 		EXPECT_GT(before + 1024, resident(self->daemon));
@@ -371,8 +371,8 @@ TEST_F_TIMEOUT(rescue, refused, SECONDS)
 		const char *word, *reason;
 	} cases[] = {
 		{ NULL, "no process specified: massif-ctl rescue PID\n" },
-		{ "x", "x: not the number of a process\n" },
-		{ "0", "0: not the number of a process\n" },
+		{ "x", "x: not a process id\n" },
+		{ "0", "0: not a process id\n" },
 		{ "4194305", "there is no process 4194305\n" },
 	};
 	char pid[16];
@@ -400,7 +400,7 @@ TEST_F_TIMEOUT(rescue, refused, SECONDS)
 	waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
 	RESCUE(NULL, pid);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
-	EXPECT_NE(NULL, strstr(self->result.err, " has ended, and its profile with it\n"));
+	EXPECT_NE(NULL, strstr(self->result.err, " has ended, so its profile is lost\n"));
 	RESCUE(NULL, pid, "1");
 	EXPECT_NE(NULL, strstr(self->result.err, "one process at a time: "));
 	RESCUE(NULL, "--help");

@@ -420,7 +420,7 @@ TEST_F(others, log)
 	EXPECT_EQ(3, ctl_exit_code(&self->result));
 	EXPECT_EQ(self->result.err,
 		  strstr(self->result.err, "massif-ctl: cannot write to the log: No space left on device; "
-					   "messages go on here\nmassif-ctl: Parent PID: "));
+					   "further messages appear here\nmassif-ctl: Parent PID: "));
 	EXPECT_NE(NULL, strstr(self->result.err, "; wrote u.out\n"));
 }
 

@@ -18,7 +18,7 @@
 #include "selftests/lib/ctl_run.h"
 #include "base/held.h"
 
-#define SAYS "massif-ctl: the code of '"
+#define SAYS "massif-ctl: no symbol names for '"
 
 FIXTURE(replaced) {
 	struct ctl_result result;
@@ -207,7 +207,7 @@ static void expect_said(struct __test_metadata *_metadata, const char *err, cons
 	char said[2 * PATH_MAX];
 	const char *at;
 
-	snprintf(said, sizeof(said), SAYS "%s' has no names: %s\n", file, why ? why : "");
+	snprintf(said, sizeof(said), SAYS "%s': %s\n", file, why ? why : "");
 	at = strstr(err, said);
 	EXPECT_EQ(why != NULL, at != NULL) {
 		TH_LOG("%s", err);

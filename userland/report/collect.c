@@ -329,8 +329,7 @@ int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collec
 			goto out;
 		mf_collection_release(collection);
 	}
-	code = mf_error_set(err, -EAGAIN, "the program takes snapshots too fast for a look at them; "
-					  "try again");
+	code = mf_error_set(err, -EAGAIN, "the program takes snapshots too fast to read them; try again");
 out:
 	mf_tree_version_let_go(store);
 	return code;

@@ -60,7 +60,7 @@ static int parse_duration(const char *text, double *seconds, struct mf_error *er
 	if (!text || !mf_number_parse_decimal(text, seconds) || !(*seconds > 0) ||
 	    *seconds > DURATION_MAX) {
 		mf_options_explain(err, "--duration",
-				   "a number of seconds must follow, above 0 and at most 1000000000");
+				   "it needs a number of seconds, above 0 and at most 1000000000");
 		return -EINVAL;
 	}
 	return 0;
@@ -71,7 +71,7 @@ static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
 	int64_t number;
 
 	if (!mf_number_parse_integer(text, &number) || number <= 0 || number > INT32_MAX)
-		return mf_error_set(err, -EINVAL, "%.200s: not the number of a process", text);
+		return mf_error_set(err, -EINVAL, "%.200s: not a process id", text);
 	if (*pid)
 		return mf_error_set(err, -EINVAL, "one process at a time: %d or %.200s?",
 				    (int)*pid, text);
@@ -190,7 +190,7 @@ static int record(struct attachment *a)
 	ret = mf_pages_join(a->recording.pages, pid, &err);
 	/* The pidfd is still valid, so the pid was not reused before the attach. */
 	if (!ret && !mf_pidproc_is_alive(&a->process))
-		ret = mf_error_set(&err, -ESRCH, "process %d has ended just now", (int)pid);
+		ret = mf_error_set(&err, -ESRCH, "process %d has just ended", (int)pid);
 	if (ret)
 		return refuse(&err);
 	mf_output_reserve(a->options, pid);

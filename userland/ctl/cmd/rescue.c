@@ -68,7 +68,7 @@ static int sort_words(int argc, char **argv, struct rescue *rescue, struct mf_er
 			continue;
 		}
 		if (!mf_number_parse_integer(argv[i], &number) || number <= 0 || number > INT32_MAX)
-			return mf_error_set(err, -EINVAL, "%.200s: not the number of a process", argv[i]);
+			return mf_error_set(err, -EINVAL, "%.200s: not a process id", argv[i]);
 		if (rescue->pid)
 			return mf_error_set(err, -EINVAL, "one process at a time: %d or %.200s?",
 					    (int)rescue->pid, argv[i]);
@@ -101,8 +101,8 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	if (ret)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "the options of the profile are not known any more; those of this command "
-			       "count");
+			       "the original options of the profile are lost; only those of this command "
+			       "are used");
 	ret = mf_options_parse(options, (int)rescue->origin.n_options, rescue->origin.options, &used, err);
 	if (ret)
 		return ret;
@@ -216,8 +216,8 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 		goto out;
 	if (rescue->options->xtree)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "there is no execution tree: it is of every block, and only root can have "
-			       "these while the process runs");
+			       "no execution tree is written: it needs all blocks, which only root can "
+			       "read while the process runs");
 	rescue->options->xtree = MF_XTREE_NONE;
 	process->store = store;
 	process->cut_off = true;
@@ -228,11 +228,11 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 		found = look_through(process, i);
 	}
 	if (!mf_pidproc_is_alive(&rescue->process) || !mf_replica_is_whole())
-		ret = mf_error_set(err, -ESRCH, "process %d has ended meanwhile, and its profile with it",
+		ret = mf_error_set(err, -ESRCH, "process %d has ended, so its profile is lost",
 				   (int)rescue->pid);
 	else if (!found)
 		ret = mf_error_set(err, -EAGAIN,
-				   "process %d takes snapshots too fast for a look at them; try again",
+				   "process %d takes snapshots too fast to read them; try again",
 				   (int)rescue->pid);
 	else
 		mf_heap_process_write(process);
@@ -299,7 +299,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	const struct mf_heap_process *process = mf_heap_family_find(run->state, pid);
 
 	if (!process)
-		return mf_error_set(err, -ESRCH, "process %d is not profiled any more", (int)pid);
+		return mf_error_set(err, -ESRCH, "process %d is no longer profiled", (int)pid);
 	return mf_heap_process_snapshot(process, verb, out, err);
 }
 
@@ -400,7 +400,7 @@ static int go_on(struct rescue *rescue, int memory, struct mf_error *err)
 	}
 	if (mf_heap_family_adopt(family)) {
 		mf_heap_family_destroy(family);
-		return mf_error_set(err, -ESRCH, "process %d has ended meanwhile, and its profile with it",
+		return mf_error_set(err, -ESRCH, "process %d has ended, so its profile is lost",
 				    (int)rescue->pid);
 	}
 	mf_heap_process_start(process);
@@ -422,7 +422,7 @@ static int rescue_process(struct rescue *rescue)
 	if (mf_pidproc_open(&rescue->process, rescue->pid, &err))
 		return refuse(&err);
 	if (!mf_pidproc_is_alive(&rescue->process)) {
-		mf_error_set(&err, -ESRCH, "process %d has ended, and its profile with it", (int)rescue->pid);
+		mf_error_set(&err, -ESRCH, "process %d has ended, so its profile is lost", (int)rescue->pid);
 		return refuse(&err);
 	}
 	if (mf_mappings_find(rescue->pid, &rescue->mappings, &err))
@@ -433,8 +433,7 @@ static int rescue_process(struct rescue *rescue)
 	if (write_now(rescue, &err))
 		return refuse(&err);
 	mf_message_say(MF_MESSAGE_NOTE,
-		       "that is the profile up to now; the process keeps it, and only root can go on with "
-		       "it until the end");
+		       "this is the profile so far; the process keeps it, and only root can resume it");
 	return 0;
 }
 

@@ -37,7 +37,7 @@ static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
 	int64_t number;
 
 	if (!text || !mf_number_parse_integer(text, &number) || number <= 0 || number > INT32_MAX)
-		return mf_error_set(err, -EINVAL, "--pid: the number of a process must follow");
+		return mf_error_set(err, -EINVAL, "--pid needs a process id");
 	*pid = (pid_t)number;
 	return 0;
 }
@@ -107,7 +107,7 @@ static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid
 		mf_error_set(err, -ESRCH, "no profile of this user is running");
 	} else if (!chosen) {
 		mf_error_set(err, -ESRCH,
-			     "process %d is not profiled now; massif-ctl list shows those that are",
+			     "process %d is not being profiled; massif-ctl list shows the processes that are",
 			     (int)pid);
 	} else if (!pid && n_first > 1) {
 		mf_error_set(err, -EINVAL, "%zu profiles are running; choose one of", n_first);

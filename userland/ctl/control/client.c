@@ -344,7 +344,7 @@ int mf_ask_list(struct mf_profiled_list *list, struct mf_error *err)
 void mf_ask_say_silent(const struct mf_profiled_list *list)
 {
 	if (list->n_silent)
-		mf_message_say(MF_MESSAGE_PROBLEM, "%zu that may be massif-ctls did not answer",
+		mf_message_say(MF_MESSAGE_PROBLEM, "%zu processes that may be massif-ctl did not answer",
 			       list->n_silent);
 }
 
@@ -375,8 +375,7 @@ int mf_ask_file(const struct mf_profiled *profiled, enum mf_control_verb verb, i
 				    (int)profiled->pid, strerror(-code));
 	/* Accept only sealed memory, which cannot change, and from which reading cannot block. */
 	if ((fcntl(*fd, F_GET_SEALS) & SEALS) != SEALS || lseek(*fd, 0, SEEK_SET) < 0)
-		return mf_error_set(err, -EPROTO, "no file came from the massif-ctl that profiles "
-						  "process %d",
+		return mf_error_set(err, -EPROTO, "the massif-ctl that profiles process %d sent no file",
 				    (int)profiled->pid);
 	return 0;
 }

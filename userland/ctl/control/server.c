@@ -88,7 +88,7 @@ int mf_control_open(const struct mf_control_ops *ops, void *data, struct mf_cont
 	if (code) {
 		mf_control_close(made);
 		return mf_error_set(err, code,
-				    "no socket can be made for massif-ctl's other commands: %s",
+				    "cannot create a socket for other massif-ctl commands: %s",
 				    strerror(-code));
 	}
 	*control = made;
@@ -206,13 +206,13 @@ static void answer_file(struct mf_control *control, int guest,
 		code = out ? 0 : -errno;
 	}
 	if (code)
-		mf_error_set(&err, code, "no memory for a file: %s", strerror(-code));
+		mf_error_set(&err, code, "cannot create a file in memory: %s", strerror(-code));
 	else
 		code = control->ops->snapshot(control->data, request->verb, request->pid, out,
 					      &err);
 	if (!code && (fflush(out) ||
 		      fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)))
-		code = mf_error_set(&err, -errno, "no memory for a file: %s", strerror(errno));
+		code = mf_error_set(&err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	send_answer(guest, code, code ? err.text : "", code ? -1 : fd);
 }
 

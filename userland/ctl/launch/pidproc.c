@@ -78,13 +78,13 @@ int mf_pidproc_open(struct mf_pidproc *process, pid_t pid, struct mf_error *err)
 	if (pid == getpid())
 		return mf_error_set(err, -EINVAL, "massif-ctl cannot profile itself");
 	if (owner && owner != pid)
-		return mf_error_set(err, -ESRCH, "%d is a thread of process %d; attach to that",
+		return mf_error_set(err, -ESRCH, "%d is a thread of process %d; use the id of the process",
 				    (int)pid, (int)owner);
 	process->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (process->fd < 0 && errno == ESRCH)
 		return mf_error_set(err, -ESRCH, "there is no process %d", (int)pid);
 	if (process->fd < 0)
-		return mf_error_set(err, -errno, "process %d cannot be looked at: %s", (int)pid,
+		return mf_error_set(err, -errno, "cannot access process %d: %s", (int)pid,
 				    strerror(errno));
 	process->cmd = read_cmd(pid);
 	if (!process->cmd)

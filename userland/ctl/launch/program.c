@@ -184,8 +184,7 @@ static int classify(struct mf_program *program, const char *path, struct mf_erro
 		program->image = mf_take(interpreter, NULL);
 		path = program->image;
 	}
-	return mf_error_set(err, -ELOOP, "%.600s: cannot be executed: too many interpreters of "
-					 "interpreters", program->path);
+	return mf_error_set(err, -ELOOP, "%.600s: cannot be executed: too many nested interpreters", program->path);
 }
 
 int mf_program_resolve(struct mf_program *program, const char *name, const char *directories,

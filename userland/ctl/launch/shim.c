@@ -35,8 +35,8 @@ static int check_name(const char *path, struct mf_error *err)
 	if (!path[strcspn(path, ": ")])
 		return 0;
 	return mf_error_set(err, -EINVAL,
-			    "%.600s cannot be preloaded, because there is a blank or a colon in "
-			    "its path; install massif somewhere else",
+			    "%.600s cannot be preloaded, because its path contains a blank or a colon; "
+			    "install massif somewhere else",
 			    path);
 }
 
@@ -78,8 +78,8 @@ int mf_shim_find(char **path, struct mf_error *err)
 		return ret;
 	}
 	return mf_error_set(err, -ENOENT,
-			    SHIM " is neither in %.400s nor in its ../lib/massif; build or install "
-				 "it, or tell its path in MASSIF_PRELOAD",
+			    SHIM " is neither in %.400s nor in its ../lib/massif; build or install it, or "
+				 "set MASSIF_PRELOAD to its path",
 			    directory);
 }
 

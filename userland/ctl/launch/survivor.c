@@ -22,10 +22,11 @@ enum {
 void mf_survivor_say_cut_off(size_t n)
 {
 	if (n == 1)
-		mf_message_say(MF_MESSAGE_PROBLEM, "1 process of the program still runs; its profile ends here");
+		mf_message_say(MF_MESSAGE_PROBLEM, "1 process of the program is still running; its "
+						   "profile ends here");
 	else if (n)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "%zu processes of the program still run; their profiles end here", n);
+			       "%zu processes of the program are still running; their profiles end here", n);
 }
 
 /* The messages about the survivors; collected before the fork and printed after it. */
@@ -72,7 +73,7 @@ static void say_one(void *data, pid_t pid, const char *title)
 		return;
 	name = foresee(account->options, pid);
 	print_program(account->out, title);
-	fprintf(account->out, " (pid %d) still runs; its profile will be written to %s\n", (int)pid,
+	fprintf(account->out, " (pid %d) is still running; its profile will be written to %s\n", (int)pid,
 		name ? name : "?");
 }
 
@@ -86,7 +87,7 @@ static char *describe(struct mf_run *run, const struct mf_mode *mode)
 		return NULL;
 	mode->survivors(run, say_one, &account);
 	if (account.n > SAID_MAX)
-		fprintf(account.out, "and so do %zu more; 'massif-ctl list' shows them\n",
+		fprintf(account.out, "%zu more processes are still running; 'massif-ctl list' shows them\n",
 			account.n - SAID_MAX);
 	return fclose(account.out) == 0 ? mf_take(text, NULL) : NULL;
 }
@@ -119,13 +120,13 @@ static void say_where(const struct mf_background *background, pid_t pid)
 
 	if (mf_logfile_is_file())
 		mf_message_say(MF_MESSAGE_NOTE,
-			       "profiling goes on in the background, in massif-ctl (pid %d), whose "
-			       "messages come here, too; 'kill %d' ends it, and writes the file",
+			       "profiling continues in the background in massif-ctl (pid %d), which also "
+			       "writes its messages here; 'kill %d' ends it and writes the profile",
 			       (int)pid, (int)pid);
 	else if (!mf_background_log(background, pid, &log))
 		mf_message_say(MF_MESSAGE_NOTE,
-			       "profiling goes on in the background, in massif-ctl (pid %d), which "
-			       "reports problems in %s; 'kill %d' ends it, and writes the file",
+			       "profiling continues in the background in massif-ctl (pid %d), which "
+			       "reports problems in %s; 'kill %d' ends it and writes the profile",
 			       (int)pid, log, (int)pid);
 }
 
@@ -144,7 +145,7 @@ bool mf_survivor_follow(struct mf_run *run, const struct mf_mode *mode)
 	if (lines)
 		mf_message_say(MF_MESSAGE_NOTE, "%s", lines);
 	if (run->options->wait) {
-		mf_message_say(MF_MESSAGE_NOTE, "waiting for that, as --wait=yes says");
+		mf_message_say(MF_MESSAGE_NOTE, "waiting for the end of these processes (--wait=yes)");
 		stay(run, mode);
 		return true;
 	}
@@ -167,7 +168,7 @@ bool mf_survivor_follow(struct mf_run *run, const struct mf_mode *mode)
 		run->status = 0;
 		return true;
 	}
-	mf_message_say(MF_MESSAGE_PROBLEM, "nobody can go on with that: %s", err.text);
+	mf_message_say(MF_MESSAGE_PROBLEM, "cannot continue in the background: %s", err.text);
 	if (mode->resume(run, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mode->finish(run);

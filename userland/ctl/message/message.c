@@ -77,7 +77,7 @@ static void put(const char *text, size_t size)
 	if (!code || message_fd == STDERR_FILENO)
 		return;
 	message_fd = STDERR_FILENO;
-	snprintf(why, sizeof(why), PREFIX "cannot write to the log: %s; messages go on here\n",
+	snprintf(why, sizeof(why), PREFIX "cannot write to the log: %s; further messages appear here\n",
 		 strerror(-code));
 	put_to(STDERR_FILENO, why, strlen(why));
 	put_to(STDERR_FILENO, text, size);

@@ -40,7 +40,7 @@ void mf_unnamed_say(const char *path, const char *why)
 	pthread_mutex_lock(&lock);
 	if (!is_told(path)) {
 		remember(path);
-		mf_message_say(MF_MESSAGE_PROBLEM, "the code of '%s' has no names: %s", path, why);
+		mf_message_say(MF_MESSAGE_PROBLEM, "no symbol names for '%s': %s", path, why);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -49,12 +49,12 @@ void mf_unnamed_say(const char *path, const char *why)
 const char *mf_unnamed_what_is_loose(unsigned int confined)
 {
 	if (!(confined & MF_CONFINED_CALLS))
-		return "any system call is allowed there (the kernel has no seccomp filters)";
+		return "it may make any system call (the kernel has no seccomp filters)";
 	if (!(confined & MF_CONFINED_CAPABILITIES))
-		return "it keeps capabilities";
+		return "it keeps its capabilities";
 	if (!(confined & MF_CONFINED_USER))
-		return "it keeps this user (the kernel does not let it become nobody)";
-	return confined & MF_CONFINED_EXEC ? "" : "programs could give it rights";
+		return "it runs as this user (the kernel does not let it become nobody)";
+	return confined & MF_CONFINED_EXEC ? "" : "it could gain privileges by executing a set-uid program";
 }
 
 void mf_unnamed_say_loose(unsigned int confined)
@@ -62,6 +62,7 @@ void mf_unnamed_say_loose(unsigned int confined)
 	static bool said;
 
 	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
-		mf_message_say(MF_MESSAGE_DETAIL, "debug information is read in a process with more rights than it needs: %s",
+		mf_message_say(MF_MESSAGE_DETAIL, "debug information is read by a process with more "
+						  "privileges than it needs: %s",
 			       mf_unnamed_what_is_loose(confined));
 }
