@@ -46,9 +46,9 @@ TEST_F_TIMEOUT(doctor, all_is_well, SECONDS)
 	EXPECT_SAYS("massif.ko " MASSIF_VERSION " is loaded\n");
 	EXPECT_SAYS("/dev/massif is root:");
 	EXPECT_SAYS(" 0660, and this user may open it\n");
-	EXPECT_SAYS("hooks are armed, and tried\n");
+	EXPECT_SAYS("hooks are armed and tested\n");
 	EXPECT_SAYS("-> mmap_region: ");
-	EXPECT_SAYS(", fired when tried\n");
+	EXPECT_SAYS(", fired in a test\n");
 	/* If the kernel describes its types (BTF). */
 	if (!access("/sys/kernel/btf/vmlinux", R_OK)) {
 		EXPECT_SAYS("-> sched_process_exec: tracepoint, arguments as expected\n");
@@ -85,7 +85,7 @@ TEST_F_TIMEOUT(doctor, a_user_may_do_less, SECONDS)
 	EXPECT_EQ(0, ctl_exit_code(&result)) {
 		TH_LOG("%s", result.out);
 	}
-	EXPECT_SAYS("  note  rights         this user may profile what it starts, and attach to");
+	EXPECT_SAYS("  note  rights         this user may profile the programs that it starts, and attach to");
 	EXPECT_SAYS("  ok    trial          a program was profiled\n");
 	ctl_result_free(&result);
 }

@@ -15,9 +15,9 @@
 #define ADVICE	  "massif-ctl: Use --help for more information or consult the user manual.\n"
 #define OUT	  "clock.out"
 #define INSTEAD	  "; use --time-unit=ms or --time-unit=B\n"
-#define NONE_HERE "this machine has no hardware counter of instructions (perf_event_open: "
+#define NONE_HERE "this machine has no hardware instruction counter (perf_event_open: "
 #define FORBIDDEN                                                                              \
-	"the hardware counter of instructions may not be used here, see "                      \
+	"no permission to use the hardware instruction counter, see "                      \
 	"/proc/sys/kernel/perf_event_paranoid (perf_event_open: "
 
 FIXTURE(clock) {
@@ -69,8 +69,8 @@ static const struct {
 	{ EOPNOTSUPP, NONE_HERE },
 	{ EACCES, FORBIDDEN },
 	{ EPERM, FORBIDDEN },
-	{ ENOSYS, "there is no counter of instructions (perf_event_open: " },
-	{ EMFILE, "there is no counter of instructions (perf_event_open: " },
+	{ ENOSYS, "no instruction counter is available (perf_event_open: " },
+	{ EMFILE, "no instruction counter is available (perf_event_open: " },
 };
 
 #define REFUSALS (sizeof(refusals) / sizeof(*refusals))
@@ -151,8 +151,8 @@ TEST_F(clock, is_of_instructions_where_there_is_a_counter)
 TEST_F(clock, of_instructions_is_refused_to_pages)
 {
 	RUN(self, "--pages-as-heap=yes", "--time-unit=i", "echo", "started");
-	EXPECT_STREQ("massif-ctl: Bad option: --time-unit=i\n"
-		     "massif-ctl: pages mode counts no instructions" INSTEAD ADVICE,
+	EXPECT_STREQ("massif-ctl: Bad option: --time-unit=i\nmassif-ctl: pages mode does not count "
+		     "instructions" INSTEAD ADVICE,
 		     self->result.err);
 	EXPECT_STREQ("", self->result.out);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
@@ -163,12 +163,12 @@ TEST_F(clock, is_told_of_by_the_doctor)
 {
 	ctl_run(&self->result, NULL, counter_broker_begin,
 		(const char *const[]){ "massif-ctl", "doctor", "--mode=heap", NULL });
-	EXPECT_NE(NULL, strstr(self->result.out, "--time-unit=i can be had"));
+	EXPECT_NE(NULL, strstr(self->result.out, "--time-unit=i is available"));
 	ctl_result_free(&self->result);
 	self->broker->error = EACCES;
 	ctl_run(&self->result, NULL, counter_broker_begin,
 		(const char *const[]){ "massif-ctl", "doctor", "--mode=heap", NULL });
-	EXPECT_EQ(NULL, strstr(self->result.out, "--time-unit=i can be had"));
+	EXPECT_EQ(NULL, strstr(self->result.out, "--time-unit=i is available"));
 	EXPECT_NE(NULL, strstr(self->result.out, "/proc/sys/kernel/perf_event_paranoid"));
 }
 

@@ -258,8 +258,8 @@ static void run_plain(FIXTURE_DATA(trust) *self)
 }
 
 #define REFUSED(name) \
-	"massif-ctl: " name " was not read: it is not a regular file, or not yours, or everybody " \
-	"may write it\n"
+	"massif-ctl: " name " was not read: it is not a regular file, belongs to another user, or is " \
+	"writable by everybody\n"
 #define PLAIN "desc: --time-unit=B --massif-out-file=" OUT
 
 TEST_F(trust, own_files)

@@ -37,7 +37,7 @@ TEST_F_TIMEOUT(doctor, heap_mode_is_well, SECONDS)
 	EXPECT_EQ(result.out, strstr(result.out, "massif-ctl " MASSIF_VERSION ", Linux "));
 	EXPECT_SAYS("/libmassif-preload.so\n");
 	EXPECT_SAYS("  ok    preloading     a program was profiled\n");
-	EXPECT_SAYS("  ok    names          debug information is read in processes without rights\n");
+	EXPECT_SAYS("  ok    names          debug information is read by processes without privileges\n");
 	EXPECT_SAYS(" instructions ");
 	EXPECT_SAYS("  This mode works.\n");
 	EXPECT_EQ(NULL, strstr(result.out, "pages mode"));

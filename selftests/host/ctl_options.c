@@ -292,7 +292,7 @@ static const struct {
 	  "'--merge-recursive-frames' argument must be between 0 and 500" },
 	{ "--redzone-size=4097", "'--redzone-size' argument must be between 0 and 4096" },
 	{ "--num-callers=0", "'--num-callers' argument must be between 1 and 500" },
-	{ "--tool=memcheck", "massif is the only tool here" },
+	{ "--tool=memcheck", "the only tool is massif" },
 	{ "--log-file", "'--log-file' needs = and a value: --log-file=file" },
 	{ "--pages=all", "'--pages' can be virtual, resident or both" },
 	{ "--heap-extra=", "'--heap-extra' can be massif or real" },

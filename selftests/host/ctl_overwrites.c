@@ -202,7 +202,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 		free(text);
 	}
 	/* The process that the user started keeps the name. */
-	snprintf(first, sizeof(first), "'%s' is kept for the profile of process ",
+	snprintf(first, sizeof(first), "'%s' is reserved for the profile of process ",
 		 variant->kept ? variant->kept : "");
 	if (variant->said && !variant->trees) {
 		EXPECT_EQ(variant->said, count(self->result.err, first));
@@ -245,7 +245,7 @@ TEST_F(special, log)
 	EXPECT_STREQ("", self->result.err);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	log = ctl_read_file("w.log");
-	EXPECT_NE(NULL, strstr(log, "'./w.log' is kept for the messages of process "));
+	EXPECT_NE(NULL, strstr(log, "'./w.log' is reserved for the log of process "));
 	EXPECT_NE(NULL, strstr(log, "(--log-file and --massif-out-file name the same file)"));
 	EXPECT_NE(NULL, strstr(log, "wrote ./w.log."));
 	free(log);

@@ -131,7 +131,8 @@ TEST_F(own, malloc_that_is_left_by_longjmp)
 	/* The child has a file of its own, with its pid in the name. */
 	RUN(self, ctl_target("own_left"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: 'massif.out.own' is kept for the "));
+	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: 'massif.out.own' is reserved "
+							     "for the "));
 	EXPECT_EQ(self->result.err + strlen(self->result.err) - 1, strchr(self->result.err, '\n'));
 	ASSERT_NE(NULL, READ(self));
 	EXPECT_LT(200000, massif_text_peak(self->text));

@@ -147,7 +147,7 @@ TEST_F_TIMEOUT(programs, as_without_and_as_massif, 200)
 	EXPECT_STREQ(native.out, ours.out);
 	/* The program also forks, so there is a message that its file name is taken. */
 	if (variant->threads)
-		remove_lines(ours.err, "' is kept for the profile of process ");
+		remove_lines(ours.err, "' is reserved for the profile of process ");
 	EXPECT_STREQ(native.err, ours.err);
 	ctl_result_free(&native);
 	ctl_result_free(&ours);

@@ -387,8 +387,8 @@ TEST_F(options, are_refused_with_a_reason)
 {
 	static const char *const refused[][3] = {
 		{ "--xtree-memory=most", NULL, "'--xtree-memory' can be none, allocs or full" },
-		{ "--xtree-memory=full", "--pages-as-heap=yes", "pages mode has none" },
-		{ "--xtree-memory=allocs", "--pages-as-heap=yes", "pages mode has none" },
+		{ "--xtree-memory=full", "--pages-as-heap=yes", "an execution tree needs heap mode" },
+		{ "--xtree-memory=allocs", "--pages-as-heap=yes", "an execution tree needs heap mode" },
 		{ "--xtree-compress-strings=2", NULL, "should be 'yes' or 'no'" },
 	};
 

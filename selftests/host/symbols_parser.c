@@ -226,16 +226,16 @@ static const struct {
 	enum evil evil;
 	const char *why;
 } evils[] = {
-	{ CRASHES, "it is damaged: reading it ended with 'Segmentation fault'" },
-	{ ABORTS, "it is damaged: reading it ended with 'Aborted'" },
-	{ LOOPS, "reading its debug information takes too long" },
-	{ ENDS, "what reads it was ended" },
-	{ CLOSES, "what reads it was ended" },
-	{ TELLS_NOISE, "what reads it was ended" },
-	{ TELLS_LARGE, "what reads it was ended" },
-	{ TELLS_EMPTY, "what reads it was ended" },
+	{ CRASHES, "it is damaged: the process that read it was killed by 'Segmentation fault'" },
+	{ ABORTS, "it is damaged: the process that read it was killed by 'Aborted'" },
+	{ LOOPS, "reading its debug information took too long" },
+	{ ENDS, "the process that read it was killed or gave an invalid answer" },
+	{ CLOSES, "the process that read it was killed or gave an invalid answer" },
+	{ TELLS_NOISE, "the process that read it was killed or gave an invalid answer" },
+	{ TELLS_LARGE, "the process that read it was killed or gave an invalid answer" },
+	{ TELLS_EMPTY, "the process that read it was killed or gave an invalid answer" },
 	{ ASKS_FOR_EVER, NULL },
-	{ FLOODS, "what reads it was ended" },
+	{ FLOODS, "the process that read it was killed or gave an invalid answer" },
 };
 
 TEST_F_TIMEOUT(parser, hostile_files_lose_their_own_names, 120)
@@ -383,7 +383,7 @@ TEST_F(parser, where_no_process_can_be_started)
 	} else {
 		EXPECT_EQ(NULL, function_of(self, 1));
 		EXPECT_EQ(1, n_told);
-		EXPECT_NE(NULL, strstr(told_why, "no process to read it can be started"));
+		EXPECT_NE(NULL, strstr(told_why, "cannot start a process to read it"));
 	}
 	no_fork = false;
 }

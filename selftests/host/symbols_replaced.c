@@ -91,7 +91,7 @@ FIXTURE_VARIANT_ADD(replaced, at_once_and_it_ends) {
 };
 FIXTURE_VARIANT_ADD(replaced, upgraded_at_once_and_it_ends) {
 	.ways = "ns", .command = "mv other.so lib.so; mv other prog",
-	.library = "another file has its name by now",
+	.library = "the file was replaced by another one",
 };
 /* What the cache has for the build that now has the name is not used for the one that is mapped. */
 FIXTURE_VARIANT_ADD(replaced, by_the_build_of_the_cache) {

@@ -199,7 +199,7 @@ static bool is_shared(Elf *elf)
 /* Returns the reason, for a person, why a file could not be opened; @code is -errno. */
 static const char *why_not_opened(int code)
 {
-	return code == -ESTALE ? "another file has its name by now" : strerrordesc_np(-code);
+	return code == -ESTALE ? "the file was replaced by another one" : strerrordesc_np(-code);
 }
 
 /* Returns whether the file @fd is not the one that the shim saw when @object was loaded, or was modified since. */
@@ -225,7 +225,7 @@ static const char *why_not_that(const struct mf_image *image, const struct mf_ob
 		return NULL;
 	if (image->elf && !was_replaced(image->elf, object))
 		return NULL;
-	return changed ? "it was overwritten while it was mapped" : "another file has its name by now";
+	return changed ? "it was overwritten while it was mapped" : "the file was replaced by another one";
 }
 
 /* Uses @fd, a descriptor or -errno, as the file of @object if it is that file; otherwise closes it. */

@@ -122,11 +122,11 @@ static void bury(struct mf_parser *parser)
 	int status = end_child(parser);
 
 	if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-		lose(parser, "reading its debug information takes too long");
+		lose(parser, "reading its debug information took too long");
 	else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-		lose(parser, "it is damaged: reading it ended with '%s'", strsignal(WTERMSIG(status)));
+		lose(parser, "it is damaged: the process that read it was killed by '%s'", strsignal(WTERMSIG(status)));
 	else
-		lose(parser, "what reads it was ended, or is not what it was");
+		lose(parser, "the process that read it was killed or gave an invalid answer");
 }
 
 /* Starts a child process. Returns 0 or -errno. */
@@ -360,7 +360,7 @@ static bool is_ready(struct mf_parser *parser)
 		return parser->reader;
 	}
 	if (code)
-		lose(parser, "no process to read it can be started: %s", strerrordesc_np(-code));
+		lose(parser, "cannot start a process to read it: %s", strerrordesc_np(-code));
 	else if (!hear_opened(parser))
 		bury(parser);
 	return !parser->state.lost;

@@ -27,7 +27,7 @@ struct ward {
 };
 
 static const struct ward wards[] = {
-	{ "heap", "profiles of malloc and its relatives", mf_doctor_heap, &mf_doctor_n_heap },
+	{ "heap", "profiles of malloc and related functions", mf_doctor_heap, &mf_doctor_n_heap },
 	{ "pages", "profiles of pages, and attaching", mf_doctor_pages, &mf_doctor_n_pages },
 };
 
@@ -125,7 +125,7 @@ void mf_doctor_try(const char *mode, struct mf_finding *finding)
 
 	pid = out < 0 || err < 0 ? -1 : fork();
 	if (pid < 0) {
-		mf_finding_set(finding, MF_HEALTH_BAD, "nothing could be tried: %s",
+		mf_finding_set(finding, MF_HEALTH_BAD, "cannot run a test program: %s",
 			       strerror(errno));
 		return;
 	}

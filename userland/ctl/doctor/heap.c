@@ -37,15 +37,15 @@ static void look_at_memory(struct mf_patient *patient, struct mf_finding *findin
 	}
 	mf_store_detach(&store);
 	close(fd);
-	mf_finding_set(finding, MF_HEALTH_OK, "a profile has room");
+	mf_finding_set(finding, MF_HEALTH_OK, "there is enough memory for a profile");
 }
 
 static void try_it(struct mf_patient *patient, struct mf_finding *finding)
 {
 	mf_doctor_try("--heap=yes", finding);
 	if (finding->health != MF_HEALTH_OK)
-		mf_finding_advise(finding, "LD_PRELOAD must reach programs: see whether "
-					   "LD_PRELOAD=libmassif-preload.so /bin/true complains");
+		mf_finding_advise(finding, "LD_PRELOAD must work: check whether "
+					   "LD_PRELOAD=libmassif-preload.so /bin/true prints an error");
 }
 
 /* Names are read by a confined process in both modes. */
@@ -54,16 +54,17 @@ static void look_at_confinement(struct mf_patient *patient, struct mf_finding *f
 	int confined = mf_parser_probe();
 
 	if (confined == MF_CONFINED_ALL)
-		mf_finding_set(finding, MF_HEALTH_OK, "debug information is read in processes without rights");
+		mf_finding_set(finding, MF_HEALTH_OK, "debug information is read by processes without "
+						      "privileges");
 	else if (confined >= 0)
 		mf_finding_set(finding, MF_HEALTH_NOTE,
-			       "debug information is read in a process with more rights than it needs: %s",
+			       "debug information is read by a process with more privileges than it needs: %s",
 			       mf_unnamed_what_is_loose((unsigned int)confined));
 	else
-		mf_finding_set(finding, MF_HEALTH_NOTE, "no process to read debug information can be started: %s",
+		mf_finding_set(finding, MF_HEALTH_NOTE, "cannot start a process to read debug information: %s",
 			       strerror(-confined));
 	if (confined != MF_CONFINED_ALL && geteuid() == 0)
-		mf_finding_advise(finding, "do not profile processes of users whom you do not trust here");
+		mf_finding_advise(finding, "do not profile processes of untrusted users on this machine");
 }
 
 static void look_at_counters(struct mf_patient *patient, struct mf_finding *finding)
@@ -71,7 +72,7 @@ static void look_at_counters(struct mf_patient *patient, struct mf_finding *find
 	struct mf_error err;
 
 	if (!mf_clock_probe_instructions(&err)) {
-		mf_finding_set(finding, MF_HEALTH_OK, "--time-unit=i can be had");
+		mf_finding_set(finding, MF_HEALTH_OK, "--time-unit=i is available");
 		return;
 	}
 	mf_finding_set(finding, MF_HEALTH_NOTE, "%s", err.text);

@@ -88,10 +88,10 @@ static void look_for_module(struct mf_patient *patient, struct mf_finding *findi
 		mf_finding_set(finding, MF_HEALTH_NOTE,
 			       "massif.ko %s is loaded, and this is massif-ctl %s",
 			       version ? version : "of an unknown version", MASSIF_VERSION);
-		mf_finding_advise(finding, "rmmod massif, and load the one that was built with this "
-					   "massif-ctl");
+		mf_finding_advise(finding, "rmmod massif, then load the massif.ko that was built with "
+					   "this massif-ctl");
 	} else if (patient->module) {
-		mf_finding_set(finding, MF_HEALTH_BAD, "massif.ko is there, but not loaded");
+		mf_finding_set(finding, MF_HEALTH_BAD, "massif.ko is available, but not loaded");
 		if (patient->modprobe)
 			mf_finding_advise(finding, "as root: modprobe massif");
 		else
@@ -100,7 +100,7 @@ static void look_for_module(struct mf_patient *patient, struct mf_finding *findi
 		mf_finding_set(finding, MF_HEALTH_BAD,
 			       "massif.ko is not loaded, and not built for this kernel");
 		mf_finding_advise(finding,
-				  "in massif's source: make modules, and as root: insmod "
+				  "in massif's source directory: make modules; then as root: insmod "
 				  "build/kmod/%s/massif.ko",
 				  name.release);
 	}
@@ -116,10 +116,10 @@ static void look_for_headers(struct mf_patient *patient, struct mf_finding *find
 		return;
 	}
 	mf_finding_set(finding, MF_HEALTH_NOTE, "the kernel's headers are not installed%s",
-		       patient->loaded ? "; the module is loaded all the same" : "");
+		       patient->loaded ? "; the module is loaded nevertheless" : "");
 	if (!patient->loaded && !patient->module)
 		mf_finding_advise(finding,
-				  "as root: apt-get install linux-headers-%s (a kernel of Debian's)",
+				  "as root: apt-get install linux-headers-%s (for a Debian kernel)",
 				  name.release);
 }
 
@@ -137,7 +137,7 @@ static void keep_out(const struct mf_patient *patient, struct mf_finding *findin
 		     const char *text)
 {
 	mf_finding_set(finding, patient->loaded ? MF_HEALTH_OK : MF_HEALTH_NOTE, "%s%s", text,
-		       patient->loaded ? "; the module is loaded all the same" :
+		       patient->loaded ? "; the module is loaded nevertheless" :
 					 ": the kernel loads signed modules only");
 	if (!patient->loaded)
 		mf_finding_advise(finding,
@@ -152,7 +152,7 @@ static void look_at_lockdown(struct mf_patient *patient, struct mf_finding *find
 
 	if (!line) {
 		mf_finding_set(finding, MF_HEALTH_OK,
-			       "not to be seen (no /sys/kernel/security/lockdown)");
+			       "unknown (no /sys/kernel/security/lockdown)");
 		return;
 	}
 	choose_word(line, word);
@@ -177,7 +177,7 @@ static void look_at_secure_boot(struct mf_patient *patient, struct mf_finding *f
 	else if (on)
 		keep_out(patient, finding, "secure boot is on");
 	else
-		mf_finding_set(finding, MF_HEALTH_OK, "secure boot is off, or there is none");
+		mf_finding_set(finding, MF_HEALTH_OK, "secure boot is off or not available");
 }
 
 static void look_at_device(struct mf_patient *patient, struct mf_finding *finding)
@@ -189,12 +189,12 @@ static void look_at_device(struct mf_patient *patient, struct mf_finding *findin
 	struct stat st;
 
 	if (!patient->loaded && access(MASSIF_DEVICE, F_OK)) {
-		mf_finding_set(finding, MF_HEALTH_OPEN, "%s comes with the module", MASSIF_DEVICE);
+		mf_finding_set(finding, MF_HEALTH_OPEN, "%s appears when the module is loaded", MASSIF_DEVICE);
 		return;
 	}
 	if (stat(MASSIF_DEVICE, &st)) {
 		mf_finding_set(finding, MF_HEALTH_BAD, "%s: %s", MASSIF_DEVICE, strerror(errno));
-		mf_finding_advise(finding, "devtmpfs or udev should have made it; see "
+		mf_finding_advise(finding, "devtmpfs or udev should have created it; see "
 					   "/sys/class/misc/massif/dev for its numbers");
 		return;
 	}
@@ -234,7 +234,7 @@ static void look_at_session(struct mf_patient *patient, struct mf_finding *findi
 		return;
 	}
 	patient->session = true;
-	mf_finding_set(finding, MF_HEALTH_OK, "protocol %u; hooks are armed, and tried", MASSIF_ABI);
+	mf_finding_set(finding, MF_HEALTH_OK, "protocol %u; hooks are armed and tested", MASSIF_ABI);
 }
 
 static void look_at_hooks(struct mf_patient *patient, struct mf_finding *finding)
@@ -261,7 +261,7 @@ static void look_at_hooks(struct mf_patient *patient, struct mf_finding *finding
 		n = snprintf(finding->advice + used, sizeof(finding->advice) - used,
 			     "%s%s: %s%s%s", count ? "\n" : "", info.name, kind ? kind : "?",
 			     info.state & MASSIF_HOOK_COMPARED ? ", arguments as expected" : "",
-			     info.state & MASSIF_HOOK_FIRED ? ", fired when tried" : "");
+			     info.state & MASSIF_HOOK_FIRED ? ", fired in a test" : "");
 		used += (size_t)n < sizeof(finding->advice) - used ? (size_t)n : 0;
 	}
 	mf_finding_set(finding, MF_HEALTH_OK, "%u are armed", count);
@@ -287,8 +287,8 @@ static void look_at_rights(struct mf_patient *patient, struct mf_finding *findin
 			       "this user may profile and attach to all processes (CAP_SYS_PTRACE)");
 	} else {
 		mf_finding_set(finding, MF_HEALTH_NOTE,
-			       "this user may profile what it starts, and attach to processes all of "
-			       "whose ids are its own, if they are dumpable");
+			       "this user may profile the programs that it starts, and attach to its own "
+			       "processes if they are dumpable");
 		mf_finding_advise(finding, "for others: run massif-ctl as root, or with CAP_SYS_PTRACE");
 	}
 }

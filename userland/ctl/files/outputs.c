@@ -37,7 +37,7 @@ static const struct {
 } kinds[MF_OUTPUT_KINDS] = {
 	[MF_OUTPUT_PROFILE] = { "the profile", "--massif-out-file" },
 	[MF_OUTPUT_XTREE] = { "the execution tree", "--xtree-memory-file" },
-	[MF_OUTPUT_LOG] = { "the messages", "--log-file" },
+	[MF_OUTPUT_LOG] = { "the log", "--log-file" },
 };
 
 struct mf_outputs *mf_outputs_create(void)
@@ -137,14 +137,14 @@ static void say_taken(const char *path, const struct claim *taken, enum mf_outpu
 	char advice[128];
 
 	if (taken->kind == kind)
-		snprintf(advice, sizeof(advice), "%%p in %s gives each process its own",
+		snprintf(advice, sizeof(advice), "use %%p in %s to give each process its own file",
 			 kinds[kind].option);
 	else
 		snprintf(advice, sizeof(advice), "%s and %s name the same file",
 			 kinds[taken->kind].option, kinds[kind].option);
 	mf_message_say(MF_MESSAGE_PROBLEM,
 		       "'%s' %s %s of %sprocess %d; %s of process %d goes to '%s' (%s)", path,
-		       taken->written ? "has" : "is kept for", kinds[taken->kind].what,
+		       taken->written ? "has" : "is reserved for", kinds[taken->kind].what,
 		       taken->kind == kind && taken->pid == pid ? "an earlier " : "", (int)taken->pid,
 		       kinds[kind].what, (int)pid, name, advice);
 }

@@ -216,7 +216,7 @@ void mf_defaults_say_refused(const struct mf_defaults *defaults)
 {
 	for (size_t i = 0; i < MF_DEFAULTS_FILES && defaults->refused[i]; i++)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "%s was not read: it is not a regular file, or not yours, or "
-			       "everybody may write it",
+			       "%s was not read: it is not a regular file, belongs to another user, or is "
+			       "writable by everybody",
 			       defaults->refused[i]);
 }

@@ -251,7 +251,7 @@ static int parse_tool(const struct option *option, struct mf_options *options, c
 {
 	if (strcmp(value, "massif") == 0)
 		return 0;
-	return mf_error_set(err, -EINVAL, "massif is the only tool here");
+	return mf_error_set(err, -EINVAL, "the only tool is massif");
 }
 
 static int parse_request(const struct option *option, struct mf_options *options, const char *value,
@@ -495,7 +495,7 @@ int mf_options_check_mode(const struct mf_options *options, struct mf_error *err
 	mf_options_explain(err,
 			   options->xtree == MF_XTREE_FULL ? "--xtree-memory=full" :
 							     "--xtree-memory=allocs",
-			   "an execution tree is of blocks, and pages mode has none");
+			   "an execution tree needs heap mode");
 	return -EINVAL;
 }
 

@@ -37,20 +37,18 @@ int mf_clock_probe_instructions(struct mf_error *err)
 	case -ENODEV:
 	case -EOPNOTSUPP:
 		return mf_error_set(err, fd,
-				    "this machine has no hardware counter of instructions "
-				    "(perf_event_open: %s)",
+				    "this machine has no hardware instruction counter (perf_event_open: %s)",
 				    strerror(-fd));
 	case -EACCES:
 	case -EPERM:
 		return mf_error_set(err, fd,
-				    "the hardware counter of instructions may not be used here, "
-				    "see /proc/sys/kernel/perf_event_paranoid (perf_event_open: "
-				    "%s)",
+				    "no permission to use the hardware instruction counter, see "
+				    "/proc/sys/kernel/perf_event_paranoid (perf_event_open: %s)",
 				    strerror(-fd));
 	}
 	if (fd < 0)
 		return mf_error_set(err, fd,
-				    "there is no counter of instructions (perf_event_open: %s)",
+				    "no instruction counter is available (perf_event_open: %s)",
 				    strerror(-fd));
 	return 0;
 }
@@ -71,7 +69,7 @@ int mf_clock_choose_unit(struct mf_options *options, struct mf_error *note, stru
 		return 0;
 	/* The kernel module's records carry a time, but no instruction count. */
 	if (mf_options_has_pages(options))
-		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode counts no instructions");
+		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode does not count instructions");
 	else
 		ret = mf_clock_probe_instructions(&reason);
 	if (!ret)

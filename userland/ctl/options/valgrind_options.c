@@ -9,11 +9,11 @@
 #include <string.h>
 
 /* Reasons that apply to several options. */
-#define NATIVE	   "the program runs on the processor itself, not in a simulation of one"
-#define ERRORS	   "massif looks for no errors in the program"
+#define NATIVE	   "the program runs natively, not on a simulated processor"
+#define ERRORS	   "massif does not look for errors in the program"
 #define OTHER_TOOL "this is an option of another tool of Valgrind; massif profiles memory only"
-#define NO_VGDB	   "there is no debugger's server here; run a debugger on the program itself"
-#define SYMBOLS	   "debug information is looked for beside the program and below /usr/lib/debug only"
+#define NO_VGDB	   "massif has no debugger server; run a debugger on the program itself"
+#define SYMBOLS	   "massif looks for debug information only next to the program and below /usr/lib/debug"
 
 static const struct {
 	const char *name; /* a final `*` matches any rest */
@@ -25,12 +25,12 @@ static const struct {
 	{ "--db-attach", NO_VGDB },
 	{ "--db-command", NO_VGDB },
 	{ "--wait-for-gdb", NO_VGDB },
-	{ "--track-fds", "descriptors are not looked at; /proc/PID/fd has those of a process" },
+	{ "--track-fds", "massif does not track descriptors; /proc/PID/fd lists those of a process" },
 	{ "--modify-fds", "the program gets the descriptors that the kernel gives it" },
-	{ "--time-stamp", "messages carry no time; ts(1) can add it" },
-	{ "--log-socket", "messages do not go to the network; use --log-fd with what your shell or "
-			  "nc(1) has opened" },
-	{ "--help-dyn-options", "no option can be changed while the program runs" },
+	{ "--time-stamp", "messages have no timestamps; ts(1) can add them" },
+	{ "--log-socket", "messages are not sent over the network; use --log-fd with a socket that your "
+			  "shell has opened" },
+	{ "--help-dyn-options", "options cannot be changed while the program runs" },
 	{ "--enable-debuginfod", "debug information is not downloaded; use debuginfod-find(1) or "
 				 "install it" },
 
@@ -44,60 +44,60 @@ static const struct {
 			    "allocations out" },
 	{ "--gen-suppressions", ERRORS ", so there is nothing to suppress" },
 	{ "--default-suppressions", ERRORS ", so there is nothing to suppress" },
-	{ "--input-fd", ERRORS ", so it asks nothing" },
+	{ "--input-fd", ERRORS ", so it asks no questions" },
 	{ "--dump-error", ERRORS },
 	{ "--dsymutil", "this is for Mac OS X" },
 
 	/* Core options: how the program runs. */
-	{ "--max-stackframe", NATIVE ": its stack may jump as it likes" },
-	{ "--main-stacksize", NATIVE ": the stack has the size that ulimit -s says" },
+	{ "--max-stackframe", NATIVE ": its stack pointer may change by any amount" },
+	{ "--main-stacksize", NATIVE ": ulimit -s sets the size of its stack" },
 	{ "--valgrind-stacksize", NATIVE },
-	{ "--smc-check", NATIVE ", which notices itself when code is changed" },
-	{ "--run-libc-freeres", "nothing is run in the program that it would not run itself, so what "
-				"is not freed stays in the profile" },
-	{ "--run-cxx-freeres", "nothing is run in the program that it would not run itself, so what "
-			       "is not freed stays in the profile" },
+	{ "--smc-check", NATIVE ": self-modifying code needs no special treatment" },
+	{ "--run-libc-freeres", "massif runs no cleanup code in the program, so memory that the program "
+				"does not free stays in the profile" },
+	{ "--run-cxx-freeres", "massif runs no cleanup code in the program, so memory that the program "
+			       "does not free stays in the profile" },
 	{ "--sim-hints", NATIVE },
 	{ "--scheduling-quantum", NATIVE ": the kernel schedules the threads" },
 	{ "--fair-sched", NATIVE ": the kernel schedules the threads" },
-	{ "--kernel-variant", NATIVE ", and the kernel is this one" },
+	{ "--kernel-variant", NATIVE ", on the kernel of this machine" },
 	{ "--num-transtab-sectors", NATIVE ": nothing is translated" },
 	{ "--avg-transtab-entry-size", NATIVE ": nothing is translated" },
-	{ "--aspace-minaddr", NATIVE ": its addresses are the kernel's choice" },
+	{ "--aspace-minaddr", NATIVE ": the kernel chooses its addresses" },
 	{ "--show-emwarns", NATIVE },
-	{ "--sigill-diagnostics", NATIVE ": it gets its SIGILL as any other signal" },
-	{ "--unw-stack-scan-*", "this is for 32-bit ARM; stacks are unwound by the rules in the "
-				"program's files" },
+	{ "--sigill-diagnostics", NATIVE ": it receives SIGILL like any other signal" },
+	{ "--unw-stack-scan-*", "this is for 32-bit ARM; massif unwinds stacks with the unwind tables of "
+				"the program" },
 	{ "--resync-filter", "this is for Mac OS X" },
-	{ "--max-threads", "there may be as many threads as the kernel allows" },
+	{ "--max-threads", "only the kernel limits the number of threads" },
 
 	/* Core options: symbols. */
 	{ "--extra-debuginfo-path", SYMBOLS },
 	{ "--debuginfo-server", SYMBOLS },
-	{ "--allow-mismatched-debuginfo", "debug information that belongs to another file would "
-					  "print wrong lines" },
+	{ "--allow-mismatched-debuginfo", "debug information of another file would give wrong line numbers" },
 	{ "--read-var-info", "trees show calls, not variables" },
-	{ "--require-text-symbol", "a profile does not depend on a function that may be missing" },
+	{ "--require-text-symbol", "massif needs no particular function in the program" },
 
 	/* Options for debugging Valgrind itself. */
-	{ "-d", "this is for debugging Valgrind; -v says more here" },
+	{ "-d", "this is for debugging Valgrind; use -v for more messages" },
 	{ "--sanity-level", "this is for debugging Valgrind" },
 	{ "--trace-flags", NATIVE ": nothing is translated" },
 	{ "--profile-flags", NATIVE ": nothing is translated" },
 	{ "--profile-interval", NATIVE ": nothing is translated" },
 	{ "--trace-notbelow", NATIVE ": nothing is translated" },
 	{ "--trace-notabove", NATIVE ": nothing is translated" },
-	{ "--trace-syscalls", "system calls are not looked at; use strace(1)" },
-	{ "--trace-signals", "signals are not looked at; use strace(1)" },
+	{ "--trace-syscalls", "massif does not trace system calls; use strace(1)" },
+	{ "--trace-signals", "massif does not trace signals; use strace(1)" },
 	{ "--trace-symtab", "this is for debugging Valgrind; readelf(1) prints symbols" },
 	{ "--trace-symtab-patt", "this is for debugging Valgrind; readelf(1) prints symbols" },
 	{ "--trace-cfi", "this is for debugging Valgrind; readelf(1) prints unwind tables" },
 	{ "--debug-dump", "use readelf(1) with --debug-dump" },
-	{ "--trace-redir", "functions are not replaced by their names; ld.so(8) has LD_DEBUG=bindings" },
+	{ "--trace-redir", "massif does not redirect functions as Valgrind does; see LD_DEBUG=bindings in "
+			   "ld.so(8)" },
 	{ "--trace-sched", NATIVE ": the kernel schedules the threads" },
 	{ "--profile-heap", "this is for debugging Valgrind" },
 	{ "--core-redzone-size", "this is for debugging Valgrind" },
-	{ "--progress-interval", "there is no report of progress; use top(1)" },
+	{ "--progress-interval", "massif prints no progress reports; use top(1)" },
 	{ "--vex-*", NATIVE ": nothing is translated" },
 	{ "--px-*", NATIVE ": nothing is translated" },
 

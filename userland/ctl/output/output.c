@@ -264,5 +264,5 @@ int mf_output_print(const struct mf_options *options, const struct mf_output_of 
 	if (ret)
 		return ret;
 	ret = mf_writers[MF_FORMAT_MASSIF].write_profile(out, profile, &options->report, symbolizer, err);
-	return ret ? mf_error_set(err, ret, "the file cannot be made: %s", strerror(-ret)) : 0;
+	return ret ? mf_error_set(err, ret, "cannot create the file: %s", strerror(-ret)) : 0;
 }
