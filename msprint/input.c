@@ -51,7 +51,7 @@ static const struct {
 	{ "# callgrind format", "this is a file for callgrind_annotate(1) and KCachegrind; an execution "
 	  "tree that ms_print reads has .ms in its name (--xtree-memory-file=NAME.ms)" },
 	{ "\177ELF", "this is a program or library, not a massif.out file" },
-	{ "heaptrack", "this is a file of heaptrack's, for heaptrack_print(1)" },
+	{ "heaptrack", "this is a heaptrack file; use heaptrack_print(1)" },
 };
 
 /* Fails with an explanation if the beginning of the file shows that it is not a profile. */

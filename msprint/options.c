@@ -116,12 +116,12 @@ int mf_options_parse(struct mf_options *options, int argc, char **argv,
 			if (ret || options->answer)
 				return ret;
 		} else if (options->path) {
-			return fail_usage(failure, "one file at a time, not also: ", argv[i]);
+			return fail_usage(failure, "only one file at a time, not also: ", argv[i]);
 		} else {
 			options->path = argv[i];
 		}
 	}
-	return options->path ? 0 : fail_usage(failure, "no file was named", "");
+	return options->path ? 0 : fail_usage(failure, "no file specified", "");
 }
 
 void mf_options_deinit(struct mf_options *options)

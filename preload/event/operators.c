@@ -47,7 +47,8 @@ static void *allocate_aligned(size_t size, align_val_t alignment)
 
 static __attribute__((noreturn)) void fail_without_library(void)
 {
-	static const char text[] = "massif: operator new failed, and there is no C++ library to throw\n";
+	static const char text[] = "massif: operator new failed, and there is no C++ library to throw "
+				   "std::bad_alloc\n";
 
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		abort();

@@ -112,7 +112,7 @@ static const struct {
 	const char *args[3];
 	const char *words;
 } bad_args[] = {
-	{ { NULL }, "no file was named" },
+	{ { NULL }, "no file specified" },
 	{ { "-" }, "unknown option: -" },
 	{ { "--" }, "unknown option: --" },
 	{ { "--x" }, "unknown option: --x" },
@@ -136,7 +136,7 @@ static const struct {
 	{ { "good", "--version=1" }, "unknown option: --version=1" },
 	{ { "good", "-v" }, "unknown option: -v" },
 	{ { "--X=5", "good" }, "unknown option: --X=5" },
-	{ { "good", "better" }, "one file at a time, not also: better" },
+	{ { "good", "better" }, "only one file at a time, not also: better" },
 };
 
 TEST(arguments_that_are_wrong)
