@@ -396,8 +396,7 @@ TEST_F_TIMEOUT(attach, refusals, SECONDS)
 
 	CTL_RUN(&self->result, "massif-ctl", "attach", "2");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
-	EXPECT_STREQ("massif-ctl: process 2 is a thread of the kernel: it has no memory of its own "
-		     "to profile\n", self->result.err);
+	EXPECT_STREQ("massif-ctl: process 2 is a kernel thread: it has no memory of its own to profile\n", self->result.err);
 	ctl_result_free(&self->result);
 
 	START(ctl_target("ctl_mappings"));
@@ -406,7 +405,7 @@ TEST_F_TIMEOUT(attach, refusals, SECONDS)
 	EXPECT_TRUE(wait_for_words("attached to process "));
 	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
-	EXPECT_NE(NULL, strstr(self->result.err, " is in a massif session already\n"));
+	EXPECT_NE(NULL, strstr(self->result.err, " is already being profiled by massif\n"));
 	kill(first, SIGINT);
 	waitpid(first, NULL, 0);
 	EXPECT_TRUE(runs(self->target));

@@ -238,7 +238,7 @@ int mf_event_run(struct mf_target *target, struct mf_error *err)
 			code = account[event->type](target, event, err);
 		if (code && err && !err->text[0])
 			mf_error_set(err, code,
-				     "cannot account what process %d mapped at %#" PRIx64
+				     "cannot count what process %d mapped at %#" PRIx64
 				     "-%#" PRIx64 ": %s",
 				     target->process.pid, event->start, event->end,
 				     strerror(-code));

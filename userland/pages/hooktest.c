@@ -194,9 +194,9 @@ int mf_hooktest_run(int fd, struct mf_error *err)
 	/* A child that cannot join is followed by another session, which has tested the hooks. */
 	if (ended < 0 || ended == FAILED)
 		return mf_error_set(err, ended < 0 ? ended : -EIO,
-				    "cannot try whether massif.ko's hooks fire: a child of "
-				    "massif-ctl could not %s",
-				    ended < 0 ? "be made" : "change its memory");
+				    "cannot test the hooks of massif.ko: a child process of massif-ctl "
+				    "could not %s",
+				    ended < 0 ? "be started" : "change its memory");
 	if (ended == CANNOT_JOIN || !(ended & DID_SPECIAL))
 		flags &= ~(uint32_t)MASSIF_TEST_SPECIAL;
 	if (ended == CANNOT_JOIN || !(ended & DID_STACK))

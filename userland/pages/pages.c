@@ -248,13 +248,13 @@ int mf_pages_enrol_error(int code, struct mf_error *err)
 	case -EACCES:
 		return mf_error_set(
 			err, code,
-			"massif.ko does not let this process be profiled: it must run as "
-			"the user who opened %s and be dumpable",
+			"massif.ko refuses to profile this process: it must run as the user who opened %s "
+			"and be dumpable",
 			MASSIF_DEVICE);
 	case -EBUSY:
-		return mf_error_set(err, code, "the process is in another massif session already");
+		return mf_error_set(err, code, "the process is already being profiled by another massif-ctl");
 	default:
-		return mf_error_set(err, code, "massif.ko cannot enrol the process: %s",
+		return mf_error_set(err, code, "massif.ko cannot add the process to the session: %s",
 				    strerror(-code));
 	}
 }
@@ -265,12 +265,12 @@ static const struct {
 	const char *words;
 } join_errors[] = {
 	{-ESRCH, "does not exist, or has just ended"},
-	{-EPERM, "may not be profiled by this user: it is another user's or group's, or it does not "
-		 "let itself be looked at (it has more rights, or prctl(PR_SET_DUMPABLE)), or "
-		 "kernel.yama.ptrace_scope forbids it; run massif-ctl as root, or with CAP_SYS_PTRACE"},
-	{-EOPNOTSUPP, "is a thread of the kernel: it has no memory of its own to profile"},
-	{-EBUSY, "is in a massif session already"},
-	{-EAGAIN, "executes one program after the other; try again"},
+	{-EPERM, "may not be profiled by this user: it runs as another user or group, has more "
+		 "privileges, is not dumpable (prctl(PR_SET_DUMPABLE)), or kernel.yama.ptrace_scope "
+		 "forbids it; run massif-ctl as root or with CAP_SYS_PTRACE"},
+	{-EOPNOTSUPP, "is a kernel thread: it has no memory of its own to profile"},
+	{-EBUSY, "is already being profiled by massif"},
+	{-EAGAIN, "keeps executing new programs; try again"},
 	{-ENOTTY, "cannot be attached to by the loaded massif.ko: load the one that was built with "
 		  "this massif-ctl"},
 };

@@ -44,8 +44,8 @@ static int open_device(const char *device, struct mf_error *err)
 	case -ENODEV:
 		return mf_error_set(
 			err, code,
-			"%s is not there: pages mode needs the kernel module; load it as "
-			"root with 'insmod massif.ko' ('modprobe massif' once installed)",
+			"%s does not exist: pages mode needs the kernel module; load it as root with "
+			"'insmod massif.ko' ('modprobe massif' once installed)",
 			device);
 	case -EACCES:
 	case -EPERM:
@@ -68,8 +68,8 @@ static int check_version(int fd, const char *device, uint64_t flags, struct mf_e
 
 		return mf_error_set(
 			err, code,
-			"%s does not answer as massif.ko of protocol %u does (%s): load "
-			"the massif.ko that was built with this massif-ctl",
+			"%s does not answer like a massif.ko with protocol %u (%s): load the massif.ko "
+			"that was built with this massif-ctl",
 			device, MASSIF_ABI, strerror(-code));
 	}
 	query.release[sizeof(query.release) - 1] = '\0';
@@ -80,12 +80,12 @@ static int check_version(int fd, const char *device, uint64_t flags, struct mf_e
 				    query.release, query.abi, MASSIF_ABI);
 	if (!(query.features & MASSIF_FEATURE_PAGES))
 		return mf_error_set(err, -EOPNOTSUPP,
-				    "the loaded massif.ko (%s) cannot account pages on this kernel",
+				    "the loaded massif.ko (%s) cannot count pages on this kernel",
 				    query.release);
 	if (flags & MASSIF_SETUP_RESIDENT && !(query.features & MASSIF_FEATURE_RESIDENT))
 		return mf_error_set(err, -EOPNOTSUPP,
-				    "the loaded massif.ko (%s) cannot tell which pages are resident "
-				    "on this kernel, which has no CONFIG_MMU_NOTIFIER",
+				    "the loaded massif.ko (%s) cannot find resident pages on this kernel, "
+				    "which has no CONFIG_MMU_NOTIFIER",
 				    query.release);
 	return 0;
 }
@@ -119,8 +119,9 @@ static int set_up(int fd, const struct mf_ring_setup *wanted, struct mf_error *e
 				    MASSIF_ABI);
 	case -EDQUOT:
 		return mf_error_set(err, code,
-				    "the limit of locked memory (ulimit -l, RLIMIT_MEMLOCK) does not allow a "
-				    "session of massif.ko with %" PRIu64 " KiB beside what else this user has locked",
+				    "the limit on locked memory (ulimit -l, RLIMIT_MEMLOCK) is too low for a session of "
+				    "massif.ko with %" PRIu64 " KiB in addition to the memory that this user has "
+				    "already locked",
 				    (wanted->ring_bytes + wanted->known_bytes) / 1024);
 	case -ENOMEM:
 		return mf_error_set(err, code, "no memory for a ring of %" PRIu64 " KiB",
@@ -286,8 +287,8 @@ static int bad(const struct mf_ring *ring, const struct massif_record *record, c
 {
 	return mf_error_set(
 		err, -EPROTO,
-		"the ring of massif.ko makes no sense at position %" PRIu64
-		" (type %u, size %u): %s; massif.ko and massif-ctl may not belong together",
+		"the ring of massif.ko is invalid at position %" PRIu64
+		" (type %u, size %u): %s; massif.ko and massif-ctl may be of different versions",
 		ring->tail, record->type, record->size, what);
 }
 
@@ -307,11 +308,11 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 
 		if (unread > ring->data_bytes || unread < 8 || (head | ring->tail) & 7)
 			return mf_error_set(err, -EPROTO,
-					    "the ring of massif.ko makes no sense: head %" PRIu64
+					    "the ring of massif.ko is invalid: head %" PRIu64
 					    ", tail %" PRIu64 " of %" PRIu64 " bytes",
 					    head, ring->tail, ring->data_bytes);
 		if (next->size < 8 || next->size & 7)
-			return bad(ring, next, "the size is not one of a record", err);
+			return bad(ring, next, "no record has this size", err);
 		if (next->size > unread || next->size > room)
 			return bad(ring, next, "the record is longer than what was written", err);
 		if (next->type == MASSIF_REC_PAD) {
@@ -319,12 +320,12 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 			continue;
 		}
 		if (next->size > RECORD_MAX || next->size < sizeof(*next))
-			return bad(ring, next, "the size is not one of a record", err);
+			return bad(ring, next, "no record has this size", err);
 		if (next->type < sizeof(types) / sizeof(types[0]) && types[next->type].size) {
 			if (next->size < types[next->type].size)
 				return bad(ring, next, "the record is too short for its type", err);
 			if (types[next->type].check && !types[next->type].check(next))
-				return bad(ring, next, "its lengths contradict each other", err);
+				return bad(ring, next, "the lengths in the record contradict each other", err);
 		}
 		/* Unknown types, of a newer module, are returned as well, because their sequence numbers count. */
 		if (ring->next_seq && next->seq > ring->next_seq)

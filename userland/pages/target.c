@@ -87,8 +87,8 @@ int mf_target_check_range(const struct massif_record *record, uint64_t start, ui
 	if (!bad_range(start, length))
 		return 0;
 	return mf_error_set(err, -EPROTO,
-			    "record %" PRIu64 " of massif.ko (type %u) names an address range that "
-			    "cannot be: %#" PRIx64 ", %#" PRIx64 " bytes",
+			    "record %" PRIu64 " of massif.ko (type %u) contains an impossible address "
+			    "range: %#" PRIx64 ", %#" PRIx64 " bytes",
 			    (uint64_t)record->seq, record->type, start, length);
 }
 

@@ -42,9 +42,8 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	run->state = recording;
 	if (run->program->kind == MF_PROGRAM_PRIVILEGED)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "%s gains rights when it is executed (set-uid, set-gid or "
-			       "capabilities), so massif.ko leaves it alone; run it as a user who "
-			       "has them",
+			       "%s gains privileges (set-uid, set-gid or capabilities), so it is not "
+			       "profiled; run it as a user who already has them",
 			       run->program->image ? run->program->image : run->program->path);
 	ret = mf_recording_open(recording, run->options, run->program->path, run->cmd, err);
 	if (ret)
@@ -139,7 +138,7 @@ static void finish(struct mf_run *run)
 	mf_recording_end(recording);
 	if (!recording->first_ended)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "massif.ko told nothing of %s, so no file is written for it",
+			       "massif.ko recorded nothing about %s, so no file is written for it",
 			       run->program->path);
 }
 

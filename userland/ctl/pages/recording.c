@@ -60,19 +60,18 @@ static void say_quality(const struct mf_pages_process *process)
 
 	if (process->lost)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "the profile of process %d is incomplete, massif-ctl did not keep "
-			       "up: %s after its start; what was mapped then and is not explained "
-			       "is under [lost]",
+			       "the profile of process %d is incomplete because massif-ctl fell behind: "
+			       "%s after its start; memory of unknown origin is under [lost]",
 			       (int)process->pid, describe_losses(process, losses));
 	else if (process->state == MF_PAGES_EXITED && !process->exact)
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "the profile of process %d is not exact: %" PRIu64
-			       " pages by our account, %" PRIu64 " by the kernel's",
+			       " pages in the profile, %" PRIu64 " in the kernel",
 			       (int)process->pid, process->model_pages, process->kernel_pages);
 	if (process->limited)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "process %d: %" PRIu64 " stacks have one frame only: massif-ctl did "
-			       "not keep up, and the ring had no room for more",
+			       "process %d: %" PRIu64 " stacks have a single frame because massif-ctl "
+			       "fell behind",
 			       (int)process->pid, process->limited);
 	if (process->no_stack)
 		mf_message_say(MF_MESSAGE_DETAIL,
@@ -84,12 +83,12 @@ static void end_replaced(const struct mf_pages_process *process)
 {
 	if (process->followed)
 		mf_message_say(MF_MESSAGE_DETAIL,
-			       "process %d executed another program (%s); its profile begins anew",
+			       "process %d executed another program (%s); a new profile starts",
 			       (int)process->pid, process->comm);
 	else
 		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
-			       "process %d executed another program (%s); no file is "
-			       "written for what it was before",
+			       "process %d executed another program (%s); no file is written for its "
+			       "previous program",
 			       (int)process->pid, process->comm);
 }
 
@@ -131,12 +130,13 @@ static void say_cut(const struct mf_pages_process *process)
 {
 	if (process->state == MF_PAGES_HIDDEN)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "process %d (%s) may not be looked at any more: it is not dumpable, or has other "
-			       "ids or capabilities; its profile ends there (root can profile it to its end)",
+			       "process %d (%s) may no longer be profiled: it is not dumpable any more, "
+			       "or its user, group or capabilities changed; its profile ends there (root "
+			       "can profile it to its end)",
 			       (int)process->pid, process->comm);
 	if (process->state == MF_PAGES_TAKEN)
 		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "process %d (%s) is profiled by a privileged user now; this profile ends there",
+			       "process %d (%s) is now profiled by a privileged user; this profile ends there",
 			       (int)process->pid, process->comm);
 }
 
@@ -155,12 +155,13 @@ static void end_process(struct mf_recording *recording, const struct mf_pages_pr
 		return;
 	case MF_PAGES_SECURE:
 		mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
-			       "process %d executed a program that gains rights or may "
-			       "not be read (%s); it is not profiled and no file is written",
+			       "process %d executed a program that gains privileges or may not be read "
+			       "(%s); it is not profiled and no file is written",
 			       (int)process->pid, process->comm);
 		return;
 	case MF_PAGES_SKIPPED:
-		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is left out, as the options say",
+		mf_message_say(MF_MESSAGE_DETAIL, "process %d (%s) is not profiled, because it matches "
+						  "--trace-children-skip or --trace-children-skip-by-arg",
 			       (int)process->pid, process->comm);
 		return;
 	default:
@@ -322,8 +323,7 @@ int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_
 	};
 
 	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS)
-		return mf_error_set(err, -EOPNOTSUPP, "an execution tree is of blocks: it needs "
-						      "heap mode");
+		return mf_error_set(err, -EOPNOTSUPP, "an execution tree needs heap mode");
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
 		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
 		struct mf_output_name name;
@@ -337,7 +337,7 @@ int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_
 	if (!pid)
 		return mf_error_set(err, -ESRCH, "error: cannot take snapshot before execution has "
 						 "started");
-	return mf_error_set(err, -ESRCH, "process %d is not profiled any more", (int)pid);
+	return mf_error_set(err, -ESRCH, "process %d is no longer profiled", (int)pid);
 }
 
 void mf_recording_close(struct mf_recording *recording)
