@@ -43,7 +43,7 @@ static int arm_calls(const char **dead)
 	if (detoured)
 		return 0;
 	/* kretprobes cost the rest of the system more, but are available nearly everywhere. */
-	pr_info_once("%s: no detours here (%d), so kretprobes\n", KBUILD_MODNAME, err);
+	pr_info_once("%s: detours are not available (%d), so kretprobes are used\n", KBUILD_MODNAME, err);
 	return massif_probe_arm(dead);
 }
 

@@ -24,7 +24,7 @@ void massif_kprobe_free(const struct kprobe *probe, void *memory)
 		kfree(memory);
 		return;
 	}
-	pr_warn_ratelimited("%s: the kernel cannot let go of the probe on %s, so the module stays\n",
+	pr_warn_ratelimited("%s: the kernel cannot remove the probe on %s, so the module stays loaded\n",
 			    KBUILD_MODNAME, probe->symbol_name);
 	__module_get(THIS_MODULE);
 }

@@ -157,12 +157,12 @@ int __init massif_prototype_init(void)
 	if (err == -ENOMEM)
 		return err;
 	if (err)
-		pr_info("%s: cannot read %s (%d), so the kernel's functions are taken to be as expected\n",
+		pr_info("%s: cannot read %s (%d), so the prototypes of kernel functions are not checked\n",
 			KBUILD_MODNAME, BTF_FILE, err);
 	for (i = 0; i < nr_rows; i++) {
 		if (rows[i].verdict != MASSIF_BTF_OTHER)
 			continue;
-		pr_err("%s: this kernel's %s is not as expected, %s; so there will be no session\n",
+		pr_err("%s: %s of this kernel does not have the expected prototype, %s; sessions are refused\n",
 		       KBUILD_MODNAME, rows[i].name, rows[i].prototype);
 		other = other ?: rows[i].name;
 	}

@@ -33,7 +33,7 @@
 /* The kernel's own warnings about the failure, the only ones that are expected; and the module's message. */
 #define FAILED	"Failed to disarm kprobe-ftrace at "
 #define FAILED_LAST "Failed to unregister kprobe-ftrace"
-#define STAYS	"the kernel cannot let go of the probe on "
+#define STAYS	"the kernel cannot remove the probe on "
 
 /* With resident pages, whose hooks are plain kprobes; the others are kretprobes. */
 static int open_all(struct kmod_session *session)
