@@ -24,7 +24,7 @@ static const struct {
 	{ "untouched_calls", { "threads" } },
 	{ "untouched_calls", { "crowd" } },
 	{ "untouched_calls", { "load" } },
-	{ "untouched_calls", { "fork" }, "3 children have no profile" },
+	{ "untouched_calls", { "fork" }, "3 children are not profiled" },
 	{ "untouched_calls", { "exec" } },
 	{ "untouched_calls", { "strict" } },
 	{ "untouched_calls", { "waits_kill" } },
