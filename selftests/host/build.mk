@@ -32,3 +32,6 @@ $(O)/selftests/host/preload_unwind $(O)/selftests/host/preload_ways: $(addprefix
 LDLIBS-preload_ways   := -Wl,--wrap=mf_full_walk_step
 # Leaves gaps between the segments of the program, as in many programs; shared objects have none.
 LDLIBS-preload_unwind := $(LDLIBS-preload_ways) -Wl,-z,max-page-size=0x200000 -Wl,-z,separate-code
+
+# Programs that are no targets: without them heap_verify skips cases.
+$(O)/selftests/host/heap_verify: | $(addprefix $(O)/selftests/bench/,churn deep mt tree exc)
