@@ -516,6 +516,7 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 	const char *own[] = { "massif-ctl", "attach", self->pid, "--duration=0.5", NULL };
 	struct stat st;
 
+	CTL_NEEDS_USER(USER);
 	ASSERT_EQ(0, stat("/dev/massif", &st));
 	ASSERT_EQ(0, chmod("/dev/massif", 0666));
 	self->target = ctl_start(become_user, (const char *const[]){ ctl_target("ctl_mappings"),

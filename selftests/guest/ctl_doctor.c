@@ -64,6 +64,7 @@ TEST_F_TIMEOUT(doctor, all_is_well, SECONDS)
 
 TEST_F_TIMEOUT(doctor, a_user_may_not_open_it, SECONDS)
 {
+	CTL_NEEDS_USER(USER);
 	ctl_run(&result, NULL, become_user, doctor);
 	EXPECT_EQ(1, ctl_exit_code(&result));
 	EXPECT_SAYS("  NO    device         /dev/massif is root:");
@@ -78,6 +79,7 @@ TEST_F_TIMEOUT(doctor, a_user_may_do_less, SECONDS)
 {
 	struct stat st;
 
+	CTL_NEEDS_USER(USER);
 	ASSERT_EQ(0, stat("/dev/massif", &st));
 	ASSERT_EQ(0, chmod("/dev/massif", 0666));
 	ctl_run(&result, NULL, become_user, doctor);

@@ -315,6 +315,7 @@ TEST_F_TIMEOUT(pages, set_uid, SECONDS)
 	const char *argv[] = { "massif-ctl", "-q", "--pages-as-heap", "./p.id", "-u", NULL };
 	struct stat st;
 
+	CTL_NEEDS_USER(NOBODY);
 	CTL_RUN(&self->result, "cp", "/usr/bin/id", "p.id");
 	ctl_result_free(&self->result);
 	ASSERT_EQ(0, chmod("p.id", 04755));
@@ -337,6 +338,7 @@ TEST_F_TIMEOUT(pages, no_permission, SECONDS)
 	const char *argv[] = { "massif-ctl", "--pages-as-heap", "echo", "started", NULL };
 	struct stat st;
 
+	CTL_NEEDS_USER(NOBODY);
 	ASSERT_EQ(0, chmod(".", 0777));
 	ASSERT_EQ(0, stat("/dev/massif", &st));
 	ASSERT_EQ(0, chmod("/dev/massif", 0600));

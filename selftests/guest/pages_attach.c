@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 #include "pages/pages.h"
 #include "selftests/lib/pages_truth.h"
+#include "selftests/lib/skip.h"
 
 /* The number of times it attaches, unless MASSIF_ATTACHES is set. */
 #define ATTACHES 6
@@ -41,7 +42,7 @@ FIXTURE_SETUP(attach)
 {
 	self->wrong = 0;
 	if (!mf_truth_has_resident())
-		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+		SKIP_SETUP("this kernel has no CONFIG_MMU_NOTIFIER");
 	snprintf(self->target, sizeof(self->target), "%s/selftests/targets/churn",
 		 getenv("MASSIF_BUILD") ?: "build");
 	self->pid = fork();

@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 #include "pages/pages.h"
 #include "selftests/lib/pages_truth.h"
+#include "selftests/lib/skip.h"
 
 #define MOMENTS_MAX 40
 
@@ -67,7 +68,7 @@ FIXTURE_SETUP(resident)
 
 	options.ring_bytes = variant->loses ? 256 << 10 : 0;
 	if (!mf_truth_has_resident())
-		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+		SKIP_SETUP("this kernel has no CONFIG_MMU_NOTIFIER");
 	snprintf(self->target, sizeof(self->target), "%s/selftests/targets/resident",
 		 getenv("MASSIF_BUILD") ?: "build");
 	setenv("RESIDENT_LOG", "/dev/null", 1);

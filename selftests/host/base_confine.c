@@ -25,6 +25,7 @@
 
 #include "base/confine.h"
 #include "kselftest_harness.h"
+#include "selftests/lib/skip.h"
 
 #define PLAIN_USER 12345
 
@@ -231,7 +232,7 @@ FIXTURE_VARIANT_ADD(confined, of_a_plain_user) { .user = PLAIN_USER };
 FIXTURE_SETUP(confined)
 {
 	if (variant->user == 0 && geteuid())
-		SKIP(return, "not root");
+		SKIP_SETUP("not root");
 	if (geteuid() == 0)
 		ASSERT_EQ(0, setresuid(variant->user, variant->user, variant->user));
 	/* Like a process that has always belonged to that user. */

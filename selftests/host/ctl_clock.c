@@ -11,6 +11,7 @@
 
 #include "selftests/lib/counter_broker.h"
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/skip.h"
 
 #define ADVICE	  "massif-ctl: Use --help for more information or consult the user manual.\n"
 #define OUT	  "clock.out"
@@ -31,7 +32,7 @@ FIXTURE_SETUP(clock)
 	const char *obstacle = counter_broker_obstacle(COUNTER_OF_PAGE);
 
 	if (obstacle)
-		SKIP(return, "%s", obstacle);
+		SKIP_SETUP("%s", obstacle);
 	unsetenv("MASSIF_OPTS");
 	setenv("HOME", "/nonexistent", 1);
 	ctl_remove_files(OUT);

@@ -447,8 +447,7 @@ TEST_F_TIMEOUT(control, other_users, SECONDS)
 	int status;
 	pid_t pid;
 
-	if (ctl_not_by(NOBODY))
-		SKIP(return, "%s", ctl_not_by(NOBODY));
+	CTL_NEEDS_USER(NOBODY);
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
 	pid = fork();
 	if (!pid) {
@@ -490,8 +489,7 @@ TEST_F_TIMEOUT(control, imposters, SECONDS)
 	char byte;
 	pid_t pid;
 
-	if (ctl_not_by(NOBODY))
-		SKIP(return, "%s", ctl_not_by(NOBODY));
+	CTL_NEEDS_USER(NOBODY);
 	ASSERT_EQ(0, pipe(asked));
 	pid = fork();
 	if (!pid) {
@@ -549,8 +547,7 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	char byte;
 	pid_t pid;
 
-	if (ctl_not_by(NOBODY))
-		SKIP(return, "%s", ctl_not_by(NOBODY));
+	CTL_NEEDS_USER(NOBODY);
 	ASSERT_EQ(0, pipe(ready));
 	pid = fork();
 	if (!pid) {

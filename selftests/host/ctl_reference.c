@@ -9,6 +9,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/skip.h"
 
 #define VALGRIND "/usr/bin/valgrind"
 #define SECONDS	 180
@@ -179,7 +180,7 @@ FIXTURE(reference) {
 FIXTURE_SETUP(reference)
 {
 	if (access(VALGRIND, X_OK))
-		SKIP(return, "valgrind is not installed");
+		SKIP_SETUP("valgrind is not installed");
 }
 
 FIXTURE_TEARDOWN(reference)

@@ -175,8 +175,7 @@ static bool may_open_mapped(void)
 #define NEED_ROOT() do {									\
 	if (geteuid())										\
 		SKIP(return, "only root can become somebody else");				\
-	if (ctl_not_by(NOBODY))									\
-		SKIP(return, "%s", ctl_not_by(NOBODY));						\
+	CTL_NEEDS_USER(NOBODY);								\
 } while (0)
 
 #define NEED_MAPPED() do {									\

@@ -19,6 +19,7 @@
 #include "selftests/lib/counter_broker.h"
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/heap_session.h"
+#include "selftests/lib/skip.h"
 
 FIXTURE(heap_clock) {
 	struct heap_session session;
@@ -117,7 +118,7 @@ FIXTURE_SETUP(counted)
 	const char *obstacle = counter_broker_obstacle(variant->kind);
 
 	if (obstacle)
-		SKIP(return, "%s", obstacle);
+		SKIP_SETUP("%s", obstacle);
 	ctl_remove_files(OUT);
 	self->broker = counter_broker();
 	self->broker->kind = variant->kind;

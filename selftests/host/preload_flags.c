@@ -11,6 +11,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/skip.h"
 
 #define SHIM "libmassif-preload.so"
 
@@ -21,7 +22,7 @@ FIXTURE(flags) {
 FIXTURE_SETUP(flags)
 {
 	if (!getenv("MASSIF_SRC") || !getenv("MASSIF_BUILD"))
-		SKIP(return, "the folders of source and build are not known");
+		SKIP_SETUP("the folders of source and build are not known");
 }
 
 FIXTURE_TEARDOWN(flags)

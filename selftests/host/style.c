@@ -8,6 +8,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/skip.h"
 
 FIXTURE(style) {
 	struct ctl_result result;
@@ -20,7 +21,7 @@ FIXTURE_SETUP(style)
 
 	snprintf(self->command, sizeof(self->command), "%s/.git", source);
 	if (access(self->command, F_OK))
-		SKIP(return, "without git nothing says which files are sources");
+		SKIP_SETUP("without git nothing says which files are sources");
 	snprintf(self->command, sizeof(self->command), "%s/selftests/tools/style.sh", source);
 }
 

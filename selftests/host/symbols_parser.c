@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/confine.h"
 #include "kselftest_harness.h"
+#include "selftests/lib/skip.h"
 #include "symbols/opener.h"
 #include "symbols/parser.h"
 #include "symbols/symbolizer.h"
@@ -163,7 +164,7 @@ FIXTURE_VARIANT_ADD(parser, of_a_plain_user) { .user = PLAIN_USER };
 FIXTURE_SETUP(parser)
 {
 	if (variant->user == 0 && geteuid())
-		SKIP(return, "not root");
+		SKIP_SETUP("not root");
 	ASSERT_EQ(0, system("rm -rf " PLACE " && mkdir -m 777 " PLACE));
 	n_told = n_loose = 0;
 	no_fork = false;

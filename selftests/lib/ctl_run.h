@@ -22,6 +22,14 @@ const char *ctl_path(void);
  */
 const char *ctl_not_by(unsigned int uid);
 
+/* Skips a test if it cannot run massif-ctl as user @uid. */
+#define CTL_NEEDS_USER(uid) do {			\
+	const char *ctl_why_not = ctl_not_by(uid);	\
+							\
+	if (ctl_why_not)				\
+		SKIP(return, "%s", ctl_why_not);	\
+} while (0)
+
 /* Returns $MASSIF_BUILD/selftests/targets/@name, valid until the next call. */
 const char *ctl_target(const char *name);
 

@@ -35,8 +35,9 @@ as_root=
 [ "$(id -u)" -ne 0 ] || as_root='-o APT::Sandbox::User=root'
 
 say "downloading $package (130 MB) for two headers: $headers"
+# apt needs a folder for temporary files; /tmp may be read-only.
 # shellcheck disable=SC2086 # as_root is a list of words
-if ! (cd "$work" && apt-get -q -q $as_root download "$package" >&2); then
+if ! (cd "$work" && TMPDIR=$PWD apt-get -q -q $as_root download "$package" >&2); then
 	say "cannot download $package: is the machine online, and is 'apt-get update' done?"
 	exit 1
 fi

@@ -57,6 +57,10 @@ sources() {
 	done
 }
 
+# apt needs a folder for temporary files; /tmp may be read-only.
+mkdir -p "$dir/tmp"
+export TMPDIR="$dir/tmp"
+
 # Refresh old lists: the archive removes packages that they name.
 if [ -z "$(find "$dir/updated" -mtime -1 2>/dev/null)" ]; then
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
