@@ -321,10 +321,10 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 	} cases[] = {
 		{ HARMLESS, NULL },
 		{ CRASHES, "it is damaged: reading its unwind rules failed" },
-		{ LOOPS, "reading its unwind rules takes too long" },
+		{ LOOPS, "reading its unwind rules took too long" },
 		{ ENDS, "it is damaged: reading its unwind rules failed" },
 		{ IS_QUIET, "it is damaged: reading its unwind rules failed" },
-		{ TELLS_NOISE, "it is damaged: what was read of it makes no sense" },
+		{ TELLS_NOISE, "it is damaged: its unwind rules are invalid" },
 		{ FLOODS, NULL /* one of two */ },
 	};
 
@@ -385,7 +385,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader_one_after_another, 60)
 	start = seconds();
 	walk();
 	EXPECT_GT(MF_BINARY_PATIENCE_MS / 1e3, seconds() - start);
-	EXPECT_STREQ("reading its unwind rules takes too long", told_why);
+	EXPECT_STREQ("reading its unwind rules took too long", told_why);
 	EXPECT_LT(20900, files.lost_ms);
 }
 
@@ -414,7 +414,7 @@ TEST_F(confined, where_no_process_can_be_started)
 	refuses_fork = true;
 	EXPECT_EQ(NULL, open_libc(held, &why));
 	ASSERT_NE(NULL, why);
-	EXPECT_STREQ("no process could be started to read its unwind rules", why);
+	EXPECT_STREQ("cannot start a process to read its unwind rules", why);
 	refuses_fork = false;
 	pid = fork();
 	if (!pid) {

@@ -50,7 +50,6 @@ CFLAGS-heap_made_code := -g -O1 -D_GNU_SOURCE -fno-builtin -fno-omit-frame-point
 # With a frame pointer, by which the caller is found, since the assembly changes the stack pointer.
 CFLAGS-heap_misaligned := -g -O1 -fno-builtin -fno-omit-frame-pointer
 CFLAGS-heap_no_id := -g -O1 -Wl,--build-id=none
-LDLIBS-heap_no_id := $(LDLIBS-heap_stacks)
 CFLAGS-heap_no_index := -g -O2 -fomit-frame-pointer -D_GNU_SOURCE -Wl,--no-eh-frame-hdr
 LDLIBS-heap_no_index := -lpthread
 # The compiler must not change the calls of operators.

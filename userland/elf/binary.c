@@ -90,11 +90,11 @@ static const char *why_not(int64_t code)
 {
 	switch (code) {
 	case -ESTALE: return NULL; /* another file is there by now, or none */
-	case -ETIME: return "reading its unwind rules takes too long";
+	case -ETIME: return "reading its unwind rules took too long";
 	case -EFBIG: return "it has too many unwind rules";
 	case -ENODATA: return "it is damaged: reading its unwind rules failed";
-	case -EBADMSG: return "it is damaged: what was read of it makes no sense";
-	default: return "no process could be started to read its unwind rules";
+	case -EBADMSG: return "it is damaged: its unwind rules are invalid";
+	default: return "cannot start a process to read its unwind rules";
 	}
 }
 

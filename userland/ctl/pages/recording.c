@@ -210,7 +210,7 @@ static bool skips(void *data, const char *path, const char *args, size_t n_bytes
 
 static void say_unreadable(const char *path, const char *why)
 {
-	mf_message_say(MF_MESSAGE_PROBLEM, "stacks may end at the code of '%s': %s", path, why);
+	mf_message_say(MF_MESSAGE_PROBLEM, "call stacks may be cut off at the code of '%s': %s", path, why);
 }
 
 int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
