@@ -420,9 +420,7 @@ TEST_F(opened, a_tail_that_lies_only_hurts_the_liar)
 
 static int enrol(int fd)
 {
-	struct massif_enrol arg = { .size = sizeof(arg) };
-
-	return ioctl(fd, MASSIF_IOC_ENROL, &arg) ? errno : 0;
+	return -kmod_session_enrol(fd);
 }
 
 static int enrol_again(void *arg)

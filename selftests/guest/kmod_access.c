@@ -39,20 +39,6 @@
 #define NAMESPACES	10
 #define NAMESPACES_TEXT	"10"
 
-static int attach(int fd, pid_t pid)
-{
-	struct massif_attach arg = { .size = sizeof(arg), .pid = pid };
-
-	return ioctl(fd, MASSIF_IOC_ATTACH, &arg) ? -errno : 0;
-}
-
-static int enrol(int fd)
-{
-	struct massif_enrol arg = { .size = sizeof(arg) };
-
-	return ioctl(fd, MASSIF_IOC_ENROL, &arg) ? -errno : 0;
-}
-
 static void map(size_t bytes)
 {
 	mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -227,7 +213,7 @@ static int watch(const struct change *change)
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (enrol(session.fd))
+		if (kmod_session_enrol(session.fd))
 			_exit(4);
 		close(session.fd);
 		change_and_map(change, told[1], asked[0]);
@@ -313,7 +299,7 @@ static int ask_again(const struct change *change)
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (enrol(session.fd))
+		if (kmod_session_enrol(session.fd))
 			_exit(1);
 		close(session.fd);
 		if (change->run() || write(ready[1], "", 1) != 1)
@@ -385,7 +371,7 @@ static int enrol_with_more_rights(bool namespace, bool capability)
 		return 92;
 	if (be_user() || (capability && (syscall(SYS_capset, &header, data) || prctl(PR_SET_DUMPABLE, 1))))
 		return 93;
-	return -enrol(fd);
+	return -kmod_session_enrol(fd);
 }
 
 TEST_F_TIMEOUT(access, a_member_has_no_more_rights_than_the_opener, 60)
@@ -428,14 +414,14 @@ static void enrol_first(int ready, int asked)
 	char byte;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (be_user() || kmod_session_open(&session, RING, STACK) || enrol(session.fd) ||
+	if (be_user() || kmod_session_open(&session, RING, STACK) || kmod_session_enrol(session.fd) ||
 	    write(ready, "", 1) != 1 || read(asked, &byte, 1) != 1)
 		_exit(1);
 	if (kmod_session_drain(&session, 20000, end_reason, &reason))
 		_exit(2);
 	if (reason != MASSIF_END_TAKEN)
 		_exit(3);
-	if (enrol(session.fd) != -EBUSY)
+	if (kmod_session_enrol(session.fd) != -EBUSY)
 		_exit(4);
 	map(AFTER);
 	_exit(kmod_session_next(&session) ? 5 : 0);
@@ -463,9 +449,9 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 		enrol_first(ready[1], asked[0]);
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
-	EXPECT_EQ(0, attach(session.fd, pid));
+	EXPECT_EQ(0, kmod_session_attach(session.fd, pid));
 	/* Of two sessions with sufficient rights, the first keeps the process. */
-	EXPECT_EQ(-EBUSY, attach(second.fd, pid));
+	EXPECT_EQ(-EBUSY, kmod_session_attach(second.fd, pid));
 	ASSERT_EQ(1, write(asked[1], "", 1));
 	EXPECT_EQ(0, exit_status(pid));
 	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note, &seen));
@@ -479,7 +465,7 @@ static bool fill(struct kmod_session *session)
 {
 	/* An invalid tail makes the ring count as full. */
 	session->consumer->tail = 1;
-	return attach(session->fd, getpid()) == -ENOSPC;
+	return kmod_session_attach(session->fd, getpid()) == -ENOSPC;
 }
 
 /* Attaches to a process in its own namespace, which exists as long as its credentials do. */
@@ -586,8 +572,8 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 		join_first(ready[1], asked[0]);
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
-	EXPECT_EQ(0, attach(session.fd, pid));
-	EXPECT_EQ(-EBUSY, attach(second.fd, pid));
+	EXPECT_EQ(0, kmod_session_attach(session.fd, pid));
+	EXPECT_EQ(-EBUSY, kmod_session_attach(second.fd, pid));
 	ASSERT_EQ(1, write(asked[1], "", 1));
 	EXPECT_EQ(0, exit_status(pid));
 	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note, &seen));
@@ -603,12 +589,12 @@ static int ask_for_others(pid_t none, pid_t zombie)
 
 	if (be_user() || kmod_session_open(&session, RING, STACK))
 		return 1;
-	if (attach(session.fd, none) != -EPERM || attach(session.fd, 0x7fffffff) != -EPERM)
+	if (kmod_session_attach(session.fd, none) != -EPERM || kmod_session_attach(session.fd, 0x7fffffff) != -EPERM)
 		return 2;
 	/* The init process and kthreadd belong to root. */
-	if (attach(session.fd, 1) != -EPERM || attach(session.fd, 2) != -EPERM)
+	if (kmod_session_attach(session.fd, 1) != -EPERM || kmod_session_attach(session.fd, 2) != -EPERM)
 		return 3;
-	return attach(session.fd, zombie) == -EPERM ? 0 : 4;
+	return kmod_session_attach(session.fd, zombie) == -EPERM ? 0 : 4;
 }
 
 TEST_F(access, errors_do_not_tell_whether_there_is_a_process)
@@ -652,7 +638,7 @@ TEST_F_TIMEOUT(access, a_number_that_is_used_again, 60)
 	if (!pid)
 		for (;;)
 			pause();
-	ASSERT_EQ(0, attach(session.fd, pid));
+	ASSERT_EQ(0, kmod_session_attach(session.fd, pid));
 	end(pid);
 	for (int i = 0; i < 50 && again != pid; i++) {
 		again = fork_as(pid);
@@ -668,7 +654,7 @@ TEST_F_TIMEOUT(access, a_number_that_is_used_again, 60)
 	ASSERT_EQ(pid, again);
 	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note, &seen));
 	EXPECT_FALSE(seen.after);
-	EXPECT_EQ(0, attach(second.fd, pid));
+	EXPECT_EQ(0, kmod_session_attach(second.fd, pid));
 	end(again);
 	kmod_session_close(&session);
 	kmod_session_close(&second);
@@ -683,13 +669,13 @@ static int attach_in_namespace(pid_t outside)
 
 	if (kmod_session_open(&session, RING, STACK))
 		return 1;
-	if (attach(session.fd, outside) != -ESRCH)
+	if (kmod_session_attach(session.fd, outside) != -ESRCH)
 		return 2;
 	pid = fork();
 	if (!pid)
 		for (;;)
 			pause();
-	err = attach(session.fd, pid);
+	err = kmod_session_attach(session.fd, pid);
 	end(pid);
 	return err || pid > 10 ? 3 : 0;
 }
@@ -750,7 +736,7 @@ TEST_F(access, a_member_in_another_pid_namespace)
 	}
 	ASSERT_EQ(sizeof(pid), read(told[0], &pid, sizeof(pid)));
 	ASSERT_LT(1, pid);
-	ASSERT_EQ(0, attach(session.fd, pid));
+	ASSERT_EQ(0, kmod_session_attach(session.fd, pid));
 	ASSERT_EQ(1, write(asked[1], "", 1));
 	EXPECT_EQ(0, exit_status(outer));
 	EXPECT_EQ(0, kmod_session_drain(&session, 20000, note_numbers, &numbers));
@@ -825,7 +811,7 @@ static int attach_amid_exec(const char *program)
 			_exit(9);
 		}
 		usleep(i % 40 * 20);
-		for (tries = 0; (err = attach(session.fd, pid)) && tries < 20; tries++)
+		for (tries = 0; (err = kmod_session_attach(session.fd, pid)) && tries < 20; tries++)
 			if (err != -EPERM && err != -EAGAIN)
 				return 2;
 		race.attached += !err;

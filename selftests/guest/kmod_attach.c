@@ -32,19 +32,12 @@
 #define OTHER	1001
 #define PAGE	4096ul
 
-static int attach(int fd, pid_t pid)
-{
-	struct massif_attach arg = { .size = sizeof(arg), .pid = pid };
-
-	return ioctl(fd, MASSIF_IOC_ATTACH, &arg) ? -errno : 0;
-}
-
 /* Retries for a process that may be in the middle of an exec. */
 static int attach_patiently(int fd, pid_t pid)
 {
 	int err;
 
-	while ((err = attach(fd, pid)) == -EAGAIN)
+	while ((err = kmod_session_attach(fd, pid)) == -EAGAIN)
 		usleep(1000);
 	return err;
 }
@@ -218,7 +211,7 @@ TEST_F(attach, says_all_that_is_mapped)
 	const struct massif_record *rec;
 	bool attached = false, resynced = false;
 
-	ASSERT_EQ(0, attach(self->session.fd, pid));
+	ASSERT_EQ(0, kmod_session_attach(self->session.fd, pid));
 	while ((rec = kmod_session_next(&self->session))) {
 		if (rec->type == MASSIF_REC_ATTACH) {
 			const struct massif_rec_enrol *told = (const void *)rec;
@@ -263,14 +256,14 @@ TEST_F(attach, refuses_with_a_reason)
 		_exit(0);
 	ASSERT_EQ(0, waitid(P_PID, zombie, &info, WEXITED | WNOWAIT));
 	wait_for_threads(pid, 4);
-	EXPECT_EQ(-ESRCH, attach(self->session.fd, dead));
-	EXPECT_EQ(-ESRCH, attach(self->session.fd, zombie));
+	EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, dead));
+	EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, zombie));
 	waitpid(zombie, NULL, 0);
-	EXPECT_EQ(-EINVAL, attach(self->session.fd, 0));
-	EXPECT_EQ(-EINVAL, attach(self->session.fd, -1));
-	EXPECT_EQ(-ESRCH, attach(self->session.fd, 0x7fffffff));
+	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, 0));
+	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, -1));
+	EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, 0x7fffffff));
 	/* kthreadd, and one of its threads. */
-	EXPECT_EQ(-EOPNOTSUPP, attach(self->session.fd, 2));
+	EXPECT_EQ(-EOPNOTSUPP, kmod_session_attach(self->session.fd, 2));
 	/* Any thread but the first is not a process. */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	tasks = opendir(path);
@@ -280,16 +273,16 @@ TEST_F(attach, refuses_with_a_reason)
 
 		if (tid <= 0 || tid == pid)
 			continue;
-		EXPECT_EQ(-ESRCH, attach(self->session.fd, tid));
+		EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, tid));
 		threads++;
 	}
 	closedir(tasks);
 	EXPECT_EQ(3, threads);
 
-	ASSERT_EQ(0, attach(self->session.fd, pid));
-	EXPECT_EQ(-EBUSY, attach(self->session.fd, pid));
+	ASSERT_EQ(0, kmod_session_attach(self->session.fd, pid));
+	EXPECT_EQ(-EBUSY, kmod_session_attach(self->session.fd, pid));
 	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
-	EXPECT_EQ(-EBUSY, attach(second.fd, pid));
+	EXPECT_EQ(-EBUSY, kmod_session_attach(second.fd, pid));
 	kmod_session_close(&second);
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
 	end(pid);
@@ -352,7 +345,7 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 
 			ASSERT_EQ(0, kmod_session_open(&session, RING, 0));
 			usleep(20000 + 3000 * n);
-			ASSERT_EQ(0, attach(session.fd, pid));
+			ASSERT_EQ(0, kmod_session_attach(session.fd, pid));
 			check_busy(_metadata, &session, pid, busy[i].name, n);
 		}
 	}
@@ -481,7 +474,7 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 	ASSERT_LE(0, fd);
 	ASSERT_TRUE(await(fd, UFFD_EVENT_PAGEFAULT, &message));
 
-	ASSERT_EQ(0, attach(self->session.fd, pid));
+	ASSERT_EQ(0, kmod_session_attach(self->session.fd, pid));
 	read_all(&self->session, &self->model);
 	ASSERT_EQ(1, self->model.count);
 	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
@@ -535,7 +528,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	}
 	ASSERT_LE((ssize_t)sizeof(event), read(fd, &event, sizeof(event)));
 	for (int i = 0; i < 10; i++)
-		EXPECT_EQ(-EAGAIN, attach(self->session.fd, pid));
+		EXPECT_EQ(-EAGAIN, kmod_session_attach(self->session.fd, pid));
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.count);
 	/* Stop it, so that it does not end before the check. */
@@ -590,7 +583,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 		usleep(1000);
 	ASSERT_TRUE(waits_in_fork(pid));
 
-	ASSERT_EQ(0, attach(self->session.fd, pid));
+	ASSERT_EQ(0, kmod_session_attach(self->session.fd, pid));
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.records[MASSIF_REC_FORK]);
 	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
@@ -721,7 +714,7 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 	    system("mount -t debugfs none /sys/kernel/debug"))
 		TH_LOG("no debugfs");
 	usleep(50000);
-	ASSERT_EQ(0, attach(self->session.fd, pid));
+	ASSERT_EQ(0, kmod_session_attach(self->session.fd, pid));
 	EXPECT_TRUE(kernel_has_our_hooks());
 	EXPECT_LE(1, module_users());
 	kmod_session_close(&self->session);
@@ -733,7 +726,7 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
 	/* After the session has ended, the process can be attached to again. */
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
-	EXPECT_EQ(0, attach(self->session.fd, pid));
+	EXPECT_EQ(0, kmod_session_attach(self->session.fd, pid));
 	end(pid);
 }
 
@@ -831,7 +824,7 @@ static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 		return 97;
 	if (by != BY_USER_FROM_ROOT && kmod_session_open(&session, 1 << 20, STACK))
 		return 96;
-	err = -attach(session.fd, pid);
+	err = -kmod_session_attach(session.fd, pid);
 	says = ptrace_says(pid);
 	if (err != says)
 		printf("# the module says %d, ptrace %d\n", err, says);
@@ -880,14 +873,14 @@ static void check_permission(struct __test_metadata *_metadata, FIXTURE_DATA(att
 	close(ready[0]);
 	user = row->by == BY_ROOT || row->by == BY_ROOT_FROM_USER ? 0 : fork();
 	if (row->by == BY_ROOT) {
-		EXPECT_EQ(row->expected, attach(self->session.fd, pid)) {
+		EXPECT_EQ(row->expected, kmod_session_attach(self->session.fd, pid)) {
 			TH_LOG("%s", row->name);
 		}
 	} else if (row->by == BY_ROOT_FROM_USER) {
 		int fd = open_by_user();
 
 		ASSERT_LE(0, fd);
-		EXPECT_EQ(row->expected, attach(fd, pid)) {
+		EXPECT_EQ(row->expected, kmod_session_attach(fd, pid)) {
 			TH_LOG("%s", row->name);
 		}
 		close(fd);

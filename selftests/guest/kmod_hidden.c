@@ -45,20 +45,6 @@ FIXTURE_TEARDOWN(hidden)
 {
 }
 
-static int attach(int fd, pid_t pid)
-{
-	struct massif_attach arg = { .size = sizeof(arg), .pid = pid };
-
-	return ioctl(fd, MASSIF_IOC_ATTACH, &arg) ? -errno : 0;
-}
-
-static int enrol(int fd)
-{
-	struct massif_enrol arg = { .size = sizeof(arg) };
-
-	return ioctl(fd, MASSIF_IOC_ENROL, &arg) ? -errno : 0;
-}
-
 static int exit_status(pid_t pid)
 {
 	int status;
@@ -170,7 +156,7 @@ static int watch_exec(void)
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (enrol(session.fd))
+		if (kmod_session_enrol(session.fd))
 			_exit(3);
 		share_and_hide(told[1]);
 	}
@@ -254,7 +240,7 @@ static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned in
 
 	if (!pid) {
 		setpgid(0, 0);
-		if (enrol(session->fd))
+		if (kmod_session_enrol(session->fd))
 			_exit(3);
 		/* Or the session would last until all of them have ended. */
 		close(session->fd);
@@ -390,7 +376,7 @@ TEST_F_TIMEOUT(hidden, root_takes_an_address_space_of_many, 120)
 		_exit(lose_crowd(shared, ready[1]));
 	close(ready[1]);
 	ASSERT_TRUE(hear(ready[0], 1));
-	EXPECT_EQ(0, attach(session.fd, shared->pid));
+	EXPECT_EQ(0, kmod_session_attach(session.fd, shared->pid));
 	EXPECT_EQ(0, exit_status(pid));
 	kmod_session_close(&session);
 	munmap(shared, PAGE);

@@ -140,11 +140,23 @@ int kmod_session_resync(struct kmod_session *session, uint32_t *remaining)
 	return 0;
 }
 
-static void enrol_or_exit(struct kmod_session *session)
+int kmod_session_attach(int fd, pid_t pid)
+{
+	struct massif_attach attach = { .size = sizeof(attach), .pid = pid };
+
+	return ioctl(fd, MASSIF_IOC_ATTACH, &attach) ? -errno : 0;
+}
+
+int kmod_session_enrol(int fd)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
 
-	if (ioctl(session->fd, MASSIF_IOC_ENROL, &enrol))
+	return ioctl(fd, MASSIF_IOC_ENROL, &enrol) ? -errno : 0;
+}
+
+static void enrol_or_exit(struct kmod_session *session)
+{
+	if (kmod_session_enrol(session->fd))
 		_exit(126);
 }
 

@@ -39,6 +39,11 @@ int kmod_session_status(struct kmod_session *session, struct massif_status *stat
 int kmod_session_tell(struct kmod_session *session, const void *stacks, uint32_t bytes);
 int kmod_session_resync(struct kmod_session *session, uint32_t *remaining);
 
+/* Attaches process @pid to the session of @fd. */
+int kmod_session_attach(int fd, pid_t pid);
+/* Enrols the calling process in the session of @fd. */
+int kmod_session_enrol(int fd);
+
 /*
  * Starts argv in a child that enrols itself first. Returns its pid or -errno; a child that cannot enrol or exec
  * exits with 126 or 127.
