@@ -36,7 +36,7 @@ static bool same_ids(const struct cred *subject, const struct cred *target)
 	       gid_eq(subject->gid, target->egid) && gid_eq(subject->gid, target->sgid);
 }
 
-/* True if both are in the same user namespace and the target has no capability that the subject lacks. */
+/* True if both credentials belong to the same user namespace, and target has no capability that subject lacks. */
 static bool same_rights(const struct cred *subject, const struct cred *target)
 {
 	return subject->user_ns == target->user_ns &&
@@ -125,11 +125,12 @@ static struct task_struct *get_thread(const struct massif_session *session, cons
  * massif_access_asked() - tell whether a resync of the target that the consumer has requested is allowed.
  * @mm: the target's address space, with a reference.
  *
- * The threads may have made no record since their credentials changed, so the credentials are checked again.
- * If the process has ended and another process shares @mm, the result of the last record is used.
+ * The target's threads may have caused no record since their credentials changed, so the credentials are
+ * checked again. If the process has ended and another process shares @mm, the result of the check for the
+ * target's last record is used.
  *
  * Context: process context.
- * Return: false if not; the target is hidden then.
+ * Return: false if it is not allowed; the target is hidden then.
  */
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
 {

@@ -66,7 +66,7 @@ static struct mm_struct *get_mm(struct task_struct *leader)
 
 /* State of an attach between begin() and finish(). All pointers are references. */
 struct beginning {
-	u32 type;		/* of the record: MASSIF_REC_ENROL or MASSIF_REC_ATTACH */
+	u32 type;		/* type of the record: MASSIF_REC_ENROL or MASSIF_REC_ATTACH */
 	struct pid *pid;
 	struct mm_struct *mm;
 	struct massif_target *target;
@@ -81,8 +81,8 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	strscpy(rec.comm, comm, sizeof(rec.comm));
 	massif_record_init(&rec.h, b->type, sizeof(rec), process->session, target);
 	/*
-	 * If there is no room, ATTACH fails and nothing is counted as lost. ENROL goes on, and the record
-	 * counts as lost.
+	 * If the ring has no room for the record, ATTACH fails and nothing is counted as lost. ENROL goes on,
+	 * and the record counts as lost.
 	 */
 	if (b->type == MASSIF_REC_ATTACH)
 		return massif_record_try(process->session, target, &rec, sizeof(rec));
@@ -106,8 +106,8 @@ static void leave(struct beginning *b)
 }
 
 /*
- * True if session may take a member over from session other. Otherwise a process could hide from a privileged
- * profiler by enrolling itself in a session of its own.
+ * True if session may take a member over from session other. Without this right, a process could hide from a
+ * privileged profiler by enrolling itself in a session of its own.
  */
 static bool may_take(const struct massif_session *session, const struct massif_session *other)
 {
@@ -115,8 +115,8 @@ static bool may_take(const struct massif_session *session, const struct massif_s
 }
 
 /*
- * As may_take(), for a target. Otherwise a process could hide from a privileged profiler in a hook test that
- * never ends.
+ * As may_take(), for a target. A process could also hide from a privileged profiler in a hook test that never
+ * ends.
  */
 static bool may_take_target(const struct massif_session *session, const struct massif_target *target)
 {
@@ -144,7 +144,10 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	if (b->type == MASSIF_REC_ATTACH)
 		target->origin = MASSIF_RESYNC_ATTACH;
 
-	/* RCU keeps alive the session from which b->pid is taken; one from which a target is taken is referenced. */
+	/*
+	 * If b->pid is taken over from another session, RCU keeps that session alive. If the target is taken
+	 * over, its session has a reference until massif_lifecycle_taken().
+	 */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = massif_target_find(b->mm);
@@ -206,7 +209,7 @@ static int nobody(const struct massif_session *session)
 /* Called with exec_update_lock of b->pid held, so that neither its program nor its credentials change. */
 static int begin(struct massif_session *session, struct beginning *b)
 {
-	/* Look it up again: after an exec, another thread may be the first one. */
+	/* Look up the first thread again: after an exec, it may be another one. */
 	struct task_struct *leader = get_leader(b->pid);
 	int err = nobody(session);
 
@@ -271,7 +274,7 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
 	} else {
 		mmap_write_unlock(b->mm);
 		*id = b->target->id;
-		/* If there is no room, the consumer requests the resync later. */
+		/* If the ring has no room for the resync, the consumer requests one later. */
 		massif_resync(b->target, b->mm, reason);
 		massif_target_put(b->target);
 	}

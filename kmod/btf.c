@@ -75,7 +75,10 @@ static size_t size_of(const struct btf_type *type)
 	}
 }
 
-/* True if [offset, offset + size), counted from the end of a header of head bytes, is within all bytes. */
+/*
+ * True if a section of size bytes lies within the BTF data, which have all bytes. head: size of the header;
+ * offset: start of the section, counted from the end of the header.
+ */
 static bool fits(__u32 head, __u32 offset, __u32 size, size_t all)
 {
 	return head <= all && offset <= all - head && size <= all - head - offset;
@@ -124,7 +127,7 @@ void massif_btf_index(struct massif_btf *btf, __u32 *offsets)
 	btf->offsets = offsets;
 }
 
-/* The type of a number, or NULL for void and for invalid numbers. */
+/* Returns the type with this number, or NULL for void (number 0) and for invalid numbers. */
 static const struct btf_type *type_of(const struct massif_btf *btf, __u32 number)
 {
 	if (!number || number > btf->count)
@@ -137,7 +140,10 @@ static const char *name_of(const struct massif_btf *btf, const struct btf_type *
 	return type->name_off < btf->strings_size ? btf->strings + type->name_off : "";
 }
 
-/* The number of a type without its typedefs and qualifiers; an invalid number if it has too many. */
+/*
+ * Strips typedefs and qualifiers from a type, and returns the number of what remains. Returns ~0U if there are
+ * more than LAYERS_MAX.
+ */
 static __u32 bare(const struct massif_btf *btf, __u32 number)
 {
 	const struct btf_type *type;
@@ -207,7 +213,7 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* True if the type is the one that length characters of a prototype describe. */
+/* True if the type is the one that text describes, a part of a prototype with length characters. */
 static bool is_same(const struct massif_btf *btf, __u32 number, const char *text, size_t length)
 {
 	unsigned int stars = 0;

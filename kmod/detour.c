@@ -19,17 +19,18 @@
 
 /*
  * ftrace can replace the first instruction of each hooked function by a call. We let it call
- * massif_detour_entry (compat/detour_64.S), which tests whether the address space concerned may be a target.
- * If it cannot be, the function continues at once: some ten instructions are all that the rest of the system
- * pays. Otherwise the call goes to a wrapper, which calls the enter handler, the rest of the function and the
- * leave handler.
+ * massif_detour_entry (compat/detour_64.S), which tests whether the address space concerned may be a target. If
+ * it cannot be one, the function continues at once: the rest of the system pays only about ten instructions.
+ * Otherwise the call goes to a wrapper, which calls the enter handler, the rest of the function and the leave
+ * handler.
  *
- * A wrapper is left when its function returns. The function may sleep, even until after the hooks were
- * disarmed. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper has
- * been left. A wrapper takes the reference as its first action; disarming waits for threads that have not got
- * that far.
+ * A wrapper is left when its function returns. The function may sleep so long that the hooks are disarmed in
+ * the meantime. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper
+ * has been left. A wrapper takes the reference as its first action; disarming waits for threads that have not
+ * got that far.
  *
- * No detour is entered twice for a call: the wrapper calls the function behind its first instruction.
+ * A call enters its detour only once: the wrapper calls the address behind the first instruction of the
+ * function.
  */
 #ifdef MASSIF_HAVE_DIRECT
 

@@ -21,7 +21,8 @@
 #include "target.h"
 
 /*
- * Every page fault of the system comes here; one that is not in a target leaves after the first test.
+ * These hooks run for every page fault of the system, but return after the first test if the address space is
+ * not a target.
  *
  * The function that handles faults is hooked by a detour, so the change that a fault has made is reported
  * when the function returns. Where detours are not available, a tracepoint reports that a fault begins, and
@@ -105,7 +106,7 @@ void massif_fault_seen(struct mm_struct *mm)
 
 static void fault(unsigned long addr, enum event event)
 {
-	/* A fault in a section with page faults disabled brings nothing in, and can occur in any context. */
+	/* While page faults are disabled, a fault brings no page in, and can occur in any context. */
 	if (addr >= TASK_SIZE_MAX || pagefault_disabled() || !in_task())
 		return;
 	note(event, current->mm);
@@ -210,7 +211,7 @@ static int arm_populates(const char **dead)
 
 	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
 		err = arm_populate(i);
-		/* The function has another name in this kernel, or does not exist. */
+		/* The first function exists in all kernels. The others may have another name or not exist. */
 		if (err && (!i || err != -ENOENT)) {
 			*dead = massif_populatepoints[i].symbol;
 			disarm_populates(i);
@@ -220,7 +221,7 @@ static int arm_populates(const char **dead)
 	return 0;
 }
 
-/* The first tracepoint that is needed. */
+/* The first tracepoint to arm: with a detour, those on page faults are not needed. */
 static int first_event(void)
 {
 	return detoured ? EVENT_CHANGE : 0;
@@ -235,7 +236,7 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 			events[i].tp = tp;
 }
 
-/* Disarms everything; only the tracepoints below count are armed. */
+/* Disarms all hooks of this file. Of the tracepoints, only those with an index below count are armed. */
 static void disarm_to(int count)
 {
 	while (count-- > first_event())

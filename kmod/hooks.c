@@ -76,7 +76,10 @@ static int arm(const char **dead)
 {
 	int err;
 
-	/* Also checks functions that only some sessions hook: the answer is the same for all sessions. */
+	/*
+	 * Functions that only some sessions hook are checked, too, so that SETUP gives the same result for all
+	 * sessions.
+	 */
 	*dead = massif_prototype_other();
 	if (*dead)
 		return -EPROTO;

@@ -63,7 +63,7 @@ bool massif_hooktest_seen(enum massif_hook hook)
 	return READ_ONCE(seen) & BIT(hook);
 }
 
-/* Returns -ENODEV and the name of the first hook in the bit mask that has not fired. */
+/* Returns 0 if all hooks in the bit mask have fired, otherwise -ENODEV and the name of the first that has not. */
 static int missing(unsigned long hooks, const char **dead)
 {
 	enum massif_hook hook;

@@ -171,11 +171,11 @@ void massif_lifecycle_taken(struct massif_target *target)
 }
 
 /**
- * massif_lifecycle_may_join() - may a process become a member whose address space is target?
+ * massif_lifecycle_may_join() - check that a process may become a member with this address space.
  *
- * Nobody joins a hidden target, so that the loops that remove its members come to an end. Nor does anybody join the
- * target of another session: for a moment after that session has taken over the address space, processes that are
- * still members of @session have it.
+ * No process joins a hidden target, so that the loops that remove its members come to an end. Nor does a
+ * process join a target of another session: when that session has just taken over the address space, processes
+ * in it can still be members of @session for a moment.
  *
  * Context: massif_table_lock is held.
  */
@@ -253,9 +253,9 @@ out:
 }
 
 /*
- * Returns the reason (MASSIF_END_*) why process leaves the session if its address space was hidden before it
- * executed, otherwise 0. A process that was the only one in that address space has already left when the address
- * space was destroyed.
+ * If the address space that process had before its exec was hidden, returns the reason (MASSIF_END_*) why
+ * process leaves the session; otherwise 0. If no other process shared that address space, process has left
+ * already, when the address space was destroyed.
  */
 static u32 hidden_before(const struct massif_process *process)
 {
@@ -265,7 +265,7 @@ static u32 hidden_before(const struct massif_process *process)
 	return former && smp_load_acquire(&former->hidden) ? reason_of(former) : 0;
 }
 
-/* The reason (MASSIF_END_*) why the new program of current may not be observed; 0 if it may. */
+/* Returns the reason (MASSIF_END_*) why the new program of current may not be observed, or 0 if it may. */
 static u32 forbidden(struct massif_session *session, const struct linux_binprm *bprm)
 {
 	if (bprm->secureexec)

@@ -24,19 +24,22 @@
  * The record of a change is in the ring before the next change of the same address space can begin, and ring
  * order is the order of changes. There are two exceptions:
  *
- * The kernel's munmap function downgrades the lock to reading before it changes total_vm. Some kernels keep
- * the lock until the function returns. Others drop it, and on those MAP_FIXED does not use that function.
- * There, the range is noted at enter, and reported by REMOVE: both paths call its function while they hold
- * the lock for writing.
+ * The kernel's munmap function downgrades the lock to reading before it changes total_vm. Some kernels keep the
+ * lock until the function returns. Other kernels drop it earlier, and their MAP_FIXED does not use the munmap
+ * function. On those, the range is noted at enter, and reported by the hook REMOVE: munmap and MAP_FIXED both
+ * call the function of REMOVE while they hold the lock for writing.
  *
  * On some kernels, stacks grow with the lock held for reading (massif_mm_shared_growth).
  *
- * kretprobe handlers run with preemption off, and leave never runs if the hooks are disarmed in between.
- * Objects found under RCU are used only under RCU; between enter and leave, only the address space's pointer
- * and the target's serial are kept.
+ * kretprobe handlers run with preemption off. If kretprobes are disarmed while a hooked function runs, its
+ * leave handler is never called. Therefore no reference is held between enter and leave: only the address
+ * space's pointer and the target's serial are kept. Objects found under RCU are used only under RCU.
  */
 
-/* Reports a change that the hooks have missed, if total_vm is not the value after the last record. */
+/*
+ * If total_vm has changed since the last record, the hooks have missed a change: reports that. before: total_vm
+ * before the present change, pages.
+ */
 static void check_total(struct massif_target *target, unsigned long before)
 {
 	if (likely(!target->counted || target->last_total == before))
@@ -82,8 +85,8 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 	massif_record_init(&rec.h, MASSIF_REC_MAP, sizeof(rec), target->session, target);
 	rec.h.total_vm = total;
 	/*
-	 * The copy of a move always gets a STACK record: the consumer waits for it, and has then seen the
-	 * UNMAP of the source.
+	 * The destination of a move always gets a STACK record, even if the stack is cached: the consumer waits
+	 * for the STACK record, and has read the UNMAP of the source by then.
 	 */
 	massif_stack_explain(&rec.h, target, hook == MASSIF_HOOK_COPY);
 	massif_record_write(target->session, target, &rec.h, false);
@@ -116,15 +119,15 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
 	/*
-	 * REMOVE is called before the pages are removed, UNMAP after. The MMU notifier, if there is one, has
-	 * been registered since before the call, because registering it takes mmap_lock.
+	 * REMOVE is called before the pages are removed, UNMAP after. If there is an MMU notifier now, it was
+	 * registered before the call, because registering takes mmap_lock: so it has seen the whole removal.
 	 */
 	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.rss_notifier))
 		rec.h.flags |= MASSIF_RF_GONE;
 	rec.h.total_vm = target->last_total;
 	massif_record_write(target->session, target, &rec.h, false);
 
-	/* An UNMAP needs no stack, so nothing else is queued that would resync the target. */
+	/* For other records, the work that copies the stack also resyncs the target. An UNMAP has no stack. */
 	if (unlikely(!massif_target_synced(target)) &&
 	    !(rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC)) &&
 	    massif_task_has_user(current))
@@ -157,7 +160,7 @@ static unsigned long mapped_pages(const struct massif_change *change)
 	return pages;
 }
 
-/* Notes the range that is going to be removed unless the call fails first. enter_remove() reports it. */
+/* Notes the range that the call is about to remove. The call can still fail; enter_remove() reports the range. */
 static void announce(struct massif_target *target, const struct massif_call *call)
 {
 	const struct massif_change *change = &call->change;
@@ -176,8 +179,8 @@ static void announce(struct massif_target *target, const struct massif_call *cal
 }
 
 /*
- * Clears the note of this thread after the removal, or after the call failed. mmap_lock may have been
- * dropped, and the note may be another thread's.
+ * Clears the range that current has noted, after it was removed or the call failed. mmap_lock may have been
+ * dropped, so the range noted now may be another thread's.
  */
 static void unannounce(struct massif_target *target)
 {
@@ -186,8 +189,8 @@ static void unannounce(struct massif_target *target)
 }
 
 /*
- * Finds the target that the call had at enter. If it is another one, its session began in between, and its
- * first resync is still to come.
+ * Returns the target that the call had at enter, or NULL. If the address space has a new target now, a session
+ * has begun to follow it during the call, and the first resync of the new target is still to come.
  */
 static struct massif_target *still(const struct massif_call *call)
 {
@@ -397,7 +400,7 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 			massif_resident_base(target, mm);
 		massif_record_init(&rec.h, MASSIF_REC_EXIT, sizeof(rec), session, target);
 		rec.h.total_vm = mm->total_vm;
-		/* Not external, even if another process drops the last reference. */
+		/* EXIT never has MASSIF_RF_EXTERNAL, even if another process drops the last reference. */
 		rec.h.flags = 0;
 		massif_record_write(session, target, &rec.h, true);
 		massif_target_remove(target);
@@ -407,7 +410,7 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 }
 
 static const struct {
-	/* Called under RCU. Returns true if leave is wanted; NULL: always wanted. */
+	/* Called under RCU. Returns true if leave must be called. NULL: leave is always called. */
 	bool (*enter)(struct massif_target *target, struct massif_call *call);
 	void (*leave)(struct massif_call *call, unsigned long result);
 } hooks[MASSIF_HOOK_COUNT] = {

@@ -35,7 +35,7 @@ enum massif_hook {
 /* Arguments of a hooked function. Fields that do not apply are zero. Lengths are in bytes, page-aligned. */
 struct massif_change {
 	struct mm_struct *mm;
-	struct vm_area_struct *vma;	/* that grows or is copied, or the first to be unmapped */
+	struct vm_area_struct *vma;	/* the mapping that grows or is copied, or the first to be unmapped */
 	unsigned long addr;
 	unsigned long len;
 	unsigned long vm_flags;

@@ -128,8 +128,8 @@ int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, 
 /**
  * massif_direct_disarm() - undo massif_direct_arm(), with the same arguments.
  *
- * When it returns, no thread is in @addr any more: each one that was has since slept elsewhere or been in
- * user mode.
+ * When it returns, no thread is in @addr any more: each thread that was there has since gone to sleep elsewhere
+ * or run in user mode.
  *
  * Context: process context; sleeps, some tenths of a second.
  */

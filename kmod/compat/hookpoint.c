@@ -169,7 +169,10 @@ static void decode_faultin(const unsigned long *arg, struct massif_change *chang
 	change->len = ARG(2) - ARG(1);
 }
 
-/* Each function under all its names. Kernels without the second or third have no MADV_POPULATE_*. */
+/*
+ * The functions that bring in whole ranges; the second and the third are the old and new names of one function.
+ * Kernels with neither have no MADV_POPULATE_*.
+ */
 const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
 	{ "__mm_populate", decode_populate, "int(long, long, ...)" },
 	{ "faultin_vma_page_range", decode_faultin, "long(*, long, long, ...)" },

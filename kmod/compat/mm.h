@@ -27,7 +27,7 @@ static inline void massif_vma_flags_clear(struct vm_area_struct *vma, unsigned l
 }
 
 /**
- * massif_vma_map() - map pages[], beginning with the page that the mapping's offset names.
+ * massif_vma_map() - map the pages of an array, beginning with pages[vma->vm_pgoff].
  * @nr: number of pages in @pages.
  *
  * If vm_map_pages() accepts pages that are charged to a memory cgroup, the page tables hold references to the

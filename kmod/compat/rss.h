@@ -59,8 +59,8 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Called for rss_stat. Notes the change that current has made, if that needs no lock, and returns it in
- * *change (pages). Returns false if it does.
+ * Called for rss_stat. If no lock is needed, notes the change that current has made, and returns it in *change
+ * (pages). Otherwise returns false; the caller then takes the lock and calls massif_rss_note().
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -160,9 +160,9 @@ static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_s
 }
 
 /*
- * If the collected change became too large, the kernel has moved it to the shared counter, and 0 is left
- * here. A task that was moved to another processor between its change and the tracepoint finds nothing new on
- * its present one. Both return false. Preemption is off.
+ * Returns false in two cases. The collected change became too large: the kernel has moved it to the shared
+ * counter, and left 0 in this processor's count. Or the task was moved to another processor between its change
+ * and the tracepoint, and the present processor's count has not changed. Preemption is off.
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -189,8 +189,8 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 }
 
 /*
- * A processor is offline: the kernel has added its collected changes to the shared counters, and left 0.
- * Calls for one base, and of massif_rss_note() for it, are serialised.
+ * A processor is offline: the kernel has added its collected changes to the shared counters, and left 0. For
+ * one base, calls of this function and of massif_rss_note() are serialised.
  */
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {
