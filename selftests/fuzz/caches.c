@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files of the user's cache directory that somebody has written into: rules and names. An input is which of the two
-// (one byte), then the file without its sum, which is made right here.
+// Damaged files of the user's cache directory: unwind rules and symbol names. An input selects the kind of file (one
+// byte), followed by the file's contents; the checksum is corrected here.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -32,7 +32,7 @@ static void read_rows(const uint8_t *data, size_t size)
 	free(file);
 }
 
-/* A right file of a few names. */
+/* Makes a valid file with a few names. */
 static struct mf_namefile *make_names(const struct mf_object *object, size_t *size)
 {
 	struct mf_namefile_draft draft = { 0 };
@@ -51,7 +51,7 @@ static struct mf_namefile *make_names(const struct mf_object *object, size_t *si
 	return file;
 }
 
-/* The sum, as the file's format has it: over all but itself. */
+/* Sets the checksum, which covers everything except itself. */
 static void seal_names(struct mf_namefile *file, size_t size)
 {
 	struct mf_namefile head = *file;

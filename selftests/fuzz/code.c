@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Machine code that nobody compiled, up to the last byte that can be read: what the shim asks of code. An input is the
+// Random machine code, directly before unreadable memory: everything that the shim decodes in code. An input is the
 // code.
 
 #include "selftests/fuzz/fuzz.h"

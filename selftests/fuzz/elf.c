@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Damaged ELF files, as the aggregator reads them for rules and names. An input is a file.
+// Damaged ELF files, as the aggregator reads them for unwind rules and symbol names. An input is a file.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -13,9 +13,9 @@
 #include "elf/map.h"
 #include "cfi/rows.h"
 
-#define PLACES 16 /* addresses whose names are asked for */
+#define PLACES 16 /* number of addresses whose names are looked up */
 
-/* Finds what is in @summary. What was found is in the rules. */
+/* Looks up every entry of @summary. Each one found must lie within the rules. */
 static void search_summary(const struct mf_elf_summary *summary, uint64_t places[PLACES])
 {
 	struct mf_cfi cfi = mf_elf_summary_cfi(summary);
@@ -34,7 +34,7 @@ static void search_summary(const struct mf_elf_summary *summary, uint64_t places
 		}
 }
 
-/* Damages @summary as a child that was taken over could, at random places that depend on the file. */
+/* Damages @summary as a compromised child could, at pseudo-random offsets that depend on the file. */
 static void damage_summary(struct mf_elf_summary *summary, size_t size)
 {
 	uint64_t seed = summary->entry ^ summary->rules_bytes, unused[PLACES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the fuzzers have in common: the bytes of an input, and a file that holds them. */
+/* Shared by the fuzzers: reading the bytes of an input, and a file that contains them. */
 #ifndef MASSIF_SELFTESTS_FUZZ_H
 #define MASSIF_SELFTESTS_FUZZ_H
 
@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* libFuzzer calls it with each input. Returns 0. */
+/* Called by libFuzzer with each input. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is left of an input. Beyond its end, zeros are taken. */
+/* The rest of an input that was not read yet. Beyond the end, zeros are read. */
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;
@@ -62,10 +62,10 @@ static inline uint64_t fuzz_u64(struct fuzz_input *input)
 	return value;
 }
 
-/* A condition of the code under test: a finding where it does not hold, with or without NDEBUG. */
+/* A condition that the code under test must satisfy. Unlike assert(), it is checked with NDEBUG, too. */
 #define fuzz_require(condition) ((condition) ? (void)0 : abort())
 
-/* A file in memory with these bytes, to be closed. */
+/* Returns a descriptor of a file in memory with these bytes, to be closed. */
 static inline int fuzz_file(const void *bytes, size_t size)
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is no massif.out file, or a damaged or compressed one, as ms_print reads it. An input is a file.
+// Damaged and compressed massif.out files, and other files, as read by ms_print. An input is a file.
 
 #include "selftests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Names in symbol tables that no compiler made. An input is a name.
+// Demangling of names that no compiler would generate. An input is a name.
 
 #include "selftests/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A stream of records that no module wrote, as pages mode reads it.
+// A stream of records that the module would not write, as read by pages mode.
 //
-// An input is a list of records: how each is made (four bytes), then its words, mostly as one byte each. Most records
-// come out well-formed, so that what is behind the checks of forms is reached; some are bytes as they are.
+// An input is a list of records: a recipe for each (four bytes), then its words, most of them encoded in one byte. Most
+// records are well-formed, so that the code after the format checks is reached; some are raw bytes of the input.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -49,15 +49,15 @@ static const uint16_t sizes[] = {
 
 static const char *const names[] = { "", "[heap]", "[stack]", "[vdso]", "/bin/true", "/bin/true (deleted)", "/", "//" };
 
-/* How a record is made. */
+/* How a record is made from the input. */
 struct recipe {
-	uint8_t type;	/* from 0x80 on: bytes of the input as they are */
-	uint8_t target; /* the low four bits; then the capture */
+	uint8_t type;	/* from 0x80 on: raw bytes of the input */
+	uint8_t target; /* low four bits: the target; high four bits: the stack */
 	uint8_t flags;
-	uint8_t more;	/* words beyond those of its type; from 0x80 on a gap of seq, too */
+	uint8_t more;	/* words beyond those of the type; from 0x80 on also a gap of seq */
 };
 
-/* A word: small, the address of a page, or in full. */
+/* Decodes a word: a small number, the address of a page, or any number. */
 static uint64_t take_word(struct fuzz_input *input)
 {
 	uint8_t kind = fuzz_u8(input);
@@ -79,7 +79,7 @@ static void set_name(struct massif_rec_vma *vma, uint32_t choice)
 	memcpy(vma->name, name, vma->name_len + 1);
 }
 
-/* Makes the lengths in it agree with each other. */
+/* Makes the lengths in @record consistent. */
 static void put_right(struct massif_record *record)
 {
 	struct massif_rec_stack *stack = (void *)record;
@@ -107,7 +107,7 @@ static void put_right(struct massif_record *record)
 	}
 }
 
-/* Each page is looked at, and there are no more than the machine has. */
+/* Limits the numbers of pages: pages mode loops over each page, and a machine has a limited number. */
 static void bound_pages(struct massif_rec_resident *resident)
 {
 	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {
@@ -116,7 +116,7 @@ static void bound_pages(struct massif_rec_resident *resident)
 	}
 }
 
-/* False: there is no room for it. */
+/* Appends a record. Returns false if the ring has no room for it. */
 static bool add_record(struct fuzz_input *input)
 {
 	struct recipe recipe;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Damaged unwind tables, as the shim reads them: userland/unwind.
 //
-// An input is where .eh_frame_hdr and .eh_frame lie in an object (six bytes), then the object.
+// An input is the position of .eh_frame_hdr and .eh_frame in an object (six bytes), then the object.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -11,9 +11,9 @@
 #include "cfi/rowfile.h"
 #include "cfi/rows.h"
 
-#define PLACES_MAX 256 /* to ask about, of one object */
+#define PLACES_MAX 256 /* maximum number of code addresses looked up per object */
 
-/* Memory that answers with what depends on the address alone, and has a hole. */
+/* Simulated memory: each word is a function of its address; one page is unmapped. */
 static bool read_word(uint64_t address, uint64_t *word, void *data)
 {
 	if (address >> 12 == 0x7ffe0)
@@ -47,7 +47,7 @@ static struct mf_row ask(const struct mf_rows_object *object, uint64_t pc)
 	return row;
 }
 
-/* Each row of the code from @pc on, as far as they are told. */
+/* Looks up consecutive rows from @pc on, until one has no rule that can be cached. */
 static void follow(const struct mf_rows_object *object, uint64_t pc)
 {
 	for (int i = 0; i < 8; i++) {
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(&object, 0);
 	ask(&object, UINT64_MAX);
 	table = bytes + (header == 0xffff ? frames : header);
-	/* Wherever a table may say that code begins: four bytes are a distance from the header, or from themselves. */
+	/* Any four bytes may be the start of code in a table: its distance from the header, or from these bytes. */
 	for (size_t at = 0, n = 0; at + 4 <= input.left && n < PLACES_MAX; at += 4, n++) {
 		int32_t distance;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session that its program has written into, as the aggregator reads it.
+// A session damaged by stray writes of the program, as read by the aggregator.
 //
-// An input is a list of patches of a real one: region, offset, length, bytes.
+// An input is a list of patches to a valid session: region, offset, length, bytes.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -63,7 +63,7 @@ static void patch(const struct mf_store *store, struct fuzz_input *input)
 		uint64_t offset = fuzz_u16(input);
 		struct mf_store_header *header = store->header;
 
-		/* Where the regions are is written down once, by us, and checked by mf_store_attach(). */
+		/* Do not patch the table of regions: massif-ctl writes it once, and mf_store_attach() checks it. */
 		if (region == MF_REGION_HEADER &&
 		    offset < offsetof(struct mf_store_header, regions) + sizeof(header->regions))
 			offset += offsetof(struct mf_store_header, regions) + sizeof(header->regions);
@@ -99,7 +99,7 @@ static void read_all(const struct mf_store *store, FILE *out)
 				    mf_collect_present(store, 1000, way == 3, &collection, &err);
 
 		if (!ret) {
-			/* These the aggregator does not take from there. */
+			/* The aggregator does not take these from the session. */
 			collection.profile.desc = collection.profile.cmd = "";
 			collection.profile.time_unit = MF_TIME_BYTES;
 			print(&collection.profile, out);

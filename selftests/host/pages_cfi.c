@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Our form of unwind rules, made of tables written by the test: invalid ones, and those that libunwind must not see.
+// The unwind rules that massif-ctl keeps of an object (struct mf_cfi), built from tables written by the test: invalid
+// tables, and instructions that must not reach libunwind.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static struct section make(const char *augmentation, const void *data, size_t n_
 	return section;
 }
 
-/* Returns how many FDEs are found in it. */
+/* Returns how many FDEs the builder finds in @section. */
 static uint64_t entries_of(const struct section *section)
 {
 	struct mf_cfi_builder *builder = mf_cfi_begin(0);
@@ -94,7 +95,7 @@ TEST(one_description)
 	EXPECT_EQ(1, entries_of(&section));
 }
 
-/* The augmentation S marks a signal frame and has no data. A string of them may have any length. */
+/* The augmentation letter S marks a signal frame and has no data, so the string may repeat it any number of times. */
 TEST(augmentations_of_any_length)
 {
 	static const size_t lengths[] = { 2, 6, 7, 8, 9, 15, 16, 17, 80, 800 };
@@ -133,10 +134,10 @@ TEST(augmentations_that_make_no_sense)
 	EXPECT_EQ(0, entries_of(&section));
 }
 
-/* Where the program of our only FDE is: behind its length, its CIE's distance, two addresses, and a size. */
+/* Offset of the instructions in the only FDE: after its length, the CIE's distance, two addresses, and a size. */
 #define FDE_HEAD 17u
 
-/* Our rules for code whose description has the instructions @program. */
+/* Builds the rules of an object whose only FDE has the instructions @program. */
 static struct mf_cfi rules_with(const void *program, size_t n)
 {
 	struct section section = make("zR", &(uint8_t){ PC_RELATIVE }, 1);
@@ -148,7 +149,7 @@ static struct mf_cfi rules_with(const void *program, size_t n)
 
 	if (!builder || !bytes)
 		abort();
-	/* All but the instructions that are there: the size of the augmentation is the last byte. */
+	/* Copy everything before make()'s own instructions, up to the size of the FDE's augmentation data. */
 	memcpy(bytes, section.bytes, before);
 	memcpy(bytes + fde, &length, sizeof(length));
 	memcpy(bytes + before, program, n);
@@ -158,7 +159,7 @@ static struct mf_cfi rules_with(const void *program, size_t n)
 	return cfi;
 }
 
-/* The instructions that were found for the code. */
+/* Returns the instructions of the FDE that mf_cfi_find() has found. */
 static struct mf_dwarf program_of(const struct mf_cfi *cfi, const struct mf_cfi_found *found)
 {
 	const uint8_t *fde = cfi->rules + found->rules;
@@ -185,7 +186,7 @@ TEST(bytes_of_a_program)
 			EXPECT_EQ(numbers[i], program.end - program.at);
 			EXPECT_EQ(CODE, found.begin);
 			EXPECT_EQ(100, found.size);
-			/* Whoever made the tables says that the entry has one byte more. */
+			/* A hostile child could make the entry one byte longer than is allowed. */
 			memcpy(&length, cfi.rules + found.rules, sizeof(length));
 			length++;
 			memcpy((void *)(uintptr_t)(cfi.rules + found.rules), &length, sizeof(length));
@@ -196,7 +197,7 @@ TEST(bytes_of_a_program)
 	free(nops);
 }
 
-/* Beyond, the program ends there: what was said of code before it still holds. */
+/* Instructions that remember too many states are cut off there; the rules for the code before that stay valid. */
 TEST(states_remembered)
 {
 	enum { ROOM = MF_CFI_REMEMBERED_MAX, REMEMBER = 0x0a, RESTORE = 0x0b };
@@ -215,14 +216,14 @@ TEST(states_remembered)
 		left = program_of(&cfi, &found);
 		EXPECT_EQ(numbers[i] > ROOM, left.end[-1] == MF_CFI_STOP_OPCODE);
 		EXPECT_EQ(numbers[i] > ROOM ? ROOM + 1 : 2 * ROOM, left.end - left.at);
-		/* One more at a time is not taken from who made the tables, either. */
+		/* If the tables come from a hostile child, too many remembered states are refused as well. */
 		memset((uint8_t *)(uintptr_t)left.at, REMEMBER, (size_t)(left.end - left.at));
 		EXPECT_FALSE(mf_cfi_find(&cfi, CODE + 50, &found));
 		mf_cfi_deinit(&cfi);
 	}
 }
 
-/* Instructions, of which the last is not safe; and how many bytes of them may be seen. */
+/* Instructions, the last of which may be unsafe; @kept is the number of bytes that must be passed on to libunwind. */
 static const struct {
 	const char *what;
 	uint8_t n, kept;
@@ -275,7 +276,7 @@ TEST(instructions)
 		}
 		mf_cfi_deinit(&cfi);
 
-		/* The same by who made the tables. */
+		/* The same instructions, written into finished tables as a hostile child could. */
 		cfi = rules_with((const uint8_t[24]){ 0 }, n);
 		ASSERT_TRUE(mf_cfi_find(&cfi, CODE + 50, &found));
 		memcpy((uint8_t *)(uintptr_t)(cfi.rules + found.rules + FDE_HEAD), programs[i].bytes, n);
@@ -286,7 +287,7 @@ TEST(instructions)
 	}
 }
 
-/* Addresses that are set, which only .debug_frame's are sure to mean, become advances. */
+/* DW_CFA_set_loc, whose address is certain to be absolute only in .debug_frame, is replaced by an advance. */
 TEST(addresses_that_are_set)
 {
 	static const uint8_t program[] = { 0x01, 0x10, 0x10, 0, 0, 0, 0, 0, 0, 0x0e, 16 };
@@ -318,7 +319,7 @@ TEST(addresses_that_are_set)
 	mf_cfi_deinit(&cfi);
 }
 
-/* Whatever is in the rules, nothing outside of them is read (host/sanitized), and what is found is whole. */
+/* With any bytes in the rules, nothing outside them is read (see host/sanitized), and the FDEs found are complete. */
 TEST(damaged_rules)
 {
 	uint32_t seed = 1, found_some = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// In pages mode, a process with rights does not read the objects of the programs that it profiles; children without
-// rights do. An object that harms its reader costs the frames behind its own.
+// In pages mode, a privileged massif-ctl does not read the objects of the programs that it profiles itself; its
+// unprivileged children do. If an object harms its reader, only the frames outside the object's own frame are lost.
 //
-// This program has its own pread(), read() and mmap(), which count in this process, and obey the last byte of a file
-// in a child; and its own fork(), which can fail.
+// This program replaces pread(), read() and mmap(). In this process they count their calls; in a child they perform
+// the action that the last byte of the file selects. It also replaces fork(), to make it fail.
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -36,13 +36,13 @@ enum evil {
 	HARMLESS,
 	CRASHES = 0xe0,
 	LOOPS,
-	ENDS,	  /* with a status */
-	IS_QUIET, /* ends well without a result */
+	ENDS,	  /* exits with a non-zero status */
+	IS_QUIET, /* exits with status 0, but without a result */
 	TELLS_NOISE,
 	FLOODS,
 };
 
-static pid_t self; /* 0: nothing is counted or obeyed */
+static pid_t self; /* 0: watch() does nothing */
 static unsigned int reads_here;
 static bool refuses_fork;
 
@@ -73,7 +73,7 @@ static void obey(enum evil evil)
 	}
 }
 
-/* A file is about to be read. */
+/* Called before a file is read. */
 static void watch(int fd)
 {
 	struct stat status;
@@ -141,7 +141,7 @@ static void hear_unreadable(const char *path, const char *why)
 	snprintf(told_why, sizeof(told_why), "%s", why);
 }
 
-/* The innermost frame. Hostile rules would be followed by backtrace(), too. */
+/* The innermost frame. Does not call backtrace(), which would follow hostile unwind rules, too. */
 static __attribute__((noinline)) void take(void)
 {
 	ucontext_t context;
@@ -180,7 +180,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Walks what was captured, with what is known of the files. */
+/* Walks the captured stack. @files keeps what earlier walks have read. */
 static uint32_t walk(void)
 {
 	struct mf_unwinder *unwinder;
@@ -194,16 +194,16 @@ static uint32_t walk(void)
 	return walked.n;
 }
 
-/* Is the last walk that of in_a_handler(), as libc sees it? */
+/* Returns whether the last walk has all frames of in_a_handler(), as listed by libc's backtrace(). */
 static bool is_whole(void)
 {
-	/* backtrace() was called by the one that called take(). */
+	/* backtrace() was called one frame further out, by the caller of take(). */
 	if (walked.n != (uint32_t)n_expected + 1 || walked.end != MF_UNWIND_OUTERMOST)
 		return false;
 	for (int i = 1; i < n_expected; i++) {
 		uint64_t pc = (uint64_t)expected[i];
 
-		/* Where the signal came, the address is exact. */
+		/* In the interrupted frame, the address is no return address, so it is exact. */
 		if (walked.addresses[i + 1] != pc - 1 && walked.addresses[i + 1] != pc)
 			return false;
 	}
@@ -243,7 +243,7 @@ static void forget_files(void)
 	files.unreadable = hear_unreadable;
 }
 
-/* Rules, the bytes of the code to which a signal handler returns, the entry point: all of it comes from children. */
+/* Unwind rules, the bytes of the code that a signal handler returns to, the entry point: all are read by children. */
 TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 {
 	in_a_handler();
@@ -254,7 +254,7 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 	EXPECT_EQ(0, reads_here);
 	EXPECT_EQ(0, n_told);
 
-	/* That would be noticed. */
+	/* Reads in this process would be noticed: without confinement there are some. */
 	forget_files();
 	files.options.unconfined = true;
 	in_a_handler();
@@ -281,7 +281,7 @@ static int take_in_library(void)
 	return 1;
 }
 
-/* The rules harm libunwind; the frames behind are lost, and nothing else. */
+/* Rules that would harm libunwind: the frames outside the object's own are lost, and nothing else. */
 TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 {
 	static const char *const names[] = { "hostile_loop", "hostile_division", "hostile_not" };
@@ -298,7 +298,7 @@ TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 		ASSERT_NE(NULL, call);
 		call(take_in_library);
 		walk();
-		/* take, take_in_library, the library's. */
+		/* The frames of take(), take_in_library(), and the library's function. */
 		ASSERT_LE(3, walked.n);
 		EXPECT_LT(walked.addresses[2] - (uint64_t)call, 16);
 		EXPECT_EQ(harmless, walked.n > 3) {
@@ -312,7 +312,7 @@ TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 	EXPECT_EQ(0, n_told);
 }
 
-/* A file that takes over, crashes or holds up the child that reads it: we say which, and all others are as they were. */
+/* A file that takes over, crashes or delays the child that reads it: it is reported; other files are not affected. */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 {
 	static const struct {
@@ -325,7 +325,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		{ ENDS, "it is damaged: reading its unwind rules failed" },
 		{ IS_QUIET, "it is damaged: reading its unwind rules failed" },
 		{ TELLS_NOISE, "it is damaged: its unwind rules are invalid" },
-		{ FLOODS, NULL /* one of two */ },
+		{ FLOODS, NULL /* one of two messages */ },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -334,7 +334,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		double start;
 
 		forget_files();
-		/* A slow machine may need long for libc. */
+		/* Shorter than the default where all of it is used up, but enough to read libc on a slow machine. */
 		files.options.patience_ms = cases[i].evil == LOOPS || cases[i].evil == FLOODS ? 5000 : 0;
 		n_told = 0;
 		self->library = open_library("libpages_hostile.so", cases[i].evil);
@@ -370,7 +370,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 	}
 }
 
-/* Many files that hold up their readers do not have the full time each. */
+/* If earlier files have used up much time, a file that delays its reader does not get the full time. */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader_one_after_another, 60)
 {
 	int (*call)(int (*)(void));
@@ -400,7 +400,7 @@ static struct mf_binary *open_libc(struct mf_held *held, const char **why)
 	return mf_binary_open(mf_held_take_path(held, libc.dli_fname), &options, why);
 }
 
-/* With rights, nothing is read; without, it is read here. */
+/* Without a child, a privileged process does not read the file, and an unprivileged one reads it itself. */
 TEST_F(confined, where_no_process_can_be_started)
 {
 	struct mf_held *held = mf_held_create(4);
@@ -429,7 +429,7 @@ TEST_F(confined, where_no_process_can_be_started)
 	mf_held_destroy(held);
 }
 
-/* Bytes of a file that are needed come from children, at any place. */
+/* mf_binary_read() gets the bytes of a file from a child, at any offset. */
 TEST_F_TIMEOUT(confined, bytes_are_those_of_the_file, 120)
 {
 	struct mf_held *held = mf_held_create(4);
@@ -463,7 +463,7 @@ TEST_F_TIMEOUT(confined, bytes_are_those_of_the_file, 120)
 	mf_held_destroy(held);
 }
 
-/* What a child that was taken over may send. */
+/* Damaged summaries, as a compromised child may send them. */
 TEST_F_TIMEOUT(confined, damaged_summaries, 120)
 {
 	struct mf_held *held = mf_held_create(4);

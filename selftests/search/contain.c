@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * contain [-l] [-t SECONDS] -d DIRECTORY -- COMMAND...: runs a command and keeps all that can be seen of it
+ * contain [-l] [-t SECONDS] -d DIRECTORY -- COMMAND...: runs a command and records its output, its status and
+ * the resources it used
  *
- * Written to DIRECTORY: "out" and "err", what the command printed; "status", how it ended, and "time" and
- * "memory", what it took; with -l also "end", the state of each of its processes as it ended (end_state.c).
- * What has not ended after SECONDS is killed, and so is every process that the command left behind.
+ * Files written to DIRECTORY: "out" and "err", the command's output; "status", how it ended; "time" and "memory",
+ * the milliseconds and KiB it used; with -l also "end", the state of each of its processes at exit (end_state.c).
+ * The command is killed after SECONDS. Processes that it leaves behind are ended as well.
  */
 
 #include <errno.h>
@@ -23,7 +24,7 @@
 
 #include "selftests/search/end_state.h"
 
-/* Daemons that the command left behind may want to finish what they do. */
+/* Time for daemons that the command left behind to finish their work. */
 #define GRACE_MS    3000
 #define TICK_MS	    10
 #define PROCESSES   4096
@@ -41,7 +42,7 @@ struct run {
 	bool ended, late;
 };
 
-/* SIGCHLD, which is blocked here and taken by sigtimedwait(). */
+/* Contains SIGCHLD, which is blocked and received by sigtimedwait(). */
 static sigset_t children;
 
 static void die(const char *what)
@@ -78,7 +79,7 @@ static void wait_tick(void)
 	sigtimedwait(&children, NULL, &tick);
 }
 
-/* The child: the descriptors and the session of the command. Does not return. */
+/* Runs in the child: sets up descriptors and a session, and executes the command. Does not return. */
 static void start(const struct run *run, char **argv)
 {
 	int out = fileno(open_in(run->directory, "out")), err = fileno(open_in(run->directory, "err"));
@@ -96,7 +97,7 @@ static void start(const struct run *run, char **argv)
 	_exit(127);
 }
 
-/* The children of @pid, and theirs; returns how many there are. */
+/* Appends all descendants of @pid to @pids, which has @count of them. Returns the new number. */
 static size_t descendants(pid_t pid, pid_t *pids, size_t count, size_t most)
 {
 	char path[64];
@@ -125,7 +126,7 @@ static size_t signal_all(int signal)
 	return count;
 }
 
-/* A stop of a traced process: shows what there is to be seen, and lets it go on. */
+/* Handles a stop of a traced process: prints its state if it is about to exit, and continues it. */
 static void resume(const struct run *run, pid_t pid, int status)
 {
 	int event = status >> 16, signal = WSTOPSIG(status);
@@ -133,14 +134,14 @@ static void resume(const struct run *run, pid_t pid, int status)
 	if (event == PTRACE_EVENT_EXIT)
 		end_state_print(pid, run->end);
 	if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {
-		/* The process was stopped, and stays so until somebody continues it. */
+		/* A stop signal stopped the process. It must stay stopped until it receives SIGCONT. */
 		ptrace(PTRACE_LISTEN, pid, NULL, NULL);
 		return;
 	}
 	ptrace(PTRACE_CONT, pid, NULL, (void *)(long)(event ? 0 : signal));
 }
 
-/* Collects what has changed; returns whether any process is left. */
+/* Handles all stopped and ended processes. Returns whether any process is left. */
 static bool collect(struct run *run)
 {
 	int status;
@@ -173,7 +174,7 @@ static void supervise(struct run *run)
 			run->late = true;
 			signal_all(SIGKILL);
 		}
-		/* The first round asks the command's daemons to end, the second does not ask. */
+		/* The command's daemons get SIGTERM first, and SIGKILL one period later. */
 		if (run->ended && left && now_ms() - begin - took > GRACE_MS * (killed + 1))
 			signal_all(killed++ ? SIGKILL : SIGTERM);
 		if (left)
@@ -198,7 +199,7 @@ static void report(const struct run *run)
 	fprintf(open_in(run->directory, "memory"), "%ld\n", usage.ru_maxrss);
 }
 
-/* A shell that stops itself is what PTRACE_SEIZE catches before the command's first instruction. */
+/* The child has stopped itself in start(), so PTRACE_SEIZE attaches before the command's first instruction. */
 static void seize(struct run *run)
 {
 	int status;

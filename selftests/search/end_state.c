@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What /proc shows of a process that is about to end, without what massif has put there.
+// Prints what /proc shows about a process that is about to end, except for what massif has added to the process.
 
 #include "selftests/search/end_state.h"
 
@@ -23,7 +23,7 @@ static const char *const whole_files[] = {
 	"limits", "timers", "coredump_filter", "timerslack_ns", "personality", "oom_score_adj",
 };
 
-/* Where it is printed, and the name of the process's executable, with which every line begins. */
+/* The output file, and the name of the process's executable, with which every line begins. */
 static FILE *to;
 static const char *name;
 
@@ -46,8 +46,8 @@ static FILE *open_proc(pid_t pid, const char *file)
 }
 
 /*
- * What massif puts into a process. The two variables are not in its environment any more (the pointers to
- * them are gone), but their bytes still lie on its initial stack, which is what /proc shows.
+ * Returns whether @text is about something that massif adds to a process. Its two environment variables are not in
+ * environ any more, but their bytes are still on the initial stack, and /proc shows these.
  */
 static bool is_ours(const char *text)
 {
@@ -81,7 +81,7 @@ static void print_whole(pid_t pid, const char *what)
 		fclose(file);
 }
 
-/* Strings with a NUL behind each: command line and environment. */
+/* Prints a file of NUL-terminated strings: the command line or the environment. */
 static void print_strings(pid_t pid, const char *what)
 {
 	FILE *file = open_proc(pid, what);
@@ -89,7 +89,7 @@ static void print_strings(pid_t pid, const char *what)
 	size_t size = 0;
 
 	while (file && getdelim(&string, &size, '\0', file) > 0) {
-		/* Longer values of ours may have left their ends behind. */
+		/* Skip the remains of longer values that massif had set before: they have no "=". */
 		if (!is_ours(string) && (strcmp(what, "environ") || strchr(string, '=')))
 			say(what, "%s\n", string);
 	}
@@ -98,7 +98,7 @@ static void print_strings(pid_t pid, const char *what)
 		fclose(file);
 }
 
-/* Which file it is; of a pipe or socket only the kind, since its number is never the same. */
+/* Prints the file of a descriptor. Of a pipe or socket only the kind, because its inode number differs in each run. */
 static void print_descriptor(pid_t pid, const char *number)
 {
 	char path[PATH_MAX], link[PATH_MAX];
@@ -142,7 +142,7 @@ static void print_descriptors(pid_t pid)
 		free(entries);
 }
 
-/* Permissions and file of each mapping of a file; their addresses are random. */
+/* Prints permissions and file of each file mapping, but not its address, which is random. */
 static void print_maps(pid_t pid)
 {
 	FILE *file = open_proc(pid, "maps");
@@ -158,7 +158,7 @@ static void print_maps(pid_t pid)
 		fclose(file);
 }
 
-/* /proc knows threads by their numbers, too. */
+/* Returns whether @pid is a process. /proc/PID exists for the number of any thread, too. */
 static bool is_first_thread(pid_t pid)
 {
 	FILE *file = open_proc(pid, "status");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What /proc shows of a process that is about to end. */
+/* Prints what /proc shows about a process that is about to end. */
 #ifndef MASSIF_SELFTESTS_END_STATE_H
 #define MASSIF_SELFTESTS_END_STATE_H
 
@@ -8,8 +8,8 @@
 
 /*
  * Prints the state of @pid, which is stopped in exit: command line, environment, limits, signals, timers,
- * descriptors, mapped files. Nothing is printed of a thread that is not its process's first one, nor of
- * massif-ctl, and what massif itself puts into a process is left out: its shared object and its session.
+ * descriptors, mapped files. Prints nothing for massif-ctl, nor for a thread other than its process's first one.
+ * Omits what massif itself adds to a process: its shared object and its session.
  */
 void end_state_print(pid_t pid, FILE *to);
 

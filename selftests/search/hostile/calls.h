@@ -36,7 +36,7 @@ UNUSED static uint64_t piece_odd_sizes(unsigned int p)
 		errno = 0;
 		block = realloc(malloc(10), size);
 		sum = mix(sum, (uint64_t)(block != NULL) << 32 | (unsigned int)errno);
-		/* The old block is lost where that failed. */
+		/* If realloc() failed, the old block is leaked. */
 		if (block)
 			free(block);
 		errno = 0;
@@ -84,7 +84,7 @@ UNUSED static uint64_t piece_usable(unsigned int p)
 	return sum;
 }
 
-/* Calls made from C code, as compilers make them: with values in registers of all kinds across. */
+/* Calls from compiled C code, with values of all types kept in registers across the calls. */
 UNUSED NOINLINE static uint64_t keep_across(uint64_t a, uint64_t b, uint64_t c, uint64_t d, double x, double y)
 {
 	void *volatile block = malloc(a % 100);
@@ -108,7 +108,7 @@ UNUSED static uint64_t piece_across(unsigned int p)
 	return sum;
 }
 
-/* A mode that stays for all that follows. Bits of @p: which. */
+/* Sets floating-point modes, chosen by the bits of @p, for the rest of the program. */
 UNUSED static uint64_t piece_fp_mode(unsigned int p)
 {
 	uint32_t mxcsr;
@@ -120,7 +120,7 @@ UNUSED static uint64_t piece_fp_mode(unsigned int p)
 	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
 	__asm__ volatile("fnstcw %0" : "=m"(control));
 	if (p & 4)
-		mxcsr |= 0x8040; /* results and operands that are denormal are zero */
+		mxcsr |= 0x8040; /* denormal results and operands are treated as zero */
 	if (p & 8) {
 		mxcsr &= ~0x1f80u; /* all exceptions trap */
 		control &= (uint16_t)~0x3f;
@@ -149,7 +149,7 @@ UNUSED static uint64_t piece_fp_values(unsigned int p)
 	return mix(sum, (uint64_t)(y * 1e9l));
 }
 
-/* Frames of all sizes, some deep. */
+/* Recursion with frames of different sizes. */
 UNUSED NOINLINE static uint64_t dive(unsigned int depth, unsigned int p)
 {
 	volatile char *pad = (volatile char *)alloca(16 + (p * depth) % 512);
@@ -189,7 +189,7 @@ UNUSED static uint64_t piece_longjmp(unsigned int p)
 	return sum;
 }
 
-/* Code that was made at run time, has no unwind rules, and keeps anything in rbp. */
+/* Code generated at run time, without unwind rules, which sets rbp to all kinds of values. */
 UNUSED static uint64_t piece_made_code(unsigned int p)
 {
 	/* push rbp; mov rbp, imm64; push rbp; push rbp; mov rax, imm64; call rax; pop rcx; pop rcx; pop rbp; ret */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: limits. What it gets of one is printed as "about:", which may differ by 1 %. */
+/* Pieces of hostile programs: resource limits. Amounts printed after "about:" may differ by 1 %. */
 #ifndef MASSIF_SELFTESTS_LIMITS_H
 #define MASSIF_SELFTESTS_LIMITS_H
 
@@ -37,7 +37,7 @@ UNUSED static void set_limit(int which, rlim_t value)
 	say("setrlimit %d\n", setrlimit((__rlimit_resource_t)which, &limit));
 }
 
-/* How much can be mapped, in pieces; all of it is given back. */
+/* Returns how many mappings of @piece bytes are possible; they are unmapped again. */
 UNUSED static unsigned long room(size_t piece)
 {
 	static void *mapped[8192];
@@ -74,7 +74,7 @@ UNUSED static uint64_t piece_stack(unsigned int p)
 	return mix(seen_limits(), churn(p, 200));
 }
 
-/* As many descriptors as there may be; then none can be had. */
+/* Opens as many descriptors as the limit allows, and allocates while none is left. */
 UNUSED static uint64_t piece_descriptors(unsigned int p)
 {
 	static const rlim_t limits[] = { 4, 10, 64, 500, 1000, 1024 };
@@ -111,7 +111,7 @@ UNUSED static uint64_t piece_file_size(unsigned int p)
 	return mix(seen_limits(), churn(p, 300));
 }
 
-/* Memory for blocks runs out, comes back, and runs out again. */
+/* Allocates until malloc() fails, frees everything, and repeats that once. */
 UNUSED static uint64_t piece_no_memory(unsigned int p)
 {
 	static void *blocks[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: libraries that come and go. plug.so is plug.c's, of the program's own compiler. */
+/* Pieces of hostile programs: libraries that come and go. plug.so is built from plug.c with the program's compiler. */
 #ifndef MASSIF_SELFTESTS_LOADING_H
 #define MASSIF_SELFTESTS_LOADING_H
 
@@ -12,10 +12,10 @@ typedef uint64_t plug_function(unsigned int p);
 
 UNUSED static int see_object(struct dl_phdr_info *info, size_t size, void *data)
 {
-	/* Only the shim, and libunwind where it verifies, are not there alone. */
+	/* Skip the libraries that exist only under massif: the shim, and libunwind if stacks are verified. */
 	if (!strstr(info->dlpi_name, "libmassif-preload") && !strstr(info->dlpi_name, "libunwind") &&
 	    !strstr(info->dlpi_name, "liblzma"))
-		/* In any order: the dynamic linker, which the shim needs, comes before libraries of libraries. */
+		/* A sum that does not depend on the order: the shim's dependencies move the dynamic linker forward. */
 		*(uint64_t *)data += sum_of(info->dlpi_name, strlen(info->dlpi_name));
 	free(malloc(strlen(info->dlpi_name) + 1));
 	return 0;
@@ -50,7 +50,7 @@ UNUSED static uint64_t piece_loads(unsigned int p)
 	return mix(sum, dlerror() != NULL);
 }
 
-/* In a name space of its own, with a second C library. */
+/* Loads the library into a separate namespace, with a second C library. */
 UNUSED static uint64_t piece_name_space(unsigned int p)
 {
 	void *library = dlmopen(LM_ID_NEWLM, "./plug.so", RTLD_NOW | RTLD_LOCAL);
@@ -63,7 +63,7 @@ UNUSED static uint64_t piece_name_space(unsigned int p)
 	return mix(sum, churn(p, 50));
 }
 
-/* The functions are found as they would be alone: by default, next, and in the C library itself. */
+/* dlsym() finds the functions as it would without massif: with RTLD_DEFAULT, RTLD_NEXT, and in the C library itself. */
 UNUSED static uint64_t piece_symbols(unsigned int p)
 {
 	static const char *const names[] = { "malloc", "free", "calloc", "realloc", "memalign", "posix_memalign" };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * make SEED NUMBER DIRECTORY: writes a hostile program and how it is built: main.c and build (for the shell)
+ * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script that builds it, build
  *
- * A program is a sequence of pieces, taken at random from the table below, with random parameters; what they
- * change (modes of floating point, limits, handlers, sandboxes) stays for those that follow. Some run in a
- * thread, in a coroutine, in a signal handler or in a forked child. Between them stand functions of random
- * shapes that allocate. The compiler, its flags, the linker and the program's own allocator are random, too.
+ * A program is a sequence of pieces, selected at random from the table below, with random parameters. What a piece
+ * changes (floating-point modes, limits, handlers, sandboxes) stays in force for the pieces after it. Some run in a
+ * thread, in a coroutine, in a signal handler or in a forked child. Between the pieces, functions of random shapes
+ * allocate. The compiler, its flags, the linker and the program's own allocator are random, too.
  *
- * HOSTILE_EXCEPT in the environment has names of pieces that are left out, and "misaligned", separated by
- * spaces: to look for what else there is while something is known and not yet mended.
+ * The environment variable HOSTILE_EXCEPT lists pieces to leave out, separated by spaces; "misaligned" stands for
+ * misaligned stacks. This is for finding other errors while a known one is not fixed yet.
  */
 
 #include <stdbool.h>
@@ -20,18 +20,18 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum when {
-	EARLY,	/* before anything has changed: it looks at the beginning */
+	EARLY,	/* at the start, because the piece inspects the program's initial state */
 	ANY,
-	SELDOM, /* anywhere, but it makes much else impossible: at most one of these */
-	LAST,	/* a piece after which the program makes no further ones */
+	SELDOM, /* anywhere, but at most one of these, because many other pieces are impossible after it */
+	LAST,	/* the program's last piece */
 };
 
 enum needs {
-	LIBC_MALLOC = 1,  /* means nothing with an allocator of the program's own, or does not work */
-	CHILDREN = 2,	  /* starts processes, threads or opens files: not behind SELDOM ones */
-	DEFAULT_FP = 4,	  /* computes with floating point itself */
-	MAIN_STACK = 8,	  /* needs more stack than a coroutine has */
-	MEMORY = 16,	  /* much of it: not behind a limit */
+	LIBC_MALLOC = 1,  /* useless or impossible with the program's own allocator */
+	CHILDREN = 2,	  /* starts processes or threads, or opens files: not after a SELDOM piece */
+	DEFAULT_FP = 4,	  /* does floating-point arithmetic: not after fp_mode */
+	MAIN_STACK = 8,	  /* needs a larger stack than a coroutine's */
+	MEMORY = 16,	  /* needs much memory: not after a SELDOM piece */
 };
 
 static const struct piece {
@@ -105,7 +105,7 @@ static const struct choice {
 
 static const char *const levels[] = { "-O0", "-O1", "-O2", "-O3", "-Os" };
 
-/* One of each row; "" is none. Those of the last rows are gcc's alone, or take a linker. */
+/* One flag of each row is used; "" means none. */
 static const char *const flags[][4] = {
 	{ "", "-fomit-frame-pointer", "-fno-omit-frame-pointer", "" },
 	{ "", "-fcf-protection=full", "-fcf-protection=none", "" },
@@ -144,7 +144,7 @@ static FILE *create(const char *directory, const char *name)
 	return file;
 }
 
-/* A function of a random shape; it calls the one before, and allocates. */
+/* Writes a function of a random shape, which allocates and calls functions written before. */
 static void write_function(FILE *file, unsigned int number)
 {
 	static const char *const attributes[] = {
@@ -184,7 +184,7 @@ static void write_head(FILE *file, uint64_t seed, unsigned int number)
 	fprintf(file, "\n");
 }
 
-/* How a piece is run: by itself, by a thread, a child, a handler, a coroutine's stack. */
+/* Writes the functions that run a piece: directly, or in a thread, a child, a signal handler or a coroutine. */
 static void write_runners(FILE *file)
 {
 	fputs("typedef uint64_t piece_function(unsigned int p);\n\n"
@@ -211,7 +211,7 @@ static void write_runners(FILE *file)
 	      file);
 }
 
-#define OWN_STACK 4 /* as in own.h: it switches stacks by system calls */
+#define OWN_STACK 4 /* as in own.h; uses system calls to switch stacks, which the LAST pieces forbid */
 
 struct program {
 	FILE *file;
@@ -300,7 +300,7 @@ static void write_build(const char *directory, unsigned int own)
 		draw(4) || is_left_out("misaligned") ? 0 : 8, levels[draw(COUNT(levels))]);
 	for (size_t i = 0; i < COUNT(flags); i++)
 		fprintf(file, " %s", flags[i][draw(4)]);
-	/* Stacks that grow by pieces are gcc's in C, and gold's. */
+	/* Split stacks need gcc, C and the linker gold. */
 	if (!clang && !compiler->cxx && draw(8) == 0)
 		fprintf(file, " -fsplit-stack -fcf-protection=none -fuse-ld=gold");
 	fprintf(file, " -o main main.c -lm -ldl -lpthread && %s -w -O1 -fPIC -shared -o plug.so \"$HOSTILE/plug.c\"\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Allocators of the program's own: HOSTILE_OWN says which, 0 none. */
+/* Allocators defined by the program itself. HOSTILE_OWN selects one; 0: none. */
 #ifndef MASSIF_SELFTESTS_OWN_H
 #define MASSIF_SELFTESTS_OWN_H
 
@@ -14,8 +14,8 @@
 #define OWN_NONE  0
 #define OWN_LEAF  1 /* leaf functions; with -fipa-ra their callers know which registers they change */
 #define OWN_POOL  2 /* a lock, a free list, functions that call each other */
-#define OWN_JUMP  3 /* the same, and leaves by longjmp if asked to */
-#define OWN_STACK 4 /* the same, and does the work on a stack of its own */
+#define OWN_JUMP  3 /* like OWN_POOL, but malloc() is left by longjmp() on request */
+#define OWN_STACK 4 /* like OWN_POOL, but malloc() works on a separate stack */
 #define OWN_NEXT  5 /* puts a header before the C library's blocks */
 
 #if HOSTILE_OWN != OWN_NONE
@@ -38,7 +38,7 @@ static int own_armed;
 static char *own_memory;
 static size_t own_used;
 
-/* Sizes stand before the blocks, which are never reused. The first call maps. */
+/* A block's size is stored before it. Blocks are never reused. The first call maps all memory. */
 OWN void *malloc(size_t size) MAY_THROW
 {
 	char *block;
@@ -166,7 +166,7 @@ OWN void free(void *pointer) MAY_THROW
 		return;
 	class_ = own_class(block->room + sizeof(*block));
 	pthread_mutex_lock(&own_lock);
-	/* Those that are aligned begin within another one and are lost. */
+	/* An aligned block lies inside a larger one, has no room of its own, and is leaked. */
 	if (block->room) {
 		block->next = own_free[class_];
 		own_free[class_] = block;
@@ -188,7 +188,7 @@ OWN void *calloc(size_t count, size_t size) MAY_THROW
 		return NULL;
 	}
 	block = malloc(bytes);
-	/* Compilers make one call of calloc() from malloc() and memset(), in here, too. */
+	/* Prevents the compiler from turning malloc() and memset() into a call of calloc(), that is, a recursion. */
 	__asm__ volatile("" : "+r"(block));
 	if (block)
 		memset(block, 0, bytes);
@@ -258,7 +258,7 @@ OWN size_t malloc_usable_size(void *block) MAY_THROW
 
 #endif
 
-/* Out of the allocator by longjmp, again and again; nothing after may be taken for nested in it. */
+/* Repeatedly leaves the allocator by longjmp(). No later call may be treated as nested in the one that was left. */
 UNUSED static uint64_t piece_own_jumps(unsigned int p)
 {
 	volatile uint64_t sum = churn(p, 100);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: children, descriptors, environment, what belongs to the process. */
+/* Pieces of hostile programs: children, descriptors, environment, and other properties of a process. */
 #ifndef MASSIF_SELFTESTS_PROCESSES_H
 #define MASSIF_SELFTESTS_PROCESSES_H
 
@@ -133,7 +133,7 @@ UNUSED static uint64_t piece_spawns(unsigned int p)
 	return mix(sum, (uint64_t)system("exit 9"));
 }
 
-/* Every variable in its order, argv's and the environment's places, what the kernel said at the start. */
+/* The environment's variables, their order, gaps between their strings, the auxiliary vector, and prctl() settings. */
 UNUSED static uint64_t piece_environment(unsigned int p)
 {
 	uint64_t sum = 0;
@@ -141,7 +141,7 @@ UNUSED static uint64_t piece_environment(unsigned int p)
 	unsigned int count = 0, gaps = 0;
 
 	for (char **at = environ; at && *at; at++) {
-		/* What the check sets for massif-ctl, and what stays where children are followed. */
+		/* Skip variables that check-hostile sets for massif-ctl, and those that remain if children are followed. */
 		if (strncmp(*at, "MASSIF_", 7) && strncmp(*at, "LD_PRELOAD=", 11)) {
 			sum = mix(sum, sum_of(*at, strlen(*at)));
 			count++;
@@ -185,7 +185,7 @@ UNUSED static uint64_t piece_set_environment(unsigned int p)
 	return mix(sum, (uint64_t)system("exit 5"));
 }
 
-/* argv and the environment's memory are written over, as daemons do to change their title. */
+/* Overwrites the memory of the environment, as daemons do to change their title. */
 UNUSED static uint64_t piece_title(unsigned int p)
 {
 	char *first = environ && environ[0] ? environ[0] : NULL, *end = first;
@@ -203,7 +203,7 @@ UNUSED static uint64_t piece_title(unsigned int p)
 	return mix(churn(p, 50), (uint64_t)system("exit 6"));
 }
 
-/* Which descriptors are open; then all are closed, but for a copy of the output. */
+/* Checks which descriptors are open, and then closes all except a copy of the output. */
 UNUSED static uint64_t piece_close_all(unsigned int p)
 {
 	uint64_t sum = 0;

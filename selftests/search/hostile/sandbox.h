@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: what the kernel forbids from here on. */
+/* Pieces of hostile programs: sandboxes, which forbid actions for the rest of the program. */
 #ifndef MASSIF_SELFTESTS_SANDBOX_H
 #define MASSIF_SELFTESTS_SANDBOX_H
 
@@ -15,7 +15,7 @@
 #include "processes.h"
 #include "state.h"
 
-/* Memory that malloc can give without asking the kernel, which it may not do soon. */
+/* Frees enough memory that malloc() needs no system calls later, when they are forbidden. */
 UNUSED static void prepare_heap(void)
 {
 	static void *blocks[600];
@@ -37,7 +37,7 @@ UNUSED static uint64_t piece_no_tsc(unsigned int p)
 	return sum;
 }
 
-/* PR_SET_MDWE: no memory that is written and executed. */
+/* PR_SET_MDWE: no memory may be both writable and executable. */
 UNUSED static uint64_t piece_no_new_code(unsigned int p)
 {
 	uint64_t sum = (uint64_t)prctl(65, 1, 0, 0, 0);
@@ -77,7 +77,7 @@ UNUSED static uint64_t piece_chroot(unsigned int p)
 	return mix(sum, (uint64_t)wait_for(pid));
 }
 
-/* From here on only what malloc itself needs, with @action for all else. */
+/* From here on, permits only the system calls that malloc() needs; others lead to @action. */
 UNUSED static int forbid(uint32_t action)
 {
 #define ALLOW(number)                                                         \

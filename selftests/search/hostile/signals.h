@@ -21,7 +21,7 @@ UNUSED static void count_only(int signal)
 	ticks = ticks + 1;
 }
 
-/* What only a handler that no allocation was interrupted for may do. */
+/* A handler that allocates, so its signal must not interrupt an allocation. */
 UNUSED static void allocate(int signal)
 {
 	handler_sum = mix(handler_sum, churn((unsigned int)signal, 20));
@@ -38,7 +38,7 @@ UNUSED static void set_handler(int signal, void (*handler)(int), int flags)
 	sigaction(signal, &action, NULL);
 }
 
-/* A timer that interrupts allocations all the time; its handler only counts. */
+/* A timer that interrupts allocations continuously; its handler only counts. */
 UNUSED static uint64_t piece_timer(unsigned int p)
 {
 	struct itimerval every = { { 0, 200 + p % 300 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -47,7 +47,7 @@ UNUSED static uint64_t piece_timer(unsigned int p)
 	set_handler(SIGALRM, count_only, SA_RESTART | (p & 1 ? SA_NODEFER : 0));
 	ticks = 0;
 	setitimer(ITIMER_REAL, &every, NULL);
-	/* As many ticks as are wanted, and a sum that does not depend on how often that was. */
+	/* The sum is that of a single round, so it does not depend on the number of rounds. */
 	while (ticks < 20)
 		sum = churn(p, 100);
 	setitimer(ITIMER_REAL, &never, NULL);
@@ -91,7 +91,7 @@ UNUSED static void open_page(int signal, siginfo_t *info, void *context)
 	ticks = ticks + 1;
 }
 
-/* Faults on purpose, as collectors and data bases have them: the handler allocates and opens the page. */
+/* Intended faults, as in garbage collectors and databases: the handler allocates and makes the page accessible. */
 UNUSED static uint64_t piece_faults(unsigned int p)
 {
 	struct sigaction action, old;
@@ -146,7 +146,7 @@ UNUSED static void on_event(union sigval value)
 	__atomic_add_fetch(&events, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Timers that make a thread for each event, with blocked signals and a small stack. */
+/* A timer whose events run in new threads, with blocked signals and a small stack. */
 UNUSED static uint64_t piece_timer_threads(unsigned int p)
 {
 	struct sigevent how;
@@ -169,7 +169,7 @@ UNUSED static uint64_t piece_timer_threads(unsigned int p)
 	return sum;
 }
 
-/* The mask that is in force at each allocation, and pending signals, stay as they are. */
+/* Allocations do not change the signal mask or pending signals. */
 UNUSED static uint64_t piece_mask(unsigned int p)
 {
 	sigset_t all, old, now, pending;
@@ -190,7 +190,7 @@ UNUSED static uint64_t piece_mask(unsigned int p)
 	return mix(sum, (uint64_t)ticks);
 }
 
-/* What each signal does before anything was set. */
+/* The initial disposition of each signal. */
 UNUSED static uint64_t piece_dispositions(unsigned int p)
 {
 	struct sigaction action;

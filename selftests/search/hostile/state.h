@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a hostile program looks at: after each call of an allocation function the registers that the callee
- * has to keep, the modes and flags of floating point, errno. What it has seen goes into a sum.
+ * The checks of a hostile program: each call of an allocation function must preserve the callee-saved registers, the
+ * floating-point modes and flags, and errno. Results are added up in a checksum.
  *
  * All of selftests/search/hostile compiles as C and as C++.
  */
@@ -23,12 +23,12 @@
 #define UNUSED	 __attribute__((unused))
 #define NOINLINE __attribute__((noinline))
 
-/* The generator's choices. */
+/* Set by the generator (make.c). */
 #ifndef HOSTILE_MISALIGN
 #define HOSTILE_MISALIGN 0
 #endif
 
-/* Printed without stdio, which allocates. Descriptor 1 may be closed by then: the copy is what counts. */
+/* The descriptor that say() writes to, without stdio, which allocates. piece_close_all() may change it. */
 static int output = 1;
 
 UNUSED static void say(const char *format, ...)
@@ -71,7 +71,7 @@ UNUSED static struct fp_state fp_state(void)
 	return state;
 }
 
-/* One call: the function, its arguments, by how much the stack is off, registers before and after. */
+/* A call: the function, its arguments, the misalignment of the stack in bytes, and registers before and after. */
 struct call {
 	void *function;
 	uint64_t arguments[3];
@@ -80,7 +80,7 @@ struct call {
 	uint64_t result, flags;
 };
 
-/* Calls call->function with all registers that it has to keep set as call->before says. */
+/* Calls call->function with the callee-saved registers set to call->before. */
 #ifdef __cplusplus
 extern "C"
 #endif
@@ -99,7 +99,7 @@ __asm__(".pushsection .text\n"
 	"	push %r14\n.cfi_offset r14, -48\n"
 	"	push %r15\n.cfi_offset r15, -56\n"
 	"	push %rdi\n"
-	/* rbp goes on as the frame's base for the unwinder; five others hold what is checked. */
+	/* rbp stays the frame pointer, for unwinding; the five other callee-saved registers are checked. */
 	"	sub 32(%rdi), %rsp\n"
 	"	mov 0(%rdi), %rax\n"
 	"	mov 40(%rdi), %rbx\n	mov 48(%rdi), %r12\n	mov 56(%rdi), %r13\n"
@@ -124,7 +124,7 @@ UNUSED static void complain(const char *what, uint64_t before, uint64_t after)
 	say("changed: %s %llx %llx\n", what, (unsigned long long)before, (unsigned long long)after);
 }
 
-/* Calls @function and complains of all that it should have left as it was. */
+/* Calls @function and reports everything that it should have preserved but has changed. */
 UNUSED static void *checked(void *function, uint64_t a, uint64_t b, uint64_t c)
 {
 	struct call call;
@@ -136,7 +136,7 @@ UNUSED static void *checked(void *function, uint64_t a, uint64_t b, uint64_t c)
 	call.arguments[0] = a;
 	call.arguments[1] = b;
 	call.arguments[2] = c;
-	/* hostile_call()'s own pushes leave it a multiple of 16. */
+	/* After hostile_call()'s own pushes, the stack is aligned to 16 bytes. */
 	call.off = HOSTILE_MISALIGN;
 	for (unsigned int i = 0; i < 5; i++)
 		call.before[i] = 0x1111111111111111ull * (i + 1) ^ a;
@@ -162,7 +162,7 @@ UNUSED static void *checked(void *function, uint64_t a, uint64_t b, uint64_t c)
 
 #define CHECKED(function, a, b, c) checked((void *)(function), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c))
 
-/* A block with contents that are checked when it is freed. */
+/* Fills a block with contents that are checked when it is freed. */
 UNUSED static void fill(void *block, size_t size, unsigned int seed)
 {
 	for (size_t i = 0; i < size; i++)
@@ -178,7 +178,7 @@ UNUSED static uint64_t sum_of(const void *block, size_t size)
 	return sum;
 }
 
-/* Some allocations and frees in an order that the seed decides; returns the sum of all that was in them. */
+/* Allocates and frees @count times, in an order determined by @seed. Returns a checksum of the blocks' contents. */
 UNUSED NOINLINE static uint64_t churn(unsigned int seed, unsigned int count)
 {
 	uint32_t state = seed * 2654435761u + 1;

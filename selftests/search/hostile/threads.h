@@ -45,7 +45,7 @@ UNUSED static void *work_in_thread(void *data)
 	return part;
 }
 
-/* @count threads alive at once, on stacks of @stack bytes (0: the default); blocks are freed by another. */
+/* Runs @count threads at once on stacks of @stack bytes (0: the default). Another thread frees their blocks. */
 UNUSED static uint64_t threads_at_once(unsigned int count, size_t stack, unsigned int p)
 {
 	struct part *parts = (struct part *)calloc(count, sizeof(*parts));
@@ -93,7 +93,7 @@ UNUSED static uint64_t piece_small_stacks(unsigned int p)
 	return threads_at_once(1 + p % 40, 16384, p);
 }
 
-/* Threads on stacks of ours, which are taken away or made inaccessible at once. */
+/* Threads on stacks provided by the program, which are freed or made inaccessible right after the thread has ended. */
 UNUSED static uint64_t piece_own_stacks(unsigned int p)
 {
 	size_t size = 32768 + p % 5 * 4096;
@@ -144,7 +144,7 @@ UNUSED static void *end_oddly(void *data)
 	return NULL;
 }
 
-/* Threads that are cancelled, exit from within, are detached and leave by the system call alone. */
+/* Threads that are cancelled, that call pthread_exit(), and that end by the exit system call alone. */
 UNUSED static uint64_t piece_thread_ends(unsigned int p)
 {
 	static struct part parts[30];
@@ -161,7 +161,7 @@ UNUSED static uint64_t piece_thread_ends(unsigned int p)
 		if ((i + p) % 3 == 2)
 			pthread_cancel(threads[i]);
 		pthread_join(threads[i], &result);
-		/* A thread that left by the system call has no result. */
+		/* A thread that ended by the system call has no result. */
 		if ((i + p) % 3 != 1)
 			sum = mix(sum, (uint64_t)result);
 	}
