@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The user's cache directory: results of a run that save time in the next.
+// The user's cache directory, which keeps results of one run to make the next run faster.
 
 #include "base/cachedir.h"
 
@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 
 /*
- * Limits for each kind of file. When one is reached, the oldest files are removed until three quarters remain. Every
- * newly built program leaves a file.
+ * Limits for each kind of file, that is for each file name suffix. When one is reached, the oldest files are removed
+ * until three quarters of the limit remain. Each new build of a program adds a file.
  */
 #define FILES_MAX 512u
 #define BYTES_MAX (64u << 20)
@@ -123,7 +123,10 @@ static int by_age(const void *a, const void *b)
 	return (one->tv_nsec > other->tv_nsec) - (one->tv_nsec < other->tv_nsec);
 }
 
-/* Makes room before a new file is created. While a file is being written, its name has a number after @kind. */
+/*
+ * Removes the oldest files of @kind, a file name suffix, if there are too many. Also matches files that are still being
+ * written, whose names have a process id behind the suffix.
+ */
 static void make_room(int directory, const char *kind)
 {
 	mf_auto_free struct entry *entries = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The user's cache directory: results of a run that save time in the next. */
+/* The user's cache directory, which keeps results of one run to make the next run faster. */
 #ifndef MASSIF_BASE_CACHEDIR_H
 #define MASSIF_BASE_CACHEDIR_H
 

@@ -26,7 +26,7 @@
 
 #define NOBODY 65534u /* the kernel's user number for "nobody" */
 
-enum { FILES = 64 }; /* descriptors that it may have: for the object, its debug files, and files of split units */
+enum { FILES = 64 }; /* most descriptors: for the object, its debug files, and files of split units */
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -262,7 +262,7 @@ static void set_signals(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1), REFUSE, RETURN(SECCOMP_RET_ALLOW)
 
-/* Allows the call only if argument @n equals (BPF_JEQ), or has bits of (BPF_JSET), @what. */
+/* Allows the call only if argument @n equals @what (@how BPF_JEQ) or has any of the bits in @what (BPF_JSET). */
 #define ALLOW_IF(call, n, how, what)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | how | BPF_K, what, 1, 0), REFUSE, RETURN(SECCOMP_RET_ALLOW)
@@ -317,7 +317,7 @@ static bool filter_calls(void)
 		ALLOW(rt_sigprocmask),
 		ALLOW(restart_syscall),
 		ALLOW_IF(fcntl, 1, BPF_JEQ, F_GETFD),
-		/* Ways to end. */
+		/* Calls that end the process. */
 		ALLOW_IF(tgkill, 0, BPF_JEQ, self),
 		ALLOW(exit),
 		ALLOW(exit_group),

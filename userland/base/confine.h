@@ -16,12 +16,12 @@
 
 #define MF_CONFINE_MEMORY_MAX (16ull << 30) /* bytes of address space that it may allocate */
 
-/* Rights that were given up. If one is missing, the kernel refused. */
+/* Rights that were given up. A missing bit means that the kernel refused to take that right away. */
 enum {
 	MF_CONFINED_USER = 1 << 0,	   /* the process runs as user nobody, or was unprivileged before */
 	MF_CONFINED_CAPABILITIES = 1 << 1, /* it has no capabilities */
-	MF_CONFINED_EXEC = 1 << 2,	   /* executing a program gives it no rights */
-	MF_CONFINED_CALLS = 1 << 3,	   /* it can make only few system calls (seccomp) */
+	MF_CONFINED_EXEC = 1 << 2,	   /* it cannot gain rights by executing a program */
+	MF_CONFINED_CALLS = 1 << 3,	   /* it can make only a few system calls (seccomp) */
 	MF_CONFINED_ALL = (1 << 4) - 1,
 };
 

@@ -89,7 +89,7 @@ uint32_t mf_held_count(struct mf_held *held)
 	return n;
 }
 
-/* Leaves the other descriptors for the profiled processes' own needs. */
+/* Returns whether another file may be kept open. Most descriptors of this process are left for other uses. */
 static bool has_room(const struct mf_held *held)
 {
 	struct rlimit limit;
@@ -138,7 +138,7 @@ static int open_regular(const char *root, const char *path, struct stat *status)
 	return fstat(fd, status) ? -errno : mf_take(fd, -1);
 }
 
-/* How sure it is that an opened file is the mapped one. */
+/* Whether an opened file is the mapped one. */
 enum likeness {
 	OTHER,
 	PERHAPS, /* in overlay file systems, a mapping has another device, and possibly inode, than its file */
@@ -160,8 +160,8 @@ enum { WAYS = 5, WAY_BYTES = PATH_MAX + 64 };
 struct way {
 	char root[32]; /* root directory that the path refers to; "": ours */
 	char path[WAY_BYTES];
-	bool is_sure; /* it cannot lead to another file */
-	bool is_guess; /* it may lead to another file of the process, so require SAME */
+	bool is_sure; /* this path always leads to the mapped file */
+	bool is_guess; /* this path may lead to another file of the process, so compare() must return SAME */
 };
 
 /*

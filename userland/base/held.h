@@ -3,8 +3,8 @@
  * Keeps files open that processes have mapped, so that their names can be read after they are deleted, moved or
  * replaced. It also records their identity, so that no other file is mistaken for them.
  *
- * A file is kept while it has users. The number of descriptors is limited. A file beyond the limit is known but not
- * kept open; it is opened by its path when it is read, provided it is still the same file.
+ * A file is kept while it has users. The number of descriptors is limited. For a file beyond the limit, the table holds
+ * only path and identity; it is opened by its path when it is read, provided it is still the same file.
  *
  * Context: all functions may be called from any thread.
  */
@@ -26,13 +26,13 @@ struct mf_file_identity {
 
 struct mf_held_file {
 	struct mf_held_file *next; /* next in the hash table */
-	char *path;	 /* the kernel's path of it, or the one before it was deleted */
+	char *path;	 /* path that the kernel reports; for a deleted file, its last path */
 	struct mf_file_identity mapped; /* identity that the kernel reports for the mapping; inode 0: unknown */
 	struct mf_file_identity opened; /* identity of the opened file, which differs in overlay file systems */
 	uint64_t size;
 	int64_t modified_ns;
 	int fd;	   /* -1: not kept open */
-	int error; /* -errno: why it could not be opened; 0: it could */
+	int error; /* -errno if the file could not be opened, otherwise 0 */
 	uint32_t users;
 };
 
@@ -60,8 +60,8 @@ void mf_held_destroy(struct mf_held *held); /* NULL is allowed */
 uint32_t mf_held_count(struct mf_held *held);
 
 /*
- * Returns the file of @mapping, opened if it was not known, and adds a user. Returns NULL if memory ran out or @held is
- * NULL.
+ * Returns the file of @mapping and adds a user. Opens the file if it is not in the table yet.
+ * Returns NULL if memory ran out or @held is NULL.
  */
 struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_mapping *mapping);
 

@@ -12,7 +12,7 @@
 struct mf_proc_mappings {
 	FILE *file;
 	char *line;
-	size_t room; /* of @line, in bytes */
+	size_t room; /* allocated size of @line, in bytes */
 };
 
 struct mf_proc_mapping {
@@ -20,7 +20,7 @@ struct mf_proc_mapping {
 	uint64_t device;	     /* major number << 32 | minor */
 	uint64_t inode;
 	char rights[5]; /* "rwxp", or "rwxs" if shared */
-	char *path;	/* or a name such as "[heap]"; "" if there is none. Valid until the next call */
+	char *path;	/* or a name such as "[heap]"; "": neither. Valid until the next call */
 };
 
 /* Opens the listing of process @pid; 0 is this one. Returns 0 or -errno. */
@@ -29,7 +29,7 @@ int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid);
 /* Reads the next mapping, in ascending order of addresses. Returns false at the end or if reading fails. */
 bool mf_proc_mappings_next(struct mf_proc_mappings *mappings, struct mf_proc_mapping *mapping);
 
-/* Whether reading failed: the process has ended, or its rights have changed. */
+/* Returns whether reading failed because the process has ended, or its rights have changed. */
 bool mf_proc_mappings_failed(const struct mf_proc_mappings *mappings);
 
 /* Closes an open listing. An all-zero one may be closed, too. */

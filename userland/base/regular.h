@@ -7,8 +7,8 @@
  * A path from a profiled process may lead to a device, a pipe or a socket. Opening one can have effects, or block. So
  * the type is checked before the file is opened.
  *
- * All functions return a descriptor for reading, or -errno: -EINVAL if it is not a regular file, which was not opened
- * then.
+ * All functions return a descriptor for reading, or -errno. If the path is not a regular file, it is not opened and the
+ * result is -EINVAL.
  */
 int mf_regular_open(const char *path);
 

@@ -5,9 +5,9 @@
 
 #include <dwarf.h>
 
-#define LEB_BYTES 10 /* of a number of 64 bits */
+#define LEB_BYTES 10 /* longest LEB128 encoding of a 64-bit number */
 
-/* Register numbers that any architecture's tables have are below. */
+/* Above the register numbers in the unwind tables of any architecture. */
 #define REGISTERS 128u
 
 void mf_cfi_skip_leb(struct mf_dwarf *reader)
@@ -22,7 +22,7 @@ uint64_t mf_cfi_uleb(struct mf_dwarf *reader)
 {
 	struct mf_dwarf start = *reader;
 
-	/* Nearly all have one byte. */
+	/* Nearly all numbers have one byte. */
 	if (reader->at < reader->end && *reader->at < 0x80)
 		return *reader->at++;
 	mf_cfi_skip_leb(reader);
@@ -37,7 +37,7 @@ static void skip_register(struct mf_dwarf *reader)
 
 /*
  * Skips an operation's operands. Returns false if libunwind should not see the operation: it jumps or divides, or
- * libunwind reads its operands in another way in some versions (DW_OP_constu). No compiler's rules have these.
+ * some versions of libunwind decode its operands differently (DW_OP_constu). No compiler emits these in unwind rules.
  */
 static bool skip_operation(struct mf_dwarf *code)
 {
@@ -82,7 +82,10 @@ static bool skip_operation(struct mf_dwarf *code)
 	}
 }
 
-/* Skips an expression behind its length. Without jumps, it ends after as many steps as it has operations. */
+/*
+ * Skips the length of an expression and the expression itself. Because jumps are refused, evaluating it takes no more
+ * steps than it has operations.
+ */
 static void skip_expression(struct mf_dwarf *program)
 {
 	uint64_t length = mf_cfi_uleb(program);
@@ -166,14 +169,14 @@ struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *rememb
 	case DW_CFA_nop:
 	case DW_CFA_restore:
 #if defined(__aarch64__)
-	case DW_CFA_GNU_window_save: /* the return address is signed from here on, or no more */
+	case DW_CFA_GNU_window_save: /* toggles whether the return address is signed */
 #endif
 		break;
 	case MF_CFI_STOP_OPCODE:
 		next.kind = MF_CFI_STOP;
 		break;
 	default:
-		/* Also DW_CFA_val_offset: libunwind 1.6 takes its operands for instructions. */
+		/* This includes DW_CFA_val_offset, whose operands libunwind 1.6 executes as instructions. */
 		next.kind = MF_CFI_UNSAFE;
 	}
 	if (program->overrun)

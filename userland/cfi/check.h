@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which call frame instructions are safe to hand to libunwind, which was not written for hostile input: it follows
- * jumps in expressions without end, takes register numbers as array indexes, and keeps every remembered state.
+ * endless loops in expressions, uses register numbers as array indexes unchecked, and stores any number of remembered
+ * states.
  */
 #ifndef MASSIF_CFI_CHECK_H
 #define MASSIF_CFI_CHECK_H
@@ -12,17 +13,17 @@
 #include "dwarf.h"
 
 #define MF_CFI_PROGRAM_MAX 65536u /* bytes of one function's instructions; the largest seen has 10 KiB */
-#define MF_CFI_REMEMBERED_MAX 16u /* states remembered at a time */
+#define MF_CFI_REMEMBERED_MAX 16u /* most states remembered at a time (DW_CFA_remember_state) */
 
 enum mf_cfi_kind {
 	MF_CFI_PLAIN,	/* does not change the code address */
 	MF_CFI_ADVANCE, /* adds @operand to the code address, in units of the code alignment */
-	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded as addresses in FDEs, was not read yet */
+	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, is still to be read */
 	MF_CFI_STOP,	/* MF_CFI_STOP_OPCODE */
 	MF_CFI_UNSAFE,	/* unknown, cut short, or not safe for libunwind */
 };
 
-/* DW_CFA_lo_user: libunwind fails there. Our form has it in place of an unsafe instruction. */
+/* DW_CFA_lo_user, at which libunwind fails. It replaces an unsafe instruction in our format (index.h). */
 #define MF_CFI_STOP_OPCODE 0x1cu
 
 struct mf_cfi_instruction {
@@ -36,12 +37,12 @@ struct mf_cfi_instruction {
  */
 struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *remembered);
 
-/* Returns whether @program, in our form, is safe up to its end or to MF_CFI_STOP_OPCODE. */
+/* Returns whether @program, in our format, is safe up to its end or to MF_CFI_STOP_OPCODE. */
 bool mf_cfi_is_safe(struct mf_dwarf program);
 
 /*
- * Read or skip a LEB128 number. If it has more bytes than 64 bits need, @overrun is set: libunwind could read another
- * number than we do.
+ * Read or skip a LEB128 number. If it has more bytes than 64 bits need, @overrun is set, because libunwind might decode
+ * it differently.
  */
 uint64_t mf_cfi_uleb(struct mf_dwarf *reader);
 void mf_cfi_skip_leb(struct mf_dwarf *reader);

@@ -6,7 +6,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* Reads the augmentation data that @letters, without the leading z, announce. Returns false if a letter is unknown. */
+/* Reads the augmentation data that @letters (without the leading z) describe. Returns false if a letter is unknown. */
 static bool read_augmentation(const char *letters, struct mf_dwarf data, struct mf_cie *cie)
 {
 	for (; *letters; letters++) {
@@ -39,10 +39,10 @@ bool mf_cie_read(struct mf_dwarf entry, struct mf_cie *cie)
 
 	*cie = (struct mf_cie){ .encoding = DW_EH_PE_absptr };
 	entry.at += strnlen(augmentation, (size_t)(entry.end - entry.at));
-	mf_dwarf_fixed(&entry, 1); /* the NUL */
+	mf_dwarf_fixed(&entry, 1); /* the NUL of the augmentation */
 	if (entry.overrun)
 		return false;
-	/* Addresses must have our size, and no segment. */
+	/* Addresses must have 8 bytes and no segment selector. */
 	if (version >= 4 && mf_dwarf_fixed(&entry, 2) != sizeof(uint64_t))
 		return false;
 	cie->code_align = mf_dwarf_uleb(&entry);

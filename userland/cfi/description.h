@@ -9,7 +9,7 @@
 #include "cie.h"
 #include "dwarf.h"
 
-/* An object in memory, loaded or read to its place; at least the part that contains its tables. */
+/* An object in memory, loaded or read to the same layout; at least the part that contains its tables. */
 struct mf_rows_object {
 	const uint8_t *start, *end;
 	const uint8_t *header; /* its .eh_frame_hdr; NULL: it has none */

@@ -14,7 +14,7 @@
 #define RETURN_REGISTER_LAST 31u
 #endif
 
-/* The bytes of the entry at @offset behind its length; none if they are not all there, or too many. */
+/* Returns the contents of the entry at @offset, without its length field; none if the entry exceeds the rules. */
 static struct mf_dwarf entry_at(const struct mf_cfi *cfi, uint64_t offset)
 {
 	struct mf_dwarf none = { .overrun = true };
@@ -24,7 +24,7 @@ static struct mf_dwarf entry_at(const struct mf_cfi *cfi, uint64_t offset)
 	if (offset > cfi->size || cfi->size - offset < sizeof(length))
 		return none;
 	memcpy(&length, cfi->rules + offset, sizeof(length));
-	/* Where it ends, libunwind may read a few bytes more. */
+	/* libunwind may read a few bytes behind the entry. */
 	if (length > cfi->size - offset - sizeof(length) ||
 	    cfi->size - offset - sizeof(length) - length < MF_CFI_SPARE_BYTES)
 		return none;
@@ -34,7 +34,7 @@ static struct mf_dwarf entry_at(const struct mf_cfi *cfi, uint64_t offset)
 	return entry;
 }
 
-/* Returns whether what is left of @entry is a program that is safe. */
+/* Returns whether the rest of @entry, which consists of instructions, is safe for libunwind. */
 static bool is_safe(struct mf_dwarf entry)
 {
 	return !entry.overrun && entry.end - entry.at <= (ptrdiff_t)MF_CFI_PROGRAM_MAX && mf_cfi_is_safe(entry);
@@ -52,7 +52,7 @@ static bool check_cie(const struct mf_cfi *cfi, uint64_t offset, bool *signal)
 	entry.at += *signal;
 	if (mf_dwarf_fixed(&entry, 1) != 0)
 		return false;
-	mf_cfi_skip_leb(&entry); /* the alignments */
+	mf_cfi_skip_leb(&entry); /* code and data alignment */
 	mf_cfi_skip_leb(&entry);
 	if (mf_dwarf_fixed(&entry, 1) > RETURN_REGISTER_LAST || mf_dwarf_fixed(&entry, 1) != 1 ||
 	    mf_dwarf_fixed(&entry, 1) != MF_CFI_ENCODING)

@@ -13,7 +13,7 @@
 
 #define LENGTH_OF_64_BIT 0xfffffff0u
 
-/* CIEs of which the last use is remembered; tables alternate between a few. */
+/* Size of the cache of CIEs. FDEs alternate between a few CIEs. */
 #define COMMONS 256u
 
 struct entry {
@@ -28,10 +28,10 @@ struct entries {
 /* A CIE of the object. */
 struct common {
 	struct mf_cie cie;
-	uint64_t address; /* in the section, or link-time */
-	bool known;	  /* the rest holds */
-	bool useless;	  /* it makes no sense to us */
-	uint32_t written; /* where it is in the builder's rules, plus one; 0: it is not yet */
+	uint64_t address; /* link-time address, or offset in the section */
+	bool known;	  /* the other fields are set */
+	bool useless;	  /* the CIE is damaged or unsupported */
+	uint32_t written; /* its offset in the builder's rules, plus one; 0: not written yet */
 };
 
 struct mf_cfi_builder {
@@ -39,14 +39,14 @@ struct mf_cfi_builder {
 	uint8_t *rules;
 	size_t size, room;
 	struct entries entries[MF_CFI_TABLES];
-	struct common commons[COMMONS]; /* by hash of the address */
-	bool failed; /* no memory, or too many rules */
+	struct common commons[COMMONS]; /* cache, indexed by a hash of the address */
+	bool failed; /* memory ran out, or there are too many rules */
 };
 
 /* An FDE, read up to its instructions. */
 struct fde {
 	enum mf_cfi_table table;
-	uint64_t listed_start; /* as the table has it */
+	uint64_t listed_start; /* start of the code according to the search table */
 	uint64_t start, size;
 	struct mf_dwarf program;
 };
@@ -95,7 +95,7 @@ static void put_leb(struct mf_cfi_builder *b, uint64_t value, bool is_signed)
 	}
 }
 
-/* Makes what was put since @start a whole entry. */
+/* Completes the entry that was written from @start on: sets its length field. */
 static void close_entry(struct mf_cfi_builder *b, size_t start)
 {
 	uint32_t length = (uint32_t)(b->size - start - sizeof(length));
@@ -125,13 +125,13 @@ static void add_entry(struct mf_cfi_builder *b, enum mf_cfi_table table, uint64_
 }
 
 /*
- * Writes @program, whose code begins at @start. DW_CFA_set_loc, whose address is in the encoding of the file, becomes an
- * advance.
+ * Writes @program, which describes the code from @start on. DW_CFA_set_loc, whose address is encoded as in the file, is
+ * converted to an advance.
  */
 static void put_program(struct mf_cfi_builder *b, const struct mf_cie *cie, struct mf_dwarf program, uint64_t start)
 {
 	uint64_t unit = cie->code_align ? cie->code_align : 1, location = start;
-	const uint8_t *from = program.at; /* what is to be written yet */
+	const uint8_t *from = program.at; /* the first byte that is not written yet */
 	uint32_t remembered = 0;
 
 	while (program.at < program.end) {
@@ -146,7 +146,10 @@ static void put_program(struct mf_cfi_builder *b, const struct mf_cie *cie, stru
 		case MF_CFI_PLAIN:
 			break;
 		case MF_CFI_SET_LOC:
-			/* Relative ones are relative to where they stand in the file: .debug_frame has absolute ones. */
+			/*
+			 * Only absolute addresses, as in .debug_frame, are supported. A relative one would need its
+			 * position in the file.
+			 */
 			put(b, from, (size_t)(at - from));
 			to = cie->encoding & 0xf0 ? 0 : mf_dwarf_encoded(&program, cie->encoding);
 			if (!to || program.overrun || to < location || (to - location) % unit ||
@@ -184,14 +187,14 @@ static bool read_start(struct mf_dwarf *reader, uint8_t encoding, uint64_t field
 	return !reader->overrun;
 }
 
-/* Writes the CIE in our form. */
+/* Writes the CIE in the format of index.h. */
 static void write_cie(struct mf_cfi_builder *b, struct common *common)
 {
 	const struct mf_cie *cie = &common->cie;
 	size_t start = b->size;
 
 	put_number(b, 0, 4);
-	put_number(b, 0, 4); /* it is a CIE */
+	put_number(b, 0, 4); /* marks the entry as a CIE */
 	put_number(b, MF_CFI_VERSION, 1);
 	if (cie->signal)
 		put(b, "zRS", 4);
@@ -207,7 +210,7 @@ static void write_cie(struct mf_cfi_builder *b, struct common *common)
 	common->written = (uint32_t)start + 1;
 }
 
-/* Writes the FDE in our form. */
+/* Writes the FDE in the format of index.h. */
 static void write_fde(struct mf_cfi_builder *b, struct common *common, const struct fde *fde)
 {
 	size_t start;
@@ -229,8 +232,8 @@ static void write_fde(struct mf_cfi_builder *b, struct common *common, const str
 }
 
 /*
- * Returns the bytes after the length of the entry at @offset of a section, and the position behind it in *@next.
- * Returns none if there is no entry.
+ * Returns the contents of the entry at @offset of a section, without its length field, and the offset of the next
+ * entry in *@next. Returns no bytes if there is no entry.
  */
 static struct mf_dwarf entry_at(const uint8_t *bytes, size_t size, uint64_t offset, size_t *next)
 {
@@ -254,7 +257,7 @@ static struct common *common_at(struct mf_cfi_builder *b, uint64_t address)
 	return &b->commons[(address ^ address >> 8) / 4 % COMMONS];
 }
 
-/* Makes @entry, which is at @address and stands behind its length, a CIE to which FDEs refer. */
+/* Parses the CIE at @address into the cache. @entry is its contents, without the length field. */
 static struct common *take_cie(struct mf_cfi_builder *b, uint64_t address, struct mf_dwarf entry)
 {
 	struct common *common = common_at(b, address);
@@ -266,7 +269,7 @@ static struct common *take_cie(struct mf_cfi_builder *b, uint64_t address, struc
 	return common;
 }
 
-/* The CIE at @address if it was read before. */
+/* Returns the CIE at @address if it is in the cache, otherwise NULL. */
 static struct common *known_cie(struct mf_cfi_builder *b, uint64_t address)
 {
 	struct common *common = common_at(b, address);
@@ -275,8 +278,8 @@ static struct common *known_cie(struct mf_cfi_builder *b, uint64_t address)
 }
 
 /*
- * Reads the FDE of .eh_frame whose bytes behind the reference to its CIE are @entry, at link-time address @address.
- * Returns whether it makes sense.
+ * Reads an FDE of .eh_frame. @entry is its contents after the reference to its CIE; @address is their link-time
+ * address. Returns false if the FDE is truncated or its encoding is unsupported.
  */
 static bool read_loaded(const struct mf_cie *cie, struct mf_dwarf entry, uint64_t address, struct fde *fde)
 {
@@ -360,7 +363,7 @@ void mf_cfi_add_listed(struct mf_cfi_builder *b, uint64_t start, uint64_t addres
 		write_fde(b, common, &fde);
 }
 
-/* By their starts; among equals, the order of the file. */
+/* Compares two entries by start address and, if that is equal, by their order in the file. */
 static int by_start(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -370,7 +373,7 @@ static int by_start(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Those of .eh_frame_hdr are, as a rule. */
+/* The entries of .eh_frame_hdr usually are, which saves sorting them. */
 static bool is_sorted(const struct entries *entries)
 {
 	for (uint32_t i = 1; i < entries->n; i++)
@@ -379,7 +382,7 @@ static bool is_sorted(const struct entries *entries)
 	return true;
 }
 
-/* The entries of one table as they leave the builder. False: no memory. */
+/* Copies the entries of one table, sorted, to @cfi. Returns false if memory ran out. */
 static bool take_entries(struct entries *entries, struct mf_cfi *cfi, enum mf_cfi_table table)
 {
 	struct mf_cfi_entry *taken = calloc(entries->n + 1u, sizeof(*taken));

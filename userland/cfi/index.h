@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The unwind rules of an object in one form of our own. The process that reads the file translates its .eh_frame and
+ * The unwind rules of an object in one format of our own. The process that reads the file translates its .eh_frame and
  * .debug_frame, which come in many forms; the process that unwinds checks the result and uses it.
  *
  * The rules are CIEs and FDEs as in .eh_frame, one after another. The augmentation of a CIE is "zR", or "zRS" for the
@@ -17,7 +17,7 @@
 
 #include "cie.h"
 
-#define MF_CFI_RULES_MAX (256u << 20) /* bytes of the rules of one object */
+#define MF_CFI_RULES_MAX (256u << 20) /* most bytes of rules for one object */
 
 /* An entry of a search table. */
 struct mf_cfi_entry {
@@ -63,12 +63,12 @@ void mf_cfi_add_eh_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, s
 			 uint64_t address);
 
 /*
- * Returns the CIE or FDE at link-time address @address, behind its length; with @overrun set if there is none. The
- * bytes must stay valid until mf_cfi_end().
+ * Returns the contents of the CIE or FDE at link-time address @address, without the length field. Sets @overrun if
+ * there is none. The bytes must stay valid until mf_cfi_end().
  */
 typedef struct mf_dwarf mf_cfi_read_entry(void *data, uint64_t address);
 
-/* Adds the FDE at link-time address @fde, which .eh_frame_hdr lists as that of the code from @start on. */
+/* Adds the FDE at link-time address @fde. In .eh_frame_hdr, it is listed for the code that begins at @start. */
 void mf_cfi_add_listed(struct mf_cfi_builder *builder, uint64_t start, uint64_t fde, mf_cfi_read_entry *read,
 		       void *data);
 

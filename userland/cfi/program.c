@@ -16,7 +16,7 @@ struct run {
 	const uint8_t *wanted;
 	uint64_t pc;
 	uint64_t start, end;	/* addresses that the state holds for */
-	const struct mf_program_state *initial; /* state after the CIE's instructions; NULL: these are running */
+	const struct mf_program_state *initial; /* state after the CIE's instructions; NULL while these run */
 	struct mf_program_state *state;
 };
 
@@ -73,7 +73,7 @@ static struct mf_place read_expression(struct mf_dwarf *reader, enum mf_place_ki
 	};
 }
 
-/* These two change only the register or only the offset of the CFA. */
+/* The next two functions change the register of the CFA but not its offset, and the reverse. */
 static void set_cfa_register(struct run *run, uint8_t reg)
 {
 	struct mf_place *cfa = &run->state->cfa;

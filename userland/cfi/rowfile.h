@@ -2,10 +2,10 @@
 /*
  * A row file: unwind rows of one object, stored so that the next program with this object need not compute them again.
  *
- * It also records that the object's code was searched for client requests (preload/patch/requests.h) and none was
- * found, and then how much code that was.
+ * If the object's code was searched for client requests (preload/patch/requests.h) and none was found, the file also
+ * records the size of the searched code.
  *
- * A file is named by the object's build id: an object with this id has these rows, whatever its path and time. The file
+ * A file is named by the object's build id: an object with this id has these rows, whatever its path and modification time. The file
  * holds the rows that were ever looked up, sorted, at link-time addresses of 32 bits. Before any of it is used, its
  * layout, build id, checksum and each row are verified; a file that fails counts as missing. It is read, not mapped, so
  * that it cannot change or be truncated while it is in use.
@@ -50,7 +50,7 @@ static inline size_t mf_rowfile_size(uint32_t n_rows)
 /* Initialises an empty file for the object with this build id, whose size must be valid. */
 void mf_rowfile_init(struct mf_rowfile *file, const uint8_t *build_id, uint8_t size);
 
-/* Returns whether a file may contain @rule: it is a rule that never changes. */
+/* Returns whether a file may contain @rule: not if it is MF_CFA_UNKNOWN or says that the code has no unwind rules. */
 bool mf_rowfile_holds(const struct mf_cfi_rule *rule);
 
 /* Computes the checksum of @file, after its rows were written. */

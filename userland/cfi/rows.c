@@ -61,7 +61,7 @@ static bool set_fp(struct mf_cfi_rule *rule, const struct mf_place *place)
 
 	switch (place->kind) {
 	case MF_PLACE_KEPT:
-	case MF_PLACE_UNDEFINED: /* then no frame further out uses it */
+	case MF_PLACE_UNDEFINED: /* no outer frame uses its value */
 		rule->fp = MF_FP_KEPT;
 		return true;
 	case MF_PLACE_AT_CFA:
