@@ -5,10 +5,10 @@
  * If the object's code was searched for client requests (preload/patch/requests.h) and none was found, the file also
  * records the size of the searched code.
  *
- * A file is named by the object's build id: an object with this id has these rows, whatever its path and modification time. The file
- * holds the rows that were ever looked up, sorted, at link-time addresses of 32 bits. Before any of it is used, its
- * layout, build id, checksum and each row are verified; a file that fails counts as missing. It is read, not mapped, so
- * that it cannot change or be truncated while it is in use.
+ * A file is named by the object's build id: an object with this id has these rows, whatever its path and modification
+ * time. The file holds the rows that were ever looked up, sorted, at link-time addresses of 32 bits. Before any of it
+ * is used, its layout, build id, checksum and each row are verified; a file that fails counts as missing. It is read,
+ * not mapped, so that it cannot change or be truncated while it is in use.
  */
 #ifndef MASSIF_CFI_ROWFILE_H
 #define MASSIF_CFI_ROWFILE_H

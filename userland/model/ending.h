@@ -19,7 +19,7 @@
 /* How and when a profile ends. */
 struct mf_end {
 	enum mf_end_rule rule;
-	int64_t now; /* the outside clock's time, in the profile's unit */
+	int64_t now; /* time by the clock that time_unit selects, in that unit; ignored if the unit is bytes */
 };
 
 struct mf_ending {

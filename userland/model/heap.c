@@ -29,7 +29,7 @@ static bool enter(struct mf_store *store, const struct mf_block *block)
 {
 	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))
 		return true;
-	/* The caller has counted the event. */
+	/* The caller has counted the event as a success: correct that. */
 	store->header->events--;
 	store->header->events_lost++;
 	return false;

@@ -10,8 +10,8 @@
 #include "model/store.h"
 
 /*
- * Only one writer at a time: the caller serialises these functions. @now is the outside clock's time in the model's
- * unit, and is ignored if the unit is bytes. @context is MF_CONTEXT_IGNORED for a block that is tracked but not
+ * Only one writer at a time: the caller serialises these functions. @now is as in mf_model_time() (model.h).
+ * @context is MF_CONTEXT_IGNORED for a block that is tracked but not
  * counted; with MF_CONTEXT_NONE (the store is full) the event counts as lost.
  */
 

@@ -37,10 +37,10 @@ enum mf_log_level {
 };
 
 enum mf_step_kind {
-	MF_STEP_SNAPSHOT,     /* one was taken; @count attempts were skipped since the last */
+	MF_STEP_SNAPSHOT,     /* a snapshot was taken; @count attempts were skipped since the last one */
 	MF_STEP_CULLING,      /* a culling begins */
 	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
-	MF_STEP_PAIR_SKIPPED, /* the pair of snapshots @number - 1 and @number is not considered for the interval */
+	MF_STEP_PAIR_SKIPPED, /* snapshots @number - 1 and @number are not considered for the new interval */
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
 	MF_STEP_INTERVAL,     /* the new interval is @span, between @number - 1 and @number */
@@ -61,11 +61,11 @@ enum mf_step_kind {
 struct mf_step {
 	uint8_t kind;	  /* enum mf_step_kind */
 	uint8_t occasion; /* enum mf_occasion */
-	char mark;	  /* of the snapshot: 'p' the peak, 'd' one with a tree, '.' another */
+	char mark;	  /* of the snapshot: 'p' peak, 'd' detailed, '.' any other */
 	uint8_t reserved;
 	/*
-	 * Of a snapshot: its position among those kept at that time. Of a capture: the context if it is new, otherwise
-	 * 0.
+	 * For a snapshot: its position among those kept at that time. For MF_STEP_CAPTURE: the context if it is new,
+	 * otherwise 0.
 	 */
 	uint32_t number;
 	uint32_t count;

@@ -75,7 +75,7 @@ struct mf_model {
 	uint32_t heap_allocs, heap_reallocs, heap_frees;
 	uint32_t ignored_allocs, ignored_reallocs, ignored_frees;
 	uint32_t stack_allocs;
-	uint32_t skipped_before; /* skipped_snapshots when the last snapshot was taken, for the log */
+	uint32_t skipped_before; /* value of skipped_snapshots when the last snapshot was taken, for the log */
 };
 
 /* Initialises the model of a new store. */
@@ -96,7 +96,10 @@ static inline void mf_model_change(struct mf_model *model, int64_t heap, int64_t
 	model->clock_bytes += net < 0 ? 0 - (uint64_t)net : (uint64_t)net;
 }
 
-/* Returns the model's time. @now is the outside clock's time, which is ignored if the unit is bytes. */
+/*
+ * Returns the model's time. @now is the time by the clock outside the model that time_unit selects: milliseconds or
+ * instructions. If the unit is bytes, @now is ignored.
+ */
 static inline int64_t mf_model_time(const struct mf_model *model, int64_t now)
 {
 	return model->options.time_unit == MF_TIME_BYTES ? (int64_t)model->clock_bytes : now;

@@ -42,7 +42,7 @@ static void link_object(struct mf_store *store, uint32_t number)
 	header->last_object = number;
 }
 
-/* Removes the object from the list. Its own link remains, so that a reader at this object can continue. */
+/* Removes the object from the list. Its next field is kept, so that a reader at this object can continue. */
 static void unlink_object(struct mf_store *store, uint32_t number)
 {
 	struct mf_store_header *header = store->header;

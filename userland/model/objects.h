@@ -17,7 +17,7 @@ struct mf_object_record {
 	uint64_t start, end, bias;
 	uint64_t device, inode;
 	int64_t modified_ns;
-	uint32_t path, path_size; /* where the path is in the strings region, and its size with the NUL */
+	uint32_t path, path_size; /* offset of the path in the strings region, and its size with the NUL */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t has_nodes; /* nodes of the trie refer to it */
@@ -25,13 +25,13 @@ struct mf_object_record {
 	uint32_t next; /* next in the list of mapped objects; 0: this is the last */
 
 	/* Used only by the code that adds and retires objects (preload/core/objects.c). */
-	uint32_t next_alike; /* next object of the same hash */
+	uint32_t next_alike; /* next object with the same hash */
 	uint32_t round;	     /* number of the scan that last saw it */
 	uint32_t name_hash;  /* hash of its name in the dynamic linker */
 	uint64_t headers;    /* address of its program headers */
 };
 
-/* Number of no object, or of an unknown one. */
+/* Stands for no object, or for an unknown one. */
 #define MF_OBJECT_NONE 0u
 
 /* Initialises the table of a new store. */

@@ -29,7 +29,7 @@ size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
 {
 	memset(rewind, 0, sizeof(*rewind));
 	rewind->store = store;
-	/* Later contexts are in none of the versions. */
+	/* Contexts that are created from now on are in none of the existing versions. */
 	rewind->n_contexts = contexts_in(store);
 	rewind->n_shards = shards_in(store);
 	return (size_t)rewind->n_contexts * (rewind->n_shards + 1);

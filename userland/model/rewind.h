@@ -19,10 +19,10 @@ struct mf_rewind {
 	uint32_t n_contexts, n_shards;
 	uint64_t *cells; /* n_contexts values for each shard, at the version reached so far */
 	uint64_t *sums;	 /* their sums over all shards, for each context */
-	uint64_t steps;	 /* chunks that may still be visited; bounds the walk through damaged lists */
+	uint64_t steps;	 /* most chunks that will still be read; bounds the walk through damaged lists */
 	/*
-	 * How far the records were read: those of older chunks than @chunk and, in it, those below index @left are
-	 * still to come.
+	 * How far the records of each shard were read. Still to be read: the records of @chunk below index @left, and
+	 * all records of older chunks.
 	 */
 	struct {
 		uint32_t chunk, left;

@@ -44,11 +44,11 @@ enum mf_region_id {
 	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address of an unwind rule that was looked up, or
 				   * MF_NEW_RULE_SEARCHED */
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
-	MF_REGION_THREADS,	  /* used only by the shim, see preload/state.h; not a part of the profile */
+	MF_REGION_THREADS,	  /* the shim's own data, see preload/state.h; not a part of the profile */
 	MF_REGION_COUNT,
 };
 
-/* In place of an address: the object's code was searched, and there is no client request in it. */
+/* In place of an address in MF_REGION_NEW_RULES: the object's code was searched and contains no client request. */
 #define MF_NEW_RULE_SEARCHED UINT32_MAX
 
 struct mf_region {
@@ -90,12 +90,12 @@ struct mf_store_header {
 	uint32_t merge_recursive; /* longest cycle of recursive frames that is merged; 0: none is */
 	uint32_t executes;     /* the program is about to execute another program, or has */
 	uint64_t events;       /* allocations, reallocations and frees that were counted */
-	uint64_t events_lost;  /* events that could not be counted: those inside the shim's own work, ... */
+	uint64_t events_lost;  /* events that could not be counted, for example calls made from inside the shim */
 	uint64_t first_time_ns; /* CLOCK_MONOTONIC time of the first event */
 
 	/* The hardware counter for the time unit "i", as in struct perf_event_attr, and its sum over all threads. */
 	uint32_t counter_type;
-	uint32_t counters_missing; /* threads that could not get a counter */
+	uint32_t counters_missing; /* number of threads whose counter could not be opened */
 	uint64_t counter_config;
 	uint64_t instructions;
 
@@ -105,17 +105,17 @@ struct mf_store_header {
 	 */
 	int64_t seen_ms; /* the time that the aggregator read last, relative to first_time_ns */
 	uint32_t snapshot_due;
-	uint32_t n_tallies; /* number of tallies that were ever in use, which are the first ones */
+	uint32_t n_tallies; /* number of tallies that were ever in use: tallies 0 to n_tallies - 1 */
 	uint32_t granule_bits; /* log2 of the bytes in a granule of the table of blocks, see blocks.h */
 	uint64_t capture;      /* the newest tree version, or 0; see tree_version.h */
 
-	/* What massif-ctl wants of the shim and the model, apart from the model's options. */
+	/* Options of massif-ctl for the shim and the model, besides struct mf_model_options. */
 	uint32_t logs_steps;	    /* enum mf_log_level: what to log for the user; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to 0 bytes that returns a block counts as a resize */
 	uint32_t real_capacities;   /* use the real allocator's capacities, not the model's */
 	uint32_t is_elsewhere; /* the program has loaded libraries into a namespace of their own (dlmopen), which is
 			        * not profiled */
-	int32_t late_objects_error; /* -errno: why objects loaded later are not searched; 0: they are */
+	int32_t late_objects_error; /* 0: objects loaded later are searched; -errno: why they are not */
 	int32_t trace_fd;	    /* descriptor, above 2, to which each allocation call is traced; 0: no trace */
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
@@ -153,7 +153,7 @@ struct mf_store_header {
 	uint64_t aggregator_start;
 
 	/* Fields for asking whether a context counts; see filter_client.h. */
-	uint32_t consults; /* the filter server has to be asked */
+	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
 	uint32_t question; /* the context that is asked about, or 0; a futex */
 	uint32_t answer;   /* enum mf_answer; a futex */
 	uint32_t may_not_wait; /* the program may not make system calls in order to wait */
@@ -167,7 +167,7 @@ struct mf_store_header {
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_bits, n_hashed; /* log2 of the size of the trie's hash table, and its entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* first elements of the free lists; 0: empty */
-	uint32_t overflow; /* context of all stacks that found no room; 0: there was room for all */
+	uint32_t overflow; /* context for stacks that did not fit into the store; 0: all did so far */
 	uint32_t overflow_object; /* object that is the only frame of that context; 0: not made yet */
 
 	/*
@@ -175,12 +175,12 @@ struct mf_store_header {
 	 * MF_REGION_NEW_RULES.
 	 */
 	char rows_directory[MF_STORE_PATH_MAX];
-	uint32_t n_new_rules; /* number of such rules; there may be more than fit into the region, which then has the
-			       * first ones */
+	uint32_t n_new_rules; /* number of such rules; if there are more than fit, the region holds the first
+			       * ones */
 
 	/* Chunks of the tree versions, see tree_version.c. */
 	uint32_t chunks_in_use, prune_at; /* number of chunks at which unneeded ones are freed */
-	uint32_t capture_readers;	  /* readers that need the chunks to stay where they are */
+	uint32_t capture_readers;	  /* number of readers that rely on records not being moved */
 	uint32_t capture_moves;		  /* odd while the writer moves entries of chunks */
 };
 
@@ -194,8 +194,8 @@ struct mf_store {
 	void *regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT];
 	bool has_file; /* the memory is a memfd; false: private memory */
-	struct mf_held_file **files; /* indexed by object: the files that this process holds open; NULL: it holds
-				      * none */
+	struct mf_held_file **files; /* files that this process holds open, indexed by object number; NULL: no
+				      * files */
 };
 
 /*

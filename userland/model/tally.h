@@ -36,23 +36,26 @@ struct mf_tally {
 	int64_t clock_room; /* bytes by which the clock may advance; huge or negative if time is not bytes */
 	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
 	uint64_t capture;   /* contexts with this tree version may be charged */
-	uint64_t capture_down; /* contexts with this version may be charged with a decrease; MF_CAPTURE_NEVER: a
-			        * decrease may be a peak */
+	uint64_t capture_down; /* contexts with this version may be charged with a decrease; MF_CAPTURE_NEVER: none,
+			        * because a decrease may require a peak snapshot */
 
-	/* The tally. By how much clock and total have changed is what was used up of their allowances. */
+	/*
+	 * The tally. The changes of the clock and the total are not stored: they are the used parts of the allowances
+	 * (clock_granted - clock_room, heap_granted - heap_room).
+	 */
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change of the requested bytes */
-	uint64_t put_off;	/* address of a freed block that is still in the table; 0: none */
+	uint64_t put_off;	/* address of the block whose free is delayed, so it is still in the table; 0: none */
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
-	uint16_t pasts_room; /* free records in the last chunk of its shard */
-	uint8_t may_shrink;  /* a decrease cannot be a peak */
+	uint16_t pasts_room; /* number of free records in last_chunk */
+	uint8_t may_shrink;  /* a decrease cannot require a peak snapshot */
 	uint8_t may_put_off; /* a free may be delayed until the next event */
 	int64_t stacks;	     /* change of the stacks' bytes */
 	int64_t clock_granted, heap_granted;
 	int64_t instructions, instructions_room; /* time in instructions, and the limit of the allowance */
 
-	/* Its shard's records of old values, see tree_version.h. */
+	/* List of chunks with the old values of the tally's shard, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
 };
 
@@ -79,8 +82,8 @@ void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
 
 /*
- * For a reader after the program has ended: adds all tallies to the totals. The table of blocks is not changed; a
- * delayed free is counted as a free, and the functions below take it into account.
+ * For a reader after the program has ended: adds all tallies to the totals. A delayed free is counted as a free, but
+ * its block remains in the table of blocks; mf_tally_walk_put_off() finds these blocks.
  */
 void mf_tally_close(struct mf_store *store);
 
@@ -147,8 +150,9 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 }
 
 /*
- * Prepares charging @context, which does not have the newest tree version or does not count. Returns false if it does
- * not count, if there is no room, or if this would need a call and @keeps is false.
+ * Prepares @context for a change of its bytes, if it does not have the newest tree version yet. Returns false if the
+ * context does not count, if there is no room for the old value, or if a function call would be needed and @keeps is
+ * false.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -185,9 +189,9 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
 
 /*
  * These functions do what those of heap.h do, in the shard and tally of @ctx, and return true. If the event exceeds
- * the allowance, is of an unusual block or of a large one, they change nothing and return false: then the model has to
- * handle it. A free copies the block to *@block. With @keeps false they call no function, and leave a few more cases to
- * the model.
+ * the allowance, or its block is large or not a usual one, they change nothing and return false: then the model has to
+ * handle the event. A free copies the block to *@block. With @keeps false they call no function, and leave a few more
+ * cases to the model.
  *
  * Several conditions are tested at once: a slot that holds no usual block decodes to an invalid context, and a context
  * that does not count has a tree version that never equals the tally's.
@@ -238,7 +242,7 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 
 	if (__builtin_expect(!slot, 0))
 		return false;
-	/* If a usual block begins here (never a large one), all bits above the context's are now 0. */
+	/* If a usual block that is not large begins here, this clears all bits above the context. */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];
 	usual = mf_blocks_parse_fresh(first, second);
@@ -274,10 +278,10 @@ mf_tally_free(const struct mf_tally_ctx *ctx, uint64_t address, struct mf_block 
 }
 
 /*
- * Delays the free of the block at @address until the thread's next event. A free has to wait for the block's slot,
- * which is often not in the processor's caches, but nothing waits for the free. Only for a thread that is the only one
- * and has no delayed free; before a second thread starts, the tallies are folded. Returns false if the free has to be
- * done now because it may take a snapshot.
+ * Delays the free of the block at @address until the thread's next event. The block's slot is often not in the
+ * processor's caches; the delay lets the processor fetch it meanwhile, since nothing needs the result of the free at
+ * once. Only while the program has one thread, and this has no delayed free yet; before a second thread starts, the
+ * tallies are folded. Returns false if the free has to be done now because it may take a snapshot.
  */
 static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_tally_ctx *ctx,
 								   uint64_t address)
@@ -291,7 +295,8 @@ static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct 
 }
 
 /*
- * Carries out the thread's delayed free, if there is one; @slot is its block's. Returns false as mf_tally_free() does.
+ * Carries out the thread's delayed free, if there is one. @slot is the slot of its block. Returns false in the same
+ * cases as mf_tally_free().
  */
 static inline __attribute__((always_inline)) bool
 mf_tally_settle_in(const struct mf_tally_ctx *ctx, uint32_t *slot, bool keeps)

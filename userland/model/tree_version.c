@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Records the contexts' bytes of each tree version as far as they have changed since.
+// Records for each tree version the bytes of those contexts that have changed since.
 
 #include "tree_version.h"
 
@@ -12,10 +12,10 @@
 /* One event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* Chunks that may be in use before unneeded ones are looked for. */
+/* Unneeded chunks are freed only when at least this many are in use. */
 #define FEW_CHUNKS 32u
 
-/* Chunks, 64 MiB, that may be added while a reader needs all records to stay where they are. */
+/* Most chunks (64 MiB) that are added while a reader relies on records not being moved. */
 #define PATIENCE_CHUNKS 16384u
 
 _Static_assert(sizeof(struct mf_chunk) == 4096, "a chunk is a page");
@@ -83,7 +83,7 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 	}
 }
 
-/* Moves the records of a shard that are still needed together, and frees the remaining chunks. */
+/* Compacts the list of a shard: keeps the records that are still needed, and frees the chunks that become empty. */
 static void prune_shard(struct mf_store *store, struct mf_tally *tally, const uint64_t *captures,
 			uint32_t n_captures)
 {
@@ -95,7 +95,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			const struct mf_past *past = &chunks[from].pasts[i];
 			struct mf_past *place;
 
-			/* Let n be the number of kept versions up to and including past->until. */
+			/* Here n becomes the number of kept versions up to and including past->until. */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
 			if (!past->until || !n ||

@@ -19,11 +19,11 @@
 
 #include "store.h"
 
-/* A version consists of its number, from 1, and how many contexts there were; 0 is none. */
+/* A version is a number, counted from 1, combined with the number of contexts at that time. 0 means no version. */
 #define MF_CAPTURE_CONTEXT_BITS 23
 #define MF_CAPTURE_NUMBER_BITS	41
 
-/* Special values that no version has: */
+/* Special values that are not versions: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
 #define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* version of contexts whose blocks do not count */
 #define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the present bytes of the contexts; used for the end of a profile */

@@ -102,7 +102,7 @@ static uint32_t find_older(const struct mf_store *store, uint32_t parent, struct
 	const struct mf_node *nodes = nodes_of(store);
 	uint32_t child;
 
-	/* A new object has no nodes, however many objects were mapped there before it. */
+	/* Saves the search if @frame's object is new: many nodes of earlier objects may have the same address. */
 	if (frame.object != MF_OBJECT_NONE && !mf_objects_record(store, frame.object)->has_nodes)
 		return 0;
 	child = __atomic_load_n(find_slot(store, parent, frame.pc), __ATOMIC_ACQUIRE);
@@ -136,9 +136,9 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 }
 
 /*
- * Returns how many children are in @parent's list. The list is one longer than what a search reads: the last child is
- * also in the hash table, and its presence says that the table must be searched. *@link is where the next child
- * belongs.
+ * Returns how many children are in @parent's list. A search reads one child less than the list may hold: the last child
+ * of a full list is also in the hash table, and its presence tells the search to use the table. *@link is where the
+ * next child belongs.
  */
 static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
 {
