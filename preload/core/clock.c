@@ -25,7 +25,7 @@
 #include "seccomp.h"
 #include "session.h"
 
-#define COUNTER_NONE UINT32_MAX /* in mf_clock.process: opening a counter failed */
+#define COUNTER_NONE UINT32_MAX /* value of mf_clock.process after opening a counter failed */
 
 static int open_counter(void)
 {
@@ -111,7 +111,7 @@ static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 
 #endif
 
-/* Reads the counter with read(2). If the program has closed the descriptor, the last value is returned for ever. */
+/* Reads the counter with read(2). If the program has closed the descriptor, returns the last value that was read. */
 static uint64_t ask_kernel(const struct mf_clock *clock)
 {
 	uint64_t count;
@@ -232,13 +232,13 @@ void mf_clock_end(struct mf_clock *clock)
 		if (clock->fd >= 0)
 			syscall(SYS_close, clock->fd);
 	}
-	/* Zero, so that the next thread with this state tries to open a counter again, even if this thread failed. */
+	/* Zeroed even after COUNTER_NONE, so that the next thread that reuses this state tries to open a counter again. */
 	*clock = (struct mf_clock){ 0 };
 }
 
 void mf_clock_forget(struct mf_clock *clock)
 {
-	/* The descriptor was inherited, the mapping was not. */
+	/* A forked child inherits the counter's descriptor but not the mapping of its page. */
 	if (is_counting(clock) && clock->fd >= 0)
 		syscall(SYS_close, clock->fd);
 	*clock = (struct mf_clock){ 0 };

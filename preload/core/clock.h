@@ -19,18 +19,22 @@ struct mf_clock {
 void mf_clock_start(void);
 
 /*
- * Returns the current time in the session's unit; 0, at no cost, if the unit is bytes. For instructions, that is
- * the sum over all threads, each from its first event on.
- * Context: the thread is alone (gate.h).
+ * Returns the current time in the session's unit, or 0 if the unit is bytes. In instructions, the time is the sum over
+ * all threads, each counted from its first event on.
+ * Context: the calling thread has closed the gate (gate.h).
  */
 int64_t mf_clock_now(struct mf_clock *clock);
 
-/* Returns how many instructions the thread has executed since the last call. Only if that is the session's unit. */
+/*
+ * Returns how many instructions the thread has executed since the last call. Only valid if the session's time unit is
+ * instructions.
+ */
 int64_t mf_clock_advance(struct mf_clock *clock);
 
 /*
- * Adds what the thread has executed since its last event to the session's time, and closes its counter.
- * Context: the thread is alone.
+ * Adds the instructions that the thread has executed since its last event to the session's time, and closes its
+ * counter.
+ * Context: the calling thread has closed the gate.
  */
 void mf_clock_end(struct mf_clock *clock);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The C++ library that the program uses, if any.
 //
-// A library loaded at the start stays for good, so its functions are looked up once. A library loaded later may be
-// unloaded again: it is searched when it is loaded (object_loaded.c), and not when one of its functions is needed,
-// because that search takes the dynamic linker's lock; see objects.c.
+// A library loaded at the start is never unloaded, so its functions are looked up once. A library loaded later may be
+// unloaded again. It is searched when it is loaded (object_loaded.c) rather than when one of its functions is needed,
+// because a search takes the dynamic linker's lock, which an allocation must not do (objects.c).
 
 #include "cxx_library.h"
 
@@ -23,8 +23,8 @@ static const char *const names[MF_LIBRARY_N] = { MF_LIBRARY_FUNCTIONS(NAME) };
 
 struct search {
 	void *found[MF_LIBRARY_N];
-	uintptr_t bias[MF_LIBRARY_N];  /* load bias of the object that defines it */
-	bool is_library[MF_LIBRARY_N]; /* that object is a C++ library, not just any object behind the shim */
+	uintptr_t bias[MF_LIBRARY_N];  /* load bias of the object that defines the function */
+	bool is_library[MF_LIBRARY_N]; /* this object is a C++ library, not another object after the shim in the link map */
 	bool passed_us;
 };
 
@@ -32,9 +32,9 @@ static void *initial[MF_LIBRARY_N];
 
 /* Functions of objects that were loaded after the start. */
 static struct search late;
-static bool is_late_known; /* atomic; false: the last load or unload was not reported */
+static bool is_late_known; /* atomic; false if the last load or unload was not reported to this file */
 
-/* Results of find_late() where loads are not reported. An address is valid until an object is unloaded. */
+/* Cached results of find_late(), for use while loads are not reported. An address is valid until an object is unloaded. */
 static struct {
 	void *address;	     /* atomic */
 	uint32_t generation; /* atomic; see mf_objects_generation() */

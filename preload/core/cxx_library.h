@@ -28,17 +28,17 @@
 
 enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRARY_N };
 
-/* Looks the functions up in all objects loaded now. Called once, while the process has one thread. */
+/* Looks up the functions in all currently loaded objects. Called once, while the process has one thread. */
 void mf_cxx_library_start(void);
 
 /*
- * Report an object that was loaded, or the load bias of one that was unloaded, after mf_cxx_library_start().
- * Context: with the dynamic linker's lock, or while the process has one thread.
+ * Report that an object was loaded, or that the object with load bias @bias was unloaded, after mf_cxx_library_start().
+ * Context: the dynamic linker's lock is held, or the process has one thread.
  */
 void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
-/* @all: every object loaded or unloaded so far was reported with the two functions above. */
+/* @all: whether every object loaded or unloaded so far was reported with the two functions above. */
 void mf_cxx_library_know(bool all);
 
 /*

@@ -182,7 +182,7 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 struct wanted {
 	const char *const *names;
 	uint32_t n;
-	bool beginnings[1u << 10]; /* by hash: does a wanted name begin like that? */
+	bool beginnings[1u << 10]; /* indexed by beginning_of(): whether some name in the set has this hash */
 };
 
 static uint32_t beginning_of(const char *name)
@@ -193,7 +193,7 @@ static uint32_t beginning_of(const char *name)
 	return word * 0x9e3779b1u >> 22;
 }
 
-/* Every one of @names has at least BEGINNING characters. */
+/* Makes a set of the @n @names, each of at least BEGINNING characters. */
 static struct wanted want(const char *const *names, uint32_t n)
 {
 	struct wanted wanted = { .names = names, .n = n };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Errors in the shim carry only their codes: formatting a text needs the C library's printf.
+// Errors in the shim carry only a code, because formatting a message needs the C library's printf().
 
 #include "base/error.h"
 

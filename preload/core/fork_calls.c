@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Callbacks from threads and the gate into process/fork.c.
+// Callbacks by which thread.c and gate.c call process/fork.c.
 
 #include "fork_calls.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Callbacks from threads and the gate into process/fork.c, which lies above them and registers itself here. */
+/*
+ * Callbacks by which thread.c and gate.c call process/fork.c. They may not depend on that file directly, because it
+ * uses them; so it registers its functions here.
+ */
 #ifndef MASSIF_PRELOAD_FORK_CALLS_H
 #define MASSIF_PRELOAD_FORK_CALLS_H
 
@@ -11,12 +14,12 @@ struct mf_thread;
 struct mf_thread_private;
 
 struct mf_fork_calls {
-	/* The gate was frozen for a fork, and what it protects is about to change. Called with the gate held. */
+	/* The gate was frozen for a fork, and the data that it protects is about to change. Called with the gate held. */
 	void (*go_on)(void);
 
 	/*
-	 * Called for a thread without a state. In a child that has no session memory of its own yet, gets a copy
-	 * of the parent's. Returns the state that the thread had before the fork, if it is the thread that forked;
+	 * Called for a thread without a state. A forked child that has no session memory of its own yet gets a copy of
+	 * its parent's here. If the thread is the one that forked, returns the state that it had before the fork;
 	 * otherwise NULL.
 	 */
 	struct mf_thread *(*begin)(void);

@@ -172,7 +172,7 @@ char *strncpy(char *to, const char *from, size_t size)
 	return to;
 }
 
-/* Error messages are written by massif-ctl; the shim has only codes. */
+/* No message texts: massif-ctl writes the error messages, the shim reports only codes. */
 char *strerror(int number)
 {
 	static char none[] = "";
@@ -190,7 +190,10 @@ char *getenv(const char *name)
 	return NULL;
 }
 
-/* Behind the initial environment: the environment that the program sets later may be elsewhere or shorter. */
+/*
+ * The auxiliary vector follows the initial environment. It cannot be found from environ, because the program may have
+ * moved or shortened that.
+ */
 static const ElfW(auxv_t) *find_vector(void)
 {
 	long argc = *(long *)__libc_stack_end;
@@ -203,7 +206,7 @@ static const ElfW(auxv_t) *find_vector(void)
 
 unsigned long getauxval(unsigned long type)
 {
-	static const ElfW(auxv_t) *vector; /* set while the process has one thread */
+	static const ElfW(auxv_t) *vector; /* set once, while the process has one thread */
 
 	if (!vector)
 		vector = find_vector();

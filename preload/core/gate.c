@@ -19,12 +19,12 @@ uint32_t mf_gate_closed;
 bool mf_gate_is_frozen; /* changes only with the lock held and the gate closed */
 static struct mf_lock lock;
 
-/* Sleeps for a microsecond with futex(2): a sandbox allows it, because allocators use it as well. */
+/* Sleeps for a microsecond. Uses futex(2), which sandboxes allow because allocators use it as well. */
 static void sleep_a_moment(void)
 {
 	static const uint32_t word;
 	const struct timespec pause = { .tv_nsec = 1000 };
-	/* errno is the program's. The call ends with ETIMEDOUT or EINTR. */
+	/* errno belongs to the program, and this call sets it to ETIMEDOUT or EINTR. */
 	int saved = errno;
 
 	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &pause, NULL, 0);
@@ -32,9 +32,9 @@ static void sleep_a_moment(void)
 }
 
 /*
- * Should a tally that was busy @spins times be polled again? Events are short, but the thread that holds the tally
- * may not be running. If a signal handler forked in the middle of an event, that thread does not exist in the
- * child, which is not profiled: there the wait ends.
+ * Should a tally that was found busy @spins times be polled again? Events are short, but the thread that holds the
+ * tally may be descheduled. If a signal handler forked in the middle of an event, the holder does not exist in the
+ * child. Such a child is not profiled, so this function returns false there and the wait ends.
  */
 static bool looks_again(uint32_t spins)
 {
@@ -70,7 +70,7 @@ bool mf_gate_hold(void)
 	if (mf_gate_is_frozen)
 		return false;
 	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
-	/* A thread that begins to use a tally from now on finds the gate closed. */
+	/* Only tallies in use now need waiting for: a thread that begins to use another tally finds the gate closed. */
 	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < n; i++)
 		wait_for(mf_tally_of(&mf_session_store, i));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The gate between threads and the model. While it is open, threads change their own tallies in parallel. A thread
- * that closes it is alone: no other thread is in the middle of an event, so it may change the model.
+ * The gate between threads and the model. While the gate is open, threads change their own tallies in parallel. The
+ * thread that closes the gate is alone: no other thread is in the middle of an event, so the thread may change the
+ * model.
  */
 #ifndef MASSIF_PRELOAD_GATE_H
 #define MASSIF_PRELOAD_GATE_H
@@ -22,13 +23,13 @@ extern uint32_t mf_gate_closed MF_HIDDEN;
 extern char __libc_single_threaded __attribute__((weak));
 
 /*
- * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of its
- * blocks, and must not call anything that could wait. The tally is locked meanwhile: other threads that share
- * it wait, and so does a thread that closes the gate. Returns false when the gate is closed: then the
- * thread has to close it itself. Not recursive.
+ * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of its blocks, and
+ * must not call anything that could wait. The tally is locked meanwhile: other threads that share the tally wait, and
+ * so does a thread that closes the gate. Returns false if another thread has closed the gate; the caller must then use
+ * mf_gate_close() instead. Not recursive.
  *
- * mf_gate_try_shared() is for a thread that knows that there are others. It does not wait: it also returns false
- * when another thread holds the tally.
+ * mf_gate_try_shared() is for a thread that knows that the process has other threads. It never waits: it also returns
+ * false when another thread holds the tally.
  */
 static inline bool mf_gate_try_shared(struct mf_tally *tally)
 {
@@ -58,7 +59,10 @@ static inline bool mf_gate_enter_shared(struct mf_tally *tally)
 static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
-		/* Without other threads a plain store is enough. Once there has been one, @shares stays set. */
+		/*
+		 * A process that has had only one thread needs no atomic exchange. @shares stays set after other
+		 * threads have ended.
+		 */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->ctx.tally->busy = 1;
 			__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -76,23 +80,26 @@ static inline void mf_gate_leave(struct mf_thread *thread)
 }
 
 /*
- * Between the two, the calling thread is alone. Not recursive. Call no code of the program or of other libraries in
- * between.
+ * Between mf_gate_close() and mf_gate_open(), no other thread is in the middle of an event. Not recursive. Call no code
+ * of the program or of other libraries in between.
  */
 void mf_gate_close(void);
 void mf_gate_open(void);
 
 /*
- * Freeze the state, so that a child can get a copy of it. mf_gate_hold() closes the gate; it returns false if the
- * state is frozen already. mf_gate_freeze() releases the gate without opening it. The next mf_gate_close() calls
- * mf_fork_go_on() and ends the freeze.
+ * Freeze the session memory, so that a forked child can get a copy of it. mf_gate_hold() closes the gate; it returns
+ * false if the session is already frozen. mf_gate_freeze() releases the gate without opening it. The next
+ * mf_gate_close() calls mf_fork_go_on() and ends the freeze.
  */
 bool mf_gate_hold(void);
 void mf_gate_freeze(void);
 
 extern bool mf_gate_is_frozen MF_HIDDEN;
 
-/* Ends a freeze before a change to something that another lock protects. Context: with that lock held. */
+/*
+ * Ends a freeze. Call this before a change to session memory that a lock other than the gate protects. Context: with
+ * that lock held.
+ */
 static inline void mf_gate_thaw(void)
 {
 	if (__builtin_expect(!__atomic_load_n(&mf_gate_is_frozen, __ATOMIC_RELAXED), 1))

@@ -23,11 +23,11 @@
 #include "seccomp.h"
 
 /*
- * Seconds to wait for an answer. Looking up the names of a large program takes less. The limit keeps a stopped
- * massif-ctl from blocking the program for ever.
+ * Seconds to wait for an answer. massif-ctl needs less than that even to look up the names of a large program. The
+ * limit keeps a stopped massif-ctl from blocking the program for ever.
  */
 #define PATIENCE_S 10
-#define COMMAND_PATIENCE_S 60 /* writing a report takes longer */
+#define COMMAND_PATIENCE_S 60 /* seconds; longer, because massif-ctl may have to write a report first */
 
 static char name[MF_JOIN_NAME_MAX];
 static char secret[MF_JOIN_SECRET_DIGITS];
@@ -113,9 +113,9 @@ static int call(void)
 }
 
 /*
- * Waits for an answer. Returns its code, or -errno if none came. The descriptors in @fds are -1 unless the
- * answer has them; only an answer with code 0 does. Text that follows the answer goes to @text, which has @room
- * bytes, and is terminated.
+ * Waits for an answer. Returns its code, or -errno if none came. Only an answer with code 0 can carry descriptors; @fds
+ * receives them, or -1 for each one missing. Text that follows the answer is stored in @text, which has @room bytes,
+ * with a NUL.
  */
 static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 {
@@ -174,7 +174,7 @@ static int tell_verb(int fd, enum mf_join_verb verb, int flags)
 	return tell(fd, &message, flags);
 }
 
-/* The open connection, and the process that opened it; 0: none. */
+/* The open connection to massif-ctl, and the process that opened it; both 0 if there is none. */
 static int connection, owner;
 static struct stat connection_file;
 
@@ -186,7 +186,10 @@ static void keep(int fd)
 	connection = fd;
 }
 
-/* The program may have closed the descriptor, and opened another file with the same number. */
+/*
+ * Is @connection still our socket? The program may have closed the descriptor and opened another file with the same
+ * number.
+ */
 static bool is_still_there(void)
 {
 	struct stat now;
@@ -212,11 +215,11 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 		return fd;
 	parts[1].iov_len = request.path_bytes =
 		(uint32_t)strnlen(parts[1].iov_base, MF_JOIN_PATH_MAX);
-	/* The kernel stores the arguments contiguously. */
+	/* The kernel stores the argument strings contiguously, so they are sent as one piece. */
 	if (argc > 0) {
 		size_t bytes = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
 
-		/* An argument list that was cut must not end with a NUL. */
+		/* massif-ctl recognises a list that was cut off by its missing final NUL. */
 		if (bytes > MF_JOIN_ARGS_MAX)
 			bytes = MF_JOIN_ARGS_MAX - !argv[0][MF_JOIN_ARGS_MAX - 1];
 		parts[2].iov_len = request.args_bytes = (uint32_t)bytes;
@@ -310,14 +313,14 @@ void mf_join_executing(bool begins)
 	enum mf_join_verb verb = begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS;
 	int fds[MF_JOIN_FDS], fd;
 
-	/* A vfork child shares this memory but is not the process that has the connection. */
+	/* A vfork child shares this memory, but the connection belongs to its parent. */
 	if (mf_seccomp_is_on() || !owner || owner != getpid())
 		return;
 	if (is_still_there()) {
 		tell_verb(connection, verb, MSG_DONTWAIT);
 		return;
 	}
-	/* Many programs close all descriptors that they do not know before they execute another one. */
+	/* The descriptor was closed: many programs close all unknown descriptors before they execute another program. */
 	fd = call();
 	if (fd < 0)
 		return;
@@ -327,8 +330,8 @@ void mf_join_executing(bool begins)
 }
 
 /*
- * Longest working directory that is prepended to a relative path, in bytes. In a longer one the path stays relative
- * and massif-ctl looks up the process's directory itself.
+ * Longest working directory that is prepended to a relative path, in bytes. If the directory is longer, the path stays
+ * relative, and massif-ctl looks up the process's directory itself.
  */
 #define DIRECTORY_MAX 1024
 
@@ -366,7 +369,7 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
-#define DIGITS 12 /* of an int, with sign and NUL */
+#define DIGITS 12 /* bytes for an int in decimal, with sign and NUL */
 
 /* Prints @number (>= 0) at the end of @digits. Returns where the text begins; 0 becomes an empty text. */
 static const char *print_number(char digits[DIGITS], int number)

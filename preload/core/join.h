@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /*
- * Parses @value, the value of MASSIF_SESSION, and keeps the address of massif-ctl's socket. Returns the file
- * descriptor in it, or -1. *@rest points to the part of @value that also holds for programs executed by this one;
- * NULL if there is none.
+ * Parses @value, the value of MASSIF_SESSION, and keeps the address of massif-ctl's socket. Returns the file descriptor
+ * in it, or -1. *@rest points to the part of @value that is also valid for programs that this one executes; NULL if
+ * there is no such part.
  */
 int mf_join_read(char *value, char **rest);
 
@@ -25,7 +25,7 @@ int mf_join_executed(long argc, char *const *argv, int *trace);
  */
 int mf_join_fork(void);
 
-/* Announces that threads will write to the session again. Returns false if massif-ctl cannot be reached. */
+/* Announces that threads will write to the session memory again. Returns false if massif-ctl cannot be reached. */
 bool mf_join_go_on(void);
 
 /* In the child: registers it over the @connection of mf_join_fork(). If it returns true, the connection is kept. */
@@ -34,7 +34,7 @@ bool mf_join_born(int connection);
 /* In the child: returns the descriptor of its copy of the session memory, or a negative number. */
 int mf_join_copy(void);
 
-/* In the child: reports that it could not use that copy and goes on without a profile. */
+/* In the child: reports that it could not use its copy of the session memory and continues without a profile. */
 void mf_join_without(void);
 
 /*
@@ -43,17 +43,17 @@ void mf_join_without(void);
  */
 int mf_join_borrow(int parent);
 
-/* In a child: closes the connection, which is the parent's. */
+/* In a child: closes the inherited connection, which belongs to the parent. */
 void mf_join_leave(void);
 
 /*
- * mf_join_command() gives massif-ctl a monitor command. Returns 0 or -errno. If the command writes a file,
- * @file->contents is its content and @file->name its name: this process writes the file with its own rights, and
- * then calls mf_join_written() with the @path written (absolute if possible) and 0 or -errno, which also closes
- * both descriptors.
+ * mf_join_command() sends massif-ctl a monitor command. Returns 0 or -errno. If the command writes a file,
+ * @file->contents is its content and @file->name its name: this process writes the file with its own rights, and then
+ * calls mf_join_written() with the @path written (absolute if possible) and 0 or -errno, which also closes both
+ * descriptors.
  */
 struct mf_join_file {
-	int connection, contents; /* -1: the command writes no file */
+	int connection, contents; /* -1 if the command writes no file */
 	char name[4096];
 };
 int mf_join_command(const char *text, struct mf_join_file *file);

@@ -70,7 +70,7 @@ static void fail(const char *what)
 {
 	static const char text[] = "massif: no such function in the C library: ";
 
-	/* Without the C library nothing else could report this. */
+	/* A bare system call, because without the C library there is no other means to report this. */
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 || write(STDERR_FILENO, what, strlen(what)) < 0 ||
 	    write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(127);
@@ -79,7 +79,10 @@ static void fail(const char *what)
 
 static void keep_address(const struct mf_definition *definition, void *data)
 {
-	/* All versions of a name have the same address. An IFUNC resolver is not the function itself. */
+	/*
+	 * All versions of a name have the same address, so the first one is taken. The address of an IFUNC is that of
+	 * its resolver and cannot be used.
+	 */
 	if (!definition->chosen_late)
 		*(void **)data = definition->address;
 }

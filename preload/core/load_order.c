@@ -2,9 +2,9 @@
 // The shim's position in the dynamic linker's list of objects.
 //
 // Preloaded libraries come first, right behind the executable. The run-time library of AddressSanitizer ends the
-// program if another library is in front of it: at its first call it walks the list of dl_iterate_phdr(3) once. So
-// the shim moves behind that library in the list for that moment. Symbols are looked up in a different list, which
-// does not change: the program still calls the shim's malloc, and that calls the sanitizer's.
+// program if another library is in front of it: at its first call it walks the list of dl_iterate_phdr(3) once. So the
+// shim moves behind that library in the list while it makes this call. The dynamic linker looks up symbols in a
+// different list, which does not change: the program still calls the shim's malloc, which calls the sanitizer's.
 
 #include "load_order.h"
 
@@ -36,7 +36,10 @@ static void move_behind(struct link_map *object, struct link_map *other)
 	other->l_next = object;
 }
 
-/* The shim's entry, and the entry that preceded it before it was moved; NULL: it was not moved. */
+/*
+ * The shim's entry in the list, and the entry that preceded it before the move. @before is NULL if the shim was not
+ * moved.
+ */
 static struct link_map *own, *before;
 
 void mf_load_order_yield(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A lock on a futex. All functions keep errno, which is the program's.
+// A lock on a futex. All functions preserve errno, which belongs to the program.
 
 #include "lock.h"
 

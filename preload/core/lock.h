@@ -17,7 +17,7 @@ void mf_lock_take(struct mf_lock *lock);
 void mf_lock_give(struct mf_lock *lock);
 
 /*
- * Sleeps for 20 microseconds, or not at all if *@word is not @value; nothing needs to wake the caller. Uses futex(2),
+ * Sleeps for 20 microseconds, or returns at once if *@word is not @value. The caller need not be woken. Uses futex(2),
  * as malloc's own locks do: a sandbox need not allow sched_yield() or nanosleep().
  */
 void mf_lock_pause(const uint32_t *word, uint32_t value);

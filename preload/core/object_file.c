@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Is the note in a readable segment in memory? */
+/* Does the note lie in a readable segment of the object, so that it can be read from memory? */
 static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) *note)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -30,8 +30,8 @@ static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) *note)
 
 /*
  * Is this the file that @object was loaded from? Compares program headers and notes, which include the build-id.
- * False if the file was replaced, and for an executable that was started through the dynamic linker, whose
- * /proc/self/exe is the dynamic linker.
+ * Returns false if the file was replaced. Also returns false for an executable that was started by running the dynamic
+ * linker, because /proc/self/exe is then the dynamic linker.
  */
 static bool is_of(const struct mf_object_file *file, const struct dl_phdr_info *object)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Keeps the session's list of loaded ELF objects up to date.
 //
-// Lock order: dl_iterate_phdr() holds the dynamic linker's lock during its callbacks, and the program's own
-// callbacks may allocate. So nothing here waits without limit for a lock whose holder may be waiting for the
-// dynamic linker: the scan's own lock is only ever tried.
+// Lock order: dl_iterate_phdr() holds the dynamic linker's lock during its callbacks, and the program's own callbacks
+// may allocate. So no function here waits without limit for a lock whose holder may be waiting for the dynamic linker:
+// the scan's own lock is taken by trying, a limited number of times.
 //
 // Allocations do not take the dynamic linker's lock, for two reasons: a callback of the program may wait for a
 // lock whose holder allocates; and in a forked child the lock stays held for ever if another thread held it during
@@ -52,8 +52,8 @@ static uint32_t alike[1u << ALIKE_BITS];
 
 struct scan {
 	uint32_t round;
-	uint32_t at;	/* record that probably is the next object's: the list keeps its order */
-	bool any_gone;	/* an object was unloaded since the last scan, so another may be at its address */
+	uint32_t at;	/* record to compare with the next object first: the order of the list rarely changes */
+	bool any_gone;	/* an object was unloaded, so a record may match another object at its address */
 	bool any_new;
 	bool first;
 };
@@ -75,7 +75,7 @@ static const char *path_of(const struct dl_phdr_info *info)
 	size_t length;
 
 	if (!info->dlpi_name[0]) {
-		/* Read at the start: a sandbox may forbid it later. */
+		/* Cached: the first call is made at the start, since a sandbox may forbid the system call later. */
 		if (!executable[0] && readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0)
 			executable[0] = '\0';
 		return executable;
@@ -227,7 +227,7 @@ static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Is the retired @record that of @object: the same file at the same address? */
+/* Does the retired @record describe @object, that is, the same file at the same address? */
 static bool is_same_object(const struct mf_object_record *record, uint32_t number,
 			   const struct mf_object *object)
 {
@@ -250,7 +250,7 @@ static uint32_t *alike_head(const struct mf_object *object)
 	return &alike[hash * HASH_PRIME >> (64 - ALIKE_BITS)];
 }
 
-/* Returns the record of @object, which is loaded now: its earlier one, or a new one. */
+/* Finds the record of an earlier load of @object and revives it, or makes a new record. Returns its number. */
 static uint32_t enter_object(const struct mf_object *object)
 {
 	uint32_t *head = alike_head(object), number;
@@ -312,7 +312,7 @@ static void retire_the_gone(const struct scan *scan)
 		__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 
-/* Unloaded objects are retired before new ones are added: a new one may use the same addresses. */
+/* Retires unloaded objects before it adds new ones, which may have the same addresses. */
 static void scan_list(void)
 {
 	static uint32_t round;
@@ -330,7 +330,10 @@ void mf_objects_scan(void)
 {
 	int saved = errno;
 
-	/* Another thread is scanning and will find what we look for. Wait for it, but not for ever. */
+	/*
+	 * Another thread is already scanning. Wait until it has finished, but give up after a while: it may be waiting
+	 * for a lock of this thread.
+	 */
 	for (int tries = 0; __atomic_exchange_n(&scanning, 1, __ATOMIC_ACQUIRE); tries++) {
 		if (tries == 1000) {
 			__atomic_store_n(&is_overdue, true, __ATOMIC_RELAXED);
@@ -376,7 +379,7 @@ void mf_objects_reset(void)
 	scanning = 0;
 }
 
-/* Takes no lock. */
+/* Does an object contain @address? _dl_find_object() takes no lock. */
 static bool is_in_object(uint64_t address)
 {
 	struct dl_find_object object;

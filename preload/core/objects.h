@@ -14,8 +14,8 @@ extern uint32_t mf_objects_retired MF_HIDDEN;
 /* Callbacks of the cache of unwind rules, which is keyed by address. Set before the first scan. */
 struct mf_objects_watcher {
 	/*
-	 * An object was loaded from @start to @end. @may_open: its file may be opened. Like @gone, never called by two
-	 * threads at a time.
+	 * An object was loaded from @start to @end. @may_open: whether its file may be opened. Neither this nor @gone
+	 * is called by two threads at a time.
 	 */
 	void (*arrived)(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 	/* The object from @start to @end was unloaded. */
@@ -35,22 +35,25 @@ void mf_objects_scan(void);
 /* Declares that mf_objects_change() and mf_objects_scan() will be called whenever the list of objects has changed. */
 void mf_objects_are_announced(void);
 
-/* Notes that the list has changed. Unless a scan follows, the next event that meets an unknown object makes one. */
+/*
+ * Notes that the list has changed. If no scan follows, the next event that needs the number of an unknown object scans
+ * the list.
+ */
 void mf_objects_change(void);
 
 /*
  * Returns the number of the object that contains @address, or MF_OBJECT_NONE. Takes the dynamic linker's lock only if
- * no known object contains it and a change of the list may have been missed.
+ * no listed object contains @address and the list may be out of date.
  */
 uint32_t mf_objects_of(uint64_t address);
 
 /*
- * Reports that objects were loaded and none of their code has run yet. A caller that uses this must do so for every
+ * Reports that objects were loaded whose code has not run yet. If this is called at all, it must be called for every
  * load; see mf_rule_cache_keep_guesses.
  */
 void mf_objects_come(void);
 
-/* Changes whenever an object was unloaded or loaded, which makes everything cached by address void. */
+/* Returns a number that changes whenever the loading or unloading of an object invalidates data cached by address. */
 static inline uint32_t mf_objects_generation(void)
 {
 	return __atomic_load_n(&mf_objects_retired, __ATOMIC_ACQUIRE);

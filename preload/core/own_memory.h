@@ -12,8 +12,8 @@ uint64_t mf_own_memory_address_space(void);
 uint64_t mf_own_memory_data(void);
 
 /*
- * Report @bytes of private memory that the shim has mapped and will never unmap: writable memory, or memory for code,
- * which does not count as data.
+ * Report @bytes of private memory that the shim has mapped and will never unmap: mf_own_memory_add() for writable
+ * memory, the other function for code, which does not count as data.
  */
 void mf_own_memory_add(size_t bytes);
 void mf_own_memory_add_code(size_t bytes);

@@ -2,7 +2,7 @@
 // Tests whether memory can be read, by letting the kernel try.
 //
 // Uses futex(2), which reads a word before it waits. Sandboxes allow it because the program's own malloc makes that
-// call when a thread has to wait. Here the call never waits.
+// call when a thread has to wait. The arguments used here make the call return without waiting.
 
 #include "readable.h"
 
@@ -15,7 +15,7 @@
 
 #define PAGE_BYTES 4096u
 #define FUTEX_BYTES 4u
-#define UNLIKELY_VALUE 0x6d73661bu /* if the word happens to have this value, a timeout of 0 still prevents a wait */
+#define UNLIKELY_VALUE 0x6d73661bu /* arbitrary; if the word happens to have this value, the timeout of 0 prevents a wait */
 
 static bool forbidden;
 
@@ -29,7 +29,7 @@ bool mf_readable_is_forbidden(void)
 	return __atomic_load_n(&forbidden, __ATOMIC_RELAXED);
 }
 
-/* futex(2) reads an aligned half of a 64-bit word. */
+/* futex(2) reads 32 bits and requires them to be aligned. */
 static bool is_readable_half(uint64_t address)
 {
 	const struct timespec none = { 0 };

@@ -16,8 +16,8 @@ bool mf_readable_text(const char *text);
 bool mf_readable_texts(char *const *texts);
 
 /*
- * From now on no system call is made and all memory counts as unreadable. For seccomp's strict mode, where that
- * call would kill the program.
+ * Stops making system calls; from now on all memory counts as unreadable. For seccomp's strict mode, where futex(2)
+ * would kill the program.
  */
 void mf_readable_forbid(void);
 bool mf_readable_is_forbidden(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The real functions: those that the program would have called without the shim.
 //
-// dlsym() may allocate. Allocations made before the table is filled come from a small arena whose blocks are never
-// reused: there are at most a handful.
+// dlsym() may allocate. Allocations made before the table is filled come from a small arena (the early arena). Its
+// blocks are never reused, since there are only a few.
 
 #include "real.h"
 
@@ -96,9 +96,9 @@ static void fail(const char *symbol)
 }
 
 /*
- * Is @function a definition outside the shim? In an executable that is not position-independent, the address of
- * a function can be that of its entry in the procedure linkage table (an undefined symbol), which leads to a
- * definition elsewhere: the shim's.
+ * Is @function a definition outside the shim? In an executable that is not position-independent, the address can be
+ * that of an entry in the procedure linkage table (an undefined symbol). Such an entry jumps to a definition elsewhere,
+ * which is the shim's.
  */
 static bool is_theirs(void *function)
 {
@@ -110,13 +110,16 @@ static bool is_theirs(void *function)
 	       theirs.dli_fbase != ours.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
 }
 
-/* The next definition behind the shim. */
+/* Returns the next definition of @symbol after the shim's. */
 static void *look_up(const char *symbol)
 {
 	return dlsym(RTLD_NEXT, symbol);
 }
 
-/* The program's own definition, which precedes the shim's, if it has one. */
+/*
+ * Returns the program's own definition of @symbol, which precedes the shim's, or the next one after the shim's if the
+ * program defines none.
+ */
 static void *look_up_program(const char *symbol)
 {
 	void *function = dlsym(RTLD_DEFAULT, symbol);
@@ -133,12 +136,12 @@ bool mf_real_resolve(void)
 	mf_libc_bind();
 	saved = errno;
 	/*
-	 * The first event comes while the process has one thread. A second call is therefore an allocation by dlsym(), which
-	 * the early functions serve.
+	 * The first event comes while the process has one thread. So a second call comes from an allocation made by
+	 * dlsym() below; the early arena serves it.
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
-	/* The first function found may also be the first one called in a library that insists on being first. */
+	/* Already the lookup may call into a library that insists on being first, so move behind that library now. */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \
 	found.member = (__typeof__(found.member))search(symbol); \
@@ -171,8 +174,8 @@ void mf_real_redirect(void *from, void *to)
 }
 
 /*
- * glibc's allocator stores the size of a chunk, including its header, in the word before the block; the low three
- * bits are flags. Other allocators are asked for the usable size, and their headers are taken as zero.
+ * glibc's allocator stores the size of a chunk, including its header, in the word before the block; the low three bits
+ * are flags. For other allocators, the function uses malloc_usable_size() and assumes that they have no header.
  */
 size_t mf_real_extent(const void *pointer)
 {

@@ -11,7 +11,7 @@
 
 #include "session.h"
 
-/* Columns: member, symbol, type, arguments. */
+/* Columns: member of struct mf_real, symbol, type, arguments. */
 #define MF_REAL_FUNCTIONS(X)                                                \
 	X(malloc, "malloc", void *, (size_t))                               \
 	X(free, "free", void, (void *))                                     \
@@ -42,7 +42,7 @@
 	X(prlimit, "prlimit", int,                                           \
 	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *))
 
-/* The program's own definitions, if it has any: these are what the C++ library's operators would call. */
+/* Functions that the C++ library's operators would call: the program's own definitions, if it has any. */
 #define MF_REAL_PROGRAM(X)                                                  \
 	X(program_malloc, "malloc", void *, (size_t))                       \
 	X(program_free, "free", void, (void *))                             \
@@ -60,11 +60,11 @@ struct mf_real {
 
 extern unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
 extern struct mf_real mf_real_functions MF_HIDDEN;
-extern int mf_real_state MF_HIDDEN; /* 1: all functions have been found */
+extern int mf_real_state MF_HIDDEN; /* 1 once all functions have been found */
 
 /*
- * Looks up the real functions. Allocations made meanwhile are served from a small arena. Returns whether the
- * functions are available; false inside such a nested allocation.
+ * Looks up the real functions. Allocations made meanwhile are served from a small arena. Returns true if the functions
+ * are available, and false in an allocation made during the lookup.
  */
 bool mf_real_resolve(void);
 

@@ -11,9 +11,9 @@ extern bool mf_seccomp_on MF_HIDDEN;
 
 /*
  * Once this is set, the shim makes no system call that malloc would not make, because such a call could kill the
- * program. What needs other calls is left out: forked children are not profiled, executed programs are not followed,
- * and new threads have no instruction counter. Restrictions that the program makes without the C library's prctl(2)
- * or syscall(2) go unnoticed.
+ * program. Features that need other calls are off: forked children are not profiled, executed programs are not
+ * followed, and new threads have no instruction counter. Restrictions that the program sets without the C library's
+ * prctl(2) or syscall(2) go unnoticed.
  */
 static inline bool mf_seccomp_is_on(void)
 {

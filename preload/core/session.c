@@ -17,7 +17,7 @@ const volatile int *mf_session_active_word = &never_active;
 bool mf_session_traces;
 
 static int *active_word; /* writable alias of mf_session_active_word */
-static int active_value; /* its value, or in a new child, the parent's */
+static int active_value; /* value of that word; in a child that has not activated its session, the parent's value */
 
 bool mf_session_make_word(void)
 {
@@ -64,7 +64,10 @@ void mf_session_count(bool counts)
 {
 	int said = *mf_session_active_word;
 
-	/* Other threads may change it, too. An inactive session must not become active. */
+	/*
+	 * Compare-and-exchange, because other threads may change the word too, and because an inactive session must not
+	 * become active.
+	 */
 	do {
 		if (!said)
 			return;

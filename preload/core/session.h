@@ -14,12 +14,12 @@
 extern struct mf_store mf_session_store MF_HIDDEN;
 
 /*
- * Points to a word in a page that the kernel clears in every child (MADV_WIPEONFORK), however the child was made.
- * So a child never writes to its parent's profile.
+ * Points to a word in a page that the kernel clears in every child (MADV_WIPEONFORK), however the child was made. While
+ * the word is zero, no event is counted, so a child never writes to its parent's profile.
  */
 extern const volatile int *mf_session_active_word MF_HIDDEN;
 
-/* Bits of that word. Most programs use only the first; each further bit turns on something extra. */
+/* Bits of *mf_session_active_word. Most sessions use only the first; each further bit turns on an additional feature. */
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* check each stack (stack/verify.h) */
 #define MF_SESSION_LEDGER   4 /* count what each stack allocates and frees */
@@ -50,8 +50,8 @@ void mf_session_executing(bool begins);
 void mf_session_count(bool counts);
 
 /*
- * For process/attach.c: makes the word, with no bit set. Returns false if there is no memory for it, or the
- * kernel cannot clear it in a child (before Linux 4.14).
+ * For process/attach.c: maps the page of mf_session_active_word, with no bit set. Returns false if there is no memory,
+ * or if the kernel cannot clear the page in a child (before Linux 4.14).
  */
 bool mf_session_make_word(void);
 

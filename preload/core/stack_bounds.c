@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How far the current thread's own stack is known to be readable.
+// The part of the current thread's own stack that is known to be readable.
 
 #include "stack_bounds.h"
 
@@ -17,7 +17,7 @@
 /* The initial stack, where the kernel stored argc. */
 extern void *__libc_stack_end;
 
-/* The initial thread. It is the one that has the first event or runs the constructor below. */
+/* The initial thread: either its first event or the constructor below sets this. */
 static pthread_t first_thread;
 
 static __attribute__((constructor)) void note_first_thread(void)

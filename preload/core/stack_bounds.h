@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How far the current thread's own stack is known to be readable. */
+/* The part of the current thread's own stack that is known to be readable. */
 #ifndef MASSIF_PRELOAD_STACK_BOUNDS_H
 #define MASSIF_PRELOAD_STACK_BOUNDS_H
 

@@ -7,8 +7,8 @@
 #include "session.h"
 
 /*
- * Registers @function, which takes no arguments, to be called before the first event. It is registered through a
- * linker section, because the code that handles events lies below the code that starts everything and cannot call it.
+ * Registers @function, which takes no arguments, to be called before the first event. It is registered through a linker
+ * section, because start.c must not depend on the parts of the shim that it initialises.
  */
 #define MF_AT_FIRST_EVENT(function)                                                                            \
 	static void (*const at_first_event_##function)(void) __attribute__((used, section("mf_at_first_event"))) = \

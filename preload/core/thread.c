@@ -36,10 +36,10 @@ static pthread_key_t key;
 static bool has_key;
 
 static struct mf_thread_private first[PRIVATES_FIRST];
-static struct mf_thread_private *fresh = first; /* the next unused one; n_fresh are left */
+static struct mf_thread_private *fresh = first; /* the next state that was never used; n_fresh of them are left */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
-/* Everything special about a thread or session is handled by the slow path alone. */
+/* A thread or a session with any special feature uses only the slow path. */
 static enum mf_fastpath fastpath_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_session_traces)
@@ -54,7 +54,10 @@ void mf_thread_set(struct mf_thread *thread)
 		mf_thread_local.shortcut = (uint8_t)fastpath_of(thread);
 }
 
-/* Prepares the state for a new thread: its tally, empty caches. @shares: see struct mf_thread. */
+/*
+ * Prepares the state for a new thread: sets pointers to its tally and empties its caches. @shares: see struct
+ * mf_thread.
+ */
 static void begin(struct mf_thread_private *private, bool shares)
 {
 	struct mf_thread *thread = private->thread;
@@ -66,15 +69,18 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->n_deferred = 0;
 	thread->entry = NULL;
 	thread->memo.room = private->room;
-	/* A generation that is never current, so cached knowledge of stacks is discarded before it is used. */
+	/* Not the current generation, so the caches are emptied before they are first used. */
 	thread->generation = mf_objects_generation() - 1;
 }
 
-/* Chooses the thread's tally, with the gate closed. */
+/* Chooses the tally that is shared by the fewest threads. */
 static void begin_tally(struct mf_thread_private *private)
 {
 	mf_gate_close();
-	/* Until now a thread that was alone may have had a pending free. */
+	/*
+	 * Completes the pending free that another thread may have. Only a thread that is alone has one, and from now on
+	 * none is.
+	 */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
 	mf_tally_begin(&mf_session_store, private->tally);
@@ -96,7 +102,7 @@ static void end_tally(struct mf_thread_private *private)
 	mf_gate_open();
 }
 
-/* Context: the thread is inside the shim. */
+/* Puts the state of the current thread into the list of unused states. Context: the thread is inside the shim. */
 static void give_back(struct mf_thread_private *private)
 {
 	mf_thread_set(NULL);
@@ -110,9 +116,9 @@ static void give_back(struct mf_thread_private *private)
 }
 
 /*
- * The thread ends. Events may still come after that, from destructors of other keys and from the C library. They
- * take a new state, but in the last round of destructors no further destructor runs for it. So from here on the
- * thread gives its state back after each event (mf_thread_release()).
+ * Destructor of the key: the thread ends. Later events are still possible, in destructors of other keys and in the C
+ * library. Such an event takes a new state, but after the last round of destructors nothing would release it. So from
+ * here on the thread releases its state after each event (mf_thread_release()).
  */
 static void end(void *data)
 {
@@ -128,7 +134,10 @@ void mf_thread_release(void)
 
 	mf_thread_local.inside = MF_INSIDE_SHIM;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	/* A signal handler may have released it already. A block that is being resized still needs the state. */
+	/*
+	 * A signal handler may have released the state already. While the thread resizes a block, the state is still
+	 * needed.
+	 */
 	thread = mf_thread_local.thread;
 	if (thread && thread->private->resizing.context == MF_CONTEXT_NONE)
 		give_back(thread->private);
@@ -147,8 +156,8 @@ static bool find_fresh(void)
 		return false;
 	mf_own_memory_add(CHUNK_BYTES);
 	/*
-	 * After mlockall(MCL_FUTURE) this memory would count against what the program may lock. malloc does not call
-	 * munlock(), so a sandbox may forbid it.
+	 * After mlockall(MCL_FUTURE) this memory would count against the program's RLIMIT_MEMLOCK. A sandbox may forbid
+	 * munlock(), which malloc does not call.
 	 */
 	if (!mf_seccomp_is_on())
 		syscall(SYS_munlock, chunk, CHUNK_BYTES);
@@ -221,7 +230,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		/* Mappings and descriptors are the parent's. The counter of the thread that is left starts anew. */
+		/* Instruction counters refer to the parent's threads. The counter of the remaining thread starts again. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;

@@ -35,16 +35,16 @@ struct mf_thread {
 	struct mf_tally_ctx ctx; /* pointers to the thread's tally and shard, which other threads may share */
 	uint32_t *put_off;   /* slot of the block whose free is still pending in the tally, if any */
 	uint32_t n_deferred;
-	uint32_t generation; /* of mf_objects_generation() for which walk, objects, merged and memo are valid */
+	uint32_t generation; /* value of mf_objects_generation() for which walk, objects, merged and memo are valid */
 	bool counts; /* the session's time unit is instructions */
 	bool shares; /* the process has or had other threads */
 
 	struct mf_thread_private *private;
-	const char *entry; /* name of the function that the program called last, if calls are reported; see trace.h */
+	const char *entry; /* name of the allocation function called last, if calls are reported; see trace.h */
 
 	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* the first n_deferred are in use */
 
-	/* Cached knowledge of its stacks; see stack/context.c. */
+	/* Cached data about the thread's stacks; see stack/context.c. */
 	uint32_t objects[MF_DEPTH_MAX];
 	struct mf_walk walk;
 	uint64_t merged[MF_DEPTH_MAX];
@@ -52,8 +52,8 @@ struct mf_thread {
 };
 
 /*
- * The rest of a thread's state, in private memory: a child needs it as it was when its process forked. Belongs to
- * the same struct mf_thread for good, also while no thread uses the pair.
+ * The rest of a thread's state. It is in private memory because a child needs it as it was at the fork. Each struct
+ * belongs to the same struct mf_thread for ever, also while no thread uses the two.
  */
 struct mf_thread_private {
 	struct mf_thread *thread;
@@ -61,20 +61,20 @@ struct mf_thread_private {
 	struct mf_thread_private *made_before; /* in the list of all states, which only grows */
 
 	struct mf_clock clock;
-	struct mf_depth depth; /* of its stack, if stacks are counted */
+	struct mf_depth depth; /* depth of the thread's stack, if stacks are counted */
 
 	/*
-	 * The block that is being resized and is not in the table meanwhile; context MF_CONTEXT_NONE: none. Changes only
-	 * while the gate is entered or closed.
+	 * The block that the thread is resizing, which is not in the table meanwhile; its context is MF_CONTEXT_NONE if
+	 * there is none. Only changed between mf_gate_enter() and mf_gate_leave(), or with the gate closed.
 	 */
 	struct mf_block resizing;
 
-	uint32_t tally; /* number of its tally, while a thread uses this state */
+	uint32_t tally; /* number of the thread's tally, while a thread uses this state */
 	uint32_t room;	/* words in the memo's pool */
 
-	void *verifier; /* memory for checking its stacks; NULL: not allocated yet */
+	void *verifier; /* memory for checking the thread's stacks; NULL if not allocated yet */
 
-	/* While it forks: the child's connection to massif-ctl; 0: none. */
+	/* While the thread forks: the child's connection to massif-ctl; otherwise 0. */
 	int child;
 
 	/* Copy of the state while a signal handler that interrupted an event forks; see thread_memory.h. */
@@ -89,25 +89,25 @@ struct mf_thread_private {
  * and stacks can be small.
  */
 struct mf_thread_local {
-	volatile uint8_t inside; /* MF_INSIDE_... bits; 0: the next event is counted */
+	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is counted at once */
 	uint8_t shortcut;     /* enum mf_fastpath */
-	bool binds_deep;      /* its current dlopen() loads with RTLD_DEEPBIND; see deepbind.c */
+	bool binds_deep;      /* the thread is in a dlopen() with RTLD_DEEPBIND; see deepbind.c */
 	bool is_absorbed;     /* the C++ library's operator new has allocated; see mf_slowpath_absorb() */
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };
 
-/* Why a thread's events are not counted as they come. */
+/* Reasons why a thread's next event is not counted at once. */
 enum mf_inside {
-	MF_INSIDE_SHIM = 1,    /* it is in the shim: its events are deferred */
-	MF_INSIDE_LIBRARY = 2, /* it is in the C++ library's operator new or delete: the first event belongs to the operator */
-	MF_INSIDE_OWN = 4,     /* it may be in the program's own allocation function; see nesting.h */
+	MF_INSIDE_SHIM = 1,    /* the thread is in the shim: its events are deferred */
+	MF_INSIDE_LIBRARY = 2, /* in the C++ library's operator new or delete: the first event belongs to it */
+	MF_INSIDE_OWN = 4,     /* it may be in one of the program's own allocation functions; see nesting.h */
 };
 
 /* Which fast path a thread's events may try; see fastpath.h. */
 enum mf_fastpath {
 	MF_FASTPATH_NONE,
-	MF_FASTPATH_ALONE,  /* as far as this thread knows, there are no others */
+	MF_FASTPATH_ALONE,  /* as far as this thread knows, the process has no other thread */
 	MF_FASTPATH_SHARED,
 	MF_FASTPATH_ENDING, /* none: the thread is ending and releases its state after each event */
 };
@@ -129,7 +129,10 @@ struct mf_thread_private *mf_thread_all(void);
 /* Called after an event of a thread that is ending: releases the state, which nothing else would do. */
 void mf_thread_release(void);
 
-/* Notes the stack depths that a child's copy of the session contains. Context: with the gate held, on a freeze. */
+/*
+ * Saves the stack depths that the child's copy of the session will contain. Called on a freeze. Context: with the gate
+ * held.
+ */
 void mf_thread_frozen(void);
 
 /* In a forked child: releases the locks, whose holders do not exist here. */

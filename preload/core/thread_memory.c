@@ -41,7 +41,7 @@ static struct mf_thread *at(uint64_t offset)
 	return (struct mf_thread *)((char *)mf_session_store.regions[MF_REGION_THREADS] + offset);
 }
 
-/* Used when the region is full, or small because the session is under a limit of address space. */
+/* Used when the region is full, which happens early if a limit of the address space made the session small. */
 static struct mf_thread *take_private_memory(void)
 {
 	void *memory = mmap(NULL, size_with(SMALL_ROOM), PROT_READ | PROT_WRITE,
@@ -77,7 +77,7 @@ struct parts {
 	size_t head, pool, table;
 };
 
-/* The memo may be in the middle of a change: one more node, or a table that is being enlarged. */
+/* Computes upper bounds, since the interrupted event may be changing the memo: adding nodes, or enlarging the table. */
 static struct parts parts_of(const struct mf_thread *thread)
 {
 	const struct mf_memo *memo = &thread->memo;

@@ -20,10 +20,9 @@ struct mf_thread *mf_thread_memory_take(uint32_t *room);
 void mf_thread_memory_clear(void);
 
 /*
- * For a signal handler that forks after it interrupted an event of the thread with @private. Both processes will
- * finish that event, and the state lies in memory that they share. So mf_thread_memory_save() copies the state before
- * the fork; mf_thread_memory_restore() installs the copy in the child, and mf_thread_memory_drop() frees it in the
- * parent.
+ * For a signal handler that forks after it interrupted an event of the thread with @private. Both processes will finish
+ * that event, but the state is in memory that they share. So mf_thread_memory_save() copies the state before the fork;
+ * mf_thread_memory_restore() installs the copy in the child, and mf_thread_memory_drop() frees it in the parent.
  */
 void mf_thread_memory_save(struct mf_thread_private *private);
 void mf_thread_memory_restore(struct mf_thread_private *private);

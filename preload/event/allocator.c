@@ -18,7 +18,7 @@
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
-/* Slow paths are separate functions, so that the fast paths do not have to save registers for them. */
+/* The slow paths are separate functions, so that the fast paths need not save registers for them. */
 static __attribute__((noinline)) void *tell_malloc(void *pointer, size_t size, const void *frame)
 {
 	if (mf_slowpath_is_nested(frame))
@@ -86,7 +86,7 @@ MF_ALIGNED_STACK void mf_allocator_resize_begin(struct mf_allocator_resize *resi
 	resize->is_early = mf_real_is_early(resize->old);
 	if (resize->is_early)
 		return;
-	/* An allocation, or a free after which some allocators nevertheless return a block. */
+	/* realloc(pointer, 0): an allocation, or a free after which some allocators nevertheless return a block. */
 	resize->is_new = !resize->old || (!resize->size && !mf_slowpath_realloc_zero_keeps());
 	if (resize->is_new) {
 		mf_slowpath_free_at(resize->old, resize->caller);

@@ -16,7 +16,10 @@ static inline __attribute__((always_inline)) void mf_allocator_made(void *pointe
 		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
 }
 
-/* Prefetches the allocator's header of the block, which is often as far away as the shim's own table. */
+/*
+ * Prefetches the allocator's header of the block, which is as unlikely to be cached as the block's slot in the shim's
+ * table.
+ */
 static inline void mf_allocator_fetch(const void *pointer)
 {
 	__builtin_prefetch((const char *)pointer - 16);
@@ -47,16 +50,16 @@ struct mf_allocator_resize {
 	size_t size;
 	const struct mf_registers *caller;
 
-	bool is_early; /* set by mf_allocator_resize_begin(): @old is in the early arena, so pass NULL to the real function */
-	bool is_new;   /* counted as a new block; the old one, if any, as freed */
-	bool is_resized; /* the old block is out of the table meanwhile: state.block */
+	bool is_early; /* set by mf_allocator_resize_begin(): @old is in the early arena; pass NULL to the real function */
+	bool is_new;   /* the result is counted as a new block, and the old block, if any, as freed */
+	bool is_resized; /* the old block was moved from the table to state.block meanwhile */
 	struct mf_slowpath_realloc state;
 };
 
 void mf_allocator_resize_begin(struct mf_allocator_resize *resize);
 void mf_allocator_resize_end(struct mf_allocator_resize *resize, void *pointer);
 
-/* Counts a realloc(3) that has been done already. Only for a thread that is alone. @old may be NULL. */
+/* Counts a realloc(3) that has already been done. Only valid if the process has one thread. @old may be NULL. */
 void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame);
 
 #endif

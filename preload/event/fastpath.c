@@ -3,8 +3,8 @@
 //
 // Nearly all events are alike: no special option is on, the thread is not inside the shim, it has had the same stack
 // before, and its allowance is sufficient. This file handles exactly these, with as few tests as possible and without
-// calls, so that few registers have to be saved. It also walks a stack that is not known. All other events are left to
-// the slow path (slowpath.c), which starts over.
+// calls, so that few registers have to be saved. It also walks stacks that the thread has not had before. All other
+// events are passed to the slow path (slowpath.c), which starts over.
 //
 // A hook (hook.c) must not change the program's vector registers and may run on an unaligned stack. So this code calls
 // functions outside the shim only through wrappers that take care of both.
@@ -67,8 +67,9 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 }
 
 /*
- * Retry an event whose context must save its bytes for the latest snapshot before they change. With an exact peak that
- * is one event in ten. Called as tail calls, so that the caller need not save registers for them.
+ * Retry an event that failed because the bytes of its context must first be saved for the latest snapshot. With an
+ * exact peak one event in ten needs this. Both functions are called as tail calls, so that the caller need not save
+ * registers for them.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
@@ -119,7 +120,10 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 	return (uint32_t)(mf_thread_local.in_hook ? mf_xstate_call(walk, caller, 0) : walk(caller, 0));
 }
 
-/* Several known stacks share the frames up to @node; NULL: no known stack begins like this one. */
+/*
+ * Counts an allocation whose stack has more than one node in the memo. @node: the stack's first node, which it shares
+ * with other stacks, or NULL if the memo's roots do not have it.
+ */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
 	    const void *frame, bool shared)
@@ -148,13 +152,13 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 	node = mf_memo_recall_root(&thread->memo, caller.sp, caller.pc);
 	if (!node || !node->context)
 		return alloc_below(node, slot, pointer, size, frame, shared);
-	/* Keeps the compiler from holding the hit counter in a register meanwhile. */
+	/* Keeps the compiler from loading the hit counter into a register before this point. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mf_memo_note_hit(&thread->memo);
 	return alloc_at(thread, slot, pointer, size, node->context, shared);
 }
 
-/* Same as alloc(), but the thread's pending free cannot be completed on the fastest path. */
+/* Like alloc(), for a thread whose pending free needs its bytes saved first, as in free_keeping(). */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,
 									  const void *frame)
@@ -166,13 +170,16 @@ static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct
 	return alloc_settled(thread, slot, pointer, size, frame, false);
 }
 
-/* Completes the thread's pending free first. A thread that is not alone never has one. */
+/* Counts an allocation, after completing the thread's pending free. Only a thread that is alone has pending frees. */
 MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void *frame, bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
-	/* In a heap larger than the caches the slot is far away; it is fetched while the stack is compared. */
+	/*
+	 * If the table is larger than the processor's caches, loading the slot takes long. Prefetch it while the stack
+	 * is compared.
+	 */
 	__builtin_prefetch(slot, 1);
 	if (!shared &&
 	    __builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->put_off, false), 0))
@@ -225,7 +232,7 @@ static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct 
 	return free_settled(thread, slot, pointer);
 }
 
-/* A free by a thread that is alone: mostly it only notes the block as pending and prefetches its slot. */
+/* Counts a free by a thread that is alone. In most cases it only records the block as pending and prefetches its slot. */
 MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
@@ -238,21 +245,21 @@ MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 }
 
 /*
- * These conditions are checked after enter(): a signal handler that runs before may fork, and the child would return
- * here with another session, or none.
+ * Is only the first bit of the session's word set? Must be checked after enter(): before that, a signal handler may
+ * fork, and the child would return here with another session, or none.
  */
 MF_INLINE bool is_plain(void)
 {
 	return __builtin_expect(*mf_session_active_word == MF_SESSION_ACTIVE, 1);
 }
 
-/* __libc_single_threaded exists if the thread's fast path is MF_FASTPATH_ALONE. */
+/* __libc_single_threaded is a weak symbol; it is defined if the thread's fast path is MF_FASTPATH_ALONE. */
 MF_INLINE bool is_alone(void)
 {
 	return mf_thread_local.shortcut == MF_FASTPATH_ALONE && __libc_single_threaded;
 }
 
-/* A thread that was alone finds out on the slow path that it no longer is. */
+/* A thread whose fast path is still MF_FASTPATH_ALONE takes the slow path, which sets it to MF_FASTPATH_SHARED. */
 static bool is_shared(void)
 {
 	return is_plain() && mf_thread_local.shortcut == MF_FASTPATH_SHARED;
@@ -342,7 +349,10 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 	context = mf_memo_recall(&thread->memo, caller.sp, caller.pc);
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
-	/* A walk may create a new context. That must not happen before a peak that the end of the old block makes. */
+	/*
+	 * A walk may create a new context. If removing the old block makes a peak, the peak must be recorded before
+	 * that.
+	 */
 	return leave(thread, pointer, context && resize(&thread->ctx, old, pointer, size, context));
 }
 

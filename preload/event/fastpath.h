@@ -6,24 +6,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The block of an entry point's event. Both members are returned in registers, so the caller need not save them. */
+/*
+ * The result of an event. @pointer is the block that was passed in. Both members are returned in registers, so the
+ * caller need not save the pointer across the call.
+ */
 struct mf_fastpath_result {
 	void *pointer;
-	size_t done; /* a bool, widened to its register so that a result is passed on without a move */
+	size_t done; /* a bool, as wide as a register, so that the result can be passed on without an instruction */
 };
 
 /*
- * Count a block of @size bytes at @pointer that the entry point with MF_FRAME @frame is about to return, or one that
- * is about to be freed. If the result is not done, nothing was changed and the slow path (slowpath.h) must
- * handle the event. If a free is done, the block came from the real allocator, not from the early arena.
+ * Count a block of @size bytes at @pointer that the entry point with MF_FRAME @frame is about to return, or a block
+ * that is about to be freed. If @done is 0 in the result, nothing was changed and the slow path (slowpath.h) must
+ * handle the event. If @done is 1 for a free, the block came from the real allocator, not from the early arena.
  */
 #ifdef __x86_64__
 struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame);
 struct mf_fastpath_result mf_fastpath_free(void *pointer);
 
 /*
- * Returns whether the resize of the block at @old may be counted after it was done. That is so if no other thread can
- * get the block's address meanwhile. Then mf_fastpath_realloc() counts it; @pointer and @size (not 0) are the new ones.
+ * Returns whether a resize of the block at @old may be counted after the fact. This requires that no other thread can
+ * get the block's address meanwhile. If it returns true, call mf_fastpath_realloc() afterwards with the block's new
+ * address @pointer and its new @size (not 0).
  */
 bool mf_fastpath_may_realloc(const void *old);
 struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, size_t size,

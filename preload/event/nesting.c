@@ -11,13 +11,13 @@
 
 uint64_t mf_nesting_hook_returns;
 
-/* Most frames that are walked between two allocation functions. */
+/* Largest number of frames that are walked from an event to a hook. */
 #define DEPTH 1024u
 
 /* Largest frame, in bytes. A mark that is closer than this is assumed to be on the same stack. */
 #define NEAR (1ull << 20)
 
-/* Keeps the order: the newest mark is the last one. */
+/* Removes mark @i. The remaining marks keep their order; the newest is the last one. */
 static struct mf_nesting_mark remove_mark(struct mf_nesting *nesting, uint32_t i)
 {
 	struct mf_nesting_mark mark = nesting->marks[i];
@@ -90,18 +90,18 @@ struct search {
 	struct mf_thread *thread;
 	const struct mf_registers *caller;
 	bool found, behind_signal;
-	bool is_guess;	 /* a frame had no unwind rule, so from there on the walk may be wrong */
-	bool is_skipped; /* such a walk has passed a mark */
-	bool repeatable; /* @steps has every step, and they contain all that the walk depends on */
+	bool is_guess;	 /* a frame had no unwind rule, so all further frames may be wrong */
+	bool is_skipped; /* the walk has passed a mark after a guess */
+	bool repeatable; /* @steps contains every step, and everything that the walk depends on */
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
 	uint64_t last_sp; /* stack pointer of the outermost frame found */
 };
 
 /*
- * @frame reaches from its own stack pointer to that of @outer. A hook's mark in between is of a hook that was left.
- * But a guess may go too far: code without unwind rules need not have a frame pointer, and then the walk follows
- * the frame pointer of a caller.
+ * Handles the marks inside @frame, which extends from its own stack pointer to that of @outer. A hook with a mark there
+ * was left without returning, so the mark is dropped. But a guess may skip frames: if code without unwind rules has no
+ * frame pointer, the walk follows a caller's. So after a guess the mark is kept.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -132,7 +132,7 @@ static void note_step(struct search *search, const struct mf_walk_frame *frame, 
 		};
 }
 
-/* On the thread's own stack, hooks below the caller's frame have been left. */
+/* Drops marks on the thread's own stack that lie below the caller's frame: their hooks were left without returning. */
 static void drop_below(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	if (mf_thread_local.inside & MF_INSIDE_SHIM)
@@ -180,7 +180,10 @@ static bool add_word(struct mf_nesting_memo *memo, const struct mf_nesting_word 
 	return true;
 }
 
-/* The memo is invalid while it is written, for a signal handler that reads it meanwhile. */
+/*
+ * Stores a search that found the caller nested in a memo. The memo is invalid while it is written, since a signal
+ * handler may read it.
+ */
 static void remember(const struct search *search)
 {
 	const struct mf_registers *caller = search->caller;
@@ -214,7 +217,7 @@ static void remember(const struct search *search)
 		__atomic_store_n(&memo->pc, caller->pc, __ATOMIC_RELAXED);
 }
 
-/* Is a mark so close above the last frame that the walk would have reached it, had it not failed? */
+/* Is a mark so close above the last frame that the walk would probably have reached it if it had not failed? */
 static bool is_near(const struct search *search)
 {
 	const struct mf_nesting *nesting = &search->thread->private->nesting;
@@ -246,7 +249,10 @@ bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *call
 	else if (search.found || search.is_skipped || search.behind_signal)
 		nested = !search.behind_signal;
 	else
-		/* The walk reached the end of the stack. That may be wrong after a guess, or if it found no frame at all. */
+		/*
+		 * The walk reached the end of the stack. The end may be a wrong one after a guess, or if no frame was
+		 * found.
+		 */
 		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
 	if (nested && search.repeatable && search.found)
 		remember(&search);

@@ -25,24 +25,24 @@
 
 struct mf_thread;
 
-#define MF_NESTING_MARKS 4u /* beyond this the oldest is dropped, and events nested in it are counted as well */
+#define MF_NESTING_MARKS 4u /* with more, the oldest mark is dropped, and events nested in its hook are counted as well */
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 
-/* A word on the stack between the caller and the hook. Its distance is from the caller's stack pointer. */
+/* A word on the stack between the caller and the hook. @distance is measured from the caller's stack pointer. */
 struct mf_nesting_word {
 	int64_t distance;
-	uint64_t value; /* for a saved frame pointer, its distance from the caller's stack pointer */
+	uint64_t value; /* if @is_frame, a saved frame pointer, minus the caller's stack pointer */
 	bool is_frame;
 };
 
 /*
- * A caller that was found nested. It is nested again if all these words are unchanged. The stack itself may be
- * elsewhere, since the unwind rules do not depend on that.
+ * A caller that was found nested. A later event of the same caller is nested, too, if all these words are unchanged.
+ * The stack may be at another address then, since the unwind rules do not depend on addresses.
  */
 struct mf_nesting_memo {
 	uint64_t pc; /* atomic; 0: the memo is not valid */
-	uint64_t fp; /* distance of the frame pointer, if needs_fp */
+	uint64_t fp; /* the frame pointer minus the stack pointer, if needs_fp */
 	uint32_t generation;
 	uint32_t n;
 	bool needs_fp;
@@ -62,11 +62,11 @@ struct mf_nesting {
 	struct mf_nesting_memo memos[MF_NESTING_MEMOS];
 };
 
-/* Slow paths of mf_nesting_enter() and mf_nesting_leave(), for a thread that has other marks. */
+/* Slow paths of mf_nesting_enter() and mf_nesting_leave(), for a thread that has other marks, or a mark with a block. */
 void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark);
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
 
-/* An exception leaves the hook that is innermost on the current stack. */
+/* Removes the mark of the innermost hook on the current stack, which an exception is leaving. */
 void mf_nesting_unwound(void);
 
 static inline struct mf_nesting_memo *mf_nesting_memo_of(struct mf_nesting *nesting, uint64_t pc)
@@ -79,7 +79,10 @@ static inline uint64_t mf_nesting_load(uint64_t address)
 	return *(const uint64_t *)(uintptr_t)address;
 }
 
-/* A hook is about to call the original function. @block is taken out of the table meanwhile; NULL: none. */
+/*
+ * Adds a mark for the hook with @frame, which is about to call the original function. @block: a block that is being
+ * resized and is not in the table meanwhile, or NULL.
+ */
 static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *frame, const struct mf_block *block)
 {
 	if (__builtin_expect(nesting->n || block, 0)) {
@@ -96,7 +99,7 @@ static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *fram
 	nesting->n = 1;
 }
 
-/* The original function has returned to the hook. Returns whether this was the only mark. */
+/* Removes the hook's mark after the original function has returned to it. Returns whether no mark is left. */
 static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *frame)
 {
 	uint64_t place = (uint64_t)(uintptr_t)frame;
@@ -109,17 +112,21 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 	return true;
 }
 
-/* Return address of hooked functions in the hook (patch/hook.h); 0: none is hooked. Set before the first hook is. */
+/*
+ * The address in the hook to which original functions return (patch/hook.h), or 0 if no function is hooked. Set before
+ * the first function is hooked.
+ */
 extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
 
 /*
- * Is @caller nested according to a memo? If not, mf_nesting_search() must decide. Uses general registers only.
+ * Is @caller nested according to a memo? If this returns false, mf_nesting_search() must decide. Uses general registers
+ * only.
  */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
 {
 	const struct mf_nesting_memo *memo = mf_nesting_memo_of(nesting, caller->pc);
 
-	/* The original function has called the caller with a tail call. */
+	/* The original function was left by a tail call to this allocation function. */
 	if (caller->pc == mf_nesting_hook_returns)
 		return true;
 	if (!nesting->n || memo->pc != caller->pc || caller->exact ||

@@ -32,7 +32,7 @@ static bool is_power_of_two(size_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Without a C++ library: does the same as libstdc++. */
+/* Used if the program has no C++ library. Does the same as libstdc++. */
 static void *allocate_aligned(size_t size, align_val_t alignment)
 {
 	size_t rounded = ((size ? size : 1) + alignment - 1) & ~(alignment - 1);
@@ -98,8 +98,8 @@ NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (
 
 /*
  * Called before the library's aligned operator new. Returns whether the library's next allocation is the program's
- * block. It is not if the operator is going to throw: then that allocation is the exception. Nor if the library itself
- * called this operator, as its operator new[] calls operator new.
+ * block. Returns false if the operator will throw, because its next allocation is then that of the exception. Also
+ * returns false if the library itself called this operator, as operator new[] calls operator new.
  */
 static bool begin_library_new(size_t size, align_val_t alignment)
 {
@@ -115,7 +115,10 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 		mf_allocator_made(pointer, size, frame);
 		return;
 	}
-	/* The first attempt failed, then a new-handler freed memory: the second attempt has been counted. Correct it. */
+	/*
+	 * The library's first attempt failed and a new-handler freed memory. The second attempt was counted as a
+	 * malloc(); correct its size and context.
+	 */
 	mf_slowpath_realloc_begin(&state, pointer, &MF_CALLER_OF(frame));
 	mf_slowpath_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
 }

@@ -6,7 +6,7 @@
 // handler may interrupt either step and allocate: its events are kept in the thread's state until the interrupted
 // event is done.
 //
-// Features that only some sessions use cost the others nothing: functions of the hot path are compiled twice, once
+// Optional features cost nothing in sessions that do not use them: functions of the hot path are compiled twice, once
 // with the usual value of the session's word as a constant.
 
 #include "slowpath.h"
@@ -83,7 +83,7 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 
 void mf_slowpath_lose(void)
 {
-	/* The session memory may be unmapped, or the parent's. */
+	/* Without an active session, the session memory may be unmapped. In a new child, it is still the parent's. */
 	if (!mf_session_is_active() || mf_fork_is_newborn)
 		return;
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
@@ -109,8 +109,8 @@ static void end_alone(int64_t now)
 }
 
 /*
- * Leaves an event uncounted because another one counts it. If the allocation failed (@pointer is NULL), the following
- * events are counted again.
+ * Does not count an event that belongs to an operator of the C++ library, which is counted instead. If the allocation
+ * failed (@pointer is NULL), the operator's remaining events are counted as usual.
  */
 static __attribute__((noinline)) void absorb(const void *pointer)
 {
@@ -134,7 +134,10 @@ static void defer(const void *pointer, struct mf_deferred event)
 	thread->n_deferred = n + 1;
 }
 
-/* A child that was forked inside an allocation function of the program may not have a state yet. */
+/*
+ * Is the event of @caller nested? The thread may have no state yet, in a child that was forked inside an allocation
+ * function of the program.
+ */
 static bool is_nested(const struct mf_registers *caller)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
@@ -156,13 +159,13 @@ MF_ALIGNED_STACK bool mf_slowpath_is_nested(const void *frame)
 }
 
 /*
- * For a thread that has a bit of mf_inside set: returns whether @event must not be counted now, because it is deferred,
- * absorbed or nested.
+ * For a thread with a bit of mf_thread_local.inside set. Returns whether @event must not be counted now, because it is
+ * deferred, absorbed or nested.
  */
 static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_deferred event,
 						 const struct mf_registers *caller)
 {
-	/* Events inside one of the program's own allocation functions belong to the event of that function. */
+	/* An event inside one of the program's own allocation functions is part of that function's event. */
 	if (mf_thread_local.inside & MF_INSIDE_OWN && is_nested(caller))
 		return true;
 	if (mf_slowpath_is_absorbing())
@@ -199,7 +202,7 @@ static void enter_free(uint32_t node, const struct mf_block *block)
 		mf_ledger_free(&mf_session_store, node, block);
 }
 
-/* Counts the events that signal handlers have left behind. */
+/* Counts the deferred events of signal handlers that interrupted the shim. */
 static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 {
 	bool ledger = mf_session_has(MF_SESSION_LEDGER);
@@ -213,7 +216,7 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 		struct mf_block block;
 
 		if (!event->is_free) {
-			/* The block may be gone by now, so the allocator cannot be asked for its capacity. */
+			/* Do not ask the allocator for the block's capacity: the block may have been freed by now. */
 			if (event->is_made)
 				account_made(event->address, event->size, context, now);
 			else
@@ -251,8 +254,8 @@ static __attribute__((noinline)) void settle(struct mf_thread *thread)
 }
 
 /*
- * From here to leave(), further events of the thread are deferred. Returns NULL if there is no state: the event is
- * lost, and leave() must not be called.
+ * Defers further events of the thread until leave(). Returns NULL if there is no memory for the thread's state; the
+ * event is then lost, and leave() must not be called.
  */
 static inline struct mf_thread *enter(void)
 {
@@ -275,7 +278,7 @@ static inline void leave(struct mf_thread *thread)
 	const uint8_t outside = thread->private->nesting.n ? MF_INSIDE_OWN : 0;
 
 	mf_thread_local.inside = outside;
-	/* Tested after the flag is cleared: a signal handler may have run just before. */
+	/* Test n_deferred after clearing @inside: a signal handler may have deferred an event just before. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	while (__builtin_expect(thread->n_deferred, 0) && mf_session_is_active()) {
 		mf_thread_local.inside = MF_INSIDE_SHIM;
@@ -289,7 +292,7 @@ static inline void leave(struct mf_thread *thread)
 
 /*
  * Advances the clock by the instructions that the thread has executed since its last event, if that is the time unit.
- * Returns false if the allowance does not suffice, so the model must count the event.
+ * Returns false if the allowance is not sufficient, so the model must count the event.
  * Context: between mf_gate_enter() and mf_gate_leave().
  */
 static inline bool advance(struct mf_thread *thread)
@@ -298,7 +301,7 @@ static inline bool advance(struct mf_thread *thread)
 	       mf_tally_advance(thread->ctx.tally, mf_clock_advance(&thread->private->clock));
 }
 
-/* This takes a while, so the block's slot is prefetched. */
+/* Finds the context of an unknown stack. That takes a while, so the block's slot is prefetched meanwhile. */
 static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
 						       const struct mf_registers *caller,
 						       const void *pointer)
@@ -354,7 +357,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* it belongs to the event of the current call */
+		mf_session_store.header->events--; /* a change of the stack is not an event of its own */
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);
@@ -370,7 +373,7 @@ MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller
 	return !(session & MF_SESSION_NO_HEAP);
 }
 
-/* Returns the context of a stack that is known, or 0. */
+/* Returns the context of a stack that the thread has had before, or 0 if it is new. */
 MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	uint32_t context = 0;
@@ -381,8 +384,8 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
 }
 
 /*
- * Like recall_stack(). In a plain session the fast path has tried the memo already; a session that checks stacks must
- * use the memo here, so that its result is checked.
+ * Like recall_stack(), but uses the memo's guesses only in a session that checks stacks, whose purpose is to check
+ * them. In other sessions the fast path has already tried the guesses.
  */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
@@ -462,7 +465,10 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 {
 	bool done = false;
 
-	/* The tally rounds sizes up as an allocator does. Blocks of the program are counted with their exact size. */
+	/*
+	 * The tally rounds sizes up as an allocator does, but blocks from client requests are counted with their exact
+	 * size.
+	 */
 	if (mf_blocks_capacity(size, mf_model_of(&mf_session_store)->options.alignment) != size)
 		return false;
 	if (mf_gate_enter(thread)) {
@@ -481,7 +487,7 @@ void mf_slowpath_made(const void *pointer, size_t size, const struct mf_register
 	uint32_t context;
 	int64_t now;
 
-	/* Larger than any possible block. Massif does not survive such a size. */
+	/* Ignore sizes that no block can have. Massif does not survive such a size. */
 	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
 		return;
 	if (mf_thread_local.inside &&
@@ -532,7 +538,7 @@ static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
 	return node;
 }
 
-/* @caller is only used if @session needs it or the thread is inside something. */
+/* @caller is only used if a feature in @session needs it, or if mf_thread_local.inside is not 0. */
 MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {
 	uint32_t node = UINT32_MAX;
@@ -591,7 +597,7 @@ MF_ALIGNED_STACK void mf_slowpath_free_at(const void *pointer, const struct mf_r
 		track_free_watched(pointer, caller, session);
 }
 
-/* Copied by member: reading the whole right after its parts were written would stall the processor. */
+/* Copies by member: reading a whole struct right after its members were written stalls the processor. */
 MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *block)
 {
 	struct mf_block *resizing = &thread->private->resizing;
@@ -656,7 +662,10 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc
 	if (mf_session_has(MF_SESSION_LEDGER))
 		node = mf_stack_node(thread, caller);
 	now = begin_alone(thread);
-	/* Puts the block back for a moment. If another block has its address now, that one is freed. */
+	/*
+	 * Puts the block back into the table and then counts its free. If another block has got the same address
+	 * meanwhile, that block's entry is removed.
+	 */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
 	thread->private->resizing.context = MF_CONTEXT_NONE;
@@ -696,13 +705,13 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 {
 	int64_t now = begin_alone(thread);
 
-	/* Before a new context is made, which must not appear in the peak's tree. */
+	/* Records a peak before a new context is made, because the new context must not appear in the peak's tree. */
 	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);
 	if (!context) {
 		end_alone(now);
 		context = mf_stack_context(thread, caller);
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* still the same event */
+		mf_session_store.header->events--; /* begin_alone() has counted the same event twice */
 	}
 	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
@@ -720,7 +729,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	uint32_t context;
 
 	if (!state->known) {
-		/* An unknown block becomes known from now on. */
+		/* Count the result as a new block if the old block was not counted. */
 		mf_slowpath_alloc(pointer, size, caller);
 		return;
 	}
@@ -756,7 +765,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	errno = saved;
 }
 
-/* A block that was counted before the stop stays counted. */
+/* Resizes a block while counting is stopped. A block that was counted before the stop stays counted. */
 static void resize_while_stopped(const void *pointer, size_t size,
 				 const struct mf_registers *caller)
 {

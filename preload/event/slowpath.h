@@ -10,8 +10,8 @@
 #include "stack/unwind.h"
 
 /*
- * @caller is the caller of the entry point. All functions here keep errno, do nothing in a process that is not
- * profiled, and never change what the program's call does.
+ * In all functions here, @caller is the caller of the entry point. They preserve errno, do nothing in a process that is
+ * not profiled, and never change the effect of the program's call.
  */
 
 /* Counts a block of @size bytes at @pointer. NULL is ignored. */
@@ -26,14 +26,14 @@ bool mf_slowpath_is_nested(const void *frame);
 /* Counts an event that is lost because the thread has no state. */
 void mf_slowpath_lose(void);
 
-/* Counts the events that signal handlers have left for @thread, which has left the shim. */
+/* Counts the deferred events of @thread, which has left the shim. */
 struct mf_thread;
 void mf_slowpath_deferred(struct mf_thread *thread);
 
 /*
  * Called before and after the C++ library's operator new or delete, which calls malloc() or free(). The thread's first
- * event in between belongs to the operator and is not counted. If that allocation fails, everything after it is
- * counted as usual, because new-handlers run then.
+ * event in between belongs to the operator and is not counted. If that allocation fails, all later events are counted
+ * as usual, because they may come from new-handlers.
  *
  * mf_slowpath_absorb() returns false, and does nothing, if the thread's events are not counted at the moment.
  * mf_slowpath_absorbed() returns whether the block still has to be counted.
@@ -52,7 +52,10 @@ static inline bool mf_slowpath_is_absorbing(void)
  */
 void mf_slowpath_made(const void *pointer, size_t size, const struct mf_registers *caller);
 
-/* Client request: the block at @pointer now has @size bytes. Counted as a free, if it is known, and a new block. */
+/*
+ * Client request: the block at @pointer now has @size bytes. Counted as a free, if the block was counted, and a new
+ * block.
+ */
 void mf_slowpath_resized(const void *pointer, size_t size, const struct mf_registers *caller);
 
 /* Client request: takes a detailed snapshot. */
@@ -75,10 +78,13 @@ struct mf_slowpath_realloc {
 };
 
 void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *old, const struct mf_registers *caller);
-bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) keep the block, as one of a byte? */
+bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) return a block of one byte, instead of freeing? */
 /* Ends a reallocation that has freed the block. */
 void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc *state, const struct mf_registers *caller);
-/* Ends the abandoned reallocation of @block: it is as before, unless there is another block at its address. */
+/*
+ * Ends a reallocation of @block that never returned. The block is counted as before, unless another block now has its
+ * address.
+ */
 void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *block);
 void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *state, const void *old, const void *pointer,
 			  size_t size, const struct mf_registers *caller);

@@ -18,7 +18,7 @@
 
 #define LINE_MAX_BYTES 256u
 
-static int descriptor; /* 0: no lines are written */
+static int descriptor; /* descriptor to which lines are written, or 0 */
 static struct stat target;
 static bool names_wanted;
 
@@ -84,7 +84,7 @@ static void put_prefix(struct line *line)
 	put_text(line, "-- ");
 }
 
-/* The program may have closed the descriptor, and opened another file with the same number. */
+/* Is the descriptor still ours? The program may have closed it and opened another file with the same number. */
 static bool is_still_there(void)
 {
 	struct stat now;
@@ -102,7 +102,7 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	/* A C++ library's operator new that calls malloc() counts as one call. */
 	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_LIBRARY)
 		return;
-	/* In a forked child, this decides whether it has a session and may write. */
+	/* In a forked child, getting the state also gets the session, if the child has one. */
 	note_name(format);
 	if (!mf_session_is_active() || !descriptor || !is_still_there())
 		return;
@@ -123,7 +123,7 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	va_end(args);
 	put(&line, '\n');
 	line.text[line.n - 1] = '\n';
-	/* With one system call, which is not a cancellation point. */
+	/* Writes the line with one bare system call, which is not a cancellation point. */
 	syscall(SYS_write, descriptor, line.text, line.n);
 	errno = saved;
 }

@@ -6,8 +6,8 @@
 #include "core/session.h"
 
 /*
- * Starts writing lines to the descriptor in the session's header, if there is one, and noting the name of the last
- * function called in the thread's state, if the session logs filtering. Sets mf_session_traces.
+ * Starts writing lines, if the session's header has a descriptor for them. If the session logs filtering, also starts
+ * recording the name of the function called last in the thread's state. Sets mf_session_traces.
  */
 void mf_trace_start(void);
 

@@ -42,8 +42,8 @@
 extern void *__libc_stack_end;
 
 /*
- * Returns the descriptor of the session memory, or a negative number. massif-ctl's own program inherits the
- * descriptor; a program that is executed later has to ask for it.
+ * Returns the descriptor of the session memory, or a negative number. The program that massif-ctl started inherits the
+ * descriptor; a program that is executed later has to ask massif-ctl for one.
  */
 static int find_memory(char *value, char **rest, int *trace)
 {
@@ -70,8 +70,8 @@ static bool map_session(int fd)
 {
 	bool has_word = mf_session_make_word(), attached;
 	/*
-	 * Reserves the space right below the objects, where the session memory would be mapped otherwise: mf_patch_room()
-	 * needs it.
+	 * Keeps the session memory away from the space right below the objects, which mf_patch_room() needs, by
+	 * reserving that space before the session memory is mapped.
 	 */
 	void *gap = mmap(NULL, GAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -95,7 +95,7 @@ static void attach_session(void)
 	mf_limits_settle();
 	close(fd);
 	if (!attached) {
-		/* massif-ctl notices that nobody attached, and reports it. */
+		/* No message: massif-ctl notices and reports that no process attached to the session. */
 		mf_environment_clean();
 		return;
 	}
@@ -113,7 +113,10 @@ static void attach_session(void)
 	mf_objects_scan();
 	mf_rowcache_open(&mf_session_store);
 	mf_requests_start();
-	/* Before functions are taken over, because that depends on it. Nothing is reported before the session is active. */
+	/*
+	 * mf_session_traces must be set before functions are taken over, because takeover.c tests it. No call is
+	 * reported before the session is active.
+	 */
 	mf_trace_start();
 	mf_session_store.header->late_objects_error = mf_object_loaded_start();
 	mf_blocks_set_distance(&mf_session_store,
@@ -128,7 +131,7 @@ void mf_attach(void)
 	static int started;
 	int saved = errno;
 
-	/* The first event comes while the process has one thread, so no other thread waits for this one. */
+	/* Need not be a lock: the first event comes while the process has one thread. */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return;
 	mf_thread_local.inside = true;
@@ -142,7 +145,10 @@ void mf_attach(void)
 
 MF_AT_FIRST_EVENT(mf_attach);
 
-/* Loads libunwind for checking stacks. NULL: not installed, or its functions could not be redirected. */
+/*
+ * Loads libunwind for checking stacks. Returns NULL if libunwind is not installed or its functions could not be
+ * redirected.
+ */
 static void *load_libunwind(void)
 {
 	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
@@ -161,8 +167,8 @@ __attribute__((constructor)) static void start(void)
 	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)
 		return;
 	/*
-	 * Not earlier, because the dynamic linker must be ready to load another object. Loading runs the C library's
-	 * constructor, with the environment that the C library knows.
+	 * libunwind cannot be loaded before this constructor, because the dynamic linker must be ready to load another
+	 * object, and the C library must have been initialised with the environment.
 	 */
 	environ = mf_environment();
 	if (mf_verify_start(load_libunwind()))

@@ -38,7 +38,7 @@ static bool is_variable(const char *word, const char *name)
 	return !strncmp(word, name, length) && word[length] == '=';
 }
 
-/* Returns the array element of the last variable @name, or NULL. *@n: how many there are. */
+/* Returns the array element of the last variable @name, or NULL. *@n becomes the number of variables of this name. */
 static char **place_of(const char *name, unsigned int *n)
 {
 	char **last = NULL;
@@ -61,7 +61,7 @@ char *mf_environment_find(const char *name)
 	return place ? *place + strlen(name) + 1 : NULL;
 }
 
-/* Removes an element from the array, and clears its text, which /proc would still show. */
+/* Removes an element from the array and clears its text, which /proc/PID/environ would still show. */
 static void take_out(char **place)
 {
 	memset(*place, 0, strlen(*place));
@@ -102,7 +102,7 @@ void mf_environment_clean(void)
 		take_out(place);
 		taken++;
 	}
-	/* The gap between the array's new end and the vector. */
+	/* The unused words between the new end of the array and the auxiliary vector. */
 	gap = (uint64_t *)(end - taken + 1);
 	if (taken == 2) {
 		gap[0] = AT_IGNORE;

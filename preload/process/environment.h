@@ -6,10 +6,10 @@
 /* Returns the array; works even before libc has set environ. */
 char **mf_environment(void);
 
-/* Returns the value of the last variable @name, which is the one that the dynamic linker uses; NULL: none. */
+/* Returns the value of the last variable @name, which is the one that the dynamic linker uses, or NULL. */
 char *mf_environment_find(const char *name);
 
-/* Removes massif-ctl's variables without moving any other. Called before the program can have read them. */
+/* Removes massif-ctl's variables without moving any other variable. Called before the program can read the environment. */
 void mf_environment_clean(void);
 
 #endif

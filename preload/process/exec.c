@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Wrappers of the functions that execute a program, in this process or in a new child.
 //
-// massif-ctl is notified before, and again if executing failed. Otherwise it could not distinguish a process that
-// executed a program which ended at once from a process that ended itself. The program sees the usual results.
+// massif-ctl is notified before the call, and again if the call failed. Without that, massif-ctl could not distinguish
+// a process that ended from a process that executed a program which then ended at once. The results that the program
+// sees are the usual ones.
 
 #include "exec.h"
 
@@ -39,7 +40,10 @@ static int failed(int result)
 	return result;
 }
 
-/* An unreadable path is not reported: the call will fail anyway. @directories: the PATH to search, or NULL. */
+/*
+ * Reports that @path is about to be executed. An unreadable path is not reported, since the call will fail anyway.
+ * @directories: the PATH to search, or NULL.
+ */
 static void tell(const char *path, const char *directories)
 {
 	if (path && mf_follow_is_on() && !mf_seccomp_is_on() && mf_readable_text(path))

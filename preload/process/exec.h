@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Like execve(2) and execveat(2), but massif-ctl is notified and the environment lets the program be followed. */
+/*
+ * Like execve(2) and execveat(2), but massif-ctl is notified, and its variables are added to the environment, so that
+ * the program is followed.
+ */
 #ifndef MASSIF_PRELOAD_EXEC_H
 #define MASSIF_PRELOAD_EXEC_H
 

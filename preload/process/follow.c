@@ -14,8 +14,8 @@
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
 
-/* Copies, because the program may overwrite its environment. */
-static char preload[sizeof(PRELOAD) + PATH_MAX]; /* empty: executed programs are not followed */
+/* Copies of the variables' values, because the program may overwrite its environment. */
+static char preload[sizeof(PRELOAD) + PATH_MAX]; /* empty if executed programs are not followed */
 static char session[sizeof(SESSION) + 1 + MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS + 1];
 
 static bool begins(const char *word, const char *name)
@@ -44,9 +44,12 @@ static char *has_us(const char *word)
 	return strstr(word, preload + strlen(PRELOAD));
 }
 
-/* massif-ctl's variables in an environment (the last LD_PRELOAD counts), and its number of variables. */
+/*
+ * massif-ctl's variables in an environment, and the number of all variables. If LD_PRELOAD is set more than once, the
+ * last one counts.
+ */
 struct found {
-	char *preload, *session; /* NULL: not set */
+	char *preload, *session; /* NULL if not set */
 	size_t n;
 };
 
@@ -67,11 +70,11 @@ size_t mf_follow_room(char *const *environment)
 {
 	struct found found;
 
-	/* If the environment is unreadable, executing fails anyway. */
+	/* If the environment is unreadable, the execution will fail, so nothing is added. */
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
-	/* The program that is executed inherits the restrictions, so it could not ask for a session. */
+	/* The executed program inherits the restrictions of system calls, so it could not ask for a session. */
 	if (mf_seccomp_is_on())
 		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
 	if (found.preload && has_us(found.preload) && found.session)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Makes the environment with which an executed program is followed: it loads the shim and finds massif-ctl. */
+/*
+ * Makes the environment for an executed program that is to be followed, with the variables that make it load the shim
+ * and find massif-ctl.
+ */
 #ifndef MASSIF_PRELOAD_FOLLOW_H
 #define MASSIF_PRELOAD_FOLLOW_H
 
@@ -11,9 +14,9 @@ void mf_follow_start(const char *preload, const char *session);
 bool mf_follow_is_on(void);
 
 /*
- * mf_follow_add() returns @environment with both variables set, made in @room, which must be aligned for pointers and
- * have as many bytes as mf_follow_room() returned. 0 bytes: @environment can be used as it is. Neither function
- * allocates, since the caller may be a child that shares its parent's memory.
+ * mf_follow_add() returns a copy of @environment with both variables set. The copy is made in @room, which must be
+ * aligned for pointers and have as many bytes as mf_follow_room() returned. If that is 0, use @environment unchanged.
+ * Neither function allocates, since the caller may be a child that shares its parent's memory.
  */
 size_t mf_follow_room(char *const *environment);
 char *const *mf_follow_add(char *const *environment, void *room);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 // Gives a forked child a copy of the profile.
 //
-// The session memory is shared with massif-ctl, so fork() does not copy it. Most children execute another program
-// at once and need no copy, so it is made as late as possible. The forking thread freezes the state when no thread is
-// in the middle of an event, and notifies massif-ctl. From then on neither process changes the session memory: the
-// child's first event asks massif-ctl for the copy, and the parent's next event asks whether the copy is still
-// needed and waits until it is made. massif-ctl copies only for these, and not for a child that executed another
-// program meanwhile.
+// The session memory is shared with massif-ctl, so fork() does not copy it. Most children execute another program at
+// once and need no copy, so it is made as late as possible. The forking thread freezes the state when no thread is in
+// the middle of an event, and notifies massif-ctl. From then on neither process changes the session memory: the
+// child's first event asks massif-ctl for the copy, and the parent's next event asks whether the copy is still needed
+// and waits until it is made. massif-ctl copies the memory only on these requests, and not for a child that has
+// executed another program meanwhile.
 //
 // The shim holds no lock during the fork itself: the C library then takes locks of its own, whose holders may
 // be allocating. Events of other threads during the fork are counted for the parent only.
 //
-// Children made in other ways (vfork shares the memory, clone calls no handlers) are not profiled; see session.h.
+// Children of vfork(), which share the memory, and of clone(), which calls no fork handlers, are not profiled; see
+// session.h.
 
 #include "fork.h"
 
@@ -39,8 +40,8 @@
 #include "event/trace.h"
 
 /*
- * Puts blocks that are being resized, which are not in the table meanwhile, back into it (@back), or takes them out
- * again.
+ * Blocks that are being resized are not in the table of blocks meanwhile. With @back, puts them back into the table;
+ * otherwise takes them out again.
  */
 static void put_back(bool back)
 {
@@ -56,19 +57,22 @@ static void put_back(bool back)
 	}
 }
 
-/* State of a process that has forked and not changed its session since. Changes with the gate held. */
+/* State of a process that has forked and has not changed its session memory since. Protected by the gate. */
 static struct {
 	unsigned int children;	   /* children announced to massif-ctl */
-	struct mf_thread *alone;   /* the only thread, which did not use the gate before the fork */
+	struct mf_thread *alone;   /* the process's only thread, which did not use the gate before the fork; else NULL */
 } fork_state;
 
 /* The following are used in a child. */
 static struct mf_lock newborn_lock;
-static struct mf_thread_private *survivor; /* state of the only thread, which has not taken it yet */
+static struct mf_thread_private *survivor; /* state of the child's only thread until that thread takes it */
 static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
-/* Context: with the gate held. After this every event has to close the gate. */
+/*
+ * Prepares the session memory for being copied. From now on every event has to close the gate. Context: with the gate
+ * held.
+ */
 static void freeze(struct mf_thread *thread)
 {
 	mf_tally_fold(&mf_session_store);
@@ -95,7 +99,10 @@ static void go_on(void)
 {
 	int saved = errno;
 
-	/* If massif-ctl cannot be reached, this tells it that a copy would no longer be consistent. */
+	/*
+	 * If massif-ctl cannot be reached, went_on in the session memory lets it detect that a copy would be
+	 * inconsistent.
+	 */
 	if (fork_state.children && !mf_join_go_on())
 		__atomic_add_fetch(&mf_session_store.header->went_on, 1, __ATOMIC_SEQ_CST);
 	fork_state.children = 0;
@@ -112,7 +119,10 @@ static void announce(struct mf_thread *thread)
 	thread->private->child = mf_join_fork();
 	if (thread->private->child > 0)
 		fork_state.children++;
-	/* Even if massif-ctl could not be reached: no child is counted then, so the next event does not wait. */
+	/*
+	 * Freeze even if massif-ctl could not be reached: children is not incremented then, so the next event does not
+	 * wait.
+	 */
 	mf_gate_freeze();
 	mf_stack_release();
 }
@@ -124,21 +134,21 @@ static void prepare(void)
 
 	if (!mf_session_is_active())
 		return;
-	/* A signal handler that interrupted the shim cannot take the locks. */
+	/* In a signal handler that interrupted the shim, this thread may already hold the locks. */
 	if (inside & MF_INSIDE_SHIM) {
 		if (mf_thread_local.thread)
 			mf_thread_memory_save(mf_thread_local.thread->private);
 		errno = saved;
 		return;
 	}
-	/* Neither process may be able to talk to massif-ctl, so the child is not profiled. */
+	/* Parent and child may be forbidden the system calls for reaching massif-ctl, so the child is not profiled. */
 	if (mf_seccomp_is_on()) {
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 	if (mf_fork_is_newborn) {
-		/* A child of this child begins with the same state. */
+		/* This process is itself a forked child without an event, so its child begins with the same state. */
 		if (survivor)
 			survivor->child = mf_join_fork();
 	} else if (mf_thread_get()) {
@@ -175,16 +185,16 @@ static void parent(void)
 }
 
 /*
- * The child of a signal handler that interrupted an event and forked. The child is not profiled, but it will
- * return into the event and finish it. The memory that the event changes is the parent's, so the child maps it
- * privately.
+ * For the child of a signal handler that interrupted an event and forked. The child is not profiled, but when the
+ * handler returns, the child will finish the event. The event would change the parent's session memory, so the child
+ * maps that memory privately.
  */
 static void go_on_unseen(void)
 {
 	int memory = mf_join_borrow(mf_session_store.header->pid), cancel;
 
 	if (memory < 0)
-		return; /* massif-ctl is gone, so nobody reads that memory */
+		return; /* massif-ctl has ended, so nobody will read the memory */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mf_store_keep_changes(&mf_session_store, memory);
 	pthread_setcancelstate(cancel, NULL);
@@ -197,7 +207,7 @@ static void child(void)
 	bool was_newborn = mf_fork_is_newborn;
 	int saved = errno;
 
-	/* Needed in every child, profiled or not: the other threads and what they held are gone. */
+	/* Needed in every child, profiled or not: the other threads do not exist here, so their locks must be released. */
 	mf_stack_reset();
 	mf_gate_reset();
 	mf_thread_reset();
@@ -226,7 +236,7 @@ static void child(void)
 			mf_thread_memory_restore(own);
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
-	/* Also drops what other threads had prepared for their own forks. */
+	/* Other threads of the parent may have prepared forks of their own; drop their connections and copies, too. */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		forget(private);
 		mf_thread_memory_drop(private);

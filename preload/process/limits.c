@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program's view of its limits of address space and data (RLIMIT_AS, RLIMIT_DATA).
+// Hides the shim's share from the program's limits of address space and data (RLIMIT_AS, RLIMIT_DATA).
 //
 // The session takes far more address space than most programs, though hardly any memory, and the shim's image counts
 // as data. With unchanged limits the program would have less room than without massif, or none. So the shim's share
@@ -25,18 +25,18 @@
 /* Upper bound of the stack that the C library uses between here and the system call that executes a program. */
 #define STACK_BYTES 8192
 
-/* massif-ctl gives a session a quarter of the limit; with this much it makes a full-size one. */
+/* massif-ctl makes a session as large as a quarter of the limit. A limit of this size allows a full-size session. */
 #define ANY_SESSION (1ull << 40)
 
 /*
- * Limits of this process or of a child that shares its memory; comparing with the current limit shows which. All
- * zero: nothing was set.
+ * Limits that the shim has set, for this process or for a child that shares its memory. They apply to the process whose
+ * current limit equals @set. All zero if the shim has set none.
  */
 static struct limit {
 	enum __rlimit_resource resource;
 	uint64_t (*share)(void);
-	struct rlimit shown, set; /* the value in the program's view, and the value that was set for it */
-	bool is_privileged;	 /* the process was able to raise the hard limit */
+	struct rlimit shown, set; /* the limit as the program sees it, and the limit that was actually set */
+	bool is_privileged;	 /* the hard limit was raised as well, which takes privileges */
 } limits[] = {
 	{ RLIMIT_AS, mf_own_memory_address_space },
 	{ RLIMIT_DATA, mf_own_memory_data },
@@ -57,7 +57,7 @@ static rlim_t least(rlim_t one, rlim_t other)
 	return one < other ? one : other;
 }
 
-/* RLIM_INFINITY is the largest number. */
+/* RLIM_INFINITY is the largest value, so it needs no special case. */
 static rlim_t add(rlim_t limit, rlim_t more)
 {
 	return limit < RLIM_INFINITY - more ? limit + more : RLIM_INFINITY;
@@ -168,7 +168,10 @@ static int change(struct limit *limit, const struct rlimit *asked, struct rlimit
 	return ret;
 }
 
-/* The hard limit is only lowered with privileges: without them, it could not be raised again if executing fails. */
+/*
+ * Lowers the hard limit only if the process has privileges: without them it could not raise the limit again if the
+ * execution fails.
+ */
 static void execute(struct limit *limit, bool begins)
 {
 	struct rlimit now;
@@ -189,7 +192,10 @@ static void execute(struct limit *limit, bool begins)
 	set_bare(limit, &now);
 }
 
-/* Touches the stack in advance: it cannot grow once the limit is the program's own. */
+/*
+ * Touches the stack in advance, because the stack may be unable to grow once the shim's share has been subtracted from
+ * the limit.
+ */
 static void grow_stack(void)
 {
 	volatile char room[STACK_BYTES];

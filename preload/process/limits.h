@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The program's view of its limits of address space and data (RLIMIT_AS, RLIMIT_DATA). */
+/* Hides the shim's share from the program's limits of address space and data (RLIMIT_AS, RLIMIT_DATA). */
 #ifndef MASSIF_PRELOAD_LIMITS_H
 #define MASSIF_PRELOAD_LIMITS_H
 
@@ -19,12 +19,13 @@ void mf_limits_raise(void);
 void mf_limits_settle(void);
 
 /*
- * @begins: this process, or a child that shares its memory, is about to execute a program, which must find the limits
- * without the shim's share. Otherwise executing failed. In between nothing can be mapped.
+ * @begins: this process, or a child that shares its memory, is about to execute a program, so the limits are set
+ * without the shim's share. !@begins: the execution failed, so the share is added again. In between the shim can map no
+ * memory.
  */
 void mf_limits_executing(bool begins);
 
-/* Sets the same limits for process @pid, which already executes a program without a session. */
+/* Sets the limits without the shim's share for process @pid, which already executes a program without a session. */
 void mf_limits_spawned(pid_t pid);
 
 #endif

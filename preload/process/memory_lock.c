@@ -19,7 +19,7 @@
 /* Above this are the kernel's own mappings. */
 #define ADDRESS_MAX (1ull << 47)
 
-/* Returns 0 or -errno. Failing to fill the mapping with pages, for example one without rights, is no error. */
+/* Returns 0 or -errno. A mapping that cannot be filled with pages, for example one with PROT_NONE, is no error. */
 static int lock(const struct mf_map *map, int flags)
 {
 	uint64_t size = map->end - map->start;
@@ -51,7 +51,7 @@ EXPORT int mlockall(int flags)
 	const struct mf_real *real = mf_start();
 	int saved = errno, code = 0;
 
-	/* Nothing to leave out, or invalid flags, which the real mlockall() refuses. */
+	/* Nothing of the shim would be locked, or the flags are invalid: call the real mlockall(). */
 	if (!mf_session_store.header || !(flags & MCL_CURRENT) ||
 	    flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return real->mlockall(flags);

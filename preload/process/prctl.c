@@ -16,7 +16,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A program with one thread does not need futex(2): its filter may kill it for a wait, or make the call fail. */
+/*
+ * A program with one thread does not need futex(2), so its filter may forbid FUTEX_WAIT: the call would fail or kill
+ * the program.
+ */
 static bool allows_wait(const struct sock_fprog *filter)
 {
 	const struct seccomp_data wait = {
@@ -26,7 +29,7 @@ static bool allows_wait(const struct sock_fprog *filter)
 	return mf_seccomp_filter_allows(filter, &wait);
 }
 
-/* @filter: NULL in strict mode, which does not allow futex(2), either. */
+/* @filter: NULL for seccomp's strict mode, which does not allow futex(2), either. */
 static long note(long result, bool restricts, const struct sock_fprog *filter)
 {
 	if (!restricts || result < 0)
@@ -40,7 +43,7 @@ static long note(long result, bool restricts, const struct sock_fprog *filter)
 	return result;
 }
 
-/* Declared with all possible arguments; they are passed like variable ones. */
+/* Declared with the largest number of arguments, because they are passed in the same way as variable arguments. */
 int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)

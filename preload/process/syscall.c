@@ -18,7 +18,7 @@
 _Static_assert(SYS_execve == 59 && SYS_execveat == 322 && SYS_prctl == 157 && SYS_seccomp == 317,
 	       "the numbers in the code below");
 
-/* Target of the jump below. Until the real syscall() is known, the shim's own system call. */
+/* Target of the jump below. Until the real syscall() is known, it is the shim's own function. */
 long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))__wrap_syscall;
 
 long mf_syscall_execute(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
