@@ -162,8 +162,8 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	}
 	gen = atomic_read(&target->lost_gen);
 	/*
-	 * A thread of the program may write the first resync before the attaching process does. Nothing was
-	 * lost before it.
+	 * A thread of the program may write the first resync before the attaching process does. No record was
+	 * lost before, so the reason is origin, not MASSIF_RESYNC_LOST.
 	 */
 	if (target->origin && gen == 1)
 		part.reason = target->origin;

@@ -17,12 +17,16 @@
 #include "return_work.h"
 #include "vma.h"
 
-/* An mmap makes one mapping, an mremap of a file two. If a call makes more than fit, a resync names them. */
+/*
+ * An mmap makes one mapping, an mremap of a file two. If a system call makes more mappings, a resync reports
+ * the names of their files.
+ */
 #define MAX_NAMES	4
 
 /*
- * One for each thread and target, however many records the system call writes, so that they share one stack
- * copy. Only the thread itself finds and changes it, or its parent before a new thread runs.
+ * There is one such object for each thread and target, however many records a system call causes, so that these
+ * share one stack copy. Only the thread itself, or its parent before the thread first runs, finds and changes
+ * the object.
  */
 struct massif_return_work {
 	struct callback_head work;
@@ -105,15 +109,18 @@ static void pay(struct massif_return_work *visit)
 
 	if (current->mm != target->mm) {
 		/*
-		 * The thread is ending or has executed another program: its registers are not those of the
-		 * record any more.
+		 * The thread is ending or has executed another program, so its registers are no longer those of
+		 * the record.
 		 */
 		if (visit->capture.number)
 			massif_stack_gone(target, &visit->capture);
 		return;
 	}
 	if (fatal_signal_pending(current)) {
-		/* Do not delay its end. If another process shares the address space, a resync reports the names. */
+		/*
+		 * Do not delay the end of the thread. If another process shares the address space, a resync
+		 * reports the names.
+		 */
 		if (visit->nr_names)
 			massif_target_unnamed(target);
 	} else {
@@ -143,8 +150,8 @@ static void run(struct callback_head *work)
 }
 
 /*
- * Finds or queues the work of a thread: current, or a thread that has not run yet. Called in hooks. Returns
- * NULL if there is no memory, or the thread or the session is ending.
+ * Finds the work of a thread (current, or a thread that has not run yet), or queues it if there is none. Called
+ * in hooks. Returns NULL if there is no memory, or the thread or the session is ending.
  */
 static struct massif_return_work *get(struct task_struct *task, struct massif_target *target)
 {
@@ -172,7 +179,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	init_task_work(&visit->work, run);
 	if (task_work_add(task, &visit->work, TWA_RESUME)) {
 		remove(visit);
-		/* Never the last reference: the hook found the session under RCU. */
+		/* This never drops the last reference to the session, which the hook found under RCU. */
 		release(visit);
 		module_put(THIS_MODULE);
 		return NULL;
@@ -181,7 +188,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 }
 
 /**
- * massif_return_work_capture() - make a STACK record due for current's system call.
+ * massif_return_work_capture() - queue a stack copy for the records of current's system call.
  * @known: number of the cached stack that the thread has; 0: none.
  * Context: hook, RCU read-side section; current's address space is the target's.
  * Return: the number of the STACK record, the same for all records of one system call; 0 if there is no
@@ -207,7 +214,7 @@ u32 massif_return_work_capture(struct massif_target *target, u32 known)
 }
 
 /**
- * massif_return_work_name() - make a NAME record due for a file that current has just mapped.
+ * massif_return_work_name() - queue a NAME record for a file that current has just mapped.
  * @len: bytes.
  * Context: hook, RCU read-side section.
  */
@@ -229,7 +236,7 @@ void massif_return_work_name(struct massif_target *target, unsigned long addr, u
 }
 
 /**
- * massif_return_work_resync() - make a resync due before a thread runs in user mode.
+ * massif_return_work_resync() - queue a resync, to be written before a thread runs in user mode.
  * @task: current, or a thread that has not run yet.
  * @reason: MASSIF_RESYNC_*; a reason that is set already is kept.
  * Context: hook, RCU read-side section.
@@ -239,7 +246,7 @@ bool massif_return_work_resync(struct massif_target *target, struct task_struct 
 {
 	struct massif_return_work *visit;
 
-	/* The ring is full: a later event, or the consumer, starts the resync when there is room. */
+	/* The ring is full: a later event of the target, or the consumer, starts the resync when there is room. */
 	if (reason == MASSIF_RESYNC_LOST && massif_ring_full(&target->session->ring))
 		return false;
 	visit = get(task, target);

@@ -69,8 +69,8 @@ int massif_ring_init(struct massif_ring *ring, u64 bytes)
  * massif_ring_close() - free the data pages and make the ring count as full.
  *
  * No mapping of the ring is left: each mapping holds the file, and so the session. The control and consumer
- * pages stay, because a thread that still has the session may be about to write a record: it then finds no
- * room.
+ * pages stay: a thread that still has a reference to the session may be about to write a record. It reads the
+ * tail, and finds that there is no room.
  *
  * Context: process context; may sleep.
  */

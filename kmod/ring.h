@@ -60,9 +60,9 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 void massif_ring_lose(struct massif_ring *ring, u64 count);
 
 /*
- * Bytes that a record of this use must leave free. So LOST, EXIT and END records still fit after ordinary
- * records have filled the ring (a few hundred of them in the smallest ring), and ordinary records after
- * stacks have.
+ * Bytes that a record of this use must leave free. So LOST, EXIT and END records (a few hundred of them in the
+ * smallest ring) still fit after ordinary records have filled their part of the ring, and ordinary records
+ * still fit after stacks have filled theirs.
  */
 static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massif_ring_use use)
 {

@@ -46,7 +46,10 @@ static __always_inline void massif_rss_record_write(struct massif_target *target
 		if (change)
 			*told += change[massif_rss_record_members[i]];
 		rec->change[i] = change ? change[massif_rss_record_members[i]] : 0;
-		/* A removal by one thread can be reported before the arrival that another thread made. */
+		/*
+		 * The sum can be negative for a moment: one thread can report a removal before another thread
+		 * reports the arrival of the same pages.
+		 */
 		rec->rss[i] = max(*told, 0L);
 	}
 	massif_record_write_irqsoff(target->session, target, &rec->h, false);
@@ -63,8 +66,8 @@ static inline bool massif_rss_record_nothing(const long *change)
 }
 
 /*
- * A span that changed a counter has ended: every so many such spans, look for drift. Kept short, because it
- * runs in every fault.
+ * Called when a span that changed a counter ends: looks for drift after a number of such spans. Kept short,
+ * because it runs in every fault.
  */
 static inline void massif_rss_record_ended(struct massif_target *target)
 {
@@ -90,7 +93,7 @@ static __always_inline void massif_rss_record_change(struct massif_target *targe
 	if (!always && massif_rss_record_nothing(change))
 		return;
 	massif_rss_record_fill(&rec, target, place);
-	/* As for an UNMAP, no stack: removed pages are deducted from the stacks that brought them in. */
+	/* GONE has no stack, like UNMAP: removed pages are deducted from the stacks that brought them in. */
 	if (place->cause != MASSIF_RESIDENT_GONE)
 		massif_stack_explain(&rec.h, target, false);
 	raw_spin_lock_irqsave(&resident->lock, irq);

@@ -70,8 +70,8 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 	int i;
 
 	/*
-	 * The target was attached during the fault, and the counts that the task had collected were added
-	 * then.
+	 * The target was attached during the fault. Its first sums include the counts that the task had
+	 * collected by then.
 	 */
 	if (MASSIF_RSS_BY_THREAD && unlikely(span->slot && span->epoch < target->resident.epoch)) {
 		span->epoch = target->resident.epoch;
@@ -189,8 +189,8 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 	unsigned long irq;
 
 	/*
-	 * Report before the span leaves the list: otherwise a look for drift could find a change without a
-	 * span.
+	 * Report before the span leaves the list: otherwise massif_resident_look_for_drift() could find a
+	 * change without a span.
 	 */
 	if (tells)
 		tell(target, place, change, false);
@@ -230,7 +230,7 @@ static void run(struct callback_head *work)
 		mmdrop(mm);
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	kfree(span);
-	/* Registering the notifier failed before, because of a pending signal. */
+	/* Register the notifier now. It failed before, because of a pending signal. */
 	if (unlikely(!target->resident.rss_notifier) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
@@ -309,15 +309,15 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 		return true;
 	span->lasts = false;
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
-	/* Never the last reference: the hook found the target under RCU. */
+	/* This never drops the last reference to the target, which the hook found under RCU. */
 	massif_target_put(target);
 	module_put(THIS_MODULE);
 	return false;
 }
 
 /*
- * Does current have a queued span for the target of mm? Spans of other tasks do not matter here: otherwise a user
- * whose spans stay queued would make the faults of all others slower.
+ * True if current has a queued span for the target of mm. Spans of other tasks are ignored: otherwise a user
+ * whose spans stay queued would slow down the faults of all other users.
  */
 static noinline bool has_queued(struct mm_struct *mm)
 {
@@ -350,8 +350,8 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	int i;
 
 	/*
-	 * The count tells only that some task with this slot has a queued span. A fault inside a fault is refused by
-	 * massif_fault_slot_take().
+	 * queued counts the queued spans of all tasks that hash to this slot, so look for one of current.
+	 * massif_fault_slot_take() refuses a fault inside a fault.
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
@@ -410,7 +410,7 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
  * massif_rss_span_touch() - begin a span for pages that current is about to bring in.
  * @place: the range and the cause.
  *
- * The span ends at current's next place, or when current returns to user mode.
+ * The span ends when current brings in pages of another range, or returns to user mode.
  *
  * Context: hook, RCU read-side section; takes resident.lock.
  */
@@ -428,7 +428,10 @@ void massif_rss_span_touch(struct massif_target *target, const struct massif_pla
 	}
 }
 
-/* A fault that replaces its own page (copy on write) does not remove anything. */
+/*
+ * True if range contains the page of the fault that current handles: replacing that page (copy on write)
+ * removes nothing.
+ */
 static bool in_own_fault(const struct massif_rss_span *span, const struct massif_place *range)
 {
 	return !span->depth && span->place.cause == MASSIF_RESIDENT_FAULT &&
@@ -542,8 +545,8 @@ void massif_rss_span_end(struct massif_target *target, unsigned long start, unsi
 }
 
 /*
- * Reports a change for which current has no span: at once if it is made by another process or a kernel
- * worker, otherwise with the return to user mode.
+ * Reports a change for which current has no span: at once if another process or a kernel worker makes it,
+ * otherwise when current returns to user mode.
  */
 static void changed_alone(struct massif_target *target, struct mm_struct *mm, int member, long by)
 {
@@ -561,14 +564,14 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			abandon(span, target);
 	}
 	/*
-	 * The remaining case is an exiting thread that adds its collected counts, which have been reported
-	 * already.
+	 * In the remaining case, an exiting thread adds its collected counts to the shared ones. They have been
+	 * reported already.
 	 */
 }
 
 /*
- * Charges a change to a span. span: current's span if it is not in the list, or NULL. noted: the change, by,
- * is known; otherwise the counters are read to find it.
+ * Charges a change to current's span. span: current's span; NULL: look for it in the list. noted: by is the
+ * change; otherwise the counters are read to compute it.
  */
 static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
 			     struct massif_rss_span *span, bool noted, long by)
@@ -607,7 +610,10 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 	struct massif_target *target;
 	long by;
 
-	/* For RCU, and for the per-processor values in massif_rss_note_quickly(). */
+	/*
+	 * With preemption off, this is an RCU read-side section, and massif_rss_note_quickly() stays on one
+	 * processor.
+	 */
 	preempt_disable();
 	target = massif_target_find_resident(mm);
 	if (target) {

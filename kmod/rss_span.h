@@ -48,15 +48,15 @@ struct massif_rss_span {
 	long change[NR_MM_COUNTERS];	/* pages: how much the shared counters have changed since the span was last charged */
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
 
-	/* Only for the span of a fault. */
+	/* Members used only in the span of a fault. */
 	struct massif_fault_slot *slot;
 	struct mm_struct *mm;
 	u64 epoch;			/* massif_resident_epoch when the span began */
 
-	/* Only for spans in the list. */
+	/* Members used only in spans in the list. */
 	struct list_head list;		/* in the target's list; resident.lock */
 
-	/* Only for spans that end with the return to user mode (task_work). */
+	/* Members used only in spans that end with the return to user mode (task_work). */
 	struct callback_head work;
 	struct massif_target *target;	/* a reference; use its session only while it is alive */
 };

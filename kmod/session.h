@@ -26,7 +26,7 @@ struct massif_session {
 
 	/* Constant since open. */
 	const struct cred *cred;	/* of the opener of the device; a reference */
-	struct pid_namespace *pid_ns;	/* the opener's: records have thread and process ids of it; a reference */
+	struct pid_namespace *pid_ns;	/* of the opener; ids in records are relative to it; a reference */
 	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
@@ -36,7 +36,7 @@ struct massif_session {
 	unsigned long charged;		/* pages charged to the opener's user (charge.c) */
 	bool ready;
 	u32 max_stack;			/* bytes of stack in a STACK record at most; constant once ready */
-	bool verify;			/* also copy stacks that the cache knows; constant once ready */
+	bool verify;			/* also copy stacks that are cached; constant once ready */
 	bool resident;			/* write RESIDENT and MOVE records; constant once ready */
 	struct massif_ring ring;	/* usable once ready */
 	struct massif_stack_cache_table known;	/* usable once ready */

@@ -19,8 +19,8 @@
 
 /**
  * massif_stack_explain() - attach a stack to a record of what current does to the target.
- * @rec: its capture and flags are set: to the number of a cached stack, or to that of a STACK record, which
- *	is then due before the thread returns to user mode.
+ * @rec: capture and flags are set. capture is the number of a cached stack, or of a STACK record, which is then
+ *	written before the thread returns to user mode.
  * @own: require a STACK record even if the stack is cached.
  * Context: hook, RCU read-side section; neither sleeps nor takes a lock of the kernel.
  */
@@ -33,7 +33,7 @@ void massif_stack_explain(struct massif_record *rec, struct massif_target *targe
 		rec->flags |= MASSIF_RF_EXTERNAL;
 	if (rec->flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC) || !session->max_stack)
 		return;
-	/* The record itself will not be written either. */
+	/* The session may not observe current, so the record itself will not be written either. */
 	if (massif_access_lost(session, target))
 		return;
 	/* There is no room for the record itself, so do not spend the program's time on a stack copy. */
@@ -64,7 +64,10 @@ static void init(struct massif_rec_stack *rec, size_t size, struct massif_target
 	rec->code_gen = capture->code_gen;
 }
 
-/* Writes a STACK record without registers and bytes. stack_flags or known says why. */
+/*
+ * Writes a STACK record without registers and bytes. stack_flags gives the reason; or known is the number of
+ * the cached stack.
+ */
 static void write_empty(struct massif_target *target, const struct massif_stack_copy *capture,
 			u32 stack_flags, u32 known)
 {

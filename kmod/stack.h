@@ -8,7 +8,7 @@
 struct massif_record;
 struct massif_target;
 
-/* A stack copy that a hook has made due. */
+/* A stack copy that a hook has queued. */
 struct massif_stack_copy {
 	u32 number;
 	u32 known;	/* cached stack that the hook has recognised; 0: none */

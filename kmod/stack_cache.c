@@ -220,7 +220,7 @@ static void forget(struct massif_stack_cache_table *table, struct entry *entry)
 	kfree_rcu(entry, rcu);
 }
 
-/* Makes room for so many bytes: removes the oldest entries, except those used since the last pass. */
+/* Makes room for a new entry of this size: removes the oldest entries, except those used since the last pass. */
 static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 {
 	u32 spared = 0;
@@ -228,7 +228,7 @@ static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 	while (table->used + bytes > table->max) {
 		struct entry *entry = list_first_entry(&table->entries, struct entry, list);
 
-		/* This loop can visit every entry. */
+		/* The loop can run over all entries. */
 		cond_resched();
 		if (READ_ONCE(entry->used) && spared++ < table->count) {
 			WRITE_ONCE(entry->used, false);
@@ -340,7 +340,7 @@ static int tell_one(struct massif_stack_cache_table *table, const struct massif_
 }
 
 /**
- * massif_stack_cache_tell() - add the stacks that the consumer has unwound, for MASSIF_IOC_KNOWN.
+ * massif_stack_cache_tell() - add stacks that the consumer has unwound to the cache, for MASSIF_IOC_KNOWN.
  * @known: the consumer's argument; taken is set to the number of stacks added.
  *
  * Does not check that the targets exist: an entry of another target only wastes the consumer's own space.

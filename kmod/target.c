@@ -33,7 +33,7 @@ struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
 	mutex_init(&target->resync_lock);
 	raw_spin_lock_init(&target->grow_lock);
 	massif_resident_init(&target->resident);
-	/* The consumer knows nothing about it yet: the target is out of sync until its first resync. */
+	/* The consumer has no data about the target yet, so it is out of sync until its first resync. */
 	atomic_set(&target->lost_gen, 1);
 	mmgrab(mm);
 	target->mm = mm;
@@ -49,7 +49,7 @@ void massif_target_free(struct massif_target *target)
 {
 	if (!target)
 		return;
-	/* Set if the process itself has written a record of the target. */
+	/* NULL unless a thread of the process has written a record of the target. */
 	put_cred(target->judged);
 	mmdrop(target->mm);
 	kfree(target);
@@ -318,7 +318,7 @@ struct mm_struct *massif_target_mmgrab(struct massif_target *target)
 }
 
 /**
- * massif_target_unnamed() - make a resync due because the name of a mapped file was not reported.
+ * massif_target_unnamed() - request a resync, because the name of a mapped file was not reported.
  *
  * The consumer knows every mapping, so cached stacks stay valid.
  *
@@ -330,7 +330,7 @@ void massif_target_unnamed(struct massif_target *target)
 }
 
 /**
- * massif_target_desync() - mark the target out of sync, so that a resync is due.
+ * massif_target_desync() - mark the target out of sync, so that it will be resynced.
  * Context: any.
  */
 void massif_target_desync(struct massif_target *target)

@@ -42,7 +42,7 @@ struct massif_target {
 	u64 serial;			/* unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
-	u32 origin;			/* reason reported by the first resync; 0: the one that its writer gives */
+	u32 origin;			/* reason reported by the first resync; 0: as passed to massif_resync() */
 	bool alive;			/* in the table; changed under massif_table_lock */
 
 	/*

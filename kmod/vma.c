@@ -116,7 +116,7 @@ void massif_vma_name(struct massif_target *target, unsigned long addr, unsigned 
 		massif_target_desync(target);
 		return;
 	}
-	/* Killable: another thread can keep this lock for as long as it likes. */
+	/* Killable: another thread can hold this lock for any length of time. */
 	if (mmap_read_lock_killable(mm)) {
 		massif_target_unnamed(target);
 		kfree(rec);

@@ -91,23 +91,24 @@
  * quarters of the ring, so that they do not displace the records that accounting needs. Beyond that, a STACK
  * has MASSIF_STACK_LIMITED, registers and no bytes, and is counted.
  *
- * Known stacks. Equal stacks need not be copied again. With MASSIF_IOC_KNOWN, the consumer passes a stack
- * that it has unwound to the module: everything that the unwinding has read (program counter, stack pointer,
- * other registers, words of the stack), and a number that the consumer chooses. If the thread's registers and
- * memory match all of these when a record is written, unwinding would give the same result. The record then
- * has that number in capture, and MASSIF_RF_KNOWN, and no STACK follows. This is exact as long as the code
- * that was unwound through is the same. When executable code of a target is unmapped, or a change of the
- * target was not seen, the module therefore forgets the target's known stacks. code_gen in a STACK counts
- * these events; the consumer passes it back with the stack, so that a stack that arrives too late is never
- * used. Wrong data from the consumer can only make its own records wrong. The module may forget a known stack
- * at any time; the consumer then gets a STACK again. A STACK can also be short: if its known field is not 0,
- * it contains only that number. With MASSIF_SETUP_VERIFY, STACK records are always complete, and no record
- * has MASSIF_RF_KNOWN.
+ * Stack cache. A stack that was unwound before need not be copied again. With MASSIF_IOC_KNOWN, the consumer
+ * adds a stack that it has unwound to the stack cache of the session: everything that the unwinding has read
+ * (program counter, stack pointer, other registers, words of the stack), and a number that the consumer
+ * chooses. If the thread's registers and memory match all of these when a record is written, unwinding would
+ * give the same result. The record then has that number in capture, and the flag MASSIF_RF_KNOWN, and no STACK
+ * follows. This is exact as long as the code that the stack was unwound through is the same. So when executable
+ * code of a target is unmapped, or a change of the target was not seen, the module drops the cached stacks of
+ * the target. code_gen in a STACK counts these events; the consumer passes it back with the stack, so that a
+ * stack that arrives too late is never used. Wrong data from the consumer can only make its own records wrong.
+ * The module may drop a cached stack at any time; the consumer then gets a STACK again. A STACK can also be
+ * short: if its known field is not 0, the stack equals the cached stack of that number, and the STACK has no
+ * registers or bytes. With MASSIF_SETUP_VERIFY, STACK records are always complete, and no record has
+ * MASSIF_RF_KNOWN.
  *
  * Resident pages. With MASSIF_SETUP_RESIDENT, RESIDENT records report changes of the target's resident set:
  * RssAnon, RssFile, RssShmem and VmSwap of /proc/PID/status, in pages. change is the difference made by this
- * cause; rss is the result, the sum of all changes since BASE. A record without a change is not written
- * (except GONE, see there).
+ * cause; rss is the result, the sum of all changes since BASE. A record without a change is not written (except
+ * GONE, see below).
  *
  *	FAULT	the thread has touched the page at addr, in user mode or in a system call. With huge
  *		pages, or with file pages that the kernel maps around it, more than one page came.
@@ -126,19 +127,19 @@
  * moves the resident pages of [from, from + len) to addr; it follows the MAP of the destination. If a call
  * moves several mappings, each has a MOVE.
  *
- * Access. The mode of the device decides who may open it. The module refuses what ptrace would refuse to the
- * opener. Either all user and group ids of the process (real, effective, saved) equal the opener's real ids,
- * and the process has no capability that the opener lacks, is in the opener's user namespace, and is
- * dumpable; or the opener has CAP_SYS_PTRACE over the user namespaces of the process and of its program
- * (otherwise EPERM). The descriptor can be passed on, so ATTACH checks the caller, too. A process is in at
- * most one session (EBUSY). But if the opener has CAP_SYS_PTRACE over the initial user namespace, ATTACH
- * takes a process over from a session whose opener has not. The other session gets END of reason TAKEN. A
- * hook test of such a session is ended as well.
+ * Access. The mode of the device decides who may open it. As for ptrace, the opener may observe a process in
+ * two cases only (otherwise EPERM). Either all user and group ids of the process (real, effective, saved) equal
+ * the opener's real ids, and the process has no capability that the opener lacks, is in the opener's user
+ * namespace, and is dumpable; or the opener has CAP_SYS_PTRACE over the user namespaces of the process and of
+ * its program. The descriptor can be passed on, so ATTACH checks the caller, too. A process is in at most one
+ * session (EBUSY). But if the opener has CAP_SYS_PTRACE over the initial user namespace, ATTACH takes a process
+ * over from a session whose opener lacks it. The other session gets END of reason TAKEN. A hook test of such a
+ * session is ended as well.
  *
  * The check is repeated when the process executes a program, before a record about a thread whose credentials
- * have changed or that is not dumpable, and by MASSIF_IOC_RESYNC. If it fails, nothing more is reported about
- * the process, even if it changes back, except END of reason HIDDEN and EXIT, as soon as the consumer polls.
- * The process has then left the session.
+ * have changed or that is not dumpable, and by MASSIF_IOC_RESYNC. If the check fails, nothing more is reported
+ * about the process, even if the check would succeed again later. When the consumer polls next, the process
+ * leaves the session: END of reason HIDDEN and EXIT are its last records.
  *
  * ATTACH takes the id of a process, not a thread, in the opener's pid namespace. Its errors are:
  *
@@ -188,8 +189,9 @@ struct massif_query {
 };
 
 /*
- * Ring and known stacks are charged as locked memory of the opener's user. SETUP gives EDQUOT if that exceeds
- * the caller's RLIMIT_MEMLOCK, unless opener and caller have CAP_IPC_LOCK. close() gives everything back.
+ * The ring and the stack cache are charged as locked memory of the opener's user. SETUP gives EDQUOT if that
+ * exceeds the caller's RLIMIT_MEMLOCK, unless opener and caller have CAP_IPC_LOCK. close() gives everything
+ * back.
  */
 struct massif_setup {
 	__u32 size;
@@ -197,14 +199,14 @@ struct massif_setup {
 	__u64 flags;		/* MASSIF_SETUP_* */
 	__u64 ring_bytes;	/* power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
 	__u32 max_stack_bytes;	/* 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
-	__u32 known_bytes;	/* kernel memory for known stacks; 0 (none) to MASSIF_KNOWN_MAX */
+	__u32 known_bytes;	/* size of the stack cache; 0 (no cache) to MASSIF_KNOWN_MAX */
 	/* out, on ENODEV: the hook that cannot be armed. */
 	char dead_hook[MASSIF_HOOK_NAME];
 };
 
 /* massif_setup.flags */
 #define MASSIF_SETUP_RESIDENT	(1ULL << 0)	/* write RESIDENT and MOVE records */
-#define MASSIF_SETUP_VERIFY	(1ULL << 1)	/* copy known stacks as well, for comparison */
+#define MASSIF_SETUP_VERIFY	(1ULL << 1)	/* copy cached stacks as well, for comparison */
 
 struct massif_enrol {
 	__u32 size;
@@ -224,8 +226,8 @@ struct massif_resync {
 
 #define MASSIF_RESYNC_ALL	(1U << 0)
 
-#define MASSIF_KNOWN_MAX	(64U << 20)	/* bytes of all known stacks of a session */
-#define MASSIF_KNOWN_BATCH	(64U << 10)	/* bytes passed in one call */
+#define MASSIF_KNOWN_MAX	(64U << 20)	/* bytes of the stack cache of a session */
+#define MASSIF_KNOWN_BATCH	(64U << 10)	/* bytes of stacks passed in one call */
 #define MASSIF_KNOWN_WORDS	1024		/* words of one stack, including registers */
 
 /* A register (place: its DWARF number) or a word of the stack (place: bytes above sp). */
@@ -252,7 +254,7 @@ struct massif_stack_cache {
 	__u32 flags;		/* 0 */
 	__u64 stacks;		/* address of an array of massif_stack_cache_stack, each of its own size */
 	__u32 bytes;		/* size of the array: at most MASSIF_KNOWN_BATCH */
-	/* out: number of stacks taken; undefined on an error */
+	/* out: number of stacks added to the cache; undefined on an error */
 	__u32 taken;
 };
 
@@ -260,21 +262,21 @@ struct massif_status {
 	__u32 size;
 	__u32 flags;		/* 0 */
 	/* out: */
-	__u64 records;		/* written to the ring */
-	__u64 lost;		/* not written because the ring was full */
+	__u64 records;		/* records written to the ring */
+	__u64 lost;		/* records not written because the ring was full */
 	__u64 missed;		/* hook entries that the kernel could not deliver */
 	__u64 unseen;		/* times that total_vm had changed without a record */
 	__u64 captures;		/* STACK records requested */
-	__u64 captures_failed;	/* ... not written: no memory */
-	__u64 captures_limited;	/* ... without bytes: the stacks' part of the ring was full */
-	__u64 captures_truncated;	/* ... cut at max_stack_bytes */
-	__u64 known_used;	/* records, and STACK records, with a known stack */
-	__u64 known_forgotten;	/* known stacks dropped because the space was full */
-	__u32 known_stacks;	/* known stacks now */
-	__u32 known_bytes;	/* kernel memory used by known stacks */
-	__u32 processes;	/* in the session now */
-	__u32 targets;		/* alive now */
-	__u32 out_of_sync;	/* of them */
+	__u64 captures_failed;	/* STACK records not written for lack of memory */
+	__u64 captures_limited;	/* STACK records without bytes: the stacks' part of the ring was full */
+	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
+	__u64 known_used;	/* records, and STACK records, with a cached stack */
+	__u64 known_forgotten;	/* cached stacks dropped because the cache was full */
+	__u32 known_stacks;	/* stacks in the cache */
+	__u32 known_bytes;	/* kernel memory used by the stack cache */
+	__u32 processes;	/* processes in the session now */
+	__u32 targets;		/* targets of the session now */
+	__u32 out_of_sync;	/* number of these targets that are out of sync */
 	__u32 pending;		/* stack copies and resyncs queued to threads, not done yet */
 };
 
@@ -284,8 +286,8 @@ struct massif_status {
 #define MASSIF_HOOK_TRACEPOINT	3
 
 /* massif_hook_info.state */
-#define MASSIF_HOOK_FIRED	(1U << 0)	/* it has fired in a hook test since it was armed */
-#define MASSIF_HOOK_COMPARED	(1U << 1)	/* its prototype is as expected, by the kernel's BTF */
+#define MASSIF_HOOK_FIRED	(1U << 0)	/* the hook has fired in a hook test since it was armed */
+#define MASSIF_HOOK_COMPARED	(1U << 1)	/* the kernel's BTF has the expected prototype */
 
 /*
  * Describes one hook. ENOENT: there is no hook of this number or a higher one. After SETUP all hooks are
@@ -294,7 +296,7 @@ struct massif_status {
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* 0 */
-	__u32 index;		/* from 0 */
+	__u32 index;		/* in: index to search from; out: index of the hook described */
 	/* out: */
 	__u32 kind;
 	__u32 state;
@@ -382,8 +384,8 @@ enum massif_record_type {
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old program's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
-#define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a known stack */
-#define MASSIF_RF_GONE		(1U << 5)	/* UNMAP: its GONE records have been written before it */
+#define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a cached stack */
+#define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP: the GONE records of its call precede it */
 
 struct massif_record {
 	__u32 type;		/* MASSIF_REC_* */
@@ -428,7 +430,7 @@ struct massif_rec_fork {
 
 struct massif_rec_exec {
 	struct massif_record h;	/* h.target: the new target */
-	__u32 old_target;	/* 0: not known */
+	__u32 old_target;	/* 0: unknown */
 	__u32 tgid;
 	char comm[MASSIF_COMM];	/* name of the new program */
 	char path[];		/* as passed to execve; NUL-terminated; may be empty */
@@ -440,7 +442,7 @@ struct massif_rec_exec {
 struct massif_rec_args {
 	struct massif_record h;
 	__u32 tgid;
-	__u32 bytes;		/* of args */
+	__u32 bytes;		/* size of args */
 	char args[];		/* each with its NUL, except the last one if it was cut */
 };
 
@@ -483,7 +485,7 @@ struct massif_rec_resync {
 	__u64 end;		/* ~0 in the last part */
 	__u32 reason;
 	__u32 part;
-	__u32 count;		/* number of VMA records between the two */
+	__u32 count;		/* number of VMA records between RESYNC_BEGIN and RESYNC_END */
 	__u32 __pad;
 };
 
@@ -566,12 +568,12 @@ struct massif_rec_move {
 /* massif_rec_stack.stack_flags */
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* cut at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* cut where memory could not be read */
-#define MASSIF_STACK_GONE	(1U << 2)	/* thread or program ended first: empty */
+#define MASSIF_STACK_GONE	(1U << 2)	/* the thread has ended or executed another program first: empty */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no memory for the copy: registers only */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* a 32-bit thread: registers only */
 #define MASSIF_STACK_LIMITED	(1U << 6)	/* the stacks' part of the ring is full: registers only */
 
-/* h.capture: the number in the records that have this stack. */
+/* h.capture: records with the same number in capture have this stack. */
 struct massif_rec_stack {
 	struct massif_record h;
 	__u32 arch;		/* MASSIF_ARCH_* */
@@ -581,7 +583,7 @@ struct massif_rec_stack {
 	__u64 sp;		/* address of the first byte */
 	__u64 bytes;
 	__u32 code_gen;		/* as of the first record that has this stack */
-	__u32 known;		/* number of the known stack that it equals; 0: none */
+	__u32 known;		/* number of the cached stack that equals this one; 0: none */
 	__u64 regs[];		/* nr_regs registers, then the bytes */
 };
 
