@@ -35,7 +35,7 @@ enum {
 	STATUS_REFUSED = 1,
 	STATUS_LOST = 125, /* an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
-	LOOSE_TRIES = 10,  /* the first attempts, which require that no event at all happens meanwhile */
+	LOOSE_TRIES = 10,  /* so many attempts, the first ones, fail if any event happens meanwhile */
 	EXTRA_WORDS = 4096, /* room for the profile's original options, beside those of the command line */
 };
 
@@ -87,8 +87,8 @@ static char *anchor(const char *directory, const char *name)
 }
 
 /*
- * Parses the profile's original options and then those of the command line. A process of another user does not
- * decide where this massif-ctl writes.
+ * Parses the profile's original options and then those of the command line. If the process belongs to another
+ * user, its options do not decide where this massif-ctl writes.
  */
 static int take_options(struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
@@ -120,7 +120,10 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	options->log_fd = STDERR_FILENO;
 	options->wanted = MF_OPTIONS_RUN;
 	options->wait = false;
-	/* The description is "(none)" if the file mentions no options. */
+	/*
+	 * A description without options is "(none)". Drop this before the options of the command line are
+	 * appended.
+	 */
 	if (rescue->n_words && options->desc && *options->desc == '(')
 		free(mf_take(options->desc, NULL));
 	ret = mf_options_parse(options, rescue->n_words, rescue->words, &used, err);
@@ -130,7 +133,10 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	return ret;
 }
 
-/* Checks that the session in @store can be rescued: it has no aggregator, and belongs to this process. */
+/*
+ * Checks that the session in @store can be rescued: it has no aggregator, and it belongs to process
+ * @rescue->pid.
+ */
 static int check(const struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
 	pid_t owner = store->header->pid, aggregator = mf_origin_aggregator(store);
@@ -175,7 +181,10 @@ static const char *path_of(const struct rescue *rescue, char path[static 4096])
 	return path;
 }
 
-/* Generates all output once, so that every page it needs is copied. Returns whether the copies are consistent. */
+/*
+ * Generates all output once, so that every page it needs is copied into the replica. Returns whether the copies
+ * are consistent.
+ */
 static bool look_through(const struct mf_heap_process *process, int try)
 {
 	static const enum mf_control_verb verbs[] = { MF_CONTROL_ALL_SNAPSHOTS,
@@ -236,7 +245,7 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 				   (int)rescue->pid);
 	else
 		mf_heap_process_write(process);
-	/* The store is the replica's, so it must not be detached with @process. */
+	/* The store belongs to the replica, so destroying @process must not detach it. */
 	mf_mapped_deinit(&process->mapped, &process->store);
 	memset(&process->store, 0, sizeof(process->store));
 	mf_heap_process_destroy(process);
@@ -358,8 +367,8 @@ static void accompany(struct mf_run *run, struct mf_heap_family *family)
 }
 
 /*
- * Becomes the aggregator of the process whose session is in the file @memory, which is taken over. Returns 0
- * when the profile is complete, or -errno.
+ * Becomes the aggregator of the process whose session is in the file @memory. Takes ownership of this
+ * descriptor. Returns 0 when the profile is complete, or -errno.
  */
 static int go_on(struct rescue *rescue, int memory, struct mf_error *err)
 {

@@ -87,7 +87,10 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 
 	run->status = W_EXITCODE(STATUS_REFUSED, 0);
 
-	/* Changes signal handling, so not before the program is started: it inherits the original one. */
+	/*
+	 * Changes the handling of a signal, so call it only now: the program has to inherit the original
+	 * handling.
+	 */
 	mf_truncation_endure();
 	mf_logfile_name(run->log, run->pid);
 	mf_statistics_begin(run->options, run->pid);
@@ -96,8 +99,8 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
 	/*
-	 * Without the control socket, other commands cannot read the profile while it runs; the result is the
-	 * same.
+	 * Without the control socket, other commands cannot read the profile while it runs. The profile itself
+	 * is unaffected.
 	 */
 	if (mf_control_open(&mode->control, run, &control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);

@@ -144,7 +144,7 @@ static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct m
 	mf_auto_free char *saved = NULL;
 	int code;
 
-	/* Exceeding a limit becomes an error of write(), after which the partial file is removed. */
+	/* With SIGXFSZ ignored, write() fails if the file gets too large, and the partial file is removed. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	code = mf_outfile_write(path, &source, &saved, err);

@@ -23,7 +23,7 @@
 enum {
 	PATIENCE_S = 60, /* timeout for one answer in seconds; symbols of a large program take time */
 	LIST_PATIENCE_MS = 10000, /* timeout for all lists together */
-	CONNECT_TRIES = 5, /* the queue may be full for a moment; a socket that never accepts is not massif-ctl's */
+	CONNECT_TRIES = 5, /* attempts while the socket's queue is full; another program's socket may never accept */
 	CONNECT_WAIT_MS = 10,
 };
 
@@ -83,8 +83,8 @@ static int take_descriptor(struct msghdr *message)
 }
 
 /*
- * Receives the answer of @guest. *@text is owned by the caller; *@fd is -1 if there was no descriptor. Returns
- * the code of the answer, or -EPROTO if it is malformed.
+ * Receives an answer on the connection @guest. *@text is owned by the caller; *@fd is -1 if there was no
+ * descriptor. Returns the code of the answer, or -EPROTO if it is malformed.
  */
 static int receive(int guest, char **text, int *fd)
 {
@@ -123,7 +123,7 @@ static int receive(int guest, char **text, int *fd)
 	return answer.code;
 }
 
-/* Sends one request and receives its answer. Returns as receive(). */
+/* Sends one request and receives its answer. Returns the same codes as receive(). */
 static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **text, int *fd)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
@@ -137,7 +137,7 @@ static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **te
 	}
 	if (guest < 0)
 		return guest;
-	/* The connection exists: now block, with a timeout. */
+	/* connect_at_once() made the socket non-blocking. From now on, block, with a timeout. */
 	setsockopt(guest, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	fcntl(guest, F_SETFL, 0);
@@ -185,14 +185,17 @@ static int add_lines(struct mf_profiled_list *list, const char *socket, char *te
 	return code;
 }
 
-/* An instance that is asked for its list. */
+/* One massif-ctl that is asked for its list of profiles. */
 struct asked {
 	char *socket; /* name of the control socket; owned, like @text */
 	char *text;   /* the list that it has sent */
 	int tries;    /* remaining attempts to connect */
 };
 
-/* All instances are asked in parallel, because sockets that only have the right name may never answer. */
+/*
+ * Requests to all sockets that are named like massif-ctl's. They are sent in parallel, because another program
+ * may have created such a socket and never answer.
+ */
 struct round {
 	struct asked *asked;
 	struct pollfd *polled; /* the connection of each instance; fd is negative if there is none */
@@ -271,7 +274,7 @@ static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 	return false;
 }
 
-/* Reads an answer. It may also be that the instance has ended, or is not massif-ctl. */
+/* Reads an answer. @asked->text stays NULL if the instance has ended or is not massif-ctl. */
 static void take_answer(struct asked *asked, struct pollfd *polled)
 {
 	mf_auto_close int fd = -1;
@@ -373,7 +376,7 @@ int mf_ask_file(const struct mf_profiled *profiled, enum mf_control_verb verb, i
 		return mf_error_set(err, code,
 				    "the massif-ctl that profiles process %d does not answer: %s",
 				    (int)profiled->pid, strerror(-code));
-	/* Accept only sealed memory, which cannot change, and from which reading cannot block. */
+	/* Accept only sealed memory: its contents cannot change, and reading it cannot block. */
 	if ((fcntl(*fd, F_GET_SEALS) & SEALS) != SEALS || lseek(*fd, 0, SEEK_SET) < 0)
 		return mf_error_set(err, -EPROTO, "the massif-ctl that profiles process %d sent no file",
 				    (int)profiled->pid);

@@ -145,8 +145,8 @@ static void admit(struct mf_control *control)
 }
 
 /*
- * Sends an answer with @text, and with @fd unless it is negative. If the peer cannot receive it at once, it is
- * dropped.
+ * Sends an answer with @text, and with @fd unless it is negative. The answer is dropped if the peer cannot
+ * receive it at once.
  */
 static void send_answer(int guest, int code, const char *text, int fd)
 {

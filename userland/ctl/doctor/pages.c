@@ -84,7 +84,10 @@ static void look_for_module(struct mf_patient *patient, struct mf_finding *findi
 	if (patient->loaded && version && strcmp(version, MASSIF_VERSION) == 0) {
 		mf_finding_set(finding, MF_HEALTH_OK, "massif.ko %s is loaded", version);
 	} else if (patient->loaded) {
-		/* Not an error: the protocol version decides, see look_at_session(). */
+		/*
+		 * Another version is no error in itself: look_at_session() checks whether the protocol versions
+		 * match.
+		 */
 		mf_finding_set(finding, MF_HEALTH_NOTE,
 			       "massif.ko %s is loaded, and this is massif-ctl %s",
 			       version ? version : "of an unknown version", MASSIF_VERSION);

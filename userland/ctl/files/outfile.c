@@ -107,7 +107,7 @@ static int open_special(const char *path)
 	if (fd < 0)
 		return -errno;
 	if (own < 0 && (fstat(fd, &st) < 0 || S_ISREG(st.st_mode)))
-		return -EAGAIN; /* it was replaced by a regular file meanwhile */
+		return -EAGAIN; /* @path was replaced by a regular file meanwhile */
 	return mf_take(fd, -1);
 }
 
@@ -131,8 +131,8 @@ static int open_temporary(const char *name, mode_t mode)
 }
 
 /*
- * Creates a file in the directory as a test, the only reliable one: access() succeeds for root in /proc, and
- * for anybody in a removed directory.
+ * Tests whether files can be created in the directory of @path, by creating one. access() is no reliable test:
+ * it succeeds for root in /proc, and for anybody in a removed directory.
  */
 static int try_directory_of(const char *path)
 {
@@ -169,7 +169,7 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 		if (fd < 0)
 			return mf_outfile_explain(path, fd, err);
 	} else {
-		/* The rename could replace a file that may not be written. */
+		/* Check first, because the rename would replace even a read-only file. */
 		int ret = check_name(path);
 
 		if (ret)
@@ -266,7 +266,7 @@ void mf_outfile_discard(struct mf_outfile *file)
 	*file = (struct mf_outfile){ 0 };
 }
 
-/* Fills the file and commits it. On an error nothing is left of it. */
+/* Fills the file and commits it. On an error the file is removed. */
 static int fill_and_commit(struct mf_outfile *file, const struct mf_outfile_source *source,
 			   struct mf_error *err)
 {
@@ -306,7 +306,7 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 		free(mf_take(file->path, NULL));
 		return code;
 	}
-	/* The file has its final name already; as the temporary one it is removed if writing fails. */
+	/* The file already has its final name. With the same temporary name, it is removed if writing fails. */
 	file->temporary = strdup(file->path);
 	file->stream = file->temporary ? fdopen(fd, "w") : NULL;
 	if (!file->stream) {

@@ -25,8 +25,8 @@ int mf_outfile_explain(const char *path, int code, struct mf_error *err);
 int mf_outfile_check(const char *path, struct mf_error *err);
 
 /*
- * Returns whether @path is one of this process's own descriptors (/dev/stdout, /dev/fd/63, ...), so that these
- * must stay open until it is written.
+ * Returns whether @path is one of this process's own descriptors (/dev/stdout, /dev/fd/63, ...). Then inherited
+ * descriptors must stay open until the file is written.
  */
 bool mf_outfile_needs_descriptors(const char *path);
 

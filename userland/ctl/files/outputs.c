@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "ctl/message/message.h"
 
-/* A name that a file of this run has, or is reserved for it. */
+/* A file name that this run has used, or has reserved for one of its files. */
 struct claim {
 	dev_t device; /* device and inode of the directory */
 	ino_t inode;
@@ -130,7 +130,7 @@ static char *alternative(const char *path, pid_t pid, unsigned int n)
 	return length < 0 ? NULL : name;
 }
 
-/* Reports that @path is @taken, so that the file of @kind of @pid goes to @name. */
+/* Reports that @path is in use by @taken, so that the file of @kind of process @pid goes to @name instead. */
 static void say_taken(const char *path, const struct claim *taken, enum mf_output_kind kind, pid_t pid,
 		      const char *name)
 {
@@ -150,8 +150,9 @@ static void say_taken(const char *path, const struct claim *taken, enum mf_outpu
 }
 
 /*
- * Chooses the name for the file of @kind of @pid: @path, or an alternative that no other file of this run has.
- * *@claim is its entry; NULL if it needs none, because nothing is replaced. Returns NULL if out of memory.
+ * Chooses the name for the file of @kind of process @pid: @path, or an alternative that no other file of this
+ * run has. *@claim is set to the entry of this name; NULL if it has none, like a special file, which is never
+ * replaced. Returns NULL if out of memory.
  */
 static char *choose(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		    struct claim **claim)

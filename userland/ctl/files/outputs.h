@@ -41,7 +41,7 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);
 
-/* Returns how many files of @kind were written under names of their own. */
+/* Returns how many files of @kind were written. Special files, such as pipes, are not counted. */
 size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind);
 
 /* Records the loss of a file that was never passed to mf_outputs_write(). */
