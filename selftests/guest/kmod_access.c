@@ -138,7 +138,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 	wait(NULL);
 	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)
 		_exit(2);
-	/* Too late to be followed again. */
+	/* Becomes dumpable again, too late: a hidden process is not followed again. */
 	prctl(PR_SET_DUMPABLE, 1);
 	map(BACK);
 	if (write(told, "", 1) != 1)
@@ -427,7 +427,7 @@ static void enrol_first(int ready, int asked)
 	_exit(kmod_session_next(&session) ? 5 : 0);
 }
 
-/* Otherwise a process could prevent being profiled by enrolling itself first. */
+/* Root can attach to a process that has enrolled itself; otherwise, enrolling first would prevent being profiled. */
 TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 {
 	struct kmod_session session, second;
@@ -552,7 +552,7 @@ static void join_first(int ready, int asked)
 	_exit(0);
 }
 
-/* Otherwise a process could prevent being profiled by staying in a hook test for ever. */
+/* Root can attach to a process in a hook test; otherwise, staying in the test would prevent being profiled. */
 TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 {
 	struct kmod_session session, second;
@@ -772,7 +772,7 @@ struct race {
 	unsigned int attached;
 	unsigned int refused;
 	unsigned int ends;
-	unsigned int wrong_ends;	/* ended for another reason than the exec, although it was followed */
+	unsigned int wrong_ends;	/* followed processes whose END gives another reason than the exec */
 	unsigned int execs;
 };
 

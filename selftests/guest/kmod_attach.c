@@ -131,7 +131,7 @@ static void map_in_threads_and_enrol(void)
 	map_on();
 }
 
-/* The first thread has ended, as far as the kernel permits. */
+/* Ends the first thread, which the kernel keeps as a zombie, while another thread continues to map memory. */
 static void map_without_leader(void)
 {
 	pthread_t thread;
@@ -730,13 +730,13 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 	end(pid);
 }
 
-/* Who opens the device and who calls. */
+/* Which user opens the device, and which user attaches. */
 enum subject {
 	BY_ROOT,
 	BY_USER,
 	BY_USER_IN_NAMESPACE,	/* a user in a user namespace of its own */
-	BY_USER_FROM_ROOT,	/* calls; root has opened the device */
-	BY_ROOT_FROM_USER,	/* calls; a user has opened the device */
+	BY_USER_FROM_ROOT,	/* a user attaches; root has opened the device */
+	BY_ROOT_FROM_USER,	/* root attaches; a user has opened the device */
 };
 
 /* Who may attach to which process, with a device opened by whom: one row each. */

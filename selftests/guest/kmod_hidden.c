@@ -52,7 +52,7 @@ static int exit_status(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Makes the calling process one that the session may not observe, and causes a record, at which that is noticed. */
+/* Makes the calling process one that the session may not observe, and maps a page, so that the module notices. */
 static void be_hidden(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
@@ -124,7 +124,7 @@ static int execute(void *arg)
 	_exit(2);
 }
 
-/* In a member: creates a process that shares the address space, hides both, and lets that process execute. */
+/* Runs in a member: creates a process that shares its address space, hides both, and lets that process exec. */
 static void share_and_hide(int told)
 {
 	static char stack[64 << 10] __attribute__((aligned(16)));
@@ -143,7 +143,7 @@ static void share_and_hide(int told)
 		pause();
 }
 
-/* In an unprivileged process. Returns 0, or a code for what was wrong. */
+/* Runs in an unprivileged process. Returns 0, or a code for what was wrong. */
 static int watch_exec(void)
 {
 	struct kmod_session session;
@@ -164,7 +164,7 @@ static int watch_exec(void)
 	if (!hear(told[0], 1))
 		return 21;
 	read_all(&session, &seen);
-	/* It has the session's file open, too. */
+	/* The member has the session's file open, too. */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	if (seen.forks != 1)
@@ -206,12 +206,15 @@ static bool add_crowd(unsigned int count)
 	return true;
 }
 
-/* In a member: creates the crowd, and children that hide when the write end of go has been closed. */
+/*
+ * Runs in a member: creates @crowd processes that share its address space, and @hidden children with address spaces of
+ * their own, which hide when the write end of @go has been closed.
+ */
 static void lead(unsigned int crowd, unsigned int hidden, int told, const int go[2])
 {
 	char byte;
 
-	/* First, or the crowd could still write into it. */
+	/* Before any process is created, because each would inherit the write end and hold it open. */
 	close(go[1]);
 	if (!add_crowd(crowd))
 		_exit(4);
@@ -242,7 +245,7 @@ static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned in
 		setpgid(0, 0);
 		if (kmod_session_enrol(session->fd))
 			_exit(3);
-		/* Or the session would last until all of them have ended. */
+		/* Otherwise the session would last until the member and all its children have ended. */
 		close(session->fd);
 		lead(crowd, hidden, told[1], go);
 	}
@@ -264,7 +267,7 @@ struct shared {
 	pid_t pid;
 };
 
-/* In an unprivileged process: measures the poll() that removes HIDDEN members, with a crowd ahead of them. */
+/* Runs in an unprivileged process: measures the poll() that removes HIDDEN members, created after @crowd others. */
 static int time_leaving(unsigned int crowd, struct shared *shared)
 {
 	struct kmod_session session;
@@ -318,7 +321,7 @@ static struct shared *share(void)
 	return mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
-/* The time does not depend on how many other members the session has. */
+/* Removing hidden members takes the same time, however many other members the session has. */
 TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 {
 	struct shared *shared = share();
@@ -328,12 +331,12 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 	alone = least_of(_metadata, 0, shared);
 	behind = least_of(_metadata, crowd_size(), shared);
 	TH_LOG("%d leave in %.0f us, behind %u others in %.0f us", HIDDEN, alone, crowd_size(), behind);
-	/* It was 9 times as long behind 2000 others when each member was searched among all. */
+	/* When the module still searched all members for each hidden one, 2000 others made it 9 times as long. */
 	EXPECT_LT(behind, 5 * alone);
 	munmap(shared, PAGE);
 }
 
-/* In an unprivileged process, over whose members root takes when ready has been written to. */
+/* Runs in an unprivileged process. After the write to @ready, root attaches to its members and takes them over. */
 static int lose_crowd(struct shared *shared, int ready)
 {
 	struct kmod_session session;
@@ -351,7 +354,7 @@ static int lose_crowd(struct shared *shared, int ready)
 	say(ready);
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
-	/* EXIT is written after the session has no targets any more. */
+	/* The EXIT record may follow after the session's last target has gone, that is, after the drain. */
 	usleep(100 * 1000);
 	read_all(&session, &seen);
 	kill(-pid, SIGKILL);

@@ -243,7 +243,7 @@ static int tell(FIXTURE_DATA(known) *self)
 	return kmod_session_tell(&self->session, head, head->size);
 }
 
-/* Returns whether the last mapping's stack was recognised, in the way of this variant. */
+/* Returns whether the last mapping's stack was recognised, as reported in a session with these setup @flags. */
 static bool recognised(const struct seen *seen, uint64_t flags)
 {
 	if (flags & MASSIF_SETUP_VERIFY)

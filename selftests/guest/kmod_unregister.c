@@ -22,20 +22,20 @@
 #define RING	(1 << 20)
 #define PAGE	4096ul
 
-/* Of no other mapping's length. */
+/* A length that no other mapping has. */
 #define MAPPED	(101 * PAGE)
 
-/* More than closing a session makes; otherwise the test fails. */
+/* More allocations than closing a session makes; if it makes more, the test fails. */
 #define MOST	500
 
 #define PANIC	"/proc/sys/kernel/panic_on_warn"
 
-/* The kernel's own warnings about the failure, the only ones that are expected; and the module's message. */
+/* The kernel's own warnings about the failure, which are the only ones expected; and the module's message. */
 #define FAILED	"Failed to disarm kprobe-ftrace at "
 #define FAILED_LAST "Failed to unregister kprobe-ftrace"
 #define STAYS	"the kernel cannot remove the probe on "
 
-/* With resident pages, whose hooks are plain kprobes; the others are kretprobes. */
+/* Opens a session with resident pages: the hooks for these are plain kprobes, all others are kretprobes. */
 static int open_all(struct kmod_session *session)
 {
 	return kmod_session_open_as(session, &(struct massif_setup){
@@ -94,7 +94,7 @@ static void unmap(struct kmod_session *session)
 	munmap(session->data, session->bytes);
 }
 
-/* Calls what the hooks are on: maps, populates and unmaps memory. */
+/* Calls the hooked functions: maps, populates and unmaps memory. */
 static int map_once(void *arg)
 {
 	char *at = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	free(report);
 }
 
-/* If its aggregator is killed, nothing is left of a session, and the program is not affected. */
+/* If massif-ctl is killed, its session ends completely, and the program is not affected. */
 TEST_F_TIMEOUT(loss, a_killed_aggregator_ends_the_session, 120)
 {
 	char *refs = NULL;

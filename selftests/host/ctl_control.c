@@ -202,8 +202,8 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
 	/*
-	 * The final file has one more snapshot, the end, which is the peak since the heap only grew. The heap
-	 * was the same before.
+	 * The final file has one more snapshot, the end, which is the peak since the heap only grew. Its heap is
+	 * that of c.detailed.
 	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);
@@ -481,7 +481,7 @@ TEST_F_TIMEOUT(control, other_users, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 4\n"));
 }
 
-/* A socket with such a name that belongs to another user is not even sent a request. */
+/* A socket that is named like massif-ctl's but belongs to another user does not even receive a request. */
 TEST_F_TIMEOUT(control, imposters, SECONDS)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -507,7 +507,7 @@ TEST_F_TIMEOUT(control, imposters, SECONDS)
 		guest = accept(fd, NULL, NULL);
 		if (recv(guest, &byte, 1, 0) > 0 && write(asked[1], "a", 1) != 1)
 			_exit(4);
-		/* From now on its queue is full. */
+		/* Accept nothing more, so that the queue of connections fills up. */
 		pause();
 	}
 	ASSERT_EQ(1, read(asked[0], &byte, 1));

@@ -336,7 +336,7 @@ TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 	}
 }
 
-/* A child that closes nothing holds the pipes open itself, as without massif-ctl, which holds no further ends. */
+/* A child that closes nothing holds the pipes open itself, as without massif-ctl. massif-ctl adds no open ends. */
 TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 {
 	CTL_RUN(&self->result, "sh", "-c", "\"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
@@ -417,7 +417,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		/* The profile is cut off, so its end has a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
-		/* The daemon continues, without questions to massif-ctl. */
+		/* The daemon continues without a running massif-ctl. */
 		kill(self->daemon, SIGUSR1);
 		EXPECT_EQ(self->daemon, await_number());
 		kill(self->daemon, SIGTERM);
@@ -510,7 +510,7 @@ TEST_F_TIMEOUT(daemon, wait, SECONDS)
 	}
 }
 
-/* massif-ctl ends as the launched program does, even if other processes are left. */
+/* massif-ctl ends with the status of the launched program, even if other processes are left. */
 TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
 {
 	CTL_RUN(&self->result, "sh", "-c", "exec \"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",

@@ -125,7 +125,7 @@ TEST_F(killed, by_others_too)
 		  strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
 }
 
-/* At any point of the accounting. */
+/* The program is killed at any point of the accounting. */
 TEST_F_TIMEOUT(killed, at_any_moment, 120)
 {
 	for (long i = 0; i < 25; i++) {

@@ -112,7 +112,7 @@ TEST_F(limits, programs_that_are_not_seen)
 		const char *more = strstr(text, "massif-ctl: further programs ");
 
 		EXPECT_EQ(numbers[i] < 100 ? numbers[i] : 100, lines);
-		/* That there are further programs is reported once. */
+		/* The message about further programs is printed once. */
 		EXPECT_EQ(numbers[i] > 100, more != NULL);
 		EXPECT_TRUE(!more || !strstr(more + 1, "massif-ctl: "));
 		free(text);

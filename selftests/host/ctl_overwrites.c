@@ -113,7 +113,7 @@ FIXTURE_VARIANT_ADD(run, tree_and_profile_by_a_link) {
 		     "--xtree-memory-file=w.out" },
 	.script = "exit 3", .profiles = 1, .trees = 1, .said = 1, .kept = "w.out",
 };
-/* A link is replaced, not followed, so it is a name of its own. */
+/* A symbolic link is replaced rather than followed, so its name differs from that of its target. */
 FIXTURE_VARIANT_ADD(run, link_to_the_other) {
 	.options = { "--massif-out-file=w.out", "--xtree-memory=allocs", "--xtree-memory-file=w.soft" },
 	.script = "exit 3", .profiles = 1, .trees = 1, .kept = "w.out",

@@ -128,7 +128,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_STREQ(ctl_target("ctl_static"), self->program.image);
 }
 
-/* Nested scripts up to the kernel's limit work; with one more, and ten times as many, it refuses. */
+/* Scripts run when nested up to the kernel's limit. One level more, or ten times as many, the kernel refuses. */
 TEST_F(program, scripts_of_scripts)
 {
 	static const struct {

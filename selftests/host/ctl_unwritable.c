@@ -238,7 +238,7 @@ FIXTURE_VARIANT_ADD(unwritable, saved_and_killed) {
 	.options = { "--massif-out-file=/dev/full" }, .deed = "kill -9 $$",
 	.name = "/dev/full", .why = "No space left on device", .place = REFUGE, .status = 128 + SIGKILL,
 };
-/* One process whose file is lost is sufficient. */
+/* A single process whose file is lost is sufficient for this exit status. */
 FIXTURE_VARIANT_ADD(unwritable, nowhere_of_a_child) {
 	.before = lock_tmp_and_refuge, .isolated = true,
 	.options = { "--massif-out-file=/dev/shm/u.out.%p/out" },

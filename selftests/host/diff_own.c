@@ -9,8 +9,8 @@
 #include "selftests/lib/diff_table.h"
 
 /*
- * Addresses of libraries vary, and call sites of equal size are sorted by address; so sites without bytes are
- * merged.
+ * Call sites of equal size are sorted by address, and addresses of libraries vary from run to run. Therefore merge
+ * the sites without bytes.
  */
 #define BIG_PLACES "--detailed-freq=1", "--threshold=0.5"
 
@@ -73,7 +73,7 @@ SCENARIO(plugin_deep_lazy, "own_plugin", ARGS("dl", "libown_none.so"), WITH(BIG_
 SCENARIO(plugin_deep_bound, "own_plugin", ARGS("d", "libown_bound.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_deep, "own_plugin", ARGS("d", "libown_library.so"), WITH(BIG_PLACES));
 
-/* In a namespace of its own: invisible to both. */
+/* A library loaded into a namespace of its own (dlmopen) is invisible to both profilers. */
 SCENARIO(plugin_elsewhere, "own_plugin", ARGS("m", "libown_none.so"), WITH(BIG_PLACES));
 
 TEST_HARNESS_MAIN

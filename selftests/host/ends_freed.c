@@ -34,8 +34,8 @@ FIXTURE_TEARDOWN(freed)
 }
 
 /*
- * Runs both with default options except @options. Returns the number of further snapshots Massif has for what
- * was freed, or -1 if the files differ.
+ * Runs the program under both profilers, with default options except @options. Returns how many additional snapshots
+ * Massif has for the memory that the library freed at the end, or -1 if the files differ.
  */
 static int compare(struct _test_data_freed *self, const char *options[3], const char *const *program)
 {
@@ -91,7 +91,7 @@ static void forget(struct _test_data_freed *self)
 			SKIP(return, "there is no Valgrind");  \
 	} while (0)
 
-/* The program grows until its end, which lies anywhere between two snapshots, or is one snapshot too many. */
+/* The program grows until its end, which is at any distance from the last snapshot, or makes the snapshots cull. */
 TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 {
 	static const char *const maxima[] = { "--max-snapshots=10", "--max-snapshots=11",
@@ -121,13 +121,13 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			forget(self);
 		}
 	}
-	/* Otherwise the test had no difficult cases. */
+	/* There were enough difficult cases, and few that cannot be compared. */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);
 	EXPECT_GT(6, left_out);
 }
 
-/* If the program held more memory before, neither has a peak at the end. */
+/* The program frees a block before its end. Both profilers agree on whether the end is a peak. */
 TEST_F_TIMEOUT(freed, below_the_peak, 60)
 {
 	static const char *const inaccuracies[] = { "--peak-inaccuracy=0.0", "--peak-inaccuracy=1.0",
@@ -140,7 +140,7 @@ TEST_F_TIMEOUT(freed, below_the_peak, 60)
 						NULL };
 
 		ASSERT_LE(0, compare(self, options, program));
-		/* The buffer is larger than the block. */
+		/* stdio's buffer, allocated later, is larger than the freed block: a new peak, unless tolerated. */
 		EXPECT_EQ(i < 2, ends_with_peak(self->files[OURS]));
 		forget(self);
 	}

@@ -170,7 +170,7 @@ TEST_F(counted, threads_begin_and_end)
 
 	ASSERT_TRUE(run_counted(self, "threads", "8")) TH_LOG("%s%s", self->result.out, self->result.err);
 	EXPECT_EQ(NULL, strstr(self->result.err, "time"));
-	/* One by massif-ctl's test, and one by each thread including the first. */
+	/* massif-ctl's test opens one counter, and each thread, including the first, opens one. */
 	EXPECT_EQ(1 + 1 + THREADS, self->broker->asked);
 	EXPECT_EQ(0, self->broker->asked_else);
 	EXPECT_EQ(0, self->descriptors);
@@ -178,7 +178,7 @@ TEST_F(counted, threads_begin_and_end)
 	TH_LOG("%u reads, %lu ns used, the last snapshot at %lu", self->reads, self->cpu_ns, last);
 	EXPECT_LT(self->cpu_ns / 2, last);
 	EXPECT_GT(self->cpu_ns + START_NS, last);
-	/* rdpmc is executed at each event, or never. */
+	/* The kind of the counter decides whether rdpmc is executed at each event, or never. */
 	EXPECT_EQ(variant->kind == COUNTER_OF_PAGE, self->reads > 1000);
 	EXPECT_EQ(variant->kind == COUNTER_OF_TIME, self->reads == 0);
 }
@@ -227,8 +227,8 @@ TEST_F(counted, executed_program_begins_anew)
 }
 
 /*
- * Like a user without further descriptors: threads that have no counter are reported, and time advances by the
- * others.
+ * perf_event_open() fails as if no descriptors were left: threads that have no counter are reported, and time advances
+ * by the counters of the others.
  */
 TEST_F(counted, threads_without_a_counter_are_told_of)
 {

@@ -134,7 +134,7 @@ TEST_F(door, strangers)
 
 		ASSERT_EQ(0, connect(fd, (struct sockaddr *)&address, size));
 		ASSERT_EQ((ssize_t)sizes[i], send(fd, sent[i], sizes[i], MSG_NOSIGNAL));
-		/* Either an error or end of file. */
+		/* massif-ctl answers with an error, or closes the connection. */
 		n = recv(fd, answer, sizeof(answer), 0);
 		EXPECT_TRUE(n <= 0 || ((int *)answer)[1] < 0);
 		close(fd);
@@ -170,7 +170,7 @@ static void limit_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 }
 
-/* Other users' connections cannot take the descriptors that the family needs. */
+/* Connections of other users cannot use up the descriptors that massif-ctl needs for the profiled processes. */
 TEST_F_TIMEOUT(door, crowd, 120)
 {
 	struct sockaddr_un address;

@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 			ASSERT_NE(NULL, self->text);
 			snprintf(frame, sizeof(frame), ": by_%s (", cases[i]);
 			EXPECT_NE(NULL, strstr(self->text, frame));
-			/* The bytes allocated, less the inaccuracy of peaks. */
+			/* The allocated bytes; the peak may be lower by --peak-inaccuracy. */
 			EXPECT_LE(2574000, massif_text_peak(self->text));
 			free(self->text);
 			self->text = NULL;
@@ -244,7 +244,7 @@ TEST_F(hazards, child_without_descriptors)
 {
 	char script[4000];
 
-	/* The message contains the beginning of it. */
+	/* The message quotes the beginning of the command: without its newline and escape sequence. */
 	memset(script, 'x', sizeof(script));
 	memcpy(script, "\n\033[1m", 5);
 	script[sizeof(script) - 1] = '\0';

@@ -114,7 +114,7 @@ enum who {
 FIXTURE_VARIANT(room) {
 	const char *resource, *threads, *mib;
 	enum who who;
-	unsigned int less; /* KiB that are missing in the program if the limit cannot be raised */
+	unsigned int less; /* KiB that the program can allocate less if the limit cannot be raised */
 };
 
 FIXTURE_VARIANT_ADD(room, of_addresses) { "as", "0", "64" };
@@ -122,7 +122,7 @@ FIXTURE_VARIANT_ADD(room, of_addresses_64_threads) { "as", "64", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_65_threads) { "as", "65", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_640_threads) { "as", "640", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_of_its_parents) { "as", "65", "512", PARENT_SOFT };
-/* The session takes half of it, or a quarter. */
+/* The session takes a quarter of 4096 MiB, or half of 1024 MiB. */
 FIXTURE_VARIANT_ADD(room, of_many_addresses_that_cannot_be_raised) { "as", "65", "4096", PARENT, 1024 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_addresses_that_cannot_be_raised) { "as", "65", "1024", PARENT, 512 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_data) { "data", "0", "64" };

@@ -126,7 +126,7 @@ TEST_F_TIMEOUT(names, same_file, SECONDS)
 			EXPECT_STREQ(strstr(without, "\ntime_unit"), strstr(cold, "\ntime_unit"));
 			EXPECT_STREQ(cold, warm);
 		}
-		/* At least the program's own names, if it has debug information. */
+		/* At least the program's own names are cached, if it has debug information. */
 		if (strcmp(programs[i].target, "diff_stripped") != 0)
 			EXPECT_LE(1, files(".names"));
 	}

@@ -173,7 +173,7 @@ TEST_F(own, jumps_to_what_is_taken_over)
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
 }
 
-/* A function chosen by IFUNC: its blocks are freed by it, and calls that bypass the shim are not seen. */
+/* An allocator chosen by IFUNC: it also frees its blocks, and calls that bypass the shim are not counted. */
 TEST_F(own, chosen_when_loaded_is_told)
 {
 	RUN(self, ctl_target("own_linked_chosen"));
@@ -198,7 +198,7 @@ TEST_F(own, library_loaded_again)
 	for (const char *next = last; next; next = strstr(next + 1, "\nsnapshot="))
 		last = next;
 	ASSERT_NE(NULL, last);
-	/* At one call site, or at two. */
+	/* The constructor's 4444 bytes twice, at one call site or at two. */
 	first = strstr(last, ": 4444 ");
 	EXPECT_TRUE(strstr(last, ": 8888 ") || (first && strstr(first + 1, ": 4444 ")));
 }

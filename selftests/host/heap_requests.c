@@ -121,7 +121,7 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 
 		while (line > text && line[-1] != '\n')
 			line--;
-		/* A frame further out is code that a signal interrupted. */
+		/* Skip churn() further out in a stack: a signal has interrupted it, and the handler allocated. */
 		if (line[1] == ' ')
 			continue;
 		EXPECT_EQ(0, strncmp(line, " n1: 0 0x", 9));

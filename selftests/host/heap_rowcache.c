@@ -179,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* Makes a false version of it: each stack ends at once. */
+/* Makes a false version of the cache file: each stack ends at once. */
 static void make_lie(void)
 {
 	wrong = right;
@@ -345,7 +345,7 @@ TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
 	EXPECT_EQ(0, RUN("heap_stacks"));
-	/* In the first and third run HOME was used, or in none. */
+	/* The runs with a usable HOME, the first and the third, have created the cache there. */
 	EXPECT_EQ(0, access(PLACE "/.cache/massif", X_OK));
 }
 

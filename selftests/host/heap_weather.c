@@ -87,8 +87,8 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		files++;
 	}
 	/*
-	 * Per round of seven children and a grandchild, "live", "idle" and both of "twice" have a file; and so
-	 * does the program.
+	 * In each round of seven children and a grandchild, "live", "idle" and both processes of "twice" write a file.
+	 * The program writes one, too.
 	 */
 	EXPECT_LE(children / 7 * 4 + 1, files);
 	EXPECT_LE(children / 7 * 2 + 1, summed);

@@ -176,7 +176,7 @@ static void let_go(void)
 }
 #endif
 
-/* From each of STARTS on, the first event at which something rare happens; EVENTS: none. */
+/* The first event, from each of @starts on, at which something rare happens; EVENTS: there is none. */
 enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
 
 #define STARTS 2

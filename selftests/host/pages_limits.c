@@ -244,8 +244,8 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 }
 
 /*
- * .eh_frame_hdr with @n entries, for as many pieces of code, which all lead to one FDE with as many instructions as
- * one may have; its addresses are as if it were that of each. Returns the bytes of rules that are made of one.
+ * Writes .eh_frame_hdr with @n entries for different addresses. All of them point to a single FDE, which covers all
+ * addresses and has the maximum number of instructions. Returns the bytes of rules that are kept for each entry.
  */
 static uint64_t write_listed(FILE *out, uint32_t n)
 {
@@ -276,7 +276,7 @@ static uint64_t write_listed(FILE *out, uint32_t n)
 
 TEST_F_TIMEOUT(file, bytes_of_all_rules, 120)
 {
-	/* Beside the FDEs there are a CIE and some room at the end. */
+	/* Besides the FDEs, the rules contain a CIE and some spare bytes at the end. */
 	const uint64_t one = 17 + MF_CFI_PROGRAM_MAX, room = (MF_CFI_RULES_MAX - 64) / one;
 	const uint64_t numbers[] = { 1, room, room + 1, 10 * room };
 

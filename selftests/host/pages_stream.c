@@ -419,7 +419,7 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_lost(&self->stream, 3, 1, MASSIF_LOST_ROOM);
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_LOST, 17, now);
-	/* A loss for a target that has ended concerns nobody, except processes whose end was not seen. */
+	/* Records lost after a target's end affect no process, except those whose end was not seen. */
 	stream_exit(&self->stream, 2, MAIN, 17);
 	self->stream.seq += 2;
 	stream_lost(&self->stream, 0, 2, MASSIF_LOST_ROOM);
@@ -517,7 +517,7 @@ TEST_F(stream, the_ring_wraps)
 	EXPECT_EQ(bytes_of(process, 0x4444, NULL), 2000 * STREAM_PAGE);
 }
 
-/* The number of records that wait is limited, if not by the kernel's promise then by massif-ctl. */
+/* massif-ctl limits the number of records that wait for a stack, even if the module breaks its own limit. */
 TEST_F(stream, waiting_has_an_end)
 {
 	const struct mf_pages_process *process;

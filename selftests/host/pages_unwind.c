@@ -503,7 +503,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 		if (read)
 			capture.regs[i] = kept;
 	}
-	/* Nearly everything has changed by now. */
+	/* Most words of the stack have been changed by now, and a walk still finds the same frames. */
 	EXPECT_GT(n_changed, 2 * trace.n_slots);
 	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	EXPECT_EQ(walked.n, whole.n);
@@ -627,7 +627,7 @@ TEST_F(stack, traces_that_are_full)
 
 	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
 	innermost = call_nested_code;
-	/* Two words per frame, both for frames that are shown and for the chain beyond them. */
+	/* Each frame needs two words of the trace: those that are shown, and those of the chain beyond them. */
 	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
 		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)
 			n_coded = 10 * MF_TRACE_SLOTS_MAX / 2 - 1;

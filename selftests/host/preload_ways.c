@@ -247,8 +247,8 @@ static void make_code(void)
 }
 
 /*
- * Frames beyond one that was guessed are recognised like others, but only once changes of the mapped objects
- * are noticed.
+ * Frames outside a guessed frame are recognised like others, but only if guesses are kept, that is, if the shim
+ * notices changes of the mapped objects.
  */
 TEST(ways_through_made_code)
 {
@@ -274,7 +274,7 @@ TEST(ways_through_made_code)
 	EXPECT_TRUE(mf_rule_cache_has_guessed());
 	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
-	/* The stacks depend on other guesses now, but each kind of code is one frame. */
+	/* Each kind of generated code is one frame as before, although the stacks depend on different guesses. */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
 	EXPECT_EQ(0, walks.wrong_after_another);
 	EXPECT_EQ(0, walks.wrong_in_memo);

@@ -85,7 +85,7 @@ static char *filtered(const struct mf_report_options *options, bool pages, const
 	if (mf_frames_create(fake_objects, FAKE_OBJECTS, &known, NULL))
 		return NULL;
 	if (!mf_filter_create(options, pages, known, NULL, &filter, NULL)) {
-		/* The second time uses what was remembered. */
+		/* The second call uses cached results. */
 		for (int i = 0; i < 2; i++) {
 			free(kept);
 			kept = NULL;
@@ -185,7 +185,8 @@ TEST(only_what_matters_is_looked_up)
 	kept = filtered(&options, false, "a|b|c|d|e|main|_start");
 	EXPECT_STREQ("a|b|c|d|e|main", kept);
 	EXPECT_EQ(0, fake_positions_asked);
-	EXPECT_EQ(3, fake_functions_asked); /* a for allocation functions; _start and main from below */
+	/* Looked up: a, as a possible allocation function; and from the outermost frame inwards, _start and main. */
+	EXPECT_EQ(3, fake_functions_asked);
 	fake_reset();
 }
 

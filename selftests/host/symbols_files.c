@@ -71,7 +71,7 @@ static const struct {
 	{ 0x88, NULL, 0 },
 	{ 0x98, "at_90_long_name", 8 },
 	{ 0xa8, "at_90_longer", 24 },
-	/* Of equal length without the version: the one with a version is used. */
+	/* Two names of equal length, not counting the version: the one with a version is used. */
 	{ 0xb8, "at_b0_vvvvvvv@V_1", 8 },
 	{ 0xc8, "at::function::function()", 8 },
 	{ 0xd8, "at::function", 8 },
@@ -373,7 +373,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
 	mf_names_begin(names);
-	/* That it could not be read is not kept either. */
+	/* A failure to read the file is not kept either. */
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 	found = resolve_next(self, names, self->program, pc + 1);
 	EXPECT_STREQ("resolve", found.function ?: "(none)");
@@ -391,7 +391,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("resolve", kept.function ?: "(none)");
 	EXPECT_EQ(2, kept.offset);
 	EXPECT_EQ(NULL, kept.file);
-	/* More than the initial capacity. */
+	/* More addresses than the initial capacity. */
 	resolve_next(self, names, self->program, pc + 1);
 	for (size_t at = 0; at < 4096; at++)
 		resolve(self, (uintptr_t)symbols_code + at % 256 + at / 256 * 4096);

@@ -436,7 +436,7 @@ TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 	}
 }
 
-/* Which files a compromised process may have opened for it. */
+/* Which files massif-ctl opens for its child processes, which may be compromised. */
 FIXTURE(opener) {
 	struct mf_opener opener;
 	struct mf_object object;

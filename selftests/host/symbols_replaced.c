@@ -68,7 +68,7 @@ FIXTURE_VARIANT_ADD(replaced, no_ids_overwritten) {
 FIXTURE_VARIANT_ADD(replaced, no_ids_emptied) {
 	.ways = "", .command = ": >lib.so", .no_build_ids = true, .library = WRITTEN,
 };
-/* The file may have been modified, as far as can be known. */
+/* After touch(1), massif-ctl cannot exclude that the file was modified. */
 FIXTURE_VARIANT_ADD(replaced, no_ids_touched) {
 	.ways = "", .command = "touch lib.so prog", .no_build_ids = true, .library = WRITTEN,
 	.program = WRITTEN,
@@ -93,7 +93,7 @@ FIXTURE_VARIANT_ADD(replaced, upgraded_at_once_and_it_ends) {
 	.ways = "ns", .command = "mv other.so lib.so; mv other prog",
 	.library = "the file was replaced by another one",
 };
-/* What the cache has for the build that now has the name is not used for the one that is mapped. */
+/* The cache has names of the build that is now at the path; they are not used for the build that is mapped. */
 FIXTURE_VARIANT_ADD(replaced, by_the_build_of_the_cache) {
 	.ways = "", .before = "cp lib.so a.so; mv other.so lib.so; run; mv lib.so other.so; mv a.so lib.so",
 	.command = "mv other.so lib.so",
@@ -311,7 +311,7 @@ TEST_F(held, bound)
 		ASSERT_EQ(0, system("rm r.files/*"));
 		for (int n = 0; n < numbers[i]; n++)
 			EXPECT_EQ(n < MAX ? n : -ENOENT, number_in(files[n]));
-		/* Other files are not mistaken for them. */
+		/* Other files with the same names are not mistaken for the original ones. */
 		for (int n = 0; n < numbers[i]; n++) {
 			char path[64];
 

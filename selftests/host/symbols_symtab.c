@@ -18,7 +18,7 @@
 #define PLACE "symtab.tmp"
 #define EACH  512 /* number of symbols per file whose boundaries are tested */
 
-/* Of equal length and start, so that only the names decide. */
+/* Symbols of equal start and size, so that only their names decide which one is preferred. */
 __asm__(".text\n"
 	".globl symtab_long_name, symtab_name, symtab_nbme\n"
 	".type symtab_long_name, @function\n.type symtab_name, @function\n.type symtab_nbme, @function\n"
@@ -193,7 +193,7 @@ TEST_F_TIMEOUT(symtab, of_libraries, 120)
 	long sum = 0;
 
 	dl_iterate_phdr(compare_library, &sum);
-	/* A million for each file that was compared. */
+	/* compare_library() adds a million for each file that it has compared; anything else is an error. */
 	EXPECT_LE(4000000, sum);
 	EXPECT_EQ(0, sum % 1000000);
 }

@@ -33,7 +33,7 @@ static struct mf_row find_without_index(const struct unwind_object *object, uint
 	return mf_rows_find(&rows, (uintptr_t)object->bytes + UNWIND_OBJECT_CODE + at);
 }
 
-/* Returns the offset of its FDE. */
+/* Returns the offset of the object's FDE. */
 static int32_t fde_of(const struct unwind_object *object)
 {
 	int32_t fde;
@@ -44,7 +44,7 @@ static int32_t fde_of(const struct unwind_object *object)
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
-/* The least 64-bit number; 2 to the power of 40. */
+/* LEB128 encodings of the smallest 64-bit number and of 2^40. */
 #define LEAST 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f
 #define FAR   0x80, 0x80, 0x80, 0x80, 0x80, 0x20
 

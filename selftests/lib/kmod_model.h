@@ -65,7 +65,7 @@ struct kmod_target *kmod_model_find(struct kmod_model *model, uint32_t tgid, uin
 uint64_t kmod_intervals_pages(const struct kmod_intervals *map);
 /* Reads a saved /proc/PID/maps. Returns 0 or -errno. */
 int kmod_intervals_read(struct kmod_intervals *map, const char *path);
-/* Adjacent intervals are treated as one. */
+/* Compares two sets of intervals, in which adjacent intervals are treated as one. */
 bool kmod_intervals_equal(const struct kmod_intervals *a, const struct kmod_intervals *b);
 void kmod_intervals_destroy(struct kmod_intervals *map);
 
