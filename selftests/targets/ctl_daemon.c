@@ -123,7 +123,7 @@ static int execute(char **argv)
 	return STATUS;
 }
 
-/* Ends before the other program can have started. */
+/* Ends before the spawned program can have started. */
 static int spawn(char **argv)
 {
 	char *again[] = { argv[0], "live", argv[2], NULL };

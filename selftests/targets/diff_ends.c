@@ -27,7 +27,7 @@ static void see(void *block)
 	seen = block;
 }
 
-/* Makes the same allocations in each way, so that ways can be compared. */
+/* The same allocations before every kind of end, so that the results can be compared. */
 static void begin(void)
 {
 	for (size_t i = 1; i <= 12; i++) {

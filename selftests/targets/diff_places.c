@@ -207,7 +207,7 @@ static void middles(void)
 	use_wrap();
 }
 
-/* In an allocation function as deep as stacks are captured with --depth=1, less deep and deeper. */
+/* Within allocation functions: exactly as many frames as are recorded with --depth=1, fewer, and more. */
 static bool is_posix;
 
 static NOINLINE void *aligned(void)

@@ -113,7 +113,7 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
-/* An environment without massif's variables, except the one in the name of Valgrind's file. */
+/* An environment without massif's variables; only the variable in the name of Valgrind's file is kept. */
 static char *bare[] = { "A=b", NULL, NULL };
 
 static int spawn_bare(char **argv)

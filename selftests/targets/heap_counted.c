@@ -66,7 +66,7 @@ static void *work(void *unused)
 	return NULL;
 }
 
-/* Half of them one after the other, half at once. */
+/* Runs half of the threads one after the other, and the other half concurrently. */
 static void run_threads(int n)
 {
 	pthread_t threads[n];
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGILL, &action, NULL);
-	/* Tells the broker that rdpmc can be executed. */
+	/* Reports to the broker that rdpmc can be executed. */
 	syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(*ways); i++) {
 		if (strcmp(argv[1], ways[i].name) == 0)

@@ -281,7 +281,7 @@ static void alternate(void)
 	mark(3);
 }
 
-/* First the largest heap, and later the largest sum. */
+/* First the heap is at its largest, and later the sum of heap and stack. */
 NOINLINE static void with_stack(void)
 {
 	volatile char room[1000000];

@@ -59,8 +59,8 @@ static void *run(void *data)
 	uintptr_t *frame;
 
 	/*
-	 * Below this thread's own stack, where mappings are usually made: everything in between could be taken
-	 * for a stack.
+	 * The other stack is below this thread's own, where the kernel usually places mappings: everything
+	 * between the two could be taken for a stack.
 	 */
 	stack = space;
 	mprotect(stack, STACK, PROT_READ | PROT_WRITE);

@@ -212,7 +212,7 @@ static void constants(void)
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 1234, 0, 0);
 }
 
-/* A request whose code is checked. */
+/* A request whose instructions must be unchanged after its execution. */
 __attribute__((noinline)) static void request(void)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 77, 0, 0);
@@ -283,7 +283,7 @@ static void *churns(void *thread)
 	return NULL;
 }
 
-/* Each uses a block of its own, because handlers of several threads may run concurrently. */
+/* Each call uses a block of its own, because handlers of several threads may run concurrently. */
 static void on_signal(int number)
 {
 	static unsigned long n;

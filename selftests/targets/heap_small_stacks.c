@@ -59,7 +59,7 @@ static void run_coroutine(void)
 	}
 }
 
-/* The memory below it is inaccessible. Returns whether it could be created. */
+/* Returns false on an error. The memory below the coroutine's stack is inaccessible. */
 static int start_coroutine(void)
 {
 	char *space = mmap(NULL, 2 * SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

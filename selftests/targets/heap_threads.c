@@ -39,7 +39,7 @@ static void churn(unsigned int rounds)
 	}
 }
 
-/* Called again while there is a value, four times in glibc. */
+/* The C library calls the destructor again while the key has a value: four times in glibc. */
 static void destroy(void *data)
 {
 	free(data);

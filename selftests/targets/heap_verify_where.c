@@ -145,7 +145,7 @@ static int recursive(void)
 #define OPENED 16
 #define FIRST  3
 
-/* Replaces all possible descriptors of others by pipes, and checks that nobody has read from or written to them. */
+/* Opens pipes at all numbers that descriptors of the shim could have, and checks that nothing uses them. */
 static int closed(void)
 {
 	int ends[2], waiting;

@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 			return 2;
 	while (seconds)
 		seconds = sleep(seconds);
-	/* However busy the machine is, each of these has been done. */
+	/* On a busy machine, continue until each of these was done often enough. */
 	while (!cancelled || loaded < 3 || children < 8)
 		usleep(10000);
 	done = 1;

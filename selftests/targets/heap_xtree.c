@@ -134,7 +134,7 @@ static void *work(void *data)
 	return NULL;
 }
 
-/* Blocks are passed between threads; at the end all of theirs are freed. */
+/* The threads pass blocks to each other. At the end, all blocks of the threads are freed. */
 static void threads(void)
 {
 	pthread_t ids[THREADS];
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (argc > 1)
-		free(leaf(100)); /* in this way no block is live at the end */
+		free(leaf(100)); /* with any other argument, no block is live at the end */
 	else
 		live();
 	return 0;

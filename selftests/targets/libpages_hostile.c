@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with unwind rules that harm whoever follows them without care; pages_confined.c.
+// A library with unwind rules that harm an unwinder without checks; for pages_confined.c.
 
 #if defined(__x86_64__)
 
@@ -24,7 +24,7 @@ FUNCTION("hostile_not", "");
 /* The CFA is an expression that jumps back to its own start. */
 FUNCTION("hostile_loop", ".cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff");
 
-/* It divides the smallest number by -1, for which the processor traps. */
+/* The CFA is an expression that divides the smallest number by -1, which makes the processor trap. */
 FUNCTION("hostile_division", ".cfi_escape 0x0f, 12, 0x0f, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x09, 0xff, 0x1b");
 
 #endif

@@ -55,8 +55,8 @@ FUNCTION void *realloc(void *block, size_t size)
 static void *volatile kept;
 
 /*
- * Allocates @n blocks of @size bytes, from frames where others have been before, and which they do not
- * overwrite completely.
+ * Allocates @n blocks of @size bytes. Its frames occupy stack that other frames have used before, and do not
+ * overwrite all of it.
  */
 static FUNCTION void deep(int depth, int n, size_t size)
 {

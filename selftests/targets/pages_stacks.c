@@ -92,7 +92,7 @@ static void by_library(const char *folder, unsigned int round)
 static unsigned int rounds;
 static const char *folder;
 
-/* Reports about the old code are void; gives massif-ctl time to report stacks through the new code. */
+/* Gives massif-ctl time to fill the stack cache again: stacks through the old code are no longer valid. */
 static void let_it_be_told(void)
 {
 	usleep(20000);

@@ -37,7 +37,7 @@ static function *const functions[];
 		block;                                                                        \
 	})
 
-/* If inlined, a frame of inlined_outer, or of both, is shown as lines without a frame of its own. */
+/* If inlined, inlined_outer, or both functions, appear in stacks as lines without a frame of their own. */
 static MAY_INLINE void *inlined_inner(struct walk *walk)
 {
 	void *block = NEXT(walk);
@@ -88,7 +88,7 @@ DEFINE_STEP(wrap_a, NEXT)
 DEFINE_STEP(wrap_b, NEXT)
 DEFINE_STEP(wrap_c, NEXT)
 
-/* As its last action, a call may become a jump. */
+/* The compiler may turn the last call of this function into a jump. */
 static NOINLINE void *jump_on(struct walk *walk)
 {
 	if (walk->step == walk->last)

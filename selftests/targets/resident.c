@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Changes what is resident in every possible way, and records at many moments what the kernel has.
+// Makes pages resident and removes them in every possible way, and logs the counters of the kernel.
 //
 // After each step a line is written to the file RESIDENT_LOG: the number of the moment; RssAnon, RssFile and
 // RssShmem of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just
-// before, a page is mapped at MARKS + that number * 64 KiB, by which a reader of events finds the moment; if it
+// before, a page is mapped at MARKS + that number * 64 KiB, by which a reader of the records finds the moment; if it
 // is mapped several times, the last time counts. With "threads" the steps run in four threads at once, and
 // moments are between rounds.
 #include <fcntl.h>
@@ -510,7 +510,7 @@ static void with_threads(void)
 	tell("joined");
 }
 
-/* The same once more, so that it takes longer. */
+/* Repeats the steps, so that the program runs longer. */
 static void again(void)
 {
 	for (size_t round = 0; round < ROUNDS; round++) {

@@ -19,7 +19,7 @@ __attribute__((noinline)) static void of_program(size_t size)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Stopped for so long that the program has ended by then. */
+/* Stops massif-ctl for a second: the program has ended before massif-ctl continues. */
 static void stop_parent(void)
 {
 	char command[64];

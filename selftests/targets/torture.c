@@ -77,7 +77,7 @@ static bool has(char **words, const char *word)
 	return word_value(words, word);
 }
 
-/* If it is impossible, that is recorded like the refusal of an operation. */
+/* Tries an operation once. If it is impossible, that is counted like an operation that the kernel refuses. */
 static void try_once(const char *name, int (*what)(void))
 {
 	unsigned int i = n_ops;
@@ -102,7 +102,7 @@ static void end(char **argv)
 	pthread_t by;
 
 	if (again && has(argv, "exec-by-thread")) {
-		/* The thread exists before the maps are saved, and waits for that. */
+		/* Create the thread before the maps are saved. It waits until they are. */
 		execs = 0;
 		if (pthread_create(&by, NULL, exec_again, argv))
 			exit(7);
