@@ -468,7 +468,7 @@ static bool fill(struct kmod_session *session)
 	return kmod_session_attach(session->fd, getpid()) == -ENOSPC;
 }
 
-/* Attaches to a process in its own namespace, which exists as long as its credentials do. */
+/* Attaches to a process in a namespace of its own, which exists as long as the process's credentials. */
 static int attach_without_room(void)
 {
 	struct kmod_session session;

@@ -739,7 +739,7 @@ enum subject {
 	BY_ROOT_FROM_USER,	/* root attaches; a user has opened the device */
 };
 
-/* Who may attach to which process, with a device opened by whom: one row each. */
+/* Each row: who attaches to which process, through a device opened by whom, and the expected result. */
 static const struct permission {
 	const char *name;
 	uid_t ruid, euid, suid;	/* user ids of the target */

@@ -522,7 +522,7 @@ struct pipes {
 
 /*
  * The C library registers rseq, so the kernel writes to the thread's memory after each preemption. If that copy
- * fails, the thread is killed, although the failure is not of what is tested.
+ * fails, the thread is killed, although rseq is not part of the test.
  */
 static bool leave_rseq(void)
 {

@@ -232,7 +232,7 @@ TEST_F_TIMEOUT(loss, the_program_resyncs_by_itself, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
 
-	/* The target's next record finds room. */
+	/* There is room for the target's next record, so the module lists its mappings again. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));

@@ -439,7 +439,7 @@ static int watch_secret(const char *program, uint32_t reason)
 	}
 	if (ends != 1 || tgid != (uint32_t)pid)
 		return 5;
-	/* No record follows; the only target was the image before. */
+	/* No record follows the END: the executed image is not a target. */
 	if (ended != kept.count - 1)
 		return 6;
 	return 0;

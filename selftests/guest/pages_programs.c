@@ -110,7 +110,7 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 		const struct trace_maps *real =
 			trace_find(&self->real, model->pid, model->moment);
 
-		/* At a moment of one process, the others continue to run. */
+		/* At each moment, only one process is stopped. The others run, so their dumps are not compared. */
 		if (model->moment && !real)
 			continue;
 		check_maps(_metadata, model, real);
@@ -162,7 +162,7 @@ TEST_F_TIMEOUT(programs, four_threads, 120)
 	EXPECT_EQ(pages_tree_read(name, &tree), 0);
 }
 
-/* The shell forks for the parentheses, which remain a shell, and for ls, which does not. */
+/* The shell forks twice: for the parentheses, where the child remains a shell, and for ls, which it executes. */
 TEST_F_TIMEOUT(programs, a_forking_shell, 120)
 {
 	add(self, "bash");

@@ -58,7 +58,7 @@ static void write_setgroups(void)
 }
 
 /*
- * Enters a network namespace of its own, to which socket names belong, so that other runs of massif-ctl are not
+ * Enters a new network namespace. The names of sockets belong to the namespace, so other runs of massif-ctl are not
  * visible.
  */
 static bool be_alone(void)

@@ -55,7 +55,7 @@ static void have_another_shim(void)
 	setenv("MASSIF_PRELOAD", "/bin/true", 1);
 }
 
-/* The trial run decides: it detects a file that is not the shim. */
+/* The trial run decides whether heap mode works: it also detects that a file is not the shim. */
 TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 {
 	static const char *const heap[] = { "massif-ctl", "doctor", "--mode=heap", NULL };

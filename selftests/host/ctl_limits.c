@@ -220,7 +220,7 @@ static pid_t start_stranger(const struct sockaddr_un *address, socklen_t size, i
 	}
 	for (int i = 0; i < n; i++) {
 		stand += !is_gone(fds[i]);
-		/* The newest connections must be the open ones. */
+		/* The connections that are still open must be the newest ones. */
 		if (is_gone(fds[i]) && stand)
 			_exit(3);
 	}

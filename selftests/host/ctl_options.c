@@ -419,7 +419,7 @@ TEST(heap_takes_precedence)
 	mf_options_deinit(&options);
 }
 
-/* A list of pairs, of which only one name has a meaning; like Valgrind, the rest is accepted. */
+/* --soname-synonyms is a list of NAME=PATTERN. Only somalloc has an effect; as in Valgrind, others are accepted. */
 TEST(synonyms)
 {
 	static const struct {

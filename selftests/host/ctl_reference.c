@@ -258,7 +258,7 @@ TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 
 	CTL_RUN(&self->theirs, VALGRIND, "--tool=massif", "--help-debug");
 	for (const char *at = self->theirs.out; (at = next_option(at, name, sizeof(name))); n++) {
-		/* An invalid value; options without a value are unknown to both with one, such as -h=x. */
+		/* Append an invalid value, but not to an option without values: -h=x is unknown to both programs. */
 		char with_value[80], unknown[128];
 
 		snprintf(with_value, sizeof(with_value), "%s%s", name, *at == '=' ? "=?" : "");

@@ -19,7 +19,7 @@
 
 enum { NAME = 1, PID, PEAK, WHEN = 6, HELD, FILE_WRITTEN = 10, PARTS };
 
-/* The parts of the line, which is the whole @text. */
+/* The parts of the summary line, by the numbers of LINE's groups. */
 struct line {
 	char parts[PARTS][128];
 };
@@ -104,7 +104,7 @@ TEST_F(line, says)
 	EXPECT_NE(NULL, self->file);
 }
 
-/* The largest size in the graph is the peak of the line. */
+/* The largest size in ms_print's graph equals the peak in the summary line. */
 TEST(is_as_ms_print)
 {
 	static const char *const blocks[] = { "1", "900", "1100", "9000", "11000", "1000000" };

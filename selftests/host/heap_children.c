@@ -171,7 +171,7 @@ static void run_side(struct _test_data_children *self, int side, const char *tra
 			       take_files("massif.out.ours", self->files[side]);
 }
 
-/* Runs both and compares the files. */
+/* Runs the program under both profilers and compares the files. */
 static void run_both(struct __test_metadata *_metadata, struct _test_data_children *self,
 		     const char *trace, const char *const *args)
 {

@@ -85,7 +85,7 @@ TEST_F(requests, registers_are_kept)
 TEST_F(requests, at_the_end_of_a_page)
 {
 	RUN(NULL, "-q", "edges");
-	/* 1000 + 1, ..., 1000 + 20. */
+	/* Twenty blocks of 1001 to 1020 bytes. */
 	EXPECT_EQ(20210, last_bytes(self->text));
 }
 
@@ -158,7 +158,7 @@ TEST_F(requests, code_can_be_left_alone)
 	EXPECT_EQ(77, last_bytes(self->text));
 }
 
-/* Massif drops the innermost frame of every block, which for these blocks is the one of interest. */
+/* Massif drops the innermost frame of every stack. For blocks of client requests, this is the frame of interest. */
 TEST_F(requests, execution_trees_have_the_place)
 {
 	char *text;

@@ -132,7 +132,7 @@ FIXTURE_VARIANT_ADD(verify, map) {
 FIXTURE_VARIANT_ADD(verify, stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
 };
-/* Steps between the pieces of a stack, and out of the first piece, which makecontext() created. */
+/* A split stack: walks lead from one piece to the next, and out of the first one, which makecontext() set up. */
 FIXTURE_VARIANT_ADD(verify, split_stack) {
 	.target = "heap_split_stack", .argv = { "", "40" }, .least = 2000,
 };

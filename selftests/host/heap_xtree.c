@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(xtree, full_operators) {
 	"diff_new", "forms", "-q", .full = true, .has_pool = true };
 FIXTURE_VARIANT_ADD(xtree, full_demangled) { "heap_map", NULL, "-q", .full = true };
 
-/* Runs both, each with a file with this suffix. */
+/* Runs the program under both profilers, with files whose names end in @ending. */
 static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant,
 		const char *ending, const char *compress)
 {
@@ -269,7 +269,7 @@ static bool count(FIXTURE_DATA(totals) *self, const char *way)
 				&self->frees) == 6;
 }
 
-/* Returns the sum of a value over all stacks that begin with @function and, from @line of it on, end anywhere. */
+/* Returns the sum of value number @value over all stacks whose innermost function is @function. */
 static unsigned long long sum_of(const char *text, const char *function, int value)
 {
 	unsigned long long sum = 0, values[6];
@@ -278,7 +278,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	snprintf(wanted, sizeof(wanted), "\nfn=%s\n", function);
 	for (const char *at = text; (at = strstr(at, wanted)); at++) {
 		strtoul(at + strlen(wanted), &end, 10);
-		/* Skip a function that calls another. */
+		/* Skip stacks in which the function calls another one. */
 		if (*end == '\n')
 			continue;
 		for (int i = 0; i < 6; i++)

@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(own, functions, 300)
 	check(_metadata, self, 10 * TAKEN_MAX, 0, 9 * TAKEN_MAX, 9 * TAKEN_MAX);
 }
 
-/* They jump to a function that is counted, so they count, too, whether or not there was room to record them. */
+/* Functions that jump to a counted function count, too, whether or not the shim had room to record them. */
 TEST_F_TIMEOUT(own, jumps, 300)
 {
 	check(_metadata, self, 0, JUMPS_MAX, 0, 0);

@@ -56,7 +56,7 @@ TEST_F(nesting, counts_once)
 			TH_LOG("size %lu", expected->size);
 		}
 	}
-	/* The last block of the handler. */
+	/* The size of the last block that the signal handler allocates. */
 	EXPECT_EQ(strstr(variant->way, "handler") ? 10 : 0, heap_session_count(&self->session, 1203));
 }
 

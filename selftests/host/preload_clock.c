@@ -165,7 +165,7 @@ TEST_F(clock, asks_for_the_counter_that_the_kernel_names)
 	}
 }
 
-/* If more is counted on the machine than it has counters, they are used in turns. */
+/* If the machine counts more events than it has counters, events take turns, and at times page.index is 0. */
 TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 {
 	page.index = 0;
@@ -306,7 +306,7 @@ TEST_F(clock, is_the_sum_of_all_threads)
 	EXPECT_EQ(60, mf_clock_now(&other));
 }
 
-/* Ends with the thread; what it has done since its last event counts. */
+/* The clock ends with its thread. Instructions since the thread's last event are counted. */
 TEST_F(clock, ends_with_its_thread)
 {
 	static const uint64_t counts[] = { 40, 100 };

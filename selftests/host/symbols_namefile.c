@@ -354,7 +354,7 @@ TEST_F(names, of_the_run_and_saved)
 	EXPECT_STREQ(without, text);
 }
 
-/* First only the function is requested, in another run the rest. */
+/* The first runs request only the name of the function, later runs everything. */
 TEST_F(names, functions_first)
 {
 	const struct mf_frame frame = { self->pcs[4], 1 };
@@ -403,7 +403,7 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 }
 
-/* Commands that set up the program, and further commands, after which other facts are known about it. */
+/* Commands that set up the program, and commands after which its debug information is different. */
 static const struct {
 	const char *what, *commands, *then;
 	int files;
@@ -738,7 +738,7 @@ TEST_F(names, has_a_bound_of_bytes)
 	EXPECT_EQ(NULL, make_of(self, 10 * MF_NAMEFILE_BYTES_MAX, &size));
 }
 
-/* Large files, of which a few are too many bytes; replacing a file does not count twice. */
+/* Only a few files of the maximum size fit into the cache. Replacing a file does not count its size twice. */
 TEST_F(names, directory_has_a_bound)
 {
 	char path[256];
@@ -750,7 +750,7 @@ TEST_F(names, directory_has_a_bound)
 		ASSERT_EQ(0, truncate(path, MF_NAMEFILE_BYTES_MAX));
 	}
 	free(tell(self, CACHE, true));
-	/* 48 MiB, and the new file. */
+	/* Twelve large files, that is 48 MiB, and the new file. */
 	EXPECT_EQ(13, files());
 	path_of(self, path);
 	EXPECT_EQ(0, access(path, F_OK));

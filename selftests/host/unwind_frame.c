@@ -137,7 +137,7 @@ TEST(what_expressions_give)
 	}
 }
 
-/* Evaluates @n operations @op after @first of them. */
+/* Evaluates an expression of @n bytes: @first, followed by operations @op. */
 static bool evaluate(uint8_t first, uint8_t op, size_t n)
 {
 	const struct mf_expression_registers registers = registers_at_first();
