@@ -10,9 +10,9 @@
 #include "model/store.h"
 
 /*
- * Only one writer at a time: the caller serialises these functions. @now is as in mf_model_time() (model.h).
- * @context is MF_CONTEXT_IGNORED for a block that is tracked but not
- * counted; with MF_CONTEXT_NONE (the store is full) the event counts as lost.
+ * Only one writer at a time: the caller serialises these functions. @now is as in mf_model_time() (model.h). @context
+ * is MF_CONTEXT_IGNORED for a block that is tracked but not counted; with MF_CONTEXT_NONE (the store is full) the event
+ * counts as lost.
  */
 
 /* Enters a new block of @size bytes at @address. */

@@ -187,7 +187,7 @@ static void hold(struct mf_accounting *a, uint32_t object, struct mf_held_file *
 		a->store.files[object] = held;
 }
 
-/* Returns the object that @pc belongs to. @interval contains @pc and is of a file. */
+/* Returns the object that @pc belongs to. @interval contains @pc and maps a file. */
 static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *interval,
 			    uint64_t pc)
 {
@@ -236,7 +236,7 @@ static uint32_t object_at(struct mf_accounting *a, uint64_t pc)
 	return interval && interval->file ? find_object(a, interval, pc) : MF_OBJECT_NONE;
 }
 
-/* Words below the outermost frame of an incomplete stack. */
+/* Texts shown below the outermost frame of an incomplete stack, in place of the missing callers. */
 static const char *const end_words[] = {
 	[MF_UNWIND_OUTERMOST] = NULL,
 	[MF_UNWIND_CUT] = "[rest of the stack not captured]",
@@ -323,11 +323,14 @@ static bool counts(struct mf_accounting *a, uint32_t context)
 struct removal {
 	struct mf_accounting *accounting;
 	uint64_t time_ns;
-	bool gone; /* as for mf_resident_unmapped() */
+	bool gone; /* see mf_resident_unmapped() */
 	bool begun;
 };
 
-/* Sets the model's totals to the tree's: heap is what is resident, extra what is mapped but not resident. */
+/*
+ * Sets the model's totals to the counts of a->resident: heap to the resident bytes, extra to those mapped but not
+ * resident.
+ */
 static void follow(struct mf_accounting *a)
 {
 	const struct mf_resident *resident = &a->resident;
@@ -341,7 +344,7 @@ static void follow(struct mf_accounting *a)
 }
 
 /*
- * Removes the mapped but not resident bytes; the records of the module remove the resident pages, before or afterwards.
+ * Removes the mapped but not resident bytes; records of the module remove the resident pages, before or afterwards.
  * Pages are not counted as blocks here, and the caller attempts one snapshot for all parts.
  */
 static void part_left_resident(const struct mf_interval *part, struct removal *removal)
@@ -366,8 +369,8 @@ static int settle(struct mf_accounting *a)
 }
 
 /*
- * As Massif: checks for a peak before the first page is removed and attempts a snapshot after it; the other pages go
- * without.
+ * As in Massif, a region is removed page by page: checks for a peak before the first page is removed and attempts a
+ * snapshot after that. The removal of the other pages is no occasion for a snapshot.
  */
 static void part_left(const struct mf_interval *part, void *data)
 {
@@ -410,7 +413,7 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		follow(a);
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
-	/* Pages that lost their place may now be put into the new mapping. */
+	/* Pages that had to leave their addresses may now be put into the new mapping. */
 	return code || !removal->begun ? code : settle(a);
 }
 
@@ -491,7 +494,7 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 		return code;
 	follow(a);
 	if (model->heap != after)
-		return -EPROTO; /* impossible: agree() made them equal */
+		return -EPROTO; /* cannot happen: agree() has made the sums equal */
 	if (change < 0)
 		model->heap_frees += (uint32_t)(-change / (int64_t)PAGE_BYTES);
 	else

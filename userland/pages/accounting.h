@@ -17,20 +17,20 @@
 #include "pages/unwind.h"
 #include "profile/pages_what.h"
 
-/* Words that stand in a report where no stack is known. */
+/* Texts that a report shows as a frame where no stack is known. Below, "words" are such a text. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
 #define MF_WORDS_ANON	  "[anon]"     /* mapped like [exec], but without a name */
 #define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the caller's
 					     * frame */
 #define MF_WORDS_LOST	  "[lost]"     /* mapped while records were lost */
 #define MF_WORDS_EXTERNAL "[external]" /* mapped by a thread of another address space */
-#define MF_WORDS_NO_STACK "[no stack]" /* a stack was expected but could not be had */
+#define MF_WORDS_NO_STACK "[no stack]" /* a stack was expected but is not available */
 #define MF_WORDS_FORK	  "[fork]"     /* resident from the start of a forked process */
 #define MF_WORDS_KERNEL	  "[kernel]"   /* made resident by the kernel, outside of a page fault */
 #define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* marks the frames below it as found by frame
 								  * pointers */
 
-/* The most frames that a context can have: those of a walk, and words. */
+/* The most frames that a context can have: those of a walk, and a few words (MF_WORDS_*). */
 #define MF_CONTEXT_FRAMES_MAX (MF_UNWIND_FRAMES_MAX + 8)
 
 struct mf_note;
@@ -51,12 +51,12 @@ struct mf_accounting {
 	 */
 	bool taking_over;
 
-	struct mf_note *notes; /* words that have a context */
+	struct mf_note *notes; /* words that were used so far, each with its object */
 	size_t n_notes;
-	struct mf_object_key *objects; /* objects of the store that are files */
+	struct mf_object_key *objects; /* objects of the store that are files, by load address */
 	size_t n_objects;
 
-	/* Says which contexts count; NULL: all do. Its answers are cached in visible. */
+	/* Decides which contexts count; NULL: all do. The answers are cached in visible. */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
 	uint8_t *visible; /* indexed by context: enum visibility of accounting.c */
@@ -88,9 +88,9 @@ int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accountin
 			  struct mf_error *err);
 
 /*
- * Returns the context that stands for @words, or MF_CONTEXT_NONE if memory runs out; so do the next two functions.
- * Where resident pages are accounted, they return a site instead: the trie node of the stack, to which the kind of page
- * is added as the innermost frame (resident.h). The contexts of mappings are sites then, too.
+ * Returns the context whose only frame is @words, or MF_CONTEXT_NONE if memory runs out. Where resident pages are
+ * accounted, this function and the next two return a site instead: the trie node of the stack, to which the kind of
+ * page is added as the innermost frame (resident.h). The contexts of mappings are sites then, too.
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 
@@ -122,10 +122,13 @@ int mf_accounting_map(struct mf_accounting *accounting, const struct mf_interval
 int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64_t end, bool gone,
 			uint64_t time_ns);
 
-/* Puts the pages that mf_resident_lift() took from @from on to @to. Returns 0 or -ENOMEM. */
+/* Enters at @to the pages that mf_resident_lift() took out at @from. Returns 0 or -ENOMEM. */
 int mf_accounting_land(struct mf_accounting *accounting, uint64_t from, uint64_t to);
 
-/* Call before each event that is not a RESIDENT record: @thread caused it. Returns 0 or -ENOMEM. */
+/*
+ * Call before each event that is not a RESIDENT record. Because @thread caused the event, it has finished its earlier
+ * unmapping. Returns 0 or -ENOMEM.
+ */
 int mf_accounting_turn(struct mf_accounting *accounting, uint32_t thread);
 
 /* Accounts a RESIDENT record. @site is that of the stack that caused it; 0: it has no stack. */

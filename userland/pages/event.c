@@ -115,7 +115,7 @@ static int account_unmap(struct mf_target *target, struct mf_event *event, struc
 	return code;
 }
 
-/* Removes the event behind @event. */
+/* Removes the event that follows @event in the queue. */
 static void pop_next(struct mf_target *target, struct mf_event *event)
 {
 	struct mf_event *next = event->next;

@@ -36,8 +36,8 @@ struct mf_event {
 	enum mf_event_type type;
 	uint32_t flags;	  /* MASSIF_RF_* */
 	uint32_t thread;  /* thread that caused the event; 0: no particular thread */
-	uint32_t capture; /* number of the stack copy of this system call; for UNMAP, the copy that another record of
-			   * the call has */
+	uint32_t capture; /* number of the stack copy of this system call; UNMAP needs no stack itself and has the
+			   * number from another record of the same call */
 	uint32_t known;	  /* number of a cached stack; 0: none */
 	uint64_t time_ns;
 	uint64_t total_vm; /* in pages */

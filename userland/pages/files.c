@@ -8,7 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-/* When so much time was lost to files that could not be read, each further file is given less, so that a session goes on. */
+/*
+ * Once unreadable files have taken LOST_MS in total, each further file gets only HURRIED_MS, so that they cannot hold
+ * up a session for long.
+ */
 #define LOST_MS	   20000
 #define HURRIED_MS 1000u
 

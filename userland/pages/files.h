@@ -22,12 +22,12 @@ struct mf_file {
 	struct mf_file_identity identity;
 	struct mf_held_file *held; /* NULL: not on disk, or not opened yet */
 	struct mf_binary *binary;
-	bool tried; /* opening it was tried */
-	bool read; /* reading it was tried */
+	bool tried; /* opening was attempted */
+	bool read; /* reading was attempted */
 };
 
 struct mf_files {
-	struct mf_held *held, *own; /* own is the table made here if the caller gave none */
+	struct mf_held *held, *own; /* own: the table that was created because the caller passed none */
 	struct mf_file *files; /* indexed by number; [0] is unused */
 	uint32_t count, max;
 	uint32_t *table; /* hash table of numbers; 0: free slot */
@@ -60,7 +60,7 @@ static inline struct mf_file *mf_files_get(const struct mf_files *files, uint32_
 	return &files->files[number];
 }
 
-/* Returns whether the file is on disk: it has a path, and not a name of the kernel's such as "[heap]". */
+/* Returns whether the file is on disk: it has a path rather than a name made up by the kernel, such as "[heap]". */
 static inline bool mf_file_is_path(const struct mf_file *file)
 {
 	return file->path[0] == '/';

@@ -100,8 +100,9 @@ static int grow_heap(void)
 }
 
 /*
- * Lets a stack grow by a fault within a system call, since a failing system call does not kill us. Below the stack are
- * a hole and then a mapping without access rights, to which the kernel keeps no guard gap.
+ * Makes a stack grow by a page fault inside a system call: if the fault fails, so does the call, but the child is not
+ * killed. Below the stack are a hole and then a mapping without access rights; the kernel keeps no guard gap to such a
+ * mapping.
  */
 static bool grow_stack(void)
 {
@@ -191,7 +192,7 @@ int mf_hooktest_run(int fd, struct mf_error *err)
 	if (!tell(fd, &test, flags))
 		return 0;
 	ended = run_child(fd);
-	/* A child that cannot join is followed by another session, which has tested the hooks. */
+	/* If the child cannot join, it is a member of another session, which has tested the hooks already. */
 	if (ended < 0 || ended == FAILED)
 		return mf_error_set(err, ended < 0 ? ended : -EIO,
 				    "cannot test the hooks of massif.ko: a child process of massif-ctl "

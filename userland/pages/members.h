@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The members of the session: processes whose programs are followed, by process id, whatever they execute. */
+/*
+ * The members of the session: the processes that the module follows, by process id. A process remains a member when it
+ * executes another program.
+ */
 #ifndef MASSIF_PAGES_MEMBERS_H
 #define MASSIF_PAGES_MEMBERS_H
 

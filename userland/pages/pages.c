@@ -51,7 +51,7 @@ struct mf_pages {
 	void *skips_data;
 	bool resync_wanted;
 	bool done;
-	uint64_t unexplained; /* records missing by their sequence numbers for which no LOST record has come yet */
+	uint64_t unexplained; /* number of records missing by sequence number for which no LOST record has come yet */
 	uint64_t now_ns;      /* time of the last record */
 
 	/* The part of a resync that is being read; NULL: none, or the target has no profile. */
@@ -332,7 +332,7 @@ static int take_attach(struct mf_pages *pages, const struct massif_record *recor
 	struct mf_target *target;
 	int code;
 
-	/* Another process shares the address space, which has a target already. */
+	/* @pid shares its address space with another process, for which there is a target already. */
 	if (find_target(pages, record->target))
 		return 0;
 	code = add_target(pages, record->target, pid, record->time_ns, &target, err);
@@ -649,7 +649,7 @@ static int take_in(struct mf_pages *pages, const struct massif_record *record, u
 	pages->now_ns = record->time_ns;
 	pages->unexplained += gap;
 	if (record->type >= sizeof(handlers) / sizeof(handlers[0]) || !handlers[record->type])
-		return 0; /* from a newer module; accounting does not need it */
+		return 0; /* a record type of a newer module, which accounting does not need */
 	code = handlers[record->type](pages, record, err);
 	target = find_target(pages, record->target);
 	if (target)

@@ -15,10 +15,10 @@
  *
  * To profile a process that runs already, call mf_pages_join() instead of fork and exec.
  *
- * Profiled are the first program that the enrolled process executes, and the processes it forks. A forked process gets
- * a profile of its own, in which the memory it inherited keeps the stacks that allocated it. When a profiled process
- * executes another program, its profile so far is dropped, as Massif does. With traces_children the new program gets a
- * profile of its own, unless skips() excludes it.
+ * The session profiles the first program that the enrolled process executes, and the processes that this program forks.
+ * A forked process gets a profile of its own, in which the memory it inherited keeps the stacks that allocated it. When
+ * a profiled process executes another program, its profile so far is dropped, as Massif does. With traces_children the
+ * new program gets a profile of its own, unless skips() excludes it.
  *
  * Environment variables, for tests:
  *
@@ -61,7 +61,7 @@ struct mf_pages_options {
 	/* Filters stacks while they are accounted, because the filter decides what counts; NULL: everything counts. */
 	const struct mf_report_options *filter;
 	const struct mf_symbolizer_options *names; /* used with @filter */
-	struct mf_held *held; /* open files that are mapped; NULL: a table of the session's own */
+	struct mf_held *held; /* keeps mapped files open; NULL: the session uses a table of its own */
 
 	/* Called once for each file whose unwind rules could not be read, with the reason; NULL: not called. */
 	void (*unreadable)(const char *path, const char *why);
@@ -113,17 +113,17 @@ struct mf_pages_process {
 	uint64_t model_pages;  /* mapped pages, by our accounting */
 	uint64_t kernel_pages; /* mapped pages, by the kernel (total_vm) at the end; 0: not known */
 	uint64_t mismatches;   /* records at which the two differed although nothing was lost */
-	uint64_t lost;	       /* records and changes that did not reach us ... */
+	uint64_t lost;	       /* number of records and changes that were lost ... */
 	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* ... and when they were lost, in order */
 	uint32_t n_losses;
-	uint64_t events;       /* mappings made and removed */
-	uint64_t no_stack;     /* mappings whose stack could not be had */
+	uint64_t events;       /* number of mappings made and removed */
+	uint64_t no_stack;     /* mappings without a stack: none was available */
 	uint64_t captured;     /* stack copies received, whole or only registers */
 	uint64_t walked;       /* of them, walked by libunwind because no equal stack was cached */
 	uint64_t limited;      /* of them, registers only because the ring had no room for more */
 	uint64_t recognised;   /* stacks that the module found in its cache and did not copy */
-	uint64_t verified;     /* cached stacks that were copied all the same, to be verified ... */
-	uint64_t wrong_stacks; /* ... and turned out to be another stack: always 0 */
+	uint64_t verified;     /* cached stacks that were copied nevertheless, in verify mode ... */
+	uint64_t wrong_stacks; /* ... and turned out to be wrong; expected to be 0 */
 	bool exact;	       /* the process exited, nothing was lost, and model_pages == kernel_pages without
 			        * mismatches */
 };

@@ -169,14 +169,14 @@ static bool is_mapped(const struct mf_resident *r, uint64_t address)
 	return mf_space_find(&r->accounting->space, address);
 }
 
-/* Returns whether a mapped address without a resident page is left. */
+/* Returns whether some mapped address has no resident page. */
 static bool has_room(const struct mf_resident *r)
 {
 	return r->placed < r->accounting->space.total / PAGE_BYTES;
 }
 
 /*
- * Moves @page, which is counted, to @list and keeps it counted. If memory ran out, its count is removed; the next
+ * Moves @page to @list; it remains counted. If memory runs out, the page is dropped and no longer counted, and the next
  * record corrects the sum.
  */
 static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
@@ -187,7 +187,7 @@ static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const
 	count(r, page->kind, -1);
 }
 
-/* Adds @page, which has come although nothing is mapped at its possible addresses. */
+/* Adds @page, which became resident although nothing is mapped at any address that it could have. */
 static void come_outside(struct mf_resident *r, const struct mf_page *page)
 {
 	charge(r, page->context, 1);
@@ -195,7 +195,7 @@ static void come_outside(struct mf_resident *r, const struct mf_page *page)
 	keep_outside(r, &r->homeless, page);
 }
 
-/* Puts up to @n pages like @page at free addresses from @start to @end. Leaves in *@n how many did not fit. */
+/* Puts up to @n pages like @page at free addresses from @start to @end. On return, *@n pages did not fit. */
 static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint64_t end,
 		uint64_t *n)
 {
@@ -228,7 +228,7 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 	return code;
 }
 
-/* Like fill(), for a page whose address is not known: first where pages of its kind are likely. */
+/* Like fill(), for @n pages of unknown address. Prefers mappings where pages of their kind are likely. */
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
@@ -241,13 +241,15 @@ static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 		code = fill_mapped(r, &page, 0, from, &file, &n);
 	if (!code && n)
 		code = fill_mapped(r, &page, 0, UINT64_MAX, &other, &n);
-	/* There are more pages than mapped ones, because the MAP record of a mapping is still to come. */
+	/* More pages are resident than mapped, because the MAP record of a mapping is still to come. */
 	for (; !code && n; n--)
 		come_outside(r, &page);
 	return code;
 }
 
-/* Puts @page, which has lost its place and is not counted, near its former address, or anywhere. */
+/*
+ * Puts @page, which had to leave its address and is not counted, near that address or, if there is no room, anywhere.
+ */
 static int resettle(struct mf_resident *r, struct mf_page page)
 {
 	uint64_t start = page.address & ~(MF_WINDOW_BYTES - 1), n = 1;
@@ -263,8 +265,8 @@ static int resettle(struct mf_resident *r, struct mf_page page)
 }
 
 /*
- * Puts the homeless pages at their own addresses if these are mapped by now. With @anywhere, the others go to any free
- * address.
+ * Puts the pages of r->homeless, which fit into no mapping, at their own addresses if these are mapped by now. With
+ * @anywhere, the others go to any free address.
  */
 static int settle(struct mf_resident *r, bool anywhere)
 {
@@ -291,7 +293,7 @@ static int settle(struct mf_resident *r, bool anywhere)
 	return code;
 }
 
-/* Returns where the block of @n pages of one kind begins that a fault at @address brought. */
+/* Returns the start of the @n adjacent pages of one kind that a fault at @address made resident. */
 static uint64_t block_of(uint64_t address, uint64_t n)
 {
 	uint64_t bytes = n * PAGE_BYTES;
@@ -300,9 +302,9 @@ static uint64_t block_of(uint64_t address, uint64_t n)
 }
 
 /*
- * Adds @n pages that came with a fault at @address. Anonymous pages that come together are one large, aligned page. Of
- * a file the kernel maps those pages of the window around the fault that are in memory: which ones is not known, except
- * that the touched page is among them.
+ * Adds @n pages that a fault at @address made resident. Several anonymous pages at once are one large, aligned page.
+ * For a file, the kernel maps those pages of the window around the fault that are in memory. It is not known which
+ * these are, except that the touched page is among them.
  */
 static int come_at(struct mf_resident *r, struct mf_page page, uint64_t address, uint64_t n)
 {
@@ -382,7 +384,7 @@ static void take_outside(struct search *search, struct mf_page_list *list, uint6
 	list->n = left;
 }
 
-/* Removes @n pages of @counter that went from @start to @end. If fewer are known there, others are removed. */
+/* Removes @n pages of @counter between @start and @end. If fewer are recorded there, removes others instead. */
 static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start, uint64_t end,
 		    uint64_t n)
 {
@@ -392,8 +394,8 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	/*
 	 * The module may charge one thread with pages that another thread removed, and then reports fewer or none for
-	 * that other thread. That is certain if more pages went than the range has, and likely if they are not known to
-	 * be in the range.
+	 * that other thread. That is certain if more pages were removed than fit into the range, and likely if the
+	 * pages are not on record in the range.
 	 */
 	if (search.n > (end - start) / PAGE_BYTES)
 		take_outside(&search, &r->going, 0, UINT64_MAX);
@@ -410,7 +412,8 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 }
 
 /*
- * @thread (0: all threads) has finished its unmapping. Pages that it was expected to report and did not are elsewhere.
+ * Called when @thread (0: every thread) has finished its unmapping. Pages that the module was expected to report as
+ * gone but did not must be at other addresses.
  */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {
@@ -493,7 +496,7 @@ static int come_home(struct mf_resident *r, const struct massif_rec_resident *re
 	return code;
 }
 
-/* Makes our sums equal to those of the record, which are right by definition. */
+/* Corrects our sums to those of the record, which are the kernel's own. */
 static int agree(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	bool base = record->cause == MASSIF_RESIDENT_BASE;
@@ -524,7 +527,7 @@ int mf_resident_take(struct mf_resident *r, const struct massif_rec_resident *re
 {
 	int code = 0;
 
-	/* All mappings and all pages under way are known now. */
+	/* With a BASE record, the list of mappings is complete and no report of removed pages is outstanding. */
 	if (record->cause == MASSIF_RESIDENT_BASE) {
 		stop_going(r, 0);
 		code = settle(r, true);
@@ -561,7 +564,7 @@ static bool arrive(struct mf_window *window, uint16_t pages, void *data)
 	return true;
 }
 
-/* Pages of the mapping may be known as resident already, if the mapping itself is only known since a resync. */
+/* If only a resync has revealed the mapping, some of its pages may already be on record as resident. */
 int mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval)
 {
 	int64_t pages = (int64_t)((interval->end - interval->start) / PAGE_BYTES);
@@ -581,9 +584,9 @@ struct leaving {
 };
 
 /*
- * Called for pages whose mapping is going. Normally the kernel will report that each page goes. The page must be
- * elsewhere if its address was uncertain, or if the report for this range has come already: threads that map and unmap
- * at the same time may be charged with each other's pages.
+ * Called for pages whose mapping is being removed. Normally the kernel will report the removal of each page. If the
+ * report for this range has come already, or if the page's address was uncertain, the page must be elsewhere: threads
+ * that map and unmap at the same time may be charged with each other's pages.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {

@@ -19,7 +19,7 @@ enum mf_page_kind {
 	MF_PAGE_ANON, /* the first three are in the order of MASSIF_RSS_* */
 	MF_PAGE_FILE,
 	MF_PAGE_SHMEM,
-	MF_PAGE_HUGE, /* added to one of the first three */
+	MF_PAGE_HUGE, /* a flag, added to one of the first three */
 	MF_PAGE_UNTOUCHED = 8,
 	MF_PAGE_ABSENT,
 	MF_PAGE_KINDS
@@ -27,7 +27,7 @@ enum mf_page_kind {
 
 #define MF_RESIDENT_COUNTERS 3u /* the module's counters of resident pages; MASSIF_RSS_SWAP is not one of them */
 
-/* A page that is in no window for the moment. */
+/* A page that is temporarily not in a window (windows.h). */
 struct mf_page {
 	uint64_t address;
 	uint32_t context;
@@ -43,7 +43,8 @@ struct mf_page_list {
 
 /*
  * The number of pages of each counter always equals that of the last record. If the address of a page is not known, the
- * page is put where one of its kind may be and marked uncertain; it moves away when something certain needs the place.
+ * page is put where one of its kind may be and marked uncertain. If a page or mapping that is certain needs this
+ * address, the uncertain page moves to another one.
  *
  * Contexts are those of the accounting's store. A site is the trie node of a stack; the kind of a page is added to it
  * as the innermost frame.
@@ -59,26 +60,29 @@ struct mf_resident {
 	uint64_t swapped;
 	uint64_t faults;	/* number of FAULT records */
 	uint64_t unattributed;	/* pages for which no cause was ever reported */
-	uint32_t objects[MF_PAGE_KINDS]; /* store's object for the words of each kind; 0: not made yet */
+	uint32_t objects[MF_PAGE_KINDS]; /* store's object that names each kind in reports; 0: not made yet */
 	uint32_t thread; /* thread that causes the present event */
 	uint64_t cursor; /* where the last page of unknown address was put */
-	const char *base_words; /* words for pages resident at a BASE record that nobody was seen touching */
+	const char *base_words; /* words for pages of a BASE record whose first touch was not recorded */
 	struct mf_page_list homeless; /* pages of unknown address that fit into no mapping */
-	struct mf_page_list going; /* pages whose mapping is gone; a record that they went is expected */
+	struct mf_page_list going; /* pages whose mapping was removed; the record of their removal is to come */
 	struct mf_page_list inherited; /* the parent's pages after a fork, until the child's BASE record */
 	struct mf_page_list moving;
 };
 
-/* Initialises @resident, empty. @accounting must outlive it; for @both see the field. */
+/* Initialises @resident without pages. @accounting must outlive it; for @both see the field. */
 void mf_resident_init(struct mf_resident *resident, struct mf_accounting *accounting, bool both);
 void mf_resident_deinit(struct mf_resident *resident);
 
-/* Call before each event that is not a RESIDENT record: @thread caused it. Returns 0 or -ENOMEM. */
+/*
+ * Call before each event that is not a RESIDENT record. Because @thread caused the event, it has finished its earlier
+ * unmapping. Returns 0 or -ENOMEM.
+ */
 int mf_resident_turn(struct mf_resident *resident, uint32_t thread);
 
 /*
- * Applies a RESIDENT record. @site is that of its stack; 0: there is none, and words are used instead. Returns 0 or
- * -ENOMEM.
+ * Applies a RESIDENT record. @site is the site of its stack; 0: it has no stack, so words (MF_WORDS_*) are used.
+ * Returns 0 or -ENOMEM.
  */
 int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resident *record,
 		     uint32_t site);
@@ -87,8 +91,8 @@ int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resid
 int mf_resident_mapped(struct mf_resident *resident, const struct mf_interval *interval);
 
 /*
- * Notes that @part of a mapping goes. With @gone, the module has reported before that its resident pages went; without,
- * it will report that later. mf_resident_unmapped() may be called while the space is being changed. Call
+ * Notes that @part of a mapping is removed. With @gone, the module has already reported the removal of its resident
+ * pages; otherwise it will do so later. mf_resident_unmapped() may be called while the space is being changed. Call
  * mf_resident_settle() when the space is consistent again; it returns 0 or -ENOMEM.
  */
 void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval *part, bool gone);

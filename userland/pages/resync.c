@@ -20,7 +20,7 @@ static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_v
 	return mf_accounting_note(a, MF_WORDS_ANON);
 }
 
-/* Returns a context of words for a mapping that no stack explains. */
+/* Returns a context of words (accounting.h) for a mapping whose stack is not known. */
 static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason reason,
 				 const struct mf_resync_vma *vma)
 {
@@ -42,7 +42,7 @@ static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason 
 	return mf_accounting_note(a, words);
 }
 
-/* Where the list has another file than the profile, code may have changed: notes that. */
+/* Where the list has another file than the profile, code may have changed: records that in a->code. */
 static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *vma, uint64_t start,
 			  uint64_t end)
 {
@@ -50,14 +50,14 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 
 	for (i = mf_space_next(&a->space, start); i && i->start < end;
 	     i = mf_space_next(&a->space, i->end)) {
-		/* Both intervals may be cut, so compare the file position that corresponds to address 0. */
+		/* Either may be a part of the mapping, so compare the file offset that address 0 would have. */
 		if (i->file != vma->file ||
 		    (i->file && i->offset - i->start != vma->offset - vma->start))
 			mf_code_unmap(&a->code, i->start, i->end);
 	}
 }
 
-/* Maps the hole @start..@end of @vma. After a fork, only up to where the parent's context changes. */
+/* Maps the hole @start..@end, a part of @vma; after a fork, only up to where the parent's context changes. */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
 {
@@ -107,7 +107,7 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 	return mf_accounting_unmap(a, start, end, false, time_ns);
 }
 
-/* Words for pages that are resident after the resync and that nobody was seen touching. */
+/* Words for pages that are resident after the resync and whose first touch was not recorded. */
 static const char *const base_words[] = {
 	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,
 	[MF_RESYNC_FORK] = MF_WORDS_FORK,

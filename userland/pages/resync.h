@@ -13,7 +13,7 @@
 struct mf_resync_vma {
 	uint64_t start, end, offset;
 	uint32_t file; /* the mapped file, for the unwinder */
-	uint32_t name; /* its name, as a number of struct mf_files; becomes the words of its context */
+	uint32_t name; /* its name, as a number of struct mf_files; shown where no stack is known */
 };
 
 enum mf_resync_reason {
@@ -23,7 +23,7 @@ enum mf_resync_reason {
 	MF_RESYNC_ATTACH, /* lists what the program had mapped before the attach */
 };
 
-/* States that in start..end exactly the mappings vmas[] exist, which are ordered by address. */
+/* A part of the list: exactly the mappings vmas[], ordered by address, exist between start and end. */
 struct mf_resync {
 	enum mf_resync_reason reason;
 	bool last; /* this is the last part of the address space's list */
@@ -33,8 +33,8 @@ struct mf_resync {
 };
 
 /*
- * Unmaps what is not listed. A listed mapping that the profile has keeps its context; one that it has not gets a
- * context of words or, after a fork, the parent's context. Returns 0, -EINVAL or -ENOMEM.
+ * Unmaps what is not listed. A listed mapping that the profile has keeps its context. A new one gets a context
+ * of words (accounting.h) or, after a fork, the parent's context. Returns 0, -EINVAL or -ENOMEM.
  */
 int mf_resync_apply(struct mf_accounting *accounting, const struct mf_resync *resync,
 		    uint64_t time_ns);

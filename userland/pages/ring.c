@@ -22,10 +22,10 @@
  */
 #define WATERMARK_BYTES (64ull << 10)
 
-/* Bytes of cached stacks that are sent to the module at once. */
+/* Most bytes of cached stacks that are sent to the module at once. */
 #define TOLD_BYTES (16u << 10)
 
-/* After 1/16 of the ring was read, its room is given back to the module, also within one drain. */
+/* Each time 1/16 of the ring was read, its space is returned to the module, even before a drain is complete. */
 #define PUBLISH_PART 16
 
 /* Longest record. The longest real one is a STACK: MASSIF_STACK_MAX bytes and some registers. */
@@ -231,7 +231,7 @@ static bool check_name(const struct massif_record *record)
 	       strlen(vma->name) == vma->name_len;
 }
 
-/* A module that sends no path ends the record before that field. */
+/* If the module sends no path, the record ends before that field. */
 static bool check_exec(const struct massif_record *record)
 {
 	const struct massif_rec_exec *exec = (const struct massif_rec_exec *)record;
@@ -358,7 +358,7 @@ void mf_ring_tell_now(struct mf_ring *ring)
 		.bytes = ring->told_bytes,
 	};
 
-	/* Stacks that the module has no memory for are copied, and then sent, again. */
+	/* The result is not needed: stacks that the module has no memory for will be copied, and then sent, again. */
 	if (ring->told_bytes)
 		ioctl(ring->fd, MASSIF_IOC_KNOWN, &known);
 	ring->told_bytes = 0;

@@ -19,7 +19,7 @@ struct mf_ring {
 	uint64_t data_bytes; /* a power of two */
 	uint64_t page_bytes;
 	uint64_t tail;	    /* position of the next record to read */
-	uint64_t published; /* the tail that the module was given */
+	uint64_t published; /* the tail that was last reported to the module */
 	uint64_t next_seq;  /* seq that the next record should have; 0: any */
 	uint64_t most_unread; /* in bytes, since the session was opened */
 
@@ -64,15 +64,15 @@ void mf_ring_close(struct mf_ring *ring);
 int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint64_t *gap,
 		 struct mf_error *err);
 
-/* Goes past the record that mf_ring_next() returned. */
+/* Advances past the record that mf_ring_next() returned. */
 void mf_ring_advance(struct mf_ring *ring, const struct massif_record *record);
 
-/* Gives the room of all records that were read back to the module. */
+/* Returns the space of all records read so far to the module. */
 void mf_ring_publish(struct mf_ring *ring);
 
 /*
- * mf_ring_tell() queues a cached stack for the module; a full queue is sent by itself, mf_ring_tell_now() sends it at
- * once. If sending fails, the module merely copies such stacks again.
+ * mf_ring_tell() queues a cached stack for the module, and sends the queue when it is full. mf_ring_tell_now() sends
+ * the queue at once. If sending fails, the module merely copies such stacks again.
  */
 void mf_ring_tell(struct mf_ring *ring, const struct massif_stack_cache_stack *stack);
 void mf_ring_tell_now(struct mf_ring *ring);

@@ -238,7 +238,7 @@ bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32
 {
 	struct stack *entry = &known->stacks[number];
 
-	/* A stack copied before the cached one was sent does not show that the module lacks it. */
+	/* A copy from before the cached stack was sent does not show that the module lacks the stack now. */
 	if (entry->told_ns && entry->code_gen == code_gen && time_ns <= entry->told_ns)
 		return false;
 	entry->told_ns = now_ns;

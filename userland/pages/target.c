@@ -73,7 +73,7 @@ static int no_memory(struct mf_error *err)
 	return mf_error_set(err, -ENOMEM, "no memory for the events of a process");
 }
 
-/* No user address is higher: user space is one half of 57 bits. */
+/* User addresses are below this: user space is at most half of 57 bits of addresses. */
 #define ADDRESSES (1ull << 56)
 
 static bool bad_range(uint64_t start, uint64_t length)
@@ -148,9 +148,12 @@ int mf_target_stack(struct mf_target *target, const struct massif_rec_stack *sta
 	while (wait && wait->capture != stack->h.capture)
 		wait = wait->next;
 	if (!wait || wait->state != MF_WAIT_OPEN)
-		return 0; /* the stack of an unmapping, or one that was given up */
+		return 0; /* no event waits: it is the stack of an unmapping, or was given up */
 
-	/* If its event is next, unwind it now: the mappings are those it was copied under. Otherwise keep it. */
+	/*
+	 * If the event that waits for the stack is the next one, unwind the stack now: the mappings are those it was
+	 * copied under. Otherwise keep the copy.
+	 */
 	if (!target->blocked && target->first->wait == wait) {
 		mf_wait_resolve(target, wait, stack);
 		return mf_event_run(target, err);
@@ -268,7 +271,7 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 {
 	struct mf_event *event;
 
-	/* Records of targets that are gone were lost. This target may be one of them, if its EXIT was lost. */
+	/* The lost records concern targets that have ended. This target may be one of them, if its EXIT was lost. */
 	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
 		if (!target->exited)
 			mf_target_note_loss(target, lost->count, lost->h.time_ns);

@@ -51,14 +51,14 @@ struct mf_target_common {
 struct mf_target {
 	struct mf_target *next; /* next target in the session's table */
 	struct mf_target_common *common;
-	uint32_t number;  /* number by which the module calls the target */
+	uint32_t number;  /* the module's number for the target */
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
 	struct mf_context_filter *context_filter; /* decides which contexts count; NULL: all do */
 	struct mf_unwinder *unwinder; /* created with the first stack */
 	struct mf_stack_cache *known;	      /* created with the unwinder; NULL: no memory, or the cache is off */
 	struct mf_pages_process process;
-	uint64_t kernel_pages; /* the kernel's total of the last record that could be compared */
+	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record where ours could be compared */
 
 	struct mf_event *first, **last; /* events that were not accounted yet */
 	struct mf_stack_wait *waits;	/* stacks that these events wait for */
@@ -68,7 +68,7 @@ struct mf_target {
 	bool exited;			/* its EXIT record was accounted */
 	bool executed;			/* its program was executed by a profiled process; false: launched, attached or
 					 * forked */
-	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING: it has not */
+	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING: not yet */
 	bool reported;			/* mf_pages_next_ended() has returned it */
 };
 
@@ -80,7 +80,7 @@ int mf_target_create(struct mf_target_common *common, const struct mf_model_opti
 /* Frees the target and the events it still holds. */
 void mf_target_destroy(struct mf_target *target);
 
-/* Checks that the range can be one of user pages. Returns 0, or -EPROTO with a message that names @record. */
+/* Checks that the range consists of pages in user space. Returns 0, or -EPROTO with a message that names @record. */
 int mf_target_check_range(const struct massif_record *record, uint64_t start, uint64_t length,
 			  struct mf_error *err);
 

@@ -22,10 +22,10 @@
 /* Addresses whose rules are cached. The stacks of big programs share most of their outer frames. */
 #define CACHE_ADDRESSES 1024
 
-/* A function that is called directly is taken to be no larger than this. */
+/* Assumed maximum size of a function, when deciding whether a direct call may have led to an address. */
 #define FUNCTION_BYTES (64u << 10)
 
-/* The function that signal handlers return to is no larger than this, and they return to its start. */
+/* Maximum size of the function that signal handlers return to. They return to its start. */
 #define SIGRETURN_BYTES 64u
 
 /* Slots of the cache of is_signal_frame(). */
@@ -37,7 +37,7 @@
 /* Words of the stack that are noted once each: those of the largest copy. */
 #define TRACE_WORDS 8192u
 
-/* How many frame pointers are followed through code of no file, to see whether they lead to a file. */
+/* Most frame pointers that are followed through code outside of files, to see whether they lead to code in a file. */
 #define CHAIN_MAX 256
 
 #if defined(__x86_64__)
@@ -68,24 +68,24 @@ struct mf_unwinder {
 
 	/* State of the present walk. */
 	const struct mf_user_stack *stack;
-	uint64_t regs[MF_TRACE_REGS_MAX]; /* the thread's; after a guess, those of the guessed frame */
+	uint64_t regs[MF_TRACE_REGS_MAX]; /* registers of the thread; after a guess, of the guessed frame */
 	uint32_t regs_valid;		  /* one bit for each DWARF number */
 	bool regs_initial;		  /* regs are still the thread's */
 	bool no_rules;			  /* the last frame's code has no rules */
-	uint64_t ip;			  /* of the present frame */
+	uint64_t ip;			  /* instruction pointer of the present frame */
 	bool shows_code;		  /* libunwind may read the code at ip */
 	struct mf_interval last; /* the mapping that memory was last read from; the next read is usually near */
 
 	struct mf_trace trace;
-	bool trace_full; /* the walk read more than fits */
+	bool trace_full; /* the walk read more than fits into trace */
 	bool trace_cut;	 /* the walk depended on where the copy ends, or on an unmapped address */
 	uint32_t regs_read;
 	uint64_t words_read[TRACE_WORDS / 64];
 
 	struct {
-		uint64_t address; /* 0: none */
+		uint64_t address; /* 0: free slot */
 		bool is_signal;
-	} returns[RETURNS]; /* by hash of the address */
+	} returns[RETURNS]; /* cache of is_signal_frame(), indexed by a hash of the address */
 };
 
 static void note_slot(struct mf_unwinder *u, uint64_t offset)
@@ -179,7 +179,7 @@ static bool read_rules(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* Returns whether the word at @address is one of a file. */
+/* Returns whether the word at @address comes from a mapped ELF file. */
 static bool is_in_binary(struct mf_unwinder *u, uint64_t address)
 {
 	const struct mf_interval *interval = mf_space_find(u->space, address);
@@ -199,8 +199,9 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 	if (read_stack(u, address, value) || read_rules(u, address, value))
 		return 0;
 	/*
-	 * Where there are no rules libunwind looks whether code is there, and whether it belongs to a signal frame or to a
-	 * PLT. That we know, or the result is not used: no child process is needed to read it.
+	 * If code has no rules, libunwind reads it to see whether it exists and whether it is a signal frame or a PLT
+	 * entry. All this is known already or not used, so return 0 for the code: to read it would take a child
+	 * process.
 	 */
 	if (u->no_rules && !u->shows_code && address - u->ip < CODE_BYTES && is_in_binary(u, address)) {
 		*value = 0;
@@ -231,7 +232,9 @@ static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *valu
 	return -UNW_EBADREG;
 }
 
-/* Finds the rules of the code at @ip, which is in @interval. *@bias: from link-time addresses to those of the process. */
+/*
+ * Finds the rules of the code at @ip, which is in @interval. *@bias: from link-time addresses to those of the process.
+ */
 static bool find_rules(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip,
 		       struct mf_cfi_found *found, uint64_t *bias)
 {
@@ -258,7 +261,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	u->no_rules = true;
 	if (!interval || interval->file > INT32_MAX || !find_rules(u, interval, ip, &found, &bias))
 		return -UNW_ENOINFO;
-	/* A table of one entry, at the address of which the FDE is. */
+	/* A search table with one entry, which leads to the FDE at segbase. */
 	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
 	dynamic.u.rti.table_data = rules_address(interval->file, 0);
 	dynamic.u.rti.table_len = RULES_ENTRY / sizeof(unw_word_t);
@@ -358,7 +361,7 @@ static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 	       address - summary->entry < ENTRY_BYTES;
 }
 
-/* Returns false if the rules of the code at @ip, or the lack of them, tell that no signal handler returns there. */
+/* Returns false if the rules of the code at @ip, or the lack of them, show that no signal handler returns there. */
 static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip)
 {
 	struct mf_cfi_found found;
@@ -370,8 +373,9 @@ static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval 
 }
 
 /*
- * Not libunwind's unw_is_signal_frame(): its versions differ in which of the two frames they mean. Code is compared only
- * where it may be that, for to read it takes a child process.
+ * Returns whether signal handlers return to @ip. libunwind's unw_is_signal_frame() is not used, because its versions
+ * disagree about which of the two frames it refers to. The code is compared only if it may be a signal frame, because
+ * reading it takes a child process.
  */
 static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 {
@@ -394,7 +398,7 @@ static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 }
 
 /*
- * Returns whether the code before @ip, in a file, is a call instruction. *@target is the called address, or 0 if the
+ * Returns whether @ip is in a file and follows a call instruction. *@target is the called address, or 0 if the
  * instruction does not contain it.
  */
 static bool follows_call(struct mf_unwinder *u, uint64_t ip, uint64_t *target)
@@ -415,8 +419,8 @@ struct guess {
 
 /*
  * Changes *@at to its caller's frame, found by the frame pointer. A return address in a file must follow a call
- * instruction. Code of no file cannot be read, so any address is accepted there; *@certain becomes true when the caller
- * is in a file. Returns false if there is no plausible caller.
+ * instruction. Code outside of files cannot be read, so any address is accepted there; *@certain becomes true when the
+ * caller is in a file. Returns false if there is no plausible caller.
  */
 static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *certain)
 {
@@ -438,7 +442,7 @@ static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *cert
 
 /*
  * Like guess_by_pointer(), but succeeds only if the chain of frame pointers leads to a file, or has CHAIN_MAX frames,
- * which is too long for chance.
+ * which is too many for chance.
  */
 static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 {
@@ -530,8 +534,8 @@ static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
 	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
 
 	/*
-	 * If the walk ended at the end of the stack's mapping or at unreadable memory, that end can be elsewhere next
-	 * time.
+	 * If the walk ended at the end of the stack's mapping or at unreadable memory, that end can be elsewhere in
+	 * another stack with the same values.
 	 */
 	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
 	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)

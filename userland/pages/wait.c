@@ -95,7 +95,7 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 		target->process.walked++;
 	}
 	trace = mf_unwinder_trace(target->unwinder);
-	/* Only in sync: otherwise our mappings may not be those that the stack was copied under. */
+	/* Cache the stack only in sync: otherwise our mappings may not be those that it was copied under. */
 	if (!number && target->known && user.n_bytes && trace && target->in_sync)
 		number = mf_stack_cache_add(target->known, &user, trace, context);
 	if (number)

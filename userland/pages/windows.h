@@ -15,7 +15,7 @@ struct mf_window {
 	uint64_t address;
 	uint32_t context[MF_WINDOW_PAGES]; /* context that the page is charged to, if its kind is not 0 */
 	uint8_t kind[MF_WINDOW_PAGES];	   /* the owner's number for the kind; 0: not resident */
-	uint16_t uncertain; /* another page, near or far, may be the resident one */
+	uint16_t uncertain; /* the address is a guess: another page, near or far, may be resident instead */
 	uint16_t touched;   /* resident now, or was since it was mapped */
 	uint32_t next;	    /* next window in the same bucket or in the free list */
 };
