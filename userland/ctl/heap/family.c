@@ -31,9 +31,9 @@
 enum {
 	EVENTS = 16,
 	PATIENCE_MS = 5, /* wait for a forked child to execute a program before copying its parent's profile */
-	FIRST_WATCH_MS = 1, /* first check whether a process still runs the same program */
+	FIRST_WATCH_MS = 1, /* first interval between checks whether a process still runs the same program */
 	LAST_WATCH_MS = 500, /* longest interval between such checks */
-	FIRST_FILES_MS = 1, /* first check for newly mapped files; doubled up to */
+	FIRST_FILES_MS = 1, /* first interval between checks for newly mapped files; it doubles up to LAST_FILES_MS */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
 	BIRTH_PATIENCE_MS = 1000, /* wait for a process that announced a fork to report its child */
@@ -206,7 +206,7 @@ static int trace_target(const struct mf_options *options)
 	return options->trace_malloc ? mf_message_target() : -1;
 }
 
-/* Handles a message that is not answered. */
+/* Handles a message that needs no answer. */
 static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 		 const struct mf_request *join_request)
 {
@@ -258,7 +258,7 @@ static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t p
 
 static void add(struct mf_heap_family *family, struct mf_heap_process *process, int connection)
 {
-	/* Several files with much the same code will be written: start collecting names now. */
+	/* Several processes will write files with mostly the same code: keep the names of functions from now on. */
 	mf_names_begin(family->options->symbolizer.names);
 	family->files_ms = FIRST_FILES_MS;
 	process->connection = connection;
@@ -329,7 +329,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	mf_statistics_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
 	mf_heap_process_start(made);
-	/* If sending fails, the process has gone; its descriptors report that. */
+	/* If sending fails, the process has ended, which its pidfd and the connection report. */
 	mf_join_server_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
 	return 0;
 }
@@ -429,9 +429,10 @@ static void say_departed(const struct mf_heap_process *process)
 }
 
 /*
- * Handles the end of a connection, and repeats that check later. There are three causes. The process ended. It
- * executed another program, which will soon join on a new connection unless the shim is not loaded into it. Or
- * the process closed a descriptor that it did not know; then it is checked at growing intervals.
+ * Handles the end of the connection of @process, and checks the process again later, at growing intervals.
+ * There are three causes. The process ended. It executed another program, which will soon join on a new
+ * connection unless the shim is not loaded into it. Or the process closed the descriptor, like programs that
+ * close all descriptors they do not know.
  */
 static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
@@ -478,7 +479,7 @@ static void serve_process(struct mf_heap_family *family, struct mf_heap_process 
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, join_request)))
 			drop(family, process);
 	} else if (ret > 0 && join_request->request.verb == MF_JOIN_COPY) {
-		/* If this fails, the child finds its connection closed. */
+		/* On failure the connection is closed, which the child notices. */
 		give_copy(family, process, process->connection);
 	} else if (ret > 0) {
 		hear(family, process, join_request);
@@ -563,8 +564,8 @@ static void serve_one(struct mf_heap_family *family, int fd)
 		}
 		if (process->pidfd == fd) {
 			/*
-			 * Only the pidfd is certain: the event may be about an earlier process with the same
-			 * number.
+			 * Poll the pidfd instead of trusting the event, which may be about an earlier process
+			 * whose descriptor had the same number.
 			 */
 			find_alive(family, process->pid);
 			return;
@@ -603,7 +604,7 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	drop(family, process);
 }
 
-/* Returns the process that joined first of those that have ended, without the launched one; or NULL. */
+/* Returns the ended process that joined first, except the launched one; NULL if there is none. */
 static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
 {
 	struct mf_heap_process *found = NULL;
@@ -647,7 +648,7 @@ int mf_heap_family_look(struct mf_heap_family *family)
 		if (!process->source)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
-	/* Libraries are usually mapped in groups, and a new process will map some soon. */
+	/* Check again soon: libraries are usually mapped in groups, and a new process will map some. */
 	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
 	if (family->files_ms > LAST_FILES_MS)
 		family->files_ms = LAST_FILES_MS;
@@ -767,7 +768,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		if (process->pid)
 			left++;
 		else
-			drop(family, process); /* its fork has not happened yet */
+			drop(family, process); /* not forked yet */
 	}
 	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {

@@ -25,7 +25,10 @@ struct mf_heap_family;
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  const char *address, struct mf_heap_family **family, struct mf_error *err);
 
-/* Treats the launched process as one that joined, for a massif-ctl that is not its parent. Returns 0 or -errno. */
+/*
+ * Treats the launched process like one that joined, because this massif-ctl is not its parent. Returns 0 or
+ * -errno.
+ */
 int mf_heap_family_adopt(struct mf_heap_family *family);
 void mf_heap_family_destroy(struct mf_heap_family *family); /* @family may be NULL */
 
@@ -37,8 +40,8 @@ int mf_heap_family_fd(const struct mf_heap_family *family);
 
 /*
  * Handles pending events: accepts processes that join, writes the file of one that has ended, and performs
- * checks that are due. Returns the time in milliseconds after which to call again, or -1: only when the
- * descriptor is readable.
+ * checks that are due. Returns the number of milliseconds until the next call is due; with -1, a call is due
+ * only when the descriptor is readable.
  */
 int mf_heap_family_look(struct mf_heap_family *family);
 

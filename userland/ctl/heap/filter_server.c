@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A thread that tells the program which contexts count (--ignore-fn, --alloc-fn).
+// A thread that answers the program's questions whether the blocks of a context count (--ignore-fn,
+// --alloc-fn).
 
 #include "filter_server.h"
 
@@ -13,7 +14,7 @@
 #include "model/filter_client.h"
 #include "report/context_filter.h"
 
-/* The longest time in which the thread may fail to notice that the program ended. */
+/* The longest time that the thread may take to notice that it has to end. */
 #define PERIOD_MS 20
 
 struct mf_filter_server {
@@ -23,7 +24,7 @@ struct mf_filter_server {
 	struct mf_filter_client_seat seat;
 	sem_t seated;
 	bool started;
-	bool stop; /* tells the thread to end; atomic */
+	bool stop; /* the thread has to end; atomic */
 };
 
 bool mf_filter_server_is_needed(const struct mf_options *options)
@@ -75,14 +76,14 @@ int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_err
 	sigset_t all, before;
 	int ret;
 
-	/* Signals are handled by the first thread only. */
+	/* Only the first thread handles signals, so block them in this one. */
 	sem_init(&filter_server->seated, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ret = pthread_create(&filter_server->thread, NULL, answer, filter_server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
-		/* Without the thread, nothing must wait for an answer. */
+		/* There is no thread to answer, so the program must not wait for an answer. */
 		filter_server->store->header->consults = 0;
 		mf_filter_client_answer(filter_server->store, MF_ANSWER_COUNTS);
 		return mf_error_set(err, -ret,
@@ -92,8 +93,8 @@ int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_err
 	}
 	filter_server->started = true;
 	/*
-	 * Continue only when the thread holds its seat: if massif-ctl is killed after the program received its
-	 * session, the program notices by the seat.
+	 * Wait until the thread has registered itself. From then on the program notices if massif-ctl is killed
+	 * and no answer will come.
 	 */
 	while (sem_wait(&filter_server->seated))
 		;
@@ -116,7 +117,7 @@ void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 	/* A server that was stopped before a fork continues in the child, which still answers the program. */
 	if (filter_server->started) {
 		mf_filter_server_stop(filter_server);
-		/* From here on nothing must wait for an answer. */
+		/* The thread has ended, so the program must not wait for an answer any more. */
 		filter_server->store->header->consults = 0;
 		mf_filter_client_answer(filter_server->store, MF_ANSWER_COUNTS);
 	}

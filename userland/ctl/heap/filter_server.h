@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread that tells the program which contexts count (--ignore-fn, --alloc-fn). */
+/* A thread that answers the program's questions whether the blocks of a context count (--ignore-fn, --alloc-fn). */
 #ifndef MASSIF_CTL_FILTER_SERVER_H
 #define MASSIF_CTL_FILTER_SERVER_H
 

@@ -13,7 +13,7 @@
 #include "ctl/message/message.h"
 
 enum {
-	/* connections of other users: anybody can connect, and a program may have changed its user */
+	/* limit of connections from other users: anybody can connect, and a program may have changed its user */
 	STRANGERS_MAX = 16,
 };
 

@@ -13,8 +13,8 @@
 struct mf_join_conn {
 	struct mf_join_conn *next;
 	int fd;		  /* descriptor of the connection */
-	bool is_told;	  /* it writes a file that the user is informed about */
-	int contents;	  /* descriptor of that file's contents, in case writing fails; owned; -1: none */
+	bool is_told;	  /* tell the user when the process has written the file of its monitor command */
+	int contents;	  /* descriptor of a copy of that file, in case the process cannot write it; owned; -1: none */
 	bool is_stranger; /* the peer is another user, and not root */
 };
 

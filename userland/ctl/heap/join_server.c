@@ -75,7 +75,7 @@ int mf_join_server_open(struct mf_join_server *join_server, const char *address)
 	int yes = 1;
 
 	join_server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Accepted connections inherit this from the listening socket. */
+	/* Receive the sender's credentials with each message. Accepted connections inherit this option. */
 	if (join_server->listener < 0 ||
 	    setsockopt(join_server->listener, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)))
 		return -errno;
@@ -166,7 +166,7 @@ int mf_join_server_receive(const struct mf_join_server *join_server, int guest, 
 		return -EPROTO;
 	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
 	join_request->pid = sender.pid;
-	/* Both strings end with a NUL, whatever they contain. */
+	/* End both strings with a NUL, whatever the client has sent. */
 	n = join_request->request.path_bytes;
 	memcpy(join_request->text, text, n);
 	join_request->text[n] = '\0';

@@ -109,7 +109,10 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	mf_origin_note(&first->store, run->options, run->cmd, mf_heap_family_address(state->family));
 	if (!mf_options_look_inside(run->options))
 		return 0;
-	/* @obstacle concerns the launched program only; programs that join later have the shim. */
+	/*
+	 * @obstacle prevents only the launched program from loading the shim; programs that join later have
+	 * loaded it.
+	 */
 	if (!obstacle) {
 		state->shim = true;
 		return prepare_shim(run, state, first, err);
@@ -124,7 +127,10 @@ static int sooner(int one, int other)
 	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/* The program announced that it executes another one, and the check has not seen that yet (or it failed). */
+/*
+ * Returns whether the program announced the execution of another program that @state->watch has not seen yet.
+ * (The execution may also have failed.)
+ */
 static bool executes_unseen(const struct heap_state *state)
 {
 	return !state->watch.replaced_by && state->first->store.header->executes;
@@ -137,7 +143,7 @@ static int look(void *data, struct mf_error *err)
 	int period = mf_heap_family_look(state->family);
 	int64_t now = mf_timekeeper_now();
 
-	/* A process followed into another program now has a profile of that program. */
+	/* If the launched process joined again with another program, its profile is now that of the new program. */
 	if (mf_heap_family_launched(state->family) != state->first)
 		state->watch.period_ms = -1;
 	if (state->watch.period_ms >= 0 && (now >= state->watch_at || executes_unseen(state))) {
@@ -200,7 +206,7 @@ static bool executed_another(const struct heap_state *state)
 	return state->watch.replaced_by || state->first->store.header->executes;
 }
 
-/* The program's file contains what happened before that. */
+/* Reports that the program executed another one. The profile covers only the time before that. */
 static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
 {
 	const char *path = state->watch.replaced_by;
@@ -225,7 +231,7 @@ static void ended(struct mf_run *run)
 					       "%s did not load the preload library, so heap mode cannot "
 					       "profile it; use --pages-as-heap=yes",
 					       run->program->path);
-			/* A program that was never seen has only the snapshot of its start. */
+			/* If the shim never attached, the snapshot at the start is the only one. */
 			mf_model_attempt(&first->store, 0);
 		}
 	}

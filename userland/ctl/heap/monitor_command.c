@@ -18,7 +18,7 @@
 
 #define BLANKS " "
 
-/* As in Valgrind, a command can be abbreviated as long as no other begins the same. */
+/* As in Valgrind, a command can be abbreviated as long as the abbreviation is unambiguous. */
 static const struct {
 	const char *name;
 	enum mf_control_verb verb;
@@ -78,8 +78,8 @@ struct file {
 };
 
 /*
- * Executes the command @text of @process, which waits. Returns 0, -ENOSYS if there is no such command, or
- * another -errno with a message in @err. The caller releases *@file.
+ * Executes the command @text of @process, which waits for the answer. Returns 0, -ENOSYS if there is no such
+ * command, or another -errno with a message in @err. The caller releases *@file.
  */
 static int execute(struct mf_heap_process *process, const char *text, struct file *file,
 		   struct mf_error *err)

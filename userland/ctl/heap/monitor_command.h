@@ -8,15 +8,16 @@
 #include "ctl/files/outputs.h"
 
 /*
- * Executes the command of @process on its connection @guest, where it waits for the answer; NULL if the process
- * has ended. The contents of the file to write are sent to the process, and also kept in @guest->contents.
- * Returns EINPROGRESS, -ENOSYS if there is no such command, or another -errno.
+ * Executes the monitor command of @process, which waits for the answer on the connection @guest. @process may
+ * be NULL if it has ended; then nothing is done. The contents of the file that the command produces are sent to
+ * the process, which writes the file, and also kept in @guest->contents. Returns EINPROGRESS, -ENOSYS if there
+ * is no such command, or another -errno.
  */
 int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request);
 
 /*
- * Handles the process's report that it wrote the file, or failed to. In that case the file is saved in $TMPDIR
- * or /tmp, with a message.
+ * Handles the process's report that it wrote the file, or failed to. If it failed, saves the file in $TMPDIR or
+ * /tmp, with a message.
  */
 void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *join_request,
 			      struct mf_outputs *outputs);

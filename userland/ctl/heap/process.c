@@ -27,7 +27,7 @@
 #include "symbols/demangle.h"
 
 enum {
-	FRAMES_BEYOND = 50, /* captured beyond --depth, because allocation functions are removed later */
+	FRAMES_BEYOND = 50, /* recorded beyond --depth, because the report removes allocation functions */
 	ADDRESS_SHARE = 4,  /* the store takes at most a quarter of RLIMIT_AS; the rest is for the program */
 };
 
@@ -68,7 +68,7 @@ static uint64_t budget_for(pid_t pid)
 	return !ours || (theirs && theirs < ours) ? theirs : ours;
 }
 
-/* For tests of the shim only, and not part of a profile, so not an option. */
+/* An environment variable and not an option: it is only for tests of the shim, and does not affect the profile. */
 static bool wants_verification(void)
 {
 	const char *value = getenv("MASSIF_VERIFY");
@@ -84,7 +84,10 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 
 	model.no_trees = !options->heap;
 	model.logs_steps = mf_statistics_log_level(options);
-	/* At native speed, every event of the first milliseconds would otherwise make a snapshot. */
+	/*
+	 * At native speed, each event of the first milliseconds would make a snapshot without a minimum
+	 * interval.
+	 */
 	if (model.time_unit == MF_TIME_MS)
 		model.least_interval = 1;
 	mf_model_init(store, &model);
@@ -300,7 +303,7 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 	return 0;
 }
 
-/* Resets what the header inherited from the profile that it was copied from. */
+/* Resets the header fields that were copied from the other profile but do not apply to this process. */
 static int make_own(struct mf_heap_process *process, struct mf_error *err)
 {
 	struct mf_store_header *header = process->store.header;
@@ -525,7 +528,7 @@ static int64_t time_of(const struct mf_heap_process *process)
 		       age_ms(process);
 }
 
-/* A program that was never seen needs no snapshot at its end either. */
+/* If the shim never attached, there is no snapshot at the end. */
 static struct mf_end end_of(const struct mf_heap_process *process)
 {
 	return (struct mf_end){

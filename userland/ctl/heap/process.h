@@ -22,7 +22,7 @@ struct mf_heap_process {
 	int memory;	/* descriptor of the store's memory */
 	uint64_t budget; /* bytes of address space for the store, the same for all copies; 0: no limit */
 	const struct mf_heap_process *source; /* the process whose store this one shares; NULL: it has its own */
-	uint32_t went_on; /* the counter of that store when sharing began */
+	uint32_t went_on; /* value of went_on in the header of that store when sharing began */
 	pid_t pid;	/* 0: the pid is not known yet */
 	char *cmd;	/* command line as the file shows it; owned */
 	char title[64];	/* beginning of @cmd, for messages */
@@ -31,11 +31,11 @@ struct mf_heap_process {
 	bool forked;	/* forked, and still running the same program as its parent */
 	bool executes;	/* about to execute another program */
 	bool departs;	/* now running another program, which has not joined yet */
-	bool cut_off;	/* the profile ends before the program did */
-	bool without;	/* it could not map its copy of the profile, and has none */
+	bool cut_off;	/* the profile ends before the program */
+	bool without;	/* the process could not map its copy of the profile, so it has none */
 	struct mf_mapped mapped; /* open files of the store's objects */
 	struct mf_filter_server *filter_server; /* NULL: every context counts */
-	unsigned int n_xtrees; /* number of xtree files with %n in their name that its own commands have written */
+	unsigned int n_xtrees; /* number of files with %n in their names, from the program's monitor commands */
 
 	/* The following fields are used for processes that joined: */
 	int pidfd, connection; /* pidfd and connection to the shim; -1: none */
@@ -72,8 +72,8 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 			   struct mf_error *err);
 
 /*
- * Gives @process its own copy of the profile it shares. If @lives is false, what only a running process needs
- * is left out. Returns 0 or -errno.
+ * Gives @process its own copy of the profile it shares. If @lives is false, the process has ended, and parts
+ * that only a running process needs are not copied. Returns 0 or -errno.
  */
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err);
 

@@ -41,8 +41,8 @@ int mf_replica_open(struct mf_store *store, pid_t pid, const struct mf_mappings 
 void mf_replica_refresh(void);
 
 /*
- * Returns whether pages copied since the last refresh are consistent with those read now. With @all, no event
- * at all may have been accounted; without, only events that would make the two inconsistent count.
+ * Returns whether the pages copied since the last refresh are consistent with each other. With @all, any event
+ * since then makes them inconsistent; without, only moves of the records of tree versions do.
  */
 bool mf_replica_is_current(bool all);
 

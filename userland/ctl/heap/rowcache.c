@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Adds to the user's directory of unwind row files.
 //
-// massif-ctl writes them after the program's end, when nothing waits for it. If two instances write the same
-// file at once, the later file stays; the next program that needs the rows of the other finds them again.
+// massif-ctl writes these files after the program's end, when nothing waits for it. If two instances write the
+// same file at once, the last one overwrites the other's. The rows that are lost are computed again by the next
+// program that needs them.
 
 #include "rowcache.h"
 
@@ -20,7 +21,7 @@
 #include "elf/map.h"
 #include "cfi/rowfile.h"
 
-/* Fewer new rules of an object are not saved: reading a file takes as long as finding about ten rules. */
+/* Do not save fewer new rules of an object than this: reading a file takes as long as computing about ten rules. */
 #define NEW_LEAST 16u
 
 #define PATIENCE_MS 20000 /* time limit per object */
@@ -42,7 +43,7 @@ static int by_start(const void *a, const void *b)
 	return (one->start > other->start) - (one->start < other->start);
 }
 
-/* Sorts the @n rows of @file, drops overlaps and merges adjacent rows with equal rules. */
+/* Sorts the @n rows of @file, drops those that overlap others, and merges adjacent rows with equal rules. */
 static void tidy(struct mf_rowfile *file, uint32_t n)
 {
 	struct mf_rowfile_row *rows = file->rows;

@@ -10,7 +10,7 @@
 #include "model/tally.h"
 
 enum {
-	NOT_BEGUN_MS = 1, /* interval while the program has not begun */
+	NOT_BEGUN_MS = 1, /* interval until the shim has attached */
 	LONGEST_MS = 50,  /* longest interval between checks */
 	IDLE_PART = 32,	  /* after a long idle time, a snapshot may be late by this fraction of the idle time */
 };
