@@ -45,7 +45,7 @@ void massif_fault_slot_adopt(void)
 
 		if (!task || task & MASSIF_FAULT_SLOT_ADOPTED)
 			continue;
-		/* Safe: the open file of the session holds a reference to the module. */
+		/* __module_get() is safe: the open file of the session holds a reference to the module. */
 		__module_get(THIS_MODULE);
 		if (cmpxchg(&slot->task, task, task | MASSIF_FAULT_SLOT_ADOPTED) != task)
 			module_put(THIS_MODULE);

@@ -28,7 +28,7 @@ struct massif_fault_slot {
 	unsigned long task;		/* owner's task_struct, plus the ADOPTED bit; 0: free */
 	struct mm_struct *mm;		/* NULL: not stored yet */
 	struct massif_rss_span *span;
-	atomic_long_t queued;		/* spans, of any target, queued by tasks that hash to this slot */
+	atomic_long_t queued;		/* number of spans, of any target, queued by tasks that hash to this slot */
 };
 
 #define MASSIF_FAULT_SLOT_BITS	6

@@ -280,8 +280,8 @@ static void leave_brk(struct massif_call *call, unsigned long result)
 }
 
 /*
- * A stack has grown down to now since enter, perhaps by several threads at once. Each of them calls this, and
- * the first one reports the whole growth.
+ * Since enter, a stack has grown down to the address now, perhaps because of several threads at once. Each of
+ * these threads calls this function, and the first one reports the whole growth.
  */
 static void grown_together(struct massif_call *call, unsigned long now)
 {

@@ -86,7 +86,7 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
 }
 
 /**
- * massif_record_try() - write records that the caller can write again later, or nothing.
+ * massif_record_try() - write records, or nothing if there is no room; for callers that can try again later.
  * @target: that the records are about; NULL: the session.
  * @records: one or more whole records; they are written in one piece.
  * @bytes: size of all of them.

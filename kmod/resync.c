@@ -27,7 +27,7 @@ struct part {
 	u32 reason;
 	u8 *buf;		/* PART_BYTES */
 	unsigned long start;	/* address at which the next part begins */
-	bool last;		/* the part written was the last */
+	bool last;		/* the part that was written is the last */
 };
 
 static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end)

@@ -171,7 +171,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	visit->task = task;
 	visit->session = massif_session_get(target->session);
 	atomic_inc(&visit->session->pending);
-	/* Safe: the open file of the session holds a reference to the module. */
+	/* __module_get() is safe: the open file of the session holds a reference to the module. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
 	insert(visit);

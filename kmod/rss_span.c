@@ -299,7 +299,7 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 	span->target = massif_target_tryget(target);
 	if (!span->target)
 		return false;
-	/* Safe: the open file of the session holds a reference to the module. */
+	/* __module_get() is safe: the open file of the session holds a reference to the module. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
 	span->lasts = true;

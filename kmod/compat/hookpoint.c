@@ -73,8 +73,8 @@ static void decode_stack(const unsigned long *arg, struct massif_change *change)
 }
 
 /*
- * __vma_adjust(vma, start, end, ...): called for all changes of a mapping's bounds. Whether it is called by
- * mremap, and for which range, is seen from the system call.
+ * __vma_adjust(vma, start, end, ...): called for all changes of a mapping's bounds. The arguments of the system
+ * call show whether mremap is the caller, and for which range.
  */
 static __maybe_unused void decode_grow(const unsigned long *arg, struct massif_change *change)
 {

@@ -132,7 +132,7 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 		struct percpu_counter *counter = &mm->rss_stat[member];
 		unsigned long irq;
 
-		/* With the lock held, the kernel moves nothing from one level to the other. */
+		/* While we hold the lock, the kernel moves nothing from one level to the other. */
 		raw_spin_lock_irqsave(&counter->lock, irq);
 		rss[member] = base->shared[member] = counter->count;
 		for_each_possible_cpu(cpu) {

@@ -62,8 +62,8 @@
  * each MAP, UNMAP, last RESYNC_END and EXIT record while the target is in sync: from a RESYNC_END with
  * MASSIF_RESYNC_LAST up to a LOST. A RESYNC_END that is not the last of its series has MASSIF_RF_NO_TOTAL.
  *
- *	MAP	[addr, addr + len) is now mapped. Nothing was mapped there before: the module reports
- *		mappings that are replaced by an UNMAP first.
+ *	MAP	[addr, addr + len) is now mapped. Nothing was mapped there before: if a mapping is
+ *		replaced, an UNMAP precedes the MAP.
  *	UNMAP	nothing is mapped in [addr, addr + len) any more; parts of it may not have been mapped.
  *	NAME	the file of the preceding MAP at the same address, for file mappings
  *		(MASSIF_PROT_FILE); written before the thread returns to user mode. Layout of VMA.
@@ -74,22 +74,22 @@
  *		between the parts are valid. A target is in sync after a complete series, from FIRST to
  *		LAST.
  *	LOST	count records of the target were lost before its next record, for reason. With reason
- *		MISSED or UNSEEN, changes were not seen, and count is a lower bound. Target 0 means all
- *		targets for MISSED, and only targets that have ended, or none, for ROOM. The targets
+ *		MISSED or UNSEEN, changes were not seen, and count is a lower bound. If target is 0,
+ *		MISSED concerns all targets, and ROOM only targets that have ended, or none. The targets
  *		concerned are resynced when they run again and there is room, or by MASSIF_IOC_RESYNC.
  *
- * Protection in MAP, VMA and NAME is as of the record; mprotect is not reported.
+ * prot in MAP, VMA and NAME is the protection at the time of the record; mprotect is not reported.
  *
- * Stacks. If a record has capture != 0 and not MASSIF_RF_KNOWN, its stack is in the STACK record with the
- * same capture number, which follows before the thread returns to user mode. Several records of one system
- * call share one STACK. It has the thread's user registers in DWARF order, and the bytes of the stack from
- * the stack pointer up to the end of the mapping, the session's max_stack_bytes, or the first byte that
- * cannot be read; on the stack of the first thread not beyond argc. The flags of a STACK without bytes say
- * why there are none. capture is 0 in an UNMAP, and if no user stack caused the record: MASSIF_RF_EXTERNAL (a
- * thread of another address space did it: ptrace, a kernel worker), MASSIF_RF_IN_EXEC, MASSIF_RF_NO_CAPTURE
- * (no memory, or a full ring; counted), or no thread in particular. Stack bytes may use at most three
- * quarters of the ring, so that they do not displace the records that accounting needs. Beyond that, a STACK
- * has MASSIF_STACK_LIMITED, registers and no bytes, and is counted.
+ * Stacks. If a record has capture != 0 and not MASSIF_RF_KNOWN, its stack is in the STACK record with the same
+ * capture number, which follows before the thread returns to user mode. Several records of one system call
+ * share one STACK. It has the thread's user registers in DWARF order, and the bytes of the stack from the stack
+ * pointer up to the nearest of these limits: the end of the mapping, max_stack_bytes of the session, a byte
+ * that cannot be read, and argc on the stack of the first thread. The flags of a STACK without bytes say why
+ * there are none. capture is 0 in an UNMAP or GONE, if no thread in particular caused the record, or with one
+ * of these flags: MASSIF_RF_EXTERNAL (a thread of another address space caused the record: ptrace, a kernel
+ * worker), MASSIF_RF_IN_EXEC, or MASSIF_RF_NO_CAPTURE (no memory, or a full ring; counted). Stack bytes may use
+ * at most three quarters of the ring, so that they do not displace the records that accounting needs. Beyond
+ * that, a STACK has MASSIF_STACK_LIMITED, registers and no bytes, and is counted.
  *
  * Stack cache. A stack that was unwound before need not be copied again. With MASSIF_IOC_KNOWN, the consumer
  * adds a stack that it has unwound to the stack cache of the session: everything that the unwinding has read
@@ -111,7 +111,7 @@
  * GONE, see below).
  *
  *	FAULT	the thread has touched the page at addr, in user mode or in a system call. With huge
- *		pages, or with file pages that the kernel maps around it, more than one page came.
+ *		pages, or with file pages that the kernel maps around it, several pages become resident.
  *	POPULATE the thread has asked for [addr, addr + len) to be resident: MAP_POPULATE, mlock, ...
  *	GONE	pages were removed from [addr, addr + len): unmapped, released by madvise, truncated,
  *		swapped out, reclaimed, ... If the UNMAP of the same call has MASSIF_RF_GONE, all GONE
