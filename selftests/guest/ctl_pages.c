@@ -49,7 +49,7 @@ static void expect_file(struct __test_metadata *_metadata, const char *name)
 	EXPECT_TRUE(ctl_is_massif_file(text));
 	EXPECT_EQ(NULL, strstr(text, "snapshot=0\n#-----------\ntime=0\nmem_heap_B=0\n"));
 	EXPECT_EQ(0, stat(name, &st));
-	/* Private, since it is made from the program's stacks. */
+	/* Only the owner may read the file, since it is made from the program's stacks. */
 	EXPECT_EQ(0600, st.st_mode & 0777);
 	free(text);
 }

@@ -141,7 +141,7 @@ TEST_F(hooktest, names_the_one_that_did_not_fire)
 	EXPECT_EQ(0, test(fd, 0, self->dead));
 	EXPECT_STREQ("", self->dead);
 
-	/* No vdso was mapped, and no stack has grown. */
+	/* The child has mapped no vdso, and its stack has not grown. */
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_SPECIAL, self->dead));
 	EXPECT_STREQ("_install_special_mapping", self->dead);
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_STACK, self->dead));

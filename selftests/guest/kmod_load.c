@@ -116,7 +116,7 @@ TEST_F_TIMEOUT(load, is_refused_to_leave_while_in_use, 60)
 	EXPECT_EQ(-ENOENT, kmod_module_unload("massif"));
 }
 
-/* A session of a program that is mapping memory when it begins and when it ends. */
+/* Opens a session in which a program maps memory both when the session begins and when it ends. */
 static int short_session(int round)
 {
 	struct kmod_session session;

@@ -200,7 +200,7 @@ TEST_F(memory, of_a_descriptor_that_was_passed_on)
 	close(fd);
 }
 
-/* Returns memory for a stack that no process provides. */
+/* Returns memory for a stack, whose pages are never provided, so that an access to them blocks. */
 static char *unfilled_stack(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };

@@ -27,7 +27,7 @@ struct snapshot {
 	char tree[16];
 	int64_t root;
 	int64_t at[FUNCTIONS];	/* bytes below a frame of that function */
-	bool ours;		/* a function of the script has bytes */
+	bool ours;		/* the tree has bytes of a function that the script calls */
 };
 
 struct profile {

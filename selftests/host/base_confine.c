@@ -235,7 +235,7 @@ FIXTURE_SETUP(confined)
 		SKIP_SETUP("not root");
 	if (geteuid() == 0)
 		ASSERT_EQ(0, setresuid(variant->user, variant->user, variant->user));
-	/* Like a process that has always belonged to that user. */
+	/* setresuid() has cleared it; a process that has always belonged to that user is dumpable. */
 	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	parent = getpid();
 	other = fork();

@@ -60,7 +60,7 @@ static void *have_none(void *data, int file, size_t *size)
 	return NULL;
 }
 
-/* base_confine tests the confinement itself; here, only that it is applied. */
+/* base_confine tests the confinement itself; this test only checks that it is applied. */
 static void *open_files(void *data, int file, size_t *size)
 {
 	*size = 1;

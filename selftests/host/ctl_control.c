@@ -216,7 +216,7 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	free(final);
 }
 
-/* The tree of blocks is the same while the program rests as at its end. */
+/* While the program rests, the tree of blocks is the same as at its end. */
 TEST_F_TIMEOUT(control, xtmemory, SECONDS)
 {
 	char *meanwhile, *final;

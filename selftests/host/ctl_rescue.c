@@ -210,7 +210,7 @@ TEST_F_TIMEOUT(rescue, goes_on, SECONDS)
 	expect_profile(_metadata, self->name, 500000);
 }
 
-/* Children forked later join at the original address. */
+/* Children forked after the rescue join massif-ctl at the original socket address. */
 TEST_F_TIMEOUT(rescue, children_join, SECONDS)
 {
 	char name[64];

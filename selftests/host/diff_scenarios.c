@@ -46,7 +46,7 @@ SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
 	 .why = "3.19 has no --realloc-zero-bytes-frees; here glibc frees whatever it says",
 	 .options_are_new = true, .their_options = { ALL_TREES });
 
-/* Options without an effect here, and one that changes everything. */
+/* Options that have no effect in massif-ctl on these programs, and --heap=no, which changes everything. */
 SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));
 SCENARIO(heap_no_all_trees, "diff_calls", ARGS("realloc_shrink"), WITH(ALL_TREES, "--heap=no"));
 SCENARIO(heap_yes, "diff_shapes", ARGS("waves"), WITH("--heap=no", "--heap=yes"));

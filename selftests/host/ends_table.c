@@ -78,7 +78,7 @@ static bool is_child(const char *how)
 	return strncmp(how, "child:", 6) == 0;
 }
 
-/* Reads the files, that of the child, whose peak is larger, first. */
+/* Reads the files. The child's file, which has the larger peak, becomes the first. */
 static void take_files(struct _test_data_ends *self)
 {
 	char name[256];

@@ -51,7 +51,7 @@ static void hear_requests(struct mf_store *store)
 	store->header->hears_requests = true;
 }
 
-/* Every block is counted, in each of the three ways. */
+/* Every block is counted: in the model's total, in the contexts, and in the table of blocks. */
 TEST_F_TIMEOUT(limits, nothing_is_lost, 300)
 {
 	const char *n = getenv(variant->variable) ?: variant->n;

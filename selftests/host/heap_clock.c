@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The time unit "i" with another counter, because this machine may not count instructions: the CPU time of each
-// thread in ns. It shows that the times of threads are added up, that time never goes back, and that the program keeps its
-// descriptors. The counter is one of perf; or pages provided by a process of the test, which count without the
-// kernel, or tell the program to execute rdpmc.
+// thread in ns. The tests check that the times of threads are added up, that time never goes back, and that the program
+// keeps its descriptors. The counter is one of perf; or pages provided by a process of the test, which either count
+// without the kernel, or make the program execute rdpmc.
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -219,7 +219,7 @@ TEST_F_TIMEOUT(depth, at_the_peak_is_massifs, 120)
 	}
 }
 
-/* What happens between two events is not measured, although Massif sees it. */
+/* Massif sees changes of the stack between two events; massif-ctl does not measure them. */
 TEST_F_TIMEOUT(depth, between_events_is_not_seen, 120)
 {
 	struct snapshot theirs[SNAPSHOTS_MAX];

@@ -377,7 +377,7 @@ TEST_F(stream, loss_is_told_and_made_good)
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
 	self->stream.capture = 0;
-	/* Lost are a stack, its unmapping, and a mapping of three pages. Until the resync no total agrees. */
+	/* Three records are lost: a stack, an unmapping, a mapping of three pages. No total agrees until the resync. */
 	self->stream.seq += 3;
 	stream_lost(&self->stream, 2, 3, MASSIF_LOST_ROOM);
 	stream_map(&self->stream, 2, 300, 1, MASSIF_MAP_MMAP, 19);

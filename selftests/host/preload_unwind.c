@@ -459,7 +459,7 @@ TEST(code_without_tables)
 		EXPECT_EQ(2, function(probe_and_return));
 		EXPECT_LE(1, walks.compared.n_ours);
 		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);
-		/* Called from there directly, the caller itself is unknown code. */
+		/* Here the code without unwind tables calls the walk directly, so the caller itself is such code. */
 		EXPECT_EQ(1, function(walks_probe));
 		EXPECT_LE(1, walks.compared.n_ours);
 		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);

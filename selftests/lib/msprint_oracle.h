@@ -33,9 +33,9 @@ void msprint_run_free(struct msprint_run *run);
 #define MSPRINT_RUN_AUTO __attribute__((cleanup(msprint_run_free))) struct msprint_run
 
 /*
- * Runs both programs and compares their standard output, and whether they succeed. If a file is refused, ours must print
- * nothing, but the reference may have printed something. The first difference is printed as a comment. *status,
- * unless NULL, is our exit status.
+ * Runs both programs and compares their standard output, and whether they succeed. If a file is refused, our ms_print
+ * must print nothing, but the reference may have printed something. The first difference is printed as a comment.
+ * *status, unless NULL, is the exit status of our ms_print.
  */
 bool msprint_same(const char *const *args, int *status);
 

@@ -161,7 +161,7 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 {
 	uint32_t n_functions = 0, n;
 
-	/* Remove so many frames that the number of captured frames shows. */
+	/* Remove so many frames that the result depends on the number of captured frames. */
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)
 			add_option(the, word(the, "--alloc-fn=%s", target->cycle[i]));

@@ -141,7 +141,7 @@ UNUSED static uint64_t piece_environment(unsigned int p)
 	unsigned int count = 0, gaps = 0;
 
 	for (char **at = environ; at && *at; at++) {
-		/* Skip variables that check-hostile sets for massif-ctl, and those that remain if children are followed. */
+		/* Skip what check-hostile sets for massif-ctl, and what remains if children are followed. */
 		if (strncmp(*at, "MASSIF_", 7) && strncmp(*at, "LD_PRELOAD=", 11)) {
 			sum = mix(sum, sum_of(*at, strlen(*at)));
 			count++;
