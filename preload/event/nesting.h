@@ -52,7 +52,7 @@ struct mf_nesting_memo {
 /* A hook that has called the original function. */
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
-	struct mf_block resizing; /* taken out of the table meanwhile; context MF_CONTEXT_NONE: no block */
+	struct mf_block resizing; /* block being resized, not in the table; context MF_CONTEXT_NONE if none */
 };
 
 /* The nested calls of one thread. */

@@ -16,11 +16,11 @@
 
 #ifdef __x86_64__
 
-#define COPY_MAX 128u /* upper bound for the copy of 5 bytes and one more instruction */
+#define COPY_MAX 128u /* bytes; bound of the copy: the last instruction may extend beyond the 5 bytes */
 #define ENTRY_MAX 16u
-#define ALIGNMENT 16u /* largest alignment of functions; between them is padding */
+#define ALIGNMENT 16u /* largest alignment of functions, in bytes; padding lies between them */
 
-/* Generates code at @at, up to @end. */
+/* Where generated code is written: from @at on, at most up to @end. */
 struct writer {
 	uint8_t *at, *end;
 	bool failed;
@@ -81,7 +81,10 @@ static void put_same(struct writer *writer, const uint8_t *from, const struct mf
 	memcpy(copy + in->near_offset, &narrow, sizeof(narrow));
 }
 
-/* Moves call *data(%rip). Other forms are refused: after the push, a word addressed by rsp would be another one. */
+/*
+ * Writes a moved call *data(%rip). Refuses other indirect calls, because the push changes rsp, by which they may
+ * address their operand.
+ */
 static void put_indirect_call(struct writer *writer, const uint8_t *from,
 			      const struct mf_instruction *in)
 {
@@ -106,7 +109,7 @@ static void put_branch(struct writer *writer, const uint8_t *from, const struct 
 	put_distance(writer, to);
 }
 
-/* Writes code that does the same as the instruction at @from. */
+/* Writes code with the same effect as the instruction at @from. */
 static void put_moved(struct writer *writer, const uint8_t *from, const struct mf_instruction *in)
 {
 	uint64_t next = (uintptr_t)from + in->length, to = next + (uint64_t)in->distance;
@@ -140,7 +143,7 @@ static bool ends(enum mf_flow flow)
 	return flow == MF_FLOW_AWAY || flow == MF_FLOW_JUMP;
 }
 
-/* A call returns into the function, behind the jump. */
+/* Does the copy end after this instruction? It also does after a call, which returns into the original function. */
 static bool leaves(enum mf_flow flow)
 {
 	return ends(flow) || flow == MF_FLOW_CALL || flow == MF_FLOW_INDIRECT_CALL;
@@ -152,7 +155,7 @@ static bool is_relative(enum mf_flow flow)
 	       flow == MF_FLOW_CALL;
 }
 
-/* Can the whole function be decoded, and does nothing in it jump to where the jump will be? */
+/* Can the whole function be decoded, without a jump into the bytes that the detour will overwrite? */
 static bool is_clear(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site, *end = site + size;
@@ -164,7 +167,7 @@ static bool is_clear(const uint8_t *site, size_t size)
 		if (!mf_instruction_read(at, (size_t)(end - at), &in))
 			return false;
 		place = (uintptr_t)at + in.length + (uint64_t)in.distance - (uintptr_t)site;
-		/* A recursive call enters at the first byte, like any other call. */
+		/* A recursive call to the first byte is allowed: it takes the detour, like any other call. */
 		if (is_relative(in.flow) && place < MF_PATCH_BYTES &&
 		    (place || in.flow != MF_FLOW_CALL))
 			return false;
@@ -203,15 +206,15 @@ static void put_original(struct writer *writer, const uint8_t *site, size_t size
 	}
 	if (leaves(in.flow))
 		return;
-	/* Continue the function behind the jump. */
+	/* Jump to the rest of the function, after the overwritten instructions. */
 	if (at < site + MF_PATCH_BYTES)
 		writer->failed = true;
 	put_jump(writer, (uintptr_t)at);
 }
 
 /*
- * Writes what the jump leads to: a far jump to @target, with rbp and @datum pushed below the return address, or nothing
- * if @datum is NULL.
+ * Writes the code to which the detour's jump leads: pushes rbp and @datum, unless @datum is NULL, and makes a far jump
+ * to @target.
  */
 static void put_entry(struct writer *writer, const void *target, const void *datum)
 {

@@ -15,25 +15,25 @@ struct mf_code_detour {
 };
 
 /*
- * Prepares the redirection of all calls of the function at @site, of @size bytes, to @target. At @target all registers
- * are as in the call, except that rbp and @datum have been pushed: from the stack pointer upwards there are @datum, rbp
- * and the return address. The function's first instructions are copied elsewhere and adapted to their new address. The
- * other instructions are decoded, to make sure that none jumps into the middle of the code that is overwritten.
- * Returns 0; -ENOEXEC if the function cannot be decoded or moved; or an error of patch.h. Then call mf_patch_seal(),
- * and after that mf_code_detour_place().
+ * Prepares the redirection of all calls of the function at @site, of @size bytes, to @target. @target finds all
+ * registers as the caller left them, except rsp: from the stack pointer upwards there are @datum, rbp and the return
+ * address. The function's first instructions are copied elsewhere and adapted to their new address. The other
+ * instructions are decoded, to make sure that none jumps into the middle of the code that is overwritten. Returns 0;
+ * -ENOEXEC if the function cannot be decoded or moved; or an error of patch.h. Then call mf_patch_seal(), and after
+ * that mf_code_detour_place().
  */
 int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t size, const void *target,
 		      const void *datum);
 
 /*
- * Like mf_code_detour_prepare() for a function that never runs again, so that no original is kept. If @datum is NULL,
- * nothing is pushed.
+ * Like mf_code_detour_prepare(), but makes no callable copy of the original function, which will never run again. If
+ * @datum is NULL, neither rbp nor @datum is pushed.
  */
 int mf_code_detour_replace(struct mf_code_detour *detour, void *site, const void *target, const void *datum);
 
 /*
- * For an object that is loaded again at its old address: Is the jump already in place? If not, is the function the
- * same as when @detour was made, so that it can be placed again?
+ * For an object that is loaded again at its old address. mf_code_detour_is_placed(): is the jump already in place?
+ * mf_code_detour_fits(): is the function the same as when @detour was made, so that the jump can be placed again?
  */
 bool mf_code_detour_is_placed(const struct mf_code_detour *detour);
 bool mf_code_detour_fits(const struct mf_code_detour *detour, size_t size);

@@ -2,12 +2,13 @@
 // Objects loaded with RTLD_DEEPBIND.
 //
 // Such an object looks up symbols first in itself and its dependencies, which include the C library, and only then in
-// the executable and the preloaded libraries. So its references are resolved before the dynamic linker does it: the
-// entry in the object's own symbol table becomes a local symbol with the address of the shim's function, for
-// which the dynamic linker searches nowhere.
+// the executable and the preloaded libraries. So the shim resolves the object's references to allocation functions
+// before the dynamic linker does. It turns the entry in the object's own symbol table into a local symbol with the
+// address of the shim's function. The dynamic linker uses a local symbol as it is.
 //
-// Only dlopen() knows with which flags an object is loaded, and the real dlopen() finds libraries depending on its
-// caller. So the shim's dlopen() notes the flags and jumps to the real one, which then sees its own caller.
+// The flags with which an object is loaded are known only in dlopen(), and where the real dlopen() searches for
+// libraries depends on its caller. So the shim's dlopen() saves the flags and jumps to the real one, which then sees
+// the program as its caller.
 
 #include "deepbind.h"
 
@@ -21,7 +22,7 @@
 
 #ifdef __x86_64__
 
-/* For the assembly below: notes the flags and returns the address of the real dlopen(). */
+/* For the assembly below: saves the flags in @mode and returns the address of the real dlopen(). */
 void *mf_deepbind_note(int mode) MF_HIDDEN;
 
 __attribute__((used)) void *mf_deepbind_note(int mode)
@@ -65,7 +66,7 @@ void mf_deepbind_done(void)
 	mf_thread_local.binds_deep = false;
 }
 
-/* Makes the symbol that a relocation refers to a local one. */
+/* If symbol @number is an undefined reference to @name, turns it into a local symbol with the address @ours. */
 static void settle(const struct mf_definitions *object, uint64_t number, const char *name,
 		   const void *ours)
 {
@@ -78,7 +79,7 @@ static void settle(const struct mf_definitions *object, uint64_t number, const c
 	settled.st_other = STV_HIDDEN;
 	settled.st_shndx = SHN_ABS;
 	settled.st_value = (uintptr_t)ours;
-	/* If the write fails, the reference is bound as it would be without the shim. */
+	/* If the write fails, the dynamic linker binds the reference as it would without the shim. */
 	mf_patch_write((void *)(uintptr_t)symbol, &settled, sizeof(settled));
 }
 

@@ -27,9 +27,9 @@ static mf_hook_take take_size;
 
 /*
  * Calls the original with the arguments and the rax in @frame, and stores its result in the frame's rax. The frame's
- * other registers keep their values from before the call: registers that the original does not change have these
- * values anyway, and no caller relies on the others. rax is restored from the frame, too: it holds the result or, for
- * free(), a register that may be unchanged.
+ * other registers keep their values from before the call: registers that the original does not change have these values
+ * anyway, and no caller relies on the others. rax is restored from the frame, too: it is the result or, for free(), a
+ * register that the caller may expect to be unchanged.
  */
 void mf_hook_call(struct mf_hook_frame *frame);
 
@@ -37,8 +37,8 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
 /*
- * The detour has pushed rbp and the hook below the return address. The size of both functions' frames keeps the stack's
- * alignment, whatever it is.
+ * The detour has pushed rbp and the hook below the return address. The frames of both functions have sizes that
+ * preserve the alignment of the stack, whatever it is.
  *
  * Where the original runs in place of the hook, its address is stored below the stack pointer, in the area that signal
  * handlers leave alone, because no register is free for it.
@@ -140,7 +140,7 @@ __asm__(
 "	.size	mf_hook_call, . - mf_hook_call\n"
 "	.popsection\n");
 
-/* Used as personality routine: called when an exception leaves the original. Works with any unwinder. */
+/* The hook's personality routine: every unwinder calls it when an exception leaves the original function. */
 _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
@@ -149,7 +149,7 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 	return _URC_CONTINUE_UNWIND;
 }
 
-/* Returns what MF_FRAME is in an entry point. */
+/* Returns the value that MF_FRAME has in an entry point. */
 static inline const void *frame_of(const struct mf_hook_frame *frame)
 {
 	return &frame->rbp;
@@ -160,7 +160,7 @@ static inline void *pointer_to(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* Gets a state for the thread. The event of a signal handler that interrupted this function is lost. */
+/* Gets a state for the thread. If the hook runs in a signal handler that interrupted this function, its event is lost. */
 static uint64_t take_thread(const void *data, uint64_t more)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -197,8 +197,9 @@ static inline struct mf_nesting *nesting_here(void)
 }
 
 /*
- * Returns NULL if the call is not counted, because it is nested or the process is not profiled. The result is in
- * private memory: the original may fork, and the child, which has no state then, returns here.
+ * Returns the thread's nesting state, or NULL if the call is not counted, because it is nested or the process is not
+ * profiled. The nesting state is in private memory, because the original may fork: the child then returns to the hook
+ * without a thread state.
  */
 static inline struct mf_nesting *begin(const struct mf_hook_frame *frame)
 {
@@ -220,12 +221,15 @@ static inline void call_original(struct mf_nesting *nesting, struct mf_hook_fram
 	mf_nesting_enter(nesting, frame, resizing);
 	mf_thread_local.inside = inside | MF_INSIDE_OWN;
 	mf_hook_call(frame);
-	/* A signal handler that runs in between finds no mark, so its events are counted. */
+	/*
+	 * Remove the mark before clearing the bit: a signal handler in between finds no mark, so its events are
+	 * counted.
+	 */
 	if (mf_nesting_leave(nesting, frame))
 		mf_thread_local.inside = inside & (uint8_t)~MF_INSIDE_OWN;
 }
 
-/* Calls the original after an event: a thread that is ending may have given its state back. */
+/* Calls the original after the shim has handled an event. A thread that is ending may have released its state then. */
 static inline void call_original_then(struct mf_hook_frame *frame, const struct mf_block *resizing)
 {
 	struct mf_nesting *nesting = nesting_here();
@@ -285,7 +289,7 @@ static bool take_size(struct mf_hook_frame *frame)
 	return made(frame, pointer_to(frame->rax), size, 0, 0);
 }
 
-/* Handles a function with two arguments, @a and @b in the trace, that allocates @size bytes. */
+/* Handles an allocation of @size bytes by a function with two arguments, which appear as @a and @b in the trace. */
 static inline bool take_two(struct mf_hook_frame *frame, size_t size, size_t a, size_t b)
 {
 	struct mf_nesting *nesting = begin(frame);
@@ -341,14 +345,14 @@ static uint64_t end_resize(const void *data, uint64_t more)
 	return 0;
 }
 
-/* The slow path. */
+/* Counts a resize on the slow path. */
 static void resize_completely(struct mf_hook_frame *frame, void *old, size_t size)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame_of(frame));
 	struct mf_allocator_resize resize = { .old = old, .size = size, .caller = &caller };
 
 	mf_xstate_call(begin_resize, NULL, (uintptr_t)&resize);
-	/* A block of the early arena does not belong to the program's allocator. */
+	/* The program's allocator does not know blocks of the early arena, so pass NULL instead. */
 	if (resize.is_early)
 		frame->rdi = 0;
 	call_original_then(frame, resize.is_resized ? &resize.state.block : NULL);
@@ -405,7 +409,7 @@ static bool take_resize_elements(struct mf_hook_frame *frame)
 	struct mf_nesting *nesting;
 	size_t product;
 
-	/* The original fails if the product overflows. */
+	/* On overflow the original fails, so nothing is counted. */
 	if (__builtin_mul_overflow(frame->rsi, frame->rdx, &product))
 		return false;
 	nesting = begin(frame);

@@ -39,11 +39,12 @@ struct mf_hook_frame {
 };
 
 /*
- * Handles a call. Returns false, with the frame unchanged, to let the original run as if there were no hook.
+ * Handles a call of the hooked function. Returns false, with @frame unchanged, if the original is to run as if there
+ * were no hook.
  */
 typedef bool mf_hook_take(struct mf_hook_frame *frame);
 
-/* One for each hooked function. The assembly relies on the first two members. */
+/* A hooked function. The assembly relies on the first two members. */
 struct mf_hook {
 	mf_hook_take *take;
 	const void *original; /* callable copy of the hooked function */
@@ -55,7 +56,10 @@ void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *orig
 /* Entry point of all hooks: the target of detours (code_detour.h), whose datum is the struct mf_hook. */
 void mf_hook_entry(void);
 
-/* Return address of all originals: a frame with this return address is a hook's. */
+/*
+ * The return address of every original function that a hook calls: the caller of a frame with this return address is a
+ * hook.
+ */
 void mf_hook_returns(void);
 
 #endif

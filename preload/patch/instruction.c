@@ -10,10 +10,10 @@
 
 #ifdef __x86_64__
 
-/* What follows an opcode. */
+/* The operand bytes that follow an opcode. */
 enum form {
 	NONE = 0,  /* refused; also the value of entries that a table omits */
-	PLAIN = 1, /* nothing */
+	PLAIN = 1, /* no operand bytes */
 	IMM8 = 2,
 	IMM16 = 3,
 	IMMZ = 4, /* 4 bytes, or 2 with an operand size prefix */
@@ -88,7 +88,7 @@ static bool take(struct reader *reader, uint8_t *byte)
 	return true;
 }
 
-/* Reads the prefixes, including REX; @opcode becomes the first byte behind them. */
+/* Reads the prefixes, including REX. *@opcode becomes the first byte after them. */
 static bool read_prefixes(struct reader *reader, uint8_t *opcode)
 {
 	for (;;) {
@@ -121,7 +121,10 @@ static uint8_t form_of_vector(uint32_t map, uint8_t opcode)
 {
 	switch (map) {
 	case 1:
-		/* Opcodes with an immediate have one without the prefix, too. */
+		/*
+		 * An opcode has an immediate with a VEX or EVEX prefix if it has one without; two_bytes[] says which
+		 * do.
+		 */
 		if (opcode == 0x77)
 			return PLAIN;
 		return (two_bytes[opcode] & FORM) == IMM8 && opcode != 0xa4 && opcode != 0xac &&
@@ -287,12 +290,15 @@ bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction
 		return false;
 	if (form & MODRM && !read_modrm(&reader))
 		return false;
-	/* AMD's variants (operands, XOP prefix), and xbegin, whose distance is not that of a branch. */
+	/*
+	 * Refuse AMD's variants (of 0f 78, and the XOP prefix 8f), and xbegin (c7 f8), whose distance is not that of a
+	 * branch.
+	 */
 	if ((map == 1 && opcode == 0x78 && (reader.operand_size || reader.repeats)) ||
 	    (!map && opcode == 0x8f && reader.modrm & 0x38) ||
 	    (!map && opcode == 0xc7 && reader.modrm == 0xf8))
 		return false;
-	/* Processors interpret this prefix differently. */
+	/* Refuse the prefix 66 on a near jump or call: processors interpret it differently. */
 	if ((form & FORM) == RELZ && reader.operand_size && !reader.wide)
 		return false;
 	bytes = immediate_bytes(&reader, form);

@@ -24,7 +24,7 @@ struct mf_instruction {
 	uint8_t length;
 	uint8_t near_offset;  /* offset of a 4-byte distance from the instruction's end to data; 0: none */
 	uint8_t opcode_offset; /* offset of the opcode's last byte; operands follow it */
-	bool is_padding;      /* does nothing, or is never executed in compiled code */
+	bool is_padding;      /* a no-op, or an instruction that compiled code never executes */
 	int64_t distance;     /* from the instruction's end to the target of a relative jump or call */
 };
 

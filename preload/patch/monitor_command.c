@@ -22,7 +22,7 @@
 
 #define MODE 0644
 
-/* Too large for the small stacks that threads may have. */
+/* Allocated with mmap(), since this is too large for the stacks that threads may have. */
 struct scratch {
 	struct mf_join_file file;
 	char path[2 * PATH_MAX];
@@ -64,7 +64,7 @@ static int write_file(struct scratch *scratch)
 	if (fd < 0)
 		return -errno;
 	code = copy(scratch, fd);
-	/* massif-ctl still has all of the content, and a part of a file is of no use. */
+	/* Remove the incomplete file. massif-ctl still has the full content. */
 	if (code && is_regular(fd))
 		syscall(SYS_unlinkat, AT_FDCWD, scratch->file.name, 0);
 	syscall(SYS_close, fd);
@@ -80,7 +80,7 @@ static const char *path_of(struct scratch *scratch)
 
 	if (length < 2 || scratch->path[0] != '/')
 		return name;
-	n = (size_t)length - 1; /* without the NUL */
+	n = (size_t)length - 1; /* getcwd(2)'s length includes the NUL */
 	if (scratch->path[n - 1] != '/')
 		scratch->path[n++] = '/';
 	strcpy(scratch->path + n, name);
@@ -88,7 +88,8 @@ static const char *path_of(struct scratch *scratch)
 }
 
 /*
- * Executes the command, and writes its file to @name or, if NULL, where the command says. *@written is 0 or -errno.
+ * Executes the command, and writes its file to @name or, if NULL, where the command says. If there was a file to write,
+ * *@written becomes 0 or -errno.
  */
 static int execute(const char *text, const char *name, struct scratch *scratch, int *written)
 {
@@ -103,7 +104,7 @@ static int execute(const char *text, const char *name, struct scratch *scratch, 
 	return code;
 }
 
-/* Returns 0 or -errno from massif-ctl. *@written changes if a file was to be written. */
+/* Like execute(), for any thread. Returns 0 or -errno. */
 static int perform(const char *text, const char *name, int *written)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -113,7 +114,7 @@ static int perform(const char *text, const char *name, int *written)
 	if (!mf_session_is_active() || inside & MF_INSIDE_SHIM)
 		return -ESRCH;
 	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
-	/* In a forked child this gets its session. */
+	/* In a forked child, getting a state also gets the child's session. */
 	mf_thread_get();
 	scratch = mmap(NULL, sizeof(*scratch), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		       -1, 0);

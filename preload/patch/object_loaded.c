@@ -24,10 +24,10 @@
 #include "takeover.h"
 #include "core/thread.h"
 
-/* The instruction that debuggers write where they want to stop. */
+/* The instruction that debuggers write at a breakpoint. */
 #define BREAKPOINT 0xcc
 
-/* Called for each new object; after the last one of several new objects; and for each object that was unloaded. */
+/* Callbacks: for each new object, after the last new object of a round, and for each object that was unloaded. */
 struct visitor {
 	void (*arrived)(const struct dl_phdr_info *object);
 	void (*done)(void);
@@ -45,10 +45,10 @@ static const struct visitor visitors[] = {
 /* Objects that have been handled. An object is identified by its load bias and the address of its headers. */
 struct known {
 	uintptr_t bias, headers;
-	uint32_t round; /* the last round in which it was loaded */
+	uint32_t round; /* the last round in which the object was found loaded */
 };
 
-/* So many objects fit in static memory; an array for more is mapped. */
+/* Number of objects in the static array. For more, a larger array is mapped. */
 #define KNOWN_FIRST 256u
 
 static struct known first_known[KNOWN_FIRST];
@@ -56,7 +56,7 @@ static struct known *known = first_known;
 static uint32_t n_known, room = KNOWN_FIRST, this_round;
 
 struct round {
-	uint32_t at; /* where the next object is expected: the list keeps its order */
+	uint32_t at; /* index at which the next object is expected: the order of the list rarely changes */
 	bool any;
 	bool no_room; /* not all objects could be recorded */
 };
@@ -77,7 +77,7 @@ static bool grow(void)
 	return true;
 }
 
-/* Is the object new? Then it is recorded as handled. */
+/* Is the object new? If so, records it as handled. */
 static bool is_new(const struct dl_phdr_info *object, struct round *round)
 {
 	const struct known fresh = {
@@ -114,7 +114,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
-/* Drops unloaded objects: others may be loaded in their place. */
+/* Drops unloaded objects from @known: other objects may be loaded at their addresses. */
 static void forget_the_gone(void)
 {
 	uint32_t n = 0;
@@ -132,7 +132,7 @@ static void forget_the_gone(void)
 }
 
 /*
- * Handles all new objects. Returns false if some had to be left out.
+ * Handles all new objects. Returns false if some could not be handled.
  * Context: with the dynamic linker's lock, or while the process has one thread.
  */
 static bool look(void)
@@ -149,8 +149,8 @@ static bool look(void)
 }
 
 /*
- * Has the program loaded objects into a separate namespace with dlmopen()? They have their own C library as well. The
- * list of namespaces exists since version 2 of the structure.
+ * Has the program loaded objects into a separate namespace with dlmopen()? Such objects have their own C library, so
+ * their allocations are not counted. The list of namespaces exists since version 2 of the structure.
  */
 static bool is_elsewhere(void)
 {
@@ -177,7 +177,7 @@ static void list_changes(void)
 	}
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
-		/* In a forked child, getting the first thread's state also gets the session. */
+		/* In a forked child, getting a state also gets the child's session. */
 		if (mf_thread_get() && mf_session_is_active()) {
 			if (is_elsewhere())
 				mf_session_store.header->is_elsewhere = 1;
@@ -190,7 +190,10 @@ static void list_changes(void)
 	errno = saved;
 }
 
-/* Can a jump be placed at @code, a function that does nothing, without reaching the next function? */
+/*
+ * Does the function at @code only return, and is there room to overwrite it with a jump without touching the next
+ * function?
+ */
 static bool is_empty(const uint8_t *code)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -213,7 +216,7 @@ int mf_object_loaded_start(void)
 	int code;
 
 	if (MF_PATCH_BYTES && site && *site == BREAKPOINT)
-		return -EBUSY; /* the debugger would restore its byte, and so destroy a part of the jump */
+		return -EBUSY; /* the debugger would later restore its saved byte, in the middle of the jump */
 	if (!MF_PATCH_BYTES || !site || !is_empty(site))
 		return -ENOTSUP;
 	code = mf_patch_prepare(site, (const void *)list_changes, &via);

@@ -5,8 +5,10 @@
 
 /*
  * Handles the objects that are loaded, and from then on every object that is loaded, once it and its dependencies have
- * been mapped and before any of them is relocated or run. The table in object_loaded.c says what is done with each.
- * Context: while the process has one thread. Return: 0, or -errno if objects that are loaded later will not be handled.
+ * been mapped and before any of them is relocated or run. The table in object_loaded.c lists the functions that are
+ * called for each object.
+ * Context: while the process has one thread.
+ * Return: 0, or -errno if objects that are loaded later will not be handled.
  */
 int mf_object_loaded_start(void);
 

@@ -2,8 +2,9 @@
 // Changes the program's code in memory.
 //
 // Pages of the program's code become writable for a moment and stay executable: other threads may be running in them,
-// and so may the shim. So this fails where no page may be both. Removing the right to execute for that moment would
-// risk that it cannot be restored. The shim's own code pages are never writable and executable at a time.
+// and so may the shim. So a change fails where the system forbids pages that are both writable and executable.
+// Removing execute permission for that moment is no solution: it might be impossible to restore. The shim's own code
+// pages are never writable and executable at a time.
 
 #include "patch.h"
 
@@ -23,14 +24,20 @@
 #define POOL_BYTES  65536u
 #define POOLS_MAX   4096u
 #define ROOM_ALIGN  16u
-/* Greatest distance of a pool from a site: what the site's instructions refer to must be in the pool's reach, too. */
+/*
+ * Greatest distance of a pool from a site, in bytes. Less than a jump's reach, because data that the site's
+ * instructions refer to must be in reach of the pool, too.
+ */
 #define POOL_REACH  (MF_JUMP_REACH - (512ull << 20))
-#define LOWEST	    65536u /* no pool below this address, where accesses through null pointers go */
+#define LOWEST	    65536u /* lowest address of a pool: accesses through null pointers must still fault */
 
-/* Memory for code near some of the program's. The part from @open on is writable. */
+/*
+ * Memory for code, near code of the program. While @is_open, the part from @open on is writable; the rest is
+ * executable.
+ */
 struct pool {
 	uint64_t start;
-	uint32_t used, open; /* bytes from the start; @open is a multiple of the page size */
+	uint32_t used, open; /* offsets from the start, in bytes; @open is a multiple of the page size */
 	bool is_open;
 };
 
@@ -56,7 +63,10 @@ static int protect(uint64_t start, uint64_t end, int protection)
 	return code;
 }
 
-/* Between mf_patch_begin() and mf_patch_end(), the mapping of the last write. Writes restore its protection. */
+/*
+ * Cache of the last write's mapping, used between mf_patch_begin() and mf_patch_end(). It stays valid because each
+ * write restores the protection of the mapping.
+ */
 static struct mf_map seen;
 static bool keeps_seen;
 
@@ -72,7 +82,7 @@ void mf_patch_end(void)
 	keeps_seen = false;
 }
 
-/* The parts of mappings that a range of up to two pages covers. */
+/* A range of up to two pages, divided where one mapping ends and the next begins. */
 struct parts {
 	struct mf_map maps[2];
 	uint32_t n;
@@ -136,7 +146,7 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	while (made-- > 0) {
 		const struct mf_map *map = &parts.maps[made];
 
-		/* A page that stays writable does no harm. */
+		/* If this fails, the page stays writable, which does no harm. */
 		if (!(map->protection & PROT_WRITE) &&
 		    protect(map->start, map->end, map->protection))
 			seen = (struct mf_map){ 0 };
@@ -144,7 +154,7 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	return code;
 }
 
-/* Returns the highest address for a pool between @start and @end that is in reach of @site; 0: none. */
+/* Returns the highest address for a pool between @start and @end that is in reach of @site, or 0. */
 static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 {
 	uint64_t least = site > POOL_REACH ? site - POOL_REACH : 0;
@@ -160,8 +170,8 @@ static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 }
 
 /*
- * Finds an address for a pool: the nearest one below @site. If there is none, the farthest above it, because what lies
- * above, such as the program's heap, may have to grow.
+ * Finds an address for a pool: the nearest one below @site. If there is none, the farthest one above @site, because the
+ * mapping just above, such as the program's heap, may have to grow.
  */
 static int find_place(uint64_t site, uint64_t *place)
 {
@@ -228,7 +238,7 @@ static bool has_room(const struct pool *pool, uint64_t site, size_t size)
 	return from + size <= POOL_BYTES && is_near(site, pool->start) && is_near(site, pool->start + POOL_BYTES);
 }
 
-/* Sealed pages stay as they are; writing continues at the next page. */
+/* Makes the pool writable again, from the first page after the sealed ones. */
 static int open_pool(struct pool *pool)
 {
 	uint32_t from = (uint32_t)round_up(pool->used, page_size());
@@ -285,7 +295,7 @@ int mf_patch_seal(void)
 			continue;
 		failed = protect(start, end, PROT_READ | PROT_EXEC);
 		if (failed) {
-			/* No jump leads there yet, and none may. */
+			/* No jump to this code has been written yet. Discard the code. */
 			pool->used = pool->open;
 			code = failed;
 			continue;

@@ -4,10 +4,10 @@
  * them.
  *
  * Only to be used while no other thread can be in the bytes that change: in code that was just mapped, or in a process
- * with one thread. Not for two callers at a time; holding the dynamic linker's lock is enough. Nothing here calls
- * malloc, and errno is kept. On failure nothing is changed, and the functions return -errno: -ENOTSUP on a processor
- * for which there is no encoder (jump.h), -EACCES or -EPERM where code must not be written (SELinux, a seccomp filter,
- * PR_SET_MDWE), -ENOMEM if there is no room, or an error in reading /proc/self/maps.
+ * with one thread. Two threads must not use it at the same time; holding the dynamic linker's lock ensures that.
+ * Nothing here calls malloc, and errno is kept. On failure nothing is changed, and the functions return -errno:
+ * -ENOTSUP on a processor for which there is no encoder (jump.h), -EACCES or -EPERM where code must not be written
+ * (SELinux, a seccomp filter, PR_SET_MDWE), -ENOMEM if there is no room, or an error in reading /proc/self/maps.
  */
 #ifndef MASSIF_PRELOAD_PATCH_H
 #define MASSIF_PRELOAD_PATCH_H
@@ -16,12 +16,12 @@
 
 #include "jump.h"
 
-/* Size of a jump at a site, in bytes. */
+/* Size in bytes of a jump that is written at a site. */
 #define MF_PATCH_BYTES MF_JUMP_BYTES
 
 /*
- * Between the two calls, the protection of mappings must not change otherwise, so that what was read about it can be
- * reused for the next site. Outside of them each write makes the kernel list all mappings.
+ * Between mf_patch_begin() and mf_patch_end(), writes reuse the mapping that was read last from /proc/self/maps, so
+ * nothing else may change the protection of mappings. At other times each write reads /proc/self/maps.
  */
 void mf_patch_begin(void);
 void mf_patch_end(void);
@@ -30,17 +30,20 @@ void mf_patch_end(void);
 int mf_patch_write(void *site, const void *bytes, size_t n);
 
 /*
- * *@room becomes the address of @size bytes (at most 64 KiB, aligned to 16) such that near jumps reach from @site to
- * there and back. They can be written until mf_patch_seal() and executed after it.
+ * Allocates @size bytes (at most 64 KiB) near @site, so that near jumps reach in both directions. *@room becomes their
+ * address, which is aligned to 16. The memory can be written until mf_patch_seal(), and executed after it.
  */
 int mf_patch_room(const void *site, size_t size, void **room);
 
-/* Makes all room executable. After an error, no room allocated since the last call may be used. */
+/*
+ * Makes all memory from mf_patch_room() executable. After an error, memory allocated since the last call must not be
+ * used.
+ */
 int mf_patch_seal(void);
 
 /*
- * Writes a jump at @site to any @target, in two steps with mf_patch_seal() in between. The first returns in *@via where
- * the jump must lead: @target, or a far jump near the site. The second writes the jump.
+ * Write a jump at @site to any @target, in two steps with mf_patch_seal() in between. mf_patch_prepare() sets *@via to
+ * the address to which the jump must lead: @target, or a far jump near the site. The second function writes the jump.
  */
 int mf_patch_prepare(const void *site, const void *target, const void **via);
 int mf_patch_jump(void *site, const void *via);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // Client requests: finds them in the program's code, redirects them, and answers them.
 //
-// The sequence is too long to appear by chance. But a program may contain it as data in a segment that has both code
-// and data. Where constants lie next to code, only what the unwind table describes is taken as code.
+// The instruction sequence of a request is too long to appear by chance. But a program may contain it as data, in a
+// segment with both code and data. If a segment may have constants next to code, only ranges that the unwind table
+// describes are taken as code.
 //
-// In a large program the search takes longer than everything else at the start, since each page of its code must be
-// read for it. Objects without requests are noted for later runs (rowcache.h).
+// In a large program this search is the longest part of the start-up, because it reads every page of code. Objects
+// without requests are recorded in a file for later runs (rowcache.h).
 //
 // An object that is loaded again is often mapped at its old address. Then its sites are the same, and their trampolines
 // are reused.
@@ -29,7 +30,10 @@
 
 #define ORIGINS_MAX 512u
 
-/* Bytes of code. Searching less takes less time than writing the finding to a file. */
+/*
+ * Least size of code, in bytes, for recording in a file that it has no requests. Searching less code is faster than
+ * writing the file.
+ */
 #define NOTED_LEAST (256u << 10)
 
 /* Code in which requests were found, with their trampolines in the order of the sites. */
@@ -42,7 +46,7 @@ static struct origin origins[ORIGINS_MAX];
 static uint32_t n_origins;
 static bool wanted; /* a copy of the session's option, because a forked child may not have a session yet */
 
-/* Executes a request. Other tools' requests return @unheard, the value without such a tool. */
+/* Executes a request. Returns @unheard, the result without Valgrind, for requests to other tools. */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {
 	const struct mf_registers caller = {
@@ -75,8 +79,8 @@ void mf_requests_start(void)
 }
 
 /*
- * The sorted table in the object's .eh_frame_hdr. The dynamic linker's lookup does not know the object yet when it has
- * just been mapped.
+ * The sorted table in the object's .eh_frame_hdr. It is read here because _dl_find_object() does not find an object
+ * that has just been mapped.
  */
 struct table {
 	uint8_t version, frame_encoding, count_encoding, entry_encoding;
@@ -87,7 +91,7 @@ struct table {
 	} entries[];
 };
 
-/* Can @size bytes at @address of the object be read? The headers may promise more than what was mapped. */
+/* Are the @size bytes at @address in a readable segment of the object? Other headers may claim more than was mapped. */
 static bool is_there(const struct dl_phdr_info *info, uint64_t address, uint64_t size)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -150,8 +154,8 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 struct code {
 	const struct dl_phdr_info *object;
 	const uint8_t *at, *end;
-	bool mixed; /* may contain constants, because it contains the ELF header */
-	const struct table *table; /* then this tells what is code */
+	bool mixed; /* the segment may contain constants, because it contains the ELF header */
+	const struct table *table; /* if @mixed, only ranges in this table are code */
 	bool any; /* a sequence that looks like a request was found */
 };
 
@@ -219,8 +223,8 @@ static void count_missed(uint32_t n, int code)
 	uint8_t inside = mf_thread_local.inside;
 
 	/*
-	 * In a forked child this gets its session, or finds that there is none. The first objects are handled before
-	 * the session is active.
+	 * In a forked child, mf_thread_get() gets the child's session, or returns NULL if there is none. The initial
+	 * objects are handled before the session is active.
 	 */
 	mf_thread_local.inside = true;
 	if (!mf_session_is_active() || mf_thread_get()) {
@@ -265,7 +269,7 @@ static bool is_code(const ElfW(Phdr) *header)
 	return header->p_type == PT_LOAD && (header->p_flags & (PF_R | PF_X)) == (PF_R | PF_X);
 }
 
-/* Returns the size of all code in bytes. *@address becomes an address in it. */
+/* Returns the size of all code of the object in bytes. *@address becomes an address in that code. */
 static uint64_t code_bytes(const struct dl_phdr_info *info, uint64_t *address)
 {
 	uint64_t bytes = 0;

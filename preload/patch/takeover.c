@@ -46,8 +46,8 @@ static const struct function {
 	enum mf_hook_kind kind;
 	const char *trace;
 	/*
-	 * Is this function always a wrapper of another one? Objects that define only such functions provide them for
-	 * systems that lack them. (libbsd, which all X11 programs are linked with, has reallocarray.)
+	 * Does this function always call another allocation function? Objects that define only such functions provide
+	 * them for systems that lack them. (libbsd, which all X11 programs are linked with, has reallocarray.)
 	 */
 	bool is_built_on_others;
 } functions[] = {
@@ -93,8 +93,8 @@ struct taken {
 	struct mf_hook hook;
 	const struct function *function;
 	struct mf_code_detour detour;
-	bool is_new; /* its jump has not been written yet */
-	bool is_dispensable; /* without the jump the shim's function does the same */
+	bool is_new; /* the jump has not been written yet */
+	bool is_dispensable; /* the jump is optional: without it the shim's function has the same effect */
 };
 
 #define TAKEN_MAX 1024u
@@ -102,32 +102,35 @@ struct taken {
 static struct taken taken[TAKEN_MAX];
 static uint32_t n_taken;
 static bool is_any;
-static bool is_any_of_c; /* one that is not a C++ operator */
+static bool is_any_of_c; /* among them is one that is not a C++ operator */
 
-/* Each function's definitions at the start. */
+/* The definitions of each of @functions at the start. */
 static struct {
-	void *ours; /* the one that the shim exports */
-	void *next; /* the one, other than the executable's, that would be called without the shim; NULL: none */
+	void *ours; /* the shim's definition */
+	void *next; /* the first definition after the shim's, ignoring the executable's; NULL if none */
 	bool next_is_system;
-	bool next_uncounted; /* it is in an object that the user has excluded */
-	bool next_is_built;  /* it calls other functions, and these are counted */
+	bool next_uncounted; /* @next is in an object that the user has excluded */
+	bool next_is_built;  /* @next only calls other allocation functions, which are counted */
 } known[FUNCTIONS];
 
-/* The object that defines such functions. With several, or without malloc_usable_size(), capacities are unknown. */
+/*
+ * The only object that defines such functions. If there are several, or if it has no malloc_usable_size(), the
+ * capacities of blocks are unknown.
+ */
 static uintptr_t only_owner;
 static bool no_capacities;
 
 static bool started; /* the initial objects have been handled */
 static bool ours_came;
 
-/* Who an object belongs to. */
+/* Classes of objects. */
 enum owner {
 	OWNER_US,
 	OWNER_SYSTEM,	 /* the C and C++ libraries: called through the shim */
 	OWNER_LINKER,	 /* the dynamic linker, which has an allocator for its own use at the start */
 	OWNER_PROGRAM,
 	OWNER_UNCOUNTED, /* like OWNER_PROGRAM, but excluded by the user */
-	OWNER_OTHERS,	 /* what it defines only wraps other functions */
+	OWNER_OTHERS,	 /* all its functions only call other allocation functions */
 };
 
 /* An object that is being handled. */
@@ -135,7 +138,7 @@ struct arrival {
 	const struct mf_definitions *definitions;
 	enum owner owner;
 	bool is_executable;
-	bool defines, allocates; /* any of the functions; one that does not only wrap others */
+	bool defines, allocates; /* defines any of @functions; defines one that does not only call others */
 };
 
 static bool is_named(const char *soname, const char *pattern)
@@ -173,7 +176,7 @@ static void miss(const struct mf_definition *definition, int code)
 	struct mf_store_header *header = mf_session_store.header;
 
 	mf_gate_thaw();
-	/* Do not count a function twice that is found in another table or by another name. */
+	/* A function may be found twice, in another table or by another name. Count it once. */
 	if (header->missed_address == (uintptr_t)definition->address || header->n_missed++)
 		return;
 	header->missed_error = code;
@@ -191,8 +194,8 @@ static struct taken *find_taken(const void *site)
 }
 
 /*
- * Definitions that consist of a jump, with no room for another jump: linkers and compilers turn all operators delete
- * of a library into jumps to one of them. The target of the jump may be taken over, and is counted then.
+ * Definitions that consist of only a jump, which are too short for a detour. Linkers and compilers turn all operators
+ * delete of a library into jumps to one of them. If the target of the jump is taken over, calls are counted there.
  */
 #define JUMPS_MAX 64u
 
@@ -210,7 +213,10 @@ static const struct jump *find_jump(const void *site)
 	return NULL;
 }
 
-/* If the function is only a jump, notes it for when all functions of its object have been found, and returns true. */
+/*
+ * If the function is only a jump, records it for miss_jumps(), which runs when all functions of the object have been
+ * found, and returns true.
+ */
 static bool note_jump(const struct mf_definition *definition)
 {
 	const uint8_t *site = definition->address;
@@ -225,7 +231,10 @@ static bool note_jump(const struct mf_definition *definition)
 	return true;
 }
 
-/* Reports jumps that do not lead to a function that is counted. They may form a circle. */
+/*
+ * Reports the recorded jumps that lead to no function that is counted. Limits the number of hops, because jumps may
+ * form a cycle.
+ */
 static void miss_jumps(void)
 {
 	for (uint32_t i = 0; i < n_jumps; i++) {
@@ -254,7 +263,7 @@ static void take(const struct mf_definition *definition)
 		own->is_new = true;
 		return;
 	}
-	/* Another object was loaded there before. */
+	/* The entry is for another object that was loaded at this address before. */
 	if (own)
 		own->detour.site = NULL;
 	own = &taken[n_taken];
@@ -299,7 +308,7 @@ static bool is_operator(uint32_t name)
 	return is_named(functions[name].name, "_Z*");
 }
 
-/* The dynamic linker did the same when it relocated the object. */
+/* Calls an IFUNC resolver, which is safe because the dynamic linker has already called it when it relocated the object. */
 static void *choose(void *resolver)
 {
 	return ((void *(*)(void))resolver)();
@@ -343,8 +352,8 @@ static void look_into_object(struct arrival *arrival, mf_definitions_found *tell
 }
 
 /*
- * Searches for functions that the object does not export. Like Massif, in libraries only if the user names one, because
- * it takes reading all symbol names.
+ * Searches for functions that the object does not export. Reads all symbol names for that, so, like Massif, searches
+ * libraries only if the user has named one.
  */
 static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
 {
@@ -359,7 +368,10 @@ static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
 				    mf_session_store.header->has_somalloc, tell, arrival);
 }
 
-/* Without this the object would find the system's functions, which the shim's functions call. */
+/*
+ * Binds the references of an object that is loaded with RTLD_DEEPBIND to the shim's functions. Otherwise the dynamic
+ * linker would bind them to those of the C and C++ libraries.
+ */
 static void bind_deep(const struct mf_definitions *definitions)
 {
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
@@ -395,7 +407,7 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 
 /*
  * Does the shim's function only call the next definition, so that no redirection is needed? If an operator of the
- * program calls it, mf_slowpath_alloc() detects that, but too late for the trace.
+ * program calls the shim's function, mf_slowpath_alloc() detects that the call is nested, but too late for the trace.
  */
 static bool calls_next(uint32_t i)
 {
@@ -441,7 +453,7 @@ static void place(void)
 		own->is_new = false;
 		if (!failed)
 			failed = mf_code_detour_place(&own->detour);
-		/* What the shim itself calls must not be counted. */
+		/* The shim's own calls must not be counted, so they go to the original. */
 		if (!failed && !started && own->detour.original)
 			mf_real_redirect(own->detour.site, own->detour.original);
 		if (failed && !own->is_dispensable)

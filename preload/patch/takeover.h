@@ -7,13 +7,13 @@
 #include <stdbool.h>
 
 /*
- * Their calls are counted like those of the C library's functions, and they behave as before. For when these are
- * called, see object_loaded.h.
+ * Calls of these functions are then counted like calls of the C library's functions. Their behaviour does not change.
+ * object_loaded.c calls mf_takeover_arrived() and mf_takeover_done().
  */
 void mf_takeover_arrived(const struct dl_phdr_info *object);
 void mf_takeover_done(void);
 
-/* Does the program have such functions? Then blocks come from more than one allocator. */
+/* Does the program have its own allocation functions? If so, blocks come from more than one allocator. */
 bool mf_takeover_is_any(void);
 
 /* Smallest distance of two blocks of an unknown allocator, in bytes. */

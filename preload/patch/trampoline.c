@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Trampolines for client requests.
 //
-// valgrind.h declares to the compiler that a request changes its result (rdx), the flags and memory, and nothing
-// else: so no other register may change, vector registers included, and the 128 bytes below the stack pointer are the
-// program's. When the stack is unwound from the function that answers, the site appears as an interrupted frame.
+// valgrind.h declares to the compiler that a request changes only its result (rdx), the flags and memory. So a
+// trampoline must preserve all other registers, vector registers included, and the 128 bytes below the stack pointer
+// (the red zone). In a stack walk from the function that answers the request, the site appears as an interrupted
+// frame.
 
 #include "trampoline.h"
 
@@ -20,9 +21,9 @@ mf_trampoline_answer *mf_trampoline_answers MF_HIDDEN;
 void mf_trampoline_entry(void);
 
 /*
- * The common code of all trampolines. The trampoline has moved the stack pointer below the program's 128 bytes and
- * called this: rax and rdx are the request's, all other registers the program's. The CFA is the program's stack
- * pointer.
+ * The common code of all trampolines. The trampoline has moved the stack pointer below the program's red zone and
+ * called this code. rax and rdx are set for the request; all other registers still belong to the program. The CFA is
+ * the program's stack pointer.
  */
 __asm__(
 "	.pushsection .text\n"
@@ -63,7 +64,7 @@ __asm__(
 "	leaq	144(%rbp), %rcx\n"
 "	pushq	%rcx\n"
 "	movq	8(%rbp), %rcx\n"   /* the return address, in the trampoline */
-"	pushq	21(%rcx)\n"	   /* its member back */
+"	pushq	21(%rcx)\n"	   /* the trampoline's member @back */
 "	.cfi_offset rip, -232\n"
 "	movq	mf_trampoline_answers(%rip), %rdi\n"
 "	movq	%rsp, %rsi\n"	   /* the frame; rdx holds the result of an unhandled request */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trampolines: code near a client request in the program, to which the request is redirected. It keeps all registers,
- * tests whether the request is one that the shim handles, and if so calls the function that answers it.
+ * Trampolines: code near a client request in the program, to which the request is redirected. A trampoline preserves
+ * all registers, tests whether the shim handles the request, and if so calls the function that answers it.
  */
 #ifndef MASSIF_PRELOAD_TRAMPOLINE_H
 #define MASSIF_PRELOAD_TRAMPOLINE_H
@@ -19,12 +19,12 @@ enum mf_request {
 	MF_REQUEST_RESIZEINPLACE_BLOCK = 0x130b,
 };
 
-/* One for each site. Lies in memory of mf_patch_room(), so it must not be written after the seal. */
+/* The trampoline of one site. Lies in memory of mf_patch_room(), so it must not be written after mf_patch_seal(). */
 struct mf_trampoline {
 	uint8_t code[24];
 	uint64_t entry;	/* the common code of all trampolines */
-	uint64_t back;	/* the instruction behind the site; the caller's address for the request */
-	struct mf_trampoline *next; /* the next one in the same code */
+	uint64_t back;	/* the instruction after the site, which is also the address of the event's caller */
+	struct mf_trampoline *next; /* the trampoline of the next site in the same code */
 };
 
 /* The program's registers that matter for a request. */

@@ -16,8 +16,9 @@ static bool holds(const struct dl_find_object *object, const void *address)
 }
 
 /*
- * _dl_find_object() takes no lock and is safe while objects are loaded and unloaded. It reports an object with gaps
- * between its segments by segment, and the unwind tables are mostly in another segment than the code.
+ * _dl_find_object() takes no lock and is safe while objects are loaded and unloaded. If an object has gaps between its
+ * segments, it reports only one segment, and the unwind tables are mostly in another segment than the code. So a second
+ * call finds the segment of the tables.
  */
 struct mf_rows_object mf_cfi_object(uint64_t pc)
 {
@@ -45,7 +46,7 @@ static bool is_start(uint64_t pc, const struct mf_rows_object *before)
 {
 	struct mf_rows_object object = *before;
 
-	/* Objects begin at a page boundary. */
+	/* Only at a page boundary can @pc be in another object than @pc - 1. */
 	if (!(pc & (PAGE_SIZE - 1)))
 		object = mf_cfi_object(pc);
 	return mf_rows_is_start(&object, pc);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds the context of the current stack: remembered, or by walking the stack and looking it up in the trie.
+// Finds the context of the current stack, in the memo or by walking the stack and looking it up in the trie.
 
 #include "context.h"
 
@@ -67,15 +67,15 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 	return (struct mf_frame){ .pc = pc - 1, .object = object };
 }
 
-/* Is frame @i of @walk the innermost one and interrupted, not in a call? */
+/* Is frame @i of @walk the innermost one, and was it interrupted by a signal, so that it is not in a call? */
 static bool is_own(const struct mf_walk *walk, uint32_t i)
 {
 	return walk->frames[i].exact && i == walk->n - 1;
 }
 
 /*
- * Returns the address for frame @i of @walk as if it were a return address. An address that a signal interrupted is
- * treated as one, too, as Massif does, but not that of the innermost frame.
+ * Returns the address for frame @i of @walk as if it were a return address. For frames that a signal interrupted, this
+ * treats the address of the interruption as a return address, as Massif does, except in the innermost frame.
  */
 static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 {
@@ -83,8 +83,8 @@ static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 }
 
 /*
- * Stores the node of frame @i; all frames outside of it have theirs. Not for an interrupted innermost frame: its node
- * differs from that of a frame with the same address farther out.
+ * Stores the node of frame @i in the walk; all outer frames already have theirs. Does nothing for an interrupted
+ * innermost frame, because its node differs from that of an outer frame with the same address.
  */
 static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
 {
@@ -125,13 +125,16 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
 	const struct mf_store *store = &mf_session_store;
 	struct mf_walk *walk = &thread->walk;
-	/* An interrupted innermost frame is left to find_nodes_by_objects(). */
+	/* Stop before an interrupted innermost frame, which find_nodes_by_objects() handles. */
 	uint32_t end = walk->n - walk->frames[walk->n - 1].exact, next = 0;
 	uint32_t n = walk->n_known < end ? walk->n_known : end;
 	struct mf_walk_frame *frame = &walk->frames[n];
 	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
 
-	/* At the first frame that differs from the previous stack, first try the sibling made after that stack's node. */
+	/*
+	 * At the first frame that differs from the previous stack, first try the sibling that was made after the
+	 * previous stack's node.
+	 */
 	if (n < end && frame->node)
 		next = mf_trie_next(store, frame->node);
 	for (; n < end; n++, frame++, next = 0) {
@@ -147,8 +150,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 }
 
 /*
- * Continues find_nodes() from frame *@known on, below @node, comparing the frames' objects, which are determined here.
- * Takes no lock, because the dynamic linker may have to be asked.
+ * Continues find_nodes() from frame *@known on, below @node. Finds out the frames' objects and compares them, too. Must
+ * be called without the trie's lock, because it may need the dynamic linker's lock.
  */
 static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread *thread, uint32_t node,
 								uint32_t *known)
@@ -175,7 +178,10 @@ static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread
 	return node;
 }
 
-/* Makes nodes for the remaining frames, below @node. UINT32_MAX if there is no room. Context: with the trie's lock. */
+/*
+ * Makes nodes below @node for the frames from number @known on. Returns the innermost one, or UINT32_MAX if there is no
+ * room. Context: with the trie's lock.
+ */
 static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t node)
 {
 	struct mf_walk *walk = &thread->walk;
@@ -198,8 +204,8 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	if (__builtin_expect(known < thread->walk.n, 0))
 		node = find_nodes_by_objects(thread, node, &known);
 	/*
-	 * Without the lock, unless a filter server may still be deciding about the context, or the context must be
-	 * logged.
+	 * If the context exists, the lock is not needed, unless a filter server may still be deciding about the context
+	 * or the context must be logged.
 	 */
 	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
 		context = mf_trie_find_context(&mf_session_store, node);
@@ -341,14 +347,15 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, header->depth);
 	context = insert_walk(thread);
 	/*
-	 * Do not remember the stack if an object may have been unloaded while the dynamic linker was asked, or if
-	 * each stack is logged. Nor if the memo would look for the frame pointer elsewhere than a call leaves it.
+	 * Do not add the stack to the memo if each stack is logged, or if an object may have been unloaded since the
+	 * walk. Nor if the frame was interrupted by a signal: the memo finds the frame pointer at a fixed place, where
+	 * only a call leaves it.
 	 */
 	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||
 	    header->logs_steps >= MF_LOG_FILTERING ||
 	    thread->generation != mf_objects_generation())
 		return context;
-	/* Many stacks are met once and never again, so a stack is remembered at its second appearance. */
+	/* Many stacks occur only once, so a stack is added to the memo only if its context existed before. */
 	if (context >= n_contexts)
 		mf_memo_pass(&thread->memo);
 	else

@@ -9,8 +9,8 @@
 #include "core/thread.h"
 
 /*
- * Adds the pseudo-objects that stacks may need. Called once, while the process has one thread: later objects are added
- * under the scan's lock, for which a thread that holds the trie's lock must not wait.
+ * Adds the pseudo-objects that stacks may need. Called once, while the process has one thread. They are not added on
+ * demand, because adding an object takes the scan's lock, for which a thread that holds the trie's lock must not wait.
  */
 void mf_stack_start(void);
 
@@ -43,7 +43,7 @@ uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *call
 /* Take and release the trie's lock, so that no other thread changes the trie. Take it before the gate is closed. */
 void mf_stack_hold(void);
 void mf_stack_release(void);
-void mf_stack_reset(void); /* in a forked child: releases the lock, whose holder does not exist here */
+void mf_stack_reset(void); /* in a forked child: releases the trie's lock, whose holder does not exist here */
 
 /* Return the context and the node for events whose stack cannot be known. Take the trie's lock. */
 uint32_t mf_stack_interrupted(void);

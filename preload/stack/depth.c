@@ -4,8 +4,8 @@
 // pthread_getattr_np() cannot be used to find the bounds of a thread's stack: it allocates while it holds a lock, and
 // the program may hold that lock in the very call that makes the thread's first event. glibc keeps the bounds in the
 // thread's descriptor, at the thread pointer, in two words: the stack's lowest address and its size. Their position
-// differs between versions, but the descriptor itself lies in that stack, near its end: so two words are the bounds
-// if they describe a stack that contains the descriptor in this way.
+// differs between versions of glibc. But the descriptor itself lies in that stack, near its end. So two words are
+// taken as the bounds if they describe a stack that has the descriptor near its end.
 
 #include "depth.h"
 
@@ -21,16 +21,19 @@
 #define GIB (1024ull * MIB)
 
 enum {
-	DESCRIPTOR_BYTES = 2048, /* glibc's descriptor is never smaller */
+	DESCRIPTOR_BYTES = 2048, /* bytes that are searched; glibc's descriptor is never smaller */
 };
 
-/* The smallest stack that glibc allows, and more than anybody uses. */
+/* Bounds of a plausible size of a stack, in bytes. glibc allows no smaller stack. */
 #define STACK_LEAST (16 * KIB)
 #define STACK_MOST  (64 * GIB)
-/* Above the thread pointer is the rest of the descriptor, with padding for the alignment of thread-local variables. */
+/*
+ * Upper bound of the bytes between the thread pointer and the end of the stack: the descriptor, and padding for the
+ * alignment of thread-local variables.
+ */
 #define ABOVE_MOST (1 * MIB)
 
-/* The kernel keeps so much free below the main stack, or as much as its limit if that is larger. */
+/* The kernel reserves this many bytes below the top of the main stack, or RLIMIT_STACK if that is larger. */
 #define MAIN_GAP  (128 * MIB)
 #define UNLIMITED (1024 * GIB)
 
@@ -79,7 +82,7 @@ static uint64_t find_low(uint64_t descriptor)
 
 /*
  * Returns the base of @thread's stack: the frame of the function with which the C library started the thread. If the
- * walk does not get that far, the descriptor, which is some KiB further out.
+ * walk does not get that far, returns @descriptor, which is a few KiB further out.
  */
 static uint64_t find_base(struct mf_thread *thread, const struct mf_registers *caller,
 			  uint64_t descriptor)
@@ -90,7 +93,7 @@ static uint64_t find_base(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, MF_DEPTH_MAX);
 	if (thread->walk.complete)
 		base = thread->walk.frames[0].sp;
-	/* This walk was deeper than those for events. */
+	/* Discard this walk: walks for events are less deep. */
 	mf_stack_forget(thread);
 	return is_within(base, caller->sp, descriptor) ? base : descriptor;
 }

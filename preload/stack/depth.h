@@ -3,11 +3,11 @@
  * The depth of a thread's stack, measured whenever the program allocates or frees: from the stack's base to the stack
  * pointer.
  *
- * The base is where the kernel started the main thread, or the C library another thread. So the figures equal
- * Massif's at such a moment. What happens between two such moments is not seen.
+ * The base is the stack pointer with which the kernel started the main thread, or the C library another thread. So the
+ * figures equal Massif's at these moments. Changes between two such moments are not seen.
  *
- * A thread may run on another stack for a while, such as a coroutine's or that of sigaltstack(2). That is other
- * memory, often a heap block, and is not counted; the thread's own stack keeps its last depth meanwhile.
+ * A thread may run on another stack for a while, such as a coroutine's or that of sigaltstack(2). Such a stack, often a
+ * heap block, is not counted; the thread's own stack keeps its last depth meanwhile.
  */
 #ifndef MASSIF_PRELOAD_DEPTH_H
 #define MASSIF_PRELOAD_DEPTH_H
@@ -19,9 +19,9 @@
 
 struct mf_thread;
 
-/* All zero for a thread that is not known yet. */
+/* All zero until the thread's stack is first measured. */
 struct mf_depth {
-	uint64_t base, low; /* bounds of the thread's own stack; 0: unknown */
+	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
 	uint64_t bytes;	    /* depth that is counted in the model */
 	uint64_t frozen;    /* depth in the copy for a forked child; see fork.c */
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Unwind tables of objects without a sorted index.
 //
-// The tables are in memory, but only a section header gives their address, and section headers are in the file alone.
-// So the file is read when such an object is loaded; few programs have any.
+// The tables are in memory, but their address is only in a section header, and section headers are not mapped. So the
+// file is read when such an object is loaded; few programs have any.
 
 #include "eh_frame.h"
 
@@ -11,7 +11,7 @@
 
 #include "core/object_file.h"
 
-/* An object and the segment with its tables. @end: 0 if the entry is unused or the object was unloaded; atomic. */
+/* An object and the segment with its tables. @end is atomic, and 0 if the entry is unused or the object was unloaded. */
 struct known {
 	uint64_t start, end;
 	struct mf_rows_object rows;
@@ -35,7 +35,7 @@ static bool has_index(const struct dl_phdr_info *object)
 	return false;
 }
 
-/* Finds the section's address in memory. All that it refers to is in the same segment. */
+/* Finds the section's address in memory. The section only refers to data in its own segment. */
 static bool find_tables(const struct dl_phdr_info *object, const ElfW(Shdr) *section, struct mf_rows_object *rows)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {

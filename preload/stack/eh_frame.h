@@ -15,7 +15,7 @@
  */
 void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 
-/* Removes what was loaded from @start to @end. Called by one thread at a time. */
+/* Removes the object that was loaded from @start to @end. Called by one thread at a time. */
 void mf_eh_frame_gone(uint64_t start, uint64_t end);
 
 /* Finds the tables for the code at @pc, whose object has no index. Takes no lock. Returns false if there are none. */

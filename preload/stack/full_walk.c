@@ -11,10 +11,10 @@
 
 #ifdef __x86_64__
 
-/* Upper bound of the shim's frames between capture() and the shim's caller. */
+/* Largest number of the shim's frames between capture() and the program's frame that called the shim. */
 #define OWN_FRAMES_MAX 32u
 
-/* Captures this function's address and registers. Registers that calls may change are unknown. */
+/* Stores the current instruction's address and the registers. Marks registers that a call may change as unknown. */
 static inline __attribute__((always_inline)) void capture(struct mf_full_walk *complete)
 {
 	uint64_t *value = complete->registers.value;
@@ -37,8 +37,8 @@ static inline __attribute__((always_inline)) void capture(struct mf_full_walk *c
 }
 
 /*
- * @data: the frame's stack pointer. Where the kernel must not be asked, an address close to it is trusted, as in other
- * steps.
+ * Reads the word at @address if that is readable. @data: the frame's stack pointer. If the shim may not make the system
+ * call that tests memory, it takes an address close to the stack pointer as readable, as in other steps.
  */
 static bool read_word(uint64_t address, uint64_t *word, void *data)
 {
@@ -70,7 +70,10 @@ static bool is_at(const struct mf_full_walk *complete, const struct mf_registers
 	return complete->registers.value[MF_DWARF_RA] == at->pc && complete->registers.value[MF_DWARF_RSP] == at->sp;
 }
 
-/* Continues the walk up to @at. Returns false if that is not reached within OWN_FRAMES_MAX frames. */
+/*
+ * Continues the walk up to the frame @at. Returns false if the walk does not reach it within @steps + OWN_FRAMES_MAX
+ * frames.
+ */
 static bool catch_up(struct mf_full_walk *complete, uint32_t steps, const struct mf_registers *at)
 {
 	while (!is_at(complete, at))

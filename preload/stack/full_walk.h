@@ -12,14 +12,14 @@
 /* State of the walk. Only @begun must be initialised, to false. */
 struct mf_full_walk {
 	bool begun, exact;
-	uint32_t steps; /* frames undone so far */
+	uint32_t steps; /* frames walked so far */
 	struct mf_expression_registers registers;
 };
 
 /*
- * Steps from the frame at @at to its caller, whose registers become *@outer. @steps: how many frames @at is outside of
- * the shim's caller. The walk begins in the shim's own frames, where all registers are known, or continues from its
- * last step. If it cannot reach @at, only the stack and the frame pointer are known there. Reads only readable memory.
+ * Steps from the frame @at to its caller, whose registers are stored in *@outer. @steps: number of frames between the
+ * shim's caller and @at. The walk begins in the shim's own frames, where all registers are known, or continues from its
+ * last step. If it cannot reach @at, the step uses only the registers in @at. Reads only readable memory.
  */
 enum mf_frame_undone mf_full_walk_step(struct mf_full_walk *complete, uint32_t steps, const struct mf_registers *at,
 				      struct mf_registers *outer);

@@ -16,10 +16,10 @@
 #define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
-/* Limits while no stack is ever found; see MF_MEMO_IN_VAIN. */
+/* Limits for a memo in which no stack is found; see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
-#define IN_VAIN_LONG 64u /* misses after which half as many stacks are looked up */
-#define IN_VAIN_KEPT 256u /* misses after which all stacks are forgotten: a small table is searched faster */
+#define IN_VAIN_LONG 64u /* after each such number of misses, half as many stacks are looked up */
+#define IN_VAIN_KEPT 256u /* after each such number, the memo is emptied, since a small table is searched faster */
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(sizeof(struct mf_memo_node) == MF_MEMO_LINE, "a head is a line");
@@ -40,7 +40,7 @@ static inline uint32_t place_of(uint64_t hash, uint32_t mask)
 
 static inline uint32_t tag_of(uint64_t hash)
 {
-	return (uint32_t)hash | 1; /* an empty slot is 0 */
+	return (uint32_t)hash | 1; /* 0 marks an empty slot */
 }
 
 static inline struct mf_memo_group *groups_of(const struct mf_memo_node *node)
@@ -130,8 +130,8 @@ static inline void add(struct words *words, uint64_t address, uint64_t value)
 }
 
 /*
- * The slot of a saved frame pointer matters only if a frame further out uses that value, and only from then on. So the
- * words before determine which word comes next.
+ * Collects the words that the walk depends on. A saved frame pointer is added only if a frame further out uses its
+ * value, and just before that frame's own words. So the words so far always determine which word comes next.
  */
 static void collect(struct words *words, const struct mf_walk *walk)
 {
@@ -147,7 +147,7 @@ static void collect(struct words *words, const struct mf_walk *walk)
 		if (frame->other_slot)
 			add(words, frame->other_slot, frame->other);
 		if (frame->pc_slot)
-			/* A pc of 0 has ended the walk at the outermost frame. */
+			/* At the outermost frame, this word was 0, which ended the walk. */
 			add(words, frame->pc_slot, i ? frame[-1].pc : 0);
 		if (frame->fp_slot)
 			fp_slot = frame->fp_slot;
@@ -172,7 +172,7 @@ static uint32_t size_of(const struct mf_memo_node *node)
 	return (words + LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
 }
 
-/* In a memo with few nodes only clears the roots in use, so that a short-lived thread touches few pages. */
+/* In a memo with few nodes, clears only the roots in use, so that a short-lived thread touches few pages. */
 static void clear_roots(struct mf_memo *memo)
 {
 	if (memo->n_nodes > FEW_NODES) {
@@ -188,7 +188,7 @@ static void clear_roots(struct mf_memo *memo)
 	}
 }
 
-/* Place 0 is not a node but zeroes, which match no registers. */
+/* Empties the memo. The first words of the pool stay zero: place 0 stands for "no node", and zeroes match no registers. */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {
@@ -201,7 +201,7 @@ static void empty(struct mf_memo *memo)
 	memo->used = HEAD_WORDS;
 }
 
-/* Makes room for two more nodes with the table at most half full. Forgets everything if that is impossible. */
+/* Makes room for two more nodes, with the table at most half full. Empties the memo if that is impossible. */
 static void make_room(struct mf_memo *memo)
 {
 	uint32_t size = memo->mask + 1;
@@ -354,7 +354,10 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		uint32_t n = agree(node, &words, at);
 
 		at += n;
-		/* Two walks that have read the same words read the next one at the same place: only its value can differ. */
+		/*
+		 * Two walks that have read the same words read their next word at the same address. So if the offsets
+		 * differ, the stack cannot be added.
+		 */
 		if (at == words.n)
 			return;
 		if (n < node->n_words) {

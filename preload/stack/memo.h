@@ -22,8 +22,8 @@ struct mf_memo_group {
 };
 
 /*
- * A thread's memo. The pool and the table lie behind this struct; mf_memo_size(room) is the size of all three.
- * A zeroed memo whose room is set becomes usable by mf_memo_forget().
+ * A thread's memo. The pool and the table lie behind this struct; mf_memo_size(room) is the size of all three. To
+ * initialise a memo, zero it, set its room and call mf_memo_forget().
  *
  * A stack is recognised by the words that its walk has read: if the initial registers and all these words are the
  * same, the walk would give the same frames. Comparing fewer words would be wrong, since a single frame far out may
@@ -34,24 +34,25 @@ struct mf_memo_group {
  * leads to a child through the hash table. However many stacks begin with the same registers, each word is compared
  * once.
  *
- * Nodes are allocated one after the other in the pool. When it is full, everything is forgotten.
+ * Nodes are allocated one after the other in the pool. When the pool is full, the memo is emptied.
  *
- * Programs mostly repeat what they did last, so some guesses are tried before the hash table. The roots hold, for the
- * initial registers, the first node that was found last. If it has children, the next guess is the stack that
- * followed the previous stack the last time; if that one has another first node, each node's child that was found last
- * is tried. Only stacks with several nodes count as previous and following ones here, as the others need no guess.
+ * Programs mostly repeat what they did last, so some guesses are tried before the hash table. For a hash of the initial
+ * registers, the roots hold the first node that was last found for it. If that node has children, the guess is the
+ * stack that followed the previous stack the last time. If the guessed stack has another first node, the child that was
+ * last found below each node is tried instead. Stacks with only one node need no guess, so they are skipped when the
+ * order of stacks is recorded.
  */
 struct mf_memo {
 	uint32_t room; /* size of the pool in words: a power of two, at least MF_MEMO_ROOM_LEAST */
 	uint32_t mask; /* number of the table's slots, less one */
 	uint32_t n_nodes;
 	uint32_t used;	/* words of the pool in use */
-	uint32_t score; /* rises with hits, falls with misses; at 0 only a part of all stacks is looked up */
+	uint32_t score; /* rises with hits, falls with misses; while it is 0, only some stacks are looked up */
 	uint32_t asked;
-	uint32_t pause, in_vain; /* with a score of 0: a mask for which stacks are looked up, and misses since */
+	uint32_t pause, in_vain; /* while the score is 0: mask of @asked for stacks to look up; number of misses */
 	uint32_t last;			/* place of the last node of the stack found last */
-	uint32_t guess;			/* place of the last node of the stack that followed it the last time; 0: unknown */
-	/* Scratch space: the words of a walk. It is here because the first page is in use anyway. */
+	uint32_t guess;			/* likewise, of the stack that followed that one the last time; 0 if unknown */
+	/* Scratch space for the words of a walk. It is here because the memo's first page is in use anyway. */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
 	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS]; /* places of first nodes, by registers */
 };
@@ -59,8 +60,8 @@ struct mf_memo {
 _Static_assert(sizeof(struct mf_memo) % MF_MEMO_LINE == 0, "the pool begins at a line");
 
 #define MF_MEMO_ROOM_LEAST     (1u << 15)
-#define MF_MEMO_CHANGE	       2048u /* words; an upper bound of what one stack adds */
-#define MF_MEMO_WORDS_PER_SLOT 16u /* words of the pool for each slot of the table at its full size */
+#define MF_MEMO_CHANGE	       2048u /* upper bound of the words that adding one stack takes */
+#define MF_MEMO_WORDS_PER_SLOT 16u /* the table has at most one slot for this many words of the pool */
 
 static inline uint64_t *mf_memo_pool(const struct mf_memo *memo)
 {
@@ -80,26 +81,29 @@ static inline size_t mf_memo_size(uint32_t room)
 }
 
 /*
- * A node: this head, followed by its words in groups. The words are in the order in which the walk read them and are
- * compared in that order, each only if those before it match: so nothing is read that the walk would not have read.
+ * A node: this head, followed by its words in groups. The words are stored and compared in the order in which the walk
+ * read them, each only if those before it match. So the comparison reads no memory that the walk would not have read.
  * The last group is padded with copies of its last word.
  */
 struct mf_memo_node {
-	/* Key. First node of a stack: sp and pc. Other node: MF_MEMO_CHILD_OF and its parent's number; the word's value. */
+	/*
+	 * Key. For the first node of a stack, sp and pc; for other nodes, MF_MEMO_CHILD_OF | the parent's number, and
+	 * the value of the parent's @branch word.
+	 */
 	uint64_t above, value;
-	uint32_t number;  /* identifies it to its children, also after it has been split */
-	uint32_t context; /* of the only stack that ends here; 0: the node has children */
+	uint32_t number;  /* identifies the node in its children's keys; a split gives it to the new child */
+	uint32_t context; /* context of the only stack that ends here; 0 if the node has children */
 	int32_t branch;	  /* offset of the word that selects the child */
 	union {
-		uint32_t latest; /* place of the child found last */
+		uint32_t latest; /* place of the child that was found last */
 		uint32_t after;	 /* in a stack's last node: place of the last node of the stack that followed */
 	};
-	uint32_t n_bytes; /* size of its groups */
+	uint32_t n_bytes; /* size of the groups in use */
 	uint16_t n_words;
-	uint8_t room; /* groups that it was made with */
+	uint8_t room; /* groups that were allocated */
 	/*
-	 * In a stack's last node: places of all its nodes, from the first one on, then 0; all 0 if there are too many
-	 * or they are unknown. May be outdated: nodes may have been split since.
+	 * In a stack's last node: places of all nodes of the stack, from the first one on, followed by 0. All 0 if
+	 * there are too many or if they are unknown. May be outdated, because nodes may have been split since.
 	 */
 	uint32_t path[MF_MEMO_PATH];
 };
@@ -110,8 +114,8 @@ struct mf_memo_node {
 #define MF_MEMO_SCORE_HIT 2u
 
 /*
- * While no stack is ever found, only one in this number plus one is looked up, because that loads memory that nothing
- * else needs. The longer that lasts, the fewer are looked up.
+ * A look-up loads memory that nothing else needs. So while no stack is ever found, only one in MF_MEMO_IN_VAIN + 1
+ * stacks is looked up, and still fewer as this goes on.
  */
 #define MF_MEMO_IN_VAIN 31u
 
@@ -175,14 +179,15 @@ static inline bool mf_memo_looks(struct mf_memo *memo)
 	return memo->score || !(++memo->asked & memo->pause);
 }
 
-/* Was the last stack, which was not found, looked up? */
+/* For a stack that was not found: was it looked up at all? */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 {
 	return memo->score || !(memo->asked & memo->pause);
 }
 
 /*
- * A stack with several nodes was found; @node is its last one. Guesses the next stack and prefetches its last node.
+ * Called when a stack with several nodes was found, of which @node is the last one. Records that this stack followed
+ * the previous one, guesses the next stack, and prefetches the guess's last node.
  */
 static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_node *node)
 {
@@ -196,9 +201,9 @@ static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_nod
 }
 
 /*
- * Returns the first node of the stack that begins with @sp and @pc (as in MF_CALLER), if it is the one in the roots
- * and its words are unchanged; else NULL. If the node has a context, that is the stack's: call mf_memo_note_hit(). If
- * not, try mf_memo_recall_below().
+ * Returns the first node of the stack that begins with @sp and @pc (as in MF_CALLER), if that node is in the roots and
+ * its words are unchanged; else NULL. If the node has a context, this is the stack's context: call mf_memo_note_hit().
+ * Otherwise, try mf_memo_recall_below().
  */
 static inline __attribute__((always_inline)) const struct mf_memo_node *
 mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
@@ -247,14 +252,17 @@ static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_
 	return node->context;
 }
 
-/* Remembers that @walk, which begins with @registers, has @context (not 0). After mf_memo_find() has returned 0. */
+/*
+ * Adds the stack of @walk, which begins with @registers, with its @context (not 0). Call it only after mf_memo_find()
+ * has returned 0 for this stack.
+ */
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context);
 
-/* Called instead of mf_memo_enter() if the stack is not worth remembering. */
+/* Called instead of mf_memo_enter() for a stack that is not to be added. */
 void mf_memo_pass(struct mf_memo *memo);
 
-/* Forgets everything, because code was unloaded or contexts became invalid. */
+/* Empties the memo, because code was unloaded or contexts became invalid. */
 void mf_memo_forget(struct mf_memo *memo);
 
 #endif

@@ -17,12 +17,12 @@
 struct known {
 	uint64_t start, end, bias;
 	uint32_t object;
-	const struct mf_rowfile *file; /* NULL: the object has no file yet */
+	const struct mf_rowfile *file; /* NULL if there is no file for the object yet */
 };
 
 static struct known known[OBJECTS_MAX];
 static uint32_t n_known; /* atomic: number of complete entries */
-static struct mf_store *notes; /* NULL: findings are not wanted */
+static struct mf_store *notes; /* NULL if new findings need not be recorded */
 
 static void open_file(int directory, uint32_t number, const struct mf_object *object)
 {
@@ -63,7 +63,10 @@ void mf_rowcache_open(struct mf_store *store)
 	errno = saved;
 }
 
-/* All these objects were loaded at the start together, so no two of them have had the same address. */
+/*
+ * Returns the object that contains @pc. All objects in @known were loaded together at the start, so their addresses do
+ * not overlap.
+ */
 static const struct known *find_known(uint64_t pc)
 {
 	uint32_t n = __atomic_load_n(&n_known, __ATOMIC_ACQUIRE);

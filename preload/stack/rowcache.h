@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Unwind rules that earlier runs found, from files that massif-ctl keeps (cfi/rowfile.h). The files also record in
- * which code no client request was found. New findings are noted for massif-ctl, which writes them to the files
- * after the program has ended.
+ * which code no client request was found. New findings are recorded in the session memory. massif-ctl writes them to
+ * the files after the program has ended.
  */
 #ifndef MASSIF_PRELOAD_ROWCACHE_H
 #define MASSIF_PRELOAD_ROWCACHE_H
@@ -14,21 +14,21 @@
 #include "cfi/rows.h"
 
 /*
- * Reads the files for the objects in @store, if massif-ctl has named a directory. Called once, before the program
- * runs: later the program may be forbidden to open files, and would see the descriptor.
+ * Reads the files for the objects in @store, if massif-ctl has named a directory. Called once, before the program runs:
+ * later the process may be forbidden to open files, and the program could see the descriptor.
  */
 void mf_rowcache_open(struct mf_store *store);
 
 /* Finds the rule for the code at @pc in the files. Returns false if there is none. Takes no lock. */
 bool mf_rowcache_find(uint64_t pc, struct mf_cfi_rule *rule);
 
-/* Notes a rule that was not in the files and has been found in another way. */
+/* Records a rule that was not in the files. */
 void mf_rowcache_note(uint64_t pc, const struct mf_cfi_rule *rule);
 
 /* Is the object at @address, with @bytes of code, known to have no client request? */
 bool mf_rowcache_has_no_request(uint64_t address, uint64_t bytes);
 
-/* Notes that the object at @address was searched and has no client request. */
+/* Records that the object at @address was searched and has no client request. */
 void mf_rowcache_note_searched(uint64_t address);
 
 #endif

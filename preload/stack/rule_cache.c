@@ -19,8 +19,8 @@ static uint32_t lock;
 static bool has_guessed; /* atomic; set before anything is cached */
 
 /*
- * Slots in use, protected by the lock: clearing these takes much less time than clearing the whole cache. If there are
- * more than fit, the whole cache is cleared.
+ * Numbers of the slots in use, protected by the lock. To drop rules, only these slots are searched, which is much
+ * faster than searching the whole cache. If more slots are in use than fit here, the whole cache is searched.
  */
 #define FILLED_MAX 8192u
 
@@ -42,7 +42,7 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 	return i;
 }
 
-/* Caches a rule, unless another thread is just doing that: then this rule is not cached, which is harmless. */
+/* Caches a rule. If another thread is caching a rule at this moment, does nothing, which is harmless. */
 static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
 {
 	uint64_t *slot = mf_rule_cache_slot(pc);
@@ -89,7 +89,7 @@ bool mf_rule_cache_has_guessed(void)
 	return __atomic_exchange_n(&has_guessed, false, __ATOMIC_SEQ_CST);
 }
 
-/* Context: with the lock. */
+/* Drops the rules of the addresses in [@start, @end]. Context: with the lock. */
 static void clear_filled(uint64_t start, uint64_t end)
 {
 	bool is_list = n_filled <= FILLED_MAX;
@@ -108,8 +108,8 @@ static void clear_filled(uint64_t start, uint64_t end)
 }
 
 /*
- * Returns false if the lock stays taken. It is only held for a moment; but its holder may be a thread that does not
- * exist in this forked child, or may be interrupted by the signal handler that is waiting here.
+ * Returns false if the lock stays taken. The lock is only held for a short time. But in a forked child, its holder may
+ * not exist; and in a signal handler, its holder may be the interrupted thread.
  */
 static bool take_lock(void)
 {

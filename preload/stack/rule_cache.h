@@ -10,8 +10,8 @@
 #include "core/session.h"
 
 /*
- * Each word holds an address (48 bits) and the number of its rule plus one (16 bits), so that a single load or store
- * is consistent without a lock. There are few different rules: some hundred in a large program.
+ * Each word of the cache holds an address (48 bits) and the number of its rule plus one (16 bits), so that an entry can
+ * be read or written consistently without a lock. There are few different rules: a few hundred in a large program.
  */
 #define MF_RULES_CACHE_BITS 15u
 #define MF_RULES_MAX	    2047u /* mf_walk_frame.rule has room for this number plus one */
@@ -55,8 +55,8 @@ bool mf_rule_cache_has_guessed(void);
 void mf_rule_cache_forget(uint64_t start, uint64_t end);
 
 /*
- * Clears @slot, whose address lies above its lower @shift bits, if that is in [@start, @end]. Returns whether the slot
- * is empty now.
+ * Clears @slot if its address is in [@start, @end]. The address is in the bits of the slot above the lowest @shift.
+ * Returns whether the slot is empty now.
  */
 static inline bool mf_rule_cache_clear(uint64_t *slot, uint32_t shift, uint64_t start, uint64_t end)
 {

@@ -12,14 +12,14 @@
 
 #include <ucontext.h>
 
-/* Greatest distance of two frames on a stack of which nothing is known, in bytes. */
+/* Largest size of a frame, in bytes, on a stack whose bounds are unknown. */
 #define FRAME_MAX (1ull << 20)
 
 #define PAGE_BITS 12u
 #define PAGE_SIZE (1ull << PAGE_BITS)
 
 /*
- * A cache of addresses to which guesses have led, each in one word with a bit that says whether the address follows a
+ * A cache of addresses that guesses have found. Each is in one word, with a bit that says whether the address follows a
  * call.
  */
 #define LINK_BITS 10u
@@ -46,7 +46,7 @@ bool mf_step_is_there(uint64_t address, uint64_t known)
 	       mf_stack_bounds_reaches(address) || mf_readable_word(address);
 }
 
-/* Is there code before @pc that ends in a call? */
+/* Does the code before @pc end with a call instruction? */
 static bool follows_call(uint64_t pc)
 {
 	uint64_t page = (pc - 1) & ~(PAGE_SIZE - 1);
@@ -78,8 +78,8 @@ bool mf_step_is_return_address(uint64_t pc)
 }
 
 /*
- * Guesses the caller by the frame pointer, with checks. The memory between @registers and the end of the thread's
- * stack need not be stack, if a coroutine has its own stack there.
+ * Guesses the caller by the frame pointer. Tests whether the memory is readable: between @registers and the end of the
+ * thread's stack there may be a hole, if @registers are on a coroutine's own stack.
  */
 static __attribute__((noinline)) enum mf_step step_by_frame_pointer(struct mf_registers *registers,
 								 struct mf_walk_frame *frame)
@@ -136,8 +136,8 @@ static bool is_signal_frame(uint64_t sp, uint64_t known)
 }
 
 /*
- * Asks the kernel about the words. Where that is forbidden, a step that stays near is trusted, so that stacks are not
- * cut off there.
+ * Asks the kernel whether the words are readable. Where that is forbidden, takes the words as readable if they are
+ * near, so that stacks are not cut off there.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot)
 {
@@ -167,7 +167,7 @@ enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame
 	return taken;
 }
 
-/* A guess has led to @registers, which may be wrong. Is the memory readable that mf_step() would read? */
+/* For @registers that were found by a guess and may be wrong: is the memory that mf_step() would read readable? */
 static bool is_frame(const struct mf_registers *registers)
 {
 	struct mf_cfi_rule rule = mf_rule_cache_of(mf_step_rule_address(registers->pc, registers->exact));
@@ -196,7 +196,7 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
-		return true; /* nothing is read, or step_by_frame_pointer() checks it */
+		return true; /* reads no memory, or only in step_by_frame_pointer(), which checks it */
 	}
 	if (rule.fp == MF_FP_AT_CFA)
 		fp = cfa + (uint64_t)(int64_t)rule.fp_offset;

@@ -11,12 +11,12 @@
 #include "unwind.h"
 
 /*
- * On a stack of which nothing is known: two addresses within so many bytes are taken to be on the same stack, so if
- * one is readable, the other is.
+ * On a stack whose bounds are unknown, two addresses at a distance of less than this many bytes are assumed to be on
+ * the same stack, so if one is readable, the other is, too.
  */
 #define MF_STEP_NEAR (64ull << 10)
 
-/* Returns the address whose rule undoes a frame. @exact: @pc is not a return address. */
+/* Returns the address by which to look up the rule of the frame at @pc. @exact: @pc is not a return address. */
 static inline uint64_t mf_step_rule_address(uint64_t pc, bool exact)
 {
 	return exact ? pc : pc - 1;
@@ -31,9 +31,9 @@ enum mf_step {
 	MF_STEP_DONE,
 	MF_STEP_END,     /* the stack ends here */
 	MF_STEP_GUESSED, /* the caller was guessed; from here on frames may be wrong */
-	MF_STEP_AWAY,	 /* like MF_STEP_GUESSED: the rule has led to another stack */
+	MF_STEP_AWAY,	 /* like MF_STEP_GUESSED, because the rule has led to another stack */
 	MF_STEP_LOST,    /* the caller cannot be found */
-	MF_STEP_ASTRAY,  /* like MF_STEP_LOST, but only this time: the memory that should lead to the caller is not readable */
+	MF_STEP_ASTRAY,  /* like MF_STEP_LOST, because memory is not readable; this may change */
 	MF_STEP_UNKNOWN, /* the rule has a form that is not cached; see full_walk.h */
 };
 
@@ -42,7 +42,7 @@ static inline bool mf_step_is_end(enum mf_step taken)
 	return taken == MF_STEP_END || taken == MF_STEP_LOST || taken == MF_STEP_ASTRAY;
 }
 
-/* Was a caller found that may be wrong? */
+/* Did the step find a caller that may be wrong? */
 static inline bool mf_step_is_guessed(enum mf_step taken)
 {
 	return taken == MF_STEP_GUESSED || taken == MF_STEP_AWAY;
@@ -54,34 +54,35 @@ static inline bool mf_step_is_guess(enum mf_step taken)
 }
 
 /*
- * Can the word at @address be read? Makes no system call if it is close to the readable word at @known; 0: none is
- * known.
+ * Can the word at @address be read? Makes no system call if it is in the same page as the word at @known, which is
+ * readable. @known is 0 if no such word is known.
  */
 bool mf_step_is_there(uint64_t address, uint64_t known);
 
 /*
- * Can @pc, found by a guess, be a return address? A JIT compiler may store something else next to a saved frame
- * pointer, and rbp need not hold a frame pointer.
+ * Can @pc, found by a guess, be a return address? It may not be: code of a JIT compiler may have other data next to a
+ * saved frame pointer, or use rbp for something else.
  */
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Is what step @taken has found, at @pc, only a link in the chain of frame pointers and not a frame? If rules have led
- * to the first word of a stack made by makecontext(), @pc is the start of a function, and that is the last frame.
+ * Did step @taken, which led to @pc, only find a link in the chain of frame pointers and not a frame? If rules have led
+ * to the first word of a stack made by makecontext(), @pc is the start of a function; this counts as the last frame.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
 /*
- * Checks the words that a rule has led to from a frame at @sp and that are not known to be on the thread's own stack:
- * the rule may be wrong, or lead to another stack. @fp_slot 0: there is only @pc_slot. @exact: see struct mf_registers.
+ * Checks the words by which a rule finds the caller of a frame at @sp, if they are not known to be on the thread's own
+ * stack: the rule may be wrong, or lead to another stack. @fp_slot is 0 if there is only @pc_slot. @exact: see struct
+ * mf_registers.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot);
 
-/* The rare steps: without a rule, or out of a signal frame. */
+/* Makes one of the rare steps: from code without a rule, or out of a signal frame. */
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa);
 
 /*
- * Steps from @registers to those of the caller, and notes in @frame which words were read. Always inlined, and the
+ * Changes @registers to those of the caller, and records in @frame which words were read. Always inlined, and the
  * registers' address is not passed on, so that they stay in the processor's registers: values that are stored one by
  * one and loaded in pairs would have to wait for the stores.
  */
@@ -150,7 +151,7 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		frame->consumes_fp = true;
 		fp_slot = fp + (uint64_t)(int64_t)rule.fp_offset;
 	}
-	/* A caller's frame is always above. */
+	/* A caller's frame is always at a higher address. */
 	if (__builtin_expect(cfa <= registers->sp || !mf_stack_bounds_holds(own, cfa - 8) ||
 			     (fp_slot && !mf_stack_bounds_holds(own, fp_slot)), 0)) {
 		enum mf_step checked = mf_step_check_words(registers->sp, registers->exact, cfa - 8, fp_slot);
@@ -171,11 +172,11 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 	return registers->pc ? taken : MF_STEP_END;
 }
 
-/* Like mf_step(), where a guess has led to @registers, so that they may be wrong. */
+/* Like mf_step(), for @registers that were found by a guess and may be wrong. */
 enum mf_step mf_step_carefully(struct mf_registers *registers, struct mf_walk_frame *frame,
 			       const struct mf_stack_bounds *own);
 
-/* Drops cached findings about the addresses in [@start, @end]. */
+/* Drops cached data about the addresses in [@start, @end]. */
 void mf_step_forget(uint64_t start, uint64_t end);
 
 #endif

@@ -38,8 +38,9 @@ static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * Steps out of @registers with all registers, where mf_step() does not know the rule. @steps: number of frames from
- * the walk's beginning. A wrong rule may lead anywhere, so the result is checked.
+ * Makes a step for which mf_step() has no cached rule, using all registers (full_walk.h). Changes @registers to those
+ * of the caller. @steps: number of frames from the walk's beginning. A wrong rule may lead anywhere, so the result is
+ * checked.
  */
 static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_walk *complete, uint32_t steps,
 							      struct mf_registers *registers)
@@ -70,7 +71,7 @@ static bool lasts(const struct mf_walk_frame *frame)
 
 /*
  * Does lasts() hold for the outermost @n frames of the previous walk? If not, their words must not be compared after a
- * guess, which may lead to where they once were.
+ * guess: the guess may find the address of an old frame whose stack no longer exists.
  */
 static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
 {
@@ -92,7 +93,7 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 	return (uint32_t)(word - walk->words);
 }
 
-/* Gives frame @i, whose other registers are unchanged, a new @pc. Returns false if its rule would be another one. */
+/* Gives frame @i, whose other registers are unchanged, a new @pc. Returns false if that would need another rule. */
 static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
@@ -107,8 +108,9 @@ static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 }
 
 /*
- * Is the stack the previous one except for the addresses at which some callers continue? Corrects these: the same
- * function was called from another place in the same caller. If not, only the outermost *@at frames are unchanged.
+ * Does the stack differ from the previous one only in some return addresses, because the same functions were called
+ * from other places in the same callers? If so, corrects these addresses in @walk and returns true. If not, only the
+ * outermost *@at frames are unchanged.
  */
 static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
 {
@@ -134,9 +136,9 @@ static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *c
 }
 
 /*
- * Looks for the frame that @registers describe among the outermost *@at frames of the previous walk. Returns true if
- * it is frame number *@at and the rest of the stack is unchanged. Otherwise *@at is where to go on looking for the next
- * frame.
+ * Looks for the frame that @registers describe among the outermost *@at frames of the previous walk. If the frame is
+ * among them and all frames outside it are unchanged, returns true, and *@at becomes the number of frames to keep.
+ * Otherwise *@at becomes the number of frames among which to look for the next frame.
  */
 static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, bool is_guessed,
 		  uint32_t *at)
@@ -160,7 +162,7 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		*at = i;
 		return true;
 	}
-	/* The frames up to this one are the same but have another caller now. */
+	/* The previous frames from here to the changed word have another caller now. */
 	*at = walk->owners[changed - 1];
 	return false;
 }
@@ -176,7 +178,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 		walk->words[n++] = (struct mf_walk_word){ frame->fp_slot, frame[-1].fp };
 	}
 	if (frame->pc_slot) {
-		/* A pc of 0 has ended the walk at the outermost frame. */
+		/* At the outermost frame, this word was 0, which ended the walk. */
 		walk->owners[n] = (uint8_t)i;
 		walk->words[n++] = (struct mf_walk_word){ frame->pc_slot, i ? frame[-1].pc : 0 };
 	}
@@ -187,7 +189,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 	frame->n_words = (uint16_t)n;
 }
 
-/* Puts the @n new frames on top of the outermost @kept old ones. */
+/* Puts the @n new frames inside the outermost @kept old ones. */
 static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 {
 	bool needs_fp = kept && walk->frames[kept - 1].needs_fp;
@@ -205,14 +207,20 @@ static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 		walk->n_known = kept;
 }
 
-/* Keeps the outermost @met frames below @n new ones, cutting the outermost if there are more than @depth in all. */
+/*
+ * Keeps the outermost @met frames and puts @n new ones inside them. Cuts off the outermost frames if there are more
+ * than @depth in all.
+ */
 static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t depth)
 {
 	uint32_t kept = met < depth - n ? met : depth - n;
 
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
-		/* With another outermost frame, the path in the trie differs, and no words beyond that frame count. */
+		/*
+		 * With another outermost frame, the path in the trie differs, and the words that led beyond this frame
+		 * no longer belong to the walk.
+		 */
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
 		walk->frames[0].other_slot = 0;
@@ -247,7 +255,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				walk->repeatable = repeatable;
 				return;
 			}
-			at = 0; /* the previous walk was cut off where this one has to continue */
+			at = 0; /* the previous walk was cut off at its depth, but this one must go further */
 		}
 		*frame = (struct mf_walk_frame){
 			.sp = registers.sp,
@@ -269,7 +277,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			if (!guessed && !all_last(walk, at))
 				at = 0;
 			guessed = true;
-			/* A guess that is not cached is not dropped when its code goes away, so do not reuse it. */
+			/* A guess that is not cached cannot be dropped when its code is unmapped, so do not reuse it. */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;
 		}

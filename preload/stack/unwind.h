@@ -11,12 +11,13 @@
 /* The registers of a frame that a walk needs. */
 struct mf_registers {
 	uint64_t pc, sp, fp;
-	bool exact; /* pc is the address of the next instruction itself, not a return address */
+	bool exact; /* pc is the address of the next instruction after a signal, not a return address */
 };
 
 /*
  * MF_FRAME is the frame of the function in which it is used. That function must have a frame pointer
- * (-fno-omit-frame-pointer). Until it returns, MF_CALLER_OF() derives its caller's registers after the return.
+ * (-fno-omit-frame-pointer). Until the function returns, MF_CALLER_OF() derives the registers that its caller will have
+ * after the return.
  */
 #if defined(__x86_64__)
 #define MF_FRAME __builtin_frame_address(0)
@@ -35,21 +36,21 @@ struct mf_registers {
 #define MF_CALLER MF_CALLER_OF(MF_FRAME)
 
 /*
- * A frame, and which words were read to find its caller. Slots are addresses of these words; 0: none. Given the same
- * initial registers, unchanged words mean the same frames, so the stack is known without walking it.
+ * A frame, and the words that were read to find its caller. Slots are the addresses of these words, or 0. If the
+ * initial registers and all words are unchanged, the frames are the same, so the stack is known without a walk.
  */
 struct mf_walk_frame {
 	uint64_t sp, pc, fp;
-	uint64_t pc_slot;    /* holds the caller's pc; that is 0 if the frame is the outermost one */
-	uint64_t fp_slot;    /* holds the caller's fp; 0: the caller has the same fp as this frame */
+	uint64_t pc_slot;    /* holds the caller's pc, or 0 if the frame is the outermost one */
+	uint64_t fp_slot;    /* holds the caller's fp; 0 if the caller has the same fp as this frame */
 	uint64_t other_slot; /* another word that was read */
 	uint64_t other;	     /* its value */
-	uint32_t node;	     /* in the trie, if it is one of the outermost n_known frames; set by the user */
+	uint32_t node;	     /* node in the trie, valid in the outermost n_known frames; set by context.c */
 	uint16_t n_words;    /* number of the walk's words that belong to this frame and those outside it */
-	uint16_t rule : 11;  /* number of the rule that undoes it plus one; 0: the rule was not cached */
+	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule was not cached */
 	bool exact : 1;
 	bool consumes_fp : 1; /* fp was used to find the caller */
-	bool needs_fp : 1;   /* fp was used to find the caller of this frame or of one outside it, so it must be the same */
+	bool needs_fp : 1;   /* the walk from here on depends on fp, so fp must be unchanged as well */
 	bool is_guessed : 1; /* the frame was found by a guess */
 	bool is_link : 1;    /* a guess, and no real frame but a link in the chain of frame pointers */
 };
@@ -62,15 +63,15 @@ struct mf_walk_word {
 #define MF_WALK_WORDS (3 * MF_DEPTH_MAX)
 
 /*
- * The current stack, of which the next walk reuses what is unchanged. frames[0] is the outermost frame. A zeroed walk
- * is empty; zeroing it makes it forget the stack.
+ * The current stack. The next walk reuses the frames that are unchanged. frames[0] is the outermost frame. A zeroed
+ * walk is empty.
  */
 struct mf_walk {
 	uint32_t n;
 	bool complete;	 /* frames[0] is the end of the stack; the walk was not cut off at the requested depth */
 	bool lost;	 /* the walk could not continue beyond frames[0] */
 	bool repeatable; /* the words determine the stack and can be read again; no step has used all registers */
-	uint32_t n_known; /* number of outermost frames whose node is valid; raised by the user of the walk */
+	uint32_t n_known; /* number of outermost frames whose node is valid; raised by context.c */
 	uint8_t owners[MF_WALK_WORDS];		  /* index of the frame that each word belongs to */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch space: new frames, innermost first */
@@ -80,7 +81,8 @@ struct mf_walk {
 /*
  * Walks from @caller on, at most @depth (up to MF_DEPTH_MAX) frames, at least one. Frames that are the same as in the
  * previous walk keep their nodes. Needs no frame pointers, except in code without unwind tables. Allocates nothing and
- * takes no lock. Links that are not frames (is_link) are included and count; the innermost frame is never one.
+ * takes no lock. Links that are not frames (is_link) are included and count towards @depth; the innermost frame is
+ * never a link.
  */
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
 
@@ -108,7 +110,7 @@ bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwi
  */
 uint64_t mf_unwind_stack_end(uint64_t sp);
 
-/* Drops cached findings about the addresses in [@start, @end], where other code may be loaded later. */
+/* Drops cached data about the addresses in [@start, @end], where other code may be loaded later. */
 void mf_unwind_forget(uint64_t start, uint64_t end);
 
 #endif

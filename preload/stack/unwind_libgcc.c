@@ -8,7 +8,7 @@
 
 #include <unwind.h>
 
-/* libgcc's unwinder begins in the shim's own frames. */
+/* libgcc's unwinder begins in the shim's own frames. This is their largest number. */
 #define OWN_FRAMES_MAX 16u
 
 struct complete_walk {
@@ -52,7 +52,7 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 struct complete_visit {
 	mf_unwind_visit *visit;
 	void *data;
-	struct mf_registers registers; /* of the previous frame; pc 0: it is one of the shim's own */
+	struct mf_registers registers; /* registers of the previous frame; pc is 0 while that is the shim's own frame */
 	uint64_t caller;
 	uint32_t own, depth;
 	bool stopped; /* the callback has asked to stop */
@@ -78,7 +78,10 @@ static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data
 										  _URC_END_OF_STACK;
 }
 
-/* Returns false unless the visitor stopped: libgcc does not tell the end of the stack from a failure. */
+/*
+ * Returns true only if @visit_frame stopped the walk, since libgcc does not distinguish the end of the stack from a
+ * failure.
+ */
 static bool visit_completely(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
 {
 	struct complete_visit complete = { .visit = visit_frame, .data = data, .caller = caller->pc, .depth = depth };

@@ -54,7 +54,10 @@ static struct {
 	unw_addr_space_t *space;
 } libunwind;
 
-/* Threads inside libunwind, which has locks of its own. A child forked meanwhile finds them locked for ever. */
+/*
+ * Number of threads inside libunwind, which has locks of its own. In a child that is forked meanwhile, these locks stay
+ * locked for ever.
+ */
 static uint32_t walking;
 static int32_t walking_pid; /* the process that @walking belongs to */
 
@@ -63,11 +66,11 @@ struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
 	uint32_t n_links;  /* links of the frame pointer chain that are not frames; see mf_unwind() */
-	uint64_t pc;	   /* 0: the walk has ended */
-	uint64_t readable; /* an address in the last page that was readable; 0: none */
+	uint64_t pc;	   /* 0 if the walk has ended */
+	uint64_t readable; /* an address in the last page that was found readable, or 0 */
 };
 
-/* A thread's memory for checking stacks; the stack for it follows. */
+/* A thread's memory for checking stacks. The stack on which the check runs follows. */
 struct verification {
 	struct reference reference;
 	const struct mf_registers *caller;
@@ -79,7 +82,7 @@ struct verification {
 #define MEMORY_BYTES (512u << 10)
 #define PAGE_BYTES   4096u /* smallest page size of this processor */
 
-/* The descriptor of both ends of the simulated pipe: never a valid one. */
+/* The descriptor of both ends of the simulated pipe. It is never a valid descriptor. */
 #define NO_PIPE (-2)
 
 /* Reads memory that may be unmapped. Slow, and independent of the code under test where the kernel allows that. */
@@ -184,8 +187,8 @@ static bool follows_call(uint64_t pc)
 }
 
 /*
- * Does libunwind know rules for the frame? For code without rules it reports a length of one byte. The question makes
- * it search all objects, so it is only asked if the shim knows no rules.
+ * Are there rules for the frame? libunwind is asked only if the shim finds none, because libunwind then searches all
+ * objects. For code without rules it reports a length of one byte.
  */
 static bool has_rules(struct reference *reference)
 {
@@ -200,8 +203,8 @@ static bool has_rules(struct reference *reference)
 }
 
 /*
- * Does the shim know rules for the code at @pc in an object that libunwind does not know? libunwind finds the objects
- * of dl_iterate_phdr(3), but not those that dlmopen(3) has loaded.
+ * Does the shim find rules for the code at @pc in an object that libunwind cannot find? libunwind finds the objects of
+ * dl_iterate_phdr(3), but not those that dlmopen(3) has loaded.
  */
 static bool is_out_of_sight(uint64_t pc)
 {
@@ -214,8 +217,8 @@ static bool is_out_of_sight(uint64_t pc)
 }
 
 /*
- * Do the rules of some code begin at @pc, so that no call precedes it? The result is zeroed because libunwind, for an
- * object without .eh_frame_hdr, compares @pc with what is in it before it has read the first rules.
+ * Does the code of some unwind entry begin at @pc, so that no call precedes @pc? @info is zeroed because libunwind, for
+ * an object without .eh_frame_hdr, compares @pc with the contents of @info before it has read the first entry.
  */
 static bool is_start(uint64_t pc)
 {
@@ -246,8 +249,8 @@ static bool is_readable(struct reference *reference, uint64_t address)
 }
 
 /*
- * Are the words readable that hold the caller's registers? libunwind does not test that, and the rules may be wrong.
- * Assumes yes for rules that are not simple.
+ * Are the words that hold the caller's registers readable? libunwind does not test that, and the rules may be wrong.
+ * Returns true for rules that are not simple.
  */
 static bool can_step(struct reference *reference)
 {
@@ -288,7 +291,8 @@ static void step_by_rules(struct reference *reference)
 
 /*
  * Steps out of code without rules, along the chain of frame pointers, up to a possible return address. libunwind's own
- * method forgets the frame's size and then looks for the next return address in the wrong place.
+ * method does not update the stack pointer by the size of the frame, and then finds the next return address in the
+ * wrong place.
  */
 static void step_by_frame_pointer(struct reference *reference)
 {
@@ -328,9 +332,9 @@ static void go_on(struct reference *reference)
 }
 
 /*
- * Are signals blocked that the C library uses internally? libunwind's locks block all signals with the C library's
- * function, which unblocks these two. One of them ends the C library's thread for timers (SIGEV_THREAD), which keeps
- * it blocked.
+ * Are the two signals blocked that the C library uses internally? libunwind's locks block all signals with the C
+ * library's function, which never blocks these two and so unblocks them. The C library's thread for timers
+ * (SIGEV_THREAD) keeps one of them blocked and ends if it arrives. So stacks are not checked in such a thread.
  */
 static bool has_blocked_internal_signals(void)
 {
@@ -346,7 +350,7 @@ static bool begin(void)
 {
 	struct mf_store_header *header = mf_session_store.header;
 
-	/* A forked child has its own session and begins with one thread. */
+	/* A forked child begins with one thread, so the parent's number does not apply to it. */
 	if (walking_pid != header->pid) {
 		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
 			header->verify = MF_VERIFY_FORKED;
@@ -371,7 +375,10 @@ static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 	return n + 1;
 }
 
-/* Collects the stack as the options require it, cut to its depth. Links count only if nothing is merged. */
+/*
+ * Collects the stack as the options require: merged, and cut to the depth option. Links count towards the depth only if
+ * cycles are not merged.
+ */
 static uint32_t collect(struct verification *v)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -403,7 +410,7 @@ static void verify(void *data)
 	wanted = collect(v);
 	while (i < n && i < wanted && v->frames[i].pc == v->pcs[i] - 1)
 		i++;
-	/* libunwind could not continue, so there is nothing to compare the remaining frames with. */
+	/* libunwind could not continue, so the remaining frames cannot be checked. */
 	if (i == wanted && i < n && i && is_out_of_sight(v->pcs[i - 1]))
 		return;
 	__atomic_add_fetch(&header->verified, 1, __ATOMIC_RELAXED);
