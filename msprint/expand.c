@@ -19,7 +19,7 @@
 struct copy {
 	int from, to;
 	uint8_t in[CHUNK], out[CHUNK];
-	size_t n_in; /* unused bytes in @in */
+	size_t n_in; /* number of bytes in @in that are not decompressed yet */
 	const char *why;
 };
 
@@ -123,7 +123,7 @@ static int copy_gzip(struct copy *copy)
 
 static int decompress_all(struct copy *copy, ZSTD_DStream *stream)
 {
-	size_t state = 1; /* 0: the end of a frame */
+	size_t state = 1; /* result of ZSTD_decompressStream(): 0 at the end of a frame */
 	ssize_t got;
 	int ret;
 

@@ -31,8 +31,8 @@ int mf_failure_set(struct mf_failure *failure, int status, const char *format, .
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * The same for an error in the file @path at @line (0: not in a certain line). Both are put in front of the message,
- * and a newline after it.
+ * Like mf_failure_set(), for an error in the file @path at @line (0: in no particular line). Puts both in front of the
+ * message, and a newline after it.
  */
 int mf_failure_set_in(struct mf_failure *failure, const char *path, uint64_t line, int status,
 		      const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -28,7 +28,7 @@ static int fail_read(const char *path, int error, struct mf_failure *failure)
 	return mf_failure_set_in(failure, path, 0, error, "cannot be read: %s", strerror(error));
 }
 
-/* Copies the file, uncompressed, to anonymous memory, and replaces the descriptor by one of that. */
+/* Copies the file, uncompressed, to anonymous memory, and continues with a descriptor of the copy. */
 static int copy_to_memory(struct mf_input *input, const char **why)
 {
 	int copy = memfd_create("ms_print", MFD_CLOEXEC);
@@ -196,7 +196,7 @@ static size_t count_blanks(const struct mf_line *line)
 			break;
 		}
 	}
-	/* The first byte that is no space may still be another blank. */
+	/* The byte after the spaces may be another kind of blank, such as a tab. */
 	while (i < line->len &&
 	       (line->data[i] == ' ' || (line->data[i] >= '\t' && line->data[i] <= '\r')))
 		i++;

@@ -31,7 +31,7 @@ struct mf_input {
 	size_t room;
 	size_t next;		/* offset in @data of the first unread byte */
 	size_t end;		/* offset in @data behind the last byte */
-	size_t clean;		/* offset in @data: there is no '#' between @next and here */
+	size_t clean;		/* offset in @data up to which there is no '#' behind @next */
 	uint64_t base;		/* offset of @data in the file */
 	bool at_end;		/* the file has no more bytes */
 };
@@ -47,7 +47,7 @@ struct mf_place {
 int mf_input_open(struct mf_input *input, const char *path, struct mf_failure *failure);
 void mf_input_close(struct mf_input *input);
 
-/* Reads the next line that is not blank without its comment. Returns false at the end. */
+/* Reads the next line, without its comment; skips lines of which only blanks are left. Returns false at the end. */
 bool mf_input_next(struct mf_input *input, struct mf_line *line);
 
 struct mf_place mf_input_tell(const struct mf_input *input);

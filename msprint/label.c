@@ -16,7 +16,7 @@ struct step {
 
 static const struct scale {
 	const char *base;
-	struct step steps[9];	/* terminated by one without a unit */
+	struct step steps[9];	/* the last one has no unit */
 } scales[] = {
 	{ "B", {
 		{ "KB", 1000, 1024 }, { "MB", 1000, 1024 }, { "GB", 1000, 1024 },

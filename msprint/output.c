@@ -145,8 +145,8 @@ void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_
 enum { FRACTION_BITS = 52, EXPONENT_BIAS = 1023 };
 
 /*
- * Returns the hundredths of a value in [0, 2^9), rounded like printf() from the exact binary value: to the nearest, or
- * to the even one of two. Every line of every tree has a percentage, and printf() would take longer than everything
+ * Returns the hundredths of a value in [0, 2^9), rounded like printf() from the exact binary value: to the nearest,
+ * with ties to even. Every line of every tree has a percentage, and printf() would take longer than everything
  * else for such a line.
  */
 static unsigned int hundredths(double value)

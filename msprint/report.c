@@ -108,7 +108,7 @@ static int read_all(struct report *report, struct mf_failure *failure)
 
 	if (!ret)
 		ret = read_snapshots(report, failure);
-	/* A failed read looks like the end of the file, so the read error is the better message. */
+	/* The parser takes a failed read for the end of the file, so report the read error rather than the parser's. */
 	return mf_input_check(report->input, failure) ?: ret;
 }
 

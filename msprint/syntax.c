@@ -28,7 +28,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The exit status for a malformed line. One without a newline is the last one, so the file is probably cut off. */
+/* Returns the exit status for a malformed line. A line without a newline is the last: the file is probably cut off. */
 static enum mf_failure_status line_status(const struct mf_line *line)
 {
 	return line->newline ? MF_FAILURE_FORMAT : MF_FAILURE_OTHER;
@@ -126,7 +126,8 @@ static int take_field(struct mf_input *input, const struct mf_line *line, const 
 
 /*
  * Parses the digits at the beginning of eight bytes, all at once. Returns their number, 0 to 8. Every line of every
- * tree has two numbers, and the processor mispredicts the end of a loop whenever their lengths differ.
+ * tree has two numbers; with a loop over the digits, the processor would mispredict the end whenever the length
+ * changes.
  */
 static unsigned int take_word(const char *at, uint64_t *number)
 {

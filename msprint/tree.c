@@ -53,7 +53,7 @@ struct printer {
 	struct mf_output *out;
 	struct mf_number total;
 	double threshold;	/* percent */
-	struct mf_text prefix;	/* prefix of the innermost level; the prefixes of all others are its beginnings */
+	struct mf_text prefix;	/* prefix of the innermost level; it begins with the prefixes of all other levels */
 	struct amount amount;	/* of the previous node */
 	struct level *levels;
 	size_t depth;
@@ -122,7 +122,7 @@ static void print_amount(struct printer *printer, const struct mf_node *node)
 	mf_output_bytes(out, "% (", 3);
 	mf_output_commas(out, node->digits, node->digits_len, 0);
 	mf_output_bytes(out, "B)", 2);
-	/* Less than before if the buffer was flushed meanwhile. */
+	/* If the buffer was flushed meanwhile, the text is not in it as a whole: then keep nothing. */
 	if (amount->digits_len && out->len > start && out->len - start <= sizeof(amount->text)) {
 		amount->len = out->len - start;
 		memcpy(amount->text, out->data + start, amount->len);
@@ -234,7 +234,7 @@ int mf_tree_print(struct mf_input *input, struct mf_number total, struct mf_numb
 			ret = begin(&printer, input, failure);
 		else
 			end(&printer);
-		/* A deep tree prints much more text than it has; stop at the first error. */
+		/* The text printed for a deep tree is much larger than the input, so stop at the first error. */
 		if (!ret && out->error)
 			ret = mf_output_flush(out, failure);
 	}

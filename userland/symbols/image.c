@@ -17,7 +17,7 @@
 #include "elf/build_id.h"
 #include "base/held.h"
 
-/* What a separate debug file is compared with. */
+/* Identifies the right separate debug file: candidates are compared with this. */
 struct identity {
 	const void *build_id;
 	size_t build_id_size; /* 0: there is none, so only @crc identifies the file */
@@ -196,7 +196,7 @@ static bool is_shared(Elf *elf)
 	return elf && mf_sections_have(elf, ".gnu_debugaltlink") && mf_sections_have_dwarf(elf);
 }
 
-/* Returns the reason, for a person, why a file could not be opened; @code is -errno. */
+/* Returns a text that says why a file could not be opened; @code is -errno. */
 static const char *why_not_opened(int code)
 {
 	return code == -ESTALE ? "the file was replaced by another one" : strerrordesc_np(-code);
@@ -212,7 +212,10 @@ static bool was_written(const struct mf_object *object, int fd)
 		(int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec != object->modified_ns);
 }
 
-/* Returns the reason why the opened file does not have the names of @object; NULL: it has, or this cannot be known. */
+/*
+ * Returns why the names in the opened file are not those of @object; NULL if they are, or if nothing shows the
+ * opposite.
+ */
 static const char *why_not_that(const struct mf_image *image, const struct mf_object *object, int fd)
 {
 	bool changed = object->held && mf_held_is_of(object->held, fd) &&
@@ -250,7 +253,7 @@ static void open_file(struct mf_image *image, const struct mf_object *object)
 	take_file(image, object, ask(image, MF_OPENER_OBJECT));
 	if (!image->why || !object->held || !object->build_id_size)
 		return;
-	/* The same build may be at the object's path. If not, report the first reason. */
+	/* A file of the same build may be at the object's path. If not, report the reason for the first file. */
 	why = image->why;
 	take_file(image, object, ask(image, MF_OPENER_PATH));
 	if (image->why)

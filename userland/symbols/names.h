@@ -36,14 +36,14 @@ struct mf_names *mf_names_create(void);
 void mf_names_destroy(struct mf_names *names);
 
 /*
- * Keep names from now on. Before this or mf_names_begin_with(), nothing is kept: with a single process nobody would ask
- * again in the same run.
+ * Starts to keep names. Until this or mf_names_begin_with() is called, none are kept: with a single process, no other
+ * symbolizer would use them in the same run.
  */
 void mf_names_begin(struct mf_names *names);
 
 /*
- * Keep names from now on, and use those that earlier runs left in the cache directory @path (base/cachedir.h); "" means
- * none. The symbolizers must read inlined calls; @demangle says whether they demangle.
+ * Starts to keep names, and to use those that earlier runs left in the cache directory @path (base/cachedir.h); ""
+ * means none. The symbolizers must read inlined calls; @demangle says whether they demangle.
  */
 void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle);
 
@@ -57,8 +57,8 @@ void mf_names_save(const struct mf_names *names);
 struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_object *object);
 
 /*
- * Says which files the names kept from now on were read from. NULL: from other files as well, so the names are not for
- * another run. @file may be NULL, here and below.
+ * Sets which files the names kept from now on were read from. NULL: from other files as well, so the names must not be
+ * saved for later runs. @file may be NULL, here and below.
  */
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 

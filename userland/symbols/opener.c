@@ -76,7 +76,7 @@ static void check_source(struct mf_opener *opener, int fd)
 		opener->sources.others = true;
 }
 
-/* Adds @path to the sources once, although a child that was started again requests it again. */
+/* Adds @path to the sources unless it is one of them: a child that was restarted requests the same files again. */
 static void add_source(struct mf_opener *opener, const char *path)
 {
 	for (uint32_t i = 0; i < opener->sources.count; i++) {

@@ -33,7 +33,7 @@ struct mf_parser_state {
 	bool is_open;	 /* the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
 	bool shares;	 /* some of its names are in a file that is not among the sources */
-	bool lost;	 /* it gives no more answers; the reason is in @why */
+	bool lost;	 /* the parser gives no more answers; the reason is in @why */
 	const char *why; /* why some or all names are lost; NULL: none are */
 	unsigned int confined; /* MF_CONFINED_*: rights that the child gave up; MF_CONFINED_ALL if there is no child */
 	const struct mf_sources *sources;

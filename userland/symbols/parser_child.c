@@ -17,8 +17,8 @@
 #include "symbols/truncation.h"
 #include "symbols/wire.h"
 
-#define FLUSH_BYTES 32768u /* answers are collected up to this size */
-#define FLUSH_MS    20	   /* but sent at the latest after this time */
+#define FLUSH_BYTES 32768u /* collected answers are sent when they reach this size ... */
+#define FLUSH_MS    20	   /* ... and at the latest after this time */
 
 /* Answers that were not sent yet. They are whole messages only, because a signal handler sends them, too. */
 static uint8_t waiting[FLUSH_BYTES];

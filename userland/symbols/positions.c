@@ -40,7 +40,7 @@ struct mf_positions {
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
 	size_t weight; /* bytes of .debug_info read */
-	bool split;    /* a unit is the skeleton of one in another file */
+	bool split;    /* some unit is only a skeleton; its contents are in another file */
 };
 
 struct mf_positions *mf_positions_create(Dwarf *dwarf)
@@ -203,8 +203,8 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 }
 
 /*
- * A walk over a tree of entries, parents first. In valid DWARF, offsets only increase on the way. Damaged entries could
- * otherwise lead in circles, or to the same entries again and again.
+ * A walk over a tree of entries, parents first. In valid DWARF, offsets only increase on the way. A walk ends
+ * where they do not, because damaged entries could lead in circles, or to the same entries again and again.
  */
 struct walk {
 	Dwarf_Off last; /* the entry visited last */

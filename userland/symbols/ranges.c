@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
-/* How many ranges before the nearest start are examined. In valid input, ranges hardly overlap. */
+/*
+ * Most ranges that are examined, backwards from the one with the nearest start. In valid input, ranges hardly overlap.
+ */
 #define LOOK_BACK 16
 
 bool mf_ranges_add(struct mf_ranges *ranges, uint64_t start, uint64_t end, uint64_t value)
@@ -29,7 +31,9 @@ static int compare(const void *left, const void *right)
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	/* Of ranges that start together, the search, which goes backwards, meets the shortest first. */
+	/*
+	 * Ranges with the same start are sorted longest first: the search goes backwards and finds the shortest first.
+	 */
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
 	return a->value < b->value ? -1 : a->value > b->value;

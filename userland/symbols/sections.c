@@ -100,7 +100,7 @@ static uint8_t *inflate(Elf *elf, int fd, Elf_Scn *section, const GElf_Shdr *pla
 	return mf_inflate(compressed, n, *size);
 }
 
-/* libelf returns the same Elf_Data again later, also to libdw. */
+/* Replaces the contents of @section. libelf returns the changed Elf_Data to later callers, including libdw. */
 static void replace(Elf_Scn *section, GElf_Shdr *header, uint8_t *contents, uint64_t size)
 {
 	Elf_Data *data = elf_getdata(section, NULL);

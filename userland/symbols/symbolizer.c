@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds functions, files and lines for addresses. Answers are cached. Files are read by one process for each of them
-// (parser.h).
+// Finds functions, files and lines for addresses. Answers are cached. Each file is read by a process of its own (parser.h).
 //
 // Only one thread at a time uses the data of one file: each thread of mf_symbolizer_prepare() takes a file, and then
 // the next. The table of answers and the list of files do not change meanwhile.
@@ -217,7 +216,7 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 	return true;
 }
 
-/* Reports the state of @module's files, once when they are opened and once when they are lost. */
+/* Reports the state of @module's files: once when they are opened, and once when the parser gives no more answers. */
 static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
 	const struct mf_parser_state *state = mf_parser_state(module->parser);

@@ -26,8 +26,8 @@ struct mf_symtab_entry {
 };
 
 struct mf_symtab_interval {
-	uint32_t first; /* its first entry; its last is before the next interval's first */
-	uint32_t count; /* number of symbols; during mf_symtab_finish(), of entries not placed yet */
+	uint32_t first; /* index of its first entry; its entries end where the next interval's begin */
+	uint32_t count; /* number of symbols; during mf_symtab_finish(), of entries still to be filled in */
 	struct mf_symbol *symbols; /* sorted by start, size and name; NULL: not looked up yet */
 };
 
@@ -148,8 +148,8 @@ static bool is_blank(const char *name)
 }
 
 /*
- * Compares two names of one function; Massif shows the lesser. That is one that is not blank, then the shorter one
- * (without its version), then the one with a version, then the alphabetically first.
+ * Compares two names of one function; Massif shows the lesser. A name that is not blank is less than a blank one. After
+ * that, the criteria are: the shorter name (without its version), the name with a version, the alphabetical order.
  */
 static int compare_names(const char *a, const char *b)
 {
@@ -193,7 +193,7 @@ static bool divide(struct mf_symtab *table)
 	return table->intervals;
 }
 
-/* Counts the symbols of each interval or, with @deal, enters as many as were counted. */
+/* Counts the symbols of each interval. With @deal, fills in their entries instead, at most as many as were counted. */
 static void go_through(struct mf_symtab *table, bool deal)
 {
 	for (size_t i = 0; i < table->n_sources; i++) {
@@ -285,9 +285,10 @@ static uint32_t count_below(const struct mf_symtab_interval *interval, uint64_t 
 }
 
 /*
- * Returns the symbol that contains @address. Where symbols overlap, one ends where the next begins, and what it has
- * beyond the next belongs to no symbol. Of symbols that begin together the shorter ones come first, and of aliases the
- * one that is shown. So only symbols with the nearest start need to be examined.
+ * Returns the symbol that contains @address. Where symbols overlap, the earlier one is taken to end where the next
+ * begins; any part of it behind the end of the next belongs to no symbol. Symbols with the same start are sorted by
+ * size, and aliases so that the one that is shown comes first. So only symbols with the nearest start need to be
+ * examined.
  */
 static struct mf_symbol *find_among(const struct mf_symtab_interval *interval, uint32_t low,
 				    uint64_t address)

@@ -2,7 +2,7 @@
 /*
  * The functions of an ELF file by address, from its symbol tables.
  *
- * Of a large table, few symbols are ever looked up. So the table is not sorted as a whole. Symbols are distributed to
+ * Few symbols of a large table are ever looked up, so the table is not sorted as a whole. Symbols are distributed to
  * intervals of addresses, with one pass to count them and one to distribute them. An interval is sorted, and its names
  * are read, when an address in it is looked up.
  */

@@ -66,7 +66,7 @@ void mf_wire_put_answer(struct mf_wire_buffer *buffer, const struct mf_reader_an
 
 	mf_wire_put(buffer, &head, sizeof(head));
 	put_text(buffer, answer->symbol);
-	/* Usually the printed form is the same. */
+	/* Usually the printed form equals the symbol: then it is left out. */
 	put_text(buffer, answer->shown == answer->symbol ? NULL : answer->shown);
 	for (uint32_t i = 0; i < answer->n; i++) {
 		const struct mf_position *position = &answer->positions[i];
