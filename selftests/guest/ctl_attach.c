@@ -231,7 +231,7 @@ TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 	char mappings[16];
 	int status;
 
-	/* Long enough to attach to it. */
+	/* The program must run long enough for massif-ctl to attach. */
 	snprintf(mappings, sizeof(mappings), "%u", 300 * patience());
 	START(ctl_target("ctl_mappings"), mappings);
 	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid);
@@ -243,7 +243,7 @@ TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 	EXPECT_EQ(1, ctl_find_files("massif.out", self->name));
 }
 
-/* The same for programs of all kinds. */
+/* massif-ctl attaches to real programs of different kinds. */
 static const struct {
 	const char *name;
 	const char *argv[6];
@@ -267,7 +267,7 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 
 	self->target = ctl_start(before_target, programs[i].argv);
 	usleep(1500000);
-	/* The program is a child of the shell. */
+	/* fzf is a child of the shell that ctl_start() has started. */
 	if (!strcmp(programs[i].name, "Go")) {
 		out = popen("pidof fzf", "r");
 		ASSERT_NE(NULL, fgets(line, sizeof(line), out));

@@ -217,13 +217,13 @@ TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 	EXPECT_STREQ("a b  c\n/dev/null\n", self->result.out);
 	EXPECT_NE(NULL, strstr(self->result.err, " executed another program (env); a new profile starts\n"));
 	EXPECT_EQ(NULL, strstr(self->result.err, "no file is written"));
-	/* Four profiles: of echo, (:), ls and true. */
+	/* There are four profiles: of echo, of the subshell (:), of ls and of true. */
 	EXPECT_EQ(4, ctl_find_files("massif.out.", self->name));
 	expect_file(_metadata, self->name);
 	EXPECT_TRUE(has_profile_of("/bin/echo a b  c"));
 	EXPECT_TRUE(has_profile_of("ls /dev/null"));
 	EXPECT_TRUE(has_profile_of("/bin/true"));
-	/* Forked from the shell, with the shell's command. */
+	/* The subshell was forked from the shell, so its profile has the shell's command. */
 	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
 }
 

@@ -543,7 +543,7 @@ TEST_F(opened, a_mapping_outlives_close)
 	close(ends[1]);
 	EXPECT_EQ(0, exit_status(child));
 	kmod_session_close(&other);
-	/* To be closed by the teardown. */
+	/* The teardown closes a session, so open one. */
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
 }
 

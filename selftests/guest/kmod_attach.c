@@ -465,7 +465,7 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 		fd = wait_for_others(&page, 0);
 		if (write(told[1], &fd, sizeof(fd)) != sizeof(fd))
 			_exit(1);
-		/* The exec closes the session's device. */
+		/* The exec closes the inherited descriptor of the session's device. */
 		execl("/bin/sleep", "sleep", page, NULL);
 		_exit(2);
 	}

@@ -296,7 +296,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(0, status);
 }
 
-/* The child continues when its session has ended. */
+/* A child that has joined the hook test of a session continues after the session has ended. */
 TEST_F(hooktest, outlived_by_its_process)
 {
 	pid_t pid = start_joined(self->session.fd);

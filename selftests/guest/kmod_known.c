@@ -33,7 +33,7 @@ struct worker {
 	pid_t pid;
 };
 
-/* Addresses that it reports, in shared memory. */
+/* Addresses that the child reports, in shared memory. */
 struct said {
 	uint64_t returns[2];	/* return addresses of raw_mmap and of its caller */
 	uint64_t slots[2];	/* positions of these addresses on the stack */
@@ -124,7 +124,7 @@ static int work(void *arg)
 	return 0;
 }
 
-/* The last record of each kind. */
+/* The last MAP and STACK records that were read. */
 struct seen {
 	struct massif_rec_map map;
 	struct massif_rec_stack *stack; /* a copy of the STACK record; NULL: none */

@@ -143,7 +143,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 
-	/* The consumer does not read here. */
+	/* Two series of mappings without reading the ring in between: records are lost. */
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
@@ -217,7 +217,7 @@ TEST_F_TIMEOUT(loss, the_consumer_can_resync, 120)
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	EXPECT_EQ(0, self->status.out_of_sync);
 
-	/* From there on all totals are correct again. */
+	/* After the resync, all totals are correct again. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
@@ -289,7 +289,7 @@ TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 	TH_LOG("500 mappings: %ld ms with a full ring, %ld ms without a session", full, empty);
 	EXPECT_LE(0, full);
 	EXPECT_LE(0, empty);
-	/* Waiting for the consumer would take seconds. */
+	/* If the module waited for the consumer, the program would take seconds. */
 	EXPECT_GT(10 * empty + 1000, full);
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
 }

@@ -29,7 +29,7 @@
 #define PAGE	4096ul
 #define RING	(1ul << 20)
 #define KNOWN	(256u << 10)
-/* Control and consumer page, data area, known stacks. */
+/* Locked pages of a session: control page, consumer page, data area, and known stacks. */
 #define PAGES	(2 + RING / PAGE + KNOWN / PAGE)
 
 static int exit_status(pid_t pid)

@@ -373,7 +373,7 @@ static int read_by_worker(void *arg)
 	__atomic_store_n((uint32_t *)(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
 	if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
 		return 3;
-	/* Since 5.4 one mapping contains both queues. */
+	/* Since Linux 5.4, one mapping contains both the submission and the completion queue. */
 	head = (uint32_t *)(queue + params.cq_off.head);
 	done = (struct io_uring_cqe *)(queue + params.cq_off.cqes) + *head;
 	return done->res == READ * PAGE ? 0 : 4;

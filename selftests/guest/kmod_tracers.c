@@ -167,7 +167,7 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	run_exactly(_metadata, &self->run);
 	if (!variant->takes_the_place)
 		expect_seen(_metadata, variant->seen, variant->needs);
-	/* The session ends first. */
+	/* Now the session ends before the tracer stops. */
 	torture_run_close(&self->run);
 	variant->stop();
 	ASSERT_EQ(0, variant->start(FUNCTION));

@@ -228,7 +228,7 @@ FIXTURE_VARIANT_ADD(debian, git) {
 		  "sed -i 's/7/seven/' file && git commit -qam two",
 	.n_profiles = 1,
 };
-/* The driver, the compiler and the assembler. */
+/* The three profiles are of the driver, the compiler and the assembler. */
 FIXTURE_VARIANT_ADD(debian, gcc) {
 	.argv = { "--trace-children=yes", "gcc", "-O2", "-c", "-o", "out.o", "in.c" },
 	.before = "for i in $(seq 60); do echo \"int f$i(int a) { int s = 0; for (int i = 0; i < a; i++) "

@@ -74,7 +74,7 @@ FIXTURE_VARIANT_ADD(header, c_lto) { "gcc", "pool.c", "-O2 -flto" };
 FIXTURE_VARIANT_ADD(header, c_gold) { "gcc", "pool.c", "-O2 -fuse-ld=gold -fno-pie -no-pie" };
 FIXTURE_VARIANT_ADD(header, c_hidden) { "gcc", "pool.c", "-O2 -fvisibility=hidden" };
 FIXTURE_VARIANT_ADD(header, c_static) { "gcc", "pool.c", "-O2 -static", true };
-/* Without it, the C++ library would allocate something. */
+/* Without this option the C++ library would be linked, and would allocate something. */
 #define AS_NEEDED "-Wl,--as-needed "
 
 FIXTURE_VARIANT_ADD(header, cxx) { "g++ -std=c++11", "pool.cc", AS_NEEDED "-O0" };

@@ -48,7 +48,7 @@ static void write_id_map(const char *path, unsigned int id)
 	close(fd);
 }
 
-/* Required before a group can be mapped. */
+/* Denies setgroups(2), which is required before a user namespace can map a group. */
 static void write_setgroups(void)
 {
 	FILE *file = fopen("/proc/self/setgroups", "w");

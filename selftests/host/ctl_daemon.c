@@ -52,7 +52,7 @@ FIXTURE_SETUP(daemon)
 	ctl_remove_files("massif.");
 	ctl_remove_files("d.");
 	ASSERT_NE(NULL, realpath(ctl_target("ctl_daemon"), target));
-	/* Absolute, because the daemon changes its directory. */
+	/* An absolute path, because the daemon changes its directory. */
 	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
 	ASSERT_EQ(0, setenv("D_FILE", directory, 1));
 }
@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 	}
 	EXPECT_NE(0, access(self->name, F_OK));
 
-	/* The list command shows it as usual. */
+	/* The list command shows the daemon like any profiled process. */
 	ASK("list");
 	snprintf(words, sizeof(words), "%8d heap            100000 ", (int)self->daemon);
 	EXPECT_NE(NULL, strstr(self->other.out, words)) {

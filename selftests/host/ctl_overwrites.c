@@ -255,7 +255,7 @@ TEST_F(special, log)
 	free(log);
 }
 
-/* The next run uses the same names again. */
+/* A second run uses the same names again and replaces the first run's files. */
 TEST_F(special, next_one)
 {
 	struct stat before, after;
@@ -317,7 +317,7 @@ static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid,
 		EXPECT_STREQ(text, text_ ? text_ : "(none)");                     \
 	} while (0)
 
-/* A pid is reused. */
+/* Several processes of a run have the same name and the same pid, because the kernel reuses pids. */
 TEST_F(outputs, number_comes_again)
 {
 	EXPECT_WRITTEN("w.7", "w.7", 7, "first");

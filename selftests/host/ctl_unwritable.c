@@ -321,7 +321,7 @@ static void expect_place(struct __test_metadata *_metadata, enum place place, co
 	struct stat status;
 	char *text;
 
-	/* Skip additional slashes in front. */
+	/* Skip additional slashes at the beginning of the path. */
 	while (!strncmp(rest, "//", 2))
 		rest++;
 	EXPECT_EQ(0, strncmp(directory, rest, strlen(directory))) {

@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(freed, below_the_peak, 60)
 	}
 }
 
-/* The pool of the C++ library. */
+/* The C++ library frees its pool. */
 TEST_F_TIMEOUT(freed, with_a_pool, 60)
 {
 	const char *options[3] = { "--detailed-freq=3" };

@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	const char *peak, *held, *when; /* NULL: any value; for patterns, the beginning */
+	const char *peak, *held, *when; /* expected text, or the beginning of it; NULL: any */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }

@@ -93,12 +93,12 @@ TEST_F(calls, operators_count_once)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	for (uint64_t size = 70111; size <= 70116; size++)
 		EXPECT_EQ(0, heap_session_count(&self->session, size));
-	/* The library rounds up to this size. */
+	/* The size to which the library rounds up a request is not counted. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 73728));
 	for (uint64_t size = (1 << 30) + 1; size <= (1 << 30) + 3; size++)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	EXPECT_EQ(0, heap_session_count(&self->session, (1 << 30) + 4096));
-	/* Allocated by the new-handler. */
+	/* Blocks that the new-handler allocates. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 90001));
 	EXPECT_EQ(3, heap_session_count(&self->session, 90002));
 }

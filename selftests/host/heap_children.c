@@ -248,7 +248,7 @@ TEST_F_TIMEOUT(children, traced, 120)
 	}
 }
 
-/* With every environment and every exec function. */
+/* Programs are followed whatever their environment, and whichever exec function executes them. */
 TEST_F_TIMEOUT(children, traced_without_environment, 120)
 {
 	static const char *const ways[] = {

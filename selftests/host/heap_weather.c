@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		xtree = ctl_read_file(other);
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
-		/* The processes that continued after the fork. */
+		/* Only processes that continued after the fork have allocated so much. */
 		if (is_large(text)) {
 			EXPECT_TRUE(massif_text_sums_agree(text, xtree)) {
 				TH_LOG("%s", name);

@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(xtree)
 FIXTURE_VARIANT(xtree) {
 	const char *target, *argument, *option;
 	bool full;     /* --xtree-memory=full instead of allocs */
-	bool has_pool; /* Valgrind shows the pool, see POOL */
+	bool has_pool; /* Valgrind shows libstdc++'s pool for exceptions, see POOL */
 };
 
 FIXTURE_VARIANT_ADD(xtree, blocks) { "heap_xtree", NULL, "-q" };

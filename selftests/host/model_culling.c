@@ -39,7 +39,7 @@ static int wrong_times(const int64_t *times, uint32_t n)
 	return 0;
 }
 
-/* As observed with Massif 3.19. */
+/* The model keeps the same snapshots as Massif 3.19 was observed to keep. */
 TEST(observed)
 {
 	static const int64_t times[] = { 0, 24, 64, 120, 192, 280, 384, 504, 528, 568 };

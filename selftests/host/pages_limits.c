@@ -29,7 +29,7 @@ FIXTURE(file) {
 
 FIXTURE_SETUP(file)
 {
-	/* In memory, where holes need no space. */
+	/* A file in memory, in which holes need no space. */
 	self->out = fdopen(memfd_create("pages_limits", MFD_CLOEXEC), "w");
 	ASSERT_NE(NULL, self->out);
 	self->held.fd = -1;

@@ -22,7 +22,7 @@
 #define NESTED 30
 #define FRAMES 256
 
-/* The copy made at the innermost point. */
+/* The copy of registers and stack that take() makes in the innermost frame. */
 static struct self_capture capture;
 static struct mf_space space;
 static struct mf_files files;

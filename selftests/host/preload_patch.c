@@ -135,7 +135,7 @@ TEST(several_writes)
 			ASSERT_EQ(0, mf_patch_write(code + at, &byte, 1));
 			EXPECT_EQ(byte, code[at]);
 		}
-		/* Across the boundary of two mappings. */
+		/* Write across the boundary of two mappings. */
 		ASSERT_EQ(0, mf_patch_write(code + 2 * PAGE - 1, "ab", 2));
 		EXPECT_EQ(0, memcmp(code + 2 * PAGE - 1, "ab", 2));
 		mf_patch_end();

@@ -57,7 +57,7 @@ static FRAME int compare_integers(const void *a, const void *b)
 	return walks_probe() - 1 + (*x > *y) - (*x < *y);
 }
 
-/* Through functions of the C library with callbacks. */
+/* Walks through functions of the C library that call back into the program. */
 TEST(library_callbacks)
 {
 	int numbers[] = { 5, 3, 9, 1, 7, 2, 8 }, key = 9;

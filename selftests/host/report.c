@@ -201,7 +201,7 @@ TEST(lanes_side_by_side)
 	EXPECT_STREQ("3 passed, 1 failed", line) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "not ok host/some: b")) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "ok     guest/other@6.1: b")) TH_LOG("%s", output);
-	// Only guest tests count for a kernel.
+	// A kernel's line in the summary counts only guest tests.
 	EXPECT_NE(NULL, strstr(output, "6.1      6.1.0                           2        0        0"))
 		TH_LOG("%s", output);
 }

@@ -63,7 +63,7 @@ __attribute__((noinline)) static int caller(const char *text)
 	return inlined_once(text) * 3;
 }
 
-/* Its name depends on --demangle. */
+/* A function whose printed name depends on --demangle. */
 __attribute__((noinline, used)) static int mangled(int n) __asm__("_ZN2at7mangledEi");
 static int mangled(int n)
 {
@@ -585,7 +585,7 @@ TEST_F(names, damaged)
 	EXPECT_LT(0, accepted);
 	EXPECT_GT(20000, accepted);
 
-	/* On disk: the file is written again. */
+	/* Damage of the file on disk: the file is written again. */
 	for (int i = 0; i < 8; i++) {
 		mf_auto_free char *text = NULL;
 		mf_auto_close int fd = -1;

@@ -13,7 +13,7 @@
 
 static unsigned int delay_s;
 
-/* Replaces libelf's, to simulate a slow disk. */
+/* Replaces libelf's elf_begin(), to simulate a slow disk. */
 Elf *elf_begin(int fd, Elf_Cmd command, Elf *of)
 {
 	Elf *(*begin)(int, Elf_Cmd, Elf *) =

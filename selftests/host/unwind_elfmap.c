@@ -46,7 +46,7 @@ static bool find_build_id(size_t size, struct mf_object *object)
 	return true;
 }
 
-/* Looks up rows everywhere. */
+/* Looks up @n rows at random addresses of the object. */
 static void use(const struct mf_elf_map *map, int n)
 {
 	while (n--)

@@ -14,7 +14,7 @@ enum counter_kind {
 };
 
 struct counter_broker {
-	/* The answer to give. */
+	/* How to answer perf_event_open(). */
 	enum counter_kind kind;
 	int error;	/* the errno to return from call number @spared on */
 	uint32_t spared;

@@ -323,7 +323,7 @@ static void count_call(struct trace *trace, struct tracee *tracee)
 		return;
 	if (++caller->calls < FIRST_MOMENT || caller->calls & (caller->calls - 1))
 		return;
-	/* Try again at the next call. */
+	/* If a moment is not possible now, try again at the next call. */
 	if (is_vforking(trace, tracee->pid) || !moment(trace, tracee))
 		caller->calls--;
 }

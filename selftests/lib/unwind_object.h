@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Offsets and maximum sizes of its parts. */
+/* Offsets and maximum sizes of the parts of struct unwind_object. */
 #define UNWIND_OBJECT_CODE	  2048u
 #define UNWIND_OBJECT_CODE_SIZE 100u
 #define UNWIND_OBJECT_CIE	  64u
