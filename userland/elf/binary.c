@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ELF file that somebody else's process has mapped, read in child processes without rights.
+// An ELF file that a profiled process has mapped, read in child processes without privileges.
 
 #include "binary.h"
 
@@ -16,7 +16,10 @@
 
 #define BLOCK_BYTES 4096ull
 
-/* Bytes that the first child fetches, and the most that one fetches; each fetches GROWTH times as many as the last. */
+/*
+ * The first child fetches FETCH_FIRST bytes. Each further one fetches GROWTH times as many as the last, up to
+ * FETCH_LAST.
+ */
 #define FETCH_FIRST (256ull << 10)
 #define FETCH_LAST  (16ull << 20)
 #define GROWTH	    4u
@@ -25,17 +28,17 @@ struct mf_binary {
 	const struct mf_held_file *held; /* NULL: the vdso */
 	struct mf_binary_options options;
 	struct mf_elf_summary *summary;
-	struct mf_cfi cfi; /* in the summary */
-	struct mf_elf_file *own; /* the file, if it is read in this process; else NULL */
+	struct mf_cfi cfi; /* points into the summary */
+	struct mf_elf_file *own; /* the file, if this process reads it itself; NULL otherwise */
 
 	/* The fetched bytes of the file. */
 	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL: nothing was fetched yet */
 	uint8_t *blocks; /* bitmap of the blocks that were fetched */
-	uint64_t fetch_bytes; /* how many the next child fetches */
+	uint64_t fetch_bytes; /* number of bytes that the next child fetches */
 	bool unreadable; /* fetching failed once and is not tried again */
 };
 
-/* Runs without rights: makes the summary. */
+/* Runs in a child without privileges: makes the summary of @file. */
 static void *summarize(void *data, int file, size_t *size)
 {
 	const struct mf_held_file *held = data;
@@ -50,7 +53,7 @@ struct part {
 	size_t size;
 };
 
-/* Runs without rights: reads a part; less if the file ends before. */
+/* Runs in a child without privileges: reads a part of @file, or less if the file ends earlier. */
 static void *fetch(void *data, int file, size_t *size)
 {
 	const struct part *part = data;
@@ -65,7 +68,7 @@ static void *fetch(void *data, int file, size_t *size)
 	return bytes;
 }
 
-/* Returns as mf_errand_run(). */
+/* Runs @run in a child. Returns the same as mf_errand_run(), or -ESTALE if the file cannot be opened any more. */
 static int64_t send_child(const struct mf_binary *binary, void *(*run)(void *data, int file, size_t *size), void *data,
 			  size_t most, uint8_t **result)
 {
@@ -85,11 +88,11 @@ static int64_t send_child(const struct mf_binary *binary, void *(*run)(void *dat
 	}, result);
 }
 
-/* Why there is no result. @code: that of the errand. */
+/* Explains the error @code of send_child(). Returns NULL if it is not worth reporting. */
 static const char *why_not(int64_t code)
 {
 	switch (code) {
-	case -ESTALE: return NULL; /* another file is there by now, or none */
+	case -ESTALE: return NULL; /* the file was deleted or replaced */
 	case -ETIME: return "reading its unwind rules took too long";
 	case -EFBIG: return "it has too many unwind rules";
 	case -ENODATA: return "it is damaged: reading its unwind rules failed";
@@ -98,20 +101,20 @@ static const char *why_not(int64_t code)
 	}
 }
 
-/* Could no child be started? @code: that of the errand. */
+/* Returns whether @code, from send_child(), is an error that the file did not cause: no child could be started. */
 static bool is_no_fault_of_file(int64_t code)
 {
 	return code < 0 && code != -ESTALE && code != -ETIME && code != -EFBIG && code != -ENODATA;
 }
 
-/* Takes over @summary, of malloc. */
+/* Takes ownership of @summary, which malloc() returned. */
 static void take_summary(struct mf_binary *binary, struct mf_elf_summary *summary)
 {
 	binary->summary = summary;
 	binary->cfi = mf_elf_summary_cfi(summary);
 }
 
-/* Reads in this process. */
+/* Makes the summary in this process. Takes ownership of @file. */
 static void summarize_ourselves(struct mf_binary *binary, struct mf_elf_file *file)
 {
 	struct mf_elf_summary *summary;
@@ -221,7 +224,7 @@ static bool make_room(struct mf_binary *binary)
 	return false;
 }
 
-/* Fetches @block, and those around it. */
+/* Fetches @block and the blocks around it. */
 static bool fetch_block(struct mf_binary *binary, uint64_t block)
 {
 	uint64_t offset = block * BLOCK_BYTES & ~(binary->fetch_bytes - 1);
@@ -232,7 +235,7 @@ static bool fetch_block(struct mf_binary *binary, uint64_t block)
 
 	if (size > 0)
 		memcpy(binary->bytes + offset, bytes, (size_t)size);
-	/* Fewer than there were when the file was opened: it was truncated. */
+	/* If the file was truncated after it was opened, @size is smaller than the part: mark only complete blocks. */
 	for (uint64_t at = offset; size > 0 && at < offset + part.size; at += BLOCK_BYTES)
 		if ((uint64_t)size == part.size || at + BLOCK_BYTES <= offset + (uint64_t)size)
 			binary->blocks[at / BLOCK_BYTES / 8] |= (uint8_t)(1u << at / BLOCK_BYTES % 8);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An ELF file that a profiled process has mapped. It is read in child processes without rights (base/errand.h). The first
- * child makes the summary. If bytes of the file are needed as well, which is rare, further children fetch them, more
- * each time. If no child can be started, a process that has no rights itself reads the file; one with rights does not.
+ * An ELF file that a profiled process has mapped. It is read in child processes without privileges (base/errand.h). The
+ * first child makes the summary. If bytes of the file are needed as well, which is rare, further children fetch them,
+ * each more than the last. If no child can be started, this process reads the file itself, unless it has privileges.
  */
 #ifndef MASSIF_ELF_BINARY_H
 #define MASSIF_ELF_BINARY_H
@@ -14,30 +14,31 @@
 #include "base/held.h"
 #include "elf/summary.h"
 
-#define MF_BINARY_PATIENCE_MS 10000 /* with each child */
+#define MF_BINARY_PATIENCE_MS 10000 /* time limit of each child */
 
 struct mf_binary;
 
 struct mf_binary_options {
-	unsigned int patience_ms; /* 0: MF_BINARY_PATIENCE_MS */
-	bool unconfined;	  /* read in this process; for tests */
+	unsigned int patience_ms; /* time limit of each child; 0: MF_BINARY_PATIENCE_MS */
+	bool unconfined;	  /* read the file in this process; for tests */
 };
 
 /*
- * Reads the summary of @held, which must outlive the result. Returns NULL if it is no ELF file of this machine or cannot
- * be opened, if memory ran out, or if reading it failed. In the last case *@why is the reason, a constant; else NULL.
+ * Reads the summary of @held, which must outlive the result. Returns NULL if the file is not an ELF file of this
+ * machine, cannot be opened or cannot be read, or if memory ran out. If reading failed, *@why is set to the reason, a
+ * constant string; otherwise to NULL.
  */
 struct mf_binary *mf_binary_open(const struct mf_held_file *held, const struct mf_binary_options *options,
 				 const char **why);
 
-/* The vdso of this process: every process of this kernel has the same. NULL if there is none. */
+/* Opens the vdso of this process, which is the same in all processes of this kernel. Returns NULL if there is none. */
 struct mf_binary *mf_binary_open_vdso(void);
 
 void mf_binary_close(struct mf_binary *binary); /* NULL is allowed */
 
 const struct mf_elf_summary *mf_binary_summary(const struct mf_binary *binary);
 
-/* The rules of its code, which are the binary's. */
+/* Returns the file's unwind rules, which are valid as long as @binary. */
 const struct mf_cfi *mf_binary_cfi(const struct mf_binary *binary);
 
 /* Returns whether the file has @size bytes at @offset. */

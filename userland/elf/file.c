@@ -15,11 +15,11 @@
 #include "base/cleanup.h"
 #include "base/inflate.h"
 
-#define BLOCK_BYTES 65536ull /* read at once */
+#define BLOCK_BYTES 65536ull /* bytes that are read at once */
 
 #define NOTES_MAX 65536
 
-/* Most bytes of a section with unwind rules. */
+/* Maximum size of a section with unwind rules. */
 #define CFI_MAX (256ull << 20)
 
 /* The encodings for which the binary search of the table is defined. All linkers use these. */
@@ -48,8 +48,8 @@ struct mf_elf_file {
 	ElfW(Phdr) segments[MF_ELF_SEGMENTS_MAX]; /* PT_LOAD segments */
 	unsigned int n_segments;
 	uint64_t table_header; /* address of .eh_frame_hdr */
-	uint64_t table_offset, n_entries; /* of its table in the file; 0 entries: no table */
-	struct mf_cfi cfi; /* rules NULL: none */
+	uint64_t table_offset, n_entries; /* file offset and size of the table in .eh_frame_hdr; size 0: no table */
+	struct mf_cfi cfi; /* @cfi.rules is NULL if there are no rules */
 	bool cfi_tried;
 	uint64_t entry;
 	uint8_t build_id[MF_BUILD_ID_MAX];
@@ -121,7 +121,7 @@ bool mf_elf_file_segment(const struct mf_elf_file *binary, unsigned int n, struc
 	return true;
 }
 
-/* The offset in the file of the byte at link-time address @address. */
+/* Finds the offset in the file of the byte at link-time address @address. Returns false if there is none. */
 static bool find_offset(const struct mf_elf_file *binary, uint64_t address, uint64_t *offset)
 {
 	for (unsigned int i = 0; i < binary->n_segments; i++) {
@@ -222,7 +222,7 @@ static void add_sections(struct mf_elf_file *binary, struct mf_cfi_builder *buil
 	}
 }
 
-/* An entry of .eh_frame, which is loaded at @address; without its length. */
+/* Reads the entry of .eh_frame that is loaded at @address, without its length field. */
 static struct mf_dwarf read_entry(void *data, uint64_t address)
 {
 	struct mf_elf_file *binary = data;
@@ -241,7 +241,7 @@ static struct mf_dwarf read_entry(void *data, uint64_t address)
 	return entry;
 }
 
-/* What .eh_frame_hdr lists. */
+/* Adds the rules that .eh_frame_hdr lists. */
 static void add_listed(struct mf_elf_file *binary, struct mf_cfi_builder *builder)
 {
 	for (uint64_t i = 0; i < binary->n_entries; i++) {
@@ -349,7 +349,7 @@ struct mf_elf_file *mf_elf_file_open_vdso(void)
 	binary = calloc(1, sizeof(*binary));
 	if (!binary)
 		return NULL;
-	/* The linker puts the section headers at the end of the vdso. */
+	/* The section headers are at the end of the vdso, so its size follows from them. */
 	binary->size = elf->e_shoff + (uint64_t)elf->e_shnum * elf->e_shentsize;
 	binary->bytes = malloc(binary->size + 1);
 	if (binary->bytes)

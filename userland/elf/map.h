@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads an ELF object's unwind tables to where they would be if it were loaded, and finds its code. */
+/*
+ * Reads an ELF object's unwind tables into memory, at the relative addresses at which they would be loaded, and finds
+ * the object's code.
+ */
 #ifndef MASSIF_ELF_MAP_H
 #define MASSIF_ELF_MAP_H
 
@@ -24,12 +27,12 @@ struct mf_elf_map {
 };
 
 /*
- * Reads the file of @object, if it still has that build id. Returns 0 or -errno. Nothing in the file is trusted, and
- * later changes of the file do not matter.
+ * Reads the file of @object, if it still has the build id in @object. Returns 0 or -errno. Nothing in the file is
+ * trusted, and later changes of the file do not matter.
  */
 int mf_elf_map_open(struct mf_elf_map *map, const struct mf_object *object);
 
-/* Like mf_elf_map_open(), for the file @fd, a descriptor that is taken over, or -errno. */
+/* Like mf_elf_map_open(), for the file @fd. Takes ownership of this descriptor. If @fd is a -errno, returns it. */
 int mf_elf_map_read(struct mf_elf_map *map, const struct mf_object *object, int fd);
 
 /* Closes the file and unmaps the memory. */
