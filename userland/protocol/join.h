@@ -33,19 +33,19 @@
 enum mf_join_verb {
 	MF_JOIN_EXECUTED, /* a program was executed: its path, and its arguments, each with its NUL */
 	MF_JOIN_FORK,	  /* the process is about to fork, and changes nothing until GO_ON */
-	MF_JOIN_GO_ON,	  /* the process continues; it waits for the answer */
+	MF_JOIN_GO_ON,	  /* the process has forked; it waits for the answer before it changes its profile */
 	MF_JOIN_BORN,	  /* sent by the child, on the connection of MF_JOIN_FORK */
-	MF_JOIN_COPY,	  /* a child asks for a copy of the memory, on that connection or a new one */
+	MF_JOIN_COPY,	  /* a child asks for a copy of the memory, on the connection of MF_JOIN_FORK or a new one */
 	MF_JOIN_WITHOUT,  /* the child could not take the copy and continues without a profile. Not answered */
 	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event asks for the memory of the process
-			   * whose number is the path; its changes there are private */
-	MF_JOIN_EXECUTES, /* the process is about to execute another program; */
-	MF_JOIN_STAYS,	  /* that failed. Neither is answered on an open connection */
+			   * whose pid is the path; the child maps it privately */
+	MF_JOIN_EXECUTES, /* the process is about to execute another program; answered only on a new connection */
+	MF_JOIN_STAYS,	  /* the execution failed, after MF_JOIN_EXECUTES; answered only on a new connection */
 	MF_JOIN_STARTS,	  /* the process or a child of it is about to execute the path; the argument is the PATH to
 			   * search, or empty. Not answered */
-	MF_JOIN_COMMAND,  /* the program gives a monitor command, which is the path */
-	MF_JOIN_WRITTEN,  /* result of writing the file, on the same connection: its path and, as an argument, errno
-			   * if that is not 0. Not answered */
+	MF_JOIN_COMMAND,  /* the program executes a monitor command; the path is its text */
+	MF_JOIN_WRITTEN,  /* result of writing the file of MF_JOIN_COMMAND, on the same connection: the file's path
+			   * and, as an argument, errno if it failed. Not answered */
 	MF_JOIN_VERBS,
 };
 

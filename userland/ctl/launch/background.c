@@ -113,7 +113,7 @@ static pid_t go_on(struct mf_background *background, struct mf_error *err)
 	return background->resume(background->data, err);
 }
 
-/* What the child reports through the pipe; end of file: it has ended. */
+/* The child's report through the pipe. End of file means that the child has ended without one. */
 struct report {
 	int code;
 	struct mf_error err;

@@ -49,8 +49,8 @@ void mf_launch_lift_limit(struct mf_launch *launch)
 	launch->address_space = most;
 	most.rlim_cur = most.rlim_max;
 	/*
-	 * Beyond the hard limit only as root: the session is sized for this limit, and only a root program's
-	 * shim can raise its own limit as far.
+	 * Only root raises the hard limit: the session will be sized for the new limit, and the shim of a
+	 * program without root's privileges could not raise its own limit as far.
 	 */
 	if (geteuid() || setrlimit(RLIMIT_AS, &none))
 		setrlimit(RLIMIT_AS, &most);
@@ -116,7 +116,10 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 	int ends[2];
 
 	*refused = false;
-	/* Two more entries for the shell: the child may not allocate memory. */
+	/*
+	 * Two entries more than argv, for exec_by_shell(). Allocated here, because the child may not allocate
+	 * memory.
+	 */
 	while (launch->argv[n])
 		n++;
 	arguments = calloc(n + 2, sizeof(*arguments));

@@ -25,12 +25,12 @@ struct mf_run {
 	const struct mf_program *program;
 	const char *cmd;	/* the command as the file shows it */
 	struct mf_logfile *log;
-	struct mf_error note;	/* message for the user once the program can be started; may be empty */
-	bool keep_descriptors;	/* the output file is one of the inherited descriptors */
+	struct mf_error note;	/* message to print as soon as the program can be started; may be empty */
+	bool keep_descriptors;	/* the output file is an inherited descriptor, so these stay open */
 	struct mf_launch launch;
 	struct mf_supervision supervision;
 	struct mf_signals signals;
-	struct mf_background background; /* the massif-ctl for processes that outlive the program */
+	struct mf_background background; /* to continue in the background if processes outlive the program */
 	pid_t pid;   /* pid of the program; valid once it is started */
 	int status;  /* exit status in the format of waitpid(2), once the program has ended */
 	void *state; /* private data of the mode */
@@ -64,7 +64,7 @@ struct mf_mode {
 	void (*finish)(struct mf_run *run);
 	/* Releases what @prepare allocated; also called after @prepare failed. */
 	void (*cleanup)(struct mf_run *run);
-	struct mf_control_ops control; /* called with the run as data, between @started and @cleanup */
+	struct mf_control_ops control; /* its functions get the run as @data, between @started and @cleanup */
 };
 
 extern const struct mf_mode mf_mode_heap;

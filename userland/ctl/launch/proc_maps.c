@@ -12,7 +12,7 @@
 
 #include "base/proc_mapping.h"
 
-/* What the mappings of a process that lost its session consist of. */
+/* The files that a process without the session has mapped. */
 struct files {
 	char executable[PATH_MAX];
 	bool any; /* there is at least one mapping */

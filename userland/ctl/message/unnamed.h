@@ -6,10 +6,10 @@
 /* For struct mf_symbolizer_options. Reports each file once. Context: any thread. */
 void mf_unnamed_say(const char *path, const char *why);
 
-/* Reports once, as a detail, that the protections @confined (MF_CONFINED_*) are not complete. */
+/* Reports once, as a detail, that @confined (MF_CONFINED_*) lacks some of the protections. */
 void mf_unnamed_say_loose(unsigned int confined);
 
-/* Returns in words what of MF_CONFINED_ALL is missing in @confined; "" if nothing. The text is static. */
+/* Describes the protections of MF_CONFINED_ALL that @confined lacks; "" if it has all. The text is static. */
 const char *mf_unnamed_what_is_loose(unsigned int confined);
 
 #endif

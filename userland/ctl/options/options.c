@@ -103,7 +103,7 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	return 0;
 }
 
-/* Parses a percentage within the option's range; if that is empty, of any size. */
+/* Parses a percentage. It must be within the option's range, if the option has one. */
 static int parse_percentage(const struct option *option, struct mf_options *options,
 			    const char *value, struct mf_error *err)
 {
@@ -663,7 +663,10 @@ static int parse_plain(struct mf_options *options, const char *arg, struct mf_er
 	return option->flags & OPTION_CORE ? 0 : add_to_desc(options, arg, err);
 }
 
-/* Treats `--massif:depth=5` as `--depth=5`, also in the file. Options for other tools are ignored. */
+/*
+ * Treats `--massif:depth=5` as `--depth=5`, and records it like this in the profile's desc line. Options for
+ * other tools are ignored.
+ */
 static int parse_prefixed(struct mf_options *options, const char *arg, const char *colon,
 			  struct mf_error *err)
 {

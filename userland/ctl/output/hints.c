@@ -12,7 +12,7 @@
 #define FAULTS_RATIO	2 /* ratio of the children's page faults to the program's own */
 #define UNMATCHED_SHOWN 5u /* names to print per option */
 
-/* A misspelt name looks like a function that does not allocate. */
+/* Lists the names that matched no function: they may be misspelt, or the functions allocated nothing. */
 static void say_unmatched(const char *option, const struct mf_strings *given)
 {
 	size_t n = 0;

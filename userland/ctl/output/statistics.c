@@ -213,8 +213,8 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 }
 
 /*
- * Massif also reports the removal of the called function, which is not part of our stacks. A stack is filtered
- * only when it is new.
+ * Massif also reports that it removes the allocation function that was called. Our stacks begin with its
+ * caller. A stack is filtered only when it is new.
  */
 static void tell_capture(const struct mf_options *options, struct mf_context_filter *context_filter, pid_t pid,
 			 struct mf_step *step)

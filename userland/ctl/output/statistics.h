@@ -20,7 +20,7 @@ void mf_statistics_begin(const struct mf_options *options, pid_t pid);
 void mf_statistics_end(const struct mf_options *options, const struct mf_store *store,
 		    struct mf_end end, pid_t pid);
 
-/* Returns what the model must log for that. */
+/* Returns which events the model must log for mf_statistics_end(). */
 enum mf_log_level mf_statistics_log_level(const struct mf_options *options);
 
 #endif
