@@ -41,15 +41,15 @@ extern "C" {
 #define MASSIF_WEAK __attribute__((weak, visibility("default")))
 #endif
 
-/* Counts a block of @size bytes at @block. Its memory comes from an allocator that massif does not see. */
+/* Counts a block of @size bytes at @block. Its memory comes from an allocator that massif does not track. */
 void massif_malloc_like(const void *block, size_t size) MASSIF_WEAK;
 
-/* Ends the block at @block. Does nothing if no block is known there. */
+/* Counts the free of the block at @block. Does nothing if no block was counted there. */
 void massif_free_like(const void *block) MASSIF_WEAK;
 
 /*
- * Changes the size of the block at @block to @size bytes without moving it: counted as a free, if the block is
- * known, and a new block.
+ * Changes the size of the block at @block to @size bytes without moving it: counted as a free, if the block was counted
+ * before, and a new block.
  */
 void massif_resize_like(const void *block, size_t size) MASSIF_WEAK;
 
@@ -78,7 +78,7 @@ int massif_is_there(void) MASSIF_WEAK;
 }
 #endif
 
-/* Call a function only if massif is there to define it. */
+/* Each macro calls its function only if that is defined, which it is only under massif-ctl. */
 #define massif_malloc_like(block, size) \
 	(massif_malloc_like ? massif_malloc_like(block, size) : (void)0)
 #define massif_free_like(block) (massif_free_like ? massif_free_like(block) : (void)0)

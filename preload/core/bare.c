@@ -33,7 +33,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 			 : "rcx", "r11", "memory");
 	if ((unsigned long)result < -4095ul)
 		return result;
-	/* errno needs the C library, and the program may make a system call before the first event binds it. */
+	/* Setting errno needs the C library, and this may run before the first event, which would bind the library. */
 	mf_libc_bind();
 	errno = (int)-result;
 	return -1;

@@ -232,7 +232,7 @@ void mf_clock_end(struct mf_clock *clock)
 		if (clock->fd >= 0)
 			syscall(SYS_close, clock->fd);
 	}
-	/* Zeroed even after COUNTER_NONE, so that the next thread that reuses this state tries to open a counter again. */
+	/* Zeroed even after COUNTER_NONE, so that the next thread with this state tries to open a counter again. */
 	*clock = (struct mf_clock){ 0 };
 }
 

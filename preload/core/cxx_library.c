@@ -24,7 +24,7 @@ static const char *const names[MF_LIBRARY_N] = { MF_LIBRARY_FUNCTIONS(NAME) };
 struct search {
 	void *found[MF_LIBRARY_N];
 	uintptr_t bias[MF_LIBRARY_N];  /* load bias of the object that defines the function */
-	bool is_library[MF_LIBRARY_N]; /* this object is a C++ library, not another object after the shim in the link map */
+	bool is_library[MF_LIBRARY_N]; /* this object is a C++ library, not any object after the shim in the list */
 	bool passed_us;
 };
 
@@ -34,7 +34,7 @@ static void *initial[MF_LIBRARY_N];
 static struct search late;
 static bool is_late_known; /* atomic; false if the last load or unload was not reported to this file */
 
-/* Cached results of find_late(), for use while loads are not reported. An address is valid until an object is unloaded. */
+/* Cached results of find_late(), for when loads are not reported. An address is valid until an object is unloaded. */
 static struct {
 	void *address;	     /* atomic */
 	uint32_t generation; /* atomic; see mf_objects_generation() */

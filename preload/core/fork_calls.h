@@ -14,7 +14,7 @@ struct mf_thread;
 struct mf_thread_private;
 
 struct mf_fork_calls {
-	/* The gate was frozen for a fork, and the data that it protects is about to change. Called with the gate held. */
+	/* The gate was frozen for a fork, and data that it protects is about to change. Called with the gate held. */
 	void (*go_on)(void);
 
 	/*

@@ -320,7 +320,7 @@ void mf_join_executing(bool begins)
 		tell_verb(connection, verb, MSG_DONTWAIT);
 		return;
 	}
-	/* The descriptor was closed: many programs close all unknown descriptors before they execute another program. */
+	/* The descriptor was closed: many programs close all unknown descriptors before they execute another one. */
 	fd = call();
 	if (fd < 0)
 		return;

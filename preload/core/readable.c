@@ -15,7 +15,7 @@
 
 #define PAGE_BYTES 4096u
 #define FUTEX_BYTES 4u
-#define UNLIKELY_VALUE 0x6d73661bu /* arbitrary; if the word happens to have this value, the timeout of 0 prevents a wait */
+#define UNLIKELY_VALUE 0x6d73661bu /* arbitrary; if the word has this value, the timeout of 0 prevents a wait */
 
 static bool forbidden;
 

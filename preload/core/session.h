@@ -19,7 +19,7 @@ extern struct mf_store mf_session_store MF_HIDDEN;
  */
 extern const volatile int *mf_session_active_word MF_HIDDEN;
 
-/* Bits of *mf_session_active_word. Most sessions use only the first; each further bit turns on an additional feature. */
+/* Bits of *mf_session_active_word. Most sessions use only the first; each further bit turns on a feature. */
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* check each stack (stack/verify.h) */
 #define MF_SESSION_LEDGER   4 /* count what each stack allocates and frees */
@@ -62,10 +62,10 @@ void mf_session_begin(void);
 void mf_session_verify(void);
 
 /*
- * In a forked child, in this order: mf_session_resume() makes it count events again, while its session memory
- * is still the parent's, which must not change; mf_session_continue() maps @memory, its own copy, at the same
- * addresses (false if that failed); mf_session_activate() starts using it, or mf_session_deactivate() ends its
- * profile.
+ * In a forked child, in this order: mf_session_resume() enables events again, although the session memory is still the
+ * parent's and must not change; mf_session_continue() maps the child's own copy, @memory, at the same addresses, and
+ * returns false if that failed; mf_session_activate() starts using the copy, or mf_session_deactivate() ends the
+ * child's profile.
  */
 void mf_session_resume(void);
 bool mf_session_continue(int memory);

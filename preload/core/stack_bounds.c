@@ -11,7 +11,7 @@
 
 #define PAGE_SIZE 4096ull
 
-/* The kernel maps nothing else this close below the end of the initial stack. Bytes. */
+/* Size in bytes of the range below the end of the initial stack in which the kernel maps nothing else. */
 #define FIRST_STACK_ALONE (64ull << 20)
 
 /* The initial stack, where the kernel stored argc. */

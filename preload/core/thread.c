@@ -78,8 +78,8 @@ static void begin_tally(struct mf_thread_private *private)
 {
 	mf_gate_close();
 	/*
-	 * Completes the pending free that another thread may have. Only a thread that is alone has one, and from now on
-	 * none is.
+	 * Completes the pending free of the only other thread, if any: a thread may have a pending free only while it
+	 * is alone.
 	 */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
@@ -230,7 +230,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		/* Instruction counters refer to the parent's threads. The counter of the remaining thread starts again. */
+		/* Counters belong to the parent's threads. The counter of the remaining thread starts again. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;

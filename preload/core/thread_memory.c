@@ -26,7 +26,7 @@
 /* The part of the region for large states: one third. */
 #define LARGE_SHARE 3u
 
-/* Large and small states in use. Small ones lie behind the space for all large ones. */
+/* Large and small states in use. The space for small states follows that for all large ones. */
 static uint64_t n_large, n_small;
 
 static size_t size_with(uint32_t room)

@@ -16,8 +16,8 @@
 #define STATE_MASK   0x800e6u
 #define STATE_LEGACY 512u
 #define STATE_HEADER 64u
-#define CPUID_XSAVE  (1u << 27) /* leaf 1, ecx (OSXSAVE): the system has enabled it */
-#define CPUID_XSAVEC (1u << 1)	/* leaf 13, 1, eax */
+#define CPUID_XSAVE  (1u << 27) /* CPUID leaf 1, ecx (OSXSAVE): the kernel has enabled XSAVE */
+#define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax */
 
 enum instructions { WITH_FXSAVE, WITH_XSAVE, WITH_XSAVEC };
 

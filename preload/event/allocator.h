@@ -25,7 +25,7 @@ static inline void mf_allocator_fetch(const void *pointer)
 	__builtin_prefetch((const char *)pointer - 16);
 }
 
-/* Called before a block is freed. If the result is done, the free has been counted. */
+/* Called before a block is freed. If @done is set in the result, the free has been counted. */
 static inline struct mf_fastpath_result mf_allocator_begin_free(void *pointer)
 {
 	mf_allocator_fetch(pointer);
@@ -50,7 +50,7 @@ struct mf_allocator_resize {
 	size_t size;
 	const struct mf_registers *caller;
 
-	bool is_early; /* set by mf_allocator_resize_begin(): @old is in the early arena; pass NULL to the real function */
+	bool is_early; /* set by mf_allocator_resize_begin(): @old is in the early arena, pass NULL instead */
 	bool is_new;   /* the result is counted as a new block, and the old block, if any, as freed */
 	bool is_resized; /* the old block was moved from the table to state.block meanwhile */
 	struct mf_slowpath_realloc state;

@@ -232,7 +232,7 @@ static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct 
 	return free_settled(thread, slot, pointer);
 }
 
-/* Counts a free by a thread that is alone. In most cases it only records the block as pending and prefetches its slot. */
+/* Counts a free by a thread that is alone: usually just records the block as pending and prefetches its slot. */
 MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 {
 	struct mf_thread *thread = mf_thread_local.thread;

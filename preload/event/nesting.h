@@ -25,7 +25,7 @@
 
 struct mf_thread;
 
-#define MF_NESTING_MARKS 4u /* with more, the oldest mark is dropped, and events nested in its hook are counted as well */
+#define MF_NESTING_MARKS 4u /* with more, the oldest is dropped, and events nested in its hook are counted as well */
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 
@@ -62,7 +62,7 @@ struct mf_nesting {
 	struct mf_nesting_memo memos[MF_NESTING_MEMOS];
 };
 
-/* Slow paths of mf_nesting_enter() and mf_nesting_leave(), for a thread that has other marks, or a mark with a block. */
+/* Slow paths of mf_nesting_enter() and mf_nesting_leave(): for more than one mark, or a mark with a block. */
 void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark);
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
 

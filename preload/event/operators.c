@@ -143,7 +143,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 			if (!pointer)                                                 \
 				missing;                                              \
 		}                                                                     \
-		/* Before counting the block, which uses the name noted here. */      \
+		/* Must precede the counting, which uses the name recorded here. */   \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
 		if (library)                                                          \
 			end_library_new(pointer, size, MF_FRAME);                     \

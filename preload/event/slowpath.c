@@ -195,7 +195,7 @@ bool mf_slowpath_absorbed(void)
 	return absorbed;
 }
 
-/* Adds a free to the ledger, if there is one. @node: the end of the stack of the caller of free(). */
+/* Adds a free to the ledger. @node: trie node of the stack that called free(); UINT32_MAX if there is no ledger. */
 static void enter_free(uint32_t node, const struct mf_block *block)
 {
 	if (node != UINT32_MAX)
@@ -393,7 +393,7 @@ MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registe
 					       mf_stack_known(thread, caller);
 }
 
-/* Counts an allocation. Context: after enter(); leaves the shim. */
+/* Counts an allocation and calls leave(). Context: after enter(). */
 MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t size,
 		       const struct mf_registers *caller, int session)
 {

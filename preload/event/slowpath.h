@@ -78,7 +78,7 @@ struct mf_slowpath_realloc {
 };
 
 void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *old, const struct mf_registers *caller);
-bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) return a block of one byte, instead of freeing? */
+bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) return a block of one byte? */
 /* Ends a reallocation that has freed the block. */
 void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc *state, const struct mf_registers *caller);
 /*

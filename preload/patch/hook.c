@@ -160,7 +160,7 @@ static inline void *pointer_to(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* Gets a state for the thread. If the hook runs in a signal handler that interrupted this function, its event is lost. */
+/* Gets a state for the thread. In a signal handler that interrupted this function, the hook's event is lost. */
 static uint64_t take_thread(const void *data, uint64_t more)
 {
 	uint8_t inside = mf_thread_local.inside;

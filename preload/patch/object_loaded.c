@@ -2,9 +2,9 @@
 // Handles objects that are loaded.
 //
 // The dynamic linker has a function for debuggers to stop in: it does nothing, and is called whenever the list of
-// objects is about to change or has changed (r_brk of struct r_debug, see link.h). When it is called for new
-// objects, they are mapped; after it they are relocated and their constructors run. A jump that overwrites its only
-// instruction calls the shim. A debugger can still stop there later.
+// objects is about to change or has changed (r_brk of struct r_debug, see link.h). When it is called for new objects,
+// these have been mapped, but not yet relocated, and their constructors have not run. The shim overwrites the
+// function's only instruction with a jump to its own function. A debugger can still set a breakpoint there later.
 
 #include "object_loaded.h"
 

@@ -4,7 +4,7 @@
 #define MASSIF_PRELOAD_OBJECT_LOADED_H
 
 /*
- * Handles the objects that are loaded, and from then on every object that is loaded, once it and its dependencies have
+ * Handles all objects that are loaded now. From then on, handles every new object after it and its dependencies have
  * been mapped and before any of them is relocated or run. The table in object_loaded.c lists the functions that are
  * called for each object.
  * Context: while the process has one thread.

@@ -308,7 +308,7 @@ static bool is_operator(uint32_t name)
 	return is_named(functions[name].name, "_Z*");
 }
 
-/* Calls an IFUNC resolver, which is safe because the dynamic linker has already called it when it relocated the object. */
+/* Calls an IFUNC resolver. That is safe: the dynamic linker has already called it to relocate the object. */
 static void *choose(void *resolver)
 {
 	return ((void *(*)(void))resolver)();

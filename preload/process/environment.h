@@ -9,7 +9,7 @@ char **mf_environment(void);
 /* Returns the value of the last variable @name, which is the one that the dynamic linker uses, or NULL. */
 char *mf_environment_find(const char *name);
 
-/* Removes massif-ctl's variables without moving any other variable. Called before the program can read the environment. */
+/* Removes massif-ctl's variables without moving any other. Called before the program can read the environment. */
 void mf_environment_clean(void);
 
 #endif

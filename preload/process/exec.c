@@ -164,7 +164,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 		       pid ? pid : &own);
 }
 
-/* Counts the arguments before the terminating NULL. Leaves @args behind that NULL. */
+/* Counts the arguments before the terminating NULL. Leaves @args after this NULL. */
 static size_t count(const char *arg, va_list *args)
 {
 	size_t n = 0;

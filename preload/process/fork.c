@@ -60,7 +60,7 @@ static void put_back(bool back)
 /* State of a process that has forked and has not changed its session memory since. Protected by the gate. */
 static struct {
 	unsigned int children;	   /* children announced to massif-ctl */
-	struct mf_thread *alone;   /* the process's only thread, which did not use the gate before the fork; else NULL */
+	struct mf_thread *alone;   /* the only thread, which did not use the gate before the fork; else NULL */
 } fork_state;
 
 /* The following are used in a child. */
@@ -207,7 +207,7 @@ static void child(void)
 	bool was_newborn = mf_fork_is_newborn;
 	int saved = errno;
 
-	/* Needed in every child, profiled or not: the other threads do not exist here, so their locks must be released. */
+	/* Needed in every child, profiled or not: other threads do not exist here, so release their locks. */
 	mf_stack_reset();
 	mf_gate_reset();
 	mf_thread_reset();

@@ -67,7 +67,7 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 	return (struct mf_frame){ .pc = pc - 1, .object = object };
 }
 
-/* Is frame @i of @walk the innermost one, and was it interrupted by a signal, so that it is not in a call? */
+/* Is frame @i of @walk the innermost one, and interrupted (by a client request) instead of in a call? */
 static bool is_own(const struct mf_walk *walk, uint32_t i)
 {
 	return walk->frames[i].exact && i == walk->n - 1;
@@ -348,7 +348,7 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	context = insert_walk(thread);
 	/*
 	 * Do not add the stack to the memo if each stack is logged, or if an object may have been unloaded since the
-	 * walk. Nor if the frame was interrupted by a signal: the memo finds the frame pointer at a fixed place, where
+	 * walk. Nor if the innermost frame was interrupted: the memo finds the frame pointer at a fixed place, where
 	 * only a call leaves it.
 	 */
 	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||

@@ -2,7 +2,7 @@
 // Unwind tables of objects without a sorted index.
 //
 // The tables are in memory, but their address is only in a section header, and section headers are not mapped. So the
-// file is read when such an object is loaded; few programs have any.
+// file is read when such an object is loaded; few programs have such objects.
 
 #include "eh_frame.h"
 
@@ -11,7 +11,7 @@
 
 #include "core/object_file.h"
 
-/* An object and the segment with its tables. @end is atomic, and 0 if the entry is unused or the object was unloaded. */
+/* An object and the segment with its tables. @end is atomic; 0 if the entry is unused or the object was unloaded. */
 struct known {
 	uint64_t start, end;
 	struct mf_rows_object rows;

@@ -188,7 +188,7 @@ static void clear_roots(struct mf_memo *memo)
 	}
 }
 
-/* Empties the memo. The first words of the pool stay zero: place 0 stands for "no node", and zeroes match no registers. */
+/* Empties the memo. The pool's first words stay zero: place 0 stands for "no node", and zeroes match no registers. */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {

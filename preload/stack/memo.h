@@ -22,7 +22,7 @@ struct mf_memo_group {
 };
 
 /*
- * A thread's memo. The pool and the table lie behind this struct; mf_memo_size(room) is the size of all three. To
+ * A thread's memo. The pool and the table follow this struct; mf_memo_size(room) is the size of all three. To
  * initialise a memo, zero it, set its room and call mf_memo_forget().
  *
  * A stack is recognised by the words that its walk has read: if the initial registers and all these words are the

@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		return MF_STEP_END;
 	case MF_CFA_BORDER:
 		/*
-		 * The return address lies behind no function and at the start of another one, so it comes from no
+		 * No function ends just before this return address, but one begins there, so it does not come from a
 		 * call. makecontext() has put it on the stack to be returned to, and the stack ends there.
 		 */
 		if (!registers->exact)

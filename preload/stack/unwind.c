@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Walks the current thread's call stack.
 //
-// Frames are undone with the rules of .eh_frame, which are cached by address. Code without rules (generated at run
+// Frames are unwound with the rules of .eh_frame, which are cached by address. Code without rules (generated at run
 // time, or assembly) is assumed to use a frame pointer, as most of it does. A frame whose rule has a form that is not
-// cached is undone with all registers (full_walk.h). None of this allocates, takes a lock or opens a file.
+// cached is unwound with all registers (full_walk.h). None of this allocates, takes a lock or opens a file.
 //
 // Successive stacks share most of their frames. So a walk ends when it meets a frame of the previous walk with
 // the same registers, if all words that were read from there on outwards are unchanged. They are compared from that
@@ -277,7 +277,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			if (!guessed && !all_last(walk, at))
 				at = 0;
 			guessed = true;
-			/* A guess that is not cached cannot be dropped when its code is unmapped, so do not reuse it. */
+			/* A guess that is not cached cannot be dropped when its code is unmapped: do not reuse it. */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;
 		}

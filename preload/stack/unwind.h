@@ -11,7 +11,7 @@
 /* The registers of a frame that a walk needs. */
 struct mf_registers {
 	uint64_t pc, sp, fp;
-	bool exact; /* pc is the address of the next instruction after a signal, not a return address */
+	bool exact; /* the frame was interrupted: pc is its next instruction, not a return address */
 };
 
 /*
