@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An object: the file, or other code, that an address of a stack belonged to when the stack was captured. */
+/* An object: the file, or other code, at an address of a stack at the time when the stack was recorded. */
 #ifndef MASSIF_PROFILE_OBJECT_H
 #define MASSIF_PROFILE_OBJECT_H
 
@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum mf_object_kind {
-	MF_OBJECT_UNKNOWN, /* code of no file: JIT-compiled, already unmapped, ... */
+	MF_OBJECT_UNKNOWN, /* code that belongs to no file: JIT-compiled, already unmapped, ... */
 	MF_OBJECT_FILE,	   /* an ELF file, @path */
 	MF_OBJECT_VDSO,	   /* the kernel's vdso; @path is "[vdso]" */
-	MF_OBJECT_NOTE,	   /* not code: @path is words for the report, e.g. "[heap]" */
+	MF_OBJECT_NOTE,	   /* not code: @path is a description for the report, e.g. "[heap]" */
 };
 
 #define MF_BUILD_ID_MAX 20

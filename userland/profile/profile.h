@@ -16,13 +16,13 @@ enum mf_time_unit {
 	MF_TIME_BYTES,	      /* printed as "B" */
 };
 
-/* A captured stack, innermost frame first, before it is filtered by function names. */
+/* A recorded stack, innermost frame first, before it is filtered by function names. */
 struct mf_context {
 	const struct mf_frame *frames;
 	uint32_t n_frames;
 };
 
-#define MF_PROFILE_FRAMES_MAX 512u /* more than any stack has */
+#define MF_PROFILE_FRAMES_MAX 512u /* no stack has more frames */
 
 /* The live bytes of one context at the time of a snapshot. */
 struct mf_leaf {
@@ -46,7 +46,7 @@ struct mf_profile_snapshot {
 	/* If detailed: the contexts with live bytes. Other contexts, up to @n_seen, have none. */
 	const struct mf_leaf *leaves;
 	size_t n_leaves;
-	size_t n_seen; /* number of contexts seen by then; they are the first ones */
+	size_t n_seen; /* number of contexts seen by then: those with numbers below this */
 };
 
 struct mf_profile {

@@ -18,8 +18,8 @@
 #include "base/held.h"
 
 /*
- * How often to try again if records were moved meanwhile, and how long to wait for a move to end. A dead writer ends
- * none.
+ * How often to try again if the program moved records meanwhile, and how long to wait for such a move to end. The wait
+ * is limited, because a program that was killed during a move never ends it.
  */
 #define LOOK_TRIES 100
 #define MOVE_NAPS  50
@@ -44,7 +44,7 @@ static void resolve_path(struct mf_collection *collection, struct mf_object *obj
 
 	if (object->kind != MF_OBJECT_FILE)
 		return;
-	/* The file that is held open has its resolved path; links may lead elsewhere by now. */
+	/* If the file is held open, its path is already resolved. Resolving it again could find another file. */
 	if (object->held) {
 		object->path = object->held->path;
 		return;
@@ -147,7 +147,7 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 
 	if (n > n_contexts)
 		n = n_contexts;
-	/* Negative if it was read while one thread had subtracted and another not yet added. */
+	/* A sum may be negative if it was read after one thread had subtracted and before another thread added. */
 	for (uint32_t i = 0; i < n; i++)
 		if ((int64_t)bytes[i] < 0)
 			bytes[i] = 0;
@@ -176,7 +176,10 @@ static int view_snapshots(const struct mf_store *store, struct mf_end end,
 	return n;
 }
 
-/* If the newest tree is that of the present, it is read before going back to older ones. */
+/*
+ * Collects the trees of all snapshots, from the newest to the oldest. If the newest tree is that of the present, it is
+ * read separately.
+ */
 static int collect_trees(const struct mf_store *store, const struct mf_snapshot_view *views, size_t n,
 			 struct mf_collection *collection, struct mf_profile_snapshot *snapshots)
 {
@@ -197,7 +200,7 @@ static int collect_trees(const struct mf_store *store, const struct mf_snapshot_
 		if (views[n].tree != MF_TREE_EMPTY)
 			code = collect_tree(&rewind, collection, views[n].snapshot.capture, bytes,
 					    &snapshots[n]);
-		/* With many contexts, these records are most of the session's memory. */
+		/* Release the records of tree versions: with many contexts, they are most of the session's memory. */
 		mf_store_let_go(store, MF_REGION_CAPTURES);
 	}
 	mf_store_let_go(store, MF_REGION_CONTEXT_BYTES);
@@ -218,7 +221,7 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 	n = view_snapshots(store, end, views);
 	if (n < 0)
 		return n;
-	/* Read this after the snapshots, so that none has more contexts. */
+	/* Read the number of contexts after the snapshots, so that no snapshot has more. */
 	collection->profile.n_contexts = contexts_in(store);
 	snapshots = allocate(collection, (size_t)n, sizeof(*snapshots));
 	if (!snapshots)
@@ -234,7 +237,7 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 	code = collect_trees(store, views, (size_t)n, collection, snapshots);
 	if (code)
 		return code;
-	/* All leaves were added, so the array does not move any more. */
+	/* All leaves have been added, so the array does not move any more. */
 	for (int i = n; i-- > 0;) {
 		if (!snapshots[i].n_leaves)
 			continue;

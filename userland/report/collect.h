@@ -14,7 +14,7 @@
 /* A profile and its memory. It must not be moved, because the profile points into it. */
 struct mf_collection {
 	struct mf_profile profile;
-	const struct mf_store *store; /* contexts are read from there */
+	const struct mf_store *store; /* the session that contexts are read from */
 	struct mf_leaf *leaves;	      /* leaves of all snapshots */
 	size_t n_leaves, room_leaves;
 	void *memory[8]; /* freed by mf_collection_release() */

@@ -22,8 +22,8 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 void mf_context_filter_destroy(struct mf_context_filter *context_filter);
 
 /*
- * Returns whether the blocks of @context count, by the same filter as the report's. @listener (may be NULL) is told of
- * its decisions. Returns true if memory ran out.
+ * Returns whether the blocks of @context count, by the same filter as the report's. @listener (may be NULL) receives
+ * the filter's decisions. Returns true if memory ran out.
  */
 bool mf_context_filter_counts(struct mf_context_filter *context_filter, uint32_t context,
 		     const struct mf_filter_listener *listener);

@@ -9,7 +9,7 @@
 
 #include "report/location.h"
 
-/* Massif captures this many frames more than the depth, since some may be removed. */
+/* Massif records this many frames more than the depth, since some may be removed. */
 #define CAPTURE_EXTRA 50
 
 static const char *const default_alloc_fns[] = {
@@ -37,7 +37,7 @@ const struct mf_strings mf_filter_alloc_fns = {
 	.items = default_alloc_fns, .count = N_DEFAULT_ALLOC_FNS,
 };
 
-/* What is known about a frame. Each question is asked at most once for a frame. */
+/* Facts about a frame. Each group of facts is determined at most once per frame, when one of them is needed. */
 enum {
 	KIND_KNOWN = 1 << 0,
 	IS_MAIN = 1 << 1,
@@ -171,7 +171,7 @@ static uint8_t find_alloc(struct mf_filter *filter, struct mf_frame frame)
 	const struct mf_location *locations;
 	size_t count;
 
-	/* This is nearly always sufficient, and needs no DWARF. */
+	/* The name from the symbol table is nearly always sufficient, and needs no DWARF. */
 	if (!has_name(&filter->alloc_fns, shown(filter, outer)))
 		return ALLOC_KNOWN;
 	count = mf_symbolizer_resolve(filter->symbolizer, frame, &locations);
@@ -207,7 +207,7 @@ static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 	return IGNORE_KNOWN | HAS_NAME | (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
 }
 
-/* The questions, each with the bit that says it was answered. */
+/* The functions that determine the facts, each with the bit that marks its facts as known. */
 static const struct {
 	uint8_t known;
 	uint8_t (*find)(struct mf_filter *filter, struct mf_frame frame);
@@ -235,7 +235,8 @@ static bool make_room(struct mf_filter *filter, uint32_t number)
 }
 
 /*
- * Answers the question with the bit @known about frame @at of @context. Returns all facts about the frame, or -ENOMEM.
+ * Determines the facts that the bit @known stands for, about frame @at of @context. Returns all facts known about the
+ * frame, or -ENOMEM.
  */
 static int ask(struct mf_filter *filter, const struct mf_context *context, uint32_t at, uint8_t known)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The filter: which frames of a captured stack a report shows.
+ * The filter: which frames of a recorded stack a report shows.
  *
  * Allocation functions are removed from the innermost end, and functions below main from the outermost end; of the
  * remaining frames the innermost `depth` are kept. The kept frames are always contiguous. If none is kept, the blocks

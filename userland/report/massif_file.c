@@ -167,15 +167,15 @@ static int print_tree(struct writer *w, uint64_t total, const char *root, struct
 }
 
 /*
- * Gives the tree the bytes of @s and returns their sum. Sets *@heap to the snapshot's heap bytes; they are derived from
- * the tree as well, so that no entry can be larger than the whole.
+ * Sets the bytes of the tree's nodes from @s, and returns their sum. Sets *@heap to the snapshot's heap bytes; they are
+ * derived from the tree as well, so that no entry can be larger than the whole.
  */
 static uint64_t weigh(struct writer *w, const struct mf_profile_snapshot *s, uint64_t *heap)
 {
 	uint64_t total = mf_tree_weigh(w->tree, s);
 
 	*heap = total;
-	/* The tree includes what is not resident, which counts as extra bytes. */
+	/* The tree includes pages that are not resident; they count as extra bytes. */
 	if (w->profile->what == MF_PAGES_BOTH)
 		*heap -= s->extra_bytes < total ? s->extra_bytes : total;
 	w->cut = mf_tree_cut(*heap, s->extra_bytes, s->stack_bytes, w->options->threshold);

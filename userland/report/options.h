@@ -19,7 +19,7 @@ struct mf_report_options {
 	uint32_t depth;	  /* most frames of a context that are kept, 1..200 */
 	struct mf_strings alloc_fns;	  /* allocation functions in addition to the built-in ones */
 	struct mf_strings ignore_fns;	  /* contexts in which these functions allocate are ignored */
-	struct mf_strings fullpath_after; /* directories are printed from behind these strings on, see
+	struct mf_strings fullpath_after; /* paths are printed from the end of one of these strings on; see
 					   * mf_location_print() */
 	bool show_below_main;		  /* keep the frames below main, with their own names */
 	bool sym_offsets;		  /* print function+offset */

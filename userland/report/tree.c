@@ -204,7 +204,9 @@ static uint32_t frame_at(const struct mf_tree *tree, uint32_t context, uint32_t 
 	return at < tree->starts[context + 1] ? tree->numbers[at] : NO_GROUP;
 }
 
-/* Creates the children of @parent. Their end is the number of their contexts for the moment. */
+/*
+ * Creates the children of @parent. Until sort_contexts(), the field @end of a child holds the number of its contexts.
+ */
 static bool make_children(struct mf_tree *tree, uint32_t parent)
 {
 	struct node node = tree->nodes[parent];

@@ -27,12 +27,12 @@ enum {
 };
 
 /*
- * Threshold in per cent: no entry is below it. It is not 0, so that the entries of a tree without any bytes are merged
- * into one.
+ * Threshold in per cent, so small that each entry with bytes reaches it. It is not 0, so that the entries of a tree
+ * without any bytes are merged into one.
  */
 #define XTREE_THRESHOLD 1e-14
 
-/* Sums for each context of the store, while blocks are visited. */
+/* The sums for each context of the store, while its blocks are visited. */
 struct sums {
 	struct mf_xtree_context *contexts;
 	uint32_t n;
@@ -91,7 +91,7 @@ static bool has_values(const struct mf_ledger_entry *entry)
 	return false;
 }
 
-/* Collects the contexts of the ledger. */
+/* Collects the contexts of the ledger (model/ledger.h). */
 static bool collect_ledger(const struct mf_store *store, struct mf_xtree *xtree)
 {
 	struct mf_ledger_entry entry;
@@ -113,7 +113,7 @@ static bool collect_ledger(const struct mf_store *store, struct mf_xtree *xtree)
 		context = &xtree->contexts[xtree->n_contexts++];
 		context->node = entry.node;
 		memcpy(context->values, entry.values, sizeof(context->values));
-		/* Negative if it was read while one thread had subtracted and another not yet added. */
+		/* A sum may be negative if it was read after one thread had subtracted and before another thread added. */
 		for (size_t j = 0; j < MF_LEDGER_VALUES; j++)
 			if ((int64_t)context->values[j] < 0)
 				context->values[j] = 0;

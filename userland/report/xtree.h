@@ -19,19 +19,19 @@
 
 struct mf_xtree_context {
 	uint32_t node; /* trie node of the innermost frame; MF_NODE_ROOT: see below */
-	uint64_t values[MF_LEDGER_VALUES]; /* the events of the file, in its order */
+	uint64_t values[MF_LEDGER_VALUES]; /* one sum for each event of the file, in the order of the file */
 };
 
 /* The stack of a block that --ignore-fn excludes is not kept; it is shown as one frame without a name. */
 
 struct mf_xtree {
 	struct mf_collection collection; /* objects; the caller sets profile.cmd */
-	uint32_t n_events; /* how many values of struct mf_ledger_entry are used: the first ones */
+	uint32_t n_events; /* number of values of struct mf_ledger_entry that are used, from the first on */
 	struct mf_xtree_context *contexts; /* in the order in which they were first seen */
 	size_t n_contexts;
 };
 
-/* What a writer needs besides the tree. */
+/* Further input of a writer, besides the tree. */
 struct mf_xtree_file {
 	bool compress; /* number the names of files and functions; only in Callgrind's format */
 	pid_t pid;
@@ -45,7 +45,7 @@ struct mf_xtree_file {
 int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struct mf_error *err);
 void mf_xtree_release(struct mf_xtree *xtree);
 
-/* The names of the values in output files: one word, and one line. */
+/* The names of the values in output files: a name of one word, and a text of one line. */
 extern const struct mf_xtree_event {
 	const char *name, *text;
 } mf_xtree_events[MF_LEDGER_VALUES];
