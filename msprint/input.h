@@ -47,7 +47,7 @@ struct mf_place {
 int mf_input_open(struct mf_input *input, const char *path, struct mf_failure *failure);
 void mf_input_close(struct mf_input *input);
 
-/* Reads the next line, without its comment; skips lines of which only blanks are left. Returns false at the end. */
+/* Reads the next line, without its comment. Skips lines that are blank or only a comment. Returns false at the end. */
 bool mf_input_next(struct mf_input *input, struct mf_line *line);
 
 struct mf_place mf_input_tell(const struct mf_input *input);

@@ -197,7 +197,7 @@ static void print_hidden(const struct printer *printer, const struct level *leve
 	mf_output_bytes(out, "\n", 1);
 }
 
-/* Leaves the innermost level, all children of which have been read. */
+/* Leaves the innermost level after all its children have been read. */
 static void end(struct printer *printer)
 {
 	const struct level *level = &printer->levels[--printer->depth];

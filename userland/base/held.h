@@ -80,7 +80,7 @@ int mf_held_open(const struct mf_held_file *file);
 /* Returns whether @fd is a descriptor of @file. */
 bool mf_held_is_of(const struct mf_held_file *file, int fd);
 
-/* Returns whether @file, of which @fd is a descriptor, was written to since it was opened. */
+/* Returns whether @file was written to since it was opened. @fd is a descriptor of it. */
 bool mf_held_has_changed(const struct mf_held_file *file, int fd);
 
 #endif

@@ -20,7 +20,7 @@ static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8
 	return (struct mf_dwarf){ .at = at, .end = at + size };
 }
 
-/* Returns the bytes after the length of the entry at @at; none if its form is unknown. */
+/* Returns the contents of the entry at @at, without its length field; none if its form is unknown. */
 static struct mf_dwarf read_entry(const struct mf_rows_object *object, const uint8_t *at)
 {
 	struct mf_dwarf cursor = bytes_in(object, at, 4);

@@ -16,7 +16,7 @@ enum mf_cfa_kind {
 	MF_CFA_FP,	    /* CFA = frame register + offset */
 	MF_CFA_FP_INDIRECT, /* CFA = word at frame register + offset (realigned stacks) */
 	MF_CFA_SIGNAL,	    /* a signal frame: the interrupted registers are at the stack pointer */
-	MF_CFA_FP_LINK,	    /* CFA = word at frame register, plus offset: that of a linked frame */
+	MF_CFA_FP_LINK,	    /* CFA = word at frame register (a saved frame register), plus offset */
 	MF_CFA_BORDER,	    /* like MF_CFA_NONE, right before code that has rules; never in a row file */
 };
 

@@ -95,7 +95,7 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 	       (uint64_t)leaf * MF_BLOCKS_LEAF_SLOTS;
 }
 
-/* What is needed to find a slot. None of it changes once there are blocks. */
+/* The parameters for finding a slot. They do not change once there are blocks. */
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
@@ -283,7 +283,7 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 	uint32_t if_long = -(first & MF_BLOCKS_LONG);
 
 	return (struct mf_usual_block){
-		/* No branch, because its outcome could not be predicted. In a long block, low is 0. */
+		/* Avoids a branch, which the processor could not predict. In a long block, low is 0. */
 		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
 		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,
 	};
@@ -331,7 +331,7 @@ static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 	return (struct mf_usual){ first, slot[first & MF_BLOCKS_LONG] };
 }
 
-/* Enters @block if that only takes writing its slots; otherwise returns false. */
+/* Enters @block if it is enough to write its slots; otherwise returns false. */
 static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_block *block)
 {
 	uint32_t *slot = mf_blocks_slot(store, block->address);

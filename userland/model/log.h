@@ -108,8 +108,8 @@ static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, 
 }
 
 /*
- * Logs that a stack was captured. @entry is the symbol of the called function, of which the part before "(" is kept;
- * NULL: not known. @context is its number if it is new, otherwise 0.
+ * Logs that a stack was captured. @entry is the symbol of the called function, or NULL if it is not known; only the
+ * part before "(" is kept. @context is the number of the context if it is new, otherwise 0.
  */
 static inline void mf_log_capture(struct mf_store *store, const char *entry, uint32_t context)
 {

@@ -108,7 +108,7 @@ static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64
 		int64_t its = model->spans[other];
 		bool loses = (n % 2 && its == span) | (its < span);
 
-		/* No branch, because its outcome could not be predicted. */
+		/* Avoids a branch, which the processor could not predict. */
 		winner = loses ? other : winner;
 		span = loses ? its : span;
 		model->winners[n / 2] = (uint16_t)winner;
@@ -437,7 +437,7 @@ static void take_over(struct mf_store *copy, const struct mf_snapshot_view *view
 		cull(copy);
 }
 
-/* Returns whether the last snapshot is detailed and nothing has happened since, not even time passing. */
+/* Returns whether the last snapshot is detailed and nothing has changed since, not even the time. */
 static bool ends_with_tree(const struct mf_model *model, int64_t time)
 {
 	uint32_t count = count_of(model->published);

@@ -50,8 +50,8 @@ static inline struct mf_object_record *mf_objects_record(const struct mf_store *
 uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object);
 
 /*
- * Retire notes that object @number is no longer mapped; revive, that it is mapped again at the same address. Context:
- * as for mf_objects_add().
+ * mf_objects_retire() notes that object @number is no longer mapped; mf_objects_revive() notes that it is mapped again
+ * at the same address. Context: as for mf_objects_add().
  */
 void mf_objects_retire(struct mf_store *store, uint32_t number);
 void mf_objects_revive(struct mf_store *store, uint32_t number);

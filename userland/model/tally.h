@@ -75,8 +75,8 @@ void mf_tally_end(struct mf_store *store, uint32_t number);
 void mf_tally_end_all(struct mf_store *store);
 
 /*
- * Called before and after an event that the model handles itself. Fold adds all tallies to the totals and carries out
- * delayed frees; grant makes new allowances. Context: alone.
+ * Called before and after an event that the model handles itself. mf_tally_fold() adds all tallies to the totals and
+ * carries out delayed frees; mf_tally_grant() makes new allowances. Context: alone.
  */
 void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);

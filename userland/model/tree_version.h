@@ -75,9 +75,10 @@ void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t
 void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
- * Between hold and let_go, records are not moved, so that a reader finds them while the program runs. A move may be
- * under way when hold is called, and the writer does not wait for readers without limit: mf_tree_version_moves() is odd
- * during a move and has another value after it.
+ * Between mf_tree_version_hold() and mf_tree_version_let_go(), records are normally not moved, so that a reader finds
+ * them while the program runs. There are two exceptions: a move may be under way when the reader begins, and the writer
+ * does not wait for readers without limit. So check mf_tree_version_moves(), which is odd during a move and has another
+ * value after it.
  */
 void mf_tree_version_hold(const struct mf_store *store);
 void mf_tree_version_let_go(const struct mf_store *store);

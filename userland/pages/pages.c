@@ -366,7 +366,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	bool wanted = is_wanted(pages, pid), first = !pages->started;
 	int code;
 
-	/* Another program: the profile of the former one is dropped, as in Massif. */
+	/* The process executes another program: the profile of the former one is dropped, as in Massif. */
 	if (former) {
 		former->left = MF_PAGES_REPLACED;
 		former->process.followed = wanted;
@@ -665,7 +665,7 @@ static int settle(struct mf_pages *pages, struct mf_error *err)
 
 	for_each_target(pages, target)
 	{
-		/* The session is over: every process has exited, even if a record of it was lost. */
+		/* The session is over, so every process has exited, even if its EXIT record was lost. */
 		if (pages->done && target->left == MF_PAGES_RUNNING)
 			target->left = MF_PAGES_EXITED;
 		if (pages->done && pages->unexplained && !target->exited)
@@ -718,9 +718,12 @@ static int dump(struct mf_pages *pages, const char *moment, struct mf_error *err
 
 int mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 {
-	/* Test this before reading the ring: after a hang-up no record can follow. */
+	/* Test for a hang-up before reading the ring: after one, no record can follow. */
 	bool hung_up = mf_ring_hung_up(&pages->ring);
-	/* Likewise before reading: the test has stopped the program, so the ring holds everything up to the dump. */
+	/*
+	 * Check for a dump request before reading, too: the test has stopped the program, so the ring is complete up to
+	 * the dump.
+	 */
 	char moment[MF_DUMP_MOMENT_MAX];
 	bool dumps = pages->common.dump_path && mf_dump_is_wanted(pages->common.dump_path, moment);
 	int code = drain(pages, err);
@@ -750,7 +753,7 @@ int mf_pages_end(struct mf_pages *pages, struct mf_error *err)
 	struct mf_target *target;
 	int code = mf_pages_drain(pages, err), more;
 
-	/* Also after an error, so that what was recorded before it is kept. */
+	/* Account the waiting events even after an error, to keep what was recorded before it. */
 	more = flush(pages, code ? NULL : err);
 	code = code ? code : more;
 	for_each_target(pages, target)

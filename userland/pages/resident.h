@@ -99,8 +99,8 @@ void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval
 int mf_resident_settle(struct mf_resident *resident);
 
 /*
- * Move the resident pages of @bytes bytes from @from to @to: lift takes them out before the mappings change, land puts
- * them back afterwards. Both return 0 or -ENOMEM.
+ * Move the resident pages of @bytes bytes from @from to @to: mf_resident_lift() takes them out before the mappings
+ * change, mf_resident_land() puts them back afterwards. Both return 0 or -ENOMEM.
  */
 int mf_resident_lift(struct mf_resident *resident, uint64_t from, uint64_t bytes);
 int mf_resident_land(struct mf_resident *resident, uint64_t from, uint64_t to);

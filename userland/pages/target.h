@@ -31,7 +31,7 @@ struct mf_stack_wait;
 enum mf_stack_cache_mode {
 	MF_KNOWN_ON,
 	MF_KNOWN_OFF,	 /* no stack is cached */
-	MF_KNOWN_VERIFY, /* cached stacks are copied and walked all the same, and compared */
+	MF_KNOWN_VERIFY, /* cached stacks are copied and walked nevertheless, and compared */
 };
 
 /* What all targets of a session share. */

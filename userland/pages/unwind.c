@@ -34,7 +34,7 @@
 /* How many bytes of code libunwind compares to recognise a signal frame or a PLT entry. */
 #define CODE_BYTES 16u
 
-/* Words of the stack that are noted once each: those of the largest copy. */
+/* Words of the stack for which words_read says whether they were noted: all of the largest copy. */
 #define TRACE_WORDS 8192u
 
 /* Most frame pointers that are followed through code outside of files, to see whether they lead to code in a file. */
@@ -233,7 +233,8 @@ static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *valu
 }
 
 /*
- * Finds the rules of the code at @ip, which is in @interval. *@bias: from link-time addresses to those of the process.
+ * Finds the rules of the code at @ip, which is in @interval. *@bias is what must be added to link-time addresses to get
+ * those of the process.
  */
 static bool find_rules(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip,
 		       struct mf_cfi_found *found, uint64_t *bias)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds functions, files and lines for addresses. Answers are cached. Each file is read by a process of its own (parser.h).
+// Finds functions, files and lines for addresses. Answers are cached. Each file is read by a process of its own
+// (parser.h).
 //
 // Only one thread at a time uses the data of one file: each thread of mf_symbolizer_prepare() takes a file, and then
 // the next. The table of answers and the list of files do not change meanwhile.
