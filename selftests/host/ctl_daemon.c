@@ -526,7 +526,7 @@ TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* Execs another program, also after the launched one has ended. */
+/* The daemon executes or spawns another program, also after the launched one has ended. */
 TEST_F_TIMEOUT(daemon, executed, SECONDS)
 {
 	static const char *const scripts[] = { "execute", "spawn" };

@@ -108,7 +108,7 @@ TEST_F(killed, has_everything)
 	ctl_result_free(&printed);
 }
 
-/* The same if the program is killed by another signal. */
+/* If the program is killed by another signal than SIGKILL, the file is complete, too. */
 TEST_F(killed, by_others_too)
 {
 	int status;

@@ -234,8 +234,8 @@ TEST_F_TIMEOUT(rescue, children_join, SECONDS)
 }
 
 /*
- * With --wait=yes, in the foreground until a signal; afterwards the process has no aggregator and can be
- * rescued again.
+ * With --wait=yes, rescue stays in the foreground until a signal ends it. Afterwards the process has no aggregator
+ * and can be rescued again.
  */
 TEST_F_TIMEOUT(rescue, waits, SECONDS)
 {

@@ -512,7 +512,7 @@ TEST_F_TIMEOUT(children, forked_among_threads, 1000)
 	EXPECT_EQ(201, n);
 }
 
-/* With --child-silent-after-fork there are no messages about children, but files. */
+/* With --child-silent-after-fork there are no messages about children, but they have files. */
 TEST_F(children, silent)
 {
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));

@@ -107,7 +107,7 @@ static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 	return UNKNOWN;
 }
 
-/* The same from a snapshot that the target requested, in a file whose name begins with @points. */
+/* Returns the stack bytes of the snapshot that the target requested at mark @i, in a file named @points and @i. */
 static uint64_t at_point(const char *points, int i)
 {
 	struct snapshot snapshot = { .stacks = UNKNOWN };
@@ -144,7 +144,7 @@ static void run_theirs(FIXTURE_DATA(depth) *self, const char *way, const char *o
 			SKIP(return, "valgrind is not installed"); \
 	} while (0)
 
-/* On the main stack the figures are equal to the byte. */
+/* For the main stack, Massif's figures and ours are equal to the byte. */
 TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 {
 	NEED_VALGRIND();
@@ -155,7 +155,7 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 		EXPECT_EQ(theirs_at_mark(i), at_mark(self, i)) {
 			TH_LOG("mark %d", i);
 		}
-		/* A snapshot requested while the program runs shows the same. */
+		/* A snapshot requested while the program runs has the same stack bytes. */
 		EXPECT_EQ(at_point(OUR_POINTS, i), at_mark(self, i));
 	}
 	EXPECT_LT(10000, at_mark(self, 2));
@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
  */
 #define CLONED_BYTES 16
 
-/* The sum of main's stack, at the depth of its last event, and a thread's stack is equal, too. */
+/* With a thread, the sums are equal, too: main's stack at the depth of its last event, plus the thread's stack. */
 TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 {
 	NEED_VALGRIND();
@@ -285,7 +285,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 	EXPECT_LT(0, at_mark(self, 2));
 }
 
-/* In the child of another thread than main's, only that thread's stack counts. */
+/* If a thread other than the main thread forks, only the stack of the thread that forked counts in the child. */
 TEST_F(depth, of_a_thread_that_forks)
 {
 	struct snapshot *last;
@@ -351,7 +351,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_STACK, &limit);
 }
 
-/* Deeper than the gap that the kernel keeps free below a main stack. */
+/* A main stack deeper than the gap that the kernel keeps free below main stacks. */
 TEST_F(depth, of_a_stack_that_may_be_large)
 {
 	const char *const words[] = { "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
@@ -440,7 +440,7 @@ TEST_F(depth, moves_the_clock)
 		int64_t heap = (int64_t)(s->heap + s->extra - last->heap - last->extra);
 		int64_t stacks = (int64_t)(s->stacks - last->stacks);
 
-		/* One event changes only one of the two: the stack is measured before its block is counted. */
+		/* A snapshot changes either the heap or the stacks: an event measures the stack before it counts the block. */
 		EXPECT_TRUE(!heap || !stacks);
 		EXPECT_EQ(before + (uint64_t)llabs(heap + stacks), s->time);
 		before = s->time;

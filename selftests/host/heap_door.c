@@ -79,7 +79,7 @@ TEST_F_TIMEOUT(door, many, 120)
 	EXPECT_EQ(41, ctl_find_files("massif.out", NULL));
 }
 
-/* Finds the socket at which processes join massif-ctl, process @pid. */
+/* Finds the socket at which processes join the massif-ctl whose pid is @pid. */
 static bool find_door(pid_t pid, struct sockaddr_un *address, socklen_t *size)
 {
 	FILE *file = fopen("/proc/net/unix", "r");

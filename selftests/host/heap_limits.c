@@ -74,7 +74,7 @@ TEST_F(limits, of_what_it_spawns)
 	compare(_metadata, self);
 }
 
-/* In executed programs, the profile is sized for the limit. */
+/* In executed programs, the session is created with a size that suits the limit. */
 TEST_F(limits, of_what_it_executes)
 {
 	run_both(self, NULL, "--trace-children=yes", "address_space");

@@ -30,7 +30,7 @@ FIXTURE_VARIANT_ADD(no_rules, before_the_first_entry) {
 	.entries = 1,
 };
 
-/* As written by lld if no code has an FDE. */
+/* An empty table, as written by lld if no code has an FDE. */
 FIXTURE_VARIANT_ADD(no_rules, empty_table) {
 	.entries = 0,
 };

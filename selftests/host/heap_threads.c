@@ -51,7 +51,7 @@ FIXTURE_VARIANT(threads) {
 	uint64_t budget; /* address space for the session in bytes; 0: no limit */
 };
 
-/* Below, at and above the number of tallies, ten times as many, and more. */
+/* Numbers of threads below, at and above the number of tallies, ten times as many, and more. */
 FIXTURE_VARIANT_ADD(threads, alive_1) { "alive", 1 };
 FIXTURE_VARIANT_ADD(threads, alive_62) { "alive", MF_SHARDS_MAX - 2 };
 FIXTURE_VARIANT_ADD(threads, alive_63) { "alive", MF_SHARDS_MAX - 1 };

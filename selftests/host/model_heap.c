@@ -403,7 +403,7 @@ TEST_F(heap, equals_naive_list)
 		now += (int64_t)oracle_below(&seed, 3);
 		if (oracle.n_blocks == ORACLE_BLOCKS - 2)
 			what = 60;
-		/* As the shim measures stacks: right before another event, usually with a small change. */
+		/* Change the stacks as the shim does: right before another event, and usually by a small amount. */
 		if (variant->stacks && oracle_below(&seed, 4)) {
 			uint64_t most = oracle_below(&seed, 16) ? 2000 : variant->stacks;
 			int64_t change = (int64_t)oracle_below(&seed, most) - (int64_t)oracle.stacks;

@@ -243,7 +243,7 @@ TEST(no_peak_without_free)
 			 { 3536, 3500, 36, 'e' });
 	EXPECT_EQ(0, mf_model_of(&store)->peak_total);
 
-	/* A shrinking realloc does, and moves bytes from heap to extra. */
+	/* A shrinking realloc checks for a peak, and moves bytes from heap to extra. */
 	ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x12000, &block));
 	mf_heap_realloc_shrinks(&store, &block, 2999, 0);
 	mf_heap_realloc_end(&store, &block, 0x12000, 2999, context, 0);

@@ -139,7 +139,7 @@ TEST(address_space_limit)
 	EXPECT_EQ(0, store.header->full);
 }
 
-/* With RLIMIT_FSIZE, the file is limited by the error of the call, without SIGXFSZ. */
+/* With RLIMIT_FSIZE, the file is smaller, or creating the store fails with an error; there is no SIGXFSZ. */
 TEST(file_size_limit)
 {
 	struct rlimit limit = { GIB, RLIM_INFINITY };

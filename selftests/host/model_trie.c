@@ -181,7 +181,7 @@ TEST(million_nodes)
 	free(nodes);
 }
 
-/* Around the number of children from which on the table is used: each child is found, and created only once. */
+/* Numbers of children around the one from which a hash table is used: each child is found, and created only once. */
 TEST(families)
 {
 	uint32_t parents[40], last;
@@ -399,7 +399,7 @@ TEST(full_of_captures)
 		mf_trie_charge(&store, MF_CONTEXT_FIRST + i, i);
 	}
 	for (int time = 0; time < 100; time++) {
-		/* The first is a peak, which stays to the end. */
+		/* The first snapshot is a peak, which stays to the end. */
 		if (time == 0)
 			mf_model_change(mf_model_of(&store), 1, 0);
 		if (time == 0)

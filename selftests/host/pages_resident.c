@@ -327,7 +327,7 @@ TEST_F(resident, a_page_that_is_told_of_too_early)
 	EXPECT_TRUE(is_right(self));
 }
 
-/* Unmaps @n pages, of which only @told are reported as gone. */
+/* Unmaps @n pages; the module reports only @told of them as gone. */
 static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, bool unmap_first, uint32_t n,
 			  int32_t told)
 {

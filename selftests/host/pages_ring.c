@@ -43,7 +43,7 @@ static void fill(struct stream *stream, uint64_t position)
 	stream_end(stream, 2, 1000, MASSIF_END_EXIT);
 }
 
-/* Reads everything as massif-ctl does, including a rest after an error. */
+/* Reads everything as massif-ctl does, including what is left after an error. */
 static int consume(struct stream *stream, struct mf_error *err)
 {
 	struct mf_pages_process *process;

@@ -120,7 +120,7 @@ TEST_F(stream, a_life)
 	EXPECT_EQ(process->no_stack, 0);
 	EXPECT_EQ(bytes_of(process, 0x1234, NULL), 3 * STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
-	/* Starts at the exec; times are sequence numbers in ms. */
+	/* The profile starts at the exec; times are sequence numbers in ms. */
 	EXPECT_EQ(process->start_ns, 8000000);
 	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
 	mf_pages_release(self->pages, process);
@@ -390,7 +390,7 @@ TEST_F(stream, loss_is_told_and_made_good)
 	process = mf_pages_next_ended(self->pages);
 	ASSERT_NE(process, NULL);
 	EXPECT_EQ(process->lost, 3);
-	/* Between the last record before the loss and the one that reports it; times are sequence numbers in ms. */
+	/* The loss is between the record before it and the record that reports it; times are sequence numbers in ms. */
 	ASSERT_EQ(process->n_losses, 1);
 	EXPECT_EQ(process->losses[0].count, 3);
 	EXPECT_EQ(process->losses[0].to_ns, process->losses[0].from_ns + 4000000);

@@ -103,7 +103,7 @@ FIXTURE_TEARDOWN(stack)
 	mf_code_deinit(&code_read);
 }
 
-/* Frame 0 is at two places in take(); the others are return addresses minus one. */
+/* Frame 0 has two different addresses in take(), so it is not compared; others are return addresses minus one. */
 TEST_F(stack, equals_backtrace_through_libc)
 {
 	uint32_t n;

@@ -406,7 +406,7 @@ static size_t count_children(void)
 	return n < 0 ? SIZE_MAX : count;
 }
 
-/* The number of waiting processes is limited, with more files than that. */
+/* The number of waiting processes is limited, even if there are more files. */
 TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 {
 	static const size_t counts[] = { PARSERS_MAX, PARSERS_MAX + 1, 10 * PARSERS_MAX };
@@ -566,7 +566,7 @@ TEST(answers_as_bytes)
 		EXPECT_STREQ(given.positions[i].base ?: "-", got.positions[i].base ?: "-");
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
-	/* Truncated anywhere, in memory that ends there; and with extra bytes. */
+	/* Refused are an answer truncated anywhere, in memory that ends there, and one with extra bytes. */
 	for (size_t size = 0; size < buffer.size; size++) {
 		mf_auto_free uint8_t *cut = malloc(size + 1);
 

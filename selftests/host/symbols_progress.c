@@ -70,7 +70,7 @@ TEST(slow)
 {
 	delay_s = 3;
 	look_up(_metadata);
-	/* Every fifth of a second; the machine may be busy. */
+	/* Progress is reported five times a second, but less often on a busy machine. */
 	EXPECT_LE(2, calls);
 	EXPECT_GE(20, calls);
 	EXPECT_TRUE(told_the_end);

@@ -292,7 +292,7 @@ static int number_in(const struct mf_held_file *file)
 	return pread(fd, text, sizeof(text) - 1, 0) < 0 ? -errno : atoi(text);
 }
 
-/* At the limit, one more, and ten times as many. */
+/* Numbers of files below and at the limit, one more, and ten times as many. */
 TEST_F(held, bound)
 {
 	static const int numbers[] = { MAX - 1, MAX, MAX + 1, 10 * MAX };

@@ -118,7 +118,7 @@ TEST(instructions)
 	}
 }
 
-/* Saved states (DW_CFA_remember_state): as many as there is room for work; with more, the rule is unknown. */
+/* Saved states (DW_CFA_remember_state) work up to the maximum number. With more, the rule is unknown. */
 TEST(states_within_states)
 {
 	static const struct {
