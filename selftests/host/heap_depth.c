@@ -440,7 +440,7 @@ TEST_F(depth, moves_the_clock)
 		int64_t heap = (int64_t)(s->heap + s->extra - last->heap - last->extra);
 		int64_t stacks = (int64_t)(s->stacks - last->stacks);
 
-		/* A snapshot changes either the heap or the stacks: an event measures the stack before it counts the block. */
+		/* A snapshot changes either heap or stacks: an event measures the stack before it counts the block. */
 		EXPECT_TRUE(!heap || !stacks);
 		EXPECT_EQ(before + (uint64_t)llabs(heap + stacks), s->time);
 		before = s->time;

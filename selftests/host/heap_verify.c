@@ -236,7 +236,7 @@ TEST_F_TIMEOUT(verify, all_stacks, 200)
 		argv[n++] = variant->argv[i];
 	ctl_run(&self->result, NULL, NULL, argv);
 	EXPECT_EQ(variant->status, ctl_exit_code(&self->result));
-	/* There is one line for each process that it forked, too. */
+	/* Each process that the program forked prints a line, too. */
 	for (line = self->result.err; (line = strstr(line, "verified ")); line++) {
 		ASSERT_EQ(2, sscanf(line, "verified %" SCNu64 " stacks with libunwind, %" SCNu64
 				    " differ", &stacks, &differ));
