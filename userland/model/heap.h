@@ -22,7 +22,7 @@ void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint
 /* Enters a new block whose capacity the caller knows. */
 void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, int64_t now);
 
-/* Removes the block at @address, which is about to be freed. An unknown address is no event. */
+/* Removes the block at @address, which is about to be freed. Ignores an unknown address. */
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 
 /* Like mf_heap_free(), but copies the block to *@block. Returns false if it was not known. */

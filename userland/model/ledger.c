@@ -30,7 +30,7 @@ static struct mf_ledger_entry *entry_of(struct mf_store *store, uint32_t node)
 	if (!mf_store_fits(store, MF_REGION_LEDGER, number, sizeof(struct mf_ledger_entry)))
 		goto full;
 	entries_of(store)[number].node = node;
-	/* If two threads add the same entry at once, the second one's stays empty. */
+	/* If two threads add an entry for the same node at once, that of the second thread stays empty. */
 	if (__atomic_compare_exchange_n(&numbers[node], &none, number, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return &entries_of(store)[number];

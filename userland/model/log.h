@@ -40,7 +40,7 @@ enum mf_step_kind {
 	MF_STEP_SNAPSHOT,     /* a snapshot was taken; @count attempts were skipped since the last one */
 	MF_STEP_CULLING,      /* a culling begins */
 	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
-	MF_STEP_PAIR_SKIPPED, /* snapshots @number - 1 and @number are not considered for the new interval */
+	MF_STEP_PAIR_SKIPPED, /* the new interval does not consider the pair of snapshots @number - 1 and @number */
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
 	MF_STEP_INTERVAL,     /* the new interval is @span, between @number - 1 and @number */

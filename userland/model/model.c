@@ -405,7 +405,10 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	uint64_t published, before;
 	uint32_t n, tries = 0;
 
-	/* A slot may be overwritten while it is copied: then copy again. The writer cannot win this race for long. */
+	/*
+	 * A slot may be overwritten while it is copied: then copy again. Writes are too rare for this to repeat for
+	 * long.
+	 */
 	do {
 		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
 		before = generation_of(model, published);
