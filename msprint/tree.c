@@ -234,7 +234,7 @@ int mf_tree_print(struct mf_input *input, struct mf_number total, struct mf_numb
 			ret = begin(&printer, input, failure);
 		else
 			end(&printer);
-		/* The text printed for a deep tree is much larger than the input, so stop at the first error. */
+		/* The text printed for a deep tree can be much larger than the input, so stop at the first error. */
 		if (!ret && out->error)
 			ret = mf_output_flush(out, failure);
 	}

@@ -16,7 +16,7 @@
 
 #define MF_CONFINE_MEMORY_MAX (16ull << 30) /* bytes of address space that it may allocate */
 
-/* Rights that were given up. A missing bit means that the kernel refused to take that right away. */
+/* Rights that were given up. If a bit is missing, the kernel refused to drop that right. */
 enum {
 	MF_CONFINED_USER = 1 << 0,	   /* the process runs as user nobody, or was unprivileged before */
 	MF_CONFINED_CAPABILITIES = 1 << 1, /* it has no capabilities */

@@ -29,7 +29,7 @@ int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid);
 /* Reads the next mapping, in ascending order of addresses. Returns false at the end or if reading fails. */
 bool mf_proc_mappings_next(struct mf_proc_mappings *mappings, struct mf_proc_mapping *mapping);
 
-/* Returns whether reading failed because the process has ended, or its rights have changed. */
+/* Returns whether reading failed: then the process has ended, or its rights have changed. */
 bool mf_proc_mappings_failed(const struct mf_proc_mappings *mappings);
 
 /* Closes an open listing. An all-zero one may be closed, too. */

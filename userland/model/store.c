@@ -100,8 +100,8 @@ static uint64_t budget_within_limits(uint64_t budget)
 }
 
 /*
- * Maps all regions, at the addresses @places or, if that is NULL, anywhere. The creator of the
- * store sets @makes, which leaves MF_REGION_THREADS out. Returns 0 or -errno.
+ * Maps all regions, at the addresses @places or, if that is NULL, anywhere. The creator of the store sets @makes, which
+ * leaves MF_REGION_THREADS out. Returns 0 or -errno.
  */
 static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,
 		   void *const *places, bool makes)

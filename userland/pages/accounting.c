@@ -370,7 +370,7 @@ static int settle(struct mf_accounting *a)
 
 /*
  * As in Massif, a region is removed page by page: checks for a peak before the first page is removed and attempts a
- * snapshot after that. The removal of the other pages is no occasion for a snapshot.
+ * snapshot after that. No snapshot is attempted for the other pages.
  */
 static void part_left(const struct mf_interval *part, void *data)
 {

@@ -20,8 +20,9 @@ struct mf_code {
 
 void mf_code_deinit(struct mf_code *code);
 
-/* Notes that start..end was read. If memory runs out, code->left is set: then caches are dropped, which is
- * always safe. */
+/*
+ * Notes that start..end was read. If memory runs out, code->left is set: then caches are dropped, which is always safe.
+ */
 void mf_code_note(struct mf_code *code, uint64_t start, uint64_t end);
 
 /* Notes that start..end was unmapped or now holds something else. */

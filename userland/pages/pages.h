@@ -117,7 +117,7 @@ struct mf_pages_process {
 	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* ... and when they were lost, in order */
 	uint32_t n_losses;
 	uint64_t events;       /* number of mappings made and removed */
-	uint64_t no_stack;     /* mappings without a stack: none was available */
+	uint64_t no_stack;     /* mappings whose stack was not available */
 	uint64_t captured;     /* stack copies received, whole or only registers */
 	uint64_t walked;       /* of them, walked by libunwind because no equal stack was cached */
 	uint64_t limited;      /* of them, registers only because the ring had no room for more */
