@@ -3,7 +3,7 @@
 #ifndef MASSIF_PROFILE_PAGES_WHAT_H
 #define MASSIF_PROFILE_PAGES_WHAT_H
 
-/* What the bytes of a profile count. */
+/* What a profile of pages mode counts. */
 enum mf_pages_what {
 	MF_PAGES_VIRTUAL,  /* mapped bytes, charged to the stack that mapped them */
 	MF_PAGES_RESIDENT, /* resident bytes, charged to the stack that touched them first */

@@ -61,7 +61,7 @@ struct callgrind {
 	struct numbering files, functions;
 };
 
-/* Returns the path that has @frame in addition to @parent; 0 if memory ran out. */
+/* Returns the path that consists of @parent and the next inner frame, @frame; 0 if memory ran out. */
 static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 {
 	uint32_t *number;
@@ -185,7 +185,7 @@ static void print_values(const struct callgrind *c, const uint64_t *values)
 	putc('\n', c->out);
 }
 
-/* Prints the frames of a path, outermost first, each with its call of the next. */
+/* Prints the frames of a path, outermost first, each with its call to the next frame. */
 static void print_path(struct callgrind *c, uint32_t path)
 {
 	const uint64_t *values = c->paths[path].values;

@@ -26,7 +26,7 @@ struct mf_filter;
 
 /* Decisions about a context, in the order in which they are made. */
 enum mf_filter_decision {
-	MF_FILTER_ALLOC_FN,   /* @function, innermost, is an allocation function: its frame is removed */
+	MF_FILTER_ALLOC_FN,   /* the innermost function, @function, is an allocation function: its frame is removed */
 	MF_FILTER_IGNORE_FN,  /* all frames are removed, because of @function */
 	MF_FILTER_BELOW_MAIN, /* @count frames below main are removed */
 	MF_FILTER_KEEP_ONE,   /* main was removed already: one frame is kept */

@@ -24,7 +24,7 @@ struct mf_report_options {
 	bool show_below_main;		  /* keep the frames below main, with their own names */
 	bool sym_offsets;		  /* print function+offset */
 	bool keep_unloaded;		  /* also name code that was unloaded before the program ended */
-	bool whole_stacks;		  /* remove only frames below main and those that are too deep */
+	bool whole_stacks;		  /* remove only frames below main and those beyond the depth */
 };
 
 /* Sets the defaults of Massif. */

@@ -45,9 +45,9 @@ uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *s
 uint64_t mf_tree_cut(uint64_t total, uint64_t extra, uint64_t stacks, double threshold);
 
 /*
- * Returns the entries under @node in *@children, which the caller frees. More bytes come first, then lower addresses.
- * Entries of less than @cut bytes are merged into one entry. That one is sorted by its sum like the others, but comes
- * first of equals. Returns 0 or -ENOMEM.
+ * Returns the entries under @node in *@children, which the caller frees. They are sorted by bytes, most first, then by
+ * address, lowest first. Entries of less than @cut bytes are merged into one entry, which is sorted by its sum and
+ * precedes others of equal bytes. Returns 0 or -ENOMEM.
  */
 int mf_tree_children(struct mf_tree *tree, uint32_t node, uint64_t cut,
 		     struct mf_tree_child **children, size_t *n_children, struct mf_error *err);

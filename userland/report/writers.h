@@ -21,9 +21,9 @@ enum mf_format {
 };
 
 /*
- * A format. Its functions write to @out and flush it. @symbolizer was created with the objects of what is written. The
- * caller owns and closes @out. They return 0, -ENOMEM, or the -errno of the write that failed: @out then holds part of
- * the file, and the caller should remove it.
+ * A format. Its functions write to @out and flush it. @symbolizer was created with the objects of the profile or
+ * execution tree. The caller owns and closes @out. They return 0, -ENOMEM, or the -errno of the write that failed: @out
+ * then holds part of the file, and the caller should remove it.
  */
 struct mf_writer {
 	const char *name;

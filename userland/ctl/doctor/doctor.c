@@ -91,7 +91,7 @@ static void run_trial(const char *mode, int out, int err)
 	_exit(1);
 }
 
-/* Returns the text in the file @fd, to be freed. */
+/* Returns the text in the file @fd. The caller frees it. */
 static char *text_of(int fd)
 {
 	char *text = calloc(1, 65536);

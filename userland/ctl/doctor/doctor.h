@@ -44,7 +44,7 @@ void mf_finding_advise(struct mf_finding *finding, const char *advice, ...)
 /* Profiles a small program with this massif-ctl and the option @mode, and checks the file. */
 void mf_doctor_try(const char *mode, struct mf_finding *finding);
 
-/* Returns the first line of @path, to be freed; NULL if it cannot be read. */
+/* Returns the first line of @path, which the caller frees; NULL if it cannot be read. */
 char *mf_doctor_read_line(const char *path);
 
 extern const struct mf_check mf_doctor_heap[];

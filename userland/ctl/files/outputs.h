@@ -34,9 +34,9 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 			pid_t pid);
 
 /*
- * Writes the file of @kind of process @pid to @path, or to a safe place, which is reported: if another file of
- * this run has that name, `.PID` is appended; if it cannot be written, it goes to $TMPDIR or /tmp. *@name is
- * the name used, to be freed. Returns 0; on -errno, with a message in @err, the file is lost.
+ * Writes the file of @kind of process @pid to @path, or elsewhere, with a message: if another file of this run
+ * has that name, `.PID` is appended; if it cannot be written, it goes to $TMPDIR or /tmp. *@name is the name
+ * used, which the caller frees. Returns 0; on -errno, with a message in @err, the file is lost.
  */
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);

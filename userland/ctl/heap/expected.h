@@ -10,7 +10,7 @@
 #include "ctl/launch/shim_unsupported.h"
 #include "ctl/options/options.h"
 
-/* Counts expected programs. To be initialised with zeroes. */
+/* Counts expected programs. Initialise with zeroes. */
 struct mf_expected {
 	struct mf_unsupporteds obstacles; /* reasons already reported to the user */
 	unsigned int n;

@@ -18,9 +18,9 @@
 struct mf_heap_family;
 
 /*
- * Creates a family that contains @launched and owns it from then on. @options, and what @launched was created
- * from, must outlive the family. Other processes join at @address, or at a new address if that is NULL. Returns
- * 0 or -errno; on failure @launched stays the caller's.
+ * Creates a family that contains @launched and owns it from then on. @options, and the arguments with which
+ * @launched was created, must outlive the family. Other processes join at @address, or at a new address if that
+ * is NULL. Returns 0 or -errno; on failure the caller keeps @launched.
  */
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  const char *address, struct mf_heap_family **family, struct mf_error *err);

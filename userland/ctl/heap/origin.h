@@ -22,7 +22,10 @@ struct mf_origin {
 	size_t n_options;
 };
 
-/* Stores the origin in @store. If it does not fit, nothing is stored, and rescue knows only its own command line. */
+/*
+ * Stores the origin in @store. If it does not fit, nothing is stored, and massif-ctl rescue uses only its own
+ * command line.
+ */
 void mf_origin_note(struct mf_store *store, const struct mf_options *options, const char *cmd,
 		    const char *address);
 

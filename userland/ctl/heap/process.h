@@ -54,8 +54,8 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 			   pid_t pid, struct mf_heap_process **process, struct mf_error *err);
 
 /*
- * Creates a process for the running process @pid whose session is in the file @memory, which is taken over; if
- * that is -1, the caller fills the store. Returns 0 or -errno; on failure @memory stays the caller's.
+ * Creates a process for the running process @pid whose session is in the file @memory. If @memory is -1, the
+ * caller fills the store. Returns 0 and owns @memory, or -errno; on failure the caller keeps @memory.
  */
 int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
 			  int memory, struct mf_heap_process **process, struct mf_error *err);

@@ -35,7 +35,7 @@ char *mf_background_join(const char *directory, const char *name)
 	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* Returns the working directory's absolute name, to be freed; NULL if no name leads to it. */
+/* Returns the working directory's absolute name, which the caller frees; NULL if no name leads to it. */
 static char *find_directory(void)
 {
 	mf_auto_free char *name = getcwd(NULL, 0);

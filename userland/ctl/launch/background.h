@@ -19,7 +19,7 @@ struct mf_background {
 	struct mf_logfile *log;
 	const struct mf_signals *signals;
 	bool keep_descriptors; /* the output file is an inherited descriptor, so the child keeps these open */
-	/* Called in the child to restore what a fork does not copy. Returns 0 or -errno. */
+	/* Called in the child to restore threads and mappings that fork() does not copy. Returns 0 or -errno. */
 	int (*resume)(void *data, struct mf_error *err);
 	void *data;
 

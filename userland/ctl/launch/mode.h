@@ -56,7 +56,7 @@ struct mf_mode {
 	size_t (*survivors)(struct mf_run *run, mf_survivor_say *say, void *data);
 	/*
 	 * @pause ends all threads before this process forks. @resume, in the process that continues, starts
-	 * them again and maps what a fork does not copy; it returns 0 or -errno.
+	 * them again and restores mappings that fork() does not copy; it returns 0 or -errno.
 	 */
 	void (*pause)(struct mf_run *run);
 	int (*resume)(struct mf_run *run, struct mf_error *err);

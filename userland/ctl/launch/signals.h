@@ -38,7 +38,7 @@ bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *
 /* Forwards the signal of @info to @pid, unless the program received it itself. */
 void mf_signals_forward(const struct signalfd_siginfo *info, pid_t pid);
 
-/* Stops this process with @signal, as if that had never been blocked. Returns when it is continued. */
+/* Stops this process with @signal, as if @signal had never been blocked. Returns when the process is continued. */
 void mf_signals_stop_self(int signal);
 
 /* Ends this process with @signal, without a core dump. */

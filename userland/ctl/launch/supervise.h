@@ -34,15 +34,16 @@ struct mf_faults {
 };
 
 /*
- * Supervises the program until it ends. Returns 0 and the status in the format of waitpid(2); or -errno if
- * @drain failed, after the program has ended; or at once the -errno of a system call that must not fail.
+ * Supervises the program until it ends. Returns 0 and the status in the format of waitpid(2). If @drain failed,
+ * returns its -errno after the program has ended. If a system call failed that must not fail, returns its
+ * -errno at once.
  */
 int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_faults *faults,
 		 struct mf_error *err);
 
 /*
  * Supervises the processes that outlive the program, until @is_done or until SIGINT, SIGTERM, SIGHUP or SIGQUIT
- * arrives. Returns as mf_supervise().
+ * arrives. Returns 0 or the same errors as mf_supervise().
  */
 int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_error *err);
 

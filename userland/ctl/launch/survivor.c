@@ -47,8 +47,8 @@ static void print_program(FILE *out, const char *title)
 }
 
 /*
- * Returns the name of the future file of process @pid, to be freed; NULL if unknown. A name without %p is used
- * for the program itself, so others get their pid appended.
+ * Returns the name of the future file of process @pid, which the caller frees; NULL if unknown. A name without
+ * %p is used for the program itself, so the other processes get their pid appended.
  */
 static char *foresee(const struct mf_options *options, pid_t pid)
 {

@@ -110,7 +110,7 @@ static int add_words(struct mf_defaults *defaults, const char *text, struct sour
 	return 0;
 }
 
-/* Returns everything that can be read from @fd, to be freed; NULL if reading fails. */
+/* Returns everything that can be read from @fd. The caller frees it; NULL if reading fails. */
 static char *read_all(int fd)
 {
 	mf_auto_free char *text = NULL;

@@ -94,7 +94,7 @@ static inline bool mf_options_look_inside(const struct mf_options *options)
 
 /*
  * Parses the default options. A word that is not an option is an error; `--` is skipped. @defaults must outlive
- * @options. Returns as mf_options_parse(); the message names the origin of the option.
+ * @options. Returns the same codes as mf_options_parse(); the message names the origin of the option.
  */
 int mf_options_parse_defaults(struct mf_options *options, const struct mf_defaults *defaults,
 			      struct mf_error *err);
