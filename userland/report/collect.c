@@ -120,7 +120,7 @@ static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, u
 	return 0;
 }
 
-/* Collects the tree of a snapshot, which must be older than the one before. @bytes has room for all contexts. */
+/* Collects the tree of a snapshot. Call it for newer snapshots first. @bytes has room for all contexts. */
 static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collection,
 			uint64_t capture, uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {

@@ -175,7 +175,7 @@ void mf_tree_destroy(struct mf_tree *tree)
 	free(tree);
 }
 
-/* Updates the running sums from @begin to @end. Call it after changing the order there. */
+/* Updates the running sums from @begin to @end, after the order of the contexts in this range was changed. */
 static void sum_up(struct mf_tree *tree, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = begin; i < end; i++)
@@ -232,7 +232,7 @@ static bool make_children(struct mf_tree *tree, uint32_t parent)
 	return true;
 }
 
-/* Sorts the contexts of @node stably: those that end in it come first, then those of each child. */
+/* Sorts the contexts of @node stably: those that end in @node come first, then those of each child. */
 static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_t first_child)
 {
 	uint32_t ended = node->begin, behind = node->end;
@@ -256,7 +256,7 @@ static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_
 	sum_up(tree, node->begin, node->end);
 }
 
-/* Creates the children of node @number, unless that was done. Returns false if memory ran out. */
+/* Creates the children of node @number, unless they exist. Returns false if memory ran out. */
 static bool expand(struct mf_tree *tree, uint32_t number)
 {
 	uint32_t first_child = tree->n_nodes;

@@ -46,7 +46,7 @@ static void note(struct files *files, const char *path)
 
 /*
  * Judges a process without the session. The dynamic linker maps preloaded libraries before all others, so if
- * only the linker and the executable are mapped, the shim may still come.
+ * only the linker and the executable are mapped, the shim may still be loaded.
  */
 static enum mf_proc_maps without_session(const struct files *files)
 {

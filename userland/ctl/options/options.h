@@ -34,7 +34,7 @@ struct mf_options {
 	enum mf_options_request wanted;
 	bool heap;	      /* count heap blocks */
 	bool stacks;	      /* count the threads' stacks */
-	enum mf_pages_what pages; /* which property of pages; meaningless without @pages_as_heap */
+	enum mf_pages_what pages; /* what a profile of pages mode counts; meaningless without @pages_as_heap */
 	bool pages_as_heap;   /* overridden by @heap = false; see mf_options_has_pages() */
 	bool time_unit_given; /* the user chose the unit */
 	int verbosity;	      /* level of messages, see message.h */
