@@ -630,9 +630,15 @@ int mf_resident_settle(struct mf_resident *r)
 	return settle(r, true);
 }
 
+struct lifting {
+	struct mf_resident *resident;
+	int code;
+};
+
 static bool lift(struct mf_window *window, uint16_t pages, void *data)
 {
-	struct mf_resident *r = data;
+	struct lifting *lifting = data;
+	struct mf_resident *r = lifting->resident;
 
 	for (unsigned int i = 0; i < MF_WINDOW_PAGES; i++) {
 		struct mf_page page = {
@@ -644,7 +650,8 @@ static bool lift(struct mf_window *window, uint16_t pages, void *data)
 			continue;
 		if (window->kind[i])
 			page = take(r, window, i);
-		if (add_page(&r->moving, &page))
+		lifting->code = add_page(&r->moving, &page);
+		if (lifting->code)
 			return false;
 	}
 	return true;
@@ -652,9 +659,11 @@ static bool lift(struct mf_window *window, uint16_t pages, void *data)
 
 int mf_resident_lift(struct mf_resident *r, uint64_t from, uint64_t bytes)
 {
+	struct lifting lifting = {.resident = r};
+
 	r->moving.n = 0;
-	mf_windows_each(&r->windows, from, from + bytes, lift, r);
-	return 0;
+	mf_windows_each(&r->windows, from, from + bytes, lift, &lifting);
+	return lifting.code;
 }
 
 int mf_resident_land(struct mf_resident *r, uint64_t from, uint64_t to)
