@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// System calls that the shim makes itself, without the C library's functions.
+// System calls that the shim makes directly, bypassing the C library.
 //
-// The program, or another preloaded library, may define functions with the C library's names; they are meant for the
-// program's calls and may, for example, count them. Some of the C library's own functions are cancellation points. So
-// the linker redirects all system call functions that the shim uses to the ones in this file (--wrap, build.mk).
+// The program, or another preloaded library, may define functions with the C library's names; such functions are meant
+// for the program's own calls and may, for example, count them. In addition, some of the C library's functions are
+// cancellation points. So the linker redirects all system call functions that the shim uses to the ones in this file
+// (--wrap, build.mk).
 
 #include "bare.h"
 
@@ -33,7 +34,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 			 : "rcx", "r11", "memory");
 	if ((unsigned long)result < -4095ul)
 		return result;
-	/* Setting errno needs the C library, and this may run before the first event, which would bind the library. */
+	/* Setting errno needs the C library, which is normally bound at the first event; this code may run before that. */
 	mf_libc_bind();
 	errno = (int)-result;
 	return -1;
@@ -50,7 +51,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 #endif
 
-/* Widens an argument to a register. */
+/* Widens an argument to the size of a register. */
 #define W(value) ((long)(value))
 
 #define PAD(number, a, b, c, d, e, f, ...) __wrap_syscall(number, a, b, c, d, e, f)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // The time of an event, in milliseconds or instructions.
 //
-// Instructions: each thread has its own counter. It is read in user mode with rdpmc where the kernel allows that
-// (the protocol is described at the head of linux/perf_event.h), and with read(2) elsewhere. A single counter
-// inherited by all threads could only be read by the kernel, which takes twenty times as long. The sum over
-// all threads is kept in the session memory.
+// To count instructions, each thread has its own counter. It is read in user mode with rdpmc where the kernel allows
+// this (the protocol is described at the head of linux/perf_event.h), and with read(2) elsewhere. A single counter
+// that all threads inherit could be read only by the kernel, which takes twenty times as long. The sum over all
+// threads is kept in the session memory.
 
 #include "clock.h"
 
@@ -25,7 +25,7 @@
 #include "seccomp.h"
 #include "session.h"
 
-#define COUNTER_NONE UINT32_MAX /* value of mf_clock.process after opening a counter failed */
+#define COUNTER_NONE UINT32_MAX /* value of mf_clock.process if the counter could not be opened */
 
 static int open_counter(void)
 {
@@ -41,7 +41,7 @@ static int open_counter(void)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Reads counter @fd through its mapped page if rdpmc is allowed there, otherwise through the descriptor. */
+/* Starts using counter @fd: through its mapped page if rdpmc is allowed, otherwise through the descriptor. */
 static void use_counter(struct mf_clock *clock, int fd)
 {
 	void *page = mmap(NULL, (size_t)getauxval(AT_PAGESZ), PROT_READ, MAP_SHARED, fd, 0);
@@ -77,7 +77,10 @@ static uint64_t read_hardware(uint32_t counter)
 	return low | (uint64_t)high << 32;
 }
 
-/* Returns the kernel's count plus what the hardware has counted since; repeats if the kernel updates the page. */
+/*
+ * Returns the kernel's count plus what the hardware has counted since then. Retries if the kernel updates the page
+ * meanwhile.
+ */
 static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 {
 	uint32_t sequence;
@@ -111,7 +114,7 @@ static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 
 #endif
 
-/* Reads the counter with read(2). If the program has closed the descriptor, returns the last value that was read. */
+/* Reads the counter with read(2). If the program has closed the descriptor, returns the last value read. */
 static uint64_t ask_kernel(const struct mf_clock *clock)
 {
 	uint64_t count;
@@ -146,13 +149,13 @@ static int64_t count_instructions(struct mf_clock *clock)
 }
 
 /*
- * Milliseconds come from the kernel's coarse clock, which lags by up to one tick (4 ms at 250 ticks a second), or
- * from massif-ctl's last reading of the exact clock, whichever is later. massif-ctl reads the exact clock when a
- * snapshot is due, and every millisecond while snapshots are that close together; see mf_timekeeper_look().
+ * Milliseconds come from the kernel's coarse clock, which lags by up to one tick (4 ms at 250 ticks a second), or from
+ * massif-ctl's last reading of the exact clock, whichever is later. massif-ctl reads the exact clock when a snapshot is
+ * due, and every millisecond while snapshots are that close; see mf_timekeeper_look().
  *
- * The shim does not read an exact clock itself: that takes the time-stamp counter, which a program can disable
- * for itself (PR_SET_TSC, strict seccomp), or a system call, for which a sandbox may kill it. The vDSO's
- * clock_gettime() reads the coarse clock from memory.
+ * The shim does not read an exact clock itself: that requires either the time-stamp counter, which a program can
+ * disable for itself (PR_SET_TSC, strict seccomp), or a system call, for which a sandbox may kill the program. The
+ * vDSO's clock_gettime() reads the coarse clock from memory.
  */
 static int (*vdso_clock)(clockid_t clock, struct timespec *time);
 
@@ -232,7 +235,10 @@ void mf_clock_end(struct mf_clock *clock)
 		if (clock->fd >= 0)
 			syscall(SYS_close, clock->fd);
 	}
-	/* Zeroed even after COUNTER_NONE, so that the next thread with this state tries to open a counter again. */
+	/*
+	 * Cleared even if it is COUNTER_NONE, so that the next thread that uses this state tries to open a counter
+	 * again.
+	 */
 	*clock = (struct mf_clock){ 0 };
 }
 

@@ -9,9 +9,9 @@ struct perf_event_mmap_page;
 
 /* A thread's counter of executed instructions. All zero: not opened yet. */
 struct mf_clock {
-	const struct perf_event_mmap_page *page; /* for reading with rdpmc; NULL if the page could not be mapped */
-	int fd;		  /* for reading with read(2) where rdpmc is not available; else -1 */
-	uint32_t process; /* the process that opened it: a forked child does not inherit the counter */
+	const struct perf_event_mmap_page *page; /* page for rdpmc; NULL if it could not be mapped */
+	int fd;		  /* descriptor for read(2) if rdpmc is not available; else -1 */
+	uint32_t process; /* process that opened the counter: a forked child does not inherit it */
 	uint64_t last;	  /* the count at the thread's last event */
 };
 
@@ -19,15 +19,15 @@ struct mf_clock {
 void mf_clock_start(void);
 
 /*
- * Returns the current time in the session's unit, or 0 if the unit is bytes. In instructions, the time is the sum over
- * all threads, each counted from its first event on.
+ * Returns the current time in the session's unit, or 0 if the unit is bytes. If the unit is instructions, the time is
+ * the sum over all threads, each counted from its first event.
  * Context: the calling thread has closed the gate (gate.h).
  */
 int64_t mf_clock_now(struct mf_clock *clock);
 
 /*
- * Returns how many instructions the thread has executed since the last call. Only valid if the session's time unit is
- * instructions.
+ * Returns the number of instructions that the thread has executed since the last call. Call this only if the session's
+ * time unit is instructions.
  */
 int64_t mf_clock_advance(struct mf_clock *clock);
 

@@ -3,7 +3,7 @@
 //
 // A library loaded at the start is never unloaded, so its functions are looked up once. A library loaded later may be
 // unloaded again. It is searched when it is loaded (object_loaded.c) rather than when one of its functions is needed,
-// because a search takes the dynamic linker's lock, which an allocation must not do (objects.c).
+// because a search takes the dynamic linker's lock, and an allocation must not take that lock (objects.c).
 
 #include "cxx_library.h"
 
@@ -24,7 +24,7 @@ static const char *const names[MF_LIBRARY_N] = { MF_LIBRARY_FUNCTIONS(NAME) };
 struct search {
 	void *found[MF_LIBRARY_N];
 	uintptr_t bias[MF_LIBRARY_N];  /* load bias of the object that defines the function */
-	bool is_library[MF_LIBRARY_N]; /* this object is a C++ library, not any object after the shim in the list */
+	bool is_library[MF_LIBRARY_N]; /* true if the object is a C++ library, not just any object after the shim */
 	bool passed_us;
 };
 
@@ -32,9 +32,9 @@ static void *initial[MF_LIBRARY_N];
 
 /* Functions of objects that were loaded after the start. */
 static struct search late;
-static bool is_late_known; /* atomic; false if the last load or unload was not reported to this file */
+static bool is_late_known; /* atomic; false if the last load or unload was not reported here */
 
-/* Cached results of find_late(), for when loads are not reported. An address is valid until an object is unloaded. */
+/* Results that find_late() caches when loads are not reported. An address is valid until any object is unloaded. */
 static struct {
 	void *address;	     /* atomic */
 	uint32_t generation; /* atomic; see mf_objects_generation() */
@@ -142,7 +142,7 @@ static void *find_late(enum mf_cxx_library_function function)
 	if (__atomic_load_n(&asked[function].generation, __ATOMIC_ACQUIRE) == generation)
 		return __atomic_load_n(&asked[function].address, __ATOMIC_RELAXED);
 	dl_iterate_phdr(visit, &search);
-	/* Only successes are cached: a missing function may be loaded later. */
+	/* Cache only successes: a missing function may be loaded later. */
 	if (search.found[function]) {
 		__atomic_store_n(&asked[function].address, search.found[function], __ATOMIC_RELAXED);
 		__atomic_store_n(&asked[function].generation, generation, __ATOMIC_RELEASE);

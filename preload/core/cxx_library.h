@@ -32,13 +32,14 @@ enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRAR
 void mf_cxx_library_start(void);
 
 /*
- * Report that an object was loaded, or that the object with load bias @bias was unloaded, after mf_cxx_library_start().
+ * Report, after mf_cxx_library_start(), that an object was loaded, or that the object with load bias @bias was
+ * unloaded.
  * Context: the dynamic linker's lock is held, or the process has one thread.
  */
 void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
-/* @all: whether every object loaded or unloaded so far was reported with the two functions above. */
+/* @all: true if every object loaded or unloaded so far was reported with the two functions above. */
 void mf_cxx_library_know(bool all);
 
 /*

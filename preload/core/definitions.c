@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds the functions of given names that an object defines.
+// Finds functions that an object defines, by name.
 //
 // The dynamic symbol table is in memory. The full symbol table (.symtab) is only in the object's file.
 
@@ -10,7 +10,10 @@
 
 #include "object_file.h"
 
-/* Returns the pointer in a dynamic entry. The dynamic linker has relocated most of them, but not the vDSO's. */
+/*
+ * Returns the pointer in a dynamic entry. The dynamic linker has relocated these pointers in most objects, but not in
+ * the vDSO.
+ */
 static const void *pointer_of(const struct dl_phdr_info *object, ElfW(Addr) value)
 {
 	return (const void *)(value < object->dlpi_addr ? value + object->dlpi_addr : value);
@@ -122,7 +125,7 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* A name can have several definitions, of different versions. */
+/* A name can have several definitions, with different versions. */
 static void find_by_gnu_hash(const struct mf_definitions *definitions, const char *name,
 			     uint32_t number, mf_definitions_found *found, void *data)
 {
@@ -173,16 +176,13 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 		find_by_hash(definitions, name, number, found, data);
 }
 
-/*
- * A set of names to search for. A hash of the first four characters rejects most of the other names without
- * comparing them in full.
- */
+/* A set of names to search for. A hash of the first four characters rejects most other names without a full comparison. */
 #define BEGINNING 4u
 
 struct wanted {
 	const char *const *names;
 	uint32_t n;
-	bool beginnings[1u << 10]; /* indexed by beginning_of(): whether some name in the set has this hash */
+	bool beginnings[1u << 10]; /* indexed by beginning_of(): true if any name in the set has this hash */
 };
 
 static uint32_t beginning_of(const char *name)
@@ -204,8 +204,8 @@ static struct wanted want(const char *const *names, uint32_t n)
 }
 
 /*
- * Returns the index of @name in the set, or wanted->n if it is not there. @name may end with a version ("@..."),
- * which is ignored. @size: bytes that may be read at @name.
+ * Returns the index of @name in the set, or wanted->n if it is not there. @name may end with a version ("@..."), which
+ * is ignored. @size: number of bytes that may be read at @name.
  */
 static uint32_t number_of(const struct wanted *wanted, const char *name, uint64_t size)
 {

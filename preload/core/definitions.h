@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Finds the functions of given names that an object defines, in its symbol tables. */
+/* Finds functions that an object defines, by name, in the object's symbol tables. */
 #ifndef MASSIF_PRELOAD_DEFINITIONS_H
 #define MASSIF_PRELOAD_DEFINITIONS_H
 
@@ -9,7 +9,7 @@
 
 #define MF_DEFINITIONS_RELOCATIONS 2
 
-/* An object opened for looking up symbols. It must stay loaded as long as this is used. */
+/* An object opened for looking up symbols. The object must stay loaded as long as this struct is in use. */
 struct mf_definitions {
 	const struct dl_phdr_info *object;
 	const ElfW(Sym) *symbols;
@@ -25,7 +25,7 @@ struct mf_definitions {
 	} relocations[MF_DEFINITIONS_RELOCATIONS];
 };
 
-/* Returns false if @object has no dynamic symbol table. Nothing needs to be closed. */
+/* Returns false if @object has no dynamic symbol table. There is nothing to close. */
 bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phdr_info *object);
 
 struct mf_definition {
@@ -38,16 +38,16 @@ struct mf_definition {
 typedef void mf_definitions_found(const struct mf_definition *definition, void *data);
 
 /*
- * Calls @found for each global or weak definition of @name in the dynamic symbol table. A name may have several,
- * of different versions. @number is passed on in mf_definition.name.
+ * Calls @found for each global or weak definition of @name in the dynamic symbol table. A name may have several
+ * definitions, with different versions. @number is passed to @found as mf_definition.name.
  */
 void mf_definitions_find(const struct mf_definitions *definitions, const char *name, uint32_t number,
 			 mf_definitions_found *found, void *data);
 
 /*
- * Searches the file's full symbol table (.symtab) for the @n @names, which are at least four characters long.
- * That finds functions that an executable does not export; with @locals, static functions, too. Exported
- * definitions are reported again.
+ * Searches the file's full symbol table (.symtab) for the @n @names, which are at least four characters long. This
+ * finds functions that an executable does not export, and with @locals also static functions. It also reports the
+ * exported definitions, even if they have been reported before.
  */
 void mf_definitions_find_in_file(const struct mf_definitions *definitions, const char *const *names,
 				 uint32_t n, bool locals, mf_definitions_found *found, void *data);

@@ -4,8 +4,8 @@
 #define MASSIF_PRELOAD_DESCRIPTOR_H
 
 /*
- * Moves @fd to a high number, so that the program gets the low descriptors that it would get without the shim.
- * Returns the new descriptor, which is close-on-exec, or @fd unchanged if no high number is available.
+ * Moves @fd to a high number, so that the program gets the same low descriptors as without the shim. Returns the new
+ * descriptor, which is close-on-exec, or @fd unchanged if no high number is available.
  */
 int mf_descriptor_move_high(int fd);
 

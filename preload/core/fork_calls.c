@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Callbacks by which thread.c and gate.c call process/fork.c.
+// Callbacks through which thread.c and gate.c call process/fork.c.
 
 #include "fork_calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Callbacks by which thread.c and gate.c call process/fork.c. They may not depend on that file directly, because it
- * uses them; so it registers its functions here.
+ * Callbacks through which thread.c and gate.c call process/fork.c. Since fork.c uses these two files, they must not
+ * depend on it directly; so fork.c registers its functions here.
  */
 #ifndef MASSIF_PRELOAD_FORK_CALLS_H
 #define MASSIF_PRELOAD_FORK_CALLS_H
@@ -14,24 +14,24 @@ struct mf_thread;
 struct mf_thread_private;
 
 struct mf_fork_calls {
-	/* The gate was frozen for a fork, and data that it protects is about to change. Called with the gate held. */
+	/* Called, with the gate held, when the gate was frozen for a fork and data that it protects is about to change. */
 	void (*go_on)(void);
 
 	/*
-	 * Called for a thread without a state. A forked child that has no session memory of its own yet gets a copy of
-	 * its parent's here. If the thread is the one that forked, returns the state that it had before the fork;
-	 * otherwise NULL.
+	 * Called for a thread without a state. In a forked child that has no session memory of its own yet, this gives
+	 * the child a copy of its parent's. Returns the state that the thread had before the fork if it is the thread
+	 * that forked; otherwise NULL.
 	 */
 	struct mf_thread *(*begin)(void);
 
-	/* The thread that had the state @private has ended. */
+	/* Called when the thread that had the state @private has ended. */
 	void (*thread_ended)(const struct mf_thread_private *private);
 };
 
-/* All NULL if children are not profiled; nothing is called then. Set before the first thread has a state. */
+/* All NULL if children are not profiled. Set before any thread has a state. */
 extern struct mf_fork_calls mf_fork_calls MF_HIDDEN;
 
-/* Is this a forked child that has had no event yet, so that its session memory is still the parent's? */
+/* Is this a forked child that has had no event yet, and so still uses its parent's session memory? */
 extern bool mf_fork_is_newborn MF_HIDDEN;
 
 static inline void mf_fork_go_on(void)

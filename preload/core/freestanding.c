@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // The shim's own versions of C library functions that depend on nothing else in the C library.
 //
-// The program may define functions of these names, or preload a library that does (thread and memory sanitizers
-// define most of them). The shim must not run that code, and that code must not see the shim's calls. All functions
-// here are hidden, so the linker binds the shim's calls to them, including those that the compiler generates for
-// loops and copies, and those of libgcc's unwinder where that is linked in.
+// The program may define functions of these names, or preload a library that does (thread and memory sanitizers define
+// most of them). The shim must not run that code, and that code must not see the shim's calls. All functions here are
+// hidden, so the linker binds the shim's calls to them. That includes the calls that the compiler generates for loops
+// and copies, and calls from libgcc's unwinder where that is linked in.
 
 #include <elf.h>
 #include <link.h>
@@ -25,7 +25,10 @@ extern void *__libc_stack_end;
 /* Eight unaligned bytes. Without optimisation, __builtin_memcpy() would call the memcpy() below. */
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
 
-/* Copies words instead of using "rep movsb": most copies are short, and the ranges may overlap closely. */
+/*
+ * Copies words rather than using "rep movsb", because most copies are short and the ranges may overlap at a small
+ * distance.
+ */
 static void copy_upwards(unsigned char *to, const unsigned char *from, size_t size)
 {
 	for (; size >= sizeof(word); size -= sizeof(word)) {
@@ -172,7 +175,7 @@ char *strncpy(char *to, const char *from, size_t size)
 	return to;
 }
 
-/* No message texts: massif-ctl writes the error messages, the shim reports only codes. */
+/* No message texts are needed: the shim reports only codes, and massif-ctl writes the error messages. */
 char *strerror(int number)
 {
 	static char none[] = "";
@@ -191,8 +194,8 @@ char *getenv(const char *name)
 }
 
 /*
- * The auxiliary vector follows the initial environment. It cannot be found from environ, because the program may have
- * moved or shortened that.
+ * The auxiliary vector follows the initial environment. It cannot be found through environ, because the program may
+ * have moved or shortened the environment.
  */
 static const ElfW(auxv_t) *find_vector(void)
 {

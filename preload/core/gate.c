@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The gate: closing it, and waiting until no thread is in the middle of an event.
+// Closes the gate and waits until no thread is in the middle of an event.
 
 #include "gate.h"
 
@@ -12,7 +12,7 @@
 #include "fork_calls.h"
 #include "lock.h"
 
-/* How often a busy tally is polled before the thread sleeps. */
+/* Number of times that a busy tally is polled before the thread sleeps. */
 #define SPINS 200u
 
 uint32_t mf_gate_closed;
@@ -32,9 +32,9 @@ static void sleep_a_moment(void)
 }
 
 /*
- * Should a tally that was found busy @spins times be polled again? Events are short, but the thread that holds the
- * tally may be descheduled. If a signal handler forked in the middle of an event, the holder does not exist in the
- * child. Such a child is not profiled, so this function returns false there and the wait ends.
+ * Should a tally that has been found busy @spins times be polled again? Events are short, but the thread that holds the
+ * tally may be descheduled. If a signal handler forks in the middle of an event, the holder does not exist in the
+ * child. Such a child is not profiled, so this function returns false in it to end the wait.
  */
 static bool looks_again(uint32_t spins)
 {
@@ -70,7 +70,10 @@ bool mf_gate_hold(void)
 	if (mf_gate_is_frozen)
 		return false;
 	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
-	/* Only tallies in use now need waiting for: a thread that begins to use another tally finds the gate closed. */
+	/*
+	 * It is enough to wait for the tallies in use now: a thread that starts using another one finds the gate
+	 * closed.
+	 */
 	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < n; i++)
 		wait_for(mf_tally_of(&mf_session_store, i));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The gate between threads and the model. While the gate is open, threads change their own tallies in parallel. The
- * thread that closes the gate is alone: no other thread is in the middle of an event, so the thread may change the
- * model.
+ * The gate between threads and the model. While the gate is open, threads change their own tallies in parallel. Once a
+ * thread has closed the gate, no other thread is in the middle of an event, so this thread may change the model.
  */
 #ifndef MASSIF_PRELOAD_GATE_H
 #define MASSIF_PRELOAD_GATE_H
@@ -17,19 +16,19 @@
 extern uint32_t mf_gate_closed MF_HIDDEN;
 
 /*
- * Set by glibc while the process has one thread; cleared before a second one starts. Other C libraries do not
- * define it.
+ * True while the process has one thread; glibc clears it before a second thread starts. Other C libraries do not define
+ * it.
  */
 extern char __libc_single_threaded __attribute__((weak));
 
 /*
  * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of its blocks, and
- * must not call anything that could wait. The tally is locked meanwhile: other threads that share the tally wait, and
- * so does a thread that closes the gate. Returns false if another thread has closed the gate; the caller must then use
- * mf_gate_close() instead. Not recursive.
+ * must not call anything that could wait. The tally is locked during this time: other threads that share the tally
+ * wait, and so does a thread that closes the gate. Returns false if another thread has closed the gate; the caller must
+ * then use mf_gate_close() instead. Not recursive.
  *
- * mf_gate_try_shared() is for a thread that knows that the process has other threads. It never waits: it also returns
- * false when another thread holds the tally.
+ * mf_gate_try_shared() is for a thread that knows that the process has other threads. It never waits, but also returns
+ * false if another thread holds the tally.
  */
 static inline bool mf_gate_try_shared(struct mf_tally *tally)
 {
@@ -60,8 +59,8 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
 		/*
-		 * A process that has had only one thread needs no atomic exchange. @shares stays set after other
-		 * threads have ended.
+		 * A process that has only ever had one thread needs no atomic exchange. @shares stays set after the
+		 * other threads have ended.
 		 */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->ctx.tally->busy = 1;
@@ -80,8 +79,8 @@ static inline void mf_gate_leave(struct mf_thread *thread)
 }
 
 /*
- * Between mf_gate_close() and mf_gate_open(), no other thread is in the middle of an event. Not recursive. Call no code
- * of the program or of other libraries in between.
+ * Between mf_gate_close() and mf_gate_open(), no other thread is in the middle of an event. Not recursive. Do not call
+ * any code of the program or of other libraries in between.
  */
 void mf_gate_close(void);
 void mf_gate_open(void);
@@ -97,8 +96,8 @@ void mf_gate_freeze(void);
 extern bool mf_gate_is_frozen MF_HIDDEN;
 
 /*
- * Ends a freeze. Call this before a change to session memory that a lock other than the gate protects. Context: with
- * that lock held.
+ * Ends a freeze. Call this before changing session memory that is protected by a lock other than the gate. Context:
+ * that lock is held.
  */
 static inline void mf_gate_thaw(void)
 {
@@ -108,7 +107,7 @@ static inline void mf_gate_thaw(void)
 	mf_gate_open();
 }
 
-/* In a forked child: opens the gate, since the thread that held it does not exist here. */
+/* In a forked child: opens the gate, since the thread that held it does not exist in the child. */
 void mf_gate_reset(void);
 
 #endif

@@ -23,16 +23,16 @@
 #include "seccomp.h"
 
 /*
- * Seconds to wait for an answer. massif-ctl needs less than that even to look up the names of a large program. The
- * limit keeps a stopped massif-ctl from blocking the program for ever.
+ * Number of seconds to wait for an answer. massif-ctl needs less than that even to look up the names of a large
+ * program. The limit keeps a stopped massif-ctl from blocking the program forever.
  */
 #define PATIENCE_S 10
-#define COMMAND_PATIENCE_S 60 /* seconds; longer, because massif-ctl may have to write a report first */
+#define COMMAND_PATIENCE_S 60 /* seconds; more, because massif-ctl may have to write a report first */
 
 static char name[MF_JOIN_NAME_MAX];
 static char secret[MF_JOIN_SECRET_DIGITS];
 
-/* Parses a file descriptor's number into *@number, or -1 if there is none. Returns the rest of the text. */
+/* Parses a file descriptor number into *@number; stores -1 if there is none. Returns the rest of the text. */
 static char *parse_number(char *text, int *number)
 {
 	long value = 0;
@@ -74,9 +74,7 @@ static long without_interruption(long number, int fd, void *pointer, long more)
 	return ret < 0 ? -errno : ret;
 }
 
-/*
- * Was the listening socket made by root or by this process's user? The kernel remembers its creator.
- */
+/* Was the listening socket created by root or by this process's user? The kernel remembers the creator. */
 static bool is_ours(int fd)
 {
 	struct ucred peer;
@@ -114,8 +112,8 @@ static int call(void)
 
 /*
  * Waits for an answer. Returns its code, or -errno if none came. Only an answer with code 0 can carry descriptors; @fds
- * receives them, or -1 for each one missing. Text that follows the answer is stored in @text, which has @room bytes,
- * with a NUL.
+ * receives them, or -1 for each missing one. Text that follows the answer is stored, NUL-terminated, in @text, which
+ * has room for @room bytes.
  */
 static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 {
@@ -187,7 +185,7 @@ static void keep(int fd)
 }
 
 /*
- * Is @connection still our socket? The program may have closed the descriptor and opened another file with the same
+ * Is @connection still our socket? The program may have closed the descriptor and opened another file under the same
  * number.
  */
 static bool is_still_there(void)
@@ -215,11 +213,11 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 		return fd;
 	parts[1].iov_len = request.path_bytes =
 		(uint32_t)strnlen(parts[1].iov_base, MF_JOIN_PATH_MAX);
-	/* The kernel stores the argument strings contiguously, so they are sent as one piece. */
+	/* The kernel stores the argument strings contiguously, so they can be sent as one piece. */
 	if (argc > 0) {
 		size_t bytes = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
 
-		/* massif-ctl recognises a list that was cut off by its missing final NUL. */
+		/* massif-ctl recognises a truncated list by the missing NUL at its end. */
 		if (bytes > MF_JOIN_ARGS_MAX)
 			bytes = MF_JOIN_ARGS_MAX - !argv[0][MF_JOIN_ARGS_MAX - 1];
 		parts[2].iov_len = request.args_bytes = (uint32_t)bytes;
@@ -238,7 +236,7 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 	return fds[0];
 }
 
-/* Sends a request without text and waits for the answer. Returns its code or -errno. */
+/* Sends a request without text and waits for the answer. Returns the answer's code or -errno. */
 static int ask(int fd, enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 {
 	int ret = tell_verb(fd, verb, 0);
@@ -320,7 +318,7 @@ void mf_join_executing(bool begins)
 		tell_verb(connection, verb, MSG_DONTWAIT);
 		return;
 	}
-	/* The descriptor was closed: many programs close all unknown descriptors before they execute another one. */
+	/* The program has closed the descriptor: many programs close all unknown descriptors before they call exec. */
 	fd = call();
 	if (fd < 0)
 		return;
@@ -330,8 +328,8 @@ void mf_join_executing(bool begins)
 }
 
 /*
- * Longest working directory that is prepended to a relative path, in bytes. If the directory is longer, the path stays
- * relative, and massif-ctl looks up the process's directory itself.
+ * Maximum length in bytes of a working directory that is prepended to a relative path. If the directory is longer, the
+ * path stays relative, and massif-ctl looks up the process's directory itself.
  */
 #define DIRECTORY_MAX 1024
 
@@ -353,7 +351,7 @@ void mf_join_starts(const char *path, const char *directories)
 		request.args_bytes = (uint32_t)strnlen(directories, MF_JOIN_ARGS_MAX);
 		parts[3].iov_len = request.args_bytes;
 	} else if (*path != '/') {
-		/* The length includes the NUL, which is replaced by a slash. */
+		/* The length includes the NUL, which a slash replaces. */
 		long length = syscall(SYS_getcwd, directory, sizeof(directory));
 
 		if (length > 0) {
@@ -369,9 +367,9 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
-#define DIGITS 12 /* bytes for an int in decimal, with sign and NUL */
+#define DIGITS 12 /* size of an int in decimal, with sign and NUL */
 
-/* Prints @number (>= 0) at the end of @digits. Returns where the text begins; 0 becomes an empty text. */
+/* Prints @number (>= 0) to the end of @digits. Returns the beginning of the text, which is empty if @number is 0. */
 static const char *print_number(char digits[DIGITS], int number)
 {
 	char *at = digits + DIGITS - 1;

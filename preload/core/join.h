@@ -7,20 +7,20 @@
 
 /*
  * Parses @value, the value of MASSIF_SESSION, and keeps the address of massif-ctl's socket. Returns the file descriptor
- * in it, or -1. *@rest points to the part of @value that is also valid for programs that this one executes; NULL if
- * there is no such part.
+ * in @value, or -1. Sets *@rest to the part of @value that is also valid for programs that this one executes, or to
+ * NULL if there is no such part.
  */
 int mf_join_read(char *value, char **rest);
 
 /*
- * Asks for the session of a program that has just been executed. @argc and @argv are those of the initial stack.
- * Returns the descriptor of the session memory, or -errno. *@trace becomes the descriptor to which allocation
- * calls are reported, or -1. The caller owns both.
+ * Asks for a session for this program, which has just been executed. @argc and @argv are taken from the initial stack.
+ * Returns the descriptor of the session memory, or -errno. Sets *@trace to the descriptor to which allocation calls are
+ * reported, or to -1. The caller owns both.
  */
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
 /*
- * Announces a fork. Context: the session's state is frozen, no thread writes to it. Returns the child's connection
+ * Announces a fork. Context: the session's state is frozen, so no thread writes to it. Returns the child's connection
  * to massif-ctl, or a negative number.
  */
 int mf_join_fork(void);
@@ -28,18 +28,18 @@ int mf_join_fork(void);
 /* Announces that threads will write to the session memory again. Returns false if massif-ctl cannot be reached. */
 bool mf_join_go_on(void);
 
-/* In the child: registers it over the @connection of mf_join_fork(). If it returns true, the connection is kept. */
+/* In the child: registers the child over @connection, from mf_join_fork(). Returns true if @connection stays in use. */
 bool mf_join_born(int connection);
 
-/* In the child: returns the descriptor of its copy of the session memory, or a negative number. */
+/* In the child: returns the descriptor of the child's copy of the session memory, or a negative number. */
 int mf_join_copy(void);
 
-/* In the child: reports that it could not use its copy of the session memory and continues without a profile. */
+/* In the child: reports that the child could not use its copy of the session memory and continues without a profile. */
 void mf_join_without(void);
 
 /*
- * In a child that was forked in the middle of an event: returns the descriptor of the session memory of process
- * @parent, or a negative number.
+ * In a child that was forked in the middle of an event: returns the descriptor of process @parent's session memory, or
+ * a negative number.
  */
 int mf_join_borrow(int parent);
 
@@ -48,9 +48,9 @@ void mf_join_leave(void);
 
 /*
  * mf_join_command() sends massif-ctl a monitor command. Returns 0 or -errno. If the command writes a file,
- * @file->contents is its content and @file->name its name: this process writes the file with its own rights, and then
- * calls mf_join_written() with the @path written (absolute if possible) and 0 or -errno, which also closes both
- * descriptors.
+ * @file->contents is a descriptor for reading the contents, and @file->name is the file's name. The caller writes the
+ * file, with this process's own rights, and then calls mf_join_written() with the @path written (absolute if possible)
+ * and 0 or -errno. mf_join_written() also closes both descriptors.
  */
 struct mf_join_file {
 	int connection, contents; /* -1 if the command writes no file */
@@ -60,8 +60,8 @@ int mf_join_command(const char *text, struct mf_join_file *file);
 void mf_join_written(const struct mf_join_file *file, const char *path, int code);
 
 /*
- * Reports that this process is about to execute another program (@begins), or that this failed. Does nothing in a
- * vfork child, which shares the memory.
+ * Reports that this process is about to call exec (@begins is true), or that exec failed. Does nothing in a vfork
+ * child, because it shares its parent's memory.
  */
 void mf_join_executing(bool begins);
 

@@ -63,14 +63,14 @@ static const struct {
 
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* pthread_atfork(), which glibc links statically, uses this to tell which object registers the handlers. */
+/* pthread_atfork(), which glibc links statically, uses this to identify the object that registers the handlers. */
 void *const __dso_handle MF_HIDDEN = (void *)&__dso_handle;
 
 static void fail(const char *what)
 {
 	static const char text[] = "massif: no such function in the C library: ";
 
-	/* A bare system call, because without the C library there is no other means to report this. */
+	/* A bare system call, because without the C library there is no other way to report this. */
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 || write(STDERR_FILENO, what, strlen(what)) < 0 ||
 	    write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(127);
@@ -80,14 +80,14 @@ static void fail(const char *what)
 static void keep_address(const struct mf_definition *definition, void *data)
 {
 	/*
-	 * All versions of a name have the same address, so the first one is taken. The address of an IFUNC is that of
-	 * its resolver and cannot be used.
+	 * For these functions, all versions of a name have the same address, so any of them will do. The address of an
+	 * IFUNC is that of its resolver and cannot be used.
 	 */
 	if (!definition->chosen_late)
 		*(void **)data = definition->address;
 }
 
-/* Fills @object from the program headers in memory. False if no ELF header is mapped at the start of the object. */
+/* Fills @object from the program headers in memory. Returns false if no ELF header is mapped at the object's start. */
 static bool describe(const struct link_map *map, struct dl_phdr_info *object)
 {
 	const ElfW(Ehdr) *header = (const void *)map->l_addr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The shim's position in the dynamic linker's list of objects.
 //
-// Preloaded libraries come first, right behind the executable. The run-time library of AddressSanitizer ends the
-// program if another library is in front of it: at its first call it walks the list of dl_iterate_phdr(3) once. So the
-// shim moves behind that library in the list while it makes this call. The dynamic linker looks up symbols in a
+// Preloaded libraries come first in the list, right after the executable. AddressSanitizer's run-time library ends the
+// program if another library comes before it: when first called, it checks the list of dl_iterate_phdr(3) once. So the
+// shim moves behind that library in the list while it makes this first call. The dynamic linker looks up symbols in a
 // different list, which does not change: the program still calls the shim's malloc, which calls the sanitizer's.
 
 #include "load_order.h"
@@ -23,7 +23,7 @@ static bool wants_to_be_first(const struct link_map *object)
 	return false;
 }
 
-/* The head of the list is the executable and never moves. */
+/* The head of the list is the executable, which never moves. */
 static void move_behind(struct link_map *object, struct link_map *other)
 {
 	object->l_prev->l_next = object->l_next;
@@ -37,7 +37,7 @@ static void move_behind(struct link_map *object, struct link_map *other)
 }
 
 /*
- * The shim's entry in the list, and the entry that preceded it before the move. @before is NULL if the shim was not
+ * The shim's entry in the list, and the entry before it at the time of the move. @before is NULL if the shim was not
  * moved.
  */
 static struct link_map *own, *before;

@@ -6,7 +6,7 @@
 #include "real.h"
 
 /*
- * Called before and after looking up the real functions, while the process has one thread. If a library insists on
+ * Call these before and after looking up the real functions, while the process has one thread. If a library insists on
  * being first in the list, mf_load_order_yield() moves the shim behind that library; mf_load_order_return() makes the
  * library check its position and then moves the shim back. @real: the functions that were found.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A lock on a futex. All functions preserve errno, which belongs to the program.
+// A lock built on a futex. All functions preserve errno, which belongs to the program.
 
 #include "lock.h"
 
@@ -20,7 +20,7 @@ void mf_lock_take(struct mf_lock *lock)
 					__ATOMIC_RELAXED))
 		return;
 	saved = errno;
-	/* FUTEX_WAIT fails with EAGAIN if the lock was released meanwhile. */
+	/* FUTEX_WAIT fails with EAGAIN if the lock has been released in the meantime. */
 	while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE))
 		syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
 	errno = saved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A lock with three states (0 free, 1 held, 2 held with waiters) on a futex. pthread_mutex_lock() is not used because
+ * A futex-based lock with three states (0 free, 1 held, 2 held with waiters). pthread_mutex_lock() is not used because
  * the program may replace it, as thread sanitizers and lock checkers do. Not recursive. Never held while code of the
  * program or of other libraries runs.
  */
@@ -17,8 +17,8 @@ void mf_lock_take(struct mf_lock *lock);
 void mf_lock_give(struct mf_lock *lock);
 
 /*
- * Sleeps for 20 microseconds, or returns at once if *@word is not @value. The caller need not be woken. Uses futex(2),
- * as malloc's own locks do: a sandbox need not allow sched_yield() or nanosleep().
+ * Sleeps for 20 microseconds, or returns at once if *@word is not @value. Nobody needs to wake the caller. Uses
+ * futex(2), as malloc's own locks do, because a sandbox may forbid sched_yield() and nanosleep().
  */
 void mf_lock_pause(const uint32_t *word, uint32_t value);
 

@@ -19,7 +19,7 @@ struct mf_maps {
 	char buffer[2048];
 };
 
-/* Returns 0 or -errno. Close it only after success. Keeps errno. */
+/* Returns 0 or -errno. Call mf_maps_close() only after success. Preserves errno. */
 int mf_maps_open(struct mf_maps *maps);
 void mf_maps_close(struct mf_maps *maps);
 

@@ -15,9 +15,9 @@ struct mf_object_file {
 };
 
 /*
- * Maps the file at @object's path. Returns false if there is none or if it has been replaced by another file since
- * it was loaded. Keeps errno.
- * Context: opens a file, so not once the program has restricted its system calls.
+ * Maps the file at @object's path. Returns false if there is no such file, or if another file has replaced it since it
+ * was loaded. Preserves errno.
+ * Context: the program has not restricted its system calls, because this opens a file.
  */
 bool mf_object_file_open(struct mf_object_file *file, const struct dl_phdr_info *object);
 void mf_object_file_close(const struct mf_object_file *file);
