@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The C allocation functions that the program calls: they call the real ones and count the result.
+// The shim's versions of the C allocation functions: they call the real ones and count the result.
 
 #include <errno.h>
 #include <malloc.h>
@@ -39,7 +39,7 @@ EXPORT void *malloc(size_t size)
 
 EXPORT void *calloc(size_t n, size_t size)
 {
-	/* If the product overflows, calloc() returns NULL and nothing is counted. */
+	/* If the product overflows, calloc() returns NULL, so nothing is counted. */
 	struct mf_fastpath_result fast =
 		mf_fastpath_alloc(mf_start()->calloc(n, size), n * size, MF_FRAME);
 	void *pointer = fast.pointer;
@@ -86,7 +86,7 @@ MF_ALIGNED_STACK void mf_allocator_resize_begin(struct mf_allocator_resize *resi
 	resize->is_early = mf_real_is_early(resize->old);
 	if (resize->is_early)
 		return;
-	/* realloc(pointer, 0): an allocation, or a free after which some allocators nevertheless return a block. */
+	/* realloc(pointer, 0): either an allocation or a free; even after a free, some allocators return a block. */
 	resize->is_new = !resize->old || (!resize->size && !mf_slowpath_realloc_zero_keeps());
 	if (resize->is_new) {
 		mf_slowpath_free_at(resize->old, resize->caller);
@@ -240,7 +240,7 @@ EXPORT size_t malloc_usable_size(void *pointer)
 	return size;
 }
 
-/* C23. The size and the alignment are not needed here. */
+/* From C23. The size and the alignment are not needed here. */
 void free_sized(void *pointer, size_t size);
 void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 

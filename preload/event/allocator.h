@@ -16,16 +16,13 @@ static inline __attribute__((always_inline)) void mf_allocator_made(void *pointe
 		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
 }
 
-/*
- * Prefetches the allocator's header of the block, which is as unlikely to be cached as the block's slot in the shim's
- * table.
- */
+/* Prefetches the block's allocator header. Like the block's slot in the shim's table, it is unlikely to be cached. */
 static inline void mf_allocator_fetch(const void *pointer)
 {
 	__builtin_prefetch((const char *)pointer - 16);
 }
 
-/* Called before a block is freed. If @done is set in the result, the free has been counted. */
+/* Call this before a block is freed. If @done is set in the result, the free has been counted. */
 static inline struct mf_fastpath_result mf_allocator_begin_free(void *pointer)
 {
 	mf_allocator_fetch(pointer);
@@ -42,7 +39,7 @@ static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), c
 }
 
 /*
- * A realloc(3) of @old to @size bytes by @caller. Call mf_allocator_resize_begin() before the real function and
+ * A realloc(3) of @old to @size bytes by @caller. Call mf_allocator_resize_begin() before the real function, and
  * mf_allocator_resize_end() with its result.
  */
 struct mf_allocator_resize {
@@ -52,14 +49,14 @@ struct mf_allocator_resize {
 
 	bool is_early; /* set by mf_allocator_resize_begin(): @old is in the early arena, pass NULL instead */
 	bool is_new;   /* the result is counted as a new block, and the old block, if any, as freed */
-	bool is_resized; /* the old block was moved from the table to state.block meanwhile */
+	bool is_resized; /* until the end, the old block is in state.block, not in the table */
 	struct mf_slowpath_realloc state;
 };
 
 void mf_allocator_resize_begin(struct mf_allocator_resize *resize);
 void mf_allocator_resize_end(struct mf_allocator_resize *resize, void *pointer);
 
-/* Counts a realloc(3) that has already been done. Only valid if the process has one thread. @old may be NULL. */
+/* Counts a realloc(3) that has already happened. Only valid in a single-threaded process. @old may be NULL. */
 void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame);
 
 #endif

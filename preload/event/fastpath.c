@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // The fast path of an event.
 //
-// Nearly all events are alike: no special option is on, the thread is not inside the shim, it has had the same stack
-// before, and its allowance is sufficient. This file handles exactly these, with as few tests as possible and without
-// calls, so that few registers have to be saved. It also walks stacks that the thread has not had before. All other
+// Nearly all events are alike: no special option is on, the thread is not inside the shim, its stack is one that it
+// has had before, and its allowance is sufficient. This file handles only such events, with as few tests as possible
+// and no calls, so that few registers have to be saved. It also walks stacks that are new to the thread. All other
 // events are passed to the slow path (slowpath.c), which starts over.
 //
 // A hook (hook.c) must not change the program's vector registers and may run on an unaligned stack. So this code calls
-// functions outside the shim only through wrappers that take care of both.
+// functions outside the shim only through wrappers that handle both.
 
 #include "fastpath.h"
 
@@ -68,8 +68,7 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 
 /*
  * Retry an event that failed because the bytes of its context must first be saved for the latest snapshot. With an
- * exact peak one event in ten needs this. Both functions are called as tail calls, so that the caller need not save
- * registers for them.
+ * exact peak, one event in ten needs this. Both functions are tail-called, so the caller need not save registers.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
@@ -114,7 +113,7 @@ static MF_ALIGNED_STACK uint64_t walk(const void *data, uint64_t more)
 	return context;
 }
 
-/* Finds the context of an unknown stack. Meanwhile the block's slot is prefetched. */
+/* Finds the context of an unknown stack, and prefetches the block's slot in the meantime. */
 static __attribute__((noinline)) uint32_t find_context(const struct mf_registers *caller)
 {
 	return (uint32_t)(mf_thread_local.in_hook ? mf_xstate_call(walk, caller, 0) : walk(caller, 0));
@@ -170,15 +169,18 @@ static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct
 	return alloc_settled(thread, slot, pointer, size, frame, false);
 }
 
-/* Counts an allocation, after completing the thread's pending free. Only a thread that is alone has pending frees. */
+/*
+ * Completes the thread's pending free, then counts an allocation. Frees are left pending only while the process has one
+ * thread.
+ */
 MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void *frame, bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
 	/*
-	 * If the table is larger than the processor's caches, loading the slot takes long. Prefetch it while the stack
-	 * is compared.
+	 * If the table is larger than the processor's caches, loading the slot is slow. Prefetch it while the stack is
+	 * being compared.
 	 */
 	__builtin_prefetch(slot, 1);
 	if (!shared &&
@@ -232,7 +234,7 @@ static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct 
 	return free_settled(thread, slot, pointer);
 }
 
-/* Counts a free by a thread that is alone: usually just records the block as pending and prefetches its slot. */
+/* Counts a free in a single-threaded process: usually just records the block as pending and prefetches its slot. */
 MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
@@ -245,15 +247,15 @@ MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 }
 
 /*
- * Is only the first bit of the session's word set? Must be checked after enter(): before that, a signal handler may
- * fork, and the child would return here with another session, or none.
+ * Is only the first bit of the session's word set? Check this after enter(): before it, a signal handler may fork, and
+ * the child would return here with a different session, or none.
  */
 MF_INLINE bool is_plain(void)
 {
 	return __builtin_expect(*mf_session_active_word == MF_SESSION_ACTIVE, 1);
 }
 
-/* __libc_single_threaded is a weak symbol; it is defined if the thread's fast path is MF_FASTPATH_ALONE. */
+/* __libc_single_threaded is a weak symbol, but it is always defined when the thread's fast path is MF_FASTPATH_ALONE. */
 MF_INLINE bool is_alone(void)
 {
 	return mf_thread_local.shortcut == MF_FASTPATH_ALONE && __libc_single_threaded;
@@ -273,7 +275,7 @@ static struct mf_fastpath_result give_up(void *pointer)
 	return result(pointer, false);
 }
 
-/* A separate function, so that it does not make the single-threaded path slower. */
+/* A separate function, so that it does not slow down the single-threaded path. */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_shared(void *pointer, size_t size,
 									const void *frame)
 {
@@ -350,8 +352,8 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
 	/*
-	 * A walk may create a new context. If removing the old block makes a peak, the peak must be recorded before
-	 * that.
+	 * Do not walk the stack here: that may create a context, and if freeing the old block makes a peak, the peak
+	 * must be recorded before the context exists.
 	 */
 	return leave(thread, pointer, context && resize(&thread->ctx, old, pointer, size, context));
 }

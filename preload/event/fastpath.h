@@ -12,13 +12,13 @@
  */
 struct mf_fastpath_result {
 	void *pointer;
-	size_t done; /* a bool, as wide as a register, so that the result can be passed on without an instruction */
+	size_t done; /* really a bool; register-sized so that passing it on takes no instruction */
 };
 
 /*
  * Count a block of @size bytes at @pointer that the entry point with MF_FRAME @frame is about to return, or a block
- * that is about to be freed. If @done is 0 in the result, nothing was changed and the slow path (slowpath.h) must
- * handle the event. If @done is 1 for a free, the block came from the real allocator, not from the early arena.
+ * that is about to be freed. If the result's @done is 0, nothing was changed and the slow path (slowpath.h) must handle
+ * the event. If @done is 1 for a free, the block came from the real allocator, not from the early arena.
  */
 #ifdef __x86_64__
 struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame);
@@ -26,8 +26,8 @@ struct mf_fastpath_result mf_fastpath_free(void *pointer);
 
 /*
  * Returns whether a resize of the block at @old may be counted after the fact. This requires that no other thread can
- * get the block's address meanwhile. If it returns true, call mf_fastpath_realloc() afterwards with the block's new
- * address @pointer and its new @size (not 0).
+ * get the block's address in the meantime. If it returns true, call mf_fastpath_realloc() afterwards with the block's
+ * new address @pointer and its new @size (not 0).
  */
 bool mf_fastpath_may_realloc(const void *old);
 struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, size_t size,

@@ -11,13 +11,13 @@
 
 uint64_t mf_nesting_hook_returns;
 
-/* Largest number of frames that are walked from an event to a hook. */
+/* Maximum number of frames to walk from an event to a hook. */
 #define DEPTH 1024u
 
-/* Largest frame, in bytes. A mark that is closer than this is assumed to be on the same stack. */
+/* Maximum size of a frame, in bytes. A mark closer than this is assumed to be on the same stack. */
 #define NEAR (1ull << 20)
 
-/* Removes mark @i. The remaining marks keep their order; the newest is the last one. */
+/* Removes mark @i. The other marks keep their order, oldest first. */
 static struct mf_nesting_mark remove_mark(struct mf_nesting *nesting, uint32_t i)
 {
 	struct mf_nesting_mark mark = nesting->marks[i];
@@ -91,8 +91,8 @@ struct search {
 	const struct mf_registers *caller;
 	bool found, behind_signal;
 	bool is_guess;	 /* a frame had no unwind rule, so all further frames may be wrong */
-	bool is_skipped; /* the walk has passed a mark after a guess */
-	bool repeatable; /* @steps contains every step, and everything that the walk depends on */
+	bool is_skipped; /* after a guess, the walk went past a mark */
+	bool repeatable; /* @steps is complete: it contains everything that the walk depends on */
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
 	uint64_t last_sp; /* stack pointer of the outermost frame found */
@@ -101,7 +101,7 @@ struct search {
 /*
  * Handles the marks inside @frame, which extends from its own stack pointer to that of @outer. A hook with a mark there
  * was left without returning, so the mark is dropped. But a guess may skip frames: if code without unwind rules has no
- * frame pointer, the walk follows a caller's. So after a guess the mark is kept.
+ * frame pointer, the walk follows a caller's. So after a guess, the mark is kept.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -181,8 +181,8 @@ static bool add_word(struct mf_nesting_memo *memo, const struct mf_nesting_word 
 }
 
 /*
- * Stores a search that found the caller nested in a memo. The memo is invalid while it is written, since a signal
- * handler may read it.
+ * Stores, in a memo, a search that found the caller to be nested. The memo is invalid while it is being written, since
+ * a signal handler may read it.
  */
 static void remember(const struct search *search)
 {
@@ -217,7 +217,7 @@ static void remember(const struct search *search)
 		__atomic_store_n(&memo->pc, caller->pc, __ATOMIC_RELAXED);
 }
 
-/* Is a mark so close above the last frame that the walk would probably have reached it if it had not failed? */
+/* Is there a mark so close above the last frame that the walk would probably have reached it, had it not failed? */
 static bool is_near(const struct search *search)
 {
 	const struct mf_nesting *nesting = &search->thread->private->nesting;
@@ -250,8 +250,8 @@ bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *call
 		nested = !search.behind_signal;
 	else
 		/*
-		 * The walk reached the end of the stack. The end may be a wrong one after a guess, or if no frame was
-		 * found.
+		 * The walk reached the end of the stack. It may not be the real end if the walk guessed or found no
+		 * frame.
 		 */
 		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
 	if (nested && search.repeatable && search.found)

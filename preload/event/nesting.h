@@ -5,12 +5,12 @@
  *
  * Only the stack shows whether an event is nested. A function can be left without returning (longjmp, an exception),
  * and the next event may then be deeper on the same stack; or the function's work may run on another stack
- * (-fsplit-stack, a coroutine) while this one is used for something else. So the stack of an event is walked up to
- * the hook's frame, and the event is nested only if the walk gets there. Marks, one for each hook that may still be
- * on a stack, show when this is necessary at all.
+ * (-fsplit-stack, a coroutine) while this one is used for something else. So we walk the event's stack up to the hook's
+ * frame, and the event is nested only if the walk gets there. There is one mark for each hook that may still be on a
+ * stack; without marks, no walk is needed.
  *
- * Events of a signal handler are never nested, whatever it has interrupted. If the walk cannot continue (code without
- * unwind tables), the event counts as nested if a mark lies at most 1 MiB above the last frame found.
+ * Events of a signal handler are never nested, whatever the handler interrupted. If the walk cannot continue (code
+ * without unwind tables), the event counts as nested if a mark lies at most 1 MiB above the last frame found.
  */
 #ifndef MASSIF_PRELOAD_NESTING_H
 #define MASSIF_PRELOAD_NESTING_H
@@ -25,20 +25,20 @@
 
 struct mf_thread;
 
-#define MF_NESTING_MARKS 4u /* with more, the oldest is dropped, and events nested in its hook are counted as well */
+#define MF_NESTING_MARKS 4u /* beyond that, the oldest is dropped; events nested in its hook are then counted */
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 
 /* A word on the stack between the caller and the hook. @distance is measured from the caller's stack pointer. */
 struct mf_nesting_word {
 	int64_t distance;
-	uint64_t value; /* if @is_frame, a saved frame pointer, minus the caller's stack pointer */
+	uint64_t value; /* if @is_frame: a saved frame pointer minus the caller's stack pointer */
 	bool is_frame;
 };
 
 /*
- * A caller that was found nested. A later event of the same caller is nested, too, if all these words are unchanged.
- * The stack may be at another address then, since the unwind rules do not depend on addresses.
+ * A caller that was found to be nested. A later event of the same caller is nested, too, if all these words are
+ * unchanged. The stack may be at a different address by then, since unwind rules do not depend on addresses.
  */
 struct mf_nesting_memo {
 	uint64_t pc; /* atomic; 0: the memo is not valid */
@@ -52,21 +52,21 @@ struct mf_nesting_memo {
 /* A hook that has called the original function. */
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
-	struct mf_block resizing; /* block being resized, not in the table; context MF_CONTEXT_NONE if none */
+	struct mf_block resizing; /* block being resized, so not in the table; no block: context MF_CONTEXT_NONE */
 };
 
-/* The nested calls of one thread. */
+/* The per-thread state for detecting nested calls. */
 struct mf_nesting {
 	uint32_t n;
 	struct mf_nesting_mark marks[MF_NESTING_MARKS];
 	struct mf_nesting_memo memos[MF_NESTING_MEMOS];
 };
 
-/* Slow paths of mf_nesting_enter() and mf_nesting_leave(): for more than one mark, or a mark with a block. */
+/* Slow paths of mf_nesting_enter() and mf_nesting_leave(), for several marks or a mark with a block. */
 void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark);
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
 
-/* Removes the mark of the innermost hook on the current stack, which an exception is leaving. */
+/* Removes the mark of the innermost hook on the current stack; an exception is propagating through that hook. */
 void mf_nesting_unwound(void);
 
 static inline struct mf_nesting_memo *mf_nesting_memo_of(struct mf_nesting *nesting, uint64_t pc)
@@ -81,7 +81,7 @@ static inline uint64_t mf_nesting_load(uint64_t address)
 
 /*
  * Adds a mark for the hook with @frame, which is about to call the original function. @block: a block that is being
- * resized and is not in the table meanwhile, or NULL.
+ * resized and so is not in the table, or NULL.
  */
 static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *frame, const struct mf_block *block)
 {
@@ -113,20 +113,20 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 }
 
 /*
- * The address in the hook to which original functions return (patch/hook.h), or 0 if no function is hooked. Set before
- * the first function is hooked.
+ * The address in the hook to which original functions return (patch/hook.h), or 0 if no function is hooked. It is set
+ * before the first function is hooked.
  */
 extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
 
 /*
- * Is @caller nested according to a memo? If this returns false, mf_nesting_search() must decide. Uses general registers
- * only.
+ * Is @caller nested according to a memo? If this returns false, mf_nesting_search() must decide. Uses only
+ * general-purpose registers.
  */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
 {
 	const struct mf_nesting_memo *memo = mf_nesting_memo_of(nesting, caller->pc);
 
-	/* The original function was left by a tail call to this allocation function. */
+	/* The original function tail-called this allocation function. */
 	if (caller->pc == mf_nesting_hook_returns)
 		return true;
 	if (!nesting->n || memo->pc != caller->pc || caller->exact ||
@@ -143,7 +143,10 @@ static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct m
 	return true;
 }
 
-/* Is @caller nested? Walks the stack and removes marks of hooks that were left. May call the C library. */
+/*
+ * Is @caller nested? Walks the stack, and removes marks of hooks that were left without returning. May call the C
+ * library.
+ */
 bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *caller);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// C++ operator new and delete in all forms, by their mangled names: the shim itself needs no C++.
+// C++ operator new and delete in all forms, defined by their mangled names so that the shim needs no C++.
 //
-// The plain forms call malloc() and free(), as the C++ library does; the library's own operator is called only
-// when memory runs out, for its new-handlers and exceptions. The aligned forms always call the library:
-// libraries differ in which alignments they refuse and how far they round sizes up, and programs rely on that. The
-// library then calls the shim's malloc(); that inner call is not counted (mf_slowpath_absorb()).
+// The plain forms call malloc() and free(), as the C++ library does; they call the library's own operator only when
+// memory runs out, for its new-handlers and exceptions. The aligned forms always call the library: libraries differ in
+// which alignments they refuse and how far they round sizes up, and programs rely on that. The library then calls the
+// shim's malloc(); this inner call is not counted (see mf_slowpath_absorb()).
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
-/* std::align_val_t is passed like size_t, std::nothrow_t by reference. */
+/* std::align_val_t is passed like size_t, and std::nothrow_t by reference. */
 typedef size_t align_val_t;
 
 static void *allocate(size_t size)
@@ -32,7 +32,7 @@ static bool is_power_of_two(size_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Used if the program has no C++ library. Does the same as libstdc++. */
+/* Used if the program has no C++ library; behaves like libstdc++. */
 static void *allocate_aligned(size_t size, align_val_t alignment)
 {
 	size_t rounded = ((size ? size : 1) + alignment - 1) & ~(alignment - 1);
@@ -98,8 +98,8 @@ NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (
 
 /*
  * Called before the library's aligned operator new. Returns whether the library's next allocation is the program's
- * block. Returns false if the operator will throw, because its next allocation is then that of the exception. Also
- * returns false if the library itself called this operator, as operator new[] calls operator new.
+ * block. Returns false if the operator will throw, because its next allocation is then the exception object. Also
+ * returns false if the library itself called this operator, as when operator new[] calls operator new.
  */
 static bool begin_library_new(size_t size, align_val_t alignment)
 {
@@ -143,7 +143,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 			if (!pointer)                                                 \
 				missing;                                              \
 		}                                                                     \
-		/* Must precede the counting, which uses the name recorded here. */   \
+		/* Must come before the counting, which uses the name recorded here. */   \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
 		if (library)                                                          \
 			end_library_new(pointer, size, MF_FRAME);                     \

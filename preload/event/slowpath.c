@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Counts the program's allocations and frees.
 //
-// Each event has two steps. First the context of its stack is found. Then it is counted: in the thread's own tally, in
-// parallel with other threads, if the allowance suffices; otherwise in the model, with the gate closed. A signal
-// handler may interrupt either step and allocate: its events are kept in the thread's state until the interrupted
-// event is done.
+// Each event is handled in two steps. First the context of its stack is found. Then the event is counted: if the
+// allowance suffices, in the thread's own tally and in parallel with other threads; otherwise in the model, with the
+// gate closed. A signal handler may interrupt either step and allocate: its events are kept in the thread's state
+// until the interrupted event is complete.
 //
 // Optional features cost nothing in sessions that do not use them: functions of the hot path are compiled twice, once
 // with the usual value of the session's word as a constant.
@@ -83,7 +83,7 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 
 void mf_slowpath_lose(void)
 {
-	/* Without an active session, the session memory may be unmapped. In a new child, it is still the parent's. */
+	/* If no session is active, the session memory may be unmapped. In a new child, it is still the parent's. */
 	if (!mf_session_is_active() || mf_fork_is_newborn)
 		return;
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
@@ -109,7 +109,7 @@ static void end_alone(int64_t now)
 }
 
 /*
- * Does not count an event that belongs to an operator of the C++ library, which is counted instead. If the allocation
+ * Absorbs an event that is part of an operator of the C++ library: only the operator is counted. If the allocation
  * failed (@pointer is NULL), the operator's remaining events are counted as usual.
  */
 static __attribute__((noinline)) void absorb(const void *pointer)
@@ -135,8 +135,8 @@ static void defer(const void *pointer, struct mf_deferred event)
 }
 
 /*
- * Is the event of @caller nested? The thread may have no state yet, in a child that was forked inside an allocation
- * function of the program.
+ * Is the event of @caller nested? In a child that was forked inside an allocation function of the program, the thread
+ * may have no state yet.
  */
 static bool is_nested(const struct mf_registers *caller)
 {
@@ -159,7 +159,7 @@ MF_ALIGNED_STACK bool mf_slowpath_is_nested(const void *frame)
 }
 
 /*
- * For a thread with a bit of mf_thread_local.inside set. Returns whether @event must not be counted now, because it is
+ * Called if any bit of mf_thread_local.inside is set. Returns true if @event must not be counted now, because it is
  * deferred, absorbed or nested.
  */
 static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_deferred event,
@@ -216,7 +216,7 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 		struct mf_block block;
 
 		if (!event->is_free) {
-			/* Do not ask the allocator for the block's capacity: the block may have been freed by now. */
+			/* Do not ask the allocator for the block's capacity: by now the block may have been freed. */
 			if (event->is_made)
 				account_made(event->address, event->size, context, now);
 			else
@@ -254,8 +254,8 @@ static __attribute__((noinline)) void settle(struct mf_thread *thread)
 }
 
 /*
- * Defers further events of the thread until leave(). Returns NULL if there is no memory for the thread's state; the
- * event is then lost, and leave() must not be called.
+ * Makes further events of the thread be deferred until leave(). Returns NULL if there is no memory for the thread's
+ * state; the event is then lost, and leave() must not be called.
  */
 static inline struct mf_thread *enter(void)
 {
@@ -291,7 +291,7 @@ static inline void leave(struct mf_thread *thread)
 }
 
 /*
- * Advances the clock by the instructions that the thread has executed since its last event, if that is the time unit.
+ * If the time unit is instructions, advances the clock by those that the thread has executed since its last event.
  * Returns false if the allowance is not sufficient, so the model must count the event.
  * Context: between mf_gate_enter() and mf_gate_leave().
  */
@@ -301,7 +301,7 @@ static inline bool advance(struct mf_thread *thread)
 	       mf_tally_advance(thread->ctx.tally, mf_clock_advance(&thread->private->clock));
 }
 
-/* Finds the context of an unknown stack. That takes a while, so the block's slot is prefetched meanwhile. */
+/* Finds the context of an unknown stack. This takes a while, so the block's slot is prefetched first. */
 static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
 						       const struct mf_registers *caller,
 						       const void *pointer)
@@ -365,7 +365,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	errno = saved;
 }
 
-/* Counts stacks, if the session does. Returns whether blocks are counted as well. */
+/* Counts stacks, if the session counts them. Returns whether blocks are counted as well. */
 MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
 	if (session & MF_SESSION_STACKS)
@@ -384,8 +384,8 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
 }
 
 /*
- * Like recall_stack(), but uses the memo's guesses only in a session that checks stacks, whose purpose is to check
- * them. In other sessions the fast path has already tried the guesses.
+ * Like recall_stack(), but uses the memo's guesses only in a session that verifies stacks, so that the guesses are
+ * verified too. In other sessions, the fast path has already tried the guesses.
  */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
@@ -487,7 +487,7 @@ void mf_slowpath_made(const void *pointer, size_t size, const struct mf_register
 	uint32_t context;
 	int64_t now;
 
-	/* Ignore sizes that no block can have. Massif does not survive such a size. */
+	/* Ignore sizes that no block can have. Massif crashes on such a size. */
 	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
 		return;
 	if (mf_thread_local.inside &&
@@ -538,7 +538,7 @@ static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
 	return node;
 }
 
-/* @caller is only used if a feature in @session needs it, or if mf_thread_local.inside is not 0. */
+/* @caller is used only if a feature in @session needs it or mf_thread_local.inside is not 0. */
 MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {
 	uint32_t node = UINT32_MAX;
@@ -663,8 +663,8 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc
 		node = mf_stack_node(thread, caller);
 	now = begin_alone(thread);
 	/*
-	 * Puts the block back into the table and then counts its free. If another block has got the same address
-	 * meanwhile, that block's entry is removed.
+	 * Puts the block back into the table and then counts its free. If another block has since been given the same
+	 * address, that block's entry is removed.
 	 */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
@@ -682,7 +682,7 @@ void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *b
 	struct mf_block other;
 	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
 
-	mf_session_store.header->events--; /* this is not an event */
+	mf_session_store.header->events--; /* undo the count by begin_alone(): this is not an event */
 	mf_heap_realloc_failed(&mf_session_store, block);
 	if (is_taken)
 		mf_heap_free(&mf_session_store, block->address, now);
@@ -705,13 +705,13 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 {
 	int64_t now = begin_alone(thread);
 
-	/* Records a peak before a new context is made, because the new context must not appear in the peak's tree. */
+	/* Record a peak before creating a new context, because that context must not appear in the peak's tree. */
 	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);
 	if (!context) {
 		end_alone(now);
 		context = mf_stack_context(thread, caller);
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* begin_alone() has counted the same event twice */
+		mf_session_store.header->events--; /* begin_alone() counted the event a second time */
 	}
 	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
@@ -744,7 +744,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	}
 	watch(thread, caller, *mf_session_active_word);
 	context = recall_stack(thread, caller);
-	/* Shrinking may make a peak, which must be recorded before the new context is made. */
+	/* Shrinking may make a peak, which must be recorded before the new context is created. */
 	if (!context && size >= state->block.size)
 		context = mf_stack_context(thread, caller);
 	if (mf_session_has(MF_SESSION_VERIFIES))
@@ -801,7 +801,7 @@ void mf_slowpath_snapshot(void)
 	if (!thread)
 		return;
 	now = begin_alone(thread);
-	mf_session_store.header->events--; /* this is not an event */
+	mf_session_store.header->events--; /* undo the count by begin_alone(): this is not an event */
 	mf_model_take(&mf_session_store, now);
 	end_alone(now);
 	leave(thread);

@@ -10,16 +10,16 @@
 #include "stack/unwind.h"
 
 /*
- * In all functions here, @caller is the caller of the entry point. They preserve errno, do nothing in a process that is
- * not profiled, and never change the effect of the program's call.
+ * In all these functions, @caller is the caller of the entry point. The functions preserve errno, do nothing in a
+ * process that is not profiled, and never change the effect of the program's call.
  */
 
 /* Counts a block of @size bytes at @pointer. NULL is ignored. */
 void mf_slowpath_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
 /*
- * Is the event of the entry point whose MF_FRAME is @frame nested in another one? The functions below test that as
- * well, but later. malloc() and free() test it first, because the program's own operators new and delete call them.
+ * Is the event of the entry point whose MF_FRAME is @frame nested in another one? The functions below check this as
+ * well, but later. malloc() and free() check it first, because the program's own operators new and delete call them.
  */
 bool mf_slowpath_is_nested(const void *frame);
 
@@ -31,11 +31,11 @@ struct mf_thread;
 void mf_slowpath_deferred(struct mf_thread *thread);
 
 /*
- * Called before and after the C++ library's operator new or delete, which calls malloc() or free(). The thread's first
- * event in between belongs to the operator and is not counted. If that allocation fails, all later events are counted
- * as usual, because they may come from new-handlers.
+ * Call these before and after the C++ library's operator new or delete, which calls malloc() or free(). The thread's
+ * first event in between is part of the operator and is not counted. If that allocation fails, all later events are
+ * counted as usual, because they may come from new-handlers.
  *
- * mf_slowpath_absorb() returns false, and does nothing, if the thread's events are not counted at the moment.
+ * mf_slowpath_absorb() returns false, and does nothing, if the thread's events are not currently being counted.
  * mf_slowpath_absorbed() returns whether the block still has to be counted.
  */
 bool mf_slowpath_absorb(void);
@@ -47,14 +47,14 @@ static inline bool mf_slowpath_is_absorbing(void)
 }
 
 /*
- * Client request: the program has made a block of @size bytes at @pointer in its own memory. Its size is not rounded
- * up, as an allocator would do. NULL is ignored.
+ * Client request: the program has created a block of @size bytes at @pointer in its own memory. Unlike an allocator's
+ * block, its size is not rounded up. NULL is ignored.
  */
 void mf_slowpath_made(const void *pointer, size_t size, const struct mf_registers *caller);
 
 /*
- * Client request: the block at @pointer now has @size bytes. Counted as a free, if the block was counted, and a new
- * block.
+ * Client request: the block at @pointer now has @size bytes. Counted as a free (if the block was counted) followed by
+ * an allocation.
  */
 void mf_slowpath_resized(const void *pointer, size_t size, const struct mf_registers *caller);
 
@@ -62,15 +62,15 @@ void mf_slowpath_resized(const void *pointer, size_t size, const struct mf_regis
 void mf_slowpath_snapshot(void);
 
 /*
- * Counts the free of the block at @pointer, before it is freed. NULL is ignored. mf_slowpath_free() takes the entry
- * point's MF_FRAME, from which it derives the caller's registers if a feature needs them.
+ * Counts the free of the block at @pointer. Call this before the block is freed. NULL is ignored. mf_slowpath_free()
+ * takes the entry point's MF_FRAME, from which it derives the caller's registers if a feature needs them.
  */
 void mf_slowpath_free(const void *pointer, const void *frame);
 void mf_slowpath_free_at(const void *pointer, const struct mf_registers *caller);
 
 /*
- * A reallocation: mf_slowpath_realloc_begin() is called before the real one, and then one of the other functions. See
- * model/heap.h.
+ * A reallocation: call mf_slowpath_realloc_begin() before the real function, and one of the other functions after it.
+ * See model/heap.h.
  */
 struct mf_slowpath_realloc {
 	struct mf_block block;
@@ -78,8 +78,8 @@ struct mf_slowpath_realloc {
 };
 
 void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *old, const struct mf_registers *caller);
-bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) return a block of one byte? */
-/* Ends a reallocation that has freed the block. */
+bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) return a one-byte block? */
+/* Ends a reallocation that freed the block. */
 void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc *state, const struct mf_registers *caller);
 /*
  * Ends a reallocation of @block that never returned. The block is counted as before, unless another block now has its

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reports each call of an allocation function: a line in Valgrind's format, and the function's name.
+// Reports each call of an allocation function: writes a line in Valgrind's format, and records the function's name.
 
 #include "trace.h"
 
@@ -37,7 +37,7 @@ void mf_trace_start(void)
 	mf_session_traces = descriptor || names_wanted;
 }
 
-/* Notes the function's name for the next event of this thread. */
+/* Records the function's name for this thread's next event. */
 static void note_name(const char *format)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -99,7 +99,7 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	int saved = errno;
 	va_list args;
 
-	/* A C++ library's operator new that calls malloc() counts as one call. */
+	/* If the C++ library's operator new calls malloc(), report only one call. */
 	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_LIBRARY)
 		return;
 	/* In a forked child, getting the state also gets the session, if the child has one. */
@@ -123,7 +123,7 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	va_end(args);
 	put(&line, '\n');
 	line.text[line.n - 1] = '\n';
-	/* Writes the line with one bare system call, which is not a cancellation point. */
+	/* Writes the line with a single raw system call, which is not a cancellation point. */
 	syscall(SYS_write, descriptor, line.text, line.n);
 	errno = saved;
 }

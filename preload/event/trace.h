@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reports each call of an allocation function: as a line for --trace-malloc, and its name for the filter log. */
+/* Reports each call of an allocation function: as a line for --trace-malloc, and by name for the filter log. */
 #ifndef MASSIF_PRELOAD_TRACE_H
 #define MASSIF_PRELOAD_TRACE_H
 
@@ -7,13 +7,13 @@
 
 /*
  * Starts writing lines, if the session's header has a descriptor for them. If the session logs filtering, also starts
- * recording the name of the function called last in the thread's state. Sets mf_session_traces.
+ * recording, in the thread's state, the name of the function called last. Sets mf_session_traces.
  */
 void mf_trace_start(void);
 
 /*
  * Writes a line. @format is a constant that begins with the function's symbol; it may contain %u for a size_t and %p
- * for an address. Allocates nothing and keeps errno. Does nothing in a process that is not profiled.
+ * for an address. Allocates nothing and preserves errno. Does nothing in a process that is not profiled.
  */
 void mf_trace_line(const char *format, ...);
 
