@@ -70,11 +70,11 @@ static bool may_look_into(const struct cred *subject, struct task_struct *task, 
 }
 
 /**
- * massif_access_attach() - tell whether the session may attach to a task.
+ * massif_access_attach() - check whether the session may attach to a task.
  * @mm: the task's address space.
  *
- * The descriptor can be passed on, so both its opener and its user need the right. As in ptrace, security
- * modules are asked when the session attaches, and not later.
+ * The descriptor can be passed on, so both its opener and its user need the right. As with ptrace, security modules are
+ * consulted when the session attaches, but not later.
  *
  * Context: process context.
  */
@@ -91,7 +91,7 @@ bool massif_access_attach(const struct massif_session *session, struct task_stru
 }
 
 /**
- * massif_access_self() - tell whether the session may follow current, which has enrolled itself or has
+ * massif_access_self() - check whether the session may follow current, which has enrolled itself or has
  * executed a new program.
  * Context: any; neither sleeps nor takes a lock.
  */
@@ -100,7 +100,7 @@ bool massif_access_self(const struct massif_session *session)
 	return may_look_into(session->cred, current, current->mm);
 }
 
-/* Returns, with a reference, a thread of the target's process that still uses mm, or NULL. */
+/* Returns a thread of the target's process that still uses mm, with a reference held, or NULL. */
 static struct task_struct *get_thread(const struct massif_session *session, const struct massif_target *target,
 				      const struct mm_struct *mm)
 {
@@ -122,12 +122,11 @@ static struct task_struct *get_thread(const struct massif_session *session, cons
 }
 
 /**
- * massif_access_asked() - tell whether a resync of the target that the consumer has requested is allowed.
+ * massif_access_asked() - check whether a resync of the target, requested by the consumer, is allowed.
  * @mm: the target's address space, with a reference.
  *
- * The target's threads may have caused no record since their credentials changed, so the credentials are
- * checked again. If the process has ended and another process shares @mm, the result of the check for the
- * target's last record is used.
+ * The target's threads may not have caused any record since their credentials changed, so these are checked again. If
+ * the process has ended and another process shares @mm, the result of the check for the target's last record is used.
  *
  * Context: process context.
  * Return: false if it is not allowed; the target is hidden then.
@@ -153,8 +152,8 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
  * massif_access_judge() - check current's rights again after its credentials or its dumpable flag have
  * changed.
  *
- * If the session may no longer observe current, the target is hidden for ever. The consumer gets only END and
- * EXIT, which massif_session_tend() writes.
+ * If the session may no longer observe current, the target is hidden permanently. The consumer gets only END and EXIT,
+ * which massif_session_tend() writes.
  *
  * Context: hook, with any lock held; takes no lock and does not sleep.
  * Return: true if the session may not observe current.

@@ -20,12 +20,12 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 bool massif_access_judge(struct massif_session *session, struct massif_target *target);
 
 /**
- * massif_access_lost() - tell whether the session has lost the right to observe what current does to target.
+ * massif_access_lost() - check whether the session has lost the right to observe what current does to target.
  *
- * Called for each record, so the result is kept until the thread's credentials change. A change that another
- * process or a kernel thread makes to a target reveals only addresses in the target; for such a change, the
- * result of the check for the target's own last record is used. A resync that the consumer requests reveals
- * more and calls massif_access_asked().
+ * Called for each record, so the result is cached until the thread's credentials change. A change that another process
+ * or a kernel thread makes to a target reveals only addresses in the target; for such a change, the result of the check
+ * for the target's own last record is used. A resync that the consumer requests reveals more and calls
+ * massif_access_asked().
  *
  * Context: hook, with any lock held; takes no lock and does not sleep.
  */

@@ -15,9 +15,9 @@
 
 /**
  * massif_args_write() - write an ARGS record for current's new program.
- * @target: of current's address space.
+ * @target: the target of current's address space.
  *
- * If the arguments cannot be read, or there is no memory, no record is written; nothing depends on it.
+ * If the arguments cannot be read, or there is no memory, no record is written; nothing depends on the record.
  *
  * Context: task_work of current, before the first instruction of its program; may sleep.
  */

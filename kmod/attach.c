@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes a running process a member of a session, by its own request (ENROL) or another's (ATTACH).
+// Makes a running process a member of a session, at its own request (ENROL) or at another process's (ATTACH).
 #include <linux/capability.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
@@ -19,10 +19,9 @@
 #include "target.h"
 
 /*
- * The process is not stopped. It is inserted into the tables first; from then on, the hooks report its
- * changes. A call that began earlier, and is not reported, holds mmap_lock. So we take that lock for writing
- * once, which waits for such calls. The resync after that, together with the records that follow it, is
- * complete.
+ * The process is not stopped. It is inserted into the tables first; from then on, the hooks report its changes. A call
+ * that began earlier is not reported, but it holds mmap_lock. So we take that lock once for writing, which waits for
+ * such calls. The resync after that, together with the records that follow it, is complete.
  */
 
 /* Returns the first thread of the process with a reference, or NULL if there is no such process. */
@@ -48,7 +47,7 @@ static struct pid *get_pid_of(const struct massif_session *session, pid_t nr)
 	return pid;
 }
 
-/* Returns the process's address space with a reference. The first thread may have ended before others. */
+/* Returns the process's address space with a reference. The first thread may have exited before the others. */
 static struct mm_struct *get_mm(struct task_struct *leader)
 {
 	struct mm_struct *mm = get_task_mm(leader);
@@ -70,7 +69,7 @@ struct beginning {
 	struct pid *pid;
 	struct mm_struct *mm;
 	struct massif_target *target;
-	bool shared;		/* the session has followed the address space before (vfork, CLONE_VM) */
+	bool shared;		/* the session already follows the address space (vfork, CLONE_VM) */
 };
 
 static bool write_beginning(const struct beginning *b, struct massif_process *process,
@@ -115,7 +114,7 @@ static bool may_take(const struct massif_session *session, const struct massif_s
 }
 
 /*
- * As may_take(), for a target. A process could also hide from a privileged profiler in a hook test that never
+ * Like may_take(), but for a target. A process could also hide from a privileged profiler in a hook test that never
  * ends.
  */
 static bool may_take_target(const struct massif_session *session, const struct massif_target *target)
@@ -198,8 +197,8 @@ err_free:
 }
 
 /*
- * The error for a number that belongs to no process, or to one that the caller may not observe. A caller
- * without CAP_SYS_PTRACE cannot distinguish the two.
+ * The error for an id that belongs to no process, or to a process that the caller may not observe. A caller without
+ * CAP_SYS_PTRACE cannot distinguish the two.
  */
 static int nobody(const struct massif_session *session)
 {
@@ -290,8 +289,8 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
  * The mappings are reported at once. If the session follows the address space already, its target is used.
  *
  * Context: process context of a program; may sleep.
- * Return: 0; -EPERM if the session's opener may not observe the process; -EBUSY if it, or its address space,
- *	is in a session already; -ENXIO if the session is closed; -EINTR; -ENOMEM.
+ * Return: 0; -EPERM if the session's opener may not observe the process; -EBUSY if it, or its address space, is already
+ *	in a session; -ENXIO if the session is closed; -EINTR; -ENOMEM.
  */
 int massif_enrol(struct massif_session *session, u32 *id)
 {
@@ -321,9 +320,9 @@ int massif_enrol(struct massif_session *session, u32 *id)
  * The mappings are reported at once.
  *
  * Context: process context of the consumer; may sleep.
- * Return: 0; -ESRCH if there is no such process or it is ending (a caller without CAP_SYS_PTRACE gets -EPERM
- *	instead); -EPERM if it may not be observed; -EOPNOTSUPP for a kernel thread; -EBUSY if it is in a
- *	session already; -EAGAIN during an exec; -ENOSPC if the ring is full; -EINTR; -ENOMEM.
+ * Return: 0; -ESRCH if there is no such process or it is ending (a caller without CAP_SYS_PTRACE gets -EPERM instead);
+ *	-EPERM if it may not be observed; -EOPNOTSUPP for a kernel thread; -EBUSY if it is already in a session;
+ *	-EAGAIN during an exec; -ENOSPC if the ring is full; -EINTR; -ENOMEM.
  */
 int massif_attach(struct massif_session *session, pid_t nr, u32 *id)
 {

@@ -28,7 +28,7 @@
  */
 #define HEAD_LEAST	(offsetof(struct btf_header, str_len) + sizeof(__u32))
 
-/* Limit of typedefs and qualifiers on one type, against loops in invalid data. */
+/* Maximum number of typedefs and qualifiers on one type; guards against loops in invalid data. */
 #define LAYERS_MAX	32
 
 static __u32 kind_of(const struct btf_type *type)
@@ -36,7 +36,7 @@ static __u32 kind_of(const struct btf_type *type)
 	return BTF_INFO_KIND(type->info);
 }
 
-/* Bytes of a type with its members; 0 if its kind is unknown. */
+/* Size in bytes of a type's description, including its members; 0 if its kind is unknown. */
 static size_t size_of(const struct btf_type *type)
 {
 	size_t members = BTF_INFO_VLEN(type->info);
@@ -76,8 +76,8 @@ static size_t size_of(const struct btf_type *type)
 }
 
 /*
- * True if a section of size bytes lies within the BTF data, which have all bytes. head: size of the header;
- * offset: start of the section, counted from the end of the header.
+ * True if a section lies within the BTF data. head: size of the header; offset and size: of the section, where offset
+ * is relative to the end of the header; all: size of the BTF data.
  */
 static bool fits(__u32 head, __u32 offset, __u32 size, size_t all)
 {
@@ -141,7 +141,7 @@ static const char *name_of(const struct massif_btf *btf, const struct btf_type *
 }
 
 /*
- * Strips typedefs and qualifiers from a type, and returns the number of what remains. Returns ~0U if there are
+ * Strips typedefs and qualifiers from a type, and returns the number of the remaining type. Returns ~0U if there are
  * more than LAYERS_MAX.
  */
 static __u32 bare(const struct massif_btf *btf, __u32 number)
@@ -175,7 +175,7 @@ static bool is_kind(const struct massif_btf *btf, __u32 number, __u32 kind)
 	return type && kind_of(type) == kind;
 }
 
-/* Bytes of an integer or enum; 0 for other types. */
+/* Size in bytes of an integer or enum; 0 for other types. */
 static __u32 size_of_number(const struct massif_btf *btf, __u32 number)
 {
 	const struct btf_type *type = type_of(btf, bare(btf, number));
@@ -192,7 +192,7 @@ static __u32 size_of_number(const struct massif_btf *btf, __u32 number)
 	}
 }
 
-/* Bytes of a struct or union; 0 for other types. */
+/* Size in bytes of a struct or union; 0 for other types. */
 static __u32 size_of_struct(const struct massif_btf *btf, __u32 number)
 {
 	const struct btf_type *type = type_of(btf, bare(btf, number));
@@ -213,7 +213,7 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* True if the type is the one that text describes, a part of a prototype with length characters. */
+/* True if the type matches text, the length characters of a prototype that describe it. */
 static bool is_same(const struct massif_btf *btf, __u32 number, const char *text, size_t length)
 {
 	unsigned int stars = 0;
@@ -307,8 +307,8 @@ void massif_btf_compare(const struct massif_btf *btf, struct massif_btf_row *row
 			if (strcmp(rows[row].name, name))
 				continue;
 			/*
-			 * There may be several static functions of that name, and any of them could be the
-			 * hooked one.
+			 * There may be several static functions with that name, and any of them could be the hooked
+			 * one.
 			 */
 			if (!is_as(btf, function, rows[row].prototype))
 				rows[row].verdict = MASSIF_BTF_OTHER;

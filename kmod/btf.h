@@ -9,15 +9,15 @@
 #endif
 
 /*
- * Hooked functions are called with seven words (detour.c), so none may have more arguments, or an argument
+ * Hooked functions are called with seven words (detour.c), so none may have more than seven arguments, or an argument
  * that does not fit into a register.
  */
 #define MASSIF_BTF_WORDS	7
 
 enum massif_btf_verdict {
-	MASSIF_BTF_UNKNOWN,	/* BTF has no function of that name */
+	MASSIF_BTF_UNKNOWN,	/* BTF has no function with that name */
 	MASSIF_BTF_SAME,
-	MASSIF_BTF_OTHER,	/* at least one function of that name is different */
+	MASSIF_BTF_OTHER,	/* at least one function with that name differs */
 };
 
 /*
@@ -32,8 +32,8 @@ enum massif_btf_verdict {
  * - "NAME *", "NAME **": a pointer to struct NAME, without the word struct
  * - "*": any pointer
  *
- * "..." at the end stands for further arguments, each of a type that fits into a register, up to
- * MASSIF_BTF_WORDS in all.
+ * "..." at the end stands for further arguments, each of a type that fits into a register, up to MASSIF_BTF_WORDS in
+ * total.
  */
 struct massif_btf_row {
 	const char *name;
@@ -41,21 +41,21 @@ struct massif_btf_row {
 	enum massif_btf_verdict verdict;
 };
 
-/* One set of BTF data. All memory belongs to the caller and must stay until the last comparison. */
+/* One set of BTF data. All memory belongs to the caller and must stay valid until the last comparison. */
 struct massif_btf {
 	const unsigned char *types;
 	const char *strings;
 	__u32 types_size;	/* bytes */
 	__u32 strings_size;	/* bytes */
 	__u32 count;		/* number of types, not counting type 0, which is void */
-	const __u32 *offsets;	/* offset of each type in types, bytes, starting with type 1 */
+	const __u32 *offsets;	/* byte offset of each type in types, starting with type 1 */
 };
 
 /**
  * massif_btf_open() - read the header of BTF data and count the types.
  * @btf: filled, except offsets.
  * @data: BTF data, aligned as a long.
- * @size: of @data, bytes.
+ * @size: size of @data in bytes.
  * Return: 0, or -EINVAL if this is not BTF, or BTF of an unknown kind.
  */
 int massif_btf_open(struct massif_btf *btf, const void *data, size_t size);

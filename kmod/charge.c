@@ -12,11 +12,10 @@
 #include "session.h"
 
 /*
- * The memory of a session cannot be swapped out. As for the rings of perf and io_uring, the locked memory of
- * a user, of all kinds together, must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the limit. The
- * pages are also charged to the memory cgroup; that alone would not protect others from the OOM killer.
- * Targets and members need no limit of their own: there is at most one of each per running process, and
- * processes are limited.
+ * The memory of a session cannot be swapped out. As with the rings of perf and io_uring, the total locked memory of a
+ * user, of all kinds, must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the limit. The pages are also charged
+ * to the memory cgroup; that alone would not protect others from the OOM killer. Targets and members need no limit of
+ * their own: there is at most one of each per running process, and processes are limited.
  */
 
 /*
@@ -32,7 +31,7 @@ static bool unlimited(const struct massif_session *session)
  * massif_charge() - charge pages to the opener's user.
  * @pages: all pages of the session.
  * Context: any; takes no lock.
- * Return: 0, or -EDQUOT if the user would have more than the caller's RLIMIT_MEMLOCK.
+ * Return: 0, or -EDQUOT if the user would exceed the caller's RLIMIT_MEMLOCK.
  */
 int massif_charge(struct massif_session *session, unsigned long pages)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Detours: calls of hooked functions that may concern a target go through wrappers in this module.
+// Detours: calls to hooked functions that may concern a target go through wrappers in this module.
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -18,19 +18,17 @@
 #include "target.h"
 
 /*
- * ftrace can replace the first instruction of each hooked function by a call. We let it call
- * massif_detour_entry (compat/detour_64.S), which tests whether the address space concerned may be a target. If
- * it cannot be one, the function continues at once: the rest of the system pays only about ten instructions.
- * Otherwise the call goes to a wrapper, which calls the enter handler, the rest of the function and the leave
- * handler.
+ * ftrace can replace the first instruction of each hooked function with a call. We let it call massif_detour_entry
+ * (compat/detour_64.S), which tests whether the address space concerned may be a target. If it cannot be one, the
+ * function continues at once: the rest of the system pays only about ten instructions. Otherwise the call goes to a
+ * wrapper, which calls the enter handler, the rest of the function and the leave handler.
  *
  * A wrapper is left when its function returns. The function may sleep so long that the hooks are disarmed in
  * the meantime. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper
  * has been left. A wrapper takes the reference as its first action; disarming waits for threads that have not
  * got that far.
  *
- * A call enters its detour only once: the wrapper calls the address behind the first instruction of the
- * function.
+ * A call enters its detour only once: the wrapper calls the address after the first instruction of the function.
  */
 #ifdef MASSIF_HAVE_DIRECT
 
@@ -55,7 +53,7 @@ asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, 
 		unsigned long a4, unsigned long a5, unsigned long a6
 
 /*
- * Address at which each hooked function continues after its first instruction; 0: not hooked. Constant while
+ * Address at which each hooked function continues after its first instruction, or 0 if it is not hooked. Constant while
  * armed, and not reset afterwards.
  */
 static unsigned long body[MASSIF_HOOK_COUNT];
@@ -193,7 +191,7 @@ static int find_sites(void)
 }
 
 /**
- * massif_detour_arm() - arm the detours of all hooks on mappings, or none.
+ * massif_detour_arm() - arm the detours of all hooks on mappings, or none of them.
  * Context: process context; sleeps.
  * Return: 0 or an error; the caller then uses kretprobes.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Detours: calls of hooked functions go through wrappers in this module, by ftrace direct calls. */
+/* Detours: calls to hooked functions go through wrappers in this module, by ftrace direct calls. */
 #ifndef MASSIF_DETOUR_H
 #define MASSIF_DETOUR_H
 

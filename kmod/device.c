@@ -226,7 +226,7 @@ static int device_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Because of owner, the module cannot be removed while a session is open or its ring is mapped. */
+/* .owner prevents the removal of the module while a session is open or its ring is mapped. */
 static const struct file_operations operations = {
 	.owner		= THIS_MODULE,
 	.open		= device_open,

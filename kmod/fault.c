@@ -70,7 +70,7 @@ void massif_fault_test(struct mm_struct *mm, int by)
 }
 
 /**
- * massif_fault_touch() - begin a span for a fault of current that massif_rss_span_enter() has not taken.
+ * massif_fault_touch() - begin a span for a fault of current for which massif_rss_span_enter() began none.
  * @addr: address of the fault.
  *
  * A kernel worker does not return to user mode and gets no span: its changes are reported one by one.
@@ -211,7 +211,7 @@ static int arm_populates(const char **dead)
 
 	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
 		err = arm_populate(i);
-		/* The first function exists in all kernels. The others may have another name or not exist. */
+		/* The first function exists in all kernels. The others may have different names or not exist. */
 		if (err && (!i || err != -ENOENT)) {
 			*dead = massif_populatepoints[i].symbol;
 			disarm_populates(i);

@@ -8,7 +8,7 @@
 struct massif_fault_slot massif_fault_slots[1 << MASSIF_FAULT_SLOT_BITS] ____cacheline_aligned;
 
 /**
- * massif_fault_slot_served() - tell whether another task handles, or may be about to handle, a fault of @mm.
+ * massif_fault_slot_served() - check whether another task handles, or may be about to handle, a fault of @mm.
  * Context: any; takes no lock.
  */
 bool massif_fault_slot_served(const struct mm_struct *mm)

@@ -26,7 +26,7 @@ struct mm_struct;
 #define MASSIF_FAULT_SLOT_ADOPTED	1UL
 struct massif_fault_slot {
 	unsigned long task;		/* owner's task_struct, plus the ADOPTED bit; 0: free */
-	struct mm_struct *mm;		/* NULL: not stored yet */
+	struct mm_struct *mm;		/* address space of the fault; NULL: not stored yet */
 	struct massif_rss_span *span;
 	atomic_long_t queued;		/* number of spans, of any target, queued by tasks that hash to this slot */
 };
@@ -93,7 +93,7 @@ static __always_inline bool massif_fault_slot_give_back(struct massif_fault_slot
 	bool adopted;
 
 	WRITE_ONCE(slot->mm, NULL);
-	/* Pairs with cmpxchg() of the next owner and with massif_fault_slot_served(). */
+	/* Pairs with the cmpxchg() by the next owner and with massif_fault_slot_served(). */
 	adopted = cmpxchg(&slot->task, (unsigned long)current, 0) != (unsigned long)current;
 	if (unlikely(adopted))
 		smp_store_release(&slot->task, 0);

@@ -140,10 +140,10 @@ u64 massif_hooks_missed(void)
 
 /**
  * massif_hooks_describe() - describe one hook for MASSIF_IOC_HOOK: functions first, then tracepoints.
- * @info: index is the number asked for; it is set to the next number that exists, and the other fields are
- *	filled.
+ * @info: on entry, index is the number to search from; it is set to the number of the hook found, and the other fields
+ *	are filled.
  * Context: process context; the hooks are armed.
- * Return: 0, or -ENOENT if there is no hook of this number or a higher one.
+ * Return: 0, or -ENOENT if there is no hook with this number or a higher one.
  */
 int massif_hooks_describe(struct massif_hook_info *info)
 {

@@ -18,8 +18,8 @@
  * address space is a target with test set: the module notes which hooks fire there, and writes no records
  * (MASSIF_IOC_TEST).
  *
- * The module does not touch a process's memory itself for the test. A fault, or the lock of an address space,
- * can wait for another process for ever, and arming holds a lock that all sessions need.
+ * The module does not touch a process's memory itself for the test. Handling a fault or taking the lock of an address
+ * space can wait for another process indefinitely, and arming holds a lock that all sessions need.
  */
 
 /*
@@ -28,7 +28,7 @@
  */
 #define REPLACE	MASSIF_HOOK_COUNT
 
-/* One bit for each enum massif_hook, and REPLACE: hooks that have fired in a test since they were armed. */
+/* The hooks that have fired in a test since they were armed: one bit for each enum massif_hook, and REPLACE. */
 static unsigned long seen;
 
 /* Hooks that a test process cannot fire on every kernel or under every resource limit. */
@@ -37,7 +37,7 @@ static unsigned long seen;
 #define ALL	(BIT(MASSIF_HOOK_COUNT) - 1)
 
 /**
- * massif_hooktest_reset() - forget which hooks have fired, when they are armed anew.
+ * massif_hooktest_reset() - forget which hooks have fired, when they are armed again.
  */
 void massif_hooktest_reset(void)
 {
@@ -56,14 +56,14 @@ void massif_hooktest_saw(const struct massif_target *target, enum massif_hook ho
 }
 
 /**
- * massif_hooktest_seen() - tell whether a hook has fired in a test since it was armed.
+ * massif_hooktest_seen() - check whether a hook has fired in a test since it was armed.
  */
 bool massif_hooktest_seen(enum massif_hook hook)
 {
 	return READ_ONCE(seen) & BIT(hook);
 }
 
-/* Returns 0 if all hooks in the bit mask have fired, otherwise -ENODEV and the name of the first that has not. */
+/* Returns 0 if all hooks in the bit mask have fired, otherwise -ENODEV and the name of the first one that has not. */
 static int missing(unsigned long hooks, const char **dead)
 {
 	enum massif_hook hook;
@@ -114,7 +114,7 @@ void massif_hooktest_close(struct massif_session *session)
 
 	if (!target)
 		return;
-	/* The address space may be gone already: the filter uses only its pointer. */
+	/* The address space may already be gone, but the filter uses only its pointer. */
 	if (session->resident)
 		massif_fault_test(target->mm, -1);
 	massif_target_remove(target);
@@ -132,7 +132,7 @@ static void close_ended(struct massif_session *session)
  * massif_hooktest_join() - make current's address space the target of a hook test, until the address space
  * ends.
  * Context: process context; may sleep.
- * Return: 0; -EBUSY if it is a target already, or the session has a test that has not ended; -ENOMEM.
+ * Return: 0; -EBUSY if it is already a target, or the session has a test that has not ended; -ENOMEM.
  */
 int massif_hooktest_join(struct massif_session *session)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Frees kprobes after they were unregistered, if the kernel has really released them.
+// Frees kprobes that have been unregistered, if the kernel has really released them.
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -12,9 +12,9 @@
  * @probe: the probe inside @memory.
  * @memory: from kmalloc(), freed or leaked.
  *
- * Unregistering can fail because ftrace needs memory to remove a function from its filter. The kernel reports
- * the failure only by clearing probe->addr, and keeps the probe in its lists for ever. Then the memory is
- * neither freed nor used again, and the module, which contains the probe's handler, stays loaded.
+ * Unregistering can fail because ftrace needs memory to remove a function from its filter. The kernel reports the
+ * failure only by clearing probe->addr, and keeps the probe in its lists forever. Then the memory is neither freed nor
+ * used again, and the module, which contains the probe's handler, stays loaded.
  *
  * Context: process context.
  */

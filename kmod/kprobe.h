@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Frees kprobes after they were unregistered. */
+/* Frees kprobes that have been unregistered. */
 #ifndef MASSIF_KPROBE_H
 #define MASSIF_KPROBE_H
 

@@ -173,9 +173,9 @@ void massif_lifecycle_taken(struct massif_target *target)
 /**
  * massif_lifecycle_may_join() - check that a process may become a member with this address space.
  *
- * No process joins a hidden target, so that the loops that remove its members come to an end. Nor does a
- * process join a target of another session: when that session has just taken over the address space, processes
- * in it can still be members of @session for a moment.
+ * No process may join a hidden target, so that the loops that remove its members terminate. Nor may a process join a
+ * target of another session: when that session has just taken over the address space, processes in it can briefly still
+ * be members of @session.
  *
  * Context: massif_table_lock is held.
  */
@@ -197,7 +197,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = target ? NULL : massif_target_find(task->mm);
-	/* The parent may have left the session, or the session been closed, since parent was found. */
+	/* Since parent was found, it may have left the session, or the session may have been closed. */
 	ok = !list_empty(&parent->list) &&
 	     (!shared || massif_lifecycle_may_join(parent->session, shared)) && !massif_process_insert(child);
 	if (ok && target)

@@ -51,7 +51,7 @@ static void check_total(struct massif_target *target, unsigned long before)
 }
 
 /*
- * Writes a MAP record of this kind (MASSIF_MAP_*). uncounted: pages of it that the kernel adds to total_vm
+ * Writes a MAP record of this kind (MASSIF_MAP_*). uncounted: pages of the mapping that the kernel adds to total_vm
  * only later, before it drops mmap_lock.
  */
 static void report_map(struct massif_target *target, enum massif_hook hook, u32 kind,
@@ -99,10 +99,7 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		massif_return_work_name(target, rec.addr, rec.len);
 }
 
-/*
- * Writes an UNMAP record of [addr, addr + len). before and after: values of total_vm, in pages, before and
- * after the removal.
- */
+/* Writes an UNMAP record of [addr, addr + len). before and after: total_vm before and after the removal, in pages. */
 static void report_unmap(struct massif_target *target, enum massif_hook hook, unsigned long addr,
 			 unsigned long len, unsigned long before, unsigned long after)
 {
@@ -189,7 +186,7 @@ static void unannounce(struct massif_target *target)
 }
 
 /*
- * Returns the target that the call had at enter, or NULL. If the address space has a new target now, a session
+ * Returns the target that the call concerned at enter, or NULL. If the address space has a new target now, a session
  * has begun to follow it during the call, and the first resync of the new target is still to come.
  */
 static struct massif_target *still(const struct massif_call *call)
@@ -280,8 +277,8 @@ static void leave_brk(struct massif_call *call, unsigned long result)
 }
 
 /*
- * Since enter, a stack has grown down to the address now, perhaps because of several threads at once. Each of
- * these threads calls this function, and the first one reports the whole growth.
+ * Since enter, a stack has grown down to address now, perhaps because of several threads at once. Each of these threads
+ * calls this function, and the first one reports the whole growth.
  */
 static void grown_together(struct massif_call *call, unsigned long now)
 {
@@ -410,7 +407,7 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 }
 
 static const struct {
-	/* Called under RCU. Returns true if leave must be called. NULL: leave is always called. */
+	/* Called under RCU. Returns true if leave must be called. If the handler is NULL, leave is always called. */
 	bool (*enter)(struct massif_target *target, struct massif_call *call);
 	void (*leave)(struct massif_call *call, unsigned long result);
 } hooks[MASSIF_HOOK_COUNT] = {
@@ -429,7 +426,7 @@ static const struct {
 /**
  * massif_mapping_enter() - handle the entry of a hooked function.
  * @call: arg has the function's arguments; all other fields are zero.
- * Context: hook, any context of the hooked function; does not sleep.
+ * Context: hook, in any context in which the hooked function is called; does not sleep.
  * Return: true if massif_mapping_leave() must be called when the function returns.
  */
 bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call)

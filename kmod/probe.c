@@ -10,8 +10,8 @@
 #include "probe.h"
 
 /*
- * Number of calls of one hooked function that can be in progress at once in the whole system, including
- * sleeping ones. More are counted as missed and reported by a LOST record.
+ * Number of calls of one hooked function that can be in progress at once in the whole system, including sleeping ones.
+ * Further calls are counted as missed and reported by a LOST record.
  */
 #define CALLS	256
 
@@ -91,7 +91,7 @@ void massif_probe_disarm(void)
  * massif_probe_arm() - arm all kretprobes or none.
  * @dead: on an error, set to the name of the hook that cannot be armed.
  * Context: process context; sleeps.
- * Return: 0 or an error of register_kretprobe().
+ * Return: 0 or an error from register_kretprobe().
  */
 int massif_probe_arm(const char **dead)
 {

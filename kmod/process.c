@@ -13,7 +13,7 @@ static DEFINE_HASHTABLE(table, 8);
 
 /**
  * massif_process_create() - allocate a member, without inserting it into the table.
- * @pid: of the thread group; the member takes a reference.
+ * @pid: pid of the thread group; the member takes a reference.
  * @gfp: GFP_KERNEL_ACCOUNT, or GFP_ATOMIC in hooks.
  * Context: any that @gfp allows.
  * Return: the member, or NULL if there is no memory.
@@ -47,7 +47,7 @@ void massif_process_free(struct massif_process *process)
 /**
  * massif_process_insert() - insert a member into the table and its session.
  * Context: massif_table_lock is held.
- * Return: 0; -EBUSY if the process is in a session already; -ENXIO if the session has been closed.
+ * Return: 0; -EBUSY if the process is already in a session; -ENXIO if the session has been closed.
  */
 int massif_process_insert(struct massif_process *process)
 {
@@ -84,7 +84,7 @@ struct massif_target *massif_process_move(struct massif_process *process, struct
 	return former;
 }
 
-/* Returns the number that records give the member's address space; 0: it has none. */
+/* Returns the number of the member's target in records, or 0 if it has none. */
 u32 massif_process_target(const struct massif_process *process)
 {
 	return process->target ? process->target->id : 0;
@@ -133,7 +133,7 @@ void massif_process_unlink(struct massif_process *process)
 
 /**
  * massif_process_release() - free a member after massif_process_unlink(), an RCU grace period later.
- * Context: any; massif_table_lock may not be held.
+ * Context: any; massif_table_lock must not be held.
  */
 void massif_process_release(struct massif_process *process)
 {

@@ -20,7 +20,7 @@ struct massif_process {
 	struct list_head list;		/* in session->processes; massif_table_lock */
 	struct list_head of_target;	/* in target->processes, or empty; massif_table_lock */
 	struct rcu_head rcu;
-	struct pid *pid;		/* of the thread group; a reference, so that the pointer stays unique */
+	struct pid *pid;		/* pid of the thread group; a reference, so that the pointer stays unique */
 	struct massif_session *session;	/* not a reference: closing the session removes its members */
 	u32 tgid;			/* process id in the opener's pid namespace */
 	/*

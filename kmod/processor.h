@@ -6,7 +6,7 @@
 /**
  * massif_processor_init() - register for processors that come online, if this kernel counts per processor.
  * Context: process context; sleeps.
- * Return: 0 or an error of cpuhp_setup_state_nocalls().
+ * Return: 0 or an error from cpuhp_setup_state_nocalls().
  */
 int massif_processor_init(void);
 

@@ -13,9 +13,9 @@
 /**
  * massif_record_init() - fill the header of a record, except seq and time_ns, which massif_ring_put() fills.
  * @type: MASSIF_REC_*.
- * @size: of the whole record, bytes.
+ * @size: size of the whole record in bytes.
  * @target: may be NULL.
- * Context: any; describes an action of current.
+ * Context: any; the record describes an action of current.
  */
 void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 			struct massif_session *session, struct massif_target *target)
@@ -87,7 +87,7 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
 
 /**
  * massif_record_try() - write records, or nothing if there is no room; for callers that can try again later.
- * @target: that the records are about; NULL: the session.
+ * @target: the target that the records are about; NULL: the session.
  * @records: one or more whole records; they are written in one piece.
  * @bytes: size of all of them.
  * Context: any; takes ring.lock.
@@ -101,7 +101,7 @@ bool massif_record_try(struct massif_session *session, struct massif_target *tar
 }
 
 /**
- * massif_record_try_stack() - as massif_record_try(), for a STACK record that the caller can shorten.
+ * massif_record_try_stack() - like massif_record_try(), but for a STACK record that the caller can shorten.
  * Context: any; takes ring.lock.
  */
 bool massif_record_try_stack(struct massif_session *session, struct massif_target *target,
@@ -111,7 +111,7 @@ bool massif_record_try_stack(struct massif_session *session, struct massif_targe
 }
 
 /**
- * massif_record_write_irqsoff() - as massif_record_write(), for callers that have interrupts off already.
+ * massif_record_write_irqsoff() - like massif_record_write(), but for callers that already have interrupts off.
  * Context: interrupts are off; takes ring.lock.
  */
 bool massif_record_write_irqsoff(struct massif_session *session, struct massif_target *target,
@@ -145,7 +145,7 @@ bool massif_record_write_irqsoff(struct massif_session *session, struct massif_t
 
 /**
  * massif_record_write() - write one record, or count it as lost.
- * @target: that the record is about; NULL: the session.
+ * @target: the target that the record is about; NULL: the session.
  * @rec: the record; its size is in its header.
  * @urgent: use the part of the ring that is reserved for urgent records.
  *
@@ -171,7 +171,7 @@ bool massif_record_write(struct massif_session *session, struct massif_target *t
  * massif_record_lost() - write a LOST record for events that were not seen.
  * @target: the target concerned; NULL: all of the session.
  * @reason: MASSIF_LOST_*.
- * @count: how many events, at least.
+ * @count: lower bound of the number of events.
  *
  * The caller has marked the targets concerned out of sync.
  *
@@ -198,7 +198,7 @@ void massif_record_lost(struct massif_session *session, struct massif_target *ta
 
 /**
  * massif_record_flush() - write the LOST record that is due for a target, if there is room.
- * @target: NULL: for losses that belong to no living target.
+ * @target: NULL: losses that belong to no living target.
  * Context: any; takes ring.lock.
  */
 void massif_record_flush(struct massif_session *session, struct massif_target *target)

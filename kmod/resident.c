@@ -42,7 +42,7 @@ void massif_mm_filter(struct mm_struct *mm, int by)
 /**
  * massif_resident_find() - find the target of @mm if its resident pages are followed.
  * @mm: may be NULL.
- * Context: RCU read-side section, which also limits the use of the result.
+ * Context: RCU read-side section, outside of which the result must not be used.
  * Return: the target or NULL.
  */
 struct massif_target *massif_resident_find(struct mm_struct *mm)

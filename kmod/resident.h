@@ -62,18 +62,18 @@ void massif_resident_detach(struct massif_target *target);
 void massif_resident_base(struct massif_target *target, struct mm_struct *mm);
 void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len);
 
-/* Number of targets attached so far. A span that began before its target was attached is recognised by it. */
+/* Number of targets attached so far. Used to recognise a span that began before its target was attached. */
 extern u64 massif_resident_epoch;
 
 /*
- * Counts the attached targets by a hash of their address space. If the count is 0, a few instructions show
- * that an address space is no target.
+ * Counts the attached targets by a hash of their address space. If the count is 0, a few instructions show that an
+ * address space is not a target.
  */
 #define MASSIF_CROWD_BITS	8
 #define MASSIF_CROWD_SHIFT	8
 extern atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
-/* One byte of the pointer is enough: struct mm_struct objects are some hundred bytes apart. */
+/* One byte of the pointer is enough: struct mm_struct objects are several hundred bytes apart. */
 static inline atomic_t *massif_mm_filter_of(const struct mm_struct *mm)
 {
 	return &massif_mm_filters[(unsigned long)mm >> MASSIF_CROWD_SHIFT &

@@ -15,9 +15,9 @@
 #include "vma.h"
 
 /*
- * A part is assembled under mmap_lock and written in one piece before the lock is dropped, so it is correct
- * at its position in the ring. Its size is limited, and with it the time that the lock is held and the room
- * that it needs in the ring. Between two parts, changes are reported as usual.
+ * A part is assembled under mmap_lock and written in one piece before the lock is dropped, so it is correct at its
+ * position in the ring. Its size is limited, which also limits the time that the lock is held and the room that the
+ * part needs in the ring. Between two parts, changes are reported as usual.
  */
 #define PART_BYTES	(16 * 1024)
 
@@ -25,7 +25,7 @@ struct part {
 	struct massif_target *target;
 	struct mm_struct *mm;
 	u32 reason;
-	u8 *buf;		/* PART_BYTES */
+	u8 *buf;		/* buffer of PART_BYTES bytes */
 	unsigned long start;	/* address at which the next part begins */
 	bool last;		/* the part that was written is the last */
 };
@@ -99,7 +99,7 @@ static bool in_motion(const struct massif_target *target)
 	return massif_mm_shared_growth || atomic_read(&target->unmapping);
 }
 
-/* Calls write_part() with mmap_lock held: for writing only if total_vm is not stable otherwise. */
+/* Calls write_part() with mmap_lock held; for writing only if total_vm would not be stable otherwise. */
 static bool lock_and_write_part(struct part *part)
 {
 	struct mm_struct *mm = part->mm;
@@ -126,8 +126,8 @@ static bool lock_and_write_part(struct part *part)
  * @mm: the target's address space: current's, or one with a reference.
  * @reason: MASSIF_RESYNC_*.
  * Context: process context; takes resync_lock and mmap_lock; may sleep.
- * Return: true if the target is in sync. False if the ring has too little room, there is no memory, a signal
- *	is pending, or (reason LOST) another thread is writing a resync already.
+ * Return: true if the target is in sync. False if the ring has too little room, there is no memory, a signal is
+ *	pending, or (reason LOST) another thread is already writing a resync.
  */
 bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reason)
 {
@@ -142,9 +142,7 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 		return false;
 	if (target->session->resident && !target->resident.rss_notifier)
 		massif_resident_attach(target, mm);
-	/*
-	 * If another thread is writing a resync already, neither the program nor the consumer waits for it.
-	 */
+	/* If another thread is already writing a resync, neither the program nor the consumer waits for it. */
 	if (!mutex_trylock(&target->resync_lock)) {
 		if (reason == MASSIF_RESYNC_LOST)
 			return false;

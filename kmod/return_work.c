@@ -109,8 +109,8 @@ static void pay(struct massif_return_work *visit)
 
 	if (current->mm != target->mm) {
 		/*
-		 * The thread is ending or has executed another program, so its registers are no longer those of
-		 * the record.
+		 * The thread is ending or has executed another program, so its registers no longer belong to the
+		 * record.
 		 */
 		if (visit->capture.number)
 			massif_stack_gone(target, &visit->capture);
@@ -215,7 +215,7 @@ u32 massif_return_work_capture(struct massif_target *target, u32 known)
 
 /**
  * massif_return_work_name() - queue a NAME record for a file that current has just mapped.
- * @len: bytes.
+ * @len: length in bytes.
  * Context: hook, RCU read-side section.
  */
 void massif_return_work_name(struct massif_target *target, unsigned long addr, unsigned long len)
@@ -238,7 +238,7 @@ void massif_return_work_name(struct massif_target *target, unsigned long addr, u
 /**
  * massif_return_work_resync() - queue a resync, to be written before a thread runs in user mode.
  * @task: current, or a thread that has not run yet.
- * @reason: MASSIF_RESYNC_*; a reason that is set already is kept.
+ * @reason: MASSIF_RESYNC_*; a reason that is already set is kept.
  * Context: hook, RCU read-side section.
  * Return: false if nothing was queued.
  */

@@ -39,7 +39,7 @@ static bool alloc_pages_of(struct massif_ring *ring, unsigned long nr)
  * The pages are charged to the memory cgroup of the caller.
  *
  * Context: process context; may sleep.
- * Return: 0, or -ENOMEM and the ring is all zero.
+ * Return: 0, or -ENOMEM, in which case the ring is all zero.
  */
 int massif_ring_init(struct massif_ring *ring, u64 bytes)
 {

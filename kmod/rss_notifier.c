@@ -24,9 +24,9 @@ struct massif_rss_notifier {
 };
 
 /*
- * The target of the notifier, or NULL if it was removed. Called under RCU. The target must not be looked up
- * by its address space instead: an address space can have a second notifier for a moment. Both would report
- * the same ranges, and one of them the begin without the end.
+ * The target of the notifier, or NULL if it was removed. Called under RCU. The target must not be looked up by its
+ * address space instead: an address space can briefly have a second notifier. Both would then report the same ranges,
+ * and one of them would report a begin without its end.
  */
 static struct massif_target *target_of(struct mmu_notifier *notifier)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writes RESIDENT records, which report that pages came or went. In a header, because each fault writes one.
+ * Writes RESIDENT records, which report that pages were added or removed. In a header, because each fault writes one.
  */
 #ifndef MASSIF_RSS_RECORD_H
 #define MASSIF_RSS_RECORD_H
@@ -47,8 +47,8 @@ static __always_inline void massif_rss_record_write(struct massif_target *target
 			*told += change[massif_rss_record_members[i]];
 		rec->change[i] = change ? change[massif_rss_record_members[i]] : 0;
 		/*
-		 * The sum can be negative for a moment: one thread can report a removal before another thread
-		 * reports the arrival of the same pages.
+		 * The sum can briefly be negative: one thread can report a removal before another thread reports the
+		 * arrival of the same pages.
 		 */
 		rec->rss[i] = max(*told, 0L);
 	}

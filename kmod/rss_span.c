@@ -43,7 +43,7 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 }
 
 /**
- * massif_rss_spans_idle() - tell whether no other task is changing the target's counters outside a fault.
+ * massif_rss_spans_idle() - check whether no other task is changing the target's counters outside a fault.
  *
  * current has reported all its changes. For faults, ask massif_fault_slot_served().
  *

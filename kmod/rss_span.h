@@ -44,8 +44,8 @@ struct massif_rss_span {
 	bool lasts;			/* the span continues after the removal of a range */
 	bool robbed;			/* a change by this task was charged to another task's span */
 	unsigned int depth;		/* nesting depth of range removals */
-	struct massif_place place;	/* place of changes that are not range removals */
-	long change[NR_MM_COUNTERS];	/* pages: how much the shared counters have changed since the span was last charged */
+	struct massif_place place;	/* range and cause of changes other than range removals */
+	long change[NR_MM_COUNTERS];	/* change in pages of the shared counters since the last charge */
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
 
 	/* Members used only in the span of a fault. */

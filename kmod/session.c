@@ -54,7 +54,7 @@ struct massif_session *massif_session_create(const struct file *file)
 	return session;
 }
 
-/* Pages of memory that a session with this setup uses. */
+/* Number of pages of memory that a session with this setup uses. */
 static unsigned long pages_of(const struct massif_setup *setup)
 {
 	return massif_ring_pages(setup->ring_bytes) + DIV_ROUND_UP(setup->known_bytes, PAGE_SIZE);
@@ -65,8 +65,8 @@ static unsigned long pages_of(const struct massif_setup *setup)
  * @setup: values that the caller has checked. On -ENODEV, dead_hook is set to the name of the hook that
  *	cannot be armed.
  * Context: process context; may sleep.
- * Return: 0; -EBUSY if the session is set up already; -EDQUOT if RLIMIT_MEMLOCK does not allow it
- *	(massif_charge()); -ENODEV, -ENOMEM or -EINTR.
+ * Return: 0; -EBUSY if the session is already set up; -EDQUOT if RLIMIT_MEMLOCK does not allow it (massif_charge());
+ *	-ENODEV, -ENOMEM or -EINTR.
  */
 int massif_session_setup(struct massif_session *session, struct massif_setup *setup)
 {
@@ -118,7 +118,7 @@ out:
 }
 
 /**
- * massif_session_ready() - tell whether SETUP has succeeded.
+ * massif_session_ready() - check whether SETUP has succeeded.
  * Context: any.
  */
 bool massif_session_ready(struct massif_session *session)
@@ -199,7 +199,7 @@ void massif_session_wake(struct massif_session *session)
 }
 
 /**
- * massif_session_over() - tell whether the session has had a member, and now has neither members nor targets.
+ * massif_session_over() - check whether the session has had a member, and now has neither members nor targets.
  *
  * Nothing can write a record any more then.
  *

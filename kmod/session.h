@@ -25,8 +25,8 @@ struct massif_session {
 	refcount_t ref;
 
 	/* Constant since open. */
-	const struct cred *cred;	/* of the opener of the device; a reference */
-	struct pid_namespace *pid_ns;	/* of the opener; ids in records are relative to it; a reference */
+	const struct cred *cred;	/* credentials of the device's opener; a reference */
+	struct pid_namespace *pid_ns;	/* the opener's; ids in records are relative to it; a reference */
 	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
@@ -35,7 +35,7 @@ struct massif_session {
 	struct massif_target *test;	/* the target of this session's hook test (hooktest.c), or NULL; a reference */
 	unsigned long charged;		/* pages charged to the opener's user (charge.c) */
 	bool ready;
-	u32 max_stack;			/* bytes of stack in a STACK record at most; constant once ready */
+	u32 max_stack;			/* maximum stack bytes in a STACK record; constant once ready */
 	bool verify;			/* also copy stacks that are cached; constant once ready */
 	bool resident;			/* write RESIDENT and MOVE records; constant once ready */
 	struct massif_ring ring;	/* usable once ready */
@@ -50,7 +50,7 @@ struct massif_session {
 	u32 nr_processes;
 	u32 last_target;
 
-	/* Records lost that belong to no living target; protected by ring.lock. */
+	/* Lost records that belong to no living target; protected by ring.lock. */
 	u64 lost;
 
 	u64 missed;			/* massif_hooks_missed() at the last check; protected by ring.lock */

@@ -22,7 +22,7 @@
  * @rec: capture and flags are set. capture is the number of a cached stack, or of a STACK record, which is then
  *	written before the thread returns to user mode.
  * @own: require a STACK record even if the stack is cached.
- * Context: hook, RCU read-side section; neither sleeps nor takes a lock of the kernel.
+ * Context: hook, RCU read-side section; neither sleeps nor takes a kernel lock.
  */
 void massif_stack_explain(struct massif_record *rec, struct massif_target *target, bool own)
 {

@@ -17,8 +17,8 @@
 #include "target.h"
 
 /*
- * Look-ups run in hooks with mmap_lock held, so their maximal cost must not depend on the consumer. Therefore
- * the number of stacks with equal target, pc and sp is limited, and so is the length of each chain.
+ * Look-ups run in hooks with mmap_lock held, so their maximum cost must not depend on the consumer. Therefore the
+ * number of stacks with equal target, pc and sp is limited, and so is the length of each chain.
  */
 #define WAYS		16
 #define CHAIN		32
@@ -31,7 +31,7 @@
 
 /* In words[], the place of a register is its offset in pt_regs. */
 struct entry {
-	struct hlist_node node;		/* in a bucket */
+	struct hlist_node node;		/* in a hash bucket */
 	struct list_head list;		/* in the table's list */
 	struct rcu_head rcu;
 	u64 pc;
@@ -133,7 +133,7 @@ differs:
 
 /**
  * massif_stack_cache_find() - look up current's stack in the cache.
- * @target: of current's address space; current has user registers.
+ * @target: the target of current's address space; current has user registers.
  * Context: hook, RCU read-side section; takes no lock and does not sleep.
  * Return: the consumer's number of the stack, or 0 if it is not cached.
  */
@@ -171,7 +171,7 @@ u32 massif_stack_cache_find(struct massif_target *target)
 /**
  * massif_stack_cache_drop() - invalidate all cached stacks of a target.
  *
- * This includes stacks that the consumer adds later but unwound from a STACK record written before.
+ * This includes stacks that the consumer adds later but has unwound from an earlier STACK record.
  *
  * Context: any.
  */
@@ -186,7 +186,7 @@ void massif_stack_cache_drop(struct massif_target *target)
  * @mm: the target's address space.
  * @first: the first mapping in the range, or NULL to look it up.
  * @start: first address of the range.
- * @end: address behind the range.
+ * @end: address after the range.
  *
  * Other code may be mapped at the same addresses next.
  *
@@ -248,7 +248,7 @@ static void insert(struct massif_stack_cache_table *table, struct entry *new)
 	struct hlist_node *next;
 	unsigned int ways = 0, length = 0;
 
-	/* New entries are inserted at the head, so the last one is the oldest. */
+	/* New entries are inserted at the head, so the one at the tail is the oldest. */
 	hlist_for_each_entry_safe(entry, next, head, node) {
 		bool same_key = entry->target == new->target && entry->pc == new->pc &&
 				entry->sp == new->sp;

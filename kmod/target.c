@@ -49,7 +49,7 @@ void massif_target_free(struct massif_target *target)
 {
 	if (!target)
 		return;
-	/* NULL unless a thread of the process has written a record of the target. */
+	/* judged is NULL unless a thread of the process has written a record of the target. */
 	put_cred(target->judged);
 	mmdrop(target->mm);
 	kfree(target);
@@ -69,7 +69,7 @@ void massif_target_number(struct massif_target *target, struct massif_session *s
 	target->id = ++session->last_target;
 }
 
-/* Targets may be inserted in another order than the one in which they were numbered. */
+/* Targets may be inserted in a different order than they were numbered. */
 static void enter_by_id(struct massif_target *target, struct rb_root *targets)
 {
 	struct rb_node **place = &targets->rb_node, *parent = NULL;
@@ -90,7 +90,7 @@ static void enter_by_id(struct massif_target *target, struct rb_root *targets)
  * @target: the caller's reference becomes the table's.
  * @session: NULL for the target of a hook test.
  * Context: massif_table_lock is held.
- * Return: 0, or -EBUSY if the address space is a target already.
+ * Return: 0, or -EBUSY if the address space is already a target.
  */
 int massif_target_insert(struct massif_target *target, struct massif_session *session)
 {
@@ -353,7 +353,7 @@ void massif_target_desync_all(struct massif_session *session)
 }
 
 /**
- * massif_target_synced() - tell whether a complete resync has been written since the last loss.
+ * massif_target_synced() - check whether a complete resync has been written since the last loss.
  * Context: any; takes no lock.
  */
 bool massif_target_synced(struct massif_target *target)

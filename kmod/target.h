@@ -42,7 +42,7 @@ struct massif_target {
 	u64 serial;			/* unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
-	u32 origin;			/* reason reported by the first resync; 0: as passed to massif_resync() */
+	u32 origin;			/* reason of the first resync; 0: the one passed to massif_resync() */
 	bool alive;			/* in the table; changed under massif_table_lock */
 
 	/*
@@ -62,10 +62,7 @@ struct massif_target {
 	atomic_t lost_gen;
 	int synced_gen;
 
-	/*
-	 * How often executable code was, or may have been, unmapped; cached stacks of an older count are
-	 * invalid.
-	 */
+	/* How often executable code was, or may have been, unmapped; cached stacks with a lower count are invalid. */
 	atomic_t code_gen;
 
 	/*
@@ -120,9 +117,9 @@ struct massif_target {
 extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
 /*
- * The hash chain for mm. Every call of a hooked function in the whole system tests in assembly whether its
- * chain is empty (compat/detour_64.S), so the hash must be computable from the pointer in one register. One
- * byte of the pointer is enough: struct mm_struct objects are some hundred bytes apart.
+ * The hash chain for mm. Every call of a hooked function in the whole system tests in assembly whether its chain is
+ * empty (compat/detour_64.S), so the hash must be computable from the pointer in one register. One byte of the pointer
+ * is enough: struct mm_struct objects are several hundred bytes apart.
  */
 static __always_inline struct hlist_head *massif_target_chain(const struct mm_struct *mm)
 {

@@ -71,10 +71,10 @@ static u32 put_name(struct vm_area_struct *vma, char *space)
  * massif_vma_describe() - fill a VMA or NAME record about a part of a mapping.
  * @type: MASSIF_REC_VMA or MASSIF_REC_NAME.
  * @start: first address of the part.
- * @end: address behind the part.
+ * @end: address after the part.
  * @rec: MASSIF_VMA_RECORD_MAX bytes of space; padding is zeroed.
  * Context: mmap_lock is held.
- * Return: the size of the record, bytes.
+ * Return: the size of the record in bytes.
  */
 size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *vma, u32 type,
 			   unsigned long start, unsigned long end, struct massif_rec_vma *rec)
@@ -103,7 +103,7 @@ size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *
 /**
  * massif_vma_name() - write a NAME record for a range of current's address space, if it is still one file
  * mapping.
- * @len: bytes.
+ * @len: length in bytes.
  * Context: task_work of current; takes mmap_lock for reading; may sleep.
  */
 void massif_vma_name(struct massif_target *target, unsigned long addr, unsigned long len)

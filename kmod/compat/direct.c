@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Direct calls: the three interfaces that kernels have had to request them from ftrace.
+// Direct calls, for each of the three interfaces through which kernels have offered them in ftrace.
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
@@ -111,13 +111,13 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 #endif
 
 /**
- * massif_direct_arm() - make functions call @addr first: all of them or none.
+ * massif_direct_arm() - make all of the functions, or none, call @addr first.
  * @direct: the set of functions.
  * @sites: their ftrace addresses.
- * @count: how many.
+ * @count: number of sites.
  * @addr: the function to call.
  * Context: process context; sleeps.
- * Return: 0 or an error of ftrace.
+ * Return: 0 or an error from ftrace.
  */
 int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
 		      unsigned long addr)
@@ -128,10 +128,10 @@ int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, 
 /**
  * massif_direct_disarm() - undo massif_direct_arm(), with the same arguments.
  *
- * When it returns, no thread is in @addr any more: each thread that was there has since gone to sleep elsewhere
- * or run in user mode.
+ * When it returns, no thread is executing @addr any more: each thread that was there has since slept elsewhere or run
+ * in user mode.
  *
- * Context: process context; sleeps, some tenths of a second.
+ * Context: process context; sleeps for some tenths of a second.
  */
 void massif_direct_disarm(struct massif_direct *direct, const unsigned long *sites,
 			  unsigned int count, unsigned long addr)

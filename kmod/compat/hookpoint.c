@@ -65,7 +65,7 @@ static void decode_vma(struct massif_change *change, struct vm_area_struct *vma)
 	change->file = vma->vm_file;
 }
 
-/* expand_downwards(vma, address): keeps the present start of the mapping, to compute by how much it grows */
+/* expand_downwards(vma, address): saves the current start of the mapping, to compute its growth */
 static void decode_stack(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));

@@ -34,7 +34,7 @@ static inline void massif_vma_flags_clear(struct vm_area_struct *vma, unsigned l
  * pages. On older kernels, the mapping's file must keep the pages.
  *
  * Context: mmap_lock is held for writing.
- * Return: 0; -ENXIO if the mapping is longer than the pages; another error of the kernel.
+ * Return: 0; -ENXIO if the mapping is longer than the pages; or another error from the kernel.
  */
 static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages, unsigned long nr)
 {

@@ -16,17 +16,16 @@
 #include "compat/prototype.h"
 
 /*
- * The compiler cannot check functions that are found by name, because no header declares them. If a function
- * had one more argument in front, we would follow a wrong pointer. So their prototypes are compared with the
- * kernel's own type information (BTF), once, when the module is loaded. If any differs, no session can be set
- * up.
+ * The compiler cannot check functions that are found by name, because no header declares them. If a function had an
+ * extra leading argument, we would follow a wrong pointer. So their prototypes are compared with the kernel's own type
+ * information (BTF), once, when the module is loaded. If any differs, no session can be set up.
  *
- * The BTF data are read as a file, because the kernel's functions for it are not exported to modules.
- * Functions without BTF are not compared: a kernel may be built without it, and it omits functions whose
- * arguments the compiler has changed. Those have other names then, under which nothing is hooked.
+ * The BTF data are read as a file, because the kernel's functions for it are not exported to modules. Functions without
+ * BTF are not compared: a kernel may be built without it, and it omits functions whose arguments the compiler has
+ * changed. Such functions then have other names, which we do not hook.
  */
 #define BTF_FILE	"/sys/kernel/btf/vmlinux"
-/* Bytes; more than ten times the size in Debian's kernels. */
+/* Maximum size in bytes; more than ten times the size in Debian's kernels. */
 #define BTF_MAX		(64 << 20)
 
 /* btf_trace_NAME is the type of a probe function of tracepoint NAME. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Asks the kernel whether a process may be attached to by ptrace. */
+/* Asks the kernel whether ptrace may attach to a process. */
 #ifndef MASSIF_COMPAT_PTRACE_H
 #define MASSIF_COMPAT_PTRACE_H
 
@@ -16,12 +16,12 @@ struct task_struct;
 void __init massif_ptrace_init(void);
 
 /**
- * massif_ptrace_allows() - tell whether the kernel, with its security modules, would let current attach to a
+ * massif_ptrace_allows() - check whether the kernel, with its security modules, would let current attach to a
  * task.
  * @cred: credentials to assume for the question.
  * @task: the task to attach to.
  * Context: process context; does not sleep.
- * Return: also true on kernels that have no static calls.
+ * Return: true if it would; always true on kernels without static calls.
  */
 bool massif_ptrace_allows(const struct cred *cred, struct task_struct *task);
 

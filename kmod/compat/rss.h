@@ -21,9 +21,8 @@
  * set is the sum of both levels. Before 6.2 the tracepoint rss_stat reports only changes of the shared
  * counters, since 6.2 all changes.
  *
- * A base has the counter values that were last read. To note a change means to store the present value in the
- * base, and to take the difference as the change of current or of a processor. A base is all zero before
- * massif_rss_base_alloc().
+ * A base has the counter values that were last read. To note a change means to store the current value in the base and
+ * to attribute the difference to current or to a processor. A base must be all zero before massif_rss_base_alloc().
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
@@ -43,7 +42,7 @@ static inline void massif_rss_base_free(struct massif_rss_base *base)
 {
 }
 
-/* Notes the present shared counters, and returns them in rss[], in pages. */
+/* Notes the current values of the shared counters, and returns them in rss[], in pages. */
 static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_struct *mm, long *rss)
 {
 	int member;
@@ -52,7 +51,7 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 		rss[member] = base->shared[member] = atomic_long_read(&mm->rss_stat.count[member]);
 }
 
-/* The present shared counter, in pages. */
+/* The current value of the shared counter, in pages. */
 static inline long massif_rss_shared(struct mm_struct *mm, int member)
 {
 	return atomic_long_read(&mm->rss_stat.count[member]);
@@ -203,8 +202,8 @@ static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 #endif
 
 /*
- * MASSIF_RSS_BY_THREAD is true if threads collect changes. massif_rss_collected() returns those of current,
- * which belong to current->mm.
+ * MASSIF_RSS_BY_THREAD is true if threads collect changes. massif_rss_collected() returns the changes that current has
+ * collected for current->mm.
  */
 #ifdef MASSIF_HAVE_task_rss_stat
 #define MASSIF_RSS_BY_THREAD	true

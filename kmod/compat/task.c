@@ -83,7 +83,7 @@ bool massif_task_regs(struct pt_regs *regs, u64 *out)
 }
 
 /**
- * massif_task_reg_offset() - the offset in pt_regs of the register with DWARF number @reg, bytes.
+ * massif_task_reg_offset() - get the byte offset in pt_regs of the register with DWARF number @reg.
  */
 size_t massif_task_reg_offset(u32 reg)
 {
@@ -115,7 +115,7 @@ static bool is_mremap(int nr)
 }
 
 /**
- * massif_task_in_free_mmap() - tell whether current is in an mmap() that cannot replace mappings.
+ * massif_task_in_free_mmap() - check whether current is in an mmap() that cannot replace mappings.
  *
  * Always false for 32-bit threads, which have more than one system call for it.
  */
@@ -136,7 +136,7 @@ bool massif_task_in_free_mmap(void)
 #endif
 
 /**
- * massif_task_calls_mremap() - tell whether current is in an mremap() system call.
+ * massif_task_calls_mremap() - check whether current is in an mremap() system call.
  */
 bool massif_task_calls_mremap(void)
 {
@@ -145,7 +145,7 @@ bool massif_task_calls_mremap(void)
 
 /**
  * massif_task_in_any_mremap() - get the arguments of current's mremap() system call.
- * Return: false if current is in no mremap().
+ * Return: false if current is not in mremap().
  */
 bool massif_task_in_any_mremap(struct massif_mremap *call)
 {
@@ -164,12 +164,12 @@ bool massif_task_in_any_mremap(struct massif_mremap *call)
 }
 
 /**
- * massif_task_in_mremap() - as massif_task_in_any_mremap(), for a call that grows a mapping, in place if
+ * massif_task_in_mremap() - like massif_task_in_any_mremap(), but only for a call that grows a mapping, in place if
  * possible.
  *
  * The kernel's function for mremap() cannot be hooked instead: it returns after mmap_lock was dropped.
  *
- * Return: false if current is in no such call.
+ * Return: false if current is not in such a call.
  */
 bool massif_task_in_mremap(struct massif_mremap *call)
 {

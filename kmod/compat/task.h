@@ -26,10 +26,7 @@ static inline bool massif_task_in_exec(struct task_struct *task)
 	return task->in_execve;
 }
 
-/*
- * Kernel threads, and workers that the kernel makes out of a program's threads: io_uring's, and since 6.4
- * vhost's.
- */
+/* Kernel threads, and kernel workers that are threads of a program: those of io_uring, and since 6.4 those of vhost. */
 #ifdef PF_USER_WORKER
 #define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
 #else
@@ -55,7 +52,7 @@ extern const u32 massif_task_nr_regs;
 bool massif_task_regs(struct pt_regs *regs, u64 *out);
 size_t massif_task_reg_offset(u32 reg);
 
-/* True for a 64-bit thread, whose registers massif_task_regs() can give. */
+/* True for a 64-bit thread, whose registers massif_task_regs() can return. */
 static inline bool massif_task_native(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64

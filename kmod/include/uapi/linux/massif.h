@@ -160,7 +160,7 @@
 #define MASSIF_DEVICE		"/dev/massif"
 #define MASSIF_ABI		2
 
-#define MASSIF_RING_MIN		(64U << 10)	/* bytes; and at least 4 * max_stack_bytes */
+#define MASSIF_RING_MIN		(64U << 10)	/* bytes; a ring also needs at least 4 * max_stack_bytes */
 #define MASSIF_RING_MAX		(64U << 20)
 #define MASSIF_STACK_MAX	(64U << 10)
 #define MASSIF_HOOK_NAME	48
@@ -218,8 +218,8 @@ struct massif_enrol {
 
 struct massif_resync {
 	__u32 size;
-	__u32 flags;		/* MASSIF_RESYNC_ALL: also the targets that are in sync */
-	__u32 target;		/* 0: all targets */
+	__u32 flags;		/* MASSIF_RESYNC_ALL: include targets that are in sync */
+	__u32 target;		/* target to resync; 0: all targets */
 	/* out: number of targets still out of sync (make room in the ring and call again) */
 	__u32 remaining;
 };
@@ -238,9 +238,9 @@ struct massif_stack_cache_word {
 };
 
 struct massif_stack_cache_stack {
-	__u32 size;		/* bytes of this struct with its words */
+	__u32 size;		/* size of this struct in bytes, including its words */
 	__u32 target;
-	__u32 number;		/* chosen by the consumer, not 0; passed again, it replaces the earlier stack */
+	__u32 number;		/* chosen by the consumer, not 0; replaces an earlier stack with the same number */
 	__u32 code_gen;		/* as in the STACK record whose stack was unwound */
 	__u64 pc;
 	__u64 sp;
@@ -265,19 +265,19 @@ struct massif_status {
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
 	__u64 missed;		/* hook entries that the kernel could not deliver */
-	__u64 unseen;		/* times that total_vm had changed without a record */
+	__u64 unseen;		/* how often total_vm had changed without a record */
 	__u64 captures;		/* STACK records requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
 	__u64 captures_limited;	/* STACK records without bytes: the stacks' part of the ring was full */
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
-	__u64 known_used;	/* records, and STACK records, with a cached stack */
+	__u64 known_used;	/* records and STACK records that refer to a cached stack */
 	__u64 known_forgotten;	/* cached stacks dropped because the cache was full */
 	__u32 known_stacks;	/* stacks in the cache */
 	__u32 known_bytes;	/* kernel memory used by the stack cache */
 	__u32 processes;	/* processes in the session now */
 	__u32 targets;		/* targets of the session now */
 	__u32 out_of_sync;	/* number of these targets that are out of sync */
-	__u32 pending;		/* stack copies and resyncs queued to threads, not done yet */
+	__u32 pending;		/* stack copies and resyncs queued to threads but not done yet */
 };
 
 /* massif_hook_info.kind: how a function or tracepoint is hooked */
@@ -289,10 +289,7 @@ struct massif_status {
 #define MASSIF_HOOK_FIRED	(1U << 0)	/* the hook has fired in a hook test since it was armed */
 #define MASSIF_HOOK_COMPARED	(1U << 1)	/* the kernel's BTF has the expected prototype */
 
-/*
- * Describes one hook. ENOENT: there is no hook of this number or a higher one. After SETUP all hooks are
- * armed.
- */
+/* Describes one hook. ENOENT: there is no hook with this number or a higher one. After SETUP all hooks are armed. */
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* 0 */
@@ -313,12 +310,11 @@ struct massif_attach {
 };
 
 /*
- * Tests that each hook fires. A child of the consumer calls with JOIN. It then does one of each: mmap of free
- * addresses and in place of another mapping, munmap, growth of a stack, brk, mremap in place, mremap to
- * another address; with MASSIF_SETUP_RESIDENT it also touches a page by itself and one by a system call. Then
- * it exits. Nothing of this is recorded. Then the consumer calls without JOIN. ENODEV: the hook named in
- * dead_hook has not fired since the hooks were armed, so the session cannot be trusted. EBUSY: the process is
- * followed already, or another test is running.
+ * Tests that each hook fires. A child of the consumer calls with JOIN. It then does one of each: mmap of free addresses
+ * and in place of another mapping, munmap, growth of a stack, brk, mremap in place, mremap to another address; with
+ * MASSIF_SETUP_RESIDENT it also touches a page by itself and one by a system call. Then it exits. None of this is
+ * recorded. Then the consumer calls without JOIN. ENODEV: the hook named in dead_hook has not fired since the hooks
+ * were armed, so the session cannot be trusted. EBUSY: the process is already followed, or another test is running.
  */
 struct massif_test {
 	__u32 size;
@@ -328,7 +324,7 @@ struct massif_test {
 
 #define MASSIF_TEST_JOIN	(1U << 0)
 #define MASSIF_TEST_SPECIAL	(1U << 1)	/* the child has also mapped a vdso (arch_prctl) */
-#define MASSIF_TEST_STACK	(1U << 2)	/* the child has also grown a stack: its limit allowed it */
+#define MASSIF_TEST_STACK	(1U << 2)	/* the child has also grown a stack, as its limit allowed */
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
@@ -402,7 +398,7 @@ struct massif_record {
 /* massif_rec_lost.reason */
 #define MASSIF_LOST_ROOM	1	/* the ring was full */
 #define MASSIF_LOST_MISSED	2	/* the kernel could not run a hook (kretprobe nmissed) */
-#define MASSIF_LOST_UNSEEN	3	/* total_vm changed without a call of a hook */
+#define MASSIF_LOST_UNSEEN	3	/* total_vm changed without any hook being called */
 #define MASSIF_LOST_MEMORY	4	/* out of memory: a child is not followed */
 
 struct massif_rec_lost {
@@ -421,8 +417,8 @@ struct massif_rec_enrol {
 };
 
 struct massif_rec_fork {
-	struct massif_record h;	/* h.target: the parent's */
-	__u32 child;		/* target */
+	struct massif_record h;	/* h.target: the parent's target */
+	__u32 child;		/* the child's target */
 	__u32 parent_tgid;
 	__u32 child_tgid;
 	__u32 __pad;
@@ -443,7 +439,7 @@ struct massif_rec_args {
 	struct massif_record h;
 	__u32 tgid;
 	__u32 bytes;		/* size of args */
-	char args[];		/* each with its NUL, except the last one if it was cut */
+	char args[];		/* each NUL-terminated, except the last one if it was cut */
 };
 
 struct massif_rec_exit {
@@ -568,7 +564,7 @@ struct massif_rec_move {
 /* massif_rec_stack.stack_flags */
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* cut at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* cut where memory could not be read */
-#define MASSIF_STACK_GONE	(1U << 2)	/* the thread has ended or executed another program first: empty */
+#define MASSIF_STACK_GONE	(1U << 2)	/* empty: the thread ended or executed another program first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no memory for the copy: registers only */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* a 32-bit thread: registers only */
 #define MASSIF_STACK_LIMITED	(1U << 6)	/* the stacks' part of the ring is full: registers only */
