@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Redirects all calls of a function to another one, and keeps a callable copy of the original.
 //
-// The instructions that the jump overwrites are copied to memory near the function, and followed by a jump to the next
-// instruction. No return address may point into that copy, because stacks could not be unwound from there. So a call
-// in the copy becomes a push of its original return address and a jump.
+// The instructions that the jump overwrites are copied to memory near the function, followed by a jump to the next
+// instruction. No return address may point into the copy, because stacks could not be unwound from there. So a call in
+// the copy becomes a push of its original return address followed by a jump.
 
 #include "code_detour.h"
 
@@ -16,11 +16,11 @@
 
 #ifdef __x86_64__
 
-#define COPY_MAX 128u /* bytes; bound of the copy: the last instruction may extend beyond the 5 bytes */
+#define COPY_MAX 128u /* maximum size of the copy in bytes: the last instruction may extend beyond the 5 */
 #define ENTRY_MAX 16u
-#define ALIGNMENT 16u /* largest alignment of functions, in bytes; padding lies between them */
+#define ALIGNMENT 16u /* maximum alignment of functions, in bytes; there is padding between them */
 
-/* Where generated code is written: from @at on, at most up to @end. */
+/* The buffer for generated code: the next byte is written at @at; @end is the limit. */
 struct writer {
 	uint8_t *at, *end;
 	bool failed;
@@ -52,7 +52,7 @@ static void put_jump(struct writer *writer, uint64_t to)
 	put_distance(writer, to);
 }
 
-/* push imm32; movl imm32, 4(%rsp): changes no register and no flag */
+/* push imm32; movl imm32, 4(%rsp): changes neither registers nor flags */
 static void put_push(struct writer *writer, uint64_t value)
 {
 	uint32_t low = (uint32_t)value, high = (uint32_t)(value >> 32);
@@ -63,7 +63,7 @@ static void put_push(struct writer *writer, uint64_t value)
 	put(writer, &high, sizeof(high));
 }
 
-/* Copies an instruction. Only the distance to data relative to its own address changes. */
+/* Copies an instruction, adjusting only its RIP-relative displacement, if it has one. */
 static void put_same(struct writer *writer, const uint8_t *from, const struct mf_instruction *in)
 {
 	uint8_t *copy = writer->at;
@@ -82,8 +82,8 @@ static void put_same(struct writer *writer, const uint8_t *from, const struct mf
 }
 
 /*
- * Writes a moved call *data(%rip). Refuses other indirect calls, because the push changes rsp, by which they may
- * address their operand.
+ * Writes a moved call *data(%rip). Refuses other indirect calls: their operands may be relative to rsp, which the push
+ * changes.
  */
 static void put_indirect_call(struct writer *writer, const uint8_t *from,
 			      const struct mf_instruction *in)
@@ -109,7 +109,7 @@ static void put_branch(struct writer *writer, const uint8_t *from, const struct 
 	put_distance(writer, to);
 }
 
-/* Writes code with the same effect as the instruction at @from. */
+/* Writes code that is equivalent to the instruction at @from. */
 static void put_moved(struct writer *writer, const uint8_t *from, const struct mf_instruction *in)
 {
 	uint64_t next = (uintptr_t)from + in->length, to = next + (uint64_t)in->distance;
@@ -143,7 +143,7 @@ static bool ends(enum mf_flow flow)
 	return flow == MF_FLOW_AWAY || flow == MF_FLOW_JUMP;
 }
 
-/* Does the copy end after this instruction? It also does after a call, which returns into the original function. */
+/* Does the copy end after this instruction? It always ends after a call, which returns into the original function. */
 static bool leaves(enum mf_flow flow)
 {
 	return ends(flow) || flow == MF_FLOW_CALL || flow == MF_FLOW_INDIRECT_CALL;
@@ -175,7 +175,7 @@ static bool is_clear(const uint8_t *site, size_t size)
 	return at == end;
 }
 
-/* If the function is shorter than the jump, is it followed only by padding, which is never executed? */
+/* If the function is shorter than the jump, are the bytes after it only padding, which is never executed? */
 static bool is_padded(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site + size, *end = site + MF_PATCH_BYTES;
@@ -213,8 +213,8 @@ static void put_original(struct writer *writer, const uint8_t *site, size_t size
 }
 
 /*
- * Writes the code to which the detour's jump leads: pushes rbp and @datum, unless @datum is NULL, and makes a far jump
- * to @target.
+ * Writes the code that the detour jumps to: it pushes rbp and @datum, unless @datum is NULL, and makes a far jump to
+ * @target.
  */
 static void put_entry(struct writer *writer, const void *target, const void *datum)
 {

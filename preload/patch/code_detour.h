@@ -10,23 +10,23 @@
 struct mf_code_detour {
 	uint8_t *site; /* the function's first instruction */
 	const void *via;
-	void *original; /* call this instead of @site for the function's original behaviour */
+	void *original; /* call this instead of @site to get the function's original behaviour */
 	uint64_t code;	/* hash of the function's original code */
 };
 
 /*
- * Prepares the redirection of all calls of the function at @site, of @size bytes, to @target. @target finds all
- * registers as the caller left them, except rsp: from the stack pointer upwards there are @datum, rbp and the return
+ * Prepares the redirection of all calls of the function at @site, of @size bytes, to @target. At @target, all registers
+ * are as the caller left them, except rsp: from the stack pointer upwards, the stack holds @datum, rbp and the return
  * address. The function's first instructions are copied elsewhere and adapted to their new address. The other
- * instructions are decoded, to make sure that none jumps into the middle of the code that is overwritten. Returns 0;
- * -ENOEXEC if the function cannot be decoded or moved; or an error of patch.h. Then call mf_patch_seal(), and after
- * that mf_code_detour_place().
+ * instructions are decoded to make sure that none of them jumps into the middle of the overwritten code. Returns 0,
+ * -ENOEXEC if the function cannot be decoded or moved, or an error of patch.h. After success, call mf_patch_seal() and
+ * then mf_code_detour_place().
  */
 int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t size, const void *target,
 		      const void *datum);
 
 /*
- * Like mf_code_detour_prepare(), but makes no callable copy of the original function, which will never run again. If
+ * Like mf_code_detour_prepare(), but makes no callable copy of the original function, so it can never run again. If
  * @datum is NULL, neither rbp nor @datum is pushed.
  */
 int mf_code_detour_replace(struct mf_code_detour *detour, void *site, const void *target, const void *datum);

@@ -4,11 +4,11 @@
 // Such an object looks up symbols first in itself and its dependencies, which include the C library, and only then in
 // the executable and the preloaded libraries. So the shim resolves the object's references to allocation functions
 // before the dynamic linker does. It turns the entry in the object's own symbol table into a local symbol with the
-// address of the shim's function. The dynamic linker uses a local symbol as it is.
+// address of the shim's function. The dynamic linker does not look up local symbols.
 //
-// The flags with which an object is loaded are known only in dlopen(), and where the real dlopen() searches for
-// libraries depends on its caller. So the shim's dlopen() saves the flags and jumps to the real one, which then sees
-// the program as its caller.
+// Only dlopen() knows the flags with which an object is loaded, and where the real dlopen() searches for libraries
+// depends on its caller. So the shim's dlopen() saves the flags and jumps to the real one, which then sees the program
+// as its caller.
 
 #include "deepbind.h"
 

@@ -9,13 +9,13 @@
 
 /*
  * mf_deepbind_is_wanted(): is the current thread's dlopen() loading with RTLD_DEEPBIND? Call mf_deepbind_done() after
- * all objects of that dlopen() have been handled: the C library loads further ones without calling dlopen() by name.
+ * all objects of that dlopen() have been handled: the C library may load more objects without calling dlopen() by name.
  */
 bool mf_deepbind_is_wanted(void);
 void mf_deepbind_done(void);
 
 /*
- * Binds the object's references to @name to @ours, unless it defines @name itself. Called before the object is
+ * Binds the object's references to @name to @ours, unless it defines @name itself. Call this before the object is
  * relocated.
  */
 void mf_deepbind_bind(const struct mf_definitions *object, const char *name, const void *ours);

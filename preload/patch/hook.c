@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Hooks that replace the program's own allocation functions.
 //
-// All code here, and the fast path of an event (fastpath.c), is compiled to use general registers only, and calls
-// nothing outside the shim. Everything else is called through mf_xstate_call(). The assembly saves the general
-// registers.
+// All code here, and the fast path of an event (fastpath.c), is compiled to use only general-purpose registers, and
+// calls nothing outside the shim directly. Everything else is called through mf_xstate_call(). The assembly saves the
+// general-purpose registers.
 
 #include "hook.h"
 
@@ -26,9 +26,9 @@
 static mf_hook_take take_size;
 
 /*
- * Calls the original with the arguments and the rax in @frame, and stores its result in the frame's rax. The frame's
+ * Calls the original with the arguments and rax from @frame, and stores its result in the frame's rax. The frame's
  * other registers keep their values from before the call: registers that the original does not change have these values
- * anyway, and no caller relies on the others. rax is restored from the frame, too: it is the result or, for free(), a
+ * anyway, and no caller relies on the others. rax, too, is restored from the frame: it is the result or, for free(), a
  * register that the caller may expect to be unchanged.
  */
 void mf_hook_call(struct mf_hook_frame *frame);
@@ -37,11 +37,11 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
 /*
- * The detour has pushed rbp and the hook below the return address. The frames of both functions have sizes that
- * preserve the alignment of the stack, whatever it is.
+ * The detour has pushed rbp and the hook below the return address. The frame sizes of both functions preserve the
+ * stack's alignment, whatever it is.
  *
- * Where the original runs in place of the hook, its address is stored below the stack pointer, in the area that signal
- * handlers leave alone, because no register is free for it.
+ * If the original runs instead of the hook, its address is stored below the stack pointer, in the red zone, because no
+ * register is free for it.
  */
 __asm__(
 "	.pushsection .text\n"
@@ -140,7 +140,7 @@ __asm__(
 "	.size	mf_hook_call, . - mf_hook_call\n"
 "	.popsection\n");
 
-/* The hook's personality routine: every unwinder calls it when an exception leaves the original function. */
+/* The hook's personality routine: every unwinder calls it when an exception propagates out of the original function. */
 _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
@@ -160,7 +160,7 @@ static inline void *pointer_to(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* Gets a state for the thread. In a signal handler that interrupted this function, the hook's event is lost. */
+/* Gets a state for the thread. If a signal handler interrupted this very function, the handler's event is lost. */
 static uint64_t take_thread(const void *data, uint64_t more)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -198,8 +198,8 @@ static inline struct mf_nesting *nesting_here(void)
 
 /*
  * Returns the thread's nesting state, or NULL if the call is not counted, because it is nested or the process is not
- * profiled. The nesting state is in private memory, because the original may fork: the child then returns to the hook
- * without a thread state.
+ * profiled. The nesting state is in private memory because the original may fork, and the child then returns to the
+ * hook without a thread state.
  */
 static inline struct mf_nesting *begin(const struct mf_hook_frame *frame)
 {
@@ -222,14 +222,17 @@ static inline void call_original(struct mf_nesting *nesting, struct mf_hook_fram
 	mf_thread_local.inside = inside | MF_INSIDE_OWN;
 	mf_hook_call(frame);
 	/*
-	 * Remove the mark before clearing the bit: a signal handler in between finds no mark, so its events are
-	 * counted.
+	 * Remove the mark before clearing the bit: a signal handler that runs in between finds no mark, so its events
+	 * are counted.
 	 */
 	if (mf_nesting_leave(nesting, frame))
 		mf_thread_local.inside = inside & (uint8_t)~MF_INSIDE_OWN;
 }
 
-/* Calls the original after the shim has handled an event. A thread that is ending may have released its state then. */
+/*
+ * Calls the original after the shim has handled an event. If the thread is ending, it may have released its state by
+ * then.
+ */
 static inline void call_original_then(struct mf_hook_frame *frame, const struct mf_block *resizing)
 {
 	struct mf_nesting *nesting = nesting_here();
@@ -289,7 +292,7 @@ static bool take_size(struct mf_hook_frame *frame)
 	return made(frame, pointer_to(frame->rax), size, 0, 0);
 }
 
-/* Handles an allocation of @size bytes by a function with two arguments, which appear as @a and @b in the trace. */
+/* Handles an allocation of @size bytes by a function with two arguments; @a and @b are those arguments for the trace. */
 static inline bool take_two(struct mf_hook_frame *frame, size_t size, size_t a, size_t b)
 {
 	struct mf_nesting *nesting = begin(frame);

@@ -3,10 +3,10 @@
  * A hook replaces one of the program's own allocation functions: it calls the original and counts its arguments
  * and results.
  *
- * A compiler that sees both the function and its caller may let the caller rely on registers that this function
- * leaves unchanged (gcc's -fipa-ra), even those that a call may normally change, vector registers included; and it may
- * call the function with an unaligned stack. So a hook changes no register except that of the result, and calls the
- * original with the same stack alignment. (Status flags are not kept: no compiler keeps them across a call.)
+ * A compiler that sees both the function and its caller may let the caller rely on registers that this function leaves
+ * unchanged (gcc's -fipa-ra), even call-clobbered ones, vector registers included; and the caller may call the function
+ * with an unaligned stack. So a hook changes no register except the one that holds the result, and calls the original
+ * with the same stack alignment. (Status flags are not kept: no compiler keeps them across a call.)
  */
 #ifndef MASSIF_PRELOAD_HOOK_H
 #define MASSIF_PRELOAD_HOOK_H
@@ -29,7 +29,7 @@ enum mf_hook_kind {
 };
 
 /*
- * The registers that a call may change, followed by the hooked function's frame, as if the function kept a frame
+ * The call-clobbered registers, followed by the hooked function's frame, laid out as if the function kept a frame
  * pointer (see MF_CALLER_OF). The assembly relies on the order.
  */
 struct mf_hook_frame {
@@ -39,8 +39,8 @@ struct mf_hook_frame {
 };
 
 /*
- * Handles a call of the hooked function. Returns false, with @frame unchanged, if the original is to run as if there
- * were no hook.
+ * Handles a call of the hooked function. If the original should run as if there were no hook, returns false and leaves
+ * @frame unchanged.
  */
 typedef bool mf_hook_take(struct mf_hook_frame *frame);
 
@@ -53,11 +53,11 @@ struct mf_hook {
 
 void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *original, const char *trace);
 
-/* Entry point of all hooks: the target of detours (code_detour.h), whose datum is the struct mf_hook. */
+/* Entry point of all hooks: the target of detours (code_detour.h) whose datum is a struct mf_hook. */
 void mf_hook_entry(void);
 
 /*
- * The return address of every original function that a hook calls: the caller of a frame with this return address is a
+ * The return address of every original function that a hook calls: if a frame has this return address, its caller is a
  * hook.
  */
 void mf_hook_returns(void);

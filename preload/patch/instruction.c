@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds a machine instruction's length, from the opcode maps in volume 2 of Intel's manual. 64-bit mode only.
+// Determines the length of a machine instruction, using the opcode maps in volume 2 of Intel's manual. 64-bit mode
+// only.
 //
-// The tables give what follows an opcode: whether there is a ModRM byte, and the size of an immediate. Instructions
-// that are not in them (privileged, 16-bit or withdrawn ones) are refused, so that a result is always certain.
+// The tables say what follows an opcode: whether there is a ModRM byte, and the size of an immediate. Instructions
+// that are not in the tables (privileged, 16-bit or withdrawn ones) are refused, so a result is always reliable.
 
 #include "instruction.h"
 
@@ -12,12 +13,12 @@
 
 /* The operand bytes that follow an opcode. */
 enum form {
-	NONE = 0,  /* refused; also the value of entries that a table omits */
+	NONE = 0,  /* refused; also the default for entries that a table omits */
 	PLAIN = 1, /* no operand bytes */
 	IMM8 = 2,
 	IMM16 = 3,
 	IMMZ = 4, /* 4 bytes, or 2 with an operand size prefix */
-	IMMV = 5, /* like IMMZ, or 8 with REX.W */
+	IMMV = 5, /* like IMMZ, but 8 with REX.W */
 	OFFS = 6, /* an address of 8 bytes */
 	ENTR = 7, /* 3 bytes */
 	REL8 = 8,
@@ -70,12 +71,12 @@ static const uint8_t two_bytes[256] = {
 	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* d0 */
 };
 
-/* State of decoding one instruction. */
+/* Decoder state for one instruction. */
 struct reader {
 	const uint8_t *code;
 	size_t size, at;
 	bool operand_size, wide; /* the prefix 66; REX.W */
-	bool repeats, odd;	 /* prefix f2 or f3; prefix 67, which changes the size of addresses */
+	bool repeats, odd;	 /* prefix f2 or f3; prefix 67, which changes the address size */
 	uint8_t modrm;
 	uint8_t near_offset;
 };
@@ -116,14 +117,14 @@ static bool read_prefixes(struct reader *reader, uint8_t *opcode)
 	}
 }
 
-/* Returns what follows an opcode of the maps that VEX and EVEX select by number. */
+/* Returns what follows an opcode in a map whose number is given by a VEX or EVEX prefix. */
 static uint8_t form_of_vector(uint32_t map, uint8_t opcode)
 {
 	switch (map) {
 	case 1:
 		/*
-		 * An opcode has an immediate with a VEX or EVEX prefix if it has one without; two_bytes[] says which
-		 * do.
+		 * With a VEX or EVEX prefix, an opcode has an immediate if it also has one without the prefix; see
+		 * two_bytes[].
 		 */
 		if (opcode == 0x77)
 			return PLAIN;
@@ -141,7 +142,7 @@ static uint8_t form_of_vector(uint32_t map, uint8_t opcode)
 	return NONE;
 }
 
-/* Reads the other bytes of a VEX or EVEX prefix, and the opcode. */
+/* Reads the remaining bytes of a VEX or EVEX prefix, and the opcode. */
 static uint8_t read_vector(struct reader *reader, uint8_t prefix)
 {
 	uint32_t n = prefix == 0xc5 ? 1 : prefix == 0xc4 ? 2 : 3, map = 1;
@@ -291,14 +292,14 @@ bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction
 	if (form & MODRM && !read_modrm(&reader))
 		return false;
 	/*
-	 * Refuse AMD's variants (of 0f 78, and the XOP prefix 8f), and xbegin (c7 f8), whose distance is not that of a
-	 * branch.
+	 * Refuse AMD-only encodings (variants of 0f 78, and the XOP prefix 8f), and xbegin (c7 f8), which has a
+	 * displacement but is not a branch.
 	 */
 	if ((map == 1 && opcode == 0x78 && (reader.operand_size || reader.repeats)) ||
 	    (!map && opcode == 0x8f && reader.modrm & 0x38) ||
 	    (!map && opcode == 0xc7 && reader.modrm == 0xf8))
 		return false;
-	/* Refuse the prefix 66 on a near jump or call: processors interpret it differently. */
+	/* Refuse the prefix 66 on a near jump or call: processors disagree about its meaning. */
 	if ((form & FORM) == RELZ && reader.operand_size && !reader.wide)
 		return false;
 	bytes = immediate_bytes(&reader, form);

@@ -10,13 +10,13 @@
 #define MF_INSTRUCTION_MAX 15u /* bytes */
 
 enum mf_flow {
-	MF_FLOW_ON,	       /* continues with the next instruction */
+	MF_FLOW_ON,	       /* execution continues with the next instruction */
 	MF_FLOW_BRANCH,	       /* conditional jump to a relative address */
-	MF_FLOW_SHORT_BRANCH,  /* the same, in a form that has only an 8-bit distance */
+	MF_FLOW_SHORT_BRANCH,  /* the same, for an instruction that only exists with an 8-bit distance */
 	MF_FLOW_JUMP,	       /* jump to a relative address */
-	MF_FLOW_CALL,	       /* call of a relative address */
-	MF_FLOW_INDIRECT_CALL, /* call of an address in a register or memory */
-	MF_FLOW_AWAY,	       /* does not continue: a return, indirect jump or trap */
+	MF_FLOW_CALL,	       /* call to a relative address */
+	MF_FLOW_INDIRECT_CALL, /* call to an address in a register or memory */
+	MF_FLOW_AWAY,	       /* execution does not continue: return, indirect jump or trap */
 };
 
 struct mf_instruction {
@@ -24,7 +24,7 @@ struct mf_instruction {
 	uint8_t length;
 	uint8_t near_offset;  /* offset of a 4-byte distance from the instruction's end to data; 0: none */
 	uint8_t opcode_offset; /* offset of the opcode's last byte; operands follow it */
-	bool is_padding;      /* a no-op, or an instruction that compiled code never executes */
+	bool is_padding;      /* a no-op, or an instruction that compilers emit only as padding */
 	int64_t distance;     /* from the instruction's end to the target of a relative jump or call */
 };
 

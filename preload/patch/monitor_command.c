@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Monitor commands that the program itself gives: massif-ctl makes the file's content, the program writes it.
+// Monitor commands from the program itself: massif-ctl generates the file's content, and the program writes the file.
 //
-// So a relative path refers to the program's directory, and the file can only be where the program may write:
-// massif-ctl, which may have other rights, opens no file that the program names.
+// So a relative path refers to the program's directory, and the file can only be in a place where the program may
+// write: massif-ctl, which may have different privileges, never opens a file that the program names.
 
 #include "monitor_command.h"
 
@@ -22,14 +22,14 @@
 
 #define MODE 0644
 
-/* Allocated with mmap(), since this is too large for the stacks that threads may have. */
+/* Allocated with mmap(), because it may not fit on a small thread stack. */
 struct scratch {
 	struct mf_join_file file;
 	char path[2 * PATH_MAX];
 	char buffer[16384];
 };
 
-/* Copies all of the content to descriptor @to. Returns 0 or -errno. */
+/* Copies the entire content to descriptor @to. Returns 0 or -errno. */
 static int copy(struct scratch *scratch, int to)
 {
 	long n, done, at = 0;
@@ -88,8 +88,8 @@ static const char *path_of(struct scratch *scratch)
 }
 
 /*
- * Executes the command, and writes its file to @name or, if NULL, where the command says. If there was a file to write,
- * *@written becomes 0 or -errno.
+ * Executes the command and writes its file to @name or, if @name is NULL, to the path in the command. If there was a
+ * file to write, *@written becomes 0 or -errno.
  */
 static int execute(const char *text, const char *name, struct scratch *scratch, int *written)
 {
@@ -104,7 +104,7 @@ static int execute(const char *text, const char *name, struct scratch *scratch, 
 	return code;
 }
 
-/* Like execute(), for any thread. Returns 0 or -errno. */
+/* Like execute(), but can be called in any thread. Returns 0 or -errno. */
 static int perform(const char *text, const char *name, int *written)
 {
 	uint8_t inside = mf_thread_local.inside;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Handles objects that are loaded.
 //
-// The dynamic linker has a function for debuggers to stop in: it does nothing, and is called whenever the list of
-// objects is about to change or has changed (r_brk of struct r_debug, see link.h). When it is called for new objects,
-// these have been mapped, but not yet relocated, and their constructors have not run. The shim overwrites the
-// function's only instruction with a jump to its own function. A debugger can still set a breakpoint there later.
+// The dynamic linker has a function in which debuggers can set a breakpoint: it does nothing, and is called whenever
+// the list of objects is about to change or has changed (r_brk of struct r_debug, see link.h). When it is called for
+// new objects, they have been mapped but not yet relocated, and their constructors have not run. The shim overwrites
+// the function's only instruction with a jump to its own function. A debugger can still set a breakpoint there later.
 
 #include "object_loaded.h"
 
@@ -24,10 +24,10 @@
 #include "takeover.h"
 #include "core/thread.h"
 
-/* The instruction that debuggers write at a breakpoint. */
+/* The instruction that a debugger writes at a breakpoint. */
 #define BREAKPOINT 0xcc
 
-/* Callbacks: for each new object, after the last new object of a round, and for each object that was unloaded. */
+/* Callbacks, which are called for each new object, after the last new object of a round, and for each unloaded object. */
 struct visitor {
 	void (*arrived)(const struct dl_phdr_info *object);
 	void (*done)(void);
@@ -48,7 +48,7 @@ struct known {
 	uint32_t round; /* the last round in which the object was found loaded */
 };
 
-/* Number of objects in the static array. For more, a larger array is mapped. */
+/* Number of objects in the static array. If there are more objects, a larger array is mapped. */
 #define KNOWN_FIRST 256u
 
 static struct known first_known[KNOWN_FIRST];
@@ -150,7 +150,7 @@ static bool look(void)
 
 /*
  * Has the program loaded objects into a separate namespace with dlmopen()? Such objects have their own C library, so
- * their allocations are not counted. The list of namespaces exists since version 2 of the structure.
+ * their allocations are not counted. The structure has a list of namespaces since version 2.
  */
 static bool is_elsewhere(void)
 {
@@ -165,7 +165,7 @@ static bool is_elsewhere(void)
 	return lists->own.r_version >= 2 && lists->next;
 }
 
-/* Called in place of the dynamic linker's function. */
+/* Called instead of the dynamic linker's function. */
 static void list_changes(void)
 {
 	int saved = errno;
@@ -191,7 +191,7 @@ static void list_changes(void)
 }
 
 /*
- * Does the function at @code only return, and is there room to overwrite it with a jump without touching the next
+ * Does the function at @code do nothing but return, and can it be overwritten with a jump without touching the next
  * function?
  */
 static bool is_empty(const uint8_t *code)
@@ -203,7 +203,7 @@ static bool is_empty(const uint8_t *code)
 		at += sizeof(endbr64);
 	if (*at++ != 0xc3)
 		return false;
-	/* The function is padded to 16 bytes with bytes that are no instruction or do nothing. */
+	/* The function is padded to 16 bytes with no-ops or bytes that are not instructions. */
 	return at >= end ||
 	       ((uintptr_t)code % 16 + MF_PATCH_BYTES <= 16 && memchr("\xcc\x90\x66\x0f\x2e", *at, 5));
 }

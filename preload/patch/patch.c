@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Changes the program's code in memory.
 //
-// Pages of the program's code become writable for a moment and stay executable: other threads may be running in them,
-// and so may the shim. So a change fails where the system forbids pages that are both writable and executable.
-// Removing execute permission for that moment is no solution: it might be impossible to restore. The shim's own code
-// pages are never writable and executable at a time.
+// Pages of the program's code become writable briefly and stay executable: other threads may be running in them, and
+// so may the shim. So a change fails if the system forbids pages that are both writable and executable. Briefly
+// removing execute permission is not a solution: it might be impossible to restore. The shim's own code pages are
+// never writable and executable at the same time.
 
 #include "patch.h"
 
@@ -25,16 +25,13 @@
 #define POOLS_MAX   4096u
 #define ROOM_ALIGN  16u
 /*
- * Greatest distance of a pool from a site, in bytes. Less than a jump's reach, because data that the site's
- * instructions refer to must be in reach of the pool, too.
+ * Maximum distance of a pool from a site, in bytes. Less than a jump's reach, because data that the site's instructions
+ * refer to must be within reach of the pool, too.
  */
 #define POOL_REACH  (MF_JUMP_REACH - (512ull << 20))
-#define LOWEST	    65536u /* lowest address of a pool: accesses through null pointers must still fault */
+#define LOWEST	    65536u /* minimum address of a pool: accesses through null pointers must still fault */
 
-/*
- * Memory for code, near code of the program. While @is_open, the part from @open on is writable; the rest is
- * executable.
- */
+/* Memory for code, near the program's code. While @is_open, the part from @open on is writable; the rest is executable. */
 struct pool {
 	uint64_t start;
 	uint32_t used, open; /* offsets from the start, in bytes; @open is a multiple of the page size */
@@ -64,8 +61,8 @@ static int protect(uint64_t start, uint64_t end, int protection)
 }
 
 /*
- * Cache of the last write's mapping, used between mf_patch_begin() and mf_patch_end(). It stays valid because each
- * write restores the protection of the mapping.
+ * Cached mapping of the last write, used between mf_patch_begin() and mf_patch_end(). It stays valid because each write
+ * restores the protection of the mapping.
  */
 static struct mf_map seen;
 static bool keeps_seen;
@@ -82,7 +79,7 @@ void mf_patch_end(void)
 	keeps_seen = false;
 }
 
-/* A range of up to two pages, divided where one mapping ends and the next begins. */
+/* A range of up to two pages, split at the boundary of two mappings. */
 struct parts {
 	struct mf_map maps[2];
 	uint32_t n;
@@ -146,7 +143,7 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	while (made-- > 0) {
 		const struct mf_map *map = &parts.maps[made];
 
-		/* If this fails, the page stays writable, which does no harm. */
+		/* If this fails, the page stays writable, which is harmless. */
 		if (!(map->protection & PROT_WRITE) &&
 		    protect(map->start, map->end, map->protection))
 			seen = (struct mf_map){ 0 };
@@ -154,7 +151,7 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	return code;
 }
 
-/* Returns the highest address for a pool between @start and @end that is in reach of @site, or 0. */
+/* Returns the highest address between @start and @end for a pool that is within reach of @site, or 0. */
 static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 {
 	uint64_t least = site > POOL_REACH ? site - POOL_REACH : 0;
@@ -170,8 +167,8 @@ static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 }
 
 /*
- * Finds an address for a pool: the nearest one below @site. If there is none, the farthest one above @site, because the
- * mapping just above, such as the program's heap, may have to grow.
+ * Finds an address for a pool: the nearest one below @site. If there is none, uses the farthest one above @site,
+ * because the mapping just above it, such as the program's heap, may need to grow.
  */
 static int find_place(uint64_t site, uint64_t *place)
 {
@@ -213,7 +210,7 @@ static int make_pool(uint64_t site)
 	made = mmap((void *)(uintptr_t)place, POOL_BYTES, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	code = made == MAP_FAILED ? -errno : 0;
-	/* Kernels before 4.17 take the address as a hint, and may choose another one. */
+	/* Kernels before 4.17 treat the address as a hint, and may choose another one. */
 	if (!code && (uintptr_t)made != place) {
 		munmap(made, POOL_BYTES);
 		code = -ENOMEM;
@@ -238,7 +235,7 @@ static bool has_room(const struct pool *pool, uint64_t site, size_t size)
 	return from + size <= POOL_BYTES && is_near(site, pool->start) && is_near(site, pool->start + POOL_BYTES);
 }
 
-/* Makes the pool writable again, from the first page after the sealed ones. */
+/* Makes the pool writable again, from the first page after the sealed ones onwards. */
 static int open_pool(struct pool *pool)
 {
 	uint32_t from = (uint32_t)round_up(pool->used, page_size());

@@ -3,11 +3,12 @@
  * Changes the program's code in memory: writes jumps to functions of the shim, and allocates memory for code near
  * them.
  *
- * Only to be used while no other thread can be in the bytes that change: in code that was just mapped, or in a process
- * with one thread. Two threads must not use it at the same time; holding the dynamic linker's lock ensures that.
- * Nothing here calls malloc, and errno is kept. On failure nothing is changed, and the functions return -errno:
- * -ENOTSUP on a processor for which there is no encoder (jump.h), -EACCES or -EPERM where code must not be written
- * (SELinux, a seccomp filter, PR_SET_MDWE), -ENOMEM if there is no room, or an error in reading /proc/self/maps.
+ * Use this only while no other thread can be executing the bytes that change: on code that was just mapped, or in a
+ * process with one thread. Two threads must not use it at the same time; holding the dynamic linker's lock ensures
+ * that. Nothing here calls malloc, and errno is preserved. On failure nothing is changed, and the functions return
+ * -errno: -ENOTSUP on a processor for which there is no encoder (jump.h), -EACCES or -EPERM if writing to code is
+ * forbidden (SELinux, a seccomp filter, PR_SET_MDWE), -ENOMEM if there is no room, or an error in reading
+ * /proc/self/maps.
  */
 #ifndef MASSIF_PRELOAD_PATCH_H
 #define MASSIF_PRELOAD_PATCH_H
@@ -16,12 +17,12 @@
 
 #include "jump.h"
 
-/* Size in bytes of a jump that is written at a site. */
+/* Size in bytes of the jump that is written at a site. */
 #define MF_PATCH_BYTES MF_JUMP_BYTES
 
 /*
- * Between mf_patch_begin() and mf_patch_end(), writes reuse the mapping that was read last from /proc/self/maps, so
- * nothing else may change the protection of mappings. At other times each write reads /proc/self/maps.
+ * Between mf_patch_begin() and mf_patch_end(), writes reuse the mapping that was last read from /proc/self/maps, so
+ * nothing else may change the protection of mappings. At other times, each write reads /proc/self/maps.
  */
 void mf_patch_begin(void);
 void mf_patch_end(void);
@@ -31,7 +32,7 @@ int mf_patch_write(void *site, const void *bytes, size_t n);
 
 /*
  * Allocates @size bytes (at most 64 KiB) near @site, so that near jumps reach in both directions. *@room becomes their
- * address, which is aligned to 16. The memory can be written until mf_patch_seal(), and executed after it.
+ * address, which is aligned to 16. The memory is writable until mf_patch_seal() and executable afterwards.
  */
 int mf_patch_room(const void *site, size_t size, void **room);
 
@@ -43,7 +44,8 @@ int mf_patch_seal(void);
 
 /*
  * Write a jump at @site to any @target, in two steps with mf_patch_seal() in between. mf_patch_prepare() sets *@via to
- * the address to which the jump must lead: @target, or a far jump near the site. The second function writes the jump.
+ * the address that the jump must go to: either @target, or a far jump near the site. The second function writes the
+ * jump.
  */
 int mf_patch_prepare(const void *site, const void *target, const void **via);
 int mf_patch_jump(void *site, const void *via);

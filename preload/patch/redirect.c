@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Redirects one loaded object's calls of functions to the shim's.
+// Redirects function calls of one loaded object to the shim's functions.
 //
-// The object calls each function through a word in its global offset table, which the dynamic linker has set already
-// or will set at the first call. That word is replaced.
+// The object calls each function through a word in its global offset table, which the dynamic linker either has
+// already set or will set at the first call. We replace that word.
 
 #include "redirect.h"
 

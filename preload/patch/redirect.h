@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Redirects a loaded object's calls of a function to a function of the shim. */
+/* Redirects a loaded object's calls to a function to one of the shim's. */
 #ifndef MASSIF_PRELOAD_REDIRECT_H
 #define MASSIF_PRELOAD_REDIRECT_H
 
@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 /*
- * Binds the references to the function @name of the object loaded at @base to @ours. Other objects' references
- * stay as they are.
- * Context: nothing of the object runs yet. Return: false if a reference could not be written.
+ * Binds the references to the function @name of the object loaded at @base to @ours. Other objects' references stay as
+ * they are.
+ * Context: none of the object's code has run yet.
+ * Return: false if a reference could not be written.
  */
 bool mf_redirect(uint64_t base, const char *name, const void *ours);
 

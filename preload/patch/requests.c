@@ -2,14 +2,14 @@
 // Client requests: finds them in the program's code, redirects them, and answers them.
 //
 // The instruction sequence of a request is too long to appear by chance. But a program may contain it as data, in a
-// segment with both code and data. If a segment may have constants next to code, only ranges that the unwind table
-// describes are taken as code.
+// segment with both code and data. If a segment may mix constants with code, only ranges that the unwind table
+// describes are treated as code.
 //
 // In a large program this search is the longest part of the start-up, because it reads every page of code. Objects
 // without requests are recorded in a file for later runs (rowcache.h).
 //
-// An object that is loaded again is often mapped at its old address. Then its sites are the same, and their trampolines
-// are reused.
+// An object that is loaded again is often mapped at its old address. Its sites are then the same, and their
+// trampolines are reused.
 
 #include "requests.h"
 
@@ -31,8 +31,8 @@
 #define ORIGINS_MAX 512u
 
 /*
- * Least size of code, in bytes, for recording in a file that it has no requests. Searching less code is faster than
- * writing the file.
+ * Minimum size of an object's code, in bytes, for recording in a file that it contains no requests. Searching less code
+ * is faster than writing the file.
  */
 #define NOTED_LEAST (256u << 10)
 
@@ -46,7 +46,7 @@ static struct origin origins[ORIGINS_MAX];
 static uint32_t n_origins;
 static bool wanted; /* a copy of the session's option, because a forked child may not have a session yet */
 
-/* Executes a request. Returns @unheard, the result without Valgrind, for requests to other tools. */
+/* Executes a request. For requests to other tools, returns @unheard: the result that the request has without Valgrind. */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {
 	const struct mf_registers caller = {
@@ -91,7 +91,7 @@ struct table {
 	} entries[];
 };
 
-/* Are the @size bytes at @address in a readable segment of the object? Other headers may claim more than was mapped. */
+/* Are the @size bytes at @address in a readable segment of the object? Other headers may describe more than was mapped. */
 static bool is_there(const struct dl_phdr_info *info, uint64_t address, uint64_t size)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -126,7 +126,7 @@ static const struct table *find_table(const struct dl_phdr_info *info)
 static bool is_told_of(const struct dl_phdr_info *info, const struct table *table, uint64_t address)
 {
 	uint32_t low = 0, high = table ? table->count : 0;
-	/* Beginning of an FDE: its length, the offset of its CIE, the distance to its code, the code's size. */
+	/* Start of an FDE: its length, the offset of its CIE, the distance to its code, and the code's size. */
 	int32_t description[4];
 	uint64_t start, at;
 
@@ -155,7 +155,7 @@ struct code {
 	const struct dl_phdr_info *object;
 	const uint8_t *at, *end;
 	bool mixed; /* the segment may contain constants, because it contains the ELF header */
-	const struct table *table; /* if @mixed, only ranges in this table are code */
+	const struct table *table; /* if @mixed, only ranges in this table count as code */
 	bool any; /* a sequence that looks like a request was found */
 };
 
@@ -182,7 +182,7 @@ static const uint8_t *find_request(struct code *code, const uint8_t *at)
 	return NULL;
 }
 
-/* Are the requests in @code the ones that the trampolines in @list were made for? */
+/* Are the requests in @code those for which the trampolines in @list were made? */
 static bool are_known(const struct mf_trampoline *list, struct code *code)
 {
 	const uint8_t *at = code->at;
@@ -195,7 +195,7 @@ static bool are_known(const struct mf_trampoline *list, struct code *code)
 	return !list && !find_request(code, at);
 }
 
-/* Makes trampolines for all requests. *@failed: how many could not be made, and *@error why. */
+/* Makes trampolines for all requests. *@failed becomes the number that could not be made, and *@error the reason. */
 static struct mf_trampoline *make_trampolines(struct code *code, uint32_t *failed, int *error)
 {
 	struct mf_trampoline *list = NULL, **last = &list;
@@ -224,7 +224,7 @@ static void count_missed(uint32_t n, int code)
 
 	/*
 	 * In a forked child, mf_thread_get() gets the child's session, or returns NULL if there is none. The initial
-	 * objects are handled before the session is active.
+	 * objects are handled before the session becomes active.
 	 */
 	mf_thread_local.inside = true;
 	if (!mf_session_is_active() || mf_thread_get()) {
@@ -269,7 +269,7 @@ static bool is_code(const ElfW(Phdr) *header)
 	return header->p_type == PT_LOAD && (header->p_flags & (PF_R | PF_X)) == (PF_R | PF_X);
 }
 
-/* Returns the size of all code of the object in bytes. *@address becomes an address in that code. */
+/* Returns the total size of the object's code in bytes. *@address becomes an address in that code. */
 static uint64_t code_bytes(const struct dl_phdr_info *info, uint64_t *address)
 {
 	uint64_t bytes = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Valgrind's client requests: with them a program compiled with valgrind.h reports blocks in memory that it manages
- * itself, and gives monitor commands.
+ * Valgrind's client requests: a program compiled with valgrind.h uses them to report blocks in memory that it manages
+ * itself, and to issue monitor commands.
  *
- * A request is a sequence of instructions that does nothing. The shim overwrites each one with a jump.
+ * A request is a sequence of instructions that does nothing. The shim overwrites each request with a jump.
  */
 #ifndef MASSIF_PRELOAD_REQUESTS_H
 #define MASSIF_PRELOAD_REQUESTS_H
 
 #include <link.h>
 
-/* Called before the first mf_requests_arrived(). */
+/* Call this before the first mf_requests_arrived(). */
 void mf_requests_start(void);
 
 /* Redirects the requests in an object that has just been mapped. Context: as patch.h requires. */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 // Takes over the allocation functions that the program itself defines.
 //
-// A definition in the executable precedes the shim's, and a library may be bound to its own. So each definition is
-// found in its object's symbol tables and redirected to a hook at its first instruction, whoever calls it. The hook
-// calls the original function (code_detour.h) and counts its arguments and result. The program's memory stays with
-// the program's allocator: blocks allocated before can be freed, and what the allocator reports about itself remains
-// true.
+// A definition in the executable takes precedence over the shim's, and a library may be bound to its own. So each
+// definition is found in its object's symbol tables and redirected to a hook at its first instruction; this catches
+// all callers. The hook calls the original function (code_detour.h) and counts its arguments and result. The program's
+// memory stays with the program's allocator: blocks allocated earlier can be freed, and the allocator's own statistics
+// remain correct.
 //
 // Allocation functions call each other; such inner calls are not counted (nesting.h).
 //
-// The functions that the shim exports precede those of libraries, and do what the C library's would do. In a program
-// with other definitions, the shim's functions are redirected to the next definition at their first instruction: so a
-// library's operator new runs, and the C++ library's operator delete calls the program's. malloc() and the like are
-// not redirected to the C library's if the program defines only C++ operators: the shim's functions call the C
-// library's anyway, and a hook would make every event slower, since it saves registers.
+// The functions that the shim exports take precedence over those of libraries, and behave like the C library's. In a
+// program with other definitions, the first instruction of each shim function redirects to the next definition: so a
+// library's operator new runs, and the C++ library's operator delete calls the program's. If the program defines only
+// C++ operators, malloc() and the like are not redirected to the C library: the shim's functions call it anyway, and a
+// hook would slow down every event, since it saves registers.
 
 #include "takeover.h"
 
@@ -46,8 +46,8 @@ static const struct function {
 	enum mf_hook_kind kind;
 	const char *trace;
 	/*
-	 * Does this function always call another allocation function? Objects that define only such functions provide
-	 * them for systems that lack them. (libbsd, which all X11 programs are linked with, has reallocarray.)
+	 * Does this function always call another allocation function? Objects that define only such functions do so for
+	 * systems that lack them. (libbsd, which all X11 programs are linked with, has reallocarray.)
 	 */
 	bool is_built_on_others;
 } functions[] = {
@@ -94,7 +94,7 @@ struct taken {
 	const struct function *function;
 	struct mf_code_detour detour;
 	bool is_new; /* the jump has not been written yet */
-	bool is_dispensable; /* the jump is optional: without it the shim's function has the same effect */
+	bool is_dispensable; /* the jump is optional: without it, the shim's function has the same effect */
 };
 
 #define TAKEN_MAX 1024u
@@ -102,9 +102,9 @@ struct taken {
 static struct taken taken[TAKEN_MAX];
 static uint32_t n_taken;
 static bool is_any;
-static bool is_any_of_c; /* among them is one that is not a C++ operator */
+static bool is_any_of_c; /* at least one of them is not a C++ operator */
 
-/* The definitions of each of @functions at the start. */
+/* The definitions of each of @functions at start-up. */
 static struct {
 	void *ours; /* the shim's definition */
 	void *next; /* the first definition after the shim's, ignoring the executable's; NULL if none */
@@ -114,8 +114,8 @@ static struct {
 } known[FUNCTIONS];
 
 /*
- * The only object that defines such functions. If there are several, or if it has no malloc_usable_size(), the
- * capacities of blocks are unknown.
+ * The only object that defines such functions. If there are several such objects, or if this one has no
+ * malloc_usable_size(), the capacities of blocks are unknown.
  */
 static uintptr_t only_owner;
 static bool no_capacities;
@@ -127,10 +127,10 @@ static bool ours_came;
 enum owner {
 	OWNER_US,
 	OWNER_SYSTEM,	 /* the C and C++ libraries: called through the shim */
-	OWNER_LINKER,	 /* the dynamic linker, which has an allocator for its own use at the start */
+	OWNER_LINKER,	 /* the dynamic linker, which initially uses an allocator of its own */
 	OWNER_PROGRAM,
 	OWNER_UNCOUNTED, /* like OWNER_PROGRAM, but excluded by the user */
-	OWNER_OTHERS,	 /* all its functions only call other allocation functions */
+	OWNER_OTHERS,	 /* all of its functions merely call other allocation functions */
 };
 
 /* An object that is being handled. */
@@ -146,7 +146,7 @@ static bool is_named(const char *soname, const char *pattern)
 	return mf_pattern_matches(pattern, strlen(pattern), soname, strlen(soname));
 }
 
-/* The pattern NONE stands for objects without a soname. */
+/* The pattern NONE matches objects without a soname. */
 static bool is_wanted(const char *soname)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -176,7 +176,7 @@ static void miss(const struct mf_definition *definition, int code)
 	struct mf_store_header *header = mf_session_store.header;
 
 	mf_gate_thaw();
-	/* A function may be found twice, in another table or by another name. Count it once. */
+	/* A function may be found twice, in another table or under another name. Count it once. */
 	if (header->missed_address == (uintptr_t)definition->address || header->n_missed++)
 		return;
 	header->missed_error = code;
@@ -194,8 +194,9 @@ static struct taken *find_taken(const void *site)
 }
 
 /*
- * Definitions that consist of only a jump, which are too short for a detour. Linkers and compilers turn all operators
- * delete of a library into jumps to one of them. If the target of the jump is taken over, calls are counted there.
+ * Definitions that consist of only a jump, which are too short for a detour. For example, linkers and compilers turn
+ * all of a library's operators delete into jumps to one of them. If the jump's target is taken over, calls are counted
+ * there.
  */
 #define JUMPS_MAX 64u
 
@@ -203,7 +204,7 @@ static struct jump {
 	struct mf_definition definition;
 	const void *target;
 } jumps[JUMPS_MAX];
-static uint32_t n_jumps; /* of the objects that are being handled now */
+static uint32_t n_jumps; /* number of jumps in the objects that are being handled */
 
 static const struct jump *find_jump(const void *site)
 {
@@ -232,7 +233,7 @@ static bool note_jump(const struct mf_definition *definition)
 }
 
 /*
- * Reports the recorded jumps that lead to no function that is counted. Limits the number of hops, because jumps may
+ * Reports the recorded jumps that do not lead to a counted function. The number of hops is limited, because jumps may
  * form a cycle.
  */
 static void miss_jumps(void)
@@ -257,13 +258,13 @@ static void take(const struct mf_definition *definition)
 	int code;
 
 	if (own && (own->is_new || mf_code_detour_is_placed(&own->detour)))
-		return; /* found again, in another table or by another name */
+		return; /* found again, in another table or under another name */
 	if (own && own->function->kind == function->kind &&
 	    mf_code_detour_fits(&own->detour, definition->size)) {
 		own->is_new = true;
 		return;
 	}
-	/* The entry is for another object that was loaded at this address before. */
+	/* The entry belongs to another object, which was loaded at this address before. */
 	if (own)
 		own->detour.site = NULL;
 	own = &taken[n_taken];
@@ -352,7 +353,7 @@ static void look_into_object(struct arrival *arrival, mf_definitions_found *tell
 }
 
 /*
- * Searches for functions that the object does not export. Reads all symbol names for that, so, like Massif, searches
+ * Searches for functions that the object does not export. This reads all symbol names, so, like Massif, it searches
  * libraries only if the user has named one.
  */
 static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
@@ -369,8 +370,8 @@ static void look_into_file(struct arrival *arrival, mf_definitions_found *tell)
 }
 
 /*
- * Binds the references of an object that is loaded with RTLD_DEEPBIND to the shim's functions. Otherwise the dynamic
- * linker would bind them to those of the C and C++ libraries.
+ * Binds the references of an object that is loaded with RTLD_DEEPBIND to the shim's functions. Otherwise, the dynamic
+ * linker would bind them to the C and C++ libraries.
  */
 static void bind_deep(const struct mf_definitions *definitions)
 {
@@ -406,7 +407,7 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 }
 
 /*
- * Does the shim's function only call the next definition, so that no redirection is needed? If an operator of the
+ * Does the shim's function merely call the next definition, so that no redirection is needed? If an operator of the
  * program calls the shim's function, mf_slowpath_alloc() detects that the call is nested, but too late for the trace.
  */
 static bool calls_next(uint32_t i)

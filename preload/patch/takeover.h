@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /*
- * Calls of these functions are then counted like calls of the C library's functions. Their behaviour does not change.
+ * Calls to these functions are then counted like calls to the C library's functions. Their behaviour does not change.
  * object_loaded.c calls mf_takeover_arrived() and mf_takeover_done().
  */
 void mf_takeover_arrived(const struct dl_phdr_info *object);
@@ -16,7 +16,7 @@ void mf_takeover_done(void);
 /* Does the program have its own allocation functions? If so, blocks come from more than one allocator. */
 bool mf_takeover_is_any(void);
 
-/* Smallest distance of two blocks of an unknown allocator, in bytes. */
+/* Minimum distance between two blocks of an unknown allocator, in bytes. */
 #define MF_TAKEOVER_DISTANCE 16u
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Trampolines for client requests.
 //
-// valgrind.h declares to the compiler that a request changes only its result (rdx), the flags and memory. So a
-// trampoline must preserve all other registers, vector registers included, and the 128 bytes below the stack pointer
-// (the red zone). In a stack walk from the function that answers the request, the site appears as an interrupted
+// valgrind.h tells the compiler that a request changes only its result (rdx), the flags and memory. So a trampoline
+// must preserve all other registers, vector registers included, and the 128 bytes below the stack pointer (the red
+// zone). When the stack is walked from the function that answers the request, the site appears as an interrupted
 // frame.
 
 #include "trampoline.h"
@@ -21,7 +21,7 @@ mf_trampoline_answer *mf_trampoline_answers MF_HIDDEN;
 void mf_trampoline_entry(void);
 
 /*
- * The common code of all trampolines. The trampoline has moved the stack pointer below the program's red zone and
+ * The code shared by all trampolines. The trampoline has moved the stack pointer below the program's red zone and
  * called this code. rax and rdx are set for the request; all other registers still belong to the program. The CFA is
  * the program's stack pointer.
  */
@@ -36,7 +36,7 @@ __asm__(
 "	.cfi_signal_frame\n"
 "	.cfi_def_cfa rsp, 136\n"
 "	.cfi_undefined rip\n"
-	/* Return at once for requests to other tools, which are the most frequent ones. */
+	/* Return at once for requests to other tools; they are the most frequent. */
 "	cmpq	$0x1301, (%rax)\n"
 "	je	1f\n"
 "	cmpq	$0x1302, (%rax)\n"

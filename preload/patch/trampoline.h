@@ -19,24 +19,24 @@ enum mf_request {
 	MF_REQUEST_RESIZEINPLACE_BLOCK = 0x130b,
 };
 
-/* The trampoline of one site. Lies in memory of mf_patch_room(), so it must not be written after mf_patch_seal(). */
+/* The trampoline of one site. It is in memory from mf_patch_room(), so it must not be written after mf_patch_seal(). */
 struct mf_trampoline {
 	uint8_t code[24];
-	uint64_t entry;	/* the common code of all trampolines */
+	uint64_t entry;	/* the code shared by all trampolines */
 	uint64_t back;	/* the instruction after the site, which is also the address of the event's caller */
 	struct mf_trampoline *next; /* the trampoline of the next site in the same code */
 };
 
-/* The program's registers that matter for a request. */
+/* The program's registers that are relevant to a request. */
 struct mf_trampoline_frame {
 	uint64_t pc, sp, fp;
 	const uint64_t *args; /* the request's number and up to five arguments */
 };
 
-/* Answers a request. Called for the numbers above only; @unheard is the result if nobody handles the request. */
+/* Answers a request. Called only for the numbers above; @unheard is the result if nobody handles the request. */
 typedef uint64_t mf_trampoline_answer(const struct mf_trampoline_frame *frame, uint64_t unheard);
 
-/* Sets the function that answers. Called before the first trampoline is made. */
+/* Sets the function that answers requests. Call this before the first trampoline is made. */
 void mf_trampoline_start(mf_trampoline_answer *answer);
 
 /* Makes the trampoline of @site. */
