@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The user's cache directory, which keeps results of one run to make the next run faster.
+// The user's cache directory, which keeps results of one run to speed up the next.
 
 #include "base/cachedir.h"
 
@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 
 /*
- * Limits for each kind of file, that is for each file name suffix. When one is reached, the oldest files are removed
- * until three quarters of the limit remain. Each new build of a program adds a file.
+ * Limits per kind of file, that is, per file name suffix. When a limit is reached, the oldest files are removed until
+ * usage is down to three quarters of it. Each new build of a program adds a file.
  */
 #define FILES_MAX 512u
 #define BYTES_MAX (64u << 20)
@@ -125,7 +125,7 @@ static int by_age(const void *a, const void *b)
 
 /*
  * Removes the oldest files of @kind, a file name suffix, if there are too many. Also matches files that are still being
- * written, whose names have a process id behind the suffix.
+ * written; their names have a pid after the suffix.
  */
 static void make_room(int directory, const char *kind)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The user's cache directory, which keeps results of one run to make the next run faster. */
+/* The user's cache directory, which keeps results of one run to speed up the next. */
 #ifndef MASSIF_BASE_CACHEDIR_H
 #define MASSIF_BASE_CACHEDIR_H
 
 #include <stddef.h>
 
 /*
- * Writes the user's cache directory to @path, of @size bytes, whether or not it exists. It is "" if there can be none:
- * the environment names no directory or is another user's.
+ * Stores the path of the user's cache directory in @path, a buffer of @size bytes; the directory need not exist. Stores
+ * "" if the environment specifies no directory or belongs to another user.
  */
 void mf_cachedir_locate(char *path, size_t size);
 
@@ -19,14 +19,14 @@ int mf_cachedir_open(const char *path);
 int mf_cachedir_make(const char *path);
 
 /*
- * Reads the file @name. Returns *@size bytes, which the caller frees. Returns NULL if there is no file, if it is larger
- * than @most bytes or not the user's own, or if others may write to it.
+ * Reads the file @name. Returns *@size bytes, which the caller frees. Returns NULL if the file does not exist, is
+ * larger than @most bytes, belongs to another user, or is writable by others.
  */
 void *mf_cachedir_read(int directory, const char *name, size_t most, size_t *size);
 
 /*
- * Writes or replaces the file @name. The change is atomic: a reader gets all of the old or all of the new contents. If
- * there are too many files then, the oldest are removed. Errors are ignored.
+ * Creates or replaces the file @name. The change is atomic: a reader sees either the old or the new contents in full.
+ * If there are then too many files, the oldest are removed. Errors are ignored.
  */
 void mf_cachedir_write(int directory, const char *name, const void *from, size_t size);
 

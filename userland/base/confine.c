@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Lets a process give up its rights.
+// Lets a process drop its privileges.
 //
-// System calls are made directly where glibc's functions would involve other threads, because the process may be the
-// child of a process with several threads.
+// System calls are made directly where glibc's functions would involve other threads, because the process may have
+// been forked by a multi-threaded process.
 
 #include "base/confine.h"
 
@@ -24,9 +24,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define NOBODY 65534u /* the kernel's user number for "nobody" */
+#define NOBODY 65534u /* the kernel's uid for "nobody" */
 
-enum { FILES = 64 }; /* most descriptors: for the object, its debug files, and files of split units */
+enum { FILES = 64 }; /* maximum number of open descriptors: for the object, its debug files, and files of split units */
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -69,7 +69,7 @@ static bool drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) == 0;
 }
 
-/* Closes the descriptors from @first to @last. */
+/* Closes the descriptors @first to @last, inclusive. */
 static void close_between(unsigned int first, unsigned int last)
 {
 	struct rlimit limit;
@@ -87,8 +87,8 @@ static void close_between(unsigned int first, unsigned int last)
 }
 
 /*
- * Moves @socket and @file to their fixed numbers and closes all other descriptors. Those are closed first, because no
- * free number may be left.
+ * Moves @socket and @file to their fixed numbers and closes all other descriptors. It closes the others first, because
+ * there may be no free descriptor number otherwise.
  */
 static void close_others(int socket, int file)
 {
@@ -118,9 +118,9 @@ static bool is_shared(const char *line, uint64_t *start, uint64_t *end)
 }
 
 /*
- * Unmaps shared memory, because the sessions of profiled processes are mapped and writable. Does not use stdio, whose
- * locks another thread may have held at the fork. Reading may continue after an munmap: the kernel resumes behind the
- * last mapping that it reported.
+ * Unmaps shared memory, because the sessions of profiled processes are mapped and writable. Does not use stdio, because
+ * another thread may have held its locks at the fork. It is safe to continue reading after an munmap: the kernel
+ * resumes after the last mapping that it reported.
  */
 static void unmap_shared(void)
 {
@@ -162,7 +162,7 @@ static uint64_t size_of_self(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Makes the OOM killer choose this process first. */
+/* Makes the OOM killer kill this process first. */
 static void offer_to_oom_killer(void)
 {
 	static const char most[] = "1000";
@@ -201,8 +201,8 @@ static void set_limits(unsigned int cpu_s)
 }
 
 /*
- * Handles a refused system call that opens a file (SECCOMP_RET_TRAP), by calling open_for_us(). libdw itself opens the
- * files of split units and those shared by several objects.
+ * Handles a refused system call that opens a file (SECCOMP_RET_TRAP), by calling open_for_us(). libdw opens the files
+ * of split units, and debug files shared by several objects, by itself.
  */
 static void answer_open(int number, siginfo_t *info, void *context)
 {
@@ -231,7 +231,7 @@ static void answer_open(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Signals from the terminal are for the parent, and the parent's handlers must not run here. */
+/* Signals from the terminal are meant for the parent, and the parent's handlers must not run here. */
 static void set_signals(void)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
@@ -254,7 +254,7 @@ static void set_signals(void)
 #define TRAP(call)	 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), RETURN(SECCOMP_RET_TRAP)
 #define REFUSE		 RETURN(SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA))
 
-/* Loads the low half of an argument, on a little-endian machine. */
+/* Loads the low half of an argument (little-endian machines only). */
 #define ARGUMENT(n) LOAD(args[n])
 
 /* Allows the call only if argument @n has none of the bits in @mask. */
@@ -268,9 +268,9 @@ static void set_signals(void)
 		BPF_JUMP(BPF_JMP | how | BPF_K, what, 1, 0), REFUSE, RETURN(SECCOMP_RET_ALLOW)
 
 /*
- * Installs the system-call filter, which allows what the parser needs. Other calls fail with EPERM rather than kill the
- * process, because a later version of a library may try a call that it can do without. Calls of another ABI (32 bits,
- * x32) have other numbers and do kill it.
+ * Installs the system-call filter, which allows what the parser needs. Other calls fail with EPERM instead of killing
+ * the process, because a later version of a library may try a call that it can do without. Calls through another ABI
+ * (32-bit, x32) use different numbers and do kill the process.
  */
 static bool filter_calls(void)
 {
@@ -298,7 +298,7 @@ static bool filter_calls(void)
 		TRAP(open),
 #endif
 		TRAP(openat),
-		/* Memory, but not executable. */
+		/* Memory, but not executable memory. */
 		ALLOW(brk),
 		ALLOW(munmap),
 		ALLOW(mremap),
@@ -335,7 +335,7 @@ unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(co
 	open_for_us = open;
 	set_signals();
 	offer_to_oom_killer();
-	/* Before the limits are set: if massif-ctl has many files open, the socket has a high number. */
+	/* Do this before setting the limits: if massif-ctl has many files open, the socket has a high number. */
 	close_others(socket, file);
 	unmap_shared();
 	set_limits(cpu_s);

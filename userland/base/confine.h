@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lets a process give up its rights, in order to read files that may be hostile.
+ * Lets a process drop its privileges before it reads files that may be hostile.
  *
  * Afterwards it can still compute, allocate memory, read the files it is given, communicate over one socket, and exit.
  */
@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Descriptors in a confined process. */
+/* Descriptor numbers in a confined process. */
 #define MF_CONFINE_SOCKET 0
 #define MF_CONFINE_FILE	  1
 
-#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* bytes of address space that it may allocate */
+#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* limit on the confined process's address space, in bytes */
 
-/* Rights that were given up. If a bit is missing, the kernel refused to drop that right. */
+/* Privileges that were dropped. If a bit is missing, the kernel refused to drop that privilege. */
 enum {
 	MF_CONFINED_USER = 1 << 0,	   /* the process runs as user nobody, or was unprivileged before */
 	MF_CONFINED_CAPABILITIES = 1 << 1, /* it has no capabilities */
@@ -25,18 +25,19 @@ enum {
 	MF_CONFINED_ALL = (1 << 4) - 1,
 };
 
-/* Returns whether this process has rights that an ordinary user lacks: it runs as root or has a capability. */
+/* Returns whether this process has privileges that an ordinary user lacks: it runs as root or has a capability. */
 bool mf_confine_has_rights(void);
 
 /*
- * Confines the calling process permanently. It must be a child that was forked for this purpose, with one thread. All
+ * Confines the calling process permanently. It must be a single-threaded child that was forked for this purpose. All
  * descriptors except @socket and @file (-1: none) are closed; these two become MF_CONFINE_SOCKET and MF_CONFINE_FILE.
- * Memory that it shares with other processes is unmapped. The kernel ends it after @cpu_s seconds of processor time.
+ * Memory that it shares with other processes is unmapped. The kernel kills the process after @cpu_s seconds of CPU
+ * time.
  *
  * If @open is not NULL, it is called in place of the system call whenever code of this process opens a file for
  * reading. It returns a descriptor or -errno, and must not use functions that take locks.
  *
- * Returns which of MF_CONFINED_ALL were given up.
+ * Returns which privileges of MF_CONFINED_ALL were dropped.
  */
 unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(const char *path));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One task on a possibly hostile file, done in a child process without rights.
+// One task on a possibly hostile file, done in an unprivileged child process.
 
 #include "base/errand.h"
 
@@ -46,7 +46,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Makes room for at least one byte more. */
+/* Makes room for at least one more byte. */
 static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)
 {
 	uint8_t *more;
@@ -56,7 +56,7 @@ static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)
 	if (*room > most)
 		return -EFBIG;
 	*room = *room ? *room * 2 : ROOM_FIRST;
-	/* One byte more than allowed, so that excess is noticed. */
+	/* Read up to one byte more than allowed, to detect a result that is too large. */
 	if (*room > most)
 		*room = most + 1;
 	more = realloc(*bytes, *room);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One task on a possibly hostile file, done in a child process without rights (confine.h). */
+/* One task on a possibly hostile file, done in an unprivileged child process (confine.h). */
 #ifndef MASSIF_BASE_ERRAND_H
 #define MASSIF_BASE_ERRAND_H
 
@@ -10,9 +10,9 @@ struct mf_errand {
 	/* Runs in the child: reads @file and returns its result, of *@size bytes, or NULL. */
 	void *(*run)(void *data, int file, size_t *size);
 	void *data;
-	int file; /* a descriptor of the caller */
-	size_t bytes_max; /* most bytes of a result */
-	unsigned int patience_ms; /* time limit; then the child is killed */
+	int file; /* a descriptor that belongs to the caller */
+	size_t bytes_max; /* maximum size of the result in bytes */
+	unsigned int patience_ms; /* time limit, after which the child is killed */
 };
 
 /*

@@ -7,7 +7,8 @@
 
 /*
  * Code addresses are regular: a library may be loaded a thousand times, or a thousand libraries lie one page apart.
- * After a single multiplication these would fill a row of neighbouring slots, and each lookup would walk all of them.
+ * After a single multiplication such addresses would fill a run of adjacent slots, and each lookup would walk all of
+ * them.
  */
 static inline uint64_t mf_hash(uint64_t first, uint64_t second)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keeps files open that processes have mapped.
+// Keeps files that processes have mapped open.
 
 #include "held.h"
 
@@ -89,7 +89,10 @@ uint32_t mf_held_count(struct mf_held *held)
 	return n;
 }
 
-/* Returns whether another file may be kept open. Most descriptors of this process are left for other uses. */
+/*
+ * Returns whether another file may be kept open. Most of the descriptors that this process may have are reserved for
+ * other uses.
+ */
 static bool has_room(const struct mf_held *held)
 {
 	struct rlimit limit;
@@ -108,7 +111,7 @@ static struct mf_held_file **bucket_of(struct mf_held *held, const char *path, s
 	return &held->files[hash % BUCKETS];
 }
 
-/* Returns the length of @path without the suffix of deleted files. */
+/* Returns the length of @path without the " (deleted)" suffix. */
 static size_t length_of(const char *path)
 {
 	size_t length = strlen(path), end = sizeof(DELETED) - 1;
@@ -126,8 +129,8 @@ static struct mf_held_file *find(struct mf_held_file *file, const char *path, si
 }
 
 /*
- * Opens the regular file @path; if @root is not "", as a process with that root directory would. Fills @status. Returns
- * a descriptor or -errno.
+ * Opens the regular file @path; if @root is not "", it is opened as a process with that root directory would open it.
+ * Fills @status. Returns a descriptor or -errno.
  */
 static int open_regular(const char *root, const char *path, struct stat *status)
 {
@@ -141,7 +144,8 @@ static int open_regular(const char *root, const char *path, struct stat *status)
 /* Whether an opened file is the mapped one. */
 enum likeness {
 	OTHER,
-	PERHAPS, /* in overlay file systems, a mapping has another device, and possibly inode, than its file */
+	/* overlay file systems report a different device, and possibly inode, for a mapping than for its file */
+	PERHAPS,
 	SAME,
 };
 
@@ -158,7 +162,7 @@ enum { WAYS = 5, WAY_BYTES = PATH_MAX + 64 };
 
 /* One possible way to open the file of a mapping. */
 struct way {
-	char root[32]; /* root directory that the path refers to; "": ours */
+	char root[32]; /* root directory that the path is relative to; "" for our own */
 	char path[WAY_BYTES];
 	bool is_sure; /* this path always leads to the mapped file */
 	bool is_guess; /* this path may lead to another file of the process, so compare() must return SAME */
@@ -166,9 +170,9 @@ struct way {
 
 /*
  * Lists ways to open the file of @mapping. The path belongs to the process's mount namespace, which may not be ours,
- * and another file may have it by now. So the path is also tried in the process's own view. A deleted file can be
- * reached by the mapping itself (needs privileges), by the descriptor that the process opened it with, or as the
- * program that the process runs.
+ * and by now the path may lead to another file. So the path is also tried relative to the process's own root directory.
+ * A deleted file can be reached through the mapping itself (which needs privileges), through the process's own
+ * descriptor of it, or as the program that the process runs.
  */
 static int list_ways(const struct mf_held_mapping *mapping, struct way ways[WAYS])
 {
@@ -211,7 +215,7 @@ static int open_mapped(const struct mf_held_mapping *mapping, struct stat *statu
 		enum likeness likeness;
 
 		if (fd < 0) {
-			/* A lack of permission here says nothing about the file itself. */
+			/* A permission error on a path in /proc says nothing about the file itself. */
 			if (!ways[i].is_sure && !ways[i].is_guess)
 				code = fd;
 			continue;
@@ -293,7 +297,10 @@ struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_map
 	return file;
 }
 
-/* Returns the path that @path resolves to, to be freed by the caller; also for a link in /proc to a deleted file. */
+/*
+ * Returns the path that @path resolves to, even if it is a link in /proc to a deleted file. The caller frees the
+ * result.
+ */
 static char *name_of(const char *path)
 {
 	mf_auto_free char *name = realpath(path, NULL);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Keeps files open that processes have mapped, so that their names can be read after they are deleted, moved or
- * replaced. It also records their identity, so that no other file is mistaken for them.
+ * Keeps files that processes have mapped open, so that their symbol names can be read after the files are deleted,
+ * moved or replaced. It also records the identity of each file, so that no other file is mistaken for it.
  *
  * A file is kept while it has users. The number of descriptors is limited. For a file beyond the limit, the table holds
- * only path and identity; it is opened by its path when it is read, provided it is still the same file.
+ * only the path and the identity; the file is reopened by its path when it is needed, provided it is still the same
+ * file.
  *
  * Context: all functions may be called from any thread.
  */
@@ -16,8 +17,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define MF_HELD_MAX   1024u /* most descriptors of one table */
-#define MF_HELD_SHARE 4u    /* at most 1/4 of the descriptors that the process may have */
+#define MF_HELD_MAX   1024u /* maximum number of descriptors in one table */
+#define MF_HELD_SHARE 4u    /* a table uses at most 1/4 of the descriptors that the process may have */
 
 /* Identifies a file. The device is major << 32 | minor. */
 struct mf_file_identity {
@@ -27,8 +28,10 @@ struct mf_file_identity {
 struct mf_held_file {
 	struct mf_held_file *next; /* next in the hash table */
 	char *path;	 /* path that the kernel reports; for a deleted file, its last path */
-	struct mf_file_identity mapped; /* identity that the kernel reports for the mapping; inode 0: unknown */
-	struct mf_file_identity opened; /* identity of the opened file, which differs in overlay file systems */
+	/* identity that the kernel reports for the mapping; unknown if the inode is 0 */
+	struct mf_file_identity mapped;
+	/* identity of the opened file, which can differ from @mapped in overlay file systems */
+	struct mf_file_identity opened;
 	uint64_t size;
 	int64_t modified_ns;
 	int fd;	   /* -1: not kept open */
@@ -38,7 +41,7 @@ struct mf_held_file {
 
 /* A mapping of a process, as the kernel reports it. */
 struct mf_held_mapping {
-	pid_t pid; /* 0: unknown, or the process has ended */
+	pid_t pid; /* 0 if unknown or if the process has ended */
 	uint64_t start, end;
 	const char *path; /* ends in " (deleted)" if the file was deleted */
 	const char *alias; /* the path that the process uses; may be NULL */
@@ -50,37 +53,37 @@ struct mf_held;
 struct mf_file_identity mf_file_identity(const struct stat *status);
 
 /*
- * Creates a table of at most @max descriptors, and never more than a share of RLIMIT_NOFILE. Returns NULL if memory ran
- * out.
+ * Creates a table of at most @max descriptors, but never more than RLIMIT_NOFILE / MF_HELD_SHARE. Returns NULL if out
+ * of memory.
  */
 struct mf_held *mf_held_create(uint32_t max);
 void mf_held_destroy(struct mf_held *held); /* NULL is allowed */
 
-/* Returns how many descriptors the table has. */
+/* Returns the number of descriptors that the table keeps open. */
 uint32_t mf_held_count(struct mf_held *held);
 
 /*
- * Returns the file of @mapping and adds a user. Opens the file if it is not in the table yet.
- * Returns NULL if memory ran out or @held is NULL.
+ * Returns the file of @mapping and adds a user. Opens the file if it is not in the table yet. Returns NULL if out of
+ * memory or if @held is NULL.
  */
 struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_mapping *mapping);
 
 /* Like mf_held_take(), for the file at @path before it is mapped. Also returns NULL if it cannot be opened. */
 struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path);
 
-/* Adds a user to a file that has users. NULL is allowed for @file. */
+/* Adds a user to a file that already has users. @file may be NULL. */
 struct mf_held_file *mf_held_use(struct mf_held *held, struct mf_held_file *file);
 
-/* Removes a user. After the last one the file is closed and freed. NULL is allowed for @file. */
+/* Removes a user. Closes and frees the file when the last user is removed. @file may be NULL. */
 void mf_held_release(struct mf_held *held, struct mf_held_file *file);
 
-/* Opens @file. Returns a descriptor, which the caller closes, or -errno: -ESTALE if another file is at its path now. */
+/* Opens @file. Returns a descriptor, which the caller closes, or -errno; -ESTALE if the path now leads to another file. */
 int mf_held_open(const struct mf_held_file *file);
 
 /* Returns whether @fd is a descriptor of @file. */
 bool mf_held_is_of(const struct mf_held_file *file, int fd);
 
-/* Returns whether @file was written to since it was opened. @fd is a descriptor of it. */
+/* Returns whether @file has been written to since it was opened. @fd is a descriptor of @file. */
 bool mf_held_has_changed(const struct mf_held_file *file, int fd);
 
 #endif

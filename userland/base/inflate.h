@@ -9,7 +9,7 @@
 
 /*
  * Decompresses the @size bytes at @compressed (RFC 1950). Returns @plain_size bytes, which the caller frees. Returns
- * NULL if the data is damaged or in another format, has another size, or if memory ran out.
+ * NULL if the data is corrupt, in another format or of a different size, or if out of memory.
  */
 uint8_t *mf_inflate(const void *compressed, size_t size, uint64_t plain_size);
 

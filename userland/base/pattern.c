@@ -17,7 +17,7 @@ bool mf_pattern_matches(const char *pattern, size_t pattern_size, const char *te
 			pattern++;
 			text++;
 		} else if (star) {
-			/* Let the last star match one character more. */
+			/* Let the last star match one more character. */
 			pattern = star + 1;
 			text = ++resume;
 		} else {

@@ -20,19 +20,19 @@ struct mf_proc_mapping {
 	uint64_t device;	     /* major number << 32 | minor */
 	uint64_t inode;
 	char rights[5]; /* "rwxp", or "rwxs" if shared */
-	char *path;	/* or a name such as "[heap]"; "": neither. Valid until the next call */
+	char *path;	/* path, a name such as "[heap]", or "" if there is neither; valid until the next call */
 };
 
-/* Opens the listing of process @pid; 0 is this one. Returns 0 or -errno. */
+/* Opens the listing of process @pid, or of this process if @pid is 0. Returns 0 or -errno. */
 int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid);
 
-/* Reads the next mapping, in ascending order of addresses. Returns false at the end or if reading fails. */
+/* Reads the next mapping, in ascending order of addresses. Returns false at the end or on a read error. */
 bool mf_proc_mappings_next(struct mf_proc_mappings *mappings, struct mf_proc_mapping *mapping);
 
-/* Returns whether reading failed: then the process has ended, or its rights have changed. */
+/* Returns whether reading failed, which means that the process has ended or its credentials have changed. */
 bool mf_proc_mappings_failed(const struct mf_proc_mappings *mappings);
 
-/* Closes an open listing. An all-zero one may be closed, too. */
+/* Closes a listing. Also accepts an all-zero structure. */
 void mf_proc_mappings_close(struct mf_proc_mappings *mappings);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 
-/* Opens the file of @place, an O_PATH descriptor, for reading. Returns a descriptor or -errno. */
+/* Reopens the file of the O_PATH descriptor @place for reading. Returns a descriptor or -errno. */
 static int reopen(int place)
 {
 	struct stat status;

@@ -4,20 +4,20 @@
 #define MASSIF_BASE_REGULAR_H
 
 /*
- * A path from a profiled process may lead to a device, a pipe or a socket. Opening one can have effects, or block. So
- * the type is checked before the file is opened.
+ * A path from a profiled process may lead to a device, a pipe or a socket. Opening one can block or have side effects.
+ * So the type is checked before the file is opened.
  *
  * All functions return a descriptor for reading, or -errno. If the path is not a regular file, it is not opened and the
  * result is -EINVAL.
  */
 int mf_regular_open(const char *path);
 
-/* Like mf_regular_open(); @path is relative to the descriptor @directory, as for openat(). */
+/* Like mf_regular_open(), but @path is relative to the descriptor @directory, as in openat(). */
 int mf_regular_openat(int directory, const char *path);
 
 /*
  * Opens the absolute @path as a process with the root directory @root would: symbolic links and ".." do not lead out of
- * @root. (Before Linux 5.6 they can, and then lead to a regular file of ours.)
+ * @root. (Before Linux 5.6 they can, and may then lead to a regular file under our own root.)
  */
 int mf_regular_open_in_root(const char *root, const char *path);
 

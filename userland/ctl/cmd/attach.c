@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl attach: profiles the pages of a running process until a signal, the end of --duration or of the
-// process.
+// massif-ctl attach: profiles the pages of a running process until a signal arrives, --duration is over or the process
+// ends.
 
 #include <errno.h>
 #include <math.h>
@@ -29,14 +29,14 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125,	   /* an output file could not be written anywhere */
-	DURATION_MAX = 1000000000, /* longest duration in seconds */
+	STATUS_LOST = 125,	   /* an output file could not be written at all */
+	DURATION_MAX = 1000000000, /* maximum duration in seconds */
 };
 
 /* The command's own arguments. */
 struct request {
 	pid_t pid;
-	double duration; /* seconds; 0: until the process ends or massif-ctl is stopped */
+	double duration; /* in seconds; 0 means until the process ends or massif-ctl is stopped */
 };
 
 /* The state of one attach command. */
@@ -45,7 +45,7 @@ struct attachment {
 	struct mf_pidproc process;
 	struct mf_signals signals;
 	struct mf_recording recording;
-	struct mf_control *control; /* NULL: no control socket */
+	struct mf_control *control; /* NULL if there is no control socket */
 	int timer;
 };
 
@@ -80,8 +80,8 @@ static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
 }
 
 /*
- * Parses the pid and --duration, which may stand anywhere in @argv, into @request, and moves all other words to
- * @options, which has room for @argc. Returns the number of words in @options, or -errno.
+ * Parses the pid and --duration, which may appear anywhere in @argv, into @request, and copies all other words to
+ * @options, which has room for @argc words. Returns the number of words in @options, or -errno.
  */
 static int sort_words(int argc, char **argv, struct request *request, char **options,
 		      struct mf_error *err)
@@ -115,7 +115,7 @@ static int make_timer(double seconds, int *timer, struct mf_error *err)
 	*timer = -1;
 	if (seconds <= 0)
 		return 0;
-	/* A timer set to zero would never expire. */
+	/* A timer that is set to zero never expires. */
 	if (!when.it_value.tv_sec && !when.it_value.tv_nsec)
 		when.it_value.tv_nsec = 1;
 	*timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -124,7 +124,7 @@ static int make_timer(double seconds, int *timer, struct mf_error *err)
 	return 0;
 }
 
-/* Reads pending signals; returns whether one of them ends massif-ctl. Stop signals of the terminal are obeyed. */
+/* Reads pending signals; returns whether one of them ends massif-ctl. Obeys the terminal's stop signals. */
 static bool told_to_stop(struct attachment *a)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The table of massif-ctl's commands. Each command has its own file. */
+/* The table of massif-ctl's commands. Each command is in its own file. */
 #ifndef MASSIF_CTL_COMMAND_H
 #define MASSIF_CTL_COMMAND_H
 
@@ -8,18 +8,18 @@
 struct mf_command {
 	const char *name, *usage, *summary;
 	/*
-	 * Runs the command. @argv holds the words after the command's name, ended by NULL. Returns the exit
+	 * Runs the command. @argv holds the words after the command's name and is NULL-terminated. Returns the exit
 	 * status.
 	 */
 	int (*run)(int argc, char **argv);
-	const char *details; /* paragraphs for the command's --help; NULL: the summary is enough */
-	bool has_options;    /* accepts the profiling options, too */
+	const char *details; /* paragraphs for the command's --help; NULL if the summary is enough */
+	bool has_options;    /* also accepts the profiling options */
 };
 
 extern const struct mf_command mf_commands[];
 extern const unsigned int mf_n_commands;
 
-/* Runs the command that argv[1] names, or else the run command. Returns the exit status. */
+/* Runs the command named by argv[1], or the run command if argv[1] names none. Returns the exit status. */
 int mf_command_dispatch(int argc, char **argv);
 
 /* Prints the help of the command @name. Returns the exit status. */

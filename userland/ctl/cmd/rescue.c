@@ -33,10 +33,10 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125, /* an output file could not be written anywhere */
+	STATUS_LOST = 125, /* an output file could not be written at all */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
-	LOOSE_TRIES = 10,  /* so many attempts, the first ones, fail if any event happens meanwhile */
-	EXTRA_WORDS = 4096, /* room for the profile's original options, beside those of the command line */
+	LOOSE_TRIES = 10,  /* number of initial attempts that fail if any event occurs meanwhile */
+	EXTRA_WORDS = 4096, /* room for the profile's original options, in addition to those of the command line */
 };
 
 /* The state of one rescue command. */
@@ -48,7 +48,7 @@ struct rescue {
 	struct mf_pidproc process;
 	struct mf_mappings mappings;
 	struct mf_origin origin;
-	char *names[2]; /* output file names that were made absolute; owned */
+	char *names[2]; /* output file names, made absolute; owned */
 	bool own_user;	/* the process belongs to this user */
 };
 
@@ -78,8 +78,8 @@ static int sort_words(int argc, char **argv, struct rescue *rescue, struct mf_er
 }
 
 /*
- * Returns @name relative to @directory; an absolute name is copied unchanged. The caller frees it; NULL if out
- * of memory.
+ * Returns @name joined to @directory; an absolute name is copied unchanged. The caller frees the result; NULL if out of
+ * memory.
  */
 static char *anchor(const char *directory, const char *name)
 {
@@ -120,10 +120,7 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	options->log_fd = STDERR_FILENO;
 	options->wanted = MF_OPTIONS_RUN;
 	options->wait = false;
-	/*
-	 * A description without options is "(none)". Drop this before the options of the command line are
-	 * appended.
-	 */
+	/* Without options, the description is "(none)". Drop that before the options of the command line are appended. */
 	if (rescue->n_words && options->desc && *options->desc == '(')
 		free(mf_take(options->desc, NULL));
 	ret = mf_options_parse(options, rescue->n_words, rescue->words, &used, err);
@@ -133,10 +130,7 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	return ret;
 }
 
-/*
- * Checks that the session in @store can be rescued: it has no aggregator, and it belongs to process
- * @rescue->pid.
- */
+/* Checks that the session in @store can be rescued: it must have no aggregator and belong to process @rescue->pid. */
 static int check(const struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
 	pid_t owner = store->header->pid, aggregator = mf_origin_aggregator(store);
@@ -200,7 +194,7 @@ static bool look_through(const struct mf_heap_process *process, int try)
 	return mf_replica_is_current(try < LOOSE_TRIES);
 }
 
-/* Writes the profile as it is in the process's memory now. Returns 0 or -errno. */
+/* Writes the profile as it currently is in the process's memory. Returns 0 or -errno. */
 static int write_now(struct rescue *rescue, struct mf_error *err)
 {
 	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
@@ -255,8 +249,8 @@ out:
 }
 
 /*
- * Opens the file of the session for reading and writing. Returns a descriptor, or a negative number if this
- * user may not open it.
+ * Opens the file of the session for reading and writing. Returns a descriptor, or a negative value if this user may not
+ * open the file.
  */
 static int open_session(const struct rescue *rescue)
 {
@@ -312,7 +306,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	return mf_heap_process_snapshot(process, verb, out, err);
 }
 
-/* A mode without a program to launch, for a process that is already running. */
+/* A mode that launches no program, for a process that is already running. */
 static const struct mf_mode mode = {
 	.survivors = survivors,
 	.pause = pause_threads,
@@ -341,7 +335,7 @@ static void serve(void *control)
 	mf_control_serve(control);
 }
 
-/* Supervises the processes of @family until they have ended. */
+/* Supervises the processes of @family until all have ended. */
 static void accompany(struct mf_run *run, struct mf_heap_family *family)
 {
 	struct mf_control *control = NULL;
@@ -367,8 +361,8 @@ static void accompany(struct mf_run *run, struct mf_heap_family *family)
 }
 
 /*
- * Becomes the aggregator of the process whose session is in the file @memory. Takes ownership of this
- * descriptor. Returns 0 when the profile is complete, or -errno.
+ * Becomes the aggregator of the process whose session is in the file @memory. Takes ownership of the descriptor
+ * @memory. Returns 0 when the profile is complete, or -errno.
  */
 static int go_on(struct rescue *rescue, int memory, struct mf_error *err)
 {

@@ -23,14 +23,14 @@
 #include "symbols/truncation.h"
 
 enum {
-	STATUS_REFUSED = 1,	    /* wrong options, or massif itself failed */
-	STATUS_LOST = 125,	    /* an output file could not be written anywhere */
-	/* the program cannot be executed; this and the next status are those of env(1) */
+	STATUS_REFUSED = 1,	    /* the options are invalid, or massif itself failed */
+	STATUS_LOST = 125,	    /* an output file could not be written at all */
+	/* the program cannot be executed; this status and the next are the same as in env(1) */
 	STATUS_NOT_EXECUTABLE = 126,
 	STATUS_NOT_FOUND = 127,
 };
 
-/* Joins the program and its arguments with blanks, unquoted. */
+/* Joins the program and its arguments with spaces, without quoting. */
 static char *join(char *const *words)
 {
 	mf_auto_free char *text = NULL;
@@ -56,7 +56,7 @@ static int exec_status(int code)
 	return code == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-/* Ends massif-ctl with the status or signal with which the program ended. */
+/* Terminates massif-ctl with the same exit status or signal as the program. */
 static int end_like(int status)
 {
 	if (WIFSIGNALED(status))
@@ -87,10 +87,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 
 	run->status = W_EXITCODE(STATUS_REFUSED, 0);
 
-	/*
-	 * Changes the handling of a signal, so call it only now: the program has to inherit the original
-	 * handling.
-	 */
+	/* This changes the handling of a signal, so do it only now: the program must inherit the original handling. */
 	mf_truncation_endure();
 	mf_logfile_name(run->log, run->pid);
 	mf_statistics_begin(run->options, run->pid);

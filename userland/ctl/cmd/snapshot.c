@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: write a file from a running profile.
+// massif-ctl snapshot, detailed_snapshot, all_snapshots, xtmemory: each writes a file from a running profile.
 
 #include <errno.h>
 #include <signal.h>
@@ -24,11 +24,11 @@
 
 enum {
 	MODE_HEAP = 0644,
-	MODE_PAGES = 0600, /* private, since it is made from copies of the program's stack */
+	MODE_PAGES = 0600, /* readable only by its owner, because it is made from copies of the program's stack */
 };
 
 struct request {
-	pid_t pid; /* the process to read; 0: the only profile */
+	pid_t pid; /* the process to read, or 0 for the only profile */
 	const char *file;
 };
 
@@ -68,7 +68,7 @@ static int parse(int argc, char **argv, struct request *request, struct mf_error
 	return code;
 }
 
-/* Appends to the message a line for each profile that was launched or attached to, as far as they fit. */
+/* Appends to the message a line for each process that was launched or attached to, as far as the lines fit. */
 static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
 {
 	size_t used = strlen(err->text);
@@ -89,7 +89,10 @@ static void list_candidates(const struct mf_profiled_list *list, struct mf_error
 	}
 }
 
-/* Returns the profile selected by @pid, or the only one; NULL with a message if there is none or several. */
+/*
+ * Returns the profile selected by @pid, or the only profile. Returns NULL, with a message, if there is no such profile
+ * or the choice is ambiguous.
+ */
 static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid_t pid,
 					struct mf_error *err)
 {
@@ -135,7 +138,10 @@ static int copy_to_output(int fd, struct mf_error *err)
 	return 0;
 }
 
-/* Writes the file. Returns 0 or -errno. *@elsewhere is set if it was saved under another name, which is reported. */
+/*
+ * Writes the file. Returns 0 or -errno. Sets *@elsewhere, and reports the name, if the file was saved under another
+ * name.
+ */
 static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct mf_error *err)
 {
 	const struct mf_outfile_source source = {
@@ -144,7 +150,7 @@ static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct m
 	mf_auto_free char *saved = NULL;
 	int code;
 
-	/* With SIGXFSZ ignored, write() fails if the file gets too large, and the partial file is removed. */
+	/* With SIGXFSZ ignored, write() fails if the file becomes too large, and the partial file is removed. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	code = mf_outfile_write(path, &source, &saved, err);
@@ -154,7 +160,7 @@ static int save(int fd, const char *path, mode_t mode, bool *elsewhere, struct m
 	return code;
 }
 
-/* Expands the name of an xtree file, whose suffix decides between two formats. */
+/* Expands the name of an xtree file; its suffix selects one of two formats. */
 static int choose_format(const struct request *request, pid_t pid, enum mf_control_verb *verb,
 			 char **name, struct mf_error *err)
 {
@@ -165,7 +171,7 @@ static int choose_format(const struct request *request, pid_t pid, enum mf_contr
 	return code;
 }
 
-/* Like Massif, reports an execution tree on standard output. */
+/* Like Massif, reports on standard output that an execution tree was written. */
 static void say_written(const struct mf_profiled *profiled, const char *file, bool is_xtree)
 {
 	struct mf_output_name program;
