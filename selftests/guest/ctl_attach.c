@@ -119,7 +119,7 @@ static char *read_profile(struct __test_metadata *_metadata, pid_t pid)
 	return text;
 }
 
-/* Memory mapped before is shown as a text, memory mapped now with its stack; the profile grows. */
+/* Memory mapped before the attach is shown as a text, memory mapped afterwards with its stack; the profile grows. */
 TEST_F_TIMEOUT(attach, for_a_while, SECONDS)
 {
 	char *text;
@@ -194,8 +194,8 @@ TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
 }
 
 /*
- * A program that only grows has no peak by the rules, and a tree only by chance; but the user wants to know
- * what made it grow.
+ * A program that only grows has no peak under the usual rules, and has a tree only by chance; but the user wants
+ * to know what made it grow.
  */
 TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 {
@@ -217,7 +217,7 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	}
 	last = ctl_last(text, "snapshot=");
 	EXPECT_EQ(most, last_of(text, "mem_heap_B="));
-	/* The last snapshot is the peak, and no other one. */
+	/* The last snapshot is the peak, and the only one. */
 	EXPECT_EQ(strstr(text, "heap_tree=peak\n"), strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, ": _PyEval_EvalFrameDefault "));
@@ -225,7 +225,7 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	free(text);
 }
 
-/* Until the process ends: the file covers the rest of its life. */
+/* Stays attached until the process ends: the file covers the rest of the process's life. */
 TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 {
 	char mappings[16];
@@ -248,7 +248,7 @@ static const struct {
 	const char *name;
 	const char *argv[6];
 	unsigned long grows;	/* minimum growth in bytes while attached */
-	const char *stack;	/* expected in a tree; NULL: it has no names */
+	const char *stack;	/* expected in a tree; NULL if the program has no symbol names */
 } programs[] = {
 	{ "python3", { "python3", "-c", "import time\nl = []\nwhile True:\n"
 		       " l.append(bytearray(1 << 20))\n time.sleep(0.02)\n" }, 4 << 20, "python3" },
@@ -278,7 +278,7 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 	}
 }
 
-/* Returns whether the model's mappings equal those of /proc; both must be at rest. */
+/* Returns whether the model's mappings equal those in /proc; both must be at rest. */
 static bool equals_proc(const char *pid)
 {
 	struct kmod_intervals model, truth;
@@ -311,7 +311,7 @@ static unsigned long bytes_of(const char *pid)
 	return pages * 4096;
 }
 
-/* Waits a second, and then until the process has grown, however slow the machine is. */
+/* Waits one second, and then until the process has grown, however slow the machine is. */
 static void let_grow(const char *pid, unsigned long bytes)
 {
 	unsigned long from = bytes_of(pid);
@@ -418,8 +418,8 @@ static void before_traced(void)
 }
 
 /*
- * Continues a traced process up to the end of its next system call with that number; returns false if it ends
- * before.
+ * Continues a traced process until its next system call with that number has returned; returns false if the
+ * process ends first.
  */
 static bool run_to_the_end_of(pid_t pid, unsigned long number)
 {
@@ -463,7 +463,7 @@ static pid_t start_as(pid_t wanted)
 	return -1;
 }
 
-/* Between opening the pidfd and attaching, the pid is reused: the new process must not be profiled. */
+/* The pid is reused between opening the pidfd and attaching: the new process must not be profiled. */
 TEST_F_TIMEOUT(attach, a_number_that_is_used_again, SECONDS)
 {
 	pid_t ctl, again;
@@ -510,7 +510,10 @@ static void become_other(void)
 	become(OTHER);
 }
 
-/* A user may attach to own processes, but not to those of others; then the message says what would help. */
+/*
+ * A user may attach to their own processes but not to those of others; for the latter, the message says what
+ * would help.
+ */
 TEST_F_TIMEOUT(attach, different_users, SECONDS)
 {
 	const char *own[] = { "massif-ctl", "attach", self->pid, "--duration=0.5", NULL };
@@ -542,11 +545,11 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 	EXPECT_TRUE(runs(self->target));
 }
 
-/* A snapshot command while attached; everything stored at that time is in the final file. */
+/* Takes a snapshot on command while attached; everything stored at that time is in the final file. */
 /* massif-ctl's default for --max-snapshots. */
 #define MAX_SNAPSHOTS 100
 
-/* Returns whether every snapshot of the first file, except its last one, is also in the second, by its time. */
+/* Returns whether every snapshot of the first file, except its last one, is also in the second; matched by time. */
 static bool times_are_among(const char *first, const char *second)
 {
 	const char *at = strstr(first, "\ntime="), *next;
@@ -614,8 +617,8 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	final = read_profile(_metadata, self->target);
 	ASSERT_NE(NULL, text);
 	/*
-	 * The final file has the same snapshots and one at the end, which is no new peak here. If that one
-	 * fills the table, half of them are culled.
+	 * The final file has the same snapshots and one more for the end, which is not a new peak here. If that
+	 * snapshot fills the table, half of them are culled.
 	 */
 	if (last_of(text, "snapshot=") + 2 < MAX_SNAPSHOTS) {
 		EXPECT_EQ(0, strncmp(final, text, strlen(text)));
@@ -657,7 +660,7 @@ TEST_F_TIMEOUT(attach, snapshot_of_both, SECONDS)
 	waitpid(ctl, NULL, 0);
 }
 
-/* Forked children have files of their own; programs they execute have, too, with --trace-children. */
+/* Forked children have their own files; with --trace-children, so do the programs that they execute. */
 TEST_F_TIMEOUT(attach, with_children, SECONDS)
 {
 	ASSERT_EQ(0, mkfifo("a.fifo", 0600));
@@ -676,7 +679,7 @@ TEST_F_TIMEOUT(attach, with_children, SECONDS)
 		close(fd);
 		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
 		EXPECT_EQ(0, status);
-		/* (:); with --trace-children also true and sleep. */
+		/* The subshell (:), and with --trace-children also true and sleep. */
 		EXPECT_EQ(traced ? 3 : 1, ctl_find_files("massif.out", NULL));
 		if (traced) {
 			char *text = read_profile(_metadata, self->target);

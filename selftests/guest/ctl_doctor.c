@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl doctor with the module: for root everything works, and for others it says what is missing.
+// massif-ctl doctor with the module: for root everything works; for other users it says what is missing.
 
 #include <grp.h>
 #include <string.h>

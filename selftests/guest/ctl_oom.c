@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The OOM killer ends the program: the file shows what held the memory at that time.
+// The OOM killer kills the program: the file shows what held the memory at that time.
 
 #include <errno.h>
 #include <signal.h>
@@ -81,7 +81,7 @@ static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *sel
 	return ctl_last(self->text, "snapshot=");
 }
 
-/* Returns the bytes of the first line of @tree that contains @words. */
+/* Returns the number of bytes on the first line of @tree that contains @words. */
 static unsigned long bytes_at(const char *tree, const char *words)
 {
 	const char *at = strstr(tree, words);
@@ -96,7 +96,7 @@ static void expect_leak(struct __test_metadata *_metadata, const char *last)
 {
 	unsigned long heap = ctl_number(last, "mem_heap_B=");
 
-	/* The shim's own memory is in the group as well. */
+	/* The group also includes the shim's own memory. */
 	EXPECT_LT(LIMIT / 100 * 80, heap);
 	EXPECT_LT(heap / 100 * 90, bytes_at(last, ": leak (ctl_oom.c:")) {
 		TH_LOG("%lu bytes:\n%s", heap, last);
@@ -120,7 +120,7 @@ TEST_F_TIMEOUT(oom, of_pages, SECONDS)
 	expect_leak(_metadata, last);
 }
 
-/* Some of the pages are written to disk and read back meanwhile, so the end need not be the peak. */
+/* In the meantime some of the pages are written to disk and read back, so the end is not necessarily the peak. */
 TEST_F_TIMEOUT(oom, of_resident_pages, SECONDS)
 {
 	const char *last = run(_metadata, self, "--pages=resident");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl --pages-as-heap: a file for each process, or a message why there is none.
+// massif-ctl --pages-as-heap: a file for each process, or a message that says why there is none.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -75,7 +75,10 @@ TEST_F_TIMEOUT(pages, one_process, SECONDS)
 	free(text);
 }
 
-/* massif-ctl has a higher priority, because the program pays for its delays; no child inherits that. */
+/*
+ * massif-ctl runs at a higher priority, because its delays slow the program down; children do not inherit the
+ * priority.
+ */
 TEST_F_TIMEOUT(pages, comes_first, SECONDS)
 {
 	int nice = getpriority(PRIO_PROCESS, 0);
@@ -100,7 +103,7 @@ TEST_F_TIMEOUT(pages, killed, SECONDS)
 	EXPECT_EQ(SIGKILL, WTERMSIG(self->result.status));
 	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
 	expect_file(_metadata, self->name);
-	/* By the rules for snapshots the last one would have no tree. */
+	/* Under the usual rules for snapshots, the last one would have no tree. */
 	text = ctl_read_file(self->name);
 	ASSERT_NE(NULL, text);
 	last = ctl_last(text, "snapshot=");
@@ -129,8 +132,8 @@ static unsigned int count(const char *text, const char *part)
 }
 
 /*
- * The log has the same lines as in heap mode, as many as the counters say, and pages added minus pages removed
- * are correct.
+ * The log has the same lines as in heap mode, as many as the counters say, and pages added minus pages removed is
+ * correct.
  */
 TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 {
@@ -160,7 +163,7 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	last = text;
 	for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 		last = at;
-	/* The last event may have been a range, of which the file shows only the first page as removed. */
+	/* The last event may have unmapped a range, of which the file shows only the first page as removed. */
 	EXPECT_GE(ctl_number(last, "mem_heap_B="),
 		  4096 * (ctl_number(err, "heap allocs:") - ctl_number(err, "heap frees:")));
 	free(text);
@@ -177,7 +180,7 @@ TEST_F_TIMEOUT(pages, forks, SECONDS)
 	expect_file(_metadata, self->name);
 }
 
-/* Without %p the program's file has the given name, and the others have their pid appended. */
+/* Without %p the program's file has the given name, and the other files have the process's pid appended. */
 TEST_F_TIMEOUT(pages, one_name_for_all, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap",
@@ -227,7 +230,7 @@ TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
 }
 
-/* What a skipped program starts is skipped, too; one matching pattern of either kind is sufficient. */
+/* A program started by a skipped program is skipped, too; one matching pattern of either kind is sufficient. */
 TEST_F_TIMEOUT(pages, children_skipped, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "--trace-children=yes", "--pages-as-heap",
@@ -293,7 +296,7 @@ TEST_F_TIMEOUT(pages, left_behind, SECONDS)
 	}
 }
 
-/* The same in the foreground: the shell's profile is complete, and the status is the program's. */
+/* The same in the foreground: the shell's profile is complete, and the exit status is the program's. */
 TEST_F_TIMEOUT(pages, waited_for, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "--wait=yes", "sh", "-c",
@@ -332,7 +335,7 @@ TEST_F_TIMEOUT(pages, set_uid, SECONDS)
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 }
 
-/* A single line with the reason, and the program is not started. */
+/* Only one line, with the reason, is printed, and the program is not started. */
 TEST_F_TIMEOUT(pages, no_permission, SECONDS)
 {
 	const char *argv[] = { "massif-ctl", "--pages-as-heap", "echo", "started", NULL };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// However a process ends in pages mode: what was mapped at its end is the peak if that was the maximum.
+// However a process ends in pages mode, the memory mapped at its end is the peak if that was the maximum.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ FIXTURE_TEARDOWN(ends)
 FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
-	bool has_more_before; /* for a thread, the C library maps twice the size of an arena and unmaps half of it */
+	bool has_more_before; /* the C library maps twice the size of a thread's arena and unmaps half of it */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }
@@ -50,7 +50,7 @@ ROW(child_exit_now, "child:_exit", 0);
 ROW(child_abort, "child:abort", 0);
 ROW(child_sigkill, "child:sigkill", 0);
 
-/* Returns the file with the largest peak; to be freed. */
+/* Returns the text of the file with the largest peak, to be freed. */
 static char *largest(void)
 {
 	char name[256], *found = NULL;
@@ -69,7 +69,7 @@ static char *largest(void)
 	return found;
 }
 
-/* Each block is a mapping: the C library gets each from the kernel separately. */
+/* Each block is a mapping of its own: the C library gets it from the kernel separately. */
 TEST_F_TIMEOUT(ends, as_the_peak, SECONDS)
 {
 	static const char *const units[] = { "--time-unit=B", "--time-unit=ms" };
@@ -97,7 +97,7 @@ TEST_F_TIMEOUT(ends, as_the_peak, SECONDS)
 	}
 }
 
-/* With --end-snapshot=yes each file ends with a tree: those of a shell and of its forked children. */
+/* With --end-snapshot=yes each file ends with a tree: the files of a shell and of its forked children. */
 TEST(with_a_tree)
 {
 	struct ctl_result result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The guest is as the other tests expect: the right kernel for the module, and writable places.
+// The guest is set up as the other tests expect: the right kernel for the module, and writable directories.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -109,7 +109,7 @@ TEST(the_private_directory_is_the_tests_own)
 	EXPECT_EQ(0, try_file(tmp));
 }
 
-// Below the read-only root, files can be written thanks to the overlay.
+// The root is read-only, but the overlay makes it possible to write files below it.
 TEST(the_root_is_writable)
 {
 	EXPECT_EQ(0, try_file("/"));

@@ -19,7 +19,7 @@
 #include "selftests/lib/kmod_model.h"
 #include "selftests/lib/kmod_session.h"
 
-#define SYSLOG_ACTION_READ_ALL 3 /* from <linux/syslog.h>, which is not exported to users */
+#define SYSLOG_ACTION_READ_ALL 3 /* from <linux/syslog.h>, which is not exported to user space */
 #define SYSLOG_ACTION_SIZE_BUFFER 10
 #define RING	(256 << 10)
 #define STACK	(16 << 10)
@@ -81,12 +81,12 @@ TEST_F(closed, unknown_ioctl_is_refused)
 	EXPECT_EQ(EFAULT, errno);
 }
 
-/* Every ioctl, and the offsets in its argument where a non-zero word is an error, before and after setup. */
+/* Every ioctl before and after setup, and the offsets in its argument at which a non-zero word is an error. */
 static const struct {
 	unsigned long cmd;
 	size_t size;
 	bool early;
-	size_t words[2];	/* offsets that must be 0; 0: none */
+	size_t words[2];	/* offsets at which words must be 0; 0: unused */
 } calls[] = {
 #define PAD(type, field) __builtin_offsetof(struct type, field)
 	{ MASSIF_IOC_QUERY, sizeof(struct massif_query), true,
@@ -283,7 +283,7 @@ TEST_F(opened, control_page_describes_the_ring)
 TEST_F(opened, only_the_consumer_page_can_be_written)
 {
 	static const struct {
-		long pages;	/* 0: the whole data area and one page more */
+		long pages;	/* 0: one page more than the whole data area */
 		long at;
 		int prot;
 		int flags;
@@ -351,7 +351,7 @@ TEST_F(opened, fork_does_not_inherit_the_ring)
 	EXPECT_EQ(ENOMEM, exit_status(pid));
 }
 
-/* A mapping of the ring may be moved and shrunk, but never shows more, or with other permissions. */
+/* A mapping of the ring may be moved and shrunk, but it can never be made to show more, or with other permissions. */
 TEST_F(opened, mremap_gives_no_more_of_it)
 {
 	size_t page = self->page;
@@ -491,7 +491,7 @@ static int wait_for_byte(void *arg)
 	return read(fds[0], &byte, 1);
 }
 
-/* Maps and unmaps until end of file on its standard input, a pipe. */
+/* Maps and unmaps memory until end of file on standard input, which is a pipe. */
 static int map_until_the_end(void *arg)
 {
 	int one = 1;
@@ -503,7 +503,7 @@ static int map_until_the_end(void *arg)
 	return 0;
 }
 
-/* The session continues while a part of it is mapped, and ends with the last mapping. */
+/* The session continues as long as a part of it is mapped, and ends with the last mapping. */
 TEST_F(opened, a_mapping_outlives_close)
 {
 	struct massif_attach attach = { .size = sizeof(attach) };
@@ -543,7 +543,7 @@ TEST_F(opened, a_mapping_outlives_close)
 	close(ends[1]);
 	EXPECT_EQ(0, exit_status(child));
 	kmod_session_close(&other);
-	/* The teardown closes a session, so open one. */
+	/* The fixture's teardown closes a session, so open one. */
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
 }
 
@@ -693,7 +693,7 @@ static int as_user(void)
 	struct massif_setup setup = good_setup();
 	int fd;
 
-	/* Whether a user can open the node is decided by its mode; here it is opened with the user's permissions. */
+	/* The mode of the node decides whether a user can open it; here it is opened with the user's permissions. */
 	if (kmod_session_allow() || chown(MASSIF_DEVICE, 0, USER) || setresgid(USER, USER, 0) || setresuid(USER, USER, 0))
 		return 1;
 	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
@@ -739,7 +739,7 @@ static unsigned int lines_of_the_module(void)
 	return n;
 }
 
-/* Makes calls fail in every possible way, also because of very low limits. */
+/* Makes calls fail in every possible way, including because of very low limits. */
 static int fail_often(void)
 {
 	static const int resources[] = { RLIMIT_AS, RLIMIT_STACK, RLIMIT_MEMLOCK, RLIMIT_DATA };

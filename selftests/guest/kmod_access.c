@@ -35,7 +35,7 @@
 #define BACK	(103 * PAGE)
 #define CHILDS	(104 * PAGE)
 
-/* Number of user namespaces allowed in attach_without_room_keeps_nothing. */
+/* Number of user namespaces allowed during attach_without_room_keeps_nothing. */
 #define NAMESPACES	10
 #define NAMESPACES_TEXT	"10"
 
@@ -106,7 +106,10 @@ static int change_nothing(void)
 	return prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* A change by a member, and whether it may be profiled afterwards; the result is compared with ptrace's. */
+/*
+ * A change that a member makes, and whether it may still be profiled afterwards; the result is compared with
+ * ptrace's.
+ */
 static const struct change {
 	const char *name;
 	int (*be_opener)(void);
@@ -115,14 +118,14 @@ static const struct change {
 } changes[] = {
 	{ "nothing", be_user, change_nothing, false },
 	{ "not dumpable", be_user, stop_being_dumpable, true },
-	/* The creator of a namespace has all rights in it, but not over the program. */
+	/* The creator of a namespace has all privileges in it, but not over the program. */
 	{ "a namespace of its own", be_user, enter_namespace, false },
 	{ "a namespace of its own, not dumpable", be_user, enter_namespace_undumpable, true },
 	{ "another user", be_root_without_ptrace, change_user, true },
 	{ "another saved group", be_root_without_ptrace, change_saved_group, true },
 };
 
-/* Runs in the member: writes to @told after each step, and reads from @asked before the next. */
+/* Runs in the member: after each step, writes to @told, then waits for a byte from @asked before the next step. */
 static void change_and_map(const struct change *change, int told, int asked)
 {
 	char byte;
@@ -138,7 +141,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 	wait(NULL);
 	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)
 		_exit(2);
-	/* Becomes dumpable again, too late: a hidden process is not followed again. */
+	/* The member becomes dumpable again, but too late: a hidden process is not followed again. */
 	prctl(PR_SET_DUMPABLE, 1);
 	map(BACK);
 	if (write(told, "", 1) != 1)
@@ -147,7 +150,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 		pause();
 }
 
-/* What the consumer saw of the lengths above, and of the end. */
+/* Which of the lengths above the consumer saw, and how it saw the member end. */
 struct seen {
 	bool before, after, back, childs;
 	unsigned int forks, hidden, exits;
@@ -227,7 +230,7 @@ static int watch(const struct change *change)
 		return 23;
 	if (!change->hides)
 		end(pid);
-	/* A hidden process still runs, but the session is over. */
+	/* The hidden process is still running, but its session is over. */
 	if (kmod_session_drain(&session, 20000, note, &seen))
 		return 24;
 	if (change->hides)
@@ -340,7 +343,7 @@ TEST_F_TIMEOUT(access, a_resync_tells_nothing_of_a_member_that_may_not_be_looked
 	}
 }
 
-/* A process with more rights than the opener does not become a member, not even by its own call. */
+/* A process with more privileges than the opener does not become a member, even if it enrols itself. */
 static int enrol_with_more_rights(bool namespace, bool capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -351,7 +354,7 @@ static int enrol_with_more_rights(bool namespace, bool capability)
 
 	if (pipe(ends))
 		return 90;
-	/* The opener shares its descriptors and drops its own privileges. */
+	/* The opener shares this process's descriptors and drops its own privileges. */
 	opener = syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (!opener) {
 		struct kmod_session session;
@@ -427,7 +430,10 @@ static void enrol_first(int ready, int asked)
 	_exit(kmod_session_next(&session) ? 5 : 0);
 }
 
-/* Root can attach to a process that has enrolled itself; otherwise, enrolling first would prevent being profiled. */
+/*
+ * Root can attach to a process that has enrolled itself; otherwise a process could avoid being profiled by
+ * enrolling first.
+ */
 TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 {
 	struct kmod_session session, second;
@@ -450,7 +456,7 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
 	EXPECT_EQ(0, kmod_session_attach(session.fd, pid));
-	/* Of two sessions with sufficient rights, the first keeps the process. */
+	/* If two sessions have sufficient privileges, the process stays with the first. */
 	EXPECT_EQ(-EBUSY, kmod_session_attach(second.fd, pid));
 	ASSERT_EQ(1, write(asked[1], "", 1));
 	EXPECT_EQ(0, exit_status(pid));
@@ -468,13 +474,13 @@ static bool fill(struct kmod_session *session)
 	return kmod_session_attach(session->fd, getpid()) == -ENOSPC;
 }
 
-/* Attaches to a process in a namespace of its own, which exists as long as the process's credentials. */
+/* Attaches this process, in a new user namespace, which exists as long as the process's credentials. */
 static int attach_without_room(void)
 {
 	struct kmod_session session;
 	int tries = 0;
 
-	/* Earlier namespaces are released some time after their process. */
+	/* Earlier namespaces are released some time after their processes end. */
 	while (unshare(CLONE_NEWUSER)) {
 		if (errno != ENOSPC || ++tries == 100)
 			return 1;
@@ -484,7 +490,7 @@ static int attach_without_room(void)
 		return 2;
 	if (!fill(&session))
 		return 3;
-	/* The missing room was reported as an error, so nothing counts as lost. */
+	/* The lack of room was reported as an error, so nothing counts as lost. */
 	return session.control->lost ? 4 : 0;
 }
 
@@ -513,8 +519,8 @@ static bool limit_namespaces(const char *limit)
 }
 
 /*
- * A process that attaches to itself without room in the ring leaves nothing behind: kept credentials would
- * exceed a limit at the end.
+ * A process that attaches to itself when the ring has no room leaves nothing behind: if credentials were kept,
+ * the limit on namespaces would be exceeded in the end.
  */
 TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 {
@@ -552,7 +558,10 @@ static void join_first(int ready, int asked)
 	_exit(0);
 }
 
-/* Root can attach to a process in a hook test; otherwise, staying in the test would prevent being profiled. */
+/*
+ * Root can attach to a process in a hook test; otherwise a process could avoid being profiled by staying in the
+ * test.
+ */
 TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 {
 	struct kmod_session session, second;
@@ -582,7 +591,7 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 	kmod_session_close(&second);
 }
 
-/* The errors that a user gets for processes that do not exist or belong to others. */
+/* The errors that a user gets for processes that do not exist or belong to other users. */
 static int ask_for_others(pid_t none, pid_t zombie)
 {
 	struct kmod_session session;
@@ -660,7 +669,7 @@ TEST_F_TIMEOUT(access, a_number_that_is_used_again, 60)
 	kmod_session_close(&second);
 }
 
-/* Pids are those of the opener's namespace, in which processes outside have none. */
+/* Pids are in the opener's namespace, where processes outside the namespace have none. */
 static int attach_in_namespace(pid_t outside)
 {
 	struct kmod_session session;
@@ -767,12 +776,12 @@ TEST_F(access, numbers_are_those_of_the_openers_namespace)
 	EXPECT_EQ(0, exit_status(pid));
 }
 
-/* What a session reported of processes attached during an exec. */
+/* What a session reported about processes that were attached during an exec. */
 struct race {
 	unsigned int attached;
 	unsigned int refused;
 	unsigned int ends;
-	unsigned int wrong_ends;	/* followed processes whose END gives another reason than the exec */
+	unsigned int wrong_ends;	/* followed processes whose END has a reason other than the exec */
 	unsigned int execs;
 };
 
@@ -791,8 +800,8 @@ static int count_ends(const struct massif_record *rec, void *arg)
 #define RACES	200
 
 /*
- * As an unprivileged user, attaches to a process about to execute a set-uid program, at later and later
- * moments, until refused often enough. Returns 0, or the number of the step that failed.
+ * As an unprivileged user, attaches to a process that is about to execute a set-uid program, after varying
+ * delays, until the attach was refused often enough. Returns 0, or the number of the step that failed.
  */
 static int attach_amid_exec(const char *program)
 {
@@ -816,7 +825,7 @@ static int attach_amid_exec(const char *program)
 				return 2;
 		race.attached += !err;
 		race.refused += !!err;
-		/* If it was attached before the exec, the records are still to come. */
+		/* If the process was attached before the exec, its records are still to come. */
 		for (tries = 0; !err && race.ends < race.attached && tries < 5000; tries++) {
 			const struct massif_record *rec;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Replaying the records always gives exactly /proc/PID/maps and total_vm, whatever a program does.
+// Replaying the records always reproduces exactly /proc/PID/maps and total_vm, whatever a program does.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ FIXTURE_VARIANT(accounting)
 {
 	char *words[8];		/* arguments of torture */
 	int saved;		/* number of exits at which the program saves its maps */
-	uint64_t moments;	/* minimum number of moments */
+	uint64_t moments;	/* minimum number of moments at which it saves its maps */
 	uint64_t totals;	/* minimum number of totals compared */
 };
 
@@ -90,7 +90,7 @@ TEST_F_TIMEOUT(program, bin_true, 60)
 	EXPECT_LE(12, self->run.totals);
 }
 
-/* This program prints no counts: it has seven moments of its own, one of its child, and two exits. */
+/* This program prints no counts, which are: seven moments of its own, one of its child, and two exits. */
 TEST_F_TIMEOUT(program, of_32_bits, 120)
 {
 	char *argv[] = { torture_run_program("torture_i386"), NULL };

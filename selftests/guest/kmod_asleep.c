@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls that sleep in a hooked function when sessions begin and end, and more calls than can be followed.
+// Calls that are asleep in a hooked function when sessions begin and end, and more such calls than can be followed.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 
 #define RING	(16 << 20)
 #define PAGE	4096ul
-/* More than the kretprobe of one function can follow at once (CALLS of kmod/probe.c), and the excess. */
+/* More calls than the kretprobe of one function can follow at once (CALLS in kmod/probe.c), and how many too many. */
 #define MANY	300
 #define BEYOND	(MANY - 256)
 
@@ -134,7 +134,7 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 	kmod_session_release(session);
 }
 
-/* A process that was attached twice has two targets, of which the last one counts. */
+/* A process that was attached twice has two targets; the last one counts. */
 static bool equals_maps(struct kmod_model *model, pid_t pid)
 {
 	struct kmod_target *target = NULL;
@@ -155,8 +155,8 @@ static bool equals_maps(struct kmod_model *model, pid_t pid)
 }
 
 /*
- * A session ends and the module is unloaded while two calls sleep: one will succeed, one will be killed.
- * Unloading must wait for the calls in a wrapper; with a kretprobe it need not.
+ * A session ends and the module is unloaded while two calls are asleep: one will succeed, the other will be
+ * killed. Unloading must wait for calls that are in a wrapper; with a kretprobe it need not.
  */
 TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
 {
@@ -202,7 +202,7 @@ static pid_t start_resync(struct kmod_session *session)
 	return pid;
 }
 
-/* Returns whether the process waits and ends as soon as it is killed. If not, it is left running. */
+/* Returns whether the process is blocked and ends as soon as it is killed. If not, it is left running. */
 static bool can_be_killed(pid_t *pid)
 {
 	if (waitpid(*pid, NULL, WNOHANG))
@@ -261,7 +261,7 @@ TEST_F_TIMEOUT(asleep, when_asked_for_a_resync_with_resident_pages, 60)
 	resync_and_be_killed(_metadata, self->pids, self->device, MASSIF_SETUP_RESIDENT);
 }
 
-/* Attaching waits for a call that began before, so that nothing of it is missed. */
+/* Attaching waits for a call that began earlier, so that none of its effects are missed. */
 TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 {
 	struct massif_attach arg = { .size = sizeof(arg) };
@@ -273,7 +273,7 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	self->pids[1] = fork();
 	if (!self->pids[1])
 		_exit(ioctl(self->session.fd, MASSIF_IOC_ATTACH, &arg) ? errno : 0);
-	/* The waiting process can be killed, and only its ATTACH is affected. */
+	/* The waiting process can be killed; only its own ATTACH is affected. */
 	usleep(200 * 1000);
 	EXPECT_EQ(0, waitpid(self->pids[1], NULL, WNOHANG));
 	kill(self->pids[1], SIGKILL);
@@ -322,7 +322,7 @@ TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 }
 
 /*
- * Calls for which no kretprobe instance was left are counted and reported, and a resync corrects the model;
+ * Calls for which no kretprobe instance was free are counted and reported, and a resync corrects the model;
  * wrappers have no such limit.
  */
 TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
@@ -338,7 +338,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	}
 	ASSERT_EQ(MANY, asleep(self->device, MANY));
 	wake_up(_metadata, self->device);
-	/* A process that has woken up is leaving the call. */
+	/* A process that has woken up is about to leave the call. */
 	for (int i = 0; i < MANY; i++) {
 		char path[64], state = 0;
 
@@ -356,7 +356,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 		ASSERT_EQ('S', state);
 	}
 	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
-	/* Calls by other processes of the system may be among those missed. */
+	/* Some of the missed calls may have been made by other processes in the system. */
 	EXPECT_LE(misses ? BEYOND : 0, status.missed);
 	EXPECT_GE(misses ? 2 * BEYOND : 0, status.missed);
 	EXPECT_EQ(misses ? MANY : 0, status.out_of_sync);
@@ -398,7 +398,7 @@ static void note_stack(const struct massif_record *rec, struct explained *told)
 	}
 }
 
-/* The end of a killed thread is not delayed by a copy of its stack. */
+/* A killed thread ends without waiting for its stack to be copied. */
 TEST_F_TIMEOUT(asleep, killed_has_no_stack, 60)
 {
 	const struct massif_record *rec;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Attaching to a running process: permissions, records, and that nothing is left afterwards.
+// Attaching to a running process: permissions, records, and nothing is left behind.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -113,7 +113,7 @@ static void map_in_threads(void)
 	map_on();
 }
 
-/* Enrols its process while its other threads map memory. */
+/* Enrols its own process while its other threads map memory. */
 static int enrols_by;
 static unsigned int enrols_after; /* delay before the enrolment in us */
 
@@ -194,7 +194,7 @@ static bool equals_maps(struct kmod_target *target, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	if (!target || kmod_intervals_read(&truth, path))
 		return false;
-	/* If the first thread has ended, another one has the maps. */
+	/* If the first thread has ended, read the maps of another one. */
 	for (pid_t tid = pid + 1; !truth.count && tid < pid + 20; tid++) {
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", (int)pid, (int)tid);
 		if (kmod_intervals_read(&truth, path))
@@ -264,7 +264,7 @@ TEST_F(attach, refuses_with_a_reason)
 	EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, 0x7fffffff));
 	/* kthreadd, and one of its threads. */
 	EXPECT_EQ(-EOPNOTSUPP, kmod_session_attach(self->session.fd, 2));
-	/* Any thread but the first is not a process. */
+	/* A thread other than the first is not a process. */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	tasks = opendir(path);
 	ASSERT_NE(NULL, tasks);
@@ -289,7 +289,7 @@ TEST_F(attach, refuses_with_a_reason)
 }
 
 /*
- * Stops @pid, a member of @session that maps continuously, and checks that all totals were correct and the
+ * Stops @pid, a member of @session that maps continuously, and checks that all totals were correct and that the
  * mappings are known.
  */
 static void check_busy(struct __test_metadata *_metadata, struct kmod_session *session, pid_t pid, const char *name, int n)
@@ -385,7 +385,7 @@ static int take_descriptor(pid_t pid, int theirs)
 	return fd;
 }
 
-/* Creates a page whose faults, or an address space whose forks, block until another process handles them. */
+/* Creates a page whose faults (or an address space whose forks) block until another process handles them. */
 static int wait_for_others(char **page, uint64_t features)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = features };
@@ -401,7 +401,7 @@ static int wait_for_others(char **page, uint64_t features)
 	return fd;
 }
 
-/* Waits for a message that a process blocks there. */
+/* Waits for a message that a process is blocked there. */
 static bool await(int fd, uint8_t event, struct uffd_msg *message)
 {
 	for (int i = 0; i < 10000; i++) {
@@ -412,7 +412,7 @@ static bool await(int fd, uint8_t event, struct uffd_msg *message)
 	return false;
 }
 
-/* fork() has two system call numbers, three with the C library's. */
+/* fork() can appear as either of two system call numbers, or a third one that the C library uses. */
 static bool waits_in_fork(pid_t pid)
 {
 	char path[64], state = 0;
@@ -444,7 +444,7 @@ static void wait_for_record(struct kmod_session *session, struct kmod_model *mod
 	}
 }
 
-/* The process blocks while its own arguments are read, before the exec can no longer fail. */
+/* The process is blocked while its own arguments are read, when the exec can still fail. */
 TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 {
 	struct uffdio_copy copy = { .len = PAGE };
@@ -496,7 +496,10 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 	close(told[1]);
 }
 
-/* The process blocks when opening its interpreter: attaching must be retried, and then finds the new program. */
+/*
+ * The process is blocked while its interpreter is opened: attaching must be retried, and then finds the new
+ * program.
+ */
 TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 {
 	struct fanotify_event_metadata event = { .fd = -1 };
@@ -531,7 +534,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 		EXPECT_EQ(-EAGAIN, kmod_session_attach(self->session.fd, pid));
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.count);
-	/* Stop it, so that it does not end before the check. */
+	/* Stop the process, so that it does not end before the check. */
 	kill(pid, SIGSTOP);
 	response.fd = event.fd;
 	ASSERT_EQ(sizeof(response), write(fd, &response, sizeof(response)));
@@ -549,7 +552,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	close(fd);
 }
 
-/* The child exists, and its parent blocks until the userfaultfd event is handled. */
+/* The child exists, and its parent is blocked until the userfaultfd event is handled. */
 TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 {
 	int told[2], theirs = -1, fd;
@@ -578,7 +581,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	ASSERT_EQ(sizeof(theirs), read(told[0], &theirs, sizeof(theirs)));
 	fd = take_descriptor(pid, theirs);
 	ASSERT_LE(0, fd);
-	/* The child has hardly any mappings; /proc shows where the parent blocks. */
+	/* The child has hardly any mappings; /proc shows where the parent is blocked. */
 	for (int i = 0; i < 10000 && !waits_in_fork(pid); i++)
 		usleep(1000);
 	ASSERT_TRUE(waits_in_fork(pid));
@@ -611,7 +614,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	close(told[1]);
 }
 
-/* In whatever state it is, a process can be attached to, and its children and programs are followed. */
+/* A process can be attached to in any state, and its children and the programs they execute are followed. */
 TEST_F_TIMEOUT(attach, amid_exec_and_fork, 120)
 {
 	static void (*const runs[])(void) = { exec_on, fork_on };
@@ -724,7 +727,7 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 		usleep(20000);
 	EXPECT_EQ(0, module_users());
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
-	/* After the session has ended, the process can be attached to again. */
+	/* The process can be attached to again after the session has ended. */
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, STACK));
 	EXPECT_EQ(0, kmod_session_attach(self->session.fd, pid));
 	end(pid);
@@ -735,8 +738,8 @@ enum subject {
 	BY_ROOT,
 	BY_USER,
 	BY_USER_IN_NAMESPACE,	/* a user in a user namespace of its own */
-	BY_USER_FROM_ROOT,	/* a user attaches; root has opened the device */
-	BY_ROOT_FROM_USER,	/* root attaches; a user has opened the device */
+	BY_USER_FROM_ROOT,	/* a user attaches; root opened the device */
+	BY_ROOT_FROM_USER,	/* root attaches; a user opened the device */
 };
 
 /* Each row: who attaches to which process, through a device opened by whom, and the expected result. */
@@ -747,9 +750,9 @@ static const struct permission {
 	bool dumpable;
 	enum subject by;
 	int expected;
-	bool keeps_capability;	/* the target has a permitted CAP_SYS_ADMIN */
-	bool lets_anybody;	/* the target permits everybody to trace it, in terms of Yama */
-	bool in_namespace;	/* the target is in a user namespace that it has created */
+	bool keeps_capability;	/* the target has CAP_SYS_ADMIN in its permitted set */
+	bool lets_anybody;	/* the target allows everyone to trace it (Yama) */
+	bool in_namespace;	/* the target is in a user namespace that it created */
 } permissions[] = {
 	{ "own", USER, USER, USER, USER, USER, USER, true, BY_USER, 0 },
 	{ "own, not dumpable", USER, USER, USER, USER, USER, USER, false, BY_USER, -EPERM },
@@ -832,7 +835,7 @@ static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 	return err == says ? err : 98;
 }
 
-/* Returns a descriptor that a user has opened and set up, or -1. */
+/* Returns a descriptor that a user opened and set up, or -1. */
 static int open_by_user(void)
 {
 	int told[2], theirs, fd = -1;
@@ -904,8 +907,8 @@ TEST_F_TIMEOUT(attach, who_may, 60)
 }
 
 /*
- * Who may trace by Yama's rules: everybody with sufficient rights; the process's parents and those it permits;
- * only holders of CAP_SYS_PTRACE.
+ * Who may trace under each of Yama's settings: everybody with sufficient privileges; the process's parents and
+ * those that it permits; only holders of CAP_SYS_PTRACE.
  */
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 

@@ -29,7 +29,7 @@
 #define KNOWN	(64 << 10)
 #define PAGE	4096UL
 
-/* More than any call here reaches; if one does, the test fails. */
+/* More allocations or copies than any call here makes; if a call makes more, the test fails. */
 #define MOST	5000
 
 FIXTURE(faults)
@@ -90,7 +90,7 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 	kmod_session_release(session);
 }
 
-/* Returns whether the replayed model equals the kernel's state, if necessary after a resync. */
+/* Returns whether the replayed model equals the kernel's state, after a resync if necessary. */
 static bool becomes_equal(struct kmod_session *session, struct kmod_model *model, pid_t pid)
 {
 	struct kmod_target *target;
@@ -123,7 +123,7 @@ static int exit_status(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The objects of a call: a session and a process. */
+/* What a call operates on: a session and a process. */
 struct scene {
 	struct kmod_session *session;
 	int fd;
@@ -182,7 +182,7 @@ static int do_setup_resident(struct scene *scene)
 	return set_up(scene, MASSIF_SETUP_RESIDENT, KNOWN);
 }
 
-/* Repeats SETUP without the table of known stacks: what remains of the first attempt must not be used. */
+/* Repeats SETUP without the table of known stacks: anything left over from the first attempt must not be used. */
 static int do_setup_with_less(struct scene *scene)
 {
 	return set_up(scene, 0, scene->setups++ ? 0 : KNOWN);
@@ -267,13 +267,13 @@ static int undo_setup_with_less(struct scene *scene)
 	struct scene told = { .session = &session, .number = scene->number };
 	int err = do_known(&told);
 
-	/* There is a table if only copying the answer of the first attempt failed. */
+	/* The table exists if all that failed in the first attempt was copying out the answer. */
 	return err && err != EOPNOTSUPP ? err : do_close(scene);
 }
 
 /*
- * have and undo run without failures; undo may be NULL. done: expected result if the call is repeated after
- * only copying its answer failed.
+ * have and undo run without injected failures; undo may be NULL. done: the expected result of repeating a call
+ * that failed only in copying out its answer.
  */
 static const struct call {
 	const char *name;
@@ -281,7 +281,7 @@ static const struct call {
 	int (*run)(struct scene *scene);
 	int (*undo)(struct scene *scene);
 	int done;
-	unsigned int least;	/* minimum number of failures it must encounter */
+	unsigned int least;	/* minimum number of failures that must be injected */
 } calls[] = {
 	{ "open", NULL, do_open, do_close, 0, 1 },
 	{ "SETUP", do_open, do_setup, do_close, EBUSY, 20 },
@@ -391,7 +391,7 @@ TEST_F_TIMEOUT(faults, of_enrol, 120)
 	}
 }
 
-/* The operations of a member, each of which can fail. They return true if a process was created. */
+/* The operations of a member, each of which may fail. They return true if a process was created. */
 static bool op_mmap(int nth, unsigned int n)
 {
 	munmap(mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 3 * PAGE);
@@ -450,7 +450,7 @@ static bool op_fork(int nth, unsigned int n)
 		op_mmap(-1, 0);
 		_exit(0);
 	}
-	/* Otherwise failures at the child's end would count for the parent. */
+	/* Otherwise failures during the child's exit would count for the parent. */
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	return pid > 0;
@@ -495,7 +495,7 @@ static bool op_exit(int nth, unsigned int n)
 static const struct op {
 	const char *name;
 	bool (*run)(int nth, unsigned int n);
-	/* number of attempts for a child, whose failures are not visible; 0: until nothing fails */
+	/* number of attempts for a child, whose failures are not visible here; 0: repeat until nothing fails */
 	unsigned int rounds;
 } ops[] = {
 	{ "mmap", op_mmap },
@@ -526,7 +526,7 @@ struct pipes {
  */
 static bool leave_rseq(void)
 {
-	const size_t size = 32; /* size registered by the library, however much of it is used */
+	const size_t size = 32; /* size registered by the library, regardless of how much of it is used */
 	char *at = (char *)__builtin_thread_pointer() + __rseq_offset;
 
 	return !__rseq_size || !syscall(SYS_rseq, at, size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
@@ -612,13 +612,13 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	EXPECT_LT(0, status.captures_failed);
 }
 
-/* Returns the next n: 1 to 10, then in growing steps, because each of these calls takes long. */
+/* Returns the next n: every number from 1 to 10, then in growing steps, because each of these calls takes long. */
 static unsigned int next(unsigned int n)
 {
 	return n < 10 ? n + 1 : n + n / 3;
 }
 
-/* Without another session, so that SETUP arms the hooks: it fails with an error, and works afterwards. */
+/* No other session is open, so SETUP has to arm the hooks: it fails with an error, and works afterwards. */
 TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
 {
 	unsigned int n, failures = 0;

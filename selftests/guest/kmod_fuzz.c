@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random system calls to the module and events it follows, by an unprivileged user: programs that reach new
-// code are kept and mutated further.
+// An unprivileged user makes random system calls to the module and causes events that it follows. Programs that reach
+// new code are kept and mutated further.
 //
 // A program is a list of four-byte calls, executed by one process: ioctls, and mmap, fork, exec and the like as
 // a member of its own sessions. Needs a kernel with KCOV, such as the debug kernel, which reports the code
@@ -37,14 +37,14 @@
 #define TRACE_WORDS  (256 << 10)
 #define PLACES	     (1 << 20) /* upper limit for the size of the module's code */
 #define NOBODY	     65534
-#define LEAST	     300     /* number of places that even the shortest run reaches */
+#define LEAST	     300     /* number of places in the code that even the shortest run reaches */
 
 struct program {
 	unsigned int n;
 	struct kmod_call calls[CALLS_MAX];
 };
 
-/* The first calls of most programs, without which hardly anything is reached. */
+/* The calls with which most programs begin; without them, hardly any code is reached. */
 static const struct program first = {
 	.n = 8,
 	.calls = {
@@ -182,7 +182,7 @@ FIXTURE_TEARDOWN(fuzz)
 	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
 }
 
-/* Keeps a session open, so that all hooks stay armed; otherwise each program would wait for arming. */
+/* Keeps a session open, so that all hooks stay armed; otherwise each program would wait for them to be armed. */
 static void hold_hooks(FIXTURE_DATA(fuzz) *self, bool hold)
 {
 	struct massif_setup setup = {
@@ -350,7 +350,7 @@ static void write_reached(FIXTURE_DATA(fuzz) *self)
 	fclose(file);
 }
 
-/* Runs for the time given; errors are found in the kernel's log or stop it. */
+/* Runs for the given time; errors appear in the kernel's log, or stop the kernel. */
 TEST_F_TIMEOUT(fuzz, any_calls, 40000)
 {
 	time_t end = time(NULL) + (time_t)setting("MASSIF_FUZZ_SECONDS", 20), told = time(NULL);
@@ -363,7 +363,7 @@ TEST_F_TIMEOUT(fuzz, any_calls, 40000)
 	try_program(self, &program);
 	keep(self, &program);
 	while (time(NULL) < end) {
-		/* Sometimes include arming and disarming of the hooks. */
+		/* Sometimes include arming and disarming the hooks. */
 		bool alone = below(&self->state, 200) == 0;
 
 		program = change(self);

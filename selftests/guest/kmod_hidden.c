@@ -22,7 +22,7 @@
 #define RING	(4 << 20)
 #define PAGE	4096ul
 
-/* The number of members that share one address space, and of those with their own that become hidden. */
+/* The number of members that share one address space, and the number with their own that become hidden. */
 #define CROWD	4000
 #define HIDDEN	200
 
@@ -104,7 +104,7 @@ static int note(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Reads what is in the ring. Does not call poll(), in which the module removes hidden members. */
+/* Reads whatever is in the ring. Does not call poll(), because that is where the module removes hidden members. */
 static void read_all(struct kmod_session *session, struct seen *seen)
 {
 	const struct massif_record *rec;
@@ -124,7 +124,7 @@ static int execute(void *arg)
 	_exit(2);
 }
 
-/* Runs in a member: creates a process that shares its address space, hides both, and lets that process exec. */
+/* Runs in a member: creates a process that shares its address space, hides both, and has that process call exec. */
 static void share_and_hide(int told)
 {
 	static char stack[64 << 10] __attribute__((aligned(16)));
@@ -245,7 +245,7 @@ static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned in
 		setpgid(0, 0);
 		if (kmod_session_enrol(session->fd))
 			_exit(3);
-		/* Otherwise the session would last until the member and all its children have ended. */
+		/* Otherwise the session would last until the member and all its children end. */
 		close(session->fd);
 		lead(crowd, hidden, told[1], go);
 	}
@@ -331,7 +331,10 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 	alone = least_of(_metadata, 0, shared);
 	behind = least_of(_metadata, crowd_size(), shared);
 	TH_LOG("%d leave in %.0f us, behind %u others in %.0f us", HIDDEN, alone, crowd_size(), behind);
-	/* When the module still searched all members for each hidden one, 2000 others made it 9 times as long. */
+	/*
+	 * When the module still searched all members for each hidden one, 2000 other members made removal 9 times
+	 * as slow.
+	 */
 	EXPECT_LT(behind, 5 * alone);
 	munmap(shared, PAGE);
 }

@@ -18,7 +18,7 @@
 
 #define RING	(256 << 10)
 
-/* Actions of a child, as bits. */
+/* What a child does, as bits. */
 #define DO_BRK	1
 #define DO_GROW	2
 #define DO_MOVE	4
@@ -55,7 +55,7 @@ static bool act(int what)
 	return true;
 }
 
-/* Returns the child's status, 0 if everything was done. */
+/* Returns the child's status, which is 0 if everything was done. */
 static int run_child(int fd, int what)
 {
 	pid_t pid = fork();
@@ -125,7 +125,7 @@ FIXTURE_TEARDOWN(hooktest)
 	kmod_session_close(&self->session);
 }
 
-/* The function for growing a mapping differs between kernels. */
+/* The name of the function that grows a mapping differs between kernels. */
 TEST_F(hooktest, names_the_one_that_did_not_fire)
 {
 	int fd = self->session.fd;
@@ -217,8 +217,8 @@ TEST_F(hooktest, of_faults)
 }
 
 /*
- * SETUP touches no memory of the caller, so that nothing can make others wait (userfaultfd, FUSE); and limits
- * of the caller are not mistaken for a failing hook.
+ * SETUP does not touch the caller's memory, so the caller cannot make others wait (userfaultfd, FUSE); and the
+ * caller's limits do not look like a failing hook.
  */
 TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 {
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 		}
 		EXPECT_EQ(0, end_of(pid));
 	}
-	/* A test that is impossible under such a limit does not make a hook count as failing. */
+	/* If such a limit makes a test impossible, the hook does not count as failing. */
 	pid = fork();
 	if (!pid) {
 		struct rlimit small = { .rlim_cur = 4096, .rlim_max = 4096 };

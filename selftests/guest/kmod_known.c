@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Known stacks (the module's stack cache): recognised if everything reported about them agrees, and never
-// otherwise.
+// Known stacks (the module's stack cache): recognised if everything reported about them matches, and never otherwise.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +48,7 @@ __attribute__((noinline)) static void name(void) \
 	asm volatile("" : : : "memory"); \
 }
 
-/* mmap of one page with the bare instruction. Both frames have a frame pointer. */
+/* mmap of one page with a bare syscall instruction. Both frames have a frame pointer. */
 __attribute__((noinline)) static void raw_mmap(void *caller)
 {
 	register long r10 asm("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -190,7 +189,7 @@ FIXTURE_TEARDOWN(known)
 	kmod_session_close(&self->session);
 }
 
-/* Sends a command and reads the resulting records. Returns false if there is no answer. */
+/* Sends a command and reads the resulting records. Returns false if the child does not answer. */
 static bool ask(struct kmod_session *session, struct worker *worker, struct seen *seen, char letter)
 {
 	const struct massif_record *rec;
@@ -306,7 +305,7 @@ TEST_F_TIMEOUT(known, a_word_cannot_be_read, 60)
 {
 	ASK('1');
 	ASSERT_EQ(1, tell(self));
-	/* Far above, beyond the end of the stack's mapping. */
+	/* Far above the stack pointer, beyond the end of the stack's mapping. */
 	self->told.head.words[2].place = MASSIF_STACK_MAX - 8;
 	self->told.head.words[2].value = 0;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
@@ -335,7 +334,7 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	ASK('x');
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* A report about an old copy is too late and must be refused. */
+	/* A report about an outdated copy comes too late and must be refused. */
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
@@ -344,7 +343,7 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
 }
 
-/* The copy made by a move has a STACK record of its own, which contains the stack's number. */
+/* The copy made for a move has a STACK record of its own, which contains the stack's number. */
 TEST_F_TIMEOUT(known, of_a_move, 60)
 {
 	uint64_t *words;
@@ -405,7 +404,7 @@ TEST_F_TIMEOUT(known, nonsense_is_refused, 60)
 	EXPECT_EQ(-EINVAL, kmod_session_tell(&self->session, head, MASSIF_KNOWN_BATCH + 8));
 	EXPECT_EQ(-EFAULT, kmod_session_tell(&self->session, (void *)8, size));
 	EXPECT_EQ(0, kmod_session_tell(&self->session, NULL, 0));
-	/* An address outside user space is a word that differs. */
+	/* A word with an address outside user space counts as different. */
 	head->sp = 0xffff888000000000;
 	EXPECT_EQ(1, kmod_session_tell(&self->session, head, size));
 	ASK('1');

@@ -2,9 +2,8 @@
 // No information leaks from the kernel: no record or answer of the module contains a kernel address, or memory
 // that was used for something else.
 //
-// If the kernel fills memory on allocation and release with a pattern (slub_debug=P), the pattern is searched
-// for; addresses are searched for in any case. Data of the program itself may look like either, and are
-// skipped.
+// If the kernel fills memory on allocation and release with a pattern (slub_debug=P), the pattern is searched for;
+// addresses are searched for in any case. The program's own data may look like either and are skipped.
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -34,7 +33,7 @@ FIXTURE(leaks)
 {
 	struct kmod_session session;
 	uint64_t n_words, n_records[32];
-	char found[256]; /* description of the first one found */
+	char found[256]; /* description of the first leak found */
 };
 
 FIXTURE_SETUP(leaks)
@@ -67,7 +66,7 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 			found |= half == patterns[i];
 		if (at % 8 == 0 && at + 8 <= to) {
 			memcpy(&word, (const char *)bytes + at, sizeof(word));
-			/* UINT64_MAX means the end of the address space, or none. */
+			/* UINT64_MAX means the end of the address space, or no address. */
 			found |= word >= KERNEL && word != UINT64_MAX;
 		}
 		if (found && !self->found[0])

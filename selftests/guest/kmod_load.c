@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Loading, unloading and sessions many times: unloading is refused while in use, and nothing is left behind.
+// The module is loaded and unloaded, and sessions are opened, many times: unloading is refused while the module is in
+// use, and nothing is left behind.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -255,7 +256,7 @@ TEST_F_TIMEOUT(load, sessions_leave_nothing, 300)
 	int rounds = 0;
 
 	ASSERT_EQ(0, kmod_module_load(""));
-	/* Cause all one-time allocations first. */
+	/* Trigger all one-time allocations first. */
 	sessions(_metadata, 10);
 
 	count_objects(&before);
@@ -274,7 +275,7 @@ TEST_F_TIMEOUT(load, sessions_leave_nothing, 300)
 	EXPECT_EQ(0, areas(true));
 }
 
-/* Right after the last close, when threads may still be leaving the module's code. */
+/* This is right after the last close, when threads may still be leaving the module's code. */
 TEST_F_TIMEOUT(load, and_unload_right_after_a_session, 300)
 {
 	int i;

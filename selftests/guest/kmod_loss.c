@@ -25,7 +25,7 @@ struct worker {
 	pid_t pid;
 };
 
-/* Maps every second page of a range: count mappings that cannot merge, each with one system call. */
+/* Maps every second page of a range: @count mappings that cannot merge, each with one system call. */
 static void many_mappings(int count)
 {
 	char *at = mmap(NULL, 2 * count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -152,7 +152,10 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	EXPECT_EQ(self->status.lost, self->session.control->lost);
 	lost = self->status.lost;
 
-	/* Records that had room are correct; lost ones are a gap, which is reported with their number. */
+	/*
+	 * Records that fit into the ring are correct; where records were lost there is a gap, reported with their
+	 * number.
+	 */
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The memory of sessions: limited, released at once, and no operation whose time grows without limit.
+// The memory of sessions: limited and released at once, and no operation takes unbounded time.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -63,7 +63,7 @@ static int set_up(uint64_t ring_bytes)
 	return err;
 }
 
-/* To be called by root: before Linux 5.16 a user's limit is 64 KiB, and only root can raise it. */
+/* Must be called as root: before Linux 5.16 a user's limit is 64 KiB, and only root can raise it. */
 static int lock_at_most(unsigned long pages)
 {
 	struct rlimit limit = { pages * PAGE, pages * PAGE };
@@ -144,7 +144,7 @@ TEST_F(memory, is_limited_as_locked_memory)
 	}
 }
 
-/* The limit applies to the user, over all processes; and refused sessions use nothing. */
+/* The limit is per user, across all processes; refused sessions use nothing. */
 TEST_F(memory, is_the_users)
 {
 	int ready[2], go[2];
@@ -182,7 +182,10 @@ TEST_F(memory, is_the_users)
 	EXPECT_EQ(0, exit_status(first));
 }
 
-/* The user of a descriptor opened by root has the user's limit, and memory locked as root counts, too. */
+/*
+ * If root opened the descriptor but a user sets it up, the user's limit applies, and memory locked as root
+ * counts, too.
+ */
 TEST_F(memory, of_a_descriptor_that_was_passed_on)
 {
 	int fd = open(MASSIF_DEVICE, O_RDWR);
@@ -201,7 +204,7 @@ TEST_F(memory, of_a_descriptor_that_was_passed_on)
 	close(fd);
 }
 
-/* Returns memory for a stack, whose pages are never provided, so that an access to them blocks. */
+/* Returns memory for a stack whose pages are never provided, so that an access to them blocks. */
 static char *unfilled_stack(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -219,8 +222,8 @@ static char *unfilled_stack(void)
 }
 
 /*
- * Calls mmap with its stack in memory that is never provided, either of a file (a descriptor) or userfaultfd
- * (-1), so that copying the stack blocks.
+ * Calls mmap on a stack whose memory is never provided, so that copying the stack blocks. The memory belongs to a
+ * file (a descriptor) or to userfaultfd (-1).
  */
 static int sleep_in_the_copy(void *arg)
 {
@@ -296,7 +299,7 @@ static int allow_userfaultfd(int allow)
 	return !file || fprintf(file, "%d\n", allow) < 0 || fclose(file);
 }
 
-/* Closes the session while a member blocks in the copy of its stack. */
+/* Closes the session while a member is blocked in the copying of its stack. */
 static void close_below_a_sleeper(struct __test_metadata *_metadata, bool in_file)
 {
 	int told[2], asked[2];
@@ -329,7 +332,7 @@ TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close_below_a_file, 60)
 	close_below_a_sleeper(_metadata, true);
 }
 
-/* Returns a page whose first use blocks, by @mode (UFFDIO_REGISTER_MODE_*). */
+/* Returns a page whose first use of the kind @mode (UFFDIO_REGISTER_MODE_*) blocks. */
 static void *page_that_waits(uint64_t mode)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
@@ -371,7 +374,7 @@ static void set_up_with(uint64_t mode)
 	_exit(3);
 }
 
-/* Waits until it sleeps in an ioctl. */
+/* Waits until the process sleeps in an ioctl. */
 static bool waits_in_ioctl(pid_t pid)
 {
 	char path[64], state = 0;
@@ -400,7 +403,7 @@ static bool waits_in_ioctl(pid_t pid)
 	return false;
 }
 
-/* A process that blocks in the module on its own memory blocks nobody else, and can be killed. */
+/* A process that is blocked in the module on its own memory blocks nobody else, and can be killed. */
 TEST_F_TIMEOUT(memory, that_is_not_there_is_waited_for_alone, 60)
 {
 	static const uint64_t modes[] = { UFFDIO_REGISTER_MODE_MISSING, UFFDIO_REGISTER_MODE_WP };
@@ -461,7 +464,7 @@ static bool write_words(const char *path, const char *words)
 }
 
 /*
- * In a cgroup, as a user: the group's memory grows by the size of the ring, which can be mapped and read.
+ * Runs in a cgroup, as a user: the group's memory grows by the size of the ring, which can be mapped and read.
  * Returns 0, or the number of the step that failed.
  */
 static int set_up_in(const char *cgroup)
@@ -513,7 +516,7 @@ TEST_F(memory, is_the_cgroups)
 
 #define SESSIONS 300
 
-/* A process in a session of its own, which sleeps. */
+/* A process that sleeps in a session of its own. */
 static pid_t start_member(int fd)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -540,8 +543,8 @@ static pid_t start_member(int fd)
 }
 
 /*
- * As a user: opens many sessions with a member each. When all are closed, the limit is fully available. Returns
- * 0, or the number of the step that failed.
+ * As a user, opens many sessions with one member each. Once all are closed, the full limit is available again.
+ * Returns 0, or the number of the step that failed.
  */
 static int have_many_sessions(void)
 {
@@ -634,8 +637,8 @@ static void until_targets(struct __test_metadata *_metadata, struct kmod_session
 }
 
 /*
- * A walk over all targets disables interrupts for single steps only, and the time per step does not grow with
- * their number.
+ * A walk over all targets disables interrupts only for one step at a time, and the time per step does not grow
+ * with the number of targets.
  */
 TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 {

@@ -15,7 +15,7 @@
 #define MARKS	0x600000000000ull
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
-#define BEFORE		5	/* pages, fewer than a processor collects before adding them up */
+#define BEFORE		5	/* number of pages, fewer than a processor collects before adding them up */
 #define BEHIND		9
 
 static bool put_online(char on)
@@ -37,7 +37,10 @@ static bool run_on(int processor)
 	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Touches pages on a processor before it goes offline, on the other one meanwhile, and when it is back. */
+/*
+ * Touches pages on one processor before it goes offline, on the other one while it is offline, and on it again
+ * afterwards.
+ */
 static int touch_and_take_off(void *arg)
 {
 	char *at = mmap((void *)MARKS, (2 * BEFORE + BEHIND) * PAGE, PROT_READ | PROT_WRITE,
@@ -64,7 +67,7 @@ static int touch_and_take_off(void *arg)
 }
 
 struct touched {
-	int single, other;	/* records of one page each; records with another number, or without a known cause */
+	int single, other;	/* records of one page each; records of several pages, or without a known cause */
 };
 
 static int take_touched(const struct massif_record *rec, void *arg)
@@ -80,7 +83,7 @@ static int take_touched(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* What a processor had collected is added up by the kernel when it goes offline, and is attributed to nobody. */
+/* When a processor goes offline, the kernel adds up what it had collected, and attributes it to nobody. */
 TEST(taken_off_and_back)
 {
 	struct massif_setup setup = { .ring_bytes = 1 << 20, .flags = MASSIF_SETUP_RESIDENT };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// If a kernel function has other arguments than the module expects, no session begins.
+// If the arguments of a kernel function differ from what the module expects, no session begins.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -27,7 +27,7 @@
 static struct counts {
 	unsigned int children, programs, mappings, faults;
 	unsigned int sessions, resident, records, refused;
-	unsigned int wrong;	/* unexpected errors of sessions, other than that the module is not loaded */
+	unsigned int wrong;	/* session errors other than the module not being loaded */
 } *counts;
 
 static void count(unsigned int *which)
@@ -120,7 +120,7 @@ static void have_session(unsigned int round)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	/* Gives the module a chance to be unloaded, sometimes without having had a session. */
+	/* Gives the module a chance to be unloaded, sometimes without having opened a session. */
 	usleep(round % 4 ? 20 * 1000 : 1000 * 1000);
 }
 
@@ -166,7 +166,7 @@ FIXTURE_TEARDOWN(reload)
 	kmod_module_unload_soon("massif");
 }
 
-/* Returns the number of memory areas allocated by the module's code, and of the module itself. */
+/* Returns the number of memory areas of the module itself and of those that its code allocated. */
 static int areas(void)
 {
 	FILE *file = fopen("/proc/vmallocinfo", "r");
@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(reload, under_everything, 36000)
 
 	for (i = 0; i < reloads; i++) {
 		ASSERT_EQ(0, kmod_module_load(""));
-		/* Keep the module loaded: not at all, or up to long enough for some sessions. */
+		/* Keep the module loaded for between no time and long enough for some sessions. */
 		usleep(i % 5 * 30 * 1000);
 		for (tries = 0; (err = kmod_module_unload("massif")) == -EWOULDBLOCK && tries < 60 * 1000; tries++)
 			usleep(1000);

@@ -43,7 +43,7 @@ struct replay {
 	uint64_t causes[8];
 	uint64_t drifted;	/* pages corrected by DRIFT records, in either direction */
 	uint64_t swapped;	/* pages swapped out */
-	uint64_t no_stack;	/* faults that should have a stack but have none */
+	uint64_t no_stack;	/* faults that should have a stack but do not */
 	uint64_t captures, stacks;
 	uint64_t moves;
 	uint64_t lost;
@@ -270,7 +270,7 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 }
 
 /*
- * Calls run in a child that is followed with its resident pages, and each for every record. Returns the child's
+ * Calls @run in a child that is followed with its resident pages, and @each for every record. Returns the child's
  * status as of waitpid(), or -1 if it could not be followed.
  */
 static int follow(int (*run)(void *arg), int (*each)(const struct massif_record *rec, void *arg), void *arg)
@@ -308,7 +308,7 @@ static int unmap_one(void *arg)
 
 struct unmapping {
 	int unmaps;
-	bool told_before;	/* whether the pages come first, according to the UNMAP record */
+	bool told_before;	/* true if the UNMAP record says that the page records come first */
 	int gone_before, gone_behind;	/* pages reported as gone before and after the UNMAP record */
 };
 
@@ -328,7 +328,7 @@ static int take_unmapping(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* The order depends on the kernel, and the UNMAP record contains it. */
+/* The order depends on the kernel, and the UNMAP record says which it is. */
 TEST(pages_go_before_their_mapping_or_behind_it)
 {
 	struct unmapping seen = {};
@@ -408,13 +408,13 @@ TEST(pages_that_a_worker_brings)
 	ASSERT_EQ(0, follow(read_by_worker, take_reading, &seen));
 	EXPECT_EQ(READ, seen.pages);
 	EXPECT_NE(seen.first, seen.tid);
-	/* A worker never returns to user mode, so nothing may be deferred to that. */
+	/* A worker never returns to user mode, so no work may be deferred until then. */
 	for (int i = 0; i < 500 && (users = kmod_module_users()); i++)
 		usleep(10 * 1000);
 	EXPECT_EQ(0, users);
 }
 
-/* Three mappings with gaps of two pages, moved by a single call; its result is the exit status. */
+/* Three mappings, separated by gaps of two pages, are moved by a single call; its result is the exit status. */
 #define MANY		3
 #define APART		4
 #define MOVED_BY	(64 * PAGE)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stack copies: correct registers and bytes, one per system call, and nothing that must not be visible.
+// Stack copies: registers and bytes are correct, there is one copy per system call, and it shows nothing that must
+// stay hidden.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,7 +30,7 @@
 
 /* Addresses that the child reports, in shared memory. */
 struct said {
-	uint64_t addr;		/* address of the mapping it made */
+	uint64_t addr;		/* address of the mapping that the child made */
 	uint64_t returns[2];	/* return addresses on its stack */
 	uint64_t after;		/* address of the instruction after syscall */
 	uint64_t sp;
@@ -120,7 +121,7 @@ static long word_at(const struct massif_rec_stack *stack, uint64_t value)
 	return -1;
 }
 
-/* mmap of one page with the bare instruction, so that the return address is known. */
+/* mmap of one page with a bare syscall instruction, so that the return address is known. */
 __attribute__((noinline)) static uint64_t raw_mmap(void)
 {
 	register long r10 asm("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -222,7 +223,7 @@ TEST_F_TIMEOUT(stack, of_a_thread_is_its_own, 60)
 	check_stack(_metadata, &self->kept);
 	map = map_at(&self->kept, said->addr);
 	EXPECT_NE(pid, map->h.tid);
-	/* Up to the end of the thread's stack, with a page of thread-local storage above it, and no more. */
+	/* Up to the end of the thread's stack, with a page of thread-local storage above it, and no further. */
 	EXPECT_GT(MASSIF_STACK_MAX, stack_of(&self->kept, map->h.capture)->bytes);
 }
 
@@ -321,7 +322,10 @@ TEST_F_TIMEOUT(stack, is_one_for_a_system_call, 60)
 		ASSERT_GT(4096, rec->capture);
 		switch (rec->type) {
 		case MASSIF_REC_MAP:
-			/* With a single thread, the stack of the previous call must have been recorded by now. */
+			/*
+			 * As there is only one thread, the stack of the previous call must have been recorded by
+			 * now.
+			 */
 			EXPECT_TRUE(!open_capture || open_capture == rec->capture);
 			EXPECT_EQ(0, seen[rec->capture]);
 			open_capture = rec->capture;
@@ -394,7 +398,7 @@ TEST_F_TIMEOUT(stack, can_be_turned_off, 60)
 	kmod_session_close(&without);
 }
 
-/* A session of an unprivileged user that executes a program the user may not inspect. */
+/* The session of an unprivileged user, who executes a program that they may not inspect. */
 struct secret {
 	mode_t mode;
 	uid_t owner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A member of a session continues and is accounted exactly while the kernel around it, or the member itself, is
+// A member of a session keeps running and is accounted exactly while the kernel around it, or the member itself, is
 // disturbed.
 //
 // MASSIF_STORM is the duration of each kind of disturbance in seconds (default 3).
@@ -13,7 +13,7 @@
 
 #define SECONDS		3
 #define BALANCING	"/proc/sys/kernel/numa_balancing"
-/* On a slow machine: additional time until disturbance and member have made progress. */
+/* Additional time, on a slow machine, for the disturbance and the member to make progress. */
 #define SECONDS_MORE	90
 #define ROUNDS		100	/* minimum number of rounds of the member */
 
@@ -48,7 +48,7 @@ FIXTURE_SETUP(storm)
 {
 	kmod_module_unload_soon("massif");
 	ASSERT_EQ(0, kmod_module_load(""));
-	/* Before 6.6, smaps omits huge pages that NUMA balancing has made inaccessible for a moment. */
+	/* Before 6.6, smaps omits huge pages that NUMA balancing has temporarily made inaccessible. */
 	self->balancing = weather_number(BALANCING, NULL);
 	weather_put(BALANCING, "0");
 	ASSERT_EQ(0, member_start(&self->member, variant->weather->faults));
@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 		SKIP(return, "this kernel has no %s", missing);
 	while (goes_on(weather, member, round, start, lasts)) {
 		weather->blow(member, ++round);
-		/* Compare several times in between, with the disturbance paused. */
+		/* Compare several times along the way, each time with the disturbance paused. */
 		if (round % 64)
 			continue;
 		rests++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Rare operations are accounted exactly, one per row; and so is any number of random operations.
+// Rare operations, one per row, are accounted exactly, and so is any number of random operations.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ FIXTURE(torture)
 
 FIXTURE_VARIANT(torture)
 {
-	char *op;		/* operation that must have been executed, unless this kernel does not have it */
+	char *op;		/* operation that must be executed, unless this kernel lacks it */
 	char *words[4];		/* arguments of torture */
 	int map_count;		/* setting of vm.max_map_count; 0: unchanged */
 	int huge_pages;
@@ -125,7 +125,7 @@ FIXTURE_TEARDOWN(long)
 	torture_run_close(&self->run);
 }
 
-/* torture executes STEPS and half as many again in its first thread, and STEPS in each of three others. */
+/* torture executes STEPS operations and half as many again in its first thread, and STEPS in each of three others. */
 TEST_F_TIMEOUT(long, random_operations, 36000)
 {
 	const char *wanted = getenv("MASSIF_TORTURE");

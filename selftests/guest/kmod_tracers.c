@@ -39,7 +39,7 @@ FIXTURE_VARIANT(tracers)
 	int (*start)(const char *function);
 	void (*stop)(void);
 	const char *seen;	/* line in the trace that proves it was called */
-	/* function that this kernel must have for the tracer to see functions with a direct call */
+	/* function that this kernel must have if the tracer is to see functions with a direct call */
 	const char *needs;
 	bool takes_the_place;
 };
@@ -142,7 +142,7 @@ TEST_F_TIMEOUT(tracers, that_were_there_before, 120)
 	variant->stop();
 	torture_run_close(&self->run);
 
-	/* The next first session has the direct calls again. */
+	/* The next session, with no other one open, uses the direct calls again. */
 	ASSERT_EQ(0, torture_run_open(&self->run));
 	EXPECT_EQ(MASSIF_HOOK_DETOUR, kind(self->run.session.fd));
 }
@@ -157,8 +157,8 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 		int err = variant->start(FUNCTION);
 
 		/*
-		 * massif.ko keeps the direct call while its session lasts: a live patch fails with EBUSY; BPF,
-		 * too, or with EINVAL in newer kernels.
+		 * massif.ko keeps its direct calls as long as its session lasts: a live patch fails with EBUSY;
+		 * so does BPF, except that newer kernels return EINVAL.
 		 */
 		EXPECT_TRUE(err == -EBUSY || err == -EINVAL) TH_LOG("%d", err);
 	} else {
@@ -167,7 +167,7 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	run_exactly(_metadata, &self->run);
 	if (!variant->takes_the_place)
 		expect_seen(_metadata, variant->seen, variant->needs);
-	/* Now the session ends before the tracer stops. */
+	/* This time the session ends before the tracer stops. */
 	torture_run_close(&self->run);
 	variant->stop();
 	ASSERT_EQ(0, variant->start(FUNCTION));

@@ -25,12 +25,12 @@
 /* A length that no other mapping has. */
 #define MAPPED	(101 * PAGE)
 
-/* More allocations than closing a session makes; if it makes more, the test fails. */
+/* More allocations than closing a session makes; if closing makes more, the test fails. */
 #define MOST	500
 
 #define PANIC	"/proc/sys/kernel/panic_on_warn"
 
-/* The kernel's own warnings about the failure, which are the only ones expected; and the module's message. */
+/* The kernel's own warnings about the failure, which are the only ones expected, and the module's message. */
 #define FAILED	"Failed to disarm kprobe-ftrace at "
 #define FAILED_LAST "Failed to unregister kprobe-ftrace"
 #define STAYS	"the kernel cannot remove the probe on "
@@ -174,7 +174,7 @@ FIXTURE_SETUP(unregister)
 	ASSERT_TRUE(fail_nth_prepare());
 	self->panics = read_number(PANIC);
 	ASSERT_LE(0, self->panics);
-	/* The kernel warns about the failure that this test causes. */
+	/* The kernel warns about the failure that this test provokes. */
 	ASSERT_TRUE(write_number(PANIC, 0));
 	ASSERT_EQ(0, kmod_module_load("detours=0"));
 }
@@ -212,7 +212,7 @@ TEST_F_TIMEOUT(unregister, a_probe_that_stays_is_not_used_again, 600)
 
 	log = read_log();
 	ASSERT_NE(NULL, log);
-	/* massif_kprobe_free() takes a reference to the module for each probe that stays. */
+	/* massif_kprobe_free() takes a reference to the module for each probe that stays registered. */
 	users = kmod_module_users();
 	TH_LOG("%u failures, after which %d probes stay", failures, users);
 	EXPECT_LT(0, users);

@@ -14,7 +14,7 @@
 #include "selftests/lib/pages_truth.h"
 #include "selftests/lib/skip.h"
 
-/* The number of times it attaches, unless MASSIF_ATTACHES is set. */
+/* How often the test attaches, unless MASSIF_ATTACHES is set. */
 #define ATTACHES 6
 #define MOMENTS	 3
 
@@ -49,7 +49,7 @@ FIXTURE_SETUP(attach)
 	ASSERT_LE(0, self->pid);
 	if (!self->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* A file with more pages than are mapped at a single fault. */
+		/* A file with more pages than a single fault maps. */
 		execl(self->target, self->target, variant->threads, "/bin/bash", NULL);
 		_exit(127);
 	}
@@ -74,7 +74,7 @@ static void run_for(struct mf_pages *pages, unsigned int ms, struct mf_error *er
 	}
 }
 
-/* One session with several moments, at each of which the program is at rest. */
+/* One session that lasts for several moments, at each of which the program is at rest. */
 static void attach_once(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self,
 			const FIXTURE_VARIANT(attach) *variant, int time)
 {

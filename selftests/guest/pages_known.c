@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks that the module recognises are those that a copy would have shown, on real programs.
+// On real programs, the stacks that the module recognises are those that a copy would have shown.
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@
 
 FIXTURE(loss)
 {
-	int in, out; /* the test's ends of the program's standard input and output */
+	int in, out; /* the test's ends of the pipes for the program's standard input and output */
 	pid_t ctl;
 };
 
@@ -118,7 +118,7 @@ static int end(FIXTURE_DATA(loss) *self)
 	return status;
 }
 
-/* Series with massif-ctl stopped, with it running, and without it. */
+/* Runs series with massif-ctl stopped, with it running, and without it. */
 TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 {
 	uint64_t model = 0, kernel = 1, lost = 0, mismatches = 1;
@@ -130,12 +130,12 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	start(self, true, PAIRS);
 	EXPECT_LT(0, next(self, false));
 	stop(self);
-	/* Fills the ring, and continues. */
+	/* Fills the ring, and keeps going. */
 	stopped = next(self, true);
 	EXPECT_LT(0, stopped);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
-	/* massif-ctl reads, gets a resync, and everything is as before. */
+	/* massif-ctl reads the ring, gets a resync, and everything is as before. */
 	sleep(1);
 	running = next(self, true);
 	status = end(self);
@@ -179,7 +179,10 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	end(self);
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
-	/* The factor given in the manual, with tolerance for a busy machine: waiting would take seconds. */
+	/*
+	 * The factor given in the manual, plus a tolerance for a busy machine; if the program had to wait, it
+	 * would take seconds.
+	 */
 	EXPECT_LT(stopped, 3 * running + alone);
 	free(said);
 	free(report);

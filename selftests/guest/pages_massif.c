@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Valgrind's Massif with --pages-as-heap=yes, compared with pages mode on the same system calls.
 //
-// How a program reaches main differs (differences.rst). From there on each snapshot must be equal: changes of
-// the time, the total and each function's bytes; extra bytes; and the peaks.
+// The way to main differs (differences.rst). From there on, each snapshot must be equal in the changes of the time, of
+// the total and of each function's bytes, in the extra bytes, and in the peaks.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct snapshot {
 	char tree[16];
 	int64_t root;
 	int64_t at[FUNCTIONS];	/* bytes below a frame of that function */
-	bool ours;		/* the tree has bytes of a function that the script calls */
+	bool ours;		/* true if the tree has bytes of a function that the script calls */
 };
 
 struct profile {
@@ -55,7 +55,7 @@ static void take_line(struct snapshot *snapshot, const char *line)
 		}
 }
 
-/* Reads the snapshots of the script, from the first mapping of main on. */
+/* Reads the script's snapshots, beginning with main's first mapping. */
 static void read_profile(struct __test_metadata *_metadata, const char *path,
 			 struct profile *profile)
 {
@@ -105,7 +105,7 @@ static bool same(const struct profile *a, const struct profile *b, size_t i)
 	       !y->extra && !x->stacks && !y->stacks && x->heap == x->root && y->heap == y->root;
 }
 
-/* __mmap64: with debug information of the C library, mmap's frame has it inlined. */
+/* __mmap64: if the C library has debug information, it is shown as inlined into mmap's frame. */
 #define OPTIONS                                                                                    \
 	"--pages-as-heap=yes", "--time-unit=B", "--detailed-freq=1", "--max-snapshots=1000",       \
 		"--threshold=0", "--peak-inaccuracy=0", "--alloc-fn=mmap", "--alloc-fn=__mmap64",  \
@@ -164,7 +164,7 @@ TEST_F_TIMEOUT(massif, the_same_snapshots, 150)
 	expect_same(_metadata, self);
 }
 
-/* Pages mapped by an ignored function are in no total, and make no snapshot. */
+/* Pages mapped by an ignored function are not in any total and cause no snapshot. */
 TEST_F_TIMEOUT(massif, ignored_functions_do_not_count, 150)
 {
 	size_t before;
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(massif, ignored_functions_do_not_count, 150)
 		EXPECT_EQ(self->ours.snapshots[i].at[2], 0);
 }
 
-/* If 20 pages replace 20 others, Massif counts both, pages mode what is mapped. */
+/* If 20 pages replace 20 others, Massif counts both; pages mode counts what is mapped. */
 TEST_F_TIMEOUT(massif, what_is_replaced_goes, 150)
 {
 	const struct profile *ours = &self->ours, *theirs = &self->theirs;

@@ -182,10 +182,10 @@ FIXTURE_VARIANT(debian)
 {
 	const char *argv[10];
 	const char *output;	/* expected output; NULL: anything */
-	const char *before;	/* shell command that prepares the run, or starts a peer for it */
+	const char *before;	/* shell command that prepares the run, or starts a peer for it to talk to */
 	bool input;		/* standard input is the output of the previous command */
 	size_t n_profiles;
-	bool under_main;	/* nearly everything it maps itself is under main */
+	bool under_main;	/* nearly all that it maps itself is under main */
 };
 
 FIXTURE_SETUP(debian)

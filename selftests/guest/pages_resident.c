@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resident pages of real programs: at many moments the profile agrees with the kernel.
+// Resident pages of real programs: the profile agrees with the kernel at many moments.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ FIXTURE_VARIANT(resident)
 	const char *argv[5]; /* command line; the first word is NULL for selftests/targets/resident */
 	int moments;	     /* minimum number of moments */
 	bool attach;	     /* attach after it has run for a while */
-	bool loses;	     /* the ring is too small and read too rarely */
+	bool loses;	     /* the ring is too small and is read too rarely */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(resident, name) { __VA_ARGS__ }

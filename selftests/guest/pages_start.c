@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What exec maps is shown with the file's name or the kernel's: code, data, BSS, heap, stack, vdso.
+// Memory mapped by exec is shown with the file's name or the kernel's name for it: code, data, BSS, heap, stack, vdso.
 
 #include <inttypes.h>
 #include <stdio.h>
